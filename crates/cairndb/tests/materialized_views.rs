@@ -32,15 +32,6 @@ fn one_without_rows_says_what_to_do() -> Result<()> {
 }
 
 #[test]
-fn one_that_is_maintained_is_refused() {
-    let conn = connect("");
-    let error = fails(&conn, "CREATE MATERIALIZED VIEW v WITH (maintained) AS SELECT 1 AS a", "0A000");
-    assert!(error.hint().is_some_and(|hint| hint.contains("REFRESH MATERIALIZED VIEW")));
-    fails(&conn, "CREATE MATERIALIZED VIEW v WITH (maintained = true) AS SELECT 1 AS a", "0A000");
-    fails(&conn, "CREATE MATERIALIZED VIEW v WITH (maintain) AS SELECT 1 AS a", "22023");
-}
-
-#[test]
 fn concurrently_leaves_rows_alone_that_are_as_they_were() -> Result<()> {
     let conn = connect(SALES);
     conn.execute_script(

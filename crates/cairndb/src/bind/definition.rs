@@ -10,7 +10,9 @@ use super::binder::{Binder, NOWHERE};
 use super::entry::{check_condition, no_parameters};
 use super::scope::{self, Scope};
 use crate::Result;
-use crate::catalog::{Catalog, Definition, KnownColumn, ObjectId, Reference, Relation, Table, UserType, View, type_id};
+use crate::catalog::{
+    Catalog, Definition, KnownColumn, ObjectId, Reference, Relation, Rests, Table, UserType, View, type_id,
+};
 use crate::plan::{Expr, Field, LogicalPlan, walk};
 use crate::sql::{self, with_deep_stack};
 use crate::types::{DataType, EnumType, EnumValue};
@@ -226,11 +228,17 @@ pub(crate) fn definition_fields(definition: &Definition, catalog: &Catalog) -> R
 
 /// A view's query.
 pub(crate) fn bind_definition(definition: &Definition, catalog: &Catalog) -> Result<LogicalPlan> {
+    bind_resting(definition, catalog).map(|(plan, _)| plan)
+}
+
+/// As [`bind_definition`]; and what the plan rests on.
+pub(crate) fn bind_resting(definition: &Definition, catalog: &Catalog) -> Result<(LogicalPlan, Rests)> {
     let parsed = sql::parse_query(&definition.text)?;
     with_deep_stack(parsed.depth, || {
         let mut parameters = ParameterTypes::default();
         let mut binder = Binder::new(catalog, &mut parameters, &parsed.tree, None, parsed.depth);
         binder.definition = Some(definition);
-        binder.query(parsed.query, None)
+        let plan = binder.query(parsed.query, None)?;
+        Ok((plan, binder.rests.take()))
     })?
 }

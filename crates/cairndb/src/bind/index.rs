@@ -96,7 +96,7 @@ fn refuse_mutable(expr: &Expr, what: &str) -> Result<()> {
 }
 
 /// Whether the expression gives the same for the same row, whenever it is asked.
-pub(super) fn is_immutable(expr: &Expr) -> bool {
+pub(crate) fn is_immutable(expr: &Expr) -> bool {
     let mut immutable = true;
     walk::walk(expr, 0, &mut |expr, _| {
         immutable &= match expr {

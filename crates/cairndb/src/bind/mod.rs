@@ -20,6 +20,7 @@ mod functions;
 mod generated;
 mod grouping;
 mod grouping_sets;
+mod groups;
 mod index;
 mod insert;
 mod join;
@@ -52,13 +53,16 @@ mod update;
 mod windows;
 mod with;
 
-pub(crate) use definition::{bind_definition, definition_fields, resolve_check, resolve_default, resolve_query};
+pub(crate) use definition::{
+    bind_definition, bind_resting, definition_fields, resolve_check, resolve_default, resolve_query,
+};
 pub(crate) use domains::{DomainRules, resolve_domain_check};
 pub(crate) use entry::bind_argument;
 pub use entry::{bind_check, bind_default, bind_query, bind_statement, bind_view_query};
 pub(crate) use from::named_as_view;
 pub(crate) use generated::{bind_generated, bind_using, resolve_generated};
-pub(crate) use index::{bind_index, bound_indexes, resolve_key, resolve_predicate};
+pub(crate) use groups::{BoundGroups, bound_groups};
+pub(crate) use index::{bind_index, bound_indexes, is_immutable, resolve_key, resolve_predicate};
 pub use parameters::ParameterTypes;
 pub use rows::ConstantRows;
 pub(crate) use shown::said;

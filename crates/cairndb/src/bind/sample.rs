@@ -27,6 +27,10 @@ impl Binder<'_> {
             _ => None,
         };
         let Some(table) = table else {
+            if item.scope.relations.first().is_some_and(|relation| relation.table.is_some()) {
+                let error = Error::unsupported("TABLESAMPLE of a materialized view that commits keep current");
+                return Err(self.at(error, tree.span(name)));
+            }
             let message = "TABLESAMPLE clause can only be applied to tables and materialized views";
             return Err(self.at(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message), tree.span(name)));
         };

@@ -9,6 +9,7 @@ use cairn_parser::{
 use super::binder::{Binder, NOWHERE};
 use super::coerce::{null, text};
 use super::context::{Clause, Context};
+use super::groups::bound_groups;
 use super::index::bound_indexes;
 use super::nearest::nearest;
 use super::operators::row_of;
@@ -217,8 +218,11 @@ impl Binder<'_> {
 
     /// The scan of a table's columns, by the name that the query calls it.
     pub(super) fn scan_of(&self, table: &Arc<Table>, columns: Vec<usize>, name: &str) -> Result<LogicalPlan> {
-        let indexes = bound_indexes(table, self.catalog)?;
         let alias = (name != table.name).then(|| name.into());
+        if table.is_kept_by_commits() {
+            return bound_groups(table, self.catalog)?.rows(alias);
+        }
+        let indexes = bound_indexes(table, self.catalog)?;
         Ok(LogicalPlan::Scan { table: Arc::clone(table), columns, indexes, alias })
     }
 

@@ -59,12 +59,15 @@ const WITH_LATE_KEYS: u8 = 17;
 const WITH_VIEW_RULES: u8 = 18;
 /// The same of a table whose rows' changes are kept: who does not know of it would not keep them.
 const WITH_FEED: u8 = 19;
+/// The same of a materialized view that is maintained, and of a table whose rows' changes maintain one: who does not know of it
+/// would not keep it current.
+const WITH_MAINTAINED: u8 = 20;
 
 /// The oldest version that is read.
 const OLDEST: u8 = 2;
 
 /// The newest one.
-const NEWEST: u8 = WITH_FEED;
+const NEWEST: u8 = WITH_MAINTAINED;
 
 /// Builds one record.
 #[derive(Default)]
@@ -148,6 +151,11 @@ impl Writer {
     /// The record of a table with a change feed.
     pub(super) fn entry_with_feed() -> Writer {
         Writer { out: vec![WITH_FEED], temporary: false }
+    }
+
+    /// The record of a materialized view that is maintained, or of a table that maintains one.
+    pub(super) fn entry_with_maintained() -> Writer {
+        Writer { out: vec![WITH_MAINTAINED], temporary: false }
     }
 
     /// The record of a materialized view.

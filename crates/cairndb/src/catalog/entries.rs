@@ -9,7 +9,7 @@ use super::schema::{
     Check, Column, DroppedColumn, Feed, ForeignKey, Identity, Index, IndexColumn, Materialized, ObjectId, Table, View,
 };
 use super::schema::{CheckOption, EXPRESSIONS, KeyExpression, RowExpression};
-use super::schema::{Deferral, OnCommit, ReferentialAction, Sequence};
+use super::schema::{Deferral, Maintained, OnCommit, ReferentialAction, Sequence};
 use super::trigger::{decode_trigger, encode_trigger};
 use super::user_types::Types;
 use super::{Definition, KnownColumn, Reference};
@@ -22,6 +22,8 @@ use crate::types::row::{VERSIONS, decode_raw};
 /// always changes its bytes (whoever relied on the old entry must notice).
 pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     let mut w = match () {
+        () if !table.views.is_empty() => Writer::entry_with_maintained(),
+        () if table.materialized.as_ref().is_some_and(|of| of.maintained.is_some()) => Writer::entry_with_maintained(),
         () if table.feed.is_some() => Writer::entry_with_feed(),
         () if table.has_deferrable_keys() => Writer::entry_with_late_keys(),
         () if table.is_materialized() => Writer::entry_with_query(),
@@ -87,6 +89,9 @@ pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
             w.number(1, feed.tree.0.into());
             w.number(2, feed.schema.into());
         });
+    }
+    if !table.views.is_empty() {
+        w.numbers(20, &table.views.iter().map(|view| view.0 as usize).collect::<Vec<_>>());
     }
     w.finish()
 }
@@ -157,6 +162,10 @@ pub(super) fn decode_table(id: ObjectId, bytes: &[u8], types: &Types) -> Result<
             16 => table.primary_key_included = codec::numbers(value)?,
             18 => table.materialized = Some(decode_materialized(value)?),
             19 => table.feed = Some(decode_feed(value)?),
+            20 => {
+                let view = |id| u32::try_from(id).map(ObjectId).map_err(|_| corrupt("id of a view"));
+                table.views = codec::numbers(value)?.into_iter().map(view).collect::<Result<_>>()?;
+            }
             _ => {}
         }
     }
@@ -171,17 +180,25 @@ pub(super) fn decode_table(id: ObjectId, bytes: &[u8], types: &Types) -> Result<
 fn encode_materialized(materialized: &Materialized, w: &mut Writer) {
     encode_definition(&materialized.query, (1, 2), w);
     w.flag(3, materialized.is_populated);
+    match materialized.maintained {
+        None => {}
+        Some(Maintained::ByCommits) => w.number(4, 1),
+    }
 }
 
 fn decode_materialized(bytes: &[u8]) -> Result<Materialized> {
     let query = Definition { text: String::new(), references: None };
-    let mut materialized = Materialized { query, is_populated: false };
+    let mut materialized = Materialized { query, is_populated: false, maintained: None };
     let mut fields = Fields::record(bytes);
     while let Some((tag, value)) = fields.next()? {
         match tag {
             1 => materialized.query.text = codec::text(value)?,
             2 => materialized.query.references = decode_references(value)?,
             3 => materialized.is_populated = true,
+            4 => match codec::number::<u32>(value)? {
+                1 => materialized.maintained = Some(Maintained::ByCommits),
+                _ => return Err(corrupt("kind of maintenance")),
+            },
             _ => {}
         }
     }
@@ -809,6 +826,7 @@ mod tests {
             materialized: Some(Materialized {
                 query: Definition { text: "SELECT a, b FROM u".to_string(), references: Some(Vec::new()) },
                 is_populated: true,
+                maintained: None,
             }),
             is_face: false,
             feed: Some(crate::catalog::Feed { tree: TreeId(1002), schema: 2 }),

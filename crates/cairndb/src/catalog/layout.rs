@@ -35,10 +35,10 @@ pub struct TableLayout {
     missing: Box<[Option<Box<[u8]>>]>,
 }
 
-/// What is made of a catalog's tables, each time when it is first asked for. A table that is kept here is shared, and so
+/// What is made of a catalog's tables (and of what views' groups are kept in), each time when it is first asked for. A table that is kept here is shared, and so
 /// nobody can change it.
 #[derive(Default)]
-pub(super) struct Layouts(Mutex<BTreeMap<ObjectId, Known>>);
+pub(super) struct Layouts(Mutex<BTreeMap<(ObjectId, bool), Known>>);
 
 /// A table, its layout, and what was compiled for it by who knows more than the catalog.
 struct Known {
@@ -51,7 +51,7 @@ impl Layouts {
     fn with<T>(&self, table: &Arc<Table>, work: impl FnOnce(&mut Known) -> T) -> T {
         let make = || Known { table: table.clone(), layout: Arc::new(TableLayout::new(table)), compiled: Vec::new() };
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = all.entry(table.id).or_insert_with(make);
+        let known = all.entry((table.id, table.of_groups)).or_insert_with(make);
         if !Arc::ptr_eq(&known.table, table) {
             *known = make();
         }

@@ -38,7 +38,7 @@ pub use schema::{
     Sequence, Table, TableStatistics, View,
 };
 pub(crate) use schema::{
-    CheckOption, EXPRESSIONS, Feed, Inverted, KeyExpression, Materialized, OnCommit, RowExpression,
+    CheckOption, EXPRESSIONS, Feed, Inverted, KeyExpression, Maintained, Materialized, OnCommit, RowExpression,
 };
 pub(crate) use store::{
     CatalogStore, EntryKind, SystemTrees, bootstrap, check_entry, decode_described, decode_table_entry,

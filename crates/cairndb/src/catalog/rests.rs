@@ -87,6 +87,11 @@ impl Rests {
         self.0.push(Rest::Everything);
     }
 
+    /// Whether a function of the schema's is among it.
+    pub(crate) fn has_routines(&self) -> bool {
+        self.0.iter().any(|rest| matches!(rest, Rest::Routines(.., known) if !known.is_empty()))
+    }
+
     /// Whether it is all of the schema.
     pub(crate) fn is_everything(&self) -> bool {
         self.0.iter().any(|rest| matches!(rest, Rest::Everything))

@@ -80,6 +80,10 @@ pub struct Table {
     pub(crate) is_face: bool,
     /// What becomes of its rows is kept.
     pub(crate) feed: Option<Feed>,
+    /// The materialized views that are kept current by whoever changes its rows.
+    pub(crate) views: Vec<ObjectId>,
+    /// It is no table, but what such a view's groups are kept in: their keys, of which NULL may be part, and their counters.
+    pub(crate) of_groups: bool,
 }
 
 /// A table's change feed: see [`crate::change_feed`].
@@ -96,6 +100,24 @@ pub(crate) struct Materialized {
     pub(crate) query: Definition,
     /// It has the rows that the query gave at some time; otherwise it can not be read.
     pub(crate) is_populated: bool,
+    /// What keeps it current; `None`: nothing but REFRESH.
+    pub(crate) maintained: Option<Maintained>,
+}
+
+/// What keeps a materialized view current.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Maintained {
+    /// The commits that change what it rests on. Its tree has groups, not rows: see [`crate::plan::Groups`].
+    ByCommits,
+}
+
+impl Maintained {
+    /// As the view's option has it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Maintained::ByCommits => "commit",
+        }
+    }
 }
 
 /// What becomes of a temporary table when a transaction commits.
@@ -487,6 +509,8 @@ impl Table {
             materialized: None,
             is_face: false,
             feed: None,
+            views: Vec::new(),
+            of_groups: false,
         }
     }
 
@@ -528,6 +552,24 @@ impl Table {
     /// Whether it is a materialized view.
     pub(crate) fn is_materialized(&self) -> bool {
         self.materialized.is_some()
+    }
+
+    /// Whether it is a materialized view that commits keep: its tree has groups, and rows are made of them where they are
+    /// read.
+    pub(crate) fn is_kept_by_commits(&self) -> bool {
+        let kept = |of: &Materialized| of.maintained == Some(Maintained::ByCommits);
+        !self.of_groups && self.materialized.as_ref().is_some_and(kept)
+    }
+
+    /// Whether a change of its rows leaves more behind than the rows and their entries.
+    pub(crate) fn is_derived_from(&self) -> bool {
+        self.feed.is_some() || !self.views.is_empty()
+    }
+
+    /// Whether no row has NULL in the column at this position.
+    pub(crate) fn is_not_null(&self, column: usize) -> bool {
+        let in_key = || !self.of_groups && self.primary_key.contains(&column);
+        self.columns.get(column).is_some_and(|column| column.not_null) || in_key()
     }
 
     /// SQLSTATE 55000 for a materialized view that no query has filled yet.

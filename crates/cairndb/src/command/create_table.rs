@@ -209,18 +209,18 @@ const STORAGE_OPTIONS: &[&str] = &[
 
 /// SQLSTATE 22023 for a storage parameter that PostgreSQL has not.
 pub(super) fn check_storage_options(options: Clause<'_>) -> Result<()> {
-    for option in options.parts("storage_option") {
-        let name = option_name(option);
-        let known = STORAGE_OPTIONS.contains(&name.as_str())
-            || FeedOptions::NAMES.contains(&name.as_str())
-            || name.starts_with("autovacuum_")
-            || name == "toast";
-        if !known {
-            let message = format!("unrecognized parameter \"{name}\"");
-            return Err(option.here(Error::new(SqlState::INVALID_PARAMETER_VALUE, message)));
-        }
+    let is_of_feed = |option: &Clause<'_>| FeedOptions::NAMES.contains(&option_name(*option).as_str());
+    options.parts("storage_option").filter(|option| !is_of_feed(option)).try_for_each(check_storage_option)
+}
+
+/// The same of one that is none of a feed.
+pub(super) fn check_storage_option(option: Clause<'_>) -> Result<()> {
+    let name = option_name(option);
+    if STORAGE_OPTIONS.contains(&name.as_str()) || name.starts_with("autovacuum_") || name == "toast" {
+        return Ok(());
     }
-    Ok(())
+    let message = format!("unrecognized parameter \"{name}\"");
+    Err(option.here(Error::new(SqlState::INVALID_PARAMETER_VALUE, message)))
 }
 
 /// What a storage parameter is called.

@@ -59,7 +59,7 @@ pub(crate) use trigger::{CreateTrigger, DropTrigger, RenameTrigger, Transition};
 pub(crate) use types::{
     AlterType, AttributeChange, AttributeDefinition, Beside, CreateComposite, CreateEnum, DropTypes, TypeChange,
 };
-pub(crate) use view::{CreateMaterializedView, CreateView, RefreshMaterializedView};
+pub(crate) use view::{CreateMaterializedView, CreateView, Maintain, RefreshMaterializedView};
 
 use cairn_parser::{Id, Statement, TokenKind};
 

@@ -3,7 +3,7 @@
 use cairn_parser::{Id, Query, TokenKind};
 
 use super::clause::Clause;
-use super::create_table::{check_storage_options, is_temporary, option_name, option_value, with_data};
+use super::create_table::{check_storage_option, is_temporary, option_name, option_value, with_data};
 use crate::catalog::{CheckOption, ObjectName};
 use crate::{Error, Result, SqlState};
 
@@ -99,8 +99,10 @@ pub(crate) struct CreateMaterializedView {
     pub(crate) if_not_exists: bool,
     /// Names of the first columns.
     pub(crate) columns: Vec<String>,
-    /// WITH (...), which does nothing.
+    /// WITH (...) of what does nothing.
     pub(crate) has_storage_options: bool,
+    /// WITH (maintained).
+    pub(crate) maintained: Maintain,
     pub(crate) query: Id<Query>,
     /// WITH DATA, which is the default.
     pub(crate) with_data: bool,
@@ -124,27 +126,52 @@ impl CreateMaterializedView {
         command.refuse("table_method", "a table access method")?;
         command.refuse("tablespace", "TABLESPACE")?;
         let options = command.part("options");
-        options.map_or(Ok(()), refuse_maintained)?;
-        options.map_or(Ok(()), check_storage_options)?;
+        let (maintained, has_storage_options) = options.map_or(Ok((Maintain::No, false)), view_options)?;
         Ok(CreateMaterializedView {
             name: command.relation()?,
             if_not_exists: command.part("if_not_exists").is_some(),
             columns: command.names_in("columns"),
-            has_storage_options: options.is_some(),
+            has_storage_options,
+            maintained,
             query: command.query().ok_or_else(|| Error::internal("no query"))?,
             with_data: with_data(command),
         })
     }
 }
 
-/// SQLSTATE 0A000 for the option of views that would change with the tables that they are of.
-fn refuse_maintained(options: Clause<'_>) -> Result<()> {
-    match options.parts("storage_option").find(|option| option_name(*option) == "maintained") {
-        Some(option) => Err(option
-            .unsupported("a materialized view that is maintained")
-            .with_hint("Leave the option out, and say REFRESH MATERIALIZED VIEW when its tables have changed.")),
-        None => Ok(()),
+/// What is to keep a materialized view current.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Maintain {
+    /// REFRESH.
+    No,
+    /// The commits that change its tables.
+    ByCommits,
+}
+
+/// What WITH says of maintenance; whether it says something else, which does nothing. SQLSTATE 22023.
+fn view_options(options: Clause<'_>) -> Result<(Maintain, bool)> {
+    let (mut maintained, mut others) = (None, false);
+    for option in options.parts("storage_option") {
+        if option_name(option) != "maintained" {
+            check_storage_option(option)?;
+            others = true;
+            continue;
+        }
+        let said = match option_value(option).to_ascii_lowercase().as_str() {
+            "" | "true" | "on" | "yes" | "1" | "commit" => Maintain::ByCommits,
+            "false" | "off" | "no" | "0" => Maintain::No,
+            other => {
+                let message = format!("invalid value for enum option \"maintained\": {other}");
+                let detail = "Valid values are \"commit\", \"on\" and \"off\".";
+                return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message).with_detail(detail));
+            }
+        };
+        if maintained.replace(said).is_some() {
+            let message = "parameter \"maintained\" specified more than once";
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+        }
     }
+    Ok((maintained.unwrap_or(Maintain::No), others))
 }
 
 impl RefreshMaterializedView {

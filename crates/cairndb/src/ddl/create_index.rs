@@ -71,6 +71,7 @@ impl Ddl<'_> {
 
 /// The index as it was asked for, without an id and a tree; and what its name is made of, where none is given.
 pub(super) fn described(create: &CreateIndex, table: &Table, catalog: &Catalog) -> Result<(Index, Vec<String>)> {
+    refuse_kept(table)?;
     let mut index = Index {
         id: ObjectId(0),
         name: create.name.clone().unwrap_or_default(),
@@ -184,4 +185,13 @@ fn position(table: &Table, name: &str) -> Result<usize> {
     table
         .column_position(name)
         .ok_or_else(|| Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist")))
+}
+
+/// SQLSTATE 0A000 for a view whose rows are made of groups where they are read.
+fn refuse_kept(table: &Table) -> Result<()> {
+    match table.is_kept_by_commits() {
+        false => Ok(()),
+        true => Err(Error::unsupported(format!("an index of \"{}\", which commits keep current", table.name))
+            .with_hint("Its groups are found by their key already.")),
+    }
 }

@@ -154,6 +154,7 @@ impl Ddl<'_> {
             self.remove_parts(id, &parts)?;
         }
         views.into_iter().try_for_each(|id| self.remove_view(id))?;
+        self.forget_kept(&tables)?;
         tables.into_iter().try_for_each(|id| self.remove_table(id))?;
         conditions.retain(|(id, _)| !types.contains(id));
         conditions.into_iter().try_for_each(|(id, check)| self.remove_condition(id, check))?;

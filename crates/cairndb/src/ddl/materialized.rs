@@ -12,7 +12,7 @@ use super::create_table_as::set_columns;
 use super::names::missing;
 use crate::bind::bind_definition;
 use crate::catalog::{Definition, Index, Materialized, ObjectName, Relation, RelationKind, Table, quoted};
-use crate::command::{CreateMaterializedView, RefreshMaterializedView};
+use crate::command::{CreateMaterializedView, Maintain, RefreshMaterializedView};
 use crate::dml::row::{AtOnce, BatchRow, DeleteBuffers, Env, LentRow, RowDelete, RowInsert, Stored};
 use crate::dml::{Inserter, Target};
 use crate::exec::EntrySorter;
@@ -44,7 +44,12 @@ impl Ddl<'_> {
         let mut table = self.empty_table(schema, name.clone(), None)?;
         set_columns(&mut table, &create.columns, &fields)?;
         let plan = bind_definition(&query, &self.catalog)?;
-        table.materialized = Some(Materialized { query, is_populated: create.with_data });
+        let known = query.clone();
+        table.materialized = Some(Materialized { query, is_populated: create.with_data, maintained: None });
+        if create.maintained == Maintain::ByCommits {
+            self.done.affected = self.create_kept(table, &known)?;
+            return Ok(if create.with_data { "SELECT" } else { "CREATE MATERIALIZED VIEW" });
+        }
         self.store.put_table(&table)?;
         if !create.with_data {
             return Ok("CREATE MATERIALIZED VIEW");
@@ -57,6 +62,7 @@ impl Ddl<'_> {
         let (table, query) = self.materialized(&refresh.name)?;
         self.refuse_pending(&table, "REFRESH MATERIALIZED VIEW")?;
         match refresh.concurrently {
+            _ if table.is_kept_by_commits() => self.refill_kept(&table, refresh.with_data)?,
             true => self.change_what_differs(&table, &query)?,
             false => self.refill(&table, query, refresh.with_data)?,
         }
@@ -87,7 +93,7 @@ impl Ddl<'_> {
         let plan = bind_definition(&query, &self.catalog)?;
         let mut new = old.clone();
         self.give_trees(&mut new)?;
-        new.materialized = Some(Materialized { query, is_populated });
+        new.materialized = Some(Materialized { query, is_populated, maintained: None });
         self.store.put_table(&new)?;
         if is_populated {
             self.fill(Table { indexes: Vec::new(), ..new.clone() }, plan)?;

@@ -21,6 +21,7 @@ mod extension;
 mod foreign_key;
 mod index_beside;
 mod index_build;
+mod kept_view;
 mod like;
 mod materialized;
 mod names;

@@ -99,6 +99,7 @@ impl Ddl<'_> {
         self.tell_feed(table, EntryKind::Truncate)?;
         self.drop_trees(table)?;
         self.give_trees(&mut new)?;
+        self.empty_kept(table)?;
         delete_statistics(self.dml.tx, self.trees, table.id)?;
         self.store.put_table(&new)
     }

@@ -8,6 +8,7 @@ mod catalogue;
 mod clock;
 mod comparison;
 pub mod composite;
+mod counters;
 mod encoding;
 mod enums;
 mod extract;
@@ -45,6 +46,7 @@ pub use catalogue::{
     ANY, Accumulator, Aggregate, AggregateKind, Function, aggregate_overloads, exact_overload, function_names,
     overloads,
 };
+pub(crate) use counters::Tally;
 pub(crate) use encoding::is_utf8 as is_utf8_encoding;
 pub use in_range::{Distance, in_range_offsets, invalid_size};
 pub use operator::Operator;

@@ -498,9 +498,7 @@ pub(super) fn gives_order(shape: &TableShape, path: &AccessPath, wanted: &[SortK
             return is_unique_path(shape, path).then_some(reverse.unwrap_or(false));
         };
         let backwards = found.descending != key.descending;
-        let not_null = shape.table.primary_key.contains(&column)
-            || shape.table.columns.get(column).is_some_and(|column| column.not_null);
-        let nulls_fit = not_null || (found.nulls_first != backwards) == key.nulls_first;
+        let nulls_fit = shape.table.is_not_null(column) || (found.nulls_first != backwards) == key.nulls_first;
         if found.column != column || !nulls_fit || reverse.is_some_and(|reverse| reverse != backwards) {
             return None;
         }
@@ -513,12 +511,8 @@ fn is_unique_path(shape: &TableShape, path: &AccessPath) -> bool {
     match &path.index {
         None => !shape.table.primary_key.is_empty(),
         Some(index) => {
-            let not_null = |key: &IndexColumn| {
-                let column = shape.table.columns.get(key.column);
-                column.is_some_and(|column| column.not_null) || shape.table.primary_key.contains(&key.column)
-            };
             // (Of those rows that it has entries of, which are all that are read.)
-            index.unique && index.columns.iter().all(not_null)
+            index.unique && index.columns.iter().all(|key| shape.table.is_not_null(key.column))
         }
     }
 }

@@ -84,7 +84,8 @@ impl Size {
             table.live.set_rows(stamp, entries(table, reader)?);
         }
         let is_current = table.statistics.as_ref().is_some_and(|known| is_near(known.rows, table_rows(table)));
-        let by_sample = !is_current && table_rows(table) >= SAMPLED_FROM;
+        // Rows are made of groups where they are read: nothing else can read these.
+        let by_sample = !table.is_kept_by_commits() && !is_current && table_rows(table) >= SAMPLED_FROM;
         if by_sample && !has_sample(table, stamp, reader)? {
             table.live.set_sample(sample(table, stamp, reader)?);
         }

@@ -42,10 +42,8 @@ pub(super) fn nullable_columns(plan: &LogicalPlan) -> Vec<bool> {
             .collect(),
         LogicalPlan::Scan { table, columns, .. } => columns
             .iter()
-            .map(|column| {
-                let not_null = table.columns.get(*column).is_none_or(|column| column.not_null);
-                !(not_null || table.primary_key.contains(column))
-            })
+            // (A row's number is there.)
+            .map(|&column| column < table.columns.len() && !table.is_not_null(column))
             .collect(),
         LogicalPlan::Filter { input, predicate } => {
             let rejected = |column| rejects(predicate, &|index| index == column);

@@ -48,9 +48,7 @@ pub(super) fn is_unique(plan: &LogicalPlan, columns: &[usize]) -> bool {
 /// A key without NULLs is among the columns.
 fn holds_key(shape: &TableShape, columns: &[usize]) -> bool {
     let shown: Vec<usize> = columns.iter().filter_map(|&column| shape.columns.get(column).copied()).collect();
-    let not_null = |column: &usize| {
-        shape.table.primary_key.contains(column) || shape.table.columns.get(*column).is_some_and(|c| c.not_null)
-    };
+    let not_null = |column: &usize| shape.table.is_not_null(*column);
     shown.contains(&usize::MAX)
         || unique_keys(&shape.table).any(|key| key.iter().all(|column| shown.contains(column) && not_null(column)))
 }

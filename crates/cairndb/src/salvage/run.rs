@@ -10,6 +10,7 @@ use super::report::{SalvageProgress, Salvaged, SavedTable};
 use super::uncertain::UncertainRows;
 use super::{catalog, indexes, rows, uncertain, words};
 use crate::api::{Database, Durability, Options};
+use crate::catalog::{Catalog, Table};
 use crate::exec::ExecContext;
 use crate::types::EvalContext;
 use crate::{Error, Result, SqlState};
@@ -105,7 +106,7 @@ fn repair(
     let catalog = database.connect()?.catalog()?;
     let eval = Arc::new(EvalContext::now());
     let context = || Ok::<_, Error>(ExecContext::new(store.snapshot()?.reader().into(), eval.clone()));
-    for table in catalog.tables() {
+    for table in catalog.tables().filter(|table| !table.is_kept_by_commits()) {
         progress(SalvageProgress::Table(table.name.clone()));
         rows::check(&store, &catalog, table, &context()?, &mut apart)?;
         let count = indexes::build(&store, (table, &catalog), &context()?, &mut apart)?;
@@ -113,6 +114,8 @@ fn repair(
         report.tables.push(SavedTable { name: table.name.clone(), rows: count, indexes });
     }
     catalog::unknown_trees(&store, &catalog, &mut apart)?;
+    // They get other trees.
+    refill_views(&database, &catalog, &mut report)?;
     words::losses(&store, &catalog, &eval, &found.losses, &mut report)?;
     progress(SalvageProgress::References);
     report.dangling = dangling_references(&database, &catalog)?;
@@ -124,4 +127,17 @@ fn repair(
     drop(store);
     database.close()?;
     Ok(report)
+}
+
+/// Makes the groups of materialized views that commits keep anew, out of the rows that were saved.
+fn refill_views(database: &Database, catalog: &Catalog, report: &mut Salvaged) -> Result<()> {
+    let is_kept = |view: &&Arc<Table>| view.is_kept_by_commits() && view.refuse_unpopulated().is_ok();
+    for view in catalog.tables().filter(is_kept) {
+        let name = catalog.table_name(view);
+        match database.connect()?.execute(&format!("REFRESH MATERIALIZED VIEW {name}"), ()) {
+            Ok(_) => {}
+            Err(error) => report.notes.push(format!("{name}: REFRESH MATERIALIZED VIEW failed: {}", error.message())),
+        }
+    }
+    Ok(())
 }

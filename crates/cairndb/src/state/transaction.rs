@@ -147,6 +147,11 @@ impl Transaction {
         self.database.append(tree, value)
     }
 
+    /// See [`storage::TransactionWriter::add`]. Nothing temporary is added to.
+    pub(crate) fn add(&self, tree: TreeId, key: &[u8], front: &[u8], deltas: &[i128]) -> Result<()> {
+        self.database.add(tree, key, front, deltas)
+    }
+
     /// See [`storage::Transaction::reader_of_now`].
     pub(crate) fn reader_of_now(&self) -> Result<Reader> {
         let temporary = self.temporary.as_ref().map(|temporary| temporary.tx.reader_of_now().map_err(full));

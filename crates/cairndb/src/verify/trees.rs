@@ -8,10 +8,13 @@ use std::sync::Arc;
 use cairn_storage::Reader;
 
 use crate::api::Shared;
+use crate::bind::{BoundGroups, bound_groups};
 use crate::catalog::{Catalog, Index, Table, TableLayout, load};
 use crate::dml::Entries;
-use crate::exec::{EntrySorter, ExecContext};
+use crate::dml::row::{BatchRow, LentRow, group_entry};
+use crate::exec::{self, EntrySorter, ExecContext};
 use crate::inverted::Postings;
+use crate::plan::{OptimizerOptions, optimize};
 use crate::types::EvalContext;
 use crate::{Error, Result, SqlState};
 
@@ -43,7 +46,10 @@ pub(crate) fn verify(shared: &Shared) -> Result<Verified> {
     context.spill = shared.spill_space();
     let catalog = load(reader)?;
     for table in catalog.tables() {
-        check_rows(reader, table, &TableLayout::new(table))?;
+        match table.is_kept_by_commits() {
+            true => check_groups(table, &catalog, &context)?,
+            false => check_rows(reader, table, &TableLayout::new(table))?,
+        }
         for index in &table.indexes {
             found.indexes += 1;
             found.index_entries += check_index((table, index), &catalog, &context)?;
@@ -65,6 +71,37 @@ fn check_rows(reader: &Reader, table: &Table, layout: &TableLayout) -> Result<()
         }
     }
     Ok(())
+}
+
+/// Whether a view that commits keep has the groups that its table's rows ask for.
+fn check_groups(view: &Arc<Table>, catalog: &Catalog, context: &ExecContext) -> Result<()> {
+    if view.refuse_unpopulated().is_err() {
+        return Ok(());
+    }
+    let BoundGroups { groups, .. } = &*bound_groups(view, catalog)?;
+    let other = || {
+        let message = format!("the groups of materialized view \"{}\" are not those of its table's rows", view.name);
+        corrupt(message).with_hint("Say REFRESH MATERIALIZED VIEW, which makes them anew.")
+    };
+    let (mut key, mut value, mut expected) = (Vec::new(), Vec::new(), 0);
+    let plan = Arc::new(optimize(groups.states()?, catalog, &OptimizerOptions::default())?);
+    let mut stream = exec::execute(plan, context.clone())?;
+    while let Some(batch) = stream.next_batch()? {
+        for row in 0..batch.len() {
+            let row = BatchRow { columns: batch.columns(), row };
+            group_entry(groups, |at| row.copy(at), &mut key, &mut value);
+            if !context.reader.get_with(view.tree, &key, |found| found == value)?.unwrap_or(false) {
+                return Err(other());
+            }
+            expected += 1;
+        }
+    }
+    let mut found = 0u64;
+    let mut cursor = context.reader.cursor(view.tree, Bound::Unbounded, Bound::Unbounded)?;
+    while cursor.next()?.is_some() {
+        found += 1;
+    }
+    if found == expected { Ok(()) } else { Err(other()) }
 }
 
 /// How many entries the index has, if they are those that its table's rows ask for.

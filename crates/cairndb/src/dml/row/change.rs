@@ -162,9 +162,9 @@ impl RowChange {
         // Triggers that see all rows are told of each by itself, and so are rows that others may refer to.
         let tells_all = table.triggers.iter().any(|trigger| trigger.sees_tables());
         let is_told = is_referenced || self.is_told && (tells_all || !table.referenced_by.is_empty());
-        let has_feed = table.feed.is_some();
+        let is_derived_from = table.is_derived_from();
         let is_more =
-            !self.is_row_only() || !self.rules.references.is_empty() || self.has_before || is_told || has_feed;
+            !self.is_row_only() || !self.rules.references.is_empty() || self.has_before || is_told || is_derived_from;
         let patch = |assignment: &Assignment| Some((assignment.place?, assignment.as_beside()?));
         let patches = self.assignments.iter().map(patch);
         if is_more || !self.is_fixed || !self.is_plain() { None } else { patches.collect() }
@@ -539,7 +539,7 @@ impl RowChange {
         if buffers.write.is_move() {
             trees.delete(self.rules.target.table.tree, key)?;
             // A row under another key goes, and comes: others may take its key, and it another's, in between.
-            derive(trees, &self.rules.target.table, Some((key, &buffers.old)), None)?;
+            derive(trees, &self.rules.target, Some((key, &buffers.old)), None)?;
         }
         let stays = !buffers.write.is_move();
         for (_, index, before, after) in self.changed(buffers).filter(|(.., before, _)| !before.absent) {
@@ -566,9 +566,9 @@ impl RowChange {
             RowWrite::Stretch(stretch) => trees.patch(tree, key, stretch.start, &buffers.row[stretch.clone()])?,
             RowWrite::Replace | RowWrite::Move => trees.put(tree, key, &buffers.row)?,
         }
-        match self.rules.target.table.feed {
-            None => Ok(()),
-            Some(_) => self.derive(trees, (old_key, key), buffers),
+        match self.rules.target.table.is_derived_from() {
+            false => Ok(()),
+            true => self.derive(trees, (old_key, key), buffers),
         }
     }
 
@@ -587,7 +587,7 @@ impl RowChange {
             _ => &buffers.row,
         };
         let old = (!buffers.write.is_move()).then_some((old, &buffers.old[..]));
-        derive(trees, &self.rules.target.table, old, Some((new, row)))
+        derive(trees, &self.rules.target, old, Some((new, row)))
     }
 
     /// What the new row violates, in words.

@@ -100,7 +100,7 @@ impl RowDelete {
             Affected { row, old: Some(row), new: None }.returning(exprs, env, returned)?;
         }
         let mut gone = Vec::new();
-        if table.feed.is_some() {
+        if table.is_derived_from() {
             look_up(trees, table.tree, key, &mut gone)?;
         }
         if !trees.delete(table.tree, key)? {
@@ -109,7 +109,7 @@ impl RowDelete {
         for (index, entry) in table.indexes.iter().zip(&buffers.entries).filter(|(_, entry)| !entry.absent) {
             entry.take(trees, index, key, None)?;
         }
-        derive(trees, table, Some((key, &gone)), None)?;
+        derive(trees, &self.target, Some((key, &gone)), None)?;
         if self.is_told {
             let old = (0..table.columns.len()).map(|column| Ok(row.column(column)?.into_value()));
             checks.replaced(table, old.collect::<Result<_, Stop>>()?, None, &Arc::default());

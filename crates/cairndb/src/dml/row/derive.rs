@@ -1,7 +1,7 @@
-//! What a row's change leaves behind besides the row: its entry in the table's change feed.
+//! What a row's change leaves behind besides the row: its entry in the table's change feed, and what it counts for in the
+//! materialized views that commits keep.
 
-use super::{Stop, Trees};
-use crate::catalog::Table;
+use super::{Stop, Target, Trees};
 use crate::change_feed::{EntryKind, write_entry};
 
 /// A key and a row as the table's tree has them.
@@ -11,21 +11,19 @@ pub(super) type Raw<'a> = (&'a [u8], &'a [u8]);
 #[inline]
 pub(super) fn derive(
     trees: &mut dyn Trees,
-    table: &Table,
+    target: &Target,
     old: Option<Raw<'_>>,
     new: Option<Raw<'_>>,
 ) -> Result<(), Stop> {
-    match table.feed {
-        None => Ok(()),
-        Some(feed) => {
-            let kind = match (old, new) {
-                (None, _) => EntryKind::Insert,
-                (_, None) => EntryKind::Delete,
-                _ => EntryKind::Update,
-            };
-            let mut entry = Vec::new();
-            write_entry(kind, feed.schema, old, new, &mut entry);
-            Ok(trees.append(feed.tree, &entry)?)
-        }
+    if let Some(feed) = target.table.feed {
+        let kind = match (old, new) {
+            (None, _) => EntryKind::Insert,
+            (_, None) => EntryKind::Delete,
+            _ => EntryKind::Update,
+        };
+        let mut entry = Vec::new();
+        write_entry(kind, feed.schema, old, new, &mut entry);
+        trees.append(feed.tree, &entry)?;
     }
+    target.additions.iter().try_for_each(|addition| addition.add(trees, &target.layout, old, new))
 }

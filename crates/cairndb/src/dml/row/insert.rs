@@ -190,7 +190,7 @@ impl RowInsert {
         for (index, entry) in table.indexes.iter().zip(entries).filter(|(_, entry)| !entry.absent) {
             entry.put(trees, index, key, None)?;
         }
-        derive(trees, table, None, Some((key, row)))?;
+        derive(trees, target, None, Some((key, row)))?;
         for (at, entry) in (0..table.indexes.len()).zip(entries) {
             entry.guarded().map_or(Ok(()), |key| checks.guarded(table, at, key))?;
         }

@@ -3,7 +3,7 @@
 //!
 //! A program is compiled for a table and a kind of change ([`RowInsert`], [`RowChange`], [`RowDelete`]), and is a list of
 //! steps: *compute* (new values), *fit* (lengths), *check* (NOT NULL, CHECK), *encode* (row, keys, the keys of rows
-//! referred to), *look up* (what could stop it), *write*, *derive* (the change feed's entry), *return*. It speaks of [`Trees`] only, which a transaction and
+//! referred to), *look up* (what could stop it), *write*, *derive* (the change feed's entry, what is added to the groups of materialized views), *return*. It speaks of [`Trees`] only, which a transaction and
 //! the point path's writer both are: the point path runs it for one row under the commit lock, the statements of `dml` for
 //! each of their rows, in the phases that many rows ask for. Neither has rules of its own.
 //!
@@ -13,6 +13,7 @@
 //! - A row that is changed is copied first: no expression is evaluated while a page or a transaction is held. Rows whose new
 //!   values are there and only have to be patched in are patched where they lie ([`RowChange::patch`]).
 
+mod addition;
 mod affected;
 mod assign;
 mod change;
@@ -34,6 +35,7 @@ mod target;
 mod trees;
 mod violation;
 
+pub(crate) use addition::{Addition, group_entry};
 pub(crate) use affected::Affected;
 pub(crate) use change::{ChangeBuffers, RowChange};
 pub(crate) use conflict::{Conflict, Touched};

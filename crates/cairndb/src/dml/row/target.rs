@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::entry::Indexed;
-use super::{Numbers, Reference, RowInsert};
+use super::{Addition, Numbers, Reference, RowInsert};
 use crate::Result;
-use crate::bind::{DomainRules, bind_check, bind_generated, bound_indexes};
+use crate::bind::{DomainRules, bind_check, bind_generated, bound_groups, bound_indexes};
 use crate::catalog::{Catalog, Table, TableLayout, row_number_key};
 use crate::plan::{BoundIndexes, Expr, walk};
 use crate::types::{ValueRef, key};
@@ -22,6 +22,8 @@ pub(crate) struct Target {
     pub(crate) domains: Box<[(usize, DomainRules)]>,
     /// One per `table.foreign_keys`.
     pub(crate) references: Vec<Reference>,
+    /// To the materialized views that its rows count for.
+    pub(super) additions: Box<[Addition]>,
     /// What the indexes rest on besides columns.
     bound: Option<Arc<BoundIndexes>>,
 }
@@ -73,6 +75,7 @@ impl Target {
             layout: catalog.layout(table),
             checks: checks.collect::<Result<_>>()?,
             references: references.collect::<Result<_>>()?,
+            additions: additions(table, catalog)?,
             bound: bound_indexes(table, catalog)?,
         })
     }
@@ -101,4 +104,11 @@ impl Target {
         }
         Ok(())
     }
+}
+
+/// What is added to the views that the table's rows count for: those that have rows.
+fn additions(table: &Table, catalog: &Catalog) -> Result<Box<[Addition]>> {
+    let views = table.views.iter().filter_map(|view| catalog.table_by_id(*view));
+    let kept = views.filter(|view| view.is_kept_by_commits() && view.refuse_unpopulated().is_ok());
+    kept.map(|view| Ok(Addition::new(&bound_groups(view, catalog)?.groups, view))).collect()
 }

@@ -15,6 +15,8 @@ pub(crate) trait Trees {
     fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool>;
     /// Puts the value behind all others, under a key that the commit gives.
     fn append(&mut self, tree: TreeId, value: &[u8]) -> Result<()>;
+    /// Adds to the counters of the entry under `key`, which begins with `front`.
+    fn add(&mut self, tree: TreeId, key: &[u8], front: &[u8], deltas: &[i128]) -> Result<()>;
 }
 
 impl Trees for PointWriter<'_> {
@@ -35,6 +37,9 @@ impl Trees for PointWriter<'_> {
     }
     fn append(&mut self, tree: TreeId, value: &[u8]) -> Result<()> {
         PointWriter::append(self, tree, value)
+    }
+    fn add(&mut self, tree: TreeId, key: &[u8], front: &[u8], deltas: &[i128]) -> Result<()> {
+        PointWriter::add(self, tree, key, front, deltas)
     }
 }
 
@@ -57,6 +62,9 @@ impl Trees for TransactionWriter<'_> {
     fn append(&mut self, tree: TreeId, value: &[u8]) -> Result<()> {
         TransactionWriter::append(self, tree, value)
     }
+    fn add(&mut self, tree: TreeId, key: &[u8], front: &[u8], deltas: &[i128]) -> Result<()> {
+        TransactionWriter::add(self, tree, key, front, deltas)
+    }
 }
 
 impl Trees for &state::Transaction {
@@ -77,6 +85,9 @@ impl Trees for &state::Transaction {
     }
     fn append(&mut self, tree: TreeId, value: &[u8]) -> Result<()> {
         state::Transaction::append(self, tree, value)
+    }
+    fn add(&mut self, tree: TreeId, key: &[u8], front: &[u8], deltas: &[i128]) -> Result<()> {
+        state::Transaction::add(self, tree, key, front, deltas)
     }
 }
 

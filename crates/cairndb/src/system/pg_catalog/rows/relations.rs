@@ -69,9 +69,10 @@ pub(in crate::system::pg_catalog) fn pg_class(catalog: &Catalog, rows: &mut Rows
                 ("relispopulated", yes(table.is_none_or(|table| table.refuse_unpopulated().is_ok()))),
                 ("relreplident", text(if table.is_some() { "d" } else { "n" })),
             ];
-            row.extend(
-                check.map(|check| ("reloptions", texts([format!("check_option={}", check.name())].into_iter()))),
-            );
+            let maintained = table.and_then(|table| table.materialized.as_ref()?.maintained);
+            let maintained = maintained.map(|maintained| format!("maintained={}", maintained.name()));
+            let option = check.map(|check| format!("check_option={}", check.name())).or(maintained);
+            row.extend(option.map(|option| ("reloptions", texts([option].into_iter()))));
             rows.put(row);
         }
     }
