@@ -484,3 +484,19 @@ fn subscriptions_begin_while_others_write() {
         }
     }
 }
+
+/// What was left of a query that had failed took away what the next one was interested in.
+#[test]
+fn one_that_failed_takes_nothing_from_the_next() -> Result<()> {
+    let (_database, conn) = database("CREATE TABLE a (n int); CREATE TABLE b (n int)");
+    let mut failed = conn.live("SELECT n FROM a", ())?;
+    failed.next_change()?;
+    conn.execute("DROP TABLE a", ())?;
+    failed.next_change().expect_err("its table is gone");
+    let mut next = conn.live("SELECT n FROM b", ())?;
+    next.next_change()?;
+    drop(failed);
+    conn.execute("INSERT INTO b VALUES (1)", ())?;
+    assert_eq!(next.next_change_within(Duration::from_secs(20))?.expect("it is told").added().count(), 1);
+    Ok(())
+}

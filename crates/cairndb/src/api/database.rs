@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use cairn_storage::{Reader, Store};
 
-use super::live::LiveQueries;
+use super::live::{Followers, LiveQueries, User};
 use super::sequences::SequenceValues;
 use super::{Connection, Options};
 use crate::Result;
@@ -36,6 +36,8 @@ use crate::verify::{Verified, Violation};
 #[derive(Clone)]
 pub struct Database {
     pub(crate) shared: Arc<Shared>,
+    /// `None`: it is the engine's own handle, for a while. Let go of last.
+    _user: Option<User>,
 }
 
 /// The path that means a database in memory, by the custom of embedded databases. (A file of that name is `./:memory:`.)
@@ -53,6 +55,7 @@ pub(crate) struct Shared {
     spilled: Arc<SpillTotals>,
     pub(super) live: LiveQueries,
     feeds: Keeper,
+    pub(super) followers: Arc<Followers>,
 }
 
 impl Shared {
@@ -73,11 +76,13 @@ impl Shared {
             spilled: Arc::default(),
             live: LiveQueries::default(),
             feeds: Keeper::default(),
+            followers: Arc::default(),
         });
         let has_feeds = !shared.options.read_only && feeds_tree(shared.store.snapshot()?.reader())?.is_some();
         if has_feeds {
             shared.keep_feeds()?;
         }
+        shared.follow_views_there_are()?;
         Ok(shared)
     }
 
@@ -112,6 +117,7 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        self.followers.stop();
         self.feeds.stop();
         if let (Some(trees), false) = (self.trees, self.options.read_only) {
             self.sequences.settle(&self.store, trees.sequences);
@@ -120,6 +126,16 @@ impl Drop for Shared {
 }
 
 impl Database {
+    fn new(shared: Arc<Shared>) -> Database {
+        let user = User::new(&shared.followers);
+        Database { shared, _user: Some(user) }
+    }
+
+    /// A handle that whoever drops the last of the others waits for.
+    pub(super) fn of_engine(shared: &Arc<Shared>) -> Database {
+        Database { shared: shared.clone(), _user: None }
+    }
+
     /// Opens or creates the database file at `path`; an empty file becomes a new database, and `:memory:` means one in memory.
     pub fn open(path: impl AsRef<Path>) -> Result<Database> {
         Self::open_with(path, Options::default())
@@ -131,7 +147,7 @@ impl Database {
             return Self::open_in_memory_with(options);
         }
         let store = Store::open(path.as_ref(), options.storage())?;
-        Ok(Database { shared: Shared::new(store, options)? })
+        Ok(Database::new(Shared::new(store, options)?))
     }
 
     /// A database in memory, gone with its last handle.
@@ -142,13 +158,13 @@ impl Database {
     /// A database in memory, gone with its last handle.
     pub fn open_in_memory_with(options: Options) -> Result<Database> {
         let store = Store::open_in_memory(options.storage())?;
-        Ok(Database { shared: Shared::new(store, options)? })
+        Ok(Database::new(Shared::new(store, options)?))
     }
 
     /// A database in a store that the caller opened: on a simulated disk, or with options that [`Options`] leaves out.
     /// Of `options` only those of new connections matter, and `read_only`, which must say what the store is.
     pub fn over(store: Store, options: Options) -> Result<Database> {
-        Ok(Database { shared: Shared::new(store, options)? })
+        Ok(Database::new(Shared::new(store, options)?))
     }
 
     /// A new connection. Each thread uses its own.
@@ -204,6 +220,8 @@ impl Database {
 
     /// Checkpoints and closes, with the errors that dropping the last handle could not tell.
     pub fn close(self) -> Result<()> {
+        // Nothing writes any more but the caller.
+        self.shared.followers.stop();
         let store = self.shared.store.clone();
         // The last handle settles the sequences before the store closes.
         drop(self);

@@ -391,7 +391,10 @@ impl Connection {
             Err(error @ storage::Error::GivenUp) => in_time().and(Err(error.into())),
             done => {
                 self.committed.set(done.map_err(conflict)?.unwrap_or(self.committed.get()));
-                Ok(())
+                match self.routines.views.swap(false, Ordering::Relaxed) {
+                    true => self.shared().follow_views(),
+                    false => Ok(()),
+                }
             }
         }
     }
@@ -783,6 +786,10 @@ impl ddl::Session for Around<'_> {
 
     fn keep_feeds(&self) -> Result<()> {
         self.connection.shared().keep_feeds()
+    }
+
+    fn follow_views(&self) {
+        self.connection.routines.views.store(true, Ordering::Relaxed);
     }
 }
 

@@ -72,6 +72,8 @@ pub(crate) struct RoutineSession {
     pub(super) notices: Notices,
     /// What DECLARE and functions opened.
     pub(super) cursors: Mutex<Cursors>,
+    /// The transaction has made, filled or dropped materialized views that follow.
+    pub(super) views: AtomicBool,
     /// How many cursors got a name that nobody said.
     pub(super) portals: AtomicU64,
     /// What the last INSERT within a function has left.
@@ -418,6 +420,10 @@ impl ddl::Session for Runner {
 
     fn keep_feeds(&self) -> Result<()> {
         self.shared()?.keep_feeds()
+    }
+
+    fn follow_views(&self) {
+        self.session.views.store(true, Ordering::Relaxed);
     }
 
     fn is_busy(&self, table: ObjectId) -> bool {

@@ -183,12 +183,16 @@ fn encode_materialized(materialized: &Materialized, w: &mut Writer) {
     match materialized.maintained {
         None => {}
         Some(Maintained::ByCommits) => w.number(4, 1),
+        Some(Maintained::ByFollower) => w.number(4, 2),
+    }
+    if let Some(reason) = &materialized.stopped {
+        w.text(5, reason);
     }
 }
 
 fn decode_materialized(bytes: &[u8]) -> Result<Materialized> {
     let query = Definition { text: String::new(), references: None };
-    let mut materialized = Materialized { query, is_populated: false, maintained: None };
+    let mut materialized = Materialized { query, is_populated: false, maintained: None, stopped: None };
     let mut fields = Fields::record(bytes);
     while let Some((tag, value)) = fields.next()? {
         match tag {
@@ -197,8 +201,10 @@ fn decode_materialized(bytes: &[u8]) -> Result<Materialized> {
             3 => materialized.is_populated = true,
             4 => match codec::number::<u32>(value)? {
                 1 => materialized.maintained = Some(Maintained::ByCommits),
+                2 => materialized.maintained = Some(Maintained::ByFollower),
                 _ => return Err(corrupt("kind of maintenance")),
             },
+            5 => materialized.stopped = Some(codec::text(value)?),
             _ => {}
         }
     }
@@ -827,6 +833,7 @@ mod tests {
                 query: Definition { text: "SELECT a, b FROM u".to_string(), references: Some(Vec::new()) },
                 is_populated: true,
                 maintained: None,
+                stopped: None,
             }),
             is_face: false,
             feed: Some(crate::catalog::Feed { tree: TreeId(1002), schema: 2 }),

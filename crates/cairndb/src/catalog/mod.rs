@@ -42,8 +42,9 @@ pub(crate) use schema::{
 };
 pub(crate) use store::{
     CatalogStore, EntryKind, SystemTrees, bootstrap, check_entry, decode_described, decode_table_entry,
-    delete_feeds_tree, delete_statistics, feeds_tree_of, is_up_to_date, load, load_after, load_temporary, load_types,
-    put_feeds_tree, put_statistics, schema_name_of, system_trees, temporary_stamp,
+    delete_feeds_tree, delete_statistics, ensure_followed_tree, feeds_tree_of, followed_tree_of, is_up_to_date, load,
+    load_after, load_temporary, load_types, put_feeds_tree, put_statistics, schema_name_of, system_trees,
+    temporary_stamp,
 };
 pub use trigger::Trigger;
 pub(crate) use trigger::{Enabled, Timing, TriggerEvent, Triggered};

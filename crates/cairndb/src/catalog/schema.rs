@@ -102,6 +102,8 @@ pub(crate) struct Materialized {
     pub(crate) is_populated: bool,
     /// What keeps it current; `None`: nothing but REFRESH.
     pub(crate) maintained: Option<Maintained>,
+    /// Why it is not kept current any more, and can not be read.
+    pub(crate) stopped: Option<String>,
 }
 
 /// What keeps a materialized view current.
@@ -109,6 +111,9 @@ pub(crate) struct Materialized {
 pub(crate) enum Maintained {
     /// The commits that change what it rests on. Its tree has groups, not rows: see [`crate::plan::Groups`].
     ByCommits,
+    /// What follows the query's result and writes it here, right after the commits that change it: see `api::live::follow`. Its rows lie by
+    /// what they are (`dml::row::RowPlaces`).
+    ByFollower,
 }
 
 impl Maintained {
@@ -116,6 +121,7 @@ impl Maintained {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Maintained::ByCommits => "commit",
+            Maintained::ByFollower => "after",
         }
     }
 }
@@ -561,6 +567,11 @@ impl Table {
         !self.of_groups && self.materialized.as_ref().is_some_and(kept)
     }
 
+    /// Whether it is a materialized view that follows its query.
+    pub(crate) fn is_follower(&self) -> bool {
+        self.materialized.as_ref().is_some_and(|of| of.maintained == Some(Maintained::ByFollower))
+    }
+
     /// Whether a change of its rows leaves more behind than the rows and their entries.
     pub(crate) fn is_derived_from(&self) -> bool {
         self.feed.is_some() || !self.views.is_empty()
@@ -575,6 +586,12 @@ impl Table {
     /// SQLSTATE 55000 for a materialized view that no query has filled yet.
     pub(crate) fn refuse_unpopulated(&self) -> Result<()> {
         match &self.materialized {
+            Some(Materialized { stopped: Some(reason), .. }) => {
+                let message = format!("materialized view \"{}\" is not kept current any more", self.name);
+                Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+                    .with_detail(reason.clone())
+                    .with_hint("Change what is in the way, then use the REFRESH MATERIALIZED VIEW command."))
+            }
             Some(Materialized { is_populated: false, .. }) => {
                 let message = format!("materialized view \"{}\" has not been populated", self.name);
                 Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)

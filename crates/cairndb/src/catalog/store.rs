@@ -421,6 +421,28 @@ pub(crate) fn put_feeds_tree(tx: &Transaction, tree: TreeId) -> Result<()> {
     Ok(tx.put(TreeId::CATALOG, &feeds_key(), &tree.0.to_le_bytes())?)
 }
 
+/// The key under which the tree stands that has the positions of the views that follow.
+fn followed_key() -> [u8; 5] {
+    entry_key(EntryKind::System, ObjectId(4))
+}
+
+/// The tree that has the log positions of the materialized views that follow their queries, by the view's id; `None`: there has been none.
+pub(crate) fn followed_tree_of(reader: &Reader) -> Result<Option<TreeId>> {
+    let Some(bytes) = reader.get(TreeId::CATALOG, &followed_key())? else { return Ok(None) };
+    let tree = bytes.as_slice().try_into().map_err(|_| corrupt("tree of the views that follow"))?;
+    Ok(Some(TreeId(u32::from_le_bytes(tree))))
+}
+
+/// The same; made where there is none.
+pub(crate) fn ensure_followed_tree(tx: &Transaction) -> Result<TreeId> {
+    if let Some(tree) = followed_tree_of(tx.reader().database())? {
+        return Ok(tree);
+    }
+    let tree = tx.create_tree(ObjectId::PUBLIC)?;
+    tx.put(TreeId::CATALOG, &followed_key(), &tree.0.to_le_bytes())?;
+    Ok(tree)
+}
+
 pub(crate) fn delete_feeds_tree(tx: &Transaction) -> Result<()> {
     Ok(tx.delete(TreeId::CATALOG, &feeds_key()).map(drop)?)
 }

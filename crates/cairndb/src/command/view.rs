@@ -144,8 +144,12 @@ impl CreateMaterializedView {
 pub(crate) enum Maintain {
     /// REFRESH.
     No,
+    /// The commits that change its tables where they can, else what follows them.
+    Somehow,
     /// The commits that change its tables.
     ByCommits,
+    /// What follows them.
+    ByFollower,
 }
 
 /// What WITH says of maintenance; whether it says something else, which does nothing. SQLSTATE 22023.
@@ -158,11 +162,13 @@ fn view_options(options: Clause<'_>) -> Result<(Maintain, bool)> {
             continue;
         }
         let said = match option_value(option).to_ascii_lowercase().as_str() {
-            "" | "true" | "on" | "yes" | "1" | "commit" => Maintain::ByCommits,
+            "" | "true" | "on" | "yes" | "1" => Maintain::Somehow,
+            "commit" => Maintain::ByCommits,
+            "after" => Maintain::ByFollower,
             "false" | "off" | "no" | "0" => Maintain::No,
             other => {
                 let message = format!("invalid value for enum option \"maintained\": {other}");
-                let detail = "Valid values are \"commit\", \"on\" and \"off\".";
+                let detail = "Valid values are \"commit\", \"after\", \"on\" and \"off\".";
                 return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message).with_detail(detail));
             }
         };

@@ -34,6 +34,9 @@ pub(crate) trait Session {
 
     /// There are change feeds from now on, to be kept within their limits.
     fn keep_feeds(&self) -> Result<()>;
+
+    /// Once this is committed, other materialized views follow their queries.
+    fn follow_views(&self);
 }
 
 /// One execution of a schema change: the statement, the transaction, the catalog as it stands, and what will be reported.

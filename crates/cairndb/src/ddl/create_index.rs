@@ -72,6 +72,10 @@ impl Ddl<'_> {
 /// The index as it was asked for, without an id and a tree; and what its name is made of, where none is given.
 pub(super) fn described(create: &CreateIndex, table: &Table, catalog: &Catalog) -> Result<(Index, Vec<String>)> {
     refuse_kept(table)?;
+    if table.is_follower() && create.unique {
+        let message = format!("a unique index of \"{}\", which follows its query", table.name);
+        return Err(Error::unsupported(message).with_hint("Leave UNIQUE out: whatever the query gives is put there."));
+    }
     let mut index = Index {
         id: ObjectId(0),
         name: create.name.clone().unwrap_or_default(),

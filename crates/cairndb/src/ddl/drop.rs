@@ -169,6 +169,9 @@ impl Ddl<'_> {
         if let Some(feed) = table.feed {
             self.end_feed(feed, FeedEntry::Dropped)?;
         }
+        if table.is_follower() {
+            self.forget_follower(id)?;
+        }
         self.drop_trees(table)?;
         delete_statistics(self.dml.tx, self.trees, id)?;
         self.store.forget_name(table.schema, &table.name)?;

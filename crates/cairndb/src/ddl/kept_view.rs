@@ -8,29 +8,31 @@ use std::sync::Arc;
 
 use super::context::Ddl;
 use crate::bind::{BoundGroups, bind_definition, bind_resting, bound_groups};
-use crate::catalog::{Definition, Maintained, Materialized, ObjectId, Table};
+use crate::catalog::{Definition, Materialized, ObjectId, Table};
 use crate::dml::row::{BatchRow, LentRow, group_entry};
 use crate::plan::{Groups, LogicalPlan};
 use crate::{Error, Result, Value};
 
 impl Ddl<'_> {
-    /// Makes the view, with its groups as they are now. SQLSTATE 0A000 for a query that commits can not keep.
-    pub(super) fn create_kept(&mut self, mut view: Table, query: &Definition) -> Result<u64> {
+    /// The groups of a query that a new view is to have. SQLSTATE 0A000 for one that commits can not keep.
+    pub(super) fn kept_groups(&self, query: &Definition) -> Result<Groups> {
         let (plan, rests) = bind_resting(query, &self.catalog)?;
         let groups = match rests.has_routines() {
             // It may be replaced by one that gives something else.
             true => Err("a function of the schema's".to_owned()),
             false => Groups::of(&plan),
         };
-        let groups = groups.map_err(|what| {
+        groups.map_err(|what| {
             Error::unsupported(format!("a materialized view that commits keep current, of a query with {what}"))
-                .with_hint("Leave the option out, and say REFRESH MATERIALIZED VIEW when its tables have changed.")
-        })?;
+                .with_hint("WITH (maintained = after) keeps it current right after the commits that change it.")
+        })
+    }
+
+    /// Makes the view, with its groups as they are now.
+    pub(super) fn create_kept(&mut self, mut view: Table) -> Result<u64> {
+        let groups = Groups::of(&self.plan_of(&view)?).map_err(Error::internal)?;
         self.dml.tx.drop_tree(view.tree)?;
         view.tree = self.dml.tx.create_derived_tree(view.schema)?;
-        if let Some(of) = &mut view.materialized {
-            of.maintained = Some(Maintained::ByCommits);
-        }
         self.store.put_table(&view)?;
         let mut table = Table::clone(&groups.table);
         table.views.push(view.id);

@@ -11,11 +11,12 @@ use super::context::Ddl;
 use super::create_table_as::set_columns;
 use super::names::missing;
 use crate::bind::bind_definition;
-use crate::catalog::{Definition, Index, Materialized, ObjectName, Relation, RelationKind, Table, quoted};
+use crate::catalog::{Definition, Index, Maintained, Materialized, ObjectName, Relation, RelationKind, Table, quoted};
 use crate::command::{CreateMaterializedView, Maintain, RefreshMaterializedView};
 use crate::dml::row::{AtOnce, BatchRow, DeleteBuffers, Env, LentRow, RowDelete, RowInsert, Stored};
 use crate::dml::{Inserter, Target};
 use crate::exec::EntrySorter;
+use crate::plan::{LogicalPlan, refuse_unwatchable};
 use crate::types::{Composite, CompositeType, to_text};
 use crate::{Error, Result, SqlState, Value};
 
@@ -44,10 +45,13 @@ impl Ddl<'_> {
         let mut table = self.empty_table(schema, name.clone(), None)?;
         set_columns(&mut table, &create.columns, &fields)?;
         let plan = bind_definition(&query, &self.catalog)?;
-        let known = query.clone();
-        table.materialized = Some(Materialized { query, is_populated: create.with_data, maintained: None });
-        if create.maintained == Maintain::ByCommits {
-            self.done.affected = self.create_kept(table, &known)?;
+        let maintained = self.maintained_by(create.maintained, &query, &plan)?;
+        table.materialized = Some(Materialized { query, is_populated: create.with_data, maintained, stopped: None });
+        if let Some(maintained) = maintained {
+            self.done.affected = match maintained {
+                Maintained::ByCommits => self.create_kept(table)?,
+                Maintained::ByFollower => self.create_follower(table, plan)?,
+            };
             return Ok(if create.with_data { "SELECT" } else { "CREATE MATERIALIZED VIEW" });
         }
         self.store.put_table(&table)?;
@@ -63,10 +67,24 @@ impl Ddl<'_> {
         self.refuse_pending(&table, "REFRESH MATERIALIZED VIEW")?;
         match refresh.concurrently {
             _ if table.is_kept_by_commits() => self.refill_kept(&table, refresh.with_data)?,
+            _ if table.is_follower() => self.refill_follower(&table, query, refresh.with_data)?,
             true => self.change_what_differs(&table, &query)?,
             false => self.refill(&table, query, refresh.with_data)?,
         }
         Ok("REFRESH MATERIALIZED VIEW")
+    }
+
+    /// What keeps a view of this query current, as it was asked for. SQLSTATE 0A000, with the part of the query that is in the way.
+    fn maintained_by(&self, asked: Maintain, query: &Definition, plan: &LogicalPlan) -> Result<Option<Maintained>> {
+        match asked {
+            Maintain::No => Ok(None),
+            Maintain::ByCommits => self.kept_groups(query).map(|_| Some(Maintained::ByCommits)),
+            Maintain::Somehow if self.kept_groups(query).is_ok() => Ok(Some(Maintained::ByCommits)),
+            Maintain::Somehow | Maintain::ByFollower => {
+                refuse_unwatchable(plan)?;
+                Ok(Some(Maintained::ByFollower))
+            }
+        }
     }
 
     /// SQLSTATE 42809, 0A000 where it is something else.
@@ -93,7 +111,7 @@ impl Ddl<'_> {
         let plan = bind_definition(&query, &self.catalog)?;
         let mut new = old.clone();
         self.give_trees(&mut new)?;
-        new.materialized = Some(Materialized { query, is_populated, maintained: None });
+        new.materialized = Some(Materialized { query, is_populated, maintained: None, stopped: None });
         self.store.put_table(&new)?;
         if is_populated {
             self.fill(Table { indexes: Vec::new(), ..new.clone() }, plan)?;

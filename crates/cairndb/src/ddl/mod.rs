@@ -18,6 +18,7 @@ mod domains;
 mod drop;
 mod execute;
 mod extension;
+mod follower;
 mod foreign_key;
 mod index_beside;
 mod index_build;

@@ -10,7 +10,9 @@ use super::report::Salvaged;
 use super::uncertain::UncertainRows;
 use super::words::quoted;
 use crate::api::Database;
-use crate::catalog::{Catalog, CatalogStore, Table, check_entry, decode_table_entry, load, load_types, system_trees};
+use crate::catalog::{
+    Catalog, CatalogStore, Table, check_entry, decode_table_entry, followed_tree_of, load, load_types, system_trees,
+};
 use crate::change_feed::remove_all;
 use crate::state::Transaction;
 use crate::{Error, Result};
@@ -75,7 +77,8 @@ fn forget_missing(transaction: &Transaction, tables: &[Table], report: &mut Salv
 fn ensure_trees(transaction: &Transaction, tables: &[Table]) -> Result<()> {
     let indexes = tables.iter().flat_map(|table| table.indexes.iter().map(|index| index.tree));
     let system = system_trees(transaction.reader().database())?;
-    let system = system.into_iter().flat_map(|trees| [trees.statistics, trees.sequences]);
+    let followed = followed_tree_of(transaction.reader().database())?;
+    let system = system.into_iter().flat_map(|trees| [trees.statistics, trees.sequences]).chain(followed);
     for tree in tables.iter().map(|table| table.tree).chain(indexes).chain(system) {
         transaction.database().ensure_tree(tree)?;
     }
@@ -99,7 +102,10 @@ fn forget_statistics(store: &Store, report: &mut Salvaged) -> Result<()> {
 pub(super) fn unknown_trees(store: &Store, catalog: &Catalog, apart: &mut UncertainRows<'_>) -> Result<()> {
     let snapshot = store.snapshot()?;
     let system = system_trees(snapshot.reader())?;
-    let of_system = |tree| system.is_some_and(|trees| [trees.statistics, trees.sequences].contains(&tree));
+    let followed = followed_tree_of(snapshot.reader())?;
+    let of_system = |tree| {
+        followed == Some(tree) || system.is_some_and(|trees| [trees.statistics, trees.sequences].contains(&tree))
+    };
     let of_table =
         |table: &Arc<Table>, tree| table.tree == tree || table.indexes.iter().any(|index| index.tree == tree);
     for tree in snapshot.trees() {

@@ -1,6 +1,7 @@
 //! Live queries: results that are kept current, told as changes.
 
 mod changes;
+mod follow;
 mod plans;
 mod query;
 mod result;
@@ -15,6 +16,7 @@ use std::sync::atomic::AtomicBool;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+pub(crate) use follow::{Followers, User};
 pub use query::LiveStatistics;
 use query::{Definition, Surroundings, not_a_query};
 use result::RowBytes;
@@ -287,6 +289,12 @@ impl Connection {
     /// - 25001: in an open transaction, whose changes nobody else sees.
     /// - What running the query fails with.
     pub fn live(&self, sql: &str, params: impl Params) -> Result<LiveQuery> {
+        let subscription = self.subscription(sql, params)?;
+        Ok(LiveQuery { subscription, ended: false, _database: self.database.clone() })
+    }
+
+    /// The same, which does not keep the database open.
+    fn subscription(&self, sql: &str, params: impl Params) -> Result<Subscription> {
         if self.in_transaction() {
             let error = Error::new(SqlState::ACTIVE_SQL_TRANSACTION, "a live query cannot begin in a transaction");
             return Err(error.with_hint("Commit first: what a live query tells of is committed."));
@@ -317,7 +325,6 @@ impl Connection {
         let options = settings.optimizer.clone();
         let settings = others.map(|others| others.into_boxed_str());
         let definition = Definition { parsed, path, options, surroundings: Surroundings::of(context), settings };
-        let subscription = self.shared().live.subscribe(self.shared(), definition, identity)?;
-        Ok(LiveQuery { subscription, ended: false, _database: self.database.clone() })
+        self.shared().live.subscribe(self.shared(), definition, identity)
     }
 }

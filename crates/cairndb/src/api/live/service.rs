@@ -14,7 +14,8 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::time::Duration;
 
 use cairn_storage::{Changed, Interest, KeyRanges, Observer, Snapshot, Step};
 
@@ -39,7 +40,9 @@ struct Service {
     interest: Interest,
     queries: Mutex<Queries>,
     plans: Plans,
-    next_id: AtomicU64,
+    /// The position of the state that the thread looked at last, with all queries that were not busy.
+    looked: Mutex<u64>,
+    has_looked: Condvar,
 }
 
 #[derive(Default)]
@@ -82,6 +85,12 @@ pub(super) struct Subscription {
     pub(super) form: Arc<RowForm>,
 }
 
+/// No two queries have the same number, also of threads that follow each other: who was left of one would have the other's forgotten.
+fn next_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -121,10 +130,11 @@ impl LiveQueries {
             interest,
             queries: Mutex::default(),
             plans: Plans::default(),
-            next_id: AtomicU64::new(1),
+            looked: Mutex::default(),
+            has_looked: Condvar::new(),
         });
         let watching = service.clone();
-        let _ = shared.store.spawn("cairn-live", Box::new(move || watching.run(observer)))?;
+        shared.followers.watched_by(shared.store.spawn("cairn-live", Box::new(move || watching.run(observer)))?);
         *running = Some(service.clone());
         Ok(service)
     }
@@ -153,7 +163,7 @@ impl Service {
             }
             let query = Query::new(definition.clone(), shared, &self.plans, &shared.store.snapshot()?)?;
             let shown = Arc::new(Shown {
-                id: self.next_id.fetch_add(1, Ordering::Relaxed),
+                id: next_id(),
                 identity: identity.cloned(),
                 relevant: Mutex::new(query.relevant()),
                 query: Mutex::new(query),
@@ -255,6 +265,8 @@ impl Service {
                 }
             }
             self.look_again(&shared, observer.state());
+            *locked(&self.looked) = observer.position().unwrap_or_default();
+            self.has_looked.notify_all();
             let mut queries = locked(&self.queries);
             if queries.by_id.is_empty() {
                 queries.is_over = true;
@@ -411,6 +423,23 @@ impl Subscription {
     /// How its query was kept current so far, for all who watch it.
     pub(super) fn done(&self) -> Done {
         *locked(&self.shown.done)
+    }
+}
+
+impl Subscription {
+    /// Whether the query was brought to a state of this position, or one behind it: its changes are there to be taken. Waits for a
+    /// while otherwise.
+    pub(super) fn has_reached(&self, position: u64, time: Duration) -> bool {
+        let looked = locked(&self.service.looked);
+        let is_behind = || locked(&self.service.queries).behind.contains_key(&self.shown.id);
+        if *looked >= position && !is_behind() {
+            return true;
+        }
+        // Commits that are nothing to the query do not wake the thread.
+        self.service.interest.call();
+        let waited = self.service.has_looked.wait_timeout(looked, time);
+        let (looked, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        *looked >= position && !is_behind()
     }
 }
 

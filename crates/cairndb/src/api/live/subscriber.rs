@@ -90,6 +90,12 @@ impl Subscriber {
         *pending = Pending { is_gone: true, ..Pending::default() };
     }
 
+    /// The position of what was told last, taken or not; `None`: there is nothing more to come.
+    pub(super) fn told(&self) -> Option<u64> {
+        let pending = self.pending();
+        pending.ended.is_none().then_some(pending.position)
+    }
+
     pub(super) fn is_gone(&self) -> bool {
         self.pending().is_gone
     }

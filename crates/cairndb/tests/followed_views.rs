@@ -1,0 +1,231 @@
+//! Materialized views that follow their queries: the query's result at the position that they name, whatever happens.
+
+mod common;
+
+use std::time::Duration;
+
+use cairndb::{Connection, Database, Result};
+use common::{Random, connect, fails, rows};
+
+const LONG: Duration = Duration::from_secs(30);
+const TABLES: &str =
+    "CREATE SCHEMA s; CREATE TABLE item (id int PRIMARY KEY, shop int, name text, price numeric(8, 2));
+     CREATE TABLE s.shop (id int PRIMARY KEY, city text);
+     CREATE INDEX ON item (shop);
+     INSERT INTO s.shop SELECT g, 'city ' || g % 3 FROM generate_series(0, 9) g;";
+
+const VIEWS: &[&str] = &[
+    "SELECT name FROM item",
+    "SELECT shop, max(price) AS dear, min(name) AS first FROM item GROUP BY shop",
+    "SELECT i.id, i.name, o.city FROM item i JOIN s.shop o ON o.id = i.shop WHERE i.price > 3",
+    "SELECT o.city, count(i.id) AS n, sum(i.price * 2) AS twice FROM s.shop o LEFT JOIN item i ON i.shop = o.id GROUP BY o.city",
+    "SELECT DISTINCT name, shop FROM item",
+    "SELECT id, price, rank() OVER (PARTITION BY shop ORDER BY price DESC) AS place FROM item",
+    "SELECT id, name FROM item ORDER BY price DESC, id LIMIT 5",
+    "SELECT avg(price::float8) AS mean FROM item",
+    "SELECT id FROM item i WHERE NOT EXISTS (SELECT 1 FROM s.shop o WHERE o.id = i.shop) UNION ALL SELECT -1",
+];
+
+fn create(conn: &Connection) {
+    for (at, query) in VIEWS.iter().enumerate() {
+        conn.execute_script(&format!("CREATE MATERIALIZED VIEW v{at} WITH (maintained) AS {query}")).unwrap();
+    }
+    conn.execute_script("CREATE INDEX ON v1 (shop); CREATE INDEX ON v2 (city, id); CREATE INDEX ON v0 ((upper(name)))")
+        .unwrap();
+}
+
+fn compare(conn: &Connection, after: &str) {
+    let position = conn.position().unwrap_or_default();
+    for (at, query) in VIEWS.iter().enumerate() {
+        let sorted = |sql: &str| {
+            let mut rows = rows(conn, sql);
+            rows.sort();
+            rows
+        };
+        assert!(conn.wait_for_view(&format!("v{at}"), position, LONG).unwrap(), "v{at} after {after}");
+        assert_eq!(sorted(&format!("SELECT * FROM v{at}")), sorted(query), "v{at} after {after}");
+    }
+}
+
+fn statement(random: &mut Random) -> String {
+    let (id, shop, name) = (random.below(60u32), random.below(12u32), random.below(4u32));
+    let price = format!("{}.{:02}", random.below(9u32), random.below(100u32));
+    match random.below(11u32) {
+        0..4 => format!(
+            "INSERT INTO item VALUES ({id}, {shop}, 'name {name}', {price}) ON CONFLICT (id) DO UPDATE SET price = excluded.price"
+        ),
+        4 => format!("UPDATE item SET shop = {shop} WHERE id = {id}"),
+        5 => format!("UPDATE item SET name = 'name {name}', price = {price} WHERE shop = {shop}"),
+        6 => format!("DELETE FROM item WHERE id = {id}"),
+        7 => format!("UPDATE s.shop SET city = 'city {name}' WHERE id = {shop}"),
+        8 => format!(
+            "INSERT INTO item SELECT g, g % 9, 'bulk', g % 5 FROM generate_series({id}, {id} + 30) g ON CONFLICT DO NOTHING"
+        ),
+        9 => format!("DELETE FROM s.shop WHERE id = {shop}"),
+        _ => match random.below(4u32) {
+            0 => "TRUNCATE item".to_owned(),
+            1 => format!("INSERT INTO s.shop VALUES ({shop}, 'new') ON CONFLICT DO NOTHING"),
+            2 => format!("REFRESH MATERIALIZED VIEW v{}", random.below(VIEWS.len())),
+            _ => "BEGIN; UPDATE item SET price = price + 1; DELETE FROM item WHERE id % 7 = 0; COMMIT".to_owned(),
+        },
+    }
+}
+
+#[test]
+fn they_are_what_the_query_gives_once_they_are_waited_for() {
+    for seed in 0..3 {
+        let conn = connect(TABLES);
+        let mut random = Random(seed);
+        for _ in 0..10 {
+            conn.execute_script(&statement(&mut random)).ok();
+        }
+        create(&conn);
+        compare(&conn, "CREATE");
+        for _ in 0..60 {
+            let sql = statement(&mut random);
+            conn.execute_script(&sql).unwrap();
+            if random.one_in(3) {
+                compare(&conn, &sql);
+            }
+        }
+        compare(&conn, "all");
+        conn.database().verify().unwrap();
+    }
+}
+
+#[test]
+fn they_go_on_after_the_database_was_opened_again() -> Result<()> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("items.db");
+    let mut random = Random(7);
+    for round in 0..4 {
+        let database = Database::open(&path)?;
+        let conn = database.connect()?;
+        if round == 0 {
+            conn.execute_script(TABLES)?;
+            create(&conn);
+        }
+        for _ in 0..20 {
+            conn.execute_script(&statement(&mut random))?;
+        }
+        if round % 2 == 0 {
+            compare(&conn, "statements");
+        }
+        drop(conn);
+        // Whatever they had not written yet.
+        database.close()?;
+    }
+    let conn = Database::open(&path)?.connect()?;
+    compare(&conn, "opening");
+    conn.database().verify()?;
+    Ok(())
+}
+
+#[test]
+fn a_change_is_one_commit_of_the_view_and_what_is_beside_it_stays() -> Result<()> {
+    let conn = connect(TABLES);
+    conn.execute_script(
+        "CREATE MATERIALIZED VIEW v WITH (maintained = after) AS SELECT shop, count(*) AS n FROM item GROUP BY shop;
+        INSERT INTO item SELECT g, g % 10, 'x', 1 FROM generate_series(1, 1000) g",
+    )?;
+    assert!(conn.wait_for_view("v", conn.position().unwrap(), LONG)?);
+    let mut live = conn.live("SELECT shop, n FROM v", ())?;
+    assert_eq!(live.next_change()?.unwrap().added().count(), 10);
+    conn.execute("UPDATE item SET shop = 11 WHERE id = 10", ())?;
+    let change = live.next_change()?.unwrap();
+    assert_eq!((change.added().count(), change.removed().count()), (2, 1));
+    let position = conn.view_position("v")?.unwrap();
+    assert!(position >= conn.position().unwrap());
+    // What is nothing to it does not keep who waits.
+    conn.execute("UPDATE item SET name = 'y'", ())?;
+    assert!(conn.wait_for_view("v", conn.position().unwrap(), LONG)?);
+    assert_eq!(conn.view_position("v")?, Some(position));
+    assert!(!conn.wait_for_view("v", conn.position().unwrap() + 100_000, Duration::from_millis(20))?);
+    Ok(())
+}
+
+#[test]
+fn one_that_can_not_be_followed_any_more_says_why() -> Result<()> {
+    let conn = connect("CREATE TABLE t (a int, b int); INSERT INTO t VALUES (6, 2)");
+    conn.execute_script("CREATE MATERIALIZED VIEW v WITH (maintained = after) AS SELECT a / b AS c FROM t")?;
+    assert_eq!(rows(&conn, "SELECT * FROM v"), ["3"]);
+    conn.execute("INSERT INTO t VALUES (1, 0)", ())?;
+    let error = conn.wait_for_view("v", conn.position().unwrap(), LONG).expect_err("it is stopped");
+    assert_eq!(error.sqlstate().0, "55000");
+    let error = fails(&conn, "SELECT * FROM v", "55000");
+    assert!(error.detail().is_some_and(|detail| detail.contains("division by zero")), "{error:?}");
+    fails(&conn, "REFRESH MATERIALIZED VIEW v", "22012");
+    conn.execute_script("DELETE FROM t WHERE b = 0; REFRESH MATERIALIZED VIEW v; INSERT INTO t VALUES (8, 2)")?;
+    assert!(conn.wait_for_view("v", conn.position().unwrap(), LONG)?);
+    assert_eq!(rows(&conn, "SELECT * FROM v ORDER BY 1"), ["3", "4"]);
+    Ok(())
+}
+
+#[test]
+fn they_follow_what_is_renamed_and_end_with_what_is_dropped() -> Result<()> {
+    let conn = connect(TABLES);
+    conn.execute_script("CREATE MATERIALIZED VIEW v WITH (maintained = after) AS SELECT name, max(price) AS p FROM item GROUP BY name;
+        CREATE MATERIALIZED VIEW w WITH (maintained) AS SELECT max(p) AS m FROM v;
+        ALTER TABLE item RENAME TO thing; ALTER TABLE thing RENAME COLUMN price TO cost; ALTER MATERIALIZED VIEW v RENAME TO x;
+        ALTER TABLE thing ADD COLUMN more int DEFAULT 5; INSERT INTO thing VALUES (1, 1, 'a', 4), (2, 1, 'a', 5)")?;
+    assert!(conn.wait_for_view("x", conn.position().unwrap(), LONG)?);
+    assert_eq!(rows(&conn, "SELECT * FROM x"), ["a|5.00"]);
+    // A view of a view stands behind it.
+    let position = conn.view_position("x")?.unwrap();
+    assert!(conn.wait_for_view("w", position + 1, LONG)?);
+    assert_eq!(rows(&conn, "SELECT * FROM w"), ["5.00"]);
+    conn.execute_script("ALTER MATERIALIZED VIEW x SET SCHEMA s; DELETE FROM thing WHERE id = 2")?;
+    assert!(conn.wait_for_view("s.x", conn.position().unwrap(), LONG)?);
+    assert_eq!(rows(&conn, "SELECT * FROM s.x"), ["a|4.00"]);
+    fails(&conn, "DROP TABLE thing", "2BP01");
+    conn.execute_script("DROP TABLE thing CASCADE")?;
+    fails(&conn, "SELECT * FROM w", "42P01");
+    assert_eq!(conn.wait_for_view("w", 1, LONG).expect_err("it is gone").sqlstate().0, "42P01");
+    Ok(())
+}
+
+#[test]
+fn what_can_not_be_followed_is_refused_with_the_reason() {
+    let conn = connect(TABLES);
+    for query in
+        ["SELECT now() AS n, id FROM item", "SELECT random() AS r FROM item", "SELECT nextval('q') AS r FROM item"]
+    {
+        conn.execute_script("CREATE SEQUENCE IF NOT EXISTS q").unwrap();
+        let error = fails(&conn, &format!("CREATE MATERIALIZED VIEW v WITH (maintained) AS {query}"), "0A000");
+        assert!(error.hint().is_some(), "{error:?}");
+    }
+    conn.execute_script("CREATE MATERIALIZED VIEW v WITH (maintained = after) AS SELECT id FROM item").unwrap();
+    fails(&conn, "CREATE UNIQUE INDEX ON v (id)", "0A000");
+    assert_eq!(conn.view_position("item").expect_err("a table").sqlstate().0, "42809");
+    assert_eq!(conn.view_position("nothing").expect_err("nothing").sqlstate().0, "42P01");
+    assert_eq!(rows(&conn, "SELECT reloptions FROM pg_class WHERE relname = 'v'"), ["{maintained=after}"]);
+}
+
+#[test]
+fn large_results_begin_in_steps_and_many_equal_rows_lie_beside_each_other() -> Result<()> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("large.db");
+    {
+        let conn = Database::open(&path)?.connect()?;
+        conn.execute_script(
+            "CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t SELECT g, g % 4 FROM generate_series(1, 30000) g;
+             CREATE MATERIALIZED VIEW v WITH (maintained = after) AS SELECT n FROM t",
+        )?;
+        conn.execute("DELETE FROM t WHERE id <= 100", ())?;
+        assert!(conn.wait_for_view("v", conn.position().unwrap(), LONG)?);
+        assert_eq!(
+            rows(&conn, "SELECT n, count(*) FROM v GROUP BY n ORDER BY 1"),
+            ["0|7475", "1|7475", "2|7475", "3|7475"]
+        );
+        conn.execute("UPDATE t SET n = 9 WHERE id > 200", ())?;
+        conn.database().clone().close()?;
+    }
+    let conn = Database::open(&path)?.connect()?;
+    assert!(conn.wait_for_view("v", 0, LONG)?);
+    assert_eq!(
+        rows(&conn, "SELECT n, count(*) FROM v GROUP BY n ORDER BY 1"),
+        ["0|25", "1|25", "2|25", "3|25", "9|29800"]
+    );
+    conn.database().verify()?;
+    Ok(())
+}
