@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use cairn_storage::{Join, TreeId};
 
 use super::result::RowBytes;
-use super::service::Subscription;
+use super::service::{Service, Subscription};
 use super::subscriber::{End, Taken};
 use crate::api::database::Shared;
 use crate::api::execute::Executed;
@@ -49,7 +49,7 @@ const DIFFERS: &str = "the view has not the rows that go";
 pub(crate) struct Followers {
     running: Mutex<BTreeMap<ObjectId, Arc<Follower>>>,
     /// The thread that keeps live queries current, which ends when there are none.
-    watching: Mutex<Option<Join>>,
+    watching: Mutex<Option<(Arc<Service>, Join)>>,
     /// Handles of the database that are not the threads' own.
     users: AtomicUsize,
 }
@@ -75,7 +75,8 @@ impl Drop for User {
         if self.0.users.fetch_sub(1, Ordering::SeqCst) == 1 {
             self.0.stop();
             // It may hold the database while it works; with no handle left nobody has a live query.
-            if let Some(join) = locked(&self.0.watching).take() {
+            if let Some((service, join)) = locked(&self.0.watching).take().filter(|(service, _)| !service.is_here()) {
+                service.call();
                 join();
             }
         }
@@ -140,8 +141,8 @@ impl Followers {
     }
 
     /// Another thread keeps live queries current; the one before is at its end.
-    pub(super) fn watched_by(&self, join: Join) {
-        locked(&self.watching).replace(join);
+    pub(super) fn watched_by(&self, service: Arc<Service>, join: Join) {
+        locked(&self.watching).replace((service, join));
     }
 
     fn of(&self, view: ObjectId) -> Option<Arc<Follower>> {

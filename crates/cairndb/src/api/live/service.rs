@@ -14,7 +14,8 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
+use std::thread::ThreadId;
 use std::time::Duration;
 
 use cairn_storage::{Changed, Interest, KeyRanges, Observer, Snapshot, Step};
@@ -35,14 +36,15 @@ pub(crate) struct LiveQueries {
 }
 
 /// While there are some.
-struct Service {
+pub(super) struct Service {
     shared: Weak<Shared>,
     interest: Interest,
     queries: Mutex<Queries>,
     plans: Plans,
-    /// The position of the state that the thread looked at last, with all queries that were not busy.
+    /// The position of the state that the thread looked at last, with all queries that were not busy; 0: it is about to.
     looked: Mutex<u64>,
     has_looked: Condvar,
+    thread: OnceLock<ThreadId>,
 }
 
 #[derive(Default)]
@@ -105,8 +107,14 @@ impl LiveQueries {
     ) -> Result<Subscription> {
         loop {
             let service = self.service(shared)?;
-            if let Some(subscription) = service.subscribe(shared, &definition, identity.as_ref())? {
-                return Ok(subscription);
+            match service.subscribe(shared, &definition, identity.as_ref()) {
+                Ok(Some(subscription)) => return Ok(subscription),
+                Ok(None) => {}
+                Err(error) => {
+                    // A thread that has none ends.
+                    service.call();
+                    return Err(error);
+                }
             }
         }
     }
@@ -132,15 +140,27 @@ impl LiveQueries {
             plans: Plans::default(),
             looked: Mutex::default(),
             has_looked: Condvar::new(),
+            thread: OnceLock::new(),
         });
         let watching = service.clone();
-        shared.followers.watched_by(shared.store.spawn("cairn-live", Box::new(move || watching.run(observer)))?);
+        let join = shared.store.spawn("cairn-live", Box::new(move || watching.run(observer)))?;
+        shared.followers.watched_by(service.clone(), join);
         *running = Some(service.clone());
         Ok(service)
     }
 }
 
 impl Service {
+    /// Has the thread look, which ends it where there is no query.
+    pub(super) fn call(&self) {
+        self.interest.call();
+    }
+
+    /// Whether this is its thread: who is told something may let go of everything there.
+    pub(super) fn is_here(&self) -> bool {
+        self.thread.get() == Some(&std::thread::current().id())
+    }
+
     /// `None`: the thread is gone.
     fn subscribe(
         self: &Arc<Service>,
@@ -245,9 +265,11 @@ impl Service {
 
     /// The thread.
     fn run(&self, mut observer: Observer) {
+        let _ = self.thread.set(std::thread::current().id());
         loop {
             let step = observer.next(None);
             let Some(shared) = self.shared.upgrade() else { break };
+            *locked(&self.looked) = 0;
             match step {
                 Ok(Some(step)) => self.take_step(&shared, &step),
                 Ok(None) => {}
