@@ -8,6 +8,7 @@ use std::time::Duration;
 use cairn_parser::Room;
 use cairn_storage::Losses;
 
+use super::channels::{Leaving, SessionChannels};
 use super::database::Shared;
 use super::execute::{Executed, Runnable, retry};
 use super::named::NamedStatements;
@@ -73,6 +74,7 @@ pub struct Connection {
     pub(super) routines: Arc<RoutineSession>,
     /// The position of the last commit; 0 before the first.
     pub(super) committed: Cell<u64>,
+    _leaving: Leaving,
 }
 
 /// Stops the statement that a connection is running, from another thread. Cheap to clone. (The default one is no connection's.)
@@ -89,9 +91,10 @@ impl InterruptHandle {
 impl Connection {
     pub(crate) fn new(database: Database) -> Result<Connection> {
         let session = database.shared.store.session()?;
+        let channels = SessionChannels::new(&database.shared.channels);
         Ok(Connection {
             interrupt: Arc::default(),
-            state: RefCell::new(SessionState::new(Settings::of(&database))),
+            state: RefCell::new(SessionState::new(Settings::of(&database), channels.clone())),
             sequences: Arc::default(),
             statement_sequences: RefCell::default(),
             session: RefCell::new(session),
@@ -105,7 +108,8 @@ impl Connection {
             insert_room: Cell::default(),
             room: RefCell::default(),
             named: RefCell::default(),
-            routines: Arc::default(),
+            routines: RoutineSession::of(&channels),
+            _leaving: Leaving(channels),
             committed: Cell::new(0),
             database,
         })

@@ -107,6 +107,7 @@ impl Connection {
             return Ok(Executed::tag("ROLLBACK"));
         };
         let read_only = open.read_only;
+        self.channels().forget();
         self.end_cursors(false);
         drop(open);
         state.see_temporary()?;

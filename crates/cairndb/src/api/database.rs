@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use cairn_storage::{Reader, Store};
 
+use super::channels::Channels;
 use super::live::{Followers, LiveQueries, User};
 use super::sequences::SequenceValues;
 use super::{Connection, Options};
@@ -54,6 +55,7 @@ pub(crate) struct Shared {
     pub(crate) sequences: SequenceValues,
     spilled: Arc<SpillTotals>,
     pub(super) live: LiveQueries,
+    pub(super) channels: Arc<Channels>,
     feeds: Keeper,
     pub(super) followers: Arc<Followers>,
 }
@@ -75,6 +77,7 @@ impl Shared {
             sequences: SequenceValues::default(),
             spilled: Arc::default(),
             live: LiveQueries::default(),
+            channels: Arc::default(),
             feeds: Keeper::default(),
             followers: Arc::default(),
         });
@@ -223,6 +226,7 @@ impl Database {
         // Nothing writes any more but the caller.
         self.shared.followers.stop();
         let store = self.shared.store.clone();
+        self.shared.channels.close();
         // The last handle settles the sequences before the store closes.
         drop(self);
         Ok(store.close()?)

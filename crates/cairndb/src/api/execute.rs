@@ -263,6 +263,7 @@ impl Connection {
             Command::Session(command) => self.session_command(&command),
             Command::Prepared(command) => self.prepared_command(parsed, &command),
             Command::Cursor(command) => self.cursor_command(parsed, &command, params),
+            Command::Channel(command) => self.channel_command(&command),
             Command::Copy(copy) => self.copy_alone(&copy),
             Command::Schema(_) => Err(Error::internal("a schema change was taken for a session's command")),
         }
@@ -350,6 +351,8 @@ impl Connection {
 
     /// Begins a transaction, which may have to wait for its turn where it lost often: for as long as the statement may.
     pub(super) fn begin_in_time(&self, lost: &Losses, deadline: Option<Instant>) -> Result<Transaction> {
+        // Of a statement that failed, or runs again.
+        self.channels().forget();
         if lost.times() == 0 {
             return self.with_temporary(self.shared().store.begin()?);
         }
@@ -380,7 +383,12 @@ impl Connection {
     ) -> Result<()> {
         let in_time = || exec::check_statement(&self.interrupt, deadline);
         let gives_up = || in_time().is_err();
+        let mut telling = self.channels().telling();
         let committed = match self.pipelines.get() {
+            // What it tells is told once it is acknowledged: that is waited for.
+            _ if let Some(telling) = &mut telling => {
+                tx.commit_in_order(durability, lost, &gives_up, &mut |position| telling.appended(position))
+            }
             true => tx.commit_async_or_note(durability, lost, &gives_up).map(|(position, ticket)| {
                 self.pending.set(ticket);
                 position
@@ -390,7 +398,9 @@ impl Connection {
         match committed {
             Err(error @ storage::Error::GivenUp) => in_time().and(Err(error.into())),
             done => {
-                self.committed.set(done.map_err(conflict)?.unwrap_or(self.committed.get()));
+                let position = done.map_err(conflict)?;
+                self.committed.set(position.unwrap_or(self.committed.get()));
+                telling.into_iter().for_each(|telling| telling.acknowledged(position));
                 match self.routines.views.swap(false, Ordering::Relaxed) {
                     true => self.shared().follow_views(),
                     false => Ok(()),

@@ -3,6 +3,7 @@
 mod array;
 mod at_once;
 mod changes;
+mod channels;
 mod connection;
 mod control;
 mod convert;
@@ -46,6 +47,7 @@ pub use crate::types::ValueRef;
 pub use array::ArrayElement;
 pub use at_once::AtOnce;
 pub use changes::{Change, ChangeColumn, ChangeKind, ChangeToken, ChangedTable, Changes};
+pub use channels::{Notification, NotificationGuard, Notifications};
 pub use connection::{Connection, InterruptHandle};
 pub use convert::FromValue;
 pub use copy::ClientCopy;

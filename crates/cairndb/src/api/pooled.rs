@@ -73,7 +73,7 @@ impl Pooled {
     }
 
     /// Forgets what does not matter to the next user; false: something of the last user's would matter (an open transaction,
-    /// changed settings, temporary relations, what PREPARE and DECLARE made), and the connection is to be dropped.
+    /// changed settings, temporary relations, what PREPARE and DECLARE made, a channel listened to), and the connection is to be dropped.
     pub fn end_use(&self) -> bool {
         let connection = &self.connection;
         connection.take_notices();
@@ -84,5 +84,6 @@ impl Pooled {
             && Arc::ptr_eq(&state.settings, &self.settings)
             && connection.named.borrow().is_empty()
             && !connection.has_cursors()
+            && !connection.channels().is_listening()
     }
 }

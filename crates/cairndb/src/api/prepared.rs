@@ -305,9 +305,13 @@ impl Access {
         match CommandKind::of(parsed) {
             None => Access::of_data(parsed, parsed.syntax()),
             Some(CommandKind::Transaction) => Access::TransactionControl,
-            Some(CommandKind::Session | CommandKind::Prepared | CommandKind::Cursor | CommandKind::Copy) => {
-                Access::Session
-            }
+            Some(
+                CommandKind::Session
+                | CommandKind::Prepared
+                | CommandKind::Cursor
+                | CommandKind::Channel
+                | CommandKind::Copy,
+            ) => Access::Session,
             Some(CommandKind::Schema) => Access::Schema,
             Some(CommandKind::Explain) => {
                 let analyzed = command::analyzed(parsed);

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use super::Notice;
+use super::channels::{SaidMark, SessionChannels};
 use super::cursors::Cursors;
 use super::database::Shared;
 use super::notice::Notices;
@@ -62,13 +63,15 @@ pub(crate) struct Runner {
 pub(crate) struct RoutineSavepoint {
     state: Savepoint,
     deferred: Option<DeferredMark>,
+    said: SaidMark,
     cursors: Vec<String>,
 }
 
 /// What functions have of their session.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct RoutineSession {
     pub(super) compiled: CompiledRoutines,
+    pub(super) channels: Arc<SessionChannels>,
     pub(super) notices: Notices,
     /// What DECLARE and functions opened.
     pub(super) cursors: Mutex<Cursors>,
@@ -78,6 +81,19 @@ pub(crate) struct RoutineSession {
     pub(super) portals: AtomicU64,
     /// What the last INSERT within a function has left.
     insert_room: Mutex<InsertRoom>,
+}
+
+impl RoutineSession {
+    pub(super) fn of(channels: &Arc<SessionChannels>) -> Arc<RoutineSession> {
+        Arc::new(RoutineSession {
+            compiled: CompiledRoutines::default(),
+            channels: channels.clone(),
+            notices: Notices::default(),
+            cursors: Mutex::default(),
+            portals: AtomicU64::default(),
+            insert_room: Mutex::default(),
+        })
+    }
 }
 
 impl std::fmt::Debug for Runner {
@@ -327,12 +343,17 @@ impl Runner {
         }
     }
 
-    /// Runs a command that changes the schema.
+    /// Runs a command that changes the schema, or is about channels.
     fn command(&self, prepared: &Prepared, context: &ExecContext) -> Result<Ran> {
         let parsed = &prepared.parsed;
         let words = || command::first_words(parsed).unwrap_or_default();
         let command = match Command::of(parsed)? {
             Command::Schema(command) => command,
+            Command::Channel(command) => {
+                self.transaction()?.ok_or_else(|| no_changes(parsed))?;
+                self.session.channels.command(&command)?;
+                return Ok(Ran::default());
+            }
             _ => return Err(Error::unsupported(format!("{} in a function", words()))),
         };
         let tx = self.transaction()?.ok_or_else(|| no_changes(parsed))?;
@@ -381,14 +402,15 @@ impl Runner {
     pub(crate) fn savepoint(&self) -> Result<Option<RoutineSavepoint>> {
         let savepoint = self.transaction()?.map(|tx| tx.savepoint()).transpose()?;
         let deferred = self.deferred.as_ref().map(|deferred| deferred.mark());
-        let cursors = self.open_cursors();
-        Ok(savepoint.map(|state| RoutineSavepoint { state, deferred, cursors }))
+        let (said, cursors) = (self.session.channels.mark(), self.open_cursors());
+        Ok(savepoint.map(|state| RoutineSavepoint { state, deferred, said, cursors }))
     }
 
     pub(crate) fn rollback_to(&self, savepoint: Option<&RoutineSavepoint>) -> Result<()> {
         let (Some(savepoint), Some(tx)) = (savepoint, self.transaction()?) else { return Ok(()) };
         self.close_cursors_but(&savepoint.cursors);
         tx.rollback_to(&savepoint.state)?;
+        self.session.channels.go_back(savepoint.said);
         if let (Some(deferred), Some(mark)) = (&self.deferred, &savepoint.deferred) {
             deferred.go_back(mark);
         }

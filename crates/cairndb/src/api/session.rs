@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use cairn_storage::{Durability, Losses};
 
+use super::channels::{Hold, SaidMark, SessionChannels};
 use super::limits::Limits;
 use super::temporary::Temporary;
 use crate::catalog::{Catalog, CatalogStamp, SearchPath};
@@ -55,7 +56,10 @@ pub(crate) struct OpenTransaction {
     pub(crate) idle_since: Cell<Instant>,
     /// Micros since 2000-01-01 UTC: what `now()` says.
     pub(crate) started: i64,
-    savepoints: Vec<(String, Savepoint, DeferredMark)>,
+    savepoints: Vec<(String, Savepoint, DeferredMark, SaidMark)>,
+    channels: Arc<SessionChannels>,
+    /// What the session hears waits for the transaction's end.
+    hold: Option<Hold>,
     /// The catalog with this transaction's own changes, once it made some.
     pub(crate) catalog: Option<(CatalogStamp, Arc<Catalog>)>,
     /// Once a setting was changed: those that ROLLBACK returns to, and those that COMMIT leaves (without SET LOCAL's).
@@ -79,16 +83,18 @@ pub(crate) struct SessionState {
     pub(crate) lost: Losses,
     /// Once a temporary relation was made.
     pub(crate) temporary: Option<Arc<Temporary>>,
+    channels: Arc<SessionChannels>,
 }
 
 impl SessionState {
-    pub(crate) fn new(settings: Settings) -> SessionState {
+    pub(crate) fn new(settings: Settings, channels: Arc<SessionChannels>) -> SessionState {
         SessionState {
             settings: Arc::new(settings),
             transaction: None,
             seen: RefCell::default(),
             lost: Losses::default(),
             temporary: None,
+            channels,
         }
     }
 
@@ -96,7 +102,7 @@ impl SessionState {
     pub(crate) fn eval(&self, transaction_timestamp: i64, statement_timestamp: i64) -> EvalContext {
         let of = &self.settings;
         let at = EvalContext::default().at(transaction_timestamp, statement_timestamp);
-        at.of_session(&of.time_zone, of.style, of.clone())
+        at.of_session(&of.time_zone, of.style, of.clone(), self.channels.clone())
     }
 
     /// Whether the open transaction failed and waits for ROLLBACK.
@@ -123,6 +129,8 @@ impl SessionState {
             idle_since: Cell::new(Instant::now()),
             started: clock_micros(),
             savepoints: Vec::new(),
+            channels: self.channels.clone(),
+            hold: self.channels.hold(),
             catalog: None,
             changed: None,
             serial: next_serial(),
@@ -131,6 +139,13 @@ impl SessionState {
         });
         if said.is_some() {
             self.set_read_only(read_only);
+        }
+    }
+
+    /// What the session hears waits for the end of the open transaction, too, which began before it listened.
+    pub(crate) fn hold_notifications(&mut self) {
+        if let Some(open) = self.transaction.as_mut().filter(|open| open.hold.is_none()) {
+            open.hold = self.channels.hold();
         }
     }
 
@@ -210,7 +225,7 @@ impl OpenTransaction {
     }
 
     pub(crate) fn savepoint(&mut self, name: String) -> Result<()> {
-        self.savepoints.push((name, self.tx.savepoint()?, self.deferred.mark()));
+        self.savepoints.push((name, self.tx.savepoint()?, self.deferred.mark(), self.channels.mark()));
         Ok(())
     }
 
@@ -232,9 +247,10 @@ impl OpenTransaction {
     pub(crate) fn rollback_to(&mut self, name: &str) -> Result<usize> {
         let at = self.find(name)?;
         self.savepoints.truncate(at + 1);
-        if let Some((_, savepoint, mark)) = self.savepoints.last() {
+        if let Some((_, savepoint, mark, said)) = self.savepoints.last() {
             self.tx.rollback_to(savepoint)?;
             self.deferred.go_back(mark);
+            self.channels.go_back(*said);
         }
         self.catalog = None;
         self.failed.store(false, Ordering::Relaxed);

@@ -14,7 +14,7 @@ use super::sequences::SessionSequences;
 use super::session::Settings;
 use super::{Database, Rows};
 use crate::catalog::{SearchPath, default_path};
-use crate::command::{Discard, SessionCommand, SetConfig};
+use crate::command::{ChannelCommand, Discard, SessionCommand, SetConfig};
 use crate::functions::is_utf8_encoding as is_utf8;
 use crate::plan::{Field, OptimizerOptions};
 use crate::types::datetime::Zone;
@@ -443,6 +443,7 @@ impl Connection {
             }
             self.named.borrow_mut().clear();
             self.close_cursors()?;
+            self.channel_command(&ChannelCommand::Unlisten(None))?;
         }
         if matches!(what, Discard::All | Discard::Plans) {
             self.forget_plans();

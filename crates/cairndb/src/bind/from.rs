@@ -15,7 +15,9 @@ use super::routine::Named;
 use super::rows_from::RowsCall;
 use super::scope::{Env, Relation, Scope};
 use crate::catalog::{self, ObjectId, ObjectName, Reference, RelationKind, RoutineKind, Table, View};
-use crate::functions::arrays::{ROWS_OF_ARRAY, STRING_TO_TABLE, is_about_partitions, is_set_function};
+use crate::functions::arrays::{
+    LISTENING_CHANNELS, ROWS_OF_ARRAY, STRING_TO_TABLE, is_about_partitions, is_set_function,
+};
 use crate::functions::json::{JsonRows, Populate, populated};
 use crate::functions::regex;
 use crate::plan::{Expr, Field, JoinKind, LogicalPlan, walk};
@@ -693,6 +695,9 @@ impl<'a> Binder<'a> {
                 [_] => Ok((args.into_iter().map(|(arg, _)| arg).collect(), vec![DataType::BigInt])),
                 _ => Err(self.at(super::overload::no_function(name, &types), span)),
             };
+        }
+        if name == LISTENING_CHANNELS && args.is_empty() {
+            return Ok((vec![], vec![DataType::Text]));
         }
         if matches!(name, "unnest" | "generate_subscripts") {
             return self.rows_of_array(name, args, span);

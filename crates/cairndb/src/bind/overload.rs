@@ -235,6 +235,10 @@ impl Binder<'_> {
                 self.check_users(&function.name, span)?;
                 self.apply(function, args, span)
             }
+            Choice::One(function) if function.acts => {
+                self.check_acting(&function.name, span)?;
+                self.apply(function, args, span)
+            }
             Choice::One(function) => self.apply(function, args, span),
             Choice::None => Err(self.at(no_function(name, &types), span)),
             Choice::Several => Err(self.at(ambiguous_function(name, &types), span)),
@@ -336,13 +340,25 @@ impl Binder<'_> {
     /// Notes the call of a function of the session's own; what is stored for everyone cannot have one.
     fn check_users(&mut self, name: &str, span: Span) -> Result<()> {
         self.parameters.calls_users = true;
+        let detail = "It belongs to the connection that created it, and is not stored in the database.";
+        self.refuse_stored(name, span, |error| error.with_detail(detail))
+    }
+
+    /// Notes the call of a function that does something at the commit: the statement needs a transaction, as one does that
+    /// changes rows.
+    fn check_acting(&mut self, name: &str, span: Span) -> Result<()> {
+        self.parameters.calls_users = true;
+        self.parameters.calls_writers = true;
+        self.refuse_stored(name, span, |error| error.with_hint("Call it in a statement, or in a trigger's function."))
+    }
+
+    /// SQLSTATE 0A000 in what is stored.
+    fn refuse_stored(&self, name: &str, span: Span, more: impl FnOnce(Error) -> Error) -> Result<()> {
         if self.definition.is_none() && self.noted.is_none() && self.stars.is_none() {
             return Ok(());
         }
         let message = format!("function \"{name}\" in a view, a constraint or a default is not supported");
-        let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
-            .with_detail("It belongs to the connection that created it, and is not stored in the database.");
-        Err(self.at(error, span))
+        Err(self.at(more(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)), span))
     }
 
     /// The aggregate for arguments of these types.

@@ -6,6 +6,7 @@
 
 mod alter_table;
 mod change_feed;
+mod channel;
 mod clause;
 mod comment;
 mod constraint;
@@ -34,6 +35,7 @@ mod view;
 
 pub(crate) use alter_table::{AlterTable, ColumnChange, Pass, TableAction};
 pub(crate) use change_feed::FeedOptions;
+pub(crate) use channel::ChannelCommand;
 use clause::Clause;
 pub(crate) use comment::{Comment, Commented};
 pub(crate) use constraint::{Constraint, References};
@@ -74,6 +76,7 @@ pub(crate) enum Command {
     Session(SessionCommand),
     Prepared(PreparedCommand),
     Cursor(CursorCommand),
+    Channel(ChannelCommand),
     Copy(Copy),
     Schema(SchemaCommand),
 }
@@ -126,6 +129,7 @@ pub(crate) enum CommandKind {
     Session,
     Prepared,
     Cursor,
+    Channel,
     Copy,
     Explain,
     /// Everything else, what is not supported among it.
@@ -147,6 +151,7 @@ impl CommandKind {
             "set" | "show" | "reset" | "discard" => CommandKind::Session,
             "prepare" | "execute" | "deallocate" => CommandKind::Prepared,
             "declare_cursor" | "fetch" | "move" | "close" => CommandKind::Cursor,
+            "listen" | "unlisten" | "notify" => CommandKind::Channel,
             "copy" => CommandKind::Copy,
             "explain" => CommandKind::Explain,
             _ => CommandKind::Schema,
@@ -202,6 +207,7 @@ impl Command {
             CommandKind::Session => Command::Session(SessionCommand::of(command)?),
             CommandKind::Prepared => Command::Prepared(PreparedCommand::of(command)?),
             CommandKind::Cursor => Command::Cursor(CursorCommand::of(command)?),
+            CommandKind::Channel => Command::Channel(ChannelCommand::of(command)?),
             CommandKind::Copy => Command::Copy(Copy::of(command)?),
             CommandKind::Explain | CommandKind::Schema => Command::Schema(SchemaCommand::of(command)?),
         })

@@ -91,6 +91,8 @@ pub struct Function {
     pub volatile: bool,
     /// What it answers follows the clock (`now()`).
     pub(crate) clock: bool,
+    /// A call does something when its transaction commits (`pg_notify()`): there has to be one.
+    pub(crate) acts: bool,
     /// What operator this is, for typed kernels and the optimizer; operand types are `args`.
     pub op: Option<Operator>,
     /// Gives the answers. A strict function's is never called with NULL: see [`Function::call`].
@@ -289,6 +291,7 @@ impl Function {
             immutable: checked.immutable,
             volatile: false,
             clock: false,
+            acts: false,
             op: None,
             kernel: Kernel::Checked { check: checked.check, calls: checked.calls },
         }
@@ -341,6 +344,7 @@ impl Function {
             immutable: false,
             volatile: routine.volatility == Volatility::Volatile,
             clock: false,
+            acts: false,
             op: None,
             kernel: Kernel::Stored(Arc::new(routine)),
         }
@@ -502,6 +506,7 @@ impl Catalogue {
             immutable: true,
             volatile: false,
             clock: false,
+            acts: false,
             op: None,
             kernel: Kernel::Plain(eval),
         };
@@ -549,6 +554,11 @@ impl Function {
         self.immutable = false;
         self.clock = true;
         self
+    }
+    /// What it does is done when the transaction commits.
+    pub(super) fn acting(&mut self) -> &mut Function {
+        self.acts = true;
+        self.volatile()
     }
     pub(super) fn volatile(&mut self) -> &mut Function {
         self.immutable = false;

@@ -61,6 +61,7 @@ impl Function {
             immutable: true,
             volatile: false,
             clock: false,
+            acts: false,
             op: None,
             kernel: Kernel::Asked(Asked { what, catalog }),
         }

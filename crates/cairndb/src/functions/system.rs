@@ -35,9 +35,18 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     for name in ["current_user", "session_user", "user", "current_role"] {
         catalogue.add(name, &[], TEXT, |_, _| Ok(Value::text("cairndb"))).stable();
     }
+    catalogue.add("pg_notify", &[TEXT, TEXT], TEXT, notify).acting().called_on_null();
     catalogue.add("pg_trigger_depth", &[], DataType::Integer, trigger_depth).stable();
     // Binding knows the static type and answers itself; this is for what it leaves.
     catalogue.add("pg_typeof", &[ANY], TEXT, type_of).called_on_null().stable();
+}
+
+/// What gives no value gives an empty text.
+fn notify(args: &[Value], context: &EvalContext) -> Result<Value> {
+    let text = |value: &Value| if let Value::Text(text) = value { text.to_string() } else { String::new() };
+    let [channel, payload] = args else { return Err(wrong_arguments(args)) };
+    let channels = context.channels.as_ref().ok_or_else(|| Error::unsupported("pg_notify() in this place"))?;
+    channels.notify(&text(channel), &text(payload)).map(|()| Value::text(""))
 }
 
 fn trigger_depth(_: &[Value], context: &EvalContext) -> Result<Value> {

@@ -212,6 +212,7 @@ pub(crate) fn function<R: Into<Value>>(
         immutable: options.volatility == Volatility::Immutable,
         volatile: options.volatility == Volatility::Volatile,
         clock: false,
+        acts: false,
         op: None,
         kernel: Kernel::Closure(Arc::new(guarded)),
     }

@@ -57,7 +57,12 @@ pub static UNSUPPORTED: &[Unsupported] = &[
         "whoever can open the file may do everything; GRANT and OWNER TO say in a NOTICE that they do nothing",
     ),
     not("Row security", "CREATE POLICY p ON t", NOT_THERE, "there are no roles; use views"),
-    not("LISTEN and NOTIFY", "LISTEN news", NOT_THERE, "not yet"),
+    not(
+        "pg_notify() in a view, a constraint or a default",
+        "CREATE VIEW v AS SELECT pg_notify('news', 'x')",
+        NOT_THERE,
+        "call it in a statement, or in a trigger's function",
+    ),
     not(
         "Partitioned tables",
         "CREATE TABLE p (a integer) PARTITION BY RANGE (a)",

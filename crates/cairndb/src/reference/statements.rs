@@ -225,6 +225,11 @@ pub static STATEMENTS: &[Statement] = &[
         "DECLARE all_authors CURSOR WITH HOLD FOR TABLE author; FETCH 2 FROM all_authors; CLOSE all_authors",
     ),
     of(
+        "LISTEN",
+        "LISTEN channel\nNOTIFY channel [, 'payload']\nUNLISTEN channel | *",
+        "LISTEN news; NOTIFY news, 'a new book'; SELECT pg_notify('news', title) FROM book; UNLISTEN *",
+    ),
+    of(
         "EXPLAIN",
         "EXPLAIN [(ANALYZE, VERBOSE, COSTS off, FORMAT text | json | yaml, ...)] statement",
         "EXPLAIN (ANALYZE) SELECT count(*) FROM book",

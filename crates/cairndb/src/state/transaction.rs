@@ -177,15 +177,28 @@ impl Transaction {
         lost: &mut Losses,
         gives_up: &dyn Fn() -> bool,
     ) -> Result<Option<u64>> {
-        let Some(Temporary { tx, origin, store }) = self.temporary else {
-            return self.database.commit_or_note(durability, lost, gives_up);
-        };
+        self.commit_both(|database| database.commit_or_note(durability, lost, gives_up))
+    }
+
+    /// See [`storage::Transaction::commit_in_order`].
+    pub(crate) fn commit_in_order(
+        self,
+        durability: Option<Durability>,
+        lost: &mut Losses,
+        gives_up: &dyn Fn() -> bool,
+        appended: &mut dyn FnMut(u64),
+    ) -> Result<Option<u64>> {
+        self.commit_both(|database| database.commit_in_order(durability, lost, gives_up, appended))
+    }
+
+    fn commit_both(self, commit: impl FnOnce(storage::Transaction) -> Result<Option<u64>>) -> Result<Option<u64>> {
+        let Some(Temporary { tx, origin, store }) = self.temporary else { return commit(self.database) };
         drop((origin, self.reader));
         if tx.has_changes() && self.database.has_changes() {
             // What needs pages gets them now.
             tx.reader_of_now().map_err(full)?;
         }
-        let position = self.database.commit_or_note(durability, lost, gives_up)?;
+        let position = commit(self.database)?;
         tx.commit(None).map_err(full)?;
         store.tidy().map(|()| position)
     }

@@ -23,6 +23,8 @@ pub struct EvalContext {
     plain: Option<Arc<EvalContext>>,
     /// The session's settings, for `current_setting()`; none where there is no session.
     pub(crate) settings: Option<Arc<dyn ShownSettings>>,
+    /// The session's part in the channels, for `pg_notify()`; none where there is no session.
+    pub(crate) channels: Option<Arc<dyn Speaks>>,
     /// Who runs the schema's functions here; nobody, where there are none, or they are not to be called.
     pub(crate) caller: Option<Arc<dyn Caller>>,
 }
@@ -31,6 +33,15 @@ pub struct EvalContext {
 pub(crate) trait ShownSettings: fmt::Debug + Send + Sync {
     /// `None`: there is no setting of this name, which is in lower case.
     fn shown(&self, name: &str) -> Option<String>;
+}
+
+/// What functions do with channels.
+pub(crate) trait Speaks: fmt::Debug + Send + Sync {
+    /// To be told when the transaction commits. SQLSTATE 22023, 54000.
+    fn notify(&self, channel: &str, payload: &str) -> Result<()>;
+
+    /// The channels to which the session listens.
+    fn listening(&self) -> Vec<Arc<str>>;
 }
 
 /// IANA name of a time zone; UTC, unless said otherwise. Cheap to clone.
@@ -69,15 +80,17 @@ impl EvalContext {
         EvalContext { transaction_timestamp, statement_timestamp, plain: None, ..self.clone() }.with_style(self.style)
     }
 
-    /// Takes what a session says: its time zone, its style, and its settings by name.
+    /// Takes what a session says: its time zone, its style, its settings by name, and its part in the channels.
     pub(crate) fn of_session(
         mut self,
         zone: &ZoneName,
         style: TextStyle,
         settings: Arc<dyn ShownSettings>,
+        channels: Arc<dyn Speaks>,
     ) -> EvalContext {
         self.time_zone = zone.clone();
         self.settings = Some(settings);
+        self.channels = Some(channels);
         self.with_style(style)
     }
 

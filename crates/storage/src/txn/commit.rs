@@ -31,13 +31,15 @@ impl Transaction {
         durability: Option<Durability>,
         lost: Option<&mut Losses>,
         gives_up: GivesUp<'_>,
+        appended: Option<&mut dyn FnMut(u64)>,
     ) -> Result<Option<u64>> {
         let engine = self.private.engine();
         let mode = durability.unwrap_or(engine.options.durability);
-        match self.append_changes(lost, gives_up)? {
-            Some((writer, position)) => engine.acknowledge(writer, position, mode).map(|()| Some(position)),
-            None => Ok(None),
+        let Some((writer, position)) = self.append_changes(lost, gives_up)? else { return Ok(None) };
+        if let Some(appended) = appended {
+            appended(position);
         }
+        engine.acknowledge(writer, position, mode).map(|()| Some(position))
     }
 
     pub(super) fn commit_handed_over(self) -> Result<Ticket> {

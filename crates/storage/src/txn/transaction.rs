@@ -179,7 +179,7 @@ impl Transaction {
     /// Fails with [`Error::Conflict`] if something this transaction read was changed since it began, and leaves no
     /// trace then.
     pub fn commit(self, durability: Option<Durability>) -> Result<()> {
-        self.commit_as(durability, None, None).map(drop)
+        self.commit_as(durability, None, None, None).map(drop)
     }
 
     /// As `commit`; where it fails with a conflict, `lost` notes what the next try of the same work needs to know
@@ -192,7 +192,21 @@ impl Transaction {
         lost: &mut Losses,
         gives_up: &dyn Fn() -> bool,
     ) -> Result<Option<u64>> {
-        self.commit_as(durability, Some(lost), Some(gives_up))
+        self.commit_as(durability, Some(lost), Some(gives_up), None)
+    }
+
+    /// As [`Transaction::commit_or_note`]; `appended` is called with the log position behind the commit where something was
+    /// changed, under the lock that gives commits their order, before anybody can see this one: it has to be quick, must not
+    /// come back here, and the commit may still fail. Once this returns, all commits up to that position are what their modes
+    /// promise, and can be seen.
+    pub fn commit_in_order(
+        self,
+        durability: Option<Durability>,
+        lost: &mut Losses,
+        gives_up: &dyn Fn() -> bool,
+        appended: &mut dyn FnMut(u64),
+    ) -> Result<Option<u64>> {
+        self.commit_as(durability, Some(lost), Some(gives_up), Some(appended))
     }
 
     /// As `commit` with full durability, without waiting for it: the ticket's `wait` does.

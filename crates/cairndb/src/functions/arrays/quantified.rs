@@ -36,6 +36,7 @@ pub fn quantified(op: &Arc<Function>, all: bool, array: DataType) -> Option<Arc<
         immutable: op.immutable,
         volatile: op.volatile,
         clock: false,
+        acts: false,
         op: None,
         kernel: Kernel::Quantified(Quantifier { op: op.clone(), all }),
     }))

@@ -31,10 +31,13 @@ pub const ROWS_OF_ARRAY: &str = "";
 /// The parts of a text as rows.
 pub const STRING_TO_TABLE: &str = "string_to_table";
 
+/// The channels to which the session listens.
+pub const LISTENING_CHANNELS: &str = "pg_listening_channels";
+
 /// There is a function of this name that returns rows.
 pub fn is_set_function(name: &str) -> bool {
     is_about_partitions(name)
-        || name == STRING_TO_TABLE
+        || matches!(name, STRING_TO_TABLE | LISTENING_CHANNELS)
         || matches!(name, "generate_series" | "unnest" | "generate_subscripts" | regex::MATCHES | regex::SPLIT_TO_TABLE)
         || JsonRows::named(name).is_some()
 }
@@ -63,6 +66,11 @@ impl SetRows {
             },
             regex::MATCHES | regex::SPLIT_TO_TABLE => Ok(SetRows::Parts(regex::rows(name, args)?.into_iter(), 1)),
             STRING_TO_TABLE => Ok(SetRows::Parts(parts(args)?.unwrap_or_default().into_iter(), 1)),
+            LISTENING_CHANNELS => {
+                let channels = context.channels.as_ref().map_or_else(Vec::new, |channels| channels.listening());
+                let values: Vec<Value> = channels.iter().map(|channel| Value::text(&**channel)).collect();
+                Ok(SetRows::Parts(values.into_iter(), 1))
+            }
             _ if is_about_partitions(name) => Ok(SetRows::Rows(vec![].into_iter())),
             _ => match JsonRows::named(name) {
                 Some(rows) => {

@@ -42,6 +42,7 @@ fn form(entry: u64, name: &'static str, args: Box<[DataType]>, eval: Typed) -> A
         immutable: true,
         volatile: false,
         clock: false,
+        acts: false,
         op: None,
         kernel: Kernel::Typed(eval),
     })

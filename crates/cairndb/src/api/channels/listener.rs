@@ -1,0 +1,215 @@
+//! What a connection has heard, and nobody has taken yet.
+//!
+//! What must hold: it is never more than [`HEARD_BYTES_MAX`]: beyond that the oldest is dropped, and counted by what follows it; so
+//! whoever notifies waits for nobody who listens. While a transaction is open on the connection, nothing is given out.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+use super::Notification;
+use super::said::{NOTE_BYTES, Note};
+
+/// What waits for one connection takes no more memory than this.
+pub(super) const HEARD_BYTES_MAX: usize = 4 << 20;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Listener {
+    heard: Mutex<Heard>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Heard {
+    waiting: VecDeque<Notification>,
+    bytes: usize,
+    /// Those to which it listens, in the order in which it began to.
+    channels: Vec<Arc<str>>,
+    /// The transactions that hold back what is heard.
+    holds: usize,
+    is_over: bool,
+    wakers: Vec<Waker>,
+}
+
+/// Holds back what is heard for as long as it lives.
+#[derive(Debug)]
+pub(crate) struct Hold(Arc<Listener>);
+
+impl Hold {
+    pub(super) fn of(listener: &Arc<Listener>) -> Hold {
+        listener.heard().holds += 1;
+        Hold(listener.clone())
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.0.change(|heard| heard.holds -= 1);
+    }
+}
+
+/// What there is for who asks.
+pub(super) enum Taken {
+    Some(Notification),
+    Nothing,
+    /// And there will be nothing.
+    Over,
+}
+
+impl Listener {
+    fn heard(&self) -> MutexGuard<'_, Heard> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes something, and tells those who wait.
+    fn change(&self, change: impl FnOnce(&mut Heard)) {
+        let mut wakers = Vec::new();
+        {
+            let mut heard = self.heard();
+            change(&mut heard);
+            heard.tell(&mut wakers);
+        }
+        self.changed.notify_all();
+        wake(wakers);
+    }
+
+    /// Those who are told of it are left in `wakers`: to be woken once no lock is held.
+    pub(super) fn hear(&self, note: &Note, is_own: bool, wakers: &mut Vec<Waker>) {
+        let mut heard = self.heard();
+        heard.add(note, is_own);
+        heard.tell(wakers);
+        drop(heard);
+        self.changed.notify_all();
+    }
+
+    pub(super) fn channels(&self) -> Vec<Arc<str>> {
+        self.heard().channels.clone()
+    }
+
+    /// False: it listens to the channel already, or to none any more.
+    pub(super) fn add_channel(&self, channel: &Arc<str>) -> bool {
+        let mut heard = self.heard();
+        let is_new = !heard.is_over && !heard.channels.contains(channel);
+        if is_new {
+            heard.channels.push(channel.clone());
+        }
+        is_new
+    }
+
+    pub(super) fn remove_channel(&self, channel: &str) {
+        self.heard().channels.retain(|known| **known != *channel);
+    }
+
+    pub(super) fn take_channels(&self) -> Vec<Arc<str>> {
+        std::mem::take(&mut self.heard().channels)
+    }
+
+    /// Nothing more is heard.
+    pub(super) fn end(&self) {
+        self.change(|heard| heard.is_over = true);
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.heard().look(), Taken::Over)
+    }
+
+    /// Those who wait look again whether they still do.
+    pub(super) fn rouse(&self) {
+        self.change(|_| {});
+    }
+
+    /// All there is.
+    pub(super) fn take_all(&self) -> Vec<Notification> {
+        let mut heard = self.heard();
+        std::iter::from_fn(|| if let Taken::Some(notification) = heard.take() { Some(notification) } else { None })
+            .collect()
+    }
+
+    /// The next, waiting for it until then, unless the caller gives up.
+    pub(super) fn take(&self, until: Option<Instant>, gives_up: &dyn Fn() -> bool) -> Option<Notification> {
+        let mut heard = self.heard();
+        loop {
+            match heard.take() {
+                Taken::Some(notification) => return Some(notification),
+                Taken::Over => return None,
+                Taken::Nothing if gives_up() => return None,
+                Taken::Nothing => {}
+            }
+            heard = match until.map(|until| until.saturating_duration_since(Instant::now())) {
+                None => self.changed.wait(heard).unwrap_or_else(PoisonError::into_inner),
+                Some(Duration::ZERO) => return None,
+                Some(left) => self.changed.wait_timeout(heard, left).unwrap_or_else(PoisonError::into_inner).0,
+            };
+        }
+    }
+
+    /// The next; where there is nothing, the waker is woken when there is.
+    pub(super) fn poll(&self, waker: &Waker) -> Taken {
+        let mut heard = self.heard();
+        let taken = heard.take();
+        if matches!(taken, Taken::Nothing) && !heard.wakers.iter().any(|known| known.will_wake(waker)) {
+            heard.wakers.push(waker.clone());
+        }
+        taken
+    }
+}
+
+impl Heard {
+    fn look(&self) -> Taken {
+        match self.waiting.is_empty() {
+            _ if self.holds > 0 && !self.is_over => Taken::Nothing,
+            true if self.is_over => Taken::Over,
+            _ => Taken::Nothing,
+        }
+    }
+
+    fn take(&mut self) -> Taken {
+        if self.holds > 0 && !self.is_over {
+            return Taken::Nothing;
+        }
+        match self.waiting.pop_front() {
+            Some(notification) => {
+                self.bytes -= bytes_of(&notification);
+                Taken::Some(notification)
+            }
+            None => self.look(),
+        }
+    }
+
+    fn add(&mut self, note: &Note, is_own: bool) {
+        if self.is_over {
+            return;
+        }
+        let Note { channel, payload } = note.clone();
+        let mut added = Notification { channel, payload, missed: 0, is_own };
+        self.bytes += bytes_of(&added);
+        while self.bytes > HEARD_BYTES_MAX
+            && let Some(oldest) = self.waiting.pop_front()
+        {
+            self.bytes -= bytes_of(&oldest);
+            self.waiting.front_mut().unwrap_or(&mut added).missed += oldest.missed + 1;
+        }
+        self.waiting.push_back(added);
+    }
+
+    /// Those who wait for something, if there is.
+    fn tell(&mut self, wakers: &mut Vec<Waker>) {
+        if self.is_over || self.holds == 0 {
+            wakers.append(&mut self.wakers);
+        }
+    }
+}
+
+fn bytes_of(notification: &Notification) -> usize {
+    NOTE_BYTES + notification.channel.len() + notification.payload.len()
+}
+
+/// One that panics harms nobody else.
+pub(super) fn wake(wakers: Vec<Waker>) {
+    for waker in wakers {
+        let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
+    }
+}

@@ -1,0 +1,128 @@
+//! A session's part in the channels: what its open transaction says, and what it hears.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use super::hub::{Channels, Telling, Told};
+use super::listener::{Hold, Listener};
+use super::said::{Note, Said, SaidMark, Wish};
+use crate::Result;
+use crate::command::ChannelCommand;
+use crate::types::Speaks;
+
+/// See the module. Shared with the functions that the session's statements call.
+pub(crate) struct SessionChannels {
+    channels: Arc<Channels>,
+    /// Whether the open transaction, or the statement on its own that runs, said anything: what a commit asks.
+    has_said: AtomicBool,
+    said: Mutex<Said>,
+    /// Once it listens, or somebody asked for what it hears.
+    listener: OnceLock<Arc<Listener>>,
+}
+
+impl std::fmt::Debug for SessionChannels {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SessionChannels")
+    }
+}
+
+impl SessionChannels {
+    pub(crate) fn new(channels: &Arc<Channels>) -> Arc<SessionChannels> {
+        Arc::new(SessionChannels {
+            channels: channels.clone(),
+            has_said: AtomicBool::new(false),
+            said: Mutex::default(),
+            listener: OnceLock::new(),
+        })
+    }
+
+    fn said(&self) -> MutexGuard<'_, Said> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What it hears from now on.
+    pub(super) fn listener(&self) -> &Arc<Listener> {
+        self.listener.get_or_init(|| self.channels.new_listener())
+    }
+
+    /// Whether the next user of the connection would hear what the last one listened to.
+    pub(crate) fn is_listening(&self) -> bool {
+        self.listener.get().is_some()
+    }
+
+    /// For a transaction that begins: what is heard waits for its end.
+    pub(crate) fn hold(&self) -> Option<Hold> {
+        self.listener.get().map(Hold::of)
+    }
+
+    /// Done when the transaction commits.
+    pub(crate) fn command(&self, command: &ChannelCommand) -> Result<()> {
+        let wish = match command {
+            ChannelCommand::Notify { channel, payload } => return self.note(channel, payload),
+            ChannelCommand::Listen(channel) => {
+                self.listener();
+                Wish::Listen(channel.as_str().into())
+            }
+            ChannelCommand::Unlisten(Some(channel)) => Wish::Unlisten(channel.as_str().into()),
+            ChannelCommand::Unlisten(None) => Wish::UnlistenAll,
+        };
+        self.said().wishes.push(wish);
+        self.has_said.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn note(&self, channel: &str, payload: &str) -> Result<()> {
+        let note = Note::new(channel, payload)?;
+        self.said().note(note)?;
+        self.has_said.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Where ROLLBACK TO goes back to.
+    pub(crate) fn mark(&self) -> SaidMark {
+        if self.has_said.load(Ordering::Relaxed) { self.said().mark() } else { SaidMark::default() }
+    }
+
+    pub(crate) fn go_back(&self, mark: SaidMark) {
+        if self.has_said.load(Ordering::Relaxed) {
+            self.said().go_back(mark);
+        }
+    }
+
+    /// What was said is not told: its transaction was rolled back, or another begins.
+    pub(crate) fn forget(&self) {
+        if self.has_said.swap(false, Ordering::Relaxed) {
+            *self.said() = Said::default();
+        }
+    }
+
+    /// What the transaction that commits now tells, once it has; `None`: nothing, as mostly.
+    pub(crate) fn telling(&self) -> Option<Telling<'_>> {
+        if !self.has_said.swap(false, Ordering::Relaxed) {
+            return None;
+        }
+        let said = std::mem::take(&mut *self.said());
+        (!said.is_empty()).then(|| self.channels.tell(Told { by: self.listener.get().cloned(), said }))
+    }
+}
+
+impl Speaks for SessionChannels {
+    fn notify(&self, channel: &str, payload: &str) -> Result<()> {
+        self.note(channel, payload)
+    }
+
+    fn listening(&self) -> Vec<Arc<str>> {
+        self.listener.get().map_or_else(Vec::new, |listener| listener.channels())
+    }
+}
+
+/// With the connection its listening ends.
+pub(crate) struct Leaving(pub(crate) Arc<SessionChannels>);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        if let Some(listener) = self.0.listener.get() {
+            self.0.channels.leave(listener);
+        }
+    }
+}
