@@ -264,6 +264,7 @@ impl Connection {
             Command::Prepared(command) => self.prepared_command(parsed, &command),
             Command::Cursor(command) => self.cursor_command(parsed, &command, params),
             Command::Channel(command) => self.channel_command(&command),
+            Command::Subscribe(query) => self.subscribe(parsed, query, params),
             Command::Copy(copy) => self.copy_alone(&copy),
             Command::Schema(_) => Err(Error::internal("a schema change was taken for a session's command")),
         }

@@ -310,6 +310,7 @@ impl Access {
                 | CommandKind::Prepared
                 | CommandKind::Cursor
                 | CommandKind::Channel
+                | CommandKind::Subscribe
                 | CommandKind::Copy,
             ) => Access::Session,
             Some(CommandKind::Schema) => Access::Schema,

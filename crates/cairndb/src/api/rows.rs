@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::live::SubscribedRows;
 use super::prepared::Prepared;
 use super::{FromRow, FromValue, RowRef};
 use crate::exec::{Batch, NoAnswer, RowStream};
@@ -45,6 +46,8 @@ enum RowSource {
         batches: std::vec::IntoIter<Batch>,
         current: BatchRow,
     },
+    /// What changes, for as long as somebody asks.
+    Subscribed(Box<SubscribedRows>),
 }
 
 impl RowSource {
@@ -56,6 +59,7 @@ impl RowSource {
             RowSource::Ready { batches, current } => {
                 current.left() + batches.as_slice().iter().map(Batch::len).sum::<usize>()
             }
+            RowSource::Subscribed(_) => 0,
         }
     }
 }
@@ -88,6 +92,11 @@ impl FewRows {
         }
         self.len += 1;
         Ok(())
+    }
+
+    fn add(&mut self, row: Vec<Value>) {
+        self.values.extend(row);
+        self.len += 1;
     }
 
     fn row(&self, at: usize) -> &[Value] {
@@ -204,6 +213,10 @@ impl Rows {
         Rows::new(columns, RowSource::Stream { stream: Box::new(stream), current: BatchRow::new() })
     }
 
+    pub(super) fn subscribed(rows: SubscribedRows) -> Rows {
+        Rows::new(Columns::Own(rows.fields().into()), RowSource::Subscribed(Box::new(rows)))
+    }
+
     fn new(columns: Columns, source: RowSource) -> Rows {
         Rows { columns, source, count: 0, transaction_failed: None }
     }
@@ -229,6 +242,12 @@ impl Rows {
     #[inline]
     pub fn columns(&self) -> &[Field] {
         self.columns.fields()
+    }
+
+    /// Whether there is no last row (SUBSCRIBE): they come as they come, until the statement is cancelled or the database is
+    /// closed. [`Rows::next_within`] says when all was given that there is so far.
+    pub fn is_endless(&self) -> bool {
+        matches!(self.source, RowSource::Subscribed(_))
     }
 
     /// How many rows were given out so far.
@@ -271,6 +290,9 @@ impl Rows {
     ///
     /// The query's; rows that were worked out in the same call before it are not given then.
     pub fn ahead(&mut self, rows: usize, time: Duration) -> Result<Ahead> {
+        if self.is_endless() {
+            return self.ahead_of_changes(rows, time);
+        }
         let RowSource::Stream { stream, current } = &mut self.source else {
             let nothing = RowSource::Few { rows: FewRows::default(), next: 0 };
             let source = std::mem::replace(&mut self.source, nothing);
@@ -297,12 +319,34 @@ impl Rows {
         Ok(Ahead { rows: Rows::new(self.columns.clone(), source), count, is_end })
     }
 
+    /// As `ahead`, of SUBSCRIBE: all that there is once there is something, or so many.
+    fn ahead_of_changes(&mut self, wanted: usize, time: Duration) -> Result<Ahead> {
+        let (mut few, mut is_end, mut left) = (FewRows::default(), false, time);
+        let RowSource::Subscribed(changes) = &mut self.source else {
+            return Err(Error::internal("rows that have an end were taken for some that have none"));
+        };
+        while few.len < wanted {
+            match changes.step(Some(left)) {
+                Ok(true) => few.add(changes.row().to_vec()),
+                Ok(false) => {
+                    is_end = true;
+                    break;
+                }
+                Err(NoAnswer::NotYet) => break,
+                Err(NoAnswer::Failed(error)) => return Err(self.fail(error)),
+            }
+            left = Duration::ZERO;
+        }
+        let count = few.len;
+        Ok(Ahead { rows: Rows::new(self.columns.clone(), RowSource::Few { rows: few, next: 0 }), count, is_end })
+    }
+
     /// Goes to the next row of the current batch, where there is one.
     #[inline]
     fn step_in_batch(&mut self) -> bool {
         match &mut self.source {
             RowSource::Stream { current, .. } | RowSource::Ready { current, .. } => current.step(),
-            RowSource::Few { .. } => false,
+            RowSource::Few { .. } | RowSource::Subscribed(_) => false,
         }
     }
 
@@ -312,6 +356,7 @@ impl Rows {
         self.count += 1;
         let values = match &self.source {
             RowSource::Few { rows, next } => RowValues::Own(rows.row(*next - 1)),
+            RowSource::Subscribed(rows) => RowValues::Own(rows.row()),
             RowSource::Stream { current, .. } | RowSource::Ready { current, .. } => RowValues::Batch(current),
         };
         Row { columns: self.columns.fields(), values }
@@ -342,6 +387,7 @@ impl Rows {
         match &mut self.source {
             RowSource::Few { rows, next } if *next < rows.len => *next += 1,
             RowSource::Few { .. } => return Ok(false),
+            RowSource::Subscribed(rows) => return rows.step(time),
             RowSource::Ready { batches, current } => match batches.next() {
                 Some(batch) => current.begin(batch),
                 None => return Ok(false),

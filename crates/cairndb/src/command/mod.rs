@@ -77,6 +77,8 @@ pub(crate) enum Command {
     Prepared(PreparedCommand),
     Cursor(CursorCommand),
     Channel(ChannelCommand),
+    /// To the query in it.
+    Subscribe(Id<Statement>),
     Copy(Copy),
     Schema(SchemaCommand),
 }
@@ -130,6 +132,7 @@ pub(crate) enum CommandKind {
     Prepared,
     Cursor,
     Channel,
+    Subscribe,
     Copy,
     Explain,
     /// Everything else, what is not supported among it.
@@ -152,6 +155,7 @@ impl CommandKind {
             "prepare" | "execute" | "deallocate" => CommandKind::Prepared,
             "declare_cursor" | "fetch" | "move" | "close" => CommandKind::Cursor,
             "listen" | "unlisten" | "notify" => CommandKind::Channel,
+            "subscribe" => CommandKind::Subscribe,
             "copy" => CommandKind::Copy,
             "explain" => CommandKind::Explain,
             _ => CommandKind::Schema,
@@ -192,7 +196,9 @@ pub(crate) fn is_harmless(parsed: &ParsedStatement) -> bool {
 
 /// The command's first words, for errors: `CREATE TABLE`, `COPY`.
 pub(crate) fn first_words(parsed: &ParsedStatement) -> Option<String> {
-    Clause::of_statement(parsed).map(Clause::first_words)
+    let command = Clause::of_statement(parsed)?;
+    // Its first word is no keyword.
+    Some(if command.rule() == "subscribe" { "SUBSCRIBE".to_owned() } else { command.first_words() })
 }
 
 impl Command {
@@ -208,6 +214,10 @@ impl Command {
             CommandKind::Prepared => Command::Prepared(PreparedCommand::of(command)?),
             CommandKind::Cursor => Command::Cursor(CursorCommand::of(command)?),
             CommandKind::Channel => Command::Channel(ChannelCommand::of(command)?),
+            CommandKind::Subscribe => {
+                let query = command.statement().ok_or_else(|| Error::internal("SUBSCRIBE to nothing"))?;
+                Command::Subscribe(query)
+            }
             CommandKind::Copy => Command::Copy(Copy::of(command)?),
             CommandKind::Explain | CommandKind::Schema => Command::Schema(SchemaCommand::of(command)?),
         })

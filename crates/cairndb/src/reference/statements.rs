@@ -229,6 +229,7 @@ pub static STATEMENTS: &[Statement] = &[
         "LISTEN channel\nNOTIFY channel [, 'payload']\nUNLISTEN channel | *",
         "LISTEN news; NOTIFY news, 'a new book'; SELECT pg_notify('news', title) FROM book; UNLISTEN *",
     ),
+    of("SUBSCRIBE", "SUBSCRIBE query", "SUBSCRIBE SELECT id, title FROM book WHERE price > 1"),
     of(
         "EXPLAIN",
         "EXPLAIN [(ANALYZE, VERBOSE, COSTS off, FORMAT text | json | yaml, ...)] statement",

@@ -1,4 +1,5 @@
-//! The grammar of the utility commands: `commands.grammar`, compiled when the first one is read.
+//! The grammar of the utility commands: `commands.grammar`, and `own.grammar` for those that PostgreSQL does not have, compiled
+//! when the first one is read.
 //!
 //! A rule is `name: this | or that ;`. Words in capitals are keywords, what is quoted is a symbol, other words are rules
 //! or one of the [`Leaf`]s that the parser has functions for. `x?` may be left out, `x*` repeats, `x+` repeats and is
@@ -21,6 +22,8 @@ pub(crate) struct Grammar {
     rules: Vec<Step>,
     /// Commands by the keyword that they begin with.
     commands: HashMap<TokenKind, Vec<RuleNumber>>,
+    /// Those that begin with their rule's name, which is no keyword.
+    own: Vec<RuleNumber>,
 }
 
 /// What is read next.
@@ -37,10 +40,13 @@ pub(crate) enum Step {
     Not(Box<Step>),
 }
 
-/// The rule that lists the commands.
+/// The rules that list the commands, PostgreSQL's and others.
 const COMMAND: &str = "command";
+const OWN: &str = "own";
 
-static GRAMMAR: LazyLock<Grammar> = LazyLock::new(|| Grammar::compile(include_str!("commands.grammar")));
+const TEXT: &str = concat!(include_str!("commands.grammar"), include_str!("own.grammar"));
+
+static GRAMMAR: LazyLock<Grammar> = LazyLock::new(|| Grammar::compile(TEXT));
 
 impl Grammar {
     pub(crate) fn get() -> &'static Grammar {
@@ -62,6 +68,12 @@ impl Grammar {
         self.commands.get(&keyword).map_or(&[], Vec::as_slice)
     }
 
+    /// The commands that begin with this word, which is no keyword.
+    pub(crate) fn own_commands(&self, word: &str) -> &[RuleNumber] {
+        let found = self.own.iter().position(|number| self.name(*number).eq_ignore_ascii_case(word));
+        found.map_or(&[], |at| std::slice::from_ref(&self.own[at]))
+    }
+
     fn compile(text: &'static str) -> Grammar {
         let words: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).flat_map(words).collect();
         let names: Vec<&str> = words.windows(2).filter(|pair| pair[1] == ":").map(|pair| pair[0]).collect();
@@ -73,22 +85,30 @@ impl Grammar {
             rules.push(compiler.alternatives());
             compiler.at += 1;
         }
-        let mut grammar = Grammar { names, rules, commands: HashMap::new() };
+        let mut grammar = Grammar { names, rules, commands: HashMap::new(), own: Vec::new() };
         grammar.sort_commands();
+        grammar.own = grammar.listed(OWN).iter().filter_map(rule_number).collect();
         grammar
     }
 
     fn sort_commands(&mut self) {
-        let Some(list) = self.names.iter().position(|name| *name == COMMAND) else { return };
-        let Step::FirstOf(commands) = &self.rules[list] else { return };
         let mut sorted: HashMap<TokenKind, Vec<RuleNumber>> = HashMap::new();
-        for command in commands {
-            let Step::Rule(number) = command else { continue };
+        for command in self.listed(COMMAND) {
+            let Some(number) = rule_number(command) else { continue };
             let mut keywords = Vec::new();
             self.first_tokens(command, &mut keywords);
-            keywords.iter().for_each(|keyword| sorted.entry(*keyword).or_default().push(*number));
+            keywords.iter().for_each(|keyword| sorted.entry(*keyword).or_default().push(number));
         }
         self.commands = sorted;
+    }
+
+    /// The alternatives of a rule.
+    fn listed(&self, rule: &str) -> &[Step] {
+        match self.names.iter().position(|name| *name == rule).map(|at| &self.rules[at]) {
+            Some(Step::FirstOf(steps)) => steps,
+            Some(step) => std::slice::from_ref(step),
+            None => &[],
+        }
     }
 
     /// The tokens that a step begins with; commands begin with keywords.
@@ -102,6 +122,10 @@ impl Grammar {
             Step::Leaf(_) | Step::Optional(_) | Step::Not(_) => {}
         }
     }
+}
+
+fn rule_number(step: &Step) -> Option<RuleNumber> {
+    if let Step::Rule(number) = step { Some(*number) } else { None }
 }
 
 struct Compiler<'a> {
@@ -240,8 +264,18 @@ mod tests {
     fn every_command_is_found_by_its_keyword() {
         let grammar = Grammar::get();
         let found: std::collections::HashSet<_> = grammar.commands.values().flatten().collect();
-        let list = grammar.names.iter().position(|name| *name == COMMAND).unwrap();
-        let Step::FirstOf(commands) = &grammar.rules[list] else { panic!("a list of commands") };
-        assert_eq!(found.len(), commands.len());
+        assert_eq!(found.len(), grammar.listed(COMMAND).len());
+    }
+
+    #[test]
+    fn commands_of_our_own_begin_with_no_keyword() {
+        let grammar = Grammar::get();
+        assert!(!grammar.own.is_empty());
+        for number in &grammar.own {
+            let word = grammar.name(*number);
+            assert!(find_keyword(word.as_bytes()).is_none(), "{word}");
+            assert_eq!(grammar.own_commands(&word.to_ascii_uppercase()), [*number]);
+        }
+        assert!(grammar.own_commands("nothing").is_empty());
     }
 }

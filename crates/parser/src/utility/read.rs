@@ -14,7 +14,10 @@ use crate::tree::Id;
 impl Parser<'_> {
     /// A statement that is no query and changes no rows of its own.
     pub(crate) fn utility(&mut self) -> Result<Id<Part>> {
-        let commands = Grammar::get().commands(self.kind());
+        let commands = match self.at(TokenKind::Ident) {
+            true => Grammar::get().own_commands(self.written_token()),
+            false => Grammar::get().commands(self.kind()),
+        };
         if commands.is_empty() {
             return Err(self.unexpected());
         }

@@ -6,6 +6,7 @@ mod plans;
 mod query;
 mod result;
 mod service;
+mod subscribed;
 mod subscriber;
 #[cfg(test)]
 mod tests;
@@ -16,19 +17,23 @@ use std::sync::atomic::AtomicBool;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use cairn_parser::{Id, Statement};
+
 pub(crate) use follow::{Followers, User};
 pub use query::LiveStatistics;
 use query::{Definition, Surroundings, not_a_query};
 use result::RowBytes;
 pub(crate) use service::LiveQueries;
 use service::{Identity, Subscription};
+pub(super) use subscribed::SubscribedRows;
 use subscriber::{End, Taken};
 
-use super::execute::Runnable;
+use super::execute::{Executed, Runnable};
 use super::prepared::{Access, Body};
 use super::session::Settings;
-use super::{Connection, Params, Row};
+use super::{Connection, Params, Row, Rows};
 use crate::plan::Field;
+use crate::sql::ParsedStatement;
 use crate::{Database, Error, Result, SqlState, Value};
 
 /// A query whose result is kept current: first the whole result, then, after commits that change it, what changed.
@@ -279,6 +284,9 @@ impl Drop for LiveGuard {
     }
 }
 
+const COMMIT_FIRST: &str = "Commit first: what a live query tells of is committed.";
+const LIVE_INSTEAD: &str = "Watch the query as a live query, which keeps no thread.";
+
 impl Connection {
     /// Watches a query's result: see [`LiveQuery`]. The session's settings are those that it has now.
     ///
@@ -289,26 +297,55 @@ impl Connection {
     /// - 25001: in an open transaction, whose changes nobody else sees.
     /// - What running the query fails with.
     pub fn live(&self, sql: &str, params: impl Params) -> Result<LiveQuery> {
-        let subscription = self.subscription(sql, params)?;
-        Ok(LiveQuery { subscription, ended: false, _database: self.database.clone() })
+        self.subscription(sql, params).map(|subscription| self.live_of(subscription))
+    }
+
+    fn live_of(&self, subscription: Subscription) -> LiveQuery {
+        LiveQuery { subscription, ended: false, _database: self.database.clone() }
     }
 
     /// The same, which does not keep the database open.
     fn subscription(&self, sql: &str, params: impl Params) -> Result<Subscription> {
         if self.in_transaction() {
             let error = Error::new(SqlState::ACTIVE_SQL_TRANSACTION, "a live query cannot begin in a transaction");
-            return Err(error.with_hint("Commit first: what a live query tells of is committed."));
+            return Err(error.with_hint(COMMIT_FIRST));
         }
         let sql = &*crate::api::text_for(sql, &params)?;
         let Runnable { parsed, .. } = self.runnable(sql)?;
-        if Access::of(&parsed) != Access::Read {
+        self.watch(&parsed, sql, &params)
+    }
+
+    /// SUBSCRIBE to the query within a statement.
+    pub(super) fn subscribe(
+        &self,
+        parsed: &ParsedStatement,
+        query: Id<Statement>,
+        params: &dyn Params,
+    ) -> Result<Executed> {
+        if self.in_transaction() {
+            let message = "SUBSCRIBE cannot run inside a transaction block";
+            return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message).with_hint(COMMIT_FIRST));
+        }
+        if self.pipelines.get() {
+            // Whoever runs it so has few threads, and this one would wait as long as somebody asks.
+            return Err(Error::unsupported("SUBSCRIBE among statements that share threads").with_hint(LIVE_INSTEAD));
+        }
+        let deadline = self.deadline();
+        let live = self.watch(&Arc::new(parsed.within(query, Vec::new())), parsed.tree.written(query), params)?;
+        let rows = SubscribedRows::new(self.live_of(live), self.interrupt.clone(), deadline);
+        Ok(Executed::rows("SUBSCRIBE", Rows::subscribed(rows)))
+    }
+
+    /// `text`: of the query, by which those that are the same know each other.
+    fn watch(&self, parsed: &Arc<ParsedStatement>, text: &str, params: &dyn Params) -> Result<Subscription> {
+        if Access::of(parsed) != Access::Read {
             return Err(not_a_query());
         }
         let mut runnable = Runnable { parsed: parsed.clone(), prepared: None, hash: None, kept: None };
         let context = self.with_state(|state| {
             let prepared = self.plan(&mut runnable, state)?;
             match prepared.body()? {
-                Body::Plan(_) => self.context(&prepared, state, &params),
+                Body::Plan(_) => self.context(&prepared, state, params),
                 _ => Err(not_a_query()),
             }
         })?;
@@ -321,10 +358,11 @@ impl Connection {
         });
         let identity = others
             .as_ref()
-            .map(|others| Identity { text: sql.into(), context: format!("{:?} {others}", context.parameters).into() });
+            .map(|others| Identity { text: text.into(), context: format!("{:?} {others}", context.parameters).into() });
         let options = settings.optimizer.clone();
         let settings = others.map(|others| others.into_boxed_str());
-        let definition = Definition { parsed, path, options, surroundings: Surroundings::of(context), settings };
+        let definition =
+            Definition { parsed: parsed.clone(), path, options, surroundings: Surroundings::of(context), settings };
         self.shared().live.subscribe(self.shared(), definition, identity)
     }
 }

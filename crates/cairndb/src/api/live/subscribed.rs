@@ -1,0 +1,78 @@
+//! The rows of SUBSCRIBE: a live query's changes, row by row, for as long as somebody asks.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use super::{LiveChange, LiveQuery};
+use crate::exec::{NoAnswer, check_statement};
+use crate::plan::Field;
+use crate::{DataType, Value};
+
+/// How long it may take until an interrupt is noticed.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// See the module.
+pub(in crate::api) struct SubscribedRows {
+    live: LiveQuery,
+    position: i64,
+    /// What is left of the change that was taken last.
+    left: Box<dyn Iterator<Item = ChangedRow> + Send>,
+    row: Vec<Value>,
+    interrupt: Arc<AtomicBool>,
+    deadline: Option<Instant>,
+}
+
+/// What became of it, and the row.
+type ChangedRow = (&'static str, Vec<Value>);
+
+impl SubscribedRows {
+    pub(in crate::api) fn new(
+        live: LiveQuery,
+        interrupt: Arc<AtomicBool>,
+        deadline: Option<Instant>,
+    ) -> SubscribedRows {
+        SubscribedRows { live, position: 0, left: Box::new(std::iter::empty()), row: vec![], interrupt, deadline }
+    }
+
+    /// The result's columns behind the two that tell of the change.
+    pub(in crate::api) fn fields(&self) -> Vec<Field> {
+        let field = |name: &str, data_type| Field { name: name.to_owned(), data_type };
+        let told = [field("position", DataType::BigInt), field("change", DataType::Text)];
+        told.into_iter().chain(self.live.columns().iter().cloned()).collect()
+    }
+
+    pub(in crate::api) fn row(&self) -> &[Value] {
+        &self.row
+    }
+
+    /// Comes to the next row, in time if there is a limit; false: there will be none.
+    pub(in crate::api) fn step(&mut self, time: Option<Duration>) -> std::result::Result<bool, NoAnswer> {
+        let until = time.and_then(|time| Instant::now().checked_add(time));
+        loop {
+            check_statement(&self.interrupt, self.deadline)?;
+            if let Some((change, row)) = self.left.next() {
+                let told = [Value::BigInt(self.position), Value::text(change)];
+                self.row.clear();
+                self.row.extend(told.into_iter().chain(row));
+                return Ok(true);
+            }
+            let left = until.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()).min(LOOK));
+            match self.live.next_change_within(left)? {
+                Some(change) => self.begin(change),
+                None if self.live.has_ended() => return Ok(false),
+                None if until.is_some_and(|until| until <= Instant::now()) => return Err(NoAnswer::NotYet),
+                None => {}
+            }
+        }
+    }
+
+    fn begin(&mut self, change: LiveChange) {
+        let LiveChange { position, added, removed, updated, .. } = change;
+        self.position = i64::try_from(position).unwrap_or(i64::MAX);
+        let removed = removed.into_iter().map(|row| ("delete", row));
+        let updated = updated.into_iter().flat_map(|(old, new)| [("update_old", old), ("update_new", new)]);
+        let added = added.into_iter().map(|row| ("insert", row));
+        self.left = Box::new(removed.chain(updated).chain(added));
+    }
+}
