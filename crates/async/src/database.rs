@@ -10,6 +10,7 @@ use cairndb::{Connection, Error, InterruptHandle, Params, Pooled, Result, Row, R
 
 use crate::error::closed;
 use crate::live::Live;
+use crate::notifications::Notifications;
 use crate::options::Options;
 use crate::rows::{Next, Rows, Source};
 use crate::shared::{Handle, Shared, owned};
@@ -243,6 +244,25 @@ impl Database {
     pub async fn live(&self, sql: &str, params: impl Params) -> Result<Live> {
         let (sql, params) = (text_for(sql, &params)?.into_owned(), owned(&params));
         self.handle.run(move |pooled| pooled.connection().live(&sql, params)).await.map(Live::new)
+    }
+
+    /// Listens to channels, whose names are taken as they are: what `NOTIFY` and `pg_notify()` tell them from now on.
+    ///
+    /// ```
+    /// # let work = async {
+    /// # let db = cairndb_async::Database::open_in_memory().await?;
+    /// let mut orders = db.listen(["orders"]).await?;
+    /// db.execute("SELECT pg_notify('orders', $1)", ("placed",)).await?;
+    /// let told = orders.next_notification().await.expect("the commit has told it");
+    /// assert_eq!((told.channel(), told.payload()), ("orders", "placed"));
+    /// # Ok::<(), cairndb::Error>(())
+    /// # };
+    /// # pollster::block_on(work).unwrap();
+    /// ```
+    pub async fn listen<C: Into<String>>(&self, channels: impl IntoIterator<Item = C>) -> Result<Notifications> {
+        let channels: Vec<String> = channels.into_iter().map(Into::into).collect();
+        let listen = move |pooled: &Pooled| Notifications::of(pooled.connection().database().connect()?, &channels);
+        self.handle.run(listen).await
     }
 
     /// Closes the database, for all who have it: what was asked for before is done, what is acknowledged is durable, what comes

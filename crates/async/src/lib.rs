@@ -34,6 +34,7 @@ mod database;
 mod error;
 mod gate;
 mod live;
+mod notifications;
 mod options;
 mod queue;
 mod rows;
@@ -44,6 +45,7 @@ mod worker;
 
 pub use database::Database;
 pub use live::Live;
+pub use notifications::Notifications;
 pub use options::Options;
 pub use rows::{Mapped, Rows};
 pub use transaction::Transaction;

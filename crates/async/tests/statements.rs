@@ -253,6 +253,42 @@ fn transactions_that_lose_to_others_run_again() {
 }
 
 #[test]
+fn channels_are_streams_and_their_commits_are_told() {
+    under_each_runtime(|| async {
+        let db = numbers().await?;
+        let mut heard = db.listen(["a", "Of t"]).await?;
+        db.execute("NOTIFY a", ()).await?;
+        db.execute("SELECT pg_notify('Of t', $1)", ("one",)).await?;
+        db.transaction(async |tx| {
+            tx.execute("INSERT INTO s (v) VALUES ('x')", ()).await?;
+            tx.execute("NOTIFY a, 'inserted'", ()).await
+        })
+        .await?;
+        let failed: Result<()> = db
+            .transaction(async |tx| {
+                tx.execute("NOTIFY a, 'never'", ()).await?;
+                Err(cairndb::Error::new(SqlState("P0001"), "no"))
+            })
+            .await;
+        assert!(failed.is_err());
+        db.execute("INSERT INTO s (v) SELECT pg_notify('a', 'by a worker')", ()).await?;
+        for expected in [("a", ""), ("Of t", "one"), ("a", "inserted"), ("a", "by a worker")] {
+            let told = StreamExt::next(&mut heard).await.expect("a notification");
+            assert_eq!((told.channel(), told.payload()), expected);
+        }
+        assert!(heard.next_notification().now_or_never().is_none());
+        // There is no session that could listen, and no thread that could wait for a statement's changes.
+        let refused = db.execute("LISTEN a", ()).await.unwrap_err();
+        assert_eq!(refused.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
+        let refused = db.query("SUBSCRIBE SELECT id FROM t", ()).await.err().expect("no thread for it");
+        assert_eq!(refused.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
+        db.close().await?;
+        assert!(heard.next_notification().await.is_none());
+        Ok(())
+    });
+}
+
+#[test]
 fn live_queries_are_streams() {
     under_each_runtime(|| async {
         let db = numbers().await?;

@@ -1,0 +1,35 @@
+//! What channels tell, as streams.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use cairndb::{Connection, Notification, Result};
+use futures_core::Stream;
+
+/// What the channels tell to which it listens, as a stream: see [`cairndb::Notifications`]. It has a connection of its own.
+/// Dropping it ends it.
+pub struct Notifications {
+    heard: cairndb::Notifications,
+    /// With it the listening ends.
+    _connection: Connection,
+}
+
+impl Notifications {
+    pub(crate) fn of(connection: Connection, channels: &[String]) -> Result<Notifications> {
+        channels.iter().try_for_each(|channel| connection.listen(channel))?;
+        Ok(Notifications { heard: connection.notifications(), _connection: connection })
+    }
+
+    /// The next one; `None`: the database was closed.
+    pub async fn next_notification(&mut self) -> Option<Notification> {
+        std::future::poll_fn(|context| self.heard.poll_notification(context)).await
+    }
+}
+
+impl Stream for Notifications {
+    type Item = Notification;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.heard.poll_notification(context)
+    }
+}
