@@ -72,3 +72,43 @@ fn what_was_done_is_told_before_more_is_read() {
     drop(stdin);
     child.wait().unwrap();
 }
+
+/// SUBSCRIBE: its rows are seen as they come, and Ctrl-C ends it and not the shell.
+#[test]
+fn a_subscription_is_shown_as_it_comes_and_ended_by_ctrl_c() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_cairn"))
+        .args(["--keep-going"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    writeln!(
+        stdin,
+        "CREATE TABLE t (a int, b text);\nINSERT INTO t VALUES (1, 'one'), (2, NULL);\n\
+         SUBSCRIBE SELECT a, b FROM t ORDER BY a;\nSELECT 'still here';"
+    )
+    .unwrap();
+    drop(stdin);
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut lines = (0..6).map(|_| {
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        line
+    });
+    assert_eq!((lines.next().unwrap(), lines.next().unwrap()), ("CREATE TABLE\n".into(), "INSERT 0 2\n".into()));
+    let header = lines.next().unwrap();
+    assert!(header.starts_with(" position | change | a |  b"), "{header}");
+    assert!(lines.next().unwrap().starts_with("-----"));
+    let rows: Vec<String> = lines.collect();
+    assert!(rows[0].ends_with(" | insert | 1 | one\n") && rows[1].ends_with(" | insert | 2 | \n"), "{rows:?}");
+    let killed = Command::new("sh").args(["-c", "kill -INT $0", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let (mut rest, mut errors) = (String::new(), String::new());
+    stdout.read_to_string(&mut rest).unwrap();
+    child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+    child.wait().unwrap();
+    assert!(rest.contains("still here"), "{rest}{errors}");
+    assert!(errors.contains("57014"), "{errors}");
+}

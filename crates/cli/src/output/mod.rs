@@ -11,4 +11,4 @@ mod table;
 pub use cell::shown;
 pub use csv::Dialect;
 pub use json::object as json_object;
-pub use result::{Column, Expanded, Format, Grid, Style, cells_of, write_grid, write_rows};
+pub use result::{Column, Expanded, Format, Grid, Style, cells_of, write_endless, write_grid, write_rows};

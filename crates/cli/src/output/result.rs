@@ -4,13 +4,18 @@
 //! formats write row by row, in constant memory.
 
 use std::io::Write;
+use std::time::Duration;
 
 use cairndb::{EvalContext, TypeCategory, to_text};
-use cairndb::{Field, Row, Rows, Value};
+use cairndb::{Field, Row, Rows, Turn, Value};
 use clap::ValueEnum;
 
 use super::{csv, expanded, json, markdown, table};
 use crate::report::Failure;
+
+/// Rows that come within so long of each other are shown together, up to so many.
+const PAUSE: Duration = Duration::from_millis(50);
+const PART_ROWS: usize = 1000;
 
 /// How results are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -94,6 +99,39 @@ pub fn write_rows(out: &mut dyn Write, rows: &mut Rows, style: &Style, context: 
     sink.finish()
 }
 
+/// Writes the rows of a query that has no last one, as they come: a table in parts, each of what was there together.
+pub fn write_endless(
+    out: &mut dyn Write,
+    rows: &mut Rows,
+    style: &Style,
+    context: &EvalContext,
+) -> Result<(), Failure> {
+    let columns: Vec<Column> = rows.columns().iter().map(Column::from).collect();
+    let mut sink = Sink::new(out, columns, style)?;
+    loop {
+        let is_over = match rows.next_within(PAUSE) {
+            Ok(Turn::Row(row)) => {
+                sink.row(cells_of(&row, context))?;
+                if !sink.written.is_multiple_of(PART_ROWS) {
+                    continue;
+                }
+                Ok(false)
+            }
+            Ok(Turn::NotYet) => Ok(false),
+            Ok(Turn::End) => Ok(true),
+            Err(error) => Err(error),
+        };
+        sink.part()?;
+        if is_over? {
+            break;
+        }
+    }
+    match style.format {
+        Format::Table => Ok(()),
+        _ => sink.finish(),
+    }
+}
+
 /// Writes a complete result.
 pub fn write_grid(out: &mut dyn Write, grid: Grid, style: &Style) -> Result<(), Failure> {
     if style.format == Format::Table {
@@ -121,6 +159,8 @@ struct Sink<'a> {
     style: &'a Style,
     grid: Grid,
     written: usize,
+    /// A part of it was seen.
+    begun: bool,
 }
 
 impl<'a> Sink<'a> {
@@ -135,7 +175,7 @@ impl<'a> Sink<'a> {
             Format::Csv | Format::Table => {}
         }
         let grid = Grid { columns, ..Grid::default() };
-        Ok(Sink { out, style, grid, written: 0 })
+        Ok(Sink { out, style, grid, written: 0, begun: false })
     }
 
     fn row(&mut self, cells: Vec<Option<String>>) -> Result<(), Failure> {
@@ -153,6 +193,20 @@ impl<'a> Sink<'a> {
             Format::Json => Ok(json::write_object(self.out, &self.grid.columns, &cells, first)?),
             Format::Markdown => Ok(markdown::write_row(self.out, &cells, &self.style.null)?),
         }
+    }
+
+    /// What has come so far is seen.
+    fn part(&mut self) -> Result<(), Failure> {
+        if self.style.format == Format::Table && (!self.begun || !self.grid.rows.is_empty()) {
+            let style = Style { header: self.style.header && !self.begun, ..self.style.clone() };
+            match style.expanded {
+                Expanded::On => expanded::write(self.out, &self.grid, &style)?,
+                Expanded::Off | Expanded::Auto => table::write(self.out, &self.grid, &style)?,
+            }
+            self.grid.rows.clear();
+        }
+        self.begun = true;
+        Ok(self.out.flush()?)
     }
 
     fn finish(self) -> Result<(), Failure> {

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use cairndb::EvalContext;
 use cairndb::schema::Schema;
-use cairndb::{ClientCopy, Connection, Database, Error, Options, Outcome};
+use cairndb::{ClientCopy, Connection, Database, Error, Notifications, Options, Outcome};
 
 use super::variables::{Variables, expanded};
 use super::{foreign, pager};
 use crate::args::ShellArgs;
 use crate::copy::copy_out;
-use crate::output::{Expanded, Format, Grid, Style, shown, write_grid, write_rows};
+use crate::output::{Expanded, Format, Grid, Style, shown, write_endless, write_grid, write_rows};
 use crate::report::Failure;
 use crate::signals::Interrupts;
 
@@ -28,6 +28,8 @@ pub const IN_MEMORY: &str = ":memory:";
 pub struct Session {
     database: Database,
     connection: Connection,
+    /// What the channels tell to which it listens.
+    notifications: Notifications,
     name: String,
     /// `None`: in memory.
     file: Option<PathBuf>,
@@ -71,9 +73,11 @@ impl Session {
             terminal_columns: None,
         };
         let name = name_of(file);
+        let notifications = connection.notifications();
         let mut session = Session {
             database,
             connection,
+            notifications,
             name,
             file: file.map(Path::to_path_buf),
             out: Box::new(io::sink()),
@@ -115,6 +119,7 @@ impl Session {
             eprintln!("WARNING:  the transaction that was still open is rolled back");
         }
         self.interrupts.watch(connection.interrupt_handle());
+        self.notifications = connection.notifications();
         self.connection = connection;
         (self.name, self.file) = (name_of(file), file.map(Path::to_path_buf));
         std::mem::replace(&mut self.database, database).close()?;
@@ -236,10 +241,23 @@ impl Session {
             })
         };
         self.took = Some(started.elapsed());
+        self.tell_notifications()?;
         if self.to_terminal || has_rows || result.is_err() || self.flushed.elapsed() >= FLUSH_INTERVAL {
             self.flush()?;
         }
         result.map_err(|error| failure.unwrap_or_else(|| Failure::sql(error, text)))
+    }
+
+    /// What was heard until now. The formats for programs have data alone.
+    fn tell_notifications(&mut self) -> Result<(), Failure> {
+        for told in self.notifications.drain() {
+            let line = shown(&told.to_string());
+            match self.style.format == Format::Table && self.style.header {
+                true => writeln!(self.out, "{line}")?,
+                false => eprintln!("{line}"),
+            }
+        }
+        Ok(())
     }
 
     /// Says how long the statement took, where that is wanted: behind its result, or behind why it failed.
@@ -362,6 +380,7 @@ fn write_outcome(
         eprintln!("{}", shown(&notice.to_string()));
     }
     match outcome.rows() {
+        Some(rows) if rows.is_endless() => write_endless(out, rows, style, context),
         Some(rows) => match screen {
             None => write_rows(out, rows, style, context),
             Some(screen) => {
