@@ -71,6 +71,7 @@ fn function(name: &'static str, returns: DataType, eval: Eval) -> Arc<Function> 
         immutable: true,
         volatile: false,
         clock: false,
+        acts: false,
         op: None,
         kernel: Kernel::Plain(eval),
     })
