@@ -121,6 +121,27 @@ fn what_is_refused_is_refused_where_postgresql_does() {
     }
 }
 
+/// Its word is a name, unless a statement begins with it.
+#[test]
+fn commands_of_our_own_are_read_and_printed() {
+    let parsed = parse_statement("Subscribe select a from t order by 1", Options::default()).unwrap().expect("one");
+    let command = Parts::of_statement(&parsed.tree, parsed.statement).expect("a command");
+    assert_eq!(command.name(), "subscribe");
+    let printed = parsed.tree.print(parsed.statement);
+    assert_eq!(printed, "subscribe (SELECT a FROM t ORDER BY 1)");
+    let again = parse_statement(&printed, Options::default()).unwrap().expect("one");
+    assert_eq!(again.tree.print(again.statement), printed);
+    for text in ["select subscribe from subscribe", "create table subscribe (subscribe int)"] {
+        assert!(parse_statement(text, Options::default()).is_ok(), "{text}");
+    }
+    for (text, position) in
+        [("subscribe", 9), ("subscribe t", 10), ("\"subscribe\" select 1", 0), ("subscribed select 1", 0)]
+    {
+        let error = parse_statement(text, Options::default()).expect_err(text);
+        assert_eq!((error.sqlstate, error.position), ("42601", position), "{text}");
+    }
+}
+
 /// The only rule that holds itself is a function's body.
 #[test]
 fn bodies_in_bodies_end_in_an_error_not_in_a_full_stack() {
