@@ -90,6 +90,7 @@ impl RoutineSession {
             channels: channels.clone(),
             notices: Notices::default(),
             cursors: Mutex::default(),
+            views: AtomicBool::default(),
             portals: AtomicU64::default(),
             insert_room: Mutex::default(),
         })

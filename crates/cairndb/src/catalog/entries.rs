@@ -832,11 +832,13 @@ mod tests {
             materialized: Some(Materialized {
                 query: Definition { text: "SELECT a, b FROM u".to_string(), references: Some(Vec::new()) },
                 is_populated: true,
-                maintained: None,
-                stopped: None,
+                maintained: Some(Maintained::ByFollower),
+                stopped: Some("division by zero".to_owned()),
             }),
             is_face: false,
             feed: Some(crate::catalog::Feed { tree: TreeId(1002), schema: 2 }),
+            views: vec![ObjectId(31), ObjectId(70_000)],
+            of_groups: false,
             triggers: vec![Arc::new(Trigger {
                 id: ObjectId(11),
                 name: "tr".to_string(),
