@@ -3,10 +3,12 @@
 //! Loads are open loops (see [`crate::schedule`]). *Capacity* is what gets done of far more than can be done; the curves
 //! raise the rate step by step until less than 95 % of it is reached. After every load the counts of random articles
 //! are read back, and at the end all votes counted: each acknowledged one must be there, once.
+//!
+//! Each engine that can is measured twice: raw, and with a count for each article that is kept (`kept_counts`).
 
 use std::time::Duration;
 
-use super::store::{Mode, Outcome, Votes};
+use super::store::{Mode, Outcome, Votes, kept_counts};
 use crate::Result;
 use crate::engine::SqlKind;
 use crate::report::{Place, Report};
@@ -26,7 +28,11 @@ pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
     let mut stores = Vec::new();
     for kind in setup.sql_kinds(SqlKind::OF_LOADS) {
         let engine = setup.open_sql(kind, medium, report)?;
-        stores.push(Votes::create(engine, args.size(10_000, 1_000))?);
+        stores.push(Votes::create(engine, args.size(10_000, 1_000), None)?);
+        if let Some(script) = kept_counts(kind) {
+            let engine = setup.open_sql(kind, medium, report)?;
+            stores.push(Votes::create(engine, args.size(10_000, 1_000), Some(script))?);
+        }
     }
     let vote = Vote {
         place: Place { workload: "vote", medium: medium.name },
@@ -64,14 +70,20 @@ struct Vote {
 }
 
 impl Vote {
+    /// How a measurement is called.
+    fn called(votes: &Votes, what: &str) -> String {
+        if votes.counts { format!("{what}, counts kept") } else { what.to_string() }
+    }
+
     /// The modes of an engine and how each is called, with its rates.
     fn modes(&self, votes: &Votes) -> Vec<(Mode, usize, String, &'static [f64])> {
-        let sync = |&writers: &usize| (Mode::Sync, writers, counted(writers), RATES_SYNC);
+        let sync = |&writers: &usize| (Mode::Sync, writers, Vote::called(votes, &counted(writers)), RATES_SYNC);
         let mut modes: Vec<_> = self.writers.iter().map(sync).collect();
         if votes.engine.pipelines() {
             for writers in [1, 2] {
                 let mode = Mode::Pipelined { window: self.window };
-                modes.push((mode, writers, format!("{}, pipelined", counted(writers)), RATES_PIPELINED));
+                let what = Vote::called(votes, &format!("{}, pipelined", counted(writers)));
+                modes.push((mode, writers, what, RATES_PIPELINED));
             }
         }
         modes
@@ -85,7 +97,8 @@ impl Vote {
                 report.add(self.place, name, &what, "votes/s", outcome.rate);
             }
             let counts = votes.count(self.reads, self.seed)?;
-            report.add_latencies(self.place, name, "count of an article", &counts, &[0.5, 0.99])?;
+            let what = Vote::called(votes, "count of an article");
+            report.add_latencies(self.place, name, &what, &counts, &[0.5, 0.99])?;
         }
         Ok(())
     }
