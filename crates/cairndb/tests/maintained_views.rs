@@ -9,7 +9,7 @@ use common::{Random, connect, fails, rows};
 
 const TABLE: &str = "CREATE TABLE vote (id int PRIMARY KEY, article int, voter text, points smallint, big bigint,
          price numeric(12, 2), is_valid boolean, at date);
-     CREATE INDEX ON vote (article);";
+     CREATE INDEX ON vote (article); CREATE INDEX ON vote (points) WHERE is_valid; CREATE INDEX ON vote (upper(voter), price);";
 
 /// A view, and what tells its rows apart.
 const VIEWS: &[&str] = &[

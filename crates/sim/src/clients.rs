@@ -82,6 +82,8 @@ pub enum Kind {
     Holder,
     /// Sessions that do nothing.
     Idler,
+    /// Follows what changes.
+    Watcher,
 }
 
 /// One client.
@@ -109,6 +111,7 @@ pub fn run(kind: Kind, world: Rc<World>, store: Store, seed: u64) {
         Kind::Closer => return company::close(&world, store, seed),
         Kind::Holder => return company::hold(&world, &store, seed),
         Kind::Idler => return company::idle(&world, &store, seed),
+        Kind::Watcher => return company::watch(&world, &store, seed),
         _ => {}
     }
     let (random, refused) = (Random::new(seed), Cell::new(false));

@@ -104,6 +104,7 @@ impl Tally {
         sum.held = sum.held.max(did.held);
         sum.idle = sum.idle.max(did.idle);
         sum.panics += did.panics;
+        sum.watched += did.watched;
     }
 }
 
@@ -145,8 +146,8 @@ impl fmt::Display for Tally {
         writeln!(
             f,
             "{} openings without all threads, {} closings beside work, {} closures that panicked; up to {} snapshots held, {} \
-             idle sessions",
-            did.spawns, did.closings, did.panics, did.held, did.idle
+             idle sessions, {} watched states",
+            did.spawns, did.closings, did.panics, did.held, did.idle, did.watched
         )?;
         write!(
             f,

@@ -74,6 +74,8 @@ pub struct Did {
     pub idle: u64,
     /// Closures that panicked.
     pub panics: u64,
+    /// States that who watches was told of.
+    pub watched: u64,
 }
 
 impl Did {
@@ -278,7 +280,8 @@ impl Director {
             .chain([Kind::Keeper])
             .chain((company.closes && self.random.one_in(2)).then_some(Kind::Closer))
             .chain(company.holds.then_some(Kind::Holder))
-            .chain(company.idles.then_some(Kind::Idler));
+            .chain(company.idles.then_some(Kind::Idler))
+            .chain(company.watches.then_some(Kind::Watcher));
         let mut clients = Vec::new();
         for kind in kinds {
             let (world, store, seed) = (world.clone(), store.clone(), self.random.number());

@@ -106,6 +106,8 @@ pub struct Company {
     pub idles: bool,
     /// Closures of point writes panic.
     pub panics: bool,
+    /// Somebody follows what changes.
+    pub watches: bool,
 }
 
 impl Shape {
@@ -192,6 +194,7 @@ impl Company {
             holds: random.one_in(12) && is_tried("holds"),
             idles: random.one_in(10) && is_tried("slots"),
             panics: random.one_in(10) && is_tried("panics"),
+            watches: random.one_in(3) && is_tried("watches"),
         }
     }
 }

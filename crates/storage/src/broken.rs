@@ -28,6 +28,8 @@ pub enum Broken {
     FailureUntold,
     /// Who watches is not told what a batch changed.
     WatchersForgotten,
+    /// Who watches is told of states that are not durable yet.
+    WatchedUndurable,
     /// Nobody is woken to write the next batch.
     NoNextLeader,
     /// The block that two batches share is written with the first one's header unfinished.

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use cairn_storage::COUNTERS_MAX;
 
 use super::expr::{AggregateCall, Expr};
+use super::indexes::BoundIndexes;
 use super::logical::{Field, LogicalPlan};
 use super::refs::{conjunction, substitute};
 use crate::bind::is_immutable;
@@ -35,6 +36,8 @@ const DIGITS_MAX: u16 = 28;
 pub(crate) struct Groups {
     /// The table whose rows are counted.
     pub(crate) table: Arc<Table>,
+    /// What the table's indexes rest on.
+    indexes: Option<Arc<BoundIndexes>>,
     /// WHERE, over the table's columns.
     pub(crate) filter: Option<Expr>,
     /// GROUP BY, over the same.
@@ -87,7 +90,8 @@ impl Groups {
             return Err(format!("so many aggregates (they need {at} counters of {COUNTERS_MAX})"));
         }
         source.filters.iter().try_for_each(steady)?;
-        Ok(Groups { table: source.table, filter: conjunction(source.filters), keys, parts, query })
+        let Source { table, indexes, filters, .. } = source;
+        Ok(Groups { table, indexes, filter: conjunction(filters), keys, parts, query })
     }
 
     /// How many counters a group has.
@@ -162,7 +166,8 @@ impl Groups {
     /// All groups as they are now: the keys, and the counters one by one, a `bigint` or `numeric` each.
     pub(crate) fn states(&self) -> Result<LogicalPlan, Error> {
         let columns = (0..self.table.columns.len()).collect();
-        let mut input = LogicalPlan::Scan { table: self.table.clone(), columns, indexes: None, alias: None };
+        let (table, indexes) = (self.table.clone(), self.indexes.clone());
+        let mut input = LogicalPlan::Scan { table, columns, indexes, alias: None };
         if let Some(predicate) = self.filter.clone() {
             input = LogicalPlan::Filter { input: Box::new(input), predicate };
         }
@@ -243,6 +248,7 @@ impl Part {
 /// The rows that are grouped: a table's, and what is computed of them.
 struct Source {
     table: Arc<Table>,
+    indexes: Option<Arc<BoundIndexes>>,
     /// Over the table's columns.
     columns: Vec<Expr>,
     filters: Vec<Expr>,
@@ -255,13 +261,13 @@ impl Source {
             LogicalPlan::Scan { table, .. } if table.is_materialized() => {
                 Err(format!("the materialized view \"{}\", which is not a table", table.name))
             }
-            LogicalPlan::Scan { table, columns, .. } => {
+            LogicalPlan::Scan { table, columns, indexes, .. } => {
                 let column = |&index: &usize| match table.columns.get(index) {
                     Some(column) => Ok(Expr::Column { index, data_type: column.data_type }),
                     None => Err("the number of a row".to_owned()),
                 };
                 let columns = columns.iter().map(column).collect::<Result<_, _>>()?;
-                Ok(Source { table: table.clone(), columns, filters: Vec::new() })
+                Ok(Source { table: table.clone(), indexes: indexes.clone(), columns, filters: Vec::new() })
             }
             LogicalPlan::Filter { input, predicate } => {
                 let mut source = Source::of(input)?;

@@ -125,7 +125,7 @@ pub static STATEMENTS: &[Statement] = &[
     ),
     of(
         "CREATE MATERIALIZED VIEW",
-        "CREATE MATERIALIZED VIEW [IF NOT EXISTS] name [(columns)] AS query [WITH [NO] DATA]",
+        "CREATE MATERIALIZED VIEW [IF NOT EXISTS] name [(columns)] [WITH (maintained [= commit | after])]\n    AS query [WITH [NO] DATA]",
         "CREATE MATERIALIZED VIEW prices AS SELECT author, sum(price) FROM book GROUP BY author",
     ),
     of(

@@ -75,7 +75,11 @@ pub fn run_case(case: &Case, rules: Rules, reference: &dyn Engine, ours: &dyn En
 }
 
 fn run_both(sessions: &mut (Box<dyn Session + '_>, Box<dyn Session + '_>), step: &Step) -> (Outcome, Outcome) {
-    (step.run(sessions.0.as_mut()), step.run(sessions.1.as_mut()))
+    let ours = step.run(sessions.1.as_mut()).map(|answer| match step.via {
+        Via::Elsewhere(_) => Answer::default(),
+        _ => answer,
+    });
+    (step.run_by_reference(sessions.0.as_mut()), ours)
 }
 
 enum Verdict {

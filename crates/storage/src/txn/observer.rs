@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::reader::{Reader, Snapshot, Source};
+use crate::broken::{self, Broken};
 use crate::engine::{Act, Handle, KeyRange, Reads, Touched, is_behind, lower_order, upper_is_below};
 use crate::sync::Mutex;
 use crate::{Error, Result, TreeId};
@@ -250,7 +251,7 @@ impl Observer {
         // What is left from here on may be of commits that this state has, or of later ones.
         let mut later = Touched::default();
         // In a weak mode more can be seen than is durable. What is durable was looked at.
-        while engine.durable() < position && !call.is_closed {
+        while engine.durable() < position && !call.is_closed && !broken::is(Broken::WatchedUndurable) {
             engine.publisher.life.check(Act::Log)?;
             let call = engine.watch.wait_durable(position, || engine.durable());
             later.append(call.touched);
@@ -315,9 +316,11 @@ impl Step {
             }
             return Ok(());
         }
-        let dropped = self.touched.dropped();
-        dropped.iter().for_each(|tree| each(Changed::Dropped(*tree)));
         let root = |snapshot: &Snapshot, tree| snapshot.view().root(tree).ok();
+        // What was left may be of a commit that this state does not have yet.
+        let dropped: Vec<TreeId> =
+            self.touched.dropped().iter().copied().filter(|tree| root(&self.newer, *tree).is_none()).collect();
+        dropped.iter().for_each(|tree| each(Changed::Dropped(*tree)));
         let (mut before, mut after) = (Vec::new(), Vec::new());
         let get = |snapshot: &Snapshot, tree: TreeId, key: &[u8], into: &mut Vec<u8>| {
             into.clear();

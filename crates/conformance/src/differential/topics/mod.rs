@@ -34,12 +34,13 @@ type Topic = fn(&mut Block<'_>) -> Option<Vec<Step>>;
 
 /// The statements of one block.
 pub(super) fn block(mut b: Block<'_>) -> Vec<Step> {
-    let topics: [Topic; 14] = [
+    let topics: [Topic; 15] = [
         cursors::block,
         copies::out,
         copies::into,
         views::updatable,
         views::materialized,
+        views::maintained,
         constraints::deferred,
         constraints::conflicts,
         paths::parts,

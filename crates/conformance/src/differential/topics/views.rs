@@ -1,7 +1,7 @@
 //! Views that are written to, and materialized ones.
 
-use super::super::case::Step;
-use super::super::change::Changes;
+use super::super::case::{Step, Via, one_change};
+use super::super::change::{Changes, savepoint};
 use super::super::schema::{ColumnSpec, TableSpec};
 use super::{Block, change, rows};
 
@@ -116,6 +116,61 @@ pub(super) fn materialized(b: &mut Block<'_>) -> Option<Vec<Step>> {
         _ => format!("DROP VIEW {name}"),
     }));
     steps.push(change(format!("DROP MATERIALIZED VIEW {name}")));
+    Some(steps)
+}
+
+/// Groups that commits keep current are what a plain view shows, whatever is done to their table.
+pub(super) fn maintained(b: &mut Block<'_>) -> Option<Vec<Step>> {
+    let table = b.table();
+    let name = format!("g{}", b.number);
+    let groups: Vec<String> = (0..b.random.below(3)).map(|_| steady(b, &table)).collect();
+    let mut outputs: Vec<String> = groups.iter().enumerate().map(|(at, group)| format!("{group} AS g{at}")).collect();
+    outputs.push("count(*) AS n".into());
+    for column in &table.columns {
+        match b.random.below(4) {
+            0 if column.kind.sums_exactly() => {
+                outputs.push(format!("sum({0}) AS s_{0}, avg({0}) AS a_{0}", column.name))
+            }
+            1 => outputs.push(format!("count({0}) FILTER (WHERE k > 3) AS c_{0}", column.name)),
+            _ => {}
+        }
+    }
+    let condition = *b.random.pick(&["", "", " WHERE k % 2 = 0", " WHERE k > 5"]);
+    let grouped = if groups.is_empty() { String::new() } else { format!(" GROUP BY {}", groups.join(", ")) };
+    let query = format!("SELECT {} FROM {}{condition}{grouped}", outputs.join(", "), table.name);
+    let elsewhere = |ours: String, reference: String| Step { via: Via::Elsewhere(reference), ..change(ours) };
+    let shown = rows(format!("SELECT * FROM {name}"));
+    let mut steps = vec![
+        elsewhere(
+            format!("CREATE MATERIALIZED VIEW {name} WITH (maintained = commit) AS {query}"),
+            format!("CREATE VIEW {name} AS {query}"),
+        ),
+        shown.clone(),
+    ];
+    let in_transaction = b.random.percent(40);
+    if in_transaction {
+        steps.push(change("BEGIN"));
+    }
+    for _ in 0..2 + b.random.below(5) {
+        if in_transaction && b.random.percent(30) {
+            steps.push(savepoint(b.random));
+        }
+        let (dialect, only) = (b.dialect(), [table.clone()]);
+        let tables = if b.random.percent(70) { &only[..] } else { b.tables };
+        steps.push(one_change(b.random, dialect, tables));
+        if b.random.percent(50) {
+            steps.push(shown.clone());
+        }
+    }
+    if in_transaction {
+        steps.push(change(*b.random.pick(&["COMMIT", "COMMIT", "ROLLBACK"])));
+    }
+    steps.push(shown.clone());
+    if b.random.percent(20) {
+        steps.push(change(format!("TRUNCATE {} CASCADE", table.name)));
+        steps.push(shown);
+    }
+    steps.push(elsewhere(format!("DROP MATERIALIZED VIEW {name}"), format!("DROP VIEW {name}")));
     Some(steps)
 }
 
