@@ -236,11 +236,15 @@ impl Connection {
         }
         cursor.rows.begin_statement(deadline);
         let mut rows = Vec::new();
-        let count = cursor.fetch(direction, &mut |row| {
-            if !moves {
-                rows.push(row);
-            }
-        });
+        let count = match moves && direction.stays() {
+            // Nothing is read for it, so any cursor can.
+            true => Ok(u64::from(cursor.is_on_row())),
+            false => cursor.fetch(direction, &mut |row| {
+                if !moves {
+                    rows.push(row);
+                }
+            }),
+        };
         let affected = count.inspect_err(|_| cursor.failed = true)?;
         let fields = cursor.rows.fields();
         let (tag, rows) = match moves {
@@ -254,13 +258,11 @@ impl Connection {
     /// transaction.
     pub(super) fn hold_cursors(&self) -> Result<()> {
         let deadline = self.deadline();
-        self.cursors_mut()?.retain(|_, cursor| cursor.depth.is_none() || cursor.hold);
+        // One that has failed is nothing to hold.
+        self.cursors_mut()?.retain(|_, cursor| cursor.depth.is_none() || cursor.hold && !cursor.failed);
         let state = self.state.borrow();
         let Some(open) = &state.transaction else { return Ok(()) };
         for cursor in self.cursors_mut()?.values_mut().filter(|cursor| cursor.hold && cursor.depth.is_some()) {
-            if cursor.failed {
-                continue;
-            }
             cursor.rows.begin_statement(deadline);
             cursor.rows.hold(open.tx.reader())?;
         }
@@ -293,7 +295,7 @@ impl Cursor {
     /// How many rows were come to, each of which `each` gets.
     fn fetch(&mut self, direction: Direction, each: &mut dyn FnMut(Vec<Value>)) -> Result<u64> {
         match direction {
-            Direction::Forward(Some(0)) | Direction::Backward(Some(0)) | Direction::Relative(0) => self.same(each),
+            direction if direction.stays() => self.same(each),
             Direction::Forward(count) => self.forward(count, each),
             Direction::Backward(count) => self.backward(count, each),
             Direction::Relative(by @ 1..) => {
@@ -333,8 +335,12 @@ impl Cursor {
         }
     }
 
+    fn is_on_row(&self) -> bool {
+        self.position > 0 && !self.at_end
+    }
+
     fn same(&mut self, each: &mut dyn FnMut(Vec<Value>)) -> Result<u64> {
-        if self.position == 0 || self.at_end {
+        if !self.is_on_row() {
             return Ok(0);
         }
         self.check_back(self.position - 1)?;

@@ -41,6 +41,13 @@ pub(crate) enum Direction {
     Relative(i64),
 }
 
+impl Direction {
+    /// Whether it is the row that the cursor is on.
+    pub(crate) fn stays(self) -> bool {
+        matches!(self, Direction::Forward(Some(0)) | Direction::Backward(Some(0)) | Direction::Relative(0))
+    }
+}
+
 impl CursorCommand {
     pub(super) fn of(command: Clause<'_>) -> Result<CursorCommand> {
         match command.rule() {
