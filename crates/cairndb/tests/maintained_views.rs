@@ -25,6 +25,8 @@ const VIEWS: &[&str] = &[
     "SELECT at, article, round(avg(price), 1) + 1 AS m FROM vote GROUP BY article, at",
     "SELECT article FROM vote GROUP BY article",
     "SELECT count(*) AS n FROM (SELECT article + 1 AS next, voter FROM vote WHERE is_valid) v WHERE v.next > 2",
+    "SELECT big, count(*) AS n FROM vote GROUP BY big",
+    "SELECT points, big, sum(points) AS s FROM vote GROUP BY big, points",
 ];
 
 fn create(conn: &Connection) {
@@ -254,7 +256,9 @@ fn a_row_of_one_is_read_by_its_key() {
 fn what_commits_can_not_keep_is_refused_with_the_part_that_is_in_the_way() {
     let conn = connect(TABLE);
     conn.execute_script(
-        "CREATE FUNCTION f(n int) RETURNS int IMMUTABLE LANGUAGE sql RETURN n; CREATE VIEW w AS SELECT * FROM vote",
+        "CREATE FUNCTION f(n int) RETURNS int IMMUTABLE LANGUAGE sql RETURN n; CREATE VIEW w AS SELECT * FROM vote;
+         CREATE DOMAIN positive AS int CHECK (VALUE > 0); CREATE TYPE feeling AS ENUM ('good', 'bad');
+         CREATE TABLE felt (mood feeling)",
     )
     .unwrap();
     for (query, what) in [
@@ -271,6 +275,10 @@ fn what_commits_can_not_keep_is_refused_with_the_part_that_is_in_the_way() {
         ("SELECT points::float8, count(*) FROM vote GROUP BY 1", "a group of type double precision"),
         ("SELECT article, count(*), rank() OVER (ORDER BY article) FROM vote GROUP BY 1", "a window function"),
         ("SELECT article, count(*) FROM vote GROUP BY ROLLUP (article)", "in the way"),
+        ("SELECT article::positive, count(*) FROM vote GROUP BY 1", "a cast to a domain"),
+        ("SELECT mood::text, count(*) FROM vote, felt GROUP BY 1", "a join"),
+        ("SELECT mood::text, count(*) FROM felt GROUP BY 1", "not immutable"),
+        ("SELECT voter::feeling, count(*) FROM vote GROUP BY 1", "not immutable"),
         ("SELECT DISTINCT count(*) FROM vote GROUP BY article", "DISTINCT"),
     ] {
         let error = fails(&conn, &format!("CREATE MATERIALIZED VIEW v WITH (maintained = commit) AS {query}"), "0A000");
@@ -290,6 +298,73 @@ fn what_commits_can_not_keep_is_refused_with_the_part_that_is_in_the_way() {
     fails(&conn, "CREATE MATERIALIZED VIEW z WITH (maintained, maintained) AS SELECT count(*) FROM vote", "22023");
     conn.execute_script("DROP TABLE vote CASCADE").unwrap();
     fails(&conn, "SELECT * FROM v", "42P01");
+}
+
+#[test]
+fn what_is_made_of_a_view_that_is_replaced_is_kept_by_the_new_one() {
+    let conn = connect(
+        "CREATE TABLE t (id int PRIMARY KEY, g int, x int); CREATE TABLE other (id int PRIMARY KEY, g int, x int);
+         INSERT INTO t SELECT i, i % 4, i FROM generate_series(1, 20) i; INSERT INTO other VALUES (1, 1, 1);
+         CREATE VIEW w AS SELECT g, x FROM t WHERE x > 5; CREATE VIEW w2 AS SELECT g, x FROM w;
+         CREATE MATERIALIZED VIEW v WITH (maintained) AS SELECT g, count(*) AS n, sum(x) AS s FROM w2 GROUP BY g;
+         CREATE MATERIALIZED VIEW beside WITH (maintained) AS SELECT g, count(*) AS n FROM t GROUP BY g;",
+    );
+    let mut insert = conn.prepare("INSERT INTO t VALUES ($1, 1, $1)").unwrap();
+    let mut id = 100;
+    let mut compare = |after: &str| {
+        for table in ["t", "other"] {
+            conn.execute_script(&format!("INSERT INTO {table} VALUES ({id}, 1, 7), ({}, 1, {id})", id + 1)).unwrap();
+            conn.execute_script(&format!("DELETE FROM {table} WHERE g = 2 OR id = {id}")).unwrap();
+        }
+        insert.execute([id + 2]).unwrap();
+        id += 3;
+        let of_view = "SELECT g, count(*), sum(x) FROM w2 GROUP BY g ORDER BY g";
+        assert_eq!(rows(&conn, "SELECT * FROM v ORDER BY g"), rows(&conn, of_view), "{after}");
+        let of_table = "SELECT g, count(*) FROM t GROUP BY g ORDER BY g";
+        assert_eq!(rows(&conn, "SELECT * FROM beside ORDER BY g"), rows(&conn, of_table), "{after}");
+    };
+    compare("CREATE");
+    for query in [
+        "SELECT g, x FROM t WHERE x > 15",
+        "SELECT x AS g, g AS x FROM t",
+        "SELECT g, x FROM other",
+        "SELECT g, x, id FROM other WHERE id > 2",
+        "SELECT g, x, id FROM t",
+    ] {
+        conn.execute_script(&format!("CREATE OR REPLACE VIEW w AS {query}")).unwrap();
+        compare(query);
+    }
+    let error = fails(&conn, "CREATE OR REPLACE VIEW w AS SELECT g, x, id FROM t LIMIT 5", "0A000");
+    assert!(error.detail().is_some_and(|detail| detail.contains("\"v\"")), "{error:?}");
+    compare("what was refused");
+    conn.execute_script(
+        "REFRESH MATERIALIZED VIEW v WITH NO DATA; CREATE OR REPLACE VIEW w AS SELECT g, x, id FROM other",
+    )
+    .unwrap();
+    fails(&conn, "SELECT * FROM v", "55000");
+    conn.execute_script("REFRESH MATERIALIZED VIEW v").unwrap();
+    compare("REFRESH");
+    fails(&conn, "DROP TABLE other", "2BP01");
+    conn.execute_script("DROP TABLE other CASCADE; DELETE FROM t").unwrap();
+    assert_eq!(rows(&conn, "SELECT * FROM beside"), [""; 0]);
+    conn.database().verify().unwrap();
+}
+
+#[test]
+fn a_group_that_is_too_long_is_told_with_its_view() {
+    let conn = connect("CREATE TABLE t (id int PRIMARY KEY, g text)");
+    let create = "CREATE MATERIALIZED VIEW v WITH (maintained) AS SELECT g, count(*) FROM t GROUP BY g";
+    conn.execute_script(create).unwrap();
+    let mut insert = conn.prepare("INSERT INTO t VALUES ($1, repeat('a', $2))").unwrap();
+    insert.execute((1, 300)).unwrap();
+    let is_told = |error: &cairndb::Error| error.message().contains("\"v\"") && error.hint().is_some();
+    let error = insert.execute((2, 3000)).unwrap_err();
+    assert!(error.sqlstate().0 == "54000" && is_told(&error), "{error:?}");
+    let error = fails(&conn, "INSERT INTO t SELECT i, repeat('a', i * 10) FROM generate_series(10, 200) i", "54000");
+    assert!(is_told(&error), "{error:?}");
+    assert_eq!(rows(&conn, "SELECT length(g), count FROM v"), ["300|1"]);
+    conn.execute_script("DROP MATERIALIZED VIEW v; INSERT INTO t VALUES (3, repeat('a', 3000))").unwrap();
+    assert!(is_told(&fails(&conn, create, "54000")));
 }
 
 #[test]

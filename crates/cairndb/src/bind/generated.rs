@@ -33,7 +33,14 @@ pub(crate) fn resolve_generated(
     let parsed = sql::parse_expression(&text)?;
     let text = in_parentheses(&parsed.tree, parsed.expr);
     let parsed = sql::parse_expression(&text)?;
-    let bind = |binder: &mut Binder<'_>| generated(binder, parsed.expr, column, table);
+    let bind = |binder: &mut Binder<'_>| {
+        let bound = generated(binder, parsed.expr, column, table)?;
+        // Asked once: columns are what they are if more is known to be mutable later.
+        match is_immutable(&bound) {
+            true => Ok(bound),
+            false => Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, "generation expression is not immutable")),
+        }
+    };
     let (references, bound) = noting(&parsed.tree, parsed.depth, catalog, bind)?;
     let columns = numbers_of(&bound, table);
     Ok(RowExpression { definition: Definition { text, references: Some(references) }, columns })
@@ -61,11 +68,7 @@ pub(crate) fn bind_using(
 fn generated(binder: &mut Binder<'_>, expr: Id<ast::Expr>, column: &Column, table: &Table) -> Result<Expr> {
     let (bound, _) = over_columns(binder, expr, table, Clause::Generated)?;
     refuse_generated(&bound, table)?;
-    let bound = binder.as_default(bound, expr, column.data_type, &column.name)?;
-    match is_immutable(&bound) {
-        true => Ok(bound),
-        false => Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, "generation expression is not immutable")),
-    }
+    binder.as_default(bound, expr, column.data_type, &column.name)
 }
 
 /// SQLSTATE 42P17 where another generated column, or the column itself, is used.

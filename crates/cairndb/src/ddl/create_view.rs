@@ -44,6 +44,7 @@ impl Ddl<'_> {
         self.reload()?;
         if replaces {
             self.refuse_cycle(id)?;
+            self.keep_anew(id)?;
         }
         self.verify_check_option(id)?;
         Ok("CREATE VIEW")

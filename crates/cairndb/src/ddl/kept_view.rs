@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::context::Ddl;
 use crate::bind::{BoundGroups, bind_definition, bind_resting, bound_groups};
 use crate::catalog::{Definition, Materialized, ObjectId, Table};
-use crate::dml::row::{BatchRow, LentRow, group_entry};
+use crate::dml::row::{BatchRow, LentRow, group_entry, long_group};
 use crate::plan::{Groups, LogicalPlan};
 use crate::{Error, Result, Value};
 
@@ -55,6 +55,45 @@ impl Ddl<'_> {
         self.fill_if_populated(view).map(drop)
     }
 
+    /// A view was replaced: those that are made of it have other groups, of another table perhaps. SQLSTATE 0A000 where commits can
+    /// not keep one any more.
+    pub(super) fn keep_anew(&mut self, replaced: ObjectId) -> Result<()> {
+        let is_of_it = |view: &&Arc<Table>| view.is_kept_by_commits() && self.reads(view, replaced);
+        let kept: Vec<Arc<Table>> = self.catalog.tables().filter(is_of_it).cloned().collect();
+        for view in kept {
+            let Some(Materialized { query, is_populated, .. }) = &view.materialized else { continue };
+            let groups = self.kept_groups(query).map_err(|error| {
+                let depends = format!("Materialized view \"{}\" depends on the view.", view.name);
+                error.with_detail(depends).with_hint("Drop it, and make it again WITH (maintained = after).")
+            })?;
+            if !groups.table.views.contains(&view.id) {
+                self.forget_kept(&[view.id])?;
+                let mut table = Table::clone(&groups.table);
+                table.views.push(view.id);
+                self.store.put_table(&table)?;
+                self.reload()?;
+            }
+            self.refill_kept(&view, *is_populated)?;
+            self.reload()?;
+        }
+        Ok(())
+    }
+
+    /// Whether the query of a materialized view reads a view, or a view that does.
+    fn reads(&self, view: &Table, wanted: ObjectId) -> bool {
+        let mut found: Vec<ObjectId> = Vec::new();
+        let mut queries: Vec<&Definition> = view.materialized.iter().map(|of| &of.query).collect();
+        while let Some(query) = queries.pop() {
+            for read in query.references().iter().map(|reference| reference.object) {
+                if !found.contains(&read) {
+                    found.push(read);
+                    queries.extend(self.catalog.view_by_id(read).map(|view| &view.query));
+                }
+            }
+        }
+        found.contains(&wanted)
+    }
+
     /// Who changes the table is to plan anew.
     fn rewrite_entry(&mut self, table: ObjectId) -> Result<()> {
         match self.catalog.table_by_id(table) {
@@ -84,7 +123,7 @@ impl Ddl<'_> {
         let (mut key, mut value, mut filled) = (Vec::new(), Vec::new(), 0);
         self.for_each_row_of(groups.states()?, |row: BatchRow<'_>| {
             group_entry(groups, |at| row.copy(at), &mut key, &mut value);
-            self.dml.tx.put(view.tree, &key, &value)?;
+            self.dml.tx.put(view.tree, &key, &value).map_err(|error| long_group(&view.name, error))?;
             filled += 1;
             Ok(())
         })?;

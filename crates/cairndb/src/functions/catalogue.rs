@@ -317,6 +317,11 @@ impl Function {
         matches!(self.kernel, Kernel::Stored(_) | Kernel::Checked { calls: true, .. })
     }
 
+    /// Whether it asks what a domain is of now, which may change.
+    pub(crate) fn asks_domain(&self) -> bool {
+        matches!(self.kernel, Kernel::Checked { .. })
+    }
+
     /// As a candidate that takes other arguments.
     pub(crate) fn taking(&self, args: Vec<DataType>) -> Function {
         Function { args: args.into(), ..self.clone() }

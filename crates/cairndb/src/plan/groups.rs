@@ -21,6 +21,7 @@ use super::expr::{AggregateCall, Expr};
 use super::indexes::BoundIndexes;
 use super::logical::{Field, LogicalPlan};
 use super::refs::{conjunction, substitute};
+use super::walk;
 use crate::bind::is_immutable;
 use crate::catalog::{Column, Table};
 use crate::dml::row::is_evaluable;
@@ -331,6 +332,13 @@ fn name_of(plan: &LogicalPlan) -> &'static str {
 fn steady(expr: &Expr) -> Result<(), InTheWay> {
     if !is_evaluable(expr) {
         return Err("a subquery, or a function of the schema's".to_owned());
+    }
+    let mut asks_domain = false;
+    walk::walk(expr, 0, &mut |expr, _| {
+        asks_domain |= matches!(expr, Expr::Call { function, .. } if function.asks_domain());
+    });
+    if asks_domain {
+        return Err("a cast to a domain, which may be altered".to_owned());
     }
     match is_immutable(expr) {
         true => Ok(()),

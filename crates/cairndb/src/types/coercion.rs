@@ -119,8 +119,14 @@ pub fn common_type(types: &[DataType]) -> Result<DataType, (usize, DataType)> {
 }
 
 /// What PostgreSQL holds to give one answer always. (Others look at the session's time zone, at its style of dates, or at
-/// the clock: `'now'::timestamp`.)
+/// the clock: `'now'::timestamp`; or at the names of an enumerated type's values, which may be given others.)
 pub fn cast_is_immutable(from: DataType, to: DataType) -> bool {
+    let is_named = |data_type: DataType| matches!(data_type.element().unwrap_or(data_type), DataType::Enum(_));
+    is_same_for_all(from, to) && !(is_named(from) && to.is_string() || is_named(to) && from.is_string())
+}
+
+/// Whether neither session nor clock has a say in it.
+fn is_same_for_all(from: DataType, to: DataType) -> bool {
     use TypeCategory::*;
     // An array's elements are converted one by one.
     let (from, to) = (from.element().unwrap_or(from), to.element().unwrap_or(to));
@@ -146,7 +152,7 @@ pub fn cast_is_immutable(from: DataType, to: DataType) -> bool {
 pub fn cast_is_fixed(from: DataType, to: DataType) -> bool {
     let (element, target) = (from.element().unwrap_or(from), to.element().unwrap_or(to));
     let styled = matches!(element, DataType::Composite(_) | DataType::Real | DataType::Double | DataType::Bytea);
-    cast_is_immutable(from, to) && !(styled && target.is_string())
+    is_same_for_all(from, to) && !(styled && target.is_string())
 }
 
 /// Dates and times that name a fixed moment whatever the clock, the time zone and the session's style say; intervals that

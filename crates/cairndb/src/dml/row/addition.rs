@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use cairn_storage::{COUNTERS_MAX, OVERFLOWED, TreeId};
+use cairn_storage::{COUNTERS_MAX, Error as StorageError, OVERFLOWED, TreeId};
 
 use super::derive::Raw;
 use super::{Env, Stop, Stored, Trees, eval};
@@ -15,13 +15,15 @@ use crate::functions::Tally;
 use crate::plan::{Expr, Groups, Part};
 use crate::types::row::RowLayout;
 use crate::types::{DataType, EvalContext, NumericRef, ValueRef, key};
-use crate::{Error, Value};
+use crate::{Error, SqlState, Value};
 
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Addition {
     /// Of the view's groups.
     tree: TreeId,
+    /// The view's name.
+    view: Box<str>,
     /// What stands before a group's counters.
     front: Box<[u8]>,
     filter: Option<Expr>,
@@ -56,6 +58,16 @@ pub(crate) fn group_entry(groups: &Groups, row: impl Fn(usize) -> Value, key: &m
     }
 }
 
+/// SQLSTATE 54000 instead of a key that is too long, of the view's groups.
+pub(crate) fn long_group(view: &str, error: StorageError) -> Error {
+    let StorageError::KeyTooLong { length, limit } = error else { return error.into() };
+    let message = format!(
+        "a group of {length} bytes exceeds the limit of {limit} bytes in materialized view \"{view}\", which commits keep current"
+    );
+    Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message)
+        .with_hint("Have the view group by less of it: by the beginning, or by a hash, such as md5().")
+}
+
 /// In units of so many digits behind the point.
 fn sum(sum: &Value, scale: u16) -> i128 {
     let Value::Numeric(sum) = sum else { return 0 };
@@ -80,6 +92,7 @@ impl Addition {
         }
         Addition {
             tree: view.tree,
+            view: view.name.as_str().into(),
             front: front().into(),
             filter: groups.filter.clone(),
             keys: keys.into(),
@@ -107,7 +120,11 @@ impl Addition {
     }
 
     fn put(&self, trees: &mut dyn Trees, key: &[u8], deltas: &Deltas) -> Result<(), Stop> {
-        Ok(trees.add(self.tree, key, &self.front, &deltas[..self.counters])?)
+        let added = trees.add(self.tree, key, &self.front, &deltas[..self.counters]);
+        added.map_err(|error| match error {
+            StorageError::KeyTooLong { .. } => long_group(&self.view, error).into(),
+            error => error.into(),
+        })
     }
 
     /// The group of a row, and what the row counts for in it.

@@ -36,7 +36,7 @@ mod target;
 mod trees;
 mod violation;
 
-pub(crate) use addition::{Addition, group_entry};
+pub(crate) use addition::{Addition, group_entry, long_group};
 pub(crate) use affected::Affected;
 pub(crate) use change::{ChangeBuffers, RowChange};
 pub(crate) use conflict::{Conflict, Touched};

@@ -370,7 +370,8 @@ pub(crate) fn column_type(table: &Table, column: usize) -> DataType {
 fn read_key(columns: &[(DataType, Option<usize>)], mut key: &[u8], out: &mut [Vector]) -> Result<()> {
     for &(data_type, output) in columns {
         match output {
-            Some(output) if data_type == DataType::BigInt => match out[output].data_mut() {
+            // (A group's key may be NULL.)
+            Some(output) if data_type == DataType::BigInt && !key::is_null(key) => match out[output].data_mut() {
                 Data::I64(values) => {
                     values.push(key::decode_integer(&mut key)?);
                     out[output].push_valid();

@@ -40,6 +40,12 @@ pub fn decode_value(bytes: &mut &[u8], data_type: DataType, descending: bool, nu
     Ok(value)
 }
 
+/// Whether the value that the bytes begin with is NULL.
+#[inline]
+pub fn is_null(bytes: &[u8]) -> bool {
+    matches!(bytes.first(), Some(&NULL_FIRST | &NULL_LAST))
+}
+
 /// Reads one integer of an ascending column that is not NULL, and moves `bytes` past it.
 #[inline]
 pub fn decode_integer(bytes: &mut &[u8]) -> Result<i64> {
@@ -82,8 +88,7 @@ impl IntegerStart {
 /// Moves `bytes` past one value.
 #[inline]
 pub fn skip_value(bytes: &mut &[u8], data_type: DataType, descending: bool, nulls_first: bool) -> Result<()> {
-    let is_null = matches!(bytes.first(), Some(&NULL_FIRST | &NULL_LAST));
-    if data_type == DataType::BigInt && !descending && !is_null {
+    if data_type == DataType::BigInt && !descending && !is_null(bytes) {
         return decode_integer(bytes).map(drop);
     }
     decode_value(bytes, data_type, descending, nulls_first).map(drop)
