@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use cairndb::reference::{
-    Answer, DIFFERENCES, Routine, RoutineKind, SET_RETURNING, STATEMENTS, UNSUPPORTED, routines, types,
+    Answer, DIFFERENCES, Routine, RoutineKind, SET_RETURNING, STATEMENTS, UNSUPPORTED, WITHOUT_EFFECT, routines, types,
 };
 use cairndb::{Connection, Database, Result};
 
@@ -78,6 +78,14 @@ fn differences_are_as_the_page_says() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn what_has_no_effect_is_accepted() -> Result<()> {
+    for accepted in WITHOUT_EFFECT {
+        with_table()?.execute_script(accepted.example).unwrap_or_else(|error| panic!("{}: {error}", accepted.example));
+    }
+    Ok(())
+}
+
 fn page() -> String {
     let mut out = String::new();
     write_page(&mut out).expect("a string can be written to");
@@ -131,6 +139,10 @@ fn write_page(out: &mut String) -> std::fmt::Result {
         let [here, there] = [difference.here, difference.postgresql].map(answer);
         let example = escaped(difference.example);
         writeln!(out, "| {} | `{example}` | {here} | {there} | {} |", difference.what, difference.why)?;
+    }
+    out.push_str("\n## What is accepted without effect\n\n| what | example | why |\n|---|---|---|\n");
+    for accepted in WITHOUT_EFFECT {
+        writeln!(out, "| {} | `{}` | {} |", accepted.what, escaped(accepted.example), accepted.why)?;
     }
     out.push_str("\n## What is not supported\n\n| what | example | SQLSTATE | instead |\n|---|---|---|---|\n");
     for refused in UNSUPPORTED {

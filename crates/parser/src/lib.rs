@@ -60,4 +60,4 @@ pub use parse::{
 pub use syntax::*;
 pub use token::{Placeholders, Token, TokenKind};
 pub use tree::{FieldSort, Id, KindInfo, List, NodeRef, Span, Syntax, Text, Tree};
-pub use utility::Parts;
+pub use utility::{Parts, command_examples};

@@ -396,12 +396,11 @@ impl Connection {
         match command {
             S::Set { name, value, local } => self.change_setting(name, value.as_deref(), *local),
             S::SetTransaction { read_only } => self.set_transaction(*read_only),
-            S::SetCharacteristics { read_only } => match read_only {
-                Some(read_only) => self.change_setting(
-                    "default_transaction_read_only",
-                    Some(if *read_only { "on" } else { "off" }),
-                    false,
-                ),
+            S::SetCharacteristics { read_only, local } => match read_only {
+                Some(read_only) => {
+                    let value = if *read_only { "on" } else { "off" };
+                    self.change_setting("default_transaction_read_only", Some(value), *local)
+                }
                 None => Ok(Executed::tag("SET")),
             },
             S::Show { name } => self.show(name),

@@ -5,7 +5,7 @@ use cairn_parser::{Expr, Id, TokenKind, TypeName};
 use super::change_feed::FeedOptions;
 use super::clause::Clause;
 use super::constraint::{Constraint, deferral};
-use super::create_table::{ColumnDefinition, Identity, check_collation, check_storage_options, identity};
+use super::create_table::{ColumnDefinition, Identity, check_collation, check_reset, check_storage_options, identity};
 use super::sequence::SequenceOptions;
 use crate::catalog::{Deferral, Enabled, ObjectName, RelationKind};
 use crate::{Error, Result, SqlState};
@@ -245,16 +245,19 @@ fn altered_constraint(clause: Clause<'_>) -> Result<TableAction> {
     Ok(TableAction::AlterConstraint { name: clause.name()?, deferral: deferral(clause.parts("rule_attribute"))? })
 }
 
-/// What is said of the change feed right in it, and not of a column.
+/// What is said of the change feed right in it. SQLSTATE 22023, 42601 for parameters that there are not.
 fn feed_options(clause: Clause<'_>) -> Result<FeedOptions> {
-    let options = clause.part("options").filter(|_| clause.part("alter_column").is_none());
-    options.map_or(Ok(FeedOptions::default()), |options| FeedOptions::of(options, clause.has(TokenKind::Reset)))
+    let Some(options) = clause.part("options") else { return Ok(FeedOptions::default()) };
+    check_storage_options(options)?;
+    match clause.has(TokenKind::Reset) {
+        true => check_reset(options).and_then(|()| FeedOptions::of(options, true)),
+        false => FeedOptions::of(options, false),
+    }
 }
 
 /// CLUSTER ON, SET LOGGED, SET (...) and their like: how a table is stored, and what else dumps say of that.
 fn is_about_storage(clause: Clause<'_>) -> Result<bool> {
     use TokenKind as T;
-    clause.part("options").map_or(Ok(()), check_storage_options)?;
     let without = clause.has(T::Without) && (clause.has(T::Cluster) || clause.has(T::Oids));
     let is_set = clause.has(T::Set) && (without || clause.has(T::Logged));
     Ok(is_set || clause.part("options").is_some() || clause.has(T::Cluster) || clause.has(T::Identity))
@@ -273,6 +276,10 @@ fn added(clause: Clause<'_>) -> Result<TableAction> {
 
 fn altered(clause: Clause<'_>) -> Result<TableAction> {
     use TokenKind as T;
+    if let Some(options) = clause.part("options") {
+        check_storage_options(options)?;
+        clause.has(T::Reset).then(|| check_reset(options)).transpose()?;
+    }
     if clause.has(T::Statistics) || clause.has(T::Storage) || clause.part("compression").is_some() {
         let name = clause.name()?;
         return Ok(TableAction::WithoutEffect(format!("ALTER COLUMN \"{name}\" {}", clause.words_behind_name())));
@@ -312,5 +319,5 @@ fn identity_change(clause: Clause<'_>) -> Result<ColumnChange> {
     }
     let options = clause.parts("identity_option").filter(|option| option.part("generated_when").is_none());
     let options = options.map(|option| option.part("sequence_option").unwrap_or(option));
-    Ok(ColumnChange::SetIdentity { always, options: SequenceOptions::of_each(options)? })
+    Ok(ColumnChange::SetIdentity { always, options: SequenceOptions::of_named(options)? })
 }

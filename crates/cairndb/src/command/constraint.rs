@@ -69,7 +69,7 @@ impl Constraint {
         let attributes = || rule.parts("rule_attribute").filter(|attribute| !is_not_valid(attribute));
         // The parser knows where NOT VALID may stand.
         if rule.rule() == "check_rule" {
-            refuse_attributes(attributes())?;
+            refuse_waiting(attributes())?;
         }
         let deferral = deferral(attributes())?;
         let columns = rule.names_in("columns");
@@ -150,15 +150,20 @@ impl Constraint {
     }
 }
 
-/// NOT NULL, CHECK and what is no constraint hold at once.
-pub(super) fn refuse_attributes<'p>(attributes: impl Iterator<Item = Clause<'p>>) -> Result<()> {
+/// What is said of a column, and is no key, holds at once: SQLSTATE 42601 where something is said of when, be it so.
+pub(super) fn refuse_attributes<'p>(mut attributes: impl Iterator<Item = Clause<'p>>) -> Result<()> {
+    attributes.next().map_or(Ok(()), |attribute| {
+        let message = format!("misplaced {} clause", attribute.first_words());
+        Err(attribute.here(Error::new(SqlState::SYNTAX_ERROR, message)))
+    })
+}
+
+/// A condition of a table holds at once. SQLSTATE 0A000 where it is to wait.
+fn refuse_waiting<'p>(attributes: impl Iterator<Item = Clause<'p>>) -> Result<()> {
     for attribute in attributes {
         let deferrable = attribute.has(TokenKind::Deferrable) && !attribute.has(TokenKind::Not);
         if deferrable || attribute.has(TokenKind::Deferred) {
             return Err(attribute.unsupported("a deferrable constraint that is no key"));
-        }
-        if attribute.has(TokenKind::Valid) {
-            return Err(attribute.unsupported("a constraint that is NOT VALID"));
         }
     }
     Ok(())

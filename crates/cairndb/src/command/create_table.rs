@@ -5,7 +5,7 @@ use cairn_parser::{Expr, Id, Query, TokenKind, TypeName};
 use super::change_feed::FeedOptions;
 use super::clause::Clause;
 use super::constraint::{Constraint, column_rule, deferral, refuse_attributes};
-use super::sequence::SequenceOptions;
+use super::sequence::{SequenceOptions, refuse_owner};
 use crate::catalog::{ObjectName, OnCommit};
 use crate::sql::object_name;
 use crate::types::{COLLATION_HINT, is_known_collation};
@@ -207,8 +207,27 @@ const STORAGE_OPTIONS: &[&str] = &[
     "vacuum_truncate",
 ];
 
-/// SQLSTATE 22023 for a storage parameter that PostgreSQL has not.
+/// SQLSTATE 42601 where RESET says what a parameter is to be.
+pub(super) fn check_reset(options: Clause<'_>) -> Result<()> {
+    match options.parts("storage_option").find(|option| option.has(TokenKind::Equal)) {
+        Some(option) => {
+            Err(option.here(Error::new(SqlState::SYNTAX_ERROR, "RESET must not include values for parameters")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// SQLSTATE 22023 for a storage parameter that PostgreSQL has not, or that is said twice.
 pub(super) fn check_storage_options(options: Clause<'_>) -> Result<()> {
+    let mut said: Vec<Vec<String>> = Vec::new();
+    for option in options.parts("storage_option") {
+        let names: Vec<String> = option.names().collect();
+        if said.contains(&names) {
+            let message = format!("parameter \"{}\" specified more than once", option_name(option));
+            return Err(option.here(Error::new(SqlState::INVALID_PARAMETER_VALUE, message)));
+        }
+        said.push(names);
+    }
     let is_of_feed = |option: &Clause<'_>| FeedOptions::NAMES.contains(&option_name(*option).as_str());
     options.parts("storage_option").filter(|option| !is_of_feed(option)).try_for_each(check_storage_option)
 }
@@ -263,7 +282,7 @@ fn on_commit(command: Clause<'_>) -> Option<OnCommit> {
 }
 
 impl ColumnDefinition {
-    pub(super) fn of(clause: Clause<'_>) -> Result<ColumnDefinition> {
+    pub(super) fn of<'p>(clause: Clause<'p>) -> Result<ColumnDefinition> {
         clause.refuse("compression", "COMPRESSION")?;
         clause.refuse("generic_options", "OPTIONS of a column")?;
         let mut column = ColumnDefinition {
@@ -277,10 +296,11 @@ impl ColumnDefinition {
             constraints: Vec::new(),
             is_collated: false,
         };
-        let options: Vec<Clause<'_>> = clause.parts("column_constraint").collect();
-        for (at, option) in options.iter().enumerate() {
-            let attributes = options[at + 1..].iter().map_while(|option| option.part("constraint_attribute"));
-            column.add(*option, attributes)?;
+        let options: Vec<Clause<'p>> = clause.parts("column_constraint").collect();
+        let attribute = |option: &Clause<'p>| option.part("constraint_attribute");
+        refuse_attributes(options.iter().map_while(attribute))?;
+        for (at, option) in options.iter().enumerate().filter(|(_, option)| attribute(option).is_none()) {
+            column.add(*option, options[at + 1..].iter().map_while(attribute))?;
         }
         Ok(column)
     }
@@ -295,11 +315,8 @@ impl ColumnDefinition {
     fn add<'p>(&mut self, option: Clause<'p>, attributes: impl Iterator<Item = Clause<'p>>) -> Result<()> {
         if let Some(collation) = option.part("collate") {
             self.is_collated = true;
-            return check_collation(collation);
-        }
-        if option.part("constraint_attribute").is_some() {
-            // It was looked at with what it stands behind.
-            return Ok(());
+            check_collation(collation)?;
+            return refuse_attributes(attributes);
         }
         let before = self.constraints.len();
         let rule = option.part("column_rule").ok_or_else(|| Error::internal("a column's constraint of no kind"))?;
@@ -330,6 +347,7 @@ pub(super) fn identity(rule: Clause<'_>) -> Result<Identity> {
     if let Some(option) = typed {
         return Err(option.unsupported("a type of an identity column's sequence"));
     }
+    refuse_owner(rule)?;
     let always = rule.part("generated_when").is_some_and(|when| when.has(TokenKind::Always));
     let named = rule.parts("sequence_option").find(|option| option.has(TokenKind::Name));
     let sequence = named.and_then(|option| option.dotted_names().next()).map(object_name).transpose()?;

@@ -132,7 +132,7 @@ impl IndexPart {
         if let Some(class) = class {
             class.refuse("options", "an option of an operator class")?;
         }
-        let class = class.and_then(|class| class.dotted_names().next()).and_then(|mut names| names.pop());
+        let class = class.map(operator_class).transpose()?;
         let descending = element.has(TokenKind::Desc);
         let nulls = element.part("nulls_order").map(|order| order.has(TokenKind::First));
         let key = match element.names().next() {
@@ -141,6 +141,20 @@ impl IndexPart {
         };
         let nulls_first = nulls.unwrap_or(descending);
         Ok(IndexPart { key, descending, nulls_first, is_collated: collation.is_some(), class })
+    }
+}
+
+/// An operator class's name. SQLSTATE 42704: they are all in the system's schema.
+fn operator_class(clause: Clause<'_>) -> Result<String> {
+    let mut names = clause.dotted_names().next().unwrap_or_default();
+    let name = names.pop().unwrap_or_default();
+    match names.as_slice() {
+        [] => Ok(name),
+        [schema] if schema == "pg_catalog" => Ok(name),
+        _ => {
+            let message = format!("operator class \"{}.{name}\" does not exist", names.join("."));
+            Err(clause.here(Error::new(SqlState::UNDEFINED_OBJECT, message)))
+        }
     }
 }
 

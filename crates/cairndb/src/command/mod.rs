@@ -23,6 +23,8 @@ mod prepared;
 mod privileges;
 mod rename;
 mod routine;
+#[cfg(test)]
+mod said;
 mod schema;
 mod sequence;
 mod settings;

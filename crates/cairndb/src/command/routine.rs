@@ -39,6 +39,10 @@ pub(crate) struct Do {
 
 impl Do {
     pub(super) fn of(command: Clause<'_>) -> Result<Do> {
+        let (bodies, languages) = (command.constants().count(), command.parts("word_or_string").count());
+        if bodies > 1 || languages > 1 {
+            return Err(command.here(Error::new(SqlState::SYNTAX_ERROR, "conflicting or redundant options")));
+        }
         if let Some(language) = command.part("word_or_string") {
             match language_of(&language.value_text()).map_err(|error| language.here(error))? {
                 Language::PlPgSql => {}
@@ -113,15 +117,24 @@ impl CreateRoutine {
     }
 
     fn options(&mut self, command: Clause<'_>) -> Result<()> {
-        let (mut language, mut body) = (None, None);
+        let (mut language, mut body, mut bodies) = (None, None, 0);
+        let mut said = Vec::new();
         for option in command.parts("function_option") {
+            let kind = option_kind(option);
+            if kind.is_some() && said.contains(&kind) {
+                return Err(option.here(Error::new(SqlState::SYNTAX_ERROR, "conflicting or redundant options")));
+            }
+            said.push(kind);
             match option.part("function_property") {
                 Some(property) => self.property(property)?,
                 None if option.has(TokenKind::Language) => {
                     let word = option.part("word_or_string").map(Clause::value_text).unwrap_or_default();
                     language = Some(language_of(&word).map_err(|error| option.here(error))?);
                 }
-                None if option.has(TokenKind::As) => body = Some(option.constant_text().unwrap_or_default()),
+                None if option.has(TokenKind::As) => {
+                    bodies = option.constants().count();
+                    body = Some(option.constant_text().unwrap_or_default());
+                }
                 None => return Err(option.unsupported(option.first_words())),
             }
         }
@@ -140,11 +153,25 @@ impl CreateRoutine {
         let missing = |message: &str| Error::new(SqlState::INVALID_FUNCTION_DEFINITION, message);
         self.body = body.ok_or_else(|| missing("no function body specified"))?;
         self.language = language.ok_or_else(|| missing("no language specified"))?;
-        Ok(())
+        match bodies {
+            0 | 1 => Ok(()),
+            _ => Err(missing(&format!(
+                "only one AS item needed for language \"{}\"",
+                match self.language {
+                    Language::Sql => "sql",
+                    Language::PlPgSql => "plpgsql",
+                }
+            ))),
+        }
     }
 
     fn property(&mut self, property: Clause<'_>) -> Result<()> {
         use TokenKind as T;
+        let is_of_functions = !property.has(T::Security) && !property.has(T::Set) && property.part("reset").is_none();
+        if self.kind == RoutineKind::Procedure && is_of_functions {
+            let message = "invalid attribute in procedure definition";
+            return Err(property.here(Error::new(SqlState::INVALID_FUNCTION_DEFINITION, message)));
+        }
         match () {
             () if property.has(T::Immutable) => self.volatility = Volatility::Immutable,
             () if property.has(T::Stable) => self.volatility = Volatility::Stable,
@@ -154,10 +181,49 @@ impl CreateRoutine {
             // Everything runs with the rights of who calls it, and nothing leaks to anybody; there is one user.
             () if property.has(T::Security) || property.has(T::Leakproof) => {}
             // Estimates, and leave to run on other processes, of which there are none.
-            () if property.has(T::Cost) || property.has(T::Rows) || property.has(T::Parallel) => {}
+            () if property.has(T::Cost) || property.has(T::Rows) => check_estimate(property)?,
+            () if property.has(T::Parallel) => check_parallel(property)?,
             () => return Err(property.unsupported(format!("{} as an option of a function", property.first_words()))),
         }
         Ok(())
+    }
+}
+
+/// What an option says something of, which may be said once; none where it may be said again.
+fn option_kind(option: Clause<'_>) -> Option<TokenKind> {
+    use TokenKind as T;
+    let Some(property) = option.part("function_property") else {
+        return [T::As, T::Language, T::Transform, T::Window].into_iter().find(|kind| option.has(*kind));
+    };
+    match () {
+        () if property.has(T::Immutable) || property.has(T::Stable) => Some(T::Volatile),
+        () if property.has(T::Called) || property.has(T::Returns) => Some(T::Strict),
+        () => [T::Volatile, T::Strict, T::Security, T::Leakproof, T::Cost, T::Rows, T::Support, T::Parallel]
+            .into_iter()
+            .find(|kind| property.has(*kind)),
+    }
+}
+
+/// SQLSTATE 22023 for COST and ROWS of nothing or less.
+fn check_estimate(property: Clause<'_>) -> Result<()> {
+    let number = property.part("number").map(Clause::value_text).unwrap_or_default();
+    match number.parse::<f64>().is_ok_and(|number| number > 0.0) {
+        true => Ok(()),
+        false => {
+            let message = format!("{} must be positive", property.first_words());
+            Err(property.here(Error::new(SqlState::INVALID_PARAMETER_VALUE, message)))
+        }
+    }
+}
+
+/// SQLSTATE 42601 for a word that PARALLEL does not have.
+fn check_parallel(property: Clause<'_>) -> Result<()> {
+    match property.names().next().as_deref() {
+        Some("safe" | "restricted" | "unsafe") => Ok(()),
+        _ => {
+            let message = "parameter \"parallel\" must be SAFE, RESTRICTED, or UNSAFE";
+            Err(property.here(Error::new(SqlState::SYNTAX_ERROR, message)))
+        }
     }
 }
 

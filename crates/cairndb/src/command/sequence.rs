@@ -44,12 +44,13 @@ impl AlterSequence {
             name: command.relation()?,
             if_exists: command.part("if_exists").is_some(),
             data_type: data_type(command)?,
-            options: SequenceOptions::of(command)?,
+            options: SequenceOptions::of_named(command.parts("sequence_option"))?,
             owner: owned.map(|option| owner(*option)).transpose()?,
         }))
     }
 }
 
+/// SQLSTATE 42601.
 fn owner(option: Clause<'_>) -> Result<SequenceOwner> {
     let mut names = option.dotted_names().next().unwrap_or_default();
     match (names.pop(), names.is_empty()) {
@@ -86,18 +87,39 @@ impl CreateSequence {
             if_not_exists: command.part("if_not_exists").is_some(),
             data_type: data_type(command)?,
             owner: owned.map(owner).transpose()?.flatten(),
-            options: SequenceOptions::of(command)?,
+            options: SequenceOptions::of_named(command.parts("sequence_option"))?,
         })
     }
 }
 
+/// SQLSTATE 0A000 where an identity column's sequence is to be another column's.
+pub(super) fn refuse_owner(clause: Clause<'_>) -> Result<()> {
+    match clause.parts("sequence_option").find(|option| kind(*option) == TokenKind::Owned) {
+        Some(option) if owner(option)?.is_some() => Err(option
+            .unsupported("OWNED BY of an identity column's sequence")
+            .with_hint("Leave it out: the sequence is its column's.")),
+        _ => Ok(()),
+    }
+}
+
 impl SequenceOptions {
+    /// Of a sequence that has its name: SQLSTATE 42601 where another is given.
+    pub(super) fn of_named<'p>(given: impl Iterator<Item = Clause<'p>>) -> Result<SequenceOptions> {
+        let given: Vec<Clause<'p>> = given.collect();
+        match given.iter().find(|option| kind(**option) == TokenKind::Name) {
+            Some(option) => {
+                Err(option.here(Error::new(SqlState::SYNTAX_ERROR, "invalid sequence option SEQUENCE NAME")))
+            }
+            None => SequenceOptions::of_each(given.into_iter()),
+        }
+    }
+
     /// The options right in this.
     pub(super) fn of(clause: Clause<'_>) -> Result<SequenceOptions> {
         SequenceOptions::of_each(clause.parts("sequence_option"))
     }
 
-    pub(super) fn of_each<'p>(given: impl Iterator<Item = Clause<'p>>) -> Result<SequenceOptions> {
+    fn of_each<'p>(given: impl Iterator<Item = Clause<'p>>) -> Result<SequenceOptions> {
         let mut options = SequenceOptions::default();
         let mut seen = Vec::new();
         for option in given {

@@ -26,6 +26,7 @@ pub(crate) enum SessionCommand {
     /// SET SESSION CHARACTERISTICS: what it says of READ ONLY.
     SetCharacteristics {
         read_only: Option<bool>,
+        local: bool,
     },
     Show {
         name: String,
@@ -176,7 +177,7 @@ fn set(command: Clause<'_>) -> Result<SessionCommand> {
     }
     let read_only = read_only(rest);
     match rest.has(TokenKind::Characteristics) {
-        true => Ok(SessionCommand::SetCharacteristics { read_only }),
+        true => Ok(SessionCommand::SetCharacteristics { read_only, local }),
         false => Ok(SessionCommand::SetTransaction { read_only }),
     }
 }

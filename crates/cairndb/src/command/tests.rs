@@ -46,7 +46,14 @@ fn what_cannot_be_done_is_refused_with_its_name_and_place() {
         ("create table t (a int ^compression lz4)", "COMPRESSION"),
         ("create table t (a text ^collate \"de_DE\")", "collation de_DE"),
         ("create table t (a int primary key ^with (fillfactor = 70))", "a storage parameter"),
-        ("create table t (a int not null ^deferrable)", "a deferrable constraint that is no key"),
+        (
+            "create table t (a int generated always as identity (^owned by t.b))",
+            "OWNED BY of an identity column's sequence",
+        ),
+        (
+            "create constraint trigger c after insert on t ^from u for each row execute function f()",
+            "a constraint trigger FROM another table",
+        ),
         ("create table t (a int, ^exclude (a with =))", "an exclusion constraint"),
         ("create table t (a int references u ^match full)", "MATCH FULL"),
         (
@@ -112,7 +119,7 @@ fn what_only_postgresqls_storage_and_roles_know_is_taken() {
 #[test]
 fn what_says_what_is_so_anyway_is_taken() {
     for text in [
-        "create table t (a int null default 1 not deferrable initially immediate, check (a > 1) no inherit) without oids",
+        "create table t (a int null default 1, check (a > 1) no inherit not deferrable initially immediate) without oids",
         "create table t (a text collate \"C\" references only_one match simple on update no action)",
         "create table t (a int constraint c primary key, b int unique nulls distinct)",
         "alter table t set logged",
@@ -180,9 +187,30 @@ fn contradictions_and_unknown_options_are_syntax_errors() {
         ("alter sequence s restart restart 5", 26),
         ("alter table t alter a restart set generated always set generated always", 52),
         ("create table t (a int generated always as identity (increment 1 increment 2))", 65),
+        ("create table t (a int deferrable)", 23),
+        ("create table t (a int check (a > 1) not deferrable)", 37),
+        ("create table t (a int unique deferrable, b int default 1 initially deferred)", 58),
+        ("create sequence s sequence name q", 19),
+        ("alter sequence s sequence name q", 18),
+        ("alter table t alter a set sequence name q", 27),
+        ("alter table t reset (fillfactor = 10)", 22),
+        ("alter view t reset (check_option = local)", 21),
+        ("create function f() returns int language sql immutable stable as 'select 1'", 56),
+        ("create function f() returns int language sql parallel often as 'select 1'", 46),
+        ("do 'begin end' 'begin end'", 1),
     ] {
         let error = Command::of(&parse_one(text).expect("parses")).expect_err(text);
         assert_eq!((error.sqlstate().0, error.position()), ("42601", Some(place)), "{text}: {error:?}");
+    }
+    for (text, place, state) in [
+        ("create table t (a int) with (fillfactor = 10, fillfactor = 20)", 47, "22023"),
+        ("alter table t set (change_feed = on, engine = 1)", 38, "22023"),
+        ("create function f() returns int language sql cost 0 as 'select 1'", 46, "22023"),
+        ("create procedure f() language sql immutable as 'select 1'", 35, "42P13"),
+        ("create index i on t (a mine.int4_ops)", 24, "42704"),
+    ] {
+        let error = Command::of(&parse_one(text).expect("parses")).expect_err(text);
+        assert_eq!((error.sqlstate().0, error.position()), (state, Some(place)), "{text}: {error:?}");
     }
     for text in ["explain (nothing) select 1", "explain (analyze maybe) select 1"] {
         let error = Explain::of(&parse_one(text).expect("parses")).expect_err(text);

@@ -60,6 +60,11 @@ impl CreateTrigger {
             let message = "CREATE OR REPLACE CONSTRAINT TRIGGER is not supported";
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
+        if is_constraint {
+            command.refuse_word(TokenKind::From, "a constraint trigger FROM another table").map_err(|error| {
+                error.with_hint("Leave it out: a trigger's function reads whichever tables it likes.")
+            })?;
+        }
         let transition = |part: Clause<'_>| {
             let (is_table, is_new) = (part.has(TokenKind::Table), part.has(TokenKind::New));
             Ok(Transition { is_table, is_new, name: part.name()? })

@@ -117,7 +117,9 @@ impl AttributeChange {
         if command.has(TokenKind::Drop) {
             return Ok(AttributeChange::Drop { name, if_exists: if_exists.is_some() });
         }
-        let is_collated = command.part("collate").is_some();
+        let collation = command.part("collate");
+        collation.map_or(Ok(()), check_collation)?;
+        let is_collated = collation.is_some();
         Ok(AttributeChange::Retype(AttributeDefinition { name, data_type: command.data_type()?, is_collated }))
     }
 }

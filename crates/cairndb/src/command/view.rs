@@ -3,7 +3,7 @@
 use cairn_parser::{Id, Query, TokenKind};
 
 use super::clause::Clause;
-use super::create_table::{check_storage_option, is_temporary, option_name, option_value, with_data};
+use super::create_table::{check_reset, check_storage_option, is_temporary, option_name, option_value, with_data};
 use crate::catalog::{CheckOption, ObjectName};
 use crate::{Error, Result, SqlState};
 
@@ -57,10 +57,9 @@ pub(super) fn set_option(action: Clause<'_>) -> Result<Option<CheckOption>> {
 
 /// ALTER VIEW .. RESET (check_option). SQLSTATE 22023.
 pub(super) fn reset_option(action: Clause<'_>) -> Result<()> {
-    for option in action.part("options").into_iter().flat_map(|options| options.parts("storage_option")) {
-        known_option(option)?;
-    }
-    Ok(())
+    let Some(options) = action.part("options") else { return Ok(()) };
+    options.parts("storage_option").try_for_each(known_option)?;
+    check_reset(options)
 }
 
 /// The one option of views that is there.

@@ -3,10 +3,12 @@
 mod differences;
 mod routines;
 mod statements;
+mod without_effect;
 
 pub use differences::{Answer, DIFFERENCES, Difference, UNSUPPORTED, Unsupported};
 pub use routines::{Routine, RoutineKind, SET_RETURNING, routines};
 pub use statements::{STATEMENTS, Statement};
+pub use without_effect::{WITHOUT_EFFECT, WithoutEffect};
 
 use crate::types::TYPES;
 

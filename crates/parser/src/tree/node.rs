@@ -11,6 +11,7 @@ use std::num::NonZeroU32;
 use super::field::Text;
 use super::ids::{Id, List};
 use super::walk::{NodeRef, Syntax};
+use crate::syntax::Part;
 use crate::token::literal::dollar_tag_end;
 
 /// A node as it is stored.
@@ -214,6 +215,12 @@ impl<'a> Tree<'a> {
     /// The statement as a node of any kind, to walk the tree from.
     pub fn reference<T>(&self, id: Id<T>) -> NodeRef {
         NodeRef(id.0.get())
+    }
+
+    /// The node, where it is a part of a command.
+    pub(crate) fn part(&self, node: NodeRef) -> Option<Id<Part>> {
+        let is_part = self.kind(node).name.starts_with("Part::");
+        NonZeroU32::new(node.0).filter(|_| is_part).map(Id::new)
     }
 
     /// The numbers of all nodes.

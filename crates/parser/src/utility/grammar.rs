@@ -74,6 +74,15 @@ impl Grammar {
         found.map_or(&[], |at| std::slice::from_ref(&self.own[at]))
     }
 
+    /// Every command.
+    pub(crate) fn all_commands(&self) -> impl Iterator<Item = &Step> {
+        let list = self.names.iter().position(|name| *name == COMMAND).map(|list| &self.rules[list]);
+        list.into_iter().flat_map(|step| match step {
+            Step::FirstOf(commands) => commands.as_slice(),
+            _ => &[],
+        })
+    }
+
     fn compile(text: &'static str) -> Grammar {
         let words: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).flat_map(words).collect();
         let names: Vec<&str> = words.windows(2).filter(|pair| pair[1] == ":").map(|pair| pair[0]).collect();

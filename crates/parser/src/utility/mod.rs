@@ -7,10 +7,12 @@
 //! they stand, looked at by [`Parts`].
 
 mod check;
+mod examples;
 mod grammar;
 mod leaf;
 mod read;
 mod view;
 
+pub use examples::command_examples;
 pub use view::Parts;
 pub(crate) use view::keyword_text;

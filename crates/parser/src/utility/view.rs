@@ -3,7 +3,7 @@
 use super::grammar::{Grammar, SYMBOLS};
 use crate::syntax::{Part, Statement};
 use crate::token::{KEYWORDS, TokenKind};
-use crate::tree::{Id, List, Tree};
+use crate::tree::{Id, List, NodeRef, Tree};
 
 /// The parts of a command, or of a rule in it, by the names of the grammar's rules.
 ///
@@ -42,6 +42,11 @@ impl<'t, 'a> Parts<'t, 'a> {
             }
             _ => None,
         }
+    }
+
+    /// As [`Parts::of`], by a node of any kind.
+    pub fn of_reference(tree: &'t Tree<'a>, node: NodeRef) -> Option<Parts<'t, 'a>> {
+        Parts::of(tree, tree.part(node)?)
     }
 
     /// The rule's name in the grammar: of a command `create_table`, of its parts `column_constraint`.

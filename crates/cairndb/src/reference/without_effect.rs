@@ -1,0 +1,112 @@
+//! What is accepted and changes nothing. A walk over the commands finds it (`command/said.rs`), and fails where this list does
+//! not have it, or has what means something meanwhile.
+
+/// Something that may be said and changes nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct WithoutEffect {
+    /// What.
+    pub what: &'static str,
+    /// A statement with it, behind `CREATE TABLE t (a integer PRIMARY KEY, b text)`.
+    pub example: &'static str,
+    /// The reason.
+    pub why: &'static str,
+    /// For the rules of the parser's grammar, or the commands, the words; none: whatever a command of this name says.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the walk asks for it"))]
+    pub(crate) said: &'static [(&'static str, &'static [&'static str])],
+}
+
+const fn of(
+    what: &'static str,
+    example: &'static str,
+    why: &'static str,
+    said: &'static [(&'static str, &'static [&'static str])],
+) -> WithoutEffect {
+    WithoutEffect { what, example, why, said }
+}
+
+const TRANSACTION_MODES: &[&str] = &[
+    "DEFERRABLE",
+    "ISOLATION LEVEL READ COMMITTED",
+    "ISOLATION LEVEL READ UNCOMMITTED",
+    "ISOLATION LEVEL REPEATABLE READ",
+    "ISOLATION LEVEL SERIALIZABLE",
+    "NOT DEFERRABLE",
+];
+
+/// What has no effect, other than words that may be left out and what would be so without being said.
+pub static WITHOUT_EFFECT: &[WithoutEffect] = &[
+    of(
+        "GRANT, REVOKE, ALTER DEFAULT PRIVILEGES",
+        "GRANT SELECT ON t TO PUBLIC",
+        "there are no roles, which a NOTICE says; what they name must be there",
+        &[
+            ("alter_default_privileges", &[]),
+            ("grant_on", &[]),
+            ("grant_role", &[]),
+            ("revoke_on", &[]),
+            ("revoke_role", &[]),
+        ],
+    ),
+    of(
+        "Isolation levels and DEFERRABLE of a transaction",
+        "BEGIN ISOLATION LEVEL READ COMMITTED",
+        "every transaction is serializable, and waits for no other to begin",
+        &[
+            ("begin", TRANSACTION_MODES),
+            ("start_transaction", TRANSACTION_MODES),
+            ("transaction_mode", &["NOT"]),
+            ("transaction_modes", TRANSACTION_MODES),
+        ],
+    ),
+    of(
+        "NO INHERIT of a CHECK",
+        "ALTER TABLE t ADD CHECK (a > 0) NO INHERIT",
+        "no table has children",
+        &[("check_rule", &["NO INHERIT"]), ("column_rule", &["NO INHERIT"])],
+    ),
+    of(
+        "SECURITY DEFINER, SECURITY INVOKER, LEAKPROOF of a function",
+        "CREATE FUNCTION f() RETURNS integer LANGUAGE sql SECURITY DEFINER RETURN 1",
+        "there is one user, with all rights",
+        &[
+            ("create_function", &["EXTERNAL SECURITY DEFINER", "SECURITY DEFINER", "SECURITY INVOKER"]),
+            ("create_function", &["LEAKPROOF", "NOT LEAKPROOF"]),
+            ("create_procedure", &["EXTERNAL SECURITY DEFINER", "SECURITY DEFINER", "SECURITY INVOKER"]),
+            ("function_property", &["NOT"]),
+        ],
+    ),
+    of(
+        "COST and ROWS of a function",
+        "CREATE FUNCTION f() RETURNS integer LANGUAGE sql COST 10 RETURN 1",
+        "estimates for another planner",
+        &[("create_function", &["COST + 2", "COST 2", "ROWS + 2", "ROWS 2"])],
+    ),
+    of(
+        "CACHE of a sequence",
+        "CREATE SEQUENCE s CACHE 20",
+        "how many numbers are reserved ahead is the engine's business",
+        &[
+            ("alter_column", &["( CACHE + 2 )", "( CACHE 2 )"]),
+            ("column_rule", &["( CACHE + 2 )", "( CACHE 2 )"]),
+            ("create_sequence", &["CACHE + 2", "CACHE 2"]),
+        ],
+    ),
+    of(
+        "INCLUDING STORAGE, COMPRESSION, STATISTICS of LIKE",
+        "CREATE TABLE u (LIKE t INCLUDING STORAGE)",
+        "a table has none of its own",
+        &[("like", &["INCLUDING COMPRESSION", "INCLUDING STATISTICS", "INCLUDING STORAGE"])],
+    ),
+    of(
+        "SET STATISTICS of a column",
+        "ALTER TABLE t ALTER b SET STATISTICS -1",
+        "statistics keep themselves, which a NOTICE says",
+        &[("signed_integer", &["-"])],
+    ),
+    of(
+        "FULL, FREEZE, VERBOSE of VACUUM",
+        "VACUUM FULL",
+        "space comes back by itself, of which there is nothing to tell",
+        &[("vacuum", &["FREEZE", "FULL", "VERBOSE"])],
+    ),
+];
