@@ -53,6 +53,8 @@ CREATE UNIQUE INDEX ON "Odd schema"."select" ("a""b" DESC NULLS LAST);
 
 const REST: &str = r#"
 CREATE VIEW z_view (name, n) AS SELECT p.name, count(*) FROM s.people p LEFT JOIN "Odd schema"."select" o ON o."from" = p.id GROUP BY p.id;
+CREATE VIEW adults AS SELECT id, name FROM s.people WHERE id > 4 WITH CHECK OPTION;
+CREATE VIEW old AS SELECT id, name FROM adults WHERE id > 5 WITH LOCAL CHECK OPTION;
 CREATE VIEW a_view AS SELECT b.name, b.n FROM z_view b WHERE n > 0;
 CREATE MATERIALIZED VIEW sums AS SELECT feeling, sum(amount) AS amount FROM s.people GROUP BY feeling;
 CREATE UNIQUE INDEX ON sums (feeling);
@@ -66,6 +68,14 @@ INSERT INTO tree VALUES (1, 2), (2, 1);
 SELECT nextval('s.steps'); SELECT nextval('s.steps');
 REFRESH MATERIALIZED VIEW sums;
 CREATE TRIGGER loud BEFORE INSERT OR UPDATE OF name ON s.people FOR EACH ROW WHEN (NEW.name <> 'quiet') EXECUTE FUNCTION shout();
+CREATE TRIGGER quiet BEFORE DELETE ON s.people FOR EACH ROW EXECUTE FUNCTION shout();
+CREATE TRIGGER always AFTER DELETE ON s.people FOR EACH ROW EXECUTE FUNCTION shout();
+CREATE TRIGGER elsewhere AFTER DELETE ON s.people FOR EACH ROW EXECUTE FUNCTION shout();
+ALTER TABLE s.people DISABLE TRIGGER quiet, ENABLE ALWAYS TRIGGER always, ENABLE REPLICA TRIGGER elsewhere;
+COMMENT ON TRIGGER loud ON s.people IS 'loud';
+ALTER DOMAIN s.positive ADD CONSTRAINT odd CHECK (value % 2 = 1) NOT VALID;
+ALTER TABLE s.people SET (change_feed = on, change_feed_age = '1 day 2 hours', change_feed_bytes = '3MB');
+ALTER TABLE tree SET (change_feed = on);
 COMMENT ON TABLE s.people IS 'it''s people, with a \ too'; COMMENT ON COLUMN s.people.age IS 'in years';
 COMMENT ON VIEW a_view IS 'a view'; COMMENT ON INDEX s.by_name IS 'an index'; COMMENT ON SEQUENCE s.steps IS 'steps';
 "#;
@@ -76,13 +86,16 @@ const QUESTIONS: &[&str] = &[
     "SELECT * FROM \"Odd schema\".\"select\" ORDER BY 1, 2",
     "SELECT * FROM a_view ORDER BY 1", "SELECT * FROM sums ORDER BY 1", "SELECT * FROM tree ORDER BY 1",
     "SELECT nextval('s.steps'), nextval('s.people_id_seq'), nextval('s.people_number_seq')",
-    "INSERT INTO s.people (name, age) VALUES ('new', 2) RETURNING id, number, name, feeling, four, tags",
+    "INSERT INTO s.people (name, age) VALUES ('new', 3) RETURNING id, number, name, feeling, four, tags",
     "SELECT table_schema, table_name, column_name, is_nullable, data_type, is_identity, is_generated
      FROM information_schema.columns WHERE table_schema IN ('s', 'public', 'Odd schema') ORDER BY 1, 2, ordinal_position",
     "SELECT table_name, constraint_name, constraint_type, initially_deferred FROM information_schema.table_constraints
      WHERE table_schema IN ('s', 'public', 'Odd schema') AND constraint_name NOT LIKE '%not_null' ORDER BY 1, 2",
     "SELECT obj_description('s.people'::regclass), col_description('s.people'::regclass, 5), obj_description('s.steps'::regclass),
         obj_description('a_view'::regclass), obj_description('s.by_name'::regclass)",
+    "SELECT tgname, tgenabled, obj_description(oid, 'pg_trigger') FROM pg_trigger WHERE NOT tgisinternal ORDER BY 1",
+    "SELECT relname, reloptions FROM pg_class WHERE relkind = 'v' AND relname IN ('adults', 'old', 'a_view') ORDER BY 1",
+    "SELECT conname, convalidated FROM pg_constraint WHERE contypid = 's.positive'::regtype ORDER BY 1",
     "SELECT c.relname, i.relname, x.indisunique FROM pg_index x JOIN pg_class c ON c.oid = x.indrelid
      JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
      WHERE n.nspname IN ('s', 'public', 'Odd schema') ORDER BY 1, 2",
@@ -105,6 +118,12 @@ fn a_dump_loads_and_the_dump_of_that_is_the_same() {
     let second = cairn(folder.path(), &["dump", "b.cairn"]);
     assert!(first == second, "{first}\n=======\n{second}");
     cairn(folder.path(), &["verify", "--constraints", "b.cairn"]);
+    let feeds = "SELECT relname, reloptions FROM pg_class WHERE relkind = 'r' AND reloptions IS NOT NULL ORDER BY 1";
+    assert_eq!(
+        cairn(folder.path(), &["b.cairn", "--format", "csv", "-c", feeds]),
+        "relname,reloptions\npeople,{change_feed=on}\ntree,{change_feed=on}\n"
+    );
+    assert!(first.contains("change_feed_age = ''93600000000 microseconds'', change_feed_bytes = 3145728"), "{first}");
     let definitions = cairn(folder.path(), &["dump", "--schema-only", "a.cairn"]);
     assert!(!definitions.contains("COPY ") && definitions.contains("CREATE TABLE s.people"), "{definitions}");
     for question in QUESTIONS {

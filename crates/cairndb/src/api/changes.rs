@@ -13,6 +13,7 @@ use super::{Connection, Database, Row};
 use crate::catalog::{ObjectId, Table, TableLayout, schema_name_of};
 use crate::change_feed::{self, Entry, EntryKind, Epochs, FeedInfo, description, feeds_tree};
 use crate::plan::Field;
+use crate::sql::relation_name;
 use crate::{Error, Result, SqlState, Value};
 
 /// Changes that are read ahead, and bytes of them.
@@ -211,6 +212,37 @@ pub struct Changes {
 impl fmt::Debug for Changes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Changes({})", self.token())
+    }
+}
+
+/// How much of a table's changes is kept for consumers that come later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChangeFeedLimits {
+    /// How old they may become; zero: as old as they like.
+    pub age: Duration,
+    /// How many bytes of them; zero: as many as there are.
+    pub bytes: u64,
+}
+
+impl Connection {
+    /// What is kept of the changes of a table, which SQL names so; `None`: it has no change feed.
+    ///
+    /// ```
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// conn.execute("CREATE TABLE task (id int PRIMARY KEY) WITH (change_feed = on, change_feed_bytes = '1MB')", ())?;
+    /// assert_eq!(conn.change_feed_limits("task")?.map(|limits| limits.bytes), Some(1 << 20));
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn change_feed_limits(&self, table: &str) -> Result<Option<ChangeFeedLimits>> {
+        let catalog = self.catalog()?;
+        let name = relation_name(table)?;
+        let relation = catalog.relation(&name).ok_or_else(|| catalog.no_relation(&name))?;
+        let Some(feed) = relation.table().and_then(|table| table.feed) else { return Ok(None) };
+        let snapshot = self.shared().store.snapshot()?;
+        let Some(feeds) = feeds_tree(snapshot.reader())? else { return Ok(None) };
+        let known = change_feed::all(snapshot.reader(), feeds)?.into_iter().find(|known| known.tree == feed.tree);
+        let limits = known.map(|known| known.limits);
+        Ok(limits.map(|limits| ChangeFeedLimits { age: Duration::from_micros(limits.age), bytes: limits.bytes }))
     }
 }
 

@@ -46,7 +46,7 @@ mod transaction;
 pub use crate::types::ValueRef;
 pub use array::ArrayElement;
 pub use at_once::AtOnce;
-pub use changes::{Change, ChangeColumn, ChangeKind, ChangeToken, ChangedTable, Changes};
+pub use changes::{Change, ChangeColumn, ChangeFeedLimits, ChangeKind, ChangeToken, ChangedTable, Changes};
 pub use channels::{Notification, NotificationGuard, Notifications};
 pub use connection::{Connection, InterruptHandle};
 pub use convert::FromValue;

@@ -71,14 +71,21 @@ impl Dump<'_> {
             written.push_str(" NOT NULL");
         }
         let sql = format!(
-            "SELECT conname::text, pg_catalog.pg_get_constraintdef(oid) FROM pg_catalog.pg_constraint
+            "SELECT conname::text, pg_catalog.pg_get_constraintdef(oid), convalidated::text FROM pg_catalog.pg_constraint
              WHERE contypid = {} AND contype = 'c' ORDER BY 1",
             text(row, 0)
         );
-        for check in self.rows(&sql)? {
+        let (valid, others): (Vec<_>, Vec<_>) =
+            self.rows(&sql)?.into_iter().partition(|check| text(check, 2).starts_with('t'));
+        for check in valid {
             written.push_str(&format!("\n    CONSTRAINT {} {}", name(text(&check, 0)), text(&check, 1)));
         }
-        Ok(written + ";")
+        written.push(';');
+        for check in others {
+            let (check, condition) = (name(text(&check, 0)), text(&check, 1));
+            written.push_str(&format!("\n\nALTER DOMAIN {named} ADD CONSTRAINT {check} {condition};"));
+        }
+        Ok(written)
     }
 
     /// The text, and the types of the attributes.
@@ -269,7 +276,8 @@ impl Dump<'_> {
     /// Views and materialized views, each behind those that it reads.
     pub(super) fn views(&self, out: &mut dyn Write) -> Result<(), Failure> {
         let sql = format!(
-            "SELECT c.oid::text, n.nspname::text, c.relname::text, c.relkind::text, pg_catalog.pg_get_viewdef(c.oid), c.relispopulated::text
+            "SELECT c.oid::text, n.nspname::text, c.relname::text, c.relkind::text, pg_catalog.pg_get_viewdef(c.oid), c.relispopulated::text,
+                 pg_catalog.array_to_string(c.reloptions, ',')
              FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
              WHERE c.relkind IN ('v', 'm') AND {USER_SCHEMAS} ORDER BY 2, 3"
         );
@@ -293,7 +301,14 @@ impl Dump<'_> {
                     writeln!(out, "CREATE MATERIALIZED VIEW {named} ({columns}) AS\n{query}{data};\n")?;
                     self.indexes_of(out, &format!("t.oid = {}", text(view, 0)))?;
                 }
-                _ => writeln!(out, "CREATE VIEW {named} ({columns}) AS\n{query};\n")?,
+                _ => {
+                    let check = match text(view, 6) {
+                        "check_option=local" => "\nWITH LOCAL CHECK OPTION",
+                        "check_option=cascaded" => "\nWITH CASCADED CHECK OPTION",
+                        _ => "",
+                    };
+                    writeln!(out, "CREATE VIEW {named} ({columns}) AS\n{query}{check};\n")?;
+                }
             }
         }
         Ok(())
@@ -308,10 +323,37 @@ impl Dump<'_> {
         );
         for row in self.rows(&sql)? {
             writeln!(out, "{};\n", text(&row, 0))?;
-            if text(&row, 4) == "D" {
-                let table = full(text(&row, 1), text(&row, 2));
-                writeln!(out, "ALTER TABLE {table} DISABLE TRIGGER {};\n", name(text(&row, 3)))?;
-            }
+            let fires = match text(&row, 4) {
+                "D" => "DISABLE",
+                "R" => "ENABLE REPLICA",
+                "A" => "ENABLE ALWAYS",
+                _ => continue,
+            };
+            let table = full(text(&row, 1), text(&row, 2));
+            writeln!(out, "ALTER TABLE {table} {fires} TRIGGER {};\n", name(text(&row, 3)))?;
+        }
+        Ok(())
+    }
+
+    /// Which tables tell of their changes. Only here is that known, so a script that PostgreSQL is to load asks who reads it.
+    pub(super) fn change_feeds(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let sql = format!(
+            "SELECT n.nspname::text, c.relname::text
+             FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+             WHERE c.reloptions @> '{{change_feed=on}}' AND {USER_SCHEMAS} ORDER BY 1, 2"
+        );
+        for row in self.rows(&sql)? {
+            let table = full(text(&row, 0), text(&row, 1));
+            let Some(kept) = self.connection.change_feed_limits(&table)? else { continue };
+            let (age, bytes) = (kept.age.as_micros(), kept.bytes);
+            let set = format!(
+                "ALTER TABLE {table} SET (change_feed = on, change_feed_age = '{age} microseconds', change_feed_bytes = {bytes})"
+            );
+            writeln!(
+                out,
+                "DO $$ BEGIN IF pg_catalog.version() LIKE 'CairnDB%' THEN EXECUTE {}; END IF; END $$;\n",
+                string(&set)
+            )?;
         }
         Ok(())
     }
@@ -354,6 +396,12 @@ impl Dump<'_> {
              FROM pg_catalog.pg_description d JOIN pg_catalog.pg_constraint c ON c.oid = d.objoid
              JOIN pg_catalog.pg_class t ON t.oid = c.conrelid
              JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace WHERE d.classoid = 2606 AND {USER_SCHEMAS}
+             UNION ALL
+             SELECT 'TRIGGER ' || pg_catalog.quote_ident(g.tgname::text) || ' ON ' || pg_catalog.quote_ident(n.nspname::text) || '.'
+                 || pg_catalog.quote_ident(t.relname::text), d.description
+             FROM pg_catalog.pg_description d JOIN pg_catalog.pg_trigger g ON g.oid = d.objoid
+             JOIN pg_catalog.pg_class t ON t.oid = g.tgrelid
+             JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace WHERE d.classoid = 2620 AND {USER_SCHEMAS}
              ORDER BY 1"
         );
         for row in self.rows(&of_others)? {

@@ -70,9 +70,15 @@ pub(in crate::system::pg_catalog) fn pg_class(catalog: &Catalog, rows: &mut Rows
                 ("relreplident", text(if table.is_some() { "d" } else { "n" })),
             ];
             let maintained = table.and_then(|table| table.materialized.as_ref()?.maintained);
-            let maintained = maintained.map(|maintained| format!("maintained={}", maintained.name()));
-            let option = check.map(|check| format!("check_option={}", check.name())).or(maintained);
-            row.extend(option.map(|option| ("reloptions", texts([option].into_iter()))));
+            let options: Vec<String> = [
+                check.map(|check| format!("check_option={}", check.name())),
+                maintained.map(|maintained| format!("maintained={}", maintained.name())),
+                table.and_then(|table| table.feed).map(|_| "change_feed=on".to_owned()),
+            ]
+            .into_iter()
+            .flatten()
+            .collect();
+            row.extend((!options.is_empty()).then(|| ("reloptions", texts(options.into_iter()))));
             rows.put(row);
         }
     }
