@@ -2,7 +2,7 @@
 
 use proc_macro::TokenStream;
 use quote::quote;
-use syn::{Data, DeriveInput, Error, Field, Fields, LitStr, parse_macro_input};
+use syn::{Data, DeriveInput, Error, Field, Fields, LitStr, parse_macro_input, parse_quote};
 
 /// Reads a struct from the columns of its fields' names, or of those that `#[cairndb(rename = "...")]` gives them.
 #[proc_macro_derive(FromRow, attributes(cairndb))]
@@ -25,7 +25,15 @@ fn derived(input: DeriveInput) -> syn::Result<proc_macro2::TokenStream> {
         Ok(quote! { #name: ::cairndb::internals::column_of(row, #column)? })
     });
     let reads: Vec<_> = reads.collect::<syn::Result<_>>()?;
-    let (params, types, bounds) = generics.split_for_impl();
+    let mut bounded = generics.clone();
+    if generics.type_params().next().is_some() {
+        let clause = bounded.make_where_clause();
+        for of in fields.iter().map(|field| &field.ty) {
+            clause.predicates.push(parse_quote!(#of: ::cairndb::FromValue));
+        }
+    }
+    let (params, types, _) = generics.split_for_impl();
+    let bounds = bounded.where_clause;
     Ok(quote! {
         impl #params ::cairndb::FromRow for #ident #types #bounds {
             fn from_row(row: &::cairndb::Row<'_>) -> ::cairndb::Result<Self> {

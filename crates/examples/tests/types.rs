@@ -159,6 +159,113 @@ fn uuids_decimals_documents_and_bytes() {
     assert_eq!(none, None);
 }
 
+#[test]
+fn the_ends_of_ranges() {
+    let last = Duration::from_nanos(999);
+    round(NaiveDate::MAX, "date", "262142-12-31");
+    round(NaiveDate::from_ymd_opt(-4713, 11, 24).unwrap(), "date", "4714-11-24 BC");
+    round(NaiveDateTime::MAX - last, "timestamp", "262142-12-31 23:59:59.999999");
+    round(DateTime::<Utc>::MAX_UTC - last, "timestamptz", "262142-12-31 23:59:59.999999+00");
+    round(jiff::civil::Date::MAX, "date", "9999-12-31");
+    round(jiff::Timestamp::MAX - last, "timestamptz", "9999-12-30 22:00:00.999999+00");
+    round(
+        time::OffsetDateTime::new_utc(time::Date::MAX, time::Time::MAX) - last,
+        "timestamptz",
+        "9999-12-31 23:59:59.999999+00",
+    );
+    round(Decimal::MIN, "numeric", "-79228162514264337593543950335");
+    round(Decimal::new(1, 28), "numeric", "0.0000000000000000000000000001");
+    round(serde_json::json!(u64::MAX), "jsonb", "18446744073709551615");
+    round(Uuid::max(), "uuid", "ffffffff-ffff-ffff-ffff-ffffffffffff");
+    round(Value::Date(i32::MAX), "date", "infinity");
+    round(Value::TimestampTz(i64::MIN), "timestamptz", "-infinity");
+    round(Value::Time(86_400_000_000), "time", "24:00:00");
+}
+
+/// By statements of every kind: what reads or writes one row by its key looks at its parameters for itself.
+#[test]
+fn moments_beyond_the_ends_are_refused() {
+    fn refused<T: ToValue>(value: T, sql_type: &str) {
+        let conn = connection();
+        conn.execute(&format!("CREATE TABLE t (id int PRIMARY KEY, v {sql_type} UNIQUE)"), ()).unwrap();
+        for sql in [
+            &format!("SELECT $1::{sql_type}"),
+            "INSERT INTO t VALUES (1, $1)",
+            "INSERT INTO t SELECT 1, $1 FROM generate_series(1, 2)",
+            "UPDATE t SET v = $1 WHERE id = 1",
+            "SELECT id FROM t WHERE v = $1",
+        ] {
+            for error in [
+                conn.execute(sql, (&value,)).expect_err(sql),
+                conn.prepare(sql).unwrap().execute((&value,)).expect_err(sql),
+            ] {
+                assert_eq!(error.sqlstate(), SqlState::DATETIME_FIELD_OVERFLOW, "{sql}: {error}");
+            }
+        }
+        let error = conn.append("t", &["id", "v"], [params![1, value]]).unwrap_err();
+        assert_eq!(error.sqlstate(), SqlState::DATETIME_FIELD_OVERFLOW);
+    }
+    refused(Value::Date(i32::MAX - 1), "date");
+    refused(Value::Timestamp(i64::MAX - 1), "timestamp");
+    refused(Value::TimestampTz(i64::MIN + 1), "timestamptz");
+    refused(Value::Time(-1), "time");
+    refused(NaiveDate::MIN, "date");
+    refused(jiff::Timestamp::MIN, "timestamptz");
+    refused(time::PrimitiveDateTime::MIN, "timestamp");
+    refused(UNIX_EPOCH - Duration::from_secs(1 << 50), "timestamptz");
+    refused(vec![NaiveDate::MIN], "date[]");
+    refused(Value::from(cairndb::Array::new(cairndb::DataType::Date, vec![Value::Date(i32::MIN + 1)])), "date[]");
+}
+
+#[test]
+fn lists_of_them_are_arrays() {
+    round(vec![NaiveDate::MAX], "date[]", "{262142-12-31}");
+    round(
+        vec![Some("2024-02-29T12:00:00Z".parse::<jiff::Timestamp>().unwrap()), None],
+        "timestamptz[]",
+        "{\"2024-02-29 12:00:00+00\",NULL}",
+    );
+    round(vec![date!(1999 - 12 - 31)], "date[]", "{1999-12-31}");
+    round(vec![Uuid::nil()], "uuid[]", "{00000000-0000-0000-0000-000000000000}");
+    round(vec![Decimal::ONE], "numeric[]", "{1}");
+    round(vec![serde_json::json!({ "a": 1 })], "jsonb[]", "{\"{\\\"a\\\": 1}\"}");
+    round(vec![Bytes::from_static(b"x")], "bytea[]", "{\"\\\\x78\"}");
+    round(vec![1u64, u64::MAX], "numeric[]", "{1,18446744073709551615}");
+    round(vec![7usize], "bigint[]", "{7}");
+    round(vec!['a'], "text[]", "{a}");
+    round(vec![Cow::Borrowed("cow")], "text[]", "{cow}");
+    let conn = connection();
+    conn.execute("CREATE TABLE t (id uuid PRIMARY KEY)", ()).unwrap();
+    conn.append("t", &[], [(Uuid::nil(),), (Uuid::max(),)]).unwrap();
+    let found = conn.query_row_as::<i64>("SELECT count(*) FROM t WHERE id = ANY ($1)", (vec![Uuid::max()],)).unwrap();
+    assert_eq!(found, 1);
+}
+
+/// The bounds are the fields' own.
+#[derive(Debug, PartialEq, FromRow)]
+struct Pair<A, B> {
+    a: A,
+    b: Option<B>,
+}
+
+#[test]
+fn generic_structs_and_single_values_are_read() {
+    let conn = connection();
+    let pair: Pair<i32, String> = conn.query_row_as("SELECT 1 AS a, NULL::text AS b", ()).unwrap();
+    assert_eq!(pair, Pair { a: 1, b: None });
+    assert_eq!(conn.query_row_as::<String>("SELECT 'x'", ()).unwrap(), "x");
+    assert_eq!(conn.query_optional_as::<Option<i32>>("SELECT NULL::int", ()).unwrap(), Some(None));
+    let all = conn.query_as::<i32>("VALUES (1), (2)", ()).unwrap().collect::<Result<Vec<_>>>().unwrap();
+    assert_eq!(all, [1, 2]);
+    let error = conn.query_row_as::<i32>("SELECT 1, 2", ()).unwrap_err();
+    assert_eq!(error.sqlstate(), SqlState::DATATYPE_MISMATCH);
+    let named = conn.append("nothing", &[], [params! { a: 1 }]).unwrap_err();
+    assert_eq!(named.sqlstate(), SqlState::UNDEFINED_TABLE);
+    conn.execute("CREATE TABLE t (b int, a int)", ()).unwrap();
+    let named = conn.append("t", &[], [params! { a: 1, b: 2 }]).unwrap_err();
+    assert_eq!(named.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED, "names would mean something else there");
+}
+
 #[derive(Debug, PartialEq, FromRow)]
 struct Item<T: FromValue> {
     id: i32,
@@ -231,8 +338,8 @@ fn parameters_have_names() {
     assert_eq!(failed("SELECT ':id"), ("42P02", None));
     assert_eq!(state(conn.execute("SELECT :id", (1,)).unwrap_err()).0, "42601");
     let mut prepared = conn.prepare("SELECT $1::int").unwrap();
-    assert_eq!(state(prepared.execute(params! { id: 1 }).unwrap_err()).0, "0A000");
-    assert_eq!(state(prepared.query_point(params! { id: 1 }, |_| ()).unwrap_err()).0, "0A000");
+    assert_eq!(state(prepared.execute(params! { id: 1 }).unwrap_err()).0, "42P02");
+    assert_eq!(state(prepared.query_point(params! { id: 1 }, |_| ()).unwrap_err()).0, "42P02");
     // In a transaction a wrong name fails it, as any error does.
     let tx = conn.begin().unwrap();
     tx.execute("SELECT :a", params! { b: 1 }).unwrap_err();

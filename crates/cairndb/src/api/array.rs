@@ -1,7 +1,11 @@
 //! Rust's lists as arrays: parameters of type `Vec<T>` and `[T]`, and arrays read as `Vec<T>`.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::SystemTime;
+
 use super::{FromValue, ToValue};
-use crate::types::{Array, DataType, Interval, Made, MakeValue, Numeric, ValueRef};
+use crate::types::{Array, DataType, Interval, Jsonb, Made, MakeValue, Numeric, ValueRef};
 use crate::{Error, Result, SqlState, Value};
 
 /// A Rust type whose lists are arrays: `Vec<T>` is a parameter, and what an array is read as. (`u8` is none: `Vec<u8>` is
@@ -49,6 +53,57 @@ elements! {
     &[u8] => DataType::Bytea,
     Interval => DataType::INTERVAL,
     [u8; 16] => DataType::Uuid,
+    i8 => DataType::SmallInt,
+    isize => DataType::BigInt,
+    u64 => DataType::Numeric(None),
+    usize => DataType::Numeric(None),
+    i128 => DataType::Numeric(None),
+    char => DataType::Text,
+    Box<str> => DataType::Text,
+    Arc<str> => DataType::Text,
+    Cow<'_, str> => DataType::Text,
+    Jsonb => DataType::Jsonb,
+    SystemTime => DataType::TIMESTAMPTZ,
+}
+#[cfg(feature = "chrono")]
+elements! {
+    chrono::NaiveDate => DataType::Date,
+    chrono::NaiveTime => DataType::TIME,
+    chrono::NaiveDateTime => DataType::TIMESTAMP,
+    chrono::DateTime<chrono::Utc> => DataType::TIMESTAMPTZ,
+    chrono::DateTime<chrono::Local> => DataType::TIMESTAMPTZ,
+    chrono::DateTime<chrono::FixedOffset> => DataType::TIMESTAMPTZ,
+}
+#[cfg(feature = "jiff")]
+elements! {
+    jiff::civil::Date => DataType::Date,
+    jiff::civil::Time => DataType::TIME,
+    jiff::civil::DateTime => DataType::TIMESTAMP,
+    jiff::Timestamp => DataType::TIMESTAMPTZ,
+    jiff::Zoned => DataType::TIMESTAMPTZ,
+}
+#[cfg(feature = "time")]
+elements! {
+    time::Date => DataType::Date,
+    time::Time => DataType::TIME,
+    time::PrimitiveDateTime => DataType::TIMESTAMP,
+    time::OffsetDateTime => DataType::TIMESTAMPTZ,
+}
+#[cfg(feature = "uuid")]
+elements! {
+    uuid::Uuid => DataType::Uuid,
+}
+#[cfg(feature = "serde_json")]
+elements! {
+    serde_json::Value => DataType::Json,
+}
+#[cfg(feature = "rust_decimal")]
+elements! {
+    rust_decimal::Decimal => DataType::Numeric(None),
+}
+#[cfg(feature = "bytes")]
+elements! {
+    bytes::Bytes => DataType::Bytea,
 }
 
 impl<T: ArrayElement> ArrayElement for Option<T> {
@@ -80,7 +135,14 @@ impl MakeValue for Array {
 }
 
 fn array_of<T: ArrayElement>(items: &[T]) -> Value {
-    Array::new(T::TYPE, items.iter().map(|item| item.to_value().to_value()).collect()).into()
+    let value = |item: &T| match item.to_value().to_value() {
+        // One of those that may be too wide for BIGINT, and is not.
+        Value::BigInt(number) if T::TYPE == DataType::Numeric(None) => {
+            Value::Numeric(Numeric::from_i128(number.into(), 0))
+        }
+        value => value,
+    };
+    Array::new(T::TYPE, items.iter().map(value).collect()).into()
 }
 
 impl<T: ArrayElement, const N: usize> ToValue for [T; N] {

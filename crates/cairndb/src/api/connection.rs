@@ -12,7 +12,7 @@ use super::channels::{Leaving, SessionChannels};
 use super::database::Shared;
 use super::execute::{Executed, Runnable, retry};
 use super::named::NamedStatements;
-use super::named_params::text_for;
+use super::named_params::{numbered, text_for};
 use super::point::Buffers;
 use super::prepared::Prepared;
 use super::runner::RoutineSession;
@@ -136,22 +136,28 @@ impl Connection {
 
     /// The statement of a text, planned before if the text was seen before.
     pub(super) fn runnable(&self, sql: &str) -> Result<Runnable> {
+        self.parsed(sql).inspect_err(|_| self.state.borrow().fail())
+    }
+
+    fn parsed(&self, sql: &str) -> Result<Runnable> {
         let mut cache = self.cache.borrow_mut();
         let hash = cache.hash(sql);
         if let Some(prepared) = self.find_plan(&mut cache, hash, sql) {
             let parsed = prepared.parsed.clone();
             return Ok(Runnable { parsed, prepared: Some(prepared), hash: Some(hash), kept: None });
         }
-        match parse_one_in(sql, &mut self.room.borrow_mut()) {
-            Ok(parsed) => {
-                let parsed = Arc::new(parsed);
-                Ok(Runnable { parsed, prepared: None, hash: Some(hash), kept: None })
-            }
-            Err(error) => {
-                self.state.borrow().fail();
-                Err(error)
-            }
-        }
+        let parsed = Arc::new(parse_one_in(sql, &mut self.room.borrow_mut())?);
+        Ok(Runnable { parsed, prepared: None, hash: Some(hash), kept: None })
+    }
+
+    /// A statement to be prepared, and the names of its parameters, by their numbers. What reads without such has none: `a[1:n]`
+    /// is a slice.
+    pub(super) fn runnable_with_names(&self, sql: &str) -> Result<(Runnable, Vec<String>)> {
+        let found = match (self.parsed(sql), numbered(sql)) {
+            (Err(_), Some((text, names))) => self.parsed(&text).map(|runnable| (runnable, names)),
+            (found, _) => found.map(|runnable| (runnable, Vec::new())),
+        };
+        found.inspect_err(|_| self.state.borrow().fail())
     }
 
     /// Remembers the plan of the statement of this hash.
@@ -261,7 +267,22 @@ impl Connection {
         self.query_optional(sql, params, |row| row.read())
     }
 
-    /// Prepares one statement. Statements are cached by their text, so preparing again is cheap.
+    /// Prepares one statement. Statements are cached by their text, so preparing again is cheap. Its parameters are `$1`, `$2`,
+    /// or all have names (`:name`), and are given as [`params!`](crate::params) with names, or in the order in which the text
+    /// first has them.
+    ///
+    /// ```
+    /// use cairndb::params;
+    ///
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// conn.execute("CREATE TABLE t (id int PRIMARY KEY, name text)", ())?;
+    /// let mut insert = conn.prepare("INSERT INTO t VALUES (:id, :name)")?;
+    /// insert.execute(params! { name: "one", id: 1 })?;
+    /// insert.execute((2, "two"))?;
+    /// let names = conn.query_as::<String>("SELECT name FROM t ORDER BY id", ())?.collect::<Result<Vec<_>, _>>()?;
+    /// assert_eq!(names, ["one", "two"]);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn prepare(&self, sql: &str) -> Result<Statement<'_>> {
         Statement::new(self, sql)
     }

@@ -7,6 +7,7 @@ use cairn_parser::TokenKind;
 use cairn_parser::token::{Lexer, Placeholders};
 
 use super::execute::{Executed, Runnable};
+use super::named_params::refuse_names;
 use super::parameters::fit;
 use super::{Connection, Params, Rows};
 use crate::bind::{bind_check, bind_default, view_face};
@@ -103,7 +104,7 @@ impl Connection {
         let parsed = self.runnable(&format!("COPY {} {columns} FROM STDIN", name.join(".")))?.parsed;
         let mut rows = rows.into_iter();
         let mut next = |take: &mut dyn FnMut(&dyn Params) -> Result<()>| match rows.next() {
-            Some(row) => take(&row).map(|()| true),
+            Some(row) => refuse_names(&row).and_then(|()| take(&row)).map(|()| true),
             None => Ok(false),
         };
         self.copy_into(&parsed, Data::Rows(&mut next)).map(|executed| executed.affected)

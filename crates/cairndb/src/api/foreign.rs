@@ -164,7 +164,8 @@ mod of_jiff {
 
     fn timestamp(value: &Value) -> Result<Timestamp> {
         let micros = unix_micros::<Timestamp>(value)?;
-        Timestamp::from_microsecond(micros).map_err(|_| not_expressible::<Timestamp>(value))
+        // In microseconds it does not take the last ones of its range.
+        Timestamp::from_nanosecond(i128::from(micros) * 1000).map_err(|_| not_expressible::<Timestamp>(value))
     }
 
     made! {

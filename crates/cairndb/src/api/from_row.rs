@@ -3,7 +3,8 @@
 use super::{FromValue, Row};
 use crate::{Error, Result, SqlState};
 
-/// A Rust type that a row can be read as: a tuple takes the columns in their order, all of them; a struct that derives it (with
+/// A Rust type that a row can be read as: what a column can be read as ([`FromValue`]) takes the only one; a tuple takes the
+/// columns in their order, all of them; a struct that derives it (with
 /// the feature `derive`) takes those of its fields' names, wherever they stand, whatever else there is.
 ///
 /// ```
@@ -11,6 +12,7 @@ use crate::{Error, Result, SqlState};
 /// # conn.execute_script("CREATE TABLE task (id int PRIMARY KEY, title text, done boolean); INSERT INTO task VALUES (1, 'write', null)")?;
 /// let tasks: Vec<(i32, String, Option<bool>)> = conn.query_as("SELECT * FROM task", ())?.collect::<Result<_, _>>()?;
 /// assert_eq!(tasks, [(1, "write".to_owned(), None)]);
+/// assert_eq!(conn.query_row_as::<i64>("SELECT count(*) FROM task", ())?, 1);
 /// # Ok::<(), cairndb::Error>(())
 /// ```
 #[cfg_attr(
@@ -49,15 +51,30 @@ fn of_column(error: Error, name: &str) -> Error {
     if is_told { error } else { error.with_detail(format!("Column \"{name}\".")) }
 }
 
+/// SQLSTATE 42804 for a row of another number of columns.
+fn check_width(row: &Row<'_>, wanted: usize, what: &str) -> Result<()> {
+    match row.columns().len() {
+        width if width == wanted => Ok(()),
+        width => {
+            let message = format!("cannot read a row of {width} columns as {what}");
+            Err(Error::new(SqlState::DATATYPE_MISMATCH, message))
+        }
+    }
+}
+
+impl<T: FromValue> FromRow for T {
+    fn from_row(row: &Row<'_>) -> Result<Self> {
+        check_width(row, 1, "one value")?;
+        row.get::<T>(0).map_err(|error| of_column(error, &row.columns()[0].name))
+    }
+}
+
 macro_rules! tuples {
     ($($count:literal: $($name:ident $index:tt),+;)*) => {$(
         impl<$($name: FromValue),+> FromRow for ($($name,)+) {
             fn from_row(row: &Row<'_>) -> Result<Self> {
+                check_width(row, $count, concat!("a tuple of ", $count))?;
                 let columns = row.columns();
-                if columns.len() != $count {
-                    let message = format!("cannot read a row of {} columns as a tuple of {}", columns.len(), $count);
-                    return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
-                }
                 Ok(($(row.get::<$name>($index).map_err(|error| of_column(error, &columns[$index].name))?,)+))
             }
         }

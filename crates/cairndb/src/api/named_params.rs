@@ -43,8 +43,37 @@ impl<const N: usize> Params for NamedParams<'_, N> {
 /// SQLSTATE 42P02 where a name is none of the parameters', or a parameter's is not in the text.
 pub fn text_for<'t>(sql: &'t str, params: &dyn Params) -> Result<Cow<'t, str>> {
     let Some(names) = params.names() else { return Ok(Cow::Borrowed(sql)) };
+    let mut used = vec![false; names.len()];
+    let text = with_numbers(sql, |name, start| {
+        let Some(at) = place_of(names, name) else {
+            let message = format!("there is no parameter :{name}");
+            let hint = format!("The parameters are :{}. (A slice needs a blank behind its colon.)", names.join(", :"));
+            return Err(Error::new(SqlState::UNDEFINED_PARAMETER, message)
+                .with_hint(hint)
+                .at(sql[..start].chars().count() + 1));
+        };
+        used[at] = true;
+        Ok(at)
+    })?;
+    match used.iter().position(|used| !used) {
+        Some(at) => Err(not_in_statement(names[at])),
+        None => Ok(Cow::Owned(text)),
+    }
+}
+
+fn place_of(names: &[impl AsRef<str>], name: &str) -> Option<usize> {
+    let folded = fold_identifier(name);
+    names.iter().position(|known| fold_identifier(known.as_ref()) == folded)
+}
+
+fn not_in_statement(name: &str) -> Error {
+    Error::new(SqlState::UNDEFINED_PARAMETER, format!("the statement has no parameter :{name}"))
+}
+
+/// The text with a number for each name: `number` tells which from 0, of the name and its place.
+fn with_numbers(sql: &str, mut number: impl FnMut(&str, usize) -> Result<usize>) -> Result<String> {
     let mut lexer = Lexer::new(sql, 0, Placeholders { question_marks: false, names: true });
-    let (mut text, mut done, mut used) = (String::with_capacity(sql.len()), 0, vec![false; names.len()]);
+    let (mut text, mut done) = (String::with_capacity(sql.len()), 0);
     loop {
         let token = lexer.next_token();
         let (start, end) = (token.start as usize, token.end as usize);
@@ -54,27 +83,59 @@ pub fn text_for<'t>(sql: &'t str, params: &dyn Params) -> Result<Cow<'t, str>> {
             _ => continue,
         }
         let Some(name) = sql.get(start..end).and_then(|written| written.strip_prefix(':')) else { continue };
-        let folded = fold_identifier(name);
-        let Some(at) = names.iter().position(|known| fold_identifier(known) == folded) else {
-            let message = format!("there is no parameter :{name}");
-            let hint = format!("The parameters are :{}. (A slice needs a blank behind its colon.)", names.join(", :"));
-            return Err(Error::new(SqlState::UNDEFINED_PARAMETER, message)
-                .with_hint(hint)
-                .at(sql[..start].chars().count() + 1));
-        };
-        used[at] = true;
+        let at = number(name, start)?;
         text.push_str(&sql[done..start]);
         let begin = text.len();
         text.push_str(&format!("${}", at + 1));
         text.extend(std::iter::repeat_n(' ', (end - start).saturating_sub(text.len() - begin)));
         done = end;
     }
-    match used.iter().position(|used| !used) {
-        Some(at) => {
-            let message = format!("the statement has no parameter :{}", names[at]);
-            Err(Error::new(SqlState::UNDEFINED_PARAMETER, message))
+    Ok(text + &sql[done..])
+}
+
+/// The text of a statement with numbers for names, and the names in their order; `None`: it has none.
+pub(super) fn numbered(sql: &str) -> Option<(String, Vec<String>)> {
+    let mut names: Vec<String> = Vec::new();
+    let text = with_numbers(sql, |name, _| {
+        Ok(place_of(&names, name).unwrap_or_else(|| {
+            names.push(name.to_owned());
+            names.len() - 1
+        }))
+    });
+    text.ok().filter(|_| !names.is_empty()).map(|text| (text, names))
+}
+
+/// Parameters in the order of a prepared statement's names.
+pub(super) struct Ordered<'p> {
+    params: &'p dyn Params,
+    /// Where each is.
+    places: Vec<usize>,
+}
+
+impl Params for Ordered<'_> {
+    fn count(&self) -> usize {
+        self.places.len()
+    }
+    fn value(&self, index: usize) -> ValueRef<'_> {
+        self.places.get(index).map_or(ValueRef::Null, |place| self.params.value(*place))
+    }
+}
+
+impl<'p> Ordered<'p> {
+    /// SQLSTATE 42P02 where a statement's name is none of theirs, or one of theirs is not in it.
+    pub(super) fn new(params: &'p dyn Params, given: &[&str], wanted: &[String]) -> Result<Ordered<'p>> {
+        let place = |name: &String| {
+            place_of(given, name).ok_or_else(|| {
+                let message = format!("there is no parameter :{name}");
+                let hint = format!("The parameters are :{}.", given.join(", :"));
+                Error::new(SqlState::UNDEFINED_PARAMETER, message).with_hint(hint)
+            })
+        };
+        let places = wanted.iter().map(place).collect::<Result<Vec<usize>>>()?;
+        match given.iter().find(|name| place_of(wanted, name).is_none()) {
+            Some(name) => Err(not_in_statement(name)),
+            None => Ok(Ordered { params, places }),
         }
-        None => Ok(Cow::Owned(text + &sql[done..])),
     }
 }
 
@@ -86,6 +147,5 @@ pub fn refuse_names(params: &(impl Params + ?Sized)) -> Result<()> {
 
 #[cold]
 fn refused() -> Error {
-    Error::unsupported("names of parameters for a prepared statement")
-        .with_hint("Write $1, $2, and give them in this order, or run the text with its names by the connection.")
+    Error::unsupported("giving rows by parameters' names").with_hint("Give the values in their order, without names.")
 }

@@ -1,7 +1,7 @@
 //! Fits parameters to the types that the statement asks for.
 
 use super::{Params, ValueRef};
-use crate::types::datetime::{checked_date, checked_timestamp};
+use crate::types::datetime::{is_date, is_time, is_timestamp};
 use crate::types::{DataType, EvalContext, cast_assign, from_text};
 use crate::{Error, Result, SqlState, Value};
 
@@ -31,10 +31,10 @@ pub(crate) fn check_count(given: usize, wanted: usize) -> Result<()> {
 pub(super) fn fit(value: ValueRef<'_>, to: DataType, context: &EvalContext) -> Result<Value> {
     if let ValueRef::Made(made) = value {
         let value = made.0.make_value();
-        check_moment(&value)?;
         return fit(ValueRef::from(&value), to, context);
     }
     let from = value.data_type().unwrap_or(DataType::Unknown);
+    check_moment(&value)?;
     match (&value, to) {
         (ValueRef::Null, _) => Ok(Value::Null),
         (ValueRef::Text(text), DataType::Text | DataType::Varchar(_) | DataType::Char(_)) => Ok(Value::text(*text)),
@@ -44,11 +44,15 @@ pub(super) fn fit(value: ValueRef<'_>, to: DataType, context: &EvalContext) -> R
     }
 }
 
-/// SQLSTATE 22008 for moments that other crates' types have and SQL's have not.
-fn check_moment(value: &Value) -> Result<()> {
+/// SQLSTATE 22008 for moments that numbers and other crates' types have and SQL's have not.
+fn check_moment(value: &ValueRef<'_>) -> Result<()> {
     let is_one = match value {
-        Value::Date(days) => checked_date((*days).into()).is_some(),
-        Value::Timestamp(micros) | Value::TimestampTz(micros) => checked_timestamp((*micros).into()).is_some(),
+        ValueRef::Date(days) => is_date(*days),
+        ValueRef::Time(micros) => is_time(*micros),
+        ValueRef::Timestamp(micros) | ValueRef::TimestampTz(micros) => is_timestamp(*micros),
+        ValueRef::Array(array) if array.element().is_moment() => {
+            return array.values().iter().try_for_each(|value| check_moment(&value.into()));
+        }
         _ => true,
     };
     if is_one { Ok(()) } else { Err(Error::new(SqlState::DATETIME_FIELD_OVERFLOW, "date/time value out of range")) }

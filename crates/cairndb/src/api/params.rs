@@ -154,7 +154,7 @@ impl<T: ToValue + ?Sized> ToValue for &T {
 /// ```
 ///
 /// With names they are the statement's `:name`, as often as each stands there (a slice `a[1:n]` needs a blank behind its colon
-/// then). Who runs a statement often should prepare it, which takes parameters in their order.
+/// then). Who runs a statement often should prepare it.
 ///
 /// ```
 /// # let conn = cairndb::Database::open_in_memory()?.connect()?;

@@ -7,7 +7,7 @@ use cairn_storage::Acknowledge;
 
 use super::connection::exhaust;
 use super::execute::{Executed, Runnable};
-use super::named_params::refuse_names;
+use super::named_params::Ordered;
 use super::point::{self, Miss, PointPlan};
 use super::prepared::Prepared;
 use super::rows::{FewRows, add_row};
@@ -34,14 +34,23 @@ use crate::{Error, Result, SqlState};
 pub struct Statement<'c> {
     connection: &'c Connection,
     runnable: Runnable,
+    /// Of its parameters, by their numbers, where they have some.
+    names: Vec<String>,
 }
 
 impl<'c> Statement<'c> {
     pub(crate) fn new(connection: &'c Connection, sql: &str) -> Result<Statement<'c>> {
-        let mut runnable = connection.runnable(sql)?;
+        let (mut runnable, names) = connection.runnable_with_names(sql)?;
         runnable.kept = Some(Kept::default());
         connection.prepare_now(&mut runnable)?;
-        Ok(Statement { connection, runnable })
+        Ok(Statement { connection, runnable, names })
+    }
+
+    /// The parameters by their numbers, where they were given by name.
+    #[inline]
+    fn ordered<'p>(&self, params: &'p impl Params) -> Result<Option<Ordered<'p>>> {
+        let Some(given) = params.names() else { return Ok(None) };
+        Ordered::new(params, given, &self.names).map(Some).inspect_err(|_| self.connection.state.borrow().fail())
     }
 
     fn run(&mut self, params: &dyn Params) -> Result<Executed> {
@@ -50,28 +59,31 @@ impl<'c> Statement<'c> {
 
     /// Runs the statement; the number of rows it inserted, updated or deleted.
     pub fn execute(&mut self, params: impl Params) -> Result<u64> {
-        refuse_names(&params)?;
-        match self.write_point(&params, self.now())? {
+        let ordered = self.ordered(&params)?;
+        let params: &dyn Params = ordered.as_ref().map_or(&params, |ordered| ordered);
+        match self.write_point(params, self.now())? {
             Some((affected, _)) => Ok(affected),
-            None => exhaust(self.run(&params)?),
+            None => exhaust(self.run(params)?),
         }
     }
 
     /// As [`Statement::execute`], without waiting for durability where the statement is a point statement outside
     /// transactions (INSERT of one row; UPDATE or DELETE by primary key). Commits become durable in order.
     pub fn execute_async(&mut self, params: impl Params) -> Result<Ticket> {
-        refuse_names(&params)?;
-        match self.write_point(&params, Acknowledge::Later)? {
+        let ordered = self.ordered(&params)?;
+        let params: &dyn Params = ordered.as_ref().map_or(&params, |ordered| ordered);
+        match self.write_point(params, Acknowledge::Later)? {
             Some((affected, ticket)) => Ok(Ticket::new(affected, ticket)),
-            None => Ok(Ticket::new(exhaust(self.run(&params)?)?, None)),
+            None => Ok(Ticket::new(exhaust(self.run(params)?)?, None)),
         }
     }
 
     /// Runs a query.
     pub fn query(&mut self, params: impl Params) -> Result<Rows> {
-        refuse_names(&params)?;
+        let ordered = self.ordered(&params)?;
+        let params: &dyn Params = ordered.as_ref().map_or(&params, |ordered| ordered);
         if self.returns_rows()
-            && let Some((affected, _)) = self.write_point(&params, self.now())?
+            && let Some((affected, _)) = self.write_point(params, self.now())?
         {
             let returned = match affected {
                 0 => None,
@@ -80,12 +92,12 @@ impl<'c> Statement<'c> {
             return Ok(Rows::buffered(self.columns().to_vec(), returned.into_iter().collect()));
         }
         let (width, mut rows) = (self.columns().len(), Ok(FewRows::default()));
-        if self.read_point(&params, |row| add_row(&mut rows, row, width))?.is_some()
+        if self.read_point(params, |row| add_row(&mut rows, row, width))?.is_some()
             && let Some(prepared) = &self.runnable.prepared
         {
             return Ok(Rows::few(prepared, rows?));
         }
-        Ok(self.run(&params)?.rows.unwrap_or_else(Rows::empty))
+        Ok(self.run(params)?.rows.unwrap_or_else(Rows::empty))
     }
 
     /// The plan as it is now.
@@ -123,14 +135,15 @@ impl<'c> Statement<'c> {
     /// The row lies in a page of the database for as long as `read` runs: it should be short, and what it runs on the same
     /// connection may fail with SQLSTATE 55006.
     pub fn query_point<R>(&mut self, params: impl Params, read: impl FnOnce(RowRef<'_>) -> R) -> Result<Option<R>> {
-        refuse_names(&params)?;
+        let ordered = self.ordered(&params)?;
+        let params: &dyn Params = ordered.as_ref().map_or(&params, |ordered| ordered);
         let mut read = Some(read);
         let once = |row: RowRef<'_>| ControlFlow::Break(read.take().map(|read| read(row)));
-        if let Some(found) = self.read_point(&params, once)? {
+        if let Some(found) = self.read_point(params, once)? {
             return Ok(found.flatten());
         }
         if self.returns_rows()
-            && let Some((affected, _)) = self.write_point(&params, self.now())?
+            && let Some((affected, _)) = self.write_point(params, self.now())?
         {
             // Out of the buffers for as long as it is lent.
             let returned = std::mem::take(&mut self.connection.point_buffers()?.write.returned);
@@ -139,7 +152,7 @@ impl<'c> Statement<'c> {
             self.connection.point_buffers()?.write.returned = returned;
             return Ok(done);
         }
-        let mut rows = self.run(&params)?.rows.unwrap_or_else(Rows::empty);
+        let mut rows = self.run(params)?.rows.unwrap_or_else(Rows::empty);
         let row = rows.next()?;
         Ok(row.and_then(|row| read.take().map(|read| read(RowRef::values(row)))))
     }

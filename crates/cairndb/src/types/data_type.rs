@@ -158,6 +158,11 @@ impl DataType {
         matches!(self, DataType::SmallInt | DataType::Integer | DataType::BigInt)
     }
 
+    /// A date, a time or a timestamp.
+    pub(crate) fn is_moment(self) -> bool {
+        matches!(self, DataType::Date | DataType::Time(_) | DataType::Timestamp(_) | DataType::TimestampTz(_))
+    }
+
     /// A composite type, or an array of one.
     pub(crate) fn is_composite(self) -> bool {
         matches!(self.info().base, DataType::Composite(_))

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::datetime::{is_date, is_time, is_timestamp};
 use super::{Array, Composite, DataType, EnumValue, Interval, JsonPath, Jsonb, NumericRef, Value};
 
 /// A borrowed SQL value; see [`Value`] for the units.
@@ -109,20 +110,25 @@ impl<'a> ValueRef<'a> {
             | (ValueRef::Double(_), DataType::Double)
             | (ValueRef::Numeric(_), DataType::Numeric(None))
             | (ValueRef::Bytea(_), DataType::Bytea)
-            | (ValueRef::Date(_), DataType::Date)
-            | (ValueRef::Time(_), DataType::Time(None))
-            | (ValueRef::Timestamp(_), DataType::Timestamp(None))
-            | (ValueRef::TimestampTz(_), DataType::TimestampTz(None))
             | (ValueRef::Interval(_), DataType::Interval(None))
             | (ValueRef::Uuid(_), DataType::Uuid)
             | (ValueRef::Json(_), DataType::Json)
             | (ValueRef::Jsonb(_), DataType::Jsonb)
             | (ValueRef::JsonPath(_), DataType::JsonPath) => true,
+            // A program may have made them of any number.
+            (ValueRef::Date(days), DataType::Date) => is_date(*days),
+            (ValueRef::Time(micros), DataType::Time(None)) => is_time(*micros),
+            (ValueRef::Timestamp(micros), DataType::Timestamp(None))
+            | (ValueRef::TimestampTz(micros), DataType::TimestampTz(None)) => is_timestamp(*micros),
             (ValueRef::Text(text), DataType::Varchar(Some(limit))) => text.len() <= limit as usize,
             (ValueRef::Enum(value), DataType::Enum(of)) => value.of() == of,
             (ValueRef::Composite(row), DataType::Composite(of)) => row.of() == of,
             // The elements may need to be fitted.
-            (ValueRef::Array(array), DataType::Array(element)) => array.element() == element.data_type(),
+            (ValueRef::Array(array), DataType::Array(element)) => {
+                let of = element.data_type();
+                let is_one = |value: &Value| ValueRef::from(value).is_of(of);
+                array.element() == of && (!of.is_moment() || array.values().iter().all(is_one))
+            }
             _ => false,
         }
     }

@@ -124,6 +124,21 @@ pub fn is_infinite(micros: i64) -> bool {
     micros == i64::MAX || micros == i64::MIN
 }
 
+/// Whether a date can be this, infinity included.
+pub fn is_date(days: i32) -> bool {
+    checked_date(days.into()).is_some() || is_infinite_date(days)
+}
+
+/// Whether a timestamp can be this, infinity included.
+pub fn is_timestamp(micros: i64) -> bool {
+    checked_timestamp(micros.into()).is_some() || is_infinite(micros)
+}
+
+/// Whether a time of day can be this, 24:00 included.
+pub fn is_time(micros: i64) -> bool {
+    (0..=MICROS_PER_DAY).contains(&micros)
+}
+
 /// Infinite as a date.
 pub fn is_infinite_date(days: i32) -> bool {
     days == i32::MAX || days == i32::MIN

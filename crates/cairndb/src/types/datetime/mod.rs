@@ -13,8 +13,8 @@ mod zone;
 
 pub use calendar::{
     Civil, JULIAN_EPOCH, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, UNIX_EPOCH_MICROS,
-    checked_date, checked_timestamp, clock_micros, day_of_week, day_of_year, days_in_month, is_infinite,
-    is_infinite_date, iso_week, iso_week_start, split_timestamp, timestamp_of,
+    checked_date, checked_timestamp, clock_micros, day_of_week, day_of_year, days_in_month, is_date, is_infinite,
+    is_infinite_date, is_time, is_timestamp, iso_week, iso_week_start, split_timestamp, timestamp_of,
 };
 pub use format::{offset_text, write_date, write_time, write_timestamp, write_timestamptz};
 pub(crate) use input::is_same_in_all_orders;
