@@ -219,6 +219,8 @@ pub struct View {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Sequence {
+    /// What its values are.
+    pub data_type: DataType,
     /// Its first value.
     pub start: i64,
     /// From one value to the next.
@@ -399,8 +401,8 @@ impl Describe<'_> {
             let table = self.0.table_by_id(table)?;
             Some([self.schema_name(table.schema), table.name.clone(), table.columns.get(column)?.name.clone()])
         });
-        let catalog::Sequence { start, increment, min, max, cycle, .. } = *sequence;
-        Sequence { start, increment, min, max, cycle, owner }
+        let catalog::Sequence { data_type, start, increment, min, max, cycle, .. } = *sequence;
+        Sequence { data_type, start, increment, min, max, cycle, owner }
     }
 
     fn schema_name(&self, id: ObjectId) -> String {

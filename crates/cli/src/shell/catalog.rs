@@ -1,4 +1,4 @@
-//! Lists that are queries of the catalog's: `\l`, `\dn`, `\df`, `\dT`, and the texts of functions and views.
+//! Lists that are queries of the catalog's: `\l`, `\dn`, `\df`, `\dT`, `\dD`, and the texts of functions and views.
 
 use super::session::Session;
 use crate::output::{Column, Grid, cells_of};
@@ -37,11 +37,31 @@ pub fn list(session: &mut Session, command: &str, pattern: Option<&str>) -> Resu
             );
             show(session, "List of functions", &sql)
         }
-        "dT" => {
+        "dD" => {
+            let sql = format!(
+                "SELECT n.nspname AS \"Schema\", t.typname AS \"Name\", pg_catalog.format_type(t.typbasetype, t.typtypmod) AS \"Type\",
+                     CASE WHEN t.typnotnull THEN 'not null' END AS \"Nullable\", t.typdefault AS \"Default\",
+                     (SELECT pg_catalog.string_agg(pg_catalog.pg_get_constraintdef(r.oid, true), ' ' ORDER BY r.conname)
+                         FROM pg_catalog.pg_constraint r WHERE r.contypid = t.oid AND r.contype = 'c') AS \"Check\"
+                 FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+                 WHERE {} AND t.typtype = 'd' ORDER BY 1, 2",
+                named("t.typname")
+            );
+            show(session, "List of domains", &sql)
+        }
+        "dT" | "dT+" => {
+            let more = match command {
+                "dT" => "",
+                _ => {
+                    ", (SELECT pg_catalog.string_agg(e.enumlabel::text, ', ' ORDER BY e.enumsortorder)
+                        FROM pg_catalog.pg_enum e WHERE e.enumtypid = t.oid) AS \"Elements\",
+                     pg_catalog.obj_description(t.oid, 'pg_type') AS \"Description\""
+                }
+            };
             let sql = format!(
                 "SELECT n.nspname AS \"Schema\", t.typname AS \"Name\",
                      CASE t.typtype WHEN 'e' THEN 'enum' WHEN 'd' THEN 'domain over ' || pg_catalog.format_type(t.typbasetype, t.typtypmod)
-                         WHEN 'c' THEN 'composite' ELSE 'base' END AS \"Kind\"
+                         WHEN 'c' THEN 'composite' ELSE 'base' END AS \"Kind\"{more}
                  FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
                  WHERE {} AND t.typelem = 0 AND t.typrelid = 0 ORDER BY 1, 2",
                 named("t.typname")

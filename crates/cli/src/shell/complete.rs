@@ -18,8 +18,8 @@ use super::cursor::{Place, Source, look};
 use super::help;
 
 /// Backslash commands, without their backslash.
-const COMMANDS: [&str; 40] = [
-    "!", "?", "c", "connect", "copy", "d", "df", "di", "dm", "dn", "ds", "dT", "dt", "dv", "e", "echo", "edit",
+const COMMANDS: [&str; 41] = [
+    "!", "?", "c", "connect", "copy", "d", "dD", "df", "di", "dm", "dn", "ds", "dT", "dt", "dv", "e", "echo", "edit",
     "format", "g", "gset", "gx", "h", "i", "include", "l", "o", "out", "p", "print", "pset", "q", "r", "reset", "set",
     "sf", "sv", "timing", "unset", "watch", "x",
 ];

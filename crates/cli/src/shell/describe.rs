@@ -1,4 +1,4 @@
-//! `\d` and its kin: what the schema holds, as psql shows it.
+//! `\d` and its kin: what the schema holds, as psql shows it, without what is the same everywhere here (owners, storage).
 
 use cairndb::schema::{
     Column, ForeignKey, ForeignKeyAction, Index, IndexKind, IndexedColumn, Relation, RelationKind, Schema, Sequence,
@@ -32,6 +32,15 @@ pub fn describe(session: &mut Session, command: &str, name: Option<&str>) -> Res
         RelationKind::Sequence(sequence) => describe_sequence(found, sequence),
         RelationKind::Index(index, table) => describe_index(&schema, found, index, table),
     };
+    let has_columns = !matches!(found.kind, RelationKind::Sequence(_) | RelationKind::Index(..));
+    if has_columns {
+        say_types(session, found, &mut grid)?;
+        let footer = grid.footer.get_or_insert_default();
+        triggers(session, found, footer)?;
+        if command.ends_with('+') {
+            footer.extend(options(session, found)?);
+        }
+    }
     let comments: Vec<Option<String>> = match &found.kind {
         RelationKind::Table(table) | RelationKind::MaterializedView(table, _) => {
             table.columns.iter().map(|column| column.comment.clone()).collect()
@@ -44,6 +53,65 @@ pub fn describe(session: &mut Session, command: &str, name: Option<&str>) -> Res
         grid.rows.iter_mut().zip(comments).for_each(|(row, comment)| row.push(comment));
     }
     session.show(grid)
+}
+
+/// The rows that the catalog has for the relation, which the query calls `c`, as texts.
+fn asked(session: &Session, relation: &Relation, query: &str) -> Result<Vec<Vec<String>>, Failure> {
+    let sql = query.replace(
+        ":relation",
+        "c.relname = $2 AND c.relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = $1)",
+    );
+    let rows = session.connection().query(&sql, (&relation.schema, &relation.name));
+    let mut rows = rows.map_err(|error| Failure::sql(error, &sql))?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let texts = (0..row.values().len()).map(|at| row.get::<Option<String>>(at).map(Option::unwrap_or_default));
+        found.push(texts.collect::<cairndb::Result<Vec<String>>>()?);
+    }
+    Ok(found)
+}
+
+/// Types as they were declared, which domains are.
+fn say_types(session: &Session, relation: &Relation, grid: &mut Grid) -> Result<(), Failure> {
+    let types = asked(
+        session,
+        relation,
+        "SELECT pg_catalog.format_type(a.atttypid, a.atttypmod)
+         FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+         WHERE :relation AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum",
+    )?;
+    let types = types.into_iter().map(|row| row.into_iter().next());
+    grid.rows.iter_mut().zip(types).for_each(|(row, data_type)| row[1] = data_type);
+    Ok(())
+}
+
+fn triggers(session: &Session, relation: &Relation, footer: &mut Vec<String>) -> Result<(), Failure> {
+    let all = asked(
+        session,
+        relation,
+        "SELECT g.tgenabled::text, pg_catalog.pg_get_triggerdef(g.oid, true)
+         FROM pg_catalog.pg_trigger g JOIN pg_catalog.pg_class c ON c.oid = g.tgrelid
+         WHERE :relation AND NOT g.tgisinternal ORDER BY g.tgname",
+    )?;
+    for (enabled, title) in [
+        ("O", "Triggers:"),
+        ("D", "Disabled user triggers:"),
+        ("A", "Triggers firing always:"),
+        ("R", "Triggers firing on replica only:"),
+    ] {
+        let of = all.iter().filter(|trigger| trigger[0] == enabled);
+        let text = |trigger: &Vec<String>| {
+            trigger[1].split_once(" TRIGGER ").map_or_else(String::new, |(_, text)| text.to_string())
+        };
+        section(footer, title, of.map(text).collect());
+    }
+    Ok(())
+}
+
+fn options(session: &Session, relation: &Relation) -> Result<Option<String>, Failure> {
+    let query = "SELECT pg_catalog.array_to_string(c.reloptions, ', ') FROM pg_catalog.pg_class c WHERE :relation";
+    let said = asked(session, relation, query)?.into_iter().flatten().next();
+    Ok(said.filter(|said| !said.is_empty()).map(|said| format!("Options: {said}")))
 }
 
 /// Every table and view, or one relation, one after another: what they are made of.
@@ -230,7 +298,11 @@ fn index_line(index: &Index) -> String {
     let filter = index.filter.as_ref().map_or_else(String::new, |filter| format!(" WHERE {filter}"));
     let nulls = if index.nulls_equal { " NULLS NOT DISTINCT" } else { "" };
     let deferral = deferral(index.deferrable, index.initially_deferred);
-    format!("\"{}\" {kind}({}){nulls}{filter}{deferral}", index.name, columns.join(", "))
+    let included = match index.included.as_slice() {
+        [] => String::new(),
+        included => format!(" INCLUDE ({})", included.join(", ")),
+    };
+    format!("\"{}\" {kind}({}){included}{nulls}{filter}{deferral}", index.name, columns.join(", "))
 }
 
 fn index_column(column: &IndexedColumn) -> String {
@@ -301,18 +373,35 @@ fn describe_sequence(relation: &Relation, sequence: &Sequence) -> Grid {
         [sequence.start, sequence.min, sequence.max, sequence.increment].map(|number| Some(number.to_string()));
     let cycles = if sequence.cycle { "yes" } else { "no" };
     let owner = sequence.owner.as_ref().map(|owner| format!("Owned by: {}", owner.join(".")));
-    let mut columns = ["Start", "Minimum", "Maximum", "Increment"].map(output::Column::number).to_vec();
+    let mut columns = vec![output::Column::text("Type")];
+    columns.extend(["Start", "Minimum", "Maximum", "Increment"].map(output::Column::number));
     columns.push(output::Column::text("Cycles?"));
+    let data_type = Some(sequence.data_type.to_string());
     Grid {
         title: Some(format!("Sequence \"{}\"", full(relation))),
         columns,
-        rows: vec![numbers.into_iter().chain([Some(cycles.to_string())]).collect()],
+        rows: vec![[data_type].into_iter().chain(numbers).chain([Some(cycles.to_string())]).collect()],
         footer: Some(owner.into_iter().collect()),
     }
 }
 
 fn describe_index(schema: &Schema, relation: &Relation, index: &Index, table: &str) -> Grid {
-    let row = |column: &IndexedColumn| vec![Some(column.name.clone()), Some(column.data_type.to_string())];
+    let row = |column: &IndexedColumn| {
+        let key = if index.included.is_empty() { None } else { Some("yes".to_string()) };
+        [Some(column.name.clone()), Some(column.data_type.to_string())].into_iter().chain(key.map(Some)).collect()
+    };
+    let of = schema.relations().iter().find(|known| known.shown == table);
+    let of_table = of.and_then(|of| match &of.kind {
+        RelationKind::Table(table) | RelationKind::MaterializedView(table, _) => Some(table),
+        _ => None,
+    });
+    let included = index.included.iter().map(|name| {
+        let column = of_table.and_then(|table| table.columns.iter().find(|column| column.name == *name));
+        let data_type = column.map(|column| column.data_type.to_string());
+        vec![Some(name.clone()), data_type, Some("no".to_string())]
+    });
+    let mut columns = vec![output::Column::text("Column"), output::Column::text("Type")];
+    columns.extend((!index.included.is_empty()).then(|| output::Column::text("Key?")));
     let kind = match index.kind {
         IndexKind::PrimaryKey => "primary key, ",
         IndexKind::UniqueConstraint | IndexKind::Unique => "unique, ",
@@ -320,12 +409,17 @@ fn describe_index(schema: &Schema, relation: &Relation, index: &Index, table: &s
         IndexKind::Inverted => "gin, ",
     };
     let filter = index.filter.as_ref().map_or_else(String::new, |filter| format!(", predicate {filter}"));
-    let table = schema.tables().find(|(known, _)| known.shown == table).map(|(table, _)| full(table));
+    let table = of.map(full).unwrap_or_default();
+    let deferral = match (index.deferrable, index.initially_deferred) {
+        (_, true) => ", deferrable, initially deferred",
+        (true, false) => ", deferrable",
+        (false, false) => "",
+    };
     Grid {
         title: Some(format!("Index \"{}\"", full(relation))),
-        columns: ["Column", "Type"].map(output::Column::text).to_vec(),
-        rows: index.columns.iter().map(row).collect(),
-        footer: Some(vec![format!("{kind}for table \"{}\"{filter}", table.unwrap_or_default())]),
+        columns,
+        rows: index.columns.iter().map(row).chain(included).collect(),
+        footer: Some(vec![format!("{kind}for table \"{table}\"{filter}{deferral}")]),
     }
 }
 

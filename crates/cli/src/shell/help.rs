@@ -36,8 +36,8 @@ Variables
 Looking around
   \\d [NAME]              all relations, or one table, view, materialized view, index or sequence
   \\dt \\di \\dv \\dm \\ds [NAME]  tables, indexes, views, materialized views, sequences (* and ? stand for more)
-  \\d+ \\dt+ ...           the same with comments
-  \\df \\dT \\dn [NAME]     functions, types, schemas
+  \\d+ \\dt+ ...           the same with comments and options
+  \\df \\dT \\dD \\dn [NAME]  functions, types (\\dT+: labels of enums), domains, schemas
   \\sf NAME  \\sv NAME     the text of a function, of a view
   \\l                     the database that is open
 

@@ -80,7 +80,8 @@ pub fn run(session: &mut Session, text: &str, splitter: &mut Splitter, depth: us
             let message = format!("The database is now \"{}\".", session.name());
             session.say(&message)
         }
-        "l" | "l+" | "dn" | "dn+" | "df" | "df+" | "dT" | "dT+" | "sf" | "sv" => {
+        "dT+" => catalog::list(session, name, first),
+        "l" | "l+" | "dn" | "dn+" | "df" | "df+" | "dD" | "dD+" | "dT" | "sf" | "sv" => {
             catalog::list(session, name.trim_end_matches('+'), first)
         }
         "timing" => toggle_timing(session, first),
