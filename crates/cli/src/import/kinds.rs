@@ -62,9 +62,6 @@ pub fn of_table(sqlite: &Transaction<'_>, table: &Table, report: &mut Report) ->
             let declared = if column.declared.is_empty() { "no type" } else { column.declared.as_str() };
             report.change(&place, &format!("{declared} is {data_type} here: {why}"));
         }
-        if column.is_generated {
-            report.change(&place, "was generated; it is an ordinary column with the values that it had");
-        }
         Kind { data_type, nulls: values.nulls }
     });
     Ok((kinds.collect(), rows))
@@ -278,8 +275,7 @@ mod tests {
 
     fn of(declared: &str, values: &[ValueRef<'_>]) -> String {
         let name = String::new();
-        let column =
-            Column { name, declared: declared.to_string(), not_null: false, default: None, is_generated: false };
+        let column = Column { name, declared: declared.to_string(), not_null: false, default: None, generated: None };
         let mut seen = Values::new(&column);
         values.iter().for_each(|value| seen.see(*value, &EvalContext::now()));
         seen.data_type(declared).0.to_string()

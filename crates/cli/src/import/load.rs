@@ -16,12 +16,12 @@ use crate::report::Failure;
 /// Bytes that are made before they are handed on.
 const CHUNK: usize = 1 << 16;
 
-/// Copies the rows; how many there were.
+/// Copies the rows, without the columns that are not given; how many there were.
 pub fn table(
     sqlite: &Transaction<'_>,
     connection: &Connection,
     table: &Table,
-    kinds: &[Kind],
+    (kinds, is_given): (&[Kind], &[bool]),
     names: &Names,
     bar: &ProgressBar,
 ) -> Result<u64, Failure> {
@@ -31,9 +31,10 @@ pub fn table(
     let wrong = |error: rusqlite::Error| Failure::Message(format!("table {}: {error}", table.name));
     let mut statement = sqlite.prepare(&selected(table)).map_err(wrong)?;
     let rows = statement.query(()).map_err(wrong)?;
-    let columns: Vec<String> = table.columns.iter().map(|column| names.shown(&column.name)).collect();
+    let given = table.columns.iter().zip(is_given).filter(|(_, is_given)| **is_given);
+    let columns: Vec<String> = given.map(|(column, _)| names.shown(&column.name)).collect();
     let copy = format!("COPY {} ({}) FROM STDIN", names.shown(&table.name), columns.join(", "));
-    let mut lines = Lines { rows, kinds, bar, buffer: Vec::with_capacity(2 * CHUNK), at: 0, failed: None };
+    let mut lines = Lines { rows, kinds, is_given, bar, buffer: Vec::with_capacity(2 * CHUNK), at: 0, failed: None };
     let copied = connection.copy_in(&copy, &mut lines);
     match lines.failed {
         Some(error) => Err(wrong(error)),
@@ -45,6 +46,7 @@ pub fn table(
 struct Lines<'a> {
     rows: Rows<'a>,
     kinds: &'a [Kind],
+    is_given: &'a [bool],
     bar: &'a ProgressBar,
     buffer: Vec<u8>,
     at: usize,
@@ -60,8 +62,9 @@ impl Lines<'_> {
         while self.buffer.len() < CHUNK
             && let Some(row) = self.rows.next()?
         {
-            for (at, kind) in self.kinds.iter().enumerate() {
-                if at > 0 {
+            let given = self.kinds.iter().enumerate().filter(|(at, _)| self.is_given[*at]);
+            for (nth, (at, kind)) in given.enumerate() {
+                if nth > 0 {
                     self.buffer.push(b'\t');
                 }
                 push(&mut self.buffer, row.get_ref(at)?, &kind.data_type);

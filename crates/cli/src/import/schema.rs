@@ -2,7 +2,7 @@
 
 use rusqlite::{Result, Transaction};
 
-use super::tokens::{Token, tokens};
+use super::tokens::{Kind, Token, tokens};
 
 /// All of it.
 #[derive(Default)]
@@ -33,7 +33,15 @@ pub struct Column {
     pub declared: String,
     pub not_null: bool,
     pub default: Option<String>,
-    pub is_generated: bool,
+    pub generated: Option<Generated>,
+}
+
+/// GENERATED ALWAYS AS.
+pub struct Generated {
+    /// Computed whenever it is read.
+    pub is_virtual: bool,
+    /// `None`: it is not found in the text.
+    pub expression: Option<String>,
 }
 
 pub struct Index {
@@ -140,7 +148,7 @@ fn read_table(
             declared: row.get::<_, Option<String>>(1)?.unwrap_or_default(),
             not_null: row.get(2)?,
             default: row.get(3)?,
-            is_generated: hidden > 1,
+            generated: (hidden > 1).then_some(Generated { is_virtual: hidden == 2, expression: None }),
         });
     }
     key.sort();
@@ -148,6 +156,12 @@ fn read_table(
     let found = tokens(sql);
     table.auto_increment = found.iter().any(|token| token.is("AUTOINCREMENT"));
     table.checks = checks(&found, sql);
+    for (name, expression) in generated(&found, sql) {
+        let column = table.columns.iter_mut().find(|column| column.name.eq_ignore_ascii_case(&name));
+        if let Some(generated) = column.and_then(|column| column.generated.as_mut()) {
+            generated.expression = Some(expression.to_string());
+        }
+    }
     if table.auto_increment {
         let last = "SELECT seq FROM sqlite_sequence WHERE name = ?1";
         // The table of sequences is an ordinary one, which anybody may have written to.
@@ -169,6 +183,28 @@ fn checks(found: &[Token<'_>], sql: &str) -> Vec<String> {
         }
     }
     checks
+}
+
+/// The generated columns of CREATE TABLE, and their expressions: right in the table's parentheses only they have `AS (`.
+fn generated<'s>(found: &[Token<'_>], sql: &'s str) -> Vec<(String, &'s str)> {
+    let (mut depth, mut column, mut generated) = (0_usize, None, Vec::new());
+    for (at, token) in found.iter().enumerate() {
+        match token.text {
+            "(" if token.kind == Kind::Sign => depth += 1,
+            ")" if token.kind == Kind::Sign => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 1 && matches!(token.text, "(" | ",") && token.kind == Kind::Sign {
+            column = found.get(at + 1).map(Token::value);
+        }
+        if depth == 1
+            && token.is("AS")
+            && let (Some(column), Some((inside, _))) = (&column, parenthesized(&found[at + 1..], sql))
+        {
+            generated.push((column.clone(), inside));
+        }
+    }
+    generated
 }
 
 /// What stands in the parentheses with which the tokens begin, and how many tokens that is.
@@ -240,4 +276,17 @@ fn read_foreign_keys(sqlite: &Transaction<'_>, table: &str) -> Result<Vec<Foreig
         }
     }
     Ok(keys.into_iter().map(|(_, key)| key).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generated_columns_are_found_with_their_expressions() {
+        let sql = "CREATE TABLE t (a INT DEFAULT (1), \"b, (c\" TEXT GENERATED ALWAYS AS (a || ')' || cast(a AS text)) STORED,
+            [d] AS ((a)), CHECK (cast(a AS int) > 0))";
+        let found = generated(&tokens(sql), sql);
+        assert_eq!(found, [("b, (c".to_string(), "a || ')' || cast(a AS text)"), ("d".to_string(), "(a)")]);
+    }
 }

@@ -17,6 +17,12 @@ pub fn expression(sql: &str, names: &Names) -> Translation {
     translate(&tokens(sql), names)
 }
 
+/// Whether an expression has a name in it.
+pub fn mentions(sql: &str, name: &str) -> bool {
+    let is_name = |token: &Token<'_>| matches!(token.kind, Kind::Word | Kind::Quoted);
+    tokens(sql).iter().any(|token| is_name(token) && token.value().eq_ignore_ascii_case(name))
+}
+
 /// CREATE VIEW's text, behind the view's name.
 pub fn view(sql: &str, names: &Names) -> Translation {
     let found = tokens(sql);
