@@ -58,6 +58,8 @@ CREATE VIEW old AS SELECT id, name FROM adults WHERE id > 5 WITH LOCAL CHECK OPT
 CREATE VIEW a_view AS SELECT b.name, b.n FROM z_view b WHERE n > 0;
 CREATE MATERIALIZED VIEW sums AS SELECT feeling, sum(amount) AS amount FROM s.people GROUP BY feeling;
 CREATE UNIQUE INDEX ON sums (feeling);
+CREATE MATERIALIZED VIEW counts WITH (maintained = commit) AS SELECT feeling, count(*) AS n FROM s.people GROUP BY feeling;
+CREATE MATERIALIZED VIEW names WITH (maintained = after) AS SELECT name FROM s.people WHERE name <> '$$';
 CREATE FUNCTION shout() RETURNS trigger LANGUAGE plpgsql AS $body$ BEGIN NEW.name := upper(NEW.name); RETURN NEW; END $body$;
 INSERT INTO s.people (name, pair, tags, amount, at, raw, real_one, doc) VALUES
     ('Ada', ROW(1, E'tab\there'), '{a,NULL,"x y"}', 1.50, '2024-01-02 03:04:05.678+02', '\x00ff', 0.1, '{"a": [1, null]}'),
@@ -84,7 +86,7 @@ COMMENT ON VIEW a_view IS 'a view'; COMMENT ON INDEX s.by_name IS 'an index'; CO
 const QUESTIONS: &[&str] = &[
     "SELECT * FROM s.people ORDER BY id",
     "SELECT * FROM \"Odd schema\".\"select\" ORDER BY 1, 2",
-    "SELECT * FROM a_view ORDER BY 1", "SELECT * FROM sums ORDER BY 1", "SELECT * FROM tree ORDER BY 1",
+    "SELECT * FROM a_view ORDER BY 1", "SELECT * FROM sums ORDER BY 1", "SELECT * FROM counts ORDER BY 1", "SELECT * FROM tree ORDER BY 1",
     "SELECT nextval('s.steps'), nextval('s.people_id_seq'), nextval('s.people_number_seq')",
     "INSERT INTO s.people (name, age) VALUES ('new', 3) RETURNING id, number, name, feeling, four, tags",
     "SELECT table_schema, table_name, column_name, is_nullable, data_type, is_identity, is_generated
@@ -93,6 +95,7 @@ const QUESTIONS: &[&str] = &[
      WHERE table_schema IN ('s', 'public', 'Odd schema') AND constraint_name NOT LIKE '%not_null' ORDER BY 1, 2",
     "SELECT obj_description('s.people'::regclass), col_description('s.people'::regclass, 5), obj_description('s.steps'::regclass),
         obj_description('a_view'::regclass), obj_description('s.by_name'::regclass)",
+    "SELECT relname, relkind FROM pg_class WHERE relname IN ('counts', 'names') ORDER BY 1",
     "SELECT tgname, tgenabled, obj_description(oid, 'pg_trigger') FROM pg_trigger WHERE NOT tgisinternal ORDER BY 1",
     "SELECT relname, reloptions FROM pg_class WHERE relkind = 'v' AND relname IN ('adults', 'old', 'a_view') ORDER BY 1",
     "SELECT conname, convalidated FROM pg_constraint WHERE contypid = 's.positive'::regtype ORDER BY 1",
@@ -118,6 +121,12 @@ fn a_dump_loads_and_the_dump_of_that_is_the_same() {
     let second = cairn(folder.path(), &["dump", "b.cairn"]);
     assert!(first == second, "{first}\n=======\n{second}");
     cairn(folder.path(), &["verify", "--constraints", "b.cairn"]);
+    let maintained =
+        "SELECT relname, reloptions FROM pg_class WHERE relkind = 'm' AND reloptions IS NOT NULL ORDER BY 1";
+    assert_eq!(
+        cairn(folder.path(), &["b.cairn", "--format", "csv", "-c", maintained]),
+        "relname,reloptions\ncounts,{maintained=commit}\nnames,{maintained=after}\n"
+    );
     let feeds = "SELECT relname, reloptions FROM pg_class WHERE relkind = 'r' AND reloptions IS NOT NULL ORDER BY 1";
     assert_eq!(
         cairn(folder.path(), &["b.cairn", "--format", "csv", "-c", feeds]),

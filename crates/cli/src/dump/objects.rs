@@ -12,6 +12,16 @@ use crate::report::Failure;
 /// Of `pg_namespace n`: what is the user's, and stays.
 pub const USER_SCHEMAS: &str = "n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'";
 
+/// A statement that PostgreSQL, which is to load the script, too, would not take, and what it runs instead.
+fn only_here(here: &str, elsewhere: Option<&str>) -> String {
+    let elsewhere = elsewhere.map_or_else(String::new, |text| format!(" ELSE EXECUTE {};", string(text)));
+    let here = string(here);
+    let run = format!("BEGIN IF pg_catalog.version() LIKE 'CairnDB%' THEN EXECUTE {here};{elsewhere} END IF; END");
+    let quotes = std::iter::once("$$".to_string()).chain((1_u64..).map(|number| format!("$q{number}$")));
+    let quote = quotes.into_iter().find(|quote| !run.contains(quote.as_str())).unwrap_or_default();
+    format!("DO {quote} {run} {quote}")
+}
+
 impl Dump<'_> {
     pub(super) fn schemas(&self, out: &mut dyn Write) -> Result<(), Failure> {
         let sql = format!("SELECT n.nspname::text FROM pg_catalog.pg_namespace n WHERE {USER_SCHEMAS} ORDER BY 1");
@@ -298,7 +308,17 @@ impl Dump<'_> {
             match text(view, 3) {
                 "m" => {
                     let data = if text(view, 5).starts_with('t') { "" } else { "\nWITH NO DATA" };
-                    writeln!(out, "CREATE MATERIALIZED VIEW {named} ({columns}) AS\n{query}{data};\n")?;
+                    let kept = text(view, 6).split(',').find(|option| option.starts_with("maintained="));
+                    let create = |options: &str| {
+                        format!("CREATE MATERIALIZED VIEW {named} ({columns}){options} AS\n{query}{data}")
+                    };
+                    match kept {
+                        None => writeln!(out, "{};\n", create(""))?,
+                        Some(kept) => {
+                            let (here, elsewhere) = (create(&format!(" WITH ({kept})")), create(""));
+                            writeln!(out, "{};\n", only_here(&here, Some(&elsewhere)))?;
+                        }
+                    }
                     self.indexes_of(out, &format!("t.oid = {}", text(view, 0)))?;
                 }
                 _ => {
@@ -335,7 +355,7 @@ impl Dump<'_> {
         Ok(())
     }
 
-    /// Which tables tell of their changes. Only here is that known, so a script that PostgreSQL is to load asks who reads it.
+    /// Which tables tell of their changes. Only here is that known.
     pub(super) fn change_feeds(&self, out: &mut dyn Write) -> Result<(), Failure> {
         let sql = format!(
             "SELECT n.nspname::text, c.relname::text
@@ -349,11 +369,7 @@ impl Dump<'_> {
             let set = format!(
                 "ALTER TABLE {table} SET (change_feed = on, change_feed_age = '{age} microseconds', change_feed_bytes = {bytes})"
             );
-            writeln!(
-                out,
-                "DO $$ BEGIN IF pg_catalog.version() LIKE 'CairnDB%' THEN EXECUTE {}; END IF; END $$;\n",
-                string(&set)
-            )?;
+            writeln!(out, "{};\n", only_here(&set, None))?;
         }
         Ok(())
     }
