@@ -11,7 +11,12 @@ use super::view::keyword_text;
 /// Statements of every command, each form once.
 pub fn command_examples() -> Vec<String> {
     let grammar = Grammar::get();
-    let mut texts: Vec<String> = grammar.all_commands().flat_map(|command| forms(grammar, command)).collect();
+    let own = grammar.all_own_commands().flat_map(|(name, command)| {
+        let behind_name = |form: String| form.trim_start().strip_prefix(text(Leaf::Ident)).map(str::to_owned);
+        forms(grammar, command).into_iter().filter_map(behind_name).map(move |rest| format!("{name}{rest}"))
+    });
+    let mut texts: Vec<String> =
+        grammar.all_commands().flat_map(|command| forms(grammar, command)).chain(own).collect();
     texts.sort();
     texts.dedup();
     texts
@@ -97,6 +102,7 @@ mod tests {
         "create_assertion",
         "role_flag",
         "extension_from",
+        "own",
     ];
 
     fn rules_of(text: &str) -> Vec<&'static str> {

@@ -76,11 +76,12 @@ impl Grammar {
 
     /// Every command.
     pub(crate) fn all_commands(&self) -> impl Iterator<Item = &Step> {
-        let list = self.names.iter().position(|name| *name == COMMAND).map(|list| &self.rules[list]);
-        list.into_iter().flat_map(|step| match step {
-            Step::FirstOf(commands) => commands.as_slice(),
-            _ => &[],
-        })
+        self.listed(COMMAND).iter()
+    }
+
+    /// Every command that begins with its rule's name, with that name.
+    pub(crate) fn all_own_commands(&self) -> impl Iterator<Item = (&'static str, &Step)> {
+        self.own.iter().map(|number| (self.name(*number), self.rule(*number)))
     }
 
     fn compile(text: &'static str) -> Grammar {
