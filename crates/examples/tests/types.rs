@@ -217,6 +217,25 @@ fn moments_beyond_the_ends_are_refused() {
     refused(Value::from(cairndb::Array::new(cairndb::DataType::Date, vec![Value::Date(i32::MIN + 1)])), "date[]");
 }
 
+/// In arrays, too: a dump with them could not be loaded.
+#[test]
+fn texts_that_are_none_are_refused() {
+    let conn = connection();
+    conn.execute("CREATE TABLE t (id int PRIMARY KEY, t text, l text[], j json)", ()).unwrap();
+    let json = || Value::Json("{nonsense".into());
+    let states = [
+        conn.execute("INSERT INTO t (id, t) VALUES (1, $1)", ("a\0b",)),
+        conn.prepare("INSERT INTO t (id, t) VALUES (1, $1)").unwrap().execute(("a\0b",)),
+        conn.append("t", &["id", "t"], [(1, "a\0b")]),
+        conn.prepare("INSERT INTO t (id, l) VALUES (1, $1)").unwrap().execute((vec!["a\0b"],)),
+        conn.execute("INSERT INTO t (id, j) VALUES (1, $1)", (json(),)),
+        conn.prepare("INSERT INTO t (id, j) VALUES (1, $1)").unwrap().execute((json(),)),
+        conn.append("t", &["id", "j"], [params![1, json()]]),
+    ]
+    .map(|done| done.map_or_else(|error| error.sqlstate().0, |_| "done"));
+    assert_eq!(states, ["22021", "22021", "22021", "22021", "22P02", "22P02", "22P02"]);
+}
+
 #[test]
 fn lists_of_them_are_arrays() {
     round(vec![NaiveDate::MAX], "date[]", "{262142-12-31}");

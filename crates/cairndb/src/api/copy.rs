@@ -518,7 +518,9 @@ impl Load<'_> {
         for (at, target) in self.targets.iter().enumerate() {
             let value = match values.value(at) {
                 // Which looks at a string's length, too.
-                ValueRef::Text(text) => from_text(text, target.data_type, &self.context.exec.eval),
+                value @ ValueRef::Text(text) if value.is_sound() => {
+                    from_text(text, target.data_type, &self.context.exec.eval)
+                }
                 value => fit(value, target.data_type, &self.context.exec.eval),
             };
             row[target.position] = value.map_err(|error| {

@@ -1,8 +1,7 @@
 //! Fits parameters to the types that the statement asks for.
 
 use super::{Params, ValueRef};
-use crate::types::datetime::{is_date, is_time, is_timestamp};
-use crate::types::{DataType, EvalContext, cast_assign, from_text};
+use crate::types::{DataType, EvalContext, cast_assign, check_json, from_text, utf8};
 use crate::{Error, Result, SqlState, Value};
 
 /// The parameters as values of the given types.
@@ -34,7 +33,7 @@ pub(super) fn fit(value: ValueRef<'_>, to: DataType, context: &EvalContext) -> R
         return fit(ValueRef::from(&value), to, context);
     }
     let from = value.data_type().unwrap_or(DataType::Unknown);
-    check_moment(&value)?;
+    check_sound(&value)?;
     match (&value, to) {
         (ValueRef::Null, _) => Ok(Value::Null),
         (ValueRef::Text(text), DataType::Text | DataType::Varchar(_) | DataType::Char(_)) => Ok(Value::text(*text)),
@@ -44,18 +43,17 @@ pub(super) fn fit(value: ValueRef<'_>, to: DataType, context: &EvalContext) -> R
     }
 }
 
-/// SQLSTATE 22008 for moments that numbers and other crates' types have and SQL's have not.
-fn check_moment(value: &ValueRef<'_>) -> Result<()> {
-    let is_one = match value {
-        ValueRef::Date(days) => is_date(*days),
-        ValueRef::Time(micros) => is_time(*micros),
-        ValueRef::Timestamp(micros) | ValueRef::TimestampTz(micros) => is_timestamp(*micros),
-        ValueRef::Array(array) if array.element().is_moment() => {
-            return array.values().iter().try_for_each(|value| check_moment(&value.into()));
-        }
-        _ => true,
-    };
-    if is_one { Ok(()) } else { Err(Error::new(SqlState::DATETIME_FIELD_OVERFLOW, "date/time value out of range")) }
+/// SQLSTATE 22008, 22021, 22P02 for what numbers and texts of programs may be, and values of SQL may not.
+fn check_sound(value: &ValueRef<'_>) -> Result<()> {
+    if value.is_sound() {
+        return Ok(());
+    }
+    match value {
+        ValueRef::Text(text) => utf8(text.as_bytes()).map(drop),
+        ValueRef::Json(text) => check_json(text),
+        ValueRef::Array(array) => array.values().iter().try_for_each(|value| check_sound(&value.into())),
+        _ => Err(Error::new(SqlState::DATETIME_FIELD_OVERFLOW, "date/time value out of range")),
+    }
 }
 
 /// As assignment converts, but never losing a fraction that an integer cannot have.

@@ -158,9 +158,11 @@ impl DataType {
         matches!(self, DataType::SmallInt | DataType::Integer | DataType::BigInt)
     }
 
-    /// A date, a time or a timestamp.
-    pub(crate) fn is_moment(self) -> bool {
-        matches!(self, DataType::Date | DataType::Time(_) | DataType::Timestamp(_) | DataType::TimestampTz(_))
+    /// Whether what holds its values could hold others: see `ValueRef::is_sound`.
+    pub(crate) fn may_be_unsound(self) -> bool {
+        let is_moment =
+            matches!(self, DataType::Date | DataType::Time(_) | DataType::Timestamp(_) | DataType::TimestampTz(_));
+        is_moment || self.is_string() || self == DataType::Json
     }
 
     /// A composite type, or an array of one.

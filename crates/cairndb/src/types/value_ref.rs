@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::datetime::{is_date, is_time, is_timestamp};
+use super::json::check_json;
 use super::{Array, Composite, DataType, EnumValue, Interval, JsonPath, Jsonb, NumericRef, Value};
 
 /// A borrowed SQL value; see [`Value`] for the units.
@@ -102,7 +103,6 @@ impl<'a> ValueRef<'a> {
         match (self, to) {
             (ValueRef::Null, _)
             | (ValueRef::BigInt(_), DataType::BigInt)
-            | (ValueRef::Text(_), DataType::Text | DataType::Varchar(None))
             | (ValueRef::Integer(_), DataType::Integer)
             | (ValueRef::SmallInt(_), DataType::SmallInt)
             | (ValueRef::Boolean(_), DataType::Boolean)
@@ -112,24 +112,38 @@ impl<'a> ValueRef<'a> {
             | (ValueRef::Bytea(_), DataType::Bytea)
             | (ValueRef::Interval(_), DataType::Interval(None))
             | (ValueRef::Uuid(_), DataType::Uuid)
-            | (ValueRef::Json(_), DataType::Json)
             | (ValueRef::Jsonb(_), DataType::Jsonb)
             | (ValueRef::JsonPath(_), DataType::JsonPath) => true,
-            // A program may have made them of any number.
-            (ValueRef::Date(days), DataType::Date) => is_date(*days),
-            (ValueRef::Time(micros), DataType::Time(None)) => is_time(*micros),
-            (ValueRef::Timestamp(micros), DataType::Timestamp(None))
-            | (ValueRef::TimestampTz(micros), DataType::TimestampTz(None)) => is_timestamp(*micros),
-            (ValueRef::Text(text), DataType::Varchar(Some(limit))) => text.len() <= limit as usize,
+            (ValueRef::Text(_), DataType::Text | DataType::Varchar(None))
+            | (ValueRef::Date(_), DataType::Date)
+            | (ValueRef::Time(_), DataType::Time(None))
+            | (ValueRef::Timestamp(_), DataType::Timestamp(None))
+            | (ValueRef::TimestampTz(_), DataType::TimestampTz(None))
+            | (ValueRef::Json(_), DataType::Json) => self.is_sound(),
+            (ValueRef::Text(text), DataType::Varchar(Some(limit))) => text.len() <= limit as usize && self.is_sound(),
             (ValueRef::Enum(value), DataType::Enum(of)) => value.of() == of,
             (ValueRef::Composite(row), DataType::Composite(of)) => row.of() == of,
             // The elements may need to be fitted.
             (ValueRef::Array(array), DataType::Array(element)) => {
-                let of = element.data_type();
-                let is_one = |value: &Value| ValueRef::from(value).is_of(of);
-                array.element() == of && (!of.is_moment() || array.values().iter().all(is_one))
+                array.element() == element.data_type() && self.is_sound()
             }
             _ => false,
+        }
+    }
+
+    /// Whether SQL has such a value: a program may have made it of any number or text.
+    #[inline]
+    pub(crate) fn is_sound(&self) -> bool {
+        match self {
+            ValueRef::Text(text) => !text.as_bytes().contains(&0),
+            ValueRef::Json(text) => check_json(text).is_ok(),
+            ValueRef::Date(days) => is_date(*days),
+            ValueRef::Time(micros) => is_time(*micros),
+            ValueRef::Timestamp(micros) | ValueRef::TimestampTz(micros) => is_timestamp(*micros),
+            ValueRef::Array(array) if array.element().may_be_unsound() => {
+                array.values().iter().all(|value| ValueRef::from(value).is_sound())
+            }
+            _ => true,
         }
     }
 

@@ -27,7 +27,7 @@ pub(in crate::types) fn parse_jsonb(text: &str) -> Result<Jsonb> {
 }
 
 /// The text is JSON.
-pub(in crate::types) fn check_json(text: &str) -> Result<()> {
+pub(crate) fn check_json(text: &str) -> Result<()> {
     let (mut events, mut depth) = (Events::of(text)?, 0);
     loop {
         match events.next()? {
