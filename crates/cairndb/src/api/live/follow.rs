@@ -290,7 +290,7 @@ impl Follower {
 
     /// Writes a part of what was taken.
     fn write(&self, shared: &Arc<Shared>, subscription: &Subscription, work: &Work) -> Result<Written> {
-        let connection = Connection::new(Database::of_engine(&shared))?;
+        let connection = Connection::new(Database::of_engine(shared))?;
         let parsed = Arc::new(parse_one("COMMIT")?);
         let mut written = Written::Gone;
         connection
