@@ -8,6 +8,7 @@ use std::time::Duration;
 use cairn_parser::Room;
 use cairn_storage::Losses;
 
+use super::advisory::SessionLocks;
 use super::channels::{Leaving, SessionChannels};
 use super::database::Shared;
 use super::execute::{Executed, Runnable, retry};
@@ -91,9 +92,11 @@ impl InterruptHandle {
 impl Connection {
     pub(crate) fn new(database: Database) -> Result<Connection> {
         let session = database.shared.store.session()?;
-        let channels = SessionChannels::new(&database.shared.channels);
+        let interrupt: Arc<AtomicBool> = Arc::default();
+        let locks = SessionLocks::new(&database.shared.advisory, &interrupt);
+        let channels = SessionChannels::new(&database.shared.channels, locks);
         Ok(Connection {
-            interrupt: Arc::default(),
+            interrupt,
             state: RefCell::new(SessionState::new(Settings::of(&database), channels.clone())),
             sequences: Arc::default(),
             statement_sequences: RefCell::default(),

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use cairn_storage::{Reader, Store};
 
+use super::advisory::AdvisoryLocks;
 use super::channels::Channels;
 use super::live::{Followers, LiveQueries, User};
 use super::sequences::SequenceValues;
@@ -56,6 +57,7 @@ pub(crate) struct Shared {
     spilled: Arc<SpillTotals>,
     pub(super) live: LiveQueries,
     pub(super) channels: Arc<Channels>,
+    pub(super) advisory: Arc<AdvisoryLocks>,
     feeds: Keeper,
     pub(super) followers: Arc<Followers>,
 }
@@ -78,6 +80,7 @@ impl Shared {
             spilled: Arc::default(),
             live: LiveQueries::default(),
             channels: Arc::default(),
+            advisory: Arc::default(),
             feeds: Keeper::default(),
             followers: Arc::default(),
         });

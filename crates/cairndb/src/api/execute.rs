@@ -402,6 +402,7 @@ impl Connection {
                 let position = done.map_err(conflict)?;
                 self.committed.set(position.unwrap_or(self.committed.get()));
                 telling.into_iter().for_each(|telling| telling.acknowledged(position));
+                self.channels().locks.go_back(0);
                 match self.routines.views.swap(false, Ordering::Relaxed) {
                     true => self.shared().follow_views(),
                     false => Ok(()),
@@ -556,12 +557,14 @@ impl Connection {
         let parameters = parameters::collect(params, &prepared.parameters, &eval)?;
         let limits = &session.settings.limits;
         let begun = || session.transaction.as_ref().map_or_else(Instant::now, |open| open.begun);
+        let deadline = session.settings.statement_timeout.and_then(|limit| Instant::now().checked_add(limit));
+        self.channels().locks.begin_statement(deadline);
         let mut context = ExecContext {
             reader: state.reader.clone(),
             parameters: if parameters.is_empty() { Arc::default() } else { parameters.into() },
             eval: Arc::new(eval),
             interrupt: self.interrupt.clone(),
-            deadline: session.settings.statement_timeout.and_then(|limit| Instant::now().checked_add(limit)),
+            deadline,
             transaction_deadline: limits.transaction_timeout.and_then(|limit| begun().checked_add(limit)),
             sequences: Some(self.sequences_under(&state.catalog, state.read_only)),
             memory_budget: limits.statement_mem,

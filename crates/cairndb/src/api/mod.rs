@@ -1,5 +1,6 @@
 //! The public API: databases, connections, statements, rows, transactions.
 
+mod advisory;
 mod array;
 mod at_once;
 mod changes;

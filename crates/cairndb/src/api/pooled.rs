@@ -73,7 +73,7 @@ impl Pooled {
     }
 
     /// Forgets what does not matter to the next user; false: something of the last user's would matter (an open transaction,
-    /// changed settings, temporary relations, what PREPARE and DECLARE made, a channel listened to), and the connection is to be dropped.
+    /// changed settings, temporary relations, what PREPARE and DECLARE made, a channel listened to, an advisory lock), and the connection is to be dropped.
     pub fn end_use(&self) -> bool {
         let connection = &self.connection;
         connection.take_notices();
@@ -85,5 +85,6 @@ impl Pooled {
             && connection.named.borrow().is_empty()
             && !connection.has_cursors()
             && !connection.channels().is_listening()
+            && !connection.channels().locks.has_any()
     }
 }

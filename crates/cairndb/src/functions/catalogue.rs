@@ -91,6 +91,8 @@ pub struct Function {
     pub volatile: bool,
     /// What it answers follows the clock (`now()`).
     pub(crate) clock: bool,
+    /// A call may wait for another connection: nothing that others need is held meanwhile.
+    pub(crate) waits: bool,
     /// A call does something when its transaction commits (`pg_notify()`): there has to be one.
     pub(crate) acts: bool,
     /// What operator this is, for typed kernels and the optimizer; operand types are `args`.
@@ -292,6 +294,7 @@ impl Function {
             volatile: false,
             clock: false,
             acts: false,
+            waits: false,
             op: None,
             kernel: Kernel::Checked { check: checked.check, calls: checked.calls },
         }
@@ -350,6 +353,7 @@ impl Function {
             volatile: routine.volatility == Volatility::Volatile,
             clock: false,
             acts: false,
+            waits: false,
             op: None,
             kernel: Kernel::Stored(Arc::new(routine)),
         }
@@ -512,6 +516,7 @@ impl Catalogue {
             volatile: false,
             clock: false,
             acts: false,
+            waits: false,
             op: None,
             kernel: Kernel::Plain(eval),
         };
@@ -558,6 +563,10 @@ impl Function {
     pub(super) fn of_the_clock(&mut self) -> &mut Function {
         self.immutable = false;
         self.clock = true;
+        self
+    }
+    pub(super) fn waiting(&mut self) -> &mut Function {
+        self.waits = true;
         self
     }
     /// What it does is done when the transaction commits.

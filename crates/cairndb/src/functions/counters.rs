@@ -72,6 +72,7 @@ fn function(name: &'static str, returns: DataType, eval: Eval) -> Arc<Function> 
         volatile: false,
         clock: false,
         acts: false,
+        waits: false,
         op: None,
         kernel: Kernel::Plain(eval),
     })

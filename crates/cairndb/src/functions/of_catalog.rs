@@ -62,6 +62,7 @@ impl Function {
             volatile: false,
             clock: false,
             acts: false,
+            waits: false,
             op: None,
             kernel: Kernel::Asked(Asked { what, catalog }),
         }

@@ -1,9 +1,11 @@
 //! What a session may ask of the database itself.
 
+use std::sync::Arc;
+
 use super::ANY;
 use super::catalogue::Catalogue;
 use super::support::{call, wrong_arguments};
-use crate::types::{DataType, EvalContext, Value, ValueRef};
+use crate::types::{Advisory, DataType, EvalContext, LockScope, Speaks, Value, ValueRef};
 use crate::{Error, Result, SqlState};
 
 /// What a database calls itself; its file says which it is.
@@ -36,6 +38,7 @@ pub(super) fn register(catalogue: &mut Catalogue) {
         catalogue.add(name, &[], TEXT, |_, _| Ok(Value::text("cairndb"))).stable();
     }
     catalogue.add("pg_notify", &[TEXT, TEXT], TEXT, notify).acting().called_on_null();
+    add_locks(catalogue);
     catalogue.add("pg_trigger_depth", &[], DataType::Integer, trigger_depth).stable();
     // Binding knows the static type and answers itself; this is for what it leaves.
     catalogue.add("pg_typeof", &[ANY], TEXT, type_of).called_on_null().stable();
@@ -47,6 +50,67 @@ fn notify(args: &[Value], context: &EvalContext) -> Result<Value> {
     let [channel, payload] = args else { return Err(wrong_arguments(args)) };
     let channels = context.channels.as_ref().ok_or_else(|| Error::unsupported("pg_notify() in this place"))?;
     channels.notify(&text(channel), &text(payload)).map(|()| Value::text(""))
+}
+
+/// `pg_advisory_lock` and its kin, each of a number of 64 bits and of two of 32. What gives no value gives an empty text.
+fn add_locks(catalogue: &mut Catalogue) {
+    const ONE: &[DataType] = &[DataType::BigInt];
+    const TWO: &[DataType] = &[DataType::Integer, DataType::Integer];
+    macro_rules! lock {
+        ($name:literal, $shared:literal, $scope:ident, $waits:literal) => {
+            for args in [ONE, TWO] {
+                let returns = if $waits { TEXT } else { DataType::Boolean };
+                let eval = |args: &[Value], context: &EvalContext| {
+                    let got = sharing(context)?.lock(number(args)?, $shared, LockScope::$scope, $waits)?;
+                    Ok(if $waits { Value::text("") } else { Value::Boolean(got) })
+                };
+                let added = catalogue.add($name, args, returns, eval);
+                // What the transaction gives back at its end needs one.
+                if LockScope::$scope == LockScope::Transaction {
+                    added.acting()
+                } else {
+                    added.volatile()
+                };
+            }
+        };
+    }
+    lock!("pg_advisory_lock", false, Session, true);
+    lock!("pg_advisory_lock_shared", true, Session, true);
+    lock!("pg_try_advisory_lock", false, Session, false);
+    lock!("pg_try_advisory_lock_shared", true, Session, false);
+    lock!("pg_advisory_xact_lock", false, Transaction, true);
+    lock!("pg_advisory_xact_lock_shared", true, Transaction, true);
+    lock!("pg_try_advisory_xact_lock", false, Transaction, false);
+    lock!("pg_try_advisory_xact_lock_shared", true, Transaction, false);
+    macro_rules! unlock {
+        ($name:literal, $shared:literal) => {
+            for args in [ONE, TWO] {
+                let eval = |args: &[Value], context: &EvalContext| {
+                    Ok(Value::Boolean(sharing(context)?.unlock(number(args)?, $shared)))
+                };
+                catalogue.add($name, args, DataType::Boolean, eval).volatile();
+            }
+        };
+    }
+    unlock!("pg_advisory_unlock", false);
+    unlock!("pg_advisory_unlock_shared", true);
+    let unlock_all = |_: &[Value], context: &EvalContext| {
+        sharing(context)?.unlock_all();
+        Ok(Value::text(""))
+    };
+    catalogue.add("pg_advisory_unlock_all", &[], TEXT, unlock_all).volatile();
+}
+
+fn number(args: &[Value]) -> Result<Advisory> {
+    match args {
+        [Value::BigInt(one)] => Ok(Advisory::One(*one)),
+        [Value::Integer(first), Value::Integer(second)] => Ok(Advisory::Two(*first, *second)),
+        _ => Err(wrong_arguments(args)),
+    }
+}
+
+fn sharing(context: &EvalContext) -> Result<&Arc<dyn Speaks>> {
+    context.channels.as_ref().ok_or_else(|| Error::unsupported("an advisory lock in this place"))
 }
 
 fn trigger_depth(_: &[Value], context: &EvalContext) -> Result<Value> {

@@ -213,6 +213,7 @@ pub(crate) fn function<R: Into<Value>>(
         volatile: options.volatility == Volatility::Volatile,
         clock: false,
         acts: false,
+        waits: false,
         op: None,
         kernel: Kernel::Closure(Arc::new(guarded)),
     }

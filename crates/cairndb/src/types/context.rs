@@ -35,13 +35,38 @@ pub(crate) trait ShownSettings: fmt::Debug + Send + Sync {
     fn shown(&self, name: &str) -> Option<String>;
 }
 
-/// What functions do with channels.
+/// What functions do with what the connections of a database share: channels, advisory locks.
 pub(crate) trait Speaks: fmt::Debug + Send + Sync {
     /// To be told when the transaction commits. SQLSTATE 22023, 54000.
     fn notify(&self, channel: &str, payload: &str) -> Result<()>;
 
     /// The channels to which the session listens.
     fn listening(&self) -> Vec<Arc<str>>;
+
+    /// Locks a number that connections have agreed upon; false: it is not to be waited for. SQLSTATE 40P01, 57014.
+    fn lock(&self, number: Advisory, shared: bool, scope: LockScope, waits: bool) -> Result<bool>;
+
+    /// Gives it back; false: the session has not locked it.
+    fn unlock(&self, number: Advisory, shared: bool) -> bool;
+
+    /// Gives back all that the session has locked.
+    fn unlock_all(&self);
+}
+
+/// A number that is locked by agreement: one of 64 bits, or two of 32, which are others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Advisory {
+    One(i64),
+    Two(i32, i32),
+}
+
+/// When a lock is given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LockScope {
+    /// When it is said, or the session ends.
+    Session,
+    /// When the transaction ends.
+    Transaction,
 }
 
 /// IANA name of a time zone; UTC, unless said otherwise. Cheap to clone.

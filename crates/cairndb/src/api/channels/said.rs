@@ -43,8 +43,10 @@ pub(super) struct Said {
 /// Where ROLLBACK TO goes back to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SaidMark {
-    wishes: usize,
-    notes: usize,
+    pub(super) wishes: usize,
+    pub(super) notes: usize,
+    /// Advisory locks of the transaction.
+    pub(super) locks: usize,
 }
 
 impl Note {
@@ -85,7 +87,7 @@ impl Said {
     }
 
     pub(super) fn mark(&self) -> SaidMark {
-        SaidMark { wishes: self.wishes.len(), notes: self.notes.len() }
+        SaidMark { wishes: self.wishes.len(), notes: self.notes.len(), locks: 0 }
     }
 
     pub(super) fn go_back(&mut self, mark: SaidMark) {

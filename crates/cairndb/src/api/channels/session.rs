@@ -7,12 +7,14 @@ use super::hub::{Channels, Telling, Told};
 use super::listener::{Hold, Listener};
 use super::said::{Note, Said, SaidMark, Wish};
 use crate::Result;
+use crate::api::advisory::SessionLocks;
 use crate::command::ChannelCommand;
-use crate::types::Speaks;
+use crate::types::{Advisory, LockScope, Speaks};
 
 /// See the module. Shared with the functions that the session's statements call.
 pub(crate) struct SessionChannels {
     channels: Arc<Channels>,
+    pub(crate) locks: SessionLocks,
     /// Whether the open transaction, or the statement on its own that runs, said anything: what a commit asks.
     has_said: AtomicBool,
     said: Mutex<Said>,
@@ -27,9 +29,10 @@ impl std::fmt::Debug for SessionChannels {
 }
 
 impl SessionChannels {
-    pub(crate) fn new(channels: &Arc<Channels>) -> Arc<SessionChannels> {
+    pub(crate) fn new(channels: &Arc<Channels>, locks: SessionLocks) -> Arc<SessionChannels> {
         Arc::new(SessionChannels {
             channels: channels.clone(),
+            locks,
             has_said: AtomicBool::new(false),
             said: Mutex::default(),
             listener: OnceLock::new(),
@@ -80,17 +83,21 @@ impl SessionChannels {
 
     /// Where ROLLBACK TO goes back to.
     pub(crate) fn mark(&self) -> SaidMark {
-        if self.has_said.load(Ordering::Relaxed) { self.said().mark() } else { SaidMark::default() }
+        let locks = self.locks.mark();
+        let said = if self.has_said.load(Ordering::Relaxed) { self.said().mark() } else { SaidMark::default() };
+        SaidMark { locks, ..said }
     }
 
     pub(crate) fn go_back(&self, mark: SaidMark) {
+        self.locks.go_back(mark.locks);
         if self.has_said.load(Ordering::Relaxed) {
             self.said().go_back(mark);
         }
     }
 
-    /// What was said is not told: its transaction was rolled back, or another begins.
+    /// What was said is not told, and what was locked given back: its transaction was rolled back, or another begins.
     pub(crate) fn forget(&self) {
+        self.locks.go_back(0);
         if self.has_said.swap(false, Ordering::Relaxed) {
             *self.said() = Said::default();
         }
@@ -113,6 +120,18 @@ impl Speaks for SessionChannels {
 
     fn listening(&self) -> Vec<Arc<str>> {
         self.listener.get().map_or_else(Vec::new, |listener| listener.channels())
+    }
+
+    fn lock(&self, number: Advisory, shared: bool, scope: LockScope, waits: bool) -> Result<bool> {
+        self.locks.lock(number, shared, scope, waits)
+    }
+
+    fn unlock(&self, number: Advisory, shared: bool) -> bool {
+        self.locks.unlock(number, shared)
+    }
+
+    fn unlock_all(&self) {
+        self.locks.unlock_all();
     }
 }
 

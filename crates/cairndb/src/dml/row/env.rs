@@ -92,7 +92,7 @@ pub(crate) fn is_evaluable(expr: &Expr) -> bool {
     walk::walk(expr, 0, &mut |expr, _| {
         known &= match expr {
             Expr::Outer { .. } | Expr::Subquery(_) | Expr::Subplan(_) | Expr::Sequence { .. } => false,
-            Expr::Call { function, .. } => !function.calls_routines(),
+            Expr::Call { function, .. } => !function.calls_routines() && !function.waits,
             _ => true,
         };
     });

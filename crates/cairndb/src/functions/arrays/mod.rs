@@ -77,6 +77,7 @@ pub(super) fn form(
         volatile: false,
         clock: false,
         acts: false,
+        waits: false,
         op: None::<Operator>,
         kernel: Kernel::Typed(eval),
     })

@@ -37,6 +37,7 @@ pub fn quantified(op: &Arc<Function>, all: bool, array: DataType) -> Option<Arc<
         volatile: op.volatile,
         clock: false,
         acts: false,
+        waits: false,
         op: None,
         kernel: Kernel::Quantified(Quantifier { op: op.clone(), all }),
     }))

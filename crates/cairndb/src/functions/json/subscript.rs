@@ -43,6 +43,7 @@ fn form(entry: u64, name: &'static str, args: Box<[DataType]>, eval: Typed) -> A
         volatile: false,
         clock: false,
         acts: false,
+        waits: false,
         op: None,
         kernel: Kernel::Typed(eval),
     })

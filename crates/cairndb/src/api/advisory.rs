@@ -1,0 +1,229 @@
+//! Advisory locks: numbers that the connections of a database lock by agreement (PostgreSQL 15, 13.3.5 and 9.27.10).
+//!
+//! What must hold:
+//! - A number is locked by one session alone, or shared by several. A session is never in its own way.
+//! - A session's locks are given back as often as they were taken, or all at its end; a transaction's with it.
+//! - Who waits is woken by each release, and looks now and then whether its statement is to end. Sessions that wait for each other in a
+//!   circle are told apart when the last of them begins to wait: it fails.
+//!
+//! They are of one process, as the database is. Which of several that wait is the next is not said.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::exec::check_statement;
+use crate::types::{Advisory, LockScope};
+use crate::{Error, Result, SqlState};
+
+/// How often who waits looks whether its statement is to end.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Who locks.
+type Session = u64;
+
+/// The locks of a database.
+#[derive(Debug, Default)]
+pub(crate) struct AdvisoryLocks {
+    state: Mutex<State>,
+    released: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    held: HashMap<Advisory, Vec<Hold>>,
+    waiting: HashMap<Session, (Advisory, bool)>,
+}
+
+/// What a session has of a number.
+#[derive(Debug)]
+struct Hold {
+    session: Session,
+    shared: bool,
+    scope: LockScope,
+    count: u64,
+}
+
+impl State {
+    /// Who is in the way.
+    fn others(&self, session: Session, number: Advisory, shared: bool) -> impl Iterator<Item = Session> {
+        let holds = self.held.get(&number).map_or(&[][..], Vec::as_slice).iter();
+        let is_other = move |hold: &&Hold| hold.session != session && !(shared && hold.shared);
+        holds.filter(is_other).map(|hold| hold.session)
+    }
+
+    /// Whether whoever is in the way waits for the session, by whatever way.
+    fn is_circle(&self, session: Session, number: Advisory, shared: bool) -> bool {
+        let mut open: Vec<Session> = self.others(session, number, shared).collect();
+        let mut seen = Vec::new();
+        while let Some(other) = open.pop() {
+            if other == session {
+                return true;
+            }
+            if let (false, Some((number, shared))) = (seen.contains(&other), self.waiting.get(&other)) {
+                seen.push(other);
+                open.extend(self.others(other, *number, *shared));
+            }
+        }
+        false
+    }
+
+    fn hold(&mut self, number: Advisory, session: Session, shared: bool, scope: LockScope) {
+        let holds = self.held.entry(number).or_default();
+        let is_it = |hold: &&mut Hold| (hold.session, hold.shared, hold.scope) == (session, shared, scope);
+        match holds.iter_mut().find(is_it) {
+            Some(hold) => hold.count += 1,
+            None => holds.push(Hold { session, shared, scope, count: 1 }),
+        }
+    }
+
+    /// Gives back one of them; false: there is none.
+    fn release(&mut self, number: Advisory, session: Session, shared: bool, scope: LockScope) -> bool {
+        let Some(holds) = self.held.get_mut(&number) else { return false };
+        let is_it = |hold: &Hold| (hold.session, hold.shared, hold.scope) == (session, shared, scope);
+        let Some(at) = holds.iter().position(is_it) else { return false };
+        holds[at].count -= 1;
+        if holds[at].count == 0 {
+            holds.swap_remove(at);
+        }
+        if holds.is_empty() {
+            self.held.remove(&number);
+        }
+        true
+    }
+
+    fn release_all(&mut self, session: Session, scope: LockScope) {
+        self.held.retain(|_, holds| {
+            holds.retain(|hold| (hold.session, hold.scope) != (session, scope));
+            !holds.is_empty()
+        });
+    }
+}
+
+/// A session's part in it.
+#[derive(Debug)]
+pub(crate) struct SessionLocks {
+    locks: Arc<AdvisoryLocks>,
+    session: Session,
+    /// Whether it has locked anything since it had nothing.
+    has_any: AtomicBool,
+    /// Those of the open transaction, in order.
+    of_transaction: Mutex<Vec<(Advisory, bool)>>,
+    interrupt: Arc<AtomicBool>,
+    /// When the statement that runs has to be over.
+    deadline: Mutex<Option<Instant>>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl SessionLocks {
+    pub(crate) fn new(locks: &Arc<AdvisoryLocks>, interrupt: &Arc<AtomicBool>) -> SessionLocks {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        SessionLocks {
+            locks: locks.clone(),
+            session: NEXT.fetch_add(1, Ordering::Relaxed),
+            has_any: AtomicBool::new(false),
+            of_transaction: Mutex::default(),
+            interrupt: interrupt.clone(),
+            deadline: Mutex::default(),
+        }
+    }
+
+    /// A statement begins that has to be over by then.
+    pub(crate) fn begin_statement(&self, deadline: Option<Instant>) {
+        *locked(&self.deadline) = deadline;
+    }
+
+    /// Locks a number; false: it is locked by another, and is not to be waited for.
+    ///
+    /// # Errors
+    ///
+    /// 40P01 where others wait for this session to get there; 57014.
+    pub(crate) fn lock(&self, number: Advisory, shared: bool, scope: LockScope, waits: bool) -> Result<bool> {
+        let mut state = locked(&self.locks.state);
+        while state.others(self.session, number, shared).next().is_some() {
+            if !waits {
+                return Ok(false);
+            }
+            if state.is_circle(self.session, number, shared) {
+                let message = "deadlock detected";
+                let hint = "Lock numbers in the same order everywhere.";
+                return Err(Error::new(SqlState("40P01"), message).with_hint(hint));
+            }
+            state.waiting.insert(self.session, (number, shared));
+            let waited = self.locks.released.wait_timeout(state, LOOK);
+            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            state.waiting.remove(&self.session);
+            check_statement(&self.interrupt, *locked(&self.deadline))?;
+        }
+        state.hold(number, self.session, shared, scope);
+        drop(state);
+        self.has_any.store(true, Ordering::Relaxed);
+        if scope == LockScope::Transaction {
+            locked(&self.of_transaction).push((number, shared));
+        }
+        Ok(true)
+    }
+
+    /// Gives back what the session locked; false: it has not.
+    pub(crate) fn unlock(&self, number: Advisory, shared: bool) -> bool {
+        let released = locked(&self.locks.state).release(number, self.session, shared, LockScope::Session);
+        self.locks.released.notify_all();
+        released
+    }
+
+    /// All that the session locked, but for what its transaction did.
+    pub(crate) fn unlock_all(&self) {
+        locked(&self.locks.state).release_all(self.session, LockScope::Session);
+        self.locks.released.notify_all();
+    }
+
+    /// Whether the session has locks of its own.
+    pub(crate) fn has_any(&self) -> bool {
+        let is_own = |hold: &Hold| hold.session == self.session;
+        self.has_any.load(Ordering::Relaxed) && locked(&self.locks.state).held.values().flatten().any(is_own)
+    }
+
+    /// How many the transaction has locked.
+    pub(crate) fn mark(&self) -> usize {
+        if self.has_any.load(Ordering::Relaxed) { locked(&self.of_transaction).len() } else { 0 }
+    }
+
+    /// The transaction goes back to when it had locked so many; to none at its end.
+    #[inline]
+    pub(crate) fn go_back(&self, mark: usize) {
+        if self.has_any.load(Ordering::Relaxed) {
+            self.release_behind(mark);
+        }
+    }
+
+    #[cold]
+    fn release_behind(&self, mark: usize) {
+        let mut all = locked(&self.of_transaction);
+        let kept = mark.min(all.len());
+        let gone = all.split_off(kept);
+        drop(all);
+        if gone.is_empty() {
+            return;
+        }
+        let mut state = locked(&self.locks.state);
+        for (number, shared) in gone {
+            state.release(number, self.session, shared, LockScope::Transaction);
+        }
+        drop(state);
+        self.locks.released.notify_all();
+    }
+}
+
+/// With the session all its locks go.
+impl Drop for SessionLocks {
+    fn drop(&mut self) {
+        if self.has_any.load(Ordering::Relaxed) {
+            self.go_back(0);
+            self.unlock_all();
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Advisory locks between the connections of a database.
+
+mod common;
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use cairndb::{Connection, Database, Result};
+use common::{fails, rows};
+
+fn value(conn: &Connection, sql: &str) -> String {
+    rows(conn, sql).join(",")
+}
+
+#[test]
+fn a_number_is_locked_by_one_or_shared_by_several() -> Result<()> {
+    let database = Database::open_in_memory()?;
+    let (a, b, c) = (database.connect()?, database.connect()?, database.connect()?);
+    assert_eq!(value(&a, "SELECT pg_advisory_lock(7)"), "");
+    assert_eq!(value(&a, "SELECT pg_try_advisory_lock(7)"), "true");
+    assert_eq!(value(&b, "SELECT pg_try_advisory_lock(7)"), "false");
+    assert_eq!(value(&b, "SELECT pg_try_advisory_lock_shared(7)"), "false");
+    // Two numbers of 32 bits are another.
+    assert_eq!(value(&b, "SELECT pg_try_advisory_lock(0, 7)"), "true");
+    assert_eq!(value(&a, "SELECT pg_advisory_unlock(7)"), "true");
+    assert_eq!(value(&b, "SELECT pg_try_advisory_lock(7)"), "false");
+    assert_eq!(value(&a, "SELECT pg_advisory_unlock(7)"), "true");
+    assert_eq!(value(&a, "SELECT pg_advisory_unlock(7)"), "false");
+    assert_eq!(value(&b, "SELECT pg_try_advisory_lock_shared(7)"), "true");
+    assert_eq!(value(&c, "SELECT pg_try_advisory_lock_shared(7)"), "true");
+    assert_eq!(value(&a, "SELECT pg_try_advisory_lock(7)"), "false");
+    assert_eq!(value(&b, "SELECT pg_advisory_unlock(7)"), "false");
+    // Who shares it with nobody may have it alone.
+    assert_eq!(value(&b, "SELECT pg_advisory_unlock_shared(7)"), "true");
+    assert_eq!(value(&c, "SELECT pg_try_advisory_lock(7)"), "true");
+    assert_eq!(value(&c, "SELECT pg_advisory_unlock_all()"), "");
+    assert_eq!(value(&a, "SELECT pg_try_advisory_lock(7)"), "true");
+    drop(a);
+    assert_eq!(value(&b, "SELECT pg_try_advisory_lock(7)"), "true");
+    Ok(())
+}
+
+#[test]
+fn a_transactions_go_with_it_or_with_its_savepoint() -> Result<()> {
+    let database = Database::open_in_memory()?;
+    let (a, b) = (database.connect()?, database.connect()?);
+    let is_free = |number: i32| value(&b, &format!("SELECT pg_try_advisory_xact_lock({number})")) == "true";
+    a.execute_script("BEGIN; SELECT pg_advisory_xact_lock(1); SAVEPOINT s; SELECT pg_advisory_xact_lock(2); SELECT pg_advisory_lock(3)")?;
+    assert!(!is_free(1) && !is_free(2) && !is_free(3));
+    a.execute("ROLLBACK TO s", ())?;
+    assert!(!is_free(1) && is_free(2) && !is_free(3));
+    assert_eq!(value(&a, "SELECT pg_advisory_unlock(1)"), "false");
+    a.execute("COMMIT", ())?;
+    assert!(is_free(1) && !is_free(3));
+    a.execute_script("BEGIN; SELECT pg_advisory_xact_lock(1); ROLLBACK")?;
+    assert!(is_free(1));
+    // A statement of its own is a transaction.
+    a.execute("SELECT pg_advisory_xact_lock(1)", ())?;
+    assert!(is_free(1));
+    a.execute("BEGIN", ())?;
+    a.execute("SELECT pg_advisory_xact_lock(1)", ())?;
+    fails(&a, "SELECT 1 / 0", "22012");
+    a.execute("ROLLBACK", ())?;
+    assert!(is_free(1) && !is_free(3));
+    Ok(())
+}
+
+#[test]
+fn who_waits_gets_it_once_it_is_free_or_is_interrupted() -> Result<()> {
+    let database = Database::open_in_memory()?;
+    let (a, b) = (database.connect()?, database.connect()?);
+    a.execute("SELECT pg_advisory_lock(5)", ())?;
+    b.execute("SET statement_timeout = '50ms'", ())?;
+    fails(&b, "SELECT pg_advisory_lock(5)", "57014");
+    b.execute("SET statement_timeout = 0", ())?;
+    let interrupt = b.interrupt_handle();
+    let (told, hears) = mpsc::channel();
+    let waiting = thread::spawn(move || {
+        let interrupted = b.execute("SELECT pg_advisory_lock(5)", ()).map_err(|error| error.sqlstate().0);
+        told.send(()).ok();
+        let got = b.execute("SELECT pg_advisory_lock(5)", ());
+        (interrupted, got.is_ok())
+    });
+    thread::sleep(Duration::from_millis(50));
+    interrupt.interrupt();
+    hears.recv_timeout(Duration::from_secs(20)).expect("it is interrupted");
+    thread::sleep(Duration::from_millis(30));
+    a.execute("SELECT pg_advisory_unlock(5)", ())?;
+    assert_eq!(waiting.join().expect("no panic"), (Err("57014"), true));
+    Ok(())
+}
+
+#[test]
+fn waiting_in_a_circle_is_told() -> Result<()> {
+    let database = Database::open_in_memory()?;
+    let sessions: Vec<Connection> = (0..3).map(|_| database.connect()).collect::<Result<_>>()?;
+    for (number, session) in sessions.iter().enumerate() {
+        session.execute(&format!("SELECT pg_advisory_lock({number})"), ())?;
+    }
+    let waiting: Vec<_> = (0..3)
+        .zip(sessions)
+        .map(|(number, session)| {
+            thread::spawn(move || {
+                let next = format!("SELECT pg_advisory_lock({})", (number + 1) % 3);
+                let got = session.execute(&next, ()).map_err(|error| error.sqlstate().0);
+                // Whoever is told gives way.
+                drop(session);
+                got.is_err_and(|state| state == "40P01")
+            })
+        })
+        .collect();
+    let told = waiting.into_iter().filter_map(|waiting| waiting.join().ok()).filter(|told| *told).count();
+    assert_eq!(told, 1);
+    Ok(())
+}
+
+#[test]
+fn a_pool_hands_on_no_connection_that_has_locked_something() -> Result<()> {
+    let database = Database::open_in_memory()?;
+    let pool = database.pool(2);
+    pool.get()?.execute("SELECT pg_advisory_lock(1)", ())?;
+    assert_eq!(value(&database.connect()?, "SELECT pg_try_advisory_lock(1)"), "true");
+    Ok(())
+}
