@@ -162,6 +162,62 @@ fn one_that_can_not_be_followed_any_more_says_why() -> Result<()> {
 }
 
 #[test]
+fn one_of_a_view_that_is_not_populated_goes_on_once_that_is() -> Result<()> {
+    let conn = connect(
+        "CREATE TABLE t (a int); INSERT INTO t VALUES (1);
+         CREATE MATERIALIZED VIEW plain AS SELECT a FROM t;
+         CREATE MATERIALIZED VIEW kept WITH (maintained = commit) AS SELECT a, count(*) AS n FROM t GROUP BY a;
+         CREATE MATERIALIZED VIEW of_plain WITH (maintained = after) AS SELECT a FROM plain;
+         CREATE MATERIALIZED VIEW of_kept WITH (maintained = after) AS SELECT sum(n) AS n FROM kept",
+    );
+    let mut last = 1;
+    for base in ["plain", "kept", "plain"] {
+        conn.execute_script(&format!("REFRESH MATERIALIZED VIEW {base} WITH NO DATA"))?;
+        let of_it = format!("of_{base}");
+        assert!(!conn.wait_for_view(&of_it, conn.position().unwrap(), Duration::from_millis(50))?);
+        last += 1;
+        conn.execute_script(&format!("INSERT INTO t VALUES ({last}); REFRESH MATERIALIZED VIEW plain"))?;
+        conn.execute_script("REFRESH MATERIALIZED VIEW kept")?;
+        assert!(conn.wait_for_view("of_plain", conn.position().unwrap(), LONG)?);
+        assert!(conn.wait_for_view("of_kept", conn.position().unwrap(), LONG)?);
+        assert_eq!(rows(&conn, "SELECT max(a) FROM of_plain"), [last.to_string()]);
+        assert_eq!(rows(&conn, "SELECT n FROM of_kept"), [last.to_string()]);
+    }
+    Ok(())
+}
+
+#[test]
+fn functions_are_found_wherever_they_are() -> Result<()> {
+    let conn = connect(
+        "CREATE SCHEMA f; CREATE TABLE t (a int); INSERT INTO t VALUES (1);
+         CREATE FUNCTION up(n int) RETURNS int LANGUAGE sql IMMUTABLE RETURN n + 1;
+         CREATE FUNCTION f.\"Up\"(n int) RETURNS int LANGUAGE sql IMMUTABLE RETURN n + 10;
+         CREATE FUNCTION f.all_to(n int) RETURNS SETOF int LANGUAGE sql IMMUTABLE AS 'SELECT generate_series(1, n)';
+         SET search_path = public, f",
+    );
+    conn.execute_script(
+        "CREATE MATERIALIZED VIEW v WITH (maintained) AS
+             SELECT up(\"Up\"(a)) + f.\"Up\"(a) AS a, up(n => a) AS b FROM t;
+         CREATE VIEW shown AS SELECT up(\"Up\"(a)) + f.\"Up\"(a) AS a, up(n => b) AS b FROM t, all_to(2) AS x(b);
+         INSERT INTO t VALUES (2)",
+    )?;
+    assert!(conn.wait_for_view("v", conn.position().unwrap(), LONG)?);
+    assert_eq!(rows(&conn, "SELECT * FROM v ORDER BY 1, 2"), ["23|2", "25|3"]);
+    let shown = "SELECT pg_get_viewdef('public.shown'::regclass)";
+    let here = "SELECT up(\"Up\"(a)) + f.\"Up\"(a) AS a, up(n => b) AS b FROM t, all_to(2) AS x (b);";
+    assert_eq!(rows(&conn, shown), [here]);
+    conn.execute_script("SET search_path = ''")?;
+    let elsewhere = "SELECT public.up(f.\"Up\"(a)) + f.\"Up\"(a) AS a, public.up(n => b) AS b FROM public.t AS t, f.all_to(2) AS x (b);";
+    assert_eq!(rows(&conn, shown), [elsewhere]);
+    // Another meaning of the function is another result, found when the view is filled anew at the latest.
+    conn.execute_script("SET search_path = public; CREATE OR REPLACE FUNCTION up(n int) RETURNS int LANGUAGE sql IMMUTABLE RETURN n + 100;
+        REFRESH MATERIALIZED VIEW v; INSERT INTO t VALUES (3)")?;
+    assert!(conn.wait_for_view("v", conn.position().unwrap(), LONG)?);
+    assert_eq!(rows(&conn, "SELECT max(a), max(b) FROM v"), ["126|103"]);
+    Ok(())
+}
+
+#[test]
 fn they_follow_what_is_renamed_and_end_with_what_is_dropped() -> Result<()> {
     let conn = connect(TABLES);
     conn.execute_script("CREATE MATERIALIZED VIEW v WITH (maintained = after) AS SELECT name, max(price) AS p FROM item GROUP BY name;
