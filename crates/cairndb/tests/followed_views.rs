@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use cairndb::{Connection, Database, Result};
@@ -162,6 +164,62 @@ fn one_that_can_not_be_followed_any_more_says_why() -> Result<()> {
 }
 
 #[test]
+fn one_of_a_view_that_is_not_populated_goes_on_once_that_is() -> Result<()> {
+    let conn = connect(
+        "CREATE TABLE t (a int); INSERT INTO t VALUES (1);
+         CREATE MATERIALIZED VIEW plain AS SELECT a FROM t;
+         CREATE MATERIALIZED VIEW kept WITH (maintained = commit) AS SELECT a, count(*) AS n FROM t GROUP BY a;
+         CREATE MATERIALIZED VIEW of_plain WITH (maintained = after) AS SELECT a FROM plain;
+         CREATE MATERIALIZED VIEW of_kept WITH (maintained = after) AS SELECT sum(n) AS n FROM kept",
+    );
+    let mut last = 1;
+    for base in ["plain", "kept", "plain"] {
+        conn.execute_script(&format!("REFRESH MATERIALIZED VIEW {base} WITH NO DATA"))?;
+        let of_it = format!("of_{base}");
+        assert!(!conn.wait_for_view(&of_it, conn.position().unwrap(), Duration::from_millis(50))?);
+        last += 1;
+        conn.execute_script(&format!("INSERT INTO t VALUES ({last}); REFRESH MATERIALIZED VIEW plain"))?;
+        conn.execute_script("REFRESH MATERIALIZED VIEW kept")?;
+        assert!(conn.wait_for_view("of_plain", conn.position().unwrap(), LONG)?);
+        assert!(conn.wait_for_view("of_kept", conn.position().unwrap(), LONG)?);
+        assert_eq!(rows(&conn, "SELECT max(a) FROM of_plain"), [last.to_string()]);
+        assert_eq!(rows(&conn, "SELECT n FROM of_kept"), [last.to_string()]);
+    }
+    Ok(())
+}
+
+#[test]
+fn functions_are_found_wherever_they_are() -> Result<()> {
+    let conn = connect(
+        "CREATE SCHEMA f; CREATE TABLE t (a int); INSERT INTO t VALUES (1);
+         CREATE FUNCTION up(n int) RETURNS int LANGUAGE sql IMMUTABLE RETURN n + 1;
+         CREATE FUNCTION f.\"Up\"(n int) RETURNS int LANGUAGE sql IMMUTABLE RETURN n + 10;
+         CREATE FUNCTION f.all_to(n int) RETURNS SETOF int LANGUAGE sql IMMUTABLE AS 'SELECT generate_series(1, n)';
+         SET search_path = public, f",
+    );
+    conn.execute_script(
+        "CREATE MATERIALIZED VIEW v WITH (maintained) AS
+             SELECT up(\"Up\"(a)) + f.\"Up\"(a) AS a, up(n => a) AS b FROM t;
+         CREATE VIEW shown AS SELECT up(\"Up\"(a)) + f.\"Up\"(a) AS a, up(n => b) AS b FROM t, all_to(2) AS x(b);
+         INSERT INTO t VALUES (2)",
+    )?;
+    assert!(conn.wait_for_view("v", conn.position().unwrap(), LONG)?);
+    assert_eq!(rows(&conn, "SELECT * FROM v ORDER BY 1, 2"), ["23|2", "25|3"]);
+    let shown = "SELECT pg_get_viewdef('public.shown'::regclass)";
+    let here = "SELECT up(\"Up\"(a)) + f.\"Up\"(a) AS a, up(n => b) AS b FROM t, all_to(2) AS x (b);";
+    assert_eq!(rows(&conn, shown), [here]);
+    conn.execute_script("SET search_path = ''")?;
+    let elsewhere = "SELECT public.up(f.\"Up\"(a)) + f.\"Up\"(a) AS a, public.up(n => b) AS b FROM public.t AS t, f.all_to(2) AS x (b);";
+    assert_eq!(rows(&conn, shown), [elsewhere]);
+    // Another meaning of the function is another result, found when the view is filled anew at the latest.
+    conn.execute_script("SET search_path = public; CREATE OR REPLACE FUNCTION up(n int) RETURNS int LANGUAGE sql IMMUTABLE RETURN n + 100;
+        REFRESH MATERIALIZED VIEW v; INSERT INTO t VALUES (3)")?;
+    assert!(conn.wait_for_view("v", conn.position().unwrap(), LONG)?);
+    assert_eq!(rows(&conn, "SELECT max(a), max(b) FROM v"), ["126|103"]);
+    Ok(())
+}
+
+#[test]
 fn they_follow_what_is_renamed_and_end_with_what_is_dropped() -> Result<()> {
     let conn = connect(TABLES);
     conn.execute_script("CREATE MATERIALIZED VIEW v WITH (maintained = after) AS SELECT name, max(price) AS p FROM item GROUP BY name;
@@ -228,4 +286,114 @@ fn large_results_begin_in_steps_and_many_equal_rows_lie_beside_each_other() -> R
     );
     conn.database().verify()?;
     Ok(())
+}
+
+/// The files as they are while somebody writes: what a process that is killed leaves.
+fn copy_files(from: &Path, to: &Path) {
+    let log = |path: &Path| PathBuf::from(format!("{}-log", path.display()));
+    std::fs::copy(from, to).unwrap();
+    std::fs::copy(log(from), log(to)).unwrap();
+}
+
+#[test]
+fn whoever_is_killed_while_they_are_written_finds_them_right() -> Result<()> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.db");
+    let conn = Database::open(&path)?.connect()?;
+    conn.execute_script(
+        "CREATE TABLE t (id int PRIMARY KEY, g int, x int);
+         CREATE MATERIALIZED VIEW a WITH (maintained = after) AS SELECT g, max(x) AS m, count(*) AS n FROM t GROUP BY g;
+         CREATE MATERIALIZED VIEW b WITH (maintained = after) AS SELECT n, count(*) AS c FROM a GROUP BY n;
+         CREATE MATERIALIZED VIEW r WITH (maintained = after) AS SELECT g FROM t; CREATE INDEX ON r (g)",
+    )?;
+    let mut random = Random(5);
+    for round in 0..12 {
+        for _ in 0..1 + random.below(5u32) {
+            conn.execute(
+                &match random.below(4u32) {
+                    0 => format!("DELETE FROM t WHERE g = {}", random.below(6u32)),
+                    1 => format!("UPDATE t SET g = g + 1, x = {round} WHERE id % 7 = {}", random.below(7u32)),
+                    _ => format!(
+                        "INSERT INTO t SELECT i, i % 6, i FROM generate_series({0}, {0} + 500) i ON CONFLICT DO NOTHING",
+                        random.below(3000u32)
+                    ),
+                },
+                (),
+            )?;
+        }
+        std::thread::sleep(Duration::from_micros(random.below(3000u32).into()));
+        let copy = dir.path().join(format!("{round}.db"));
+        copy_files(&path, &copy);
+        let conn = Database::open(&copy)?.connect()?;
+        let sorted = |sql: &str| {
+            let mut rows = rows(&conn, sql);
+            rows.sort();
+            rows
+        };
+        for (view, query) in [("a", "SELECT g, max(x), count(*) FROM t GROUP BY g"), ("r", "SELECT g FROM t")] {
+            assert!(conn.wait_for_view(view, 0, LONG)?);
+            assert_eq!(sorted(&format!("SELECT * FROM {view}")), sorted(query), "{view} in {round}");
+        }
+        assert!(conn.wait_for_view("b", conn.view_position("a")?.unwrap_or_default(), LONG)?);
+        assert_eq!(sorted("SELECT * FROM b"), sorted("SELECT n, count(*) FROM a GROUP BY n"), "{round}");
+        conn.database().verify()?;
+    }
+    Ok(())
+}
+
+/// Opens a database, and lets go of it in one of several ways, while others write.
+fn let_go(path: &Path, way: u32) -> Result<()> {
+    let database = Database::open(path)?;
+    let conn = database.connect()?;
+    conn.execute_script(
+        "CREATE TABLE t (id int PRIMARY KEY, g int);
+         CREATE MATERIALIZED VIEW a WITH (maintained = after) AS SELECT g, max(id) AS m FROM t GROUP BY g",
+    )?;
+    let mut live = conn.live("SELECT * FROM a", ())?;
+    let writer = |number: i32| {
+        let database = database.clone();
+        std::thread::spawn(move || {
+            let conn = database.connect()?;
+            (0..20)
+                .try_for_each(|id| conn.execute("INSERT INTO t VALUES ($1, $2)", (number * 100 + id, id % 3)).map(drop))
+        })
+    };
+    let writers: Vec<_> = (0..3).map(writer).collect();
+    match way {
+        0 => drop((conn, database, live)),
+        1 => drop((live, conn, database)),
+        2 => {
+            let elsewhere = std::thread::spawn(move || drop(live));
+            drop((database, conn));
+            elsewhere.join().unwrap();
+        }
+        3 => {
+            database.close()?;
+            drop((conn, live));
+        }
+        _ => {
+            std::thread::spawn(move || while let Ok(Some(_)) = live.next_change() {});
+            conn.execute_script("DROP MATERIALIZED VIEW a; INSERT INTO t VALUES (9999, 1)")?;
+            drop((conn, database));
+        }
+    }
+    // Where it was closed they fail.
+    writers.into_iter().for_each(|writer| drop(writer.join().unwrap()));
+    Ok(())
+}
+
+#[test]
+fn who_lets_go_of_a_database_waits_for_nobody_who_waits_for_him() {
+    for round in 0..15 {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.db");
+        let (send, done) = mpsc::channel();
+        let of_thread = path.clone();
+        std::thread::spawn(move || send.send(let_go(&of_thread, round % 5)).unwrap());
+        done.recv_timeout(LONG).expect("it ends").unwrap();
+        if round % 5 < 3 {
+            // Nobody has it any more.
+            Database::open(&path).unwrap().verify().unwrap();
+        }
+    }
 }

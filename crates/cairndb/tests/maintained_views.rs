@@ -3,6 +3,8 @@
 mod common;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use cairndb::{Connection, Database, Result};
 use common::{Random, connect, fails, rows};
@@ -98,10 +100,10 @@ fn statement(random: &mut Random) -> String {
 
 #[test]
 fn they_are_what_the_query_gives_after_every_statement() {
-    for seed in 0..6 {
+    for seed in 0..4 {
         let conn = connect(TABLE);
         let mut random = Random(seed);
-        for _ in 0..seed * 10 {
+        for _ in 0..seed * 15 {
             drop(conn.execute(&statement(&mut random), ()));
         }
         create(&conn);
@@ -439,5 +441,160 @@ fn whoever_writes_while_one_is_made_is_counted_or_tries_again() -> Result<()> {
         assert_eq!(writer.execute("COMMIT", ()).expect_err("its groups are gone").sqlstate().0, "40001");
         assert_eq!(rows(&writer, "SELECT * FROM v"), [format!("1|{}", more + 1)]);
     }
+    Ok(())
+}
+
+/// Rows change by other ways than statements that name the table.
+const WAYS: &[&str] = &[
+    "INSERT INTO child SELECT i, i % 5, i FROM generate_series(1, 100) i",
+    "DELETE FROM parent WHERE id = 1",
+    "UPDATE parent SET id = 22 WHERE id = 2",
+    "BEGIN; DELETE FROM parent WHERE id = 3; SAVEPOINT s; DELETE FROM parent WHERE id = 22; ROLLBACK TO s; COMMIT",
+    "WITH gone AS (DELETE FROM child WHERE id < 10 RETURNING *) INSERT INTO child SELECT id + 1000, p, x FROM gone",
+    "UPDATE child SET x = v.x FROM (VALUES (20, 5), (21, NULL)) v(id, x) WHERE child.id = v.id",
+    "DELETE FROM child USING (VALUES (22), (23)) v(id) WHERE child.id = v.id",
+    "DO $$ BEGIN BEGIN DELETE FROM child; INSERT INTO child VALUES (1, 4, 1); RAISE EXCEPTION 'no';
+         EXCEPTION WHEN OTHERS THEN NULL; END; INSERT INTO child VALUES (2000, 4, 13), (2001, 4, 14); END $$",
+    "ALTER TABLE child ADD COLUMN r double precision DEFAULT random()",
+    "ALTER TABLE child ADD COLUMN late int DEFAULT 7",
+    "CREATE MATERIALIZED VIEW late WITH (maintained) AS SELECT late, count(*) AS n FROM child GROUP BY late",
+    "ALTER TABLE child ALTER COLUMN r TYPE text",
+    "ALTER TABLE child DROP CONSTRAINT child_pkey",
+    "UPDATE child SET late = 8 WHERE id % 3 = 0",
+    "INSERT INTO child (id, p, x) VALUES (30, 4, 1), (30, 4, 2)",
+    "DELETE FROM child WHERE id = 30",
+    "ALTER TABLE child DROP COLUMN r, ADD PRIMARY KEY (id)",
+    "UPDATE child SET id = id + 5000",
+    "BEGIN; TRUNCATE parent CASCADE; INSERT INTO parent VALUES (4); INSERT INTO child VALUES (1, 4, 4); ROLLBACK",
+    "TRUNCATE parent CASCADE",
+    "INSERT INTO parent VALUES (0), (4); INSERT INTO child VALUES (1, 4, 4)",
+];
+
+#[test]
+fn whatever_changes_rows_is_counted() {
+    const COUNTED: &str = "SELECT p, count(*) AS n, sum(x) AS s FROM child GROUP BY p";
+    for action in ["CASCADE", "SET NULL", "SET DEFAULT"] {
+        let conn = connect(&format!(
+            "CREATE TABLE parent (id int PRIMARY KEY); INSERT INTO parent SELECT generate_series(0, 4);
+             CREATE TABLE child (gone text, id int PRIMARY KEY,
+                 p int DEFAULT 0 REFERENCES parent ON DELETE {action} ON UPDATE {action} DEFERRABLE INITIALLY DEFERRED, x int);
+             ALTER TABLE child DROP COLUMN gone;
+             CREATE FUNCTION counted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                 IF new.x = 13 THEN RETURN NULL; END IF; new.x := new.x + 1; RETURN new; END $$;
+             CREATE TRIGGER counted BEFORE INSERT OR UPDATE OF x ON child FOR EACH ROW EXECUTE FUNCTION counted();
+             CREATE MATERIALIZED VIEW v WITH (maintained = commit) AS {COUNTED};
+             CREATE MATERIALIZED VIEW w WITH (maintained = commit) AS SELECT count(*) AS n FROM parent"
+        ));
+        let compare = |after: &str| {
+            let of = |sql: &str| rows(&conn, &format!("{sql} ORDER BY 1"));
+            assert_eq!(of("SELECT * FROM v"), of(COUNTED), "{action}: {after}");
+            assert_eq!(of("SELECT * FROM w"), of("SELECT count(*) FROM parent"), "{action}: {after}");
+        };
+        for sql in WAYS {
+            conn.execute_script(sql).unwrap_or_else(|error| panic!("{action}: {sql}: {error:?}"));
+            compare(sql);
+        }
+        // What fails at its end leaves nothing.
+        let error = conn.execute_script("BEGIN; INSERT INTO child VALUES (77, 1, 99); COMMIT").unwrap_err();
+        assert_eq!(error.sqlstate().0, "23503");
+        compare("COMMIT");
+        conn.database().verify().unwrap();
+    }
+}
+
+#[test]
+fn rows_that_are_copied_are_counted() -> Result<()> {
+    let conn = connect(
+        "CREATE TABLE t (id int PRIMARY KEY, g text);
+         CREATE MATERIALIZED VIEW v WITH (maintained = commit) AS SELECT g, count(*) AS n FROM t GROUP BY g",
+    );
+    conn.copy_in("COPY t FROM STDIN", &b"1\ta\n2\tb\n3\t\\N\n"[..])?;
+    conn.copy_in("COPY t FROM STDIN (FORMAT csv)", &b"4,a\n5,\n"[..])?;
+    let mut binary = Vec::new();
+    conn.copy_out("COPY t TO STDOUT (FORMAT binary)", &mut binary)?;
+    conn.execute("UPDATE t SET id = id + 10", ())?;
+    conn.copy_in("COPY t FROM STDIN (FORMAT binary)", &binary[..])?;
+    conn.append("t", &["id", "g"], (100..400).map(|id| (id, "c")))?;
+    assert!(conn.copy_in("COPY t FROM STDIN", &b"500\td\n1\ta\n"[..]).is_err());
+    assert_eq!(rows(&conn, "SELECT * FROM v ORDER BY g"), ["a|4", "b|2", "c|300", "NULL|4"]);
+    conn.database().verify()?;
+    Ok(())
+}
+
+/// One of many threads' changes.
+fn change(conn: &Connection, random: &mut Random) -> Result<()> {
+    let (id, g) = (random.below(60u32), random.below(3u32));
+    let sql = match random.below(9u32) {
+        0..3 => {
+            format!("INSERT INTO t VALUES ({id}, {g}, 5) ON CONFLICT (id) DO UPDATE SET g = excluded.g, x = t.x + 1")
+        }
+        3..5 => format!("UPDATE t SET x = x + 3, g = {g} WHERE id = {id}"),
+        5 => format!("DELETE FROM t WHERE id = {id}"),
+        6 => format!("UPDATE t SET x = x + 1 WHERE g = {g}"),
+        7 => format!(
+            "INSERT INTO t SELECT i, i % 3, 1 FROM generate_series(100, 100 + {id} * 5) i ON CONFLICT DO NOTHING"
+        ),
+        _ => {
+            conn.execute("BEGIN", ())?;
+            conn.execute(&format!("UPDATE t SET x = x + 3, g = {g} WHERE id = {id}"), ())?;
+            conn.execute("SAVEPOINT a", ())?;
+            conn.execute(&format!("DELETE FROM t WHERE id <= {id}"), ())?;
+            if random.one_in(2) {
+                conn.execute("ROLLBACK TO a", ())?;
+            }
+            "COMMIT".to_owned()
+        }
+    };
+    conn.execute(&sql, ()).map(drop)
+}
+
+#[test]
+fn threads_change_rows_while_views_come_and_go() -> Result<()> {
+    let database = Arc::new(Database::open_in_memory()?);
+    let conn = database.connect()?;
+    conn.execute_script(
+        "CREATE TABLE t (id int PRIMARY KEY, g int, x int);
+         CREATE MATERIALIZED VIEW v WITH (maintained = commit) AS SELECT g, count(*) AS n, sum(x) AS s FROM t GROUP BY g",
+    )?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let begin = |seed: u64, step: fn(&Connection, &mut Random) -> Result<()>| {
+        let (database, stop) = (database.clone(), stop.clone());
+        std::thread::spawn(move || {
+            let (conn, mut random) = (database.connect().unwrap(), Random(seed));
+            while !stop.load(Ordering::Relaxed) {
+                match step(&conn, &mut random) {
+                    Ok(()) => {}
+                    Err(error) if matches!(error.sqlstate().0, "40001" | "42P01") => {
+                        if conn.in_transaction() {
+                            conn.execute("ROLLBACK", ()).unwrap();
+                        }
+                    }
+                    Err(error) => panic!("{error:?}"),
+                }
+            }
+        })
+    };
+    let mut threads: Vec<_> = (0..3).map(|seed| begin(seed, change)).collect();
+    threads.push(begin(9, |conn, random| {
+        let n = random.below(3u32);
+        std::thread::sleep(Duration::from_millis(random.below(5u32).into()));
+        conn.execute_script(&match random.below(6u32) {
+            0..3 => format!(
+                "CREATE MATERIALIZED VIEW IF NOT EXISTS v{n} WITH (maintained) AS SELECT g, count(*) FROM t GROUP BY g"
+            ),
+            3 => format!("DROP MATERIALIZED VIEW IF EXISTS v{n}"),
+            4 => "REFRESH MATERIALIZED VIEW v".to_owned(),
+            _ => "TRUNCATE t".to_owned(),
+        })
+        .map(drop)
+    }));
+    let until = Instant::now() + Duration::from_millis(800);
+    while Instant::now() < until {
+        let differs = "SELECT g, n, s FROM v EXCEPT SELECT g, count(*), sum(x) FROM t GROUP BY g";
+        assert_eq!(rows(&conn, differs), [""; 0]);
+    }
+    stop.store(true, Ordering::Relaxed);
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    database.verify()?;
     Ok(())
 }

@@ -162,6 +162,33 @@ fn postgresql_loads_a_dump_and_answers_alike() {
 }
 
 #[test]
+fn views_that_are_kept_current_are_so_after_a_dump() {
+    let folder = tempfile::tempdir().unwrap();
+    let make = r#"
+        CREATE SCHEMA s; SET search_path = s, public; CREATE TABLE t (id int PRIMARY KEY, g int, x numeric(8, 2)); INSERT INTO t VALUES (1, 1, 2), (2, NULL, 3);
+        CREATE FUNCTION twice(n int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT n * 2';
+        CREATE VIEW under AS SELECT g, x, twice(id) AS two FROM t; CREATE VIEW beside AS SELECT g, x FROM t;
+        CREATE MATERIALIZED VIEW "by Commits" (g, "all", total) WITH (maintained = commit) AS SELECT g, count(*), sum(x) FROM beside GROUP BY g;
+        CREATE MATERIALIZED VIEW follows WITH (maintained = after) AS SELECT twice(g) AS g2, max(two) AS two FROM under GROUP BY 1;
+        CREATE INDEX ON follows (two); CREATE MATERIALIZED VIEW plain AS SELECT * FROM t;
+        CREATE MATERIALIZED VIEW empty WITH (maintained = commit) AS SELECT count(*) FROM t WITH NO DATA;"#;
+    fs::write(folder.path().join("a.make"), make).unwrap();
+    cairn(folder.path(), &["a.cairn", "-f", "a.make"]);
+    cairn(folder.path(), &["dump", "a.cairn", "-o", "a.sql"]);
+    cairn(folder.path(), &["b.cairn", "-f", "a.sql"]);
+    let first = fs::read_to_string(folder.path().join("a.sql")).unwrap();
+    let second = cairn(folder.path(), &["dump", "b.cairn"]);
+    assert!(first == second, "{first}\n=======\n{second}");
+    let asked = |question: &str| cairn(folder.path(), &["b.cairn", "--format", "csv", "-c", question]);
+    let kept = asked("SELECT relname, reloptions, relispopulated FROM pg_class WHERE relkind = 'm' ORDER BY 1");
+    let told =
+        "by Commits,{maintained=commit},t\nempty,{maintained=commit},f\nfollows,{maintained=after},t\nplain,,t\n";
+    assert!(kept.ends_with(told), "{kept}");
+    asked("INSERT INTO s.t VALUES (3, 1, 5)");
+    assert!(asked("SELECT * FROM s.\"by Commits\" ORDER BY 1").ends_with("1,2,7.00\n,1,3.00\n"));
+}
+
+#[test]
 fn a_dump_never_overwrites() {
     let folder = tempfile::tempdir().unwrap();
     cairn(folder.path(), &["a.cairn", "CREATE TABLE t (a int)"]);

@@ -5,7 +5,7 @@ use cairn_parser::{Id, List, NodeRef, Query, QueryBody, Span, Target, Tree};
 
 use super::definition::is_unchanged;
 use super::output_name::output_name;
-use crate::catalog::{Catalog, Column, Definition, KnownColumn, Reference, Table, UserType, View, quoted};
+use crate::catalog::{Catalog, Column, Definition, KnownColumn, Reference, Routine, Table, UserType, View, quoted};
 use crate::sql;
 
 impl Catalog {
@@ -57,6 +57,10 @@ impl Catalog {
             };
         }
         let (table, view) = (self.table_by_id(reference.object), self.view_by_id(reference.object));
+        if table.is_none() && view.is_none() {
+            let routine = self.routine_by_id(reference.object)?.routine()?;
+            return self.renamed_routine(tree, node_at(tree, root, "Expr::Call", reference.place)?, routine);
+        }
         let (schema, name) =
             table.map(|table| (table.schema, &table.name)).or(view.map(|view| (view.schema, &view.name)))?;
         let item = node_at(tree, root, "TableRef::Table", reference.place)?;
@@ -98,6 +102,19 @@ impl Catalog {
         }
         let (first, last) = (tree.place(*names.first()?), tree.place(*names.last()?));
         Some((Span { start: first.start, end: last.end }, self.shown_type(of)))
+    }
+}
+
+impl Catalog {
+    /// What is to stand for the name of a function that is called.
+    fn renamed_routine(&self, tree: &Tree<'_>, call: NodeRef, routine: &Routine) -> Option<(Span, String)> {
+        let mut names = Vec::new();
+        tree.children(call, |name| names.push(name));
+        // One that has its schema is found by it.
+        let is_name = |node: &NodeRef| tree.kind(*node).name == "Name";
+        let [name] = *names.into_iter().take_while(is_name).collect::<Vec<_>>() else { return None };
+        let now = self.routine_name(routine);
+        (said(&now) != said(written(tree, name))).then(|| (tree.place(name), now))
     }
 }
 

@@ -648,17 +648,21 @@ impl Catalog {
 
     /// A function's name and argument types as SQL would say them here.
     pub(crate) fn shown_routine(&self, routine: &Routine) -> String {
+        let types: Vec<&str> = routine.inputs().map(|input| input.data_type.type_name()).collect();
+        format!("{}({})", self.routine_name(routine), types.join(","))
+    }
+
+    /// A function's name as SQL would say it here.
+    pub(crate) fn routine_name(&self, routine: &Routine) -> String {
         let has = |schema: &&ObjectId| {
             let all = self.routines_in(**schema, &routine.name).iter().filter_map(|function| function.routine());
             all.into_iter().any(|known| known.argument_types() == routine.argument_types())
         };
-        let types: Vec<&str> = routine.inputs().map(|input| input.data_type.type_name()).collect();
-        let shown = format!("{}({})", quoted(&routine.name), types.join(","));
         match self.searched.iter().find(has) == Some(&routine.schema) {
-            true => shown,
+            true => quoted(&routine.name),
             false => {
                 let schema = quoted(self.schema_name(routine.schema).unwrap_or_default());
-                format!("{schema}.{shown}")
+                format!("{schema}.{}", quoted(&routine.name))
             }
         }
     }

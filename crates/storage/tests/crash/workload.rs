@@ -6,6 +6,7 @@ use std::ops::Bound;
 use cairn_storage::io::{Recording, SimDisk};
 use cairn_storage::{
     Acknowledge, AppendKey, Durability, Error, Losses, Options, Result, Store, Transaction, TreeId, WriteError,
+    counters,
 };
 
 use super::machine::{self, Rng};
@@ -122,6 +123,8 @@ pub struct Shape {
     pub method: cairn_storage::SyncMethod,
     /// Some commits append. Where one's outcome may be unknown, so is what it appended: not with faults.
     pub appends: bool,
+    /// Some add to entries of counters.
+    pub adds: bool,
 }
 
 impl Shape {
@@ -137,6 +140,7 @@ impl Shape {
             separate_blocks: rng.one_in(4),
             method: [Auto, Auto, Auto, Dsync, WriteSync][rng.below(5)],
             appends: rng.one_in(2),
+            adds: rng.one_in(2),
         }
     }
 
@@ -162,6 +166,18 @@ pub struct Worker<'d> {
 
 /// An entry whose key is still to be given: ordinal, tree and value.
 type Appended = (u32, u32, Vec<u8>);
+
+/// A key, and what is added to its counters.
+type Addition = (Vec<u8>, [i128; 2]);
+
+fn add_to(entries: &mut BTreeMap<Vec<u8>, Vec<u8>>, key: Vec<u8>, deltas: [i128; 2]) {
+    let old = entries.get(&key).map_or(vec![0; 2], |old| counters(old, 0).expect("counters").collect());
+    let sums: Vec<i128> = old.iter().zip(deltas).map(|(old, delta)| old + delta).collect();
+    match sums[0] {
+        0 => drop(entries.remove(&key)),
+        _ => drop(entries.insert(key, sums.iter().flat_map(|sum| sum.to_le_bytes()).collect())),
+    }
+}
 
 /// Runs a workload of this seed on a new disk, recording it from the very beginning.
 pub fn run(seed: u64, shape: Shape) -> Run {
@@ -255,6 +271,7 @@ impl<'d> Worker<'d> {
         let (key, value) = (self.key(), self.value(60));
         let (fails, later) = (self.rng.one_in(5), self.rng.one_in(4));
         let appends = self.shape.appends && self.rng.one_in(2);
+        let addition = (self.shape.adds && self.rng.one_in(2)).then(|| self.addition(&model, tree));
         let begun = self.now();
         let mut session = self.store().session()?;
         let acknowledge = if later { Acknowledge::Later } else { Acknowledge::Now(Some(mode)) };
@@ -266,10 +283,16 @@ impl<'d> Worker<'d> {
             if appends {
                 writer.append(TreeId(tree), &value)?;
             }
+            if let Some((key, deltas)) = &addition {
+                writer.add(TreeId(tree), key, &[], deltas)?;
+            }
             if fails { Err(WriteError::Caller(())) } else { Ok(()) }
         });
         let result = result.map(|((), ticket)| ticket);
         drop(session);
+        if let Some((key, deltas)) = addition {
+            add_to(model.entry(tree).or_default(), key, deltas);
+        }
         match result {
             Ok(ticket) => {
                 if appends {
@@ -389,8 +412,23 @@ impl<'d> Worker<'d> {
         (0..length).map(|i| byte.wrapping_add(i as u8)).collect()
     }
 
+    /// What is added to which entry: it may come with it, and go.
+    fn addition(&mut self, model: &Model, tree: u32) -> Addition {
+        let key = format!("sum/{}", self.rng.below(5)).into_bytes();
+        let old = model.get(&tree).and_then(|entries| entries.get(&key));
+        let count = old.map_or(0, |old| counters(old, 0).expect("counters").next().expect("a count"));
+        let count = if self.rng.one_in(4) { -count } else { 1 + self.rng.below(3) as i128 };
+        (key, [count, (self.rng.next() as i128) << self.rng.below(50)])
+    }
+
     fn change(&mut self, transaction: &Transaction, model: &mut Model) -> Result<()> {
         let tree = self.tree(model);
+        if self.shape.adds && self.rng.one_in(4) {
+            let (key, deltas) = self.addition(model, tree);
+            transaction.add(TreeId(tree), &key, &[], &deltas)?;
+            add_to(model.get_mut(&tree).expect("the tree is there"), key, deltas);
+            return Ok(());
+        }
         let key = self.key();
         let entries = model.get_mut(&tree).expect("the tree is there");
         let tree = TreeId(tree);

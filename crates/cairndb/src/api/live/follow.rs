@@ -217,16 +217,17 @@ impl Follower {
     /// Whether what failed may go well another time; the view is given up otherwise.
     fn outlives(&self, error: &Error) -> bool {
         let Some(shared) = self.shared.upgrade() else { return false };
-        // The database is closed, or was hurt.
-        if error.sqlstate() == SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE || self.is_over.load(Ordering::SeqCst) {
+        // The database is closed, or was hurt: nothing is written to it any more.
+        let is_closed = shared.store.snapshot().is_err() || error.sqlstate() == SqlState::READ_ONLY_SQL_TRANSACTION;
+        if is_closed || self.is_over.load(Ordering::SeqCst) {
             return false;
         }
         drop(shared);
         let class = error.sqlstate().0.get(..2).unwrap_or_default();
-        // Lost to others; no room, an operator at work: it waits for better times.
+        // Lost to others; no room; an operator at work, or a view that it reads is not populated: it waits for better times.
         let is_passing = matches!(class, "40" | "53" | "55" | "57" | "58");
-        if !is_passing && self.failures.fetch_add(1, Ordering::SeqCst) + 1 >= TRIES {
-            return self.give_up(error).is_err();
+        if !is_passing && self.failures.fetch_add(1, Ordering::SeqCst) + 1 >= TRIES && self.give_up(error).is_ok() {
+            return false;
         }
         std::thread::sleep(PAUSE);
         true
