@@ -18,26 +18,26 @@ fn a_number_is_locked_by_one_or_shared_by_several() -> Result<()> {
     let database = Database::open_in_memory()?;
     let (a, b, c) = (database.connect()?, database.connect()?, database.connect()?);
     assert_eq!(value(&a, "SELECT pg_advisory_lock(7)"), "");
-    assert_eq!(value(&a, "SELECT pg_try_advisory_lock(7)"), "true");
-    assert_eq!(value(&b, "SELECT pg_try_advisory_lock(7)"), "false");
-    assert_eq!(value(&b, "SELECT pg_try_advisory_lock_shared(7)"), "false");
+    assert_eq!(value(&a, "SELECT pg_try_advisory_lock(7)"), "t");
+    assert_eq!(value(&b, "SELECT pg_try_advisory_lock(7)"), "f");
+    assert_eq!(value(&b, "SELECT pg_try_advisory_lock_shared(7)"), "f");
     // Two numbers of 32 bits are another.
-    assert_eq!(value(&b, "SELECT pg_try_advisory_lock(0, 7)"), "true");
-    assert_eq!(value(&a, "SELECT pg_advisory_unlock(7)"), "true");
-    assert_eq!(value(&b, "SELECT pg_try_advisory_lock(7)"), "false");
-    assert_eq!(value(&a, "SELECT pg_advisory_unlock(7)"), "true");
-    assert_eq!(value(&a, "SELECT pg_advisory_unlock(7)"), "false");
-    assert_eq!(value(&b, "SELECT pg_try_advisory_lock_shared(7)"), "true");
-    assert_eq!(value(&c, "SELECT pg_try_advisory_lock_shared(7)"), "true");
-    assert_eq!(value(&a, "SELECT pg_try_advisory_lock(7)"), "false");
-    assert_eq!(value(&b, "SELECT pg_advisory_unlock(7)"), "false");
+    assert_eq!(value(&b, "SELECT pg_try_advisory_lock(0, 7)"), "t");
+    assert_eq!(value(&a, "SELECT pg_advisory_unlock(7)"), "t");
+    assert_eq!(value(&b, "SELECT pg_try_advisory_lock(7)"), "f");
+    assert_eq!(value(&a, "SELECT pg_advisory_unlock(7)"), "t");
+    assert_eq!(value(&a, "SELECT pg_advisory_unlock(7)"), "f");
+    assert_eq!(value(&b, "SELECT pg_try_advisory_lock_shared(7)"), "t");
+    assert_eq!(value(&c, "SELECT pg_try_advisory_lock_shared(7)"), "t");
+    assert_eq!(value(&a, "SELECT pg_try_advisory_lock(7)"), "f");
+    assert_eq!(value(&b, "SELECT pg_advisory_unlock(7)"), "f");
     // Who shares it with nobody may have it alone.
-    assert_eq!(value(&b, "SELECT pg_advisory_unlock_shared(7)"), "true");
-    assert_eq!(value(&c, "SELECT pg_try_advisory_lock(7)"), "true");
+    assert_eq!(value(&b, "SELECT pg_advisory_unlock_shared(7)"), "t");
+    assert_eq!(value(&c, "SELECT pg_try_advisory_lock(7)"), "t");
     assert_eq!(value(&c, "SELECT pg_advisory_unlock_all()"), "");
-    assert_eq!(value(&a, "SELECT pg_try_advisory_lock(7)"), "true");
+    assert_eq!(value(&a, "SELECT pg_try_advisory_lock(7)"), "t");
     drop(a);
-    assert_eq!(value(&b, "SELECT pg_try_advisory_lock(7)"), "true");
+    assert_eq!(value(&b, "SELECT pg_try_advisory_lock(7)"), "t");
     Ok(())
 }
 
@@ -45,12 +45,12 @@ fn a_number_is_locked_by_one_or_shared_by_several() -> Result<()> {
 fn a_transactions_go_with_it_or_with_its_savepoint() -> Result<()> {
     let database = Database::open_in_memory()?;
     let (a, b) = (database.connect()?, database.connect()?);
-    let is_free = |number: i32| value(&b, &format!("SELECT pg_try_advisory_xact_lock({number})")) == "true";
+    let is_free = |number: i32| value(&b, &format!("SELECT pg_try_advisory_xact_lock({number})")) == "t";
     a.execute_script("BEGIN; SELECT pg_advisory_xact_lock(1); SAVEPOINT s; SELECT pg_advisory_xact_lock(2); SELECT pg_advisory_lock(3)")?;
     assert!(!is_free(1) && !is_free(2) && !is_free(3));
     a.execute("ROLLBACK TO s", ())?;
     assert!(!is_free(1) && is_free(2) && !is_free(3));
-    assert_eq!(value(&a, "SELECT pg_advisory_unlock(1)"), "false");
+    assert_eq!(value(&a, "SELECT pg_advisory_unlock(1)"), "f");
     a.execute("COMMIT", ())?;
     assert!(is_free(1) && !is_free(3));
     a.execute_script("BEGIN; SELECT pg_advisory_xact_lock(1); ROLLBACK")?;
@@ -120,6 +120,6 @@ fn a_pool_hands_on_no_connection_that_has_locked_something() -> Result<()> {
     let database = Database::open_in_memory()?;
     let pool = database.pool(2);
     pool.get()?.execute("SELECT pg_advisory_lock(1)", ())?;
-    assert_eq!(value(&database.connect()?, "SELECT pg_try_advisory_lock(1)"), "true");
+    assert_eq!(value(&database.connect()?, "SELECT pg_try_advisory_lock(1)"), "t");
     Ok(())
 }

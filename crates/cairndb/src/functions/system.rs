@@ -66,10 +66,9 @@ fn add_locks(catalogue: &mut Catalogue) {
                 };
                 let added = catalogue.add($name, args, returns, eval);
                 // What the transaction gives back at its end needs one.
-                if LockScope::$scope == LockScope::Transaction {
-                    added.acting()
-                } else {
-                    added.volatile()
+                match LockScope::$scope {
+                    LockScope::Transaction => added.acting().waiting(),
+                    LockScope::Session => added.volatile().waiting(),
                 };
             }
         };
