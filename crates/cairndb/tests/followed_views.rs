@@ -397,3 +397,23 @@ fn who_lets_go_of_a_database_waits_for_nobody_who_waits_for_him() {
         }
     }
 }
+
+#[test]
+fn a_program_that_comes_and_goes_leaves_no_view_behind() -> Result<()> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("short.db");
+    Database::open(&path)?.connect()?.execute_script(
+        "CREATE TABLE t (n int); CREATE MATERIALIZED VIEW v WITH (maintained = after) AS SELECT max(n) AS n FROM t",
+    )?;
+    for n in 1..5 {
+        Database::open(&path)?.connect()?.execute("INSERT INTO t VALUES ($1)", [n])?;
+        let mut options = cairndb::Options::default();
+        options.read_only = true;
+        let conn = Database::open_with(&path, options)?.connect()?;
+        assert_eq!(rows(&conn, "SELECT n FROM v"), [n.to_string()]);
+        // What it shows is there, although nobody follows.
+        let shown = conn.view_position("v")?.expect("a position");
+        assert!(conn.wait_for_view("v", shown, Duration::ZERO)?);
+    }
+    Ok(())
+}

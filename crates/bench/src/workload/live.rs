@@ -260,9 +260,14 @@ fn grouped_join(rows: i64, changes: u64, report: &mut Report) -> Result<()> {
     let (_database, conn) = build()?;
     let mut live = conn.live(QUERY, ())?;
     next(&mut live)?;
-    // What is kept is made for the first change.
-    conn.execute("UPDATE sale SET amount = amount + 1 WHERE id = 1", ())?;
-    next(&mut live)?;
+    // What is kept is made for the first change that is followed: all rows go into their groups once. It is told by itself.
+    let before = processor_time();
+    while live.statistics().followed == 0 {
+        conn.execute("UPDATE sale SET amount = amount + 1 WHERE id = 1", ())?;
+        next(&mut live)?;
+    }
+    let begun = (processor_time() - before).as_secs_f64() * 1e6;
+    report.add(PLACE, ENGINE, "join with GROUP BY: the first change", "us of processor", begun);
     let all = changing(&conn, &mut || next(&mut live).map(drop))?;
     let each = all.saturating_sub(alone).as_secs_f64() * 1e6 / changes as f64;
     report.add(PLACE, ENGINE, "join with GROUP BY: a change", "us of processor", each);

@@ -37,9 +37,9 @@ use crate::verify::{Verified, Violation};
 /// ```
 #[derive(Clone)]
 pub struct Database {
-    pub(crate) shared: Arc<Shared>,
-    /// `None`: it is the engine's own handle, for a while. Let go of last.
+    /// `None`: it is the engine's own handle, for a while. Let go of first: views may have something to write.
     _user: Option<User>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 /// The path that means a database in memory, by the custom of embedded databases. (A file of that name is `./:memory:`.)
@@ -227,6 +227,7 @@ impl Database {
     /// Checkpoints and closes, with the errors that dropping the last handle could not tell.
     pub fn close(self) -> Result<()> {
         // Nothing writes any more but the caller.
+        self.shared.followers.settle();
         self.shared.followers.stop();
         let store = self.shared.store.clone();
         self.shared.channels.close();

@@ -37,6 +37,8 @@ use crate::{Error, Result, SqlState};
 const PAUSE: Duration = Duration::from_millis(100);
 /// How often a view's query may fail, before the view is given up: what it speaks of may be about to be renamed.
 const TRIES: usize = 3;
+/// How long the last handle of a database waits for its views.
+const LAST: Duration = Duration::from_secs(2);
 /// How long writing a small change takes, about.
 const WRITING: Duration = Duration::from_micros(50);
 /// Rows that one transaction changes, at most, when a view begins to follow; what comes by commits is one transaction's each.
@@ -73,6 +75,7 @@ impl Clone for User {
 impl Drop for User {
     fn drop(&mut self) {
         if self.0.users.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.0.settle();
             self.0.stop();
             // It may hold the database while it works; with no handle left nobody has a live query.
             if let Some((service, join)) = locked(&self.0.watching).take().filter(|(service, _)| !service.is_here()) {
@@ -125,6 +128,17 @@ impl Followers {
             }
         }
         Ok(())
+    }
+
+    /// Lets them write what was committed so far, for a while: a program that only comes and goes would leave its views behind.
+    pub(crate) fn settle(&self) {
+        let until = Instant::now() + LAST;
+        let all: Vec<Arc<Follower>> = locked(&self.running).values().cloned().collect();
+        for follower in all {
+            while follower.is_behind() && Instant::now() < until {
+                std::thread::sleep(WRITING);
+            }
+        }
     }
 
     /// Ends all, and waits for their ends.
@@ -479,6 +493,10 @@ impl Connection {
     /// 42P01 where there is no such view; 42809 for one that is not maintained.
     pub fn view_position(&self, view: &str) -> Result<Option<u64>> {
         let view = self.maintained_view(view)?;
+        self.view_shows(&view)
+    }
+
+    fn view_shows(&self, view: &Table) -> Result<Option<u64>> {
         let snapshot = self.shared().store.snapshot()?;
         if view.is_kept_by_commits() {
             return Ok(Some(snapshot.position()));
@@ -521,6 +539,10 @@ impl Connection {
             if view.is_kept_by_commits() {
                 return Ok(true);
             }
+            if self.shared().options.read_only {
+                // Nobody follows.
+                return Ok(self.view_shows(&view)?.is_some_and(|shown| shown >= position));
+            }
             let follower = self.shared().followers.of(view.id);
             let subscription = follower.as_ref().and_then(|follower| locked(&follower.subscription).clone());
             match subscription.zip(follower) {
@@ -557,6 +579,20 @@ impl Connection {
 }
 
 impl Follower {
+    /// Whether there is a commit that it may have to write yet.
+    fn is_behind(&self) -> bool {
+        let is_here = self.thread.get() == Some(&std::thread::current().id());
+        if is_here || self.is_over.load(Ordering::SeqCst) {
+            return false;
+        }
+        let Some(newest) = self.shared.upgrade().and_then(|shared| shared.store.snapshot().ok()) else { return false };
+        match locked(&self.subscription).clone() {
+            Some(subscription) => !subscription.has_reached(newest.position(), PAUSE) || !self.is_idle(&subscription),
+            // It is about to begin.
+            None => true,
+        }
+    }
+
     /// Whether all that its query told is written.
     fn is_idle(&self, subscription: &Subscription) -> bool {
         subscription.subscriber.told().is_some_and(|told| told <= self.written.load(Ordering::SeqCst))

@@ -90,13 +90,46 @@ impl Groups {
         self.show(keys).map(Some)
     }
 
+    /// Puts rows into their groups, before anybody is told of these.
+    pub(super) fn begin(&mut self, batch: &Batch, cx: Cx<'_>) -> Result<()> {
+        let Groups { keys, calls, layout, groups } = self;
+        let frame = Frame::from(batch);
+        let keys = keys.iter_mut().map(|key| key.vector(frame, cx)).collect::<Result<Vec<_>>>()?;
+        let mut args = calls.iter_mut().map(|call| call.columns_of(batch, cx)).collect::<Result<Vec<_>>>()?;
+        let (mut values, mut bytes) = (Vec::new(), Vec::new());
+        for row in 0..batch.len() {
+            values.clear();
+            values.extend(keys.iter().map(|key| key.value(row)));
+            bytes.clear();
+            if !values.is_empty() {
+                layout.encode(&values, &mut bytes);
+            }
+            let group = match groups.get_mut(bytes.as_slice()) {
+                Some(group) => group,
+                None => groups.entry(bytes.as_slice().into()).or_insert_with(|| Group::new(calls)),
+            };
+            group.rows += 1;
+            for (accumulator, args) in group.accumulators.iter_mut().zip(&mut args) {
+                if args.read(row, &mut values) {
+                    accumulator.update(&values)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The groups, all of which have begun.
+    pub(super) fn begun(&mut self) -> Result<Option<Flow>> {
+        if self.keys.is_empty() {
+            self.group(&[]);
+        }
+        let keys = self.groups.keys().cloned().collect();
+        self.show(keys)
+    }
+
     fn group(&mut self, key: &[u8]) -> &mut Group {
         let Groups { groups, calls, .. } = self;
-        groups.entry(key.into()).or_insert_with(|| Group {
-            rows: 0,
-            accumulators: calls.iter().map(|call| call.aggregate.start()).collect(),
-            shown: None,
-        })
+        groups.entry(key.into()).or_insert_with(|| Group::new(calls))
     }
 
     /// Evaluates what the groups need of the rows.
@@ -192,7 +225,52 @@ pub(super) fn batch_of(rows: &[Vec<Value>], types: impl Iterator<Item = DataType
     Ok(Batch::new(columns, rows.len()))
 }
 
+impl Group {
+    fn new(calls: &[Call]) -> Group {
+        let accumulators = calls.iter().map(|call| call.aggregate.start()).collect();
+        Group { rows: 0, accumulators, shown: None }
+    }
+}
+
+/// A call's arguments, of the rows that its FILTER lets pass.
+struct Columns {
+    columns: Vec<Arc<Vector>>,
+    /// Which rows these are, ascending; `None`: all.
+    passing: Option<Vec<u32>>,
+    /// How many of them were read.
+    read: usize,
+}
+
+impl Columns {
+    /// Puts the arguments of a row into `values`, rows one after the other; false: it does not pass.
+    fn read(&mut self, row: usize, values: &mut Vec<Value>) -> bool {
+        let at = match &self.passing {
+            None => row,
+            Some(passing) if passing.get(self.read).is_some_and(|next| *next as usize == row) => {
+                self.read += 1;
+                self.read - 1
+            }
+            Some(_) => return false,
+        };
+        values.clear();
+        values.extend(self.columns.iter().map(|column| column.value(at)));
+        true
+    }
+}
+
 impl Call {
+    /// The arguments of a batch's rows.
+    fn columns_of(&mut self, batch: &Batch, cx: Cx<'_>) -> Result<Columns> {
+        let passing = self.filter.as_mut().map(|filter| filter.true_rows(Frame::from(batch), cx)).transpose()?;
+        let part = passing.as_ref().map_or_else(|| batch.clone(), |passing| batch.gather(passing));
+        // Nothing is evaluated where no row passes.
+        let columns = match part.is_empty() {
+            true => Vec::new(),
+            false => self.args.iter_mut().map(|arg| arg.vector(Frame::from(&part), cx)).collect::<Result<_>>()?,
+        };
+        Ok(Columns { columns, passing, read: 0 })
+    }
+
     /// By row, the arguments, where the FILTER lets it pass.
     fn args_of(&mut self, batch: &Batch, cx: Cx<'_>) -> Result<Vec<Option<Vec<Value>>>> {
         let mut args: Vec<Option<Vec<Value>>> = vec![None; batch.len()];

@@ -47,13 +47,26 @@ impl KeptState {
         }
         let mut state = KeptState(stages);
         let mut stream = execute_kept(kept.input.clone(), context.clone(), None)?;
+        let first = state.first_groups();
         let mut flows = vec![];
         while let Some(batch) = stream.next_batch()? {
             let weights = vec![1; batch.len()];
-            flows.push(Flow { batch, weights });
+            let flow = Flow { batch, weights };
+            match first {
+                // As they come: all of them would be much.
+                Some(at) => state.take_in(at, flow, cx)?,
+                None => flows.push(flow),
+            }
+        }
+        let mut from = 0;
+        if let Some(at) = first
+            && let StageState::Groups(groups) = &mut state.0[at]
+        {
+            flows = groups.begun()?.into_iter().collect();
+            from = at + 1;
         }
         // (The first result is known already.)
-        Ok(state.pass(flows, true, cx)?.is_some().then_some(state))
+        Ok(state.pass(from, flows, true, cx)?.is_some().then_some(state))
     }
 
     /// Brings what is kept to a newer state by the plans of the input's change; `each` is told how the result changes. False: that
@@ -77,7 +90,7 @@ impl KeptState {
                 Ok(())
             })?;
         }
-        let Some(flows) = self.pass(flows, false, cx)? else { return Ok(false) };
+        let Some(flows) = self.pass(0, flows, false, cx)? else { return Ok(false) };
         let mut values = Vec::new();
         for flow in flows {
             for (row, &weight) in flow.weights.iter().enumerate() {
@@ -88,8 +101,29 @@ impl KeptState {
         Ok(true)
     }
 
-    fn pass(&mut self, mut flows: Vec<Flow>, is_first: bool, cx: Cx<'_>) -> Result<Option<Vec<Flow>>> {
-        for stage in &mut self.0 {
+    /// Where groups are, if nothing before them keeps anything.
+    fn first_groups(&self) -> Option<usize> {
+        let keeps = |stage: &StageState| matches!(stage, StageState::Groups(_) | StageState::Top(_));
+        let at = self.0.iter().position(keeps)?;
+        matches!(self.0[at], StageState::Groups(_)).then_some(at)
+    }
+
+    /// Rows that are there from the beginning go to the groups at this place.
+    fn take_in(&mut self, at: usize, mut flow: Flow, cx: Cx<'_>) -> Result<()> {
+        for stage in &mut self.0[..=at] {
+            flow = match stage {
+                StageState::Filter(predicate) => flow.filtered(predicate, cx)?,
+                StageState::Project(exprs) => flow.projected(exprs, cx)?,
+                StageState::Groups(groups) => return groups.begin(&flow.batch, cx),
+                StageState::Top(_) => return Ok(()),
+            };
+        }
+        Ok(())
+    }
+
+    /// Through the stages from this one on.
+    fn pass(&mut self, from: usize, mut flows: Vec<Flow>, is_first: bool, cx: Cx<'_>) -> Result<Option<Vec<Flow>>> {
+        for stage in &mut self.0[from..] {
             flows = match stage {
                 StageState::Filter(predicate) => {
                     flows.into_iter().map(|flow| flow.filtered(predicate, cx)).collect::<Result<_>>()?
