@@ -95,6 +95,9 @@ fn with_numbers(sql: &str, mut number: impl FnMut(&str, usize) -> Result<usize>)
 
 /// The text of a statement with numbers for names, and the names in their order; `None`: it has none.
 pub(super) fn numbered(sql: &str) -> Option<(String, Vec<String>)> {
+    if !sql.contains(':') {
+        return None;
+    }
     let mut names: Vec<String> = Vec::new();
     let text = with_numbers(sql, |name, _| {
         Ok(place_of(&names, name).unwrap_or_else(|| {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::datetime::{is_date, is_time, is_timestamp};
 use super::json::check_json;
+use super::text::has_zero_byte;
 use super::{Array, Composite, DataType, EnumValue, Interval, JsonPath, Jsonb, NumericRef, Value};
 
 /// A borrowed SQL value; see [`Value`] for the units.
@@ -135,7 +136,7 @@ impl<'a> ValueRef<'a> {
     #[inline]
     pub(crate) fn is_sound(&self) -> bool {
         match self {
-            ValueRef::Text(text) => !text.as_bytes().contains(&0),
+            ValueRef::Text(text) => !has_zero_byte(text.as_bytes()),
             ValueRef::Json(text) => check_json(text).is_ok(),
             ValueRef::Date(days) => is_date(*days),
             ValueRef::Time(micros) => is_time(*micros),

@@ -9,4 +9,4 @@ pub use input::from_text;
 pub(crate) use input::plain_integer;
 pub(crate) use input::{parse_escaped, parse_hex};
 pub use output::{to_text, write_hex, write_text};
-pub(crate) use utf8::utf8;
+pub(crate) use utf8::{has_zero_byte, utf8};

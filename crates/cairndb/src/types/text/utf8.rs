@@ -9,7 +9,7 @@ pub(crate) fn utf8(bytes: &[u8]) -> Result<&str> {
         let message = format!("invalid byte sequence for encoding \"UTF8\": {}", shown.join(" "));
         Error::new(SqlState::INVALID_BYTE_SEQUENCE, message)
     };
-    if bytes.contains(&0) {
+    if has_zero_byte(bytes) {
         return Err(invalid(&[0]));
     }
     std::str::from_utf8(bytes).map_err(|error| {
@@ -23,4 +23,34 @@ pub(crate) fn utf8(bytes: &[u8]) -> Result<&str> {
         };
         invalid(&rest[..length.min(rest.len())])
     })
+}
+
+/// Whether one of them is 0: in blocks of what a processor compares at once, as every text that a program gives is asked.
+#[inline]
+pub(crate) fn has_zero_byte(bytes: &[u8]) -> bool {
+    const BLOCK: usize = 16;
+    let in_block = |block: &[u8; BLOCK]| block.iter().fold(false, |found, byte| found | (*byte == 0));
+    match bytes.last_chunk::<BLOCK>() {
+        // The last block may overlap the one before.
+        Some(last) => bytes.as_chunks::<BLOCK>().0.iter().any(in_block) || in_block(last),
+        None => bytes.contains(&0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_zero_byte_is_found_wherever_it_is() {
+        for length in 0..70 {
+            let mut bytes = vec![1; length];
+            assert!(!has_zero_byte(&bytes), "{length} bytes");
+            for at in 0..length {
+                bytes[at] = 0;
+                assert!(has_zero_byte(&bytes), "byte {at} of {length}");
+                bytes[at] = 0x80;
+            }
+        }
+    }
 }
