@@ -1,7 +1,8 @@
 //! Live queries: what is told is the result, commit after commit, whatever is done to the tables.
 
 use std::collections::BTreeMap;
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::{Context, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use cairndb::{Connection, Database, Durability, LiveChange, LiveQuery, LiveStatistics, Options, Result};
@@ -499,4 +500,40 @@ fn one_that_failed_takes_nothing_from_the_next() -> Result<()> {
     conn.execute("INSERT INTO b VALUES (1)", ())?;
     assert_eq!(next.next_change_within(Duration::from_secs(20))?.expect("it is told").added().count(), 1);
     Ok(())
+}
+
+/// Holds the thread that wakes a task, the live queries' own, until it may go on.
+struct Holding {
+    told: mpsc::Sender<()>,
+    may_go: Mutex<mpsc::Receiver<()>>,
+}
+
+impl Wake for Holding {
+    fn wake(self: Arc<Holding>) {
+        self.told.send(()).unwrap();
+        let _ = self.may_go.lock().unwrap().recv();
+    }
+}
+
+#[test]
+fn what_is_undone_between_two_looks_of_the_thread_is_told_to_who_began_between_them() {
+    let (_database, conn) = database("CREATE TABLE a (x int PRIMARY KEY); CREATE TABLE b (x int PRIMARY KEY, y int);");
+    let (told, looks) = mpsc::channel();
+    let (go, may_go) = mpsc::channel();
+    let waker = Waker::from(Arc::new(Holding { told, may_go: Mutex::new(may_go) }));
+    let mut holding = conn.live("SELECT x FROM a", ()).unwrap();
+    assert!(holding.next_change_within(SOON).unwrap().unwrap().is_first());
+    assert!(holding.poll_change(&mut Context::from_waker(&waker)).is_pending());
+    conn.execute("INSERT INTO a VALUES (1)", ()).unwrap();
+    looks.recv_timeout(SOON).unwrap();
+    // The thread is held in the state before this.
+    conn.execute("INSERT INTO b VALUES (1, 1), (2, 2)", ()).unwrap();
+    let mut ordered = conn.live("SELECT x, y FROM b ORDER BY y", ()).unwrap();
+    let mut all = conn.live("SELECT x FROM b", ()).unwrap();
+    assert_eq!(next(&mut ordered), ["+1|1", "+2|2"]);
+    assert_eq!(next(&mut all).len(), 2);
+    conn.execute("DELETE FROM b WHERE x = 1", ()).unwrap();
+    drop(go);
+    assert_eq!(next(&mut ordered), ["-1|1"]);
+    assert_eq!(next(&mut all), ["-1"]);
 }

@@ -124,7 +124,10 @@ fn watch_for_a_while(world: &World, store: &Store, random: &mut Random) -> Resul
     // First what it is interested in, then the state that it begins with.
     let trees = store.snapshot()?.trees();
     interest.set(1, KeyRanges::of_trees(trees.iter().copied()));
-    let mut known = content_of(&store.durable_snapshot()?, &trees)?;
+    let mut known = {
+        let first = store.durable_snapshot()?;
+        (first.position(), content_of(&first, &trees)?)
+    };
     for _ in 0..random.below(40) {
         if !world.take_turn() {
             return Ok(());
@@ -136,7 +139,7 @@ fn watch_for_a_while(world: &World, store: &Store, random: &mut Random) -> Resul
         match observer.next(Some(Duration::from_micros(random.below(3000))))? {
             Some(step) => take_step(world, &noted, &step, &trees, &mut known)?,
             None => {
-                look_back(&noted, &observer, &trees, &known)?;
+                look_back(&noted, &observer, &trees, &known.1)?;
                 world.history.borrow_mut().end(txn, Outcome::Aborted);
             }
         }
@@ -144,8 +147,10 @@ fn watch_for_a_while(world: &World, store: &Store, random: &mut Random) -> Resul
     Ok(())
 }
 
-fn take_step(world: &World, noted: &Noted, step: &Step, trees: &[TreeId], known: &mut Content) -> Result<()> {
-    let mut is_anything = false;
+fn take_step(world: &World, noted: &Noted, step: &Step, trees: &[TreeId], known: &mut (u64, Content)) -> Result<()> {
+    let (begun, known) = known;
+    // Told are differences from the older state.
+    let mut is_anything = step.older().is_some_and(|older| older.position() < *begun);
     step.each(&mut |changed| match changed {
         Changed::Entry(tree, key, _, is) => {
             let entries = known.entry(tree).or_default();

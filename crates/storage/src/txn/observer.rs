@@ -6,7 +6,8 @@
 //! What must hold:
 //! - Only states are told that are durable, one after the other, none before an earlier one.
 //! - Of every key that somebody is interested in, and whose entry differs between the two states of a step, the step tells.
-//!   (Interests that were added while the step was awaited may be told of more.)
+//!   (Interests that were added while the step was awaited may be told of more.) Whoever begins with a state between the two
+//!   compares his with the newer: what was changed before it, and back after it, is no difference of theirs.
 
 use std::collections::HashSet;
 use std::fmt;

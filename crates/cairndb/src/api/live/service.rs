@@ -6,7 +6,8 @@
 //! ```
 //! What must hold:
 //! - A query that begins says first that it is interested in all of its tables, then takes its state, then runs, and then says
-//!   what it has really read: so no commit is missed that its state does not have.
+//!   what it has really read: so no commit is missed that its state does not have. Where the thread's next state is a newer
+//!   one, it is run again there: see `behind`.
 //! - A query that read more than before in a newer state looks whether that has changed since, before it relies on being told.
 //! - The thread waits for no subscriber, and for no query that runs elsewhere (its first time): that is looked at again.
 
@@ -52,7 +53,8 @@ struct Queries {
     by_id: HashMap<u64, Arc<Shown>>,
     by_identity: HashMap<Identity, u64>,
     /// Those that have to be brought to a state of at least this position: what changed was not told them, being busy, or
-    /// not having said yet that they look at it.
+    /// not having said yet that they look at it, or being in a state that the thread has not looked at: what changed before it
+    /// and is undone after it is no difference between the thread's two states.
     behind: BTreeMap<u64, u64>,
     /// The thread is gone, or about to be: begin another.
     is_over: bool,
@@ -202,6 +204,7 @@ impl Service {
             self.interest.call();
             return Err(error);
         }
+        self.note_behind(shown.id, locked(&shown.query).position);
         // Whoever passed it by while it ran.
         self.interest.call();
         Ok(Some(self.join(shared, &shown)?.ok_or_else(|| Error::internal("a live query ended as it began"))?))
@@ -226,6 +229,7 @@ impl Service {
             // What came by changes since has no place in the order.
             let snapshot = shared.store.durable_snapshot()?;
             let change = self.bring(shared, shown, &mut query, &snapshot, None)?;
+            self.note_behind(shown.id, query.position);
             tell(shown, &change, &query);
         }
         let queries = locked(&self.queries);
