@@ -252,9 +252,15 @@ impl Observer {
         // What is left from here on may be of commits that this state has, or of later ones.
         let mut later = Touched::default();
         // In a weak mode more can be seen than is durable. What is durable was looked at.
-        while engine.durable() < position && !call.is_closed && !broken::is(Broken::WatchedUndurable) {
+        let mut is_closed = call.is_closed;
+        while engine.durable() < position && !broken::is(Broken::WatchedUndurable) {
+            // Closing failed: what is not durable by now never is, nor was it looked at.
+            if is_closed {
+                return Err(Error::Closed);
+            }
             engine.publisher.life.check(Act::Log)?;
             let call = engine.watch.wait_durable(position, || engine.durable());
+            is_closed |= call.is_closed;
             later.append(call.touched);
             if call.is_called {
                 engine.watch.call();
@@ -271,7 +277,7 @@ impl Observer {
         self.touched.append(later);
         let older = self.last.replace(newer.clone());
         if self.touched.is_empty() {
-            return if call.is_closed { Err(Error::Closed) } else { Ok(None) };
+            return if is_closed { Err(Error::Closed) } else { Ok(None) };
         }
         let touched = std::mem::take(&mut self.touched);
         Ok(Some(Step { handle: self.handle.clone(), older, newer, touched }))
