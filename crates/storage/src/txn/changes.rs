@@ -169,7 +169,7 @@ impl State {
     ) -> Result<()> {
         let engine = private.engine();
         engine.allow(ADDS)?;
-        let is_sum = self.own.get(tree, key).is_none() || self.own.is_sum(tree, key);
+        let is_sum = self.own.get_noted(tree, key).is_none_or(|(_, is_sum)| is_sum);
         let sum = self.sum(private, tree, key, front, deltas)?;
         match sum.value() {
             Some(value) if key.len() + value.len() > node::inline_limit(engine.pages.page_size()) => {

@@ -74,20 +74,22 @@ impl OwnWrites {
     /// What was written under the key; `None`: nothing.
     #[inline]
     pub(super) fn get(&self, tree: TreeId, key: &[u8]) -> Option<Own<'_>> {
+        self.get_noted(tree, key).map(|(own, _)| own)
+    }
+
+    /// As `get`; and whether that is the sum of what others wrote and what was added.
+    #[inline]
+    pub(super) fn get_noted(&self, tree: TreeId, key: &[u8]) -> Option<(Own<'_>, bool)> {
         if self.places.is_empty() {
             return None;
         }
-        self.find(tree, key).ok().map(|at| self.value(&self.places[at]))
+        let place = &self.places[self.find(tree, key).ok()?];
+        Some((self.value(place), place.is_sum))
     }
 
     /// Writes a value, or that the key is deleted.
     pub(super) fn write(&mut self, tree: TreeId, key: &[u8], value: Own<'_>) {
         self.write_patched(tree, key, value, 0, &[]);
-    }
-
-    /// Whether what was written under the key is the sum of what others wrote and what was added.
-    pub(super) fn is_sum(&self, tree: TreeId, key: &[u8]) -> bool {
-        !self.places.is_empty() && self.find(tree, key).is_ok_and(|at| self.places[at].is_sum)
     }
 
     /// Writes what a value comes to with something added; `is_sum`: it was none of the transaction's own.

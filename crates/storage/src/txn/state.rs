@@ -137,12 +137,13 @@ impl State {
         key: &[u8],
         read: impl FnOnce(&[u8]) -> R,
     ) -> Result<Option<R>> {
-        // What it wrote itself rests on nobody, unless it was only added.
-        if self.own.is_sum(tree, key) && !broken::is(Broken::SumsUnread) {
-            self.note_key(tree, key);
-        }
-        if let Some(own) = self.own.get(tree, key) {
-            return Ok(own.map(read));
+        if let Some((own, is_sum)) = self.own.get_noted(tree, key) {
+            let read = own.map(read);
+            // What it wrote itself rests on nobody, unless it was only added.
+            if is_sum && !broken::is(Broken::SumsUnread) {
+                self.note_key(tree, key);
+            }
+            return Ok(read);
         }
         self.note_key(tree, key);
         match self.find(tree) {
