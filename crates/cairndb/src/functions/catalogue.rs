@@ -18,7 +18,7 @@ use super::signature::{Declared, decide};
 use super::users::Volatility;
 use crate::Result;
 use crate::catalog::{Returns, Routine};
-use crate::types::{Composite, DataType, EvalContext, Value};
+use crate::types::{Composite, DataType, EvalContext, Value, fnv};
 
 /// An argument of any type, taken without conversion (PostgreSQL's `"any"`). An untyped literal becomes `text`.
 pub const ANY: DataType = DataType::Unknown;
@@ -280,23 +280,39 @@ impl Function {
         }
     }
 
+    /// A strict, immutable function that is no operator, and an entry of its own.
+    pub(super) fn new(
+        name: impl Into<Cow<'static, str>>,
+        args: impl Into<Box<[DataType]>>,
+        returns: DataType,
+        kernel: Kernel,
+    ) -> Function {
+        Function {
+            name: name.into(),
+            args: args.into(),
+            variadic: false,
+            returns,
+            polymorphic: None,
+            entry: next_entry(),
+            strict: true,
+            immutable: true,
+            volatile: false,
+            clock: false,
+            waits: false,
+            acts: false,
+            op: None,
+            kernel,
+        }
+    }
+
     /// The function that lets through what is of a domain.
     pub(crate) fn checked(checked: Checked) -> Function {
+        let kernel = Kernel::Checked { check: checked.check, calls: checked.calls };
         Function {
-            name: checked.name,
-            args: Box::new([checked.data_type]),
-            variadic: false,
-            returns: checked.data_type,
-            polymorphic: None,
             entry: checked.entry,
             strict: false,
             immutable: checked.immutable,
-            volatile: false,
-            clock: false,
-            acts: false,
-            waits: false,
-            op: None,
-            kernel: Kernel::Checked { check: checked.check, calls: checked.calls },
+            ..Function::new(checked.name, [checked.data_type], checked.data_type, kernel)
         }
     }
 
@@ -337,25 +353,16 @@ impl Function {
 
     /// A function of the schema's as others see it. What gives no value gives an empty text, as PostgreSQL shows it.
     pub(crate) fn stored(routine: Routine) -> Function {
+        let returns = match routine.returns {
+            Returns::Type(data_type) => data_type.base(),
+            _ => DataType::Text,
+        };
         Function {
-            name: Cow::Owned(routine.name.clone()),
-            args: routine.argument_types().into(),
-            variadic: false,
-            returns: match routine.returns {
-                Returns::Type(data_type) => data_type.base(),
-                _ => DataType::Text,
-            },
-            polymorphic: None,
-            entry: next_entry(),
             strict: routine.strict,
             // Calls are not made beforehand: what stands in the body may be another one by then.
             immutable: false,
             volatile: routine.volatility == Volatility::Volatile,
-            clock: false,
-            acts: false,
-            waits: false,
-            op: None,
-            kernel: Kernel::Stored(Arc::new(routine)),
+            ..Function::new(routine.name.clone(), routine.argument_types(), returns, Kernel::Stored(Arc::new(routine)))
         }
     }
 
@@ -473,12 +480,12 @@ pub(super) struct Catalogue {
     by_name: HashMap<&'static str, Vec<Arc<Function>>, BuildHasherDefault<NameHasher>>,
 }
 
-/// FNV-1a: the names are the engine's own, so nobody can choose them to collide.
+/// The names are the engine's own, so nobody can choose them to collide.
 struct NameHasher(u64);
 
 impl Default for NameHasher {
     fn default() -> NameHasher {
-        NameHasher(0xCBF2_9CE4_8422_2325)
+        NameHasher(fnv::START)
     }
 }
 
@@ -488,7 +495,7 @@ impl Hasher for NameHasher {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3));
+        self.0 = fnv::hash(self.0, bytes);
     }
 }
 
@@ -504,22 +511,7 @@ impl Catalogue {
         returns: DataType,
         eval: Eval,
     ) -> &mut Function {
-        let function = Function {
-            name: Cow::Borrowed(name),
-            args: args.into(),
-            variadic: false,
-            returns,
-            polymorphic: None,
-            entry: next_entry(),
-            strict: true,
-            immutable: true,
-            volatile: false,
-            clock: false,
-            acts: false,
-            waits: false,
-            op: None,
-            kernel: Kernel::Plain(eval),
-        };
+        let function = Function::new(name, args, returns, Kernel::Plain(eval));
         let list = self.by_name.entry(name).or_default();
         list.push(Arc::new(function));
         let last = list.len() - 1;

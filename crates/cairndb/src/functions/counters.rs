@@ -3,12 +3,11 @@
 //! These functions have no names that statements could call them by: they stand in the plans of materialized views that are
 //! maintained. Their arguments: the counters, which of them the aggregate's begin with, and a number that each has its own use for.
 
-use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 use cairn_storage::{OVERFLOWED, counters};
 
-use super::catalogue::{Eval, Function, Kernel, next_entry};
+use super::catalogue::{Eval, Function, Kernel};
 use super::support::{out_of_range, wrong_arguments};
 use crate::types::{DataType, EvalContext, Numeric};
 use crate::{Error, Result, SqlState, Value};
@@ -60,22 +59,8 @@ impl Tally {
 }
 
 fn function(name: &'static str, returns: DataType, eval: Eval) -> Arc<Function> {
-    Arc::new(Function {
-        name: Cow::Borrowed(name),
-        args: Box::new([DataType::Bytea, DataType::Integer, DataType::Integer]),
-        variadic: false,
-        returns,
-        polymorphic: None,
-        entry: next_entry(),
-        strict: true,
-        immutable: true,
-        volatile: false,
-        clock: false,
-        acts: false,
-        waits: false,
-        op: None,
-        kernel: Kernel::Plain(eval),
-    })
+    let args = [DataType::Bytea, DataType::Integer, DataType::Integer];
+    Arc::new(Function::new(name, args, returns, Kernel::Plain(eval)))
 }
 
 /// `N` counters, and the last argument. SQLSTATE XX001 for bytes that have not so many.

@@ -1,6 +1,5 @@
 //! Functions that ask the catalog of the statement that calls them.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::catalogue::Kernel;
@@ -49,23 +48,8 @@ impl Function {
         what: What,
         catalog: Arc<Catalog>,
     ) -> Function {
-        Function {
-            name: Cow::Borrowed(name),
-            args: args.into(),
-            variadic: false,
-            returns,
-            polymorphic: None,
-            entry: super::catalogue::next_entry(),
-            strict: true,
-            // The plan rests on the schema.
-            immutable: true,
-            volatile: false,
-            clock: false,
-            acts: false,
-            waits: false,
-            op: None,
-            kernel: Kernel::Asked(Asked { what, catalog }),
-        }
+        // Immutable: the plan rests on the schema.
+        Function::new(name, args, returns, Kernel::Asked(Asked { what, catalog }))
     }
 
     /// One of the system's functions, for arguments of these types.

@@ -9,7 +9,7 @@ use super::Function;
 use super::arrays::{Form, form};
 use super::random::{mixed, unit};
 use super::support::wrong_arguments;
-use crate::types::{DataType, EvalContext, Value, to_text};
+use crate::types::{DataType, EvalContext, Value, fnv, to_text};
 use crate::{Error, Result, SqlState};
 
 /// The percentage, what the choice begins with (none: chance), and what tells a row from others.
@@ -42,11 +42,10 @@ fn again(_: &Function, args: &[Value], context: &EvalContext) -> Result<Value> {
     let Value::Double(seed) = seed else {
         return Err(Error::new(SqlState("2202G"), "TABLESAMPLE REPEATABLE parameter cannot be null"));
     };
-    // FNV-1a over the texts, each with an end.
-    let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    let hash = row.iter().fold(0xcbf2_9ce4_8422_2325 ^ seed.to_bits(), |hash, value| match value {
-        Value::Null => fold(hash, 0),
-        value => fold(to_text(value, context).bytes().fold(hash, fold), 1),
+    // Over the texts, each with an end.
+    let hash = row.iter().fold(fnv::START ^ seed.to_bits(), |hash, value| match value {
+        Value::Null => fnv::hash(hash, &[0]),
+        value => fnv::hash(fnv::hash(hash, to_text(value, context).as_bytes()), &[1]),
     });
     Ok(Value::Boolean(mixed(hash) < share))
 }

@@ -201,21 +201,12 @@ pub(crate) fn function<R: Into<Value>>(
         let value = guard(&called, || eval(&Arguments(args)).map(Into::into))?;
         of_type(&called, value, returns)
     };
+    let args: Box<[DataType]> = args.iter().map(|arg| arg.base()).collect();
     Function {
-        name: Cow::Owned(name.to_owned()),
-        args: args.iter().map(|arg| arg.base()).collect(),
-        variadic: false,
-        returns,
-        polymorphic: None,
-        entry: next_entry(),
         strict: options.strict,
         immutable: options.volatility == Volatility::Immutable,
         volatile: options.volatility == Volatility::Volatile,
-        clock: false,
-        acts: false,
-        waits: false,
-        op: None,
-        kernel: Kernel::Closure(Arc::new(guarded)),
+        ..Function::new(name.to_owned(), args, returns, Kernel::Closure(Arc::new(guarded)))
     }
 }
 

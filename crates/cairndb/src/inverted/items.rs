@@ -1,7 +1,7 @@
 //! The items of a value. Part of the file format: the same value has the same items in every version.
 
 use super::{Item, ItemClass};
-use crate::types::{Array, DataType, Json, JsonNode, Numeric, Value, key};
+use crate::types::{Array, DataType, Json, JsonNode, Numeric, Value, fnv, key};
 use crate::{Error, Result};
 
 /// What an item says; hashed before anything else of it.
@@ -32,12 +32,11 @@ pub(super) struct ItemHash(u64);
 impl ItemHash {
     /// `column`: which of the index's columns it is.
     pub(super) fn new(column: usize, kind: Kind) -> ItemHash {
-        ItemHash(0xcbf2_9ce4_8422_2325).bytes(&[column as u8, kind as u8])
+        ItemHash(fnv::START).bytes(&[column as u8, kind as u8])
     }
 
     fn bytes(self, bytes: &[u8]) -> ItemHash {
-        let next = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        ItemHash(bytes.iter().fold(self.0, next))
+        ItemHash(fnv::hash(self.0, bytes))
     }
 
     pub(super) fn with(self, part: &[u8]) -> ItemHash {

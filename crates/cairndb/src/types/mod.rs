@@ -11,6 +11,7 @@ mod context;
 mod data_type;
 pub mod datetime;
 mod enums;
+pub(crate) mod fnv;
 mod from_syntax;
 mod info;
 mod interned;

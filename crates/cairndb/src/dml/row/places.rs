@@ -8,6 +8,7 @@
 
 use super::{Env, Stop, Stored, Target, Trees, entry::Entry};
 use crate::catalog::row_number_key;
+use crate::types::fnv;
 
 /// The places of rows of the same hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,9 +17,7 @@ pub(crate) struct RowPlaces(u32);
 impl RowPlaces {
     /// Of a row of these bytes.
     pub(crate) fn of(row: &[u8]) -> RowPlaces {
-        let hash = row
-            .iter()
-            .fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3));
+        let hash = fnv::hash(fnv::START, row);
         RowPlaces((hash >> 32) as u32 ^ hash as u32)
     }
 

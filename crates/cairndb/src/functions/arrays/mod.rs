@@ -16,12 +16,11 @@ pub use quantified::{Quantifier, quantified};
 pub use set::{LISTENING_CHANNELS, ROWS_OF_ARRAY, STRING_TO_TABLE, SetRows, is_about_partitions, is_set_function};
 pub use subscript::{element_at, slice_of, with_element, with_slice};
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::Function;
 use super::catalogue::{Catalogue, Kernel};
 use super::support::wrong_arguments;
-use super::{Function, Operator};
 use crate::types::{Array, DataType, EvalContext, Value};
 use crate::{Error, Result};
 
@@ -65,22 +64,8 @@ pub(super) fn form(
     returns: DataType,
     eval: Typed,
 ) -> Arc<Function> {
-    Arc::new(Function {
-        name: Cow::Borrowed(name),
-        args,
-        variadic: false,
-        returns,
-        polymorphic: None,
-        entry: form as u64,
-        strict: false,
-        immutable: true,
-        volatile: false,
-        clock: false,
-        acts: false,
-        waits: false,
-        op: None::<Operator>,
-        kernel: Kernel::Typed(eval),
-    })
+    let function = Function::new(name, args, returns, Kernel::Typed(eval));
+    Arc::new(Function { entry: form as u64, strict: false, ..function })
 }
 
 /// An argument that is an array.

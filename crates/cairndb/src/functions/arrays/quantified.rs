@@ -1,6 +1,5 @@
 //! `x op ANY (array)`, `x op ALL (array)`.
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -24,22 +23,14 @@ pub fn quantified(op: &Arc<Function>, all: bool, array: DataType) -> Option<Arc<
     let (left, right) = (*op.args.first()?, *op.args.get(1)?);
     let array = if right == super::super::ANY { array.base() } else { right.array()? };
     let word = if all { "ALL" } else { "ANY" };
+    let (name, kernel) = (format!("{} {word}", op.name), Kernel::Quantified(Quantifier { op: op.clone(), all }));
     Some(Arc::new(Function {
-        name: Cow::Owned(format!("{} {word}", op.name)),
-        args: [left, array].into(),
-        variadic: false,
-        returns: DataType::Boolean,
-        polymorphic: None,
         // The operator's with another result would be it: bits that no entry has tell them apart.
         entry: op.entry | 1 << if all { 62 } else { 61 },
         strict: false,
         immutable: op.immutable,
         volatile: op.volatile,
-        clock: false,
-        acts: false,
-        waits: false,
-        op: None,
-        kernel: Kernel::Quantified(Quantifier { op: op.clone(), all }),
+        ..Function::new(name, [left, array], DataType::Boolean, kernel)
     }))
 }
 

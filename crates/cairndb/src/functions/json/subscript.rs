@@ -1,6 +1,5 @@
 //! `j['a'][1]`, `SET j['a'][1] = x`.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::change::{Change, change_at};
@@ -31,22 +30,7 @@ pub fn with_element(subscripts: usize) -> Arc<Function> {
 }
 
 fn form(entry: u64, name: &'static str, args: Box<[DataType]>, eval: Typed) -> Arc<Function> {
-    Arc::new(Function {
-        name: Cow::Borrowed(name),
-        args,
-        variadic: false,
-        returns: JSONB,
-        polymorphic: None,
-        entry,
-        strict: false,
-        immutable: true,
-        volatile: false,
-        clock: false,
-        acts: false,
-        waits: false,
-        op: None,
-        kernel: Kernel::Typed(eval),
-    })
+    Arc::new(Function { entry, strict: false, ..Function::new(name, args, JSONB, Kernel::Typed(eval)) })
 }
 
 fn get(_: &Function, args: &[Value], _: &EvalContext) -> Result<Value> {
