@@ -10,9 +10,10 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::locked;
 use crate::exec::check_statement;
 use crate::types::{Advisory, LockScope};
 use crate::{Error, Result, SqlState};
@@ -113,10 +114,6 @@ pub(crate) struct SessionLocks {
     interrupt: Arc<AtomicBool>,
     /// When the statement that runs has to be over.
     deadline: Mutex<Option<Instant>>,
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl SessionLocks {

@@ -73,3 +73,8 @@ pub use sizes::RelationSize;
 pub use statement::Statement;
 pub use ticket::Ticket;
 pub use transaction::Transaction;
+
+/// What a mutex holds. Where somebody panicked with it, too: whoever shares it keeps it whole at each step.
+fn locked<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

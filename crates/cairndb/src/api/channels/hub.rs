@@ -11,7 +11,7 @@
 //! - Under the commit lock nobody waits for listeners: the queue has a lock of its own, held for a moment.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::task::Waker;
 
 use cairn_storage as storage;
@@ -19,6 +19,7 @@ use cairn_storage as storage;
 use super::listener::{Listener, wake};
 use super::said::{Note, Said, Wish};
 use crate::Result;
+use crate::api::locked;
 
 /// See the module.
 #[derive(Default)]
@@ -62,10 +63,6 @@ pub(crate) struct Telling<'a> {
     /// Until it has its place.
     told: Option<Told>,
     place: Option<u64>,
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Channels {

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::Notification;
 use super::said::{NOTE_BYTES, Note};
+use crate::api::locked;
 
 /// What waits for one connection takes no more memory than this.
 pub(super) const HEARD_BYTES_MAX: usize = 4 << 20;
@@ -61,7 +62,7 @@ pub(super) enum Taken {
 
 impl Listener {
     fn heard(&self) -> MutexGuard<'_, Heard> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.heard)
     }
 
     /// Changes something, and tells those who wait.

@@ -1,13 +1,14 @@
 //! A session's part in the channels: what its open transaction says, and what it hears.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use super::hub::{Channels, Telling, Told};
 use super::listener::{Hold, Listener};
 use super::said::{Note, Said, SaidMark, Wish};
 use crate::Result;
 use crate::api::advisory::SessionLocks;
+use crate::api::locked;
 use crate::command::ChannelCommand;
 use crate::types::{Advisory, LockScope, Speaks};
 
@@ -40,7 +41,7 @@ impl SessionChannels {
     }
 
     fn said(&self) -> MutexGuard<'_, Said> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.said)
     }
 
     /// What it hears from now on.

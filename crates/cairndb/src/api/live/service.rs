@@ -15,7 +15,7 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, TryLockError, Weak};
 use std::thread::ThreadId;
 use std::time::Duration;
 
@@ -27,6 +27,7 @@ use super::query::{Definition, Done, Query, Relevant};
 use super::result::{RowForm, Weights};
 use super::subscriber::{End, Subscriber};
 use crate::api::database::Shared;
+use crate::api::locked;
 use crate::plan::Field;
 use crate::{Error, Result, SqlState};
 
@@ -93,10 +94,6 @@ pub(super) struct Subscription {
 fn next_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl LiveQueries {
