@@ -2,19 +2,28 @@
 #![cfg(unix)]
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-#[test]
-fn a_running_statement_is_cancelled_and_the_script_goes_on() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_cairn"))
-        .args(["--keep-going", "--no-header"])
+fn shell(arguments: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_cairn"))
+        .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .unwrap();
+        .unwrap()
+}
+
+fn interrupt(child: &Child) {
+    let killed = Command::new("sh").args(["-c", "kill -INT $0", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+}
+
+#[test]
+fn a_running_statement_is_cancelled_and_the_script_goes_on() {
+    let mut child = shell(&["--keep-going", "--no-header"]);
     let mut stdin = child.stdin.take().unwrap();
     let long = "SELECT count(*) FROM generate_series(1, 1000000) AS a, generate_series(1, 1000000) AS b";
     writeln!(stdin, "SELECT 'ready';\n{long};\nSELECT 'still here';").unwrap();
@@ -27,8 +36,7 @@ fn a_running_statement_is_cancelled_and_the_script_goes_on() {
     // The long statement is the very next thing that the shell does.
     sleep(Duration::from_millis(500));
     let interrupted = Instant::now();
-    let killed = Command::new("sh").args(["-c", "kill -INT $0", &child.id().to_string()]).status().unwrap();
-    assert!(killed.success());
+    interrupt(&child);
 
     let mut rest = String::new();
     stdout.read_to_string(&mut rest).unwrap();
@@ -76,13 +84,7 @@ fn what_was_done_is_told_before_more_is_read() {
 /// SUBSCRIBE: its rows are seen as they come, and Ctrl-C ends it and not the shell.
 #[test]
 fn a_subscription_is_shown_as_it_comes_and_ended_by_ctrl_c() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_cairn"))
-        .args(["--keep-going"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = shell(&["--keep-going"]);
     let mut stdin = child.stdin.take().unwrap();
     writeln!(
         stdin,
@@ -103,8 +105,7 @@ fn a_subscription_is_shown_as_it_comes_and_ended_by_ctrl_c() {
     assert!(lines.next().unwrap().starts_with("-----"));
     let rows: Vec<String> = lines.collect();
     assert!(rows[0].ends_with(" | insert | 1 | one\n") && rows[1].ends_with(" | insert | 2 | \n"), "{rows:?}");
-    let killed = Command::new("sh").args(["-c", "kill -INT $0", &child.id().to_string()]).status().unwrap();
-    assert!(killed.success());
+    interrupt(&child);
     let (mut rest, mut errors) = (String::new(), String::new());
     stdout.read_to_string(&mut rest).unwrap();
     child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::context::Ddl;
-use crate::bind::{BoundGroups, bind_definition, bind_resting, bound_groups};
+use crate::bind::{bind_definition, bind_resting, bound_groups};
 use crate::catalog::{Definition, Materialized, ObjectId, Table};
 use crate::dml::row::{BatchRow, LentRow, group_entry, long_group};
 use crate::plan::{Groups, LogicalPlan};
@@ -37,7 +37,7 @@ impl Ddl<'_> {
         let mut table = Table::clone(&groups.table);
         table.views.push(view.id);
         self.store.put_table(&table)?;
-        self.fill_if_populated(Arc::new(view))
+        self.fill_if_populated(&view)
     }
 
     /// Its groups as they are now, in another tree.
@@ -52,7 +52,7 @@ impl Ddl<'_> {
         let view = Arc::new(view);
         let table = bound_groups(&view, &self.catalog)?.groups.table.id;
         self.rewrite_entry(table)?;
-        self.fill_if_populated(view).map(drop)
+        self.fill_if_populated(&view).map(drop)
     }
 
     /// A view was replaced: those that are made of it have other groups, of another table perhaps. SQLSTATE 0A000 where commits can
@@ -102,12 +102,10 @@ impl Ddl<'_> {
         }
     }
 
-    fn fill_if_populated(&mut self, view: Arc<Table>) -> Result<u64> {
+    fn fill_if_populated(&self, view: &Table) -> Result<u64> {
         // Not as the catalog's: the view is not in it yet, or with another tree.
-        let groups = Groups::of(&self.plan_of(&view)?).map_err(Error::internal)?;
-        let state = Arc::new(groups.state(&view));
-        let bound = BoundGroups { groups, state };
-        if view.refuse_unpopulated().is_ok() { self.fill_kept(&view, &bound) } else { Ok(0) }
+        let groups = Groups::of(&self.plan_of(view)?).map_err(Error::internal)?;
+        if view.refuse_unpopulated().is_ok() { self.fill_kept(view, &groups) } else { Ok(0) }
     }
 
     fn plan_of(&self, view: &Table) -> Result<LogicalPlan> {
@@ -118,8 +116,7 @@ impl Ddl<'_> {
     }
 
     /// How many groups there are.
-    fn fill_kept(&self, view: &Table, bound: &BoundGroups) -> Result<u64> {
-        let BoundGroups { groups, .. } = bound;
+    fn fill_kept(&self, view: &Table, groups: &Groups) -> Result<u64> {
         let (mut key, mut value, mut filled) = (Vec::new(), Vec::new(), 0);
         self.for_each_row_of(groups.states()?, |row: BatchRow<'_>| {
             group_entry(groups, |at| row.copy(at), &mut key, &mut value);

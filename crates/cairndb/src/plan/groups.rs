@@ -74,8 +74,7 @@ impl Groups {
         };
         let source = Source::of(input)?;
         let over = |expr: &Expr| {
-            let mut expr = expr.clone();
-            substitute(&mut expr, &source.columns);
+            let expr = source.over(expr);
             steady(&expr).map(|()| expr)
         };
         let keys: Vec<Expr> = group_by.iter().map(over).collect::<Result<_, _>>()?;
@@ -272,22 +271,23 @@ impl Source {
             }
             LogicalPlan::Filter { input, predicate } => {
                 let mut source = Source::of(input)?;
-                let mut predicate = predicate.clone();
-                substitute(&mut predicate, &source.columns);
-                source.filters.push(predicate);
+                source.filters.push(source.over(predicate));
                 Ok(source)
             }
             LogicalPlan::Project { input, exprs, .. } => {
                 let source = Source::of(input)?;
-                let over = |expr: &Expr| {
-                    let mut expr = expr.clone();
-                    substitute(&mut expr, &source.columns);
-                    expr
-                };
-                Ok(Source { columns: exprs.iter().map(over).collect(), ..source })
+                let columns = exprs.iter().map(|expr| source.over(expr)).collect();
+                Ok(Source { columns, ..source })
             }
             other => Err(format!("{} under its groups", name_of(other))),
         }
+    }
+
+    /// An expression of its rows, over the table's columns.
+    fn over(&self, expr: &Expr) -> Expr {
+        let mut expr = expr.clone();
+        substitute(&mut expr, &self.columns);
+        expr
     }
 }
 
