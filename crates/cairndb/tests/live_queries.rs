@@ -515,9 +515,8 @@ impl Wake for Holding {
     }
 }
 
-#[test]
-fn what_is_undone_between_two_looks_of_the_thread_is_told_to_who_began_between_them() {
-    let (_database, conn) = database("CREATE TABLE a (x int PRIMARY KEY); CREATE TABLE b (x int PRIMARY KEY, y int);");
+/// A commit has come, and who is told of it holds the thread until what is returned is dropped.
+fn held(conn: &Connection) -> (LiveQuery, mpsc::Sender<()>) {
     let (told, looks) = mpsc::channel();
     let (go, may_go) = mpsc::channel();
     let waker = Waker::from(Arc::new(Holding { told, may_go: Mutex::new(may_go) }));
@@ -526,6 +525,13 @@ fn what_is_undone_between_two_looks_of_the_thread_is_told_to_who_began_between_t
     assert!(holding.poll_change(&mut Context::from_waker(&waker)).is_pending());
     conn.execute("INSERT INTO a VALUES (1)", ()).unwrap();
     looks.recv_timeout(SOON).unwrap();
+    (holding, go)
+}
+
+#[test]
+fn what_is_undone_between_two_looks_of_the_thread_is_told_to_who_began_between_them() {
+    let (_database, conn) = database("CREATE TABLE a (x int PRIMARY KEY); CREATE TABLE b (x int PRIMARY KEY, y int);");
+    let (_holding, go) = held(&conn);
     // The thread is held in the state before this.
     conn.execute("INSERT INTO b VALUES (1, 1), (2, 2)", ()).unwrap();
     let mut ordered = conn.live("SELECT x, y FROM b ORDER BY y", ()).unwrap();
@@ -536,4 +542,27 @@ fn what_is_undone_between_two_looks_of_the_thread_is_told_to_who_began_between_t
     drop(go);
     assert_eq!(next(&mut ordered), ["-1|1"]);
     assert_eq!(next(&mut all), ["-1"]);
+}
+
+/// Not by running again.
+#[test]
+fn who_began_between_two_looks_of_the_thread_is_told_what_changed_since() {
+    let (_database, conn) =
+        database("CREATE TABLE a (x int PRIMARY KEY); CREATE TABLE b (x int PRIMARY KEY, y int, z int);");
+    conn.execute("INSERT INTO b SELECT g, g, g FROM generate_series(1, 1000) g", ()).unwrap();
+    let (_holding, go) = held(&conn);
+    conn.execute("UPDATE b SET y = -y", ()).unwrap();
+    let queries =
+        ["SELECT x, y FROM b WHERE x = 3", "SELECT x, y FROM b WHERE x = 4", "SELECT count(*), sum(y) FROM b"];
+    let mut live = queries.map(|sql| conn.live(sql, ()).unwrap());
+    live.iter_mut().for_each(|live| assert_eq!(next(live).len(), 1));
+    conn.execute("UPDATE b SET z = 0 WHERE x = 3", ()).unwrap();
+    conn.execute("UPDATE b SET y = 0 WHERE x = 4", ()).unwrap();
+    drop(go);
+    let [unchanged, changed, sums] = &mut live;
+    assert_eq!(next(changed), ["~4|-4 -> 4|0"]);
+    assert_eq!(next(sums), ["~1000|-500500 -> 1000|-500496"]);
+    conn.execute("UPDATE b SET y = 1 WHERE x = 3", ()).unwrap();
+    assert_eq!(next(unchanged), ["~3|-3 -> 3|1"]);
+    assert!(live.iter().all(|live| live.statistics().runs == 1));
 }

@@ -118,24 +118,46 @@ impl Snapshot {
 }
 
 impl Snapshot {
-    /// Whether `newer` has the same entries in these ranges.
-    pub fn is_same_in(&self, newer: &Snapshot, ranges: &KeyRanges) -> Result<bool> {
+    /// Calls `each` with what differs in these ranges between this state and `newer`, until it returns false.
+    pub fn each_difference(
+        &self,
+        newer: &Snapshot,
+        ranges: &KeyRanges,
+        each: &mut dyn FnMut(Changed<'_>) -> bool,
+    ) -> Result<()> {
         let root = |snapshot: &Snapshot, tree| snapshot.view().root(tree).ok();
+        let mut goes_on = true;
+        let mut dropped = None;
         for (tree, range) in &ranges.0 {
-            if root(self, *tree) == root(newer, *tree) {
+            let (was, is) = (root(self, *tree), root(newer, *tree));
+            if was == is || dropped == Some(*tree) {
                 continue;
             }
-            let mut differs = false;
-            let (lower, upper) = range.bounds();
-            self.diff(newer, *tree, lower, upper, |_, _, _| {
-                differs = true;
-                false
-            })?;
-            if differs {
-                return Ok(false);
+            if is.is_none() {
+                goes_on = each(Changed::Dropped(*tree));
+                dropped = Some(*tree);
+            } else {
+                let (lower, upper) = range.bounds();
+                self.diff(newer, *tree, lower, upper, |key, was, is| {
+                    goes_on = each(Changed::Entry(*tree, key, was, is));
+                    goes_on
+                })?;
+            }
+            if !goes_on {
+                return Ok(());
             }
         }
-        Ok(true)
+        Ok(())
+    }
+
+    /// Whether `newer` has the same entries in these ranges.
+    pub fn is_same_in(&self, newer: &Snapshot, ranges: &KeyRanges) -> Result<bool> {
+        let mut is_same = true;
+        self.each_difference(newer, ranges, &mut |_| {
+            is_same = false;
+            false
+        })?;
+        Ok(is_same)
     }
 }
 

@@ -40,15 +40,43 @@ pub(super) struct Changes {
 
 impl Changes {
     pub(super) fn of(step: &Step) -> Changes {
+        Changes::none(step.older().cloned(), step.newer().clone())
+    }
+
+    fn none(older: Option<Snapshot>, newer: Snapshot) -> Changes {
         Changes {
-            older: step.older().cloned(),
-            newer: step.newer().clone(),
+            older,
+            newer,
             trees: BTreeMap::new(),
             bytes: 0,
             entries: 0,
             is_incomplete: false,
             rows: RefCell::default(),
         }
+    }
+
+    /// What differs in these ranges, of what `is_told` asks for.
+    pub(super) fn between(
+        older: &Snapshot,
+        newer: &Snapshot,
+        ranges: &KeyRanges,
+        is_told: &dyn Fn(Changed<'_>) -> bool,
+    ) -> Changes {
+        let mut changes = Changes::none(Some(older.clone()), newer.clone());
+        let found = older.each_difference(newer, ranges, &mut |changed| {
+            if is_told(changed) {
+                changes.note(changed);
+            }
+            !changes.is_incomplete
+        });
+        // What can not be told is found out by who reads it.
+        changes.is_incomplete |= found.is_err();
+        changes
+    }
+
+    /// Nothing differs.
+    pub(super) fn are_none(&self) -> bool {
+        self.entries == 0 && self.is_complete()
     }
 
     pub(super) fn note(&mut self, changed: Changed<'_>) {

@@ -7,7 +7,7 @@
 //! What must hold:
 //! - A query that begins says first that it is interested in all of its tables, then takes its state, then runs, and then says
 //!   what it has really read: so no commit is missed that its state does not have. Where the thread's next state is a newer
-//!   one, it is run again there: see `behind`.
+//!   one, it is brought there from its own: see `Behind`.
 //! - A query that read more than before in a newer state looks whether that has changed since, before it relies on being told.
 //! - The thread waits for no subscriber, and for no query that runs elsewhere (its first time): that is looked at again.
 
@@ -53,12 +53,30 @@ pub(super) struct Service {
 struct Queries {
     by_id: HashMap<u64, Arc<Shown>>,
     by_identity: HashMap<Identity, u64>,
-    /// Those that have to be brought to a state of at least this position: what changed was not told them, being busy, or
-    /// not having said yet that they look at it, or being in a state that the thread has not looked at: what changed before it
-    /// and is undone after it is no difference between the thread's two states.
-    behind: BTreeMap<u64, u64>,
+    behind: BTreeMap<u64, Behind>,
     /// The thread is gone, or about to be: begin another.
     is_over: bool,
+}
+
+/// A query that has to be brought to a newer state though no step tells it what changed: it was busy, or had not said yet that
+/// it looks at it, or is in a state that the thread has not looked at. (What changed before that and is undone after it is no
+/// difference between the thread's two states.)
+#[derive(Default)]
+struct Behind {
+    /// The state's position, at least.
+    wanted: u64,
+    /// The state that its result is of, where it is at hand.
+    own: Option<Snapshot>,
+}
+
+/// Where a query comes from that is brought to a newer state.
+#[derive(Clone, Copy)]
+enum Since<'a> {
+    /// The thread's state before.
+    Step(&'a Changes),
+    /// A state of its own.
+    Own(&'a Snapshot),
+    Unknown,
 }
 
 /// Queries that are the same in all of this share one maintenance.
@@ -195,20 +213,21 @@ impl Service {
             }
             break shown;
         };
-        let began = self.begin(shared, &shown);
-        if let Err(error) = began {
-            self.end(&shown, &End::Failed(error.clone()));
-            self.interest.call();
-            return Err(error);
+        match self.begin(shared, &shown) {
+            Ok(state) => self.note_behind(shown.id, state.position(), Some(state)),
+            Err(error) => {
+                self.end(&shown, &End::Failed(error.clone()));
+                self.interest.call();
+                return Err(error);
+            }
         }
-        self.note_behind(shown.id, locked(&shown.query).position);
         // Whoever passed it by while it ran.
         self.interest.call();
         Ok(Some(self.join(shared, &shown)?.ok_or_else(|| Error::internal("a live query ended as it began"))?))
     }
 
-    /// Runs the query for the first time.
-    fn begin(&self, shared: &Shared, shown: &Shown) -> Result<()> {
+    /// Runs the query for the first time; in which state.
+    fn begin(&self, shared: &Shared, shown: &Shown) -> Result<Snapshot> {
         let mut query = locked(&shown.query);
         self.interest.set(shown.id, query.wide_ranges());
         let snapshot = shared.store.durable_snapshot()?;
@@ -216,7 +235,7 @@ impl Service {
         self.interest.set(shown.id, KeyRanges::clone(&query.ranges));
         *locked(&shown.relevant) = query.relevant();
         *locked(&shown.done) = query.done;
-        Ok(())
+        Ok(snapshot)
     }
 
     /// One more who watches the query; `None`: it has ended.
@@ -226,7 +245,7 @@ impl Service {
             // What came by changes since has no place in the order.
             let snapshot = shared.store.durable_snapshot()?;
             let change = self.bring(shared, shown, &mut query, &snapshot, None)?;
-            self.note_behind(shown.id, query.position);
+            self.note_behind(shown.id, snapshot.position(), Some(snapshot));
             tell(shown, &change, &query);
         }
         let queries = locked(&self.queries);
@@ -323,7 +342,7 @@ impl Service {
             affected.extend(locked(&self.queries).by_id.keys());
         }
         for id in affected {
-            self.advance(shared, id, step.newer(), Some(&changes));
+            self.advance(shared, id, step.newer(), Since::Step(&changes));
         }
     }
 
@@ -348,42 +367,46 @@ impl Service {
     /// Those that are behind, as far as this state helps; for the rest the thread is called once there is a newer one.
     fn look_again(&self, shared: &Shared, state: Option<&Snapshot>) {
         let behind = std::mem::take(&mut locked(&self.queries).behind);
-        for (id, wanted) in behind {
+        for (id, Behind { wanted, own }) in behind {
             if let Some(state) = state {
-                self.advance(shared, id, state, None);
+                self.advance(shared, id, state, own.as_ref().map_or(Since::Unknown, Since::Own));
             }
             if state.is_none_or(|state| state.position() < wanted) {
-                self.note_behind(id, wanted);
+                self.note_behind(id, wanted, own);
             }
         }
     }
 
-    fn note_behind(&self, id: u64, wanted: u64) {
+    fn note_behind(&self, id: u64, wanted: u64, own: Option<Snapshot>) {
         let mut queries = locked(&self.queries);
         if queries.by_id.contains_key(&id) {
-            let known = queries.behind.entry(id).or_insert(wanted);
-            *known = wanted.max(*known);
+            let known = queries.behind.entry(id).or_default();
+            known.wanted = wanted.max(known.wanted);
+            // The last of them: it is used only for a result that is of this state.
+            known.own = own.or(known.own.take());
         }
     }
 
-    /// `changes`: what led to this state, for who was in the state before.
-    fn advance(&self, shared: &Shared, id: u64, state: &Snapshot, changes: Option<&Changes>) {
+    fn advance(&self, shared: &Shared, id: u64, state: &Snapshot, since: Since<'_>) {
         let queries = locked(&self.queries);
-        let changes = changes.filter(|_| !queries.behind.contains_key(&id));
+        if matches!(since, Since::Step(_)) && queries.behind.contains_key(&id) {
+            // It is not in the state before; it is looked at again next.
+            return;
+        }
         let Some(shown) = queries.by_id.get(&id).cloned() else { return };
         drop(queries);
         let mut query = match shown.query.try_lock() {
             Ok(query) => query,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => {
-                self.note_behind(id, state.position());
+                self.note_behind(id, state.position(), None);
                 return;
             }
         };
         if state.position() <= query.position {
             return;
         }
-        let advanced = catch_unwind(AssertUnwindSafe(|| self.bring(shared, &shown, &mut query, state, changes)));
+        let advanced = catch_unwind(AssertUnwindSafe(|| self.bring_from(since, shared, &shown, &mut query, state)));
         match advanced.unwrap_or_else(|panic| Err(panicked(&*panic))) {
             Ok(change) => tell(&shown, &change, &query),
             Err(error) => {
@@ -393,6 +416,33 @@ impl Service {
         }
     }
 
+    fn bring_from(
+        &self,
+        since: Since<'_>,
+        shared: &Shared,
+        shown: &Shown,
+        query: &mut Query,
+        state: &Snapshot,
+    ) -> Result<Weights> {
+        let between;
+        let changes = match since {
+            Since::Step(changes) => Some(changes),
+            Since::Own(own) => {
+                let relevant = query.relevant();
+                between = Changes::between(own, state, &query.ranges, &|changed| relevant.is_told(changed));
+                Some(&between)
+            }
+            Since::Unknown => None,
+        };
+        let begins_with_its_result =
+            |changes: &&Changes| changes.older.as_ref().is_some_and(|older| query.position <= older.position());
+        match changes.filter(begins_with_its_result) {
+            Some(changes) if changes.are_none() => Ok(Weights::default()),
+            changes => self.bring(shared, shown, query, state, changes),
+        }
+    }
+
+    /// `changes`: what led to this state from one in which its result is what it is.
     fn bring(
         &self,
         shared: &Shared,
@@ -402,9 +452,7 @@ impl Service {
         changes: Option<&Changes>,
     ) -> Result<Weights> {
         let before = query.ranges.clone();
-        let is_next =
-            |changes: &&Changes| changes.older.as_ref().is_some_and(|older| query.position <= older.position());
-        let followed = match changes.filter(is_next) {
+        let followed = match changes {
             // What can not be told by changes, for whatever reason, is found out by running the query.
             Some(changes) => query.follow(shared, &self.plans, changes).unwrap_or(None),
             None => None,
@@ -419,7 +467,7 @@ impl Service {
             let ranges = KeyRanges::clone(&query.ranges);
             let is_current = self.interest.set_since(shown.id, ranges, &before, state)?;
             if !is_current {
-                self.note_behind(shown.id, state.position() + 1);
+                self.note_behind(shown.id, state.position() + 1, Some(state.clone()));
                 self.interest.call();
             }
         }
