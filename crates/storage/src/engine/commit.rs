@@ -16,6 +16,7 @@ use super::publisher::{Leading, Step};
 use super::shared::Engine;
 use super::signals::Signal;
 use super::stage::Act;
+use super::version::VersionPtr;
 use super::writer::{Cut, Writer};
 use crate::broken::{self, Broken};
 use crate::log::format::BatchHeader;
@@ -247,7 +248,9 @@ impl Engine {
         let published = written.as_ref().ok().and_then(|_| cut.take().map(|cut| self.publish(cut))).or(too_early);
 
         if written.is_ok() {
-            self.watch.look(&batch);
+            // Nobody publishes before `queue.end`.
+            let newest = published.as_ref().map(|_| VersionPtr::from_raw(self.publisher.newest()));
+            self.watch.look(&batch, &self.pages.slots, newest);
         }
 
         let mut writer = self.lock_writer();

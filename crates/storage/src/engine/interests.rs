@@ -9,7 +9,7 @@
 //! below it, so that a search enters no part whose ranges all end before the key.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Bound;
 
 use super::reads::{Bounds, KeyRange, is_before, is_behind, lower_order, upper_is_below};
@@ -26,8 +26,44 @@ pub(crate) struct Interests {
 
 #[derive(Debug, Default)]
 struct OfTree {
-    points: HashMap<Box<[u8]>, Vec<u64>>,
+    points: HashMap<Box<[u8]>, Owners>,
     ranges: Ranges,
+}
+
+/// Who is interested in a key: all live queries of a table are in its entry in the catalog.
+#[derive(Debug)]
+enum Owners {
+    One(u64),
+    Many(HashSet<u64>),
+}
+
+impl Owners {
+    fn add(&mut self, owner: u64) {
+        match self {
+            Owners::One(one) => *self = Owners::Many(HashSet::from([*one, owner])),
+            Owners::Many(many) => {
+                many.insert(owner);
+            }
+        }
+    }
+
+    /// Whether there is nobody any more.
+    fn remove(&mut self, owner: u64) -> bool {
+        match self {
+            Owners::One(one) => *one == owner,
+            Owners::Many(many) => {
+                many.remove(&owner);
+                many.is_empty()
+            }
+        }
+    }
+
+    fn each(&self, each: &mut dyn FnMut(u64)) {
+        match self {
+            Owners::One(one) => each(*one),
+            Owners::Many(many) => many.iter().for_each(|owner| each(*owner)),
+        }
+    }
 }
 
 impl Interests {
@@ -56,7 +92,12 @@ impl Interests {
         for (tree, range) in &ranges {
             let of = self.of_mut(*tree);
             match range.as_point() {
-                Some(key) => of.points.entry(key.into()).or_default().push(owner),
+                Some(key) => match of.points.get_mut(key) {
+                    Some(owners) => owners.add(owner),
+                    None => {
+                        of.points.insert(key.into(), Owners::One(owner));
+                    }
+                },
                 None => of.ranges.insert(range.clone(), owner),
             }
         }
@@ -70,11 +111,8 @@ impl Interests {
             let of = &mut self.trees[at].1;
             match range.as_point() {
                 Some(key) => {
-                    if let Some(owners) = of.points.get_mut(key) {
-                        owners.retain(|one| *one != owner);
-                        if owners.is_empty() {
-                            of.points.remove(key);
-                        }
+                    if of.points.get_mut(key).is_some_and(|owners| owners.remove(owner)) {
+                        of.points.remove(key);
                     }
                 }
                 None => of.ranges.remove(&range, owner),
@@ -99,7 +137,7 @@ impl Interests {
     /// Who is interested in the key; somebody with overlapping ranges may be named more than once.
     pub(crate) fn each(&self, tree: TreeId, key: &[u8], each: &mut dyn FnMut(u64)) {
         let Some(of) = self.of(tree) else { return };
-        of.points.get(key).into_iter().flatten().for_each(|owner| each(*owner));
+        of.points.get(key).into_iter().for_each(|owners| owners.each(each));
         of.ranges.find(key, &mut |owner| {
             each(owner);
             true
@@ -109,7 +147,7 @@ impl Interests {
     /// Everybody who is interested in some key of the tree, some more than once.
     pub(crate) fn each_of(&self, tree: TreeId, each: &mut dyn FnMut(u64)) {
         let Some(of) = self.of(tree) else { return };
-        of.points.values().flatten().for_each(|owner| each(*owner));
+        of.points.values().for_each(|owners| owners.each(each));
         of.ranges.nodes.iter().filter(|node| node.is_used).for_each(|node| each(node.owner));
     }
 

@@ -42,5 +42,5 @@ pub(crate) use tickets::{TicketId, Tickets};
 pub use turns::Losses;
 pub(crate) use turns::{GivesUp, Turn};
 pub(crate) use version::{Trees, Version, VersionPtr};
-pub(crate) use watch::{Touched, Watch};
+pub(crate) use watch::{Call, Kept, Touched, Watch};
 pub(crate) use writer::{Changes, OpenParts, SPILL, Spares, Writer};

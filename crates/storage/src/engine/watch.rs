@@ -6,18 +6,21 @@
 //!   what he is interested in, and takes a snapshot then, hears of every commit that the snapshot does not have; and
 //!   of a version that is durable all that changed was told.
 //! - What is left grows no further than a bound: beyond it "anything may have changed" is left.
-//! - Whoever watches is woken for what he is interested in. For all else only once in a while, to let go of the version
-//!   that he compares with: pages are kept for it.
+//! - Whoever watches is woken for what he is interested in. All else is left behind by the version that he compares with, which
+//!   keeps pages while it stays: the leader moves it on while he sleeps. It has no commit that was not looked at. Where it can not
+//!   be moved he is woken once in a while to let go of it.
 
 use std::time::Duration;
 
 use super::interests::Interests;
 use super::ops::{AppendKey, Op, Ops};
 use super::reads::KeyRange;
+use super::version::{Version, VersionPtr};
 use crate::TreeId;
 use crate::broken::{self, Broken};
 use crate::log::format::{BATCH_HEADER, read_record};
 use crate::log::{RecordKind, SealedBatch};
+use crate::page::{SlotId, Slots};
 use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard, Ordering};
 
 /// Batches of more bytes are not looked through.
@@ -25,8 +28,7 @@ const LOOKED_THROUGH: usize = 64 << 10;
 /// Keys left, beyond which anything may have changed; and bytes of them.
 const KEYS: usize = 16 << 10;
 const KEY_BYTES: usize = 1 << 20;
-/// Whoever watches lets go of his version after so many batches, or so many bytes of log. While he holds it a page that is changed is copied
-/// once: with 256 batches that was a fifth of what small commits cost.
+/// Whoever watches lets go of a version that stays after so many batches, or so many bytes of log.
 const BATCHES: u64 = 2048;
 const BYTES: u64 = 4 << 20;
 
@@ -48,7 +50,9 @@ impl Default for Watch {
 struct State {
     interests: Interests,
     touched: Touched,
-    /// What was written since the watcher looked last.
+    /// The watcher sleeps, and compares with this.
+    kept: Option<Kept>,
+    /// What was written since the watcher looked last, or what he compares with was moved on.
     batches: u64,
     bytes: u64,
     /// The watcher waits for the log to be durable up to here.
@@ -57,6 +61,16 @@ struct State {
     is_called: bool,
     is_closed: bool,
 }
+
+/// A version that a slot is registered with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kept {
+    pub(crate) slot: SlotId,
+    pub(crate) version: *const Version,
+}
+
+// SAFETY: an address; who uses it has the slot.
+unsafe impl Send for Kept {}
 
 /// Keys that may have changed.
 #[derive(Clone, Debug, Default)]
@@ -144,30 +158,32 @@ impl Watch {
         self.is_on.load(Ordering::SeqCst)
     }
 
-    /// Looks at what a batch changed, that was written and published.
+    /// Looks at what a batch changed, that was written and published: as `newest`, which nobody follows before this returns.
+    /// `None`: with more that was not written yet, or nothing was.
     #[inline]
-    pub(super) fn look(&self, batch: &SealedBatch) {
+    pub(super) fn look(&self, batch: &SealedBatch, slots: &Slots, newest: Option<VersionPtr>) {
         if self.is_on() && !broken::is(Broken::WatchersForgotten) {
-            self.look_through(batch);
+            self.look_through(batch, slots, newest);
         }
     }
 
     #[cold]
-    fn look_through(&self, batch: &SealedBatch) {
+    fn look_through(&self, batch: &SealedBatch, slots: &Slots, newest: Option<VersionPtr>) {
         let mut state = self.state.lock();
-        let State { interests, touched, .. } = &mut *state;
-        if interests.is_empty() {
-            return;
+        let State { interests, touched, kept, .. } = &mut *state;
+        if !interests.is_empty() {
+            look_at_batch(batch, interests, touched);
         }
-        let begin = batch.position + BATCH_HEADER as u64;
-        let whole = batch.length.checked_sub(BATCH_HEADER).filter(|length| *length <= LOOKED_THROUGH);
-        let records = whole.map(|length| &batch.buffer[batch.start + BATCH_HEADER..][..length]);
-        if records.is_none_or(|mut records| look_at_records(&mut records, begin, interests, touched).is_none()) {
-            touched.anything = true;
-            touched.bound();
+        match (kept, newest) {
+            (Some(kept), Some(newest)) if touched.is_empty() => {
+                kept.move_on(slots, newest);
+                (state.batches, state.bytes) = (0, 0);
+            }
+            _ => {
+                state.batches += 1;
+                state.bytes += batch.length as u64;
+            }
         }
-        state.batches += 1;
-        state.bytes += batch.length as u64;
     }
 
     /// The log is durable up to `durable`: wakes the watcher, if that is something to him.
@@ -213,11 +229,15 @@ impl Watch {
         look(&self.state.lock().interests)
     }
 
-    /// Sleeps until there is something to look at, or for at most so long, and takes it.
-    pub(crate) fn wait(&self, longest: Option<Duration>) -> Call {
+    /// Sleeps until there is something to look at, or for at most so long, and takes it. `kept` is moved on meanwhile.
+    pub(crate) fn wait(&self, longest: Option<Duration>, kept: Option<&mut Kept>) -> Call {
         let mut state = self.state.lock();
         if !state.is_due() {
+            state.kept = kept.as_deref().copied();
             state = self.sleep(state, longest);
+            if let (Some(kept), Some(now)) = (kept, state.kept.take()) {
+                *kept = now;
+            }
         }
         state.take()
     }
@@ -260,6 +280,25 @@ impl State {
         (self.batches, self.bytes) = (0, 0);
         let is_called = std::mem::take(&mut self.is_called);
         Call { touched: std::mem::take(&mut self.touched), is_closed: self.is_closed, is_called }
+    }
+}
+
+impl Kept {
+    fn move_on(&mut self, slots: &Slots, newest: VersionPtr) {
+        // SAFETY: it is published, and so not freed.
+        let number = unsafe { newest.number() };
+        self.slot = slots.move_on(self.slot, number);
+        self.version = newest.as_raw();
+    }
+}
+
+fn look_at_batch(batch: &SealedBatch, interests: &Interests, touched: &mut Touched) {
+    let begin = batch.position + BATCH_HEADER as u64;
+    let whole = batch.length.checked_sub(BATCH_HEADER).filter(|length| *length <= LOOKED_THROUGH);
+    let records = whole.map(|length| &batch.buffer[batch.start + BATCH_HEADER..][..length]);
+    if records.is_none_or(|mut records| look_at_records(&mut records, begin, interests, touched).is_none()) {
+        touched.anything = true;
+        touched.bound();
     }
 }
 

@@ -177,7 +177,8 @@ impl Writer {
         changes.clear();
         self.spare.changes.push(changes);
         self.spare.retired.push(old);
-        if self.spare.retired.len() < self.spare.look_at.max(4) {
+        let retired = self.spare.retired.len();
+        if retired < self.spare.look_at.max(4) || !pages.slots.are_looked_at_after(retired) {
             return;
         }
         let Spares { versions, retired, held, look_at, .. } = &mut self.spare;

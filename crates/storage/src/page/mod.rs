@@ -24,4 +24,4 @@ pub(crate) use crate::PageRef;
 pub(crate) use cache::Pages;
 pub(crate) use created::Created;
 pub(crate) use memory::{CACHE_LINE, prefetch};
-pub(crate) use slots::{COMMIT, Owner, PAGES_ONLY, Pin, SlotId};
+pub(crate) use slots::{COMMIT, Owner, PAGES_ONLY, Pin, SlotId, Slots};

@@ -23,9 +23,6 @@ const SWEEP: usize = 64;
 /// Pages buried under one hold of the lock.
 const BURIED_AT_ONCE: usize = 8;
 
-/// Slots looked at per publication, on average, when many are in use.
-const LOOK: usize = 32;
-
 /// Which dead pages wait for whom.
 #[derive(Debug, Default)]
 pub(crate) struct Reuse {
@@ -194,7 +191,10 @@ impl Pages {
     /// After a publication: looks which versions are held, unless that would cost too much.
     fn look_sometimes(&self, reuse: &mut Reuse) {
         reuse.since += 1;
-        if reuse.newest[1] == 0 || reuse.since * LOOK >= self.slots.used() || broken::is(Broken::SlotsLookedAtAlways) {
+        if reuse.newest[1] == 0
+            || self.slots.are_looked_at_after(reuse.since)
+            || broken::is(Broken::SlotsLookedAtAlways)
+        {
             self.look(reuse);
         }
     }
@@ -436,16 +436,23 @@ mod tests {
             });
             assert!(done.is_ok());
         };
+        let pages = &store.engine().pages;
+        let few_are_looked_at = |put: &mut dyn FnMut(u64)| {
+            let before = pages.slots.looks.load(Ordering::Relaxed);
+            (0..4 * HELD).for_each(put);
+            let looks = pages.slots.looks.load(Ordering::Relaxed) - before;
+            assert!(looks as u64 <= 4 * HELD * 80, "{looks} slots looked at");
+        };
+        // All of one state; and each of its own.
+        let of_one: Vec<_> = (0..HELD).map(|_| store.snapshot().unwrap()).collect();
+        few_are_looked_at(&mut put);
+        drop(of_one);
         let hold = |key| {
             put(key);
             store.snapshot().unwrap()
         };
         let held: Vec<_> = (0..HELD).map(hold).collect();
-        let pages = &store.engine().pages;
-        let before = pages.slots.looks.load(Ordering::Relaxed);
-        (0..4 * HELD).for_each(&mut put);
-        let looks = pages.slots.looks.load(Ordering::Relaxed) - before;
-        assert!(looks as u64 <= 4 * HELD * 64, "{looks} slots looked at");
+        few_are_looked_at(&mut put);
         // What they keep is free soon after them.
         let in_use = || {
             let (end, free) = pages.page_counts();

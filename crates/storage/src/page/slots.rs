@@ -32,6 +32,9 @@ pub(crate) const PAGES_ONLY: u64 = u64::MAX;
 const ENGINE: usize = if cfg!(cairn_loom) { 2 } else { 64 };
 const STATEMENTS: usize = if cfg!(cairn_loom) { 2 } else { 64 };
 
+/// Slots looked at per publication, on average, when many are in use.
+const LOOK: usize = 32;
+
 /// What a slot is claimed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
@@ -75,6 +78,9 @@ pub(crate) struct Slots {
     slots: Box<[Slot]>,
     /// By [`Owner`].
     ranges: [Range; 3],
+    /// Where one may be free for who holds something. Low ones are taken first, whoever let go of them: who looks at all looks
+    /// up to the highest that was ever used.
+    hint: AtomicUsize,
     /// Frames evicted in an epoch are free once every reader began in a later one. Begins at 1.
     epoch: AtomicU64,
     /// Slots looked at for their versions.
@@ -85,8 +91,6 @@ pub(crate) struct Slots {
 thread_local! {
     /// This thread's slot for statements, in the store where it claimed one the last time. Its address tells threads apart.
     static HOME: Cell<usize> = const { Cell::new(0) };
-    /// Where it found a free slot to hold the last time.
-    static HINT: Cell<usize> = const { Cell::new(0) };
 }
 
 impl Slots {
@@ -109,6 +113,7 @@ impl Slots {
         Slots {
             slots: (0..ENGINE + STATEMENTS + count).map(slot).collect(),
             ranges,
+            hint: AtomicUsize::new(ENGINE + STATEMENTS),
             epoch: AtomicU64::new(1),
             #[cfg(test)]
             looks: AtomicUsize::new(0),
@@ -144,7 +149,13 @@ impl Slots {
             Owner::Statement => self.claim_home(version),
             Owner::Held => None,
         };
-        let held = || self.claim_in(Owner::Held, HINT.get(), version, |_| true).inspect(|&at| HINT.set(at));
+        let held = || {
+            let hint = self.hint.load(Ordering::Relaxed);
+            self.claim_in(Owner::Held, hint, version, |_| true).inspect(|&at| {
+                // Who let go of a lower one meanwhile is right.
+                let _ = self.hint.compare_exchange(hint, at + 1, Ordering::Relaxed, Ordering::Relaxed);
+            })
+        };
         let Range { first: start, end, .. } = &self.ranges[Owner::Held as usize];
         first.or_else(held).map(SlotId::new).ok_or(Error::TooManySnapshots { limit: end - start })
     }
@@ -186,8 +197,7 @@ impl Slots {
     pub(crate) fn release(&self, id: SlotId) {
         self.slots[id.at].version.store(NONE, Ordering::Release);
         if id.at >= self.ranges[Owner::Held as usize].first {
-            // Low slots first: whoever scans them scans up to the highest that was ever used.
-            HINT.set(HINT.get().min(id.at));
+            self.hint.fetch_min(id.at, Ordering::Relaxed);
         }
     }
 
@@ -204,6 +214,13 @@ impl Slots {
             named = again;
             self.slots[id.at].version.store(named.1, Ordering::SeqCst);
         }
+    }
+
+    /// Registers the slot with another version instead, which is the newest and stays so meanwhile.
+    pub(crate) fn move_on(&self, id: SlotId, version: u64) -> SlotId {
+        self.slots[id.at].version.store(version, Ordering::SeqCst);
+        self.set_may_end(id, Some(version));
+        id.registered(version)
     }
 
     /// Lets the snapshot that registered with this version be ended by force, or no longer: not the slot's next owner.
@@ -245,8 +262,13 @@ impl Slots {
         if self.is_ended(id) { Error::SnapshotTooOld } else { error }
     }
 
+    /// Whether to look at all of them after so many publications: not for each where many are in use.
+    pub(crate) fn are_looked_at_after(&self, publications: usize) -> bool {
+        publications * LOOK >= self.used()
+    }
+
     /// How many slots [`Slots::versions`] looks at.
-    pub(crate) fn used(&self) -> usize {
+    fn used(&self) -> usize {
         self.ranges.iter().map(|range| range.used.load(Ordering::Relaxed) - range.first).sum()
     }
 
@@ -399,6 +421,20 @@ mod tests {
             assert_ne!(other.join().unwrap(), here);
         });
         assert_eq!(at(), here);
+    }
+
+    /// Whoever holds things for a moment that others let go of would use all of them, and have all looked at for ever.
+    #[test]
+    fn what_another_thread_let_go_of_is_taken_again_first() {
+        let slots = Slots::new(100);
+        let before = slots.used();
+        std::thread::scope(|scope| {
+            let (send, taken) = std::sync::mpsc::sync_channel(0);
+            let slots = &slots;
+            scope.spawn(move || taken.iter().for_each(|id| slots.release(id)));
+            (0..50).for_each(|_| send.send(slots.claim(Owner::Held, 7).unwrap()).unwrap());
+        });
+        assert!(slots.used() <= before + 3, "{} used", slots.used());
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use super::reader::{Reader, Snapshot, Source};
 use crate::broken::{self, Broken};
-use crate::engine::{Act, Handle, KeyRange, Reads, Touched, is_behind, lower_order, upper_is_below};
+use crate::engine::{Act, Call, Handle, KeyRange, Reads, Touched, is_behind, lower_order, upper_is_below};
 use crate::sync::Mutex;
 use crate::{Error, Result, TreeId};
 
@@ -86,7 +86,8 @@ impl KeyRanges {
 
     /// Whether all keys of the tree are among them.
     pub fn have_all_of(&self, tree: TreeId) -> bool {
-        let unbounded = |range: &KeyRange| matches!(range.bounds(), (Bound::Unbounded, Bound::Unbounded));
+        let unbounded =
+            |range: &KeyRange| matches!(range.bounds(), (Bound::Unbounded | Bound::Included([]), Bound::Unbounded));
         let at = self.0.partition_point(|(of, _)| *of < tree);
         self.0[at..].first().is_some_and(|(of, range)| *of == tree && unbounded(range))
     }
@@ -266,8 +267,8 @@ impl Observer {
     ///
     /// [`Error::Closed`] once the database was closed; why it failed, once it did.
     pub fn next(&mut self, longest: Option<Duration>) -> Result<Option<Step>> {
+        let call = self.wait(longest);
         let engine = self.handle.engine();
-        let call = engine.watch.wait(longest);
         self.touched.append(call.touched);
         let newer = Snapshot::newest(&self.handle)?;
         let position = newer.position();
@@ -303,6 +304,17 @@ impl Observer {
         }
         let touched = std::mem::take(&mut self.touched);
         Ok(Some(Step { handle: self.handle.clone(), older, newer, touched }))
+    }
+}
+
+impl Observer {
+    /// What is nothing to anybody need not be kept of the last state. Whoever shares it has it as it is.
+    fn wait(&mut self, longest: Option<Duration>) -> Call {
+        let watch = &self.handle.engine().watch;
+        match self.last.as_mut().and_then(Snapshot::alone) {
+            Some(view) if self.touched.is_empty() => view.moved_on(|kept| watch.wait(longest, Some(kept))),
+            _ => watch.wait(longest, None),
+        }
     }
 }
 
@@ -478,6 +490,21 @@ mod tests {
     }
 
     #[test]
+    fn who_read_every_key_has_all_of_the_tree() {
+        let (store, a, b) = store();
+        let (reader, notes) = store.snapshot().unwrap().noting();
+        let read = |tree, lower, upper| {
+            let mut cursor = reader.cursor(tree, lower, upper).unwrap();
+            while cursor.next().unwrap().is_some() {}
+        };
+        read(a, Bound::Included(&b""[..]), Bound::Unbounded);
+        read(b, Bound::Included(&b"a"[..]), Bound::Unbounded);
+        assert!(notes.ranges().have_all_of(a) && !notes.ranges().have_all_of(b));
+        read(b, Bound::Unbounded, Bound::Unbounded);
+        assert!(notes.ranges().have_all_of(b));
+    }
+
+    #[test]
     fn a_batch_that_is_not_looked_at_is_noticed() {
         crate::broken::must_be_caught(
             crate::broken::Broken::WatchersForgotten,
@@ -545,21 +572,54 @@ mod tests {
         assert_eq!(watcher.join().unwrap(), (true, true, true));
     }
 
-    /// Pages of every state since were kept.
+    /// Pages were kept for the state that he fell asleep in, and each that changed copied to a new place.
     #[test]
-    fn whoever_watches_what_does_not_change_keeps_no_old_state() {
+    fn who_sleeps_is_moved_on_and_told_what_changes_from_there() {
         let (store, a, b) = store();
         let (mut observer, interest) = store.observe().unwrap().unwrap();
         interest.set(1, KeyRanges::of_trees([a].into_iter()));
         let began = observer.position().unwrap();
         let watcher = std::thread::spawn(move || {
-            let step = observer.next(SOON).unwrap();
-            (step.is_none(), observer.position().unwrap())
+            let step = observer.next(SOON).unwrap().unwrap();
+            (step.older().unwrap().position(), told(&step))
         });
-        for number in 0..2000u32 {
+        let engine = store.engine();
+        let held = || engine.pages.oldest_reader(u64::MAX);
+        let until = std::time::Instant::now() + SOON.unwrap();
+        // Few enough that he is not woken for them.
+        let mut number = 0u32;
+        while number < 100 || held() + 1 < engine.publisher.newest_number() {
             put(&store, b, b"b", &number.to_be_bytes());
+            number += 1;
+            if number > 1000 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            assert!(std::time::Instant::now() < until, "{} is held", held());
         }
-        let (is_none, position) = watcher.join().unwrap();
+        let last = store.snapshot().unwrap().position();
+        put(&store, a, b"b", b"new");
+        assert_eq!(watcher.join().unwrap(), (last, vec!["b old new".to_string()]));
+        assert!(last > began);
+    }
+
+    /// Pages of every state since were kept.
+    #[test]
+    fn who_shares_his_state_is_woken_to_let_go_of_it() {
+        let (store, a, b) = store();
+        let (mut observer, interest) = store.observe().unwrap().unwrap();
+        interest.set(1, KeyRanges::of_trees([a].into_iter()));
+        let began = observer.position().unwrap();
+        let watcher = std::thread::spawn(move || {
+            let shared = observer.state().cloned();
+            let step = observer.next(None).unwrap();
+            (step.is_none(), observer.position().unwrap(), shared)
+        });
+        let mut number = 0u32;
+        while !watcher.is_finished() {
+            put(&store, b, b"b", &number.to_be_bytes());
+            number += 1;
+        }
+        let (is_none, position, _shared) = watcher.join().unwrap();
         assert!(is_none && position > began);
     }
 }

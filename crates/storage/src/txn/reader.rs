@@ -8,7 +8,7 @@ use super::cursor::Cursor;
 use super::lookup::Lookup;
 use super::savepoint::Savepoint;
 use super::state::Private;
-use crate::engine::{Engine, Handle, Reads, Version};
+use crate::engine::{Engine, Handle, Kept, Reads, Version};
 use crate::page::{Owner, PAGES_ONLY, PageRef, SlotId};
 use crate::sync::{Mutex, Ordering};
 use crate::tree::{Difference, Next, Value, overflow_value};
@@ -47,6 +47,14 @@ impl View {
             engine.pages.slots.set_may_end(slot, Some(number));
         }
         Ok(View { handle: handle.clone(), slot: slot.registered(number), owner, version: version as *const Version })
+    }
+
+    /// Lets another register the slot with newer versions while `during` runs.
+    pub(super) fn moved_on<R>(&mut self, during: impl FnOnce(&mut Kept) -> R) -> R {
+        let mut kept = Kept { slot: self.slot, version: self.version };
+        let result = during(&mut kept);
+        (self.slot, self.version) = (kept.slot, kept.version);
+        result
     }
 
     pub(crate) fn version(&self) -> &Version {
@@ -120,6 +128,14 @@ impl Snapshot {
     /// As `newest`, and never ended by force: for copies and checks, which end by themselves.
     pub(crate) fn unending(handle: &Arc<Handle>) -> Result<Snapshot> {
         Ok(Snapshot(Reader(Source::Snapshot(Arc::new(View::unending(handle)?), None))))
+    }
+
+    /// Its view, if nobody else has it, nor notes what is read.
+    pub(super) fn alone(&mut self) -> Option<&mut View> {
+        match &mut self.0.0 {
+            Source::Snapshot(view, None) => Arc::get_mut(view),
+            _ => None,
+        }
     }
 
     /// For reading.

@@ -1,7 +1,7 @@
 //! What differs between two durable states, as rows of tables: made once for all live queries that a step concerns.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -35,7 +35,8 @@ pub(super) struct Changes {
     entries: usize,
     /// Not all of them are here: too many, or not known.
     is_incomplete: bool,
-    rows: RefCell<HashMap<(TreeId, Vec<usize>), Rows>>,
+    /// Of a few tables, by their columns.
+    rows: RefCell<Vec<(TreeId, Vec<usize>, Rows)>>,
 }
 
 impl Changes {
@@ -106,13 +107,13 @@ impl Changes {
     /// The rows of a table that differ in these columns, as they were with weight -1 and as they are with weight 1: all that
     /// were told, for who is interested in all of the table. `None`: it can not be told which they are.
     pub(super) fn all_rows(&self, table: &Arc<Table>, columns: &[usize]) -> Result<Option<Rows>> {
-        let place = (table.tree, columns.to_vec());
-        if let Some(known) = self.rows.borrow().get(&place) {
+        let is_it = |(tree, of, _): &&(TreeId, Vec<usize>, Rows)| *tree == table.tree && of == columns;
+        if let Some((_, _, known)) = self.rows.borrow().iter().find(is_it) {
             return Ok(Some(known.clone()));
         }
         let Some(more) = self.found_by_indexes(table, &|_, _| true)? else { return Ok(None) };
         let rows = changed_rows(table, columns, self.entries_of(table).iter().chain(&more).map(ChangedEntry::parts))?;
-        self.rows.borrow_mut().insert(place, rows.clone());
+        self.rows.borrow_mut().push((table.tree, columns.to_vec(), rows.clone()));
         Ok(Some(rows))
     }
 

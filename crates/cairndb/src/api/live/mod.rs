@@ -231,6 +231,9 @@ impl LiveQuery {
     }
 }
 
+/// So many rows are looked through one by one.
+const FEW: usize = 8;
+
 /// Rows that went and rows that came of the same key are rows that changed.
 #[expect(clippy::mutable_key_type, reason = "a path's pattern has caches, which its hash does not look at")]
 fn pair(
@@ -240,6 +243,15 @@ fn pair(
     updated: &mut Vec<(Vec<Value>, Vec<Value>)>,
 ) {
     if added.is_empty() || removed.is_empty() {
+        return;
+    }
+    if removed.len() <= FEW {
+        added.retain_mut(|row| {
+            let same = removed.iter().position(|old| key.iter().all(|&at| old[at] == row[at]));
+            let Some(at) = same else { return true };
+            updated.push((removed.remove(at), std::mem::take(row)));
+            false
+        });
         return;
     }
     let key_of = |row: &[Value]| key.iter().map(|&at| row[at].clone()).collect::<Vec<Value>>();

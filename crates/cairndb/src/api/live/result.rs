@@ -1,6 +1,7 @@
 //! Results and their changes, as multisets of rows: a row is its bytes, so that rows are the same that look the same.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use crate::types::DataType;
@@ -77,17 +78,32 @@ impl ResultRows {
         if change.is_empty() {
             return true;
         }
-        let left = |row: &RowBytes, weight: i64| self.rows.get(row).copied().unwrap_or(0).checked_add_signed(weight);
-        if change.rows.iter().any(|(row, (weight, _))| left(row, *weight).is_none()) {
+        let added = change.rows.iter().take_while(|known| self.add_row(&known.row, known.weight)).count();
+        if added < change.rows.len() {
+            change.rows[..added].iter().for_each(|known| {
+                self.add_row(&known.row, -known.weight);
+            });
             return false;
         }
         self.order = None;
-        for (row, (weight, _)) in &change.rows {
-            let count = self.rows.entry(row.clone()).or_insert(0);
-            *count = count.saturating_add_signed(*weight);
-            if *count == 0 {
-                self.rows.remove(row);
-            }
+        true
+    }
+
+    fn add_row(&mut self, row: &RowBytes, weight: i64) -> bool {
+        match self.rows.entry(row.clone()) {
+            Entry::Occupied(mut known) => match known.get().checked_add_signed(weight) {
+                None => return false,
+                Some(0) => {
+                    known.remove();
+                }
+                Some(count) => *known.get_mut() = count,
+            },
+            Entry::Vacant(place) => match u64::try_from(weight) {
+                Err(_) => return false,
+                Ok(count) => {
+                    place.insert(count);
+                }
+            },
         }
         true
     }
@@ -116,16 +132,36 @@ impl ResultRows {
 }
 
 /// Rows with weights: how many more of each there are, or fewer.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Weights {
-    /// With the number of the addition that brought the row, by which they are told.
-    rows: HashMap<RowBytes, (i64, u64)>,
+    /// Each row once, with no weight of zero.
+    rows: Vec<Weighted>,
+    /// Where each row is, once there are more than [`FEW`].
+    places: HashMap<RowBytes, usize>,
     additions: u64,
 }
 
+#[derive(Clone, Debug)]
+struct Weighted {
+    row: RowBytes,
+    weight: i64,
+    /// The number of the last addition of the row, by which they are told.
+    addition: u64,
+}
+
+/// So many rows are looked through one by one: most changes are of one row or two.
+const FEW: usize = 8;
+
 impl Weights {
+    fn place(&self, row: &RowBytes) -> Option<usize> {
+        match self.rows.len() <= FEW {
+            true => self.rows.iter().position(|known| known.row == *row),
+            false => self.places.get(row).copied(),
+        }
+    }
+
     fn has(&self, row: &RowBytes) -> bool {
-        self.rows.contains_key(row)
+        self.place(row).is_some()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -137,15 +173,48 @@ impl Weights {
             return;
         }
         self.additions += 1;
-        let entry = self.rows.entry(row.clone()).or_insert((0, self.additions));
-        *entry = (entry.0 + weight, self.additions);
-        if entry.0 == 0 {
-            self.rows.remove(row);
+        match self.place(row) {
+            Some(at) => {
+                let known = &mut self.rows[at];
+                (known.weight, known.addition) = (known.weight + weight, self.additions);
+                if known.weight == 0 {
+                    self.remove(at);
+                }
+            }
+            None => self.push(Weighted { row: row.clone(), weight, addition: self.additions }),
+        }
+    }
+
+    fn push(&mut self, weighted: Weighted) {
+        self.rows.push(weighted);
+        match self.rows.len() {
+            ..=FEW => {}
+            len if len == FEW + 1 => {
+                self.places.clear();
+                self.places.extend(self.rows.iter().enumerate().map(|(at, known)| (known.row.clone(), at)));
+            }
+            len => {
+                self.places.insert(self.rows[len - 1].row.clone(), len - 1);
+            }
+        }
+    }
+
+    fn remove(&mut self, at: usize) {
+        let removed = self.rows.swap_remove(at);
+        if self.rows.len() >= FEW {
+            self.places.remove(&removed.row);
+            if let Some(moved) = self.rows.get(at) {
+                self.places.insert(moved.row.clone(), at);
+            }
         }
     }
 
     /// Adds what comes after.
     pub(super) fn append(&mut self, later: &Weights) {
+        if self.is_empty() {
+            self.clone_from(later);
+            return;
+        }
         for (row, weight) in later.in_order() {
             self.add(row, weight);
         }
@@ -154,7 +223,69 @@ impl Weights {
     /// Each row with its weight, in the order of their additions.
     pub(super) fn in_order(&self) -> impl Iterator<Item = (&RowBytes, i64)> {
         let mut rows: Vec<_> = self.rows.iter().collect();
-        rows.sort_unstable_by_key(|(_, (_, addition))| *addition);
-        rows.into_iter().map(|(row, (weight, _))| (row, *weight))
+        rows.sort_unstable_by_key(|known| known.addition);
+        rows.into_iter().map(|known| (&known.row, known.weight))
+    }
+
+    /// As `in_order`, taken out.
+    pub(super) fn into_ordered(mut self) -> impl Iterator<Item = (RowBytes, i64)> {
+        self.rows.sort_unstable_by_key(|known| known.addition);
+        self.rows.into_iter().map(|known| (known.row, known.weight))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_that_takes_away_what_is_not_there_changes_nothing() {
+        let row = |byte: u8| RowBytes::from(&[byte][..]);
+        let mut rows = ResultRows::begin();
+        [1, 1, 2].iter().for_each(|byte| rows.push(&[*byte]));
+        let change = |weights: &[(u8, i64)]| {
+            let mut change = Weights::default();
+            weights.iter().for_each(|(byte, weight)| change.add(&row(*byte), *weight));
+            change
+        };
+        assert!(!rows.add(&change(&[(1, -2), (3, 1), (2, -2)])));
+        assert_eq!(rows.in_order().map(<[_]>::len), Some(3));
+        assert_eq!(rows.rows, HashMap::from([(row(1), 2), (row(2), 1)]));
+        assert!(rows.add(&change(&[(1, -2), (3, 1), (2, 1)])));
+        assert_eq!(rows.rows, HashMap::from([(row(3), 1), (row(2), 2)]));
+        assert!(rows.in_order().is_none());
+    }
+
+    /// Beside a map, around the length at which places are kept.
+    #[test]
+    fn weights_are_those_of_a_map_however_many_there_are() {
+        let mut state = 5u64;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        for keys in [1, 3, 9, 12, 40] {
+            let (mut weights, mut model) = (Weights::default(), HashMap::<u64, i64>::new());
+            let mut last = Vec::new();
+            for _ in 0..2000 {
+                let (key, weight) = (random(keys), random(5).cast_signed() - 2);
+                let row = RowBytes::from(&key.to_be_bytes()[..]);
+                weights.add(&row, weight);
+                *model.entry(key).or_insert(0) += weight;
+                model.retain(|_, weight| *weight != 0);
+                last.retain(|known| *known != key || weight == 0);
+                if weight != 0 {
+                    last.push(key);
+                }
+                last.retain(|key| model.contains_key(key));
+                let told: Vec<_> = weights.in_order().map(|(row, weight)| (row.clone(), weight)).collect();
+                let expected: Vec<_> =
+                    last.iter().map(|key| (RowBytes::from(&key.to_be_bytes()[..]), model[key])).collect();
+                assert_eq!(told, expected);
+                assert_eq!(weights.clone().into_ordered().collect::<Vec<_>>(), expected);
+                assert_eq!(weights.is_empty(), model.is_empty());
+                assert!((0..keys).all(|key| weights.has(&key.to_be_bytes()[..].into()) == model.contains_key(&key)));
+            }
+        }
     }
 }

@@ -17,7 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, TryLockError, Weak};
 use std::thread::ThreadId;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cairn_storage::{Changed, Interest, KeyRanges, Observer, Snapshot, Step};
 
@@ -54,6 +54,8 @@ struct Queries {
     by_id: HashMap<u64, Arc<Shown>>,
     by_identity: HashMap<Identity, u64>,
     behind: BTreeMap<u64, Behind>,
+    /// Different states that these hold.
+    own_states: usize,
     /// The thread is gone, or about to be: begin another.
     is_over: bool,
 }
@@ -68,6 +70,9 @@ struct Behind {
     /// The state that its result is of, where it is at hand.
     own: Option<Snapshot>,
 }
+
+/// So many states are held for queries that are behind; for more of them what changed is found out by running them.
+const OWN_STATES: usize = 64;
 
 /// Where a query comes from that is brought to a newer state.
 #[derive(Clone, Copy)]
@@ -95,7 +100,45 @@ struct Shown {
     /// Apart, for who asks while the query runs.
     relevant: Mutex<Arc<Relevant>>,
     done: Mutex<Done>,
+    /// How long it took to bring it to a newer state the last time, in nanoseconds.
+    took: AtomicU64,
     subscribers: Mutex<Vec<Arc<Subscriber>>>,
+}
+
+/// So long who waits may wait for others to be woken with him.
+const TOGETHER: Duration = Duration::from_micros(100);
+
+/// Those who wait for what they were told. They are woken together: who takes from many finds all of it at once, and falls asleep
+/// once.
+#[derive(Default)]
+struct Wakes {
+    waiting: Vec<Arc<Subscriber>>,
+    since: Option<Instant>,
+}
+
+impl Wakes {
+    fn add(&mut self, subscriber: &Arc<Subscriber>) {
+        self.since.get_or_insert_with(Instant::now);
+        self.waiting.push(subscriber.clone());
+    }
+
+    /// Wakes them if they would wait for too long, the next query taking as long as it did the last time.
+    fn look(&mut self, next: Duration) {
+        if self.since.is_some_and(|since| since.elapsed() + next >= TOGETHER) {
+            self.wake();
+        }
+    }
+
+    fn wake(&mut self) {
+        self.since = None;
+        self.waiting.drain(..).for_each(|subscriber| subscriber.wake());
+    }
+}
+
+impl Drop for Wakes {
+    fn drop(&mut self) {
+        self.wake();
+    }
 }
 
 /// One who watches.
@@ -205,6 +248,7 @@ impl Service {
                 relevant: Mutex::new(query.relevant()),
                 query: Mutex::new(query),
                 done: Mutex::default(),
+                took: AtomicU64::new(0),
                 subscribers: Mutex::default(),
             });
             queries.by_id.insert(shown.id, shown.clone());
@@ -228,6 +272,7 @@ impl Service {
 
     /// Runs the query for the first time; in which state.
     fn begin(&self, shared: &Shared, shown: &Shown) -> Result<Snapshot> {
+        let began = Instant::now();
         let mut query = locked(&shown.query);
         self.interest.set(shown.id, query.wide_ranges());
         let snapshot = shared.store.durable_snapshot()?;
@@ -235,18 +280,21 @@ impl Service {
         self.interest.set(shown.id, KeyRanges::clone(&query.ranges));
         *locked(&shown.relevant) = query.relevant();
         *locked(&shown.done) = query.done;
+        shown.note_time(began);
         Ok(snapshot)
     }
 
     /// One more who watches the query; `None`: it has ended.
     fn join(self: &Arc<Service>, shared: &Shared, shown: &Arc<Shown>) -> Result<Option<Subscription>> {
+        // Woken when nothing is locked any more.
+        let mut wakes = Wakes::default();
         let mut query = locked(&shown.query);
         if query.compiled.is_ordered && query.rows.in_order().is_none() {
             // What came by changes since has no place in the order.
             let snapshot = shared.store.durable_snapshot()?;
             let change = self.bring(shared, shown, &mut query, &snapshot, None)?;
             self.note_behind(shown.id, snapshot.position(), Some(snapshot));
-            tell(shown, &change, &query);
+            tell(shown, &change, &query, &mut wakes);
         }
         let queries = locked(&self.queries);
         if !queries.by_id.contains_key(&shown.id) {
@@ -341,8 +389,9 @@ impl Service {
             changes.note_incomplete();
             affected.extend(locked(&self.queries).by_id.keys());
         }
+        let mut wakes = Wakes::default();
         for id in affected {
-            self.advance(shared, id, step.newer(), Since::Step(&changes));
+            self.advance(shared, id, step.newer(), Since::Step(&changes), &mut wakes);
         }
     }
 
@@ -366,10 +415,15 @@ impl Service {
 
     /// Those that are behind, as far as this state helps; for the rest the thread is called once there is a newer one.
     fn look_again(&self, shared: &Shared, state: Option<&Snapshot>) {
-        let behind = std::mem::take(&mut locked(&self.queries).behind);
+        let behind = {
+            let mut queries = locked(&self.queries);
+            queries.own_states = 0;
+            std::mem::take(&mut queries.behind)
+        };
+        let mut wakes = Wakes::default();
         for (id, Behind { wanted, own }) in behind {
             if let Some(state) = state {
-                self.advance(shared, id, state, own.as_ref().map_or(Since::Unknown, Since::Own));
+                self.advance(shared, id, state, own.as_ref().map_or(Since::Unknown, Since::Own), &mut wakes);
             }
             if state.is_none_or(|state| state.position() < wanted) {
                 self.note_behind(id, wanted, own);
@@ -380,6 +434,7 @@ impl Service {
     fn note_behind(&self, id: u64, wanted: u64, own: Option<Snapshot>) {
         let mut queries = locked(&self.queries);
         if queries.by_id.contains_key(&id) {
+            let own = own.and_then(|own| queries.share(own));
             let known = queries.behind.entry(id).or_default();
             known.wanted = wanted.max(known.wanted);
             // The last of them: it is used only for a result that is of this state.
@@ -387,7 +442,7 @@ impl Service {
         }
     }
 
-    fn advance(&self, shared: &Shared, id: u64, state: &Snapshot, since: Since<'_>) {
+    fn advance(&self, shared: &Shared, id: u64, state: &Snapshot, since: Since<'_>, wakes: &mut Wakes) {
         let queries = locked(&self.queries);
         if matches!(since, Since::Step(_)) && queries.behind.contains_key(&id) {
             // It is not in the state before; it is looked at again next.
@@ -395,6 +450,8 @@ impl Service {
         }
         let Some(shown) = queries.by_id.get(&id).cloned() else { return };
         drop(queries);
+        wakes.look(Duration::from_nanos(shown.took.load(Ordering::Relaxed)));
+        let began = Instant::now();
         let mut query = match shown.query.try_lock() {
             Ok(query) => query,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -408,12 +465,13 @@ impl Service {
         }
         let advanced = catch_unwind(AssertUnwindSafe(|| self.bring_from(since, shared, &shown, &mut query, state)));
         match advanced.unwrap_or_else(|panic| Err(panicked(&*panic))) {
-            Ok(change) => tell(&shown, &change, &query),
+            Ok(change) => tell(&shown, &change, &query, wakes),
             Err(error) => {
                 drop(query);
                 self.end(&shown, &End::Failed(error));
             }
         }
+        shown.note_time(began);
     }
 
     fn bring_from(
@@ -476,11 +534,23 @@ impl Service {
 }
 
 /// Tells those who watch a query how it changed.
-fn tell(shown: &Shown, change: &Weights, query: &Query) {
+fn tell(shown: &Shown, change: &Weights, query: &Query, wakes: &mut Wakes) {
     let mut subscribers = locked(&shown.subscribers);
     subscribers.retain(|subscriber| !subscriber.is_gone());
-    if !change.is_empty() {
-        subscribers.iter().for_each(|subscriber| subscriber.change(change, query.position));
+    if change.is_empty() {
+        return;
+    }
+    for subscriber in &*subscribers {
+        if subscriber.change(change, query.position) {
+            wakes.add(subscriber);
+        }
+    }
+}
+
+impl Shown {
+    fn note_time(&self, began: Instant) {
+        let took = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.took.store(took, Ordering::Relaxed);
     }
 }
 
@@ -542,6 +612,16 @@ impl Service {
 }
 
 impl Queries {
+    /// The state as who was noted last has it, or itself where there is room for one more.
+    fn share(&mut self, own: Snapshot) -> Option<Snapshot> {
+        let last = self.behind.values().next_back().and_then(|last| last.own.as_ref());
+        if let Some(last) = last.filter(|last| last.position() == own.position()) {
+            return Some(last.clone());
+        }
+        self.own_states += 1;
+        (self.own_states <= OWN_STATES).then_some(own)
+    }
+
     fn forget(&mut self, shown: &Shown) {
         self.by_id.remove(&shown.id);
         self.behind.remove(&shown.id);

@@ -28,6 +28,8 @@ struct Pending {
     ended: Option<End>,
     /// Nobody takes anything any more.
     is_gone: bool,
+    /// Who waits: threads, and a task.
+    waiting: usize,
     waker: Option<Waker>,
 }
 
@@ -53,32 +55,34 @@ impl Subscriber {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Before anybody waits.
     pub(super) fn begin(&self, rows: Vec<RowBytes>, position: u64) {
-        self.put(|pending| {
-            pending.first = Some((rows.into(), position));
-            pending.position = position;
-        });
+        let mut pending = self.pending();
+        pending.first = Some((rows.into(), position));
+        pending.position = position;
     }
 
-    pub(super) fn change(&self, change: &Weights, position: u64) {
-        self.put(|pending| {
-            pending.change.append(change);
-            pending.position = position;
-        });
+    /// Whether somebody waits for it, and has to be [woken](Subscriber::wake).
+    #[must_use]
+    pub(super) fn change(&self, change: &Weights, position: u64) -> bool {
+        let mut pending = self.pending();
+        pending.change.append(change);
+        pending.position = position;
+        pending.waiting > 0 || pending.waker.is_some()
     }
 
     pub(super) fn end(&self, end: End) {
-        self.put(|pending| {
-            pending.ended.get_or_insert(end);
-        });
+        self.pending().ended.get_or_insert(end);
+        self.wake();
     }
 
-    fn put(&self, put: impl FnOnce(&mut Pending)) {
+    pub(super) fn wake(&self) {
         let mut pending = self.pending();
-        put(&mut pending);
-        let waker = pending.waker.take();
+        let (waiting, waker) = (pending.waiting, pending.waker.take());
         drop(pending);
-        self.changed.notify_all();
+        if waiting > 0 {
+            self.changed.notify_all();
+        }
         if let Some(waker) = waker {
             waker.wake();
         }
@@ -107,16 +111,16 @@ impl Subscriber {
             if let Some(taken) = pending.take()? {
                 return Ok(Some(taken));
             }
-            pending = match until {
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                return Ok(None);
+            }
+            pending.waiting += 1;
+            pending = match left {
                 None => self.changed.wait(pending).unwrap_or_else(PoisonError::into_inner),
-                Some(until) => {
-                    let left = until.saturating_duration_since(Instant::now());
-                    if left == Duration::ZERO {
-                        return Ok(None);
-                    }
-                    self.changed.wait_timeout(pending, left).unwrap_or_else(PoisonError::into_inner).0
-                }
+                Some(left) => self.changed.wait_timeout(pending, left).unwrap_or_else(PoisonError::into_inner).0,
             };
+            pending.waiting = pending.waiting.saturating_sub(1);
         }
     }
 
@@ -140,9 +144,9 @@ impl Pending {
         if !self.change.is_empty() {
             let change = std::mem::take(&mut self.change);
             let (mut added, mut removed) = (Vec::new(), Vec::new());
-            for (row, weight) in change.in_order() {
+            for (row, weight) in change.into_ordered() {
                 let into = if weight > 0 { &mut added } else { &mut removed };
-                into.extend((0..weight.unsigned_abs()).map(|_| row.clone()));
+                into.extend(std::iter::repeat_n(row, usize::try_from(weight.unsigned_abs()).unwrap_or(usize::MAX)));
             }
             return Ok(Some(Taken { is_first: false, added, removed, position }));
         }
