@@ -203,7 +203,8 @@ impl Query {
         let seen = &self.seen.1;
         let Definition { options, .. } = &self.definition;
         let prepared = &self.compiled.prepared;
-        if prepared.is_current(stamp, seen, options) && prepared.fits(&Reader::from(snapshot.reader()))? {
+        // Under another plan it would be run again, and what is kept be made again.
+        if prepared.is_current(stamp, seen, options) && prepared.still_fits(&Reader::from(snapshot.reader()))? {
             self.compiled.note_checked(snapshot);
             return Ok(false);
         }
