@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use cairn_storage::{Reader, Store};
 
 use super::advisory::AdvisoryLocks;
+use super::backup_requests::Answers;
 use super::channels::Channels;
 use super::live::{Followers, LiveQueries, User};
 use super::sequences::SequenceValues;
@@ -60,6 +61,7 @@ pub(crate) struct Shared {
     pub(super) advisory: Arc<AdvisoryLocks>,
     feeds: Keeper,
     pub(super) followers: Arc<Followers>,
+    pub(super) backup_answers: Answers,
 }
 
 impl Shared {
@@ -83,6 +85,7 @@ impl Shared {
             advisory: Arc::default(),
             feeds: Keeper::default(),
             followers: Arc::default(),
+            backup_answers: Answers::default(),
         });
         let has_feeds = !shared.options.read_only && feeds_tree(shared.store.snapshot()?.reader())?.is_some();
         if has_feeds {
@@ -123,6 +126,7 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        self.backup_answers.stop();
         self.followers.stop();
         self.feeds.stop();
         if let (Some(trees), false) = (self.trees, self.options.read_only) {
@@ -204,7 +208,8 @@ impl Database {
         crate::verify::verify_constraints(self)
     }
 
-    /// Copies the database to a new file while it is in use; the copy is consistent.
+    /// Copies the database to a new file while it is in use; the copy is consistent. Of a database that another process has
+    /// open: [`Database::request_backup`].
     pub fn backup_to(&self, path: impl AsRef<Path>) -> Result<()> {
         self.backup_with_progress(path, |_| {})
     }
@@ -226,6 +231,7 @@ impl Database {
 
     /// Checkpoints and closes, with the errors that dropping the last handle could not tell.
     pub fn close(self) -> Result<()> {
+        self.shared.backup_answers.stop();
         // Nothing writes any more but the caller.
         self.shared.followers.settle();
         self.shared.followers.stop();

@@ -20,4 +20,4 @@ mod statement;
 mod variables;
 
 pub use run::run;
-pub use session::open_file;
+pub use session::{answer_backups, open_file};

@@ -61,6 +61,7 @@ impl Session {
             Some(path) => open_file(path, options)?,
             None => Database::open_in_memory()?,
         };
+        answer_backups(&database);
         let connection = database.connect()?;
         let interrupts = Interrupts::default();
         interrupts.install(connection.interrupt_handle(), interactive);
@@ -114,6 +115,7 @@ impl Session {
             Some(path) => open_file(path, Options::default())?,
             None => Database::open_in_memory()?,
         };
+        answer_backups(&database);
         let connection = database.connect()?;
         if self.connection.in_transaction() {
             eprintln!("WARNING:  the transaction that was still open is rolled back");
@@ -343,6 +345,11 @@ impl Drop for Piped {
 
 fn name_of(file: Option<&Path>) -> String {
     file.and_then(Path::file_stem).map_or("memory".into(), |stem| shown(&stem.to_string_lossy()))
+}
+
+/// It may be open for long: `cairn backup` works meanwhile. Where it can not, it is who asks that has to know.
+pub fn answer_backups(database: &Database) {
+    let _ = database.answer_backups();
 }
 
 /// Opens the file, and says what it was when it cannot.
