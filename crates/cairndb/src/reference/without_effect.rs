@@ -84,7 +84,7 @@ pub static WITHOUT_EFFECT: &[WithoutEffect] = &[
     of(
         "CACHE of a sequence",
         "CREATE SEQUENCE s CACHE 20",
-        "how many numbers are reserved ahead is the engine's business",
+        "how many numbers are reserved ahead is the engine's business, which a NOTICE says (of more than 1)",
         &[
             ("alter_column", &["( CACHE + 2 )", "( CACHE 2 )"]),
             ("column_rule", &["( CACHE + 2 )", "( CACHE 2 )"]),
