@@ -34,10 +34,11 @@ Variables
   \\unset NAME
 
 Looking around
-  \\d [NAME]              all relations, or one table, view, materialized view, index or sequence
-  \\dt \\di \\dv \\dm \\ds [NAME]  tables, indexes, views, materialized views, sequences (* and ? stand for more)
+  \\d [PATTERN]           all relations, or what tables, views, indexes and sequences are made of
+  \\dt \\di \\dv \\dm \\ds [PATTERN]  tables, indexes, views, materialized views, sequences
   \\d+ \\dt+ ...           the same with comments and options
-  \\df \\dT \\dD \\dn [NAME]  functions, types (\\dT+: labels of enums), domains, schemas
+  \\df \\dT \\dD \\dn [PATTERN]  functions, types (\\dT+: labels of enums), domains, schemas
+                         (a pattern: * and ? stand for more, s.* for all of a schema, \"Name\" for capital letters)
   \\sf NAME  \\sv NAME     the text of a function, of a view
   \\l                     the database that is open
 

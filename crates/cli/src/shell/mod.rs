@@ -11,6 +11,7 @@ mod help;
 mod history;
 mod meta;
 mod pager;
+mod pattern;
 mod prompt;
 mod run;
 mod script;
