@@ -125,6 +125,14 @@ fn long_results_go_through_the_pager_and_wide_ones_are_turned() {
     terminal.expect("-[ RECORD 1 ]");
     terminal.send("\\x off\r");
     terminal.expect("Expanded display is off.");
+    terminal.send("select repeat('x', 50) as first, repeat('y', 50) as second;\r");
+    terminal.expect("paged:(1 row)");
+    terminal.send("\\?\r");
+    terminal.expect("paged:General");
+    terminal.expect("memory=> ");
+    terminal.send("\\df to_*\r");
+    terminal.expect("paged: pg_catalog | to_char");
+    terminal.expect("memory=> ");
     terminal.send("\\pset pager off\rselect n from generate_series(1, 30) as n;\r");
     terminal.expect("\n 30");
     terminal.send("\\q\r");

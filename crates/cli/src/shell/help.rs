@@ -53,7 +53,7 @@ Looks
   \\x [on|off|auto]       one line per column; auto: where a table is wider than the screen
   \\pset null TEXT        what is shown for NULL
   \\pset tuples_only on   rows without names and counts
-  \\pset pager off        long results are not shown by PAGER (or less)
+  \\pset pager off        what is longer or wider than the screen is not shown by PAGER (or less)
 
 Statements end with a semicolon. Ctrl-C stops the running statement or drops the one that is begun, Ctrl-D leaves.
 Commands of SQLite's shell are understood: .tables .schema .mode .headers .import .read .output .timer .quit ...";

@@ -47,8 +47,8 @@ pub fn run(session: &mut Session, text: &str, splitter: &mut Splitter, depth: us
     let arguments = arguments(rest)?;
     let first = arguments.first().map(String::as_str);
     match name {
-        "?" => session.say(help::COMMANDS),
-        "h" | "help" => session.say(&help::statements(rest)),
+        "?" => session.say_long(help::COMMANDS),
+        "h" | "help" => session.say_long(&help::statements(rest)),
         "q" | "quit" => {
             session.quit();
             Ok(())

@@ -232,7 +232,7 @@ impl Session {
         self.style.terminal_columns = self.terminal_columns();
         let mut failure = None;
         let mut has_rows = false;
-        let screen = self.screen().filter(|_| self.pager && self.style.format == Format::Table);
+        let screen = self.paged_screen();
         let (out, style, connection) = (self.out.as_mut(), &self.style, &self.connection);
         let result = {
             let _running = self.interrupts.run();
@@ -292,8 +292,28 @@ impl Session {
     /// Writes a result of the shell's own.
     pub fn show(&mut self, grid: Grid) -> Result<(), Failure> {
         self.style.terminal_columns = self.terminal_columns();
-        write_grid(self.out.as_mut(), grid, &self.style)?;
+        let mut text = Vec::new();
+        write_grid(&mut text, grid, &self.style)?;
+        self.page(&text)
+    }
+
+    /// Writes a text of the shell's own.
+    pub fn say_long(&mut self, text: &str) -> Result<(), Failure> {
+        self.page(format!("{text}\n").as_bytes())
+    }
+
+    fn page(&mut self, text: &[u8]) -> Result<(), Failure> {
+        self.out.flush()?;
+        match self.paged_screen() {
+            Some(screen) => pager::show(self.out.as_mut(), text, screen)?,
+            None => self.out.write_all(text)?,
+        }
         Ok(self.out.flush()?)
+    }
+
+    /// The screen, where what does not fit goes through a pager.
+    fn paged_screen(&self) -> Option<(usize, usize)> {
+        self.screen().filter(|_| self.pager && self.style.format == Format::Table)
     }
 
     /// Writes a line of the shell's own.
