@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cairndb::internals::{refuse_names, text_for};
+use cairndb::internals::text_for;
 use cairndb::{Connection, Error, InterruptHandle, Params, Pooled, Result, Row, RowRef, SqlState, Ticket, Value};
 
+use crate::batch::Batch;
 use crate::error::closed;
 use crate::live::Live;
 use crate::notifications::Notifications;
@@ -101,15 +102,8 @@ impl Database {
     /// # pollster::block_on(work).unwrap();
     /// ```
     pub async fn execute_batch<P: Params>(&self, sql: &str, sets: impl IntoIterator<Item = P>) -> Result<u64> {
-        let sql = sql.to_owned();
-        let sets: Vec<Vec<Value>> =
-            sets.into_iter().map(|set| refuse_names(&set).map(|()| owned(&set))).collect::<Result<_>>()?;
-        let all = move |connection: &Connection| {
-            connection.transaction(|tx| {
-                let mut statement = tx.prepare(&sql)?;
-                sets.iter().try_fold(0, |affected, set| Ok(affected + statement.execute(set)?))
-            })
-        };
+        let batch = Batch::of(sql, sets)?;
+        let all = move |connection: &Connection| connection.transaction(|_| batch.run(connection));
         let (affected, ticket) = self.handle.run(move |pooled| statement(pooled, all)).await?;
         settled(affected, ticket).await
     }

@@ -9,9 +9,10 @@
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use cairndb::internals::{refuse_names, text_for};
+use cairndb::internals::text_for;
 use cairndb::{Connection, Error, Params, Pooled, Result, Row, SqlState, Ticket};
 
+use crate::batch::Batch;
 use crate::database::{first_of, no_row, settled};
 use crate::error::is_over;
 use crate::gate::{Gate, Place};
@@ -179,14 +180,8 @@ impl Transaction {
 
     /// Runs one statement with each of many sets of parameters.
     pub async fn execute_batch<P: Params>(&self, sql: &str, sets: impl IntoIterator<Item = P>) -> Result<u64> {
-        let sql = sql.to_owned();
-        let sets: Vec<_> =
-            sets.into_iter().map(|set| refuse_names(&set).map(|()| owned(&set))).collect::<Result<_>>()?;
-        let all = move |connection: &Connection| {
-            let mut statement = connection.prepare(&sql)?;
-            sets.iter().try_fold(0, |affected, set| Ok(affected + statement.execute(set)?))
-        };
-        self.0.statement(all).await
+        let batch = Batch::of(sql, sets)?;
+        self.0.statement(move |connection: &Connection| batch.run(connection)).await
     }
 
     /// Runs a query (or a statement with RETURNING). Its rows can be read for as long as the transaction is open.

@@ -230,6 +230,27 @@ impl Database {
     }
 
     /// Checkpoints and closes, with the errors that dropping the last handle could not tell.
+    ///
+    /// It is closed for all that have it, clones, connections, statements and pools: from now on they change nothing (SQLSTATE
+    /// 55000; so does closing it again), and what an open transaction has not committed is gone. Whatever they still read is as it
+    /// was. The last of them gives the file free: until then opening it again is SQLSTATE 55006.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("x.cairn");
+    /// use cairndb::{Database, SqlState};
+    ///
+    /// let database = Database::open(&path)?;
+    /// let conn = database.connect()?;
+    /// conn.execute_script("CREATE TABLE t (a int); INSERT INTO t VALUES (1)")?;
+    /// database.close()?;
+    /// let refused = conn.execute("INSERT INTO t VALUES (2)", ()).unwrap_err();
+    /// assert_eq!(refused.sqlstate(), SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+    /// assert_eq!(Database::open(&path).err().expect("still there").sqlstate(), SqlState::OBJECT_IN_USE);
+    /// drop(conn);
+    /// Database::open(&path)?.close()?;
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn close(self) -> Result<()> {
         self.shared.backup_answers.stop();
         // Nothing writes any more but the caller.
