@@ -13,7 +13,7 @@
 //!
 //! A file with requests, which an owner looks for, lost: somebody would have to look.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use cairn_storage::Store;
 
@@ -78,17 +78,6 @@ fn nobody_answers(path: &Path) -> Error {
     )
 }
 
-/// The socket of the database `path`.
-fn place_of(path: &Path) -> Result<PathBuf> {
-    let mut name = path.canonicalize().map_err(failed("find the database"))?.into_os_string();
-    name.push("-socket");
-    Ok(name.into())
-}
-
-fn failed(what: &'static str) -> impl FnOnce(std::io::Error) -> Error {
-    move |error| Error::new(SqlState::IO_ERROR, format!("could not {what}: {error}"))
-}
-
 pub(crate) use system::Answers;
 
 #[cfg(unix)]
@@ -98,6 +87,7 @@ mod system {
     use std::os::fd::AsRawFd;
     use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
     use std::os::unix::net::{UnixListener, UnixStream};
+    use std::path::PathBuf;
     use std::sync::{Arc, Mutex};
     use std::time::Duration;
 
@@ -261,6 +251,17 @@ mod system {
             return Err(Error::unsupported("such a request"));
         }
         Ok(store.send_copy(&mut BufWriter::with_capacity(BUFFER, stream))?)
+    }
+
+    /// The socket of the database `path`.
+    fn place_of(path: &Path) -> Result<PathBuf> {
+        let mut name = path.canonicalize().map_err(failed("find the database"))?.into_os_string();
+        name.push("-socket");
+        Ok(name.into())
+    }
+
+    fn failed(what: &'static str) -> impl FnOnce(std::io::Error) -> Error {
+        move |error| Error::new(SqlState::IO_ERROR, format!("could not {what}: {error}"))
     }
 
     pub(super) fn request(path: &Path, target: &Path, progress: &mut dyn FnMut(u64)) -> Result<()> {
