@@ -185,6 +185,13 @@ fn watching_ends_with_ctrl_c_and_tab_knows_what_fits() {
     terminal.send("select c.se\u{9} from cr\u{9} c;\r");
     terminal.expect("(0 rows)");
     terminal.expect("memory=> ");
+    // Words of the grammar, and a function's name, where they may stand.
+    terminal.send("ins\u{9} in\u{9} crew va\u{9} (1, upp\u{9}'ada'));\r");
+    terminal.expect("INSERT 0 1");
+    terminal.expect("memory=> ");
+    terminal.send("upd\u{9} crew se\u{9} na\u{9} = 'Grace' wh\u{9} se\u{9}a\u{9} = 1;\r");
+    terminal.expect("UPDATE 1");
+    terminal.expect("memory=> ");
     terminal.send("select 1 as n \\watch 0.01\r");
     terminal.expect("(1 row)");
     terminal.expect("(1 row)");
