@@ -166,6 +166,14 @@ impl Database {
     }
 
     /// A database in memory, gone with its last handle.
+    ///
+    /// ```
+    /// let mut options = cairndb::Options::default();
+    /// options.time_zone = Some("Europe/Berlin".to_string());
+    /// let conn = cairndb::Database::open_in_memory_with(options)?.connect()?;
+    /// assert_eq!(conn.time_zone(), "Europe/Berlin");
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn open_in_memory_with(options: Options) -> Result<Database> {
         let store = Store::open_in_memory(options.storage())?;
         Ok(Database::new(Shared::new(store, options)?))
@@ -204,17 +212,46 @@ impl Database {
     /// Checks every row against NOT NULL, the CHECK constraints and the foreign keys of its table; those that are violated.
     /// No statement leaves such a row: a salvage may, and an older version whose condition meant something else.
     /// (Uniqueness is what [`Database::verify`] shows.)
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// conn.execute_script("CREATE TABLE t (a int CHECK (a > 0)); INSERT INTO t VALUES (1)")?;
+    /// assert!(db.verify_constraints()?.is_empty());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn verify_constraints(&self) -> Result<Vec<Violation>> {
         crate::verify::verify_constraints(self)
     }
 
     /// Copies the database to a new file while it is in use; the copy is consistent. Of a database that another process has
     /// open: [`Database::request_backup`].
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let copy = folder.path().join("copy.cairn");
+    /// conn.execute_script("CREATE TABLE t (a int); INSERT INTO t VALUES (1)")?;
+    /// db.backup_to(&copy)?;
+    /// let (count,): (i64,) = cairndb::Database::open(&copy)?.connect()?.query_row_as("SELECT count(*) FROM t", ())?;
+    /// assert_eq!(count, 1);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn backup_to(&self, path: impl AsRef<Path>) -> Result<()> {
         self.backup_with_progress(path, |_| {})
     }
 
     /// As [`Database::backup_to`]; `progress` hears of the bytes copied so far.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let copy = folder.path().join("copy.cairn");
+    /// db.backup_with_progress(&copy, |bytes| println!("{bytes} bytes"))?;
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn backup_with_progress(&self, path: impl AsRef<Path>, mut progress: impl FnMut(u64)) -> Result<()> {
         Ok(self.shared.store.backup_to(path.as_ref(), &mut progress)?)
     }
@@ -225,6 +262,13 @@ impl Database {
     }
 
     /// How commits reach the medium; `None` in a database opened for reading.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// println!("commits are durable by {:?}", db.sync_method());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn sync_method(&self) -> Option<cairn_storage::SyncMethod> {
         self.shared.store.sync_method()
     }
