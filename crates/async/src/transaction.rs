@@ -25,6 +25,23 @@ use crate::worker::Worker;
 const ATTEMPTS: u32 = 100;
 
 /// An open transaction, as the body of [`Database::transaction`](crate::Database::transaction) has it. Cheap to clone.
+///
+/// ```
+/// # let work = async {
+/// # let db = cairndb_async::Database::open_in_memory().await?;
+/// # db.execute_script("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 10), (2, 20)").await?;
+/// db.transaction(async |tx| {
+///     let n = tx.query_optional("SELECT n FROM t WHERE id = 1", (), |row| row.get::<i32>(0)).await?.unwrap_or(0);
+///     tx.execute_batch("INSERT INTO t VALUES ($1, $2)", [(3, n), (4, n)]).await?;
+///     tx.call(|connection| connection.execute("DELETE FROM t WHERE id = 2", ())).await
+/// })
+/// .await?;
+/// let count: i64 = db.query_row("SELECT count(*) FROM t WHERE n = 10", (), |row| row.get(0)).await?;
+/// assert_eq!(count, 3);
+/// # Ok::<(), cairndb::Error>(())
+/// # };
+/// # pollster::block_on(work).unwrap();
+/// ```
 #[derive(Clone)]
 pub struct Transaction(Arc<Open>);
 

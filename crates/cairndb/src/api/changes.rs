@@ -69,6 +69,19 @@ impl FromStr for ChangeToken {
 }
 
 /// What a change is.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// use cairndb::ChangeKind;
+///
+/// conn.execute("CREATE TABLE task (id int PRIMARY KEY) WITH (change_feed = on)", ())?;
+/// let mut changes = db.changes(Some(conn.change_token()?))?;
+/// conn.execute_script("INSERT INTO task VALUES (1); DELETE FROM task; TRUNCATE task")?;
+/// let kinds = [(); 3].map(|()| changes.next_change().ok().flatten().map(|change| change.kind()));
+/// assert_eq!(kinds, [ChangeKind::Insert, ChangeKind::Delete, ChangeKind::Truncate].map(Some));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChangeKind {

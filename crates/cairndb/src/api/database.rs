@@ -191,6 +191,16 @@ impl Database {
     }
 
     /// Counters since the database was opened.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// conn.execute("CREATE TABLE t (a int)", ())?;
+    /// for (name, value) in db.stats().entries() {
+    ///     println!("{name}: {value}");
+    /// }
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn stats(&self) -> cairn_storage::Stats {
         let mut stats = self.shared.store.stats();
         stats.spill_files = self.shared.spilled.files.load(Ordering::Relaxed);
@@ -199,6 +209,14 @@ impl Database {
     }
 
     /// Writes what the log holds to the database file.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// conn.execute("CREATE TABLE t (a int)", ())?;
+    /// db.checkpoint()?;
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn checkpoint(&self) -> Result<()> {
         Ok(self.shared.store.checkpoint()?)
     }
@@ -257,6 +275,16 @@ impl Database {
     }
 
     /// Gives free space back to the file system; the file's bytes before and after.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let db = cairndb::Database::open(folder.path().join("x.cairn"))?;
+    /// let (before, after) = db.compact()?;
+    /// println!("{before} bytes before, {after} now");
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn compact(&self) -> Result<(u64, u64)> {
         Ok(self.shared.store.compact()?)
     }

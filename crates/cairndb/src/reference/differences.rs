@@ -1,6 +1,16 @@
 //! What is not there of PostgreSQL's SQL, and what is there but otherwise; each with an example that tests run.
 
 /// Something that PostgreSQL has and CairnDB refuses.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// let roles = cairndb::reference::UNSUPPORTED.iter().find(|found| found.what == "Roles").expect("there are none");
+/// let refused = conn.execute(roles.example, ()).unwrap_err();
+/// assert_eq!(refused.sqlstate().as_str(), roles.state);
+/// println!("instead: {}", roles.instead);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Unsupported {
     /// What.
@@ -14,6 +24,12 @@ pub struct Unsupported {
 }
 
 /// Something that both have and that means another thing here.
+///
+/// ```
+/// for difference in cairndb::reference::DIFFERENCES {
+///     println!("{}: {} ({:?} here, {:?} in PostgreSQL)", difference.what, difference.why, difference.here, difference.postgresql);
+/// }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Difference {
     /// What.
@@ -29,6 +45,12 @@ pub struct Difference {
 }
 
 /// What an example gives.
+///
+/// ```
+/// use cairndb::reference::{Answer, DIFFERENCES};
+///
+/// assert!(DIFFERENCES.iter().any(|difference| matches!(difference.postgresql, Answer::Error("42601"))));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// It runs, and the first row's first value is this text.

@@ -13,6 +13,10 @@ pub use without_effect::{WITHOUT_EFFECT, WithoutEffect};
 use crate::types::TYPES;
 
 /// A type's name, as errors and `pg_typeof` give it, and its other names.
+///
+/// ```
+/// assert!(cairndb::reference::types().any(|(name, others)| name == "integer" && others.contains(&"int4")));
+/// ```
 pub fn types() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
     TYPES.iter().map(|info| (info.name, info.other_names))
 }

@@ -2,6 +2,16 @@
 //! not have it, or has what means something meanwhile.
 
 /// Something that may be said and changes nothing.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute("CREATE TABLE t (a integer PRIMARY KEY, b text)", ())?;
+/// let grants = &cairndb::reference::WITHOUT_EFFECT[0];
+/// conn.execute(grants.example, ())?;
+/// println!("{} do nothing: {}", grants.what, grants.why);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct WithoutEffect {
     /// What.
