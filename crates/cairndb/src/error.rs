@@ -196,13 +196,18 @@ impl Error {
         let (detail, hint, position, constraint, context) = (None, None, None, None, None);
         Error(Box::new(Parts { code, message, detail, hint, position, constraint, context }))
     }
-    /// Something not supported yet: SQLSTATE 0A000.
+    /// Something not supported: SQLSTATE 0A000, with what to do instead where the page of what is not supported says it.
     ///
     /// ```
     /// assert_eq!(cairndb::Error::unsupported("a fourth dimension").message(), "a fourth dimension is not supported");
     /// ```
     pub fn unsupported(what: impl fmt::Display) -> Error {
-        Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{what} is not supported"))
+        let what = what.to_string();
+        let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{what} is not supported"));
+        match crate::reference::instead(&what) {
+            Some(hint) => error.with_hint(hint),
+            None => error,
+        }
     }
     /// A broken invariant of ours: SQLSTATE XX000.
     ///

@@ -94,7 +94,7 @@ pub static UNSUPPORTED: &[Unsupported] = &[
     not("Inheritance", "CREATE TABLE child () INHERITS (t)", NOT_THERE, "use LIKE, or a foreign key to the parent"),
     not("Rules", "CREATE RULE r AS ON INSERT TO t DO NOTHING", NOT_THERE, "use triggers"),
     not("Event triggers", "CREATE EVENT TRIGGER e ON ddl_command_start EXECUTE FUNCTION f()", NOT_THERE, "not planned"),
-    not("Replication", "CREATE PUBLICATION p FOR TABLE t", NOT_THERE, "use backup"),
+    not("Replication", "CREATE PUBLICATION p FOR TABLE t", NOT_THERE, "use the change feed of tables, or backups"),
     not("Foreign data", "CREATE FOREIGN DATA WRAPPER w", NOT_THERE, "use COPY, or functions of the host program"),
     not(
         "Functions in other languages",
@@ -120,7 +120,7 @@ pub static UNSUPPORTED: &[Unsupported] = &[
         NOT_THERE,
         "sort in the host program",
     ),
-    not("Range types", "CREATE TYPE r AS RANGE (subtype = integer)", NOT_THERE, "two columns and a CHECK"),
+    not("Range types", "CREATE TYPE r AS RANGE (subtype = integer)", NOT_THERE, "use two columns and a CHECK"),
     not(
         "Exclusion constraints",
         "CREATE TABLE e (a integer, EXCLUDE USING gist (a WITH =))",
@@ -140,7 +140,7 @@ pub static UNSUPPORTED: &[Unsupported] = &[
     not("Geometry", "SELECT point(1, 2)", NO_FUNCTION, "use two columns"),
     not("Text search", "SELECT to_tsvector('a')", NO_FUNCTION, "use LIKE, or regular expressions"),
     not("Large objects", "SELECT lo_create(0)", NO_FUNCTION, "use bytea"),
-    not("Locks on tables", "LOCK TABLE t", NOT_THERE, "transactions are serializable without"),
+    not("Locks on tables", "LOCK TABLE t", NOT_THERE, "transactions are serializable without locks"),
     not(
         "SKIP LOCKED",
         "SELECT * FROM t FOR UPDATE SKIP LOCKED",
