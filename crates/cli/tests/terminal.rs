@@ -151,6 +151,12 @@ fn a_file_in_the_home_folder_runs_first() {
     terminal.expect("42 | nil");
     terminal.send("exit\r");
     assert_eq!(terminal.wait(), 0);
+    std::fs::rename(&rc, folder.path().join(".cairnrc")).unwrap();
+    let mut at_home = Terminal::start(&[], &[("NO_COLOR", "1"), ("HOME", folder.path().to_str().unwrap())]);
+    at_home.expect("memory=> ");
+    at_home.send("select :answer, null;\r");
+    at_home.expect("42 | nil");
+    std::fs::rename(folder.path().join(".cairnrc"), &rc).unwrap();
     let mut plain = Terminal::start(&["-X"], &[("NO_COLOR", "1"), ("CAIRNRC", rc.to_str().unwrap())]);
     plain.expect("memory=> ");
     plain.send("select :answer;\r");

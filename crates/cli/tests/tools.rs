@@ -403,6 +403,27 @@ fn a_backup_of_what_a_shell_has_open_is_made_by_it() {
     good(folder.path(), &["backup", "x.cairn", "w.cairn"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_backup_of_what_is_watched_is_made_by_who_watches() {
+    let folder = tempfile::tempdir().unwrap();
+    good(folder.path(), &["x.cairn", "-c", MAKE]);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_cairn"))
+        .args(["watch", "x.cairn", "SELECT count(*) FROM t"])
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "+\t5000\n");
+    good(folder.path(), &["backup", "x.cairn", "y.cairn"]);
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+    assert!(!folder.path().join("x.cairn-socket").exists());
+}
+
 #[test]
 fn a_backup_of_what_is_in_use_says_where_nobody_answers() {
     let folder = tempfile::tempdir().unwrap();

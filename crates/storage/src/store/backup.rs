@@ -102,6 +102,13 @@ impl<'a> NewCopy<'a> {
         Ok(())
     }
 
+    fn end_tree(&mut self) -> Result<()> {
+        if broken::is(Broken::BackupShort) {
+            self.transaction = None;
+        }
+        self.commit()
+    }
+
     /// Gives the copy its name.
     pub(super) fn finish(self) -> Result<()> {
         // The lock is kept until the copy has its name.
@@ -112,7 +119,7 @@ impl<'a> NewCopy<'a> {
 
 impl Target for NewCopy<'_> {
     fn tree(&mut self, tree: TreeId) -> Result<()> {
-        self.commit()?;
+        self.end_tree()?;
         let transaction = self.copy.begin()?;
         transaction.ensure_tree(tree)?;
         self.transaction = Some((tree, transaction));
@@ -134,10 +141,7 @@ impl Target for NewCopy<'_> {
     }
 
     fn end(&mut self, next_tree: u32) -> Result<()> {
-        match broken::is(Broken::BackupShort) {
-            true => drop(self.transaction.take()),
-            false => self.commit()?,
-        }
+        self.end_tree()?;
         self.copy.engine().next_tree.fetch_max(next_tree, crate::sync::Ordering::Relaxed);
         Ok(())
     }
