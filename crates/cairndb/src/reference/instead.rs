@@ -85,9 +85,9 @@ static CALLED: &[(&str, &[&str])] = &[
 /// What to do instead, as a sentence.
 pub(crate) fn instead(refused: &str) -> Option<String> {
     let is_it = |begins: &&str| {
-        refused.strip_prefix(begins).is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric()))
+        refused.strip_prefix(*begins).is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric()))
     };
-    let (what, _) = CALLED.iter().find(|(_, called)| called.iter().any(|begins| is_it(&begins)))?;
+    let (what, _) = CALLED.iter().find(|(_, called)| called.iter().any(is_it))?;
     let found = UNSUPPORTED.iter().find(|found| found.what == *what).filter(|found| found.instead != NOTHING)?;
     let mut letters = found.instead.chars();
     let first = letters.next()?.to_uppercase();
