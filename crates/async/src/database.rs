@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cairndb::internals::{refuse_names, text_for};
+use cairndb::internals::text_for;
 use cairndb::{Connection, Error, InterruptHandle, Params, Pooled, Result, Row, RowRef, SqlState, Ticket, Value};
 
+use crate::batch::Batch;
 use crate::error::closed;
 use crate::live::Live;
 use crate::notifications::Notifications;
@@ -21,6 +22,24 @@ use crate::worker::statement;
 /// An open database. Cheap to clone; any task may use it, any number at a time.
 ///
 /// Futures do nothing before they are polled, and may be dropped at any time: see the [crate](crate).
+///
+/// ```
+/// # let work = async {
+/// use cairndb_async::{Database, Options};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("x.cairn");
+/// let db = Database::open_with(&path, Options::default().workers(2)).await?;
+/// db.execute("CREATE TABLE t (id int)", ()).await?;
+/// let found = db.query_optional("SELECT id FROM t", (), |row| row.get::<i32>(0)).await?;
+/// assert_eq!(found, None);
+/// db.close().await?;
+/// let db = Database::open(&path).await?;
+/// db.close().await?;
+/// # Ok::<(), cairndb::Error>(())
+/// # };
+/// # pollster::block_on(work).unwrap();
+/// ```
 #[derive(Clone)]
 pub struct Database {
     handle: Arc<Handle>,
@@ -54,6 +73,15 @@ impl Database {
     }
 
     /// A database in memory, gone with its last handle.
+    ///
+    /// ```
+    /// # let work = async {
+    /// let options = cairndb_async::Options::default().workers(1);
+    /// let db = cairndb_async::Database::open_in_memory_with(options).await?;
+    /// # Ok::<(), cairndb::Error>(())
+    /// # };
+    /// # pollster::block_on(work).unwrap();
+    /// ```
     pub async fn open_in_memory_with(options: Options) -> Result<Database> {
         apart(move || {
             let database = cairndb::Database::open_in_memory_with(options.database.clone())?;
@@ -64,6 +92,17 @@ impl Database {
 
     /// One that is open already, and that others may use beside this. Of the options' [`database`](Options::database) nothing
     /// matters then.
+    ///
+    /// ```
+    /// # let work = async {
+    /// let database = cairndb::Database::open_in_memory()?;
+    /// let db = cairndb_async::Database::over(database.clone(), &cairndb_async::Options::default())?;
+    /// db.execute("CREATE TABLE t (id int)", ()).await?;
+    /// database.connect()?.execute("INSERT INTO t VALUES (1)", ())?;
+    /// # Ok::<(), cairndb::Error>(())
+    /// # };
+    /// # pollster::block_on(work).unwrap();
+    /// ```
     pub fn over(database: cairndb::Database, options: &Options) -> Result<Database> {
         Ok(Database { handle: Handle::new(Shared::new(database, options)?) })
     }
@@ -101,15 +140,8 @@ impl Database {
     /// # pollster::block_on(work).unwrap();
     /// ```
     pub async fn execute_batch<P: Params>(&self, sql: &str, sets: impl IntoIterator<Item = P>) -> Result<u64> {
-        let sql = sql.to_owned();
-        let sets: Vec<Vec<Value>> =
-            sets.into_iter().map(|set| refuse_names(&set).map(|()| owned(&set))).collect::<Result<_>>()?;
-        let all = move |connection: &Connection| {
-            connection.transaction(|tx| {
-                let mut statement = tx.prepare(&sql)?;
-                sets.iter().try_fold(0, |affected, set| Ok(affected + statement.execute(set)?))
-            })
-        };
+        let batch = Batch::of(sql, sets)?;
+        let all = move |connection: &Connection| connection.transaction(|_| batch.run(connection));
         let (affected, ticket) = self.handle.run(move |pooled| statement(pooled, all)).await?;
         settled(affected, ticket).await
     }
@@ -218,6 +250,20 @@ impl Database {
     /// Runs `work` with a connection, on one of the threads that do what takes longer: for several statements in a row, which are
     /// not handed over one by one. What it leaves behind in the connection's session goes with it. Dropping the future interrupts
     /// it; what it has committed by then stays.
+    ///
+    /// ```
+    /// # let work = async {
+    /// # let db = cairndb_async::Database::open_in_memory().await?;
+    /// # db.execute_script("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 10), (2, 20)").await?;
+    /// let sum = db.call(|connection| {
+    ///     connection.execute("UPDATE t SET n = n + 1", ())?;
+    ///     connection.query_row("SELECT sum(n) FROM t", (), |row| row.get::<i64>(0))
+    /// });
+    /// assert_eq!(sum.await?, 32);
+    /// # Ok::<(), cairndb::Error>(())
+    /// # };
+    /// # pollster::block_on(work).unwrap();
+    /// ```
     pub async fn call<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,

@@ -30,6 +30,7 @@
 //! - There is no session: what a statement would leave behind in one (`SET`, `BEGIN`, temporary tables, `PREPARE`) is
 //!   refused outside of [`Database::transaction`] and [`Database::call`].
 
+mod batch;
 mod database;
 mod error;
 mod gate;

@@ -8,6 +8,19 @@ use futures_core::Stream;
 
 /// A query whose result is kept current, as a stream of its changes, the whole result first: see [`cairndb::LiveQuery`].
 /// Dropping it ends it.
+///
+/// ```
+/// # let work = async {
+/// # let db = cairndb_async::Database::open_in_memory().await?;
+/// # db.execute_script("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 10), (2, 20)").await?;
+/// let mut live = db.live("SELECT id, n FROM t", ()).await?;
+/// assert_eq!((live.columns().len(), live.key()), (2, Some(&[0][..])));
+/// let result = live.next_change().await?.expect("the result");
+/// assert_eq!(result.added().count(), 2);
+/// # Ok::<(), cairndb::Error>(())
+/// # };
+/// # pollster::block_on(work).unwrap();
+/// ```
 pub struct Live(LiveQuery);
 
 impl Live {

@@ -8,6 +8,18 @@ use futures_core::Stream;
 
 /// What the channels tell to which it listens, as a stream: see [`cairndb::Notifications`]. It has a connection of its own.
 /// Dropping it ends it.
+///
+/// ```
+/// # let work = async {
+/// # let db = cairndb_async::Database::open_in_memory().await?;
+/// # db.execute_script("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 10), (2, 20)").await?;
+/// let mut news = db.listen(["news"]).await?;
+/// db.execute("SELECT pg_notify('news', 'hello')", ()).await?;
+/// assert_eq!(news.next_notification().await.expect("it is told").payload(), "hello");
+/// # Ok::<(), cairndb::Error>(())
+/// # };
+/// # pollster::block_on(work).unwrap();
+/// ```
 pub struct Notifications {
     heard: cairndb::Notifications,
     /// With it the listening ends.

@@ -9,6 +9,22 @@ use cairndb::{Connection, Result};
 pub(crate) type OnConnect = Arc<dyn Fn(&Connection) -> Result<()> + Send + Sync>;
 
 /// Options of [`Database::open_with`](crate::Database::open_with). Start from `Options::default()`.
+///
+/// ```
+/// # let work = async {
+/// let options = cairndb_async::Options::default()
+///     .database(cairndb::Options::default().cache_bytes(64 << 20))
+///     .workers(2)
+///     .queue(100)
+///     .transactions(10)
+///     .on_connect(|connection| connection.execute("SET TIME ZONE 'Asia/Tokyo'", ()).map(drop));
+/// let db = cairndb_async::Database::open_in_memory_with(options).await?;
+/// let zone: String = db.query_row("SHOW TIME ZONE", (), |row| row.get(0)).await?;
+/// assert_eq!(zone, "Asia/Tokyo");
+/// # Ok::<(), cairndb::Error>(())
+/// # };
+/// # pollster::block_on(work).unwrap();
+/// ```
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Options {

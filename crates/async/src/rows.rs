@@ -20,6 +20,27 @@ const TIME: Duration = Duration::from_millis(10);
 /// nothing is asked for. Dropping it ends the query.
 ///
 /// As a [`Stream`] it gives batches of rows, each as [`cairndb::Rows`] that are there already.
+///
+/// ```
+/// # let work = async {
+/// # let db = cairndb_async::Database::open_in_memory().await?;
+/// # db.execute_script("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 10), (2, 20)").await?;
+/// let mut rows = db.query("SELECT id, n FROM t ORDER BY id", ()).await?;
+/// assert_eq!(rows.columns()[1].name, "n");
+/// while let Some(row) = rows.next().await? {
+///     println!("{}", row.get::<i32>("n")?);
+/// }
+/// // Many at a time, as they come:
+/// let mut rows = db.query("SELECT id, n FROM t", ()).await?;
+/// while let Some(batch) = rows.next_batch().await? {
+///     for row in batch {
+///         println!("{}", row?.get::<i32>("n")?);
+///     }
+/// }
+/// # Ok::<(), cairndb::Error>(())
+/// # };
+/// # pollster::block_on(work).unwrap();
+/// ```
 pub struct Rows {
     handle: Arc<Handle>,
     /// The transaction that it belongs to.
@@ -180,6 +201,20 @@ impl Stream for Rows {
 }
 
 /// From [`Rows::mapped`].
+///
+/// ```
+/// # let work = async {
+/// # let db = cairndb_async::Database::open_in_memory().await?;
+/// # db.execute_script("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 10), (2, 20)").await?;
+/// use futures_util::TryStreamExt;
+///
+/// let rows = db.query("SELECT n FROM t ORDER BY id", ()).await?;
+/// let numbers: Vec<i32> = rows.mapped(|row| row.get::<i32>(0)).try_collect().await?;
+/// assert_eq!(numbers, [10, 20]);
+/// # Ok::<(), cairndb::Error>(())
+/// # };
+/// # pollster::block_on(work).unwrap();
+/// ```
 pub struct Mapped<F> {
     rows: Rows,
     map: F,

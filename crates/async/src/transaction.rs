@@ -9,9 +9,10 @@
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use cairndb::internals::{refuse_names, text_for};
+use cairndb::internals::text_for;
 use cairndb::{Connection, Error, Params, Pooled, Result, Row, SqlState, Ticket};
 
+use crate::batch::Batch;
 use crate::database::{first_of, no_row, settled};
 use crate::error::is_over;
 use crate::gate::{Gate, Place};
@@ -24,6 +25,23 @@ use crate::worker::Worker;
 const ATTEMPTS: u32 = 100;
 
 /// An open transaction, as the body of [`Database::transaction`](crate::Database::transaction) has it. Cheap to clone.
+///
+/// ```
+/// # let work = async {
+/// # let db = cairndb_async::Database::open_in_memory().await?;
+/// # db.execute_script("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 10), (2, 20)").await?;
+/// db.transaction(async |tx| {
+///     let n = tx.query_optional("SELECT n FROM t WHERE id = 1", (), |row| row.get::<i32>(0)).await?.unwrap_or(0);
+///     tx.execute_batch("INSERT INTO t VALUES ($1, $2)", [(3, n), (4, n)]).await?;
+///     tx.call(|connection| connection.execute("DELETE FROM t WHERE id = 2", ())).await
+/// })
+/// .await?;
+/// let count: i64 = db.query_row("SELECT count(*) FROM t WHERE n = 10", (), |row| row.get(0)).await?;
+/// assert_eq!(count, 3);
+/// # Ok::<(), cairndb::Error>(())
+/// # };
+/// # pollster::block_on(work).unwrap();
+/// ```
 #[derive(Clone)]
 pub struct Transaction(Arc<Open>);
 
@@ -179,14 +197,8 @@ impl Transaction {
 
     /// Runs one statement with each of many sets of parameters.
     pub async fn execute_batch<P: Params>(&self, sql: &str, sets: impl IntoIterator<Item = P>) -> Result<u64> {
-        let sql = sql.to_owned();
-        let sets: Vec<_> =
-            sets.into_iter().map(|set| refuse_names(&set).map(|()| owned(&set))).collect::<Result<_>>()?;
-        let all = move |connection: &Connection| {
-            let mut statement = connection.prepare(&sql)?;
-            sets.iter().try_fold(0, |affected, set| Ok(affected + statement.execute(set)?))
-        };
-        self.0.statement(all).await
+        let batch = Batch::of(sql, sets)?;
+        self.0.statement(move |connection: &Connection| batch.run(connection)).await
     }
 
     /// Runs a query (or a statement with RETURNING). Its rows can be read for as long as the transaction is open.

@@ -2,7 +2,7 @@
 
 mod common;
 
-use cairndb::{Result, SqlState};
+use cairndb::{Result, SqlState, params};
 use cairndb_async::{Database, Options};
 use common::{file, polled, under_each_runtime};
 use futures_util::future::join_all;
@@ -141,15 +141,23 @@ fn parameters_have_names() {
     under_each_runtime(|| async {
         let db = numbers().await?;
         for _ in 0..3 {
-            let n: i32 =
-                db.query_row("SELECT n FROM t WHERE id = :id", cairndb::params! { id: 7 }, |row| row.get(0)).await?;
+            let n: i32 = db.query_row("SELECT n FROM t WHERE id = :id", params! { id: 7 }, |row| row.get(0)).await?;
             assert_eq!(n, 70);
-            db.execute("UPDATE t SET n = :n WHERE id = :id", cairndb::params! { n: 80, id: 8 }).await?;
+            db.execute("UPDATE t SET n = :n WHERE id = :id", params! { n: 80, id: 8 }).await?;
         }
-        let wrong = db.execute("UPDATE t SET n = $1 WHERE id = $2", cairndb::params! { n: 1, id: 8 }).await;
+        let wrong = db.execute("UPDATE t SET n = $1 WHERE id = $2", params! { n: 1, id: 8 }).await;
         assert_eq!(wrong.unwrap_err().sqlstate(), SqlState::UNDEFINED_PARAMETER);
-        let batch = db.execute_batch("UPDATE t SET n = $1", [cairndb::params! { n: 1 }]).await;
-        assert_eq!(batch.unwrap_err().sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
+        let batch = db.execute_batch("UPDATE t SET n = $1", [params! { n: 1 }]).await;
+        assert_eq!(batch.unwrap_err().sqlstate(), SqlState::UNDEFINED_PARAMETER);
+        let update = "UPDATE t SET n = :n WHERE id = :id";
+        let sets = [params! { id: 5, n: 55 }, params! { id: 6, n: 66 }, params! { n: 77, id: 9 }];
+        assert_eq!(db.execute_batch(update, sets).await?, 3);
+        db.transaction(async |tx| tx.execute_batch(update, [params! { n: 11, id: 1 }]).await.map(drop)).await?;
+        let ids = "SELECT string_agg(id::text, ' ' ORDER BY id) FROM t WHERE n = id * 11";
+        let changed: String = db.query_row(ids, (), |row| row.get(0)).await?;
+        assert_eq!(changed, "1 5 6");
+        let changed: i32 = db.query_row("SELECT n FROM t WHERE id = 9", (), |row| row.get(0)).await?;
+        assert_eq!(changed, 77);
         let n: i32 = db.query_row("SELECT n FROM t WHERE id = $1", (8,), |row| row.get(0)).await?;
         assert_eq!(n, 80);
         db.close().await

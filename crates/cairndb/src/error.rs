@@ -146,6 +146,20 @@ impl fmt::Debug for SqlState {
 }
 
 /// What went wrong, in PostgreSQL's terms. The message reads as PostgreSQL's would.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute("CREATE TABLE t (id int CONSTRAINT positive CHECK (id > 0))", ())?;
+/// let error = conn.execute("INSERT INTO t VALUES (-1)", ()).unwrap_err();
+/// assert_eq!(error.sqlstate(), cairndb::SqlState::CHECK_VIOLATION);
+/// assert_eq!((error.constraint(), error.context()), (Some("positive"), None));
+/// assert_eq!(error.detail(), Some("Failing row contains (-1)."));
+/// let error = conn.execute("SELECT lenght('x')", ()).unwrap_err();
+/// assert_eq!((error.message(), error.position()), ("function lenght(unknown) does not exist", Some(8)));
+/// assert_eq!(error.hint(), Some("Perhaps you meant the function \"length\"."));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Error(Box<Parts>);
 
@@ -165,16 +179,41 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
     /// An error without detail, hint or position.
+    ///
+    /// ```
+    /// use cairndb::{Error, SqlState};
+    ///
+    /// let error = Error::new(SqlState("P0001"), "no more tickets")
+    ///     .with_detail("All 100 are sold.")
+    ///     .with_hint("Come back tomorrow.")
+    ///     .with_constraint("tickets_left")
+    ///     .with_context("buying a ticket")
+    ///     .at(8);
+    /// assert_eq!(error.to_string(), "no more tickets");
+    /// ```
     pub fn new(code: SqlState, message: impl Into<String>) -> Error {
         let message = message.into();
         let (detail, hint, position, constraint, context) = (None, None, None, None, None);
         Error(Box::new(Parts { code, message, detail, hint, position, constraint, context }))
     }
-    /// Something not supported yet: SQLSTATE 0A000.
+    /// Something not supported: SQLSTATE 0A000, with what to do instead where the page of what is not supported says it.
+    ///
+    /// ```
+    /// assert_eq!(cairndb::Error::unsupported("a fourth dimension").message(), "a fourth dimension is not supported");
+    /// ```
     pub fn unsupported(what: impl fmt::Display) -> Error {
-        Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{what} is not supported"))
+        let what = what.to_string();
+        let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{what} is not supported"));
+        match crate::reference::instead(&what) {
+            Some(hint) => error.with_hint(hint),
+            None => error,
+        }
     }
     /// A broken invariant of ours: SQLSTATE XX000.
+    ///
+    /// ```
+    /// assert_eq!(cairndb::Error::internal("it can not be").sqlstate().as_str(), "XX000");
+    /// ```
     pub fn internal(what: impl fmt::Display) -> Error {
         Error::new(SqlState::INTERNAL_ERROR, what.to_string())
     }

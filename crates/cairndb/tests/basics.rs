@@ -196,3 +196,34 @@ fn a_scan_reads_no_more_rows_than_a_limit_asks_for() -> Result<()> {
     );
     Ok(())
 }
+
+#[test]
+fn closing_ends_changes_for_all_handles_and_the_last_gives_the_file_free() -> Result<()> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.cairn");
+    let database = Database::open(&path)?;
+    let (other, conn) = (database.clone(), database.connect()?);
+    conn.execute_script(
+        "CREATE TABLE t (a int PRIMARY KEY); INSERT INTO t VALUES (1); BEGIN; INSERT INTO t VALUES (2)",
+    )?;
+    let busy = other.connect()?;
+    let mut insert = busy.prepare("INSERT INTO t VALUES ($1)")?;
+    database.close()?;
+    let state = |result: Result<u64>| result.unwrap_err().sqlstate().to_string();
+    assert_eq!(state(conn.execute("COMMIT", ())), "55000");
+    conn.execute("ROLLBACK", ())?;
+    assert_eq!(state(conn.execute("INSERT INTO t VALUES (3)", ())), "55000");
+    assert_eq!(state(insert.execute((4,))), "55000");
+    let count: i64 = other.connect()?.query_row("SELECT count(*) FROM t", (), |row| row.get(0))?;
+    assert_eq!(count, 1);
+    assert_eq!(state(other.checkpoint().map(|()| 0)), "55000");
+    let error = Database::open(&path).err().expect("a handle is there");
+    assert_eq!(error.sqlstate().as_str(), "55006");
+    assert!(error.message().contains("a handle of it is open here"), "{error}");
+    assert_eq!(state(other.close().map(|()| 0)), "55000");
+    drop(insert);
+    drop((busy, conn));
+    let count: i64 = Database::open(&path)?.connect()?.query_row("SELECT count(*) FROM t", (), |row| row.get(0))?;
+    assert_eq!(count, 1);
+    Ok(())
+}

@@ -24,6 +24,45 @@ fn names_are_shared_by_all_relations() -> Result<()> {
 }
 
 #[test]
+fn what_is_said_in_vain_is_told() -> Result<()> {
+    let conn =
+        connect("CREATE TABLE t (a int); CREATE VIEW v AS SELECT 1; CREATE SEQUENCE s; CREATE TYPE y AS ENUM ()");
+    let told = |sql: &str| -> Result<Vec<String>> {
+        conn.execute(sql, ())?;
+        Ok(conn.take_notices().into_iter().map(|notice| notice.message).collect())
+    };
+    for owned in ["TABLE t", "VIEW v", "TABLE v", "SEQUENCE s", "TYPE y", "SCHEMA public"] {
+        let notice = "OWNER TO bob does nothing: there are no roles";
+        assert_eq!(told(&format!("ALTER {owned} OWNER TO bob"))?, [notice], "{owned}");
+        assert!(told(&format!("ALTER {owned} OWNER TO CURRENT_USER"))?.is_empty(), "{owned}");
+    }
+    assert!(told("ALTER TABLE t OWNER TO cairndb")?.is_empty());
+    let cache = "CACHE 20 does nothing: how many values are reserved ahead is the engine's business";
+    assert_eq!(told("CREATE SEQUENCE c CACHE 20")?, [cache]);
+    assert_eq!(told("CREATE TABLE i (a int GENERATED ALWAYS AS IDENTITY (CACHE 20))")?, [cache]);
+    assert!(told("ALTER SEQUENCE c CACHE 1")?.is_empty());
+    assert_eq!(told("GRANT SELECT, UPDATE (a) ON t TO bob")?, ["GRANT does nothing: there are no roles"]);
+    assert_eq!(told("REVOKE ALL ON t FROM bob")?, ["REVOKE does nothing: there are no roles"]);
+    assert_eq!(
+        fails(&conn, "GRANT nonsense ON t TO bob", "42601").message(),
+        "unrecognized privilege type \"nonsense\""
+    );
+    Ok(())
+}
+
+#[test]
+fn a_zero_byte_is_in_no_text_of_a_statement() {
+    let conn = connect("CREATE TABLE t (a text)");
+    for sql in ["SELECT 'a\0'", "INSERT INTO t VALUES ('\0')", "SELECT 1 AS \"a\0\"", "SELECT $$\0$$", "SELECT e'\0'"] {
+        assert_eq!(
+            fails(&conn, sql, "22021").message(),
+            "invalid byte sequence for encoding \"UTF8\": 0x00",
+            "{sql:?}"
+        );
+    }
+}
+
+#[test]
 fn tables_that_make_no_sense_are_refused() {
     let conn = connect("");
     fails(&conn, "CREATE TABLE t (a int, a text)", "42701");

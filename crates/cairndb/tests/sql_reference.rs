@@ -60,6 +60,8 @@ fn what_is_not_supported_is_refused() -> Result<()> {
     for refused in UNSUPPORTED {
         let error = with_table()?.execute_script(refused.example).map(drop).expect_err(refused.example);
         assert_eq!(error.sqlstate().0, refused.state, "{}: {error}", refused.example);
+        let is_told = error.hint().is_some() || refused.instead == "not planned" || refused.state != "0A000";
+        assert!(is_told, "{}: {error}, and no hint says what to do instead", refused.example);
     }
     Ok(())
 }

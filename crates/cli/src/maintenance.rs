@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use cairndb::salvage::{SalvageProgress, salvage_with_progress};
-use cairndb::{Database, Options, Salvaged, Verified};
+use cairndb::{Database, Options, Salvaged, SqlState, Verified};
 
 use crate::output::{Column, Expanded, Format, Grid, Style, write_grid};
 use crate::progress;
@@ -54,31 +54,35 @@ pub fn what_is_right(found: &Verified) -> String {
     )
 }
 
-/// Says who can copy a database that is in use.
-fn in_use(failure: Failure) -> Failure {
-    const IN_USE: &str = "55006";
-    match failure {
-        Failure::Sql { error, text, context } if error.sqlstate().0 == IN_USE => {
-            let hint = "Whoever has it open can copy it meanwhile: Database::backup_to.";
-            Failure::Sql { error: error.with_hint(hint), text, context }
-        }
-        failure => failure,
-    }
-}
-
-/// Copies a database to a new file.
+/// Copies a database to a new file. One that is in use is read beside others that read, or copied by who writes.
 pub fn backup(path: &Path, target: &Path) -> Result<(), Failure> {
     if target.exists() {
         return Err(Failure::Message(format!("{}: exists already; a backup never overwrites", target.display())));
     }
-    let database = open_existing(path, Options::default()).map_err(in_use)?;
+    let opened = match open_existing(path, Options::default()) {
+        Err(failure) if is_in_use(&failure) => open_existing(path, Options::default().read_only(true)),
+        opened => opened,
+    };
     let bar = progress::bytes(path.metadata().map_or(0, |metadata| metadata.len()));
-    let result = database.backup_with_progress(target, |bytes| bar.set_position(bytes));
+    let copied = |bytes| bar.set_position(bytes);
+    let result = match &opened {
+        Ok(database) => database.backup_with_progress(target, copied),
+        Err(failure) if is_in_use(failure) => Database::request_backup(path, target, copied),
+        Err(_) => Ok(()),
+    };
     bar.finish_and_clear();
     result?;
-    database.close()?;
+    match opened {
+        Ok(database) => database.close()?,
+        Err(failure) if !is_in_use(&failure) => return Err(failure),
+        Err(_) => {}
+    }
     println!("{} copied to {} ({})", path.display(), target.display(), size(target)?);
     Ok(())
+}
+
+fn is_in_use(failure: &Failure) -> bool {
+    matches!(failure, Failure::Sql { error, .. } if error.sqlstate() == SqlState::OBJECT_IN_USE)
 }
 
 /// Gives free space back.

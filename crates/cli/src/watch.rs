@@ -16,7 +16,7 @@ use console::Term;
 
 use crate::output::{Column, Expanded, Format, Grid, Style, cells_of, json_object, write_grid};
 use crate::report::Failure;
-use crate::shell::open_file;
+use crate::shell::{answer_backups, open_file};
 
 /// How long it may take until Ctrl-C is noticed, or that the statements of standard input have ended.
 const NOTICE: Duration = Duration::from_millis(100);
@@ -33,6 +33,7 @@ const OTHER_LINES: usize = 6;
 /// Watches until Ctrl-C, the end of the statements on standard input, or that of the query.
 pub fn run(file: &Path, sql: &str, format: Format) -> Result<(), Failure> {
     let database = open_file(file, Options::default())?;
+    answer_backups(&database);
     let watched = watch(&database, sql, format);
     database.close()?;
     watched

@@ -125,6 +125,14 @@ fn long_results_go_through_the_pager_and_wide_ones_are_turned() {
     terminal.expect("-[ RECORD 1 ]");
     terminal.send("\\x off\r");
     terminal.expect("Expanded display is off.");
+    terminal.send("select repeat('x', 50) as first, repeat('y', 50) as second;\r");
+    terminal.expect("paged:(1 row)");
+    terminal.send("\\?\r");
+    terminal.expect("paged:General");
+    terminal.expect("memory=> ");
+    terminal.send("\\df to_*\r");
+    terminal.expect("paged: pg_catalog | to_char");
+    terminal.expect("memory=> ");
     terminal.send("\\pset pager off\rselect n from generate_series(1, 30) as n;\r");
     terminal.expect("\n 30");
     terminal.send("\\q\r");
@@ -143,6 +151,12 @@ fn a_file_in_the_home_folder_runs_first() {
     terminal.expect("42 | nil");
     terminal.send("exit\r");
     assert_eq!(terminal.wait(), 0);
+    std::fs::rename(&rc, folder.path().join(".cairnrc")).unwrap();
+    let mut at_home = Terminal::start(&[], &[("NO_COLOR", "1"), ("HOME", folder.path().to_str().unwrap())]);
+    at_home.expect("memory=> ");
+    at_home.send("select :answer, null;\r");
+    at_home.expect("42 | nil");
+    std::fs::rename(folder.path().join(".cairnrc"), &rc).unwrap();
     let mut plain = Terminal::start(&["-X"], &[("NO_COLOR", "1"), ("CAIRNRC", rc.to_str().unwrap())]);
     plain.expect("memory=> ");
     plain.send("select :answer;\r");
@@ -176,6 +190,13 @@ fn watching_ends_with_ctrl_c_and_tab_knows_what_fits() {
     terminal.expect("memory=> ");
     terminal.send("select c.se\u{9} from cr\u{9} c;\r");
     terminal.expect("(0 rows)");
+    terminal.expect("memory=> ");
+    // Words of the grammar, and a function's name, where they may stand.
+    terminal.send("ins\u{9} in\u{9} crew va\u{9} (1, upp\u{9}'ada'));\r");
+    terminal.expect("INSERT 0 1");
+    terminal.expect("memory=> ");
+    terminal.send("upd\u{9} crew se\u{9} na\u{9} = 'Grace' wh\u{9} se\u{9}a\u{9} = 1;\r");
+    terminal.expect("UPDATE 1");
     terminal.expect("memory=> ");
     terminal.send("select 1 as n \\watch 0.01\r");
     terminal.expect("(1 row)");

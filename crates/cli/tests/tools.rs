@@ -382,12 +382,62 @@ fn several_processes_may_read_where_nobody_writes() {
     good(folder.path(), &["x.cairn", "-c", "INSERT INTO t VALUES (5002, 'and on')"]);
 }
 
+#[cfg(unix)]
 #[test]
-fn a_backup_of_what_is_in_use_says_who_can_make_it() {
+fn a_backup_of_what_a_shell_has_open_is_made_by_it() {
     let folder = tempfile::tempdir().unwrap();
-    let _owner = Shell::running(folder.path(), "CREATE TABLE t (a int)", "CREATE TABLE");
+    good(folder.path(), &["x.cairn", "-c", MAKE]);
+    let owner = Shell::running(folder.path(), "INSERT INTO t VALUES (5001, 'committed'); BEGIN", "INSERT 0 1");
+    assert!(good(folder.path(), &["backup", "x.cairn", "y.cairn"]).starts_with("x.cairn copied to y.cairn"));
+    let count = good(folder.path(), &["y.cairn", "--no-header", "-c", "SELECT count(*) FROM t"]);
+    assert_eq!(count.trim(), "5001");
+    assert!(good(folder.path(), &["verify", "y.cairn"]).contains("is right"));
+    assert!(bad(folder.path(), &["backup", "x.cairn", "y.cairn"]).contains("exists already"));
+    let told = bad(folder.path(), &["backup", "x.cairn", "missing/y.cairn"]);
+    assert!(told.contains("missing/y.cairn"), "{told}");
+    // Killed, it leaves its socket, which is nobody's: the database is opened, and so by the next owner, whose socket it is then.
+    drop(owner);
+    assert!(folder.path().join("x.cairn-socket").exists());
+    good(folder.path(), &["backup", "x.cairn", "z.cairn"]);
+    let _owner = Shell::running(folder.path(), "BEGIN", "BEGIN");
+    good(folder.path(), &["backup", "x.cairn", "w.cairn"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_backup_of_what_is_watched_is_made_by_who_watches() {
+    let folder = tempfile::tempdir().unwrap();
+    good(folder.path(), &["x.cairn", "-c", MAKE]);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_cairn"))
+        .args(["watch", "x.cairn", "SELECT count(*) FROM t"])
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "+\t5000\n");
+    good(folder.path(), &["backup", "x.cairn", "y.cairn"]);
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+    assert!(!folder.path().join("x.cairn-socket").exists());
+}
+
+#[test]
+fn a_backup_of_what_is_in_use_says_where_nobody_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.cairn");
+    let database = cairndb::Database::open(&path).unwrap();
     let told = bad(folder.path(), &["backup", "x.cairn", "y.cairn"]);
-    assert!(told.contains("55006") && told.contains("Database::backup_to"), "{told}");
+    assert!(told.contains("55006") && told.contains("Database::answer_backups"), "{told}");
+    assert!(!folder.path().join("y.cairn").exists());
+    database.close().unwrap();
+    let reader = cairndb::Database::open_with(&path, cairndb::Options::default().read_only(true)).unwrap();
+    if cfg!(unix) {
+        good(folder.path(), &["backup", "x.cairn", "y.cairn"]);
+    }
+    drop(reader);
 }
 
 #[test]

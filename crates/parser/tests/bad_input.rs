@@ -170,7 +170,14 @@ fn sixty_four_mebibytes_are_read_or_refused_in_linear_time() {
 fn odd_bytes_are_errors_with_a_place() {
     let cases = [
         ("SELECT \0", 7, "42601"),
-        ("SELECT 'a\0b' \0", 13, "42601"),
+        ("SELECT 'ab' \0", 12, "42601"),
+        ("SELECT 'a\0b'", 7, "22021"),
+        ("SELECT 'a'\n'b\0'", 7, "22021"),
+        ("SELECT 'a''\0b', 'c'", 7, "22021"),
+        ("SELECT E'\\n\0'", 7, "22021"),
+        ("SELECT U&'\0'", 7, "22021"),
+        ("SELECT $x$a\0b$x$", 7, "22021"),
+        ("SELECT 1 AS \"a\0b\"", 12, "22021"),
         ("SELECT E'\\ud83d'", 15, "42601"),
         ("SELECT E'\\udc00'", 9, "42601"),
         ("SELECT E'\\xff'", 7, "22021"),

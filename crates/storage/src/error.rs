@@ -203,6 +203,12 @@ impl fmt::Display for Error {
                 "the log \"{}\" does not belong to this database; put the right one back, or salvage the database without it",
                 path.display()
             ),
+            // Another container's process may have the same number.
+            Error::Busy { path, pid: Some(pid) } if *pid == std::process::id() => write!(
+                f,
+                "database \"{}\" is in use by process {pid}, this one's number: a handle of it is open here, or in another container",
+                path.display()
+            ),
             Error::Busy { path, pid: Some(pid) } => {
                 write!(f, "database \"{}\" is in use by process {pid}", path.display())
             }

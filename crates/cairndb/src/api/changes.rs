@@ -21,6 +21,16 @@ const AHEAD: usize = 256;
 const AHEAD_BYTES: usize = 1 << 20;
 
 /// Where a consumer of changes stands: all commits up to there are behind it. As text it outlives the process.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// let token = conn.change_token()?;
+/// let text = token.to_string();
+/// assert_eq!(text.parse::<cairndb::ChangeToken>()?, token);
+/// assert_eq!(token.at(token.position()), token);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ChangeToken {
     epoch: u64,
@@ -59,6 +69,19 @@ impl FromStr for ChangeToken {
 }
 
 /// What a change is.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// use cairndb::ChangeKind;
+///
+/// conn.execute("CREATE TABLE task (id int PRIMARY KEY) WITH (change_feed = on)", ())?;
+/// let mut changes = db.changes(Some(conn.change_token()?))?;
+/// conn.execute_script("INSERT INTO task VALUES (1); DELETE FROM task; TRUNCATE task")?;
+/// let kinds = [(); 3].map(|()| changes.next_change().ok().flatten().map(|change| change.kind()));
+/// assert_eq!(kinds, [ChangeKind::Insert, ChangeKind::Delete, ChangeKind::Truncate].map(Some));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChangeKind {
@@ -88,6 +111,19 @@ pub enum ChangeKind {
 }
 
 /// A table, as it was when something changed.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute("CREATE TABLE task (id int PRIMARY KEY, title text) WITH (change_feed = on)", ())?;
+/// let mut changes = db.changes(None)?;
+/// conn.execute("INSERT INTO task VALUES (1, 'told')", ())?;
+/// let change = changes.next_change()?.expect("a change");
+/// let table = change.table();
+/// assert_eq!((table.schema.as_str(), table.name.as_str()), ("public", "task"));
+/// assert_eq!(table.columns[table.primary_key[0]].name, "id");
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ChangedTable {
     /// Names the table for the life of the database, whatever it is called.
@@ -105,6 +141,23 @@ pub struct ChangedTable {
 }
 
 /// A column of a table.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute("CREATE TABLE task (id int PRIMARY KEY) WITH (change_feed = on)", ())?;
+/// let mut changes = db.changes(None)?;
+/// conn.execute("ALTER TABLE task ADD done boolean NOT NULL DEFAULT false", ())?;
+/// conn.execute("INSERT INTO task VALUES (1)", ())?;
+/// let mut last = changes.next_change()?.expect("a change");
+/// while last.new_row().is_none() {
+///     last = changes.next_change()?.expect("a change");
+/// }
+/// let column = &last.table().columns[1];
+/// // What rows have in it that were there before it was.
+/// assert_eq!((column.name.as_str(), &column.missing), ("done", &cairndb::Value::Boolean(false)));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChangeColumn {
     /// Names the column for the life of the table, whatever it is called.
@@ -116,6 +169,23 @@ pub struct ChangeColumn {
 }
 
 /// One change of a commit.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute("CREATE TABLE task (id int PRIMARY KEY, title text) WITH (change_feed = on)", ())?;
+/// conn.execute("INSERT INTO task VALUES (1, 'begin')", ())?;
+/// let mut changes = db.changes(Some(conn.change_token()?))?;
+/// conn.execute("UPDATE task SET title = 'end' WHERE id = 1", ())?;
+/// let change = changes.next_change()?.expect("a change");
+/// assert_eq!(change.kind(), cairndb::ChangeKind::Update);
+/// assert_eq!(change.old().expect("it was there").get::<String>("title")?, "begin");
+/// assert_eq!(change.new_row().expect("it is there").get::<String>("title")?, "end");
+/// assert_eq!(change.old_key(), change.new_key());
+/// assert_eq!(change.old_table().id, change.table().id);
+/// assert!(change.is_last() && change.position() > 0);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Change {
     kind: ChangeKind,
@@ -216,6 +286,15 @@ impl fmt::Debug for Changes {
 }
 
 /// How much of a table's changes is kept for consumers that come later.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute("CREATE TABLE task (id int PRIMARY KEY) WITH (change_feed = on, change_feed_age = '1 day')", ())?;
+/// let limits = conn.change_feed_limits("task")?.expect("it has a feed");
+/// assert_eq!(limits.age.as_secs(), 24 * 60 * 60);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChangeFeedLimits {
     /// How old they may become; zero: as old as they like.
@@ -351,6 +430,15 @@ impl Changes {
     /// # Errors
     ///
     /// See [`Changes::next_change`].
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// conn.execute("CREATE TABLE task (id int PRIMARY KEY) WITH (change_feed = on)", ())?;
+    /// let mut changes = db.changes(None)?;
+    /// assert!(changes.next_change_within(std::time::Duration::from_millis(10))?.is_none());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn next_change_within(&mut self, time: Duration) -> Result<Option<Change>> {
         self.next_until(Some(Instant::now() + time))
     }
@@ -360,6 +448,16 @@ impl Changes {
     /// # Errors
     ///
     /// See [`Changes::next_change`].
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// conn.execute("CREATE TABLE task (id int PRIMARY KEY) WITH (change_feed = on)", ())?;
+    /// let mut changes = db.changes(None)?;
+    /// let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    /// assert!(changes.poll_change(&mut context)?.is_pending());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn poll_change(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Change>>> {
         loop {
             match self.take() {

@@ -79,6 +79,21 @@ pub struct Connection {
 }
 
 /// Stops the statement that a connection is running, from another thread. Cheap to clone. (The default one is no connection's.)
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// let handle = conn.interrupt_handle();
+/// std::thread::scope(|scope| {
+///     scope.spawn(move || {
+///         std::thread::sleep(std::time::Duration::from_millis(50));
+///         handle.interrupt();
+///     });
+///     let error = conn.query_row("SELECT count(*) FROM generate_series(1, 1000000000)", (), |row| row.get::<i64>(0));
+///     assert_eq!(error.unwrap_err().sqlstate(), cairndb::SqlState::QUERY_CANCELED);
+/// });
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Default)]
 pub struct InterruptHandle(Arc<AtomicBool>);
 
@@ -228,6 +243,15 @@ impl Connection {
     }
 
     /// Runs a query and converts its first row, if it gives one.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// conn.execute("CREATE TABLE t (a int PRIMARY KEY)", ())?;
+    /// let found = conn.query_optional("SELECT a FROM t WHERE a = $1", (1,), |row| row.get::<i32>("a"))?;
+    /// assert_eq!(found, None);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn query_optional<T>(
         &self,
         sql: &str,
@@ -266,6 +290,15 @@ impl Connection {
     }
 
     /// The first row of a query, if it gives one, as a tuple or a struct.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// conn.execute("CREATE TABLE t (a int PRIMARY KEY)", ())?;
+    /// let found: Option<i32> = conn.query_optional_as("SELECT a FROM t WHERE a = $1", (1,))?;
+    /// assert_eq!(found, None);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn query_optional_as<T: FromRow>(&self, sql: &str, params: impl Params) -> Result<Option<T>> {
         self.query_optional(sql, params, |row| row.read())
     }
@@ -371,6 +404,18 @@ impl Connection {
     }
 
     /// Whether a transaction is open, failed ones included.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// assert!(!conn.in_transaction());
+    /// conn.execute("BEGIN", ())?;
+    /// assert!(conn.in_transaction() && !conn.transaction_failed());
+    /// conn.execute("SELECT 1 / 0", ()).unwrap_err();
+    /// assert!(conn.transaction_failed());
+    /// conn.execute("ROLLBACK", ())?;
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn in_transaction(&self) -> bool {
         self.state.borrow().transaction.is_some()
     }
@@ -390,6 +435,15 @@ impl Connection {
     /// # Errors
     ///
     /// 55006 within the callback that reads a row of [`Statement::query_point`].
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// conn.set_statement_timeout(Some(std::time::Duration::from_millis(20)))?;
+    /// let slow = conn.query_row("SELECT count(*) FROM generate_series(1, 1000000000)", (), |row| row.get::<i64>(0));
+    /// assert_eq!(slow.unwrap_err().sqlstate(), cairndb::SqlState::QUERY_CANCELED);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn set_statement_timeout(&self, limit: Option<Duration>) -> Result<()> {
         self.change_settings(|settings| settings.statement_timeout = limit)
     }
@@ -399,6 +453,14 @@ impl Connection {
     /// # Errors
     ///
     /// 55006 within the callback that reads a row of [`Statement::query_point`].
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// // What a crash may take back, for work that can be done again.
+    /// conn.set_durability(cairndb::Durability::Interval)?;
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn set_durability(&self, durability: Durability) -> Result<()> {
         self.change_settings(|settings| settings.durability = Some(durability))
     }
@@ -423,12 +485,28 @@ impl Connection {
 
     /// What [`to_text`](crate::to_text) needs to write values as this session shows them: in its time zone, its `datestyle`,
     /// `intervalstyle`, `bytea_output` and `extra_float_digits`.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// conn.execute("SET DateStyle = 'German'", ())?;
+    /// let day = conn.query_row("SELECT date '2024-02-29'", (), |row| Ok(row.value(0).clone()))?;
+    /// assert_eq!(cairndb::to_text(&day, &conn.text_context()), "29.02.2024");
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn text_context(&self) -> EvalContext {
         let now = clock_micros();
         self.state.borrow().eval(now, now)
     }
 
     /// IANA name of the session's time zone.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// assert_eq!(conn.time_zone(), "UTC");
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn time_zone(&self) -> String {
         self.state.borrow().settings.time_zone.to_string()
     }
@@ -447,6 +525,14 @@ impl Connection {
     }
 
     /// The warnings and notices since the last call.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// conn.execute("DROP TABLE IF EXISTS nothing", ())?;
+    /// assert_eq!(conn.take_notices().len(), 1);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn take_notices(&self) -> Vec<Notice> {
         let level = self.state.borrow().settings.min_messages;
         let mut notices = self.routines.notices.take();

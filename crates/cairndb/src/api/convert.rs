@@ -25,6 +25,24 @@ use crate::{Error, Result, SqlState, Value};
 /// With the crate's features of the same names also the types of `chrono`, `jiff` and `time` (dates, times, timestamps),
 /// `uuid::Uuid`, `serde_json::Value` (JSON, JSONB), `rust_decimal::Decimal` (NUMERIC) and `bytes::Bytes` (BYTEA). All of them
 /// are parameters, too ([`ToValue`](crate::ToValue)).
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// use cairndb::{FromValue, Value};
+///
+/// struct Celsius(f64);
+///
+/// impl FromValue for Celsius {
+///     fn from_value(value: &Value) -> cairndb::Result<Celsius> {
+///         f64::from_value(value).map(Celsius)
+///     }
+/// }
+///
+/// let warm: Celsius = conn.query_row("SELECT 21.5::float8", (), |row| row.get(0))?;
+/// assert_eq!(warm.0, 21.5);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 pub trait FromValue: Sized {
     /// Converts; SQLSTATE 42804 where the types do not fit, 22003 where the value does not.
     fn from_value(value: &Value) -> Result<Self>;

@@ -33,6 +33,14 @@ const BUFFER_BYTES: usize = 1 << 16;
 const ROWS_PER_CHECK: u64 = 256;
 
 /// Which way a COPY goes whose other end is the client.
+///
+/// ```
+/// use cairndb::ClientCopy;
+///
+/// assert_eq!(ClientCopy::of("COPY t FROM STDIN"), Some(ClientCopy::In));
+/// assert_eq!(ClientCopy::of("COPY t TO STDOUT"), Some(ClientCopy::Out));
+/// assert_eq!(ClientCopy::of("SELECT 1"), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientCopy {
     /// `COPY .. FROM STDIN`, for [`Connection::copy_in`].

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use cairn_storage::{Reader, Store};
 
 use super::advisory::AdvisoryLocks;
+use super::backup_requests::Answers;
 use super::channels::Channels;
 use super::live::{Followers, LiveQueries, User};
 use super::sequences::SequenceValues;
@@ -60,6 +61,7 @@ pub(crate) struct Shared {
     pub(super) advisory: Arc<AdvisoryLocks>,
     feeds: Keeper,
     pub(super) followers: Arc<Followers>,
+    pub(super) backup_answers: Answers,
 }
 
 impl Shared {
@@ -83,6 +85,7 @@ impl Shared {
             advisory: Arc::default(),
             feeds: Keeper::default(),
             followers: Arc::default(),
+            backup_answers: Answers::default(),
         });
         let has_feeds = !shared.options.read_only && feeds_tree(shared.store.snapshot()?.reader())?.is_some();
         if has_feeds {
@@ -123,6 +126,7 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        self.backup_answers.stop();
         self.followers.stop();
         self.feeds.stop();
         if let (Some(trees), false) = (self.trees, self.options.read_only) {
@@ -162,6 +166,14 @@ impl Database {
     }
 
     /// A database in memory, gone with its last handle.
+    ///
+    /// ```
+    /// let mut options = cairndb::Options::default();
+    /// options.time_zone = Some("Europe/Berlin".to_string());
+    /// let conn = cairndb::Database::open_in_memory_with(options)?.connect()?;
+    /// assert_eq!(conn.time_zone(), "Europe/Berlin");
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn open_in_memory_with(options: Options) -> Result<Database> {
         let store = Store::open_in_memory(options.storage())?;
         Ok(Database::new(Shared::new(store, options)?))
@@ -179,6 +191,16 @@ impl Database {
     }
 
     /// Counters since the database was opened.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// conn.execute("CREATE TABLE t (a int)", ())?;
+    /// for (name, value) in db.stats().entries() {
+    ///     println!("{name}: {value}");
+    /// }
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn stats(&self) -> cairn_storage::Stats {
         let mut stats = self.shared.store.stats();
         stats.spill_files = self.shared.spilled.files.load(Ordering::Relaxed);
@@ -187,6 +209,14 @@ impl Database {
     }
 
     /// Writes what the log holds to the database file.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// conn.execute("CREATE TABLE t (a int)", ())?;
+    /// db.checkpoint()?;
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn checkpoint(&self) -> Result<()> {
         Ok(self.shared.store.checkpoint()?)
     }
@@ -200,32 +230,101 @@ impl Database {
     /// Checks every row against NOT NULL, the CHECK constraints and the foreign keys of its table; those that are violated.
     /// No statement leaves such a row: a salvage may, and an older version whose condition meant something else.
     /// (Uniqueness is what [`Database::verify`] shows.)
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// conn.execute_script("CREATE TABLE t (a int CHECK (a > 0)); INSERT INTO t VALUES (1)")?;
+    /// assert!(db.verify_constraints()?.is_empty());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn verify_constraints(&self) -> Result<Vec<Violation>> {
         crate::verify::verify_constraints(self)
     }
 
-    /// Copies the database to a new file while it is in use; the copy is consistent.
+    /// Copies the database to a new file while it is in use; the copy is consistent. Of a database that another process has
+    /// open: [`Database::request_backup`].
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let copy = folder.path().join("copy.cairn");
+    /// conn.execute_script("CREATE TABLE t (a int); INSERT INTO t VALUES (1)")?;
+    /// db.backup_to(&copy)?;
+    /// let (count,): (i64,) = cairndb::Database::open(&copy)?.connect()?.query_row_as("SELECT count(*) FROM t", ())?;
+    /// assert_eq!(count, 1);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn backup_to(&self, path: impl AsRef<Path>) -> Result<()> {
         self.backup_with_progress(path, |_| {})
     }
 
     /// As [`Database::backup_to`]; `progress` hears of the bytes copied so far.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let copy = folder.path().join("copy.cairn");
+    /// db.backup_with_progress(&copy, |bytes| println!("{bytes} bytes"))?;
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn backup_with_progress(&self, path: impl AsRef<Path>, mut progress: impl FnMut(u64)) -> Result<()> {
         Ok(self.shared.store.backup_to(path.as_ref(), &mut progress)?)
     }
 
     /// Gives free space back to the file system; the file's bytes before and after.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let db = cairndb::Database::open(folder.path().join("x.cairn"))?;
+    /// let (before, after) = db.compact()?;
+    /// println!("{before} bytes before, {after} now");
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn compact(&self) -> Result<(u64, u64)> {
         Ok(self.shared.store.compact()?)
     }
 
     /// How commits reach the medium; `None` in a database opened for reading.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// println!("commits are durable by {:?}", db.sync_method());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn sync_method(&self) -> Option<cairn_storage::SyncMethod> {
         self.shared.store.sync_method()
     }
 
     /// Checkpoints and closes, with the errors that dropping the last handle could not tell.
+    ///
+    /// It is closed for all that have it, clones, connections, statements and pools: from now on they change nothing (SQLSTATE
+    /// 55000; so does closing it again), and what an open transaction has not committed is gone. Whatever they still read is as it
+    /// was. The last of them gives the file free: until then opening it again is SQLSTATE 55006.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("x.cairn");
+    /// use cairndb::{Database, SqlState};
+    ///
+    /// let database = Database::open(&path)?;
+    /// let conn = database.connect()?;
+    /// conn.execute_script("CREATE TABLE t (a int); INSERT INTO t VALUES (1)")?;
+    /// database.close()?;
+    /// let refused = conn.execute("INSERT INTO t VALUES (2)", ()).unwrap_err();
+    /// assert_eq!(refused.sqlstate(), SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+    /// assert_eq!(Database::open(&path).err().expect("still there").sqlstate(), SqlState::OBJECT_IN_USE);
+    /// drop(conn);
+    /// Database::open(&path)?.close()?;
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn close(self) -> Result<()> {
+        self.shared.backup_answers.stop();
         // Nothing writes any more but the caller.
         self.shared.followers.settle();
         self.shared.followers.stop();

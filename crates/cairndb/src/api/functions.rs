@@ -100,6 +100,18 @@ impl Connection {
     /// # Errors
     ///
     /// 25001 within a transaction.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// use cairndb::{Arguments, DataType, FunctionOptions};
+    ///
+    /// let twice = |arguments: &Arguments<'_>| Ok(arguments.get::<i64>(0)? * 2);
+    /// conn.create_function("twice", &[DataType::BigInt], DataType::BigInt, FunctionOptions::immutable(), twice)?;
+    /// conn.remove_function("twice", &[DataType::BigInt])?;
+    /// assert!(conn.execute("SELECT twice(1)", ()).is_err());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn remove_function(&self, name: &str, arguments: &[DataType]) -> Result<bool> {
         self.change_functions(|functions| Ok(functions.remove(name, arguments)))
     }

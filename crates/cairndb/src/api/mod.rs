@@ -3,6 +3,7 @@
 mod advisory;
 mod array;
 mod at_once;
+mod backup_requests;
 mod changes;
 mod channels;
 mod connection;

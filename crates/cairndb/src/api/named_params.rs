@@ -10,6 +10,14 @@ use crate::types::ValueRef;
 use crate::{Error, Result, SqlState};
 
 /// From [`params!`](crate::params) with names.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// let sum: i32 = conn.query_row_as("SELECT :a::int + :b", cairndb::params! { a: 40, b: 2 })?;
+/// assert_eq!(sum, 42);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct NamedParams<'a, const N: usize> {
     names: [&'a str; N],

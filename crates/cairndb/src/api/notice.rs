@@ -9,6 +9,16 @@ use crate::SqlState;
 const KEPT_MAX: usize = 1000;
 
 /// A message of a statement that succeeded.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute("DROP TABLE IF EXISTS nothing", ())?;
+/// let notice = conn.take_notices().remove(0);
+/// assert_eq!((notice.severity, notice.code.as_str()), ("NOTICE", "00000"));
+/// assert_eq!(notice.message, "table \"nothing\" does not exist, skipping");
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     /// `WARNING`, `NOTICE`, `INFO`, `LOG` or `DEBUG`.

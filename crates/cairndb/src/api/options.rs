@@ -6,6 +6,29 @@ use std::time::Duration;
 pub use cairn_storage::Durability;
 
 /// Options of [`Database::open_with`](super::Database::open_with). Start from `Options::default()`.
+///
+/// ```
+/// use std::time::Duration;
+/// use cairndb::{Database, Durability, Options};
+///
+/// let options = Options::default()
+///     .durability(Durability::Group)
+///     .cache_bytes(64 << 20)
+///     .checkpoint_log_bytes(32 << 20)
+///     .work_mem(16 << 20)
+///     .statement_mem(256 << 20)
+///     .temp_file_limit(4 << 30)
+///     .temp_table_limit(64 << 20)
+///     .temp_directory(std::env::temp_dir())
+///     .statement_timeout(Duration::from_secs(30))
+///     .idle_in_transaction_session_timeout(Duration::from_secs(60))
+///     .transaction_timeout(Duration::from_secs(120))
+///     .max_snapshot_age(Duration::from_secs(600))
+///     .max_transaction_bytes(256 << 20);
+/// let conn = Database::open_in_memory_with(options)?.connect()?;
+/// assert_eq!(conn.query_row_as::<String>("SHOW statement_timeout", ())?, "30s");
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Options {
@@ -62,6 +85,15 @@ impl Options {
     }
 
     /// Sets [`Options::read_only`].
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("x.cairn");
+    /// # cairndb::Database::open(&path)?.close()?;
+    /// let reader = cairndb::Database::open_with(&path, cairndb::Options::default().read_only(true))?;
+    /// assert_eq!(reader.connect()?.execute("CREATE TABLE t ()", ()).unwrap_err().sqlstate().as_str(), "25006");
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     #[must_use]
     pub fn read_only(mut self, read_only: bool) -> Options {
         self.read_only = read_only;

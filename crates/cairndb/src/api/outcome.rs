@@ -4,6 +4,25 @@ use super::{Notice, Rows};
 use crate::plan::Field;
 
 /// Given to the callback of [`Connection::run`](super::Connection::run) for every statement that succeeded.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// let mut tags = Vec::new();
+/// conn.run("CREATE TABLE t (a int); INSERT INTO t VALUES (1), (2); SELECT a FROM t", |outcome| {
+///     if let Some(rows) = outcome.rows() {
+///         while let Some(row) = rows.next()? {
+///             println!("{}", row.get::<i32>("a")?);
+///         }
+///     }
+///     assert_eq!(outcome.returns_rows(), outcome.statement().starts_with("SELECT"));
+///     assert!(outcome.notices().is_empty() && outcome.affected() <= 2 && outcome.columns().len() <= 1);
+///     tags.push(outcome.tag());
+///     Ok(())
+/// })?;
+/// assert_eq!(tags, ["CREATE TABLE", "INSERT 0 2", "SELECT 2"]);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 pub struct Outcome<'a> {
     pub(crate) statement: &'a str,
     pub(crate) tag: &'static str,

@@ -9,6 +9,24 @@ use crate::Value;
 use crate::types::{Interval, Jsonb, Made, MakeValue, Numeric, ValueRef};
 
 /// A Rust value that can be a parameter. Text given for a parameter of another type is read as that type's text form.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// use cairndb::{ToValue, ValueRef};
+///
+/// struct Celsius(f64);
+///
+/// impl ToValue for Celsius {
+///     fn to_value(&self) -> ValueRef<'_> {
+///         self.0.to_value()
+///     }
+/// }
+///
+/// let warmer: f64 = conn.query_row("SELECT $1 + 1.0::float8", (Celsius(21.5),), |row| row.get(0))?;
+/// assert_eq!(warmer, 22.5);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 pub trait ToValue {
     /// The SQL value, borrowing what is long.
     fn to_value(&self) -> ValueRef<'_>;
@@ -173,6 +191,18 @@ macro_rules! params {
 
 /// The parameters of one execution: `()`, a tuple, a slice or array of [`Value`]s or `&dyn ToValue`s, or what
 /// [`params!`](crate::params) gives.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute("CREATE TABLE t (a int, b text)", ())?;
+/// conn.execute("INSERT INTO t VALUES ($1, $2)", (1, "a tuple"))?;
+/// conn.execute("INSERT INTO t SELECT $1, 'an array'", [2])?;
+/// conn.execute("INSERT INTO t VALUES ($1, $2)", cairndb::params![3, "a list"])?;
+/// conn.execute("INSERT INTO t VALUES (:a, :b)", cairndb::params! { a: 4, b: "names" })?;
+/// assert_eq!(conn.query_row_as::<i64>("SELECT count(*) FROM t", ())?, 4);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 pub trait Params {
     /// How many there are.
     fn count(&self) -> usize;

@@ -64,6 +64,18 @@ impl Pool {
     }
 
     /// As [`Pool::get`]. Where none comes back in time: SQLSTATE 53300.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// let pool = db.pool(1);
+    /// let lent = pool.get()?;
+    /// let refused = pool.get_within(std::time::Duration::from_millis(10)).err().expect("it is lent");
+    /// assert_eq!(refused.sqlstate().as_str(), "53300");
+    /// drop(lent);
+    /// assert!(pool.get_within(std::time::Duration::ZERO).is_ok());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn get_within(&self, time: Duration) -> Result<PooledConnection> {
         self.get_until(Instant::now().checked_add(time))?.ok_or_else(|| {
             let message = format!("all {} connections of the pool are in use", self.0.size);
@@ -101,6 +113,16 @@ impl std::fmt::Debug for Pool {
 }
 
 /// A connection of a [`Pool`], which it derefs to.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// let pool = db.pool(2);
+/// let lent = pool.get()?; // A connection.
+/// let (one,): (i32,) = lent.query_row_as("SELECT 1", ())?;
+/// assert_eq!(one, 1);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 pub struct PooledConnection {
     /// `None` only where it could not be made, or is given back.
     pooled: Option<Pooled>,

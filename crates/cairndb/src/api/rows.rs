@@ -17,6 +17,29 @@ use crate::{Error, Result, SqlState, Value};
 /// The rows of a query, produced as they are asked for.
 ///
 /// They can be moved to another thread: what was read of them, and what was worked out so far, goes with them.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute_script("CREATE TABLE t (a int, b text); INSERT INTO t VALUES (1, 'one'), (2, NULL)")?;
+/// // Lent, one after the other:
+/// let mut rows = conn.query("SELECT a, b FROM t ORDER BY a", ())?;
+/// assert_eq!(rows.columns()[1].name, "b");
+/// while let Some(row) = rows.next()? {
+///     println!("{}: {:?}", row.get::<i32>("a")?, row.get::<Option<String>>("b")?);
+/// }
+/// assert_eq!(rows.count_so_far(), 2);
+/// // Or copied:
+/// for row in conn.query("SELECT a FROM t", ())? {
+///     println!("{}", row?.get::<i32>(0)?);
+/// }
+/// // Or as another type:
+/// let texts = conn.query("SELECT b FROM t ORDER BY a", ())?.read_as::<Option<String>>().collect::<Result<Vec<_>, _>>()?;
+/// assert_eq!(texts, [Some("one".to_string()), None]);
+/// let twice = conn.query("SELECT a FROM t ORDER BY a", ())?.mapped(|row| Ok(row.get::<i32>(0)? * 2));
+/// assert_eq!(twice.collect::<Result<Vec<_>, _>>()?, [2, 4]);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 pub struct Rows {
     columns: Columns,
     source: RowSource,
@@ -65,6 +88,16 @@ impl RowSource {
 }
 
 /// From [`Rows::ahead`].
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// let mut rows = conn.query("SELECT n FROM generate_series(1, 100) AS n", ())?;
+/// let ahead = rows.ahead(10, std::time::Duration::MAX)?;
+/// assert!(ahead.count >= 10 && !ahead.is_end);
+/// assert_eq!(ahead.rows.read_as::<i32>().count() + rows.read_as::<i32>().count(), 100);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 pub struct Ahead {
     /// The rows: they are there, and asking for them takes no work.
     pub rows: Rows,
@@ -246,6 +279,14 @@ impl Rows {
 
     /// Whether there is no last row (SUBSCRIBE): they come as they come, until the statement is cancelled or the database is
     /// closed. [`Rows::next_within`] says when all was given that there is so far.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// assert!(!conn.query("SELECT 1", ())?.is_endless());
+    /// assert!(conn.query("SUBSCRIBE SELECT 1", ())?.is_endless());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn is_endless(&self) -> bool {
         matches!(self.source, RowSource::Subscribed(_))
     }
@@ -428,6 +469,14 @@ impl Columns {
 }
 
 /// From [`Rows::mapped`].
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// let squares = conn.query_map("SELECT n FROM generate_series(1, 3) AS n", (), |row| Ok(row.get::<i32>(0)?.pow(2)))?;
+/// assert_eq!(squares.collect::<Result<Vec<_>, _>>()?, [1, 4, 9]);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 pub struct Mapped<F> {
     rows: Rows,
     map: F,
@@ -459,6 +508,17 @@ fn read_row<T: FromRow>(row: Row<'_>) -> Result<T> {
 ///     let row = row?;
 ///     assert_eq!(row.get::<i32>("square")?, row.get::<i32>(0)?.pow(2));
 /// }
+/// # Ok::<(), cairndb::Error>(())
+/// ```
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// let mut rows = conn.query("SELECT 1 AS a, 'x' AS b", ())?.into_iter();
+/// let row = rows.next().expect("one")?;
+/// assert_eq!((row.get::<i32>("a")?, row.columns().len(), row.values().len()), (1, 2, 2));
+/// assert_eq!(row.as_row().get::<String>("b")?, "x");
+/// assert_eq!(row.into_values()[1], cairndb::Value::text("x"));
 /// # Ok::<(), cairndb::Error>(())
 /// ```
 #[derive(Clone)]
@@ -501,6 +561,14 @@ impl std::fmt::Debug for OwnedRow {
 }
 
 /// From iterating over [`Rows`], which copies each row; [`Rows::next`] lends them.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// let rows: cairndb::IntoRows = conn.query("VALUES (1), (2)", ())?.into_iter();
+/// assert_eq!(rows.count(), 2);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 pub struct IntoRows(Rows);
 
 impl IntoIterator for Rows {
@@ -525,6 +593,24 @@ impl Iterator for IntoRows {
 }
 
 /// What [`Rows::next_within`] came to.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// use cairndb::Turn;
+///
+/// let mut rows = conn.query("SELECT n FROM generate_series(1, 3) AS n", ())?;
+/// let mut sum = 0;
+/// loop {
+///     match rows.next_within(std::time::Duration::from_millis(10))? {
+///         Turn::Row(row) => sum += row.get::<i32>("n")?,
+///         Turn::NotYet => println!("something else can be done"),
+///         Turn::End => break,
+///     }
+/// }
+/// assert_eq!(sum, 6);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 pub enum Turn<'a> {
     /// The next row.
     Row(Row<'a>),
@@ -535,6 +621,19 @@ pub enum Turn<'a> {
 }
 
 /// One row of [`Rows`].
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// let (sum, text) = conn.query_row("SELECT 40 + 2 AS sum, 'x' AS text, NULL AS nothing", (), |row| {
+///     assert_eq!((row.get_str(1), row.get_str(2)), (Some("x"), None));
+///     assert!(row.value_ref(2).is_null() && row.value(2).is_null());
+///     assert_eq!((row.values().len(), row.columns()[0].name.as_str()), (3, "sum"));
+///     row.read::<(i32, String, Option<bool>)>().map(|(sum, text, _)| (sum, text))
+/// })?;
+/// assert_eq!((sum, text.as_str()), (42, "x"));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct Row<'a> {
     columns: &'a [Field],
@@ -606,6 +705,14 @@ impl<'a> Row<'a> {
 }
 
 /// How a column is named: position or name.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// let same = conn.query_row("SELECT 1 AS a", (), |row| Ok(row.get::<i32>(0)? == row.get::<i32>("a")?))?;
+/// assert!(same);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 pub trait RowIndex {
     /// The position; SQLSTATE 42703 where there is none.
     fn position(&self, columns: &[Field]) -> Result<usize>;

@@ -21,6 +21,19 @@ use crate::types::DataType;
 /// assert!(planet.indexes[0].kind == cairndb::schema::IndexKind::PrimaryKey);
 /// # Ok::<(), cairndb::Error>(())
 /// ```
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute_script("CREATE TABLE t (a int PRIMARY KEY, b text NOT NULL); CREATE VIEW v AS SELECT a FROM t")?;
+/// let schema = conn.schema()?;
+/// let names: Vec<&str> = schema.relations().iter().map(|relation| relation.name.as_str()).collect();
+/// assert_eq!(names.len(), 3, "the table, its key's index, the view");
+/// let table = schema.table("t").expect("it was made");
+/// assert!(table.columns[1].not_null);
+/// assert_eq!(schema.tables().count(), 1);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Schema {
     relations: Vec<Relation>,
@@ -28,6 +41,21 @@ pub struct Schema {
 }
 
 /// A table, a view, a materialized view, an index or a sequence.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute_script(
+///     "CREATE TABLE p (id int PRIMARY KEY); COMMENT ON TABLE p IS 'parents';
+///      CREATE TABLE c (id int GENERATED ALWAYS AS IDENTITY, p int REFERENCES p ON DELETE CASCADE CHECK (p > 0));
+///      CREATE INDEX by_p ON c (p DESC) WHERE p > 1; CREATE SEQUENCE s INCREMENT 5; CREATE VIEW v AS SELECT id FROM p",
+/// )?;
+/// let schema = conn.schema()?;
+///
+/// let relation = schema.relation("p").expect("it was made");
+/// assert_eq!((relation.schema.as_str(), relation.comment.as_deref()), ("public", Some("parents")));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Relation {
@@ -45,6 +73,23 @@ pub struct Relation {
 }
 
 /// What a relation is.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute_script(
+///     "CREATE TABLE p (id int PRIMARY KEY); COMMENT ON TABLE p IS 'parents';
+///      CREATE TABLE c (id int GENERATED ALWAYS AS IDENTITY, p int REFERENCES p ON DELETE CASCADE CHECK (p > 0));
+///      CREATE INDEX by_p ON c (p DESC) WHERE p > 1; CREATE SEQUENCE s INCREMENT 5; CREATE VIEW v AS SELECT id FROM p",
+/// )?;
+/// let schema = conn.schema()?;
+///
+/// use cairndb::schema::RelationKind;
+///
+/// let kind = |name: &str| schema.relation(name).map(|relation| &relation.kind);
+/// assert!(matches!(kind("p"), Some(RelationKind::Table(_))) && matches!(kind("v"), Some(RelationKind::View(_))));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub enum RelationKind {
     /// A table.
@@ -60,6 +105,22 @@ pub enum RelationKind {
 }
 
 /// A table.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute_script(
+///     "CREATE TABLE p (id int PRIMARY KEY); COMMENT ON TABLE p IS 'parents';
+///      CREATE TABLE c (id int GENERATED ALWAYS AS IDENTITY, p int REFERENCES p ON DELETE CASCADE CHECK (p > 0));
+///      CREATE INDEX by_p ON c (p DESC) WHERE p > 1; CREATE SEQUENCE s INCREMENT 5; CREATE VIEW v AS SELECT id FROM p",
+/// )?;
+/// let schema = conn.schema()?;
+///
+/// let table = schema.table("c").expect("it was made");
+/// assert_eq!((table.columns.len(), table.foreign_keys.len(), table.checks.len()), (2, 1, 1));
+/// assert_eq!(schema.table("p").expect("it was made").referenced_by[0].0, "c");
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Table {
@@ -78,6 +139,22 @@ pub struct Table {
 }
 
 /// A column of a table.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute_script(
+///     "CREATE TABLE p (id int PRIMARY KEY); COMMENT ON TABLE p IS 'parents';
+///      CREATE TABLE c (id int GENERATED ALWAYS AS IDENTITY, p int REFERENCES p ON DELETE CASCADE CHECK (p > 0));
+///      CREATE INDEX by_p ON c (p DESC) WHERE p > 1; CREATE SEQUENCE s INCREMENT 5; CREATE VIEW v AS SELECT id FROM p",
+/// )?;
+/// let schema = conn.schema()?;
+///
+/// let column = &schema.table("c").expect("it was made").columns[0];
+/// assert_eq!((column.name.as_str(), column.data_type), ("id", cairndb::DataType::Integer));
+/// assert_eq!((column.not_null, column.identity), (true, Some(true)));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Column {
@@ -100,6 +177,21 @@ pub struct Column {
 }
 
 /// What an index is there for.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute_script(
+///     "CREATE TABLE p (id int PRIMARY KEY); COMMENT ON TABLE p IS 'parents';
+///      CREATE TABLE c (id int GENERATED ALWAYS AS IDENTITY, p int REFERENCES p ON DELETE CASCADE CHECK (p > 0));
+///      CREATE INDEX by_p ON c (p DESC) WHERE p > 1; CREATE SEQUENCE s INCREMENT 5; CREATE VIEW v AS SELECT id FROM p",
+/// )?;
+/// let schema = conn.schema()?;
+///
+/// let index = &schema.table("p").expect("it was made").indexes[0];
+/// assert_eq!(index.kind, cairndb::schema::IndexKind::PrimaryKey);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexKind {
     /// The rows are kept in its order.
@@ -115,6 +207,21 @@ pub enum IndexKind {
 }
 
 /// An index.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute_script(
+///     "CREATE TABLE p (id int PRIMARY KEY); COMMENT ON TABLE p IS 'parents';
+///      CREATE TABLE c (id int GENERATED ALWAYS AS IDENTITY, p int REFERENCES p ON DELETE CASCADE CHECK (p > 0));
+///      CREATE INDEX by_p ON c (p DESC) WHERE p > 1; CREATE SEQUENCE s INCREMENT 5; CREATE VIEW v AS SELECT id FROM p",
+/// )?;
+/// let schema = conn.schema()?;
+///
+/// let index = &schema.table("c").expect("it was made").indexes[0];
+/// assert_eq!((index.name.as_str(), index.filter.as_deref()), ("by_p", Some("(p > 1)")));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Index {
@@ -137,6 +244,21 @@ pub struct Index {
 }
 
 /// A column of an index.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute_script(
+///     "CREATE TABLE p (id int PRIMARY KEY); COMMENT ON TABLE p IS 'parents';
+///      CREATE TABLE c (id int GENERATED ALWAYS AS IDENTITY, p int REFERENCES p ON DELETE CASCADE CHECK (p > 0));
+///      CREATE INDEX by_p ON c (p DESC) WHERE p > 1; CREATE SEQUENCE s INCREMENT 5; CREATE VIEW v AS SELECT id FROM p",
+/// )?;
+/// let schema = conn.schema()?;
+///
+/// let column = &schema.table("c").expect("it was made").indexes[0].columns[0];
+/// assert!(column.name == "p" && column.descending && !column.is_expression);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct IndexedColumn {
@@ -155,6 +277,21 @@ pub struct IndexedColumn {
 }
 
 /// A CHECK constraint.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute_script(
+///     "CREATE TABLE p (id int PRIMARY KEY); COMMENT ON TABLE p IS 'parents';
+///      CREATE TABLE c (id int GENERATED ALWAYS AS IDENTITY, p int REFERENCES p ON DELETE CASCADE CHECK (p > 0));
+///      CREATE INDEX by_p ON c (p DESC) WHERE p > 1; CREATE SEQUENCE s INCREMENT 5; CREATE VIEW v AS SELECT id FROM p",
+/// )?;
+/// let schema = conn.schema()?;
+///
+/// let check = &schema.table("c").expect("it was made").checks[0];
+/// assert_eq!((check.name.as_str(), check.condition.as_str(), check.valid), ("c_p_check", "p > 0", true));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Check {
@@ -167,6 +304,21 @@ pub struct Check {
 }
 
 /// A FOREIGN KEY constraint.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute_script(
+///     "CREATE TABLE p (id int PRIMARY KEY); COMMENT ON TABLE p IS 'parents';
+///      CREATE TABLE c (id int GENERATED ALWAYS AS IDENTITY, p int REFERENCES p ON DELETE CASCADE CHECK (p > 0));
+///      CREATE INDEX by_p ON c (p DESC) WHERE p > 1; CREATE SEQUENCE s INCREMENT 5; CREATE VIEW v AS SELECT id FROM p",
+/// )?;
+/// let schema = conn.schema()?;
+///
+/// let key = &schema.table("c").expect("it was made").foreign_keys[0];
+/// assert_eq!((key.columns.join(", "), key.referenced_table.as_str()), ("p".to_string(), "p"));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ForeignKey {
@@ -191,6 +343,22 @@ pub struct ForeignKey {
 }
 
 /// What happens to rows that refer to one that goes, or whose key changes.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute_script(
+///     "CREATE TABLE p (id int PRIMARY KEY); COMMENT ON TABLE p IS 'parents';
+///      CREATE TABLE c (id int GENERATED ALWAYS AS IDENTITY, p int REFERENCES p ON DELETE CASCADE CHECK (p > 0));
+///      CREATE INDEX by_p ON c (p DESC) WHERE p > 1; CREATE SEQUENCE s INCREMENT 5; CREATE VIEW v AS SELECT id FROM p",
+/// )?;
+/// let schema = conn.schema()?;
+///
+/// let key = &schema.table("c").expect("it was made").foreign_keys[0];
+/// assert_eq!(key.on_delete, cairndb::schema::ForeignKeyAction::Cascade);
+/// assert_eq!(key.on_delete.to_string(), "CASCADE");
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForeignKeyAction {
     /// It is refused at the end of the statement, if they still refer.
@@ -206,6 +374,23 @@ pub enum ForeignKeyAction {
 }
 
 /// A view. The types of its columns are those that a query of it has.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute_script(
+///     "CREATE TABLE p (id int PRIMARY KEY); COMMENT ON TABLE p IS 'parents';
+///      CREATE TABLE c (id int GENERATED ALWAYS AS IDENTITY, p int REFERENCES p ON DELETE CASCADE CHECK (p > 0));
+///      CREATE INDEX by_p ON c (p DESC) WHERE p > 1; CREATE SEQUENCE s INCREMENT 5; CREATE VIEW v AS SELECT id FROM p",
+/// )?;
+/// let schema = conn.schema()?;
+///
+/// let Some(cairndb::schema::RelationKind::View(view)) = schema.relation("v").map(|relation| &relation.kind) else {
+///     panic!("it was made");
+/// };
+/// assert_eq!((view.columns[0].0.as_str(), view.query.as_str()), ("id", "SELECT id FROM p"));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct View {
@@ -216,6 +401,23 @@ pub struct View {
 }
 
 /// A sequence.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute_script(
+///     "CREATE TABLE p (id int PRIMARY KEY); COMMENT ON TABLE p IS 'parents';
+///      CREATE TABLE c (id int GENERATED ALWAYS AS IDENTITY, p int REFERENCES p ON DELETE CASCADE CHECK (p > 0));
+///      CREATE INDEX by_p ON c (p DESC) WHERE p > 1; CREATE SEQUENCE s INCREMENT 5; CREATE VIEW v AS SELECT id FROM p",
+/// )?;
+/// let schema = conn.schema()?;
+///
+/// let Some(cairndb::schema::RelationKind::Sequence(sequence)) = schema.relation("s").map(|relation| &relation.kind) else {
+///     panic!("it was made");
+/// };
+/// assert_eq!((sequence.start, sequence.increment, sequence.cycle), (1, 5, false));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Sequence {

@@ -5,6 +5,17 @@ use crate::Result;
 use crate::catalog::load;
 
 /// What a table or an index takes in the database.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute_script("CREATE TABLE t (a int PRIMARY KEY, b text); CREATE INDEX by_b ON t (b); INSERT INTO t VALUES (1, 'x')")?;
+/// let sizes = db.sizes()?;
+/// let index = sizes.iter().find(|size| size.name == "by_b").expect("the index");
+/// assert_eq!((index.index_of.as_deref(), index.rows, index.pages), (Some("t"), 1, 1));
+/// assert!(index.bytes > 0 && index.fill > 0.0 && index.schema == "public");
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RelationSize {

@@ -69,6 +69,16 @@ impl<'c> Statement<'c> {
 
     /// As [`Statement::execute`], without waiting for durability where the statement is a point statement outside
     /// transactions (INSERT of one row; UPDATE or DELETE by primary key). Commits become durable in order.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// conn.execute("CREATE TABLE t (a int PRIMARY KEY)", ())?;
+    /// let mut insert = conn.prepare("INSERT INTO t VALUES ($1)")?;
+    /// let (first, second) = (insert.execute_async((1,))?, insert.execute_async((2,))?);
+    /// assert_eq!(first.wait()? + second.wait()?, 2);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn execute_async(&mut self, params: impl Params) -> Result<Ticket> {
         let ordered = self.ordered(&params)?;
         let params: &dyn Params = ordered.as_ref().map_or(&params, |ordered| ordered);
@@ -212,6 +222,15 @@ impl<'c> Statement<'c> {
 
     /// Whether the statement has the form of a point statement, which reads or writes one row by its whole key without
     /// interpretation.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// conn.execute("CREATE TABLE t (a int PRIMARY KEY, b text)", ())?;
+    /// assert!(conn.prepare("SELECT b FROM t WHERE a = $1")?.is_point());
+    /// assert!(!conn.prepare("SELECT a FROM t WHERE b = $1")?.is_point());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn is_point(&self) -> bool {
         self.runnable.prepared.as_ref().is_some_and(|prepared| prepared.point().is_some_and(PointPlan::is_of_one_row))
     }
@@ -222,6 +241,16 @@ impl<'c> Statement<'c> {
     }
 
     /// The types of the parameters.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// conn.execute("CREATE TABLE t (a int PRIMARY KEY, b text)", ())?;
+    /// let statement = conn.prepare("SELECT a FROM t WHERE b = $1")?;
+    /// assert_eq!(statement.parameter_types(), [cairndb::DataType::Text]);
+    /// assert_eq!(statement.columns()[0].name, "a");
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn parameter_types(&self) -> &[DataType] {
         self.runnable.prepared.as_ref().map_or(&[], |prepared| &prepared.parameters)
     }

@@ -5,6 +5,22 @@ use std::task::{Context, Poll};
 use crate::Result;
 
 /// From [`Statement::execute_async`](super::Statement::execute_async): the change is made, its durability is pending.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute("CREATE TABLE t (a int PRIMARY KEY)", ())?;
+/// let mut insert = conn.prepare("INSERT INTO t VALUES ($1)")?;
+/// let mut tickets = (0..10).map(|a| insert.execute_async((a,))).collect::<Result<Vec<_>, _>>()?;
+/// // All of them are on their way; each is durable once its ticket says so.
+/// let last = tickets.pop().expect("ten");
+/// assert_eq!(last.affected(), 1);
+/// last.wait()?;
+/// assert!(tickets.iter().all(|ticket| ticket.is_durable()));
+/// let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+/// assert!(tickets[0].poll(&mut context)?.is_ready());
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[must_use = "the change is not known to be durable before `wait` returned"]
 pub struct Ticket {
     affected: u64,

@@ -61,6 +61,14 @@ impl<'p> Clause<'p> {
         rule.map(|parts| Clause { parts, ..self }).ok_or_else(|| self.incomplete())
     }
 
+    /// The parts that are rules of their own.
+    pub(super) fn rules(self) -> impl Iterator<Item = Clause<'p>> {
+        self.parts
+            .each()
+            .filter_map(move |part| Parts::of(self.tree(), part))
+            .map(move |parts| Clause { parts, ..self })
+    }
+
     pub(super) fn each(self) -> impl DoubleEndedIterator<Item = Part> + 'p {
         let tree = self.tree();
         self.parts.each().map(move |part| tree.get(part))

@@ -52,7 +52,7 @@ pub(crate) use extension::CreateExtension;
 pub(crate) use index::{CreateIndex, IndexKey, IndexPart};
 pub(crate) use maintenance::{Analyze, Reindex, Reindexed, Truncate, Vacuum};
 pub(crate) use prepared::PreparedCommand;
-pub(crate) use privileges::{OwnRoutine, Privileges, Target};
+pub(crate) use privileges::{OwnRoutine, Privileges, Target, said_in_vain};
 pub(crate) use rename::{AlterRelation, RelationChange};
 pub(crate) use routine::{Call, CreateRoutine, Do, DropRoutines, Parameter, Signature};
 pub(crate) use schema::{AlterSchema, CreateSchema, DropSchemas, SetSchema};

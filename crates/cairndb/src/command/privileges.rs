@@ -1,10 +1,11 @@
 //! GRANT, REVOKE and OWNER TO: there are no roles, so they say nothing here. PostgreSQL's dumps are full of them, so they are
-//! taken, and a notice says that they do nothing.
+//! taken, and a notice says that they do nothing; so for what else is said in vain.
 
 use super::clause::Clause;
 use super::routine::Signature;
-use crate::Result;
-use crate::catalog::{ObjectName, RelationKind, RoutineKind};
+use crate::catalog::{ObjectName, RelationKind, RoutineKind, USER};
+use crate::sql::ParsedStatement;
+use crate::{Error, Result, SqlState};
 use cairn_parser::TokenKind;
 
 /// What is granted to, or taken from, roles that are not there.
@@ -35,6 +36,30 @@ pub(crate) struct OwnRoutine {
     pub(crate) signature: Signature,
 }
 
+/// What a notice says of parts of a command that change nothing: OWNER TO another role than there is, CACHE of a sequence.
+pub(crate) fn said_in_vain(parsed: &ParsedStatement) -> Vec<String> {
+    let mut notices = Vec::new();
+    if let Some(command) = Clause::of_statement(parsed) {
+        look_for_what_is_in_vain(command, &mut notices);
+    }
+    notices
+}
+
+fn look_for_what_is_in_vain(clause: Clause<'_>, notices: &mut Vec<String>) {
+    match clause.rule() {
+        "owner" => {
+            let role = clause.part("role").and_then(|role| role.names().next()).filter(|role| role != USER);
+            notices.extend(role.map(|role| format!("OWNER TO {role} does nothing: there are no roles")));
+        }
+        "sequence_option" if clause.has(TokenKind::Cache) => {
+            let count = clause.part("number").map(Clause::value_text).filter(|count| count != "1");
+            let why = "how many values are reserved ahead is the engine's business";
+            notices.extend(count.map(|count| format!("CACHE {count} does nothing: {why}")));
+        }
+        _ => clause.rules().for_each(|rule| look_for_what_is_in_vain(rule, notices)),
+    }
+}
+
 impl Privileges {
     /// Where the command is about them.
     pub(super) fn of(command: Clause<'_>) -> Result<Option<Privileges>> {
@@ -46,8 +71,34 @@ impl Privileges {
             "alter_default_privileges" => "ALTER DEFAULT PRIVILEGES",
             _ => return Ok(None),
         };
+        if let Some(privileges) = command.part("privileges") {
+            privileges.parts("privilege").try_for_each(check_privilege)?;
+        }
         let target = command.part("privilege_target").map_or(Ok(Target::Other), Target::of)?;
         Ok(Some(Privileges { tag, target }))
+    }
+}
+
+/// SQLSTATE 42601, as in PostgreSQL.
+fn check_privilege(privilege: Clause<'_>) -> Result<()> {
+    const KNOWN: &[&str] = &[
+        "insert",
+        "update",
+        "delete",
+        "truncate",
+        "trigger",
+        "execute",
+        "usage",
+        "create",
+        "temporary",
+        "temp",
+        "connect",
+        "set",
+    ];
+    // SELECT and others are keywords of the grammar.
+    match privilege.names().next().filter(|name| !KNOWN.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => Err(Error::new(SqlState::SYNTAX_ERROR, format!("unrecognized privilege type \"{name}\""))),
     }
 }
 

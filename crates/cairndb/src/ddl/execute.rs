@@ -3,7 +3,7 @@
 use super::context::{Ddl, Session};
 use super::index_beside::create_index_beside;
 use crate::catalog::SystemTrees;
-use crate::command::{Command, SchemaCommand};
+use crate::command::{Command, SchemaCommand, said_in_vain};
 use crate::dml::DmlContext;
 use crate::plan::{Field, OptimizerOptions};
 use crate::routine::{run_block, run_call};
@@ -44,6 +44,9 @@ pub(crate) fn execute(
     }
     let mut ddl = Ddl::new(parsed, context, trees, options, session)?;
     ddl.done.tag = ddl.dispatch(&command)?;
+    for notice in said_in_vain(parsed) {
+        ddl.notice(SqlState("00000"), notice);
+    }
     Ok(ddl.done)
 }
 

@@ -26,6 +26,18 @@ pub(crate) struct UsersFunctions {
 }
 
 /// The arguments of a call.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// use cairndb::{Arguments, DataType, FunctionOptions};
+///
+/// let repeat = |arguments: &Arguments<'_>| Ok(arguments.get::<String>(0)?.repeat(arguments.get::<i32>(1)? as usize));
+/// let types = [DataType::Text, DataType::Integer];
+/// conn.create_function("again", &types, DataType::Text, FunctionOptions::immutable(), repeat)?;
+/// assert_eq!(conn.query_row_as::<String>("SELECT again('ab', 3)", ())?, "ababab");
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a>(&'a [Value]);
 
@@ -49,6 +61,18 @@ impl Deref for Arguments<'_> {
 }
 
 /// How a function behaves: what the planner may do with its calls.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// use cairndb::{DataType, FunctionOptions};
+///
+/// // Called with NULL, too; within a statement it always says the same of the same.
+/// let options = FunctionOptions::stable().called_on_null();
+/// conn.create_function("is_known", &[DataType::Text], DataType::Boolean, options, |arguments| Ok(!arguments[0].is_null()))?;
+/// assert!(!conn.query_row_as::<bool>("SELECT is_known(NULL)", ())?);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FunctionOptions {
     pub(crate) strict: bool,
@@ -89,6 +113,33 @@ impl FunctionOptions {
 }
 
 /// An aggregate that is written in Rust: the state of one group. See [`Connection::create_aggregate`](crate::Connection::create_aggregate).
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// use cairndb::{AggregateFunction, Arguments, DataType, Result, Value};
+///
+/// struct Longest(String);
+///
+/// impl AggregateFunction for Longest {
+///     fn step(&mut self, arguments: &Arguments<'_>) -> Result<()> {
+///         let text = arguments.get::<Option<String>>(0)?.unwrap_or_default();
+///         if text.len() > self.0.len() {
+///             self.0 = text;
+///         }
+///         Ok(())
+///     }
+///
+///     fn finish(&mut self) -> Result<Value> {
+///         Ok(Value::text(std::mem::take(&mut self.0)))
+///     }
+/// }
+///
+/// conn.create_aggregate("longest", &[DataType::Text], DataType::Text, || Longest(String::new()))?;
+/// let longest: String = conn.query_row_as("SELECT longest(name) FROM (VALUES ('ab'), (NULL), ('abc')) v (name)", ())?;
+/// assert_eq!(longest, "abc");
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 pub trait AggregateFunction: Send {
     /// Takes one row's arguments, NULLs too.
     ///

@@ -10,6 +10,15 @@ use crate::dml::Change;
 use crate::types::DataType;
 
 /// An output column.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// let rows = conn.query("SELECT 1 AS a", ())?;
+/// let field = &rows.columns()[0];
+/// assert_eq!((field.name.as_str(), field.data_type), ("a", cairndb::DataType::Integer));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
     /// Its name.

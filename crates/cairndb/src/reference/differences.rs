@@ -1,6 +1,16 @@
 //! What is not there of PostgreSQL's SQL, and what is there but otherwise; each with an example that tests run.
 
 /// Something that PostgreSQL has and CairnDB refuses.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// let roles = cairndb::reference::UNSUPPORTED.iter().find(|found| found.what == "Roles").expect("there are none");
+/// let refused = conn.execute(roles.example, ()).unwrap_err();
+/// assert_eq!(refused.sqlstate().as_str(), roles.state);
+/// println!("instead: {}", roles.instead);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Unsupported {
     /// What.
@@ -14,6 +24,12 @@ pub struct Unsupported {
 }
 
 /// Something that both have and that means another thing here.
+///
+/// ```
+/// for difference in cairndb::reference::DIFFERENCES {
+///     println!("{}: {} ({:?} here, {:?} in PostgreSQL)", difference.what, difference.why, difference.here, difference.postgresql);
+/// }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Difference {
     /// What.
@@ -29,6 +45,12 @@ pub struct Difference {
 }
 
 /// What an example gives.
+///
+/// ```
+/// use cairndb::reference::{Answer, DIFFERENCES};
+///
+/// assert!(DIFFERENCES.iter().any(|difference| matches!(difference.postgresql, Answer::Error("42601"))));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// It runs, and the first row's first value is this text.
@@ -72,7 +94,7 @@ pub static UNSUPPORTED: &[Unsupported] = &[
     not("Inheritance", "CREATE TABLE child () INHERITS (t)", NOT_THERE, "use LIKE, or a foreign key to the parent"),
     not("Rules", "CREATE RULE r AS ON INSERT TO t DO NOTHING", NOT_THERE, "use triggers"),
     not("Event triggers", "CREATE EVENT TRIGGER e ON ddl_command_start EXECUTE FUNCTION f()", NOT_THERE, "not planned"),
-    not("Replication", "CREATE PUBLICATION p FOR TABLE t", NOT_THERE, "use backup"),
+    not("Replication", "CREATE PUBLICATION p FOR TABLE t", NOT_THERE, "use the change feed of tables, or backups"),
     not("Foreign data", "CREATE FOREIGN DATA WRAPPER w", NOT_THERE, "use COPY, or functions of the host program"),
     not(
         "Functions in other languages",
@@ -98,7 +120,7 @@ pub static UNSUPPORTED: &[Unsupported] = &[
         NOT_THERE,
         "sort in the host program",
     ),
-    not("Range types", "CREATE TYPE r AS RANGE (subtype = integer)", NOT_THERE, "two columns and a CHECK"),
+    not("Range types", "CREATE TYPE r AS RANGE (subtype = integer)", NOT_THERE, "use two columns and a CHECK"),
     not(
         "Exclusion constraints",
         "CREATE TABLE e (a integer, EXCLUDE USING gist (a WITH =))",
@@ -118,7 +140,7 @@ pub static UNSUPPORTED: &[Unsupported] = &[
     not("Geometry", "SELECT point(1, 2)", NO_FUNCTION, "use two columns"),
     not("Text search", "SELECT to_tsvector('a')", NO_FUNCTION, "use LIKE, or regular expressions"),
     not("Large objects", "SELECT lo_create(0)", NO_FUNCTION, "use bytea"),
-    not("Locks on tables", "LOCK TABLE t", NOT_THERE, "transactions are serializable without"),
+    not("Locks on tables", "LOCK TABLE t", NOT_THERE, "transactions are serializable without locks"),
     not(
         "SKIP LOCKED",
         "SELECT * FROM t FOR UPDATE SKIP LOCKED",

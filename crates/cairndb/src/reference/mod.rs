@@ -1,11 +1,13 @@
 //! What SQL there is, as data: the shell's help and `docs/sql.md` are made of it.
 
 mod differences;
+mod instead;
 mod routines;
 mod statements;
 mod without_effect;
 
 pub use differences::{Answer, DIFFERENCES, Difference, UNSUPPORTED, Unsupported};
+pub(crate) use instead::instead;
 pub use routines::{Routine, RoutineKind, SET_RETURNING, routines};
 pub use statements::{STATEMENTS, Statement};
 pub use without_effect::{WITHOUT_EFFECT, WithoutEffect};
@@ -13,6 +15,10 @@ pub use without_effect::{WITHOUT_EFFECT, WithoutEffect};
 use crate::types::TYPES;
 
 /// A type's name, as errors and `pg_typeof` give it, and its other names.
+///
+/// ```
+/// assert!(cairndb::reference::types().any(|(name, others)| name == "integer" && others.contains(&"int4")));
+/// ```
 pub fn types() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
     TYPES.iter().map(|info| (info.name, info.other_names))
 }

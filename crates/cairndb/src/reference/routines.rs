@@ -7,6 +7,11 @@ use crate::functions::{
 use crate::types::DataType;
 
 /// One function, for some argument types.
+///
+/// ```
+/// let upper = cairndb::reference::routines().into_iter().find(|routine| routine.name == "upper").expect("it is there");
+/// assert_eq!((upper.arguments.join(", "), upper.returns.as_str(), upper.variadic), ("text".to_string(), "text", false));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Routine {
     /// How it is called.
@@ -22,6 +27,12 @@ pub struct Routine {
 }
 
 /// How a function is called.
+///
+/// ```
+/// use cairndb::reference::{RoutineKind, routines};
+///
+/// assert!(routines().iter().any(|routine| routine.name == "sum" && routine.kind == RoutineKind::Aggregate));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RoutineKind {
     /// Between or before its operands.
@@ -52,6 +63,11 @@ pub static SET_RETURNING: &[(&str, &str)] = &[
 ];
 
 /// All of them in order, without what belongs to one connection or schema.
+///
+/// ```
+/// let overloads = cairndb::reference::routines().into_iter().filter(|routine| routine.name == "length").count();
+/// assert!(overloads > 1);
+/// ```
 pub fn routines() -> Vec<Routine> {
     let functions = function_names().flat_map(overloads).map(|function| of_function(function));
     let aggregates = function_names().flat_map(aggregate_overloads).map(|aggregate| of_aggregate(aggregate));

@@ -1,6 +1,11 @@
 //! The statements, each with its syntax and an example that runs.
 
 /// A statement of SQL.
+///
+/// ```
+/// let merge = cairndb::reference::STATEMENTS.iter().find(|statement| statement.name == "MERGE").expect("it is there");
+/// println!("{}\n{}", merge.syntax, merge.example);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Statement {
     /// Its first words.

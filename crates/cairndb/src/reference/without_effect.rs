@@ -2,6 +2,16 @@
 //! not have it, or has what means something meanwhile.
 
 /// Something that may be said and changes nothing.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute("CREATE TABLE t (a integer PRIMARY KEY, b text)", ())?;
+/// let grants = &cairndb::reference::WITHOUT_EFFECT[0];
+/// conn.execute(grants.example, ())?;
+/// println!("{} do nothing: {}", grants.what, grants.why);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct WithoutEffect {
     /// What.
@@ -84,7 +94,7 @@ pub static WITHOUT_EFFECT: &[WithoutEffect] = &[
     of(
         "CACHE of a sequence",
         "CREATE SEQUENCE s CACHE 20",
-        "how many numbers are reserved ahead is the engine's business",
+        "how many numbers are reserved ahead is the engine's business, which a NOTICE says (of more than 1)",
         &[
             ("alter_column", &["( CACHE + 2 )", "( CACHE 2 )"]),
             ("column_rule", &["( CACHE + 2 )", "( CACHE 2 )"]),

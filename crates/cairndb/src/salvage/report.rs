@@ -4,6 +4,34 @@ use std::fmt;
 use std::path::PathBuf;
 
 /// What a salvage saved, and what it could not.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let (path, saved) = (folder.path().join("damaged.cairn"), folder.path().join("saved.cairn"));
+/// # let made = cairndb::Database::open(&path)?;
+/// # made.connect()?.execute_script("CREATE TABLE t (a int PRIMARY KEY); INSERT INTO t SELECT generate_series(1, 5000)")?;
+/// # made.close()?;
+/// # let mut bytes = std::fs::read(&path).unwrap();
+/// # // A leaf of the table: rows of a page in the middle of the file are gone.
+/// # let at = bytes.len() / 4096 / 2 * 4096 + 2000;
+/// # bytes[at] ^= 1;
+/// # std::fs::write(&path, bytes).unwrap();
+/// let report = cairndb::salvage(&path, &saved)?;
+/// for table in &report.tables {
+///     println!("{}: {} rows saved", table.name, table.rows);
+/// }
+/// for lost in &report.lost {
+///     println!("lost: {lost}");
+/// }
+/// for dangling in &report.dangling {
+///     println!("they refer to lost ones: {dangling}");
+/// }
+/// if let Some(uncertain) = &report.uncertain {
+///     println!("what may or may not be live is in {}", uncertain.path.display());
+/// }
+/// assert_eq!(report.is_complete(), report.lost.is_empty());
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Salvaged {
@@ -29,6 +57,17 @@ impl Salvaged {
 }
 
 /// A table in the new database.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let (path, saved) = (folder.path().join("damaged.cairn"), folder.path().join("saved.cairn"));
+/// # let made = cairndb::Database::open(&path)?;
+/// # made.connect()?.execute_script("CREATE TABLE t (a int PRIMARY KEY); INSERT INTO t SELECT generate_series(1, 5000)")?;
+/// # made.close()?;
+/// let table = &cairndb::salvage(&path, &saved)?.tables[0];
+/// assert_eq!((table.name.as_str(), table.rows, table.indexes.len()), ("t", 5000, 0));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SavedTable {
@@ -41,6 +80,23 @@ pub struct SavedTable {
 }
 
 /// Rows of a table that are missing.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let (path, saved) = (folder.path().join("damaged.cairn"), folder.path().join("saved.cairn"));
+/// # let made = cairndb::Database::open(&path)?;
+/// # made.connect()?.execute_script("CREATE TABLE t (a int PRIMARY KEY); INSERT INTO t SELECT generate_series(1, 5000)")?;
+/// # made.close()?;
+/// # let mut bytes = std::fs::read(&path).unwrap();
+/// # // A leaf of the table: rows of a page in the middle of the file are gone.
+/// # let at = bytes.len() / 4096 / 2 * 4096 + 2000;
+/// # bytes[at] ^= 1;
+/// # std::fs::write(&path, bytes).unwrap();
+/// for lost in cairndb::salvage(&path, &saved)?.lost {
+///     println!("{}: by ({}), since {}", lost.table, lost.columns.join(", "), lost.why);
+/// }
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LostRows {
@@ -55,6 +111,29 @@ pub struct LostRows {
 }
 
 /// Which rows are missing, by key. Values are in their text form.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let (path, saved) = (folder.path().join("damaged.cairn"), folder.path().join("saved.cairn"));
+/// # let made = cairndb::Database::open(&path)?;
+/// # made.connect()?.execute_script("CREATE TABLE t (a int PRIMARY KEY); INSERT INTO t SELECT generate_series(1, 5000)")?;
+/// # made.close()?;
+/// # let mut bytes = std::fs::read(&path).unwrap();
+/// # // A leaf of the table: rows of a page in the middle of the file are gone.
+/// # let at = bytes.len() / 4096 / 2 * 4096 + 2000;
+/// # bytes[at] ^= 1;
+/// # std::fs::write(&path, bytes).unwrap();
+/// use cairndb::salvage::LostWhat;
+///
+/// for lost in cairndb::salvage(&path, &saved)?.lost {
+///     match lost.what {
+///         LostWhat::Between(after, before) => println!("all rows between {after:?} and {before:?}"),
+///         LostWhat::SomeBetween(after, before) => println!("some rows between {after:?} and {before:?}"),
+///         LostWhat::Row(key) => println!("the row {key:?}"),
+///     }
+/// }
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LostWhat {
     /// All rows between two that were saved; `None`: from the first, up to the last.
@@ -87,6 +166,18 @@ impl fmt::Display for LostRows {
 }
 
 /// Rows whose foreign key refers to nothing.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let (path, saved) = (folder.path().join("damaged.cairn"), folder.path().join("saved.cairn"));
+/// # let made = cairndb::Database::open(&path)?;
+/// # made.connect()?.execute_script("CREATE TABLE t (a int PRIMARY KEY); INSERT INTO t SELECT generate_series(1, 5000)")?;
+/// # made.close()?;
+/// for dangling in cairndb::salvage(&path, &saved)?.dangling {
+///     println!("{} rows of {} by {}", dangling.rows, dangling.table, dangling.constraint);
+/// }
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DanglingReferences {
@@ -113,6 +204,25 @@ impl fmt::Display for DanglingReferences {
 
 /// Where the uncertain rows are: a database with a table for each that has some, of the same name and columns, without
 /// constraints, and with columns that say why a row is there.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let (path, saved) = (folder.path().join("damaged.cairn"), folder.path().join("saved.cairn"));
+/// # let made = cairndb::Database::open(&path)?;
+/// # made.connect()?.execute_script("CREATE TABLE t (a int PRIMARY KEY); INSERT INTO t SELECT generate_series(1, 5000)")?;
+/// # made.close()?;
+/// # let mut bytes = std::fs::read(&path).unwrap();
+/// # // A leaf of the table: rows of a page in the middle of the file are gone.
+/// # let at = bytes.len() / 4096 / 2 * 4096 + 2000;
+/// # bytes[at] ^= 1;
+/// # std::fs::write(&path, bytes).unwrap();
+/// if let Some(uncertain) = cairndb::salvage(&path, &saved)?.uncertain {
+///     for (table, rows) in uncertain.tables {
+///         println!("{rows} rows of {table} in {}", uncertain.path.display());
+///     }
+/// }
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UncertainFile {
@@ -123,6 +233,22 @@ pub struct UncertainFile {
 }
 
 /// How far a salvage is.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let (path, saved) = (folder.path().join("damaged.cairn"), folder.path().join("saved.cairn"));
+/// # let made = cairndb::Database::open(&path)?;
+/// # made.connect()?.execute_script("CREATE TABLE t (a int PRIMARY KEY); INSERT INTO t SELECT generate_series(1, 5000)")?;
+/// # made.close()?;
+/// use cairndb::salvage::{SalvageProgress, salvage_with_progress};
+///
+/// salvage_with_progress(&path, &saved, |step| {
+///     if let SalvageProgress::Pages(read, of) = step {
+///         assert!(read <= of.max(read));
+///     }
+/// })?;
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SalvageProgress {

@@ -18,11 +18,38 @@ use crate::{Error, Result, SqlState};
 /// Saves what is left of the damaged database at `from` into a new one at `to`, and says what is not. The damaged files
 /// are only read. Rows of which it can not be told whether they are live go to a database beside `to`, whose name ends in
 /// `-uncertain`.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let (path, saved) = (folder.path().join("damaged.cairn"), folder.path().join("saved.cairn"));
+/// # let made = cairndb::Database::open(&path)?;
+/// # made.connect()?.execute_script("CREATE TABLE t (a int PRIMARY KEY); INSERT INTO t SELECT generate_series(1, 5000)")?;
+/// # made.close()?;
+/// let report = cairndb::salvage(&path, &saved)?;
+/// assert!(report.is_complete());
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 pub fn salvage(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<Salvaged> {
     salvage_with_progress(from, to, |_| ())
 }
 
 /// As [`salvage`]; `progress` hears how far it is.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let (path, saved) = (folder.path().join("damaged.cairn"), folder.path().join("saved.cairn"));
+/// # let made = cairndb::Database::open(&path)?;
+/// # made.connect()?.execute_script("CREATE TABLE t (a int PRIMARY KEY); INSERT INTO t SELECT generate_series(1, 5000)")?;
+/// # made.close()?;
+/// use cairndb::salvage::{SalvageProgress, salvage_with_progress};
+///
+/// salvage_with_progress(&path, &saved, |step| match step {
+///     SalvageProgress::Pages(read, of) => println!("{read} of {of} pages"),
+///     SalvageProgress::Table(name) => println!("table {name}"),
+///     _ => println!("foreign keys"),
+/// })?;
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 pub fn salvage_with_progress(
     from: impl AsRef<Path>,
     to: impl AsRef<Path>,

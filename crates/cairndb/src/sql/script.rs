@@ -12,6 +12,13 @@ use crate::{Error, Result, SqlState};
 const WINDOW: usize = u32::MAX as usize;
 
 /// One statement's text within a script, without the spaces and comments before it and without its semicolon.
+///
+/// ```
+/// let script = "SELECT 1; SELECT +";
+/// let last = cairndb::split_script(script).last().expect("two");
+/// assert_eq!((last.text, last.start, last.characters_before), ("SELECT +", 10, 10));
+/// assert_eq!(last.parse().unwrap_err().position(), Some(19));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SourceStatement<'a> {
     /// The statement.
@@ -30,11 +37,20 @@ impl SourceStatement<'_> {
 }
 
 /// The statements of `text`, found one at a time.
+///
+/// ```
+/// let statements: Vec<&str> = cairndb::split_script("SELECT ';'; -- one\n SELECT 2").map(|found| found.text).collect();
+/// assert_eq!(statements, ["SELECT ';'", "SELECT 2"]);
+/// ```
 pub fn split_script(text: &str) -> Script<'_> {
     Script { text, at: 0, counted: 0, characters: 0 }
 }
 
 /// Iterator over a script's statements; empty statements are skipped.
+///
+/// ```
+/// assert_eq!(cairndb::split_script("SELECT 1; SELECT 2;").count(), 2);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Script<'a> {
     text: &'a str,

@@ -37,6 +37,13 @@ impl Value {
 
     /// As [`compare`](Value::compare), for values of a column of `data_type`: trailing blanks of `char(n)` are
     /// insignificant.
+    ///
+    /// ```
+    /// use cairndb::{DataType, Value};
+    ///
+    /// let (long, short) = (Value::text("a  "), Value::text("a"));
+    /// assert!(long.compare_as(&short, DataType::Char(3)).is_eq() && long.compare(&short).is_gt());
+    /// ```
     pub fn compare_as(&self, other: &Value, data_type: DataType) -> Ordering {
         match (data_type, self, other) {
             (DataType::Char(_), Value::Text(a), Value::Text(b)) => compare_blank_padded(a, b),

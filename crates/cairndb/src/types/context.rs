@@ -9,6 +9,15 @@ use crate::routine::Caller;
 use crate::{Error, Result};
 
 /// What a function or conversion may depend on besides its arguments.
+///
+/// ```
+/// use cairndb::{EvalContext, Value, to_text};
+///
+/// let mut context = EvalContext::now();
+/// context.time_zone = "Asia/Tokyo".into();
+/// assert_eq!(to_text(&Value::TimestampTz(0), &context), "2000-01-01 09:00:00+09");
+/// assert_eq!(context.transaction_timestamp, context.statement_timestamp);
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct EvalContext {
     /// The transaction's start: what `now()` and `current_date` say. Microseconds since 2000-01-01 UTC.
@@ -70,6 +79,11 @@ pub(crate) enum LockScope {
 }
 
 /// IANA name of a time zone; UTC, unless said otherwise. Cheap to clone.
+///
+/// ```
+/// let zone = cairndb::ZoneName::from("Europe/Berlin");
+/// assert_eq!((zone.to_string().as_str(), &*cairndb::ZoneName::default()), ("Europe/Berlin", "UTC"));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ZoneName(Option<Arc<str>>);
 

@@ -11,6 +11,19 @@ use super::enums::EnumType;
 use super::info::{ElementType, Physical};
 
 /// A SQL type with its modifiers.
+///
+/// ```
+/// use cairndb::{DataType, TypeCategory};
+///
+/// let data_type = DataType::from_name("varchar").expect("it is known");
+/// assert!(data_type.is_string() && !data_type.is_numeric() && !data_type.is_array() && data_type.is_comparable());
+/// assert_eq!((data_type.type_name(), data_type.category()), ("character varying", TypeCategory::String));
+/// assert_eq!((data_type.oid(), data_type.base()), (1043, data_type));
+/// let integers = DataType::Integer.array().expect("any type has one");
+/// assert_eq!((integers.to_string().as_str(), integers.element()), ("integer[]", Some(DataType::Integer)));
+/// assert!(DataType::Integer.is_integer() && DataType::Integer.is_fixed_width() && DataType::Text.is_preferred());
+/// assert_eq!((DataType::BigInt.width(), DataType::Text.width()), (Some(8), None));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DataType {
     /// `boolean`
@@ -64,6 +77,13 @@ pub enum DataType {
 }
 
 /// PostgreSQL's `typcategory`: implicit conversions prefer to stay inside one.
+///
+/// ```
+/// use cairndb::{DataType, TypeCategory};
+///
+/// assert_eq!(DataType::Double.category(), TypeCategory::Numeric);
+/// assert_eq!(DataType::Uuid.category(), TypeCategory::User);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TypeCategory {
     /// `boolean`

@@ -16,10 +16,32 @@ use crate::catalog::quoted;
 use crate::{Error, Result, SqlState};
 
 /// An enum type: the number of its definition.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute("CREATE TYPE mood AS ENUM ('sad', 'happy')", ())?;
+/// let mood = conn.query_row("SELECT 'happy'::mood", (), |row| Ok(row.value(0).clone()))?;
+///
+/// let cairndb::Value::Enum(mood) = mood else { panic!("it is one") };
+/// assert!(matches!(mood.data_type(), cairndb::DataType::Enum(_)));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EnumType(u32);
 
 /// A value of an enum type.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute("CREATE TYPE mood AS ENUM ('sad', 'happy')", ())?;
+/// let mood = conn.query_row("SELECT 'happy'::mood", (), |row| Ok(row.value(0).clone()))?;
+///
+/// let cairndb::Value::Enum(mood) = mood else { panic!("it is one") };
+/// assert_eq!((mood.label(), mood.data_type().to_string().as_str()), ("happy", "mood"));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct EnumValue {
     key: i64,

@@ -237,6 +237,13 @@ fn named(tree: &Tree<'_>, id: Id<TypeName>, modifiers: &[i64], users: UsersTypes
 
 impl DataType {
     /// A type by one of its plain names (`int4`, `character varying`, `timestamptz`), without modifiers.
+    ///
+    /// ```
+    /// use cairndb::DataType;
+    ///
+    /// assert_eq!(DataType::from_name("int8"), Some(DataType::BigInt));
+    /// assert_eq!(DataType::from_name("nothing"), None);
+    /// ```
     pub fn from_name(name: &str) -> Option<DataType> {
         match name {
             "bpchar" => return Some(DataType::Char(0)),

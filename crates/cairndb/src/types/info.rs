@@ -66,6 +66,12 @@ pub struct TypeInfo {
 }
 
 /// An element's type: an id and a modifier.
+///
+/// ```
+/// let integers = cairndb::DataType::Integer.array().expect("any type has one");
+/// let cairndb::DataType::Array(element) = integers else { panic!("it is one") };
+/// assert_eq!(element.data_type(), cairndb::DataType::Integer);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ElementType {
     /// The place in [`TYPES`], or [`ENUM`], or [`COMPOSITE`].

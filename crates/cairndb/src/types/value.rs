@@ -6,6 +6,13 @@ use super::{Array, Composite, EnumValue, JsonPath, Jsonb, Numeric};
 
 /// Months, days and microseconds, kept apart as PostgreSQL does. `==` is of the three fields; SQL's comparison
 /// (a month is 30 days, a day 24 hours) is [`Interval::span`]'s.
+///
+/// ```
+/// use cairndb::Interval;
+///
+/// let (month, days) = (Interval { months: 1, days: 0, micros: 0 }, Interval { months: 0, days: 30, micros: 0 });
+/// assert!(month != days && month.span() == days.span());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Interval {
     /// Whole months (years are 12).
@@ -27,6 +34,15 @@ impl Interval {
 /// A SQL value. `char(n)`, `varchar(n)` and `text` values are all `Text` (char values blank-padded to n).
 ///
 /// `==` and `Hash` are those of grouping: NULL equals NULL, 1.0 equals 1.00, -0.0 equals 0.0, NaN equals NaN.
+///
+/// ```
+/// use cairndb::Value;
+///
+/// assert_eq!((Value::Integer(7).as_i64(), Value::Boolean(true).as_bool()), (Some(7), Some(true)));
+/// assert_eq!((Value::text("x").as_str(), Value::from(None::<i32>).is_null()), (Some("x"), true));
+/// assert!(Value::Boolean(true).is_true() && !Value::Null.is_true());
+/// assert!(Value::Null.as_array().is_none() && Value::Null.as_composite().is_none());
+/// ```
 #[derive(Clone, Debug)]
 pub enum Value {
     /// NULL, of any type.

@@ -8,6 +8,14 @@ use super::text::has_zero_byte;
 use super::{Array, Composite, DataType, EnumValue, Interval, JsonPath, Jsonb, NumericRef, Value};
 
 /// A borrowed SQL value; see [`Value`] for the units.
+///
+/// ```
+/// use cairndb::{DataType, Value, ValueRef};
+///
+/// let lent = ValueRef::from(&Value::Integer(7));
+/// assert_eq!((lent.as_i64(), lent.data_type(), lent.is_null()), (Some(7), Some(DataType::Integer), false));
+/// assert_eq!(lent.fit(DataType::BigInt).map(ValueRef::to_value), Some(Value::BigInt(7)));
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub enum ValueRef<'a> {

@@ -25,6 +25,16 @@ use crate::{Result, Value};
 const EXAMPLES: usize = 5;
 
 /// A constraint that rows violate.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute_script("CREATE TABLE t (a int CHECK (a > 0)); INSERT INTO t VALUES (1)")?;
+/// for violation in db.verify_constraints()? {
+///     println!("{}: {} rows, such as {}", violation.table, violation.rows, violation.examples.join(", "));
+/// }
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Violation {
@@ -39,6 +49,20 @@ pub struct Violation {
 }
 
 /// What a row violates.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// use cairndb::Violated;
+///
+/// let names = db.verify_constraints()?.into_iter().map(|violation| match violation.what {
+///     Violated::Check(name) | Violated::Unique(name) | Violated::ForeignKey(name, _) => name,
+///     Violated::NotNull(column) | Violated::Generated(column) | Violated::Domain(column, _) => column,
+///     other => format!("{other:?}"),
+/// });
+/// assert_eq!(names.count(), 0);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Violated {

@@ -19,6 +19,16 @@ use crate::types::EvalContext;
 use crate::{Error, Result, SqlState};
 
 /// What a verification looked at.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute_script("CREATE TABLE t (a int PRIMARY KEY, b int); CREATE INDEX ON t (b); INSERT INTO t VALUES (1, 2)")?;
+/// let found = db.verify()?;
+/// assert_eq!((found.indexes, found.index_entries), (1, 1));
+/// assert!(found.trees > 1 && found.pages > 1 && found.entries > 1);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verified {

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::path::Path;
 
-use cairn_parser::token::quote_identifier;
+use cairn_parser::token::{KeywordClass, find_keyword, quote_identifier};
+use cairn_parser::{Options, parse_statement};
 use cairndb::reference::{Routine, RoutineKind, routines};
 use cairndb::schema::{self, RelationKind, Schema};
 use rustyline::completion::Completer;
@@ -69,19 +70,22 @@ impl Assistant {
         }
         let situation = look(text, line.len());
         let word = &line[situation.word_start..];
+        let is_alias = situation.place == Place::Alias;
+        let grammar = Grammar::before(&line[situation.start..situation.word_start], is_alias);
         let found = match &situation.place {
             Place::Inside => Vec::new(),
             Place::Statement => keywords(help::first_words(), word),
-            Place::Relation => self.relations_or_keywords(word),
+            Place::Relation => self.relations_or_keywords(word, &grammar),
+            Place::Alias => keywords(help::KEYWORDS.into_iter().filter(|keyword| grammar.has(keyword)), word),
             Place::Column(of) => names(self.columns_of(of, &situation.sources), word),
-            Place::Anything => self.anything(word, &situation.sources),
+            Place::Anything => self.anything(word, &situation.sources, &grammar),
         };
         (situation.word_start, found)
     }
 
-    fn relations_or_keywords(&self, word: &str) -> Vec<String> {
+    fn relations_or_keywords(&self, word: &str, grammar: &Grammar) -> Vec<String> {
         let found = names(self.relations.iter().map(|relation| &relation.name), word);
-        if found.is_empty() { keywords(help::KEYWORDS, word) } else { found }
+        if found.is_empty() { keywords(help::KEYWORDS.into_iter().filter(|k| grammar.has(k)), word) } else { found }
     }
 
     /// The columns of what the statement calls so; of all relations before it says what that is.
@@ -94,7 +98,22 @@ impl Assistant {
     }
 
     /// What the statement's relations have; before any is written, what all have.
-    fn anything(&self, word: &str, sources: &[Source]) -> Vec<String> {
+    fn anything(&self, word: &str, sources: &[Source], grammar: &Grammar) -> Vec<String> {
+        let mut found = if grammar.has_names { self.named(word, sources) } else { Vec::new() };
+        if !word.is_empty() {
+            let functions = if grammar.has_calls { self.functions.get_or_init(functions) } else { &Vec::new() };
+            let functions: Vec<String> =
+                functions.iter().filter(|name| name.starts_with(&word.to_lowercase())).cloned().collect();
+            let is_called =
+                |keyword: &&str| functions.iter().any(|name| name[..name.len() - 1].eq_ignore_ascii_case(keyword));
+            let words = help::KEYWORDS.into_iter().filter(|keyword| grammar.has(keyword) && !is_called(keyword));
+            found.extend(keywords(words, word));
+            found.extend(functions);
+        }
+        found
+    }
+
+    fn named(&self, word: &str, sources: &[Source]) -> Vec<String> {
         let mut found = names(sources.iter().map(|source| &source.alias), word);
         if sources.is_empty() {
             found.extend(names(self.relations.iter().map(|relation| &relation.name), word));
@@ -107,11 +126,6 @@ impl Assistant {
         columns.sort();
         columns.dedup();
         found.extend(columns);
-        if !word.is_empty() {
-            found.extend(keywords(help::KEYWORDS, word));
-            let functions = self.functions.get_or_init(functions);
-            found.extend(functions.iter().filter(|name| name.starts_with(&word.to_lowercase())).cloned());
-        }
         found
     }
 
@@ -128,6 +142,50 @@ impl Assistant {
             _ => relations(),
         };
         (line.len() - word.len(), found)
+    }
+}
+
+/// What the grammar lets follow a text that is the beginning of a statement: the parser is asked.
+struct Grammar<'a> {
+    before: &'a str,
+    /// The text is wrong already, or unknown to the parser: anything may follow.
+    is_lost: bool,
+    has_names: bool,
+    has_calls: bool,
+    /// A name here is another one for a table.
+    is_alias: bool,
+}
+
+impl<'a> Grammar<'a> {
+    fn before(before: &'a str, is_alias: bool) -> Grammar<'a> {
+        let is_lost = !reads_on(before, "");
+        let (has_names, has_calls) = (is_lost || reads_on(before, "zz"), is_lost || reads_on(before, "zz(1"));
+        Grammar { before, is_lost, has_names, has_calls, is_alias }
+    }
+
+    /// Whether a keyword may follow, and as such: where a name may stand, one that is not reserved is a name.
+    fn has(&self, keyword: &str) -> bool {
+        let word = keyword.split(' ').next().unwrap_or(keyword).to_ascii_lowercase();
+        let is_name = find_keyword(word.as_bytes()).is_some_and(|known| match known.class {
+            KeywordClass::Unreserved => true,
+            KeywordClass::ColumnName => self.is_alias,
+            _ => false,
+        });
+        match (self.is_lost, is_name && self.has_names) {
+            (true, _) => true,
+            // Behind UPDATE's table, which may have another name, too.
+            (_, true) => keyword == "SET" && reads_on(self.before, "SET zz = "),
+            (_, false) => reads_on(self.before, keyword),
+        }
+    }
+}
+
+/// Whether the parser reads the text to its end, what is missing there aside.
+fn reads_on(before: &str, more: &str) -> bool {
+    let text = format!("{before}{more}");
+    match parse_statement(&text, Options::default()) {
+        Ok(_) => true,
+        Err(error) => error.position as usize >= text.trim_end().len(),
     }
 }
 
@@ -257,9 +315,10 @@ mod tests {
 
     #[test]
     fn elsewhere_columns_and_keywords_are_too_in_the_case_that_is_typed() {
-        assert_eq!(at_the_end("select se").1, ["seat", "select", "sequence", "serializable", "set", "set_config("]);
+        assert_eq!(at_the_end("select se").1, ["seat", "set_config("]);
         assert_eq!(at_the_end("SEL").1, ["SELECT"]);
         assert_eq!(at_the_end("select mi").1, ["missions", "mission_id", "min(", "min_scale("]);
+        assert_eq!(at_the_end("select coun").1, ["count("]);
     }
 
     #[test]
@@ -272,10 +331,36 @@ mod tests {
         assert_eq!(offered("select m.l| from crew c, missions m"), ["\"Launch day\""]);
         assert_eq!(offered("select \"La| from missions"), ["\"Launch day\""]);
         assert_eq!(offered("select 'mi| from missions"), Vec::<String>::new());
-        assert_eq!(
-            offered("insert into crew (se|"),
-            ["seat", "select", "sequence", "serializable", "set", "set_config("]
-        );
+        assert_eq!(offered("insert into crew (se|"), ["seat", "select"]);
+    }
+
+    #[test]
+    fn keywords_are_offered_where_the_grammar_has_them() {
+        let mut wrong = Vec::new();
+        for (text, offered) in [
+            ("update crew se", &["set"][..]),
+            ("update crew set na", &["name"]),
+            ("update crew set name = 'x' wh", &["where"]),
+            ("delete from crew where se", &["seat", "set_config("]),
+            ("select * from crew wh", &["where"]),
+            ("select * from crew order by seat desc l", &["limit"]),
+            ("select * from crew gr", &["group"]),
+            ("select name from crew o", &["offset", "order"]),
+            ("alter table crew a", &["add", "alter"]),
+            ("create table t (a int pr", &["primary", "primary key"]),
+            ("create ta", &["table"]),
+            ("drop ta", &["table"]),
+            ("insert into crew va", &["values"]),
+            ("begin; select * from crew wh", &["where"]),
+            // What is wrong already is no help.
+            ("selct * fr", &["from"]),
+        ] {
+            let found = at_the_end(text).1;
+            if found != offered {
+                wrong.push(format!("{text}: {found:?}"));
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 
     fn quoted(name: &str) -> String {

@@ -1,5 +1,7 @@
 //! What may stand at the cursor: the statement that is being typed, read by the parser's lexer as far as it goes.
 
+use std::ops::Range;
+
 use cairn_parser::TokenKind;
 use cairn_parser::token::{PieceKind, fold_identifier, pieces};
 
@@ -12,6 +14,8 @@ pub enum Place {
     Statement,
     /// A table, a view.
     Relation,
+    /// Behind a table's name: another one for it, or what goes on.
+    Alias,
     /// A column of what is called so: `name.`
     Column(String),
     /// A column, a function, a keyword.
@@ -30,6 +34,8 @@ pub struct Source {
 /// The statement at the cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Situation {
+    /// Where the statement begins.
+    pub start: usize,
     /// Where the word before the cursor begins; the cursor itself where there is none.
     pub word_start: usize,
     /// What may stand there.
@@ -87,7 +93,8 @@ pub fn look(text: &str, cursor: usize) -> Situation {
     let word_start = words.iter().find(typed).map_or(cursor, |word| word.start);
     let before = words.partition_point(|word| word.start < word_start);
     let place = if inside { Place::Inside } else { place(&words[..before]) };
-    Situation { word_start, place, sources: sources(&words) }
+    let start = words.first().map_or(word_start, |word| word.start.min(word_start));
+    Situation { start, word_start, place, sources: sources(&words, word_start..cursor) }
 }
 
 fn is_constant(word: Word<'_>) -> bool {
@@ -102,6 +109,7 @@ fn place(before: &[Word<'_>]) -> Place {
         [] => Place::Statement,
         [.., qualifier, dot] if dot.kind == TokenKind::Dot && qualifier.is_name() => Place::Column(qualifier.name()),
         _ if relation_follows(before) => Place::Relation,
+        [ahead @ .., relation] if relation.is_name() && relation_follows(ahead) => Place::Alias,
         _ => Place::Anything,
     }
 }
@@ -161,7 +169,8 @@ fn opening(before: &[Word<'_>]) -> Option<usize> {
     None
 }
 
-fn sources(words: &[Word<'_>]) -> Vec<Source> {
+/// `typed`: the word at the cursor, which names nothing yet.
+fn sources(words: &[Word<'_>], typed: Range<usize>) -> Vec<Source> {
     let mut found = Vec::new();
     for at in (1..words.len()).filter(|at| relation_follows(&words[..*at])) {
         let Some(mut name) = words.get(at).filter(|word| word.is_name()) else { continue };
@@ -174,7 +183,7 @@ fn sources(words: &[Word<'_>]) -> Vec<Source> {
         }
         let alias = match &words[next..] {
             [word, alias, ..] if word.kind == TokenKind::As && alias.is_name() => alias,
-            [alias, ..] if alias.kind == TokenKind::Ident => alias,
+            [alias, ..] if alias.kind == TokenKind::Ident && !typed.contains(&alias.start) => alias,
             _ => name,
         };
         found.push(Source { relation: name.name(), alias: alias.name() });

@@ -5,32 +5,41 @@ use cairndb::schema::{
     Table, View,
 };
 
+use super::catalog;
+use super::pattern::Pattern;
 use super::session::Session;
 use crate::output;
 use crate::output::Grid;
 use crate::report::Failure;
 
-/// The kinds of relations that are listed, by the letter of their command.
-const KINDS: [(char, &str); 5] =
-    [('t', "table"), ('v', "view"), ('m', "materialized view"), ('i', "index"), ('s', "sequence")];
-
-/// `\d [NAME]`; `\d+` shows comments too.
-pub fn describe(session: &mut Session, command: &str, name: Option<&str>) -> Result<(), Failure> {
-    let Some(name) = name else { return list(session, command, None) };
+/// `\d [PATTERN]`: each relation that it finds; `\d+` shows comments too.
+pub fn describe(session: &mut Session, command: &str, pattern: Option<&Pattern>) -> Result<(), Failure> {
+    let Some(pattern) = pattern else { return catalog::list_relations(session, command, None) };
     let schema = session.schema()?;
-    let Some(found) = schema.relation(name).or_else(|| schema.relation(&folded(name))) else {
-        if name.contains(['*', '?']) {
-            return list(session, command, Some(name));
+    let mut names = catalog::relations(session, pattern)?;
+    if names.is_empty() {
+        // Written as it is, with capital letters and without quotes.
+        let found = schema.relation(&pattern.text);
+        names.extend(found.map(|found| (found.schema.clone(), found.name.clone())));
+    }
+    if names.is_empty() {
+        return describe_of_system(session, &pattern.text);
+    }
+    for (of, name) in names {
+        if let Some(found) = schema.relations().iter().find(|found| found.schema == of && found.name == name) {
+            describe_one(session, &schema, command, found)?;
         }
-        let name = without_public(name);
-        return Err(Failure::Message(format!("Did not find any relation named \"{name}\".")));
-    };
+    }
+    Ok(())
+}
+
+fn describe_one(session: &mut Session, schema: &Schema, command: &str, found: &Relation) -> Result<(), Failure> {
     let mut grid = match &found.kind {
         RelationKind::Table(table) => describe_table(found, table),
         RelationKind::View(view) => describe_view(session, found, view)?,
         RelationKind::MaterializedView(table, query) => describe_materialized_view(found, table, query),
         RelationKind::Sequence(sequence) => describe_sequence(found, sequence),
-        RelationKind::Index(index, table) => describe_index(&schema, found, index, table),
+        RelationKind::Index(index, table) => describe_index(schema, found, index, table),
     };
     let has_columns = !matches!(found.kind, RelationKind::Sequence(_) | RelationKind::Index(..));
     if has_columns {
@@ -53,6 +62,20 @@ pub fn describe(session: &mut Session, command: &str, name: Option<&str>) -> Res
         grid.rows.iter_mut().zip(comments).for_each(|(row, comment)| row.push(comment));
     }
     session.show(grid)
+}
+
+/// What is there and in no list: a relation of the system's own. Its columns.
+fn describe_of_system(session: &mut Session, name: &str) -> Result<(), Failure> {
+    let missing = || Failure::Message(format!("Did not find any relation named \"{name}\"."));
+    let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || "_.".contains(c));
+    let sql = format!("SELECT * FROM {name} LIMIT 0");
+    // In a session of its own: a transaction is not to fail because of a name that is not there.
+    let apart = session.connection().database().connect()?;
+    let rows = if is_name { apart.query(&sql, ()).ok() } else { None }.ok_or_else(missing)?;
+    let row = |field: &cairndb::Field| vec![Some(field.name.clone()), Some(field.data_type.to_string())];
+    let rows: Vec<_> = rows.columns().iter().map(row).collect();
+    let columns = ["Column", "Type"].map(output::Column::text).to_vec();
+    session.show(Grid { title: Some(format!("System view \"{name}\"")), columns, rows, footer: Some(Vec::new()) })
 }
 
 /// The rows that the catalog has for the relation, which the query calls `c`, as texts.
@@ -114,88 +137,15 @@ fn options(session: &Session, relation: &Relation) -> Result<Option<String>, Fai
     Ok(said.filter(|said| !said.is_empty()).map(|said| format!("Options: {said}")))
 }
 
-/// Every table and view, or one relation, one after another: what they are made of.
-pub fn describe_all(session: &mut Session, name: Option<&str>) -> Result<(), Failure> {
-    if name.is_some() {
-        return describe(session, "d", name);
+/// Every table and view, or those that the pattern finds, one after another: what they are made of.
+pub fn describe_all(session: &mut Session, pattern: Option<&Pattern>) -> Result<(), Failure> {
+    if pattern.is_some() {
+        return describe(session, "d", pattern);
     }
     let schema = session.schema()?;
     let is_described =
         |relation: &&Relation| !matches!(relation.kind, RelationKind::Index(..) | RelationKind::Sequence(_));
-    let names = schema.relations().iter().filter(is_described).map(|found| format!("{}.{}", found.schema, found.name));
-    for name in names.collect::<Vec<_>>() {
-        describe(session, "d", Some(&name))?;
-    }
-    Ok(())
-}
-
-/// Whether a command lists relations by the letters of their kinds: `dt`, `dvm+`.
-pub fn is_list(command: &str) -> bool {
-    let letters = command.strip_prefix('d').map(|letters| letters.strip_suffix('+').unwrap_or(letters));
-    letters.is_some_and(|letters| {
-        !letters.is_empty() && letters.chars().all(|letter| KINDS.iter().any(|(known, _)| *known == letter))
-    })
-}
-
-/// `\dt`, `\di`, `\dv`, `\dm`, `\ds` and `\d` without a name.
-pub fn list(session: &mut Session, command: &str, pattern: Option<&str>) -> Result<(), Failure> {
-    let schema = session.schema()?;
-    let pattern = pattern.map(without_public);
-    let (letters, with_comments) = match command.strip_suffix('+') {
-        Some(letters) => (letters, true),
-        None => (command, false),
-    };
-    let wanted = |kind: &str| match letters.strip_prefix('d').unwrap_or_default() {
-        "" => kind != "index",
-        letters => KINDS.iter().any(|(letter, name)| *name == kind && letters.contains(*letter)),
-    };
-    let mut relations: Vec<Listed> = schema.relations().iter().map(listed).collect();
-    relations.sort();
-    relations
-        .retain(|Listed { name, kind, .. }| wanted(kind) && pattern.as_deref().is_none_or(|like| matches(name, like)));
-    if relations.is_empty() {
-        match pattern {
-            Some(pattern) => eprintln!("Did not find any relation named \"{pattern}\"."),
-            None => eprintln!("Did not find any relations."),
-        }
-        return Ok(());
-    }
-    let with_table = wanted("index");
-    let mut columns = vec![output::Column::text("Name"), output::Column::text("Type")];
-    if with_table {
-        columns.push(output::Column::text("Table"));
-    }
-    if with_comments {
-        columns.push(output::Column::text("Description"));
-    }
-    let row = |Listed { name, kind, table, comment }: Listed| {
-        let mut row = vec![Some(name), Some(kind.to_string())];
-        row.extend(with_table.then_some(table));
-        row.extend(with_comments.then_some(comment));
-        row
-    };
-    let rows = relations.into_iter().map(row).collect();
-    session.show(Grid { title: Some("List of relations".to_string()), columns, rows, footer: None })
-}
-
-/// A relation in a list.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Listed {
-    name: String,
-    kind: &'static str,
-    table: Option<String>,
-    comment: Option<String>,
-}
-
-fn listed(relation: &Relation) -> Listed {
-    let (kind, table) = match &relation.kind {
-        RelationKind::Table(_) => ("table", None),
-        RelationKind::View(_) => ("view", None),
-        RelationKind::MaterializedView(..) => ("materialized view", None),
-        RelationKind::Sequence(_) => ("sequence", None),
-        RelationKind::Index(_, table) => ("index", Some(plain(table))),
-    };
-    Listed { name: plain(&relation.shown), kind, table, comment: relation.comment.clone() }
+    schema.relations().iter().filter(is_described).try_for_each(|found| describe_one(session, &schema, "d", found))
 }
 
 /// A name without quotes, where no schema stands before it.
@@ -209,39 +159,6 @@ fn plain(shown: &str) -> String {
 /// A relation's name with its schema.
 fn full(relation: &Relation) -> String {
     format!("{}.{}", relation.schema, relation.name)
-}
-
-fn folded(name: &str) -> String {
-    name.trim_end_matches(';').to_lowercase()
-}
-
-/// A name as SQL folds it; that of `public` is left out.
-fn without_public(name: &str) -> String {
-    let name = folded(name);
-    name.strip_prefix("public.").map_or(name.clone(), str::to_string)
-}
-
-/// `*` and `?` as in file names.
-fn matches(name: &str, pattern: &str) -> bool {
-    let (name, pattern): (Vec<char>, Vec<char>) = (name.chars().collect(), pattern.chars().collect());
-    let (mut at, mut in_pattern, mut star) = (0, 0, None);
-    while at < name.len() {
-        match pattern.get(in_pattern) {
-            Some('*') => {
-                star = Some((at, in_pattern));
-                in_pattern += 1;
-            }
-            Some(&c) if c == '?' || Some(&c) == name.get(at) => (at, in_pattern) = (at + 1, in_pattern + 1),
-            _ => match star {
-                Some((from, place)) => {
-                    star = Some((from + 1, place));
-                    (at, in_pattern) = (from + 1, place + 1);
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern.iter().skip(in_pattern).all(|c| *c == '*')
 }
 
 fn describe_table(relation: &Relation, table: &Table) -> Grid {
@@ -420,20 +337,5 @@ fn describe_index(schema: &Schema, relation: &Relation, index: &Index, table: &s
         columns,
         rows: index.columns.iter().map(row).chain(included).collect(),
         footer: Some(vec![format!("{kind}for table \"{table}\"{filter}{deferral}")]),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patterns_are_those_of_file_names() {
-        assert!(matches("moonwalkers", "moon*"));
-        assert!(matches("evas", "?vas"));
-        assert!(matches("a_b_c", "*b*"));
-        assert!(matches("aab", "*ab"));
-        assert!(!matches("moon", "moon?"));
-        assert!(!matches("crew", "c*x"));
     }
 }

@@ -1,5 +1,6 @@
 //! The commands of SQLite's and DuckDB's shells that people type by habit: each means one of our own.
 
+use super::pattern::Pattern;
 use super::session::Session;
 use super::splitter::Splitter;
 use super::{describe, meta};
@@ -20,7 +21,7 @@ pub fn run(session: &mut Session, text: &str, splitter: &mut Splitter, depth: us
         return mode(session, rest);
     }
     if name == "schema" {
-        return describe::describe_all(session, Some(rest).filter(|rest| !rest.is_empty()));
+        return describe::describe_all(session, Pattern::of(&rest.replace('%', "*"))?.as_ref());
     }
     match ours(name, rest)? {
         Some(command) => meta::run(session, &command, splitter, depth),
@@ -34,7 +35,7 @@ fn ours(name: &str, rest: &str) -> Result<Option<String>, Failure> {
     Ok(match name {
         "exit" | "quit" => Some("q".to_string()),
         "help" => Some("?".to_string()),
-        "tables" => with("dtvm"),
+        "tables" => Some(format!("dtvm {}", rest.replace('%', "*"))),
         "indexes" | "indices" => with("di"),
         "databases" => Some("l".to_string()),
         "open" => with("c"),

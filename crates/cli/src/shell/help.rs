@@ -5,18 +5,18 @@ use cairndb::reference::{STATEMENTS, Statement};
 /// What `help` says.
 pub const FIRST: &str = "\
 Statements of SQL end with a semicolon: select 1;
-  \\?   the shell's commands (those of SQLite's shell that begin with a dot mostly work, too)
+  \\?   the shell's commands (most of SQLite's that begin with a dot work, too)
   \\h   syntax of SQL statements
   \\d   tables, views and sequences
   \\q   leave, as do exit, quit and Ctrl-D";
 
-/// The backslash commands.
+/// The backslash commands. A screen of 80 columns has them whole.
 pub const COMMANDS: &str = "\
 General
   \\q                     leave the shell (so do exit, quit, Ctrl-D)
   \\?                     this list
   \\h [STATEMENT]         syntax of SQL statements
-  \\c FILE                close this database and open another (:memory: for one in memory)
+  \\c FILE                close this database and open another, or :memory:
   \\timing [on|off]       show how long each statement took
   \\echo TEXT             write a line
   \\! [COMMAND]           run a command of the operating system's shell
@@ -26,36 +26,42 @@ The statement that is begun, or the last one again
   \\gx                    run it, one line per column
   \\gset [PREFIX]         its only row becomes variables
   \\watch [SECONDS] [c=N] run it again and again, until Ctrl-C
-  \\e [FILE]              edit it (VISUAL, EDITOR); what ends with a semicolon runs
+  \\e [FILE]              edit it (VISUAL, EDITOR), and run it if it ends with ;
   \\p  \\r                 show it; drop it
 
 Variables
-  \\set [NAME [VALUE]]    list them, or set one; in statements :name is its value, :'name' a string, :\"name\" a name
+  \\set [NAME [VALUE]]    list them, or set one. In statements :name is its value,
+                         :'name' a string, :\"name\" a name
   \\unset NAME
 
 Looking around
-  \\d [NAME]              all relations, or one table, view, materialized view, index or sequence
-  \\dt \\di \\dv \\dm \\ds [NAME]  tables, indexes, views, materialized views, sequences (* and ? stand for more)
-  \\d+ \\dt+ ...           the same with comments and options
-  \\df \\dT \\dD \\dn [NAME]  functions, types (\\dT+: labels of enums), domains, schemas
+  \\d [PATTERN]           all relations, or what those of the pattern are made of
+  \\dt \\di \\dv \\dm \\ds     tables, indexes, views, materialized views, sequences
+  \\df \\dT \\dD \\dn         functions, types, domains, schemas
+  \\d+ \\dt+ \\dT+ ...      the same with comments, options, labels of enums
+                         Each takes a pattern: * and ? stand for more, s.* for
+                         all of a schema, \"Name\" is a name with capital letters.
   \\sf NAME  \\sv NAME     the text of a function, of a view
   \\l                     the database that is open
 
 Files
   \\i FILE                run the statements and commands of a file
   \\o [FILE or |COMMAND]  write results there, or to the terminal again
-  \\copy TABLE [(COLUMNS)] FROM|TO FILE [csv header delimiter 'x' quote 'x' null 'text']
-  \\copy (QUERY) TO FILE|stdout [...]    \\copy TABLE FROM STDIN: the data follows, \\. ends it
+  \\copy TABLE [(COLUMNS)] FROM|TO FILE
+       [csv header delimiter 'x' quote 'x' null 'text']
+  \\copy (QUERY) TO FILE|stdout [...]
+  \\copy TABLE FROM STDIN  the data follows, \\. ends it
 
 Looks
   \\format [table|csv|json|markdown]
-  \\x [on|off|auto]       one line per column; auto: where a table is wider than the screen
+  \\x [on|off|auto]       one line per column; auto: where the screen is too small
   \\pset null TEXT        what is shown for NULL
   \\pset tuples_only on   rows without names and counts
-  \\pset pager off        long results are not shown by PAGER (or less)
+  \\pset pager off        what the screen is too small for goes through no pager
 
-Statements end with a semicolon. Ctrl-C stops the running statement or drops the one that is begun, Ctrl-D leaves.
-Commands of SQLite's shell are understood: .tables .schema .mode .headers .import .read .output .timer .quit ...";
+Statements end with a semicolon. Ctrl-C stops the running statement or drops
+the one that is begun, Ctrl-D leaves. Commands of SQLite's shell are understood:
+.tables .schema .mode .headers .import .read .output .timer .quit ...";
 
 /// The syntax of the statements whose name begins with `wanted`, or that it begins with; all their names without one.
 pub fn statements(wanted: &str) -> String {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
+use super::pattern::Pattern;
 use super::session::{Session, system};
 use super::splitter::{Splitter, is_dot_command};
 use super::variables::expanded;
@@ -46,14 +47,15 @@ pub fn run(session: &mut Session, text: &str, splitter: &mut Splitter, depth: us
     let arguments = arguments(rest)?;
     let first = arguments.first().map(String::as_str);
     match name {
-        "?" => session.say(help::COMMANDS),
-        "h" | "help" => session.say(&help::statements(rest)),
+        "?" => session.say_long(help::COMMANDS),
+        "h" | "help" => session.say_long(&help::statements(rest)),
         "q" | "quit" => {
             session.quit();
             Ok(())
         }
-        "d" | "d+" => describe::describe(session, name, first),
-        _ if describe::is_list(name) => describe::list(session, name, first),
+        "d" | "d+" => describe::describe(session, name, Pattern::of(rest)?.as_ref()),
+        "dS" | "dS+" => catalog::list_relations(session, name, Pattern::of(rest)?.as_ref()),
+        _ if catalog::lists_relations(name) => catalog::list_relations(session, name, Pattern::of(rest)?.as_ref()),
         "g" => statement::run(session, splitter, rest, false),
         "gx" => statement::run(session, splitter, rest, true),
         "gset" => statement::set(session, splitter, rest),
@@ -80,9 +82,12 @@ pub fn run(session: &mut Session, text: &str, splitter: &mut Splitter, depth: us
             let message = format!("The database is now \"{}\".", session.name());
             session.say(&message)
         }
-        "dT+" => catalog::list(session, name, first),
-        "l" | "l+" | "dn" | "dn+" | "df" | "df+" | "dD" | "dD+" | "dT" | "sf" | "sv" => {
-            catalog::list(session, name.trim_end_matches('+'), first)
+        "sf" | "sv" => catalog::text(session, name, first),
+        _ if matches!(name.trim_end_matches(['+', 'S']), "l" | "dn" | "df" | "dD" | "dT") => {
+            catalog::list(session, name, Pattern::of(rest)?.as_ref())
+        }
+        "du" | "dg" | "dp" | "z" | "ddp" | "drds" => {
+            session.say("There are no roles: whoever can open the file may do everything.")
         }
         "timing" => toggle_timing(session, first),
         "x" => set_expanded(session, first),

@@ -11,6 +11,7 @@ mod help;
 mod history;
 mod meta;
 mod pager;
+mod pattern;
 mod prompt;
 mod run;
 mod script;
@@ -20,4 +21,4 @@ mod statement;
 mod variables;
 
 pub use run::run;
-pub use session::open_file;
+pub use session::{answer_backups, open_file};

@@ -61,6 +61,7 @@ impl Session {
             Some(path) => open_file(path, options)?,
             None => Database::open_in_memory()?,
         };
+        answer_backups(&database);
         let connection = database.connect()?;
         let interrupts = Interrupts::default();
         interrupts.install(connection.interrupt_handle(), interactive);
@@ -114,6 +115,7 @@ impl Session {
             Some(path) => open_file(path, Options::default())?,
             None => Database::open_in_memory()?,
         };
+        answer_backups(&database);
         let connection = database.connect()?;
         if self.connection.in_transaction() {
             eprintln!("WARNING:  the transaction that was still open is rolled back");
@@ -230,7 +232,7 @@ impl Session {
         self.style.terminal_columns = self.terminal_columns();
         let mut failure = None;
         let mut has_rows = false;
-        let screen = self.screen().filter(|_| self.pager && self.style.format == Format::Table);
+        let screen = self.paged_screen();
         let (out, style, connection) = (self.out.as_mut(), &self.style, &self.connection);
         let result = {
             let _running = self.interrupts.run();
@@ -290,8 +292,28 @@ impl Session {
     /// Writes a result of the shell's own.
     pub fn show(&mut self, grid: Grid) -> Result<(), Failure> {
         self.style.terminal_columns = self.terminal_columns();
-        write_grid(self.out.as_mut(), grid, &self.style)?;
+        let mut text = Vec::new();
+        write_grid(&mut text, grid, &self.style)?;
+        self.page(&text)
+    }
+
+    /// Writes a text of the shell's own.
+    pub fn say_long(&mut self, text: &str) -> Result<(), Failure> {
+        self.page(format!("{text}\n").as_bytes())
+    }
+
+    fn page(&mut self, text: &[u8]) -> Result<(), Failure> {
+        self.out.flush()?;
+        match self.paged_screen() {
+            Some(screen) => pager::show(self.out.as_mut(), text, screen)?,
+            None => self.out.write_all(text)?,
+        }
         Ok(self.out.flush()?)
+    }
+
+    /// The screen, where what does not fit goes through a pager.
+    fn paged_screen(&self) -> Option<(usize, usize)> {
+        self.screen().filter(|_| self.pager && self.style.format == Format::Table)
     }
 
     /// Writes a line of the shell's own.
@@ -343,6 +365,11 @@ impl Drop for Piped {
 
 fn name_of(file: Option<&Path>) -> String {
     file.and_then(Path::file_stem).map_or("memory".into(), |stem| shown(&stem.to_string_lossy()))
+}
+
+/// It may be open for long: `cairn backup` works meanwhile. Where it can not, it is who asks that has to know.
+pub fn answer_backups(database: &Database) {
+    let _ = database.answer_backups();
 }
 
 /// Opens the file, and says what it was when it cannot.

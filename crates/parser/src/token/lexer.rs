@@ -159,6 +159,11 @@ impl<'a> Lexer<'a> {
         self.finish(TokenKind::Bad, start, end, false)
     }
 
+    /// No text has the character 0, and no name.
+    fn zero_byte(&mut self, start: usize, end: usize) -> Token {
+        self.bad_literal(start, end, literal::bad_bytes(&[0], start))
+    }
+
     #[inline]
     fn word(&mut self, start: usize) -> Token {
         let bytes = self.text.as_bytes();
@@ -207,12 +212,13 @@ impl<'a> Lexer<'a> {
     #[inline]
     fn quoted_string(&mut self, start: usize, quote: usize, kind: TokenKind, escapes: bool) -> Token {
         let bytes = self.text.as_bytes();
-        let (mut at, mut encoded, mut backslash) = (quote + 1, false, false);
+        let (mut at, mut encoded, mut backslash, mut zero) = (quote + 1, false, false, false);
         loop {
             at = string_stop(bytes, at, escapes);
             match bytes.get(at) {
                 None => return self.bad(start, bytes.len(), unterminated(kind)),
                 Some(b'\\') => (at, backslash) = ((at + 2).min(bytes.len()), true),
+                Some(0) => (at, zero) = (at + 1, true),
                 Some(_) if bytes.get(at + 1) == Some(&b'\'') && matches!(kind, TokenKind::StringConst) => {
                     (at, encoded) = (at + 2, true);
                 }
@@ -221,6 +227,9 @@ impl<'a> Lexer<'a> {
                     None => break,
                 },
             }
+        }
+        if zero {
+            return self.zero_byte(start, at + 1);
         }
         let encoded = encoded || (kind == TokenKind::StringConst && quote > start);
         let token = self.finish(kind, start, at + 1, encoded);
@@ -235,14 +244,17 @@ impl<'a> Lexer<'a> {
 
     fn quoted_name(&mut self, start: usize, quote: usize) -> Token {
         let bytes = self.text.as_bytes();
-        let (mut at, mut encoded) = (quote + 1, quote > start);
+        let (mut at, mut encoded, mut zero) = (quote + 1, quote > start, false);
         loop {
             match bytes.get(at) {
                 None => return self.bad(start, bytes.len(), "unterminated quoted identifier"),
                 Some(b'"') if bytes.get(at + 1) == Some(&b'"') => (at, encoded) = (at + 2, true),
                 Some(b'"') => break,
-                Some(_) => at += 1,
+                Some(byte) => (at, zero) = (at + 1, zero || *byte == 0),
             }
+        }
+        if zero {
+            return self.zero_byte(start, at + 1);
         }
         if at == quote + 1 {
             return self.bad(start, at + 1, "zero-length delimited identifier");
@@ -368,6 +380,7 @@ impl<'a> Lexer<'a> {
             return self.finish(TokenKind::Bad, start, start + 1, false);
         };
         match literal::dollar_quote_end(self.text.as_bytes(), start, body) {
+            Some(end) if self.text.as_bytes()[start..end].contains(&0) => self.zero_byte(start, end),
             Some(end) => self.finish(TokenKind::StringConst, start, end, false),
             None => self.bad(start, self.text.len(), "unterminated dollar-quoted string"),
         }
@@ -427,13 +440,13 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// The next quote, or backslash where there are escapes, or the end.
+/// The next quote, or backslash where there are escapes, or zero byte, which no text has, or the end.
 #[inline]
 fn string_stop(bytes: &[u8], from: usize, escapes: bool) -> usize {
     let rest = bytes.get(from..).unwrap_or_default();
     let stop = match escapes {
-        false => rest.iter().position(|byte| *byte == b'\''),
-        true => rest.iter().position(|byte| matches!(byte, b'\'' | b'\\')),
+        false => rest.iter().position(|byte| matches!(byte, b'\'' | 0)),
+        true => rest.iter().position(|byte| matches!(byte, b'\'' | b'\\' | 0)),
     };
     from + stop.unwrap_or(rest.len())
 }

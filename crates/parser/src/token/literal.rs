@@ -264,7 +264,7 @@ fn lone_half(text: &str, at: usize) -> Box<ParseError> {
     ParseError::near("invalid Unicode surrogate pair", &near, at as u32)
 }
 
-fn bad_bytes(bytes: &[u8], start: usize) -> Box<ParseError> {
+pub(super) fn bad_bytes(bytes: &[u8], start: usize) -> Box<ParseError> {
     let hex: Vec<String> = bytes.iter().take(4).map(|byte| format!("0x{byte:02x}")).collect();
     let message = format!("invalid byte sequence for encoding \"UTF8\": {}", hex.join(" "));
     ParseError::new(CHARACTER_NOT_IN_REPERTOIRE, message, start as u32)

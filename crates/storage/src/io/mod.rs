@@ -12,7 +12,7 @@ mod real;
 mod sim;
 mod system;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 pub use aligned::{AlignedBuf, BLOCK};
 pub use face::{Create, File, FileSystem, LockGuard, LockOutcome, OpenHow, SyncMethod};

@@ -9,44 +9,142 @@ use std::sync::Arc;
 
 use super::handle::Store;
 use crate::broken::{self, Broken};
+use crate::env::Environment;
 use crate::io::{FileSystem, LockOutcome};
 use crate::log::log_path;
-use crate::{Durability, Error, Options, Result, Snapshot};
+use crate::{Durability, Error, Options, Result, Snapshot, Transaction, TreeId};
 
 /// Bytes put into the copy per transaction.
 const STEP: usize = 512 << 10;
 
+/// Where a state goes: its trees, each with its entries in order, then the end.
+pub(super) trait Target {
+    /// The tree that the next entries are of.
+    fn tree(&mut self, tree: TreeId) -> Result<()>;
+    fn entry(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
+    /// All is said, and trees made from now on have this number at least.
+    fn end(&mut self, next_tree: u32) -> Result<()>;
+}
+
 /// Writes every tree of the newest state into a database of its own, which gets the same tree ids.
 pub(super) fn backup(store: &Store, path: &Path, progress: &mut dyn FnMut(u64)) -> Result<()> {
+    let options = Options { page_size: store.page_size(), ..store.engine().options.clone() };
+    let mut copy = NewCopy::begin(store.copies(), path, options, progress)?;
+    send(store, &mut copy)?;
+    copy.finish()
+}
+
+/// Gives every tree of the newest state to `target`.
+pub(super) fn send(store: &Store, target: &mut dyn Target) -> Result<()> {
     let snapshot = Snapshot::unending(store.handle())?;
-    let env = store.copies().clone();
-    let files = env.files.as_ref();
-    let cannot_open = |error| Error::CannotOpen { path: path.to_path_buf(), error: Arc::new(error) };
-    let path = files.absolute(path).map_err(cannot_open)?;
-    if files.exists(&path).map_err(Error::io("look for the backup"))? {
-        return Err(cannot_open(std::io::ErrorKind::AlreadyExists.into()));
-    }
-    let options = Options {
-        page_size: store.page_size(),
-        durability: Durability::Off,
-        max_transaction_bytes: 0,
-        max_snapshot_age: None,
-        read_only: false,
-        must_exist: false,
-        ..store.engine().options.clone()
-    };
-    let unfinished = Unfinished::begin(files, &path)?;
-    let copy = Store::open_with(&unfinished.path, options, env.clone())?;
-    let mut written = 0;
     for tree in snapshot.trees() {
         let newest = broken::is(Broken::BackupTorn).then(|| Snapshot::unending(store.handle())).transpose()?;
-        copy_tree(newest.as_ref().unwrap_or(&snapshot), &copy, tree, &mut written, progress)?;
+        send_tree(newest.as_ref().unwrap_or(&snapshot), tree, target)?;
     }
-    let next_tree = store.engine().next_tree.load(crate::sync::Ordering::Relaxed);
-    copy.engine().next_tree.fetch_max(next_tree, crate::sync::Ordering::Relaxed);
-    // The lock is kept until the copy has its name.
-    copy.clone().close()?;
-    unfinished.finish(&path)
+    target.end(store.engine().next_tree.load(crate::sync::Ordering::Relaxed))
+}
+
+fn send_tree(snapshot: &Snapshot, tree: TreeId, target: &mut dyn Target) -> Result<()> {
+    let mut cursor = snapshot.reader().cursor(tree, Bound::Unbounded, Bound::Unbounded)?;
+    target.tree(tree)?;
+    while let Some((key, value)) = cursor.next()? {
+        target.entry(key, value)?;
+    }
+    Ok(())
+}
+
+/// A copy that is being made. Its parts are let go of in this order: the file is closed before it is removed.
+pub(super) struct NewCopy<'a> {
+    /// The entries that wait, and their tree.
+    transaction: Option<(TreeId, Transaction)>,
+    copy: Store,
+    unfinished: Unfinished<'a>,
+    path: PathBuf,
+    /// Bytes that wait, and all until now.
+    waiting: usize,
+    written: u64,
+    progress: &'a mut dyn FnMut(u64),
+}
+
+impl<'a> NewCopy<'a> {
+    /// Of `options` those matter that a file keeps for good, and the memory it takes.
+    pub(super) fn begin(
+        env: &'a Environment,
+        path: &Path,
+        options: Options,
+        progress: &'a mut dyn FnMut(u64),
+    ) -> Result<NewCopy<'a>> {
+        let files = env.files.as_ref();
+        let cannot_open = |error| Error::CannotOpen { path: path.to_path_buf(), error: Arc::new(error) };
+        let path = files.absolute(path).map_err(cannot_open)?;
+        if files.exists(&path).map_err(Error::io("look for the backup"))? {
+            return Err(cannot_open(std::io::ErrorKind::AlreadyExists.into()));
+        }
+        let options = Options {
+            durability: Durability::Off,
+            max_transaction_bytes: 0,
+            max_snapshot_age: None,
+            read_only: false,
+            must_exist: false,
+            ..options
+        };
+        let unfinished = Unfinished::begin(files, &path)?;
+        let copy = Store::open_with(&unfinished.path, options, env.clone())?;
+        Ok(NewCopy { transaction: None, copy, unfinished, path, waiting: 0, written: 0, progress })
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        if let Some((_, transaction)) = self.transaction.take() {
+            transaction.commit(None)?;
+            self.written += std::mem::take(&mut self.waiting) as u64;
+            (self.progress)(self.written);
+        }
+        Ok(())
+    }
+
+    fn end_tree(&mut self) -> Result<()> {
+        if broken::is(Broken::BackupShort) {
+            self.transaction = None;
+        }
+        self.commit()
+    }
+
+    /// Gives the copy its name.
+    pub(super) fn finish(self) -> Result<()> {
+        // The lock is kept until the copy has its name.
+        self.copy.clone().close()?;
+        self.unfinished.finish(&self.path)
+    }
+}
+
+impl Target for NewCopy<'_> {
+    fn tree(&mut self, tree: TreeId) -> Result<()> {
+        self.end_tree()?;
+        let transaction = self.copy.begin()?;
+        transaction.ensure_tree(tree)?;
+        self.transaction = Some((tree, transaction));
+        Ok(())
+    }
+
+    fn entry(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let Some((tree, transaction)) = &self.transaction else {
+            return Err(Error::corrupt("a copy has an entry of no tree"));
+        };
+        let tree = *tree;
+        transaction.put(tree, key, value)?;
+        self.waiting += key.len() + value.len();
+        if self.waiting >= STEP {
+            self.commit()?;
+            self.transaction = Some((tree, self.copy.begin()?));
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, next_tree: u32) -> Result<()> {
+        self.end_tree()?;
+        self.copy.engine().next_tree.fetch_max(next_tree, crate::sync::Ordering::Relaxed);
+        Ok(())
+    }
 }
 
 /// The copy's name until it is whole.
@@ -96,33 +194,4 @@ impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
         self.remove();
     }
-}
-
-fn copy_tree(
-    snapshot: &crate::Snapshot,
-    copy: &Store,
-    tree: crate::TreeId,
-    written: &mut u64,
-    progress: &mut dyn FnMut(u64),
-) -> Result<()> {
-    let mut cursor = snapshot.reader().cursor(tree, Bound::Unbounded, Bound::Unbounded)?;
-    let mut transaction = copy.begin()?;
-    transaction.ensure_tree(tree)?;
-    let mut bytes = 0;
-    while let Some((key, value)) = cursor.next()? {
-        transaction.put(tree, key, value)?;
-        bytes += key.len() + value.len();
-        if bytes >= STEP {
-            transaction.commit(None)?;
-            *written += std::mem::take(&mut bytes) as u64;
-            progress(*written);
-            transaction = copy.begin()?;
-        }
-    }
-    if !broken::is(Broken::BackupShort) {
-        transaction.commit(None)?;
-    }
-    *written += bytes as u64;
-    progress(*written);
-    Ok(())
 }

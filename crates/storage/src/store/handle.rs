@@ -1,6 +1,7 @@
 //! The public handle of an open database.
 
 use std::fmt;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -251,6 +252,18 @@ impl Store {
     /// name once it is whole. `progress` hears of the bytes written so far.
     pub fn backup_to(&self, path: impl AsRef<Path>, progress: &mut dyn FnMut(u64)) -> Result<()> {
         super::backup::backup(self, path.as_ref(), progress)
+    }
+
+    /// Sends a consistent copy of the newest durable state to another process, which makes a file of it by
+    /// [`Store::receive_copy`].
+    pub fn send_copy(&self, to: &mut dyn Write) -> Result<()> {
+        super::transfer::send_copy(self, to)
+    }
+
+    /// Makes a new database file of what [`Store::send_copy`] sent. The file has its name once it is whole. `progress` hears
+    /// of the bytes written so far.
+    pub fn receive_copy(from: &mut dyn Read, path: impl AsRef<Path>, progress: &mut dyn FnMut(u64)) -> Result<()> {
+        super::transfer::receive_copy(from, path.as_ref(), progress)
     }
 
     /// Moves what lies at the end of the file into free space and gives the rest back. Returns (bytes before, after).

@@ -12,6 +12,7 @@ mod open;
 mod pending;
 mod replay;
 mod salvage;
+mod transfer;
 mod verify;
 
 pub use handle::Store;

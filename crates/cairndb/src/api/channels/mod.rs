@@ -24,6 +24,19 @@ use crate::command::ChannelCommand;
 use crate::{Error, Result};
 
 /// What NOTIFY, or `pg_notify()`, told a channel.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.listen("news")?;
+/// let mut notifications = conn.notifications();
+/// conn.execute("NOTIFY news, 'hello'", ())?;
+/// let told = notifications.next_notification().expect("it was committed");
+/// assert_eq!((told.channel(), told.payload(), told.missed()), ("news", "hello", 0));
+/// assert!(told.is_own());
+/// assert_eq!(told.to_string(), "Asynchronous notification \"news\" with payload \"hello\" received.");
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notification {
     channel: Arc<str>,
@@ -122,11 +135,31 @@ impl Notifications {
     }
 
     /// As `next_notification`, for at most so long; `None` also: there was none so far.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// let mut notifications = conn.notifications();
+    /// assert!(notifications.next_notification_within(std::time::Duration::from_millis(10)).is_none());
+    /// assert!(!notifications.has_ended());
+    /// drop((conn, db));
+    /// assert!(notifications.has_ended());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn next_notification_within(&mut self, time: Duration) -> Option<Notification> {
         self.listener.take(Instant::now().checked_add(time), &|| false)
     }
 
     /// For tasks of an asynchronous program: the next one, or its waker is woken once there is one.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// let mut notifications = conn.notifications();
+    /// let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    /// assert!(notifications.poll_notification(&mut context).is_pending());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn poll_notification(&mut self, context: &mut Context<'_>) -> Poll<Option<Notification>> {
         match self.listener.poll(context.waker()) {
             Taken::Some(notification) => Poll::Ready(Some(notification)),
@@ -169,6 +202,20 @@ impl Iterator for Notifications {
 }
 
 /// From [`Notifications::on_notification`]: dropping it ends the calls (one that runs is not waited for).
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.listen("news")?;
+/// let (tell, told) = std::sync::mpsc::channel();
+/// let guard = conn.notifications().on_notification(move |news| {
+///     let _ = tell.send(news.payload().to_string());
+/// })?;
+/// conn.execute("NOTIFY news, 'hello'", ())?;
+/// assert_eq!(told.recv().expect("it is called"), "hello");
+/// drop(guard); // From now on it is not.
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[must_use = "dropping it ends the calls"]
 pub struct NotificationGuard {
     stopped: Arc<AtomicBool>,

@@ -485,6 +485,14 @@ impl Connection {
     /// # Errors
     ///
     /// 42P01 where there is no such view; 42809 for one that is not maintained.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// conn.execute_script("CREATE TABLE t (id int); CREATE MATERIALIZED VIEW v WITH (maintained = after) AS SELECT count(*) FROM t")?;
+    /// println!("it has what was committed before {:?}", conn.view_position("v")?);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn view_position(&self, view: &str) -> Result<Option<u64>> {
         let view = self.maintained_view(view)?;
         self.view_shows(&view)

@@ -77,6 +77,22 @@ impl fmt::Debug for LiveQuery {
 }
 
 /// What changed in a live query's result, from one state of the database to a newer one.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute_script("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 10), (2, 20)")?;
+/// let mut live = conn.live("SELECT id, n FROM t", ())?;
+/// assert!(live.next_change()?.expect("the result").is_first());
+/// conn.execute_script("BEGIN; UPDATE t SET n = 11 WHERE id = 1; DELETE FROM t WHERE id = 2; COMMIT")?;
+/// let change = live.next_change()?.expect("a change");
+/// let (old, new) = change.updated().next().expect("a row is another");
+/// assert_eq!((old.get::<i32>("n")?, new.get::<i32>("n")?), (10, 11));
+/// let gone: Vec<i32> = change.removed().map(|row| row.get("id")).collect::<Result<_, _>>()?;
+/// assert_eq!((gone, change.added().count()), (vec![2], 0));
+/// assert!(change.position() > 0);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct LiveChange {
     fields: Arc<[Field]>,
@@ -128,6 +144,16 @@ impl LiveQuery {
     }
 
     /// How it was kept current so far, for all who watch the same query.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// conn.execute_script("CREATE TABLE t (id int PRIMARY KEY)")?;
+    /// let mut live = conn.live("SELECT id FROM t", ())?;
+    /// live.next_change()?;
+    /// assert_eq!(live.statistics().rows, 0);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn statistics(&self) -> LiveStatistics {
         self.subscription.done()
     }
@@ -146,6 +172,16 @@ impl LiveQuery {
     /// # Errors
     ///
     /// See [`LiveQuery::next_change`].
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// conn.execute_script("CREATE TABLE t (id int PRIMARY KEY)")?;
+    /// let mut live = conn.live("SELECT id FROM t", ())?;
+    /// live.next_change()?;
+    /// assert!(live.next_change_within(std::time::Duration::from_millis(10))?.is_none() && !live.has_ended());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn next_change_within(&mut self, time: Duration) -> Result<Option<LiveChange>> {
         self.take(Some(Instant::now() + time))
     }
@@ -155,6 +191,17 @@ impl LiveQuery {
     /// # Errors
     ///
     /// See [`LiveQuery::next_change`].
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// conn.execute_script("CREATE TABLE t (id int PRIMARY KEY)")?;
+    /// let mut live = conn.live("SELECT id FROM t", ())?;
+    /// live.next_change()?;
+    /// let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    /// assert!(live.poll_change(&mut context)?.is_pending());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn poll_change(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<LiveChange>>> {
         if self.ended {
             return Poll::Ready(Ok(None));
@@ -277,6 +324,21 @@ impl Iterator for LiveQuery {
 }
 
 /// From [`LiveQuery::on_change`]: dropping it ends the calls (one that runs is not waited for).
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute_script("CREATE TABLE t (id int PRIMARY KEY)")?;
+/// let (tell, told) = std::sync::mpsc::channel();
+/// let guard = conn.live("SELECT id FROM t", ())?.on_change(move |change| {
+///     let _ = tell.send(change.map(|change| change.added().count()));
+/// })?;
+/// assert_eq!(told.recv().expect("the result")?, 0);
+/// conn.execute("INSERT INTO t VALUES (1), (2)", ())?;
+/// assert_eq!(told.recv().expect("a change")?, 2);
+/// drop(guard); // Ends it.
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[must_use = "dropping it ends the calls"]
 pub struct LiveGuard {
     stopped: Arc<AtomicBool>,

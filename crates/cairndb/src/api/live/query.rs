@@ -101,6 +101,17 @@ pub(super) struct Query {
 }
 
 /// How a live query was kept current so far.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute_script("CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1)")?;
+/// let mut live = conn.live("SELECT id FROM t", ())?;
+/// live.next_change()?;
+/// let statistics = live.statistics();
+/// println!("ran {} times, followed {} changes, has {} rows", statistics.runs, statistics.followed, statistics.rows);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LiveStatistics {
     /// Times that the whole query was run, the first one included.

@@ -11,6 +11,22 @@ use crate::{Error, Result, Value};
 
 /// A row lent for the duration of a call: see [`Statement::query_point`](crate::Statement::query_point). The getters
 /// that return an `Option` give `None` for NULL and where the column is of another type.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute_script("CREATE TABLE t (id int PRIMARY KEY, name text, size float8, ok boolean, raw bytea, left_out int)")?;
+/// conn.execute("INSERT INTO t VALUES (1, 'one', 1.5, true, '\\x00ff', NULL)", ())?;
+/// let mut statement = conn.prepare("SELECT id, name, size, ok, raw, left_out FROM t WHERE id = $1")?;
+/// let length = statement.query_point((1,), |row| {
+///     assert_eq!((row.get_i64(0), row.get_f64(2), row.get_bool(3)), (Some(1), Some(1.5), Some(true)));
+///     assert_eq!(row.get_bytes(4), Some(&[0, 255][..]));
+///     assert!(row.is_null(5));
+///     row.get_str(1).map(str::len)
+/// })?;
+/// assert_eq!(length, Some(Some(3)));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct RowRef<'a>(Inner<'a>);
 

@@ -22,6 +22,18 @@ pub(crate) const DIMENSIONS_MAX: usize = 6;
 pub(crate) const ELEMENTS_MAX: usize = 134_217_727;
 
 /// One dimension of an array: where its subscripts begin and how many there are.
+///
+/// ```
+/// use cairndb::{Array, DataType, Dimension, Value};
+///
+/// let square = [Dimension { lower: 1, length: 2 }, Dimension { lower: 0, length: 2 }];
+/// let numbers = (1..=4).map(Value::Integer).collect();
+/// let array = Array::with_dimensions(DataType::Integer, &square, numbers)?;
+/// assert_eq!((array.dimensions()[1].upper(), array.element()), (1, DataType::Integer));
+/// assert_eq!(array.into_values().len(), 4);
+/// assert!(Array::empty(DataType::Text).values().is_empty());
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Dimension {
     /// The first subscript: 1 unless something else was asked for.

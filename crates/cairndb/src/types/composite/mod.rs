@@ -22,10 +22,35 @@ use crate::Result;
 use crate::catalog::quoted;
 
 /// A composite type: the number of its definition.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute("CREATE TYPE point AS (x int, y text)", ())?;
+/// let value = conn.query_row("SELECT ROW(1, 'up')::point", (), |row| Ok(row.value(0).clone()))?;
+/// let point = value.as_composite().expect("a row");
+///
+/// let cairndb::DataType::Composite(of) = point.data_type() else { panic!("it is one") };
+/// assert_eq!(of.attributes().len(), 2);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CompositeType(u32);
 
 /// A part of a composite type.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute("CREATE TYPE point AS (x int, y text)", ())?;
+/// let value = conn.query_row("SELECT ROW(1, 'up')::point", (), |row| Ok(row.value(0).clone()))?;
+/// let point = value.as_composite().expect("a row");
+///
+/// let cairndb::DataType::Composite(of) = point.data_type() else { panic!("it is one") };
+/// let attribute = &of.attributes()[0];
+/// assert_eq!((attribute.name.as_str(), attribute.data_type), ("x", cairndb::DataType::Integer));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Attribute {
     /// Its name.

@@ -7,6 +7,19 @@ use super::CompositeType;
 use crate::types::{DataType, Value};
 
 /// A value of a composite type: one value for each attribute.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// conn.execute("CREATE TYPE point AS (x int, y text)", ())?;
+/// let value = conn.query_row("SELECT ROW(1, 'up')::point", (), |row| Ok(row.value(0).clone()))?;
+/// let point = value.as_composite().expect("a row");
+///
+/// let fields: Vec<String> = point.fields().map(|(name, value)| format!("{name}: {value}")).collect();
+/// assert_eq!(fields, ["x: 1", "y: up"]);
+/// assert_eq!((point.values().len(), point.data_type().to_string().as_str()), (2, "point"));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Composite {
     of: CompositeType,

@@ -10,6 +10,13 @@ use crate::types::Interval;
 pub const DIGITS_MAX: u8 = 6;
 
 /// A field of an interval.
+///
+/// ```
+/// use cairndb::{IntervalField, IntervalLimit};
+///
+/// let limit = IntervalLimit::new(Some((IntervalField::Day, IntervalField::Hour)), None).expect("they are in order");
+/// assert_eq!(limit.fields(), Some((IntervalField::Day, IntervalField::Hour)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum IntervalField {
     /// `YEAR`
@@ -29,6 +36,15 @@ pub enum IntervalField {
 use IntervalField::{Day, Hour, Minute, Month, Second, Year};
 
 /// What an interval keeps: its fields, `DAY TO MINUTE`, and digits of its seconds.
+///
+/// ```
+/// use cairndb::{Interval, IntervalField, IntervalLimit};
+///
+/// let limit = IntervalLimit::new(Some((IntervalField::Day, IntervalField::Hour)), None).expect("they are in order");
+/// let long = Interval { months: 0, days: 1, micros: 90 * 60 * 1_000_000 };
+/// assert_eq!(limit.fit(long), Interval { micros: 60 * 60 * 1_000_000, ..long });
+/// assert_eq!((limit.digits(), limit.to_string().trim()), (None, "day to hour"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct IntervalLimit {
     /// The largest field.

@@ -18,6 +18,16 @@ const NEGATIVE_INFINITY: u8 = 131;
 
 impl Numeric {
     /// Appends the bytes kept in rows.
+    ///
+    /// ```
+    /// use cairndb::Numeric;
+    ///
+    /// let mut bytes = Vec::new();
+    /// Numeric::parse("-12.50")?.write_bytes(&mut bytes);
+    /// assert_eq!(Numeric::parse("-12.50")?.byte_len(), bytes.len());
+    /// assert_eq!(Numeric::from_bytes(&bytes).expect("it is one").to_string(), "-12.50");
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn write_bytes(&self, out: &mut Vec<u8>) {
         match &self.0 {
             Repr::NaN => out.push(NAN),

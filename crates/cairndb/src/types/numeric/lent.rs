@@ -7,6 +7,15 @@ use super::Numeric;
 use super::repr::{Repr, compare_small};
 
 /// A borrowed [`Numeric`].
+///
+/// ```
+/// use cairndb::{Numeric, NumericRef};
+///
+/// let lent = NumericRef::Small { mantissa: 999, scale: 2 };
+/// assert_eq!(lent.to_numeric(), Numeric::parse("9.99")?);
+/// assert_eq!(lent.to_cow().to_string(), "9.99");
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum NumericRef<'a> {
     /// `mantissa / 10^scale`

@@ -14,6 +14,16 @@ const LOG10_E: f64 = std::f64::consts::LOG10_E;
 
 impl Numeric {
     /// The square root.
+    ///
+    /// ```
+    /// use cairndb::Numeric;
+    ///
+    /// let two = Numeric::from(2);
+    /// assert!(two.sqrt()?.to_string().starts_with("1.41421356"));
+    /// assert!(two.exp()?.ln()?.sub(&two)?.abs() < Numeric::small(1, 10));
+    /// assert_eq!(two.power(&Numeric::from(10))?, Numeric::from(1024));
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn sqrt(&self) -> Result<Numeric> {
         if self.signum() < 0 {
             return Err(invalid_power("cannot take square root of a negative number"));
@@ -70,6 +80,13 @@ impl Numeric {
     }
 
     /// The logarithm of `self` to `base`.
+    ///
+    /// ```
+    /// use cairndb::Numeric;
+    ///
+    /// assert_eq!(Numeric::from(1000).log(&Numeric::from(10))?, Numeric::from(3));
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn log(&self, base: &Numeric) -> Result<Numeric> {
         if self.is_nan() || base.is_nan() {
             return Ok(Numeric::NAN);

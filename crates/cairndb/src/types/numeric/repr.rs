@@ -10,6 +10,22 @@ pub const SCALE_MAX: u16 = 16383;
 
 /// An arbitrary-precision decimal with a display scale (`1.0` and `1.00` are equal and shown differently), NaN or an
 /// infinity.
+///
+/// ```
+/// use cairndb::Numeric;
+///
+/// let (price, count) = (Numeric::parse("9.99")?, Numeric::from(3));
+/// let sum = price.mul(&count)?;
+/// assert_eq!(sum.to_string(), "29.97");
+/// assert_eq!(sum.add(&Numeric::ONE)?.sub(&price)?, Numeric::parse("20.980")?);
+/// assert_eq!((sum.div(&count)?.round(2), sum.rem(&Numeric::from(4))?.to_f64()), (price.clone(), 1.97));
+/// assert_eq!(sum.div_trunc(&Numeric::from(4))?.to_i64(), Some(7));
+/// assert_eq!((sum.neg().abs(), sum.signum(), sum.scale()), (sum.clone(), 1, 2));
+/// assert_eq!((sum.ceil(), sum.floor(), sum.trunc(1)), (30.into(), 29.into(), Numeric::small(299, 1)));
+/// assert_eq!(sum.with_scale(4).to_string(), "29.9700");
+/// assert!(sum.fit(2, 1).is_err() && !sum.is_zero() && sum.is_finite() && Numeric::NAN.is_nan());
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Numeric(pub(super) Repr);
 
@@ -50,6 +66,10 @@ impl Numeric {
     }
 
     /// `mantissa / 10^scale`; accumulators of small values keep an `i128`.
+    ///
+    /// ```
+    /// assert_eq!(cairndb::Numeric::from_i128(i128::MAX, 38).to_string(), "1.70141183460469231731687303715884105727");
+    /// ```
     pub fn from_i128(mantissa: i128, scale: u16) -> Numeric {
         match i64::try_from(mantissa) {
             Ok(mantissa) => Numeric::small(mantissa, scale),
@@ -66,6 +86,11 @@ impl Numeric {
     }
 
     /// Mantissa and scale, where the value is held inline: what vector kernels work on.
+    ///
+    /// ```
+    /// assert_eq!(cairndb::Numeric::small(999, 2).as_small(), Some((999, 2)));
+    /// assert_eq!(cairndb::Numeric::INFINITY.as_small(), None);
+    /// ```
     pub fn as_small(&self) -> Option<(i64, u16)> {
         match self.0 {
             Repr::Small { mantissa, scale } => Some((mantissa, scale)),
@@ -91,6 +116,13 @@ impl Numeric {
     }
 
     /// Mantissa and scale of a finite value.
+    ///
+    /// ```
+    /// use cairndb::Numeric;
+    ///
+    /// let (mantissa, scale) = Numeric::small(999, 2).to_big().expect("it is a number");
+    /// assert_eq!(Numeric::from_big(mantissa, scale).to_string(), "9.99");
+    /// ```
     pub fn to_big(&self) -> Option<(BigInt, u16)> {
         match &self.0 {
             Repr::Small { mantissa, scale } => Some(((*mantissa).into(), *scale)),

@@ -36,6 +36,13 @@ impl Numeric {
     }
 
     /// A `double precision` as `numeric`: 15 significant digits, as PostgreSQL converts.
+    ///
+    /// ```
+    /// use cairndb::Numeric;
+    ///
+    /// assert_eq!(Numeric::from_f64(0.1).to_string(), "0.1");
+    /// assert_eq!(Numeric::from_f32(1.5), Numeric::small(15, 1));
+    /// ```
     pub fn from_f64(value: f64) -> Numeric {
         Numeric::from_float(value, 15)
     }
@@ -126,6 +133,12 @@ fn parse_digits(text: &str) -> Result<BigInt> {
 
 impl Numeric {
     /// Writes it as it is shown.
+    ///
+    /// ```
+    /// let mut text = String::new();
+    /// cairndb::Numeric::small(150, 2).write_text(&mut text).expect("a String takes everything");
+    /// assert_eq!(text, "1.50");
+    /// ```
     pub fn write_text(&self, f: &mut impl fmt::Write) -> fmt::Result {
         match &self.0 {
             Repr::NaN => f.write_str("NaN"),

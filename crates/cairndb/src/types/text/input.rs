@@ -11,6 +11,15 @@ use crate::{Error, Result, SqlState};
 
 /// Reads a value of `data_type` from its text form, as PostgreSQL's input functions do: a string too long for its
 /// type is an error (22001), unless only blanks are too many.
+///
+/// ```
+/// use cairndb::{DataType, EvalContext, Value, from_text};
+///
+/// let context = EvalContext::now();
+/// assert_eq!(from_text(" 42 ", DataType::Integer, &context)?, Value::Integer(42));
+/// assert_eq!(from_text("x", DataType::Integer, &context).unwrap_err().sqlstate().as_str(), "22P02");
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 pub fn from_text(text: &str, data_type: DataType, context: &EvalContext) -> Result<Value> {
     Ok(match data_type {
         DataType::Boolean => Value::Boolean(parse_bool(text)?),

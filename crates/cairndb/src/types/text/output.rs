@@ -9,6 +9,12 @@ use crate::types::datetime::{self, Zone};
 use crate::types::{ByteaOutput, EvalContext, Value};
 
 /// The text form of a value, as PostgreSQL would send it; empty for NULL.
+///
+/// ```
+/// use cairndb::{EvalContext, Value, to_text};
+///
+/// assert_eq!(to_text(&Value::Date(59), &EvalContext::now()), "2000-02-29");
+/// ```
 pub fn to_text(value: &Value, context: &EvalContext) -> String {
     let mut out = String::new();
     write_text(value, context, &mut out);

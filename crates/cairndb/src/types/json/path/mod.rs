@@ -12,6 +12,15 @@ use crate::types::Numeric;
 use crate::{Error, SqlState};
 
 /// A value of type `jsonpath`.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// let path = conn.query_row("SELECT '$.a[*] ? (@ > 1)'::jsonpath", (), |row| Ok(row.value(0).clone()))?;
+/// assert!(matches!(path, cairndb::Value::JsonPath(_)));
+/// assert_eq!(path.to_string(), "$.\"a\"[*]?(@ > 1)");
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonPath {
     /// Structural errors are passed over, arrays unwrapped and other values wrapped where that helps.

@@ -1,0 +1,303 @@
+//! Backups for other processes: one has the database open for writing, and another one asks it for a copy.
+//!
+//! Who has it open listens on a Unix socket beside the file (`x.cairn-socket`), in a thread that sleeps in the system's `accept`;
+//! nothing else of the database knows of it. Whoever asks gets the copy's entries over the socket and makes the file itself.
+//! So the copy lies where the asker may write and belongs to him, and the owner writes nothing, whatever paths it is told.
+//!
+//! What must hold:
+//! - Only the owner's user (and root) can connect: the socket gets its name when it has the rights 0600.
+//! - Only the process that holds the database's lock makes or replaces the socket, so one that nobody answers is one that a
+//!   killed process left.
+//! - The thread keeps the database open for as long as it sends, and sends no longer than until the database is closed.
+//! - One is served at a time; the others wait. One that takes nothing for a while is sent away.
+//!
+//! A file with requests, which an owner looks for, lost: somebody would have to look.
+
+use std::path::Path;
+
+use cairn_storage::Store;
+
+use super::Database;
+use crate::{Error, Result, SqlState};
+
+impl Database {
+    /// From now on, until it is closed, this database answers other processes that ask for a backup: `cairn backup FILE TARGET`
+    /// and [`Database::request_backup`]. A thread waits for them at a socket beside the file (`FILE-socket`), which only
+    /// this process's user can reach. Commits do not notice; a copy that is made reads a snapshot, as
+    /// [`backup_to`](Database::backup_to) does.
+    ///
+    /// A database that answers already goes on. SQLSTATE 0A000 on Windows and for databases in memory, 55000 for one that was
+    /// opened for reading (others can read it, too), 58030 where no socket can be made (a folder without permission to write, a
+    /// file system without sockets), 58P02 where a file of that name is something else.
+    ///
+    /// ```
+    /// # if cfg!(windows) { return Ok(()) }
+    /// use cairndb::Database;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let (path, copy) = (folder.path().join("app.cairn"), folder.path().join("copy.cairn"));
+    /// let database = Database::open(&path)?;
+    /// database.connect()?.execute_script("CREATE TABLE t (a int); INSERT INTO t VALUES (1)")?;
+    /// database.answer_backups()?;
+    /// // In another process, or `cairn backup app.cairn copy.cairn`:
+    /// Database::request_backup(&path, &copy, |_bytes| {})?;
+    /// let (count,): (i64,) = Database::open(&copy)?.connect()?.query_row_as("SELECT count(*) FROM t", ())?;
+    /// assert_eq!(count, 1);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn answer_backups(&self) -> Result<()> {
+        if self.shared.options.read_only {
+            let error = Error::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "a database that is opened for reading answers no requests for backups",
+            );
+            return Err(error.with_hint("Another process can open it for reading meanwhile, and copy it."));
+        }
+        self.shared.backup_answers.begin(&self.shared.store)
+    }
+
+    /// Has the process that has the database open make a copy of it in the new file `target`, which belongs to this process;
+    /// `progress` hears of the bytes copied so far. The copy is consistent, and has its name once it is whole.
+    ///
+    /// SQLSTATE 55006 where nobody answers: the process has not called [`Database::answer_backups`] (the shell does), or it is
+    /// gone. 42501 where it is another user's. 58030 where it ended or closed the database meanwhile.
+    pub fn request_backup(
+        path: impl AsRef<Path>,
+        target: impl AsRef<Path>,
+        mut progress: impl FnMut(u64),
+    ) -> Result<()> {
+        system::request(path.as_ref(), target.as_ref(), &mut progress)
+    }
+}
+
+fn nobody_answers(path: &Path) -> Error {
+    let message =
+        format!("database \"{}\" is in use, and who has it open answers no requests for backups", path.display());
+    Error::new(SqlState::OBJECT_IN_USE, message).with_hint(
+        "An application answers after Database::answer_backups, or copies it itself by Database::backup_to; the shell answers.",
+    )
+}
+
+pub(crate) use system::Answers;
+
+#[cfg(unix)]
+mod system {
+    use std::fs::{self, DirBuilder, File, Permissions};
+    use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
+    use std::os::unix::net::{UnixListener, UnixStream};
+    use std::path::PathBuf;
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+
+    use cairn_storage::Join;
+
+    use super::*;
+    use crate::api::locked;
+
+    /// What is asked for, in the first bytes. Another version of it has another number.
+    const REQUEST: [u8; 8] = *b"backup 1";
+    /// How long an asker may take nothing of what is sent.
+    const PATIENCE: Duration = Duration::from_secs(30);
+    /// Bytes of a socket's path that every system takes.
+    const LONGEST: usize = 100;
+    /// Bytes that are sent at once.
+    const BUFFER: usize = 256 << 10;
+
+    /// The answers of one database.
+    #[derive(Default)]
+    pub(crate) struct Answers(Mutex<Option<Answering>>);
+
+    struct Answering {
+        place: PathBuf,
+        state: Arc<Mutex<State>>,
+        join: Join,
+    }
+
+    /// What the thread may use.
+    struct State {
+        /// `None`: it is over.
+        store: Option<Store>,
+        /// Who is served.
+        stream: Option<UnixStream>,
+    }
+
+    impl Answers {
+        /// Begins, unless it has.
+        pub(crate) fn begin(&self, store: &Store) -> Result<()> {
+            let mut answering = locked(&self.0);
+            if answering.is_some() {
+                return Ok(());
+            }
+            // That of a database in memory is no path.
+            if !store.path().is_absolute() {
+                return Err(Error::unsupported("a request for a backup of a database in memory"));
+            }
+            let place = place_of(store.path())?;
+            let listener = listen(&place)?;
+            let state = Arc::new(Mutex::new(State { store: Some(store.clone()), stream: None }));
+            let work = state.clone();
+            let join = store.spawn("cairn-backups", Box::new(move || answer(&listener, &work)))?;
+            *answering = Some(Answering { place, state, join });
+            Ok(())
+        }
+
+        /// Ends, also what is being sent, and waits for the end.
+        pub(crate) fn stop(&self) {
+            let Some(Answering { place, state, join }) = locked(&self.0).take() else { return };
+            {
+                let mut state = locked(&state);
+                state.store = None;
+                if let Some(stream) = state.stream.take() {
+                    let _ = stream.shutdown(std::net::Shutdown::Both);
+                }
+            }
+            // The thread sleeps until somebody comes. Nobody can where the file was removed: then it sleeps on, with nothing.
+            let woken = reach(&place).and_then(|at| UnixStream::connect(&at.path));
+            let _ = fs::remove_file(&place);
+            if woken.is_ok() {
+                join();
+            }
+        }
+    }
+
+    /// A path to a socket that is short enough.
+    struct Reached {
+        path: PathBuf,
+        _folder: Option<File>,
+    }
+
+    fn reach(place: &Path) -> io::Result<Reached> {
+        if place.as_os_str().len() <= LONGEST {
+            return Ok(Reached { path: place.to_path_buf(), _folder: None });
+        }
+        let (Some(folder), Some(name)) = (place.parent(), place.file_name()) else {
+            return Err(ErrorKind::InvalidInput.into());
+        };
+        let folder = File::open(folder)?;
+        let path = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
+        if !cfg!(target_os = "linux") || path.as_os_str().len() > LONGEST {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "the path is too long for a socket"));
+        }
+        Ok(Reached { path, _folder: Some(folder) })
+    }
+
+    /// Makes the socket. The caller holds the database's lock: what is there is nobody's.
+    fn listen(place: &Path) -> Result<UnixListener> {
+        if fs::symlink_metadata(place).is_ok_and(|found| !found.file_type().is_socket()) {
+            let message = format!("\"{}\", where requests for backups would come, is something else", place.display());
+            return Err(Error::new(SqlState("58P02"), message).with_hint("Give that file another name."));
+        }
+        bind(place).map_err(failed("make a socket for requests for backups"))
+    }
+
+    /// Until it has its rights, the socket is in a folder that nobody else may enter.
+    fn bind(place: &Path) -> io::Result<UnixListener> {
+        let mut name = place.as_os_str().to_os_string();
+        name.push("-new");
+        let (folder, new) = (PathBuf::from(&name), PathBuf::from(&name).join("s"));
+        let clear = || {
+            let _ = fs::remove_file(&new);
+            let _ = fs::remove_dir(&folder);
+        };
+        // Whether others could.
+        reach(place)?;
+        // What a crash left.
+        clear();
+        DirBuilder::new().mode(0o700).create(&folder)?;
+        let bound = reach(&new).and_then(|at| UnixListener::bind(&at.path)).and_then(|listener| {
+            fs::set_permissions(&new, Permissions::from_mode(0o600))?;
+            fs::rename(&new, place)?;
+            Ok(listener)
+        });
+        clear();
+        bound
+    }
+
+    fn answer(listener: &UnixListener, state: &Mutex<State>) {
+        loop {
+            let stream = match listener.accept() {
+                Ok((stream, _)) => stream,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                // Too many open files, as a rule: others may close theirs.
+                Err(_) => {
+                    std::thread::sleep(Duration::from_millis(100));
+                    if locked(state).store.is_none() {
+                        return;
+                    }
+                    continue;
+                }
+            };
+            let store = {
+                let mut state = locked(state);
+                let Some(store) = state.store.clone() else { return };
+                state.stream = stream.try_clone().ok();
+                store
+            };
+            // Whoever asked is told of what fails, or is gone.
+            let _ = serve(&store, &stream);
+            locked(state).stream = None;
+        }
+    }
+
+    fn serve(store: &Store, mut stream: &UnixStream) -> Result<()> {
+        let failed = || failed("answer a request for a backup");
+        stream.set_read_timeout(Some(PATIENCE)).map_err(failed())?;
+        stream.set_write_timeout(Some(PATIENCE)).map_err(failed())?;
+        let mut request = [0; REQUEST.len()];
+        stream.read_exact(&mut request).map_err(failed())?;
+        if request != REQUEST {
+            return Err(Error::unsupported("such a request"));
+        }
+        Ok(store.send_copy(&mut BufWriter::with_capacity(BUFFER, stream))?)
+    }
+
+    /// The socket of the database `path`.
+    fn place_of(path: &Path) -> Result<PathBuf> {
+        let mut name = path.canonicalize().map_err(failed("find the database"))?.into_os_string();
+        name.push("-socket");
+        Ok(name.into())
+    }
+
+    fn failed(what: &'static str) -> impl FnOnce(std::io::Error) -> Error {
+        move |error| Error::new(SqlState::IO_ERROR, format!("could not {what}: {error}"))
+    }
+
+    pub(super) fn request(path: &Path, target: &Path, progress: &mut dyn FnMut(u64)) -> Result<()> {
+        let stream = reach(&place_of(path)?).and_then(|at| UnixStream::connect(&at.path));
+        let mut stream = stream.map_err(|error| match error.kind() {
+            ErrorKind::NotFound | ErrorKind::ConnectionRefused => nobody_answers(path),
+            ErrorKind::PermissionDenied => Error::new(
+                SqlState::INSUFFICIENT_PRIVILEGE,
+                format!("permission denied to ask for a backup of \"{}\"", path.display()),
+            )
+            .with_hint("Only the user whose process has it open may ask."),
+            _ => failed("ask for a backup")(error),
+        })?;
+        stream.write_all(&REQUEST).map_err(failed("ask for a backup"))?;
+        Ok(Store::receive_copy(&mut BufReader::with_capacity(BUFFER, stream), target, progress)?)
+    }
+}
+
+#[cfg(not(unix))]
+mod system {
+    use super::*;
+
+    /// There are none: std knows no such sockets here.
+    #[derive(Default)]
+    pub(crate) struct Answers;
+
+    impl Answers {
+        pub(crate) fn begin(&self, _: &Store) -> Result<()> {
+            let error = Error::unsupported("a request for a backup on this operating system");
+            Err(error.with_hint("Make the copy in the process that has it open, by Database::backup_to."))
+        }
+
+        pub(crate) fn stop(&self) {}
+    }
+
+    pub(super) fn request(path: &Path, _: &Path, _: &mut dyn FnMut(u64)) -> Result<()> {
+        Err(nobody_answers(path))
+    }
+}
