@@ -3,7 +3,8 @@
 //! What must hold:
 //! - Whether anybody is interested in a key, and who, takes time logarithmic in the number of ranges (and linear in the
 //!   number of answers): the leader of a batch asks it of every operation.
-//! - Single keys, which most are, are found by their hash.
+//! - Single keys, which most are, are found by their hash. Most keys that are written are nobody's: a filter tells most of those
+//!   for little (Bloom, 1970, with one hash, which need not withstand anybody: a bad key costs a better look).
 //!
 //! Ranges of a tree are a treap (Seidel and Aragon, 1996) ordered by their lower ends; each node knows the greatest upper end
 //! below it, so that a search enters no part whose ranges all end before the key.
@@ -27,7 +28,78 @@ pub(crate) struct Interests {
 #[derive(Debug, Default)]
 struct OfTree {
     points: HashMap<Box<[u8]>, Owners>,
+    filter: Filter,
     ranges: Ranges,
+}
+
+impl OfTree {
+    fn add_point(&mut self, key: &[u8], owner: u64) {
+        if let Some(owners) = self.points.get_mut(key) {
+            return owners.add(owner);
+        }
+        self.points.insert(key.into(), Owners::One(owner));
+        if self.filter.has_room() {
+            self.filter.add(key);
+        } else {
+            // Without those that are gone.
+            self.filter = Filter::with_room_for(2 * self.points.len());
+            self.points.keys().for_each(|key| self.filter.add(key));
+        }
+    }
+
+    fn point(&self, key: &[u8]) -> Option<&Owners> {
+        if self.filter.may_have(key) { self.points.get(key) } else { None }
+    }
+}
+
+/// What is not in it is none of the points.
+#[derive(Debug, Default)]
+struct Filter {
+    /// A power of two of them, or none.
+    words: Vec<u64>,
+    /// How many more keys it takes.
+    room: usize,
+}
+
+/// Bits for each key that it takes.
+const FILTER_BITS: usize = 8;
+
+impl Filter {
+    fn with_room_for(keys: usize) -> Filter {
+        let bits = (keys * FILTER_BITS).next_power_of_two().max(u64::BITS as usize);
+        Filter { words: vec![0; bits / u64::BITS as usize], room: bits / FILTER_BITS }
+    }
+
+    fn has_room(&self) -> bool {
+        self.room > 0
+    }
+
+    fn bit(&self, key: &[u8]) -> (usize, u64) {
+        let mut hash = key.len() as u64;
+        for chunk in key.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            // Fibonacci hashing (Knuth, TAOCP 6.4); the upper half of a product depends on all of what was multiplied.
+            hash = (hash ^ u64::from_le_bytes(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            hash ^= hash >> 32;
+        }
+        ((hash >> 6) as usize & (self.words.len() - 1), 1 << (hash % 64))
+    }
+
+    fn add(&mut self, key: &[u8]) {
+        let (word, bit) = self.bit(key);
+        self.words[word] |= bit;
+        self.room -= 1;
+    }
+
+    #[inline]
+    fn may_have(&self, key: &[u8]) -> bool {
+        if self.words.is_empty() {
+            return false;
+        }
+        let (word, bit) = self.bit(key);
+        self.words[word] & bit != 0
+    }
 }
 
 /// Who is interested in a key: all live queries of a table are in its entry in the catalog.
@@ -92,12 +164,7 @@ impl Interests {
         for (tree, range) in &ranges {
             let of = self.of_mut(*tree);
             match range.as_point() {
-                Some(key) => match of.points.get_mut(key) {
-                    Some(owners) => owners.add(owner),
-                    None => {
-                        of.points.insert(key.into(), Owners::One(owner));
-                    }
-                },
+                Some(key) => of.add_point(key, owner),
                 None => of.ranges.insert(range.clone(), owner),
             }
         }
@@ -126,7 +193,7 @@ impl Interests {
     /// Whether somebody is interested in the key.
     pub(crate) fn is_any_in(&self, tree: TreeId, key: &[u8]) -> bool {
         let Some(of) = self.of(tree) else { return false };
-        of.points.contains_key(key) || of.ranges.find(key, &mut |_| false)
+        of.point(key).is_some() || of.ranges.find(key, &mut |_| false)
     }
 
     /// Whether somebody is interested in any key of the tree.
@@ -137,7 +204,7 @@ impl Interests {
     /// Who is interested in the key; somebody with overlapping ranges may be named more than once.
     pub(crate) fn each(&self, tree: TreeId, key: &[u8], each: &mut dyn FnMut(u64)) {
         let Some(of) = self.of(tree) else { return };
-        of.points.get(key).into_iter().for_each(|owners| owners.each(each));
+        of.point(key).into_iter().for_each(|owners| owners.each(each));
         of.ranges.find(key, &mut |owner| {
             each(owner);
             true
@@ -405,6 +472,41 @@ mod tests {
             assert_eq!(interests.is_empty(), model.is_empty());
         }
         assert!(!interests.is_any_of(TreeId(6)) && !interests.is_any_in(TreeId(8), &[3]));
+    }
+
+    #[test]
+    fn of_many_keys_none_is_missed_and_few_others_are_looked_for() {
+        let mut interests = Interests::default();
+        let key = |number: u64| number.to_be_bytes();
+        let point = |number| vec![(T, KeyRange::new((Bound::Included(&key(number)), Bound::Included(&key(number)))))];
+        for number in 0..20_000u64 {
+            interests.set(number % 10_000, point(number));
+        }
+        // Another's each time: what was forgotten fills the filter no further.
+        for number in 0..100_000u64 {
+            interests.set(1_000_000, point(20_000 + number));
+        }
+        for number in 10_000..20_000 {
+            let mut found = Vec::new();
+            interests.each(T, &key(number), &mut |owner| found.push(owner));
+            assert_eq!(found, [number - 10_000]);
+        }
+        assert!((0..10_000).all(|number| !interests.is_any_in(T, &key(number))));
+        let filter = &interests.of(T).unwrap().filter;
+        let taken = (1_000_000..1_100_000).filter(|number| filter.may_have(&key(*number))).count();
+        assert!(taken < 20_000, "{taken} of 100,000");
+        assert!(filter.words.len() <= 1 << 12, "{} words", filter.words.len());
+        // Also of keys of any length.
+        let lengths = |length: usize| vec![7u8; length];
+        (0..40).for_each(|length| {
+            let key = lengths(length);
+            interests.set(
+                2_000_000 + length as u64,
+                vec![(T, KeyRange::new((Bound::Included(&key), Bound::Included(&key))))],
+            );
+        });
+        assert!((0..40).all(|length| interests.is_any_in(T, &lengths(length))));
+        assert!(!interests.is_any_in(T, &lengths(40)));
     }
 
     /// It is asked under the eyes of every commit.
