@@ -162,6 +162,8 @@ pub enum Broken {
     SlotsLookedAtAlways,
     /// Who extends the log uses the leader's open file, and keeps to itself what it is told.
     GrowUnheard,
+    /// Who cuts the file syncs it beside checkpoints, and keeps to himself what he is told.
+    CutUnheard,
     /// A cursor that finds no slot keeps pages, and its range as read.
     CursorKeepsHold,
     /// Ids taken for a checkpoint that there are too few for are never given back.
