@@ -37,6 +37,8 @@ pub struct World {
     pub sync_failed: machine::SyncFailed,
     /// Operations that the clients may still begin.
     pub left: Cell<u32>,
+    /// Whether the disk has hardly more room than what there was when this life began.
+    pub is_full: bool,
     /// What was done.
     pub did: Arc<Mutex<Did>>,
 }
@@ -290,12 +292,32 @@ impl Client {
     fn transaction(&mut self) -> Result<()> {
         let noted = self.begin("transaction", true);
         let mut transaction = self.ask(self.store.begin())?;
-        let outcome = self.fill_transaction(&noted, &mut transaction);
+        let mut outcome = self.fill_transaction(&noted, &mut transaction);
+        if matches!(outcome, Err(Error::DiskFull { .. })) && self.random.one_in(2) {
+            outcome = self.try_again(&transaction).and(outcome);
+        }
         self.commit(&noted, transaction, outcome)
     }
 
+    /// Who finds no room keeps what he has changed, and tries for a while, before he gives up: he has every frame then that new
+    /// pages may have. What he writes is rolled back, so nobody notes it.
+    fn try_again(&mut self, transaction: &Transaction) -> Result<()> {
+        for _ in 0..self.random.below(40) {
+            // Of one page each.
+            match transaction.create_tree().and_then(|tree| transaction.put(tree, b"key", b"value")) {
+                Err(error) if !is_expected(&error) => return Err(error),
+                _ => self.rest(),
+            }
+        }
+        scheduler::current().sleep(Duration::from_micros(self.random.below(150_000)));
+        Ok(())
+    }
+
     fn fill_transaction(&mut self, noted: &Noted, transaction: &mut Transaction) -> Result<()> {
-        if self.world.shape.large && self.random.one_in(8) {
+        // Where nothing can be written, pages that were changed fill the cache.
+        let is_large =
+            if self.world.is_full { self.random.one_in(4) } else { self.world.shape.large && self.random.one_in(8) };
+        if is_large {
             return self.fill_large(noted, transaction);
         }
         for _ in 0..1 + self.random.below(3) {
