@@ -23,6 +23,7 @@ use crate::rows::{Get, Noted, Point, Shared, TABLES, Table, is_expected};
 use crate::run::Did;
 use crate::scheduler;
 use crate::shape::{Shape, is_tried};
+use crate::sums;
 use crate::value::Register;
 
 /// What the clients of one life share.
@@ -232,7 +233,7 @@ impl Client {
         let (mode, length) = (self.mode(), self.random.below(40) as usize);
         let (only_reads, fails) = (self.random.one_in(6), self.random.one_in(6));
         let acknowledge = if self.random.one_in(5) { Acknowledge::Later } else { Acknowledge::Now(Some(mode)) };
-        let by = Random::new(self.random.number());
+        let (by, tallies) = (Random::new(self.random.number()), self.random.one_in(8));
         noted.history.borrow_mut().txns[noted.txn].weak =
             matches!(acknowledge, Acknowledge::Now(Some(mode)) if is_weak(mode));
         let panics = self.world.shape.company.panics && self.random.one_in(60);
@@ -246,6 +247,11 @@ impl Client {
                     true => drop(noted.read(writer, Register { tree: table.rows.0, key })?),
                     false => noted.change(writer, &table, key, length, &mut by)?,
                 }
+            }
+            match only_reads {
+                true if tallies => drop(noted.read_tallies(writer)?),
+                false if tallies => noted.tally(writer)?,
+                _ => {}
             }
             if panics {
                 // Told to nobody: it is not a failure of the run.
@@ -321,10 +327,12 @@ impl Client {
             return self.fill_large(noted, transaction);
         }
         for _ in 0..1 + self.random.below(3) {
-            match self.random.below(10) {
+            match self.random.below(11) {
                 0..5 => self.change_rows(noted, transaction, 3)?,
-                5..7 => self.scan_part(noted, transaction)?,
+                5 => self.scan_part(noted, transaction)?,
+                6 => self.read_sums(noted, transaction)?,
                 7..9 => self.try_and_roll_back(noted, transaction)?,
+                9 => self.tally(noted, transaction)?,
                 _ => self.change_rows(noted, transaction, 12)?,
             }
             if self.random.one_in(8) {
@@ -373,10 +381,34 @@ impl Client {
         noted.scan(transaction.reader(), table.rows, range, backward, limit).map(drop)
     }
 
+    /// Who looks at what he has added rests on what others added, and who does not is in nobody's way.
+    fn tally(&mut self, noted: &Noted, transaction: &mut Transaction) -> Result<()> {
+        let [before, after] = [self.random.one_in(4), self.random.one_in(2)];
+        if before {
+            noted.read_tallies(transaction)?;
+        }
+        noted.tally(transaction)?;
+        if after { noted.read_tallies(transaction).map(drop) } else { Ok(()) }
+    }
+
+    /// Some of what rows come to, or all of it, beside the rows: with what the transaction wrote itself.
+    fn read_sums(&mut self, noted: &Noted, transaction: &mut Transaction) -> Result<()> {
+        let number = self.random.below(TABLES.into()) as u32;
+        let (Some(table), _) = noted.table(transaction, number)? else { return Ok(()) };
+        if self.random.one_in(4) {
+            let rows = noted.scan(transaction.reader(), table.rows, (0, self.world.shape.keys), false, usize::MAX)?;
+            return noted.check_sums(transaction.reader(), &table, &rows);
+        }
+        (0..1 + self.random.below(3)).try_for_each(|_| noted.read_sum(transaction, &table, self.key()))
+    }
+
     fn try_and_roll_back(&mut self, noted: &Noted, transaction: &mut Transaction) -> Result<()> {
         let savepoint = transaction.savepoint()?;
         let kept = self.world.history.borrow().txns[noted.txn].writes.len();
         self.change_rows(noted, transaction, 3)?;
+        if self.random.one_in(4) {
+            self.tally(noted, transaction)?;
+        }
         if self.random.one_in(2) {
             self.change_rows(noted, transaction, 2)?;
         }
@@ -431,21 +463,27 @@ impl Client {
         let Some(table) = table else {
             let rows = transaction.create_tree()?.0;
             let index = if self.random.one_in(2) { transaction.create_tree()?.0 } else { 0 };
-            noted.set_table(transaction, number, entry.as_ref(), rows, index)?;
+            let sums = if self.random.one_in(2) { sums::create(transaction, self.random.one_in(2))?.0 } else { 0 };
+            noted.set_table(transaction, number, entry.as_ref(), [rows, index, sums])?;
             return self.change_rows(noted, transaction, 8);
         };
-        let rows = table.rows.0;
-        match (self.random.below(3), table.index) {
-            (0, index) => {
-                transaction.drop_tree(table.rows)?;
-                index.map_or(Ok(()), |index| transaction.drop_tree(index))?;
-                noted.set_table(transaction, number, entry.as_ref(), 0, 0)
+        let [rows, index, sums] = table.trees();
+        match (self.random.below(4), table.index, table.sums) {
+            (0, ..) => {
+                let all = [Some(table.rows), table.index, table.sums];
+                all.into_iter().flatten().try_for_each(|tree| transaction.drop_tree(tree))?;
+                noted.set_table(transaction, number, entry.as_ref(), [0; 3])
             }
-            (_, Some(index)) => {
-                transaction.drop_tree(index)?;
-                noted.set_table(transaction, number, entry.as_ref(), rows, 0)
+            (1, _, Some(dropped)) => {
+                transaction.drop_tree(dropped)?;
+                noted.set_table(transaction, number, entry.as_ref(), [rows, index, 0])
             }
-            (_, None) => self.add_index(noted, transaction, &table, number),
+            (1, _, None) => self.add_sums(noted, transaction, table, number),
+            (_, Some(dropped), _) => {
+                transaction.drop_tree(dropped)?;
+                noted.set_table(transaction, number, entry.as_ref(), [rows, 0, sums])
+            }
+            (_, None, _) => self.add_index(noted, transaction, &table, number),
         }
     }
 
@@ -454,7 +492,16 @@ impl Client {
         let keys = self.world.shape.keys;
         let rows = noted.scan(transaction.reader(), table.rows, (0, keys), false, usize::MAX)?;
         noted.fill_index(transaction, index, &rows)?;
-        noted.set_table(transaction, number, Some(&table.entry), table.rows.0, index.0)
+        let [of_rows, _, sums] = table.trees();
+        noted.set_table(transaction, number, Some(&table.entry), [of_rows, index.0, sums])
+    }
+
+    fn add_sums(&mut self, noted: &Noted, transaction: &mut Transaction, mut table: Table, number: u32) -> Result<()> {
+        table.sums = Some(sums::create(transaction, self.random.one_in(2))?);
+        let keys = self.world.shape.keys;
+        let rows = noted.scan(transaction.reader(), table.rows, (0, keys), false, usize::MAX)?;
+        noted.fill_sums(transaction, &table, &rows)?;
+        noted.set_table(transaction, number, Some(&table.entry), table.trees())
     }
 
     // Reading.
@@ -516,6 +563,7 @@ impl Client {
             noted.history.borrow_mut().txns[noted.txn].reads.clear();
             let (Some(table), _) = noted.table(reader, table)? else { return Ok(()) };
             for key in keys {
+                noted.read_sum(reader, &table, key)?;
                 match reader_get(&noted, reader, Register { tree: table.rows.0, key }) {
                     // A long value: this path does not read it.
                     Err(Error::TooLarge) => {}
@@ -608,7 +656,8 @@ pub fn set_up(history: &Shared, store: &Store) -> Result<()> {
         let (_, entry) = noted.table(&transaction, number)?;
         let rows = transaction.create_tree()?.0;
         let index = if number == 0 { transaction.create_tree()? } else { TreeId(0) };
-        noted.set_table(&mut transaction, number, entry.as_ref(), rows, index.0)?;
+        let sums = if number == 1 { transaction.create_tree()? } else { TreeId(0) };
+        noted.set_table(&mut transaction, number, entry.as_ref(), [rows, index.0, sums.0])?;
     }
     let result = transaction.commit(Some(Durability::Full));
     let outcome = if result.is_ok() { PROMISED } else { Outcome::Unknown };

@@ -14,4 +14,5 @@ pub mod rows;
 pub mod run;
 pub mod scheduler;
 pub mod shape;
+mod sums;
 pub mod value;

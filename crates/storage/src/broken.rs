@@ -70,6 +70,10 @@ pub enum Broken {
     SumsUnread,
     /// What is added again to a newer state is added to nothing.
     AddsForget,
+    /// Recovery makes additions again that the checkpoint holds.
+    AddsAgain,
+    /// Recovery takes the last of several additions to an entry for all of them.
+    AddsMerged,
     /// Who waits for what is appended is not told.
     AppendsUntold,
     /// Who takes what was appended takes what is not durable, too.
