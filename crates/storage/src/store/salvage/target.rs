@@ -13,14 +13,17 @@ use crate::page::PageRef;
 use crate::store::Store;
 use crate::{Durability, Error, Options, Result, Transaction, TreeId};
 
-/// Bytes put into a database per transaction.
+/// Bytes put into a database per transaction; less where the log is small: one in so many of its limit.
 const STEP: usize = 256 << 10;
+const OF_LOG: u64 = 8;
 
 /// A database that is being filled, in transactions of bounded size.
 pub(super) struct Target {
     store: Store,
     transaction: Option<Transaction>,
     bytes: usize,
+    /// After so many a transaction is committed.
+    step: usize,
 }
 
 impl Target {
@@ -35,11 +38,12 @@ impl Target {
             must_exist: false,
             ..options.clone()
         };
-        Ok(Target { store: Store::open_with(path, options, env.clone())?, transaction: None, bytes: 0 })
+        let step = (options.log_limit_bytes / OF_LOG).min(STEP as u64) as usize;
+        Ok(Target { store: Store::open_with(path, options, env.clone())?, transaction: None, bytes: 0, step })
     }
 
     fn transaction(&mut self) -> Result<&Transaction> {
-        if self.bytes >= STEP {
+        if self.bytes >= self.step {
             self.bytes = 0;
             self.commit()?;
         }
