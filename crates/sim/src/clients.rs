@@ -16,6 +16,7 @@ use cairn_storage::{
 };
 
 use crate::company;
+use crate::feed;
 use crate::history::{Outcome, Txn};
 use crate::machine;
 use crate::random::Random;
@@ -87,6 +88,8 @@ pub enum Kind {
     Idler,
     /// Follows what changes.
     Watcher,
+    /// Takes what is appended.
+    Listener,
 }
 
 /// One client.
@@ -114,6 +117,7 @@ pub fn run(kind: Kind, world: Rc<World>, store: Store, seed: u64) {
         Kind::Closer => return company::close(&world, store, seed),
         Kind::Holder => return company::hold(&world, &store, seed),
         Kind::Idler => return company::idle(&world, &store, seed),
+        Kind::Listener => return feed::listen(&world, &store, seed),
         Kind::Watcher => return company::watch(&world, &store, seed),
         _ => {}
     }
@@ -250,7 +254,7 @@ impl Client {
             }
             match only_reads {
                 true if tallies => drop(noted.read_tallies(writer)?),
-                false if tallies => noted.tally(writer)?,
+                false if tallies => noted.tally(writer).and_then(|()| noted.append(writer))?,
                 _ => {}
             }
             if panics {
@@ -364,6 +368,9 @@ impl Client {
     fn change_rows(&mut self, noted: &Noted, transaction: &mut Transaction, most: u64) -> Result<()> {
         let table = self.random.below(TABLES.into()) as u32;
         let (Some(table), _) = noted.table(transaction, table)? else { return Ok(()) };
+        if self.random.one_in(4) {
+            noted.append(transaction)?;
+        }
         for _ in 0..1 + self.random.below(most) {
             let (key, length) = (self.key(), self.length());
             noted.change(transaction, &table, key, length, &mut self.random)?;
@@ -652,6 +659,7 @@ pub fn set_up(history: &Shared, store: &Store) -> Result<()> {
     let txn = history.borrow_mut().begin("set-up");
     let noted = Noted { history: history.clone(), txn };
     let mut transaction = store.begin()?;
+    history.borrow_mut().feed = Some(transaction.create_tree()?);
     for number in 0..TABLES - 1 {
         let (_, entry) = noted.table(&transaction, number)?;
         let rows = transaction.create_tree()?.0;

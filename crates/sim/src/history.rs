@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use cairn_storage::TreeId;
+
 use crate::value::{Op, Register, Version};
 
 /// Number of a transaction.
@@ -88,8 +90,14 @@ pub struct History {
     pub key_bytes: usize,
     /// What is read was salvaged: without what is derived.
     pub is_salvaged: bool,
+    /// Where commits append to.
+    pub feed: Option<TreeId>,
     /// Additions to tallies, in the order of their bits.
     additions: Vec<Op>,
+    /// What was appended, by number.
+    appended: Vec<Op>,
+    /// Where it was first seen: position and ordinal.
+    places: BTreeMap<u32, (u64, u32)>,
     clock: u64,
     latest: BTreeMap<(Txn, Register), Op>,
 }
@@ -158,9 +166,18 @@ impl History {
 
     /// A history that knows all writes, and as yet no transaction, for who reads a copy of the database.
     pub fn for_reading(&self) -> History {
-        let History { writes, life, key_bytes, additions, clock, .. } = self;
-        let (writes, additions) = (writes.clone(), additions.clone());
-        History { writes, additions, life: *life, key_bytes: *key_bytes, clock: *clock, ..History::default() }
+        let History { writes, additions, appended, places, .. } = self;
+        History {
+            writes: writes.clone(),
+            additions: additions.clone(),
+            appended: appended.clone(),
+            places: places.clone(),
+            life: self.life,
+            key_bytes: self.key_bytes,
+            feed: self.feed,
+            clock: self.clock,
+            ..History::default()
+        }
     }
 
     /// A moment on the run's clock.
@@ -210,6 +227,31 @@ impl History {
         let op = self.wrote(txn, place(bit), None, [0; 3]);
         self.additions.push(op);
         bit
+    }
+
+    /// A transaction appends; the entry's number.
+    pub fn appended(&mut self, txn: Txn) -> u32 {
+        let number = self.appended.len() as u32;
+        let register = Register { tree: self.feed.map_or(0, |feed| feed.0), key: number };
+        let op = self.wrote(txn, register, None, [0; 3]);
+        // Its transaction does not see it.
+        self.latest.remove(&(txn, register));
+        self.appended.push(op);
+        number
+    }
+
+    /// All that was appended, by number.
+    pub fn all_appended(&self) -> &[Op] {
+        &self.appended
+    }
+
+    /// An entry was seen somewhere: its write; what is wrong with that.
+    pub fn placed(&mut self, number: u32, at: (u64, u32)) -> Result<Op, String> {
+        let op = *self.appended.get(number as usize).ok_or_else(|| format!("nobody appended {number}"))?;
+        match *self.places.entry(number).or_insert(at) {
+            before if before == at => Ok(op),
+            before => Err(format!("what was appended at {before:?} is at {at:?} now")),
+        }
     }
 
     /// All additions there were, in the order of their bits.

@@ -4,6 +4,7 @@
 pub mod check;
 pub mod clients;
 mod company;
+mod feed;
 pub mod fleet;
 pub mod flips;
 mod graph;

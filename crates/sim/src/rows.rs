@@ -88,6 +88,8 @@ pub trait Put: Get {
     fn patch(&mut self, tree: TreeId, key: &[u8], bytes: &[u8]) -> Result<()>;
     /// Removes.
     fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool>;
+    /// Appends an entry.
+    fn append(&mut self, tree: TreeId, value: &[u8]) -> Result<()>;
     /// Adds to an entry of sums.
     fn add(&mut self, tree: TreeId, key: &[u8], deltas: &[i128]) -> Result<()>;
 }
@@ -137,6 +139,10 @@ impl Put for Point<'_, '_> {
         self.0.get_mut().delete(tree, key)
     }
 
+    fn append(&mut self, tree: TreeId, value: &[u8]) -> Result<()> {
+        self.0.get_mut().append(tree, value)
+    }
+
     fn add(&mut self, tree: TreeId, key: &[u8], deltas: &[i128]) -> Result<()> {
         self.0.get_mut().add(tree, key, FRONT, deltas)
     }
@@ -163,6 +169,10 @@ impl Put for cairn_storage::Transaction {
 
     fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool> {
         cairn_storage::Transaction::delete(self, tree, key)
+    }
+
+    fn append(&mut self, tree: TreeId, value: &[u8]) -> Result<()> {
+        cairn_storage::Transaction::append(self, tree, value)
     }
 
     fn add(&mut self, tree: TreeId, key: &[u8], deltas: &[i128]) -> Result<()> {
@@ -302,10 +312,12 @@ impl Noted {
 
     /// Reads everything there is, and checks that rows, indexes and catalog fit together. Returns a digest.
     pub fn read_all(&self, from: &Reader, keys: u32, trees: Option<Vec<TreeId>>) -> Result<u64> {
-        let mut digest = self.read_tallies(from)?;
+        let mut digest = mix(self.read_tallies(from)? ^ self.read_feed(from)?);
         let mut named = BTreeSet::from([TreeId::CATALOG]);
         for number in 0..TABLES {
             let (table, entry) = self.table(from, number)?;
+            // Made by the same commit as the first entries.
+            named.extend(self.history.borrow().feed.filter(|_| entry.is_some()));
             digest = mix(digest ^ entry.map_or(0, |entry| u64::from(entry.op)));
             let Some(table) = table else { continue };
             named.insert(table.rows);

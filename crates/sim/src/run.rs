@@ -282,7 +282,8 @@ impl Director {
             .chain((company.closes && self.random.one_in(2)).then_some(Kind::Closer))
             .chain(company.holds.then_some(Kind::Holder))
             .chain(company.idles.then_some(Kind::Idler))
-            .chain(company.watches.then_some(Kind::Watcher));
+            .chain(company.watches.then_some(Kind::Watcher))
+            .chain(company.listens.then_some(Kind::Listener));
         let mut clients = Vec::new();
         for kind in kinds {
             let (world, store, seed) = (world.clone(), store.clone(), self.random.number());
