@@ -22,7 +22,7 @@ pub(super) struct Target {
     store: Store,
     transaction: Option<Transaction>,
     bytes: usize,
-    /// After so many a transaction is committed.
+    /// No more together in a transaction.
     step: usize,
 }
 
@@ -42,11 +42,17 @@ impl Target {
         Ok(Target { store: Store::open_with(path, options, env.clone())?, transaction: None, bytes: 0, step })
     }
 
-    fn transaction(&mut self) -> Result<&Transaction> {
-        if self.bytes >= self.step {
+    /// For so many bytes more: what is large goes by itself.
+    fn transaction_for(&mut self, bytes: usize) -> Result<&Transaction> {
+        if self.bytes > 0 && self.bytes + bytes > self.step {
             self.bytes = 0;
             self.commit()?;
         }
+        self.bytes += bytes;
+        self.transaction()
+    }
+
+    fn transaction(&mut self) -> Result<&Transaction> {
         match &mut self.transaction {
             Some(open) => Ok(open),
             none => Ok(none.insert(self.store.begin()?)),
@@ -58,31 +64,26 @@ impl Target {
     }
 
     pub(super) fn ensure_tree(&mut self, tree: TreeId) -> Result<()> {
-        self.bytes += 64;
-        self.transaction()?.ensure_tree(tree)
+        self.transaction_for(64)?.ensure_tree(tree)
     }
 
     pub(super) fn drop_tree(&mut self, tree: TreeId) -> Result<()> {
-        self.bytes += 64;
-        match self.transaction()?.drop_tree(tree) {
+        match self.transaction_for(64)?.drop_tree(tree) {
             Err(Error::NoSuchTree(_)) => Ok(()),
             result => result,
         }
     }
 
     pub(super) fn put(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<()> {
-        self.bytes += key.len() + value.len() + 16;
-        self.transaction()?.put(tree, key, value)
+        self.transaction_for(key.len() + value.len() + 16)?.put(tree, key, value)
     }
 
     pub(super) fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool> {
-        self.bytes += key.len() + 16;
-        self.transaction()?.delete(tree, key)
+        self.transaction_for(key.len() + 16)?.delete(tree, key)
     }
 
     pub(super) fn patch(&mut self, tree: TreeId, key: &[u8], offset: usize, bytes: &[u8]) -> Result<()> {
-        self.bytes += key.len() + bytes.len() + 16;
-        self.transaction()?.patch(tree, key, offset, bytes)
+        self.transaction_for(key.len() + bytes.len() + 16)?.patch(tree, key, offset, bytes)
     }
 
     pub(super) fn get(&mut self, tree: TreeId, key: &[u8]) -> Result<Option<Vec<u8>>> {
