@@ -357,7 +357,7 @@ mod tests {
     fn write(history: &mut History, txn: Txn, register: Register, replaced: Op) -> Op {
         see(history, txn, register, replaced);
         let old = (replaced != 0).then(|| version(history, replaced));
-        history.wrote(txn, register, old.as_ref(), [0; 2])
+        history.wrote(txn, register, old.as_ref(), [0; 3])
     }
 
     const DONE: Outcome = Outcome::Committed { promised: true };

@@ -16,6 +16,7 @@ use cairn_storage::{
 };
 
 use crate::company;
+use crate::feed;
 use crate::history::{Outcome, Txn};
 use crate::machine;
 use crate::random::Random;
@@ -23,6 +24,7 @@ use crate::rows::{Get, Noted, Point, Shared, TABLES, Table, is_expected};
 use crate::run::Did;
 use crate::scheduler;
 use crate::shape::{Shape, is_tried};
+use crate::sums;
 use crate::value::Register;
 
 /// What the clients of one life share.
@@ -37,6 +39,8 @@ pub struct World {
     pub sync_failed: machine::SyncFailed,
     /// Operations that the clients may still begin.
     pub left: Cell<u32>,
+    /// Whether the disk has hardly more room than what there was when this life began.
+    pub is_full: bool,
     /// What was done.
     pub did: Arc<Mutex<Did>>,
 }
@@ -84,6 +88,8 @@ pub enum Kind {
     Idler,
     /// Follows what changes.
     Watcher,
+    /// Takes what is appended.
+    Listener,
 }
 
 /// One client.
@@ -111,6 +117,7 @@ pub fn run(kind: Kind, world: Rc<World>, store: Store, seed: u64) {
         Kind::Closer => return company::close(&world, store, seed),
         Kind::Holder => return company::hold(&world, &store, seed),
         Kind::Idler => return company::idle(&world, &store, seed),
+        Kind::Listener => return feed::listen(&world, &store, seed),
         Kind::Watcher => return company::watch(&world, &store, seed),
         _ => {}
     }
@@ -230,7 +237,7 @@ impl Client {
         let (mode, length) = (self.mode(), self.random.below(40) as usize);
         let (only_reads, fails) = (self.random.one_in(6), self.random.one_in(6));
         let acknowledge = if self.random.one_in(5) { Acknowledge::Later } else { Acknowledge::Now(Some(mode)) };
-        let by = Random::new(self.random.number());
+        let (by, tallies) = (Random::new(self.random.number()), self.random.one_in(8));
         noted.history.borrow_mut().txns[noted.txn].weak =
             matches!(acknowledge, Acknowledge::Now(Some(mode)) if is_weak(mode));
         let panics = self.world.shape.company.panics && self.random.one_in(60);
@@ -244,6 +251,11 @@ impl Client {
                     true => drop(noted.read(writer, Register { tree: table.rows.0, key })?),
                     false => noted.change(writer, &table, key, length, &mut by)?,
                 }
+            }
+            match only_reads {
+                true if tallies => drop(noted.read_tallies(writer)?),
+                false if tallies => noted.tally(writer).and_then(|()| noted.append(writer))?,
+                _ => {}
             }
             if panics {
                 // Told to nobody: it is not a failure of the run.
@@ -290,19 +302,41 @@ impl Client {
     fn transaction(&mut self) -> Result<()> {
         let noted = self.begin("transaction", true);
         let mut transaction = self.ask(self.store.begin())?;
-        let outcome = self.fill_transaction(&noted, &mut transaction);
+        let mut outcome = self.fill_transaction(&noted, &mut transaction);
+        if matches!(outcome, Err(Error::DiskFull { .. })) && self.random.one_in(2) {
+            outcome = self.try_again(&transaction).and(outcome);
+        }
         self.commit(&noted, transaction, outcome)
     }
 
+    /// Who finds no room keeps what he has changed, and tries for a while, before he gives up: he has every frame then that new
+    /// pages may have. What he writes is rolled back, so nobody notes it.
+    fn try_again(&mut self, transaction: &Transaction) -> Result<()> {
+        for _ in 0..self.random.below(40) {
+            // Of one page each.
+            match transaction.create_tree().and_then(|tree| transaction.put(tree, b"key", b"value")) {
+                Err(error) if !is_expected(&error) => return Err(error),
+                _ => self.rest(),
+            }
+        }
+        scheduler::current().sleep(Duration::from_micros(self.random.below(150_000)));
+        Ok(())
+    }
+
     fn fill_transaction(&mut self, noted: &Noted, transaction: &mut Transaction) -> Result<()> {
-        if self.world.shape.large && self.random.one_in(8) {
+        // Where nothing can be written, pages that were changed fill the cache.
+        let is_large =
+            if self.world.is_full { self.random.one_in(4) } else { self.world.shape.large && self.random.one_in(8) };
+        if is_large {
             return self.fill_large(noted, transaction);
         }
         for _ in 0..1 + self.random.below(3) {
-            match self.random.below(10) {
+            match self.random.below(11) {
                 0..5 => self.change_rows(noted, transaction, 3)?,
-                5..7 => self.scan_part(noted, transaction)?,
+                5 => self.scan_part(noted, transaction)?,
+                6 => self.read_sums(noted, transaction)?,
                 7..9 => self.try_and_roll_back(noted, transaction)?,
+                9 => self.tally(noted, transaction)?,
                 _ => self.change_rows(noted, transaction, 12)?,
             }
             if self.random.one_in(8) {
@@ -334,6 +368,9 @@ impl Client {
     fn change_rows(&mut self, noted: &Noted, transaction: &mut Transaction, most: u64) -> Result<()> {
         let table = self.random.below(TABLES.into()) as u32;
         let (Some(table), _) = noted.table(transaction, table)? else { return Ok(()) };
+        if self.random.one_in(4) {
+            noted.append(transaction)?;
+        }
         for _ in 0..1 + self.random.below(most) {
             let (key, length) = (self.key(), self.length());
             noted.change(transaction, &table, key, length, &mut self.random)?;
@@ -351,10 +388,34 @@ impl Client {
         noted.scan(transaction.reader(), table.rows, range, backward, limit).map(drop)
     }
 
+    /// Who looks at what he has added rests on what others added, and who does not is in nobody's way.
+    fn tally(&mut self, noted: &Noted, transaction: &mut Transaction) -> Result<()> {
+        let [before, after] = [self.random.one_in(4), self.random.one_in(2)];
+        if before {
+            noted.read_tallies(transaction)?;
+        }
+        noted.tally(transaction)?;
+        if after { noted.read_tallies(transaction).map(drop) } else { Ok(()) }
+    }
+
+    /// Some of what rows come to, or all of it, beside the rows: with what the transaction wrote itself.
+    fn read_sums(&mut self, noted: &Noted, transaction: &mut Transaction) -> Result<()> {
+        let number = self.random.below(TABLES.into()) as u32;
+        let (Some(table), _) = noted.table(transaction, number)? else { return Ok(()) };
+        if self.random.one_in(4) {
+            let rows = noted.scan(transaction.reader(), table.rows, (0, self.world.shape.keys), false, usize::MAX)?;
+            return noted.check_sums(transaction.reader(), &table, &rows);
+        }
+        (0..1 + self.random.below(3)).try_for_each(|_| noted.read_sum(transaction, &table, self.key()))
+    }
+
     fn try_and_roll_back(&mut self, noted: &Noted, transaction: &mut Transaction) -> Result<()> {
         let savepoint = transaction.savepoint()?;
         let kept = self.world.history.borrow().txns[noted.txn].writes.len();
         self.change_rows(noted, transaction, 3)?;
+        if self.random.one_in(4) {
+            self.tally(noted, transaction)?;
+        }
         if self.random.one_in(2) {
             self.change_rows(noted, transaction, 2)?;
         }
@@ -409,21 +470,27 @@ impl Client {
         let Some(table) = table else {
             let rows = transaction.create_tree()?.0;
             let index = if self.random.one_in(2) { transaction.create_tree()?.0 } else { 0 };
-            noted.set_table(transaction, number, entry.as_ref(), rows, index)?;
+            let sums = if self.random.one_in(2) { sums::create(transaction, self.random.one_in(2))?.0 } else { 0 };
+            noted.set_table(transaction, number, entry.as_ref(), [rows, index, sums])?;
             return self.change_rows(noted, transaction, 8);
         };
-        let rows = table.rows.0;
-        match (self.random.below(3), table.index) {
-            (0, index) => {
-                transaction.drop_tree(table.rows)?;
-                index.map_or(Ok(()), |index| transaction.drop_tree(index))?;
-                noted.set_table(transaction, number, entry.as_ref(), 0, 0)
+        let [rows, index, sums] = table.trees();
+        match (self.random.below(4), table.index, table.sums) {
+            (0, ..) => {
+                let all = [Some(table.rows), table.index, table.sums];
+                all.into_iter().flatten().try_for_each(|tree| transaction.drop_tree(tree))?;
+                noted.set_table(transaction, number, entry.as_ref(), [0; 3])
             }
-            (_, Some(index)) => {
-                transaction.drop_tree(index)?;
-                noted.set_table(transaction, number, entry.as_ref(), rows, 0)
+            (1, _, Some(dropped)) => {
+                transaction.drop_tree(dropped)?;
+                noted.set_table(transaction, number, entry.as_ref(), [rows, index, 0])
             }
-            (_, None) => self.add_index(noted, transaction, &table, number),
+            (1, _, None) => self.add_sums(noted, transaction, table, number),
+            (_, Some(dropped), _) => {
+                transaction.drop_tree(dropped)?;
+                noted.set_table(transaction, number, entry.as_ref(), [rows, 0, sums])
+            }
+            (_, None, _) => self.add_index(noted, transaction, &table, number),
         }
     }
 
@@ -432,7 +499,16 @@ impl Client {
         let keys = self.world.shape.keys;
         let rows = noted.scan(transaction.reader(), table.rows, (0, keys), false, usize::MAX)?;
         noted.fill_index(transaction, index, &rows)?;
-        noted.set_table(transaction, number, Some(&table.entry), table.rows.0, index.0)
+        let [of_rows, _, sums] = table.trees();
+        noted.set_table(transaction, number, Some(&table.entry), [of_rows, index.0, sums])
+    }
+
+    fn add_sums(&mut self, noted: &Noted, transaction: &mut Transaction, mut table: Table, number: u32) -> Result<()> {
+        table.sums = Some(sums::create(transaction, self.random.one_in(2))?);
+        let keys = self.world.shape.keys;
+        let rows = noted.scan(transaction.reader(), table.rows, (0, keys), false, usize::MAX)?;
+        noted.fill_sums(transaction, &table, &rows)?;
+        noted.set_table(transaction, number, Some(&table.entry), table.trees())
     }
 
     // Reading.
@@ -494,6 +570,7 @@ impl Client {
             noted.history.borrow_mut().txns[noted.txn].reads.clear();
             let (Some(table), _) = noted.table(reader, table)? else { return Ok(()) };
             for key in keys {
+                noted.read_sum(reader, &table, key)?;
                 match reader_get(&noted, reader, Register { tree: table.rows.0, key }) {
                     // A long value: this path does not read it.
                     Err(Error::TooLarge) => {}
@@ -582,11 +659,13 @@ pub fn set_up(history: &Shared, store: &Store) -> Result<()> {
     let txn = history.borrow_mut().begin("set-up");
     let noted = Noted { history: history.clone(), txn };
     let mut transaction = store.begin()?;
+    history.borrow_mut().feed = Some(transaction.create_tree()?);
     for number in 0..TABLES - 1 {
         let (_, entry) = noted.table(&transaction, number)?;
         let rows = transaction.create_tree()?.0;
         let index = if number == 0 { transaction.create_tree()? } else { TreeId(0) };
-        noted.set_table(&mut transaction, number, entry.as_ref(), rows, index.0)?;
+        let sums = if number == 1 { transaction.create_tree()? } else { TreeId(0) };
+        noted.set_table(&mut transaction, number, entry.as_ref(), [rows, index.0, sums.0])?;
     }
     let result = transaction.commit(Some(Durability::Full));
     let outcome = if result.is_ok() { PROMISED } else { Outcome::Unknown };

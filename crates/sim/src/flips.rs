@@ -3,7 +3,7 @@
 //!
 //! A damaged copy must give what the undamaged one gives, or an error that names damage. Of the log, a flipped bit may
 //! also take the last batch, which can not be told from one that was never acknowledged (`docs/guarantees.md`): then the
-//! state must be that before it.
+//! state must be that before it. What is salvaged of the undamaged copy must be what it holds.
 
 use std::cell::RefCell;
 use std::ops::AddAssign;
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use cairn_storage::io::{DiskImage, SimDisk};
-use cairn_storage::{Error, Result, Store};
+use cairn_storage::{Error, Result, Store, salvage_with};
 
 use crate::check::check;
 use crate::history::Transaction;
@@ -55,6 +55,10 @@ pub(crate) fn try_some(disk: &SimDisk, shape: &Shape, history: &Shared, random: 
         Ok(copy) => copy.digest,
         Err(error) => fail(format!("a copy does not open: {error}")),
     };
+    match salvaged(&image, shape, history, random) {
+        Ok(digest) if digest == whole => {}
+        other => fail(format!("what was salvaged of an undamaged copy is not what it holds: {other:?}")),
+    }
     for _ in 0..5 {
         let name = random.pick(&[DATABASE, LOG]);
         let Some(bytes) = image.bytes(Path::new(name)).filter(|bytes| !bytes.is_empty()) else { continue };
@@ -73,6 +77,20 @@ pub(crate) fn try_some(disk: &SimDisk, shape: &Shape, history: &Shared, random: 
         }
     }
     flips
+}
+
+/// What a salvage makes of an undamaged copy: all there is, but for what is derived.
+fn salvaged(image: &DiskImage, shape: &Shape, history: &Shared, random: &mut Random) -> Result<u64> {
+    let disk = SimDisk::from_image(image, random.number());
+    let env = machine::environment(&disk, &SyncFailed::default());
+    salvage_with(DATABASE, "salvaged", shape.options(), env.clone(), &mut |_, _| ())?;
+    let store = Store::open_with("salvaged", shape.options(), env)?;
+    let seen: Shared = Rc::new(RefCell::new(history.borrow().for_reading()));
+    seen.borrow_mut().is_salvaged = true;
+    let (_, digest) = look(&seen, &store, shape.keys)?;
+    store.verify()?;
+    store.close()?;
+    Ok(digest)
 }
 
 /// A bit of a sector that holds something: most of a log is zeroes that nobody reads.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use cairn_storage::TreeId;
+
 use crate::value::{Op, Register, Version};
 
 /// Number of a transaction.
@@ -72,7 +74,7 @@ pub struct Write {
     /// Rolled back, or of an attempt that was begun again.
     pub undone: bool,
     /// Trees that this write of a catalog entry names: the table's.
-    pub trees: [u32; 2],
+    pub trees: [u32; 3],
 }
 
 /// All of a run.
@@ -86,6 +88,16 @@ pub struct History {
     pub life: u32,
     /// The most bytes of a key.
     pub key_bytes: usize,
+    /// What is read was salvaged: without what is derived.
+    pub is_salvaged: bool,
+    /// Where commits append to.
+    pub feed: Option<TreeId>,
+    /// Additions to tallies, in the order of their bits.
+    additions: Vec<Op>,
+    /// What was appended, by number.
+    appended: Vec<Op>,
+    /// Where it was first seen: position and ordinal.
+    places: BTreeMap<u32, (u64, u32)>,
     clock: u64,
     latest: BTreeMap<(Txn, Register), Op>,
 }
@@ -99,7 +111,7 @@ impl History {
             replaced: 0,
             sequence: 0,
             undone: false,
-            trees: [0; 2],
+            trees: [0; 3],
         };
         History { writes: vec![nothing], ..History::default() }
     }
@@ -154,8 +166,18 @@ impl History {
 
     /// A history that knows all writes, and as yet no transaction, for who reads a copy of the database.
     pub fn for_reading(&self) -> History {
-        let History { writes, life, key_bytes, clock, .. } = self;
-        History { writes: writes.clone(), life: *life, key_bytes: *key_bytes, clock: *clock, ..History::default() }
+        let History { writes, additions, appended, places, .. } = self;
+        History {
+            writes: writes.clone(),
+            additions: additions.clone(),
+            appended: appended.clone(),
+            places: places.clone(),
+            life: self.life,
+            key_bytes: self.key_bytes,
+            feed: self.feed,
+            clock: self.clock,
+            ..History::default()
+        }
     }
 
     /// A moment on the run's clock.
@@ -173,6 +195,11 @@ impl History {
                 return Err(format!("write {op} under {register:?} is not as it was written"));
             }
         }
+        self.saw_write(txn, register, op)
+    }
+
+    /// A transaction learned which write stands in a place; what is wrong with that at once.
+    pub fn saw_write(&mut self, txn: Txn, register: Register, op: Op) -> Result<(), String> {
         match self.latest.get(&(txn, register)) {
             Some(&own) if own == op => Ok(()),
             Some(own) => Err(format!("a transaction wrote {own} to {register:?} and then saw {op}")),
@@ -184,7 +211,7 @@ impl History {
     }
 
     /// A transaction writes; the write's number.
-    pub fn wrote(&mut self, txn: Txn, register: Register, old: Option<&Version>, trees: [u32; 2]) -> Op {
+    pub fn wrote(&mut self, txn: Txn, register: Register, old: Option<&Version>, trees: [u32; 3]) -> Op {
         let op = self.writes.len() as Op;
         let replaced = old.map_or(0, |old| old.op);
         let sequence = old.map_or(0, |old| old.sequence + 1);
@@ -192,6 +219,44 @@ impl History {
         self.txns[txn].writes.push(op);
         self.latest.insert((txn, register), op);
         op
+    }
+
+    /// A transaction adds to a tally; which bit is its own.
+    pub fn added(&mut self, txn: Txn, place: impl Fn(u32) -> Register) -> u32 {
+        let bit = self.additions.len() as u32;
+        let op = self.wrote(txn, place(bit), None, [0; 3]);
+        self.additions.push(op);
+        bit
+    }
+
+    /// A transaction appends; the entry's number.
+    pub fn appended(&mut self, txn: Txn) -> u32 {
+        let number = self.appended.len() as u32;
+        let register = Register { tree: self.feed.map_or(0, |feed| feed.0), key: number };
+        let op = self.wrote(txn, register, None, [0; 3]);
+        // Its transaction does not see it.
+        self.latest.remove(&(txn, register));
+        self.appended.push(op);
+        number
+    }
+
+    /// All that was appended, by number.
+    pub fn all_appended(&self) -> &[Op] {
+        &self.appended
+    }
+
+    /// An entry was seen somewhere: its write; what is wrong with that.
+    pub fn placed(&mut self, number: u32, at: (u64, u32)) -> Result<Op, String> {
+        let op = *self.appended.get(number as usize).ok_or_else(|| format!("nobody appended {number}"))?;
+        match *self.places.entry(number).or_insert(at) {
+            before if before == at => Ok(op),
+            before => Err(format!("what was appended at {before:?} is at {at:?} now")),
+        }
+    }
+
+    /// All additions there were, in the order of their bits.
+    pub fn additions(&self) -> &[Op] {
+        &self.additions
     }
 
     /// Takes back all but the first `kept` writes. What was read stays read.

@@ -4,6 +4,7 @@
 pub mod check;
 pub mod clients;
 mod company;
+mod feed;
 pub mod fleet;
 pub mod flips;
 mod graph;
@@ -14,4 +15,5 @@ pub mod rows;
 pub mod run;
 pub mod scheduler;
 pub mod shape;
+mod sums;
 pub mod value;

@@ -138,7 +138,13 @@ impl FileSystem for SlowFiles {
 
 impl File for SlowFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
-        timed(place(5, offset, buf.len()), || self.file.read_at(buf, offset))
+        let read = timed(place(5, offset, buf.len()), || self.file.read_at(buf, offset));
+        // What was read is long on its way, now and then: much may become of the page meanwhile.
+        let mut random = Random::new(scheduler::current().random());
+        if random.one_in(40) {
+            scheduler::current().sleep(Duration::from_micros(random.below(30_000)));
+        }
+        read
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {

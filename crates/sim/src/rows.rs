@@ -1,7 +1,8 @@
 //! Tables, rows and index entries over the engine's trees, and what a client may do to them.
 //!
-//! The catalog tree has an entry per table, which names its trees: one of rows, and perhaps one that indexes them by
-//! (key, sequence). In every state there is exactly one index entry per row, and no tree that no entry names.
+//! The catalog tree has an entry per table, which names its trees: one of rows, perhaps one that indexes them by
+//! (key, sequence), and perhaps one of what they come to (`sums`). In every state there is exactly one index entry per row, and
+//! no tree that no entry names.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -13,6 +14,7 @@ use cairn_storage::{Error, PointReader, PointWriter, Reader, Result, TreeId};
 use crate::history::{History, Txn};
 use crate::random::{Random, mix};
 use crate::scheduler;
+use crate::sums::FRONT;
 use crate::value::{HEADER, Op, Register, Version, filler};
 
 /// Tables there may be at once.
@@ -32,6 +34,15 @@ pub struct Table {
     pub rows: TreeId,
     /// The index.
     pub index: Option<TreeId>,
+    /// What the rows come to.
+    pub sums: Option<TreeId>,
+}
+
+impl Table {
+    /// As the entry names them: 0 for none.
+    pub fn trees(&self) -> [u32; 3] {
+        [Some(self.rows), self.index, self.sums].map(|tree| tree.map_or(0, |tree| tree.0))
+    }
 }
 
 /// Where a table's entry is.
@@ -77,6 +88,10 @@ pub trait Put: Get {
     fn patch(&mut self, tree: TreeId, key: &[u8], bytes: &[u8]) -> Result<()>;
     /// Removes.
     fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool>;
+    /// Appends an entry.
+    fn append(&mut self, tree: TreeId, value: &[u8]) -> Result<()>;
+    /// Adds to an entry of sums.
+    fn add(&mut self, tree: TreeId, key: &[u8], deltas: &[i128]) -> Result<()>;
 }
 
 impl Get for Reader {
@@ -123,6 +138,14 @@ impl Put for Point<'_, '_> {
     fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool> {
         self.0.get_mut().delete(tree, key)
     }
+
+    fn append(&mut self, tree: TreeId, value: &[u8]) -> Result<()> {
+        self.0.get_mut().append(tree, value)
+    }
+
+    fn add(&mut self, tree: TreeId, key: &[u8], deltas: &[i128]) -> Result<()> {
+        self.0.get_mut().add(tree, key, FRONT, deltas)
+    }
 }
 
 impl Get for cairn_storage::Transaction {
@@ -146,6 +169,14 @@ impl Put for cairn_storage::Transaction {
 
     fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool> {
         cairn_storage::Transaction::delete(self, tree, key)
+    }
+
+    fn append(&mut self, tree: TreeId, value: &[u8]) -> Result<()> {
+        cairn_storage::Transaction::append(self, tree, value)
+    }
+
+    fn add(&mut self, tree: TreeId, key: &[u8], deltas: &[i128]) -> Result<()> {
+        cairn_storage::Transaction::add(self, tree, key, FRONT, deltas)
     }
 }
 
@@ -189,39 +220,28 @@ impl Noted {
         let register = catalog(number);
         let entry = self.read(from, register)?;
         let table = entry.clone().and_then(|entry| {
-            let [rows, index] = trees_of(&entry.payload);
-            (rows != 0).then(|| Table {
-                register,
-                entry,
-                rows: TreeId(rows),
-                index: (index != 0).then_some(TreeId(index)),
-            })
+            let [rows, index, sums] = trees_of(&entry.payload);
+            let named = |tree: u32| (tree != 0).then_some(TreeId(tree));
+            Some(Table { register, entry, rows: named(rows)?, index: named(index), sums: named(sums) })
         });
         Ok((table, entry))
     }
 
     /// Replaces a table's entry.
-    pub fn set_table(
-        &self,
-        to: &mut impl Put,
-        number: u32,
-        old: Option<&Version>,
-        rows: u32,
-        index: u32,
-    ) -> Result<()> {
+    pub fn set_table(&self, to: &mut impl Put, number: u32, old: Option<&Version>, trees: [u32; 3]) -> Result<()> {
         let register = catalog(number);
-        let op = self.history.borrow_mut().wrote(self.txn, register, old, [rows, index]);
-        let payload = [rows.to_le_bytes(), index.to_le_bytes()].concat();
+        let op = self.history.borrow_mut().wrote(self.txn, register, old, trees);
+        let payload = trees.map(u32::to_le_bytes).concat();
         let entry = successor(op, old, op, payload);
         to.put(TreeId::CATALOG, &self.key_bytes(register), &entry.encode(register))
     }
 
-    /// Changes a row, or makes it, with its index entry.
+    /// Changes a row, or makes it, with its index entry, and what the rows come to.
     pub fn change(&self, to: &mut impl Put, table: &Table, key: u32, length: usize, by: &mut Random) -> Result<()> {
         let register = Register { tree: table.rows.0, key };
         let bytes = self.key_bytes(register);
         let old = self.read(to, register)?;
-        let op = self.history.borrow_mut().wrote(self.txn, register, old.as_ref(), [0; 2]);
+        let op = self.history.borrow_mut().wrote(self.txn, register, old.as_ref(), [0; 3]);
         match &old {
             Some(old) if by.one_in(3) => {
                 let new = successor(op, Some(old), old.payload_op, old.payload.clone());
@@ -238,7 +258,8 @@ impl Noted {
                 to.put(table.rows, &bytes, &new.encode(register))?;
             }
         }
-        self.change_index(to, table, key, old.as_ref(), op)
+        self.change_index(to, table, key, old.as_ref(), op)?;
+        self.change_sums(to, table, key, old.map(|old| old.op), op)
     }
 
     fn change_index(&self, to: &mut impl Put, table: &Table, key: u32, old: Option<&Version>, op: Op) -> Result<()> {
@@ -291,17 +312,21 @@ impl Noted {
 
     /// Reads everything there is, and checks that rows, indexes and catalog fit together. Returns a digest.
     pub fn read_all(&self, from: &Reader, keys: u32, trees: Option<Vec<TreeId>>) -> Result<u64> {
-        let mut digest = 0;
+        let mut digest = mix(self.read_tallies(from)? ^ self.read_feed(from)?);
         let mut named = BTreeSet::from([TreeId::CATALOG]);
         for number in 0..TABLES {
             let (table, entry) = self.table(from, number)?;
+            // Made by the same commit as the first entries.
+            named.extend(self.history.borrow().feed.filter(|_| entry.is_some()));
             digest = mix(digest ^ entry.map_or(0, |entry| u64::from(entry.op)));
             let Some(table) = table else { continue };
             named.insert(table.rows);
             named.extend(table.index);
+            named.extend(table.sums);
             let rows = self.scan(from, table.rows, (0, keys), false, usize::MAX)?;
             rows.iter().for_each(|(key, row)| digest = mix(digest ^ u64::from(*key) << 32 ^ u64::from(row.op)));
             self.check_index(from, &table, &rows)?;
+            self.check_sums(from, &table, &rows)?;
         }
         if let Some(trees) = trees.filter(|trees| !trees.iter().eq(named.iter())) {
             self.must(Err(format!("the catalog names {named:?}, and there are {trees:?}")))
@@ -331,9 +356,9 @@ impl Noted {
     }
 }
 
-fn trees_of(payload: &[u8]) -> [u32; 2] {
+fn trees_of(payload: &[u8]) -> [u32; 3] {
     let word = |at: usize| payload.get(at..at + 4).map_or(0, |b| u32::from_le_bytes(b.try_into().expect("four")));
-    [word(0), word(4)]
+    [word(0), word(4), word(8)]
 }
 
 fn successor(op: Op, old: Option<&Version>, payload_op: Op, payload: Vec<u8>) -> Version {

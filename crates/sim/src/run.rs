@@ -264,7 +264,7 @@ impl Director {
             self.verify(&store);
         }
         let before = self.disk.fault_counts();
-        self.arm();
+        let is_full = self.arm();
         let left = 20 + self.random.below(200) as u32;
         let world = Rc::new(World {
             history: self.history.clone(),
@@ -272,6 +272,7 @@ impl Director {
             disk: self.disk.clone(),
             sync_failed: self.sync_failed.clone(),
             left: Cell::new(left),
+            is_full,
             did: self.did.clone(),
         });
         let company = self.shape.company;
@@ -281,7 +282,8 @@ impl Director {
             .chain((company.closes && self.random.one_in(2)).then_some(Kind::Closer))
             .chain(company.holds.then_some(Kind::Holder))
             .chain(company.idles.then_some(Kind::Idler))
-            .chain(company.watches.then_some(Kind::Watcher));
+            .chain(company.watches.then_some(Kind::Watcher))
+            .chain(company.listens.then_some(Kind::Listener));
         let mut clients = Vec::new();
         for kind in kinds {
             let (world, store, seed) = (world.clone(), store.clone(), self.random.number());
@@ -325,8 +327,8 @@ impl Director {
         });
     }
 
-    /// Prepares what will go wrong in this life.
-    fn arm(&mut self) {
+    /// Prepares what will go wrong in this life. Whether the disk is full from its begin on.
+    fn arm(&mut self) -> bool {
         if !self.random.one_in(3) {
             self.disk.crash_at(self.disk.operation_count() + self.random.below(300));
         }
@@ -338,8 +340,11 @@ impl Director {
         if faults.writes_ppm > 0 && self.random.one_in(2) {
             self.disk.fail_sync(1 + self.random.below(60));
         }
-        if faults.full && self.random.one_in(2) {
-            self.disk.set_capacity(Some((100 + self.random.below(200)) << 10));
+        let is_limited = faults.full && self.random.one_in(2);
+        let is_full = is_limited && self.random.one_in(2);
+        if is_limited {
+            let (least, room) = if is_full { (self.disk.space_used(), 32) } else { (100 << 10, 200) };
+            self.disk.set_capacity(Some(least + (self.random.below(room) << 10)));
         }
         if faults.ranges && self.random.one_in(2) {
             let (path, start) = (self.random.pick(&["db", "db-log"]), self.random.below(64) << 10);
@@ -348,6 +353,7 @@ impl Director {
                 false => self.disk.fail_writes(Path::new(path), start..start + 2048),
             }
         }
+        is_full
     }
 
     /// Kills the database, or closes it, cleanly or not.

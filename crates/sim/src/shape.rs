@@ -108,6 +108,8 @@ pub struct Company {
     pub panics: bool,
     /// Somebody follows what changes.
     pub watches: bool,
+    /// Somebody takes what is appended.
+    pub listens: bool,
 }
 
 impl Shape {
@@ -195,6 +197,7 @@ impl Company {
             idles: random.one_in(10) && is_tried("slots"),
             panics: random.one_in(10) && is_tried("panics"),
             watches: random.one_in(3) && is_tried("watches"),
+            listens: random.one_in(3) && is_tried("listens"),
         }
     }
 }

@@ -4,7 +4,7 @@ use cairn_sim::fleet::Fleet;
 use cairn_sim::run::simulate;
 
 /// Seeds tried, and the steps that each takes at least.
-const SEEDS: u64 = 2000;
+const SEEDS: u64 = 1500;
 const STEPS: u64 = 2000;
 
 fn asked(name: &str, usual: u64) -> u64 {

@@ -70,6 +70,10 @@ pub enum Broken {
     SumsUnread,
     /// What is added again to a newer state is added to nothing.
     AddsForget,
+    /// Recovery makes additions again that the checkpoint holds.
+    AddsAgain,
+    /// Recovery takes the last of several additions to an entry for all of them.
+    AddsMerged,
     /// Who waits for what is appended is not told.
     AppendsUntold,
     /// Who takes what was appended takes what is not durable, too.
@@ -162,6 +166,8 @@ pub enum Broken {
     SlotsLookedAtAlways,
     /// Who extends the log uses the leader's open file, and keeps to itself what it is told.
     GrowUnheard,
+    /// Who cuts the file syncs it beside checkpoints, and keeps to himself what he is told.
+    CutUnheard,
     /// A cursor that finds no slot keeps pages, and its range as read.
     CursorKeepsHold,
     /// Ids taken for a checkpoint that there are too few for are never given back.

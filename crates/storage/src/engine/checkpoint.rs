@@ -4,6 +4,10 @@
 //! refers to; they are synced; only then does a meta page name them, and is synced; only then are the pages of the
 //! checkpoint before, and the log before this one, free. A failed sync ends the database's writing for good: what it
 //! did to the page cache is unknown, so it is never retried.
+//!
+//! Whoever syncs the file holds the checkpoint's lock until its failure is told: the system tells an open file once of
+//! what it lost, whoever wrote that. Two who sync at the same time would share one failure, and the one who is told of
+//! success would name pages that are gone, and let go of the log that has them.
 
 use super::copies::{self, CatalogCopy};
 use super::lists::{encode_directory, encode_runs, pieces, push_number, write_chain};
@@ -103,8 +107,11 @@ impl Engine {
         self.publisher.life.check(Act::Checkpoint)?;
         // The durable checkpoint may still count more pages; those it lists beyond the end are free in it.
         self.pages.truncate()?;
-        drop(state);
-        self.sync_file()
+        if broken::is(Broken::CutUnheard) {
+            drop(state);
+            return self.sync_unguarded();
+        }
+        self.sync_file(&state)
     }
 
     /// The last checkpoint: marked clean, in both meta pages. The database is closed from here on.
@@ -114,7 +121,7 @@ impl Engine {
         let target = self.hold_newest()?;
         self.write_checkpoint(&mut state, &target, true).inspect_err(|_| self.let_go(target.version))?;
         state.meta.sequence += 1;
-        self.write_meta(&state.meta)?;
+        self.write_meta(&state, &state.meta)?;
         // While no other checkpoint can be made.
         self.publisher.life.end_closing()
     }
@@ -143,16 +150,16 @@ impl Engine {
     }
 
     fn write_checkpoint(&self, state: &mut CheckpointState, target: &Target, clean: bool) -> Result<()> {
-        self.write_dirty(target.version)?;
+        self.write_dirty(state, target.version)?;
         let mut own_pages = Vec::new();
         let catalog = self.copy_catalog(&target.trees, &state.catalog);
         let result = self.write_lists(target, state, clean, &catalog, &mut own_pages).and_then(|lists| {
             if !broken::is(Broken::MetaBeforePages) {
-                self.sync_file()?;
+                self.sync_file(state)?;
             }
             let mut meta = self.describe(&state.meta, target, clean);
             Lists { directory: meta.directory, free_map: meta.free_map, end: meta.end, copies: meta.lists } = lists;
-            self.write_meta(&meta).map(|()| meta)
+            self.write_meta(state, &meta).map(|()| meta)
         });
         state.catalog = catalog;
         match result {
@@ -210,7 +217,7 @@ impl Engine {
         (state.meta, state.own_pages) = (meta, own_pages);
     }
 
-    fn write_dirty(&self, version: u64) -> Result<()> {
+    fn write_dirty(&self, held: &CheckpointState, version: u64) -> Result<()> {
         loop {
             let ids = self.pages.dirty_in(version);
             if ids.is_empty() {
@@ -219,7 +226,7 @@ impl Engine {
             for piece in ids.chunks(PIECE) {
                 self.pages.write_out(&mut piece.to_vec())?;
                 if !broken::is(Broken::MetaBeforePages) {
-                    self.sync_file()?;
+                    self.sync_file(held)?;
                 }
             }
             // What is still dirty is being written by somebody else right now.
@@ -227,7 +234,12 @@ impl Engine {
         }
     }
 
-    pub(crate) fn sync_file(&self) -> Result<()> {
+    /// `_held`: by whoever has the lock.
+    fn sync_file(&self, _held: &CheckpointState) -> Result<()> {
+        self.sync_unguarded()
+    }
+
+    fn sync_unguarded(&self) -> Result<()> {
         if broken::is(Broken::SyncErrors) {
             let _ = self.pages.file().sync();
             return Ok(());
@@ -321,14 +333,14 @@ impl Engine {
         }
         let incompatible = state.meta.incompatible | operations;
         let meta = Meta { incompatible, sequence: state.meta.sequence + 1, ..state.meta.clone() };
-        self.write_meta(&meta)?;
+        self.write_meta(&state, &meta)?;
         state.meta = meta;
         self.features.store(incompatible, Ordering::Release);
         Ok(())
     }
 
     /// Writes a meta page in its turn, and syncs it.
-    pub(crate) fn write_meta(&self, meta: &Meta) -> Result<()> {
+    pub(crate) fn write_meta(&self, held: &CheckpointState, meta: &Meta) -> Result<()> {
         let mut page = AlignedBuf::zeroed(self.pages.page_size());
         meta.encode(&mut page);
         let turn = if broken::is(Broken::MetaInPlace) { 0 } else { meta.sequence % 2 };
@@ -336,7 +348,7 @@ impl Engine {
         // Part of a failed write may be on its way to the disk.
         let written = self.pages.file().write_at(&page, at).map_err(Error::io("write the meta page"));
         written.inspect_err(|error| self.poison(error))?;
-        self.sync_file()
+        self.sync_file(held)
     }
 }
 

@@ -13,13 +13,10 @@ use super::writer::Writer;
 use crate::env::Environment;
 use crate::log::format::BLOCK;
 use crate::log::{SealedBatch, Segments};
-use crate::page::{Owner, PageRef, Pages, SlotId};
+use crate::page::{Lack, Owner, PageRef, Pages, SlotId};
 use crate::stats::Counters;
 use crate::sync::{AtomicU32, AtomicU64, Awake, Mutex, Ordering};
 use crate::{Durability, Error, Options, Result, SyncMethod};
-
-/// How often an operation is begun again with frames made free for it, which others may take first.
-const FULL_TRIES: u32 = 1000;
 
 /// Shared by every handle and background thread of one open database.
 #[derive(Debug)]
@@ -171,7 +168,7 @@ impl Engine {
     where
         Error: From<E>,
     {
-        let (mut full, mut misses) = (0, 0);
+        let (mut lack, mut misses) = (Lack::default(), 0);
         loop {
             let result = self.pages.slots.pin(slot).and_then(|pin| run(&pin).map_err(Error::from));
             let Err(error) = result else { return result };
@@ -180,7 +177,7 @@ impl Engine {
             if misses > 4 * self.pages.frame_count() + 64 {
                 return Err(Error::CacheFull);
             }
-            self.provide(error, &mut full).map_err(|error| self.pages.slots.explain(slot, error))?;
+            self.provide(error, &mut lack).map_err(|error| self.pages.slots.explain(slot, error))?;
         }
     }
 
@@ -212,23 +209,19 @@ impl Engine {
 
     /// As `provide`, for an operation on the latest state that let go of the commit lock: by now the page may be gone,
     /// and its id another's. Only a page that is missed and not found twice in a row is damaged.
-    pub(crate) fn provide_latest(&self, lacked: Error, full: &mut u32, gone: &mut Option<PageRef>) -> Result<()> {
-        let Error::NotResident(page) = lacked else { return self.provide(lacked, full) };
+    pub(crate) fn provide_latest(&self, lacked: Error, lack: &mut Lack, gone: &mut Option<PageRef>) -> Result<()> {
+        let Error::NotResident(page) = lacked else { return self.provide(lacked, lack) };
         match self.pages.load(page) {
             Err(Error::Corrupt { .. }) if gone.replace(page) != Some(page) => Ok(()),
             result => result,
         }
     }
 
-    /// What an operation lacked, if that can be helped: a page, or a frame. `full` counts the times it was a frame.
-    pub(crate) fn provide(&self, lacked: Error, full: &mut u32) -> Result<()> {
+    /// What an operation lacked, if that can be helped: a page, or a frame, of which `lack` is.
+    pub(crate) fn provide(&self, lacked: Error, lack: &mut Lack) -> Result<()> {
         match lacked {
             Error::NotResident(page) => self.pages.load(page),
-            Error::CacheFull if *full < FULL_TRIES => {
-                // Where nothing can go, what is free is too little, or others take it.
-                *full += if self.pages.free_some_frames()? { 1 } else { FULL_TRIES / 10 };
-                Ok(())
-            }
+            Error::CacheFull => self.pages.make_room(lack),
             error => Err(error),
         }
     }

@@ -217,7 +217,7 @@ impl Pages {
     /// A new unsealed page with the given bytes (a copy, or zeroes), its identity set.
     ///
     /// Takes what frames are free beyond those that are kept for who loads: to evict others, the caller would have to let go of its pin first. So after
-    /// [`Error::CacheFull`] it does, calls [`Pages::free_some_frames`] and begins again.
+    /// [`Error::CacheFull`] it does, calls [`Pages::make_room`] and begins again.
     pub(crate) fn create(&self, birth: u64, copy_of: Option<&[u8]>) -> Result<PageRef> {
         let taken = self.supply.lock().take(self.max_pages);
         let (frame, id) = match taken {

@@ -19,6 +19,8 @@ const IDLE_ROUNDS: u32 = 64;
 /// As `IDLE_ROUNDS`, where nothing can be written out and a new page needs the frame. Who loads a page waits as ever: only
 /// others who load have the frames that he could get.
 const FAILED_ROUNDS: u32 = 2;
+/// How often an operation is begun again with frames made free for it, which others may take first.
+const TRIES: u32 = 1000;
 /// How long it is waited for readers that still look, and for writes of others: so many naps.
 const PATIENCE: u32 = 20_000;
 const NAP: Duration = Duration::from_micros(500);
@@ -28,6 +30,13 @@ pub(super) struct Evictor {
     hand: u32,
     /// Evicted frames with the epoch they were evicted in.
     limbo: Vec<(u64, Frame)>,
+}
+
+/// How often an operation found no frame, and what kept pages from going when it last did.
+#[derive(Debug, Default)]
+pub(crate) struct Lack {
+    times: u32,
+    failed: Option<Error>,
 }
 
 impl Evictor {
@@ -49,14 +58,25 @@ impl Pages {
         }
     }
 
-    /// Sees to it that some frames are free for new pages. The caller must not be pinned. False: nothing can go, but a few
-    /// are free.
+    /// Makes room for an operation that found no frame for a new page, and is begun again then. The caller must not be pinned.
+    /// Where it was begun too often, it is told what kept pages from going: a full disk is told as one.
     #[cold]
-    pub(crate) fn free_some_frames(&self) -> Result<bool> {
+    pub(crate) fn make_room(&self, lack: &mut Lack) -> Result<()> {
+        if lack.times >= TRIES {
+            return Err(lack.failed.take().unwrap_or(Error::CacheFull));
+        }
+        lack.failed = self.free_some_frames()?;
+        // Where nothing can go, what is free is too little, or others take it.
+        lack.times += if lack.failed.is_none() { 1 } else { TRIES / 10 };
+        Ok(())
+    }
+
+    /// Sees to it that some frames are free for new pages. Returns why nothing can go, where a few are free nevertheless.
+    fn free_some_frames(&self) -> Result<Option<Error>> {
         let wanted = (self.frames.count() as usize / 8).min(64);
         match self.free_frames(self.frames_kept() + wanted, wanted, FAILED_ROUNDS) {
-            Err(_) if self.frames_for_new() > 0 => Ok(false),
-            result => result.map(|()| true),
+            Err(error) if self.frames_for_new() > 0 => Ok(Some(error)),
+            result => result.map(|()| None),
         }
     }
 
@@ -288,7 +308,7 @@ mod tests {
             scope.spawn(|| pages.write_out(&mut first.to_vec()).unwrap());
             scope.spawn(|| pages.write_out(&mut second.to_vec()).unwrap());
             (0..2).for_each(|_| has_begun.recv().unwrap());
-            assert!(pages.free_some_frames().unwrap());
+            assert!(pages.free_some_frames().unwrap().is_none());
         });
     }
 

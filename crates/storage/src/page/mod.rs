@@ -23,5 +23,6 @@ mod write;
 pub(crate) use crate::PageRef;
 pub(crate) use cache::Pages;
 pub(crate) use created::Created;
+pub(crate) use evict::Lack;
 pub(crate) use memory::{CACHE_LINE, prefetch};
 pub(crate) use slots::{COMMIT, Owner, PAGES_ONLY, Pin, SlotId, Slots};

@@ -208,7 +208,7 @@ fn start(
     if !options.read_only {
         // An earlier run's sync of it may have failed: then it is in the system's cache only, and a crash would find the
         // one before, whose pages are about to be used again.
-        engine.write_meta(&meta)?;
+        engine.write_meta(&engine.checkpoint.lock(), &meta)?;
         // Before anything else uses the pages: an earlier run may have freed, and used again, some of them. What cannot
         // be read now is left for later.
         let _ = engine.work_off_drops();
@@ -423,9 +423,8 @@ fn announce(engine: &mut Engine, position: u64, epoch: Epoch) -> Result<()> {
     let segment_bytes = engine.segments()?.identity.segment_bytes;
     state.meta.log_places = engine.segments()?.places();
     state.meta.log_segment_bytes = segment_bytes;
-    let meta = state.meta.clone();
     match broken::is(Broken::EpochUnannounced) {
-        false => engine.write_meta(&meta),
+        false => engine.write_meta(&state, &state.meta),
         true => Ok(()),
     }
 }

@@ -70,10 +70,18 @@ impl<'a> Replay<'a> {
                         self.commit_parts(file, &pieces, (at, end), operations, broken)?;
                     }
                 }
+                RecordKind::Commit if broken::is(Broken::AddsAgain) => self.add_again(operations, end),
                 RecordKind::Commit => {}
             }
         }
         Ok(())
+    }
+
+    /// For tests only.
+    #[cold]
+    fn add_again(&mut self, operations: &[u8], end: u64) {
+        let adds = Ops::new(operations).flatten().filter(|op| matches!(op, Op::Add { .. }));
+        adds.for_each(|op| drop(self.apply_at(op, end)));
     }
 
     /// `end`: the position behind the record.

@@ -5,10 +5,10 @@
 //! ```
 
 use super::node::{Cell, OVERFLOW_REF, inline_limit};
-use crate::Result;
 use crate::bytes::{get_u16, get_u64, put_u16};
 use crate::page::layout::{self, HEADER, Kind};
-use crate::page::{Created, PageRef, Pages};
+use crate::page::{Created, Lack, PageRef, Pages};
+use crate::{Error, Result};
 
 const NEXT: usize = HEADER;
 const LENGTH: usize = NEXT + PageRef::BYTES;
@@ -27,10 +27,13 @@ pub(crate) fn write(
 ) -> Result<[u8; OVERFLOW_REF]> {
     let mut next = PageRef::NONE;
     for piece in value.chunks(pages.page_size() - DATA).rev() {
-        if pages.frames_for_new() == 0 {
-            pages.free_some_frames()?;
-        }
-        let page = pages.create(stamp, None)?;
+        let mut lack = Lack::default();
+        let page = loop {
+            match pages.create(stamp, None) {
+                Err(Error::CacheFull) => pages.make_room(&mut lack)?,
+                page => break page?,
+            }
+        };
         created.push(pages, page.id);
         // SAFETY: just created with this tree's stamp; nobody else knows it.
         let bytes = unsafe { pages.unsealed(page) };

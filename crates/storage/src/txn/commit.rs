@@ -15,7 +15,7 @@ use super::validate::{self, Effort};
 use crate::broken::{self, Broken};
 use crate::engine::{Engine, GivesUp, Losses, Noted, Op, Trees, Writer, WriterGuard};
 use crate::log::{OpenBatch, RecordKind};
-use crate::page::{PageRef, SlotId};
+use crate::page::{Lack, PageRef, SlotId};
 use crate::{Durability, Error, Result, TreeId};
 
 /// Transactions with more bytes of operations are brought up to date outside the commit lock first.
@@ -173,7 +173,7 @@ impl State {
         last: usize,
         gives_up: GivesUp<'_>,
     ) -> Result<(WriterGuard<'e>, u64)> {
-        let (mut full, mut gone) = (0, None);
+        let (mut lack, mut gone) = (Lack::default(), None);
         let mut tried = 0;
         loop {
             let effort = if tried < TRIES { Effort::Little } else { Effort::Whatever };
@@ -201,7 +201,7 @@ impl State {
                 }
                 Err(error) => {
                     drop(writer);
-                    engine.provide_latest(error, &mut full, &mut gone)?;
+                    engine.provide_latest(error, &mut lack, &mut gone)?;
                     self.touch_published(engine, slot)?;
                 }
             }

@@ -15,7 +15,7 @@ use crate::broken::{self, Broken};
 use crate::engine::meta::{ADDS, APPENDS};
 use crate::engine::{AppendKey, COUNTER_BYTES, Deltas, Engine, GivesUp, Handle, Op, OpList, Ops, Version, Writer};
 use crate::log::{OpenBatch, RecordKind};
-use crate::page::{COMMIT, Pin};
+use crate::page::{COMMIT, Lack, Pin};
 use crate::tree::node::inline_limit;
 use crate::tree::{LeafEntries, entries, get, get_group};
 use crate::{Durability, Error, Result, TreeId};
@@ -82,7 +82,7 @@ impl Session {
     ) -> Result<R, WriteError<E>> {
         let engine = self.handle.engine();
         let (claimed, version) = Claimed::newest(engine)?;
-        let mut full = 0;
+        let mut lack = Lack::default();
         loop {
             let result = {
                 let pin = engine.pages.slots.pin(claimed.slot)?;
@@ -92,7 +92,7 @@ impl Session {
             if self.is_impatient {
                 return Err(Error::WouldWait.into());
             }
-            engine.provide(error, &mut full)?;
+            engine.provide(error, &mut lack)?;
         }
     }
 
@@ -133,7 +133,7 @@ impl Session {
         }
         let Session { handle, ops, undo, .. } = self;
         let engine = handle.engine();
-        let (mut full, mut gone) = (0, None);
+        let (mut lack, mut gone) = (Lack::default(), None);
         let (mut writer, appends, result) = loop {
             let room = ROOM.min(OpenBatch::record_limit(engine.segments()?.size()));
             let mut writer = engine.lock_with_room(room)?;
@@ -146,7 +146,7 @@ impl Session {
             match result {
                 Err(WriteError::Storage(lacked @ (Error::NotResident(_) | Error::CacheFull))) => {
                     drop(writer);
-                    engine.provide_latest(lacked, &mut full, &mut gone)?;
+                    engine.provide_latest(lacked, &mut lack, &mut gone)?;
                 }
                 result => break (writer, appends, result),
             }

@@ -259,6 +259,7 @@ fn next_in_chain(pages: &Pages, pin: &Pin<'_>, page: PageRef) -> Result<PageRef>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page::Lack;
     use crate::{Options, Store};
 
     /// It failed as soon as its own pages filled the cache, although they could go.
@@ -279,7 +280,7 @@ mod tests {
             while others.len() + left < 56 {
                 match pages.create(1, None) {
                     Ok(page) => others.push(page.id),
-                    Err(_) => drop(pages.free_some_frames().unwrap()),
+                    Err(_) => pages.make_room(&mut Lack::default()).unwrap(),
                 }
             }
             transaction.private.lock().unwrap().outgrow(store.engine()).unwrap();

@@ -9,7 +9,7 @@ use super::state::State;
 use super::validate::{self, Effort};
 use crate::engine::{Engine, GivesUp, OpList, Ops, Trees, Writer, WriterGuard};
 use crate::log::RecordKind;
-use crate::page::COMMIT;
+use crate::page::{COMMIT, Lack};
 use crate::{Error, Result};
 
 /// How often the commit lock is taken before the long way is.
@@ -22,7 +22,7 @@ impl State {
         engine: &'e Engine,
         gives_up: GivesUp<'_>,
     ) -> Result<Option<(WriterGuard<'e>, u64)>> {
-        let (mut full, mut gone) = (0, None);
+        let (mut lack, mut gone) = (Lack::default(), None);
         let mut tried = 0;
         while tried < TRIES {
             let mut writer = engine.lock_with_room(self.ops.bytes().len())?;
@@ -48,7 +48,7 @@ impl State {
                 }
                 Err(lacked @ (Error::NotResident(_) | Error::CacheFull)) => {
                     drop(writer);
-                    engine.provide_latest(lacked, &mut full, &mut gone)?;
+                    engine.provide_latest(lacked, &mut lack, &mut gone)?;
                 }
                 Err(Error::TooLarge) => return Ok(None),
                 Err(error) => return Err(error),

@@ -16,6 +16,7 @@ pub enum Call {
     Write,
     WriteDurable,
     Sync,
+    SetLength,
     Remove,
 }
 
@@ -119,6 +120,7 @@ impl File for WatchedFile {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
+        self.tell(Call::SetLength)?;
         self.file.set_len(len)
     }
 

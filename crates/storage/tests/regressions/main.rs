@@ -3,6 +3,7 @@
 mod backups;
 mod closing;
 mod failures;
+mod file_errors;
 mod files;
 mod log_errors;
 mod opening;

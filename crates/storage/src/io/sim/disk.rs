@@ -161,6 +161,11 @@ impl SimDisk {
         self.machine().faults.capacity = bytes;
     }
 
+    /// The space that all files take together, as [`SimDisk::set_capacity`] counts it.
+    pub fn space_used(&self) -> u64 {
+        self.machine().chunks_used() * CHUNK
+    }
+
     /// Ends all faults asked for, the limit of space included.
     pub fn clear_faults(&self) {
         self.machine().faults.clear();
@@ -247,14 +252,17 @@ impl Machine {
         }
     }
 
+    fn chunks_used(&self) -> u64 {
+        let named = self.state.names.values().filter_map(|id| self.state.files.get(id));
+        named.map(|file| file.cached.allocated_chunks()).sum()
+    }
+
     /// Fails a write that the faults forbid. Returns how many bytes there is space for.
     fn admit_write(&mut self, file: &FileRef, buf: &[u8], offset: u64) -> io::Result<usize> {
         self.check_alive()?;
         self.faults.check_write(file.id, &range(offset, buf)?, &mut self.random)?;
         let Some(capacity) = self.faults.capacity else { return Ok(buf.len()) };
-        let named = self.state.names.values().filter_map(|id| self.state.files.get(id));
-        let used: u64 = named.map(|file| file.cached.allocated_chunks()).sum();
-        let free = (capacity / CHUNK).saturating_sub(used);
+        let free = (capacity / CHUNK).saturating_sub(self.chunks_used());
         Ok(self.state.file(file).cached.fitting(offset, buf.len(), free))
     }
 

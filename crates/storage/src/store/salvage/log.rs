@@ -5,18 +5,18 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::report::Doubt;
+use super::report::{Doubt, Lost};
 use super::rescue::Rescue;
 use super::source::WholeSegments;
 use super::target::UncertainEntry;
 use crate::engine::meta::Meta;
-use crate::engine::{AppendKey, Op, OpStream, Ops};
+use crate::engine::{AppendKey, Deltas, Op, OpStream, Ops, Sum};
 use crate::env::Environment;
 use crate::io::{Create, File, OpenHow};
 use crate::log::format::{BLOCK, LogIdentity, read_record};
 use crate::log::{self, Epoch, Pieces, RecordKind, Scan, Visited, log_path};
 use crate::page::PageRef;
-use crate::{Error, Result};
+use crate::{Error, Result, TreeId};
 
 /// No log gets so far: what says so is forged.
 const POSITION_MAX: u64 = 1 << 60;
@@ -143,13 +143,30 @@ impl Rescue<'_, '_> {
             Op::Put { key, value, .. } => self.target.put(tree, key, value),
             Op::Delete { key, .. } => self.target.delete(tree, key).map(drop),
             Op::Patch { key, offset, bytes, .. } => self.target.patch(tree, key, offset, bytes),
-            // Its tree is derived.
-            Op::Add { .. } | Op::Append { .. } | Op::Create { .. } | Op::Drop { .. } => Ok(()),
+            Op::Add { key, front, deltas, .. } => self.redo_add(tree, key, front, deltas),
+            Op::Append { .. } | Op::Create { .. } | Op::Drop { .. } => Ok(()),
         };
         match done {
             // The row that it changes is among those lost.
             Err(Error::BadPatch | Error::NoSuchTree(_) | Error::KeyTooLong { .. }) => Ok(()),
             result => result,
+        }
+    }
+
+    /// An entry that may be among those lost is not begun anew: nobody could tell what comes of it from a whole sum.
+    fn redo_add(&mut self, tree: TreeId, key: &[u8], front: &[u8], deltas: &[u8]) -> Result<()> {
+        let old = self.target.get(tree, key)?;
+        let may_be_lost = || self.state.trees.is_none() || self.report.losses.iter().any(|loss| loss.covers(tree, key));
+        if old.is_none() && may_be_lost() {
+            return Ok(());
+        }
+        match sum_of(tree, old.as_deref(), front, deltas) {
+            Ok(Some(value)) => self.target.put(tree, key, &value),
+            Ok(None) => self.target.delete(tree, key).map(drop),
+            Err(error) => {
+                self.report.lost(tree, Lost::Entry(key.to_vec()), error.to_string());
+                Ok(())
+            }
         }
     }
 
@@ -170,11 +187,26 @@ impl Rescue<'_, '_> {
                 }
                 (key, value, Doubt::ChangedLater)
             }
-            Op::Add { .. } | Op::Append { .. } | Op::Create { .. } | Op::Drop { .. } => return Ok(()),
+            Op::Add { key, front, deltas, .. } => match self.target.get(tree, key)? {
+                // The lost commits may have begun it: what it comes to is not known.
+                None => return Ok(()),
+                Some(old) => match sum_of(tree, Some(&old), front, deltas) {
+                    Ok(None) => (key, Some(old), Doubt::DeletedLater),
+                    sum => (key, sum.unwrap_or_default(), Doubt::ChangedLater),
+                },
+            },
+            Op::Append { .. } | Op::Create { .. } | Op::Drop { .. } => return Ok(()),
         };
         let Some(value) = value else { return Ok(()) };
         self.doubt(UncertainEntry { tree, key: key.to_vec(), value, doubt, page: PageRef::NONE })
     }
+}
+
+/// What an entry of counters comes to with something added; `None`: it goes.
+fn sum_of(tree: TreeId, old: Option<&[u8]>, front: &[u8], deltas: &[u8]) -> Result<Option<Vec<u8>>> {
+    let mut sum = Sum::new();
+    sum.add(tree, old, front, Deltas::Encoded(deltas))?;
+    Ok(sum.value().map(<[u8]>::to_vec))
 }
 
 /// Puts transactions together from the log's records.

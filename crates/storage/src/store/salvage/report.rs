@@ -64,6 +64,19 @@ pub enum Doubt {
     DeletedLater,
 }
 
+impl Loss {
+    /// Whether the key's entry may be among what is missing.
+    pub(super) fn covers(&self, tree: TreeId, key: &[u8]) -> bool {
+        let is_it = match &self.what {
+            Lost::Range { from, to } | Lost::Part { from, to } => {
+                from.as_slice() <= key && to.as_deref().is_none_or(|to| key < to)
+            }
+            Lost::Entry(lost) => lost == key,
+        };
+        self.tree == tree && is_it
+    }
+}
+
 impl Doubt {
     pub(super) const ALL: [Doubt; 4] =
         [Doubt::Unreferenced, Doubt::WrittenLater, Doubt::ChangedLater, Doubt::DeletedLater];

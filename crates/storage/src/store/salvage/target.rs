@@ -13,14 +13,17 @@ use crate::page::PageRef;
 use crate::store::Store;
 use crate::{Durability, Error, Options, Result, Transaction, TreeId};
 
-/// Bytes put into a database per transaction.
+/// Bytes put into a database per transaction; less where the log is small: one in so many of its limit.
 const STEP: usize = 256 << 10;
+const OF_LOG: u64 = 8;
 
 /// A database that is being filled, in transactions of bounded size.
 pub(super) struct Target {
     store: Store,
     transaction: Option<Transaction>,
     bytes: usize,
+    /// No more together in a transaction.
+    step: usize,
 }
 
 impl Target {
@@ -35,14 +38,21 @@ impl Target {
             must_exist: false,
             ..options.clone()
         };
-        Ok(Target { store: Store::open_with(path, options, env.clone())?, transaction: None, bytes: 0 })
+        let step = (options.log_limit_bytes / OF_LOG).min(STEP as u64) as usize;
+        Ok(Target { store: Store::open_with(path, options, env.clone())?, transaction: None, bytes: 0, step })
     }
 
-    fn transaction(&mut self) -> Result<&Transaction> {
-        if self.bytes >= STEP {
+    /// For so many bytes more: what is large goes by itself.
+    fn transaction_for(&mut self, bytes: usize) -> Result<&Transaction> {
+        if self.bytes > 0 && self.bytes + bytes > self.step {
             self.bytes = 0;
             self.commit()?;
         }
+        self.bytes += bytes;
+        self.transaction()
+    }
+
+    fn transaction(&mut self) -> Result<&Transaction> {
         match &mut self.transaction {
             Some(open) => Ok(open),
             none => Ok(none.insert(self.store.begin()?)),
@@ -54,31 +64,26 @@ impl Target {
     }
 
     pub(super) fn ensure_tree(&mut self, tree: TreeId) -> Result<()> {
-        self.bytes += 64;
-        self.transaction()?.ensure_tree(tree)
+        self.transaction_for(64)?.ensure_tree(tree)
     }
 
     pub(super) fn drop_tree(&mut self, tree: TreeId) -> Result<()> {
-        self.bytes += 64;
-        match self.transaction()?.drop_tree(tree) {
+        match self.transaction_for(64)?.drop_tree(tree) {
             Err(Error::NoSuchTree(_)) => Ok(()),
             result => result,
         }
     }
 
     pub(super) fn put(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<()> {
-        self.bytes += key.len() + value.len() + 16;
-        self.transaction()?.put(tree, key, value)
+        self.transaction_for(key.len() + value.len() + 16)?.put(tree, key, value)
     }
 
     pub(super) fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool> {
-        self.bytes += key.len() + 16;
-        self.transaction()?.delete(tree, key)
+        self.transaction_for(key.len() + 16)?.delete(tree, key)
     }
 
     pub(super) fn patch(&mut self, tree: TreeId, key: &[u8], offset: usize, bytes: &[u8]) -> Result<()> {
-        self.bytes += key.len() + bytes.len() + 16;
-        self.transaction()?.patch(tree, key, offset, bytes)
+        self.transaction_for(key.len() + bytes.len() + 16)?.patch(tree, key, offset, bytes)
     }
 
     pub(super) fn get(&mut self, tree: TreeId, key: &[u8]) -> Result<Option<Vec<u8>>> {
