@@ -566,3 +566,36 @@ fn who_began_between_two_looks_of_the_thread_is_told_what_changed_since() {
     assert_eq!(next(unchanged), ["~3|-3 -> 3|1"]);
     assert!(live.iter().all(|live| live.statistics().runs == 1));
 }
+
+/// Who found the query of somebody else before it had run was given the result of none, and nothing after it.
+#[test]
+fn who_begin_the_same_query_at_once_all_get_its_result() {
+    const THREADS: usize = 4;
+    let (database, conn) = database("CREATE TABLE t (id int PRIMARY KEY)");
+    conn.execute("INSERT INTO t SELECT g FROM generate_series(1, 100) g", ()).unwrap();
+    let barrier = Arc::new(std::sync::Barrier::new(THREADS));
+    let begin = |_| {
+        let (database, barrier) = (database.clone(), barrier.clone());
+        std::thread::spawn(move || {
+            let conn = database.connect().unwrap();
+            for round in 0..400 {
+                barrier.wait();
+                let order = if round % 2 == 0 { "" } else { "ORDER BY id DESC" };
+                let sql = format!("SELECT id FROM t WHERE id > 0 AND id <> -{round} {order}");
+                let mut live = conn.live(&sql, ()).unwrap();
+                let first = live.next_change_within(SOON).unwrap().unwrap();
+                assert!(first.is_first() && first.position() > 0);
+                assert_eq!(first.added().count(), 100, "round {round}");
+            }
+        })
+    };
+    let threads: Vec<_> = (0..THREADS).map(begin).collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+#[test]
+fn waiting_for_ever_is_no_overflow() {
+    let (_database, conn) = database(TASKS);
+    let mut live = conn.live("SELECT id FROM task", ()).unwrap();
+    assert!(live.next_change_within(Duration::MAX).unwrap().unwrap().is_first());
+}

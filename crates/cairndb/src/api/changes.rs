@@ -440,7 +440,7 @@ impl Changes {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn next_change_within(&mut self, time: Duration) -> Result<Option<Change>> {
-        self.next_until(Some(Instant::now() + time))
+        self.next_until(Instant::now().checked_add(time))
     }
 
     /// For tasks of an asynchronous program: the next change, or its waker is woken once there may be one.

@@ -17,7 +17,7 @@ use crate::broken::{self, Broken};
 use crate::sync::Ordering;
 use crate::{Error, Result};
 
-/// Pages looked at per publication in lists that nobody holds any more: bounds what one commit pays.
+/// Pages looked at per publication in lists that nobody holds any more, if it leaves no more itself: bounds what one commit pays.
 const SWEEP: usize = 64;
 
 /// Pages buried under one hold of the lock.
@@ -106,7 +106,8 @@ impl Pages {
                 self.place(&mut reuse, id, newest);
             }
             if others.is_empty() {
-                self.sweep(&mut reuse, SWEEP);
+                // At least what is put there: while somebody follows from version to version, all of it is in a list first.
+                self.sweep(&mut reuse, SWEEP.max(2 * dead.len()));
                 return self.hand_over(&mut reuse);
             }
             self.hand_over(&mut reuse);

@@ -602,6 +602,36 @@ mod tests {
         assert!(last > began);
     }
 
+    /// What died with a version was in the list of the one before, and came out a few pages at a time.
+    #[test]
+    fn large_commits_beside_a_sleeping_watcher_use_no_more_pages() {
+        let in_use = |is_watched: bool| {
+            let (store, a, b) = store();
+            let change = |from: u32, every: u32| {
+                let tx = store.begin().unwrap();
+                (0..12_000u32).filter(|key| key % every == from).for_each(|key| {
+                    tx.put(b, &key.to_be_bytes(), &[7; 300]).unwrap();
+                });
+                tx.commit(None).unwrap();
+            };
+            change(0, 1);
+            let watcher = is_watched.then(|| {
+                let (mut observer, interest) = store.observe().unwrap().unwrap();
+                interest.set(1, KeyRanges::of_trees([a].into_iter()));
+                std::thread::spawn(move || while observer.next(None).is_ok() {})
+            });
+            std::thread::sleep(Duration::from_millis(if is_watched { 50 } else { 0 }));
+            // The transactions are small enough to be looked through.
+            (0..60).for_each(|round| change(round % 80, 80));
+            let pages = store.engine().pages.page_counts().0;
+            store.close().unwrap();
+            watcher.into_iter().for_each(|watcher| watcher.join().unwrap());
+            pages
+        };
+        let (unwatched, watched) = (in_use(false), in_use(true));
+        assert!(watched < unwatched + unwatched / 2, "{watched} pages, {unwatched} where nobody watches");
+    }
+
     /// Pages of every state since were kept.
     #[test]
     fn who_shares_his_state_is_woken_to_let_go_of_it() {

@@ -15,6 +15,9 @@ use crate::exec::{Batch, changed_rows, entry_row_key};
 const ENTRIES: usize = 1 << 16;
 const BYTES: usize = 16 << 20;
 
+/// So many batches of changed rows are kept for others that read the same columns.
+const KEPT: usize = 16;
+
 /// What stood under a key, and what stands there now.
 #[derive(Debug)]
 struct ChangedEntry {
@@ -113,7 +116,10 @@ impl Changes {
         }
         let Some(more) = self.found_by_indexes(table, &|_, _| true)? else { return Ok(None) };
         let rows = changed_rows(table, columns, self.entries_of(table).iter().chain(&more).map(ChangedEntry::parts))?;
-        self.rows.borrow_mut().push((table.tree, columns.to_vec(), rows.clone()));
+        let mut known = self.rows.borrow_mut();
+        if known.len() < KEPT {
+            known.push((table.tree, columns.to_vec(), rows.clone()));
+        }
         Ok(Some(rows))
     }
 

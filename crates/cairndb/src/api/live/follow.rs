@@ -530,8 +530,8 @@ impl Connection {
     ///
     /// As [`Connection::view_position`] and [`Connection::wait_for`]; 55000 for a view that is not kept current any more.
     pub fn wait_for_view(&self, view: &str, position: u64, time: Duration) -> Result<bool> {
-        let until = Instant::now() + time;
-        let left = || until.saturating_duration_since(Instant::now());
+        let until = Instant::now().checked_add(time);
+        let left = || until.map_or(time, |until| until.saturating_duration_since(Instant::now()));
         if !self.wait_for(position, time)? {
             return Ok(false);
         }

@@ -183,7 +183,7 @@ impl LiveQuery {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn next_change_within(&mut self, time: Duration) -> Result<Option<LiveChange>> {
-        self.take(Some(Instant::now() + time))
+        self.take(Instant::now().checked_add(time))
     }
 
     /// For tasks of an asynchronous program: the next change, or its waker is woken once there is one.

@@ -15,7 +15,7 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
@@ -105,7 +105,7 @@ struct Shown {
     subscribers: Mutex<Vec<Arc<Subscriber>>>,
 }
 
-/// So long who waits may wait for others to be woken with him.
+/// So long who waits may wait for others to be woken with him; longer where the next query takes longer than it did before.
 const TOGETHER: Duration = Duration::from_micros(100);
 
 /// Those who wait for what they were told. They are woken together: who takes from many finds all of it at once, and falls asleep
@@ -131,7 +131,10 @@ impl Wakes {
 
     fn wake(&mut self) {
         self.since = None;
-        self.waiting.drain(..).for_each(|subscriber| subscriber.wake());
+        for subscriber in self.waiting.drain(..) {
+            // A waker is the user's: what it does wrong is nothing to the others.
+            let _ = catch_unwind(AssertUnwindSafe(|| subscriber.wake()));
+        }
     }
 }
 
@@ -221,59 +224,72 @@ impl Service {
         self.thread.get() == Some(&std::thread::current().id())
     }
 
-    /// `None`: the thread is gone.
+    /// `None`: the thread is gone, or the query was ended by somebody else.
     fn subscribe(
         self: &Arc<Service>,
         shared: &Shared,
         definition: &Definition,
         identity: Option<&Identity>,
     ) -> Result<Option<Subscription>> {
-        let shown = loop {
-            let mut queries = locked(&self.queries);
-            if queries.is_over {
-                return Ok(None);
-            }
-            let known = identity.and_then(|identity| queries.by_identity.get(identity));
-            if let Some(shown) = known.and_then(|id| queries.by_id.get(id)).cloned() {
-                drop(queries);
-                if let Some(subscription) = self.join(shared, &shown)? {
-                    return Ok(Some(subscription));
-                }
-                continue;
-            }
-            let query = Query::new(definition.clone(), shared, &self.plans, &shared.store.snapshot()?)?;
-            let shown = Arc::new(Shown {
-                id: next_id(),
-                identity: identity.cloned(),
-                relevant: Mutex::new(query.relevant()),
-                query: Mutex::new(query),
-                done: Mutex::default(),
-                took: AtomicU64::new(0),
-                subscribers: Mutex::default(),
-            });
-            queries.by_id.insert(shown.id, shown.clone());
-            if let Some(identity) = identity {
-                queries.by_identity.insert(identity.clone(), shown.id);
-            }
-            break shown;
+        let known = |queries: &Queries| {
+            let id = identity.and_then(|identity| queries.by_identity.get(identity));
+            id.and_then(|id| queries.by_id.get(id)).cloned()
         };
-        match self.begin(shared, &shown) {
+        let first = known(&locked(&self.queries));
+        if let Some(shown) = first {
+            return self.join(shared, &shown);
+        }
+        // Planned before anybody else has to wait for it.
+        let query = Query::new(definition.clone(), shared, &self.plans, &shared.store.snapshot()?)?;
+        let mut queries = locked(&self.queries);
+        if queries.is_over {
+            return Ok(None);
+        }
+        if let Some(shown) = known(&queries) {
+            drop(queries);
+            return self.join(shared, &shown);
+        }
+        let shown = Arc::new(Shown {
+            id: next_id(),
+            identity: identity.cloned(),
+            relevant: Mutex::new(query.relevant()),
+            query: Mutex::new(query),
+            done: Mutex::default(),
+            took: AtomicU64::new(0),
+            subscribers: Mutex::default(),
+        });
+        // Whoever finds it waits until it has run and has its first subscriber.
+        let query = locked(&shown.query);
+        queries.by_id.insert(shown.id, shown.clone());
+        if let Some(identity) = identity {
+            queries.by_identity.insert(identity.clone(), shown.id);
+        }
+        drop(queries);
+        self.begin(shared, &shown, query)
+    }
+
+    /// Runs the query for the first time, for its first subscriber.
+    fn begin(
+        self: &Arc<Service>,
+        shared: &Shared,
+        shown: &Arc<Shown>,
+        mut query: MutexGuard<'_, Query>,
+    ) -> Result<Option<Subscription>> {
+        match self.run_first(shared, shown, &mut query) {
             Ok(state) => self.note_behind(shown.id, state.position(), Some(state)),
             Err(error) => {
-                self.end(&shown, &End::Failed(error.clone()));
-                self.interest.call();
+                drop(query);
+                self.end(shown, &End::Failed(error.clone()));
+                self.call();
                 return Err(error);
             }
         }
-        // Whoever passed it by while it ran.
-        self.interest.call();
-        Ok(Some(self.join(shared, &shown)?.ok_or_else(|| Error::internal("a live query ended as it began"))?))
+        Ok(self.add_subscriber(shown, query))
     }
 
-    /// Runs the query for the first time; in which state.
-    fn begin(&self, shared: &Shared, shown: &Shown) -> Result<Snapshot> {
+    /// Returns the state.
+    fn run_first(&self, shared: &Shared, shown: &Shown, query: &mut Query) -> Result<Snapshot> {
         let began = Instant::now();
-        let mut query = locked(&shown.query);
         self.interest.set(shown.id, query.wide_ranges());
         let snapshot = shared.store.durable_snapshot()?;
         query.advance(shared, &self.plans, &snapshot)?;
@@ -289,16 +305,35 @@ impl Service {
         // Woken when nothing is locked any more.
         let mut wakes = Wakes::default();
         let mut query = locked(&shown.query);
+        if !self.is_there(shown) {
+            return Ok(None);
+        }
         if query.compiled.is_ordered && query.rows.in_order().is_none() {
             // What came by changes since has no place in the order.
-            let snapshot = shared.store.durable_snapshot()?;
-            let change = self.bring(shared, shown, &mut query, &snapshot, None)?;
-            self.note_behind(shown.id, snapshot.position(), Some(snapshot));
-            tell(shown, &change, &query, &mut wakes);
+            let brought = shared.store.durable_snapshot().map_err(Error::from).and_then(|snapshot| {
+                let change = self.bring(shared, shown, &mut query, &snapshot, None)?;
+                self.note_behind(shown.id, snapshot.position(), Some(snapshot));
+                Ok(change)
+            });
+            match brought {
+                Ok(change) => tell(shown, &change, &query, &mut wakes),
+                Err(error) => {
+                    // The others may have missed a change by it.
+                    drop(query);
+                    self.end(shown, &End::Failed(error.clone()));
+                    return Err(error);
+                }
+            }
         }
+        Ok(self.add_subscriber(shown, query))
+    }
+
+    /// `None`: the query has ended.
+    fn add_subscriber(self: &Arc<Service>, shown: &Arc<Shown>, query: MutexGuard<'_, Query>) -> Option<Subscription> {
         let queries = locked(&self.queries);
         if !queries.by_id.contains_key(&shown.id) {
-            return Ok(None);
+            self.interest.forget(shown.id);
+            return None;
         }
         let subscriber = Arc::new(Subscriber::default());
         subscriber.begin(query.rows.in_any_order(), query.position);
@@ -307,15 +342,19 @@ impl Service {
         let compiled = query.compiled.clone();
         drop(query);
         // The thread passed the query by if it came meanwhile: perhaps nothing else calls it.
-        self.interest.call();
-        Ok(Some(Subscription {
+        self.call();
+        Some(Subscription {
             service: self.clone(),
             shown: shown.clone(),
             subscriber,
             fields: compiled.fields.clone(),
             key: compiled.key.clone(),
             form: compiled.form.clone(),
-        }))
+        })
+    }
+
+    fn is_there(&self, shown: &Shown) -> bool {
+        locked(&self.queries).by_id.contains_key(&shown.id)
     }
 
     fn forget(&self, shown: &Shown) {
@@ -523,7 +562,12 @@ impl Service {
         *locked(&shown.done) = query.done;
         if !Arc::ptr_eq(&query.ranges, &before) && query.ranges != before {
             let ranges = KeyRanges::clone(&query.ranges);
-            let is_current = self.interest.set_since(shown.id, ranges, &before, state)?;
+            let is_current = self.interest.set_since(shown.id, ranges, &before, state);
+            if !self.is_there(shown) {
+                // Whoever was the last to watch it has let go of it, and of what it was interested in before this.
+                self.interest.forget(shown.id);
+            }
+            let is_current = is_current?;
             if !is_current {
                 self.note_behind(shown.id, state.position() + 1, Some(state.clone()));
                 self.interest.call();

@@ -25,6 +25,8 @@ struct Pending {
     /// What changed since, or since what was taken last.
     change: Weights,
     position: u64,
+    /// The position of what was taken last.
+    taken: u64,
     ended: Option<End>,
     /// Nobody takes anything any more.
     is_gone: bool,
@@ -94,10 +96,11 @@ impl Subscriber {
         *pending = Pending { is_gone: true, ..Pending::default() };
     }
 
-    /// The position of what was told last, taken or not; `None`: there is nothing more to come.
+    /// The position of what was told last, taken or not, unless that came to nothing; `None`: there is nothing more to come.
     pub(super) fn told(&self) -> Option<u64> {
         let pending = self.pending();
-        pending.ended.is_none().then_some(pending.position)
+        let is_all_taken = pending.first.is_none() && pending.change.is_empty();
+        pending.ended.is_none().then_some(if is_all_taken { pending.taken } else { pending.position })
     }
 
     pub(super) fn is_gone(&self) -> bool {
@@ -138,10 +141,12 @@ impl Subscriber {
 impl Pending {
     fn take(&mut self) -> Result<Option<Taken>, End> {
         if let Some((first, position)) = self.first.take() {
+            self.taken = position;
             return Ok(Some(Taken { is_first: true, added: first.to_vec(), removed: Vec::new(), position }));
         }
         let position = self.position;
         if !self.change.is_empty() {
+            self.taken = position;
             let change = std::mem::take(&mut self.change);
             let (mut added, mut removed) = (Vec::new(), Vec::new());
             for (row, weight) in change.into_ordered() {
@@ -154,5 +159,31 @@ impl Pending {
             Some(end) => Err(end.clone()),
             None => Ok(None),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_to_nothing_before_it_was_taken_was_not_told() {
+        let row = RowBytes::from(&b"row"[..]);
+        let weight = |weight| {
+            let mut change = Weights::default();
+            change.add(&row, weight);
+            change
+        };
+        let subscriber = Subscriber::default();
+        subscriber.begin(vec![], 100);
+        assert_eq!(subscriber.told(), Some(100));
+        assert!(subscriber.take(None).is_ok_and(|taken| taken.is_some_and(|taken| taken.is_first)));
+        assert!(!subscriber.change(&weight(1), 200));
+        assert_eq!(subscriber.told(), Some(200));
+        assert!(!subscriber.change(&weight(-1), 300));
+        assert_eq!(subscriber.told(), Some(100));
+        assert!(!subscriber.change(&weight(1), 400));
+        assert!(subscriber.take(None).is_ok_and(|taken| taken.is_some_and(|taken| taken.position == 400)));
+        assert_eq!(subscriber.told(), Some(400));
     }
 }
