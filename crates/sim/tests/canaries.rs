@@ -10,7 +10,7 @@ use cairn_storage::broken::Broken;
 
 /// Switches that are noticed within seconds, and the most seeds that each may take: many times what it took from
 /// several first seeds, so that a change of the engine, which changes all runs, does not make the test miss one by chance.
-const CANARIES: [(Broken, u64); 65] = [
+const CANARIES: [(Broken, u64); 66] = [
     (Broken::AppendsMisplaced, FEW),
     (Broken::AppendsUndurable, MANY),
     (Broken::SavepointKeepsAppends, FEW),
@@ -19,6 +19,7 @@ const CANARIES: [(Broken, u64); 65] = [
     (Broken::AddsMerged, FEW),
     (Broken::SumsUnread, MANY),
     (Broken::WatchersForgotten, FEW),
+    (Broken::WatcherMovedPast, FEW),
     (Broken::WatchedUndurable, MANY),
     (Broken::Checksums, MANY),
     (Broken::DurablePosition, MANY),

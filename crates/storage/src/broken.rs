@@ -28,6 +28,8 @@ pub enum Broken {
     FailureUntold,
     /// Who watches is not told what a batch changed.
     WatchersForgotten,
+    /// What a sleeping watcher compares with is moved on past what is something to him.
+    WatcherMovedPast,
     /// Who watches is told of states that are not durable yet.
     WatchedUndurable,
     /// Nobody is woken to write the next batch.

@@ -175,7 +175,7 @@ impl Watch {
             look_at_batch(batch, interests, touched);
         }
         match (kept, newest) {
-            (Some(kept), Some(newest)) if touched.is_empty() => {
+            (Some(kept), Some(newest)) if touched.is_empty() || broken::is(Broken::WatcherMovedPast) => {
                 kept.move_on(slots, newest);
                 (state.batches, state.bytes) = (0, 0);
             }

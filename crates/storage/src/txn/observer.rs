@@ -632,6 +632,14 @@ mod tests {
         assert!(watched < unwatched + unwatched / 2, "{watched} pages, {unwatched} where nobody watches");
     }
 
+    #[test]
+    fn a_watcher_that_is_moved_past_a_change_is_noticed() {
+        crate::broken::must_be_caught(
+            crate::broken::Broken::WatcherMovedPast,
+            who_sleeps_is_moved_on_and_told_what_changes_from_there,
+        );
+    }
+
     /// Pages of every state since were kept.
     #[test]
     fn who_shares_his_state_is_woken_to_let_go_of_it() {
