@@ -72,6 +72,11 @@ struct Range {
     used: AtomicUsize,
 }
 
+/// In a line of its own: whoever looks at pages reads what would lie beside it.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Alone(AtomicUsize);
+
 /// All slots of a store.
 #[derive(Debug)]
 pub(crate) struct Slots {
@@ -80,7 +85,7 @@ pub(crate) struct Slots {
     ranges: [Range; 3],
     /// Where one may be free for who holds something. Low ones are taken first, whoever let go of them: who looks at all looks
     /// up to the highest that was ever used.
-    hint: AtomicUsize,
+    hint: Alone,
     /// Frames evicted in an epoch are free once every reader began in a later one. Begins at 1.
     epoch: AtomicU64,
     /// Slots looked at for their versions.
@@ -113,7 +118,7 @@ impl Slots {
         Slots {
             slots: (0..ENGINE + STATEMENTS + count).map(slot).collect(),
             ranges,
-            hint: AtomicUsize::new(ENGINE + STATEMENTS),
+            hint: Alone(AtomicUsize::new(ENGINE + STATEMENTS)),
             epoch: AtomicU64::new(1),
             #[cfg(test)]
             looks: AtomicUsize::new(0),
@@ -150,10 +155,10 @@ impl Slots {
             Owner::Held => None,
         };
         let held = || {
-            let hint = self.hint.load(Ordering::Relaxed);
+            let hint = self.hint.0.load(Ordering::Relaxed);
             self.claim_in(Owner::Held, hint, version, |_| true).inspect(|&at| {
                 // Who let go of a lower one meanwhile is right.
-                let _ = self.hint.compare_exchange(hint, at + 1, Ordering::Relaxed, Ordering::Relaxed);
+                let _ = self.hint.0.compare_exchange(hint, at + 1, Ordering::Relaxed, Ordering::Relaxed);
             })
         };
         let Range { first: start, end, .. } = &self.ranges[Owner::Held as usize];
@@ -197,7 +202,7 @@ impl Slots {
     pub(crate) fn release(&self, id: SlotId) {
         self.slots[id.at].version.store(NONE, Ordering::Release);
         if id.at >= self.ranges[Owner::Held as usize].first {
-            self.hint.fetch_min(id.at, Ordering::Relaxed);
+            self.hint.0.fetch_min(id.at, Ordering::Relaxed);
         }
     }
 

@@ -119,7 +119,12 @@ impl Snapshot {
 }
 
 impl Snapshot {
-    /// Calls `each` with what differs in these ranges between this state and `newer`, until it returns false.
+    /// Calls `each` with what differs in these ranges between this state and `newer`, until it returns false: of a tree that is not
+    /// there any more only that, once. Ranges that overlap are told of twice.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::diff`]: [`Error::SnapshotTooOld`] where one of the two was ended.
     pub fn each_difference(
         &self,
         newer: &Snapshot,

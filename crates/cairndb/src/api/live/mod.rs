@@ -22,7 +22,7 @@ use cairn_parser::{Id, Statement};
 pub(crate) use follow::{Followers, User};
 pub use query::LiveStatistics;
 use query::{Definition, Surroundings, not_a_query};
-use result::RowBytes;
+use result::{FEW, RowBytes};
 pub(crate) use service::LiveQueries;
 use service::{Identity, Subscription};
 pub(super) use subscribed::SubscribedRows;
@@ -277,9 +277,6 @@ impl LiveQuery {
         Ok(LiveChange { fields, position: taken.position, is_first: taken.is_first, added, removed, updated })
     }
 }
-
-/// So many rows are looked through one by one.
-const FEW: usize = 8;
 
 /// Rows that went and rows that came of the same key are rows that changed.
 #[expect(clippy::mutable_key_type, reason = "a path's pattern has caches, which its hash does not look at")]

@@ -150,7 +150,7 @@ struct Weighted {
 }
 
 /// So many rows are looked through one by one: most changes are of one row or two.
-const FEW: usize = 8;
+pub(super) const FEW: usize = 8;
 
 impl Weights {
     fn place(&self, row: &RowBytes) -> Option<usize> {
