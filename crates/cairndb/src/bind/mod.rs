@@ -50,6 +50,7 @@ mod target;
 mod trigger;
 mod updatable;
 mod update;
+mod virtuals;
 mod windows;
 mod with;
 
@@ -73,6 +74,7 @@ pub use statement::{
 pub(crate) use trigger::bind_when;
 pub use updatable::ViewCheck;
 pub(crate) use updatable::{is_deletable, refuse_unchecked, updatable_columns, view_face};
+pub(crate) use virtuals::Virtuals;
 
 #[cfg(test)]
 mod tests;

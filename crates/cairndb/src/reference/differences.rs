@@ -193,6 +193,15 @@ pub static DIFFERENCES: &[Difference] = &[
         why: "as in PostgreSQL 18",
     },
     Difference {
+        what: "VIRTUAL columns, and SET EXPRESSION",
+        example: "CREATE TABLE g (a integer, b integer GENERATED ALWAYS AS (a * 2) VIRTUAL); \
+                  ALTER TABLE g ALTER b SET EXPRESSION AS (a * 3); INSERT INTO g VALUES (2); SELECT b FROM g",
+        here: Answer::Value("6"),
+        postgresql: Answer::Error("42601"),
+        why: "as in PostgreSQL 18: computed where they are read, so that they have no index (an index of the expression helps), no \
+              key and no domain; they are VIRTUAL where nothing is said. AFTER triggers see what they are computed to, as of STORED ones",
+    },
+    Difference {
         what: "RETURNING of MERGE",
         example: "MERGE INTO t USING (VALUES (1)) s (a) ON t.a = s.a WHEN NOT MATCHED THEN INSERT VALUES (s.a, 'x') \
                   RETURNING merge_action()",
