@@ -7,6 +7,7 @@ mod comparable;
 mod composite;
 mod conflict;
 mod context;
+mod current_of;
 mod definition;
 mod delete;
 mod domains;
@@ -54,6 +55,7 @@ mod virtuals;
 mod windows;
 mod with;
 
+pub(crate) use current_of::{RowKey, with_row_key};
 pub(crate) use definition::{
     bind_definition, bind_resting, definition_fields, resolve_check, resolve_default, resolve_query,
 };

@@ -69,12 +69,12 @@ pub static STATEMENTS: &[Statement] = &[
     of(
         "UPDATE",
         "UPDATE table [AS name] SET column = expression | (columns) = (expressions | query), ...\n    \
-         [FROM tables] [WHERE condition] [RETURNING ...]",
+         [FROM tables] [WHERE condition | WHERE CURRENT OF cursor] [RETURNING ...]",
         "UPDATE book SET price = price * 1.1, tags['year'] = '1844' WHERE id = 1 RETURNING old.price, new.price",
     ),
     of(
         "DELETE",
-        "DELETE FROM table [AS name] [USING tables] [WHERE condition] [RETURNING ...]",
+        "DELETE FROM table [AS name] [USING tables] [WHERE condition | WHERE CURRENT OF cursor] [RETURNING ...]",
         "DELETE FROM numbers WHERE n > 5 RETURNING n",
     ),
     of(

@@ -2,9 +2,11 @@
 
 use std::fmt;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
+use super::Value;
 use super::style::TextStyle;
+use crate::catalog::ObjectId;
 use crate::routine::Caller;
 use crate::{Error, Result};
 
@@ -34,6 +36,8 @@ pub struct EvalContext {
     pub(crate) settings: Option<Arc<dyn ShownSettings>>,
     /// The session's part in the channels, for `pg_notify()`; none where there is no session.
     pub(crate) channels: Option<Arc<dyn Speaks>>,
+    /// The session's cursors, for WHERE CURRENT OF; none where there is no session.
+    pub(crate) cursors: Option<Weak<dyn Positions>>,
     /// Who runs the schema's functions here; nobody, where there are none, or they are not to be called.
     pub(crate) caller: Option<Arc<dyn Caller>>,
 }
@@ -42,6 +46,12 @@ pub struct EvalContext {
 pub(crate) trait ShownSettings: fmt::Debug + Send + Sync {
     /// `None`: there is no setting of this name, which is in lower case.
     fn shown(&self, name: &str) -> Option<String>;
+}
+
+/// On which rows cursors are.
+pub(crate) trait Positions: fmt::Debug + Send + Sync {
+    /// The key of the row of a table, which has this name, that a cursor is on. SQLSTATE 34000, 24000.
+    fn key_of_current(&self, cursor: &str, table: (ObjectId, &str)) -> Result<Vec<Value>>;
 }
 
 /// What functions do with what the connections of a database share: channels, advisory locks.
@@ -119,17 +129,19 @@ impl EvalContext {
         EvalContext { transaction_timestamp, statement_timestamp, plain: None, ..self.clone() }.with_style(self.style)
     }
 
-    /// Takes what a session says: its time zone, its style, its settings by name, and its part in the channels.
+    /// Takes what a session says: its time zone, its style, its settings by name, its part in the channels, and its cursors.
     pub(crate) fn of_session(
         mut self,
         zone: &ZoneName,
         style: TextStyle,
         settings: Arc<dyn ShownSettings>,
         channels: Arc<dyn Speaks>,
+        cursors: Weak<dyn Positions>,
     ) -> EvalContext {
         self.time_zone = zone.clone();
         self.settings = Some(settings);
         self.channels = Some(channels);
+        self.cursors = Some(cursors);
         self.with_style(style)
     }
 
