@@ -109,7 +109,7 @@ impl Connection {
         let session = database.shared.store.session()?;
         let interrupt: Arc<AtomicBool> = Arc::default();
         let locks = SessionLocks::new(&database.shared.advisory, &interrupt);
-        let channels = SessionChannels::new(&database.shared.channels, locks);
+        let channels = SessionChannels::new(&database.shared, locks);
         let routines = RoutineSession::of(&channels);
         let state = SessionState::new(Settings::of(&database), channels.clone(), &routines.cursors);
         Ok(Connection {

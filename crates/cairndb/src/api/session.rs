@@ -199,6 +199,11 @@ fn next_serial() -> u64 {
 }
 
 impl OpenTransaction {
+    /// Whether it may come to read a newer state: it keeps nothing of the one that it reads.
+    pub(crate) fn may_go_on(&self) -> bool {
+        !self.failed() && self.savepoints.is_empty() && self.catalog.is_none()
+    }
+
     pub(crate) fn failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use cairn_storage::TreeId;
 
 use super::Value;
 use super::style::TextStyle;
@@ -54,7 +57,7 @@ pub(crate) trait Positions: fmt::Debug + Send + Sync {
     fn key_of_current(&self, cursor: &str, table: (ObjectId, &str)) -> Result<Vec<Value>>;
 }
 
-/// What functions do with what the connections of a database share: channels, advisory locks.
+/// What functions do with what the connections of a database share: channels, advisory locks, the file; and their time.
 pub(crate) trait Speaks: fmt::Debug + Send + Sync {
     /// To be told when the transaction commits. SQLSTATE 22023, 54000.
     fn notify(&self, channel: &str, payload: &str) -> Result<()>;
@@ -70,6 +73,15 @@ pub(crate) trait Speaks: fmt::Debug + Send + Sync {
 
     /// Gives back all that the session has locked.
     fn unlock_all(&self);
+
+    /// Does nothing for so long. SQLSTATE 57014 where the statement is to end before.
+    fn sleep(&self, time: Duration) -> Result<()>;
+
+    /// Bytes of a tree's pages, all of which are read.
+    fn tree_bytes(&self, tree: TreeId) -> Result<u64>;
+
+    /// Bytes of the database's pages and of the log that is needed.
+    fn database_bytes(&self) -> Result<u64>;
 }
 
 /// A number that is locked by agreement: one of 64 bits, or two of 32, which are others.
