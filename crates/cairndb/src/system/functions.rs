@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::describe::{self, index_by_oid, relation_by_oid};
+use super::pg_catalog::built_in;
 use super::reg::{self, Reg, namespace_name};
 use super::{names, oid_of};
 use crate::bind::{is_deletable, updatable_columns};
@@ -112,13 +113,16 @@ static FUNCTIONS: &[SystemFunction] = {
             Ok(some(routine(catalog, args).map(|of| describe::routine(catalog, of))))
         }),
         of("pg_get_function_arguments", &[Oid], 1, Texted, |catalog, args| {
-            Ok(some(routine(catalog, args).map(|of| describe::arguments(catalog, of, true))))
+            let shown = routine(catalog, args).map(|of| describe::arguments(catalog, of, true));
+            Ok(some(shown.or_else(|| built_in_arguments(catalog, args))))
         }),
         of("pg_get_function_identity_arguments", &[Oid], 1, Texted, |catalog, args| {
-            Ok(some(routine(catalog, args).map(|of| describe::arguments(catalog, of, false))))
+            let shown = routine(catalog, args).map(|of| describe::arguments(catalog, of, false));
+            Ok(some(shown.or_else(|| built_in_arguments(catalog, args))))
         }),
         of("pg_get_function_result", &[Oid], 1, Texted, |catalog, args| {
-            Ok(some(routine(catalog, args).and_then(|of| describe::result(catalog, of))))
+            let shown = routine(catalog, args).and_then(|of| describe::result(catalog, of));
+            Ok(some(shown.or_else(|| built_in_result(catalog, args))))
         }),
         of("pg_get_function_sqlbody", &[Oid], 1, Texted, |_, _| Ok(Value::Null)),
         of("pg_get_ruledef", &[Oid, Flag], 1, Texted, |_, _| Ok(Value::Null)),
@@ -160,6 +164,7 @@ static FUNCTIONS: &[SystemFunction] = {
         of("pg_function_is_visible", &[Oid], 1, Boolean, |catalog, args| {
             let shown =
                 routine(catalog, args).map(|of| !catalog.shown_routine(of).starts_with(&schema_prefix(catalog, of)));
+            let shown = shown.or_else(|| built_in(oid(args)).map(|_| true));
             Ok(shown.map_or(Value::Null, Value::Boolean))
         }),
         of("pg_operator_is_visible", &[Oid], 1, Boolean, |_, _| Ok(Value::Boolean(true))),
@@ -380,6 +385,22 @@ fn routine<'c>(catalog: &'c Catalog, args: &[Value]) -> Option<&'c Routine> {
     let oid = oid(args);
     let mut all = catalog.routines().filter_map(|function| function.routine());
     all.find(|of| oid_of(of.id) == oid).map(|of| &**of)
+}
+
+fn built_in_arguments(catalog: &Catalog, args: &[Value]) -> Option<String> {
+    let of = built_in(oid(args))?;
+    let mut shown = reg::arguments_of(catalog, of, ", ");
+    if of.variadic != 0 {
+        let last = shown.rfind(", ").map_or(0, |comma| comma + 2);
+        shown.insert_str(last, "VARIADIC ");
+    }
+    Some(shown)
+}
+
+fn built_in_result(catalog: &Catalog, args: &[Value]) -> Option<String> {
+    let of = built_in(oid(args))?;
+    let returns = reg::type_name(catalog, of.returns, None)?;
+    Some(if of.set { format!("SETOF {returns}") } else { returns })
 }
 
 fn schema_prefix(catalog: &Catalog, of: &Routine) -> String {
