@@ -180,12 +180,11 @@ impl<'a> Binder<'a> {
                 return Err(self.at(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message), span));
             }
             let (id, fields) = (cte.id, cte.fields.clone());
-            let seen = fields.len() - if cte.recursion.is_some() { cte.unseen } else { 0 };
+            let is_recursive = cte.recursion.is_some();
+            let seen = fields.len() - if is_recursive { cte.unseen } else { 0 };
             let mut scope = self.fields_scope(plain, fields[..seen].to_vec(), naming)?;
-            if seen < fields.len() {
-                scope.width = fields.len();
-                scope.relations.iter_mut().for_each(|relation| relation.is_recursive = true);
-            }
+            scope.width = fields.len();
+            scope.relations.iter_mut().for_each(|relation| relation.is_recursive = is_recursive);
             let alias = naming.map(|naming| name_text(self.tree, naming.name)).filter(|alias| *alias != plain);
             let alias = alias.map(Arc::from);
             return Ok(Item::plain((LogicalPlan::CteScan { id, alias, fields }, scope)));
