@@ -134,6 +134,10 @@ impl Speaks for SessionChannels {
     fn unlock_all(&self) {
         self.locks.unlock_all();
     }
+
+    fn check(&self) -> Result<()> {
+        self.locks.check()
+    }
 }
 
 /// With the connection its listening ends.
