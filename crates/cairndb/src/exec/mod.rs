@@ -48,7 +48,10 @@ pub(crate) use context::check_statement;
 pub use context::{BatchSizes, DEFAULT_MEMORY_BUDGET, DEFAULT_WORK_MEM, ExecContext, SequenceSource};
 pub(crate) use datum::{Columns, Datum};
 pub(crate) use entry_sort::EntrySorter;
-pub(crate) use maintain::{Direct, Evaluation, KeptState, changed_rows, entry_row_key, run_term, weight_of};
+pub(crate) use hash::QuickHashes;
+pub(crate) use maintain::{
+    Changed, ChangedReader, Direct, KeptState, RowChanges, changed_rows, entry_row_key, run_term, weight_of,
+};
 pub(crate) use operator::{NoAnswer, SourceRows, Writes};
 pub use row_eval::eval_row;
 pub(crate) use row_eval::{Surroundings, eval, sequence};

@@ -41,6 +41,19 @@ pub(super) fn fold(expr: &mut Expr) {
     }
 }
 
+/// The expression with these values for its parameters. (Where there are not enough, it keeps them.)
+pub(crate) fn with_parameters(expr: &Expr, parameters: &[Value]) -> Expr {
+    let mut expr = expr.clone();
+    walk::rewrite(&mut expr, 0, &mut |expr, _| match expr {
+        Expr::Parameter { index, data_type } => {
+            parameters.get(*index).map(|value| Expr::Literal { value: value.clone(), data_type: *data_type })
+        }
+        _ => None,
+    });
+    fold(&mut expr);
+    expr
+}
+
 /// Folds what matters only where it is true: what never is goes, whatever would fail beside it (PostgreSQL's
 /// `canonicalize_qual`).
 fn fold_condition(expr: &mut Expr) {

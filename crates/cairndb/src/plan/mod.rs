@@ -65,6 +65,7 @@ pub use explain_format::{Whole as ExplainedWhole, json as explain_json, yaml as 
 pub use expr::{
     AggregateCall, Expr, NEW_BASE, OLD_BASE, QuantifiedOp, ROW_PRESENT, SequenceOp, Subquery, SubqueryKind,
 };
+pub(crate) use fold::with_parameters;
 pub(crate) use groups::{Groups, Part};
 pub(crate) use implied::is_implied;
 pub(crate) use indexes::{BoundIndex, BoundIndexes};

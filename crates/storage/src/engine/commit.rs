@@ -16,7 +16,6 @@ use super::publisher::{Leading, Step};
 use super::shared::Engine;
 use super::signals::Signal;
 use super::stage::Act;
-use super::version::VersionPtr;
 use super::writer::{Cut, Writer};
 use crate::broken::{self, Broken};
 use crate::log::format::BatchHeader;
@@ -239,19 +238,27 @@ impl Engine {
         let was_idle = writer.queue.end_idle(records);
         drop(writer);
 
-        let too_early = cut.take_if(|_| broken::is(Broken::PublishBeforeSync)).map(|cut| self.publish(cut));
+        let too_early = cut.take_if(|_| broken::is(Broken::PublishBeforeSync)).map(|cut| self.publish(cut, |_| ()));
         let began = self.env.host.now();
         let written = self.write(&mut batch);
         let took = self.env.host.now() - began;
         // What failed meanwhile for somebody else may have been this batch's bytes.
         let written = written.and_then(|durable| self.publisher.life.check(Act::Log).map(|()| durable));
-        let published = written.as_ref().ok().and_then(|_| cut.take().map(|cut| self.publish(cut))).or(too_early);
-
-        if written.is_ok() {
-            // Nobody publishes before `queue.end`.
-            let newest = published.as_ref().map(|_| VersionPtr::from_raw(self.publisher.newest()));
-            self.watch.look(&batch, &self.pages.slots, newest);
-        }
+        let mut is_told = false;
+        let published = match &written {
+            Ok(_) => {
+                let mut look = |newest| is_told = self.watch.look(&batch, &self.pages.slots, newest);
+                match cut.take() {
+                    // (Nobody else publishes before `queue.end`.)
+                    Some(cut) => Some(self.publish(cut, |newest| look(Some(newest)))),
+                    None => {
+                        look(None);
+                        too_early
+                    }
+                }
+            }
+            Err(_) => too_early,
+        };
 
         let mut writer = self.lock_writer();
         self.count(&batch, took);
@@ -276,7 +283,7 @@ impl Engine {
                 if woken.tickets {
                     self.tickets.wake(durable);
                 }
-                self.watch.wake(durable);
+                self.watch.wake(durable, is_told);
                 if has_appends && !broken::is(Broken::AppendsUntold) {
                     self.appended.ring();
                 }

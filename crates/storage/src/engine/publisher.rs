@@ -397,13 +397,15 @@ impl Drop for Leading<'_> {
 }
 
 impl Engine {
-    /// Lets readers see a version, and frees what died with it.
-    pub(super) fn publish(&self, cut: Cut) -> (VersionPtr, Changes) {
+    /// Lets readers see a version, and frees what died with it. `seen`: is told of it before, so that whoever goes on from version to
+    /// version holds none of that.
+    pub(super) fn publish(&self, cut: Cut, seen: impl FnOnce(VersionPtr)) -> (VersionPtr, Changes) {
         let Cut { version, changes } = cut;
         // SAFETY: just cut, not freed.
         let number = unsafe { version.number() };
         self.pages.join_version(number, changes.created.ids());
         let old = self.publisher.published.swap(version.as_raw(), Ordering::SeqCst);
+        seen(VersionPtr::from_raw(version.as_raw()));
         self.pages.bury(number, &changes.dead);
         if !changes.drops.is_empty() || !changes.chains.is_empty() {
             self.drop_later(number, &changes);
@@ -430,7 +432,7 @@ impl Engine {
         let position = unsafe { (*self.publisher.newest()).position };
         if writer.changed || position < writer.appended {
             let cut = writer.cut(self.stamp());
-            let (old, changes) = self.publish(cut);
+            let (old, changes) = self.publish(cut, |_| ());
             writer.recycle(old, changes, &self.pages);
         }
         true

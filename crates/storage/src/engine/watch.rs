@@ -21,7 +21,7 @@ use crate::broken::{self, Broken};
 use crate::log::format::{BATCH_HEADER, read_record};
 use crate::log::{RecordKind, SealedBatch};
 use crate::page::{SlotId, Slots};
-use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard, Ordering};
+use crate::sync::{AtomicBool, AtomicU64, Condvar, Mutex, MutexGuard, Ordering};
 
 /// Batches of more bytes are not looked through.
 const LOOKED_THROUGH: usize = 64 << 10;
@@ -32,17 +32,27 @@ const KEY_BYTES: usize = 1 << 20;
 const BATCHES: u64 = 2048;
 const BYTES: u64 = 4 << 20;
 
+/// No position.
+const NOTHING: u64 = u64::MAX;
+
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Watch {
     is_on: AtomicBool,
+    /// The watcher waits for the log to be durable up to here; [`NOTHING`] otherwise.
+    awaited: AtomicU64,
     state: Mutex<State>,
     changed: Condvar,
 }
 
 impl Default for Watch {
     fn default() -> Watch {
-        Watch { is_on: AtomicBool::new(false), state: Mutex::default(), changed: Condvar::new() }
+        Watch {
+            is_on: AtomicBool::new(false),
+            awaited: AtomicU64::new(NOTHING),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }
     }
 }
 
@@ -55,8 +65,6 @@ struct State {
     /// What was written since the watcher looked last, or what he compares with was moved on.
     batches: u64,
     bytes: u64,
-    /// The watcher waits for the log to be durable up to here.
-    awaited: Option<u64>,
     /// He is to look, whether or not something has changed.
     is_called: bool,
     is_closed: bool,
@@ -150,6 +158,7 @@ impl Watch {
     pub(crate) fn end(&self) {
         let mut state = self.state.lock();
         *state = State { is_closed: state.is_closed, ..State::default() };
+        self.awaited.store(NOTHING, Ordering::SeqCst);
         self.is_on.store(false, Ordering::SeqCst);
     }
 
@@ -159,16 +168,14 @@ impl Watch {
     }
 
     /// Looks at what a batch changed, that was written and published: as `newest`, which nobody follows before this returns.
-    /// `None`: with more that was not written yet, or nothing was.
+    /// `None`: with more that was not written yet, or nothing was. Whether the watcher is to be told of it, once it is durable.
     #[inline]
-    pub(super) fn look(&self, batch: &SealedBatch, slots: &Slots, newest: Option<VersionPtr>) {
-        if self.is_on() && !broken::is(Broken::WatchersForgotten) {
-            self.look_through(batch, slots, newest);
-        }
+    pub(super) fn look(&self, batch: &SealedBatch, slots: &Slots, newest: Option<VersionPtr>) -> bool {
+        self.is_on() && !broken::is(Broken::WatchersForgotten) && self.look_through(batch, slots, newest)
     }
 
     #[cold]
-    fn look_through(&self, batch: &SealedBatch, slots: &Slots, newest: Option<VersionPtr>) {
+    fn look_through(&self, batch: &SealedBatch, slots: &Slots, newest: Option<VersionPtr>) -> bool {
         let mut state = self.state.lock();
         let State { interests, touched, kept, .. } = &mut *state;
         if !interests.is_empty() {
@@ -184,23 +191,23 @@ impl Watch {
                 state.bytes += batch.length as u64;
             }
         }
+        state.is_due()
     }
 
-    /// The log is durable up to `durable`: wakes the watcher, if that is something to him.
+    /// The log is durable up to `durable`: wakes the watcher, if he is to be told of something or waits for that.
     #[inline]
-    pub(super) fn wake(&self, durable: u64) {
-        if self.is_on() {
-            self.wake_watcher(durable);
+    pub(super) fn wake(&self, durable: u64, is_told: bool) {
+        // Changed by both sides, so one sees what the other did before: who sets it after this sees what is durable.
+        if self.is_on() && (self.awaited.fetch_add(0, Ordering::SeqCst) <= durable || is_told) {
+            self.wake_watcher();
         }
     }
 
     #[cold]
-    fn wake_watcher(&self, durable: u64) {
-        let state = self.state.lock();
-        if state.is_due() || state.awaited.is_some_and(|awaited| awaited <= durable) {
-            drop(state);
-            self.changed.notify_all();
-        }
+    fn wake_watcher(&self) {
+        // Who looked whether to sleep sleeps.
+        drop(self.state.lock());
+        self.changed.notify_all();
     }
 
     /// Has the watcher look, whether or not something has changed.
@@ -255,11 +262,11 @@ impl Watch {
     /// Sleeps until the log is durable up to `position`, or for no reason, and takes what there is then.
     pub(crate) fn wait_durable(&self, position: u64, durable: impl FnOnce() -> u64) -> Call {
         let mut state = self.state.lock();
-        state.awaited = Some(position);
+        self.awaited.swap(position, Ordering::SeqCst);
         if durable() < position && !state.is_closed {
             state = self.sleep(state, Some(Duration::from_millis(100)));
         }
-        state.awaited = None;
+        self.awaited.store(NOTHING, Ordering::SeqCst);
         state.take()
     }
 

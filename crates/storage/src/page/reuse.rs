@@ -428,7 +428,11 @@ mod tests {
     fn commits_beside_many_held_snapshots_look_at_few_slots() {
         const HELD: u64 = 1000;
         let options = crate::Options { cache_bytes: 16 << 20, ..Default::default() };
-        let store = crate::Store::open_in_memory(options).unwrap();
+        // Nobody works beside it: what is counted is what commits look at.
+        let files = std::sync::Arc::new(crate::io::SimDisk::new(1));
+        let host = std::sync::Arc::new(crate::QuietHost::default());
+        let env = crate::Environment { files, host };
+        let store = crate::Store::open_with(std::path::Path::new("held"), options, env).unwrap();
         let mut session = store.session().unwrap();
         let mut put = |key: u64| {
             let key = (key % 500).to_be_bytes();

@@ -9,7 +9,8 @@ use cairn_storage::{Changed, KeyRanges, Snapshot, Step, TreeId};
 
 use crate::Result;
 use crate::catalog::Table;
-use crate::exec::{Batch, changed_rows, entry_row_key};
+use crate::exec::{ChangedReader, RowChanges, changed_rows, entry_row_key};
+use crate::plan::ChangedRows;
 
 /// Beyond so many entries, or bytes of them, queries are run again.
 const ENTRIES: usize = 1 << 16;
@@ -27,7 +28,7 @@ struct ChangedEntry {
 }
 
 /// Columns of a table's changed rows, and the weight: `None` where no row differs in them.
-type Rows = Option<Batch>;
+type Rows = Option<Arc<RowChanges>>;
 
 /// See the module.
 pub(super) struct Changes {
@@ -109,13 +110,15 @@ impl Changes {
 
     /// The rows of a table that differ in these columns, as they were with weight -1 and as they are with weight 1: all that
     /// were told, for who is interested in all of the table. `None`: it can not be told which they are.
-    pub(super) fn all_rows(&self, table: &Arc<Table>, columns: &[usize]) -> Result<Option<Rows>> {
+    pub(super) fn all_rows(&self, of: &ChangedRows, reader: &ChangedReader) -> Result<Option<Rows>> {
+        let ChangedRows { table, columns, .. } = of;
         let is_it = |(tree, of, _): &&(TreeId, Vec<usize>, Rows)| *tree == table.tree && of == columns;
         if let Some((_, _, known)) = self.rows.borrow().iter().find(is_it) {
             return Ok(Some(known.clone()));
         }
         let Some(more) = self.found_by_indexes(table, &|_, _| true)? else { return Ok(None) };
-        let rows = changed_rows(table, columns, self.entries_of(table).iter().chain(&more).map(ChangedEntry::parts))?;
+        let rows =
+            changed_rows(reader, self.entries_of(table).iter().chain(&more).map(ChangedEntry::parts))?.map(Arc::new);
         let mut known = self.rows.borrow_mut();
         if known.len() < KEPT {
             known.push((table.tree, columns.to_vec(), rows.clone()));
@@ -129,7 +132,7 @@ impl Changes {
         &self,
         ranges: &KeyRanges,
         table: &Arc<Table>,
-        columns: &[usize],
+        reader: &ChangedReader,
         read: &mut KeyRanges,
     ) -> Result<Option<Rows>> {
         let is_told = |tree, key: &[u8]| ranges.hold(tree, key);
@@ -138,7 +141,7 @@ impl Changes {
             read.add(table.tree, Bound::Included(&entry.key), Bound::Included(&entry.key));
         }
         let own = self.entries_of(table).iter().filter(|entry| is_told(table.tree, &entry.key));
-        changed_rows(table, columns, own.chain(&more).map(ChangedEntry::parts)).map(Some)
+        Ok(Some(changed_rows(reader, own.chain(&more).map(ChangedEntry::parts))?.map(Arc::new)))
     }
 
     fn entries_of(&self, table: &Table) -> &[ChangedEntry] {

@@ -20,9 +20,9 @@ use std::time::{Duration, Instant};
 
 use cairn_storage::{Join, TreeId};
 
-use super::result::RowBytes;
+use super::result::{RowBytes, Weights};
 use super::service::{Service, Subscription};
-use super::subscriber::{End, Taken};
+use super::subscriber::{End, Taken, TakenRows};
 use crate::api::database::Shared;
 use crate::api::{Connection, Database, locked};
 use crate::catalog::{Catalog, CatalogStore, Materialized, ObjectId, Table, followed_tree_of};
@@ -308,7 +308,7 @@ impl Follower {
             let writing = Writing { dml, target: Target::of(&view, dml.catalog)?, subscription };
             written = match work {
                 Work::First(rows, _) => writing.bring(rows)?,
-                Work::Change(taken) => writing.change(taken)?,
+                Work::Change(change, _) => writing.change(change)?,
             };
             match written {
                 Written::All => writing.put_position(self.view, work.position()).map(|()| 0),
@@ -356,25 +356,24 @@ enum Written {
 enum Work {
     /// The whole result: how often each row is to be there; and the position of its state.
     First(HashMap<RowBytes, u64>, u64),
-    Change(Taken),
+    Change(Arc<Weights>, u64),
 }
 
 impl Work {
     fn of(taken: Taken) -> Work {
-        match taken.is_first {
-            true => {
+        match taken.rows {
+            TakenRows::First(all) => {
                 let mut rows = HashMap::new();
-                taken.added.into_iter().for_each(|row| *rows.entry(row).or_insert(0) += 1);
+                all.iter().for_each(|row| *rows.entry(row.clone()).or_insert(0) += 1);
                 Work::First(rows, taken.position)
             }
-            false => Work::Change(taken),
+            TakenRows::Change(change) => Work::Change(change, taken.position),
         }
     }
 
     fn position(&self) -> u64 {
         match self {
-            Work::First(_, position) => *position,
-            Work::Change(taken) => taken.position,
+            Work::First(_, position) | Work::Change(_, position) => *position,
         }
     }
 }
@@ -394,17 +393,20 @@ impl Writing<'_> {
         Ok(bytes)
     }
 
-    fn change(&self, taken: &Taken) -> Result<Written> {
-        let mut going: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
-        for row in &taken.removed {
-            *going.entry(self.row(row)?).or_insert(0) += 1;
+    fn change(&self, change: &Weights) -> Result<Written> {
+        let mut going: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
+        for (row, weight) in change.in_order().filter(|(_, weight)| *weight < 0) {
+            *going.entry(self.row(row)?).or_insert(0) += weight.unsigned_abs();
         }
         for (row, count) in going {
-            if !self.remove(&row, count)? {
+            if !self.remove(&row, usize::try_from(count).unwrap_or(usize::MAX))? {
                 return Ok(Written::Differs);
             }
         }
-        taken.added.iter().try_for_each(|row| self.put(&self.row(row)?))?;
+        for (row, weight) in change.in_order().filter(|(_, weight)| *weight > 0) {
+            let row = self.row(row)?;
+            (0..weight).try_for_each(|_| self.put(&row))?;
+        }
         Ok(Written::All)
     }
 

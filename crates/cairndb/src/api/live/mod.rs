@@ -22,11 +22,11 @@ use cairn_parser::{Id, Statement};
 pub(crate) use follow::{Followers, User};
 pub use query::LiveStatistics;
 use query::{Definition, Surroundings, not_a_query};
-use result::{FEW, RowBytes};
+use result::{FEW, Weights};
 pub(crate) use service::LiveQueries;
 use service::{Identity, Subscription};
 pub(super) use subscribed::SubscribedRows;
-use subscriber::{End, Taken};
+use subscriber::{End, Taken, TakenRows};
 
 use super::execute::{Executed, Runnable};
 use super::prepared::{Access, Body};
@@ -267,14 +267,46 @@ impl LiveQuery {
 
     fn change_of(&self, taken: Taken) -> Result<LiveChange> {
         let Subscription { form, fields, key, .. } = &self.subscription;
-        let decode = |rows: Vec<RowBytes>| rows.iter().map(|row| form.decode(row)).collect::<Result<Vec<_>>>();
-        let (mut added, mut removed) = (decode(taken.added)?, decode(taken.removed)?);
-        let mut updated = Vec::new();
+        let (mut added, mut removed, mut updated) = (vec![], vec![], vec![]);
+        let is_first = match taken.rows {
+            TakenRows::First(rows) => {
+                added = rows.iter().map(|row| form.decode(row)).collect::<Result<_>>()?;
+                true
+            }
+            TakenRows::Change(change) => {
+                if let Some(updated) = self.only_update(&change)? {
+                    let (fields, position) = (fields.clone(), taken.position);
+                    return Ok(LiveChange {
+                        fields,
+                        position,
+                        is_first: false,
+                        added,
+                        removed,
+                        updated: vec![updated],
+                    });
+                }
+                for (row, weight) in change.in_order() {
+                    let into = if weight > 0 { &mut added } else { &mut removed };
+                    let row = form.decode(row)?;
+                    into.extend(std::iter::repeat_n(row, usize::try_from(weight.unsigned_abs()).unwrap_or(usize::MAX)));
+                }
+                false
+            }
+        };
         if let Some(key) = key {
             pair(key, &mut added, &mut removed, &mut updated);
         }
-        let fields = fields.clone();
-        Ok(LiveChange { fields, position: taken.position, is_first: taken.is_first, added, removed, updated })
+        Ok(LiveChange { fields: fields.clone(), position: taken.position, is_first, added, removed, updated })
+    }
+}
+
+impl LiveQuery {
+    /// Most changes are of one row: as it was and as it is.
+    fn only_update(&self, change: &Weights) -> Result<Option<(Vec<Value>, Vec<Value>)>> {
+        let Subscription { form, key, .. } = &self.subscription;
+        let (Some(key), Some((old, new))) = (key, change.as_pair()) else { return Ok(None) };
+        let (old, new) = (form.decode(old)?, form.decode(new)?);
+        Ok(key.iter().all(|&at| old[at] == new[at]).then_some((old, new)))
     }
 }
 

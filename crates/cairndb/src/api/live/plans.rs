@@ -11,8 +11,10 @@ use super::result::RowForm;
 use crate::api::Prepared;
 use crate::bind::{BoundStatement, ParameterTypes, bind_statement};
 use crate::catalog::{Catalog, CatalogStamp};
-use crate::exec::Kept;
-use crate::plan::{Field, LogicalPlan, Maintenance, PhysicalPlan, refuse_unwatchable, result_key, trees_read};
+use crate::exec::{ChangedReader, Kept};
+use crate::plan::{
+    ChangedRows, Field, LogicalPlan, Maintenance, PhysicalPlan, refuse_unwatchable, result_key, trees_read,
+};
 use crate::state::Reader;
 use crate::{Error, Result};
 
@@ -36,6 +38,8 @@ pub(super) struct Compiled {
     pub(super) kept: Kept,
     /// One for each of the maintenance's plans.
     pub(super) kept_terms: Vec<Kept>,
+    /// One for each table whose changed rows these read.
+    pub(super) readers: Vec<ChangedReader>,
 }
 
 impl Compiled {
@@ -114,6 +118,7 @@ fn compile(
         form: Arc::new(RowForm::new(&types)),
         relevant: Arc::new(Relevant::of(&plan, catalog, &prepared.tables())),
         kept_terms: maintenance.iter().flat_map(|of| &of.terms).map(|_| Kept::default()).collect(),
+        readers: maintenance.iter().flat_map(|of| &of.changed).map(reader_of).collect(),
         checked: AtomicU64::new(0),
         kept: Kept::default(),
         is_ordered: is_ordered(bound),
@@ -122,6 +127,10 @@ fn compile(
         plan,
         prepared,
     }))
+}
+
+fn reader_of(changed: &ChangedRows) -> ChangedReader {
+    ChangedReader::new(&changed.table, &changed.columns)
 }
 
 fn is_ordered(plan: &LogicalPlan) -> bool {

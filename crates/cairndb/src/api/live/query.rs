@@ -10,6 +10,7 @@
 //! That is right as long as what these plans read is the same in both states wherever the query was not interested: then
 //! the untold changes might as well have happened before. It is looked at each time; where it is not so, the query is run again.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -17,13 +18,14 @@ use cairn_storage::{self as storage, Changed, KeyRanges, ReadNotes, Snapshot, Tr
 
 use super::changes::Changes;
 use super::plans::{Compiled, Plans};
-use super::result::{ResultRows, RowBytes, Weights};
+use super::result::{ResultRows, RowBytes, RowForm, Weights};
 use crate::api::database::Shared;
 use crate::catalog::{Catalog, SearchPath, Table, TableLayout};
 use crate::exec::{
-    Batch, BatchSizes, Direct, Evaluation, ExecContext, KeptState, SpillSpace, execute_kept, run_term, weight_of,
+    BatchSizes, Changed as ChangedTables, Direct, ExecContext, KeptState, RowChanges, SpillSpace, execute_kept,
+    run_term, weight_of,
 };
-use crate::plan::{ChangedRows, OptimizerOptions, PhysicalPlan, columns_read};
+use crate::plan::{OptimizerOptions, PhysicalPlan, columns_read};
 use crate::sql::ParsedStatement;
 use crate::state::Reader;
 use crate::types::EvalContext;
@@ -87,8 +89,12 @@ pub(super) struct Query {
     kept: Option<KeptState>,
     /// That can not be kept.
     keeps_nothing: bool,
-    /// By plan of a change, a shorter way to its rows where there is one; made when they are first asked for.
-    direct: Vec<Option<Direct>>,
+    /// A shorter way than the plans of a change, where there is one: looked for when it is first asked for.
+    direct: OnceCell<Option<Vec<Direct>>>,
+    /// Room for a row, and for its bytes.
+    buffers: (Vec<Value>, Vec<u8>),
+    /// Room for what differs in the tables.
+    changed: Vec<(usize, Arc<RowChanges>)>,
     /// The log position of the state that the result is of.
     pub(super) position: u64,
     /// What it read to get there.
@@ -167,7 +173,9 @@ impl Query {
             rows: ResultRows::default(),
             kept: None,
             keeps_nothing: false,
-            direct: vec![],
+            direct: OnceCell::new(),
+            buffers: Default::default(),
+            changed: vec![],
             position: 0,
             ranges: Arc::default(),
             ranges_then: 0,
@@ -226,7 +234,7 @@ impl Query {
                 .with_hint("A table of the live query was altered. Watch the query again."));
         }
         (self.compiled, self.kept, self.keeps_nothing) = (compiled, None, false);
-        self.direct.clear();
+        self.direct = OnceCell::new();
         Ok(true)
     }
 
@@ -256,14 +264,11 @@ impl Query {
         if self.look_at_catalog(shared, plans, newer)? {
             return Ok(None);
         }
-        let Some(changed) = self.changed_rows(changes)? else { return Ok(None) };
-        let change = match changed.is_empty() {
-            true => Weights::default(),
-            false => match self.change_by(&changed, older, newer)? {
-                Some(change) => change,
-                None => return Ok(None),
-            },
-        };
+        let mut changed = std::mem::take(&mut self.changed);
+        let change = self.change_of(changes, (older, newer), &mut changed);
+        changed.clear();
+        self.changed = changed;
+        let Some(change) = change? else { return Ok(None) };
         if !self.rows.add(&change) {
             return Ok(None);
         }
@@ -272,26 +277,45 @@ impl Query {
         Ok(Some(change))
     }
 
-    /// What differs in the tables. `None`: it is not known, or too much.
-    fn changed_rows(&mut self, changes: &Changes) -> Result<Option<Vec<(usize, Batch)>>> {
-        let Some(maintenance) = &self.compiled.maintenance else { return Ok(None) };
-        let (mut changed, mut read) = (vec![], KeyRanges::default());
-        for ChangedRows { id, table, columns } in &maintenance.changed {
+    /// How the result changes; `changed`: room for what differs in the tables.
+    fn change_of(
+        &mut self,
+        changes: &Changes,
+        (older, newer): (&Snapshot, &Snapshot),
+        changed: &mut Vec<(usize, Arc<RowChanges>)>,
+    ) -> Result<Option<Weights>> {
+        if !self.note_changed_rows(changes, changed)? {
+            return Ok(None);
+        }
+        if changed.is_empty() {
+            return Ok(Some(Weights::default()));
+        }
+        match self.direct_change(changed)? {
+            Some(change) => Ok(Some(change)),
+            None => self.change_by(changed, older, newer),
+        }
+    }
+
+    /// Adds what differs in the tables. False: it is not known, or too much.
+    fn note_changed_rows(&mut self, changes: &Changes, changed: &mut Vec<(usize, Arc<RowChanges>)>) -> Result<bool> {
+        let Some(maintenance) = &self.compiled.maintenance else { return Ok(false) };
+        let mut read = KeyRanges::default();
+        for (of, reader) in maintenance.changed.iter().zip(&self.compiled.readers) {
             let rows = match self.reads_all {
-                true => changes.all_rows(table, columns)?,
-                false => changes.rows_within(&self.ranges, table, columns, &mut read)?,
+                true => changes.all_rows(of, reader)?,
+                false => changes.rows_within(&self.ranges, &of.table, reader, &mut read)?,
             };
             match rows {
-                None => return Ok(None),
+                None => return Ok(false),
                 Some(None) => {}
-                Some(Some(batch)) => changed.push((*id, batch)),
+                Some(Some(rows)) => changed.push((of.id, rows)),
             }
         }
         let read = read.beyond(&self.ranges);
         if !read.is_empty() {
             self.ranges = Arc::new(self.ranges.with(&read));
         }
-        let rows_of = |id: &usize| changed.iter().find(|(known, _)| known == id).map_or(0, |(_, batch)| batch.len());
+        let rows_of = |id: &usize| changed.iter().find(|(known, _)| known == id).map_or(0, |(_, rows)| rows.len());
         let cost = maintenance.terms.iter().map(|term| {
             let rows = term.reads.iter().map(rows_of).sum::<usize>();
             term.plan.estimate.total * rows as f64
@@ -299,10 +323,28 @@ impl Query {
         let whole = maintenance.kept.as_ref().map_or(&self.compiled.plan, |kept| &kept.input);
         let costs_less = || !self.definition.options.live_runs || cost.sum::<f64>() <= whole.estimate.total.max(1.0);
         let has_few_ranges = self.ranges.len() <= 4 * self.ranges_then + RANGES_MORE;
-        Ok((!self.keeps_nothing && has_few_ranges && costs_less()).then_some(changed))
+        Ok(!self.keeps_nothing && has_few_ranges && costs_less())
     }
 
-    fn change_by(&mut self, changed: &[(usize, Batch)], older: &Snapshot, newer: &Snapshot) -> Result<Option<Weights>> {
+    /// `None`: there is no shorter way.
+    fn direct_change(&mut self, changed: &ChangedTables) -> Result<Option<Weights>> {
+        let compiled = &self.compiled;
+        let Some(maintenance) = compiled.maintenance.as_ref().filter(|known| known.kept.is_none()) else {
+            return Ok(None);
+        };
+        let Surroundings { parameters, eval, .. } = &self.definition.surroundings;
+        let direct = self.direct.get_or_init(|| Direct::all_of(&maintenance.terms, parameters));
+        let Some(direct) = direct else { return Ok(None) };
+        let (values, bytes) = &mut self.buffers;
+        let mut told = Told::new(&compiled.form, bytes);
+        if !Direct::run_all(direct, changed, eval, values, &mut |values, weight| told.add(values, weight))? {
+            return Ok(None);
+        }
+        self.done.rows += told.rows;
+        Ok(Some(told.change))
+    }
+
+    fn change_by(&mut self, changed: &ChangedTables, older: &Snapshot, newer: &Snapshot) -> Result<Option<Weights>> {
         let noting = |state: &Snapshot| match self.reads_all {
             true => (state.reader().clone(), None),
             false => {
@@ -330,7 +372,7 @@ impl Query {
     /// `None`: it can not be told by what changed.
     fn changed_result(
         &mut self,
-        changed: &[(usize, Batch)],
+        changed: &ChangedTables,
         was: &storage::Reader,
         is: &storage::Reader,
     ) -> Result<Option<Weights>> {
@@ -338,32 +380,18 @@ impl Query {
         let Some(maintenance) = &compiled.maintenance else { return Ok(None) };
         let surroundings = self.definition.surroundings.clone();
         let context = surroundings.over(Reader::with_before(is, was));
-        let mut change = Weights::default();
-        let (mut values, mut bytes, mut rows) = (Vec::<Value>::new(), Vec::new(), 0);
-        let mut add = |values: &[Value], weight: i64| {
-            compiled.form.encode(values, &mut bytes);
-            rows += u64::try_from(weight).unwrap_or(0);
-            change.add(&RowBytes::from(&bytes[..]), weight);
-        };
+        let (values, bytes) = &mut self.buffers;
+        let mut told = Told::new(&compiled.form, bytes);
+        let mut add = |values: &[Value], weight: i64| told.add(values, weight);
         match &maintenance.kept {
             None => {
-                if self.direct.is_empty() {
-                    let direct = maintenance.terms.iter().map(|term| Direct::of(term, &context));
-                    self.direct = direct.collect::<Result<_>>()?;
-                }
-                let evaluation = Evaluation::new(context.clone());
-                let terms = maintenance.terms.iter().zip(&compiled.kept_terms);
-                for ((term, kept), direct) in terms.zip(&mut self.direct) {
-                    if let Some(direct) = direct {
-                        direct.run(changed, &evaluation, &mut add)?;
-                        continue;
-                    }
+                for (term, kept) in maintenance.terms.iter().zip(&compiled.kept_terms) {
                     run_term(term, kept, &context, changed, &mut |batch| {
                         for row in 0..batch.len() {
-                            batch.read_row(row, &mut values);
+                            batch.read_row(row, values);
                             let weight = weight_of(batch, row)?;
                             values.pop();
-                            add(&values, weight);
+                            add(values, weight);
                         }
                         Ok(())
                     })?;
@@ -386,8 +414,29 @@ impl Query {
                 self.kept = Some(state);
             }
         }
-        self.done.rows += rows;
-        Ok(Some(change))
+        self.done.rows += told.rows;
+        Ok(Some(told.change))
+    }
+}
+
+/// A change of the result while its rows come.
+struct Told<'a> {
+    form: &'a RowForm,
+    change: Weights,
+    /// How many came that are there now.
+    rows: u64,
+    bytes: &'a mut Vec<u8>,
+}
+
+impl<'a> Told<'a> {
+    fn new(form: &'a RowForm, bytes: &'a mut Vec<u8>) -> Told<'a> {
+        Told { form, change: Weights::default(), rows: 0, bytes }
+    }
+
+    fn add(&mut self, values: &[Value], weight: i64) {
+        self.form.encode(values, self.bytes);
+        self.rows += u64::try_from(weight).unwrap_or(0);
+        self.change.add(&RowBytes::from(&self.bytes[..]), weight);
     }
 }
 

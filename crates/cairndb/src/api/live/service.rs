@@ -12,7 +12,7 @@
 //! - The thread waits for no subscriber, and for no query that runs elsewhere (its first time): that is looked at again.
 
 use std::any::Any;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
@@ -28,6 +28,7 @@ use super::result::{RowForm, Weights};
 use super::subscriber::{End, Subscriber};
 use crate::api::database::Shared;
 use crate::api::locked;
+use crate::exec::QuickHashes;
 use crate::plan::Field;
 use crate::{Error, Result, SqlState};
 
@@ -51,7 +52,7 @@ pub(super) struct Service {
 
 #[derive(Default)]
 struct Queries {
-    by_id: HashMap<u64, Arc<Shown>>,
+    by_id: HashMap<u64, Arc<Shown>, QuickHashes>,
     by_identity: HashMap<Identity, u64>,
     behind: BTreeMap<u64, Behind>,
     /// Different states that these hold.
@@ -73,6 +74,31 @@ struct Behind {
 
 /// So many states are held for queries that are behind; for more of them what changed is found out by running them.
 const OWN_STATES: usize = 64;
+
+/// The queries that a step concerns, each once.
+#[derive(Default)]
+struct Affected {
+    ids: Vec<u64>,
+    known: HashSet<u64, QuickHashes>,
+}
+
+impl Affected {
+    fn has(&self, id: u64) -> bool {
+        self.known.contains(&id)
+    }
+
+    fn add(&mut self, id: u64) {
+        if self.known.insert(id) {
+            self.ids.push(id);
+        }
+    }
+
+    /// In the order in which they began.
+    fn in_order(mut self) -> Vec<u64> {
+        self.ids.sort_unstable();
+        self.ids
+    }
+}
 
 /// Where a query comes from that is brought to a newer state.
 #[derive(Clone, Copy)]
@@ -316,7 +342,7 @@ impl Service {
                 Ok(change)
             });
             match brought {
-                Ok(change) => tell(shown, &change, &query, &mut wakes),
+                Ok(change) => tell(shown, change, &query, &mut wakes),
                 Err(error) => {
                     // The others may have missed a change by it.
                     drop(query);
@@ -407,15 +433,13 @@ impl Service {
 
     /// Brings those queries to the step's newer state that may tell it from the older.
     fn take_step(&self, shared: &Shared, step: &Step) {
-        let mut affected = BTreeSet::new();
+        let mut affected = Affected::default();
         let mut changes = Changes::of(step);
-        let mut asked = BTreeSet::new();
+        let mut asked = Vec::new();
         let told = step.each(&mut |changed| {
             changes.note(changed);
             asked.clear();
-            let mut add = |id| {
-                asked.insert(id);
-            };
+            let mut add = |id| asked.push(id);
             match changed {
                 Changed::Entry(tree, key, ..) => step.who(tree, key, &mut add),
                 Changed::Dropped(tree) => step.who_of(tree, &mut add),
@@ -426,28 +450,35 @@ impl Service {
         if told.is_err() {
             // What can not be told is found out by who reads it.
             changes.note_incomplete();
-            affected.extend(locked(&self.queries).by_id.keys());
+            locked(&self.queries).by_id.keys().for_each(|id| affected.add(*id));
         }
         let mut wakes = Wakes::default();
-        for id in affected {
+        for id in affected.in_order() {
             self.advance(shared, id, step.newer(), Since::Step(&changes), &mut wakes);
         }
     }
 
-    /// Adds those of the queries that may tell the difference. Queries of the same plan look at the same columns.
-    fn add_told(&self, asked: &BTreeSet<u64>, changed: Changed<'_>, affected: &mut BTreeSet<u64>) {
+    /// Adds those of the queries that may tell the difference; some are asked more than once. Queries of the same plan look at the
+    /// same columns.
+    fn add_told(&self, asked: &[u64], changed: Changed<'_>, affected: &mut Affected) {
         let queries = locked(&self.queries);
         let mut last: Option<(Arc<Relevant>, bool)> = None;
-        for id in asked.difference(affected).copied().collect::<Vec<_>>() {
+        for &id in asked {
+            if affected.has(id) {
+                continue;
+            }
             let Some(shown) = queries.by_id.get(&id) else { continue };
-            let relevant = locked(&shown.relevant).clone();
+            let relevant = locked(&shown.relevant);
             let is_told = match &last {
                 Some((known, is_told)) if Arc::ptr_eq(known, &relevant) => *is_told,
-                _ => relevant.is_told(changed),
+                _ => {
+                    let is_told = relevant.is_told(changed);
+                    last = Some((relevant.clone(), is_told));
+                    is_told
+                }
             };
-            last = Some((relevant, is_told));
             if is_told {
-                affected.insert(id);
+                affected.add(id);
             }
         }
     }
@@ -504,7 +535,7 @@ impl Service {
         }
         let advanced = catch_unwind(AssertUnwindSafe(|| self.bring_from(since, shared, &shown, &mut query, state)));
         match advanced.unwrap_or_else(|panic| Err(panicked(&*panic))) {
-            Ok(change) => tell(&shown, &change, &query, wakes),
+            Ok(change) => tell(&shown, change, &query, wakes),
             Err(error) => {
                 drop(query);
                 self.end(&shown, &End::Failed(error));
@@ -578,14 +609,15 @@ impl Service {
 }
 
 /// Tells those who watch a query how it changed.
-fn tell(shown: &Shown, change: &Weights, query: &Query, wakes: &mut Wakes) {
+fn tell(shown: &Shown, change: Weights, query: &Query, wakes: &mut Wakes) {
     let mut subscribers = locked(&shown.subscribers);
     subscribers.retain(|subscriber| !subscriber.is_gone());
     if change.is_empty() {
         return;
     }
+    let change = Arc::new(change);
     for subscriber in &*subscribers {
-        if subscriber.change(change, query.position) {
+        if subscriber.change(&change, query.position) {
             wakes.add(subscriber);
         }
     }

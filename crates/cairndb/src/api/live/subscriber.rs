@@ -4,7 +4,7 @@
 //! so it is never more than twice what the result was and is;
 //! whoever brings changes waits for nobody who takes them.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
@@ -22,8 +22,8 @@ pub(super) struct Subscriber {
 struct Pending {
     /// The whole result as it was at a position, until it was taken.
     first: Option<(Arc<[RowBytes]>, u64)>,
-    /// What changed since, or since what was taken last.
-    change: Weights,
+    /// What changed since, or since what was taken last; shared with others who were told the same.
+    change: Arc<Weights>,
     position: u64,
     /// The position of what was taken last.
     taken: u64,
@@ -43,13 +43,21 @@ pub(super) enum End {
     Failed(Error),
 }
 
+/// So that taking allocates nothing.
+static NO_CHANGE: LazyLock<Arc<Weights>> = LazyLock::new(Arc::default);
+
 /// What is taken at once.
 #[derive(Debug)]
 pub(super) struct Taken {
-    pub(super) is_first: bool,
-    pub(super) added: Vec<RowBytes>,
-    pub(super) removed: Vec<RowBytes>,
+    pub(super) rows: TakenRows,
     pub(super) position: u64,
+}
+
+#[derive(Debug)]
+pub(super) enum TakenRows {
+    /// The whole result, in the query's order.
+    First(Arc<[RowBytes]>),
+    Change(Arc<Weights>),
 }
 
 impl Subscriber {
@@ -66,9 +74,12 @@ impl Subscriber {
 
     /// Whether somebody waits for it, and has to be [woken](Subscriber::wake).
     #[must_use]
-    pub(super) fn change(&self, change: &Weights, position: u64) -> bool {
+    pub(super) fn change(&self, change: &Arc<Weights>, position: u64) -> bool {
         let mut pending = self.pending();
-        pending.change.append(change);
+        match pending.change.is_empty() {
+            true => pending.change = change.clone(),
+            false => Arc::make_mut(&mut pending.change).append(change),
+        }
         pending.position = position;
         pending.waiting > 0 || pending.waker.is_some()
     }
@@ -142,18 +153,13 @@ impl Pending {
     fn take(&mut self) -> Result<Option<Taken>, End> {
         if let Some((first, position)) = self.first.take() {
             self.taken = position;
-            return Ok(Some(Taken { is_first: true, added: first.to_vec(), removed: Vec::new(), position }));
+            return Ok(Some(Taken { rows: TakenRows::First(first), position }));
         }
         let position = self.position;
         if !self.change.is_empty() {
             self.taken = position;
-            let change = std::mem::take(&mut self.change);
-            let (mut added, mut removed) = (Vec::new(), Vec::new());
-            for (row, weight) in change.into_ordered() {
-                let into = if weight > 0 { &mut added } else { &mut removed };
-                into.extend(std::iter::repeat_n(row, usize::try_from(weight.unsigned_abs()).unwrap_or(usize::MAX)));
-            }
-            return Ok(Some(Taken { is_first: false, added, removed, position }));
+            let rows = TakenRows::Change(std::mem::replace(&mut self.change, NO_CHANGE.clone()));
+            return Ok(Some(Taken { rows, position }));
         }
         match &self.ended {
             Some(end) => Err(end.clone()),
@@ -172,12 +178,16 @@ mod tests {
         let weight = |weight| {
             let mut change = Weights::default();
             change.add(&row, weight);
-            change
+            Arc::new(change)
         };
         let subscriber = Subscriber::default();
         subscriber.begin(vec![], 100);
         assert_eq!(subscriber.told(), Some(100));
-        assert!(subscriber.take(None).is_ok_and(|taken| taken.is_some_and(|taken| taken.is_first)));
+        assert!(
+            subscriber
+                .take(None)
+                .is_ok_and(|taken| taken.is_some_and(|taken| matches!(taken.rows, TakenRows::First(_))))
+        );
         assert!(!subscriber.change(&weight(1), 200));
         assert_eq!(subscriber.told(), Some(200));
         assert!(!subscriber.change(&weight(-1), 300));

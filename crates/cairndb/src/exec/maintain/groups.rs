@@ -7,9 +7,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::stages::Flow;
-use crate::exec::batch::{Batch, row_number};
+use crate::exec::batch::Batch;
 use crate::exec::context::{Cx, ExecContext};
 use crate::exec::expr::{Evaluator, Frame, compile, compile_all};
+use crate::exec::hash::QuickHashes;
 use crate::exec::vector::Vector;
 use crate::functions::{Accumulator, Aggregate};
 use crate::plan::{AggregateCall, Expr};
@@ -23,7 +24,7 @@ pub(super) struct Groups {
     calls: Vec<Call>,
     /// Of the group expressions.
     layout: RowLayout,
-    groups: HashMap<Box<[u8]>, Group>,
+    groups: HashMap<Box<[u8]>, Group, QuickHashes>,
 }
 
 struct Call {
@@ -37,13 +38,15 @@ struct Group {
     accumulators: Vec<Box<dyn Accumulator>>,
     /// Group expressions and answers, as they were given last.
     shown: Option<Vec<Value>>,
+    /// It is to be shown.
+    is_touched: bool,
 }
 
-/// A row on its way to its group: its key, its weight, and by call the arguments, where its FILTER lets it pass.
+/// What the groups need of a flow's rows.
 struct Fed {
-    key: Box<[u8]>,
-    weight: i64,
-    args: Vec<Option<Vec<Value>>>,
+    keys: Vec<Arc<Vector>>,
+    /// By call.
+    args: Vec<Columns>,
 }
 
 impl Groups {
@@ -60,56 +63,44 @@ impl Groups {
             keys: compile_all(group_by, context)?,
             calls: aggregates.iter().map(call).collect::<Result<_>>()?,
             layout: RowLayout::new(&types),
-            groups: HashMap::new(),
+            groups: HashMap::default(),
         })
     }
 
     /// Puts rows into their groups, or takes them away; how the groups change. `None`: it is not known, and the groups are of
     /// no more use.
     pub(super) fn follow(&mut self, flows: &[Flow], is_first: bool, cx: Cx<'_>) -> Result<Option<Option<Flow>>> {
-        let mut fed = vec![];
-        for flow in flows {
-            self.feed(flow, &mut fed, cx)?;
-        }
+        let mut fed = flows.iter().map(|flow| self.feed(&flow.batch, cx)).collect::<Result<Vec<_>>>()?;
+        let mut touched = vec![];
         // What comes first: nothing is taken back before it is there.
-        for fed in fed.iter().filter(|fed| fed.weight > 0) {
-            self.add(fed)?;
+        for (flow, fed) in flows.iter().zip(&mut fed) {
+            self.add(&flow.weights, fed, &mut touched)?;
         }
-        for fed in fed.iter().filter(|fed| fed.weight < 0) {
-            if !self.take_back(fed)? {
+        for (flow, fed) in flows.iter().zip(&mut fed) {
+            if !self.take_back(&flow.weights, fed, &mut touched)? {
                 return Ok(None);
             }
         }
-        let mut keys: Vec<Box<[u8]>> = fed.into_iter().map(|fed| fed.key).collect();
-        if is_first && self.keys.is_empty() {
-            self.group(&[]);
-            keys.push([].into());
+        if is_first && self.keys.is_empty() && self.group(&[]).touch() {
+            touched.push([].into());
         }
-        keys.sort_unstable();
-        keys.dedup();
-        self.show(keys).map(Some)
+        touched.sort_unstable();
+        self.show(touched).map(Some)
     }
 
     /// Puts rows into their groups, before anybody is told of these.
     pub(super) fn begin(&mut self, batch: &Batch, cx: Cx<'_>) -> Result<()> {
-        let Groups { keys, calls, layout, groups } = self;
-        let frame = Frame::from(batch);
-        let keys = keys.iter_mut().map(|key| key.vector(frame, cx)).collect::<Result<Vec<_>>>()?;
-        let mut args = calls.iter_mut().map(|call| call.columns_of(batch, cx)).collect::<Result<Vec<_>>>()?;
+        let mut fed = self.feed(batch, cx)?;
+        let Groups { calls, layout, groups, .. } = self;
         let (mut values, mut bytes) = (Vec::new(), Vec::new());
         for row in 0..batch.len() {
-            values.clear();
-            values.extend(keys.iter().map(|key| key.value(row)));
-            bytes.clear();
-            if !values.is_empty() {
-                layout.encode(&values, &mut bytes);
-            }
+            fed.read_key(row, layout, &mut values, &mut bytes);
             let group = match groups.get_mut(bytes.as_slice()) {
                 Some(group) => group,
                 None => groups.entry(bytes.as_slice().into()).or_insert_with(|| Group::new(calls)),
             };
             group.rows += 1;
-            for (accumulator, args) in group.accumulators.iter_mut().zip(&mut args) {
+            for (accumulator, args) in group.accumulators.iter_mut().zip(&mut fed.args) {
                 if args.read(row, &mut values) {
                     accumulator.update(&values)?;
                 }
@@ -133,50 +124,62 @@ impl Groups {
     }
 
     /// Evaluates what the groups need of the rows.
-    fn feed(&mut self, flow: &Flow, fed: &mut Vec<Fed>, cx: Cx<'_>) -> Result<()> {
-        let Groups { keys, calls, layout, .. } = self;
-        let frame = Frame::from(&flow.batch);
-        let keys = keys.iter_mut().map(|key| key.vector(frame, cx)).collect::<Result<Vec<_>>>()?;
-        let mut args = calls.iter_mut().map(|call| call.args_of(&flow.batch, cx)).collect::<Result<Vec<_>>>()?;
+    fn feed(&mut self, batch: &Batch, cx: Cx<'_>) -> Result<Fed> {
+        let frame = Frame::from(batch);
+        let keys = self.keys.iter_mut().map(|key| key.vector(frame, cx)).collect::<Result<_>>()?;
+        let args = self.calls.iter_mut().map(|call| call.columns_of(batch, cx)).collect::<Result<_>>()?;
+        Ok(Fed { keys, args })
+    }
+
+    /// Puts the rows of positive weight into their groups; adds the keys of those that were not touched before.
+    fn add(&mut self, weights: &[i64], fed: &mut Fed, touched: &mut Vec<Box<[u8]>>) -> Result<()> {
+        let Groups { calls, layout, groups, .. } = self;
         let (mut values, mut bytes) = (Vec::new(), Vec::new());
-        for (row, &weight) in flow.weights.iter().enumerate() {
-            values.clear();
-            values.extend(keys.iter().map(|key| key.value(row)));
-            bytes.clear();
-            if !values.is_empty() {
-                layout.encode(&values, &mut bytes);
+        for (row, &weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0) {
+            fed.read_key(row, layout, &mut values, &mut bytes);
+            let group = match groups.get_mut(bytes.as_slice()) {
+                Some(group) => group,
+                None => groups.entry(bytes.as_slice().into()).or_insert_with(|| Group::new(calls)),
+            };
+            group.rows += weight;
+            if group.touch() {
+                touched.push(bytes.as_slice().into());
             }
-            let args = args.iter_mut().map(|args| args[row].take()).collect();
-            fed.push(Fed { key: bytes.as_slice().into(), weight, args });
+            for (accumulator, args) in group.accumulators.iter_mut().zip(&mut fed.args) {
+                if args.read(row, &mut values) {
+                    (0..weight).try_for_each(|_| accumulator.update(&values))?;
+                }
+            }
         }
+        fed.rewind();
         Ok(())
     }
 
-    fn add(&mut self, fed: &Fed) -> Result<()> {
-        let group = self.group(&fed.key);
-        group.rows += fed.weight;
-        for (accumulator, args) in group.accumulators.iter_mut().zip(&fed.args) {
-            if let Some(args) = args {
-                (0..fed.weight).try_for_each(|_| accumulator.update(args))?;
+    /// Takes the rows of negative weight out of theirs. False: a group has to be computed anew.
+    fn take_back(&mut self, weights: &[i64], fed: &mut Fed, touched: &mut Vec<Box<[u8]>>) -> Result<bool> {
+        let (mut values, mut bytes) = (Vec::new(), Vec::new());
+        for (row, &weight) in weights.iter().enumerate().filter(|(_, weight)| **weight < 0) {
+            fed.read_key(row, &self.layout, &mut values, &mut bytes);
+            let Some(group) = self.groups.get_mut(bytes.as_slice()) else { return Ok(false) };
+            group.rows += weight;
+            if group.touch() {
+                touched.push(bytes.as_slice().into());
             }
-        }
-        Ok(())
-    }
-
-    /// False: the group has to be computed anew.
-    fn take_back(&mut self, fed: &Fed) -> Result<bool> {
-        let Some(group) = self.groups.get_mut(&fed.key) else { return Ok(false) };
-        group.rows += fed.weight;
-        for (accumulator, args) in group.accumulators.iter_mut().zip(&fed.args) {
-            if let Some(args) = args {
-                for _ in 0..fed.weight.unsigned_abs() {
-                    if !accumulator.retract(args)? {
+            for (accumulator, args) in group.accumulators.iter_mut().zip(&mut fed.args) {
+                if !args.read(row, &mut values) {
+                    continue;
+                }
+                for _ in 0..weight.unsigned_abs() {
+                    if !accumulator.retract(&values)? {
                         return Ok(false);
                     }
                 }
             }
+            if group.rows < 0 {
+                return Ok(false);
+            }
         }
-        Ok(group.rows >= 0)
+        Ok(true)
     }
 
     /// Works out what these groups are now; what that changes.
@@ -185,6 +188,7 @@ impl Groups {
         let (mut rows, mut weights) = (vec![], vec![]);
         for key in keys {
             let Some(group) = self.groups.get_mut(&key) else { continue };
+            group.is_touched = false;
             if let Some(row) = group.shown.take() {
                 rows.push(row);
                 weights.push(-1);
@@ -193,7 +197,7 @@ impl Groups {
                 self.groups.remove(&key);
                 continue;
             }
-            let mut row = Vec::new();
+            let mut row = Vec::with_capacity(self.keys.len() + self.calls.len());
             // (A row of no columns has no bytes.)
             if !is_alone {
                 self.layout.decode(&key, &mut row)?;
@@ -228,7 +232,30 @@ pub(super) fn batch_of(rows: &[Vec<Value>], types: impl Iterator<Item = DataType
 impl Group {
     fn new(calls: &[Call]) -> Group {
         let accumulators = calls.iter().map(|call| call.aggregate.start()).collect();
-        Group { rows: 0, accumulators, shown: None }
+        Group { rows: 0, accumulators, shown: None, is_touched: false }
+    }
+
+    /// It is to be shown; true for the first who says so.
+    fn touch(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_touched, true)
+    }
+}
+
+impl Fed {
+    /// The key of a row's group.
+    fn read_key(&self, row: usize, layout: &RowLayout, values: &mut Vec<Value>, key: &mut Vec<u8>) {
+        key.clear();
+        // (A row of no columns has no bytes.)
+        if !self.keys.is_empty() {
+            values.clear();
+            values.extend(self.keys.iter().map(|column| column.value(row)));
+            layout.encode(values, key);
+        }
+    }
+
+    /// Rows are read from the first one again.
+    fn rewind(&mut self) {
+        self.args.iter_mut().for_each(|args| args.read = 0);
     }
 }
 
@@ -237,7 +264,7 @@ struct Columns {
     columns: Vec<Arc<Vector>>,
     /// Which rows these are, ascending; `None`: all.
     passing: Option<Vec<u32>>,
-    /// How many of them were read.
+    /// How many of them were read, or passed by.
     read: usize,
 }
 
@@ -246,11 +273,13 @@ impl Columns {
     fn read(&mut self, row: usize, values: &mut Vec<Value>) -> bool {
         let at = match &self.passing {
             None => row,
-            Some(passing) if passing.get(self.read).is_some_and(|next| *next as usize == row) => {
-                self.read += 1;
-                self.read - 1
+            Some(passing) => {
+                self.read += passing[self.read..].iter().take_while(|next| (**next as usize) < row).count();
+                match passing.get(self.read) {
+                    Some(next) if *next as usize == row => self.read,
+                    _ => return false,
+                }
             }
-            Some(_) => return false,
         };
         values.clear();
         values.extend(self.columns.iter().map(|column| column.value(at)));
@@ -269,24 +298,5 @@ impl Call {
             false => self.args.iter_mut().map(|arg| arg.vector(Frame::from(&part), cx)).collect::<Result<_>>()?,
         };
         Ok(Columns { columns, passing, read: 0 })
-    }
-
-    /// By row, the arguments, where the FILTER lets it pass.
-    fn args_of(&mut self, batch: &Batch, cx: Cx<'_>) -> Result<Vec<Option<Vec<Value>>>> {
-        let mut args: Vec<Option<Vec<Value>>> = vec![None; batch.len()];
-        let passing: Vec<u32> = match &mut self.filter {
-            Some(filter) => filter.true_rows(Frame::from(batch), cx)?,
-            None => (0..batch.len()).map(row_number).collect(),
-        };
-        if passing.is_empty() {
-            return Ok(args);
-        }
-        let part = if passing.len() == batch.len() { batch.clone() } else { batch.gather(&passing) };
-        let frame = Frame::from(&part);
-        let columns = self.args.iter_mut().map(|arg| arg.vector(frame, cx)).collect::<Result<Vec<_>>>()?;
-        for (at, &row) in passing.iter().enumerate() {
-            args[row as usize] = Some(columns.iter().map(|column| column.value(at)).collect());
-        }
-        Ok(args)
     }
 }

@@ -6,6 +6,6 @@ mod rows;
 mod stages;
 mod top;
 
-pub(crate) use direct::{Direct, Evaluation};
-pub(crate) use rows::{changed_rows, entry_row_key, run_term, weight_of};
+pub(crate) use direct::Direct;
+pub(crate) use rows::{Changed, ChangedReader, RowChanges, changed_rows, entry_row_key, run_term, weight_of};
 pub(crate) use stages::KeptState;

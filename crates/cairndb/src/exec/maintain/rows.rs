@@ -1,6 +1,6 @@
 //! Changed rows as batches, and the plans that read them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::catalog::{Index, Table};
 use crate::exec::batch::{Batch, row_number};
@@ -10,15 +10,51 @@ use crate::exec::stream::{Kept, execute_over};
 use crate::exec::vector::{Data, Vector};
 use crate::plan::Term;
 use crate::types::DataType;
-use crate::{Error, Result};
+use crate::{Error, Result, Value};
+
+/// Columns of rows that changed, and the weight: what was there -1, what is there 1. By the number that plans read it under.
+pub(crate) type Changed = [(usize, Arc<RowChanges>)];
+
+/// See [`changed_rows`].
+#[derive(Debug)]
+pub(crate) struct RowChanges {
+    batch: Batch,
+    /// The same row by row, made when it is first asked for.
+    rows: OnceLock<Vec<Vec<Value>>>,
+}
+
+impl RowChanges {
+    fn new(batch: Batch) -> RowChanges {
+        RowChanges { batch, rows: OnceLock::new() }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.batch.len()
+    }
+
+    pub(super) fn rows(&self) -> &[Vec<Value>] {
+        self.rows.get_or_init(|| (0..self.batch.len()).map(|row| self.batch.row(row)).collect())
+    }
+}
+
+/// Reads columns of a table's changed rows. Made once for a plan: it takes longer than to read a row.
+pub(crate) struct ChangedReader {
+    reader: Mutex<RowReader>,
+    columns: usize,
+}
+
+impl ChangedReader {
+    pub(crate) fn new(table: &Table, columns: &[usize]) -> ChangedReader {
+        ChangedReader { reader: Mutex::new(RowReader::new(table, columns)), columns: columns.len() }
+    }
+}
 
 /// Columns of rows that changed, and the weight: what was there -1, what is there 1. `None`: none differs in these columns.
 pub(crate) fn changed_rows<'e>(
-    table: &Table,
-    columns: &[usize],
+    reader: &ChangedReader,
     entries: impl Iterator<Item = (&'e [u8], Option<&'e [u8]>, Option<&'e [u8]>)>,
-) -> Result<Option<Batch>> {
-    let mut reader = RowReader::new(table, columns);
+) -> Result<Option<RowChanges>> {
+    let columns = reader.columns;
     let (mut keys, mut rows, mut weights) = (vec![], vec![], vec![]);
     for (key, older, newer) in entries {
         for (row, weight) in [(older, -1i64), (newer, 1)] {
@@ -32,6 +68,7 @@ pub(crate) fn changed_rows<'e>(
     if rows.is_empty() {
         return Ok(None);
     }
+    let mut reader = reader.reader.lock().unwrap_or_else(PoisonError::into_inner);
     let mut vectors = reader.vectors(rows.len());
     reader.read(&keys, &rows, &mut vectors)?;
     vectors.push(Vector::from_parts(DataType::BigInt, Data::I64(weights), None));
@@ -40,7 +77,7 @@ pub(crate) fn changed_rows<'e>(
     let is_same = |at: usize| {
         at + 1 < batch.len()
             && keys[at] == keys[at + 1]
-            && batch.columns()[..columns.len()].iter().all(|column| looks_same(column, at))
+            && batch.columns()[..columns].iter().all(|column| looks_same(column, at))
     };
     let (mut kept, mut at) = (vec![], 0);
     while at < batch.len() {
@@ -53,8 +90,8 @@ pub(crate) fn changed_rows<'e>(
     }
     Ok(match kept.len() {
         0 => None,
-        all if all == batch.len() => Some(batch),
-        _ => Some(batch.gather(&kept)),
+        all if all == batch.len() => Some(RowChanges::new(batch)),
+        _ => Some(RowChanges::new(batch.gather(&kept))),
     })
 }
 
@@ -82,13 +119,13 @@ pub(crate) fn run_term(
     term: &Term,
     kept: &Kept,
     context: &ExecContext,
-    changed: &[(usize, Batch)],
+    changed: &Changed,
     each: &mut dyn FnMut(&Batch) -> Result<()>,
 ) -> Result<()> {
     let (mut read, mut missing) = (vec![], vec![]);
     for id in &term.reads {
         match changed.iter().find(|(known, _)| known == id) {
-            Some(rows) => read.push(rows.clone()),
+            Some((id, rows)) => read.push((*id, rows.batch.clone())),
             None => missing.push(*id),
         }
     }

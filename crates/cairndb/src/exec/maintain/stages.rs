@@ -1,7 +1,7 @@
 //! Stages that rows with weights go through on the way to the result, of which some keep what they need to follow them.
 
 use super::groups::Groups;
-use super::rows::{run_term, weight_of};
+use super::rows::{Changed, run_term, weight_of};
 use super::top::Top;
 use crate::exec::batch::Batch;
 use crate::exec::context::{Cx, ExecContext, Shared};
@@ -75,7 +75,7 @@ impl KeptState {
         &mut self,
         (terms, kept): (&[Term], &[Kept]),
         context: &ExecContext,
-        changed: &[(usize, Batch)],
+        changed: &Changed,
         each: &mut dyn FnMut(&[Value], i64),
     ) -> Result<bool> {
         let shared = Shared::new(context.clone(), 0);

@@ -1,6 +1,8 @@
 //! Rows to values.
 
-use super::{RowLayout, corrupted, integers};
+use super::integers::{self, sum_of_widths};
+use super::layout::Place;
+use super::{RowLayout, corrupted};
 use crate::Result;
 use crate::types::array::read_array;
 use crate::types::composite::read_composite;
@@ -18,11 +20,22 @@ impl RowLayout {
 
     /// All columns of a row, appended to `out`.
     pub fn decode(&self, bytes: &[u8], out: &mut Vec<Value>) -> Result<()> {
-        let mut variable = self.variable_ranges(bytes)?;
-        for (column, data_type) in self.types.iter().enumerate() {
-            let range = match self.is_variable(column) {
-                false => self.value_range(bytes, column)?,
-                true => variable.next().ok_or_else(corrupted)??,
+        // Columns of each kind lie one behind the other.
+        let mut integer = self.integers_start(bytes)?;
+        let mut fixed = integer + sum_of_widths(bytes, self.integers.len());
+        let mut variable = match self.variable.is_empty() {
+            true => None,
+            false => Some(self.variable_ranges(bytes)?),
+        };
+        for ((column, data_type), place) in self.types.iter().enumerate().zip(&self.places) {
+            let behind = |start: &mut usize, width: usize| {
+                *start += width;
+                *start - width..*start
+            };
+            let range = match *place {
+                Place::Integer(place) => behind(&mut integer, place.width_in(bytes)),
+                Place::Fixed { width, .. } => behind(&mut fixed, width),
+                Place::Variable(_) => variable.as_mut().and_then(Iterator::next).ok_or_else(corrupted)??,
             };
             let raw = bytes.get(range).ok_or_else(corrupted)?;
             let is_null = self.is_null(bytes, column).ok_or_else(corrupted)?;

@@ -12,7 +12,7 @@ use crate::{Error, Result};
 #[derive(Clone, Debug)]
 pub struct RowLayout {
     pub(super) types: Box<[DataType]>,
-    places: Box<[Place]>,
+    pub(super) places: Box<[Place]>,
     /// The columns of each kind, in column order.
     pub(super) integers: Box<[usize]>,
     pub(super) fixed: Box<[usize]>,
@@ -29,7 +29,7 @@ pub struct RowLayout {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Place {
+pub(super) enum Place {
     Integer(IntegerPlace),
     /// Distance from the first of these columns, and the width.
     Fixed {
@@ -289,7 +289,7 @@ impl RowLayout {
         Ok(start..start + width)
     }
 
-    fn integers_start(&self, bytes: &[u8]) -> Result<usize> {
+    pub(super) fn integers_start(&self, bytes: &[u8]) -> Result<usize> {
         let header = *bytes.first().ok_or_else(corrupted)?;
         if header & HEADER_KIND & !HAS_NULLS != self.kind {
             return Err(corrupted());
@@ -351,6 +351,11 @@ impl IntegerPlace {
         }
         let widths = Widths::of(row);
         integers::read(row, integers_start + widths.sum(self.before), widths.get(self.nth), self.most)
+    }
+
+    /// How many bytes it takes in this row.
+    pub(super) fn width_in(&self, row: &[u8]) -> usize {
+        width_at(row, self.nth)
     }
 
     /// As [`read`](IntegerPlace::read), for integers whose widths no word holds.
