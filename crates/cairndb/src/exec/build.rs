@@ -44,6 +44,15 @@ struct Builder<'a> {
     context: &'a ExecContext,
 }
 
+/// Whether a WITH query changes rows: it does so itself, or it is what RETURNING makes of the changed rows.
+fn is_change(definition: &PhysicalPlan) -> bool {
+    match &definition.node {
+        N::Modify { .. } => true,
+        N::Cte { definition, .. } => is_change(definition),
+        _ => false,
+    }
+}
+
 fn types(fields: &[Field]) -> Vec<DataType> {
     fields.iter().map(|field| field.data_type).collect()
 }
@@ -194,7 +203,7 @@ impl Builder<'_> {
     fn with(&self, plan: &PhysicalPlan) -> Result<BoxOperator> {
         match &plan.node {
             N::Cte { id, definition, body, .. } => {
-                let changes = matches!(definition.node, N::Modify { .. });
+                let changes = is_change(definition);
                 Ok(Box::new(With::new(*id, self.child(definition)?, self.child(body)?, changes)))
             }
             N::RecursiveCte { id, base, step, all, body, .. } => {
