@@ -15,7 +15,9 @@ use super::operator::{BoxOperator, Operator, Step};
 use super::scan::{EntryReader, IndexScan, ItemScan, KeyPart, KeyRanges, PointGet, RowReader, TableScan};
 use super::simple::{Append, Filter, Project, Values};
 use super::sort::{Sort, SortKeys};
+use super::sort_runs::Runs;
 use super::table_function::TableFunction;
+use super::unique::Unique;
 use super::window;
 use super::with::{RecursiveUnion, With, WithScan};
 use crate::plan::{Expr, Field, JoinKind, ModifiedRows, PhysicalNode as N, PhysicalPlan, SortKey};
@@ -214,7 +216,7 @@ impl Builder<'_> {
             | N::Sort { input, .. }
             | N::TopN { input, .. }
             | N::Limit { input, .. }
-            | N::Distinct { input }
+            | N::Distinct { input, .. }
             | N::DistinctOn { input, .. }
             | N::Window { input, .. }
             | N::Aggregate { input, .. } => self.over(plan, input, self.child(input)?),
@@ -234,14 +236,24 @@ impl Builder<'_> {
         Ok(Box::new(SetOperation::new(*op, *all, inputs, &types(&plan.fields))))
     }
 
+    /// A sort's input, which comes in the order of these keys already.
+    fn runs(&self, input: BoxOperator, presorted: &[SortKey]) -> Result<Runs> {
+        let keys = if presorted.is_empty() { None } else { Some(self.sort_keys(presorted)?) };
+        Ok(Runs::new(input, keys))
+    }
+
     /// What works on one input.
     fn over(&self, plan: &PhysicalPlan, below: &PhysicalPlan, input: BoxOperator) -> Result<BoxOperator> {
         Ok(match &plan.node {
             N::Filter { predicate, .. } => Box::new(Filter::new(input, compile(predicate, self.context)?)),
             N::Project { exprs, .. } => Box::new(Project::new(input, self.exprs(exprs)?)),
-            N::Sort { keys, .. } => Box::new(Sort::new(input, below.fields.clone(), self.sort_keys(keys)?)),
-            N::TopN { keys, limit, offset, .. } => {
+            N::Sort { keys, presorted, .. } => {
+                let input = self.runs(input, &keys[..*presorted])?;
+                Box::new(Sort::new(input, below.fields.clone(), self.sort_keys(keys)?))
+            }
+            N::TopN { keys, presorted, limit, offset, .. } => {
                 let limit = LimitValues { limit: Some(compile(limit, self.context)?), offset: self.optional(offset)? };
+                let input = self.runs(input, &keys[..*presorted])?;
                 Box::new(Sort::top(input, below.fields.clone(), self.sort_keys(keys)?, limit))
             }
             N::Limit { limit, offset, ties, .. } => {
@@ -249,6 +261,8 @@ impl Builder<'_> {
                 let ties = if ties.is_empty() { None } else { Some(self.sort_keys(ties)?) };
                 Box::new(Limit::new(input, values, ties))
             }
+            N::Distinct { sorted: true, .. } => Box::new(Unique::new(input, vec![])),
+            N::DistinctOn { on, sorted: true, .. } => Box::new(Unique::new(input, self.exprs(on)?)),
             N::Distinct { .. } => Box::new(Distinct::new(input, vec![])),
             N::DistinctOn { on, .. } => Box::new(Distinct::new(input, self.exprs(on)?)),
             N::Window { partition_by, order_by, calls, .. } => {

@@ -1,22 +1,30 @@
 //! Physical joins: the chosen tree of a join graph, and joins that are no part of a graph.
 
-use super::access::TableShape;
 use super::cost;
 use super::estimate::ColumnInfo;
 use super::expr::Expr;
-use super::join_graph::{JoinGraph, Keys, Units, is_graph, unit_count};
+use super::join_graph::{JoinGraph, Keys, Leader, Units, is_graph, unit_count};
 use super::join_method::{Candidate, IndexLookup, Method, Pair};
 use super::join_order::{Tree, choose};
-use super::logical::{Field, JoinKind, LogicalPlan, SortKey};
+use super::logical::{Field, JoinKind, LogicalPlan};
 use super::physical::PhysicalNode as N;
 use super::planner::{Planned, Planner};
 use super::refs::{conjuncts, has_subquery, mapped};
-use super::scan::{Wanted, column_index};
-use super::sorted::{begins_with, order_of};
+use super::scan::Wanted;
 use crate::Result;
 
 /// More units than a set can have bits are joined as written.
 const UNITS_MAX: usize = 120;
+
+/// Of so many units it is tried whether they should lead the joins.
+const LEADERS_MAX: usize = 3;
+
+/// A plan, how many of the keys of a wanted order it has, and what it costs in that order.
+struct WithOrder {
+    planned: Planned,
+    covered: usize,
+    cost: f64,
+}
 
 /// A set of units, joined: which global columns it has, in order.
 struct Joined {
@@ -51,64 +59,68 @@ impl Planner<'_> {
         }
     }
 
-    /// As [`Planner::join`], with an eye to an order; whether the rows come in it.
-    pub(super) fn ordered_join(&mut self, plan: LogicalPlan, wanted: Wanted<'_>) -> Result<(Planned, bool)> {
+    /// As [`Planner::join`], with an eye to an order; how many of its keys the rows come in.
+    pub(super) fn ordered_join(&mut self, plan: LogicalPlan, wanted: Wanted<'_>) -> Result<(Planned, usize)> {
         match unit_count(&plan) <= UNITS_MAX {
             true => self.join_graph(plan, Some(wanted)),
-            false => Ok((self.join(plan)?, false)),
+            false => Ok((self.join(plan)?, 0)),
         }
     }
 
-    fn join_graph(&mut self, plan: LogicalPlan, wanted: Option<Wanted<'_>>) -> Result<(Planned, bool)> {
+    fn join_graph(&mut self, plan: LogicalPlan, wanted: Option<Wanted<'_>>) -> Result<(Planned, usize)> {
         let fields = plan.fields();
         let (mut graph, output) = JoinGraph::build(self, plan)?;
         let tree = self.best_tree(&graph)?;
         let joined = self.whole_join(&graph, &tree, &output, &fields)?;
-        let Some(wanted) = wanted.filter(|_| self.options.ordering) else { return Ok((joined, false)) };
-        if begins_with(&order_of(&joined.plan), wanted.keys) {
-            return Ok((joined, true));
+        let Some(wanted) = wanted.filter(|_| self.options.ordering) else { return Ok((joined, 0)) };
+        let mut best = self.with_order(joined, wanted);
+        if best.covered == wanted.keys.len() && wanted.rows.is_none() {
+            return Ok((best.planned, best.covered));
         }
-        if !self.lead(&mut graph, &output, wanted)? {
-            return Ok((joined, false));
+        graph.share = wanted.rows.map(|rows| (rows / wanted.results(&best.planned)).clamp(0.0, 1.0));
+        for leader in self.leaders(&graph, &output, wanted)? {
+            let before = graph.lead(leader);
+            let tree = self.best_tree(&graph)?;
+            // As the query is written, another one leads.
+            if 1 << tree.first() == graph.leading {
+                let joined = self.whole_join(&graph, &tree, &output, &fields)?;
+                let ordered = self.with_order(joined, wanted);
+                if ordered.cost < best.cost {
+                    best = ordered;
+                }
+            }
+            graph.lead(before);
         }
-        let tree = self.best_tree(&graph)?;
-        // As the query is written, another one leads.
-        if 1 << tree.first() != graph.leading {
-            return Ok((joined, false));
-        }
-        let ordered = self.whole_join(&graph, &tree, &output, &fields)?;
-        let estimate = joined.estimate();
-        let sort = cost::sort(estimate.rows, wanted.rows.unwrap_or(estimate.rows));
-        match wanted.cost_of_ordered(ordered.estimate()) < estimate.total + sort {
-            true => Ok((ordered, true)),
-            false => Ok((joined, false)),
-        }
+        Ok((best.planned, best.covered))
     }
 
-    /// Has a unit that can be read in the wanted order lead the joins, if there is one.
-    fn lead(&mut self, graph: &mut JoinGraph, output: &[usize], wanted: Wanted<'_>) -> Result<bool> {
-        let columns = wanted.keys.iter().map(|key| column_index(&key.expr)).collect::<Option<Vec<_>>>();
-        let Some((place, own)) = columns.and_then(|columns| graph.sole_unit(output, &columns)) else {
-            return Ok(false);
-        };
+    fn with_order(&self, planned: Planned, wanted: Wanted<'_>) -> WithOrder {
+        let covered = self.covered(&planned, wanted);
+        let cost = wanted.cost(planned.estimate(), covered, self.groups(&wanted.keys[..covered], &planned));
+        WithOrder { planned, covered, cost }
+    }
+
+    /// The units that can be read in the wanted order, or in the first keys' of it, to lead the joins.
+    fn leaders(&mut self, graph: &JoinGraph, output: &[usize], wanted: Wanted<'_>) -> Result<Vec<Leader>> {
         // A condition with a subquery would be planned twice, and its own subqueries four times.
-        let shape = graph.units[place].shape.clone();
         let of_units = graph.units.iter().flat_map(|unit| &unit.on);
-        let planned_twice = of_units.chain(graph.conditions.iter().map(|condition| &condition.expr)).any(has_subquery);
-        let is_simple = |shape: &TableShape| !planned_twice && !shape.conditions.iter().any(has_subquery);
-        let Some(shape) = shape.filter(is_simple) else { return Ok(false) };
-        let key = |(key, &index): (&SortKey, &usize)| {
-            let expr = Expr::Column { index, data_type: key.expr.data_type() };
-            SortKey { expr, ..key.clone() }
-        };
-        let keys: Vec<SortKey> = wanted.keys.iter().zip(&own).map(key).collect();
-        // How many of its rows are read is not known before they are joined; few, if the order is of any use.
-        let (planned, sorted) = self.scan(&shape, Some(Wanted { keys: &keys, rows: Some(1.0) }))?;
-        if sorted {
-            graph.units[place].planned = planned;
-            graph.leading = 1 << place;
+        if of_units.chain(graph.conditions.iter().map(|condition| &condition.expr)).any(has_subquery) {
+            return Ok(vec![]);
         }
-        Ok(sorted)
+        let mut leaders = vec![];
+        for place in 0..graph.units.len() {
+            let keys = graph.own_keys(place, output, wanted);
+            let shape = graph.units[place].shape.as_ref().filter(|shape| !shape.conditions.iter().any(has_subquery));
+            let Some(shape) = shape.filter(|_| !keys.is_empty() && leaders.len() < LEADERS_MAX) else { continue };
+            // How many of its rows are read is not known before they are joined; few, if the order is of any use.
+            let gathered = wanted.gathered.min(keys.len());
+            let own = Wanted { gathered, ..Wanted::sorted(&keys, Some(1.0)) };
+            let (planned, covered) = self.scan(shape, Some(own))?;
+            if covered > 0 {
+                leaders.push(Leader { place, planned, leading: 1 << place });
+            }
+        }
+        Ok(leaders)
     }
 
     fn best_tree(&self, graph: &JoinGraph) -> Result<Tree> {

@@ -124,7 +124,7 @@ impl<'g> Pair<'g> {
         // estimate was wrong.
         let mut best = if hashable { self.hash(rows) } else { self.nested_loop(rows) };
         let mut consider = |candidate: Candidate| {
-            if candidate.estimate.total < best.estimate.total {
+            if self.graph.cost_of_share(candidate.estimate) < self.graph.cost_of_share(best.estimate) {
                 best = candidate;
             }
         };

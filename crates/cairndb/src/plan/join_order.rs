@@ -115,7 +115,7 @@ fn candidate(
         let rows = *rows.get_or_insert_with(|| pair.rows());
         pair.best(Some(rows))
     });
-    candidates.min_by(|a, b| a.estimate.total.total_cmp(&b.estimate.total))
+    candidates.min_by(|a, b| graph.cost_of_share(a.estimate).total_cmp(&graph.cost_of_share(b.estimate)))
 }
 
 impl Part {
@@ -145,7 +145,7 @@ fn cheapest_pair(
     connected: bool,
 ) -> Option<(usize, usize, Candidate)> {
     let mut best: Option<(usize, usize, Candidate)> = None;
-    let rank = |Candidate { estimate, .. }: &Candidate| (estimate.rows, estimate.total);
+    let rank = |Candidate { estimate, .. }: &Candidate| (estimate.rows, graph.cost_of_share(*estimate));
     for (i, left) in parts.iter().enumerate() {
         for (j, right) in parts.iter().enumerate().filter(|(j, _)| *j != i) {
             let sets = ((left.units, left.estimate), (right.units, right.estimate));
@@ -193,7 +193,9 @@ fn best_split(
         if let (Some(a), Some(b)) = (entries.get(&left), entries.get(&right))
             && let Some(chosen) =
                 candidate(graph, options, ((left, a.estimate), (right, b.estimate)), connected, &mut rows)
-            && best.as_ref().is_none_or(|best| chosen.estimate.total < best.estimate.total)
+            && best
+                .as_ref()
+                .is_none_or(|best| graph.cost_of_share(chosen.estimate) < graph.cost_of_share(best.estimate))
         {
             best = Some(Entry { estimate: chosen.estimate, split: Some((left, right, chosen)) });
         }

@@ -36,6 +36,7 @@ mod nulls;
 mod number;
 mod optimize;
 mod options;
+mod order;
 mod physical;
 mod planner;
 mod print;

@@ -158,7 +158,7 @@ pub(super) fn children_mut(node: &mut N) -> Vec<&mut Arc<PhysicalPlan>> {
         | N::Sort { input, .. }
         | N::TopN { input, .. }
         | N::Limit { input, .. }
-        | N::Distinct { input }
+        | N::Distinct { input, .. }
         | N::DistinctOn { input, .. } => vec![input],
         N::IndexJoin { left, .. } => vec![left],
         N::HashJoin { left, right, .. }

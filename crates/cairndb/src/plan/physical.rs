@@ -242,8 +242,6 @@ pub enum PhysicalNode {
         order_by: Vec<SortKey>,
         /// The calls.
         calls: Vec<WindowCall>,
-        /// The order that its rows come in.
-        order: Vec<SortKey>,
     },
     /// All rows in order; stable.
     Sort {
@@ -251,6 +249,8 @@ pub enum PhysicalNode {
         input: Arc<PhysicalPlan>,
         /// The order.
         keys: Vec<SortKey>,
+        /// Rows come in the order of so many of the keys, the first ones, already.
+        presorted: usize,
     },
     /// `Limit` over `Sort`, keeping only as many rows as are needed (a NULL limit: all).
     TopN {
@@ -258,6 +258,8 @@ pub enum PhysicalNode {
         input: Arc<PhysicalPlan>,
         /// The order.
         keys: Vec<SortKey>,
+        /// As in `Sort`.
+        presorted: usize,
         /// Without columns; of type BIGINT.
         limit: Expr,
         /// Without columns; of type BIGINT.
@@ -278,13 +280,17 @@ pub enum PhysicalNode {
     Distinct {
         /// The input.
         input: Arc<PhysicalPlan>,
+        /// Equal rows come together in the input; otherwise they are found by hashing.
+        sorted: bool,
     },
-    /// The first row for each value of `on`, in input order. Equal values need not lie together.
+    /// The first row for each value of `on`, in input order.
     DistinctOn {
         /// The input.
         input: Arc<PhysicalPlan>,
         /// What makes rows the same.
         on: Vec<Expr>,
+        /// As in `Distinct`.
+        sorted: bool,
     },
     /// UNION ALL: the rows of each input in turn.
     Append {
@@ -437,7 +443,7 @@ impl PhysicalPlan {
             | N::Sort { input, .. }
             | N::TopN { input, .. }
             | N::Limit { input, .. }
-            | N::Distinct { input }
+            | N::Distinct { input, .. }
             | N::DistinctOn { input, .. } => vec![input],
             N::IndexJoin { left, .. } => vec![left],
             N::HashJoin { left, right, .. }
