@@ -3,12 +3,13 @@
 
 use cairndb::{Connection, Database, Result};
 
-const SWITCHES: [&str; 7] = [
+const SWITCHES: [&str; 8] = [
     "enable_rewrites",
     "enable_decorrelation",
     "enable_join_reorder",
     "enable_indexscan",
     "enable_hashjoin",
+    "enable_mergejoin",
     "enable_indexjoin",
     "enable_ordering",
 ];
@@ -648,6 +649,69 @@ fn scans_read_parts_of_documents() -> Result<()> {
     ] {
         let plan = scan(query)?;
         assert!(plan.contains(output), "{query}\n{plan}");
+    }
+    Ok(())
+}
+
+/// Duplicates on both sides, NULLs, keys of several columns and of types that compare alike, indexes in either direction.
+#[test]
+fn merged_rows_are_those_that_are_joined_by_hashing() -> Result<()> {
+    let conn = Database::open_in_memory()?.connect()?;
+    conn.execute_script(
+        "CREATE TABLE l (id int PRIMARY KEY, k int, d int, s text NOT NULL, n numeric(6, 2));
+         CREATE TABLE r (id bigint PRIMARY KEY, k bigint, d int, s varchar(9), n numeric(8, 3));
+         CREATE TABLE p (k int, i int, v int, PRIMARY KEY (k, i));
+         INSERT INTO l SELECT i, CASE WHEN i % 9 > 0 THEN i / 3 END, i % 50, 's' || i % 700, i % 300 / 4.0 FROM generate_series(1, 2400) AS t(i);
+         INSERT INTO r SELECT i * 2, CASE WHEN i % 7 > 0 THEN i / 2 END, i % 60, 's' || i % 900, i % 400 / 4.0 FROM generate_series(1, 1900) AS t(i);
+         INSERT INTO p SELECT i / 4, i % 4, i FROM generate_series(1, 3000) AS t(i);
+         CREATE INDEX l_k ON l (k);
+         CREATE INDEX r_k ON r (k, d);
+         CREATE INDEX l_s ON l (s);
+         CREATE INDEX r_s ON r (s);
+         CREATE INDEX l_d ON l (d DESC, k);
+         CREATE INDEX r_d ON r (d DESC, k);
+         CREATE INDEX l_n ON l (n);
+         CREATE INDEX r_n ON r (n);
+         ANALYZE",
+    )?;
+    let merged = [
+        "SELECT l.id, r.id, l.k, r.k FROM l JOIN r ON r.id = l.id",
+        "SELECT l.id, r.id FROM l JOIN r ON r.id = l.id WHERE l.d > r.d ORDER BY l.id",
+        "SELECT l.id, l.d, r.d FROM l LEFT JOIN r ON r.id = l.id AND r.d < l.d",
+        "SELECT l.id, r.id, r.d FROM l FULL JOIN r ON r.id = l.id",
+        "SELECT l.id, r.id, r.d FROM l FULL JOIN r ON r.id = l.id AND l.d = r.d + 20",
+        "SELECT p.k, l.id, sum(p.v) FROM l JOIN p ON p.k = l.id GROUP BY p.k, l.id ORDER BY p.k",
+        "SELECT l.id, p.i, p.v FROM l JOIN p ON p.k = l.id ORDER BY l.id, p.i",
+        "SELECT p.k, p.i FROM p JOIN l ON p.k = l.id JOIN r ON r.id = l.id",
+        "SELECT l.id, l.n FROM l WHERE EXISTS (SELECT 1 FROM p WHERE p.k = l.id AND p.v % 4 > l.d % 4)",
+        "SELECT l.id, l.n FROM l WHERE NOT EXISTS (SELECT 1 FROM r WHERE r.id = l.id AND r.n > l.n)",
+    ];
+    let others = [
+        "SELECT count(*), sum(l.id), sum(r.id) FROM l JOIN r ON r.k = l.k",
+        "SELECT count(*), sum(l.id), sum(r.d) FROM l LEFT JOIN r ON r.k = l.k AND r.d % 2 = 0",
+        "SELECT count(*), sum(l.id), sum(r.d) FROM l FULL JOIN r ON r.k = l.k",
+        "SELECT count(*), min(l.s), max(r.s) FROM l JOIN r ON r.s = l.s",
+        "SELECT count(*), sum(l.n), sum(r.n) FROM l JOIN r ON r.n = l.n",
+        "SELECT count(*), sum(l.k), sum(r.k) FROM l JOIN r ON r.d = l.d AND r.k = l.k",
+        "SELECT l.d, l.k, count(*) FROM l JOIN r ON r.d = l.d GROUP BY l.d, l.k ORDER BY l.d DESC, l.k LIMIT 40",
+        "SELECT count(*) FROM l a JOIN l b ON a.d = b.d AND a.k = b.k",
+        "SELECT n, (SELECT sum(p.v) FROM l JOIN p ON p.k = l.id WHERE l.id < n) FROM generate_series(1, 3) s(n)",
+    ];
+    for rows in ["0", "7"] {
+        conn.execute(&format!("SET batch_rows = {rows}"), ())?;
+        for sql in merged.iter().chain(&others) {
+            let answers = ["on", "off"].map(|to| {
+                set(&conn, &["enable_mergejoin"], to).expect("a switch");
+                answer(&conn, sql)
+            });
+            assert!(answers[0] == answers[1], "{sql}");
+            assert!(!answers[0].is_empty(), "{sql}");
+        }
+        set(&conn, &["enable_mergejoin"], "on")?;
+    }
+    for sql in merged {
+        let plan = answer(&conn, &format!("EXPLAIN {sql}")).join("\n");
+        assert!(plan.contains("Merge"), "{sql}\n{plan}");
     }
     Ok(())
 }

@@ -8,13 +8,15 @@ use super::context::{Cx, ExecContext, Shared};
 use super::distinct::{Distinct, SeenRows, SetOperation};
 use super::expr::{Evaluator, compile, compile_all};
 use super::facts::Facts;
-use super::join::{HashJoin, HashJoinParts, IndexJoin, LateralJoin, NestedLoopJoin, Pairing};
+use super::join::{
+    HashJoin, HashJoinParts, IndexJoin, LateralJoin, MergeJoin, MergeJoinParts, NestedLoopJoin, Pairing,
+};
 use super::limit::{Limit, LimitValues};
 use super::modify::{Modify, Rows};
 use super::operator::{BoxOperator, Operator, Step};
 use super::scan::{EntryReader, IndexScan, ItemScan, KeyPart, KeyRanges, PointGet, RowReader, TableScan};
 use super::simple::{Append, Filter, Project, Values};
-use super::sort::{Sort, SortKeys};
+use super::sort::{Direction, Sort, SortKeys};
 use super::sort_runs::Runs;
 use super::table_function::TableFunction;
 use super::unique::Unique;
@@ -84,7 +86,9 @@ impl Builder<'_> {
                 table.refuse_unpopulated()?;
                 self.scan(plan)
             }
-            N::HashJoin { .. } | N::NestedLoopJoin { .. } | N::IndexJoin { .. } => self.join(plan),
+            N::HashJoin { .. } | N::MergeJoin { .. } | N::NestedLoopJoin { .. } | N::IndexJoin { .. } => {
+                self.join(plan)
+            }
             N::Cte { .. } | N::RecursiveCte { .. } | N::CteScan { .. } => self.with(plan),
             N::Modify { change, rows } => {
                 let rows = match rows {
@@ -136,6 +140,7 @@ impl Builder<'_> {
     fn join(&self, plan: &PhysicalPlan) -> Result<BoxOperator> {
         match &plan.node {
             N::HashJoin { left, right, .. } => self.hash_join(plan, self.pair(left, right)?),
+            N::MergeJoin { left, right, .. } => self.merge_join(plan, self.pair(left, right)?),
             N::NestedLoopJoin { left, right, .. } => self.nested_loop_join(plan, self.pair(left, right)?),
             N::IndexJoin { left, .. } => self.index_join(plan, self.child(left)?),
             _ => Err(crate::Error::internal("not a join")),
@@ -157,6 +162,24 @@ impl Builder<'_> {
             pairing: self.pairing(*kind, residual, left)?,
             // The table is of the keys, which may be of an outer row where the rows are not.
             right_is_fixed: Facts::of_plan(right).is_fixed() && Facts::of_exprs(right_keys).is_fixed(),
+        })))
+    }
+
+    fn merge_join(&self, plan: &PhysicalPlan, inputs: [BoxOperator; 2]) -> Result<BoxOperator> {
+        let N::MergeJoin { kind, left, right, left_keys, right_keys, right_differs, residual } = &plan.node else {
+            return Err(crate::Error::internal("not a merge join"));
+        };
+        let [left_input, right_input] = inputs;
+        Ok(Box::new(MergeJoin::new(MergeJoinParts {
+            left: left_input,
+            right: right_input,
+            left_types: types(&left.fields),
+            right_fields: right.fields.clone(),
+            left_keys: compile_all(left_keys.iter().map(|key| &key.expr), self.context)?,
+            right_keys: self.exprs(right_keys)?,
+            directions: left_keys.iter().map(Direction::of).collect(),
+            pairing: self.pairing(*kind, residual, left)?,
+            right_differs: *right_differs,
         })))
     }
 

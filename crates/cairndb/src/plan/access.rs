@@ -458,7 +458,7 @@ fn estimate(
     let width = table_width(&shape.table);
     let entry = match (&path.index, path.covering) {
         (None, _) => cost::sequential(1.0, width) + cost::ROW,
-        (Some(_), true) => cost::sequential(1.0, row_width(infos)) + cost::ENTRY + cost::ROW / 2.0,
+        (Some(_), true) => cost::sequential(1.0, row_width(infos)) + cost::ENTRY + cost::COVERED,
         (Some(_), false) => cost::row_by_entry(width),
     };
     let total = ranges * cost::LOOKUP + matched * (entry + filters);

@@ -379,6 +379,7 @@ impl Explainer<'_> {
                 scan("Index Scan", table, Some((key_name(table, index.as_deref()), false)))
             }
             N::HashJoin { kind, .. } => join("Hash Join", *kind),
+            N::MergeJoin { kind, .. } => join("Merge Join", *kind),
             N::NestedLoopJoin { kind, .. } | N::IndexJoin { kind, .. } => join("Nested Loop", *kind),
             N::Aggregate { group_by, sorted, .. } => {
                 let strategy = match (group_by.is_empty(), sorted) {
@@ -440,6 +441,10 @@ impl Explainer<'_> {
             N::HashJoin { kind, .. } => match kind_name(*kind) {
                 "" => "Hash Join".into(),
                 kind => format!("Hash {kind} Join"),
+            },
+            N::MergeJoin { kind, .. } => match kind_name(*kind) {
+                "" => "Merge Join".into(),
+                kind => format!("Merge {kind} Join"),
             },
             N::NestedLoopJoin { kind, .. } | N::IndexJoin { kind, .. } => match kind_name(*kind) {
                 "" => "Nested Loop".into(),
@@ -515,6 +520,15 @@ impl Explainer<'_> {
                 let keys = left_keys.iter().zip(right_keys);
                 let keys = keys.map(|(a, b)| format!("({} = {})", self.print(&left, a), self.print(&right, b)));
                 let mut lines = vec![Detail::of("Hash Cond", all_of(&keys.collect::<Vec<_>>()))];
+                let both = [left, right].concat();
+                lines.extend(residual.iter().map(|on| Detail::of("Join Filter", self.print(&both, on))));
+                lines
+            }
+            N::MergeJoin { left, right, left_keys, right_keys, residual, .. } => {
+                let (left, right) = (columns(left), columns(right));
+                let keys = left_keys.iter().zip(right_keys);
+                let keys = keys.map(|(a, b)| format!("({} = {})", self.print(&left, &a.expr), self.print(&right, b)));
+                let mut lines = vec![Detail::of("Merge Cond", all_of(&keys.collect::<Vec<_>>()))];
                 let both = [left, right].concat();
                 lines.extend(residual.iter().map(|on| Detail::of("Join Filter", self.print(&both, on))));
                 lines
@@ -659,7 +673,9 @@ impl Explainer<'_> {
                 }
                 names
             }
-            N::HashJoin { kind, left, right, .. } | N::NestedLoopJoin { kind, left, right, .. } => {
+            N::HashJoin { kind, left, right, .. }
+            | N::MergeJoin { kind, left, right, .. }
+            | N::NestedLoopJoin { kind, left, right, .. } => {
                 let mut names = if kind.shows_left() { self.columns(left) } else { vec![] };
                 if kind.shows_right() {
                     names.extend(self.columns(right));

@@ -13,8 +13,10 @@ use super::access::TableShape;
 use super::closure::column_equality;
 use super::estimate::ColumnInfo;
 use super::expr::Expr;
+use super::join_merge::global_order;
 use super::join_method::hashable;
 use super::logical::{Field, JoinKind, LogicalPlan, SortKey};
+use super::order::Order;
 use super::physical::Estimate;
 use super::planner::{Planned, Planner};
 use super::refs::{conjuncts, has_correlated_subquery, is_volatile, mapped, used_columns};
@@ -31,6 +33,10 @@ pub(super) struct Unit {
     /// How it is joined; `Inner` for all that can come first.
     pub(super) kind: JoinKind,
     pub(super) planned: Planned,
+    /// Of its rows, by global columns.
+    pub(super) order: Order,
+    /// The same rows in the orders of columns that they are joined by.
+    pub(super) in_order: Vec<InOrder>,
     /// For looking it up by key.
     pub(super) shape: Option<TableShape>,
     /// Global number of its first column.
@@ -44,6 +50,13 @@ pub(super) struct Unit {
     /// Of a semi join by equalities alone: its different rows, each of which a row finds once at most. With them the
     /// semi join is an inner one, and may come first.
     pub(super) keys: Option<Keys>,
+}
+
+/// A unit's rows in some order.
+pub(super) struct InOrder {
+    pub(super) planned: Planned,
+    /// By global columns.
+    pub(super) order: Order,
 }
 
 /// The different rows of a semi join's unit, as far as the join asks for them.
@@ -239,6 +252,8 @@ impl JoinGraph {
             }
             graph.units.push(Unit {
                 kind: draft.kind,
+                order: global_order(&planned, first),
+                in_order: vec![],
                 planned,
                 shape,
                 first,
@@ -252,6 +267,7 @@ impl JoinGraph {
         for condition in &mut graph.conditions {
             condition.subqueries = planner.subquery_cost(std::slice::from_ref(&condition.expr))?;
         }
+        planner.plan_orders(&mut graph)?;
         Ok((graph, output))
     }
 
@@ -388,6 +404,7 @@ impl JoinGraph {
     pub(super) fn lead(&mut self, leader: Leader) -> Leader {
         let before = std::mem::replace(&mut self.leading, leader.leading);
         let unit = &mut self.units[leader.place];
+        unit.order = global_order(&leader.planned, unit.first);
         let planned = std::mem::replace(&mut unit.planned, leader.planned);
         Leader { place: leader.place, planned, leading: before }
     }

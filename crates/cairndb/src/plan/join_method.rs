@@ -7,9 +7,11 @@ use super::cost;
 use super::estimate::{ColumnInfo, join_equality, selectivity, table_rows, unique_keys};
 use super::expr::Expr;
 use super::join_graph::{Between, JoinGraph, Unit, Units, Way};
+use super::join_merge::Merge;
 use super::keys::{key_column, key_value};
 use super::logical::JoinKind;
 use super::options::OptimizerOptions;
+use super::order::Order;
 use super::physical::Estimate;
 use super::refs::{has_subquery, is_volatile, used_columns};
 use crate::catalog::{Index, IndexColumn};
@@ -23,6 +25,7 @@ pub(super) enum Method {
     Hash,
     /// With the sides exchanged: build the left side, keep its rows.
     HashRight,
+    Merge(Merge),
     NestedLoop,
     Index(IndexLookup),
 }
@@ -48,7 +51,7 @@ impl IndexLookup {
     fn entry_cost(&self) -> f64 {
         match (&self.index, self.covering) {
             (None, _) => cost::ROW,
-            (Some(_), true) => cost::ENTRY + cost::ROW / 2.0,
+            (Some(_), true) => cost::ENTRY + cost::COVERED,
             (Some(_), false) => cost::ENTRY + cost::LOOKUP + cost::ROW,
         }
     }
@@ -74,7 +77,7 @@ pub(super) struct Pair<'g> {
     pub(super) options: &'g OptimizerOptions,
     pub(super) left: (Units, Estimate),
     pub(super) right: (Units, Estimate),
-    way: Way,
+    pub(super) way: Way,
     pub(super) on: Vec<Expr>,
     pub(super) after: Vec<Expr>,
     /// Cost of the subqueries in the conditions, for each row.
@@ -116,8 +119,8 @@ impl<'g> Pair<'g> {
         (self.right.0.count_ones() == 1).then(|| &graph.units[self.right.0.trailing_zeros() as usize])
     }
 
-    /// The cheapest method; `rows` if the result's size is known already.
-    pub(super) fn best(&self, rows: Option<f64>) -> Candidate {
+    /// The cheapest method; `rows` if the result's size is known already, `orders` those of the sides.
+    pub(super) fn best(&self, rows: Option<f64>, orders: (&Order, &Order)) -> Candidate {
         let rows = rows.unwrap_or_else(|| self.rows());
         let hashable = self.options.hash_joins && self.on.iter().any(|part| self.hash_keys(part).is_some());
         // Where hashing is possible a nested loop gains little on small inputs, and loses without bound when an
@@ -136,13 +139,16 @@ impl<'g> Pair<'g> {
         if hashable && may_exchange {
             consider(self.hash_right(rows));
         }
+        if hashable {
+            self.merge(rows, orders).into_iter().for_each(&mut consider);
+        }
         if self.options.indexes && self.options.index_joins {
             self.lookups().into_iter().for_each(|lookup| consider(self.index(lookup, rows)));
         }
         best
     }
 
-    fn candidate(&self, method: Method, startup: f64, total: f64, rows: f64) -> Candidate {
+    pub(super) fn candidate(&self, method: Method, startup: f64, total: f64, rows: f64) -> Candidate {
         let width = match self.kind() {
             JoinKind::Semi | JoinKind::Anti => self.left.1.width,
             _ => self.left.1.width + self.right.1.width,

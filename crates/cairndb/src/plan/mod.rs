@@ -24,6 +24,7 @@ mod implied;
 mod indexes;
 mod join_build;
 mod join_graph;
+mod join_merge;
 mod join_method;
 mod join_order;
 mod keyed_row;

@@ -79,6 +79,11 @@ impl Order {
         order
     }
 
+    /// What rows come by.
+    pub(super) fn keys(&self) -> &[SortKey] {
+        &self.keys
+    }
+
     /// Takes in what is true of all rows.
     pub(super) fn learn(&mut self, condition: &Expr) {
         for column in used_columns(condition) {
@@ -117,7 +122,7 @@ impl Order {
     }
 
     /// Whether both have the same value in each row.
-    fn is_same(&self, a: &Expr, b: &Expr) -> bool {
+    pub(super) fn is_same(&self, a: &Expr, b: &Expr) -> bool {
         match (column_index(a), column_index(b)) {
             (Some(a), Some(b)) => a == b || self.equal.iter().any(|class| class.contains(&a) && class.contains(&b)),
             _ => same_expr(a, b),
@@ -234,7 +239,7 @@ impl Order {
     }
 
     /// The same of columns that lie behind others.
-    fn shifted(self, by: usize) -> Order {
+    pub(super) fn shifted(self, by: usize) -> Order {
         let expr = |expr: Expr| mapped(expr, &|column| column + by);
         Order {
             keys: self.keys.into_iter().map(|key| SortKey { expr: expr(key.expr), ..key }).collect(),
@@ -247,13 +252,15 @@ impl Order {
 
     /// Of a join that goes through its left rows one by one. The right rows of each come in `right`'s order, if it is told;
     /// `once`: it has one at most.
-    fn joined(mut self, kind: JoinKind, right: Option<Order>, once: bool, on: &[(Expr, Expr)]) -> Order {
+    pub(super) fn joined(mut self, kind: JoinKind, right: Option<Order>, once: bool, on: &[(Expr, Expr)]) -> Order {
         if matches!(kind, JoinKind::Semi | JoinKind::Anti) {
             return self;
         }
         let right = right.unwrap_or_default();
         if self.differ && !once {
-            self.keys.extend(right.keys);
+            // What equals something of the left row is the same in all of the row's matches.
+            let is_new = |key: &SortKey| !on.iter().any(|(_, same)| right.is_same(same, &key.expr));
+            self.keys.extend(right.keys.iter().filter(|key| is_new(key)).cloned());
             self.differ = right.differ;
         }
         self.differ &= once || right.differ;
@@ -314,7 +321,7 @@ pub(super) fn order_of(plan: &PhysicalPlan) -> Order {
         N::DistinctOn { input, .. } | N::Window { input, .. } | N::Limit { input, .. } => order_of(input),
         N::Sort { input, keys, .. } | N::TopN { input, keys, .. } => sorted(order_of(input), keys),
         N::Cte { body, .. } | N::RecursiveCte { body, .. } => order_of(body),
-        N::HashJoin { .. } | N::NestedLoopJoin { .. } | N::IndexJoin { .. } => of_join(plan),
+        N::HashJoin { .. } | N::MergeJoin { .. } | N::NestedLoopJoin { .. } | N::IndexJoin { .. } => of_join(plan),
         _ => Order::default(),
     }
 }
@@ -381,6 +388,7 @@ fn of_join(plan: &PhysicalPlan) -> Order {
         N::HashJoin { kind: JoinKind::RightSemi | JoinKind::RightAnti, right, .. } => order_of(right),
         // Unmatched right rows come last.
         N::HashJoin { kind: JoinKind::Right | JoinKind::Full, .. }
+        | N::MergeJoin { kind: JoinKind::Right | JoinKind::Full, .. }
         | N::NestedLoopJoin { kind: JoinKind::Right | JoinKind::Full, .. } => Order::default(),
         N::HashJoin { kind, left, right, left_keys, right_keys, residual } => {
             let width = left.fields.len();
@@ -390,6 +398,13 @@ fn of_join(plan: &PhysicalPlan) -> Order {
             let of_right = Order { keys: vec![], differ: false, ..of_right.shifted(width) };
             let on: Vec<(Expr, Expr)> = equalities(left_keys, right_keys, width);
             learned(order_of(left).joined(*kind, Some(of_right), once, &on), *kind, residual)
+        }
+        N::MergeJoin { kind, left, right, left_keys, right_keys, right_differs, residual } => {
+            let width = left.fields.len();
+            let left_keys: Vec<Expr> = left_keys.iter().map(|key| key.expr.clone()).collect();
+            let on = equalities(&left_keys, right_keys, width);
+            let of_right = order_of(right).shifted(width);
+            learned(order_of(left).joined(*kind, Some(of_right), *right_differs, &on), *kind, residual)
         }
         N::NestedLoopJoin { kind, left, right, on, lateral } => {
             let width = left.fields.len();
@@ -423,7 +438,7 @@ fn of_join(plan: &PhysicalPlan) -> Order {
 
 impl Order {
     /// Whether no two rows agree in all of these, as far as the order tells.
-    fn has_one_of_each(&self, exprs: &[Expr]) -> bool {
+    pub(super) fn has_one_of_each(&self, exprs: &[Expr]) -> bool {
         let is_told =
             |key: &SortKey| self.is_fixed(&key.expr) || exprs.iter().any(|expr| self.is_same(expr, &key.expr));
         self.differ && self.keys.iter().all(is_told)

@@ -184,6 +184,24 @@ pub enum PhysicalNode {
         /// The rest of the join condition, over both rows.
         residual: Option<Expr>,
     },
+    /// Goes through both sides side by side. Keeps the left's order, and that of the right rows of each left row (`Right` and
+    /// `Full`: neither).
+    MergeJoin {
+        /// `Semi`, `Anti`: the output is the left row. Never `RightSemi` or `RightAnti`.
+        kind: JoinKind,
+        /// Comes in the order of `left_keys`.
+        left: Arc<PhysicalPlan>,
+        /// Comes in the order of `right_keys`, in the directions of `left_keys`.
+        right: Arc<PhysicalPlan>,
+        /// Over the left row; never empty.
+        left_keys: Vec<SortKey>,
+        /// Over the right row alone, as in `HashJoin`. A NULL key matches nothing.
+        right_keys: Vec<Expr>,
+        /// No two right rows have the same keys.
+        right_differs: bool,
+        /// The rest of the join condition, over both rows.
+        residual: Option<Expr>,
+    },
     /// For each left row, the right rows that `on` accepts.
     NestedLoopJoin {
         /// `Semi`, `Anti`: the output is the left row. `Right` and `Full` only if not lateral.
@@ -447,6 +465,7 @@ impl PhysicalPlan {
             | N::DistinctOn { input, .. } => vec![input],
             N::IndexJoin { left, .. } => vec![left],
             N::HashJoin { left, right, .. }
+            | N::MergeJoin { left, right, .. }
             | N::NestedLoopJoin { left, right, .. }
             | N::SetOperation { left, right, .. } => vec![left, right],
             N::Append { inputs } => inputs.iter().collect(),

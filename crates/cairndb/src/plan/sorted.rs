@@ -205,6 +205,6 @@ fn walks_volatile(aggregates: &[AggregateCall]) -> bool {
     aggregates.iter().any(|call| walk::of_aggregate(call).into_iter().any(is_volatile))
 }
 
-fn ascending(expr: &Expr) -> SortKey {
+pub(super) fn ascending(expr: &Expr) -> SortKey {
     SortKey { expr: expr.clone(), descending: false, nulls_first: false }
 }
