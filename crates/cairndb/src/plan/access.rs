@@ -64,13 +64,26 @@ impl TableShape {
             let data_type = self.table.columns.get(column).map_or(DataType::BigInt, |column| column.data_type);
             return Some(Expr::Column { index, data_type });
         }
-        let (indexes, index) = self.indexes.as_ref().zip(path.index.as_ref())?;
+        let index = path.index.as_ref()?;
         let at = self.table.indexes.iter().position(|known| known.id == index.id)?;
-        indexes.expression_of(at, column, &self.columns)
+        self.expression(at, column)
+    }
+
+    /// What a column of the index at this position stands for, over the columns, if it is an expression.
+    pub(super) fn expression(&self, index: usize, column: usize) -> Option<Expr> {
+        self.indexes.as_ref()?.expression_of(index, column, &self.columns)
+    }
+
+    /// How many different values a column of the table or of one of its indexes has.
+    pub(super) fn distinct(&self, column: usize) -> f64 {
+        match self.table.key_type(column).filter(|_| column >= self.table.columns.len()) {
+            Some(data_type) => ColumnInfo::computed(data_type, table_rows(&self.table)).distinct,
+            None => ColumnInfo::of_table(&self.table, column).distinct,
+        }
     }
 
     /// What the key of the index at this position sees of it; `None`: the primary key.
-    fn keyed(&self, index: Option<usize>) -> Keyed<'_> {
+    pub(super) fn keyed(&self, index: Option<usize>) -> Keyed<'_> {
         match (&self.indexes, index) {
             (Some(indexes), Some(index)) => indexes.keyed(index, &self.columns, &self.conditions),
             _ => Keyed { columns: (&*self.columns).into(), conditions: (&*self.conditions).into() },
