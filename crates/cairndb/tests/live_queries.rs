@@ -599,3 +599,66 @@ fn waiting_for_ever_is_no_overflow() {
     let mut live = conn.live("SELECT id FROM task", ()).unwrap();
     assert!(live.next_change_within(Duration::MAX).unwrap().unwrap().is_first());
 }
+
+/// Few rows go one by one through what only chooses and computes, more as vectors: both say the same, and run nothing again.
+#[test]
+fn few_and_many_changed_rows_are_followed_alike() {
+    let (_database, conn) = database(
+        "CREATE TABLE t (id int PRIMARY KEY, n int, x numeric, c char(5), s text, at timestamptz);
+         INSERT INTO t SELECT g, g % 7, g / 3.0, 'c' || g % 5, 's' || g, '2024-01-01 12:00+00'::timestamptz + g * interval '1 hour'
+             FROM generate_series(1, 3000) g;
+         SET timezone = 'Asia/Tokyo'",
+    );
+    let queries = [
+        "SELECT id, n + $1 FROM t WHERE n > $1 - 2",
+        "SELECT id, x * 2, 1, 'text', n IS NULL FROM t WHERE x + $1 > 0 OR n IS NULL",
+        "SELECT c || '|', s FROM t WHERE c = 'c1' AND $1 > 0",
+        "SELECT id, CASE WHEN n = $1 THEN 'it' WHEN n IS NULL THEN NULL ELSE s END, coalesce(n, -1) FROM t",
+        "SELECT n, s FROM t WHERE n IN (1, 3, $1) AND s LIKE 's%'",
+        "SELECT at::date, at::text, to_char(at, 'HH24 TZ') FROM t WHERE id > $1",
+        "SELECT b.id, b.d FROM (SELECT id, n * 2 AS d FROM t WHERE n > $1) b WHERE b.d < 10",
+        "SELECT id, n FROM t WHERE n > 2 UNION ALL SELECT id, -n FROM t WHERE n < $1",
+    ];
+    let mut live: Vec<LiveQuery> = queries.iter().map(|sql| conn.live(sql, (2,)).unwrap()).collect();
+    let mut known: Vec<Known> = queries.iter().map(|_| Known::default()).collect();
+    let mut follow = |rows: u32, sql: &str| {
+        conn.execute_script(sql).unwrap();
+        for ((live, known), query) in live.iter_mut().zip(&mut known).zip(queries) {
+            let expected = Known::of(&conn, &query.replace("$1", "2"));
+            while known.rows != expected {
+                let change = live.next_change_within(SOON).unwrap();
+                known.apply(&change.unwrap_or_else(|| panic!("{query} after {sql}")));
+            }
+            let LiveStatistics { runs, .. } = live.statistics();
+            assert!(runs == 1 || rows > 65, "{query} after {sql}");
+        }
+    };
+    follow(0, "");
+    for rows in [1, 2, 31, 32, 33, 64, 65, 200] {
+        follow(rows, &format!("UPDATE t SET n = n + 1 WHERE id <= {rows}"));
+        follow(rows, &format!("UPDATE t SET n = NULL, x = x + 0.00 WHERE id BETWEEN 500 AND {}", 499 + rows));
+        follow(rows, &format!("UPDATE t SET c = 'c1', s = s || '!' WHERE id > 3000 - {rows}"));
+        follow(
+            rows,
+            &format!("INSERT INTO t SELECT g, 3, -1.50, 'new', 's', now() FROM generate_series(4001, 4000 + {rows}) g"),
+        );
+        follow(rows, "DELETE FROM t WHERE id > 4000");
+    }
+}
+
+/// The value was made for the type that the column had.
+#[test]
+fn a_parameter_follows_its_column_to_another_type() {
+    for (before, after) in [("int", "numeric"), ("int", "text"), ("numeric", "int"), ("smallint", "bigint")] {
+        let (_database, conn) = database(&format!("CREATE TABLE t (id int PRIMARY KEY, v {before})"));
+        let mut equal = conn.live("SELECT id FROM t WHERE v = $1", (5,)).unwrap();
+        let mut more = conn.live("SELECT id FROM t WHERE v > $1", (5,)).unwrap();
+        assert_eq!((next(&mut equal).len(), next(&mut more).len()), (0, 0));
+        conn.execute_script(&format!("ALTER TABLE t ALTER v TYPE {after} USING v::{after}")).unwrap();
+        conn.execute("INSERT INTO t VALUES (1, '5'), (2, '6'), (3, '4')", ()).unwrap();
+        assert_eq!(next(&mut equal), ["+1"], "{before} to {after}");
+        assert_eq!(next(&mut more), ["+2"], "{before} to {after}");
+        conn.execute("UPDATE t SET v = '7' WHERE id = 3", ()).unwrap();
+        assert_eq!(next(&mut more), ["+3"], "{before} to {after}");
+    }
+}

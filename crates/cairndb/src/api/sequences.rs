@@ -16,7 +16,7 @@ use super::Connection;
 use super::database::Shared;
 use super::temporary::Temporary;
 use crate::catalog::{Catalog, ObjectId, Sequence};
-use crate::exec::SequenceSource;
+use crate::exec::{QuickHashes, SequenceSource};
 use crate::sql::relation_name;
 use crate::state::TemporaryTrees;
 use crate::{Error, Result, SqlState};
@@ -35,7 +35,7 @@ type Identity = (ObjectId, u64);
 
 /// The values that were reserved and not yet given out, of all sequences in use.
 #[derive(Default)]
-pub(crate) struct SequenceValues(Mutex<HashMap<Identity, Reserved>>);
+pub(crate) struct SequenceValues(Mutex<HashMap<Identity, Reserved, QuickHashes>>);
 
 /// What is known of one sequence.
 #[derive(Clone, Copy)]
@@ -239,7 +239,7 @@ fn ahead(sequence: &Sequence, value: i64, wanted: i64) -> (i64, i64) {
 /// What a session remembers of sequences: `currval` and `lastval`.
 #[derive(Default)]
 pub(crate) struct SessionSequences {
-    current: HashMap<ObjectId, i64>,
+    current: HashMap<ObjectId, i64, QuickHashes>,
     last: Option<ObjectId>,
 }
 

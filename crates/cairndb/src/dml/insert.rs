@@ -143,6 +143,21 @@ impl<'r> LentRow<'r> for RepeatedRow<'r> {
         }
     }
 
+    #[inline]
+    fn push_to<'a>(self, column: usize, values: &mut Vec<ValueRef<'a>>) -> bool
+    where
+        'r: 'a,
+    {
+        let value = match self.exprs.get(column) {
+            Some(Expr::Parameter { index, .. }) => return self.parameters.push_to(*index, values),
+            Some(Expr::Literal { value, .. }) => Some(value),
+            Some(_) => self.values.get(column),
+            None => None,
+        };
+        values.push(value.map_or(ValueRef::Null, ValueRef::from));
+        value.is_some()
+    }
+
     fn copy(self, column: usize) -> Value {
         match self.exprs.get(column) {
             Some(Expr::Parameter { index, .. }) => self.parameters.copy(*index),
@@ -265,11 +280,26 @@ fn lent<'r>(expr: &'r Expr, context: &'r ExecContext) -> Option<&'r Value> {
     }
 }
 
+impl<'r> ComputedRow<'r> {
+    fn value(self, column: usize) -> Option<&'r Value> {
+        lent(self.exprs.get(column)?, self.context).or_else(|| self.values.get(column))
+    }
+}
+
 impl<'r> LentRow<'r> for ComputedRow<'r> {
     #[inline]
     fn lend(self, column: usize) -> Option<ValueRef<'r>> {
-        let value = lent(self.exprs.get(column)?, self.context).or_else(|| self.values.get(column));
-        value.map(ValueRef::from)
+        self.value(column).map(ValueRef::from)
+    }
+
+    #[inline]
+    fn push_to<'a>(self, column: usize, values: &mut Vec<ValueRef<'a>>) -> bool
+    where
+        'r: 'a,
+    {
+        let value = self.value(column);
+        values.push(value.map_or(ValueRef::Null, ValueRef::from));
+        value.is_some()
     }
 
     fn copy(self, column: usize) -> Value {

@@ -230,9 +230,13 @@ impl Vector {
         }
     }
 
-    /// Says of the last values, at most 64, which are not NULL; the slots of the others hold anything.
+    /// Of so many values at once it is said which are NULL.
+    pub(crate) const FLAGS: usize = 64;
+
+    /// Says of the last values, at most [`FLAGS`](Vector::FLAGS), which are not NULL; the slots of the others hold anything.
     pub(crate) fn push_validity(&mut self, bits: impl ExactSizeIterator<Item = bool>) {
         let count = bits.len();
+        assert!(count <= Vector::FLAGS, "{count} values at once");
         let word = bits.enumerate().fold(0, |word, (at, bit)| word | u64::from(bit) << at);
         let is_all = word.count_ones() as usize == count;
         if is_all && self.validity.is_none() {

@@ -41,17 +41,34 @@ pub(super) fn fold(expr: &mut Expr) {
     }
 }
 
-/// The expression with these values for its parameters. (Where there are not enough, it keeps them.)
+/// The expression with these values for its parameters, and calls of nothing but constants computed. (Where there are not enough,
+/// it keeps them.) Nothing else is folded: what fails in a row still does.
 pub(crate) fn with_parameters(expr: &Expr, parameters: &[Value]) -> Expr {
     let mut expr = expr.clone();
-    walk::rewrite(&mut expr, 0, &mut |expr, _| match expr {
+    set_parameters(&mut expr, parameters);
+    expr
+}
+
+fn set_parameters(expr: &mut Expr, parameters: &[Value]) {
+    let is_constant = |expr: &Expr| matches!(expr, Expr::Literal { .. });
+    let set = match expr {
         Expr::Parameter { index, data_type } => {
             parameters.get(*index).map(|value| Expr::Literal { value: value.clone(), data_type: *data_type })
         }
-        _ => None,
-    });
-    fold(&mut expr);
-    expr
+        _ => {
+            for child in walk::children_mut(expr) {
+                set_parameters(child, parameters);
+            }
+            match expr {
+                Expr::Call { args, .. } if args.iter().all(is_constant) => folded(expr),
+                Expr::Cast { input, .. } if is_constant(input) => folded(expr),
+                _ => None,
+            }
+        }
+    };
+    if let Some(set) = set {
+        *expr = set;
+    }
 }
 
 /// Folds what matters only where it is true: what never is goes, whatever would fail beside it (PostgreSQL's

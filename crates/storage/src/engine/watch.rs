@@ -205,7 +205,7 @@ impl Watch {
 
     #[cold]
     fn wake_watcher(&self) {
-        // Who looked whether to sleep sleeps.
+        // Whoever has the lock before looks at what is told, and who had it sleeps by now.
         drop(self.state.lock());
         self.changed.notify_all();
     }
@@ -266,7 +266,7 @@ impl Watch {
         if durable() < position && !state.is_closed {
             state = self.sleep(state, Some(Duration::from_millis(100)));
         }
-        self.awaited.store(NOTHING, Ordering::SeqCst);
+        self.awaited.swap(NOTHING, Ordering::SeqCst);
         state.take()
     }
 

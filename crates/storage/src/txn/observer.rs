@@ -84,6 +84,11 @@ impl KeyRanges {
         KeyRanges(reads.to_sorted_ranges())
     }
 
+    /// Keeps those of some trees.
+    pub fn retain_trees(&mut self, keep: impl Fn(TreeId) -> bool) {
+        self.0.retain(|(tree, _)| keep(*tree));
+    }
+
     /// Whether all keys of the tree are among them.
     pub fn have_all_of(&self, tree: TreeId) -> bool {
         let unbounded =

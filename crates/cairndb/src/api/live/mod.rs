@@ -445,10 +445,13 @@ impl Connection {
             return Err(not_a_query());
         }
         let mut runnable = Runnable { parsed: parsed.clone(), prepared: None, hash: None, kept: None };
-        let context = self.with_state(|state| {
+        let (context, parameter_types) = self.with_state(|state| {
             let prepared = self.plan(&mut runnable, state)?;
             match prepared.body()? {
-                Body::Plan(_) => self.context(&prepared, state, params),
+                Body::Plan(_) => {
+                    let context = self.context(&prepared, state, params)?;
+                    Ok((context, prepared.parameters.clone()))
+                }
                 _ => Err(not_a_query()),
             }
         })?;
@@ -464,8 +467,8 @@ impl Connection {
             .map(|others| Identity { text: text.into(), context: format!("{:?} {others}", context.parameters).into() });
         let options = settings.optimizer.clone();
         let settings = others.map(|others| others.into_boxed_str());
-        let definition =
-            Definition { parsed: parsed.clone(), path, options, surroundings: Surroundings::of(context), settings };
+        let (parsed, surroundings) = (parsed.clone(), Surroundings::of(context));
+        let definition = Definition { parsed, path, options, surroundings, parameter_types, settings };
         self.shared().live.subscribe(self.shared(), definition, identity)
     }
 }

@@ -1,10 +1,10 @@
 //! The plans of live queries: queries that differ in their parameters share one.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use cairn_storage::{Snapshot, TreeId};
+use cairn_storage::{KeyRanges, Snapshot, TreeId};
 
 use super::query::{Definition, Relevant, not_a_query};
 use super::result::RowForm;
@@ -33,6 +33,8 @@ pub(super) struct Compiled {
     pub(super) is_ordered: bool,
     /// All trees that its plans read.
     pub(super) trees: BTreeSet<TreeId>,
+    /// By tree of an index, that of its table.
+    tables: BTreeMap<TreeId, TreeId>,
     /// The log position of the state in which it was looked at last whether the plans are still right.
     checked: AtomicU64,
     pub(super) kept: Kept,
@@ -43,6 +45,11 @@ pub(super) struct Compiled {
 }
 
 impl Compiled {
+    /// Whether who is interested in these hears of all that changes in the tree.
+    pub(super) fn hears_all_of(&self, tree: TreeId, ranges: &KeyRanges) -> bool {
+        ranges.have_all_of(tree) || self.tables.get(&tree).is_some_and(|table| ranges.have_all_of(*table))
+    }
+
     /// Whether its plans were found right in this state, for whichever of its queries.
     pub(super) fn is_checked(&self, state: &Snapshot) -> bool {
         self.checked.load(Ordering::Relaxed) == state.position()
@@ -111,12 +118,14 @@ fn compile(
     for plan in maintenance.iter().flat_map(Maintenance::plans) {
         trees.extend(trees_read(plan).into_iter().map(Reader::tree_whenever));
     }
+    let tables = prepared.tables();
     let types: Vec<_> = plan.fields.iter().map(|field| field.data_type).collect();
     Ok(Arc::new(Compiled {
         fields: plan.fields.clone().into(),
         key: result_key(&plan).map(Arc::from),
         form: Arc::new(RowForm::new(&types)),
-        relevant: Arc::new(Relevant::of(&plan, catalog, &prepared.tables())),
+        tables: tables.iter().flat_map(|table| table.indexes.iter().map(|index| (index.tree, table.tree))).collect(),
+        relevant: Arc::new(Relevant::of(&plan, catalog, &tables)),
         kept_terms: maintenance.iter().flat_map(|of| &of.terms).map(|_| Kept::default()).collect(),
         readers: maintenance.iter().flat_map(|of| &of.changed).map(reader_of).collect(),
         checked: AtomicU64::new(0),

@@ -8,7 +8,8 @@
 //!
 //! Changes outside of what it is interested in are not told, and so not seen by the plans of its changes, which read both states.
 //! That is right as long as what these plans read is the same in both states wherever the query was not interested: then
-//! the untold changes might as well have happened before. It is looked at each time; where it is not so, the query is run again.
+//! the untold changes might as well have happened before. It is looked at each time; where it is not so, the query is run again. (Entries of an
+//! index change with their rows: whoever hears of all rows of the table has heard of these.)
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +21,7 @@ use super::changes::Changes;
 use super::plans::{Compiled, Plans};
 use super::result::{ResultRows, RowBytes, RowForm, Weights};
 use crate::api::database::Shared;
+use crate::api::parameters::collect;
 use crate::catalog::{Catalog, SearchPath, Table, TableLayout};
 use crate::exec::{
     BatchSizes, Changed as ChangedTables, Direct, ExecContext, KeptState, RowChanges, SpillSpace, execute_kept,
@@ -28,7 +30,7 @@ use crate::exec::{
 use crate::plan::{OptimizerOptions, PhysicalPlan, columns_read};
 use crate::sql::ParsedStatement;
 use crate::state::Reader;
-use crate::types::EvalContext;
+use crate::types::{DataType, EvalContext};
 use crate::{Error, Result, SqlState, Value};
 
 /// What a query is, whoever watches it.
@@ -38,8 +40,24 @@ pub(super) struct Definition {
     pub(super) path: Arc<SearchPath>,
     pub(super) options: OptimizerOptions,
     pub(super) surroundings: Surroundings,
+    /// What the values of its parameters were made for.
+    pub(super) parameter_types: Vec<DataType>,
     /// What else its plan depends on, as text; `None`: on what is the session's own, and nobody else shares it.
     pub(super) settings: Option<Box<str>>,
+}
+
+impl Definition {
+    /// Parameters are of the types that the plan asks for; those of another one, where a table was altered, become values of these as
+    /// if they were given now.
+    fn fit_parameters(&mut self, compiled: &Compiled) -> Result<()> {
+        let types = &compiled.prepared.parameters;
+        if *types != self.parameter_types {
+            let Surroundings { parameters, eval, .. } = &mut self.surroundings;
+            *parameters = collect(&&**parameters, types, eval)?.into();
+            self.parameter_types.clone_from(types);
+        }
+        Ok(())
+    }
 }
 
 /// What an execution of it needs but a state to read. (A reader kept here would keep all pages of its state.)
@@ -91,8 +109,7 @@ pub(super) struct Query {
     keeps_nothing: bool,
     /// A shorter way than the plans of a change, where there is one: looked for when it is first asked for.
     direct: OnceCell<Option<Vec<Direct>>>,
-    /// Room for a row, and for its bytes.
-    buffers: (Vec<Value>, Vec<u8>),
+    buffers: Buffers,
     /// Room for what differs in the tables.
     changed: Vec<(usize, Arc<RowChanges>)>,
     /// The log position of the state that the result is of.
@@ -101,7 +118,7 @@ pub(super) struct Query {
     pub(super) ranges: Arc<KeyRanges>,
     /// How many ranges it had when it was run last; far more of them are worth running it again.
     ranges_then: usize,
-    /// All keys of all trees that plans of changes read are in the ranges.
+    /// Of all changes of all trees that plans of changes read it hears by the ranges.
     reads_all: bool,
     pub(super) done: Done,
 }
@@ -166,6 +183,8 @@ impl Query {
         let (stamp, now) = shared.catalog(snapshot.reader())?;
         let seen = Arc::new(now.under(&definition.path));
         let compiled = plans.compiled(&definition, (stamp, &seen), snapshot)?;
+        let mut definition = definition;
+        definition.fit_parameters(&compiled)?;
         Ok(Query {
             definition,
             compiled,
@@ -174,7 +193,7 @@ impl Query {
             kept: None,
             keeps_nothing: false,
             direct: OnceCell::new(),
-            buffers: Default::default(),
+            buffers: Buffers::default(),
             changed: vec![],
             position: 0,
             ranges: Arc::default(),
@@ -202,7 +221,7 @@ impl Query {
         let rows = self.run(Reader::from(&reader))?;
         let change = self.rows.change_to(&rows);
         let ranges = notes.ranges();
-        self.reads_all = self.compiled.trees.iter().all(|tree| ranges.have_all_of(*tree));
+        self.reads_all = self.compiled.trees.iter().all(|tree| self.compiled.hears_all_of(*tree, &ranges));
         (self.rows, self.position, self.kept) = (rows, snapshot.position(), None);
         (self.ranges_then, self.ranges) = (ranges.len(), Arc::new(ranges));
         self.done.runs += 1;
@@ -233,6 +252,7 @@ impl Query {
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
                 .with_hint("A table of the live query was altered. Watch the query again."));
         }
+        self.definition.fit_parameters(&compiled)?;
         (self.compiled, self.kept, self.keeps_nothing) = (compiled, None, false);
         self.direct = OnceCell::new();
         Ok(true)
@@ -335,7 +355,7 @@ impl Query {
         let Surroundings { parameters, eval, .. } = &self.definition.surroundings;
         let direct = self.direct.get_or_init(|| Direct::all_of(&maintenance.terms, parameters));
         let Some(direct) = direct else { return Ok(None) };
-        let (values, bytes) = &mut self.buffers;
+        let (values, bytes) = self.buffers.ready();
         let mut told = Told::new(&compiled.form, bytes);
         if !Direct::run_all(direct, changed, eval, values, &mut |values, weight| told.add(values, weight))? {
             return Ok(None);
@@ -357,7 +377,8 @@ impl Query {
         let notes: Vec<ReadNotes> = [of_older, of_newer].into_iter().flatten().collect();
         drop((was, is));
         for notes in notes {
-            let more = notes.ranges().beyond(&self.ranges);
+            let mut more = notes.ranges().beyond(&self.ranges);
+            more.retain_trees(|tree| !self.compiled.hears_all_of(tree, &self.ranges));
             if more.is_empty() {
                 continue;
             }
@@ -380,12 +401,13 @@ impl Query {
         let Some(maintenance) = &compiled.maintenance else { return Ok(None) };
         let surroundings = self.definition.surroundings.clone();
         let context = surroundings.over(Reader::with_before(is, was));
-        let (values, bytes) = &mut self.buffers;
+        let (values, bytes) = self.buffers.ready();
         let mut told = Told::new(&compiled.form, bytes);
         let mut add = |values: &[Value], weight: i64| told.add(values, weight);
         match &maintenance.kept {
             None => {
                 for (term, kept) in maintenance.terms.iter().zip(&compiled.kept_terms) {
+                    values.clear();
                     run_term(term, kept, &context, changed, &mut |batch| {
                         for row in 0..batch.len() {
                             batch.read_row(row, values);
@@ -416,6 +438,26 @@ impl Query {
         }
         self.done.rows += told.rows;
         Ok(Some(told.change))
+    }
+}
+
+/// Room for a row, and for its bytes, from one change to the next.
+#[derive(Default)]
+struct Buffers {
+    values: Vec<Value>,
+    bytes: Vec<u8>,
+}
+
+/// More room than this is not kept: there may be many queries.
+const ROOM: usize = 4 << 10;
+
+impl Buffers {
+    fn ready(&mut self) -> (&mut Vec<Value>, &mut Vec<u8>) {
+        self.values.clear();
+        if self.bytes.capacity() > ROOM {
+            self.bytes = Vec::new();
+        }
+        (&mut self.values, &mut self.bytes)
     }
 }
 

@@ -87,6 +87,18 @@ pub(crate) trait LentRow<'b>: Copy {
     /// The column's value; `None` where it can only be copied.
     fn lend(self, column: usize) -> Option<ValueRef<'b>>;
     fn copy(self, column: usize) -> Value;
+
+    /// Pushes what `lend` gives, or NULL in its place; false: it can only be copied. (For who wants it in a list: through an
+    /// `Option` it is copied right after it was written, which a processor waits for.)
+    #[inline]
+    fn push_to<'a>(self, column: usize, values: &mut Vec<ValueRef<'a>>) -> bool
+    where
+        'b: 'a,
+    {
+        let lent = self.lend(column);
+        values.push(lent.unwrap_or(ValueRef::Null));
+        lent.is_some()
+    }
 }
 
 /// A row of a batch.
@@ -100,6 +112,25 @@ impl<'b> LentRow<'b> for BatchRow<'b> {
     #[inline]
     fn lend(self, column: usize) -> Option<ValueRef<'b>> {
         self.columns.get(column)?.value_ref(self.row)
+    }
+
+    #[inline]
+    fn push_to<'a>(self, column: usize, values: &mut Vec<ValueRef<'a>>) -> bool
+    where
+        'b: 'a,
+    {
+        let mut is_lent = true;
+        match self.columns.get(column) {
+            Some(column) => values.push(column.value_ref_or(self.row, || {
+                is_lent = false;
+                ValueRef::Null
+            })),
+            None => {
+                values.push(ValueRef::Null);
+                is_lent = false;
+            }
+        }
+        is_lent
     }
 
     fn copy(self, column: usize) -> Value {
@@ -144,14 +175,10 @@ impl<'a> Proposed<'a> {
         own.clear();
         values.reserve(table.columns.len());
         for (at, column) in table.columns.iter().enumerate() {
-            let lent = row.lend(at);
-            values.push(lent.unwrap_or(ValueRef::Null));
-            match lent {
-                None => own.push((at, settle(Datum::Own(row.copy(at)), column.data_type, eval)?)),
-                Some(value) if is_limited(column.data_type) => {
-                    own.extend(fitted(value, column.data_type, eval)?.map(|fitted| (at, fitted)));
-                }
-                Some(_) => {}
+            if !row.push_to(at, &mut values) {
+                own.push((at, settle(Datum::Own(row.copy(at)), column.data_type, eval)?));
+            } else if is_limited(column.data_type) {
+                own.extend(fitted(values[at], column.data_type, eval)?.map(|fitted| (at, fitted)));
             }
         }
         for (at, value) in own {

@@ -3,6 +3,7 @@
 
 use super::rows::Changed;
 use crate::exec::row_eval::{Surroundings, eval};
+use crate::functions::Operator;
 use crate::plan::walk;
 use crate::plan::{Expr, PhysicalNode as N, PhysicalPlan, SequenceOp, Term, with_parameters};
 use crate::types::{DataType, EvalContext, ValueRef};
@@ -23,6 +24,8 @@ enum Part {
 
 /// More changed rows are worth vectors.
 const FEW_ROWS: usize = 64;
+/// Longer lists are looked up by their hashes.
+const FEW_ELEMENTS: usize = 16;
 
 impl Direct {
     /// `None`: one of the plans does more than that.
@@ -35,9 +38,7 @@ impl Direct {
         let mut plan: &PhysicalPlan = &term.plan;
         let own = |expr: &Expr| {
             let mut is_plain = true;
-            walk::walk(expr, 0, &mut |expr, _| {
-                is_plain &= !matches!(expr, Expr::Subplan(_) | Expr::Subquery(_) | Expr::Outer { .. });
-            });
+            walk::walk(expr, 0, &mut |expr, _| is_plain &= !is_better_compiled(expr));
             is_plain.then(|| with_parameters(expr, parameters))
         };
         let reads = loop {
@@ -116,6 +117,16 @@ impl Direct {
             row.clone_into(values);
         }
         Ok(true)
+    }
+}
+
+/// What can not be evaluated so, or what is prepared once for vectors and would be gone through for each row: lists and patterns.
+fn is_better_compiled(expr: &Expr) -> bool {
+    match expr {
+        Expr::Subplan(_) | Expr::Subquery(_) | Expr::Outer { .. } => true,
+        Expr::InList { list, .. } => list.len() > FEW_ELEMENTS,
+        Expr::Call { function, .. } => matches!(function.op, Some(Operator::Like | Operator::NotLike)),
+        _ => false,
     }
 }
 

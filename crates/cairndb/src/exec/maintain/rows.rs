@@ -37,6 +37,9 @@ impl RowChanges {
     }
 }
 
+/// What is kept between changes is not kept of larger ones.
+const MANY: usize = 1024;
+
 /// Reads columns of a table's changed rows. Made once for a plan: it takes longer than to read a row.
 pub(crate) struct ChangedReader {
     reader: Mutex<RowReader>,
@@ -70,7 +73,11 @@ pub(crate) fn changed_rows<'e>(
     }
     let mut reader = reader.reader.lock().unwrap_or_else(PoisonError::into_inner);
     let mut vectors = reader.vectors(rows.len());
-    reader.read(&keys, &rows, &mut vectors)?;
+    let is_read = reader.read(&keys, &rows, &mut vectors);
+    if rows.len() > MANY {
+        reader.let_go();
+    }
+    is_read?;
     vectors.push(Vector::from_parts(DataType::BigInt, Data::I64(weights), None));
     let batch = Batch::new(vectors.into_iter().map(Arc::new).collect(), rows.len());
     // A row as it was and as it is stand side by side: what is the same here did not change.

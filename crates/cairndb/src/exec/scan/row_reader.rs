@@ -122,6 +122,12 @@ impl RowReader {
         }
     }
 
+    /// Lets go of its buffers.
+    pub(crate) fn let_go(&mut self) {
+        let all = std::iter::once(&mut self.now).chain(&mut self.past);
+        all.for_each(|stored| stored.values = Vec::new());
+    }
+
     /// Empty vectors for the columns.
     pub(crate) fn vectors(&self, capacity: usize) -> Vec<Vector> {
         self.types.iter().map(|&data_type| Vector::with_capacity(data_type, capacity)).collect()
@@ -129,6 +135,12 @@ impl RowReader {
 
     /// Appends rows, with their keys, to the vectors.
     pub(crate) fn read(&mut self, keys: &[&[u8]], rows: &[&[u8]], out: &mut [Vector]) -> Result<()> {
+        let mut parts = keys.chunks(Vector::FLAGS).zip(rows.chunks(Vector::FLAGS));
+        parts.try_for_each(|(keys, rows)| self.read_some(keys, rows, out))
+    }
+
+    /// As `read`, of as many as say at once which of their values are NULL.
+    fn read_some(&mut self, keys: &[&[u8]], rows: &[&[u8]], out: &mut [Vector]) -> Result<()> {
         if !(self.key_columns.is_empty() && self.row_numbers.is_empty()) {
             for key in keys {
                 read_key(&self.key_columns, key, out)?;
