@@ -85,3 +85,22 @@ fn what_functions_make_is_no_deeper_than_what_is_read() -> Result<()> {
     })?;
     Ok(())
 }
+
+#[test]
+fn a_path_within_a_path_stops_when_its_statement_is_interrupted() -> Result<()> {
+    let conn = Database::open_in_memory()?.connect()?;
+    // Each element is compared with each: far more pairs than the time allows.
+    conn.execute_script(
+        "CREATE TABLE t AS SELECT jsonb_agg(i) AS j FROM generate_series(1, 20000) i; SET statement_timeout = '50ms'",
+    )?;
+    for query in [
+        "SELECT jsonb_path_query_array(j, '$[*] ? ($[*] > 30000 || @ < 0)') FROM t",
+        "SELECT jsonb_path_exists(j, '$[*] ? ($[*] > 30000)', '{}', true) FROM t",
+        "SELECT q FROM t, jsonb_path_query(j, '$[*] ? (exists ($[*] ? (@ > 30000)))') q",
+    ] {
+        let began = std::time::Instant::now();
+        assert_eq!(conn.execute(query, ()).unwrap_err().sqlstate().0, "57014", "{query}");
+        assert!(began.elapsed().as_secs() < 5, "{query} took {:?}", began.elapsed());
+    }
+    Ok(())
+}

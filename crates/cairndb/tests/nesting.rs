@@ -101,3 +101,16 @@ fn views_of_nested_queries_run_and_are_too_deep_upon_each_other() {
     };
     std::thread::Builder::new().stack_size(STACK_BYTES).spawn(work).unwrap().join().unwrap();
 }
+
+#[test]
+fn views_lie_in_each_other_up_to_a_depth_and_what_lies_deeper_is_no_circle() -> Result<()> {
+    let conn = Database::open_in_memory()?.connect()?;
+    conn.execute("CREATE VIEW v0 AS SELECT 1 AS a", ())?;
+    for depth in 1..=32 {
+        conn.execute(&format!("CREATE VIEW v{depth} AS SELECT a FROM v{}", depth - 1), ())?;
+    }
+    let error = conn.execute("CREATE VIEW v33 AS SELECT a FROM v32", ()).unwrap_err();
+    assert_eq!(error.sqlstate(), SqlState("54001"), "{error}");
+    assert_eq!(conn.query_row("SELECT a FROM v31", (), |row| row.get::<i32>(0))?, 1);
+    Ok(())
+}

@@ -137,6 +137,11 @@ impl SessionLocks {
         *locked(&self.deadline) = deadline;
     }
 
+    /// Fails when the statement was cancelled or its time is up.
+    pub(crate) fn check(&self) -> Result<()> {
+        check_statement(&self.interrupt, *locked(&self.deadline))
+    }
+
     /// Locks a number; false: it is locked by another, and is not to be waited for.
     ///
     /// # Errors
@@ -157,7 +162,7 @@ impl SessionLocks {
             let waited = self.locks.released.wait_timeout(state, LOOK);
             (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
             state.waiting.remove(&self.session);
-            check_statement(&self.interrupt, *locked(&self.deadline))?;
+            self.check()?;
         }
         state.hold(number, self.session, shared, scope);
         drop(state);

@@ -6,6 +6,7 @@ use cairn_storage::Losses;
 
 use super::Connection;
 use super::execute::Executed;
+use super::session::SessionState;
 use crate::catalog::{Catalog, Deferral, ObjectId, ObjectName, Table, no_schema};
 use crate::command::TransactionCommand;
 use crate::state::Transaction;
@@ -127,11 +128,12 @@ impl Connection {
 
     fn set_savepoint(&self, name: &str) -> Result<Executed> {
         let mut state = self.state.borrow_mut();
-        let open = state.transaction.as_mut().ok_or_else(|| outside("SAVEPOINT"))?;
+        let SessionState { transaction, settings, .. } = &mut *state;
+        let open = transaction.as_mut().ok_or_else(|| outside("SAVEPOINT"))?;
         if open.failed() {
             return Err(aborted());
         }
-        open.savepoint(name.to_string())?;
+        open.savepoint(name.to_string(), settings)?;
         Ok(Executed::tag("SAVEPOINT"))
     }
 
@@ -149,8 +151,9 @@ impl Connection {
 
     fn rollback_to(&self, name: &str) -> Result<Executed> {
         let mut state = self.state.borrow_mut();
-        let open = state.transaction.as_mut().ok_or_else(|| outside("ROLLBACK TO SAVEPOINT"))?;
-        let before = open.rollback_to(name)?;
+        let SessionState { transaction, settings, .. } = &mut *state;
+        let open = transaction.as_mut().ok_or_else(|| outside("ROLLBACK TO SAVEPOINT"))?;
+        let before = open.rollback_to(name, settings)?;
         state.see_temporary()?;
         drop(state);
         self.end_cursors_behind(before);

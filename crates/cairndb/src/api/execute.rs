@@ -668,8 +668,13 @@ impl Connection {
         }
         let Body::Plan(plan) = body else { return Err(Error::internal("not a statement that writes rows")) };
         let done = dml::run(plan, &dml, prepared.calls_writers())?;
+        let affected = match statement.parsed.syntax() {
+            Syntax::Query { .. } => done.affected,
+            // A RETURNING with subqueries is a query over what is changed, with a row for each.
+            _ => done.affected.max(done.rows.len() as u64),
+        };
         let rows = (!plan.fields.is_empty()).then(|| Rows::buffered(plan.fields.clone(), done.rows));
-        Ok(Executed { tag: tag_of(statement.parsed.syntax()), affected: done.affected, rows })
+        Ok(Executed { tag: tag_of(statement.parsed.syntax()), affected, rows })
     }
 
     fn dml_context<'a>(

@@ -316,6 +316,16 @@ impl SequenceSource for StatementSequences {
         })
     }
 
+    fn value_of_session(&self) -> Result<i64> {
+        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        // A sequence that was dropped since has no value.
+        let last = session.last.filter(|id| self.catalog.sequences().any(|sequence| sequence.id == *id));
+        last.and_then(|id| session.current.get(&id).copied()).ok_or_else(|| {
+            let message = "lastval is not yet defined in this session";
+            Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+        })
+    }
+
     fn last_value(&self, name: &str) -> Result<Option<i64>> {
         let sequence = self.sequence(name)?;
         self.with("last_value", sequence, |values, store, tree| values.last(store, tree, sequence))
@@ -332,7 +342,8 @@ impl SequenceSource for StatementSequences {
         }
         self.with("setval", sequence, |values, store, tree| values.set(store, tree, sequence, value, called))?;
         if called {
-            self.remember(sequence, value);
+            // It is no value that was got: `lastval` stays with the sequence that gave one.
+            self.session.lock().unwrap_or_else(PoisonError::into_inner).current.insert(sequence.id, value);
         }
         Ok(value)
     }

@@ -57,14 +57,14 @@ pub(crate) struct OpenTransaction {
     pub(crate) idle_since: Cell<Instant>,
     /// Micros since 2000-01-01 UTC: what `now()` says.
     pub(crate) started: i64,
-    savepoints: Vec<(String, Savepoint, DeferredMark, SaidMark)>,
+    savepoints: Vec<NamedSavepoint>,
     channels: Arc<SessionChannels>,
     /// What the session hears waits for the transaction's end.
     hold: Option<Hold>,
     /// The catalog with this transaction's own changes, once it made some.
     pub(crate) catalog: Option<(CatalogStamp, Arc<Catalog>)>,
-    /// Once a setting was changed: those that ROLLBACK returns to, and those that COMMIT leaves (without SET LOCAL's).
-    changed: Option<Box<(Arc<Settings>, Arc<Settings>)>>,
+    /// Once a setting was changed.
+    changed: ChangedSettings,
     /// Tells the transaction from all others of this process.
     pub(crate) serial: u64,
     /// Which schemas there are was noted as read.
@@ -72,6 +72,21 @@ pub(crate) struct OpenTransaction {
     /// What is looked at when it commits.
     pub(crate) deferred: Arc<Deferred>,
 }
+
+/// What ROLLBACK TO goes back to.
+struct NamedSavepoint {
+    name: String,
+    state: Savepoint,
+    deferred: DeferredMark,
+    said: SaidMark,
+    read_only: bool,
+    settings: Arc<Settings>,
+    /// What COMMIT would leave of them.
+    changed: ChangedSettings,
+}
+
+/// Settings that ROLLBACK returns to, and those that COMMIT leaves (without SET LOCAL's).
+type ChangedSettings = Option<Box<(Arc<Settings>, Arc<Settings>)>>;
 
 /// The state behind a connection.
 pub(crate) struct SessionState {
@@ -247,13 +262,22 @@ impl OpenTransaction {
         self.savepoints.len()
     }
 
-    pub(crate) fn savepoint(&mut self, name: String) -> Result<()> {
-        self.savepoints.push((name, self.tx.savepoint()?, self.deferred.mark(), self.channels.mark()));
+    /// The session's `settings` are as they are now when it is rolled back to.
+    pub(crate) fn savepoint(&mut self, name: String, settings: &Arc<Settings>) -> Result<()> {
+        self.savepoints.push(NamedSavepoint {
+            name,
+            state: self.tx.savepoint()?,
+            deferred: self.deferred.mark(),
+            said: self.channels.mark(),
+            read_only: self.read_only,
+            settings: settings.clone(),
+            changed: self.changed.clone(),
+        });
         Ok(())
     }
 
     fn find(&self, name: &str) -> Result<usize> {
-        self.savepoints.iter().rposition(|(known, ..)| known == name).ok_or_else(|| {
+        self.savepoints.iter().rposition(|savepoint| savepoint.name == name).ok_or_else(|| {
             Error::new(SqlState::INVALID_SAVEPOINT_SPECIFICATION, format!("savepoint \"{name}\" does not exist"))
         })
     }
@@ -267,13 +291,16 @@ impl OpenTransaction {
 
     /// Undoes what came after the savepoint, which stays; the transaction is no longer failed. How many savepoints
     /// are before it.
-    pub(crate) fn rollback_to(&mut self, name: &str) -> Result<usize> {
+    pub(crate) fn rollback_to(&mut self, name: &str, settings: &mut Arc<Settings>) -> Result<usize> {
         let at = self.find(name)?;
         self.savepoints.truncate(at + 1);
-        if let Some((_, savepoint, mark, said)) = self.savepoints.last() {
-            self.tx.rollback_to(savepoint)?;
-            self.deferred.go_back(mark);
-            self.channels.go_back(*said);
+        if let Some(savepoint) = self.savepoints.last() {
+            self.tx.rollback_to(&savepoint.state)?;
+            self.deferred.go_back(&savepoint.deferred);
+            self.channels.go_back(savepoint.said);
+            settings.clone_from(&savepoint.settings);
+            self.changed.clone_from(&savepoint.changed);
+            self.read_only = savepoint.read_only;
         }
         self.catalog = None;
         self.failed.store(false, Ordering::Relaxed);

@@ -184,6 +184,10 @@ impl<'e> Context<'e> {
             _ if self.clause == Clause::Filter => "aggregate functions are not allowed in FILTER".to_owned(),
             (_, true) => "aggregate function calls cannot be nested".to_owned(),
             (None, _) => format!("aggregate functions are not allowed in {}", self.clause.name()),
+            (Some(_), false) if self.env.is_some_and(|env| env.scope.reads_itself()) => {
+                let message = "aggregate functions are not allowed in a recursive query's recursive term";
+                return Err(Error::new(SqlState::INVALID_RECURSION, message));
+            }
             (Some(calls), false) => {
                 let mut calls = calls.borrow_mut();
                 let known = calls.iter().position(|other| same_call(other, &call));

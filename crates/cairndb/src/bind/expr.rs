@@ -6,7 +6,7 @@ use super::binder::{Binder, NOWHERE};
 use super::coerce::{boolean, null, text};
 use super::composite::{attribute_at, attributes_of};
 use super::context::{Clause, Context};
-use super::operators::{row_of, symbol};
+use super::operators::{Operand, row_of, symbol};
 use crate::plan::Expr;
 use crate::routine::Variables;
 use crate::sql::{list_span, name_text};
@@ -63,7 +63,7 @@ impl Binder<'_> {
             }
             E::IsNormalized { operand, .. } => Err(self.refuse_behind("IS NORMALIZED", operand)),
             E::IsJson { operand, .. } => Err(self.refuse_behind("IS JSON", operand)),
-            E::Overlaps { left, .. } => Err(self.refuse_behind("OVERLAPS", left)),
+            E::Overlaps { left, right } => self.overlaps([left, right], expr, context),
             E::Row { items, .. } => self.row(items, context),
             E::All { qualifier } if qualifier.is_empty() => self.refuse("`*` as a value", expr),
             E::All { qualifier } => self.whole_row_of(qualifier, context),
@@ -139,6 +139,30 @@ impl Binder<'_> {
 
     fn refuse_behind(&self, what: &str, operand: Id<ast::Expr>) -> Error {
         self.at_behind(Error::unsupported(what), self.tree.span(operand))
+    }
+
+    /// `(a, b) OVERLAPS (c, d)`: each a time, and another one or how long it is to it.
+    fn overlaps(&mut self, sides: [Id<ast::Expr>; 2], expr: Id<ast::Expr>, context: &mut Context) -> Result<Expr> {
+        let span = self.place(expr);
+        let mut times = Vec::with_capacity(4);
+        for (side, name) in sides.into_iter().zip(["left", "right"]) {
+            let items = row_of(self.tree, side).unwrap_or(List::EMPTY);
+            let pair = <[Operand; 2]>::try_from(self.operands_of(items, context)?);
+            let Ok([start, end]) = pair else {
+                let message = format!("wrong number of parameters on {name} side of OVERLAPS expression");
+                return Err(self.at(Error::new(SqlState::SYNTAX_ERROR, message), span));
+            };
+            let is_length = end.0.data_type().base() == DataType::INTERVAL;
+            let end = match is_length {
+                true => {
+                    let begun = (self.duplicate(&start.0)?, start.1);
+                    (self.call("+", vec![begun, end], span)?, start.1)
+                }
+                false => end,
+            };
+            times.extend([start, end]);
+        }
+        self.call("overlaps", times, span)
     }
 
     fn indirection(&mut self, base: Id<ast::Expr>, steps: List<Indirection>, context: &mut Context) -> Result<Expr> {

@@ -28,7 +28,7 @@ use crate::types::{CastContext, CompositeType, DataType};
 use crate::{Error, Result, SqlState};
 
 /// Views within views.
-pub(super) const VIEW_DEPTH_MAX: usize = 32;
+const VIEW_DEPTH_MAX: usize = 32;
 
 /// A FROM item and its names. `lateral`: `Outer { level: 1 }` in the plan is the row to the left.
 pub(super) struct Item {
@@ -180,12 +180,11 @@ impl<'a> Binder<'a> {
                 return Err(self.at(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message), span));
             }
             let (id, fields) = (cte.id, cte.fields.clone());
-            let seen = fields.len() - if cte.recursion.is_some() { cte.unseen } else { 0 };
+            let is_recursive = cte.recursion.is_some();
+            let seen = fields.len() - if is_recursive { cte.unseen } else { 0 };
             let mut scope = self.fields_scope(plain, fields[..seen].to_vec(), naming)?;
-            if seen < fields.len() {
-                scope.width = fields.len();
-                scope.relations.iter_mut().for_each(|relation| relation.is_recursive = true);
-            }
+            scope.width = fields.len();
+            scope.relations.iter_mut().for_each(|relation| relation.is_recursive = is_recursive);
             let alias = naming.map(|naming| name_text(self.tree, naming.name)).filter(|alias| *alias != plain);
             let alias = alias.map(Arc::from);
             return Ok(Item::plain((LogicalPlan::CteScan { id, alias, fields }, scope)));
@@ -364,17 +363,27 @@ impl<'a> Binder<'a> {
         self.at(error, self.tree.span(name))
     }
 
+    /// Notes that what follows is bound within the view. SQLSTATE 42P17 where it already is, 54001.
+    pub(super) fn enter_view(&mut self, view: &View) -> Result<()> {
+        if self.views.contains(&view.id) {
+            let message = format!("infinite recursion detected in rules for relation \"{}\"", view.name);
+            return Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message));
+        }
+        if self.views.len() >= VIEW_DEPTH_MAX {
+            let message = format!("view \"{}\" is read through more than {VIEW_DEPTH_MAX} views", view.name);
+            return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message));
+        }
+        self.views.push(view.id);
+        Ok(())
+    }
+
     /// The rows of a view.
     pub(super) fn view_rows(&mut self, view: &View, span: Span) -> Result<LogicalPlan> {
         if let Some(face) = self.stands.as_ref().filter(|face| face.id == view.id) {
             return self.scan_of(face, (0..face.columns.len()).collect(), &view.name);
         }
-        if self.views.contains(&view.id) || self.views.len() >= VIEW_DEPTH_MAX {
-            let message = format!("infinite recursion detected in rules for relation \"{}\"", view.name);
-            return Err(self.at(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message), span));
-        }
+        self.enter_view(view).map_err(|error| self.at(error, span))?;
         let parsed = crate::sql::parse_query(&view.query.text)?;
-        self.views.push(view.id);
         let plan = self.isolated(&view.query, (&parsed.tree, parsed.depth), |binder| binder.query(parsed.query, None));
         self.views.pop();
         plan
@@ -641,15 +650,8 @@ impl<'a> Binder<'a> {
         alias: Option<&str>,
         context: &mut Context,
     ) -> Result<(Vec<Expr>, Vec<Field>)> {
-        let (tree, Named { name, span, .. }) = (self.tree, called);
-        let named = |arg: &Id<ast::Expr>| matches!(tree.get(*arg), ast::Expr::NamedArgument { .. });
-        if let Some(arg) = tree.list(args).find(named) {
-            return Err(self.at(Error::unsupported(format!("argument {}", tree.written(arg))), tree.span(arg)));
-        }
-        let mut bound = Vec::with_capacity(tree.len(args));
-        for arg in tree.list(args) {
-            bound.push((self.expr(arg, context)?, tree.span(arg)));
-        }
+        let Named { name, span, .. } = called;
+        let bound = self.arguments(called, args, context)?;
         let (args, columns) = self.set_function(name, bound, span)?;
         let alias = alias.filter(|_| columns.len() == 1);
         let named = JsonRows::named(name).map_or(vec![], JsonRows::columns);

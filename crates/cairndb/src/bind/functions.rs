@@ -89,6 +89,9 @@ impl<'a> Binder<'a> {
         }
         match call.name {
             "nextval" | "currval" | "setval" => self.sequence(&call, context),
+            "lastval" if call.args.is_empty() => {
+                Ok(Expr::Sequence { op: SequenceOp::Last, name: Box::new(text("")), value: None })
+            }
             name if is_set_function(name) => self.rows_in_select(&call, context),
             "json_populate_record" | "jsonb_populate_record" => self.populated_row(&call, context),
             "pg_typeof" => self.type_name(&call, context),
@@ -98,7 +101,7 @@ impl<'a> Binder<'a> {
                 self.system_call(&call, context)
             }
             _ => {
-                let args = self.operands_of(call.args, context)?;
+                let args = self.arguments(called, call.args, context)?;
                 self.call(call.name, args, call.span)
             }
         }
@@ -329,7 +332,8 @@ impl<'a> Binder<'a> {
     /// A function that returns rows in the select list. Its column stands behind those of the query's row.
     fn rows_in_select(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
         self.refuse_set_call(call.span, context)?;
-        let args = self.operands_of(call.args, context)?;
+        let called = Named { schema: call.schema, name: call.name, span: call.span };
+        let args = self.arguments(called, call.args, context)?;
         let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
         let (args, columns) = self.set_function(call.name, args, call.span)?;
         let [data_type] = *columns.as_slice() else { return Err(self.at(no_function(call.name, &types), call.span)) };
@@ -438,7 +442,7 @@ impl<'a> Binder<'a> {
 fn is_bound_apart(name: &str) -> bool {
     is_set_function(name)
         || crate::system::is_function(name)
-        || matches!(name, "nextval" | "currval" | "setval" | "pg_typeof" | "current_schema")
+        || matches!(name, "nextval" | "currval" | "setval" | "lastval" | "pg_typeof" | "current_schema")
 }
 
 /// `'name'::regclass` is how PostgreSQL writes a relation's name: what stands before the cast.

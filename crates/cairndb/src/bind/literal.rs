@@ -114,6 +114,7 @@ impl Binder<'_> {
     }
 }
 
-fn untyped(text: &str) -> Expr {
+/// A text that takes the type that is wanted of it.
+pub(super) fn untyped(text: &str) -> Expr {
     Expr::Literal { value: Value::Text(text.into()), data_type: DataType::Unknown }
 }

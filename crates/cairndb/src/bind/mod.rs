@@ -28,6 +28,7 @@ mod join;
 mod literal;
 mod locking;
 mod merge;
+mod named_arguments;
 mod nearest;
 mod operators;
 mod ordered_sets;

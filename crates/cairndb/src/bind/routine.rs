@@ -26,10 +26,10 @@ pub(super) struct Named<'t> {
 }
 
 /// An argument of a call.
-struct Given<'t> {
-    name: Option<&'t str>,
-    value: Expr,
-    span: Span,
+pub(super) struct Given<'t> {
+    pub(super) name: Option<&'t str>,
+    pub(super) value: Expr,
+    pub(super) span: Span,
 }
 
 /// A function as a candidate for a call, and where its arguments come from.
@@ -85,20 +85,7 @@ impl<'a> Binder<'a> {
         variadic: bool,
         context: &mut Context,
     ) -> Result<(Arc<Function>, Vec<Expr>)> {
-        let tree = self.tree;
-        let mut given = Vec::with_capacity(tree.len(args));
-        for arg in tree.list(args) {
-            let (name, value) = match tree.get(arg) {
-                ast::Expr::NamedArgument { name, value } => (Some(name_text(tree, name)), value),
-                _ => (None, arg),
-            };
-            let (value, span) = self.operand(value, context)?;
-            if name.is_none() && given.iter().any(|given: &Given<'_>| given.name.is_some()) {
-                let message = "positional argument cannot follow named argument";
-                return Err(self.at(Error::new(SqlState::SYNTAX_ERROR, message), span));
-            }
-            given.push(Given { name, value, span });
-        }
+        let given = self.given(args, context)?;
         self.choose_stored(called, stored, given, variadic)
     }
 
@@ -322,7 +309,7 @@ pub(super) fn result_fields(routine: &Routine, catalog: &Catalog, alias: Option<
     })
 }
 
-fn no_such(called: Named<'_>, given: &[Given<'_>]) -> Error {
+pub(super) fn no_such(called: Named<'_>, given: &[Given<'_>]) -> Error {
     let types: Vec<DataType> = given.iter().map(|given| given.value.data_type()).collect();
     if called.schema.is_none() && given.iter().all(|given| given.name.is_none()) {
         return no_function(called.name, &types);

@@ -33,7 +33,7 @@ pub(super) struct Relation {
     listed: Option<Vec<Named>>,
     /// A function's rows of a single value: its alias means that value.
     pub(super) is_scalar: bool,
-    /// The recursive query that the SELECT is a term of, whose columns are followed by some that are not seen.
+    /// The recursive query that the SELECT is a term of; its columns may be followed by some that are not seen.
     pub(super) is_recursive: bool,
     /// The table, where its columns are the row's columns from `start` on.
     pub(super) table: Option<(Arc<Table>, usize)>,
@@ -113,6 +113,11 @@ impl<'a> Env<'a> {
 }
 
 impl Scope {
+    /// Whether the recursive query is read right here whose term this belongs to.
+    pub(super) fn reads_itself(&self) -> bool {
+        self.relations.iter().any(|relation| relation.is_recursive)
+    }
+
     /// One relation whose row is these fields.
     pub(super) fn of_fields(alias: String, fields: &[Field]) -> Scope {
         let columns = fields.iter().enumerate();

@@ -14,7 +14,7 @@ use super::ParameterTypes;
 use super::binder::Binder;
 use super::context::{Clause, Context};
 use super::definition::{definition_fields, known_columns};
-use super::from::{VIEW_DEPTH_MAX, named_as_view};
+use super::from::named_as_view;
 use super::scope::{Env, Named, Relation, Scope};
 use crate::catalog::{self, Catalog, CheckOption, Column, Reference, Table, TriggerEvent, View};
 use crate::plan::{Expr, LogicalPlan, walk};
@@ -162,11 +162,7 @@ impl Binder<'_> {
             return Ok(Ok((face, whole)));
         }
         let parsed = crate::sql::parse_query(&view.query.text)?;
-        if self.views.contains(&view.id) || self.views.len() >= VIEW_DEPTH_MAX {
-            let message = format!("infinite recursion detected in rules for relation \"{}\"", view.name);
-            return Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message));
-        }
-        self.views.push(view.id);
+        self.enter_view(view)?;
         let bind = |binder: &mut Binder<'_>| binder.updatable_query(parsed.query, view, purpose);
         let found = self.isolated(&view.query, (&parsed.tree, parsed.depth), bind);
         self.views.pop();

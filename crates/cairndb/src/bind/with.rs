@@ -41,19 +41,42 @@ impl Binder<'_> {
             return Err(self.at(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message), tree.span(with)));
         }
         let is_top = self.top == Some(with);
-        let mut definitions = Vec::with_capacity(tree.len(ctes));
+        let mut ctes: Vec<Cte> = tree.list(ctes).map(|id| tree.get(id)).collect();
         let mut names: Vec<&str> = vec![];
-        for id in tree.list(ctes) {
-            let cte = tree.get(id);
+        for cte in &ctes {
             let name = name_text(tree, cte.name);
             if names.contains(&name) {
                 let message = format!("WITH query name \"{name}\" specified more than once");
                 return Err(self.at(Error::new(SqlState::DUPLICATE_ALIAS, message), tree.span(cte.name)));
             }
             names.push(name);
-            definitions.push(self.definition(&cte, name, (recursive, is_top), outer)?);
         }
-        Ok(definitions)
+        if recursive {
+            ctes = self.in_order_of_use(ctes)?;
+        }
+        let definition = |cte: &Cte| self.definition(cte, name_text(tree, cte.name), (recursive, is_top), outer);
+        ctes.iter().map(definition).collect()
+    }
+
+    /// Behind WITH RECURSIVE a query may read those behind it as well: each comes behind what it reads.
+    fn in_order_of_use(&self, ctes: Vec<Cte>) -> Result<Vec<Cte>> {
+        let tree = self.tree;
+        let read_by = |(index, cte): (usize, &Cte)| {
+            let others = ctes.iter().enumerate().filter(|(other, _)| *other != index);
+            let read = others.filter(|(_, other)| self.mentions(tree.reference(cte.statement), other));
+            (index, read.map(|(other, _)| other).collect::<Vec<_>>())
+        };
+        let mut waiting: Vec<(usize, Vec<usize>)> = ctes.iter().enumerate().map(read_by).collect();
+        let mut ordered = Vec::with_capacity(ctes.len());
+        while let Some((first, _)) = waiting.first() {
+            let is_waiting = |index: &usize| waiting.iter().any(|(other, _)| other == index);
+            let Some(ready) = waiting.iter().position(|(_, read)| !read.iter().any(is_waiting)) else {
+                let error = Error::unsupported("mutual recursion between WITH items");
+                return Err(self.at(error, tree.span(ctes[*first].name)));
+            };
+            ordered.push(ctes[waiting.remove(ready).0]);
+        }
+        Ok(ordered)
     }
 
     /// Binds a statement that changes rows with its WITH queries in sight, and wraps its source in them.

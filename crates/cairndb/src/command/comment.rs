@@ -5,7 +5,8 @@ use cairn_parser::TokenKind;
 use super::clause::Clause;
 use super::drop::kind;
 use super::extension::is_built_in;
-use crate::catalog::{ObjectName, RelationKind};
+use super::routine::Signature;
+use crate::catalog::{ObjectName, RelationKind, RoutineKind};
 use crate::{Error, Result};
 
 /// COMMENT ON something that there can be.
@@ -35,6 +36,11 @@ pub(crate) enum Commented {
         on: ObjectName,
         name: String,
     },
+    /// `kind`: none for ROUTINE, which is either.
+    Routine {
+        kind: Option<RoutineKind>,
+        signature: Signature,
+    },
     Schema(String),
     Type(ObjectName),
     Database,
@@ -60,6 +66,10 @@ impl Commented {
         if commented.has(TokenKind::Type) || commented.has(TokenKind::Domain) && !commented.has(TokenKind::Constraint) {
             let name = commented.type_names()?.into_iter().next();
             return Ok(Commented::Type(name.ok_or_else(|| Error::internal("a comment without a type"))?));
+        }
+        if let Some(signature) = commented.part("function_signature") {
+            let kind = commented.routine_kind();
+            return Ok(Commented::Routine { kind, signature: Signature::of(signature)? });
         }
         let named = commented.part("object_with_name").map(Clause::first_words);
         let names: Vec<String> = commented.dotted_names().next().unwrap_or_default();

@@ -13,6 +13,7 @@ impl Ddl<'_> {
             Commented::Extension => return Ok("COMMENT"),
             Commented::Database => Commentable::DATABASE,
             Commented::Schema(name) => Commentable::of(self.schema(name)?),
+            Commented::Routine { kind, signature } => Commentable::of(self.routine_of(signature, *kind)?.id),
             Commented::Type(name) => Commentable::of(self.user_type(name)?.id),
             Commented::Relation { kind, name } => self.commented_relation(*kind, name)?,
             Commented::Column { relation, name } => self.commented_column(relation, name)?,

@@ -5,6 +5,7 @@ use std::ops::DerefMut;
 use std::sync::Arc;
 
 use super::foreign_keys::ForeignKeys;
+use super::returning::{Later, is_later};
 use super::source::Source;
 use super::triggers::has_trigger;
 use super::{DeletePlan, DmlContext, InsertPlan, InsteadPlan, MergePlan, UpdatePlan};
@@ -97,7 +98,8 @@ impl Change {
 /// The logical plan of an INSERT that computes its rows.
 pub(crate) fn insert_of(mut bound: BoundInsert, catalog: &Catalog) -> Result<LogicalPlan> {
     let input = taken(bound.source.as_plan());
-    Ok(modify(insertion(bound, catalog)?, input))
+    let later = Later::of(&mut bound.returning);
+    Ok(later.over(modify(insertion(bound, catalog)?, input)))
 }
 
 fn insertion(bound: BoundInsert, catalog: &Catalog) -> Result<Change> {
@@ -110,27 +112,30 @@ fn insertion(bound: BoundInsert, catalog: &Catalog) -> Result<Change> {
 /// The logical plan of an UPDATE.
 pub(crate) fn update_of(mut bound: BoundUpdate, catalog: &Catalog) -> Result<LogicalPlan> {
     let input = taken(&mut bound.source);
+    let later = Later::of(&mut bound.returning);
     let change = match bound.table.is_face {
         true => Change::Instead(InsteadPlan::update(bound)),
         false => Change::Update(UpdatePlan::new(bound, catalog)?),
     };
-    Ok(modify(change, input))
+    Ok(later.over(modify(change, input)))
 }
 
 /// The logical plan of a DELETE.
 pub(crate) fn delete_of(mut bound: BoundDelete, catalog: &Catalog) -> Result<LogicalPlan> {
     let input = taken(&mut bound.source);
+    let later = Later::of(&mut bound.returning);
     let change = match bound.table.is_face {
         true => Change::Instead(InsteadPlan::delete(bound)),
         false => Change::Delete(DeletePlan::new(bound, catalog)?),
     };
-    Ok(modify(change, input))
+    Ok(later.over(modify(change, input)))
 }
 
 /// The logical plan of a MERGE.
 pub(crate) fn merge_of(mut bound: BoundMerge, catalog: &Catalog) -> Result<LogicalPlan> {
     let input = taken(&mut bound.source);
-    Ok(modify(Change::Merge(MergePlan::new(bound, catalog)?), input))
+    let later = Later::of(&mut bound.returning);
+    Ok(later.over(modify(Change::Merge(MergePlan::new(bound, catalog)?), input)))
 }
 
 fn taken(source: &mut LogicalPlan) -> LogicalPlan {
@@ -147,7 +152,7 @@ pub(crate) fn plan_insert(
     catalog: &Catalog,
     options: &OptimizerOptions,
 ) -> Result<PhysicalPlan> {
-    if matches!(bound.source, InsertSource::Plan(_)) || bound.table.is_face {
+    if matches!(bound.source, InsertSource::Plan(_)) || bound.table.is_face || is_later(bound.returning.as_ref()) {
         return optimize(insert_of(bound, catalog)?, catalog, options);
     }
     let nothing = LogicalPlan::Values { rows: vec![], fields: vec![] };

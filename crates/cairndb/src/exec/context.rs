@@ -26,6 +26,8 @@ pub trait SequenceSource: Send + Sync {
     fn next_value(&self, name: &str) -> Result<i64>;
     /// The value that this session got last.
     fn current_value(&self, name: &str) -> Result<i64>;
+    /// The value that this session got last, of whichever sequence.
+    fn value_of_session(&self) -> Result<i64>;
     /// The value that was given out last, to whomever; `None`: none since it began.
     fn last_value(&self, name: &str) -> Result<Option<i64>>;
     /// Makes `value` the current one, and returns it.

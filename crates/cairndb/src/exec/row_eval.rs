@@ -234,6 +234,7 @@ pub(crate) fn sequence(op: SequenceOp, name: &Value, value: Option<&Value>, cont
     let result = match (op, value) {
         (SequenceOp::Next, _) => source.next_value(name)?,
         (SequenceOp::Current, _) => source.current_value(name)?,
+        (SequenceOp::Last, _) => source.value_of_session()?,
         (SequenceOp::Set | SequenceOp::SetNext, Some(Value::BigInt(value))) => {
             source.set_value(name, *value, op == SequenceOp::Set)?
         }

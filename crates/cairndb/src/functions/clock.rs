@@ -2,7 +2,7 @@
 //! LOCALTIMESTAMP are functions of these names without arguments here; AT TIME ZONE is `timezone(zone, time)`.
 
 use super::catalogue::Catalogue;
-use super::support::{call, wrong_arguments};
+use super::support::{call, invalid_parameter, wrong_arguments};
 use super::temporal::{date_overflow, timestamp_overflow};
 use crate::types::datetime::{
     Civil, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, UNIX_EPOCH_MICROS, Zone,
@@ -134,9 +134,26 @@ fn parts(catalogue: &mut Catalogue) {
             to_utc(make_timestamp(args)?, &Zone::of(context)).map(Value::TimestampTz)
         })
         .stable();
+    catalogue.add("make_timestamptz", &[INT, INT, INT, INT, INT, Double, TEXT], DataType::TIMESTAMPTZ, |args, _| {
+        let [parts @ .., Value::Text(zone)] = args else { return Err(wrong_arguments(args)) };
+        to_utc(make_timestamp(parts)?, &zone_of_iso(zone)?).map(Value::TimestampTz)
+    });
     static INTERVAL_PARTS: [DataType; 7] = [INT, INT, INT, INT, INT, INT, Double];
     for count in 0..=INTERVAL_PARTS.len() {
         catalogue.add("make_interval", &INTERVAL_PARTS[..count], DataType::INTERVAL, |args, _| make_interval(args));
+    }
+}
+
+/// Here, other than where a zone has rules, an offset is positive in the east.
+fn zone_of_iso(zone: &str) -> Result<Zone> {
+    match zone.as_bytes().first() {
+        Some(b'+') => Zone::parse(&format!("-{}", &zone[1..])),
+        Some(b'-') => Zone::parse(&format!("+{}", &zone[1..])),
+        Some(b'0'..=b'9') => {
+            let error = invalid_parameter(format!("invalid input syntax for type numeric time zone: \"{zone}\""));
+            Err(error.with_hint("Numeric time zones must have \"-\" or \"+\" as first character."))
+        }
+        _ => Zone::parse(zone),
     }
 }
 

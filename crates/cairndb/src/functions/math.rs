@@ -92,7 +92,9 @@ fn roots_and_logarithms(catalogue: &mut Catalogue) {
             false => Ok(Value::Double(a.sqrt())),
         }),
     );
-    catalogue.add("cbrt", &[D], D, call!((Double a) Ok(Value::Double(a.cbrt()))));
+    for name in ["cbrt", "||/"] {
+        catalogue.add(name, &[D], D, call!((Double a) Ok(Value::Double(a.cbrt()))));
+    }
     catalogue.add(
         "|/",
         &[D],

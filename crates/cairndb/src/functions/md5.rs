@@ -9,7 +9,8 @@ pub(super) fn hex_digest(message: &[u8]) -> String {
     out
 }
 
-fn digest(message: &[u8]) -> [u8; 16] {
+/// The digest.
+pub(super) fn digest(message: &[u8]) -> [u8; 16] {
     let mut state = [0x6745_2301_u32, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
     let mut chunks = message.chunks_exact(64);
     for block in &mut chunks {

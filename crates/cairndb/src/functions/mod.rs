@@ -4,11 +4,13 @@
 mod aggregate;
 mod arithmetic;
 pub mod arrays;
+mod bits;
 mod catalogue;
 mod clock;
 mod comparison;
 pub mod composite;
 mod counters;
+mod digest;
 mod encoding;
 mod enums;
 mod extract;
@@ -20,6 +22,7 @@ mod math;
 mod md5;
 mod of_catalog;
 mod operator;
+mod overlaps;
 #[cfg(test)]
 mod postgresql15;
 mod quoting;

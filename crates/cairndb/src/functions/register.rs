@@ -2,8 +2,8 @@
 
 use super::catalogue::Catalogue;
 use super::{
-    arithmetic, arrays, clock, comparison, encoding, enums, extract, formatting, json, like, math, quoting, random,
-    regex, strings, system, temporal,
+    arithmetic, arrays, bits, clock, comparison, digest, encoding, enums, extract, formatting, json, like, math,
+    overlaps, quoting, random, regex, strings, system, temporal,
 };
 
 pub(super) fn register_all(catalogue: &mut Catalogue) {
@@ -15,10 +15,13 @@ pub(super) fn register_all(catalogue: &mut Catalogue) {
     regex::register(catalogue);
     quoting::register(catalogue);
     encoding::register(catalogue);
+    bits::register(catalogue);
+    digest::register(catalogue);
     math::register(catalogue);
     random::register(catalogue);
     extract::register(catalogue);
     clock::register(catalogue);
+    overlaps::register(catalogue);
     formatting::register(catalogue);
     system::register(catalogue);
     arrays::register(catalogue);

@@ -43,6 +43,11 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     add_locks(catalogue);
     catalogue.add("pg_sleep", &[DataType::Double], TEXT, sleep).volatile().waiting();
     catalogue.add("pg_column_size", &[ANY], DataType::Integer, column_size);
+    let process = |_: &[Value], _: &EvalContext| Ok(Value::Integer(std::process::id().cast_signed()));
+    catalogue.add("pg_backend_pid", &[], DataType::Integer, process).stable();
+    catalogue.add("pg_client_encoding", &[], TEXT, |_, _| Ok(Value::text("UTF8"))).stable();
+    catalogue.add("num_nulls", &[ANY], DataType::Integer, |args, _| count(args, true)).variadic().called_on_null();
+    catalogue.add("num_nonnulls", &[ANY], DataType::Integer, |args, _| count(args, false)).variadic().called_on_null();
     catalogue.add("pg_trigger_depth", &[], DataType::Integer, trigger_depth).stable();
     // Binding knows the static type and answers itself; this is for what it leaves.
     catalogue.add("pg_typeof", &[ANY], TEXT, type_of).called_on_null().stable();
@@ -154,6 +159,12 @@ fn setting(name: &str, missing_ok: bool, context: &EvalContext) -> Result<Value>
 fn set_config(_: &[Value], _: &EvalContext) -> Result<Value> {
     let hint = "Write SET, or a SELECT of nothing but set_config() of constants.";
     Err(Error::unsupported("set_config() inside another statement").with_hint(hint))
+}
+
+/// How many arguments are NULL, or are not.
+fn count(args: &[Value], nulls: bool) -> Result<Value> {
+    let count = args.iter().filter(|arg| arg.is_null() == nulls).count();
+    Ok(Value::Integer(i32::try_from(count).unwrap_or(i32::MAX)))
 }
 
 fn type_of(args: &[Value], _: &EvalContext) -> Result<Value> {

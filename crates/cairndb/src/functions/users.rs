@@ -219,7 +219,7 @@ impl UsersFunctions {
 
 /// Names that a syntax or binding keeps for itself.
 const KEPT: &[&str] =
-    &["nextval", "currval", "setval", "generate_series", "generate_subscripts", "unnest", "pg_typeof"];
+    &["nextval", "currval", "lastval", "setval", "generate_series", "generate_subscripts", "unnest", "pg_typeof"];
 
 fn check(name: &str, args: &[DataType], returns: DataType) -> Result<()> {
     let refuse = |message: String| Err(Error::new(SqlState::INVALID_FUNCTION_DEFINITION, message));

@@ -32,7 +32,7 @@ fn inline_one(
     definition: LogicalPlan,
     mut body: LogicalPlan,
 ) -> LogicalPlan {
-    if matches!(definition, LogicalPlan::Modify { .. }) {
+    if is_change(&definition) {
         // It runs whether or not anybody reads it.
         let body = Box::new(inline_with(body));
         return LogicalPlan::With { id, name, materialized, definition: Box::new(definition), body };
@@ -47,6 +47,15 @@ fn inline_one(
         return inline_with(body);
     }
     LogicalPlan::With { id, name, materialized, definition: Box::new(definition), body: Box::new(body) }
+}
+
+/// Whether a WITH query changes rows: it does so itself, or it is what RETURNING makes of the changed rows.
+fn is_change(definition: &LogicalPlan) -> bool {
+    match definition {
+        LogicalPlan::Modify { .. } => true,
+        LogicalPlan::With { definition, .. } => is_change(definition),
+        _ => false,
+    }
 }
 
 /// The body may be a WITH itself.

@@ -110,6 +110,8 @@ pub enum SequenceOp {
     Next,
     /// currval
     Current,
+    /// lastval, of whichever sequence it was.
+    Last,
     /// setval
     Set,
     /// setval(.., false): the value is the next one.

@@ -49,6 +49,7 @@ impl Names<'_> {
                 let function = match op {
                     SequenceOp::Next => "nextval",
                     SequenceOp::Current => "currval",
+                    SequenceOp::Last => return "lastval()".to_owned(),
                     SequenceOp::Set | SequenceOp::SetNext => "setval",
                 };
                 let value = value.as_ref().map(|value| format!(", {}", self.print(value))).unwrap_or_default();

@@ -47,7 +47,7 @@ fn own_column(expr: &Expr, depth: usize) -> Option<usize> {
 }
 
 /// Renumbers the columns of the current row.
-pub(super) fn map_columns(expr: &mut Expr, map: &dyn Fn(usize) -> usize) {
+pub(crate) fn map_columns(expr: &mut Expr, map: &dyn Fn(usize) -> usize) {
     rewrite(expr, 0, &mut |expr, depth| renumbered(expr, depth, map));
 }
 

@@ -134,7 +134,12 @@ static FUNCTIONS: &[SystemFunction] = {
             let oid = oid(args);
             Ok(Value::text(if oid == reg::OWNER_OID { reg::OWNER.to_owned() } else { format!("unknown (OID={oid})") }))
         }),
-        of("obj_description", &[Oid, Text], 1, Texted, |catalog, args| Ok(comment(catalog, oid(args), 0))),
+        of("obj_description", &[Oid, Text], 1, Texted, |catalog, args| {
+            // A constraint shares its oid with its index.
+            let is_constraint = matches!(args, [_, Value::Text(of)] if &**of == "pg_constraint");
+            let of_index = is_constraint && index_by_oid(catalog, oid(args)).is_some();
+            Ok(comment(catalog, oid(args), i64::from(of_index)))
+        }),
         of("col_description", &[Oid, Integer], 2, Texted, |catalog, args| {
             Ok(comment(catalog, oid(args), number(args, 1)))
         }),

@@ -82,6 +82,9 @@ pub(crate) trait Speaks: fmt::Debug + Send + Sync {
 
     /// Bytes of the database's pages and of the log that is needed.
     fn database_bytes(&self) -> Result<u64>;
+
+    /// Fails when the session's statement was cancelled or its time is up. SQLSTATE 57014.
+    fn check(&self) -> Result<()>;
 }
 
 /// A number that is locked by agreement: one of 64 bits, or two of 32, which are others.
@@ -176,6 +179,11 @@ impl EvalContext {
     #[inline]
     pub(crate) fn of_stored(&self) -> &EvalContext {
         self.plain.as_deref().unwrap_or(self)
+    }
+
+    /// For functions that may take long: fails when the statement was cancelled or its time is up. SQLSTATE 57014.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.channels.as_ref().map_or(Ok(()), |channels| channels.check())
     }
 
     /// Who runs the schema's functions; SQLSTATE 0A000 where nobody does.

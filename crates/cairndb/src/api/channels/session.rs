@@ -160,6 +160,10 @@ impl Speaks for SessionChannels {
         let stats = shared.store.stats();
         Ok(stats.pages_total * shared.store.page_size() as u64 + stats.log_bytes_live)
     }
+
+    fn check(&self) -> Result<()> {
+        self.locks.check()
+    }
 }
 
 /// With the connection its listening ends.

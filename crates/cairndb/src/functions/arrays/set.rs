@@ -74,7 +74,7 @@ impl SetRows {
             _ if is_about_partitions(name) => Ok(SetRows::Rows(vec![].into_iter())),
             _ => match JsonRows::named(name) {
                 Some(rows) => {
-                    let values = rows_of_document(name, rows, args)?;
+                    let values = rows_of_document(name, rows, args, context)?;
                     Ok(SetRows::Parts(values.into_iter(), rows.columns().len()))
                 }
                 None => Err(Error::internal(format!("{name} does not return rows"))),

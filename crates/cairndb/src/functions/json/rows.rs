@@ -3,7 +3,7 @@
 use super::path::query;
 use super::{BOOLEAN, JSON, JSONB, TEXT};
 use crate::functions::support::wrong_arguments;
-use crate::types::{DataType, Document, JsonKind, Value};
+use crate::types::{DataType, Document, EvalContext, JsonKind, Value};
 use crate::{Error, Result, SqlState};
 
 /// Which parts, of which type.
@@ -70,9 +70,9 @@ impl JsonRows {
 }
 
 /// The rows of a document, one value after the other.
-pub fn rows_of_document(name: &str, rows: JsonRows, args: &[Value]) -> Result<Vec<Value>> {
+pub fn rows_of_document(name: &str, rows: JsonRows, args: &[Value], eval: &EvalContext) -> Result<Vec<Value>> {
     let argument = match args {
-        _ if rows.parts == Parts::Path => return query(args),
+        _ if rows.parts == Parts::Path => return query(args, eval),
         [Value::Null] => return Ok(vec![]),
         [argument] => argument,
         _ => return Err(wrong_arguments(args)),

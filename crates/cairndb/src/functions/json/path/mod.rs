@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use super::{BOOLEAN, JSONB};
 use crate::functions::catalogue::{Catalogue, Eval};
 use crate::functions::support::wrong_arguments;
-use crate::types::{DataType, Json, JsonBuilder, JsonPath, Jsonb, Value};
+use crate::types::{DataType, EvalContext, Json, JsonBuilder, JsonPath, Jsonb, Value};
 use crate::{Error, Result, SqlState};
 
 use run::Run;
@@ -17,18 +17,18 @@ static ARGS: [DataType; 4] = [JSONB, DataType::JsonPath, JSONB, BOOLEAN];
 
 pub(super) fn register(catalogue: &mut Catalogue) {
     let functions: [(&str, DataType, Eval); 4] = [
-        ("jsonb_path_exists", BOOLEAN, |args, _| exists(&Call::of(args)?)),
-        ("jsonb_path_match", BOOLEAN, |args, _| holds(&Call::of(args)?)),
-        ("jsonb_path_query_array", JSONB, |args, _| query_array(&Call::of(args)?)),
-        ("jsonb_path_query_first", JSONB, |args, _| query_first(&Call::of(args)?)),
+        ("jsonb_path_exists", BOOLEAN, |args, eval| exists(&Call::of(args, eval)?)),
+        ("jsonb_path_match", BOOLEAN, |args, eval| holds(&Call::of(args, eval)?)),
+        ("jsonb_path_query_array", JSONB, |args, eval| query_array(&Call::of(args, eval)?)),
+        ("jsonb_path_query_first", JSONB, |args, eval| query_first(&Call::of(args, eval)?)),
     ];
     for (name, returns, eval) in functions {
         for count in 2..=ARGS.len() {
             catalogue.add(name, &ARGS[..count], returns, eval);
         }
     }
-    catalogue.add("@?", &ARGS[..2], BOOLEAN, |args, _| exists(&Call::of_operator(args)?));
-    catalogue.add("@@", &ARGS[..2], BOOLEAN, |args, _| holds(&Call::of_operator(args)?));
+    catalogue.add("@?", &ARGS[..2], BOOLEAN, |args, eval| exists(&Call::of_operator(args, eval)?));
+    catalogue.add("@@", &ARGS[..2], BOOLEAN, |args, eval| holds(&Call::of_operator(args, eval)?));
 }
 
 /// What a path is asked about.
@@ -38,10 +38,11 @@ struct Call<'a> {
     variables: Cow<'a, Jsonb>,
     /// Errors about what is in the document are no errors, but no answer.
     silent: bool,
+    eval: &'a EvalContext,
 }
 
 impl<'a> Call<'a> {
-    fn of(args: &'a [Value]) -> Result<Call<'a>> {
+    fn of(args: &'a [Value], eval: &'a EvalContext) -> Result<Call<'a>> {
         let (document, path, rest) = match args {
             [Value::Jsonb(document), Value::JsonPath(path), rest @ ..] => (document, path, rest),
             _ => return Err(wrong_arguments(args)),
@@ -62,23 +63,27 @@ impl<'a> Call<'a> {
             let detail = "Jsonpath parameters should be encoded as key-value pairs of \"vars\" object.";
             return Err(error.with_detail(detail));
         }
-        Ok(Call { document, path, variables, silent })
+        Ok(Call { document, path, variables, silent, eval })
     }
 
     /// Of an operator: silent, and each variable is null.
-    fn of_operator(args: &'a [Value]) -> Result<Call<'a>> {
+    fn of_operator(args: &'a [Value], eval: &'a EvalContext) -> Result<Call<'a>> {
         let mut null = JsonBuilder::default();
         null.null();
-        Ok(Call { silent: true, variables: Cow::Owned(null.finish()?), ..Call::of(args)? })
+        Ok(Call { silent: true, variables: Cow::Owned(null.finish()?), ..Call::of(args, eval)? })
+    }
+
+    fn run(&self) -> Run<'_> {
+        Run::new(self.document, self.path, &self.variables, self.eval)
     }
 
     /// What the path finds; up to an error that is passed over.
     fn items(&self) -> Result<Vec<Jsonb>> {
-        Run::new(self.document, self.path, &self.variables).items(self.silent)
+        self.run().items(self.silent)
     }
 
     fn answer<'c, T>(&'c self, run: impl FnOnce(Run<'c>) -> Result<T>) -> Result<Option<T>> {
-        match run(Run::new(self.document, self.path, &self.variables)) {
+        match run(self.run()) {
             Ok(answer) => Ok(Some(answer)),
             Err(error) if self.silent && is_about_data(&error) => Ok(None),
             Err(error) => Err(error),
@@ -125,9 +130,9 @@ fn query_first(call: &Call<'_>) -> Result<Value> {
 }
 
 /// The rows of `jsonb_path_query`.
-pub(super) fn query(args: &[Value]) -> Result<Vec<Value>> {
+pub(super) fn query(args: &[Value], eval: &EvalContext) -> Result<Vec<Value>> {
     if args.iter().any(Value::is_null) {
         return Ok(vec![]);
     }
-    Ok(Call::of(args)?.items()?.into_iter().map(Value::Jsonb).collect())
+    Ok(Call::of(args, eval)?.items()?.into_iter().map(Value::Jsonb).collect())
 }

@@ -4,9 +4,13 @@
 //! than an array, other values stand for arrays of one where it wants one, and what is missing is nothing; in strict mode
 //! each of these is an error (class 22). Within a predicate an error is the answer "unknown".
 
+use std::cell::Cell;
+
 use super::compare::{compare, starts_with};
 use crate::functions::support::division_by_zero;
-use crate::types::{BinaryOp, Json, JsonBuilder, JsonNode, JsonPath, Jsonb, Method, Numeric, PathExpr, Step};
+use crate::types::{
+    BinaryOp, EvalContext, Json, JsonBuilder, JsonNode, JsonPath, Jsonb, Method, Numeric, PathExpr, Step,
+};
 use crate::{Error, Result, SqlState};
 
 /// A value on the way: a part of the document, or made by an expression.
@@ -36,7 +40,12 @@ pub(super) struct Run<'a> {
     variables: &'a Jsonb,
     /// Structural errors are passed over: in lax mode, and behind `.**`.
     lax: bool,
+    eval: &'a EvalContext,
+    steps: Cell<u32>,
 }
+
+/// After so many steps it looks whether the statement is to end.
+const STEPS_BETWEEN_CHECKS: u32 = 4096;
 
 /// What `@` and `last` mean.
 #[derive(Clone, Copy)]
@@ -47,8 +56,15 @@ struct Place<'p> {
 }
 
 impl<'a> Run<'a> {
-    pub(super) fn new(document: &'a Jsonb, path: &'a JsonPath, variables: &'a Jsonb) -> Run<'a> {
-        Run { document, path, variables, lax: path.lax }
+    pub(super) fn new(document: &'a Jsonb, path: &'a JsonPath, variables: &'a Jsonb, eval: &'a EvalContext) -> Run<'a> {
+        Run { document, path, variables, lax: path.lax, eval, steps: Cell::new(0) }
+    }
+
+    /// A path within a path may look at each pair of a document's parts: it can be interrupted.
+    fn count(&self) -> Result<()> {
+        let steps = self.steps.get() + 1;
+        self.steps.set(steps % STEPS_BETWEEN_CHECKS);
+        if steps == STEPS_BETWEEN_CHECKS { self.eval.check() } else { Ok(()) }
     }
 
     /// All that the path finds; `silent`: up to where something in the document is not as it should be.
@@ -206,6 +222,7 @@ impl<'a> Run<'a> {
         first: bool,
         out: &mut Vec<Item<'a>>,
     ) -> Result<bool> {
+        self.count()?;
         let Some((step, rest)) = steps.split_first() else {
             out.push(item.clone());
             return Ok(first);
@@ -423,6 +440,7 @@ impl<'a> Run<'a> {
         let (mut found, mut unknown) = (false, false);
         for a in &lefts {
             for b in &rights {
+                self.count()?;
                 match holds(a, b.as_ref())? {
                     Some(true) if self.path.lax => return Ok(Some(true)),
                     Some(holds) => found |= holds,

@@ -101,12 +101,14 @@ pub(in crate::system::pg_catalog) fn pg_constraint(catalog: &Catalog, rows: &mut
 pub(in crate::system::pg_catalog) fn pg_description(catalog: &Catalog, rows: &mut Rows) {
     for on in catalog.commented().filter(|on| on.id != crate::catalog::Commentable::DATABASE.id) {
         let is_type = catalog.types().any(|of| of.id == on.id);
+        // One that has an index shares its oid with that.
+        let of_index = on.part == 1 && catalog.tables().any(|table| indexes(table).any(|index| index.id == on.id));
         let is_constraint = || {
             let of = |table: &std::sync::Arc<Table>| {
                 table.checks.iter().any(|check| check.id == on.id)
                     || table.foreign_keys.iter().any(|key| key.id == on.id)
             };
-            catalog.tables().any(of)
+            of_index || catalog.tables().any(of)
         };
         let what = match on.id {
             _ if is_type => "pg_type",
@@ -120,7 +122,7 @@ pub(in crate::system::pg_catalog) fn pg_description(catalog: &Catalog, rows: &mu
         rows.put(vec![
             ("objoid", if of_schema { namespace(on.id) } else { oid(on.id) }),
             ("classoid", class(what)),
-            ("objsubid", Value::Integer(i32::try_from(on.part).unwrap_or(i32::MAX))),
+            ("objsubid", Value::Integer(if of_index { 0 } else { i32::try_from(on.part).unwrap_or(i32::MAX) })),
             ("description", maybe(catalog.comment(*on).map(text))),
         ]);
     }
