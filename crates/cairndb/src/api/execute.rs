@@ -149,21 +149,9 @@ impl Connection {
         result
     }
 
-    /// Once a lock was got by agreement, the open transaction goes on from what is committed by then, for that is what whoever had
-    /// the lock has done under it: as if it had begun now. Where it can not, since what it read or wrote is another by now, it goes
-    /// on as it is.
+    /// See [`OpenTransaction::follow_locks`].
     fn follow_locks(&self) -> Result<()> {
-        if !self.channels().locks.take_got() {
-            return Ok(());
-        }
-        let state = self.state.borrow();
-        match &state.transaction {
-            Some(open) if open.may_go_on() => match open.tx.database().go_on_from_newest() {
-                Ok(()) | Err(cairn_storage::Error::Conflict) => Ok(()),
-                Err(error) => Err(error.into()),
-            },
-            _ => Ok(()),
-        }
+        self.state.borrow().transaction.as_ref().map_or(Ok(()), |open| open.follow_locks())
     }
 
     /// Whether the open transaction has time left.

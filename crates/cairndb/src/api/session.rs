@@ -214,9 +214,23 @@ fn next_serial() -> u64 {
 }
 
 impl OpenTransaction {
-    /// Whether it may come to read a newer state: it keeps nothing of the one that it reads.
-    pub(crate) fn may_go_on(&self) -> bool {
-        !self.failed() && self.savepoints.is_empty() && self.catalog.is_none()
+    /// Once a lock was got by agreement, it goes on from what is committed by then, for that is what whoever had the lock has done
+    /// under it: as if it had begun now. Where it can not, since what it read or wrote is another by now, it goes on as it is.
+    #[inline]
+    pub(crate) fn follow_locks(&self) -> Result<()> {
+        if self.channels.locks.take_got() { self.go_on_from_newest() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn go_on_from_newest(&self) -> Result<()> {
+        // A savepoint is a place in what it has done to the state that it reads.
+        if self.failed() || !self.savepoints.is_empty() {
+            return Ok(());
+        }
+        match self.tx.database().go_on_from_newest() {
+            Ok(()) | Err(cairn_storage::Error::Conflict) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     pub(crate) fn failed(&self) -> bool {

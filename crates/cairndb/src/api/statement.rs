@@ -256,10 +256,14 @@ impl<'c> Statement<'c> {
     }
 }
 
-/// What point statements have of [`Connection::run_as_statement`]: a transaction with a time limit is looked at before, and
-/// waits for its next statement from here on.
+/// What point statements have of [`Connection::run_as_statement`]: a transaction follows the locks that it got; one with a time
+/// limit is looked at before, and waits for its next statement from here on.
 fn in_time<T>(state: &SessionState, work: impl FnOnce() -> Result<T, Miss>) -> Result<T, Miss> {
-    let Some(open) = state.transaction.as_ref().filter(|_| state.settings.limits.has_times()) else { return work() };
+    let Some(open) = state.transaction.as_ref() else { return work() };
+    open.follow_locks()?;
+    if !state.settings.limits.has_times() {
+        return work();
+    }
     open.check_time(&state.settings.limits)?;
     let done = work();
     open.idle_since.set(Instant::now());
