@@ -105,6 +105,18 @@ fn condition(random: &mut Random) -> String {
     }
 }
 
+/// A condition, or some of which one is enough.
+fn conditions(random: &mut Random) -> String {
+    let mut one = || condition(random);
+    let (first, second, third) = (one(), one(), one());
+    match random.below(6) {
+        0 | 1 => format!("({first} OR {second})"),
+        2 => format!("({first} OR {second} AND {third})"),
+        3 => format!("({first} OR n = 3)"),
+        _ => first,
+    }
+}
+
 fn change(random: &mut Random) -> String {
     let id = random.below(60);
     let (doc, tags, numbers, n) = (document(random, 3), texts(random, true), numbers(random), random.below(5));
@@ -184,7 +196,7 @@ fn every_operator_finds_with_the_index_what_it_finds_without() {
                 if is_saved && random.one_in(2) {
                     connection.execute_script("ROLLBACK TO s").unwrap();
                 }
-                let sql = format!("SELECT id FROM t WHERE {} ORDER BY id", condition(&mut random));
+                let sql = format!("SELECT id FROM t WHERE {} ORDER BY id", conditions(&mut random));
                 found.push(agree(&connection, &sql, seed));
             }
             if in_transaction {
@@ -196,7 +208,7 @@ fn every_operator_finds_with_the_index_what_it_finds_without() {
             for _ in 0..4 {
                 let sql = format!(
                     "SELECT id FROM t WHERE {}{} ORDER BY id",
-                    condition(&mut random),
+                    conditions(&mut random),
                     random.pick(&["", " AND n = 2", " AND id < 1000"])
                 );
                 found.push(agree(&connection, &sql, seed));
@@ -234,9 +246,18 @@ fn the_planner_asks_the_index_for_each_of_its_operators() {
         "tags = '{a}'",
         "numbers @> '{1}' AND n > 1",
         "doc -> 'a' @> '1' AND n > 2",
+        "doc ? 'a' OR doc @> '{\"b\": 1}'",
+        "doc ? 'a' OR (doc ? 'b' AND n = 3)",
+        "(doc ? 'a' OR doc ? 'b') AND (doc ? 'c' OR doc ? 'd')",
     ] {
         let plan = plan(&connection, &format!("SELECT * FROM t WHERE {condition}"));
         assert!(plan.contains("Index Cond"), "{condition}\n{plan}");
+    }
+    let shown = plan(&connection, "SELECT * FROM t WHERE doc ? 'a' OR (doc ? 'b' AND n = 3)");
+    assert!(shown.contains("Index Cond: ((doc ? 'a'::text) OR (doc ? 'b'::text))"), "{shown}");
+    for condition in ["doc ? 'a' OR n = 3", "doc ? 'a' OR doc @> '{}'"] {
+        let plan = plan(&connection, &format!("SELECT * FROM t WHERE {condition}"));
+        assert!(!plan.contains("Index Cond"), "{condition}\n{plan}");
     }
     for condition in ["doc @> '{}'", "doc @? '$.*'", "doc <@ '{}'", "numbers @> '{1}'", "doc -> 'b' @> '1' AND n > 2"] {
         let plan = plan(&connection, &format!("SELECT * FROM t WHERE {condition}"));

@@ -133,8 +133,9 @@ impl Builder<'_> {
                 Ok(Box::new(IndexScan::new(ranges, reader, self.optional(filter)?)))
             }
             N::ItemScan { table, index, columns, items, filter } => {
-                let values = self.exprs(&items.iter().map(|item| item.value.clone()).collect::<Vec<_>>())?;
-                let asked = items.iter().map(|item| (item.column, item.operator)).zip(values).collect();
+                let asked = items.try_map(&mut |item| {
+                    Ok::<_, crate::Error>(((item.column, item.operator), compile(&item.value, self.context)?))
+                })?;
                 Ok(Box::new(ItemScan::new(table, index, columns, asked, self.optional(filter)?)))
             }
             N::PointGet { table, index, columns, key, filter } => {

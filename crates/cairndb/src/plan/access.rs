@@ -11,7 +11,7 @@ use super::indexes::{BoundIndexes, Keyed, over};
 use super::keys::{KeyCondition, elements_of, key_any, key_condition, key_list};
 use super::logical::{LogicalPlan, scanned_fields};
 use super::order::Order;
-use super::physical::{Estimate, ItemCondition, KeyBound, KeyRange};
+use super::physical::{Estimate, ItemCondition, Items, KeyBound, KeyRange};
 use super::refs::has_subquery;
 use super::refs::{conjuncts, is_volatile, used_columns};
 use crate::catalog::{Index, IndexColumn, Table};
@@ -110,7 +110,7 @@ pub(super) struct AccessPath {
     pub(super) index: Option<Arc<Index>>,
     pub(super) ranges: Vec<KeyRange>,
     /// In place of ranges: what an inverted index is asked.
-    pub(super) items: Vec<ItemCondition>,
+    pub(super) items: Option<Items<ItemCondition>>,
     /// The whole of a unique key is given: at most one row.
     pub(super) point: bool,
     /// Positions of the conditions that the ranges answer.
@@ -227,7 +227,7 @@ fn full_scan(shape: &TableShape, infos: &[ColumnInfo]) -> AccessPath {
     AccessPath {
         index: None,
         ranges: vec![KeyRange::default()],
-        items: vec![],
+        items: None,
         point: false,
         answered: vec![],
         covering: false,
@@ -370,7 +370,7 @@ impl<'a> Matcher<'a> {
         let mut path = AccessPath {
             index: index.cloned(),
             ranges: vec![],
-            items: vec![],
+            items: None,
             point,
             answered: self.answered,
             covering,
@@ -391,9 +391,9 @@ impl<'a> Matcher<'a> {
 
 /// The rows that an inverted index finds for the conditions that it can be asked; all are asked again. None where there are none.
 fn by_items((shape, keyed): (&TableShape, &Keyed<'_>), index: &Arc<Index>, infos: &[ColumnInfo]) -> Option<AccessPath> {
-    let asked = |condition: &Expr| item_condition((shape, keyed), index, condition);
+    let asked = |condition: &Expr| items_of((shape, keyed), index, condition);
     let found = keyed.conditions.iter().enumerate().filter_map(|(at, condition)| Some((at, asked(condition)?)));
-    let (places, items): (Vec<usize>, Vec<ItemCondition>) = found.unzip();
+    let (places, items): (Vec<usize>, Vec<Items<ItemCondition>>) = found.unzip();
     if items.is_empty() {
         return None;
     }
@@ -404,11 +404,12 @@ fn by_items((shape, keyed): (&TableShape, &Keyed<'_>), index: &Arc<Index>, infos
     let filters = shape.conditions.len() as f64 * cost::OPERATOR;
     // Each item is looked for in lists and in notes.
     let row = cost::row_by_entry(table_width(&shape.table));
-    let total = 2.0 * items.len() as f64 * cost::LOOKUP + matched * (row + filters);
+    let items = Items::And(items);
+    let total = 2.0 * items.each().len() as f64 * cost::LOOKUP + matched * (row + filters);
     Some(AccessPath {
         index: Some(index.clone()),
         ranges: vec![],
-        items,
+        items: Some(items),
         point: false,
         answered: vec![],
         covering: false,
@@ -417,6 +418,19 @@ fn by_items((shape, keyed): (&TableShape, &Keyed<'_>), index: &Arc<Index>, infos
         matched,
         estimate: Estimate { startup: 0.0, total, rows, width: row_width(infos) },
     })
+}
+
+/// What of a condition the index can be asked: of an OR all of it or nothing.
+fn items_of(of: (&TableShape, &Keyed<'_>), index: &Index, condition: &Expr) -> Option<Items<ItemCondition>> {
+    let asked = |parts: &[Expr]| parts.iter().map(|part| items_of(of, index, part)).collect::<Vec<_>>();
+    match condition {
+        Expr::Or(parts) => Some(Items::Or(asked(parts).into_iter().collect::<Option<_>>()?)),
+        Expr::And(parts) => {
+            let parts: Vec<_> = asked(parts).into_iter().flatten().collect();
+            (!parts.is_empty()).then_some(Items::And(parts))
+        }
+        _ => item_condition(of, index, condition).map(Items::One),
+    }
 }
 
 /// The condition as one that the index can be asked.
@@ -500,9 +514,7 @@ impl AccessPath {
         let shown = |column: usize| shape.shown(column, self);
         let mut order = match &self.index {
             _ if self.point => return Order::of_one_row(&scanned_fields(table, &shape.columns)),
-            Some(_) if !self.items.is_empty() => {
-                Order::of_key((table, None), &primary_columns(table), 0, false, &shown)
-            }
+            Some(_) if self.items.is_some() => Order::of_key((table, None), &primary_columns(table), 0, false, &shown),
             index => Order::of_key((table, index.as_deref()), &self.key, self.fixed, false, &shown),
         };
         shape.conditions.iter().for_each(|condition| order.learn(condition));

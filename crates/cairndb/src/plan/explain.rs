@@ -10,7 +10,7 @@ use super::expr::Expr;
 use super::logical::{JoinKind, SetOperator, SortKey};
 use super::lower::ROUNDS;
 use super::number::node_exprs;
-use super::physical::{Estimate, ItemCondition, KeyRange, PhysicalNode as N, PhysicalPlan, Subplan};
+use super::physical::{Estimate, ItemCondition, Items, KeyRange, PhysicalNode as N, PhysicalPlan, Subplan};
 use super::print::{Names, subplan_name};
 use super::walk;
 use crate::catalog::{Index, Table};
@@ -505,9 +505,8 @@ impl Explainer<'_> {
                     let column = key.get(item.column).map_or("?", String::as_str);
                     format!("({column} {} {})", item.operator.symbol(), self.print(&[], &item.value))
                 };
-                let texts: Vec<String> = items.iter().map(text).collect();
                 let columns = self.columns(plan);
-                let mut lines = vec![Detail::of("Index Cond", all_of(&texts))];
+                let mut lines = vec![Detail::of("Index Cond", items_text(items, &text))];
                 lines.extend(filter.iter().map(|filter| Detail::of("Filter", self.print(&columns, filter))));
                 lines
             }
@@ -761,6 +760,15 @@ fn all_of(parts: &[String]) -> String {
     match parts {
         [only] => only.clone(),
         _ => format!("({})", parts.join(" AND ")),
+    }
+}
+
+fn items_text(items: &Items<ItemCondition>, text: &dyn Fn(&ItemCondition) -> String) -> String {
+    let texts = |parts: &[Items<ItemCondition>]| parts.iter().map(|part| items_text(part, text)).collect::<Vec<_>>();
+    match items {
+        Items::One(item) => text(item),
+        Items::And(parts) => all_of(&texts(parts)),
+        Items::Or(parts) => any_of(&texts(parts)),
     }
 }
 

@@ -24,6 +24,9 @@ const UNITS_MAX: usize = 120;
 /// Of so many units it is tried whether they should lead the joins.
 const LEADERS_MAX: usize = 3;
 
+/// What takes less is done in the time that it takes to plan it again.
+const WORTH_PLANNING: f64 = 30.0;
+
 /// A plan, how many of the keys of a wanted order it has, and what it costs in that order.
 struct WithOrder {
     planned: Planned,
@@ -88,7 +91,8 @@ impl Planner<'_> {
         let joined = self.whole_join(&graph, &tree, &output, &fields)?;
         let Some(wanted) = wanted.filter(|_| self.options.ordering) else { return Ok((joined, 0)) };
         let mut best = self.with_order(joined, wanted);
-        if best.covered == wanted.keys.len() && wanted.rows.is_none() {
+        let is_ordered = best.covered == wanted.keys.len() && wanted.rows.is_none();
+        if is_ordered || best.cost < WORTH_PLANNING {
             return Ok((best.planned, best.covered));
         }
         graph.share = wanted.rows.map(|rows| (rows / wanted.results(&best.planned)).clamp(0.0, 1.0));

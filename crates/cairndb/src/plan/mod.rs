@@ -76,7 +76,7 @@ pub(crate) use live::Sizes;
 pub use logical::{Field, JoinKind, LogicalPlan, SetOperator, SortKey};
 pub use optimize::optimize;
 pub use options::OptimizerOptions;
-pub use physical::{KeyBound, KeyRange, ModifiedRows, PhysicalNode, PhysicalPlan, Subplan};
+pub use physical::{Items, KeyBound, KeyRange, ModifiedRows, PhysicalNode, PhysicalPlan, Subplan};
 pub(crate) use refs::{is_volatile, map_columns, raised, used_columns};
 pub(crate) use stored_fields::stored_field;
 pub(crate) use walk::children as expr_children;

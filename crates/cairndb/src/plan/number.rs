@@ -65,7 +65,7 @@ pub(super) fn node_exprs(node: &N) -> Vec<&Expr> {
         N::TableScan { ranges, filter, .. } | N::IndexScan { ranges, filter, .. } => {
             ranges.iter().flat_map(range_exprs).chain(filter).collect()
         }
-        N::ItemScan { items, filter, .. } => items.iter().map(|item| &item.value).chain(filter).collect(),
+        N::ItemScan { items, filter, .. } => items.each().into_iter().map(|item| &item.value).chain(filter).collect(),
         N::PointGet { key, filter, .. } => key.iter().chain(filter).collect(),
         N::Filter { predicate, .. } => vec![predicate],
         N::Project { exprs, .. } => exprs.iter().collect(),
@@ -110,7 +110,9 @@ pub(super) fn node_exprs_mut(node: &mut N) -> Vec<&mut Expr> {
         N::TableScan { ranges, filter, .. } | N::IndexScan { ranges, filter, .. } => {
             ranges.iter_mut().flat_map(range_exprs_mut).chain(filter).collect()
         }
-        N::ItemScan { items, filter, .. } => items.iter_mut().map(|item| &mut item.value).chain(filter).collect(),
+        N::ItemScan { items, filter, .. } => {
+            items.each_mut().into_iter().map(|item| &mut item.value).chain(filter).collect()
+        }
         N::PointGet { key, filter, .. } => key.iter_mut().chain(filter).collect(),
         N::Filter { predicate, .. } => vec![predicate],
         N::Project { exprs, .. } => exprs.iter_mut().collect(),

@@ -126,7 +126,7 @@ pub enum PhysicalNode {
         /// The index entry alone tells all of `columns`: the table need not be read.
         covering: bool,
     },
-    /// Rows by an inverted index, in key order: those that it finds for all of `items`, of which `filter` asks again.
+    /// Rows by an inverted index, in key order: those that it finds for `items`, of which `filter` asks again.
     ItemScan {
         /// The table.
         table: Arc<Table>,
@@ -134,8 +134,8 @@ pub enum PhysicalNode {
         index: Arc<Index>,
         /// As in `TableScan`.
         columns: Vec<usize>,
-        /// At least one.
-        items: Vec<ItemCondition>,
+        /// What the index is asked.
+        items: Items<ItemCondition>,
         /// Over `columns`.
         filter: Option<Expr>,
     },
@@ -397,6 +397,45 @@ pub struct KeyRange {
     pub lower: Option<KeyBound>,
     /// Upper bound of the next key column.
     pub upper: Option<KeyBound>,
+}
+
+/// Conditions of which all, or any, are to be true; each with something more.
+#[derive(Clone, Debug)]
+pub enum Items<T> {
+    /// One condition.
+    One(T),
+    /// At least one.
+    And(Vec<Items<T>>),
+    /// At least one.
+    Or(Vec<Items<T>>),
+}
+
+impl<T> Items<T> {
+    /// The conditions, from the first to the last.
+    pub(crate) fn each(&self) -> Vec<&T> {
+        match self {
+            Items::One(one) => vec![one],
+            Items::And(parts) | Items::Or(parts) => parts.iter().flat_map(Items::each).collect(),
+        }
+    }
+
+    /// As [`Items::each`], to change them.
+    pub(crate) fn each_mut(&mut self) -> Vec<&mut T> {
+        match self {
+            Items::One(one) => vec![one],
+            Items::And(parts) | Items::Or(parts) => parts.iter_mut().flat_map(Items::each_mut).collect(),
+        }
+    }
+
+    /// The same of what is made of each condition.
+    pub(crate) fn try_map<U, E>(&self, make: &mut dyn FnMut(&T) -> Result<U, E>) -> Result<Items<U>, E> {
+        let mut all = |parts: &[Items<T>]| parts.iter().map(|part| part.try_map(make)).collect::<Result<Vec<_>, E>>();
+        Ok(match self {
+            Items::And(parts) => Items::And(all(parts)?),
+            Items::Or(parts) => Items::Or(all(parts)?),
+            Items::One(one) => Items::One(make(one)?),
+        })
+    }
 }
 
 /// What an inverted index is asked: `column operator value`.

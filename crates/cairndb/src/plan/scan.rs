@@ -130,18 +130,22 @@ impl Planner<'_> {
         let ranges = path.ranges.into_iter().map(|range| self.range(range)).collect::<Result<Vec<_>>>()?;
         let (table, columns) = (shape.table.clone(), shape.columns.clone());
         let fields = scanned_fields(&table, &columns);
-        let node = match path.index {
-            index if path.point => {
+        let node = match (path.index, path.items) {
+            (index, _) if path.point => {
                 let key = ranges.into_iter().next().map(|range| range.prefix).unwrap_or_default();
                 N::PointGet { table, index, columns, key, filter }
             }
-            Some(index) if !path.items.is_empty() => {
-                let item = |item: ItemCondition| Ok(ItemCondition { value: self.expr(item.value)?, ..item });
-                let items = path.items.into_iter().map(item).collect::<Result<_>>()?;
+            (Some(index), Some(items)) => {
+                let mut item = |item: &ItemCondition| {
+                    Ok::<_, crate::Error>(ItemCondition { value: self.expr(item.value.clone())?, ..item.clone() })
+                };
+                let items = items.try_map(&mut item)?;
                 N::ItemScan { table, index, columns, items, filter }
             }
-            None => N::TableScan { table, columns, fields: vec![], ranges, filter, reverse },
-            Some(index) => N::IndexScan { table, index, columns, ranges, filter, reverse, covering: path.covering },
+            (None, _) => N::TableScan { table, columns, fields: vec![], ranges, filter, reverse },
+            (Some(index), None) => {
+                N::IndexScan { table, index, columns, ranges, filter, reverse, covering: path.covering }
+            }
         };
         let estimate = path.estimate;
         let once = ExprCost::of(node_exprs(&node)).once;

@@ -14,6 +14,7 @@ use crate::exec::expr::{Evaluator, rebind_all};
 use crate::exec::operator::{Operator, Step};
 use crate::exec::vector::Vector;
 use crate::inverted::{ItemOperator, Query, Stream};
+use crate::plan::Items;
 use crate::{Error, Result, Value};
 
 /// One of the index's columns, what it is asked, and with which value.
@@ -23,7 +24,7 @@ type Asked = ((usize, ItemOperator), Evaluator);
 pub(crate) struct ItemScan {
     table: Arc<Table>,
     index: Arc<Index>,
-    asked: Vec<Asked>,
+    asked: Items<Asked>,
     filter: Option<Evaluator>,
     /// `None`: not started.
     rows: Option<Stream>,
@@ -40,7 +41,7 @@ impl ItemScan {
         table: &Arc<Table>,
         index: &Arc<Index>,
         columns: &[usize],
-        asked: Vec<Asked>,
+        asked: Items<Asked>,
         filter: Option<Evaluator>,
     ) -> ItemScan {
         ItemScan {
@@ -59,16 +60,15 @@ impl ItemScan {
 
     /// What the index is asked, all together.
     fn query(&mut self, cx: Cx<'_>) -> Result<Query> {
-        let mut parts = Vec::with_capacity(self.asked.len());
-        for ((column, operator), value) in &mut self.asked {
-            let class = self.index.inverted.as_ref().and_then(|inverted| inverted.classes.get(*column));
-            let data_type = self.index.columns.get(*column).and_then(|part| self.table.key_type(part.column));
+        let ItemScan { table, index, asked, .. } = self;
+        query_of(asked, &mut |((column, operator), value)| {
+            let class = index.inverted.as_ref().and_then(|inverted| inverted.classes.get(*column));
+            let data_type = index.columns.get(*column).and_then(|part| table.key_type(part.column));
             let (Some(class), Some(data_type)) = (class, data_type) else {
                 return Err(Error::internal("an inverted index without such a column"));
             };
-            parts.push(Query::of((*class, *column, data_type), *operator, &value.scalar(cx)?)?);
-        }
-        Ok(Query::and(parts))
+            Query::of((*class, *column, data_type), *operator, &value.scalar(cx)?)
+        })
     }
 
     /// The keys of the next rows, at most so many, fewer only at the end.
@@ -102,6 +102,16 @@ impl ItemScan {
         self.from.clear();
         self.sizes = ScanSizes::default();
     }
+}
+
+fn query_of(asked: &mut Items<Asked>, one: &mut dyn FnMut(&mut Asked) -> Result<Query>) -> Result<Query> {
+    let mut all =
+        |parts: &mut [Items<Asked>]| parts.iter_mut().map(|part| query_of(part, one)).collect::<Result<Vec<Query>>>();
+    Ok(match asked {
+        Items::And(parts) => Query::and(all(parts)?),
+        Items::Or(parts) => Query::or(all(parts)?),
+        Items::One(asked) => one(asked)?,
+    })
 }
 
 impl Operator for ItemScan {
@@ -140,7 +150,7 @@ impl Operator for ItemScan {
     }
 
     fn rebind(&mut self, parameters: &[Value]) -> bool {
-        rebind_all(self.asked.iter_mut().map(|(_, value)| value), parameters)
+        rebind_all(self.asked.each_mut().into_iter().map(|(_, value)| value), parameters)
             && rebind_all(&mut self.filter, parameters)
     }
 }
