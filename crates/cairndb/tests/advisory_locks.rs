@@ -123,3 +123,48 @@ fn a_pool_hands_on_no_connection_that_has_locked_something() -> Result<()> {
     assert_eq!(value(&database.connect()?, "SELECT pg_try_advisory_lock(1)"), "t");
     Ok(())
 }
+
+/// `waits` begins to wait for the number 1, which `has` has, and gets it when `has` has committed a row.
+fn row_behind_lock(has: &Connection, waits: Connection) -> Result<Connection> {
+    has.execute_script("BEGIN; SELECT pg_advisory_xact_lock(1)")?;
+    let waiting = thread::spawn(move || {
+        waits.execute("SELECT pg_advisory_xact_lock(1)", ())?;
+        Ok(waits)
+    });
+    thread::sleep(Duration::from_millis(100));
+    has.execute_script("INSERT INTO t VALUES (1); COMMIT")?;
+    waiting.join().expect("a thread")
+}
+
+#[test]
+fn who_got_a_lock_sees_what_was_committed_under_it() -> Result<()> {
+    let database = Database::open_in_memory()?;
+    let (a, b) = (database.connect()?, database.connect()?);
+    a.execute_script("CREATE TABLE t (n int); CREATE TABLE other (n int)")?;
+    b.execute("BEGIN", ())?;
+    let b = row_behind_lock(&a, b)?;
+    assert_eq!(value(&b, "SELECT count(*) FROM t"), "1");
+    b.execute_script("INSERT INTO t SELECT count(*) + 1 FROM t; COMMIT")?;
+    // What it wrote itself goes on with it.
+    b.execute_script("BEGIN; INSERT INTO other VALUES (5)")?;
+    let b = row_behind_lock(&a, b)?;
+    assert_eq!(value(&b, "SELECT count(*), (SELECT n FROM other) FROM t"), "3|5");
+    b.execute("COMMIT", ())?;
+    assert_eq!(value(&a, "SELECT n FROM other"), "5");
+    Ok(())
+}
+
+#[test]
+fn what_was_read_before_a_lock_stays_as_it_was_read() -> Result<()> {
+    let database = Database::open_in_memory()?;
+    let (a, b) = (database.connect()?, database.connect()?);
+    a.execute_script("CREATE TABLE t (n int)")?;
+    b.execute("BEGIN", ())?;
+    assert_eq!(value(&b, "SELECT count(*) FROM t"), "0");
+    let b = row_behind_lock(&a, b)?;
+    assert_eq!(value(&b, "SELECT count(*) FROM t"), "0");
+    b.execute("INSERT INTO t VALUES (2)", ())?;
+    fails(&b, "COMMIT", "40001");
+    assert_eq!(value(&a, "SELECT count(*) FROM t"), "1");
+    Ok(())
+}

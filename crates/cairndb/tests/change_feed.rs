@@ -339,6 +339,25 @@ fn a_feed_begins_and_ends_where_it_is_said_and_others_cost_nothing() {
 }
 
 #[test]
+fn virtual_columns_are_not_told() {
+    let db = Database::open_in_memory().unwrap();
+    let conn = db.connect().unwrap();
+    let sql = "CREATE TABLE t (twice int GENERATED ALWAYS AS (id * 2) VIRTUAL, id int PRIMARY KEY, name text) WITH (change_feed = on)";
+    conn.execute(sql, ()).unwrap();
+    let mut changes = db.changes(None).unwrap();
+    conn.execute("INSERT INTO t VALUES (DEFAULT, 1, 'x')", ()).unwrap();
+    let change = changes.next_change().unwrap().unwrap();
+    let names: Vec<&str> = change.table().columns.iter().map(|column| column.name.as_str()).collect();
+    assert_eq!((names, change.table().primary_key.as_slice()), (vec!["id", "name"], [0].as_slice()));
+    let row = change.new_row().unwrap();
+    assert_eq!((row.get::<i64>(0).unwrap(), row.get::<String>(1).unwrap()), (1, "x".to_owned()));
+    conn.execute("ALTER TABLE t ADD COLUMN more int GENERATED ALWAYS AS (id + 1) VIRTUAL", ()).unwrap();
+    conn.execute("UPDATE t SET name = 'y'", ()).unwrap();
+    let told: Vec<Change> = std::iter::from_fn(|| changes.next_change_within(Duration::ZERO).unwrap()).collect();
+    assert_eq!(told.last().unwrap().new_row().unwrap().get::<String>(1).unwrap(), "y");
+}
+
+#[test]
 fn a_task_is_woken_and_a_closed_database_ends_it() {
     struct Woken(std::sync::atomic::AtomicBool);
     impl std::task::Wake for Woken {

@@ -58,6 +58,37 @@ fn queries_find_them() {
     }
 }
 
+/// The inner side of a nested loop is looked up by the expression, alone or with columns behind it.
+#[test]
+fn joins_look_rows_up_by_them() {
+    let (_database, connection) = database();
+    connection
+        .execute_script(
+            "CREATE TABLE guest (called text, years int, big bigint);
+             INSERT INTO guest SELECT CASE WHEN i % 5 > 0 THEN 'name' || i * 100 END, i, i FROM generate_series(1, 12) i;
+             ANALYZE guest",
+        )
+        .unwrap();
+    for (query, condition) in [
+        ("SELECT g.called, p.id FROM guest g JOIN person p ON lower(p.name) = g.called", "lower(name) = g.called"),
+        (
+            "SELECT g.called, p.id FROM guest g LEFT JOIN person p ON g.called = lower(p.name) AND p.age > 20",
+            "lower(name) = g.called",
+        ),
+        ("SELECT g.years, p.id FROM guest g JOIN person p ON p.age + 1 = g.years", "(age + 1) = g.years"),
+        ("SELECT g.years FROM guest g WHERE EXISTS (SELECT 1 FROM person p WHERE lower(p.name) = upper(g.called))", ""),
+        (
+            "SELECT g.called FROM guest g WHERE NOT EXISTS (SELECT 1 FROM person p WHERE lower(p.name) = g.called)",
+            "lower(name) = g.called",
+        ),
+        ("SELECT g.big, p.id FROM guest g JOIN person p ON p.age + 1 = g.big", ""),
+    ] {
+        let plan = plan(&connection, query);
+        assert!(plan.contains(condition), "{query}: {plan}");
+        assert!(condition.is_empty() || plan.contains("Nested Loop"), "{query}: {plan}");
+    }
+}
+
 #[test]
 fn one_does_not_hide_another() {
     let (_database, connection) = database();

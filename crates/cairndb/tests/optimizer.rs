@@ -3,12 +3,13 @@
 
 use cairndb::{Connection, Database, Result};
 
-const SWITCHES: [&str; 7] = [
+const SWITCHES: [&str; 8] = [
     "enable_rewrites",
     "enable_decorrelation",
     "enable_join_reorder",
     "enable_indexscan",
     "enable_hashjoin",
+    "enable_mergejoin",
     "enable_indexjoin",
     "enable_ordering",
 ];
@@ -156,8 +157,81 @@ fn orders_that_rows_come_in_anyway_are_orders() -> Result<()> {
         "WITH q AS (SELECT k, l FROM c) SELECT k, count(*) FROM q GROUP BY k ORDER BY k",
         "SELECT y, count(*) FROM a GROUP BY y ORDER BY y DESC",
         "SELECT k, sum((SELECT count(*) FROM d WHERE d.x = c.k)) FROM c GROUP BY k",
+        // An index's entries end with the table's key.
+        "SELECT x, id FROM a ORDER BY x DESC, id DESC LIMIT 9",
+        "SELECT y, x, id FROM a ORDER BY y DESC, x, id",
+        "SELECT y, x, id FROM a WHERE y = 2 ORDER BY x DESC, id DESC",
+        // What has one value, and what equals something else.
+        "SELECT id, y FROM a WHERE y = 3 ORDER BY y, id DESC LIMIT 4",
+        "SELECT a.id, b.id FROM a JOIN b ON b.a_id = a.id ORDER BY b.a_id, b.x, b.id LIMIT 8",
+        "SELECT a.id, b.id FROM a JOIN b ON b.a_id = a.id ORDER BY b.a_id DESC, a.id LIMIT 8",
+        "SELECT a.id, b.id FROM a LEFT JOIN b ON b.a_id = a.id ORDER BY a.id, b.x, b.id LIMIT 11",
+        "SELECT a.id, b.a_id FROM a LEFT JOIN b ON b.a_id = a.id ORDER BY b.a_id, a.id, b.id LIMIT 11",
+        "SELECT a.x, a.id FROM a WHERE a.x = a.y ORDER BY a.y, a.id",
+        "SELECT a.x, a.id FROM a WHERE a.x IS NULL ORDER BY a.x DESC, a.id",
+        // The rows of each left row in the order of the right side's key.
+        "SELECT c.k, c.l, b.id FROM c JOIN b ON b.a_id = c.l ORDER BY c.k, c.l, b.x, b.id LIMIT 12",
+        "SELECT a.id, c.k, c.l FROM a JOIN c ON c.k = a.id ORDER BY a.id, c.l LIMIT 12",
+        "SELECT a.id, c.k, c.l FROM a LEFT JOIN c ON c.k = a.id ORDER BY a.id, c.k, c.l",
+        "SELECT a.id, d.y, d.x FROM a JOIN d ON d.x = a.id ORDER BY a.id, d.x, d.y",
+        "SELECT c.k, c.l, d.x FROM c, d WHERE c.v > d.x ORDER BY c.k, c.l, d.x DESC NULLS LAST LIMIT 9",
+        // In part.
+        "SELECT x, s, id FROM a ORDER BY x, s, id DESC",
+        "SELECT x, s, id FROM a ORDER BY x DESC, s, id LIMIT 6 OFFSET 3",
+        "SELECT k, v, l FROM c ORDER BY k, v DESC NULLS LAST, l LIMIT 13",
+        "SELECT a.id, b.n, b.id FROM a JOIN b ON b.a_id = a.id ORDER BY a.id, b.n DESC, b.id LIMIT 5",
+        "SELECT k, l, v, row_number() OVER (PARTITION BY k ORDER BY v, l) FROM c ORDER BY k, l",
+        "SELECT k, v, l FROM c ORDER BY k FETCH FIRST 7 ROWS WITH TIES",
+        // Groups and different rows, of which few are read.
+        "SELECT k, count(*), sum(v) FROM c GROUP BY k ORDER BY k DESC LIMIT 2",
+        "SELECT l, k, count(*) FROM c GROUP BY l, k ORDER BY k, l LIMIT 3",
+        "SELECT DISTINCT x FROM a ORDER BY x NULLS FIRST LIMIT 3",
+        "SELECT DISTINCT l, k FROM c ORDER BY k DESC, l DESC LIMIT 3",
+        "SELECT DISTINCT ON (x) x, id FROM a ORDER BY x, id DESC",
+        "SELECT DISTINCT ON (y, x) y, x, id FROM a ORDER BY x, y, id",
+        "SELECT a.id, count(*), min(b.n) FROM a JOIN b ON b.a_id = a.id GROUP BY a.id ORDER BY a.id LIMIT 3",
+        "SELECT b.a_id, count(*) FROM a JOIN b ON b.a_id = a.id GROUP BY b.a_id ORDER BY b.a_id DESC LIMIT 3",
+        "SELECT q.x, q.n FROM (SELECT x, count(*) AS n FROM a GROUP BY x) q WHERE q.n > 3 ORDER BY q.x",
+        "SELECT x, count(*) FROM (SELECT DISTINCT x, y FROM a) q GROUP BY x ORDER BY x",
     ];
     agree(&sample()?, &queries)
+}
+
+/// Of 50 rows with a key, and 40 of each: runs that are cut anywhere, rows that are skipped, values that come in no order.
+#[test]
+fn rows_that_are_sorted_run_after_run_are_those_that_are_sorted_at_once() -> Result<()> {
+    let conn = Database::open_in_memory()?.connect()?;
+    conn.execute_script(
+        "CREATE TABLE r (g int, n int, s text, PRIMARY KEY (g, n));
+         INSERT INTO r SELECT i / 40, i, 's' || i * 7 % 11 FROM generate_series(0, 399) AS t(i);
+         INSERT INTO r SELECT 100, i, 's' || i * 7 % 1000 FROM generate_series(0, 1299) AS t(i);
+         INSERT INTO r SELECT i, 0, 's' || i * 7 % 3 FROM generate_series(200, 700) AS t(i);
+         ANALYZE",
+    )?;
+    let queries = [
+        "SELECT g, s, n FROM r ORDER BY g, s, n DESC",
+        "SELECT g, s, n FROM r ORDER BY g DESC, s DESC, n",
+        "SELECT g, s, n FROM r ORDER BY g, s LIMIT 25 OFFSET 30",
+        "SELECT g, s, n FROM r ORDER BY g, s LIMIT 100 OFFSET 1650",
+        "SELECT g, s, n FROM r WHERE g >= 100 ORDER BY g, s, n LIMIT 1500 OFFSET 10",
+        "SELECT g, s, n FROM r ORDER BY g, s LIMIT 0",
+        "SELECT g, (SELECT string_agg(s, ',') FROM (SELECT s FROM r i WHERE i.g < o.g ORDER BY i.g, s LIMIT 3) q)
+         FROM r o WHERE n = 0 AND g < 4000 ORDER BY g LIMIT 5",
+    ];
+    for (rows, memory) in [("0", "64MB"), ("1", "64MB"), ("3", "64MB"), ("0", "64kB")] {
+        conn.execute_script(&format!("SET batch_rows = {rows}; SET work_mem = '{memory}'"))?;
+        for sql in queries {
+            let answers = ["on", "off"].map(|to| {
+                set(&conn, &["enable_ordering"], to).expect("a switch");
+                answer(&conn, sql)
+            });
+            assert_eq!(answers[0], answers[1], "{sql}");
+        }
+        set(&conn, &["enable_ordering"], "on")?;
+    }
+    let plan = answer(&conn, "EXPLAIN SELECT g, s, n FROM r ORDER BY g, s LIMIT 5").join("\n");
+    assert!(plan.contains("Incremental Sort") && plan.contains("Presorted Key: g"), "{plan}");
+    Ok(())
 }
 
 #[test]
@@ -575,6 +649,69 @@ fn scans_read_parts_of_documents() -> Result<()> {
     ] {
         let plan = scan(query)?;
         assert!(plan.contains(output), "{query}\n{plan}");
+    }
+    Ok(())
+}
+
+/// Duplicates on both sides, NULLs, keys of several columns and of types that compare alike, indexes in either direction.
+#[test]
+fn merged_rows_are_those_that_are_joined_by_hashing() -> Result<()> {
+    let conn = Database::open_in_memory()?.connect()?;
+    conn.execute_script(
+        "CREATE TABLE l (id int PRIMARY KEY, k int, d int, s text NOT NULL, n numeric(6, 2));
+         CREATE TABLE r (id bigint PRIMARY KEY, k bigint, d int, s varchar(9), n numeric(8, 3));
+         CREATE TABLE p (k int, i int, v int, PRIMARY KEY (k, i));
+         INSERT INTO l SELECT i, CASE WHEN i % 9 > 0 THEN i / 3 END, i % 50, 's' || i % 700, i % 300 / 4.0 FROM generate_series(1, 2400) AS t(i);
+         INSERT INTO r SELECT i * 2, CASE WHEN i % 7 > 0 THEN i / 2 END, i % 60, 's' || i % 900, i % 400 / 4.0 FROM generate_series(1, 1900) AS t(i);
+         INSERT INTO p SELECT i / 4, i % 4, i FROM generate_series(1, 3000) AS t(i);
+         CREATE INDEX l_k ON l (k);
+         CREATE INDEX r_k ON r (k, d);
+         CREATE INDEX l_s ON l (s);
+         CREATE INDEX r_s ON r (s);
+         CREATE INDEX l_d ON l (d DESC, k);
+         CREATE INDEX r_d ON r (d DESC, k);
+         CREATE INDEX l_n ON l (n);
+         CREATE INDEX r_n ON r (n);
+         ANALYZE",
+    )?;
+    let merged = [
+        "SELECT l.id, r.id, l.k, r.k FROM l JOIN r ON r.id = l.id",
+        "SELECT l.id, r.id FROM l JOIN r ON r.id = l.id WHERE l.d > r.d ORDER BY l.id",
+        "SELECT l.id, l.d, r.d FROM l LEFT JOIN r ON r.id = l.id AND r.d < l.d",
+        "SELECT l.id, r.id, r.d FROM l FULL JOIN r ON r.id = l.id",
+        "SELECT l.id, r.id, r.d FROM l FULL JOIN r ON r.id = l.id AND l.d = r.d + 20",
+        "SELECT p.k, l.id, sum(p.v) FROM l JOIN p ON p.k = l.id GROUP BY p.k, l.id ORDER BY p.k",
+        "SELECT l.id, p.i, p.v FROM l JOIN p ON p.k = l.id ORDER BY l.id, p.i",
+        "SELECT p.k, p.i FROM p JOIN l ON p.k = l.id JOIN r ON r.id = l.id",
+        "SELECT l.id, l.n FROM l WHERE EXISTS (SELECT 1 FROM p WHERE p.k = l.id AND p.v % 4 > l.d % 4)",
+        "SELECT l.id, l.n FROM l WHERE NOT EXISTS (SELECT 1 FROM r WHERE r.id = l.id AND r.n > l.n)",
+    ];
+    let others = [
+        "SELECT count(*), sum(l.id), sum(r.id) FROM l JOIN r ON r.k = l.k",
+        "SELECT count(*), sum(l.id), sum(r.d) FROM l LEFT JOIN r ON r.k = l.k AND r.d % 2 = 0",
+        "SELECT count(*), sum(l.id), sum(r.d) FROM l FULL JOIN r ON r.k = l.k",
+        "SELECT count(*), min(l.s), max(r.s) FROM l JOIN r ON r.s = l.s",
+        "SELECT count(*), sum(l.n), sum(r.n) FROM l JOIN r ON r.n = l.n",
+        "SELECT count(*), sum(l.k), sum(r.k) FROM l JOIN r ON r.d = l.d AND r.k = l.k",
+        "SELECT l.d, l.k, count(*) FROM l JOIN r ON r.d = l.d GROUP BY l.d, l.k ORDER BY l.d DESC, l.k LIMIT 40",
+        "SELECT count(*) FROM l a JOIN l b ON a.d = b.d AND a.k = b.k",
+        "SELECT n, (SELECT sum(p.v) FROM l JOIN p ON p.k = l.id WHERE l.id < n) FROM generate_series(1, 3) s(n)",
+    ];
+    for rows in ["0", "7"] {
+        conn.execute(&format!("SET batch_rows = {rows}"), ())?;
+        for sql in merged.iter().chain(&others) {
+            let answers = ["on", "off"].map(|to| {
+                set(&conn, &["enable_mergejoin"], to).expect("a switch");
+                answer(&conn, sql)
+            });
+            assert!(answers[0] == answers[1], "{sql}");
+            assert!(!answers[0].is_empty(), "{sql}");
+        }
+        set(&conn, &["enable_mergejoin"], "on")?;
+    }
+    for sql in merged {
+        let plan = answer(&conn, &format!("EXPLAIN {sql}")).join("\n");
+        assert!(plan.contains("Merge"), "{sql}\n{plan}");
     }
     Ok(())
 }

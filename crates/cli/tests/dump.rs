@@ -201,3 +201,19 @@ fn a_dump_never_overwrites() {
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(fs::read_to_string(folder.path().join("a.sql")).unwrap(), "mine");
 }
+
+#[test]
+fn virtual_columns_are_dumped_as_what_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let script =
+        "CREATE TABLE t (id int PRIMARY KEY, twice int GENERATED ALWAYS AS (id * 2) VIRTUAL NOT NULL, name text);
+        INSERT INTO t VALUES (4, DEFAULT, 'x');";
+    fs::write(folder.path().join("a.make"), script).unwrap();
+    cairn(folder.path(), &["a.cairn", "-f", "a.make"]);
+    cairn(folder.path(), &["dump", "a.cairn", "-o", "a.sql"]);
+    let dump = fs::read_to_string(folder.path().join("a.sql")).unwrap();
+    assert!(dump.contains("twice integer GENERATED ALWAYS AS ((id * 2)) VIRTUAL NOT NULL"), "{dump}");
+    cairn(folder.path(), &["b.cairn", "-f", "a.sql"]);
+    cairn(folder.path(), &["dump", "b.cairn", "-o", "b.sql"]);
+    assert_eq!(fs::read_to_string(folder.path().join("b.sql")).unwrap(), dump);
+}

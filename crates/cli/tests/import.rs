@@ -125,7 +125,7 @@ fn generated_columns_stay_so_where_they_mean_the_same() {
     let (code, told) = import(folder.path(), script, &[]);
     assert_eq!(code, Some(0), "{told}");
     for line in [
-        "g.upper name: was computed when it was read; it is STORED here",
+        "g.upper name: was computed when it was read; it is STORED here, for an index has it",
         "g.again: was generated; it is an ordinary column with the values that it had: it is made of Twice, which is generated too",
         "g.quoted: was generated; it is an ordinary column with the values that it had: function printf",
         "g.ratio: was generated; it is an ordinary column with the values that it had: division by zero",
@@ -137,10 +137,14 @@ fn generated_columns_stay_so_where_they_mean_the_same() {
     let expected = "twice,bigint,(a * 2)\nupper name,text,upper(name)\ncents,double precision,(n / 2)\n\
                     label,text,(name || ' ' || n)\nhalf,double precision,(n / 2.0)\nb,text,\"substr(a, 0, 2)\"\n";
     assert_eq!(query(folder.path(), generated), expected);
+    let kinds = "SELECT string_agg(attname || ' ' || attgenerated, ',' ORDER BY attnum) FROM pg_attribute
+        WHERE attrelid = 'g'::regclass AND attgenerated <> ''";
+    assert_eq!(query(folder.path(), kinds), "\"twice s,upper name s,cents v,label v,half s\"\n");
     let rows = "1,one,3,2,ONE,1,one 3,3,1.5,1,3\n2,two,0,4,TWO,0,two 0,5,0,2,\n3,\"\",,6,\"\",,,7,,3,\n";
     assert_eq!(query(folder.path(), "SELECT * FROM g ORDER BY 1"), rows);
     let insert = "INSERT INTO g (name, n) VALUES ('new', 5) RETURNING a, twice, \"upper name\", half, again";
     assert_eq!(query(folder.path(), insert), "4,8,NEW,2.5,\n");
+    assert_eq!(query(folder.path(), "SELECT cents, label FROM g WHERE a = 4"), "2,new 5\n");
 }
 
 #[test]

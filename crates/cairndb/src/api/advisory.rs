@@ -109,6 +109,8 @@ pub(crate) struct SessionLocks {
     session: Session,
     /// Whether it has locked anything since it had nothing.
     has_any: AtomicBool,
+    /// Whether it has got a lock since somebody asked: others may have committed before they gave it back.
+    has_got: AtomicBool,
     /// Those of the open transaction, in order.
     of_transaction: Mutex<Vec<(Advisory, bool)>>,
     interrupt: Arc<AtomicBool>,
@@ -123,6 +125,7 @@ impl SessionLocks {
             locks: locks.clone(),
             session: NEXT.fetch_add(1, Ordering::Relaxed),
             has_any: AtomicBool::new(false),
+            has_got: AtomicBool::new(false),
             of_transaction: Mutex::default(),
             interrupt: interrupt.clone(),
             deadline: Mutex::default(),
@@ -164,10 +167,23 @@ impl SessionLocks {
         state.hold(number, self.session, shared, scope);
         drop(state);
         self.has_any.store(true, Ordering::Relaxed);
+        self.has_got.store(true, Ordering::Relaxed);
         if scope == LockScope::Transaction {
             locked(&self.of_transaction).push((number, shared));
         }
         Ok(true)
+    }
+
+    /// Does nothing for so long, and looks now and then whether the statement is to end.
+    pub(crate) fn sleep(&self, time: Duration) -> Result<()> {
+        let begun = Instant::now();
+        loop {
+            check_statement(&self.interrupt, *locked(&self.deadline))?;
+            match time.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()) {
+                Some(left) => std::thread::sleep(left.min(LOOK)),
+                None => return Ok(()),
+            }
+        }
     }
 
     /// Gives back what the session locked; false: it has not.
@@ -187,6 +203,12 @@ impl SessionLocks {
     pub(crate) fn has_any(&self) -> bool {
         let is_own = |hold: &Hold| hold.session == self.session;
         self.has_any.load(Ordering::Relaxed) && locked(&self.locks.state).held.values().flatten().any(is_own)
+    }
+
+    /// Whether the session has got a lock since this was asked last.
+    #[inline]
+    pub(crate) fn take_got(&self) -> bool {
+        self.has_got.load(Ordering::Relaxed) && self.has_got.swap(false, Ordering::Relaxed)
     }
 
     /// How many the transaction has locked.

@@ -138,6 +138,8 @@ pub struct ChangedTable {
     pub primary_key: Vec<usize>,
     fields: Vec<Field>,
     layout: TableLayout,
+    /// The positions of columns that rows have: of virtual ones nothing is told.
+    told: Vec<usize>,
 }
 
 /// A column of a table.
@@ -570,7 +572,7 @@ impl Changes {
         let entry = Entry::read(value)?;
         let (table, old_table) = (self.table(reader, tree, entry.schema)?, self.table(reader, tree, entry.old_schema)?);
         let row = |row: Option<(&[u8], &[u8])>, table: &ChangedTable| {
-            row.map(|(key, row)| Ok::<_, Error>((Box::from(key), table.layout.decode(key, row)?))).transpose()
+            row.map(|(key, row)| Ok::<_, Error>((Box::from(key), table.row(key, row)?))).transpose()
         };
         Ok(Change {
             kind: match entry.kind {
@@ -611,7 +613,8 @@ impl ChangedTable {
     fn of(table: Table, reader: &Reader) -> Result<ChangedTable> {
         let layout = TableLayout::new(&table);
         let missing = |at: usize| layout.stored_columns().iter().position(|&stored| stored == at);
-        let columns = table.columns.iter().enumerate().map(|(at, column)| ChangeColumn {
+        let told: Vec<usize> = (0..table.columns.len()).filter(|&at| !table.columns[at].is_virtual).collect();
+        let columns = told.iter().map(|&at| (at, &table.columns[at])).map(|(at, column)| ChangeColumn {
             number: column.number,
             name: column.name.clone(),
             missing: missing(at).map_or(Value::Null, |place| layout.missing_value(place)),
@@ -622,10 +625,19 @@ impl ChangedTable {
             id,
             schema: schema_name_of(reader, table.schema)?,
             columns: columns.collect(),
-            primary_key: table.primary_key.clone(),
-            fields: table.columns.iter().map(field).collect(),
+            primary_key: table.primary_key.iter().filter_map(|at| told.binary_search(at).ok()).collect(),
+            fields: told.iter().map(|&at| field(&table.columns[at])).collect(),
             layout,
+            told,
             name: table.name,
         })
+    }
+
+    fn row(&self, key: &[u8], row: &[u8]) -> Result<Vec<Value>> {
+        let mut row = self.layout.decode(key, row)?;
+        if row.len() != self.told.len() {
+            row = self.told.iter().map(|&at| std::mem::replace(&mut row[at], Value::Null)).collect();
+        }
+        Ok(row)
     }
 }

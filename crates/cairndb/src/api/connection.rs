@@ -109,10 +109,12 @@ impl Connection {
         let session = database.shared.store.session()?;
         let interrupt: Arc<AtomicBool> = Arc::default();
         let locks = SessionLocks::new(&database.shared.advisory, &interrupt);
-        let channels = SessionChannels::new(&database.shared.channels, locks);
+        let channels = SessionChannels::new(&database.shared, locks);
+        let routines = RoutineSession::of(&channels);
+        let state = SessionState::new(Settings::of(&database), channels.clone(), &routines.cursors);
         Ok(Connection {
             interrupt,
-            state: RefCell::new(SessionState::new(Settings::of(&database), channels.clone())),
+            state: RefCell::new(state),
             sequences: Arc::default(),
             statement_sequences: RefCell::default(),
             session: RefCell::new(session),
@@ -126,7 +128,7 @@ impl Connection {
             insert_room: Cell::default(),
             room: RefCell::default(),
             named: RefCell::default(),
-            routines: RoutineSession::of(&channels),
+            routines,
             _leaving: Leaving(channels),
             committed: Cell::new(0),
             database,

@@ -10,7 +10,7 @@ use super::execute::{Executed, Runnable};
 use super::named_params::refuse_names;
 use super::parameters::fit;
 use super::{Connection, Params, Rows};
-use crate::bind::{bind_check, bind_default, view_face};
+use crate::bind::{bind_check, bind_default, resolve_check, view_face};
 use crate::catalog::{Catalog, Definition, ObjectName, Relation, Table, TriggerEvent, quoted};
 use crate::command::{self, Command, Copied, Copy, Endpoint, Forced};
 use crate::copy::{Bad, Header, Records, Tuples, write_header, write_row, write_trailer, write_tuple};
@@ -310,6 +310,18 @@ fn is_an_index(name: &ObjectName) -> Error {
         .with_detail("This operation is not supported for indexes.")
 }
 
+/// The condition of COPY FROM. SQLSTATE 42P10 where it rests on what is computed when the row is written, or read.
+fn condition_of(text: &str, table: &Table, catalog: &Catalog) -> Result<Expr> {
+    let (_, columns) = resolve_check(text.to_owned(), table, catalog)?;
+    let is_it = |column: &&crate::catalog::Column| column.generated.is_some() && columns.contains(&column.number);
+    if let Some(column) = table.columns.iter().find(is_it) {
+        let message = "generated columns are not supported in COPY FROM WHERE conditions";
+        let detail = format!("Column \"{}\" is a generated column.", column.name);
+        return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).with_detail(detail));
+    }
+    bind_check(&Definition { text: text.to_owned(), references: None }, table, catalog)
+}
+
 /// The positions of the columns that are copied; all but generated ones, where none are named.
 fn positions(table: &Table, names: &[String]) -> Result<Vec<usize>> {
     let is_generated = |position: usize| table.columns[position].generated.is_some();
@@ -402,10 +414,7 @@ fn copy_from(
         force_not_null,
         force_null,
     };
-    let filter = copy
-        .filter
-        .as_ref()
-        .map(|text| bind_check(&Definition { text: text.clone(), references: None }, &table, context.catalog));
+    let filter = copy.filter.as_ref().map(|text| condition_of(text, &table, context.catalog));
     let load = Load {
         table: &table,
         targets: positions.iter().zip(not_null).zip(null).map(target).collect(),

@@ -7,22 +7,28 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use super::execute::{Executed, Runnable, verb_of};
 use super::prepared::{Access, Body, Prepared};
 use super::runner::{RoutineSession, Runner};
 use super::{Connection, Params, Rows};
-use crate::catalog::Routine;
+use crate::bind::RowKey;
+use crate::catalog::{ObjectId, Routine};
 use crate::command::{CursorCommand, DeclareCursor, Direction};
 use crate::exec::{ExecContext, Keep, ScrolledRows, execute_kept, only_forward};
 use crate::plan::Field;
 use crate::sql::ParsedStatement;
 use crate::state::Reader;
+use crate::types::Positions;
 use crate::{Error, Result, SqlState, Value};
 
 /// By name.
 pub(super) type Cursors = BTreeMap<String, Cursor>;
+
+/// Those of a session.
+#[derive(Debug, Default)]
+pub(crate) struct OpenCursors(Mutex<Cursors>);
 
 /// The depth of a cursor that a function opened in a statement on its own, with which it ends.
 pub(super) const OF_STATEMENT: usize = usize::MAX;
@@ -39,6 +45,10 @@ pub(super) struct Cursor {
     /// Behind the last row, which `position` is.
     at_end: bool,
     failed: bool,
+    /// What its rows have behind their columns.
+    key: Option<RowKey>,
+    /// That of the row that it is on.
+    current: Vec<Value>,
 }
 
 impl std::fmt::Debug for Cursor {
@@ -47,16 +57,38 @@ impl std::fmt::Debug for Cursor {
     }
 }
 
-impl RoutineSession {
+impl OpenCursors {
     /// SQLSTATE 55006 while rows of one are read, which may call functions.
-    fn cursors_mut(&self) -> Result<MutexGuard<'_, Cursors>> {
-        match self.cursors.try_lock() {
+    fn lock(&self) -> Result<MutexGuard<'_, Cursors>> {
+        match self.0.try_lock() {
             Ok(cursors) => Ok(cursors),
             Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => {
                 Err(Error::new(SqlState::OBJECT_IN_USE, "a cursor of this session is being read"))
             }
         }
+    }
+}
+
+impl Positions for OpenCursors {
+    fn key_of_current(&self, name: &str, (table, table_name): (ObjectId, &str)) -> Result<Vec<Value>> {
+        let cursors = self.lock()?;
+        let cursor = cursors.get(name).ok_or_else(|| unknown(name))?;
+        let refused = |what: &str| Err(Error::new(SqlState("24000"), format!("cursor \"{name}\" {what}")));
+        match cursor.key {
+            _ if cursor.depth.is_none() => refused("is held from a previous transaction"),
+            Some(key) if key.table == table => match cursor.is_on_row() {
+                true => Ok(cursor.current.clone()),
+                false => refused("is not positioned on a row"),
+            },
+            _ => refused(&format!("is not a simply updatable scan of table \"{table_name}\"")),
+        }
+    }
+}
+
+impl RoutineSession {
+    fn cursors_mut(&self) -> Result<MutexGuard<'_, Cursors>> {
+        self.cursors.lock()
     }
 }
 
@@ -95,7 +127,8 @@ impl Runner {
         refuse_writers(prepared)?;
         let mut context = context.clone();
         context.reader = self.reader_for_cursor(routine, context.reader)?;
-        let rows = ScrolledRows::new(execute_kept(plan.clone(), context, None)?, keep_of(scroll));
+        let (plan, key) = prepared.cursor_plan(plan)?;
+        let rows = ScrolledRows::new(execute_kept(plan, context, None)?, keep_of(scroll));
         let mut cursors = self.session.cursors_mut()?;
         let name = name.unwrap_or_else(|| {
             format!("<unnamed portal {}>", self.session.portals.fetch_add(1, Ordering::Relaxed) + 1)
@@ -104,7 +137,7 @@ impl Runner {
             return Err(Error::new(SqlState::DUPLICATE_CURSOR, format!("cursor \"{name}\" already in use")));
         }
         let depth = Some(self.cursor_depth);
-        let cursor = Cursor { rows, scroll, hold: false, depth, position: 0, at_end: false, failed: false };
+        let cursor = Cursor { depth, ..Cursor::new(rows, key, scroll) };
         cursors.insert(name.clone(), cursor);
         Ok(name)
     }
@@ -122,7 +155,7 @@ impl Runner {
             }
         });
         let count = count.inspect_err(|_| cursor.failed = true)?;
-        Ok((cursor.rows.fields().to_vec(), rows, count))
+        Ok((cursor.fields().to_vec(), rows, count))
     }
 
     pub(crate) fn close_cursor(&self, name: &str) -> Result<()> {
@@ -202,7 +235,7 @@ impl Connection {
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
         let keep = keep_of(*scroll);
-        let rows = self.with_state(|state| {
+        let (rows, key) = self.with_state(|state| {
             let prepared = self.plan(&mut runnable, state)?;
             refuse_writers(&prepared)?;
             let mut context = self.context(&prepared, state, params)?;
@@ -210,14 +243,14 @@ impl Connection {
                 context.reader = open.tx.reader_of_now()?;
             }
             let Body::Plan(plan) = prepared.body()? else { return Err(Error::internal("a cursor without a plan")) };
-            Ok(ScrolledRows::new(execute_kept(plan.clone(), context, None)?, keep))
+            let (plan, key) = prepared.cursor_plan(plan)?;
+            Ok((ScrolledRows::new(execute_kept(plan, context, None)?, keep), key))
         })?;
         if self.cursors_mut()?.contains_key(name) {
             return Err(Error::new(SqlState::DUPLICATE_CURSOR, format!("cursor \"{name}\" already exists")));
         }
         let depth = self.state.borrow().transaction.as_ref().map(|open| open.depth());
-        let (scroll, hold) = (*scroll, *hold);
-        let mut cursor = Cursor { rows, scroll, hold, depth, position: 0, at_end: false, failed: false };
+        let mut cursor = Cursor { hold: *hold, depth, ..Cursor::new(rows, key, *scroll) };
         if depth.is_none() {
             let ending = self.shared().store.begin()?;
             cursor.rows.hold(&Reader::from(ending.reader()))?;
@@ -246,7 +279,7 @@ impl Connection {
             }),
         };
         let affected = count.inspect_err(|_| cursor.failed = true)?;
-        let fields = cursor.rows.fields();
+        let fields = cursor.fields();
         let (tag, rows) = match moves {
             true => ("MOVE", None),
             false => ("FETCH", Some(Rows::buffered(fields.to_vec(), rows))),
@@ -292,8 +325,31 @@ impl Connection {
 }
 
 impl Cursor {
+    /// Before its first row.
+    fn new(rows: ScrolledRows, key: Option<RowKey>, scroll: Option<bool>) -> Cursor {
+        let (depth, current) = (None, Vec::new());
+        Cursor { rows, scroll, hold: false, depth, position: 0, at_end: false, failed: false, key, current }
+    }
+
+    fn fields(&self) -> &[Field] {
+        let all = self.rows.fields();
+        &all[..all.len() - self.key.map_or(0, |key| key.columns)]
+    }
+
     /// How many rows were come to, each of which `each` gets.
     fn fetch(&mut self, direction: Direction, each: &mut dyn FnMut(Vec<Value>)) -> Result<u64> {
+        let (width, mut last) = (self.fields().len(), None);
+        let count = self.come_to(direction, &mut |mut row| {
+            last = Some(row.split_off(width));
+            each(row);
+        })?;
+        if let Some(last) = last {
+            self.current = last;
+        }
+        Ok(count)
+    }
+
+    fn come_to(&mut self, direction: Direction, each: &mut dyn FnMut(Vec<Value>)) -> Result<u64> {
         match direction {
             direction if direction.stays() => self.same(each),
             Direction::Forward(count) => self.forward(count, each),

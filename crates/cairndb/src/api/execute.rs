@@ -138,7 +138,7 @@ impl Connection {
         if !self.keeps_interrupt {
             self.interrupt.store(false, Ordering::Relaxed);
         }
-        let result = self.check_time(is_rollback).and_then(|()| work());
+        let result = self.check_time(is_rollback).and_then(|()| self.follow_locks()).and_then(|()| work());
         let state = self.state.borrow();
         if result.is_err() {
             state.fail();
@@ -147,6 +147,23 @@ impl Connection {
             open.idle_since.set(Instant::now());
         }
         result
+    }
+
+    /// Once a lock was got by agreement, the open transaction goes on from what is committed by then, for that is what whoever had
+    /// the lock has done under it: as if it had begun now. Where it can not, since what it read or wrote is another by now, it goes
+    /// on as it is.
+    fn follow_locks(&self) -> Result<()> {
+        if !self.channels().locks.take_got() {
+            return Ok(());
+        }
+        let state = self.state.borrow();
+        match &state.transaction {
+            Some(open) if open.may_go_on() => match open.tx.database().go_on_from_newest() {
+                Ok(()) | Err(cairn_storage::Error::Conflict) => Ok(()),
+                Err(error) => Err(error.into()),
+            },
+            _ => Ok(()),
+        }
     }
 
     /// Whether the open transaction has time left.

@@ -10,11 +10,12 @@ use cairn_storage as storage;
 use super::point::PointPlan;
 use super::session::OpenTransaction;
 use crate::Result;
-use crate::bind::{BoundExplain, BoundStatement, ParameterTypes, bind_statement};
+use crate::bind::{BoundExplain, BoundStatement, ParameterTypes, RowKey, bind_statement, with_row_key};
 use crate::catalog::{Catalog, CatalogStamp, Rests, SearchPath, Table, note_all, note_keys};
 use crate::command::{self, CommandKind};
 use crate::dml;
 use crate::plan::{Field, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan, Sizes, optimize};
+use crate::routine::Variables;
 use crate::sql::ParsedStatement;
 use crate::state::Reader;
 use crate::types::DataType;
@@ -47,6 +48,10 @@ pub(crate) struct Prepared {
     fields: Vec<Field>,
     /// The fast form, where the statement has one; empty until somebody asks.
     point: OnceLock<Option<PointPlan>>,
+    /// What names mean besides columns, in a function's body.
+    variables: Option<Arc<dyn Variables>>,
+    /// What a cursor runs, if that is another plan; empty until one asks.
+    of_cursor: OnceLock<Option<(Arc<PhysicalPlan>, RowKey)>>,
 }
 
 /// What to run.
@@ -78,6 +83,7 @@ impl Prepared {
         reader: &Reader,
         mut parameters: ParameterTypes,
     ) -> Result<Prepared> {
+        let variables = parameters.variables().cloned();
         let mut bound = bind_statement(parsed, catalog, &mut parameters)?;
         let calls_writers = parameters.calls_writers;
         let is_plain = !parameters.calls_users && !parameters.has_variables() && !parameters.uses_temporary();
@@ -113,6 +119,8 @@ impl Prepared {
             body,
             fields,
             point,
+            variables,
+            of_cursor: OnceLock::new(),
         })
     }
 
@@ -133,6 +141,8 @@ impl Prepared {
             body: OnceLock::from(Body::Utility),
             fields: vec![],
             point: OnceLock::from(None),
+            variables: None,
+            of_cursor: OnceLock::new(),
         }
     }
 
@@ -144,6 +154,23 @@ impl Prepared {
         let bound = bind_statement(&self.parsed, &self.catalog, &mut ParameterTypes::default())?;
         let body = Body::plan(bound, &self.catalog, &self.options)?;
         Ok(self.body.get_or_init(|| body))
+    }
+
+    /// What a cursor over the statement, which has a plan, runs: rows with the key of their table's row behind them, where they are
+    /// those of one.
+    pub(super) fn cursor_plan(&self, plan: &Arc<PhysicalPlan>) -> Result<(Arc<PhysicalPlan>, Option<RowKey>)> {
+        if let Some(known) = self.of_cursor.get() {
+            return Ok(known.clone().map_or_else(|| (plan.clone(), None), |(plan, key)| (plan, Some(key))));
+        }
+        let mut parameters = self.variables.clone().map(ParameterTypes::with_variables).unwrap_or_default();
+        let mut made = None;
+        if let BoundStatement::Query(mut query) = bind_statement(&self.parsed, &self.catalog, &mut parameters)?
+            && let Some(key) = with_row_key(&mut query)
+        {
+            made = Some((Arc::new(optimize(query, &self.catalog, &self.options)?), key));
+        }
+        self.of_cursor.get_or_init(|| made);
+        self.cursor_plan(plan)
     }
 
     /// The fast form, where the statement has one. A statement that is run once does not ask.

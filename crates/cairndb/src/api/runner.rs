@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use super::Notice;
 use super::channels::{SaidMark, SessionChannels};
-use super::cursors::Cursors;
+use super::cursors::OpenCursors;
 use super::database::Shared;
 use super::notice::Notices;
 use super::prepared::Prepared;
@@ -74,7 +74,7 @@ pub(crate) struct RoutineSession {
     pub(super) channels: Arc<SessionChannels>,
     pub(super) notices: Notices,
     /// What DECLARE and functions opened.
-    pub(super) cursors: Mutex<Cursors>,
+    pub(super) cursors: Arc<OpenCursors>,
     /// The transaction has made, filled or dropped materialized views that follow.
     pub(super) views: AtomicBool,
     /// How many cursors got a name that nobody said.
@@ -89,7 +89,7 @@ impl RoutineSession {
             compiled: CompiledRoutines::default(),
             channels: channels.clone(),
             notices: Notices::default(),
-            cursors: Mutex::default(),
+            cursors: Arc::default(),
             views: AtomicBool::default(),
             portals: AtomicU64::default(),
             insert_room: Mutex::default(),

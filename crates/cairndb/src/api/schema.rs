@@ -168,8 +168,10 @@ pub struct Column {
     pub default: Option<String>,
     /// GENERATED .. AS IDENTITY; true: ALWAYS.
     pub identity: Option<bool>,
-    /// GENERATED ALWAYS AS .. STORED: the expression.
+    /// GENERATED ALWAYS AS: the expression.
     pub generated: Option<String>,
+    /// VIRTUAL: it is computed where it is read, otherwise STORED.
+    pub is_virtual: bool,
     /// What COMMENT ON said.
     pub comment: Option<String>,
     /// How many different values ANALYZE found.
@@ -554,6 +556,7 @@ impl Describe<'_> {
             default: column.default.as_ref().map(|default| self.0.text_of(default)),
             identity: column.identity.map(|identity| identity.always),
             generated: column.generated.as_ref().map(|generated| self.0.text_of(&generated.definition)),
+            is_virtual: column.is_virtual,
             comment: self.0.comment_on_column(relation, at).map(str::to_owned),
             analyzed_distinct: table.statistics.as_ref().and_then(|found| Some(found.columns.get(at)?.distinct)),
         };

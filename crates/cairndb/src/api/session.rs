@@ -2,13 +2,14 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use cairn_storage::{Durability, Losses};
 
 use super::channels::{Hold, SaidMark, SessionChannels};
+use super::cursors::OpenCursors;
 use super::limits::Limits;
 use super::temporary::Temporary;
 use crate::catalog::{Catalog, CatalogStamp, SearchPath};
@@ -99,10 +100,12 @@ pub(crate) struct SessionState {
     /// Once a temporary relation was made.
     pub(crate) temporary: Option<Arc<Temporary>>,
     channels: Arc<SessionChannels>,
+    /// Theirs are contexts that have this.
+    cursors: Weak<OpenCursors>,
 }
 
 impl SessionState {
-    pub(crate) fn new(settings: Settings, channels: Arc<SessionChannels>) -> SessionState {
+    pub(crate) fn new(settings: Settings, channels: Arc<SessionChannels>, cursors: &Arc<OpenCursors>) -> SessionState {
         SessionState {
             settings: Arc::new(settings),
             transaction: None,
@@ -110,6 +113,7 @@ impl SessionState {
             lost: Losses::default(),
             temporary: None,
             channels,
+            cursors: Arc::downgrade(cursors),
         }
     }
 
@@ -117,7 +121,7 @@ impl SessionState {
     pub(crate) fn eval(&self, transaction_timestamp: i64, statement_timestamp: i64) -> EvalContext {
         let of = &self.settings;
         let at = EvalContext::default().at(transaction_timestamp, statement_timestamp);
-        at.of_session(&of.time_zone, of.style, of.clone(), self.channels.clone())
+        at.of_session(&of.time_zone, of.style, of.clone(), self.channels.clone(), self.cursors.clone())
     }
 
     /// Whether the open transaction failed and waits for ROLLBACK.
@@ -210,6 +214,11 @@ fn next_serial() -> u64 {
 }
 
 impl OpenTransaction {
+    /// Whether it may come to read a newer state: it keeps nothing of the one that it reads.
+    pub(crate) fn may_go_on(&self) -> bool {
+        !self.failed() && self.savepoints.is_empty() && self.catalog.is_none()
+    }
+
     pub(crate) fn failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }

@@ -6,8 +6,8 @@ use super::binder::Binder;
 use super::scope::Env;
 use super::statement::BoundDelete;
 use super::update::{returning_scope, with_values};
+use crate::Result;
 use crate::plan::LogicalPlan;
-use crate::{Error, Result};
 
 impl Binder<'_> {
     pub(super) fn delete(&mut self, delete: Id<Delete>) -> Result<BoundDelete> {
@@ -17,9 +17,6 @@ impl Binder<'_> {
 
     fn plain_delete(&mut self, delete: &Delete) -> Result<BoundDelete> {
         let tree = self.tree;
-        if let Some(cursor) = delete.current_of {
-            return Err(self.at(Error::unsupported("WHERE CURRENT OF"), tree.span(cursor)));
-        }
         let target = tree.get(delete.table);
         let changed = self.target_table(target.name, "delete from")?;
         let mut joined = self.target_scan(&changed, target.alias)?;
@@ -31,6 +28,10 @@ impl Binder<'_> {
         let env = Env { scope: &scope, outer: None, within: None };
         if let Some(condition) = delete.filter {
             let predicate = self.filter(condition, &env)?;
+            plan = LogicalPlan::Filter { input: Box::new(plan), predicate };
+        }
+        if let Some(cursor) = delete.current_of {
+            let predicate = self.current_of(cursor, &changed, &[])?;
             plan = LogicalPlan::Filter { input: Box::new(plan), predicate };
         }
         let returning = match delete.returning {

@@ -8,6 +8,7 @@ use super::context::{Clause, Context};
 use super::scope::{Env, Scope};
 use super::star::Stars;
 use super::statement::{BoundExplain, BoundStatement};
+use super::virtuals::Virtuals;
 use crate::catalog::{Catalog, Definition, Table};
 use crate::command::Explain;
 use crate::plan::{Expr, LogicalPlan};
@@ -88,9 +89,13 @@ pub fn bind_view_query(
     })?
 }
 
-/// A CHECK condition over the table's columns, as a boolean.
+/// A CHECK condition over the table's columns that are not virtual, as a boolean.
 pub fn bind_check(condition: &Definition, table: &Table, catalog: &Catalog) -> Result<Expr> {
-    alone(condition, catalog, |binder, expr| check_condition(binder, expr, table))
+    let mut bound = alone(condition, catalog, |binder, expr| check_condition(binder, expr, table))?;
+    if table.has_virtual() {
+        Virtuals::of(table, catalog)?.put_into(&mut bound);
+    }
+    Ok(bound)
 }
 
 pub(super) fn check_condition(binder: &mut Binder<'_>, expr: Id<ast::Expr>, table: &Table) -> Result<Expr> {

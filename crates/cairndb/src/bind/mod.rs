@@ -7,6 +7,7 @@ mod comparable;
 mod composite;
 mod conflict;
 mod context;
+mod current_of;
 mod definition;
 mod delete;
 mod domains;
@@ -51,9 +52,11 @@ mod target;
 mod trigger;
 mod updatable;
 mod update;
+mod virtuals;
 mod windows;
 mod with;
 
+pub(crate) use current_of::{RowKey, with_row_key};
 pub(crate) use definition::{
     bind_definition, bind_resting, definition_fields, resolve_check, resolve_default, resolve_query,
 };
@@ -74,6 +77,7 @@ pub use statement::{
 pub(crate) use trigger::bind_when;
 pub use updatable::ViewCheck;
 pub(crate) use updatable::{is_deletable, refuse_unchecked, updatable_columns, view_face};
+pub(crate) use virtuals::Virtuals;
 
 #[cfg(test)]
 mod tests;

@@ -33,6 +33,11 @@ impl ParameterTypes {
         self.variables.is_some()
     }
 
+    /// What names mean besides columns.
+    pub(crate) fn variables(&self) -> Option<&Arc<dyn Variables>> {
+        self.variables.as_ref()
+    }
+
     /// The parameter that a variable is.
     pub(super) fn variable(&mut self, index: usize, data_type: DataType) -> DataType {
         self.get(index);

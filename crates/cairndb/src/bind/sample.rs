@@ -22,7 +22,11 @@ impl Binder<'_> {
     ) -> Result<Item> {
         let tree = self.tree;
         let mut item = self.named(name, naming)?;
+        let is_scan = |plan: &LogicalPlan| matches!(plan, LogicalPlan::Scan { .. });
         let table = match (item.scope.relations.first(), &item.plan) {
+            (Some(relation), LogicalPlan::Project { input, .. }) if is_scan(input) => {
+                relation.table.as_ref().filter(|(table, _)| table.has_virtual()).map(|(table, _)| table.clone())
+            }
             (Some(relation), LogicalPlan::Scan { .. }) => relation.table.as_ref().map(|(table, _)| table.clone()),
             _ => None,
         };

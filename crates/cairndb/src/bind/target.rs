@@ -16,6 +16,7 @@ use super::operators::row_of;
 use super::scope::{Env, Named, Relation, Scope, shift};
 use super::statement::Returning;
 use super::updatable::{Purpose, TargetTable, refuse_subqueries};
+use super::virtuals::Virtuals;
 use crate::catalog::{self, Column, RelationKind, Table, TriggerEvent, View};
 use crate::plan::{Expr, Field, LogicalPlan, NEW_BASE, OLD_BASE, ROW_PRESENT, SequenceOp};
 use crate::sql::name_text;
@@ -223,7 +224,11 @@ impl Binder<'_> {
             return bound_groups(table, self.catalog)?.rows(alias);
         }
         let indexes = bound_indexes(table, self.catalog)?;
-        Ok(LogicalPlan::Scan { table: Arc::clone(table), columns, indexes, alias })
+        let scan = LogicalPlan::Scan { table: Arc::clone(table), columns, indexes, alias };
+        match table.has_virtual() {
+            true => Ok(self.catalog.compiled(table, || Virtuals::of(table, self.catalog))?.over_scan(scan)),
+            false => Ok(scan),
+        }
     }
 
     /// SET: positions and converted values.

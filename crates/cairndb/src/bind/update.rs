@@ -7,7 +7,7 @@ use super::context::{Clause, Context};
 use super::scope::{Env, Scope};
 use super::statement::BoundUpdate;
 use crate::plan::{Expr, Field, LogicalPlan};
-use crate::{Error, Result, Value};
+use crate::{Result, Value};
 
 impl Binder<'_> {
     pub(super) fn update(&mut self, update: Id<Update>) -> Result<BoundUpdate> {
@@ -17,9 +17,6 @@ impl Binder<'_> {
 
     fn plain_update(&mut self, update: &Update) -> Result<BoundUpdate> {
         let tree = self.tree;
-        if let Some(cursor) = update.current_of {
-            return Err(self.at(Error::unsupported("WHERE CURRENT OF"), tree.span(cursor)));
-        }
         let target = tree.get(update.table);
         let changed = self.target_table(target.name, "update")?;
         let mut joined = self.target_scan(&changed, target.alias)?;
@@ -35,6 +32,11 @@ impl Binder<'_> {
         }
         let mut context = Context::new(Some(&env), Clause::Update);
         let assignments = self.assignments(&changed.seen, update.assignments, &mut context)?;
+        if let Some(cursor) = update.current_of {
+            let assigned: Vec<usize> = assignments.iter().map(|(column, _)| *column).collect();
+            let predicate = self.current_of(cursor, &changed, &assigned)?;
+            plan = LogicalPlan::Filter { input: Box::new(plan), predicate };
+        }
         let returning = match update.returning {
             None => None,
             clause => {

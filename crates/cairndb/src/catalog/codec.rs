@@ -62,12 +62,14 @@ const WITH_FEED: u8 = 19;
 /// The same of a materialized view that is maintained, and of a table whose rows' changes maintain one: who does not know of it
 /// would not keep it current.
 const WITH_MAINTAINED: u8 = 20;
+/// The same of a table with virtual columns: who does not know of them would find NULL in them.
+const WITH_VIRTUAL: u8 = 21;
 
 /// The oldest version that is read.
 const OLDEST: u8 = 2;
 
 /// The newest one.
-const NEWEST: u8 = WITH_MAINTAINED;
+const NEWEST: u8 = WITH_VIRTUAL;
 
 /// Builds one record.
 #[derive(Default)]
@@ -156,6 +158,11 @@ impl Writer {
     /// The record of a materialized view that is maintained, or of a table that maintains one.
     pub(super) fn entry_with_maintained() -> Writer {
         Writer { out: vec![WITH_MAINTAINED], temporary: false }
+    }
+
+    /// The record of a table with virtual columns.
+    pub(super) fn entry_with_virtual() -> Writer {
+        Writer { out: vec![WITH_VIRTUAL], temporary: false }
     }
 
     /// The record of a materialized view.

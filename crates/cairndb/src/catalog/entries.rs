@@ -22,6 +22,7 @@ use crate::types::row::{VERSIONS, decode_raw};
 /// always changes its bytes (whoever relied on the old entry must notice).
 pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     let mut w = match () {
+        () if table.has_virtual() => Writer::entry_with_virtual(),
         () if !table.views.is_empty() => Writer::entry_with_maintained(),
         () if table.materialized.as_ref().is_some_and(|of| of.maintained.is_some()) => Writer::entry_with_maintained(),
         () if table.feed.is_some() => Writer::entry_with_feed(),
@@ -101,6 +102,7 @@ pub(crate) fn encode_described(table: &Table) -> Vec<u8> {
     let column = |column: &Column| Column {
         domain: None,
         not_null: column.not_null,
+        is_virtual: column.is_virtual,
         since: column.since,
         missing: column.missing.clone(),
         ..Column::new(column.number, &*column.name, column.data_type)
@@ -259,6 +261,7 @@ fn encode_column(column: &Column, w: &mut Writer) {
     if let Some(generated) = &column.generated {
         w.record(11, |w| encode_row_expression(generated, (3, 4, 5), w));
     }
+    w.flag(13, column.is_virtual);
 }
 
 fn encode_dropped(column: &DroppedColumn, w: &mut Writer) {
@@ -365,6 +368,7 @@ fn decode_column(bytes: &[u8], types: &Types) -> Result<Column> {
             10 => column.missing = Some(value.into()),
             11 => column.generated = Some(decode_row_expression(value, types)?.expression),
             12 => column.domain = Some(ObjectId(codec::number(value)?)),
+            13 => column.is_virtual = true,
             _ => {}
         }
     }

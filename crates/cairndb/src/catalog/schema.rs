@@ -152,8 +152,10 @@ pub struct Column {
     pub default: Option<Definition>,
     /// GENERATED .. AS IDENTITY.
     pub identity: Option<Identity>,
-    /// GENERATED ALWAYS AS (expression) STORED: what it is computed from, whatever else is said.
+    /// GENERATED ALWAYS AS (expression): what it is computed from, whatever else is said.
     pub(crate) generated: Option<RowExpression>,
+    /// VIRTUAL: that is done where it is read, and rows have NULL. Otherwise STORED: where a row is written.
+    pub(crate) is_virtual: bool,
     /// The first version of the row layout that has it.
     pub(crate) since: u32,
     /// Its value in rows of earlier versions, as rows store it; `None`: NULL.
@@ -433,9 +435,17 @@ impl Column {
             default: None,
             identity: None,
             generated: None,
+            is_virtual: false,
             since: 0,
             missing: None,
         }
+    }
+}
+
+impl Column {
+    /// What it is computed from when a row is written.
+    pub(crate) fn stored_expression(&self) -> Option<&RowExpression> {
+        self.generated.as_ref().filter(|_| !self.is_virtual)
     }
 }
 
@@ -548,6 +558,11 @@ impl Table {
         let later =
             || self.deferrable_primary_key().is_some_and(|key| key.columns.iter().any(|part| part.column == column));
         self.primary_key.contains(&column) || later()
+    }
+
+    /// Whether a column of it is computed where it is read.
+    pub(crate) fn has_virtual(&self) -> bool {
+        self.columns.iter().any(|column| column.is_virtual)
     }
 
     /// Whether a constraint that keeps rows apart may wait.

@@ -78,6 +78,8 @@ pub(crate) enum ColumnChange {
     DropNotNull,
     SetDefault(Id<Expr>),
     DropDefault,
+    /// Of what it is computed from now on.
+    SetExpression(Id<Expr>),
     DropExpression {
         if_exists: bool,
     },
@@ -103,6 +105,7 @@ pub(crate) enum Pass {
     Drop,
     AlterType,
     AddColumn,
+    Expression,
     Attributes,
     AddIndexConstraint,
     AddOtherConstraint,
@@ -130,6 +133,7 @@ impl TableAction {
                 C::SetNotNull => "ALTER COLUMN ... SET NOT NULL",
                 C::DropNotNull => "ALTER COLUMN ... DROP NOT NULL",
                 C::SetDefault(_) | C::DropDefault => "ALTER COLUMN ... SET DEFAULT",
+                C::SetExpression(_) => "ALTER COLUMN ... SET EXPRESSION",
                 C::DropExpression { .. } => "ALTER COLUMN ... DROP EXPRESSION",
                 C::SetType { .. } => "ALTER COLUMN ... SET DATA TYPE",
                 C::AddIdentity(_) => "ALTER COLUMN ... ADD IDENTITY",
@@ -150,6 +154,7 @@ impl TableAction {
             A::AlterColumn { change, .. } => match change {
                 C::DropNotNull | C::DropDefault | C::DropExpression { .. } | C::DropIdentity { .. } => Pass::Drop,
                 C::SetType { .. } => Pass::AlterType,
+                C::SetExpression(_) => Pass::Expression,
                 C::SetNotNull | C::SetIdentity { .. } => Pass::Attributes,
                 C::SetDefault(_) | C::AddIdentity(_) => Pass::AddOtherConstraint,
             },
@@ -291,6 +296,7 @@ fn altered(clause: Clause<'_>) -> Result<TableAction> {
             collation.map_or(Ok(()), check_collation)?;
             ColumnChange::SetType { to: clause.data_type()?, is_collated: collation.is_some(), using }
         }
+        (true, _) if clause.has(T::Expression) => ColumnChange::SetExpression(clause.expr()?),
         (true, _) if clause.has(T::Default) => ColumnChange::SetDefault(clause.expr()?),
         (_, true) if clause.has(T::Default) => ColumnChange::DropDefault,
         (_, true) if clause.has(T::Expression) => {

@@ -56,12 +56,19 @@ pub(crate) struct ColumnDefinition {
     pub(crate) nullable: bool,
     /// Every DEFAULT that was said; more than one is an error.
     pub(crate) defaults: Vec<Id<Expr>>,
-    /// Every GENERATED .. AS IDENTITY, and every GENERATED ALWAYS AS (expression) STORED.
+    /// Every GENERATED .. AS IDENTITY, and every GENERATED ALWAYS AS (expression).
     pub(crate) identities: Vec<Identity>,
-    pub(crate) generated: Vec<Id<Expr>>,
+    pub(crate) generated: Vec<GeneratedFrom>,
     pub(crate) constraints: Vec<Constraint>,
     /// COLLATE was said, which only texts take.
     pub(crate) is_collated: bool,
+}
+
+/// GENERATED ALWAYS AS (expression) [STORED | VIRTUAL].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GeneratedFrom {
+    pub(crate) expr: Id<Expr>,
+    pub(crate) is_virtual: bool,
 }
 
 /// GENERATED .. AS IDENTITY.
@@ -321,8 +328,11 @@ impl ColumnDefinition {
         let before = self.constraints.len();
         let rule = option.part("column_rule").ok_or_else(|| Error::internal("a column's constraint of no kind"))?;
         match () {
-            () if rule.has(TokenKind::Generated) => match rule.part("generated_stored") {
-                Some(stored) => self.generated.push(stored.expr()?),
+            () if rule.has(TokenKind::Generated) => match rule.part("generated_from") {
+                Some(from) => {
+                    let is_virtual = !from.has(TokenKind::Stored);
+                    self.generated.push(GeneratedFrom { expr: from.expr()?, is_virtual });
+                }
                 None => self.identities.push(identity(rule)?),
             },
             () if rule.has(TokenKind::Default) => self.defaults.push(rule.expr()?),

@@ -79,6 +79,7 @@ const NEEDLESS: &[(&str, Said)] = &[
             ("drop", &["RESTRICT"]),
             ("drop_function", &["RESTRICT"]),
             ("foreign_key_rule", &["INITIALLY IMMEDIATE", "NOT DEFERRABLE"]),
+            ("generated_from", &["virtual"]),
             ("index_element", &["ASC", "NULLS LAST"]),
             ("like", &["EXCLUDING ALL"]),
             ("primary_key_rule", &["INITIALLY IMMEDIATE", "NOT DEFERRABLE"]),

@@ -8,11 +8,11 @@ use super::alter_table::contains_null;
 use super::constraints::check_key;
 use super::context::Ddl;
 use super::create_index::item_class;
-use super::create_table::check_collated;
+use super::create_table::{check_collated, virtual_domain};
 use super::dependency::views_using;
 use super::names::{Chosen, missing_column};
 use crate::bind::{bind_check, bind_default, bind_generated, bind_index, bind_using};
-use crate::catalog::{Column, ObjectId, Table};
+use crate::catalog::{Check, Column, ObjectId, Table};
 use crate::command::{ColumnChange, TableAction};
 use crate::dml::row::settle;
 use crate::exec::{Datum, eval_row};
@@ -55,7 +55,15 @@ impl Ddl<'_> {
                 })?;
                 column.default = None;
             }
+            C::SetExpression(expr) => return self.alter_expression(table, position, *expr),
             C::DropExpression { if_exists } => {
+                if column.is_virtual {
+                    let message = "ALTER TABLE / DROP EXPRESSION is not supported for virtual generated columns";
+                    let detail =
+                        format!("Column \"{name}\" of relation \"{}\" is a virtual generated column.", table.name);
+                    let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_detail(detail);
+                    return Err(error.with_hint("Add an ordinary column, UPDATE it, and drop this one."));
+                }
                 if column.generated.take().is_none() {
                     let message =
                         format!("column \"{name}\" of relation \"{}\" is not a stored generated column", table.name);
@@ -100,6 +108,41 @@ impl Ddl<'_> {
         self.store.put_table(&new)
     }
 
+    /// SET EXPRESSION: rows have what the column is computed by now, if they have it.
+    fn alter_expression(&mut self, table: &Arc<Table>, position: usize, expr: Id<Expr>) -> Result<()> {
+        let column = &table.columns[position];
+        if column.generated.is_none() {
+            let message =
+                format!("column \"{}\" of relation \"{}\" is not a generated column", column.name, table.name);
+            return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+        }
+        let mut new = Table::clone(table);
+        self.set_expression(&mut new, position, expr)?;
+        let (id, column) = (table.id, new.columns[position].clone());
+        match column.stored_expression() {
+            None => {
+                self.store.put_table(&new)?;
+                self.reload()?;
+            }
+            Some(expression) => {
+                let value = bind_generated(expression, &column, &new, &self.catalog)?;
+                let exec = self.exec_with_new_sequences();
+                self.rewrite_table(table, new, |mut row| {
+                    let computed = eval_row(&value, &row, &exec)?;
+                    row[position] = settle(Datum::Own(computed), column.data_type, &exec.eval)?;
+                    Ok(row)
+                })?;
+            }
+        }
+        let table = self.table_of(id)?;
+        if column.not_null {
+            self.verify_not_null(&table, position)?;
+        }
+        self.verify_column(&table, position)?;
+        let uses = |check: &&Check| check.valid && check.columns.contains(&column.number);
+        table.checks.iter().filter(uses).try_for_each(|check| self.verify_check(&table, check))
+    }
+
     /// All that one ALTER TABLE says of types, in one pass over the rows: each USING sees a row as it was.
     pub(super) fn alter_types(&mut self, table: &Arc<Table>, actions: &[&TableAction]) -> Result<()> {
         let mut changes: Vec<TypeChange> = Vec::with_capacity(actions.len());
@@ -139,22 +182,25 @@ impl Ddl<'_> {
             let detail = format!("Column \"{}\" is a generated column.", column.name);
             return Err(Error::new(SqlState::INVALID_COLUMN_DEFINITION, message).with_detail(detail));
         }
+        if column.is_virtual && domain.is_some() {
+            return Err(virtual_domain(&column.name));
+        }
         let using = using.map(|using| bind_using(self.text(using), (column, to), table, &self.catalog)).transpose()?;
         if using.is_none() && from != to && !can_cast(from, to, CastContext::Assignment) {
             let message = format!("column \"{}\" cannot be cast automatically to type {to}", column.name);
             let hint = format!("You might need to specify \"USING {}::{to}\".", column.name);
             return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).with_hint(hint));
         }
-        if let [view, ..] = views_using(&self.catalog, table.id, column.number).as_slice() {
-            let message = "cannot alter type of a column used by a view or rule";
-            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
-                .with_detail(format!("rule _RETURN on view {view} depends on column \"{}\"", column.name)));
-        }
         let uses = |other: &&Column| other.generated.as_ref().is_some_and(|of| of.columns.contains(&column.number));
         if let Some(generated) = table.columns.iter().find(uses) {
             let message = "cannot alter type of a column used by a generated column";
             let detail = format!("Column \"{}\" is used by generated column \"{}\".", column.name, generated.name);
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_detail(detail));
+        }
+        if let [view, ..] = views_using(&self.catalog, table.id, column.number).as_slice() {
+            let message = "cannot alter type of a column used by a view or rule";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                .with_detail(format!("rule _RETURN on view {view} depends on column \"{}\"", column.name)));
         }
         Ok(TypeChange { position, from, to, domain, using })
     }
@@ -204,7 +250,7 @@ impl Ddl<'_> {
             let values = changes.iter().map(value).collect::<Result<Vec<Value>>>()?;
             for (change, value) in changes.iter().zip(values) {
                 let column = &table.columns[change.position];
-                if column.not_null && value.is_null() {
+                if column.not_null && value.is_null() && !column.is_virtual {
                     return Err(contains_null(table, column));
                 }
                 row[change.position] = value;

@@ -272,6 +272,9 @@ impl Ddl<'_> {
     fn fill_column(&mut self, old: &Table, mut new: Table) -> Result<()> {
         let Some(column) = new.columns.last().cloned() else { return Ok(()) };
         let exec = self.exec_with_new_sequences();
+        if column.is_virtual {
+            return self.add_virtual(old, new);
+        }
         if let Some(generated) = &column.generated {
             let generated = bind_generated(generated, &column, &new, &self.catalog)?;
             return self.rewrite_table(old, new, |mut row| {
@@ -302,6 +305,24 @@ impl Ddl<'_> {
         let statistics = old.statistics.as_deref().cloned();
         self.put_altered(&new, statistics.map(|statistics| with_constant(statistics, old.columns.len(), value)))?;
         self.reload()
+    }
+
+    /// The last column of `new` is computed where it is read: rows stay as they are.
+    fn add_virtual(&mut self, old: &Table, mut new: Table) -> Result<()> {
+        let (id, position) = (old.id, old.columns.len());
+        if self.begin_layout(&mut new) {
+            new.columns[position].since = new.layout_version;
+            let statistics = old.statistics.as_deref().cloned();
+            self.put_altered(&new, statistics.map(|of| with_constant(of, position, Value::Null)))?;
+            self.reload()?;
+        } else {
+            self.rewrite_table(old, new, |mut row| {
+                row.push(Value::Null);
+                Ok(row)
+            })?;
+        }
+        let table = self.table_of(id)?;
+        if table.columns[position].not_null { self.verify_not_null(&table, position) } else { Ok(()) }
     }
 
     /// A table whose columns are others, its rows as they were.

@@ -7,7 +7,7 @@ use cairn_parser::{Expr, Id};
 
 use super::context::Ddl;
 use super::names::{Chosen, constraint_exists, constraint_name};
-use crate::bind::{bind_check, resolve_check};
+use crate::bind::{Virtuals, bind_check, resolve_check};
 use crate::catalog::{Check, Deferral, Index, IndexColumn, ObjectId, Relation, Table, TableLayout};
 use crate::exec::eval_row;
 use crate::plan::is_volatile;
@@ -41,18 +41,35 @@ pub(super) fn key_positions(table: &Table, columns: &[String], kind: &str) -> Re
             let message = format!("column \"{name}\" appears twice in {kind} constraint");
             return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
         }
+        let what = match kind {
+            "unique" => "unique constraints",
+            "primary key" => "primary keys",
+            _ => "foreign key constraints",
+        };
+        refuse_virtual(table, position, what)?;
         check_key(table.columns[position].data_type)?;
         positions.push(position);
     }
     Ok(positions)
 }
 
-/// Positions of INCLUDEd columns; SQLSTATE 42703.
+/// SQLSTATE 0A000: rows have no value of a virtual column.
+pub(super) fn refuse_virtual(table: &Table, position: usize, what: &str) -> Result<()> {
+    if table.columns.get(position).is_none_or(|column| !column.is_virtual) {
+        return Ok(());
+    }
+    let message = format!("{what} on virtual generated columns are not supported");
+    let hint = "Make the column STORED, or make an index of the expression that it is computed by.";
+    Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_hint(hint))
+}
+
+/// Positions of INCLUDEd columns; SQLSTATE 42703, 0A000.
 fn included_positions(table: &Table, columns: &[String]) -> Result<Vec<usize>> {
     let position = |name: &String| {
-        table.column_position(name).ok_or_else(|| {
+        let position = table.column_position(name).ok_or_else(|| {
             Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" named in key does not exist"))
-        })
+        })?;
+        refuse_virtual(table, position, "indexes").map(|()| position)
     };
     columns.iter().map(position).collect()
 }
@@ -255,7 +272,11 @@ impl Ddl<'_> {
     /// SQLSTATE 23514 where a row of the table violates a CHECK of it.
     pub(super) fn verify_check(&self, table: &Table, check: &Check) -> Result<()> {
         let condition = bind_check(&check.condition, table, &self.catalog)?;
+        let is_stored = |number: &u32| {
+            table.position_of_number(*number).is_some_and(|position| !table.columns[position].is_virtual)
+        };
         if !is_volatile(&condition)
+            && check.columns.iter().all(is_stored)
             && let Some(row) = self.only_row(table, &check.columns)
             && eval_row(&condition, &row, self.dml.exec)? != Value::Boolean(false)
         {
@@ -291,7 +312,9 @@ impl Ddl<'_> {
 
     /// SQLSTATE 23502 where a row has NULL in the column.
     pub(super) fn verify_not_null(&self, table: &Table, column: usize) -> Result<()> {
-        self.for_each_row(table, |_, row| {
+        let virtuals = Virtuals::of(table, &self.catalog)?;
+        self.for_each_row(table, |_, mut row| {
+            virtuals.fill(&mut row, self.dml.exec)?;
             if !row[column].is_null() {
                 return Ok(());
             }

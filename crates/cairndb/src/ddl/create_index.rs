@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cairn_storage::TreeId;
 
-use super::constraints::check_key;
+use super::constraints::{check_key, refuse_virtual};
 use super::context::Ddl;
 use super::create_table::check_collated;
 use super::names::Chosen;
@@ -91,12 +91,14 @@ pub(super) fn described(create: &CreateIndex, table: &Table, catalog: &Catalog) 
         deferral: Deferral::Never,
         primary: false,
     };
+    index.included.iter().try_for_each(|&column| refuse_virtual(table, column, "indexes"))?;
     let mut named_by: Vec<String> = Vec::with_capacity(create.columns.len());
     let mut next = table.indexes.iter().flat_map(|index| &index.expressions).map(|key| key.column + 1).max();
     for IndexPart { key, descending, nulls_first, is_collated, class } in &create.columns {
         let (column, data_type, name) = match key {
             IndexKey::Column(name) => {
                 let column = position(table, name)?;
+                refuse_virtual(table, column, "indexes")?;
                 (column, table.columns[column].data_type, name.clone())
             }
             IndexKey::Expression(text) => {
@@ -119,6 +121,10 @@ pub(super) fn described(create: &CreateIndex, table: &Table, catalog: &Catalog) 
         }
         index.columns.push(IndexColumn { column, descending: *descending, nulls_first: *nulls_first });
         named_by.push(other_than(&named_by, name));
+    }
+    let of_expressions = index.expressions.iter().map(|key| &key.expression).chain(&index.predicate);
+    for number in of_expressions.flat_map(|expression| &expression.columns) {
+        table.position_of_number(*number).map_or(Ok(()), |column| refuse_virtual(table, column, "indexes"))?;
     }
     for name in &create.included {
         named_by.push(other_than(&named_by, name.clone()));

@@ -177,14 +177,23 @@ impl Ddl<'_> {
             self.make_identity(table, &mut column, identity, position, chosen)?;
         }
         column.generated = definition.generated.first().map(|_| RowExpression::default());
+        column.is_virtual = definition.generated.first().is_some_and(|from| from.is_virtual);
+        if column.is_virtual && column.domain.is_some() {
+            return Err(virtual_domain(&column.name));
+        }
         table.columns.push(column);
         Ok(())
     }
 
     /// What a generated column is computed from, once the table has all its columns.
     pub(super) fn set_generated(&self, table: &mut Table, definition: &ColumnDefinition) -> Result<()> {
-        let Some(&expr) = definition.generated.first() else { return Ok(()) };
+        let Some(from) = definition.generated.first() else { return Ok(()) };
         let position = table.column_position(&definition.name).ok_or_else(|| Error::internal("a column is missing"))?;
+        self.set_expression(table, position, from.expr)
+    }
+
+    /// What the generated column at a position is computed from, from now on.
+    pub(super) fn set_expression(&self, table: &mut Table, position: usize, expr: Id<Expr>) -> Result<()> {
         let resolved = resolve_generated(self.text(expr), &table.columns[position], table, &self.catalog)?;
         table.columns[position].generated = Some(resolved);
         Ok(())
@@ -260,4 +269,10 @@ pub(super) fn nextval(id: ObjectId, sequence: &str) -> Definition {
     let reference = Reference { place, object: id, schema, columns: Vec::new(), by_key: false };
     let text = format!("{call}'{}')", sequence.replace('\'', "''"));
     Definition { text, references: Some(vec![reference]) }
+}
+
+/// SQLSTATE 0A000: what a domain asks for is looked at when a row is written.
+pub(super) fn virtual_domain(column: &str) -> Error {
+    let message = format!("virtual generated column \"{column}\" cannot have a domain type");
+    Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_hint("Use the domain's base type, or STORED.")
 }

@@ -34,6 +34,7 @@ impl Ddl<'_> {
             }
             // Until all columns are there.
             new.generated = column.generated.as_ref().filter(|_| like.generated).map(|_| RowExpression::default());
+            new.is_virtual = column.is_virtual && like.generated;
             table.columns.push(new);
         }
         Ok(())

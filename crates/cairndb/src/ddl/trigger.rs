@@ -134,6 +134,12 @@ impl Ddl<'_> {
         if of_new && create.events.contains(&TriggerEvent::Delete) {
             return refuse("DELETE trigger's WHEN condition cannot reference NEW values");
         }
+        let generated = uses.iter().filter_map(|index| table.columns.get(*index)).find(|of| of.generated.is_some());
+        if let (Timing::Before, Some(column)) = (create.timing, generated) {
+            let message = "BEFORE trigger's WHEN condition cannot reference NEW generated columns";
+            let detail = format!("Column \"{}\" is a generated column.", column.name);
+            return Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message).with_detail(detail));
+        }
         uses.iter().for_each(|index| columns[index % width].used = true);
         Ok((Some(text), columns))
     }

@@ -287,10 +287,11 @@ impl<'a> ForeignKeys<'a> {
         &mut self,
         table: &Arc<Table>,
         event: TriggerEvent,
-        (old, new): (Option<Vec<Value>>, Option<Vec<Value>>),
+        (mut old, mut new): (Option<Vec<Value>>, Option<Vec<Value>>),
         assigned: &Arc<[usize]>,
     ) -> Result<usize> {
         let triggers = TableTriggers::of(table, self.context.catalog)?;
+        triggers.fill(old.iter_mut().chain(&mut new), self.context)?;
         let mut bytes = 0;
         if triggers.sees_tables(event) {
             let all = &mut self.running.rows;

@@ -100,7 +100,7 @@ impl InsteadPlan {
             let (old, new) = self.rows_of(row, context)?;
             let Some(done) = keys.instead(&triggers, self.event, old.clone(), new)? else { return Ok(()) };
             let env = Env::of(context.exec);
-            check_views(&self.view_checks, done.len(), &done.as_slice(), env)?;
+            check_views(&self.view_checks, &self.face, &done.as_slice(), env)?;
             self.return_row((row, old.as_deref(), &done), env, &mut result.returned)?;
             result.add();
             Ok(())

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::DmlContext;
-use crate::bind::bind_when;
+use crate::bind::{Virtuals, bind_when};
 use crate::catalog::{Catalog, ObjectId, Table, Timing, Trigger, TriggerEvent};
 use crate::exec::{Batch, Columns, Datum, eval};
 use crate::plan::Expr;
@@ -22,6 +22,7 @@ pub(crate) struct TableTriggers {
     table: Arc<Table>,
     shape: Arc<Shape>,
     all: Vec<Compiled>,
+    virtuals: Virtuals,
 }
 
 #[derive(Debug)]
@@ -190,7 +191,7 @@ impl TableTriggers {
             Ok(Compiled { call: Arc::new(call), when: when.transpose()? })
         };
         let all = table.triggers.iter().map(compiled).collect::<Result<_>>()?;
-        Ok(TableTriggers { table: table.clone(), shape, all })
+        Ok(TableTriggers { table: table.clone(), shape, all, virtuals: Virtuals::of(table, catalog)? })
     }
 
     fn chosen<'t>(
@@ -221,15 +222,26 @@ impl TableTriggers {
         Ok(eval(when, &rows, context.exec)?.into_value() == Value::Boolean(true))
     }
 
-    /// BEFORE ROW and INSTEAD OF: what the row becomes; `None`: nothing happens to it.
+    /// Computes what rows that are there have in virtual columns.
+    pub(super) fn fill<'r>(
+        &self,
+        rows: impl IntoIterator<Item = &'r mut Vec<Value>>,
+        context: &DmlContext<'_>,
+    ) -> Result<()> {
+        rows.into_iter().try_for_each(|row| self.virtuals.fill(row, context.exec))
+    }
+
+    /// BEFORE ROW and INSTEAD OF: what the row becomes; `None`: nothing happens to it. Virtual columns of a row that is yet to
+    /// be are NULL, as those are that are computed when it is written.
     pub(super) fn ask_row(
         &self,
         (event, timing): (TriggerEvent, Timing),
-        old: Option<Vec<Value>>,
+        mut old: Option<Vec<Value>>,
         mut new: Option<Vec<Value>>,
         assigned: &[usize],
         running: &mut Running<'_>,
     ) -> Result<Option<Vec<Value>>> {
+        self.fill(&mut old, running.context)?;
         for compiled in self.chosen(event, (timing, true), assigned) {
             if !self.holds(compiled, (old.as_deref(), new.as_deref()), running.context)? {
                 continue;
@@ -241,6 +253,7 @@ impl TableTriggers {
                 (given, _) => new = given,
             }
         }
+        new.iter_mut().for_each(|row| self.virtuals.clear(row));
         Ok(if event == TriggerEvent::Delete { old } else { new })
     }
 

@@ -8,14 +8,18 @@ use super::context::{Cx, ExecContext, Shared};
 use super::distinct::{Distinct, SeenRows, SetOperation};
 use super::expr::{Evaluator, compile, compile_all};
 use super::facts::Facts;
-use super::join::{HashJoin, HashJoinParts, IndexJoin, LateralJoin, NestedLoopJoin, Pairing};
+use super::join::{
+    HashJoin, HashJoinParts, IndexJoin, LateralJoin, MergeJoin, MergeJoinParts, NestedLoopJoin, Pairing,
+};
 use super::limit::{Limit, LimitValues};
 use super::modify::{Modify, Rows};
 use super::operator::{BoxOperator, Operator, Step};
 use super::scan::{EntryReader, IndexScan, ItemScan, KeyPart, KeyRanges, PointGet, RowReader, TableScan};
 use super::simple::{Append, Filter, Project, Values};
-use super::sort::{Sort, SortKeys};
+use super::sort::{Direction, Sort, SortKeys};
+use super::sort_runs::Runs;
 use super::table_function::TableFunction;
+use super::unique::Unique;
 use super::window;
 use super::with::{RecursiveUnion, With, WithScan};
 use crate::plan::{Expr, Field, JoinKind, ModifiedRows, PhysicalNode as N, PhysicalPlan, SortKey};
@@ -91,7 +95,9 @@ impl Builder<'_> {
                 table.refuse_unpopulated()?;
                 self.scan(plan)
             }
-            N::HashJoin { .. } | N::NestedLoopJoin { .. } | N::IndexJoin { .. } => self.join(plan),
+            N::HashJoin { .. } | N::MergeJoin { .. } | N::NestedLoopJoin { .. } | N::IndexJoin { .. } => {
+                self.join(plan)
+            }
             N::Cte { .. } | N::RecursiveCte { .. } | N::CteScan { .. } => self.with(plan),
             N::Modify { change, rows } => {
                 let rows = match rows {
@@ -143,6 +149,7 @@ impl Builder<'_> {
     fn join(&self, plan: &PhysicalPlan) -> Result<BoxOperator> {
         match &plan.node {
             N::HashJoin { left, right, .. } => self.hash_join(plan, self.pair(left, right)?),
+            N::MergeJoin { left, right, .. } => self.merge_join(plan, self.pair(left, right)?),
             N::NestedLoopJoin { left, right, .. } => self.nested_loop_join(plan, self.pair(left, right)?),
             N::IndexJoin { left, .. } => self.index_join(plan, self.child(left)?),
             _ => Err(crate::Error::internal("not a join")),
@@ -164,6 +171,24 @@ impl Builder<'_> {
             pairing: self.pairing(*kind, residual, left)?,
             // The table is of the keys, which may be of an outer row where the rows are not.
             right_is_fixed: Facts::of_plan(right).is_fixed() && Facts::of_exprs(right_keys).is_fixed(),
+        })))
+    }
+
+    fn merge_join(&self, plan: &PhysicalPlan, inputs: [BoxOperator; 2]) -> Result<BoxOperator> {
+        let N::MergeJoin { kind, left, right, left_keys, right_keys, right_differs, residual } = &plan.node else {
+            return Err(crate::Error::internal("not a merge join"));
+        };
+        let [left_input, right_input] = inputs;
+        Ok(Box::new(MergeJoin::new(MergeJoinParts {
+            left: left_input,
+            right: right_input,
+            left_types: types(&left.fields),
+            right_fields: right.fields.clone(),
+            left_keys: compile_all(left_keys.iter().map(|key| &key.expr), self.context)?,
+            right_keys: self.exprs(right_keys)?,
+            directions: left_keys.iter().map(Direction::of).collect(),
+            pairing: self.pairing(*kind, residual, left)?,
+            right_differs: *right_differs,
         })))
     }
 
@@ -223,7 +248,7 @@ impl Builder<'_> {
             | N::Sort { input, .. }
             | N::TopN { input, .. }
             | N::Limit { input, .. }
-            | N::Distinct { input }
+            | N::Distinct { input, .. }
             | N::DistinctOn { input, .. }
             | N::Window { input, .. }
             | N::Aggregate { input, .. } => self.over(plan, input, self.child(input)?),
@@ -243,14 +268,24 @@ impl Builder<'_> {
         Ok(Box::new(SetOperation::new(*op, *all, inputs, &types(&plan.fields))))
     }
 
+    /// A sort's input, which comes in the order of these keys already.
+    fn runs(&self, input: BoxOperator, presorted: &[SortKey]) -> Result<Runs> {
+        let keys = if presorted.is_empty() { None } else { Some(self.sort_keys(presorted)?) };
+        Ok(Runs::new(input, keys))
+    }
+
     /// What works on one input.
     fn over(&self, plan: &PhysicalPlan, below: &PhysicalPlan, input: BoxOperator) -> Result<BoxOperator> {
         Ok(match &plan.node {
             N::Filter { predicate, .. } => Box::new(Filter::new(input, compile(predicate, self.context)?)),
             N::Project { exprs, .. } => Box::new(Project::new(input, self.exprs(exprs)?)),
-            N::Sort { keys, .. } => Box::new(Sort::new(input, below.fields.clone(), self.sort_keys(keys)?)),
-            N::TopN { keys, limit, offset, .. } => {
+            N::Sort { keys, presorted, .. } => {
+                let input = self.runs(input, &keys[..*presorted])?;
+                Box::new(Sort::new(input, below.fields.clone(), self.sort_keys(keys)?))
+            }
+            N::TopN { keys, presorted, limit, offset, .. } => {
                 let limit = LimitValues { limit: Some(compile(limit, self.context)?), offset: self.optional(offset)? };
+                let input = self.runs(input, &keys[..*presorted])?;
                 Box::new(Sort::top(input, below.fields.clone(), self.sort_keys(keys)?, limit))
             }
             N::Limit { limit, offset, ties, .. } => {
@@ -258,6 +293,8 @@ impl Builder<'_> {
                 let ties = if ties.is_empty() { None } else { Some(self.sort_keys(ties)?) };
                 Box::new(Limit::new(input, values, ties))
             }
+            N::Distinct { sorted: true, .. } => Box::new(Unique::new(input, vec![])),
+            N::DistinctOn { on, sorted: true, .. } => Box::new(Unique::new(input, self.exprs(on)?)),
             N::Distinct { .. } => Box::new(Distinct::new(input, vec![])),
             N::DistinctOn { on, .. } => Box::new(Distinct::new(input, self.exprs(on)?)),
             N::Window { partition_by, order_by, calls, .. } => {

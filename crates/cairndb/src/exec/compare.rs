@@ -1,7 +1,9 @@
 //! Equality and order of values within vectors, for grouping, joining and sorting.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
+use super::batch::row_number;
 use super::byte_strings::ByteStrings;
 use super::hash::trim_blanks;
 use super::vector::{Data, Vector};
@@ -37,6 +39,24 @@ where
     B: AsRef<Vector>,
 {
     left.iter().zip(right).all(|(left, right)| values_equal(left.as_ref(), i, right.as_ref(), j))
+}
+
+/// The rows, behind the first, that differ from the one before; NULL equals NULL.
+pub(crate) fn rows_that_differ(keys: &[Arc<Vector>], len: usize) -> Vec<u32> {
+    let differing = |differs: &dyn Fn(usize) -> bool| (1..len).filter(|&row| differs(row)).map(row_number).collect();
+    match keys {
+        [key] if key.validity().is_none() => match key.data() {
+            Data::I32(values) => adjacent(values, len),
+            Data::I64(values) => adjacent(values, len),
+            _ => differing(&|row| !rows_equal(keys, row, keys, row - 1)),
+        },
+        _ => differing(&|row| !rows_equal(keys, row, keys, row - 1)),
+    }
+}
+
+fn adjacent<T: PartialEq>(values: &[T], len: usize) -> Vec<u32> {
+    let pairs = values.get(..len).unwrap_or(values).windows(2);
+    (1..).zip(pairs).filter(|(_, pair)| pair[0] != pair[1]).map(|(row, _)| row).collect()
 }
 
 /// The order of two values, neither NULL.

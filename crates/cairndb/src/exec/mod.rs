@@ -29,6 +29,7 @@ mod scan;
 mod scroll;
 mod simple;
 mod sort;
+mod sort_runs;
 mod spill;
 mod stream;
 mod table_function;
@@ -36,6 +37,7 @@ mod table_function;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod unique;
 mod vector;
 #[cfg(test)]
 mod vector_tests;

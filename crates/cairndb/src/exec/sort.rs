@@ -2,7 +2,8 @@
 //!
 //! Row numbers are sorted, not rows. Each carries the first key as an order-preserving number; only where these are
 //! equal (and do not tell all) are the keys themselves compared. Equal rows keep their order. Rows beyond `work_mem` are
-//! written as sorted runs and merged.
+//! written as sorted runs and merged. Where the input comes in the order of the first keys, it is sorted run after run
+//! ([`super::sort_runs`]).
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -13,8 +14,9 @@ use super::context::{Charge, Cx};
 use super::expr::{Evaluator, Frame};
 use super::hash::trim_blanks;
 use super::limit::LimitValues;
-use super::operator::{BoxOperator, Operator, Step};
+use super::operator::{Operator, Step};
 use super::rows::{Rows, RowsBuilder};
+use super::sort_runs::Runs;
 use super::spill::{Merge, MergeKey, Run, RunFile, SpilledKeys};
 use super::vector::{Data, Vector};
 use crate::plan::{Field, SortKey};
@@ -172,7 +174,7 @@ impl SortKeys {
         Ok((0..batch.len()).take_while(|row| is_equal(*row)).count())
     }
 
-    fn of(&mut self, batch: &Batch, cx: Cx<'_>) -> Result<Vec<Arc<Vector>>> {
+    pub(super) fn of(&mut self, batch: &Batch, cx: Cx<'_>) -> Result<Vec<Arc<Vector>>> {
         let frame = Frame { columns: batch.columns(), len: batch.len() };
         self.keys.iter_mut().map(|key| key.vector(frame, cx)).collect()
     }
@@ -222,17 +224,21 @@ struct Reading {
     /// Rows to skip, and rows that are wanted with those.
     offset: usize,
     wanted: usize,
+    /// How many rows there were.
+    read: usize,
     kept: RowsBuilder,
     runs: Option<SortedRuns>,
 }
 
 /// Rows in order: all of them, or the first few, of which it keeps no more than a few times as many as are asked for.
 pub(crate) struct Sort {
-    input: BoxOperator,
+    input: Runs,
     fields: Vec<Field>,
     keys: SortKeys,
     /// `TopN`.
     limit: Option<LimitValues>,
+    /// Rows to skip, and rows that are wanted with those, from here on; `None`: not evaluated.
+    rest: Option<(usize, usize)>,
     /// `None`: it has not begun, or is done.
     reading: Option<Reading>,
     output: Option<Output>,
@@ -246,21 +252,26 @@ const SURPLUS_MIN: usize = 1024;
 const ORDER_BYTES: usize = 24;
 
 impl Sort {
-    pub(crate) fn new(input: BoxOperator, fields: Vec<Field>, keys: SortKeys) -> Sort {
-        Sort { input, fields, keys, limit: None, reading: None, output: None, charge: Charge::default() }
+    pub(crate) fn new(input: Runs, fields: Vec<Field>, keys: SortKeys) -> Sort {
+        Sort { input, fields, keys, limit: None, rest: None, reading: None, output: None, charge: Charge::default() }
     }
 
-    pub(crate) fn top(input: BoxOperator, fields: Vec<Field>, keys: SortKeys, limit: LimitValues) -> Sort {
+    pub(crate) fn top(input: Runs, fields: Vec<Field>, keys: SortKeys, limit: LimitValues) -> Sort {
         Sort { limit: Some(limit), ..Sort::new(input, fields, keys) }
     }
 
     fn begin(&mut self, cx: Cx<'_>) -> Result<Reading> {
-        let (offset, limit) = self.limit.as_mut().map_or(Ok((0, None)), |limit| limit.evaluate(cx))?;
-        let wanted = limit.map_or(usize::MAX, |limit| limit.saturating_add(offset));
-        Ok(Reading { offset, wanted, kept: RowsBuilder::new(&self.fields), runs: None })
+        let (offset, wanted) = match self.rest {
+            Some(rest) => rest,
+            None => {
+                let (offset, limit) = self.limit.as_mut().map_or(Ok((0, None)), |limit| limit.evaluate(cx))?;
+                (offset, limit.map_or(usize::MAX, |limit| limit.saturating_add(offset)))
+            }
+        };
+        Ok(Reading { offset, wanted, read: 0, kept: RowsBuilder::new(&self.fields), runs: None })
     }
 
-    /// Reads the input to its end.
+    /// Reads the input to its end, or to that of a run.
     fn read(&mut self, cx: Cx<'_>) -> Step<Output> {
         let mut reading = match self.reading.take() {
             Some(reading) => reading,
@@ -281,8 +292,9 @@ impl Sort {
     }
 
     fn take(&mut self, batch: Batch, reading: &mut Reading, cx: Cx<'_>) -> Result<()> {
-        let Reading { wanted, kept, runs, .. } = reading;
+        let Reading { wanted, read, kept, runs, .. } = reading;
         kept.append(&batch)?;
+        *read += batch.len();
         self.charge.note_more(batch.memory_bytes().saturating_add(batch.len() * ORDER_BYTES), cx.shared);
         if kept.len() > wanted.saturating_mul(2).max(SURPLUS_MIN) {
             *kept = self.truncate(kept.take(&self.fields), *wanted, cx)?;
@@ -293,7 +305,9 @@ impl Sort {
         }
     }
 
-    fn finish(&mut self, Reading { offset, wanted, kept, mut runs }: Reading, cx: Cx<'_>) -> Result<Output> {
+    fn finish(&mut self, Reading { offset, wanted, read, kept, mut runs }: Reading, cx: Cx<'_>) -> Result<Output> {
+        let rest = if wanted == usize::MAX { wanted } else { wanted.saturating_sub(read) };
+        self.rest = Some((offset.saturating_sub(read), rest));
         if runs.is_none() {
             let rows = kept.finish();
             let mut order = self.keys.sort(&rows, cx)?;
@@ -379,19 +393,27 @@ fn next_merged(
 
 impl Operator for Sort {
     fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
-        cx.check()?;
-        if self.output.is_none() {
-            self.output = Some(self.read(cx)?);
-        }
-        match &mut self.output {
-            Some(Output::Kept(ordered)) => Ok(ordered.next(cx)),
-            Some(Output::Merged(merge, skip, left)) => Ok(next_merged(merge, skip, left, self.fields.len(), cx)?),
-            None => Ok(None),
+        loop {
+            cx.check()?;
+            if self.output.is_none() {
+                self.output = Some(self.read(cx)?);
+            }
+            let batch = match &mut self.output {
+                Some(Output::Kept(ordered)) => ordered.next(cx),
+                Some(Output::Merged(merge, skip, left)) => next_merged(merge, skip, left, self.fields.len(), cx)?,
+                None => None,
+            };
+            if batch.is_some() || self.rest.is_some_and(|(_, wanted)| wanted == 0) || !self.input.begin() {
+                return Ok(batch);
+            }
+            self.output = None;
+            self.charge.clear(cx.shared);
         }
     }
 
     fn reset(&mut self, cx: Cx<'_>) {
         self.input.reset(cx);
+        self.rest = None;
         self.reading = None;
         self.output = None;
         self.charge.clear(cx.shared);

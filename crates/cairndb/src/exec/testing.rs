@@ -241,7 +241,7 @@ pub(super) fn sort_key(expr: Expr, descending: bool, nulls_first: bool) -> SortK
 }
 
 pub(super) fn sort(input: PhysicalPlan, keys: Vec<SortKey>) -> PhysicalPlan {
-    plan(&types_of(&input), N::Sort { input: Arc::new(input), keys })
+    plan(&types_of(&input), N::Sort { input: Arc::new(input), keys, presorted: 0 })
 }
 
 pub(super) fn subplan(kind: SubqueryKind, plan: PhysicalPlan, depends_on: Vec<(usize, usize)>) -> Expr {

@@ -206,6 +206,7 @@ fn sorting_is_stable_and_puts_nulls_where_asked() {
         assert_eq!(fixture.rows(&sort(values(&types, &rows), keys.clone())).unwrap(), expected);
         for (limit, offset) in [(0, 0), (1, 0), (7, 3), (500, 100), (3, 1000)] {
             let node = N::TopN {
+                presorted: 0,
                 input: Arc::new(values(&types, &rows)),
                 keys: keys.clone(),
                 limit: literal(Value::BigInt(limit), BIG),
@@ -223,6 +224,7 @@ fn top_n_over_much_more_than_it_keeps() {
     let rows: Rows = (0..9000).map(|n| vec![int(n * 7919 % 9000), int(n)]).collect();
     let table = fixture.table(&[INT, INT], &[1], &[], &rows);
     let node = N::TopN {
+        presorted: 0,
         input: Arc::new(scan(&table)),
         keys: vec![sort_key(col(0, INT), true, true)],
         limit: literal(Value::BigInt(3), BIG),
@@ -268,9 +270,9 @@ fn distinct_keeps_first_rows_and_takes_nulls_as_equal() {
     let rows: Rows =
         [(Some(1), 1), (None, 2), (Some(1), 1), (None, 2), (Some(1), 3)].map(|(a, b)| ints(&[a, Some(b)])).to_vec();
     let input = || Arc::new(values(&[INT, INT], &rows));
-    let distinct = plan(&[INT, INT], N::Distinct { input: input() });
+    let distinct = plan(&[INT, INT], N::Distinct { input: input(), sorted: false });
     assert_eq!(fixture.rows(&distinct).unwrap(), [rows[0].clone(), rows[1].clone(), rows[4].clone()]);
-    let on = plan(&[INT, INT], N::DistinctOn { input: input(), on: vec![col(0, INT)] });
+    let on = plan(&[INT, INT], N::DistinctOn { input: input(), on: vec![col(0, INT)], sorted: false });
     assert_eq!(fixture.rows(&on).unwrap(), [rows[0].clone(), rows[1].clone()]);
 }
 
@@ -485,7 +487,7 @@ fn what_grows_with_the_data_spills_or_is_held_to_the_budget() {
         sort(input(), vec![sort_key(col(0, INT), true, true)]),
         aggregate(input(), vec![col(0, INT)], vec![]),
         plan(&[INT, INT], join),
-        plan(&[INT], N::Distinct { input: Arc::new(input()) }),
+        plan(&[INT], N::Distinct { input: Arc::new(input()), sorted: false }),
         counting(100_000, successor(), true, cte_scan(0)),
     ];
     let in_budget = || ExecContext { memory_budget: 100_000, ..fixture.context() };

@@ -272,7 +272,7 @@ impl Function {
                 }
                 _ => context.caller()?.value(routine, args, context),
             },
-            Kernel::Asked(asked) => asked.run(args),
+            Kernel::Asked(asked) => asked.run(args, context),
             Kernel::Checked { check, .. } => match args {
                 [value] => check(value, context),
                 _ => Err(super::support::wrong_arguments(args)),

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::catalogue::Kernel;
 use super::support::wrong_arguments;
 use super::{ANY, Function};
-use crate::Result;
 use crate::catalog::Catalog;
-use crate::system::{Reg, SystemFunction, Takes};
-use crate::types::{DataType, Value};
+use crate::system::{Eval, Reg, SystemFunction, Takes};
+use crate::types::{DataType, EvalContext, Value};
+use crate::{Error, Result};
 
 /// What is asked, and of which catalog.
 #[derive(Clone)]
@@ -29,9 +29,15 @@ enum What {
 }
 
 impl Asked {
-    pub(super) fn run(&self, args: &[Value]) -> Result<Value> {
+    pub(super) fn run(&self, args: &[Value], context: &EvalContext) -> Result<Value> {
         match (self.what, args) {
-            (What::Function(function), args) => (function.eval)(&self.catalog, args),
+            (What::Function(function), args) => match function.eval {
+                Eval::Catalog(eval) => eval(&self.catalog, args),
+                Eval::Database(eval) => match &context.channels {
+                    Some(database) => eval(&self.catalog, args, &**database),
+                    None => Err(Error::unsupported(format!("{}() in this place", function.name))),
+                },
+            },
             (What::Read(reg), [Value::Text(text)]) => reg.read(&self.catalog, text).map(Value::BigInt),
             (What::Marked(_), [value]) => Ok(value.clone()),
             (What::Write(reg), [Value::BigInt(oid)]) => Ok(Value::text(reg.write(&self.catalog, *oid))),
@@ -56,7 +62,7 @@ impl Function {
     pub(crate) fn of_system(of: &'static SystemFunction, types: Vec<DataType>, catalog: Arc<Catalog>) -> Function {
         let args = types.iter().zip(of.takes).map(|(given, takes)| if *takes == Takes::Any { ANY } else { *given });
         let function = Function::asking(of.name, args.collect(), of.returns, What::Function(of), catalog);
-        Function { strict: of.strict, ..function }
+        Function { strict: of.strict, immutable: matches!(of.eval, Eval::Catalog(_)), ..function }
     }
 
     /// `text::regclass`

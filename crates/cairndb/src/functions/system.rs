@@ -1,10 +1,12 @@
 //! What a session may ask of the database itself.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::ANY;
 use super::catalogue::Catalogue;
 use super::support::{call, wrong_arguments};
+use crate::types::row::encode_value_raw;
 use crate::types::{Advisory, DataType, EvalContext, LockScope, Speaks, Value, ValueRef};
 use crate::{Error, Result, SqlState};
 
@@ -39,6 +41,8 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     }
     catalogue.add("pg_notify", &[TEXT, TEXT], TEXT, notify).acting().called_on_null();
     add_locks(catalogue);
+    catalogue.add("pg_sleep", &[DataType::Double], TEXT, sleep).volatile().waiting();
+    catalogue.add("pg_column_size", &[ANY], DataType::Integer, column_size);
     let process = |_: &[Value], _: &EvalContext| Ok(Value::Integer(std::process::id().cast_signed()));
     catalogue.add("pg_backend_pid", &[], DataType::Integer, process).stable();
     catalogue.add("pg_client_encoding", &[], TEXT, |_, _| Ok(Value::text("UTF8"))).stable();
@@ -55,6 +59,22 @@ fn notify(args: &[Value], context: &EvalContext) -> Result<Value> {
     let [channel, payload] = args else { return Err(wrong_arguments(args)) };
     let channels = context.channels.as_ref().ok_or_else(|| Error::unsupported("pg_notify() in this place"))?;
     channels.notify(&text(channel), &text(payload)).map(|()| Value::text(""))
+}
+
+/// Gives an empty text.
+fn sleep(args: &[Value], context: &EvalContext) -> Result<Value> {
+    let [Value::Double(seconds)] = args else { return Err(wrong_arguments(args)) };
+    let time = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX);
+    let session = context.channels.as_ref().ok_or_else(|| Error::unsupported("pg_sleep() in this place"))?;
+    session.sleep(time).map(|()| Value::text(""))
+}
+
+/// Bytes of a value as rows have it.
+fn column_size(args: &[Value], _: &EvalContext) -> Result<Value> {
+    let [value] = args else { return Err(wrong_arguments(args)) };
+    let mut bytes = Vec::new();
+    encode_value_raw(ValueRef::from(value), &mut bytes);
+    Ok(Value::Integer(i32::try_from(bytes.len()).unwrap_or(i32::MAX)))
 }
 
 /// `pg_advisory_lock` and its kin, each of a number of 64 bits and of two of 32. What gives no value gives an empty text.

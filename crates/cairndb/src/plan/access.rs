@@ -9,15 +9,16 @@ use super::expr::Expr;
 use super::implied::is_implied;
 use super::indexes::{BoundIndexes, Keyed, over};
 use super::keys::{KeyCondition, elements_of, key_any, key_condition, key_list};
-use super::logical::{LogicalPlan, SortKey};
+use super::logical::{LogicalPlan, scanned_fields};
+use super::order::Order;
 use super::physical::{Estimate, ItemCondition, KeyBound, KeyRange};
 use super::refs::has_subquery;
 use super::refs::{conjuncts, is_volatile, used_columns};
 use crate::catalog::{Index, IndexColumn, Table};
 use crate::functions::Operator;
 use crate::inverted::{ItemClass, Query, commuted};
-use crate::types::Value;
 use crate::types::key::is_decodable;
+use crate::types::{DataType, Value};
 
 /// More ranges than this come of no IN list.
 const RANGES_MAX: usize = 256;
@@ -57,20 +58,32 @@ impl TableShape {
         self.columns.iter().map(|&column| ColumnInfo::of_table(&self.table, column)).collect()
     }
 
-    /// What the path's key can have that is this expression: the table's column, or what stands for an index's expression.
-    fn key_column(&self, expr: &Expr, path: &AccessPath) -> Option<usize> {
-        match (expr, &self.indexes, &path.index) {
-            (Expr::Column { index, .. }, ..) => self.columns.get(*index).copied(),
-            (_, Some(indexes), Some(index)) => {
-                let at = self.table.indexes.iter().position(|known| known.id == index.id)?;
-                indexes.key_of(at, expr, &self.columns)
-            }
-            _ => None,
+    /// What in its rows stands for a column of the path's key: a column, or an index's expression.
+    fn shown(&self, column: usize, path: &AccessPath) -> Option<Expr> {
+        if let Some(index) = self.columns.iter().position(|&own| own == column) {
+            let data_type = self.table.columns.get(column).map_or(DataType::BigInt, |column| column.data_type);
+            return Some(Expr::Column { index, data_type });
+        }
+        let index = path.index.as_ref()?;
+        let at = self.table.indexes.iter().position(|known| known.id == index.id)?;
+        self.expression(at, column)
+    }
+
+    /// What a column of the index at this position stands for, over the columns, if it is an expression.
+    pub(super) fn expression(&self, index: usize, column: usize) -> Option<Expr> {
+        self.indexes.as_ref()?.expression_of(index, column, &self.columns)
+    }
+
+    /// How many different values a column of the table or of one of its indexes has.
+    pub(super) fn distinct(&self, column: usize) -> f64 {
+        match self.table.key_type(column).filter(|_| column >= self.table.columns.len()) {
+            Some(data_type) => ColumnInfo::computed(data_type, table_rows(&self.table)).distinct,
+            None => ColumnInfo::of_table(&self.table, column).distinct,
         }
     }
 
     /// What the key of the index at this position sees of it; `None`: the primary key.
-    fn keyed(&self, index: Option<usize>) -> Keyed<'_> {
+    pub(super) fn keyed(&self, index: Option<usize>) -> Keyed<'_> {
         match (&self.indexes, index) {
             (Some(indexes), Some(index)) => indexes.keyed(index, &self.columns, &self.conditions),
             _ => Keyed { columns: (&*self.columns).into(), conditions: (&*self.conditions).into() },
@@ -188,7 +201,7 @@ fn equality<'e>(
     mut conditions: impl Iterator<Item = (usize, &'e Expr)>,
     columns: &[usize],
     column: usize,
-    type_of: &dyn Fn(usize) -> Option<crate::DataType>,
+    type_of: &dyn Fn(usize) -> Option<DataType>,
 ) -> Option<(usize, Expr)> {
     conditions.find_map(|(place, condition)| {
         let found = key_condition(condition, type_of)?;
@@ -284,7 +297,7 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    fn type_of(&self, position: usize) -> Option<crate::DataType> {
+    fn type_of(&self, position: usize) -> Option<DataType> {
         self.shape.table.key_type(*self.keyed.columns.get(position)?)
     }
 
@@ -458,7 +471,7 @@ fn estimate(
     let width = table_width(&shape.table);
     let entry = match (&path.index, path.covering) {
         (None, _) => cost::sequential(1.0, width) + cost::ROW,
-        (Some(_), true) => cost::sequential(1.0, row_width(infos)) + cost::ENTRY + cost::ROW / 2.0,
+        (Some(_), true) => cost::sequential(1.0, row_width(infos)) + cost::ENTRY + cost::COVERED,
         (Some(_), false) => cost::row_by_entry(width),
     };
     let total = ranges * cost::LOOKUP + matched * (entry + filters);
@@ -480,39 +493,19 @@ pub(super) fn tells_all(table: &Table, index: &Index, columns: &[usize]) -> bool
     })
 }
 
-/// Whether the path gives the rows in the wanted order; `Some(true)`: read backwards.
-pub(super) fn gives_order(shape: &TableShape, path: &AccessPath, wanted: &[SortKey]) -> Option<bool> {
-    if path.point {
-        return Some(false);
-    }
-    let is_fixed = |column: usize| path.key.iter().take(path.fixed).any(|key| key.column == column);
-    let mut next = path.key.iter().skip(path.fixed);
-    let mut reverse = None;
-    for key in wanted {
-        let column = shape.key_column(&key.expr, path)?;
-        if is_fixed(column) {
-            continue;
-        }
-        let Some(found) = next.next() else {
-            // All of a unique key has been compared: no two rows are left to order.
-            return is_unique_path(shape, path).then_some(reverse.unwrap_or(false));
+impl AccessPath {
+    /// The order of its rows, read forwards.
+    pub(super) fn order(&self, shape: &TableShape) -> Order {
+        let table = &*shape.table;
+        let shown = |column: usize| shape.shown(column, self);
+        let mut order = match &self.index {
+            _ if self.point => return Order::of_one_row(&scanned_fields(table, &shape.columns)),
+            Some(_) if !self.items.is_empty() => {
+                Order::of_key((table, None), &primary_columns(table), 0, false, &shown)
+            }
+            index => Order::of_key((table, index.as_deref()), &self.key, self.fixed, false, &shown),
         };
-        let backwards = found.descending != key.descending;
-        let nulls_fit = shape.table.is_not_null(column) || (found.nulls_first != backwards) == key.nulls_first;
-        if found.column != column || !nulls_fit || reverse.is_some_and(|reverse| reverse != backwards) {
-            return None;
-        }
-        reverse = Some(backwards);
-    }
-    Some(reverse.unwrap_or(false))
-}
-
-fn is_unique_path(shape: &TableShape, path: &AccessPath) -> bool {
-    match &path.index {
-        None => !shape.table.primary_key.is_empty(),
-        Some(index) => {
-            // (Of those rows that it has entries of, which are all that are read.)
-            index.unique && index.columns.iter().all(|key| shape.table.is_not_null(key.column))
-        }
+        shape.conditions.iter().for_each(|condition| order.learn(condition));
+        order
     }
 }

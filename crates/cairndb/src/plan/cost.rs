@@ -10,6 +10,8 @@ pub(super) const ROW_OVERHEAD: f64 = 11.0;
 pub(super) const ROW: f64 = 0.01;
 /// Stepping over one index entry.
 pub(super) const ENTRY: f64 = 0.005;
+/// Decoding what an index entry says in place of its row: part by part, where a scan decodes rows column by column.
+pub(super) const COVERED: f64 = 0.03;
 /// Evaluating one operator on one row.
 pub(super) const OPERATOR: f64 = 0.0025;
 /// Finding a key in a tree.
@@ -18,6 +20,8 @@ pub(super) const LOOKUP: f64 = 0.08;
 pub(super) const HASH_BUILD: f64 = 0.02;
 /// Looking a row up in a hash table.
 pub(super) const HASH_PROBE: f64 = 0.01;
+/// Going past a row of a side of a merge join.
+pub(super) const MERGE: f64 = 0.0025;
 /// Starting a subplan or a lateral side for one row.
 pub(super) const RESTART: f64 = 0.1;
 

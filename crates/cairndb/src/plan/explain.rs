@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::expr::Expr;
-use super::logical::{JoinKind, SetOperator};
+use super::logical::{JoinKind, SetOperator, SortKey};
 use super::lower::ROUNDS;
 use super::number::node_exprs;
 use super::physical::{Estimate, ItemCondition, KeyRange, PhysicalNode as N, PhysicalPlan, Subplan};
@@ -301,13 +301,11 @@ impl Explainer<'_> {
                 inner.details.push(Detail::of("Index Cond", all_of(&conditions)));
                 vec![shown, inner]
             }
-            N::TopN { input, keys, .. } => {
-                let columns = self.columns(input);
+            N::TopN { input, keys, presorted, .. } => {
                 let startup = plan.estimate.startup;
                 let estimate = Estimate { startup, total: startup, ..input.estimate };
-                let mut sort = self.step("Sort", "Outer", estimate, self.actual(plan));
-                let names = Names { columns: &columns, outer: &self.outer };
-                sort.details.push(Detail::list("Sort Key", keys.iter().map(|key| names.sort_key(key)).collect()));
+                let mut sort = self.step(sort_name(*presorted), "Outer", estimate, self.actual(plan));
+                sort.details = self.sort_details(input, keys, *presorted);
                 sort.children = vec![self.node(input, "Outer")];
                 vec![sort]
             }
@@ -381,6 +379,7 @@ impl Explainer<'_> {
                 scan("Index Scan", table, Some((key_name(table, index.as_deref()), false)))
             }
             N::HashJoin { kind, .. } => join("Hash Join", *kind),
+            N::MergeJoin { kind, .. } => join("Merge Join", *kind),
             N::NestedLoopJoin { kind, .. } | N::IndexJoin { kind, .. } => join("Nested Loop", *kind),
             N::Aggregate { group_by, sorted, .. } => {
                 let strategy = match (group_by.is_empty(), sorted) {
@@ -390,7 +389,9 @@ impl Explainer<'_> {
                 };
                 vec![("Node Type", "Aggregate".to_owned()), ("Strategy", strategy.to_owned())]
             }
-            N::Distinct { .. } => vec![("Node Type", "Aggregate".to_owned()), ("Strategy", "Hashed".to_owned())],
+            N::Distinct { sorted: false, .. } => {
+                vec![("Node Type", "Aggregate".to_owned()), ("Strategy", "Hashed".to_owned())]
+            }
             N::SetOperation { op, all, .. } => {
                 let op = if *op == SetOperator::Except { "Except" } else { "Intersect" };
                 let command = format!("{op}{}", if *all { " All" } else { "" });
@@ -413,6 +414,7 @@ impl Explainer<'_> {
             | N::TopN { .. }
             | N::Limit { .. }
             | N::Window { .. }
+            | N::Distinct { sorted: true, .. }
             | N::DistinctOn { .. }
             | N::Append { .. } => named(&self.title(plan)),
             _ => named("Result"),
@@ -440,17 +442,21 @@ impl Explainer<'_> {
                 "" => "Hash Join".into(),
                 kind => format!("Hash {kind} Join"),
             },
+            N::MergeJoin { kind, .. } => match kind_name(*kind) {
+                "" => "Merge Join".into(),
+                kind => format!("Merge {kind} Join"),
+            },
             N::NestedLoopJoin { kind, .. } | N::IndexJoin { kind, .. } => match kind_name(*kind) {
                 "" => "Nested Loop".into(),
                 kind => format!("Nested Loop {kind} Join"),
             },
             N::Aggregate { group_by, .. } if group_by.is_empty() => "Aggregate".into(),
             N::Aggregate { sorted: true, .. } => "GroupAggregate".into(),
-            N::Aggregate { .. } | N::Distinct { .. } => "HashAggregate".into(),
+            N::Aggregate { .. } | N::Distinct { sorted: false, .. } => "HashAggregate".into(),
             N::Window { .. } => "WindowAgg".into(),
-            N::Sort { .. } => "Sort".into(),
+            N::Sort { presorted, .. } => sort_name(*presorted).into(),
             N::TopN { .. } | N::Limit { .. } => "Limit".into(),
-            N::DistinctOn { .. } => "Unique".into(),
+            N::Distinct { sorted: true, .. } | N::DistinctOn { .. } => "Unique".into(),
             N::Append { .. } => "Append".into(),
             N::SetOperation { op, all, .. } => {
                 let op = if *op == SetOperator::Except { "Except" } else { "Intersect" };
@@ -518,6 +524,15 @@ impl Explainer<'_> {
                 lines.extend(residual.iter().map(|on| Detail::of("Join Filter", self.print(&both, on))));
                 lines
             }
+            N::MergeJoin { left, right, left_keys, right_keys, residual, .. } => {
+                let (left, right) = (columns(left), columns(right));
+                let keys = left_keys.iter().zip(right_keys);
+                let keys = keys.map(|(a, b)| format!("({} = {})", self.print(&left, &a.expr), self.print(&right, b)));
+                let mut lines = vec![Detail::of("Merge Cond", all_of(&keys.collect::<Vec<_>>()))];
+                let both = [left, right].concat();
+                lines.extend(residual.iter().map(|on| Detail::of("Join Filter", self.print(&both, on))));
+                lines
+            }
             N::NestedLoopJoin { left, right, on, .. } => {
                 let both = [columns(left), columns(right)].concat();
                 on.iter().map(|on| Detail::of("Join Filter", self.print(&both, on))).collect()
@@ -539,19 +554,29 @@ impl Explainer<'_> {
                     calls.iter().map(|call| names.window(partition_by, order_by, &call.frame)).collect();
                 windows.into_iter().map(|window| Detail::of("Window", window)).collect()
             }
-            N::Sort { input, keys } => {
-                let names = columns(input);
-                let names = Names { columns: &names, outer: &self.outer };
-                vec![Detail::list("Sort Key", keys.iter().map(|key| names.sort_key(key)).collect())]
-            }
-            N::Distinct { input } => vec![Detail::list("Group Key", columns(input))],
-            N::DistinctOn { input, on } => {
+            N::Sort { input, keys, presorted } => self.sort_details(input, keys, *presorted),
+            N::Distinct { input, sorted: false } => vec![Detail::list("Group Key", columns(input))],
+            N::DistinctOn { input, on, .. } => {
                 let names = columns(input);
                 let names = Names { columns: &names, outer: &self.outer };
                 vec![Detail::list("Distinct Key", on.iter().map(|key| names.print(key)).collect())]
             }
             _ => vec![],
         }
+    }
+
+    fn sort_details(&self, input: &PhysicalPlan, keys: &[SortKey], presorted: usize) -> Vec<Detail> {
+        let columns = self.columns(input);
+        let names = Names { columns: &columns, outer: &self.outer };
+        let print = |keys: &[SortKey]| keys.iter().map(|key| names.sort_key(key)).collect();
+        let mut details = vec![Detail::list("Sort Key", print(keys))];
+        if presorted > 0 {
+            details.push(Detail::list(
+                "Presorted Key",
+                keys[..presorted].iter().map(|key| names.print(&key.expr)).collect(),
+            ));
+        }
+        details
     }
 
     fn scan_details(
@@ -648,7 +673,9 @@ impl Explainer<'_> {
                 }
                 names
             }
-            N::HashJoin { kind, left, right, .. } | N::NestedLoopJoin { kind, left, right, .. } => {
+            N::HashJoin { kind, left, right, .. }
+            | N::MergeJoin { kind, left, right, .. }
+            | N::NestedLoopJoin { kind, left, right, .. } => {
                 let mut names = if kind.shows_left() { self.columns(left) } else { vec![] };
                 if kind.shows_right() {
                     names.extend(self.columns(right));
@@ -659,7 +686,7 @@ impl Explainer<'_> {
             | N::Sort { input, .. }
             | N::TopN { input, .. }
             | N::Limit { input, .. }
-            | N::Distinct { input }
+            | N::Distinct { input, .. }
             | N::DistinctOn { input, .. } => self.columns(input),
             N::Cte { body, .. } | N::RecursiveCte { body, .. } => self.columns(body),
             N::CteScan { .. } => {
@@ -711,6 +738,10 @@ fn key_columns(table: &Table, index: Option<&Index>) -> Vec<String> {
 
 fn index_title(kind: &str, reverse: bool, key: &str, relation: &str) -> String {
     format!("{kind}{} using {key} on {relation}", if reverse { " Backward" } else { "" })
+}
+
+fn sort_name(presorted: usize) -> &'static str {
+    if presorted > 0 { "Incremental Sort" } else { "Sort" }
 }
 
 fn kind_name(kind: JoinKind) -> &'static str {

@@ -34,8 +34,8 @@ impl Planner<'_> {
         }
         shape.conditions.push(Expr::Not(Box::new(Expr::IsNull(Box::new(column.clone())))));
         let keys = [SortKey { expr: column.clone(), descending, nulls_first: descending }];
-        let (scan, sorted) = self.scan(&shape, Some(Wanted { keys: &keys, rows: Some(1.0) }))?;
-        Ok(sorted.then(|| first_row(scan)))
+        let (scan, covered) = self.scan(&shape, Some(Wanted::sorted(&keys, Some(1.0))))?;
+        Ok((covered == keys.len()).then(|| first_row(scan)))
     }
 }
 

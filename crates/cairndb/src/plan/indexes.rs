@@ -48,11 +48,10 @@ impl BoundIndexes {
         self.predicates.get(index).map_or(&[], Vec::as_slice)
     }
 
-    /// What stands in an index's key for an expression over some of the table's columns.
-    pub(super) fn key_of(&self, index: usize, expr: &Expr, columns: &[usize]) -> Option<usize> {
-        let mut keys = self.keys.get(index)?.iter();
-        let found = keys.find(|(_, key)| over(key, columns).is_some_and(|key| same_expr(&key, expr)));
-        found.map(|(key, _)| *key)
+    /// The expression that stands in an index's key, over some of the table's columns.
+    pub(super) fn expression_of(&self, index: usize, key: usize, columns: &[usize]) -> Option<Expr> {
+        let (_, expr) = self.keys.get(index)?.iter().find(|(own, _)| *own == key)?;
+        over(expr, columns)
     }
 
     /// The columns, with an index's expressions behind them; and the conditions over those, as its key can answer them.

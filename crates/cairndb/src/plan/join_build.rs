@@ -1,22 +1,35 @@
 //! Physical joins: the chosen tree of a join graph, and joins that are no part of a graph.
 
-use super::access::TableShape;
 use super::cost;
 use super::estimate::ColumnInfo;
 use super::expr::Expr;
-use super::join_graph::{JoinGraph, Keys, Units, is_graph, unit_count};
+use super::join_graph::{JoinGraph, Keys, Leader, Units, is_graph, unit_count};
+use super::join_merge::{Merge, ordering_column};
 use super::join_method::{Candidate, IndexLookup, Method, Pair};
 use super::join_order::{Tree, choose};
 use super::logical::{Field, JoinKind, LogicalPlan, SortKey};
-use super::physical::PhysicalNode as N;
+use std::sync::Arc;
+
+use super::order::order_of;
+use super::physical::{PhysicalNode as N, PhysicalPlan};
 use super::planner::{Planned, Planner};
 use super::refs::{conjuncts, has_subquery, mapped};
-use super::scan::{Wanted, column_index};
-use super::sorted::{begins_with, order_of};
+use super::scan::{Wanted, Without};
+use super::sorted::ascending;
 use crate::Result;
 
 /// More units than a set can have bits are joined as written.
 const UNITS_MAX: usize = 120;
+
+/// Of so many units it is tried whether they should lead the joins.
+const LEADERS_MAX: usize = 3;
+
+/// A plan, how many of the keys of a wanted order it has, and what it costs in that order.
+struct WithOrder {
+    planned: Planned,
+    covered: usize,
+    cost: f64,
+}
 
 /// A set of units, joined: which global columns it has, in order.
 struct Joined {
@@ -27,6 +40,15 @@ struct Joined {
 impl Joined {
     fn place(&self, column: usize) -> usize {
         self.columns.iter().position(|&own| own == column).unwrap_or(usize::MAX)
+    }
+
+    /// Read in one of the orders that its unit has.
+    fn in_order(mut self, graph: &JoinGraph, units: Units, order: Option<usize>) -> Joined {
+        let unit = graph.units.get(units.trailing_zeros() as usize);
+        if let Some(other) = unit.zip(order).and_then(|(unit, order)| unit.in_order.get(order)) {
+            self.planned = other.planned.clone();
+        }
+        self
     }
 
     /// An expression over global columns as one over these.
@@ -51,64 +73,68 @@ impl Planner<'_> {
         }
     }
 
-    /// As [`Planner::join`], with an eye to an order; whether the rows come in it.
-    pub(super) fn ordered_join(&mut self, plan: LogicalPlan, wanted: Wanted<'_>) -> Result<(Planned, bool)> {
+    /// As [`Planner::join`], with an eye to an order; how many of its keys the rows come in.
+    pub(super) fn ordered_join(&mut self, plan: LogicalPlan, wanted: Wanted<'_>) -> Result<(Planned, usize)> {
         match unit_count(&plan) <= UNITS_MAX {
             true => self.join_graph(plan, Some(wanted)),
-            false => Ok((self.join(plan)?, false)),
+            false => Ok((self.join(plan)?, 0)),
         }
     }
 
-    fn join_graph(&mut self, plan: LogicalPlan, wanted: Option<Wanted<'_>>) -> Result<(Planned, bool)> {
+    fn join_graph(&mut self, plan: LogicalPlan, wanted: Option<Wanted<'_>>) -> Result<(Planned, usize)> {
         let fields = plan.fields();
         let (mut graph, output) = JoinGraph::build(self, plan)?;
         let tree = self.best_tree(&graph)?;
         let joined = self.whole_join(&graph, &tree, &output, &fields)?;
-        let Some(wanted) = wanted.filter(|_| self.options.ordering) else { return Ok((joined, false)) };
-        if begins_with(&order_of(&joined.plan), wanted.keys) {
-            return Ok((joined, true));
+        let Some(wanted) = wanted.filter(|_| self.options.ordering) else { return Ok((joined, 0)) };
+        let mut best = self.with_order(joined, wanted);
+        if best.covered == wanted.keys.len() && wanted.rows.is_none() {
+            return Ok((best.planned, best.covered));
         }
-        if !self.lead(&mut graph, &output, wanted)? {
-            return Ok((joined, false));
+        graph.share = wanted.rows.map(|rows| (rows / wanted.results(&best.planned)).clamp(0.0, 1.0));
+        for leader in self.leaders(&graph, &output, wanted)? {
+            let before = graph.lead(leader);
+            let tree = self.best_tree(&graph)?;
+            // As the query is written, another one leads.
+            if 1 << tree.first() == graph.leading {
+                let joined = self.whole_join(&graph, &tree, &output, &fields)?;
+                let ordered = self.with_order(joined, wanted);
+                if ordered.cost < best.cost {
+                    best = ordered;
+                }
+            }
+            graph.lead(before);
         }
-        let tree = self.best_tree(&graph)?;
-        // As the query is written, another one leads.
-        if 1 << tree.first() != graph.leading {
-            return Ok((joined, false));
-        }
-        let ordered = self.whole_join(&graph, &tree, &output, &fields)?;
-        let estimate = joined.estimate();
-        let sort = cost::sort(estimate.rows, wanted.rows.unwrap_or(estimate.rows));
-        match wanted.cost_of_ordered(ordered.estimate()) < estimate.total + sort {
-            true => Ok((ordered, true)),
-            false => Ok((joined, false)),
-        }
+        Ok((best.planned, best.covered))
     }
 
-    /// Has a unit that can be read in the wanted order lead the joins, if there is one.
-    fn lead(&mut self, graph: &mut JoinGraph, output: &[usize], wanted: Wanted<'_>) -> Result<bool> {
-        let columns = wanted.keys.iter().map(|key| column_index(&key.expr)).collect::<Option<Vec<_>>>();
-        let Some((place, own)) = columns.and_then(|columns| graph.sole_unit(output, &columns)) else {
-            return Ok(false);
-        };
+    fn with_order(&self, planned: Planned, wanted: Wanted<'_>) -> WithOrder {
+        let covered = self.covered(&planned, wanted);
+        let cost = wanted.cost(planned.estimate(), covered, self.groups(&wanted.keys[..covered], &planned));
+        WithOrder { planned, covered, cost }
+    }
+
+    /// The units that can be read in the wanted order, or in the first keys' of it, to lead the joins.
+    fn leaders(&mut self, graph: &JoinGraph, output: &[usize], wanted: Wanted<'_>) -> Result<Vec<Leader>> {
         // A condition with a subquery would be planned twice, and its own subqueries four times.
-        let shape = graph.units[place].shape.clone();
         let of_units = graph.units.iter().flat_map(|unit| &unit.on);
-        let planned_twice = of_units.chain(graph.conditions.iter().map(|condition| &condition.expr)).any(has_subquery);
-        let is_simple = |shape: &TableShape| !planned_twice && !shape.conditions.iter().any(has_subquery);
-        let Some(shape) = shape.filter(is_simple) else { return Ok(false) };
-        let key = |(key, &index): (&SortKey, &usize)| {
-            let expr = Expr::Column { index, data_type: key.expr.data_type() };
-            SortKey { expr, ..key.clone() }
-        };
-        let keys: Vec<SortKey> = wanted.keys.iter().zip(&own).map(key).collect();
-        // How many of its rows are read is not known before they are joined; few, if the order is of any use.
-        let (planned, sorted) = self.scan(&shape, Some(Wanted { keys: &keys, rows: Some(1.0) }))?;
-        if sorted {
-            graph.units[place].planned = planned;
-            graph.leading = 1 << place;
+        if of_units.chain(graph.conditions.iter().map(|condition| &condition.expr)).any(has_subquery) {
+            return Ok(vec![]);
         }
-        Ok(sorted)
+        let mut leaders = vec![];
+        for place in 0..graph.units.len() {
+            let keys = graph.own_keys(place, output, wanted);
+            let shape = graph.units[place].shape.as_ref().filter(|shape| !shape.conditions.iter().any(has_subquery));
+            let Some(shape) = shape.filter(|_| !keys.is_empty() && leaders.len() < LEADERS_MAX) else { continue };
+            // How many of its rows are read is not known before they are joined; few, if the order is of any use.
+            let gathered = wanted.gathered.min(keys.len());
+            let own = Wanted { gathered, ..Wanted::sorted(&keys, Some(1.0)) };
+            let (planned, covered) = self.scan(shape, Some(own))?;
+            if covered > 0 {
+                leaders.push(Leader { place, planned, leading: 1 << place });
+            }
+        }
+        Ok(leaders)
     }
 
     fn best_tree(&self, graph: &JoinGraph) -> Result<Tree> {
@@ -162,6 +188,7 @@ impl Planner<'_> {
         let joined = match &chosen.method {
             Method::Hash => self.hash_join(&pair, pair.kind(), left, right)?,
             Method::HashRight => self.hash_join(&pair.swapped(), exchanged(pair.kind()), right, left)?,
+            Method::Merge(merge) => self.merge_join(graph, &pair, left, right, merge)?,
             Method::NestedLoop => self.nested_loop(&pair, left, right)?,
             Method::Index(lookup) => self.index_join(&pair, left, right, lookup)?,
         };
@@ -193,6 +220,38 @@ impl Planner<'_> {
         let (columns, infos) = output(kind, &left, &right);
         let (left, right) = (left.planned.plan, right.planned.plan);
         Ok((N::HashJoin { kind, left, right, left_keys, right_keys, residual }, columns, infos))
+    }
+
+    fn merge_join(
+        &mut self,
+        graph: &JoinGraph,
+        pair: &Pair<'_>,
+        left: Joined,
+        right: Joined,
+        merge: &Merge,
+    ) -> Result<Made> {
+        let left = left.in_order(graph, pair.left.0, merge.left);
+        let right = right.in_order(graph, pair.right.0, merge.right);
+        let (mut left_keys, mut right_keys) = (vec![], vec![]);
+        for key in &merge.keys {
+            let keys = pair.on.get(key.condition).and_then(|part| pair.hash_keys(part));
+            let (a, b) = keys.ok_or_else(|| crate::Error::internal("a merge by no equality"))?;
+            left_keys.push(key.of(left.localized(a)));
+            right_keys.push(key.of(right.localized(b)));
+        }
+        // What was told of the order of sets is told by the plans now.
+        if !comes_by(&left.planned, &left_keys) || !comes_by(&right.planned, &right_keys) {
+            return self.hash_join(pair, pair.kind(), left, right);
+        }
+        let is_key = |place: usize| merge.keys.iter().any(|key| key.condition == place);
+        let rest = pair.on.iter().enumerate().filter(|(place, _)| !is_key(*place)).map(|(_, part)| part.clone());
+        let residual = self.residual(rest.collect(), &both_sides(&left, &right))?;
+        let (columns, infos) = output(pair.kind(), &left, &right);
+        Ok((
+            merge_node(pair.kind(), left.planned.plan, right.planned.plan, left_keys, right_keys, residual),
+            columns,
+            infos,
+        ))
     }
 
     fn nested_loop(&mut self, pair: &Pair<'_>, left: Joined, right: Joined) -> Result<Made> {
@@ -235,6 +294,30 @@ impl Planner<'_> {
         self.predicate(parts)
     }
 
+    /// The sides of a join outside a graph, and whether both come in the order of its keys.
+    fn sides(
+        &mut self,
+        left: LogicalPlan,
+        right: LogicalPlan,
+        on: &[Expr],
+        lateral: bool,
+    ) -> Result<(Planned, Planned, bool)> {
+        let width = left.fields().len();
+        let keys = on.iter().filter_map(|part| local_hash_keys(part, width));
+        let columns = keys.filter_map(|keys| columns_of(&keys)).map(|(a, b)| (ascending(&a), ascending(&b)));
+        let (left_keys, right_keys): (Vec<SortKey>, Vec<SortKey>) = columns.unzip();
+        let is_on = self.options.merge_joins && self.options.hash_joins && self.options.ordering && !lateral;
+        if !is_on || left_keys.is_empty() {
+            return Ok((self.lower(left)?, self.lower(right)?, false));
+        }
+        let wanted = |keys| Wanted { without: Without::Hash, ..Wanted::sorted(keys, None) };
+        let (left, of_left) = self.ordered(left, wanted(&left_keys))?;
+        let (right, of_right) = self.ordered(right, wanted(&right_keys))?;
+        let is_told = of_left == left_keys.len() && of_right == right_keys.len();
+        let merged = is_told && comes_by(&left, &left_keys) && comes_by(&right, &right_keys);
+        Ok((left, right, merged))
+    }
+
     /// A join outside a graph: lateral or full, or one too many.
     fn single_join(
         &mut self,
@@ -244,20 +327,27 @@ impl Planner<'_> {
         on: Option<Expr>,
         lateral: bool,
     ) -> Result<Planned> {
-        let (left, right) = (self.lower(left)?, self.lower(right)?);
-        let width = left.plan.fields.len();
         let parts = on.map(conjuncts).unwrap_or_default();
+        let (left, right, merged) = self.sides(left, right, &parts, lateral)?;
+        let width = left.plan.fields.len();
         let share =
             super::estimate::selectivity_of_all(&parts, &[left.columns.clone(), right.columns.clone()].concat());
         let (a, b) = (left.estimate(), right.estimate());
         let least = if matches!(kind, JoinKind::Inner | JoinKind::Semi) { 1.0 } else { a.rows };
         let rows = (a.rows * b.rows * share).max(least);
         let (columns, fields) = single_output(kind, &left, &right);
-        let keys: Vec<_> = parts.iter().map(|part| local_hash_keys(part, width)).collect();
+        let keys = parts.iter().map(|part| local_hash_keys(part, width));
+        let keys: Vec<_> = keys.map(|keys| keys.filter(|keys| !merged || columns_of(keys).is_some())).collect();
         if !lateral && self.options.hash_joins && keys.iter().any(Option::is_some) {
             let rest = parts.into_iter().zip(&keys).filter(|(_, keys)| keys.is_none()).map(|(part, _)| part);
             let residual = self.predicate(rest.collect())?;
-            let (left_keys, right_keys) = keys.into_iter().flatten().unzip();
+            let (left_keys, right_keys): (Vec<Expr>, Vec<Expr>) = keys.into_iter().flatten().unzip();
+            if merged {
+                let [left_keys, right_keys] = [left_keys, right_keys].map(|keys| keys.iter().map(ascending).collect());
+                let total = a.total + b.total + (a.rows + b.rows) * cost::MERGE;
+                let node = merge_node(kind, left.plan, right.plan, left_keys, right_keys, residual);
+                return Ok(Planned::new(node, fields, columns, a.startup + b.startup, total, rows));
+            }
             let startup = b.total + b.rows * cost::HASH_BUILD;
             let total = startup + a.total + a.rows * cost::HASH_PROBE;
             let node = N::HashJoin { kind, left: left.plan, right: right.plan, left_keys, right_keys, residual };
@@ -271,6 +361,32 @@ impl Planner<'_> {
         let node = N::NestedLoopJoin { kind, left: left.plan, right: right.plan, on, lateral };
         Ok(Planned::new(node, fields, columns, a.startup, total, rows))
     }
+}
+
+/// The columns that the keys of an equality order by.
+fn columns_of((left, right): &(Expr, Expr)) -> Option<(Expr, Expr)> {
+    ordering_column(left).zip(ordering_column(right))
+}
+
+/// Whether the plan's rows come in the order of a merge's keys.
+fn comes_by(planned: &Planned, keys: &[SortKey]) -> bool {
+    let order = order_of(&planned.plan);
+    let columns = keys.iter().map(|key| Some(SortKey { expr: ordering_column(&key.expr)?, ..key.clone() }));
+    columns.collect::<Option<Vec<_>>>().is_some_and(|keys| order.covers(&keys, 0) == keys.len())
+}
+
+fn merge_node(
+    kind: JoinKind,
+    left: Arc<PhysicalPlan>,
+    right: Arc<PhysicalPlan>,
+    left_keys: Vec<SortKey>,
+    right_keys: Vec<SortKey>,
+    residual: Option<Expr>,
+) -> N {
+    let columns: Option<Vec<Expr>> = right_keys.iter().map(|key| ordering_column(&key.expr)).collect();
+    let right_differs = columns.is_some_and(|columns| order_of(&right).has_one_of_each(&columns));
+    let right_keys = right_keys.into_iter().map(|key| key.expr).collect();
+    N::MergeJoin { kind, left, right, left_keys, right_keys, right_differs, residual }
 }
 
 /// The kind of a join whose sides change places.

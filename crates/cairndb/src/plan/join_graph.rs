@@ -13,11 +13,14 @@ use super::access::TableShape;
 use super::closure::column_equality;
 use super::estimate::ColumnInfo;
 use super::expr::Expr;
+use super::join_merge::global_order;
 use super::join_method::hashable;
-use super::logical::{Field, JoinKind, LogicalPlan};
+use super::logical::{Field, JoinKind, LogicalPlan, SortKey};
+use super::order::Order;
+use super::physical::Estimate;
 use super::planner::{Planned, Planner};
 use super::refs::{conjuncts, has_correlated_subquery, is_volatile, mapped, used_columns};
-use super::scan::column_index;
+use super::scan::{Wanted, column_index};
 use super::unique::is_unique;
 use crate::Result;
 use crate::functions::Function;
@@ -30,6 +33,10 @@ pub(super) struct Unit {
     /// How it is joined; `Inner` for all that can come first.
     pub(super) kind: JoinKind,
     pub(super) planned: Planned,
+    /// Of its rows, by global columns.
+    pub(super) order: Order,
+    /// The same rows in the orders of columns that they are joined by.
+    pub(super) in_order: Vec<InOrder>,
     /// For looking it up by key.
     pub(super) shape: Option<TableShape>,
     /// Global number of its first column.
@@ -45,11 +52,25 @@ pub(super) struct Unit {
     pub(super) keys: Option<Keys>,
 }
 
+/// A unit's rows in some order.
+pub(super) struct InOrder {
+    pub(super) planned: Planned,
+    /// By global columns.
+    pub(super) order: Order,
+}
+
 /// The different rows of a semi join's unit, as far as the join asks for them.
 pub(super) struct Keys {
     pub(super) planned: Planned,
     /// The global columns of a row.
     pub(super) columns: Vec<usize>,
+}
+
+/// A unit that leads the joins, or none does (0), and how it is read.
+pub(super) struct Leader {
+    pub(super) place: usize,
+    pub(super) planned: Planned,
+    pub(super) leading: Units,
 }
 
 /// What a join of two sets takes them for.
@@ -110,6 +131,8 @@ pub(super) struct JoinGraph {
     keys: Vec<(Units, Condition)>,
     /// A unit whose order the result is to have: it is the first of those on the left side of every join, and stays there.
     pub(super) leading: Units,
+    /// Which share of the rows will be read; none: all.
+    pub(super) share: Option<f64>,
     /// Output columns of all units, by global column.
     pub(super) fields: Vec<Field>,
     /// What is known of each global column.
@@ -229,6 +252,8 @@ impl JoinGraph {
             }
             graph.units.push(Unit {
                 kind: draft.kind,
+                order: global_order(&planned, first),
+                in_order: vec![],
                 planned,
                 shape,
                 first,
@@ -242,6 +267,7 @@ impl JoinGraph {
         for condition in &mut graph.conditions {
             condition.subqueries = planner.subquery_cost(std::slice::from_ref(&condition.expr))?;
         }
+        planner.plan_orders(&mut graph)?;
         Ok((graph, output))
     }
 
@@ -341,13 +367,46 @@ impl JoinGraph {
         1 << self.owners[column]
     }
 
-    /// The unit that has all of these columns of the output, and which of its own they are.
-    pub(super) fn sole_unit(&self, output: &[usize], columns: &[usize]) -> Option<(usize, Vec<usize>)> {
-        let globals: Vec<usize> = columns.iter().map(|&column| output.get(column).copied()).collect::<Option<_>>()?;
-        let owner = *self.owners.get(*globals.first()?)?;
-        let unit = self.units.get(owner).filter(|unit| unit.kind == JoinKind::Inner)?;
-        let is_own = |global: &usize| self.owners.get(*global) == Some(&owner);
-        globals.iter().all(is_own).then(|| (owner, globals.iter().map(|global| global - unit.first).collect()))
+    /// The keys of a wanted order, as far as the unit has columns for them: of its own, or such that equal them. Of those that
+    /// may come in any order, those that it has.
+    pub(super) fn own_keys(&self, place: usize, output: &[usize], wanted: Wanted<'_>) -> Vec<SortKey> {
+        let unit = &self.units[place];
+        let own = |global: usize| {
+            let is_own = |column: &usize| self.owners.get(*column) == Some(&place);
+            let has =
+                |equal: &&EqualColumns| equal.members.iter().filter_map(column_index).any(|column| column == global);
+            let equal = self.equal.iter().find(has);
+            let members = equal.into_iter().flat_map(|equal| equal.members.iter().filter_map(column_index));
+            std::iter::once(global).chain(members).find(is_own).map(|column| column - unit.first)
+        };
+        let key = |key: &SortKey| {
+            let index = own(*output.get(column_index(&key.expr)?)?)?;
+            let data_type = unit.planned.plan.fields.get(index)?.data_type;
+            Some(SortKey { expr: Expr::Column { index, data_type }, ..key.clone() })
+        };
+        if unit.kind != JoinKind::Inner {
+            return vec![];
+        }
+        let (gathered, then) = wanted.keys.split_at(wanted.gathered.min(wanted.keys.len()));
+        let mut keys: Vec<SortKey> = gathered.iter().filter_map(key).collect();
+        if keys.len() == gathered.len() {
+            keys.extend(then.iter().map_while(key));
+        }
+        keys
+    }
+
+    /// What it costs to read as much as will be read.
+    pub(super) fn cost_of_share(&self, estimate: Estimate) -> f64 {
+        estimate.startup + (estimate.total - estimate.startup) * self.share.unwrap_or(1.0)
+    }
+
+    /// Has a unit, read so, lead the joins; what led before, and how that unit was read.
+    pub(super) fn lead(&mut self, leader: Leader) -> Leader {
+        let before = std::mem::replace(&mut self.leading, leader.leading);
+        let unit = &mut self.units[leader.place];
+        unit.order = global_order(&leader.planned, unit.first);
+        let planned = std::mem::replace(&mut unit.planned, leader.planned);
+        Leader { place: leader.place, planned, leading: before }
     }
 
     /// The conditions that become applicable when `left` and `right` are joined.

@@ -4,14 +4,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::cost;
-use super::estimate::{ColumnInfo, join_equality, selectivity, table_rows, unique_keys};
+use super::equal::same_expr;
+use super::estimate::{join_equality, selectivity, table_rows, unique_keys};
 use super::expr::Expr;
 use super::join_graph::{Between, JoinGraph, Unit, Units, Way};
-use super::keys::{key_column, key_value};
+use super::join_merge::Merge;
+use super::keys::{key_column, key_value, under_cast};
 use super::logical::JoinKind;
 use super::options::OptimizerOptions;
+use super::order::Order;
 use super::physical::Estimate;
-use super::refs::{has_subquery, is_volatile, used_columns};
+use super::refs::{has_subquery, is_volatile, mapped, used_columns};
 use crate::catalog::{Index, IndexColumn};
 use crate::functions::{Function, Operator};
 use crate::types::DataType;
@@ -23,6 +26,7 @@ pub(super) enum Method {
     Hash,
     /// With the sides exchanged: build the left side, keep its rows.
     HashRight,
+    Merge(Merge),
     NestedLoop,
     Index(IndexLookup),
 }
@@ -48,7 +52,7 @@ impl IndexLookup {
     fn entry_cost(&self) -> f64 {
         match (&self.index, self.covering) {
             (None, _) => cost::ROW,
-            (Some(_), true) => cost::ENTRY + cost::ROW / 2.0,
+            (Some(_), true) => cost::ENTRY + cost::COVERED,
             (Some(_), false) => cost::ENTRY + cost::LOOKUP + cost::ROW,
         }
     }
@@ -74,7 +78,7 @@ pub(super) struct Pair<'g> {
     pub(super) options: &'g OptimizerOptions,
     pub(super) left: (Units, Estimate),
     pub(super) right: (Units, Estimate),
-    way: Way,
+    pub(super) way: Way,
     pub(super) on: Vec<Expr>,
     pub(super) after: Vec<Expr>,
     /// Cost of the subqueries in the conditions, for each row.
@@ -116,15 +120,15 @@ impl<'g> Pair<'g> {
         (self.right.0.count_ones() == 1).then(|| &graph.units[self.right.0.trailing_zeros() as usize])
     }
 
-    /// The cheapest method; `rows` if the result's size is known already.
-    pub(super) fn best(&self, rows: Option<f64>) -> Candidate {
+    /// The cheapest method; `rows` if the result's size is known already, `orders` those of the sides.
+    pub(super) fn best(&self, rows: Option<f64>, orders: (&Order, &Order)) -> Candidate {
         let rows = rows.unwrap_or_else(|| self.rows());
         let hashable = self.options.hash_joins && self.on.iter().any(|part| self.hash_keys(part).is_some());
         // Where hashing is possible a nested loop gains little on small inputs, and loses without bound when an
         // estimate was wrong.
         let mut best = if hashable { self.hash(rows) } else { self.nested_loop(rows) };
         let mut consider = |candidate: Candidate| {
-            if candidate.estimate.total < best.estimate.total {
+            if self.graph.cost_of_share(candidate.estimate) < self.graph.cost_of_share(best.estimate) {
                 best = candidate;
             }
         };
@@ -136,13 +140,16 @@ impl<'g> Pair<'g> {
         if hashable && may_exchange {
             consider(self.hash_right(rows));
         }
+        if hashable {
+            self.merge(rows, orders).into_iter().for_each(&mut consider);
+        }
         if self.options.indexes && self.options.index_joins {
             self.lookups().into_iter().for_each(|lookup| consider(self.index(lookup, rows)));
         }
         best
     }
 
-    fn candidate(&self, method: Method, startup: f64, total: f64, rows: f64) -> Candidate {
+    pub(super) fn candidate(&self, method: Method, startup: f64, total: f64, rows: f64) -> Candidate {
         let width = match self.kind() {
             JoinKind::Semi | JoinKind::Anti => self.left.1.width,
             _ => self.left.1.width + self.right.1.width,
@@ -213,14 +220,16 @@ impl<'g> Pair<'g> {
         let mut found = vec![];
         found.extend(self.lookup(None, &primary, true));
         let ordered = table.indexes.iter().enumerate().filter(|(_, index)| !index.is_inverted());
-        for (_, index) in ordered.filter(|(at, _)| shape.is_within(*at)) {
-            found.extend(self.lookup(Some(index), &index.columns, index.unique));
+        for (at, index) in ordered.filter(|(at, _)| shape.is_within(*at)) {
+            found.extend(self.lookup(Some((at, index)), &index.columns, index.unique));
         }
         found
     }
 
-    fn lookup(&self, index: Option<&Arc<Index>>, key: &[IndexColumn], unique: bool) -> Option<IndexLookup> {
+    /// By a key of the table, or of the index at a position.
+    fn lookup(&self, index: Option<(usize, &Arc<Index>)>, key: &[IndexColumn], unique: bool) -> Option<IndexLookup> {
         let shape = self.right_unit()?.shape.as_ref()?;
+        let (at, index) = index.unzip();
         let mut lookup = IndexLookup {
             index: index.cloned(),
             keys: vec![],
@@ -231,7 +240,7 @@ impl<'g> Pair<'g> {
             covering: index.is_some_and(|index| super::access::is_covering(shape, index)),
         };
         for column in key {
-            if !self.extend_lookup(&mut lookup, column.column) {
+            if !self.extend_lookup(&mut lookup, at, column.column) {
                 break;
             }
         }
@@ -245,23 +254,26 @@ impl<'g> Pair<'g> {
         Some(lookup)
     }
 
-    /// Adds a value for the next key column, from the join's conditions or the unit's own.
-    fn extend_lookup(&self, lookup: &mut IndexLookup, column: usize) -> bool {
+    /// Adds a value for the next key column, or expression, from the join's conditions or the unit's own.
+    fn extend_lookup(&self, lookup: &mut IndexLookup, index: Option<usize>, column: usize) -> bool {
         let Some(unit) = self.right_unit() else { return false };
         let Some(shape) = unit.shape.as_ref() else { return false };
-        let share = 1.0 / ColumnInfo::of_table(&shape.table, column).distinct.max(1.0);
-        let found =
-            self.on.iter().enumerate().find_map(|(place, part)| Some((place, self.lookup_value(part, unit, column)?)));
+        let key = index.and_then(|index| shape.expression(index, column));
+        let key = key.map(|key| mapped(key, &|column| column + unit.first));
+        let share = 1.0 / shape.distinct(column).max(1.0);
+        let value = |part: &Expr| self.lookup_value(part, unit, (column, key.as_ref()));
+        let found = self.on.iter().enumerate().find_map(|(place, part)| Some((place, value(part)?)));
         if let Some((place, value)) = found {
             lookup.keys.push(value);
             lookup.answered.push(place);
             lookup.matches *= share;
             return true;
         }
-        let types = |position: usize| shape.table.columns.get(*shape.columns.get(position)?).map(|c| c.data_type);
-        let own = shape.conditions.iter().enumerate().find_map(|(place, condition)| {
+        let keyed = shape.keyed(index);
+        let types = |position: usize| shape.table.key_type(*keyed.columns.get(position)?);
+        let own = keyed.conditions.iter().enumerate().find_map(|(place, condition)| {
             let found = super::keys::key_condition(condition, &types)?;
-            let fits = found.op == Operator::Equal && shape.columns.get(found.column) == Some(&column);
+            let fits = found.op == Operator::Equal && keyed.columns.get(found.column) == Some(&column);
             (fits && !has_subquery(&found.value)).then_some((place, found.value))
         });
         let Some((place, value)) = own else { return false };
@@ -271,25 +283,36 @@ impl<'g> Pair<'g> {
         true
     }
 
-    /// The left side's expression that the condition says the unit's column equals.
-    fn lookup_value(&self, condition: &Expr, unit: &Unit, column: usize) -> Option<Expr> {
+    /// The left side's expression that the condition says the unit's column equals, or an index's expression over it.
+    fn lookup_value(&self, condition: &Expr, unit: &Unit, key: (usize, Option<&Expr>)) -> Option<Expr> {
         let Expr::Call { function, args } = condition else { return None };
         let [first, second] = args.as_slice() else { return None };
         if function.op != Some(Operator::Equal) || is_volatile(condition) || has_subquery(condition) {
             return None;
         }
-        self.one_sided(first, second, unit, column)
-            .or_else(|| self.one_sided(second, first, unit, column))
-            .or_else(|| self.equal_member(condition, unit, column))
+        self.one_sided(first, second, unit, key)
+            .or_else(|| self.one_sided(second, first, unit, key))
+            .or_else(|| self.equal_member(condition, unit, key.0))
     }
 
-    fn one_sided(&self, key: &Expr, value: &Expr, unit: &Unit, column: usize) -> Option<Expr> {
+    fn one_sided(
+        &self,
+        side: &Expr,
+        value: &Expr,
+        unit: &Unit,
+        (column, expression): (usize, Option<&Expr>),
+    ) -> Option<Expr> {
         let shape = unit.shape.as_ref()?;
-        let data_type = shape.table.columns.get(column)?.data_type;
-        let types = |global: usize| self.graph.fields.get(global).map(|field| field.data_type);
-        let global = key_column(key, &types)?;
-        let position = global.checked_sub(unit.first)?;
-        if shape.columns.get(position) != Some(&column) || self.graph.units_of(value) & !self.left.0 != 0 {
+        let data_type = shape.table.key_type(column)?;
+        let is_it = match expression {
+            Some(expression) => same_expr(under_cast(side), expression),
+            None => {
+                let types = |global: usize| self.graph.fields.get(global).map(|field| field.data_type);
+                let position = key_column(side, &types)?.checked_sub(unit.first)?;
+                shape.columns.get(position) == Some(&column)
+            }
+        };
+        if !is_it || self.graph.units_of(value) & !self.left.0 != 0 {
             return None;
         }
         key_value(value, data_type)
@@ -309,7 +332,7 @@ impl<'g> Pair<'g> {
         let own = unit.first + position;
         let equal = self.graph.equal.iter().find(|equal| has(&equal.members, *left) && has(&equal.members, own))?;
         let key = equal.members.iter().find(|member| matches!(member, Expr::Column { index, .. } if *index == own))?;
-        self.one_sided(key, &args[0], unit, column)
+        self.one_sided(key, &args[0], unit, (column, None))
     }
 
     /// The rows of the result.

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use super::join_graph::{JoinGraph, Units, Way};
 use super::join_method::{Candidate, Pair};
 use super::options::OptimizerOptions;
+use super::order::Order;
 use super::physical::Estimate;
 
 /// Up to this many units every order is considered: 3^n pairs of sets.
@@ -59,6 +60,8 @@ impl Tree {
 /// The best known way to make a set.
 struct Entry {
     estimate: Estimate,
+    /// By global columns.
+    order: Order,
     split: Option<(Units, Units, Candidate)>,
 }
 
@@ -79,8 +82,9 @@ fn as_written(graph: &JoinGraph, options: &OptimizerOptions) -> Option<Tree> {
     let first = parts.next()?;
     let join = |left: Part, right: Part| {
         let sets = ((left.units, left.estimate), (right.units, right.estimate));
-        let chosen = Pair::new(graph, options, sets.0, sets.1, Way::AsWritten).best(None);
-        left.joined(right, chosen)
+        let pair = Pair::new(graph, options, sets.0, sets.1, Way::AsWritten);
+        let chosen = pair.best(None, (&left.order, &right.order));
+        left.joined(right, chosen, (graph, options))
     };
     Some(parts.fold(first, join).tree)
 }
@@ -90,6 +94,7 @@ struct Part {
     tree: Tree,
     units: Units,
     estimate: Estimate,
+    order: Order,
 }
 
 fn leaves(graph: &JoinGraph) -> Vec<Part> {
@@ -97,6 +102,7 @@ fn leaves(graph: &JoinGraph) -> Vec<Part> {
         tree: Tree::Unit(place),
         units: 1 << place,
         estimate: unit.planned.estimate(),
+        order: unit.order.clone(),
     };
     graph.units.iter().enumerate().map(part).collect()
 }
@@ -106,6 +112,7 @@ fn candidate(
     graph: &JoinGraph,
     options: &OptimizerOptions,
     (left, right): ((Units, Estimate), (Units, Estimate)),
+    orders: (&Order, &Order),
     connected: bool,
     rows: &mut Option<f64>,
 ) -> Option<Candidate> {
@@ -113,15 +120,17 @@ fn candidate(
     let candidates = ways.map(|way| {
         let pair = Pair::new(graph, options, left, right, way);
         let rows = *rows.get_or_insert_with(|| pair.rows());
-        pair.best(Some(rows))
+        pair.best(Some(rows), orders)
     });
-    candidates.min_by(|a, b| a.estimate.total.total_cmp(&b.estimate.total))
+    candidates.min_by(|a, b| graph.cost_of_share(a.estimate).total_cmp(&graph.cost_of_share(b.estimate)))
 }
 
 impl Part {
-    fn joined(self, right: Part, chosen: Candidate) -> Part {
+    fn joined(self, right: Part, chosen: Candidate, (graph, options): (&JoinGraph, &OptimizerOptions)) -> Part {
         let (units, estimate) = (self.units | right.units, chosen.estimate);
-        Part { tree: Tree::join(self.tree, right.tree, chosen), units, estimate }
+        let sets = ((self.units, self.estimate), (right.units, right.estimate));
+        let order = Pair::new(graph, options, sets.0, sets.1, chosen.way).order(&chosen, &self.order);
+        Part { tree: Tree::join(self.tree, right.tree, chosen), units, estimate, order }
     }
 }
 
@@ -133,7 +142,7 @@ fn greedy(graph: &JoinGraph, options: &OptimizerOptions) -> Option<Tree> {
             cheapest_pair(graph, options, &parts, true).or_else(|| cheapest_pair(graph, options, &parts, false))?;
         let right_part = parts.remove(right);
         let left_part = parts.remove(if right < left { left - 1 } else { left });
-        parts.push(left_part.joined(right_part, chosen));
+        parts.push(left_part.joined(right_part, chosen, (graph, options)));
     }
     parts.pop().map(|part| part.tree)
 }
@@ -145,11 +154,11 @@ fn cheapest_pair(
     connected: bool,
 ) -> Option<(usize, usize, Candidate)> {
     let mut best: Option<(usize, usize, Candidate)> = None;
-    let rank = |Candidate { estimate, .. }: &Candidate| (estimate.rows, estimate.total);
+    let rank = |Candidate { estimate, .. }: &Candidate| (estimate.rows, graph.cost_of_share(*estimate));
     for (i, left) in parts.iter().enumerate() {
         for (j, right) in parts.iter().enumerate().filter(|(j, _)| *j != i) {
             let sets = ((left.units, left.estimate), (right.units, right.estimate));
-            let found = candidate(graph, options, sets, connected, &mut None);
+            let found = candidate(graph, options, sets, (&left.order, &right.order), connected, &mut None);
             if let Some(found) = found.filter(|found| best.as_ref().is_none_or(|best| rank(found) < rank(&best.2))) {
                 best = Some((i, j, found));
             }
@@ -163,7 +172,8 @@ fn dynamic(graph: &JoinGraph, options: &OptimizerOptions) -> Option<Tree> {
     let count = graph.units.len();
     let mut entries: HashMap<Units, Entry> = HashMap::new();
     for (place, unit) in graph.units.iter().enumerate() {
-        entries.insert(1 << place, Entry { estimate: unit.planned.estimate(), split: None });
+        let (estimate, order) = (unit.planned.estimate(), unit.order.clone());
+        entries.insert(1 << place, Entry { estimate, order, split: None });
     }
     let full: Units = (1 << count) - 1;
     let mut sets: Vec<Units> = (1..=full).filter(|set| set.count_ones() > 1).collect();
@@ -185,21 +195,26 @@ fn best_split(
     set: Units,
     connected: bool,
 ) -> Option<Entry> {
-    let mut best: Option<Entry> = None;
+    let mut best: Option<(Units, Units, Candidate)> = None;
     let mut rows = None;
     let mut left = (set - 1) & set;
     while left != 0 {
         let right = set & !left;
-        if let (Some(a), Some(b)) = (entries.get(&left), entries.get(&right))
-            && let Some(chosen) =
-                candidate(graph, options, ((left, a.estimate), (right, b.estimate)), connected, &mut rows)
-            && best.as_ref().is_none_or(|best| chosen.estimate.total < best.estimate.total)
-        {
-            best = Some(Entry { estimate: chosen.estimate, split: Some((left, right, chosen)) });
+        if let (Some(a), Some(b)) = (entries.get(&left), entries.get(&right)) {
+            let sets = ((left, a.estimate), (right, b.estimate));
+            let found = candidate(graph, options, sets, (&a.order, &b.order), connected, &mut rows);
+            let cost = |candidate: &Candidate| graph.cost_of_share(candidate.estimate);
+            if let Some(found) = found.filter(|found| best.as_ref().is_none_or(|best| cost(found) < cost(&best.2))) {
+                best = Some((left, right, found));
+            }
         }
         left = (left - 1) & set;
     }
-    best
+    let (left, right, chosen) = best?;
+    let (a, b) = (entries.get(&left)?, entries.get(&right)?);
+    let pair = Pair::new(graph, options, (left, a.estimate), (right, b.estimate), chosen.way);
+    let order = pair.order(&chosen, &a.order);
+    Some(Entry { estimate: chosen.estimate, order, split: Some((left, right, chosen)) })
 }
 
 fn tree(entries: &HashMap<Units, Entry>, set: Units) -> Option<Tree> {

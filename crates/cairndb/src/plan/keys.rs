@@ -84,6 +84,14 @@ pub(super) fn key_column(expr: &Expr, type_of: &dyn Fn(usize) -> Option<DataType
     }
 }
 
+/// What is under a cast that keeps order and equality.
+pub(super) fn under_cast(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Cast { input, to } if keeps_order(input.data_type(), *to) => input,
+        other => other,
+    }
+}
+
 fn keeps_order(from: DataType, to: DataType) -> bool {
     use DataType as T;
     match (from, to) {

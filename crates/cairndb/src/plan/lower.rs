@@ -9,11 +9,10 @@ use super::estimate::ColumnInfo;
 use super::expr::{AggregateCall, Expr};
 use super::join_graph::is_graph;
 use super::logical::{Field, LogicalPlan, SetOperator, SortKey};
-use super::physical::{ModifiedRows, PhysicalNode as N, PhysicalPlan};
+use super::physical::{ModifiedRows, PhysicalNode as N};
 use super::planner::{CteInfo, ExprCost, Planned, Planner};
-use super::refs::{conjuncts, is_volatile, map_columns};
-use super::scan::{Wanted, column_index};
-use super::sorted::{begins_with, comes_grouped, order_of};
+use super::refs::{conjuncts, map_columns};
+use super::scan::{Wanted, column_index, groups_of};
 use crate::Result;
 use crate::types::Value;
 
@@ -42,14 +41,14 @@ impl Planner<'_> {
             }
             LogicalPlan::Join { .. } => self.join(plan),
             LogicalPlan::Aggregate { input, group_by, aggregates, .. } => {
-                self.aggregate(*input, group_by, aggregates, fields)
+                self.aggregate(*input, group_by, aggregates, fields, None)
             }
             LogicalPlan::Window { input, partition_by, order_by, calls, .. } => {
                 self.window(*input, partition_by, order_by, calls, fields)
             }
             LogicalPlan::Sort { input, keys } => self.sort(*input, keys, None),
             LogicalPlan::Limit { input, limit, offset, ties } => self.limit(*input, limit, offset, ties),
-            LogicalPlan::Distinct { input, on } => self.distinct(*input, on),
+            LogicalPlan::Distinct { input, on } => self.distinct(*input, on, None),
             LogicalPlan::SetOperation { op, all, left, right } => self.set_operation(op, all, *left, *right, fields),
             LogicalPlan::With { id, name, definition, body, .. } => {
                 let definition = self.lower(*definition)?;
@@ -150,19 +149,21 @@ impl Planner<'_> {
         Ok(Planned::new(node, fields, columns, below.startup + cost.once, total, below.rows))
     }
 
-    fn aggregate(
+    /// Groups, whose rows may be wanted in an order.
+    pub(super) fn aggregate(
         &mut self,
         input: LogicalPlan,
         group_by: Vec<Expr>,
         aggregates: Vec<AggregateCall>,
         fields: Vec<Field>,
+        wanted: Option<Wanted<'_>>,
     ) -> Result<Planned> {
         let input = match self.end_of_index(&input, &group_by, &aggregates)? {
             Some(row) => row,
-            None => self.lower(input)?,
+            None => self.gathered(input, &group_by, wanted)?,
         };
         let below = input.estimate();
-        let groups = group_count(&group_by, &input);
+        let groups = groups_of(group_by.iter(), &input.columns, below.rows);
         let mut columns: Vec<ColumnInfo> = group_by
             .iter()
             .map(|expr| match column_index(expr).and_then(|index| input.columns.get(index)) {
@@ -178,7 +179,7 @@ impl Planner<'_> {
         let arguments = aggregates.iter().flat_map(super::walk::of_aggregate);
         let cost = ExprCost::of(group_by.iter().chain(arguments));
         let each = cost.row + cost::OPERATOR * aggregates.len() as f64;
-        let sorted = self.options.ordering && comes_grouped(&input.plan, &group_by, &aggregates);
+        let sorted = self.comes_grouped(&input, &group_by, &aggregates);
         let finding = match (group_by.is_empty(), sorted) {
             (true, _) => 0.0,
             (false, true) => cost::OPERATOR,
@@ -188,51 +189,6 @@ impl Planner<'_> {
         let startup = if sorted { below.startup + cost.once } else { total - groups * cost::ROW };
         let node = N::Aggregate { input: input.plan, group_by, aggregates, sorted };
         Ok(Planned::new(node, fields, columns, startup, total, groups))
-    }
-
-    /// Sorts, unless the input can be read in that order at less cost; `kept`: how many rows are wanted.
-    fn sort(&mut self, input: LogicalPlan, keys: Vec<SortKey>, kept: Option<f64>) -> Result<Planned> {
-        let (input, sorted) = self.ordered(input, Wanted { keys: &keys, rows: kept })?;
-        if sorted { Ok(input) } else { self.sorted(input, keys) }
-    }
-
-    /// A sort over what is planned.
-    pub(super) fn sorted(&mut self, input: Planned, keys: Vec<SortKey>) -> Result<Planned> {
-        let keys = self.keys(keys)?;
-        let below = input.estimate();
-        let cost = ExprCost::of(keys.iter().map(|key| &key.expr));
-        let startup = below.total + cost.once + below.rows * cost.row + cost::sort(below.rows, below.rows);
-        let total = startup + below.rows * cost::OPERATOR;
-        let fields = input.plan.fields.clone();
-        Ok(Planned::new(N::Sort { input: input.plan, keys }, fields, input.columns, startup, total, below.rows))
-    }
-
-    /// Plans the input with an eye to an order; whether it comes out in it.
-    pub(super) fn ordered(&mut self, plan: LogicalPlan, wanted: Wanted<'_>) -> Result<(Planned, bool)> {
-        if let Some(shape) = TableShape::of(&plan) {
-            return self.scan(&shape, Some(wanted));
-        }
-        match plan {
-            LogicalPlan::Project { input, exprs, fields } => {
-                let through = |key: &SortKey| match exprs.get(column_index(&key.expr)?)? {
-                    // An index may be of an expression.
-                    expr if !is_volatile(expr) => Some(SortKey { expr: expr.clone(), ..key.clone() }),
-                    _ => None,
-                };
-                let Some(keys) = wanted.keys.iter().map(through).collect::<Option<Vec<SortKey>>>() else {
-                    let input = self.lower(*input)?;
-                    return Ok((self.project(input, exprs, fields)?, false));
-                };
-                let (input, sorted) = self.ordered(*input, Wanted { keys: &keys, rows: wanted.rows })?;
-                Ok((self.project(input, exprs, fields)?, sorted))
-            }
-            join if is_graph(&join) => self.ordered_join(join, wanted),
-            other => {
-                let planned = self.lower(other)?;
-                let sorted = self.options.ordering && begins_with(&order_of(&planned.plan), wanted.keys);
-                Ok((planned, sorted))
-            }
-        }
     }
 
     fn limit(
@@ -279,42 +235,19 @@ impl Planner<'_> {
         let rows = rows.min((below.rows - skipped).max(1.0));
         let read = (rows + skipped).min(below.rows);
         let fields = input.plan.fields.clone();
-        if let (N::Sort { input: unsorted, keys }, Some(limit), true) =
+        if let (N::Sort { input: unsorted, keys, presorted }, Some(limit), true) =
             (&input.plan.node, limit.clone(), ties.is_empty())
         {
-            let startup = unsorted.estimate.total + cost::sort(unsorted.estimate.rows, read);
-            let node = N::TopN { input: unsorted.clone(), keys: keys.clone(), limit, offset };
+            let (keys, presorted) = (keys.clone(), *presorted);
+            let groups = groups_of(keys[..presorted].iter().map(|key| &key.expr), &input.columns, below.rows);
+            let covered = Wanted::sorted(&keys, Some(read));
+            let startup = covered.cost(unsorted.estimate, presorted, groups);
+            let node = N::TopN { input: unsorted.clone(), keys, presorted, limit, offset };
             return Ok(Planned::new(node, fields, input.columns, startup, startup + rows * cost::OPERATOR, rows));
         }
         let total = below.startup + (below.total - below.startup) * (read / below.rows.max(1.0));
         let node = N::Limit { input: input.plan, limit, offset, ties };
         Ok(Planned::new(node, fields, input.columns, below.startup, total, rows))
-    }
-
-    fn distinct(&mut self, input: LogicalPlan, on: Vec<Expr>) -> Result<Planned> {
-        let whole = on.is_empty();
-        if whole && super::unique::rows_differ(&input) && self.options.rewrites {
-            return self.lower(input);
-        }
-        let input = self.lower(input)?;
-        if whole {
-            return Ok(self.different(input));
-        }
-        let below = input.estimate();
-        let fields = input.plan.fields.clone();
-        let rows = group_count(&on, &input);
-        let total = below.total + below.rows * cost::HASH_BUILD;
-        let node = N::DistinctOn { input: input.plan, on: self.exprs(on)? };
-        Ok(Planned::new(node, fields, input.columns, below.startup, total, rows))
-    }
-
-    /// Each different row once.
-    pub(super) fn different(&self, input: Planned) -> Planned {
-        let below = input.estimate();
-        let fields = input.plan.fields.clone();
-        let rows = group_count(&columns_of(&input.plan), &input);
-        let total = below.total + below.rows * cost::HASH_BUILD;
-        Planned::new(N::Distinct { input: input.plan }, fields, input.columns, below.startup, total, rows)
     }
 
     fn set_operation(
@@ -366,7 +299,7 @@ fn append(inputs: Vec<Planned>, all: bool, fields: Vec<Field>) -> Planned {
         return append;
     }
     let total = total + rows * cost::HASH_BUILD;
-    Planned::new(N::Distinct { input: append.plan }, fields, columns, 0.0, total, rows)
+    Planned::new(N::Distinct { input: append.plan, sorted: false }, fields, columns, 0.0, total, rows)
 }
 
 fn is_identity(exprs: &[Expr], width: usize) -> bool {
@@ -383,19 +316,6 @@ fn unknown_cte(id: usize, fields: &[Field]) -> CteInfo {
         None => (format!("cte_{id}"), 100.0),
     };
     CteInfo { name, rows, columns: computed(fields, rows) }
-}
-
-fn columns_of(plan: &Arc<PhysicalPlan>) -> Vec<Expr> {
-    let fields = plan.fields.iter().enumerate();
-    fields.map(|(index, field)| Expr::Column { index, data_type: field.data_type }).collect()
-}
-
-pub(super) fn group_count(keys: &[Expr], input: &Planned) -> f64 {
-    let distinct = |expr: &Expr| match column_index(expr).and_then(|index| input.columns.get(index)) {
-        Some(info) => info.distinct,
-        None => ColumnInfo::computed(expr.data_type(), input.rows()).distinct,
-    };
-    keys.iter().map(distinct).product::<f64>().clamp(1.0, input.rows().max(1.0))
 }
 
 /// What a LIMIT or OFFSET says, or a guess.

@@ -72,6 +72,9 @@ pub(super) fn node_exprs(node: &N) -> Vec<&Expr> {
         N::HashJoin { left_keys, right_keys, residual, .. } => {
             left_keys.iter().chain(right_keys).chain(residual).collect()
         }
+        N::MergeJoin { left_keys, right_keys, residual, .. } => {
+            left_keys.iter().map(|key| &key.expr).chain(right_keys).chain(residual).collect()
+        }
         N::NestedLoopJoin { on, .. } => on.iter().collect(),
         N::IndexJoin { keys, residual, .. } => keys.iter().chain(residual).collect(),
         N::Aggregate { group_by, aggregates, .. } => {
@@ -113,6 +116,9 @@ pub(super) fn node_exprs_mut(node: &mut N) -> Vec<&mut Expr> {
         N::Project { exprs, .. } => exprs.iter_mut().collect(),
         N::HashJoin { left_keys, right_keys, residual, .. } => {
             left_keys.iter_mut().chain(right_keys).chain(residual).collect()
+        }
+        N::MergeJoin { left_keys, right_keys, residual, .. } => {
+            left_keys.iter_mut().map(|key| &mut key.expr).chain(right_keys).chain(residual).collect()
         }
         N::NestedLoopJoin { on, .. } => on.iter_mut().collect(),
         N::IndexJoin { keys, residual, .. } => keys.iter_mut().chain(residual).collect(),
@@ -158,10 +164,11 @@ pub(super) fn children_mut(node: &mut N) -> Vec<&mut Arc<PhysicalPlan>> {
         | N::Sort { input, .. }
         | N::TopN { input, .. }
         | N::Limit { input, .. }
-        | N::Distinct { input }
+        | N::Distinct { input, .. }
         | N::DistinctOn { input, .. } => vec![input],
         N::IndexJoin { left, .. } => vec![left],
         N::HashJoin { left, right, .. }
+        | N::MergeJoin { left, right, .. }
         | N::NestedLoopJoin { left, right, .. }
         | N::SetOperation { left, right, .. } => vec![left, right],
         N::Append { inputs } => inputs.iter_mut().collect(),

@@ -13,6 +13,8 @@ pub struct OptimizerOptions {
     pub indexes: bool,
     /// Hash joins.
     pub hash_joins: bool,
+    /// Merge joins (needs `ordering` and `hash_joins`).
+    pub merge_joins: bool,
     /// Index nested-loop joins (needs `indexes`).
     pub index_joins: bool,
     /// The order in which rows come anyway, in place of sorting or hashing them.
@@ -35,6 +37,7 @@ impl Default for OptimizerOptions {
             reorder_joins: true,
             indexes: true,
             hash_joins: true,
+            merge_joins: true,
             index_joins: true,
             ordering: true,
             point_statements: true,
@@ -55,6 +58,7 @@ impl OptimizerOptions {
             reorder_joins: false,
             indexes: false,
             hash_joins: false,
+            merge_joins: false,
             index_joins: false,
             ordering: false,
             point_statements: false,

@@ -184,6 +184,24 @@ pub enum PhysicalNode {
         /// The rest of the join condition, over both rows.
         residual: Option<Expr>,
     },
+    /// Goes through both sides side by side. Keeps the left's order, and that of the right rows of each left row (`Right` and
+    /// `Full`: neither).
+    MergeJoin {
+        /// `Semi`, `Anti`: the output is the left row. Never `RightSemi` or `RightAnti`.
+        kind: JoinKind,
+        /// Comes in the order of `left_keys`.
+        left: Arc<PhysicalPlan>,
+        /// Comes in the order of `right_keys`, in the directions of `left_keys`.
+        right: Arc<PhysicalPlan>,
+        /// Over the left row; never empty.
+        left_keys: Vec<SortKey>,
+        /// Over the right row alone, as in `HashJoin`. A NULL key matches nothing.
+        right_keys: Vec<Expr>,
+        /// No two right rows have the same keys.
+        right_differs: bool,
+        /// The rest of the join condition, over both rows.
+        residual: Option<Expr>,
+    },
     /// For each left row, the right rows that `on` accepts.
     NestedLoopJoin {
         /// `Semi`, `Anti`: the output is the left row. `Right` and `Full` only if not lateral.
@@ -242,8 +260,6 @@ pub enum PhysicalNode {
         order_by: Vec<SortKey>,
         /// The calls.
         calls: Vec<WindowCall>,
-        /// The order that its rows come in.
-        order: Vec<SortKey>,
     },
     /// All rows in order; stable.
     Sort {
@@ -251,6 +267,8 @@ pub enum PhysicalNode {
         input: Arc<PhysicalPlan>,
         /// The order.
         keys: Vec<SortKey>,
+        /// Rows come in the order of so many of the keys, the first ones, already.
+        presorted: usize,
     },
     /// `Limit` over `Sort`, keeping only as many rows as are needed (a NULL limit: all).
     TopN {
@@ -258,6 +276,8 @@ pub enum PhysicalNode {
         input: Arc<PhysicalPlan>,
         /// The order.
         keys: Vec<SortKey>,
+        /// As in `Sort`.
+        presorted: usize,
         /// Without columns; of type BIGINT.
         limit: Expr,
         /// Without columns; of type BIGINT.
@@ -278,13 +298,17 @@ pub enum PhysicalNode {
     Distinct {
         /// The input.
         input: Arc<PhysicalPlan>,
+        /// Equal rows come together in the input; otherwise they are found by hashing.
+        sorted: bool,
     },
-    /// The first row for each value of `on`, in input order. Equal values need not lie together.
+    /// The first row for each value of `on`, in input order.
     DistinctOn {
         /// The input.
         input: Arc<PhysicalPlan>,
         /// What makes rows the same.
         on: Vec<Expr>,
+        /// As in `Distinct`.
+        sorted: bool,
     },
     /// UNION ALL: the rows of each input in turn.
     Append {
@@ -437,10 +461,11 @@ impl PhysicalPlan {
             | N::Sort { input, .. }
             | N::TopN { input, .. }
             | N::Limit { input, .. }
-            | N::Distinct { input }
+            | N::Distinct { input, .. }
             | N::DistinctOn { input, .. } => vec![input],
             N::IndexJoin { left, .. } => vec![left],
             N::HashJoin { left, right, .. }
+            | N::MergeJoin { left, right, .. }
             | N::NestedLoopJoin { left, right, .. }
             | N::SetOperation { left, right, .. } => vec![left, right],
             N::Append { inputs } => inputs.iter().collect(),

@@ -83,7 +83,7 @@ pub(super) fn substitute(expr: &mut Expr, columns: &[Expr]) {
 }
 
 /// The same value, written for a place where `by` more rows are pushed.
-pub(super) fn raised(mut expr: Expr, by: usize) -> Expr {
+pub(crate) fn raised(mut expr: Expr, by: usize) -> Expr {
     if by > 0 {
         rewrite(&mut expr, 0, &mut |expr, depth| match expr {
             Expr::Column { index, data_type } if depth == 0 => {

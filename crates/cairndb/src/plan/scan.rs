@@ -1,10 +1,12 @@
 //! Chooses how to read a table, and makes the physical node of it.
 
-use super::access::{AccessPath, TableShape, gives_order, paths};
+use super::access::{AccessPath, TableShape, paths};
 use super::cost;
+use super::estimate::ColumnInfo;
 use super::expr::Expr;
 use super::logical::{SortKey, scanned_fields};
 use super::number::node_exprs;
+use super::order::Order;
 use super::physical::{Estimate, ItemCondition, KeyBound, KeyRange, PhysicalNode as N};
 use super::planner::{ExprCost, Planned, Planner};
 use super::refs::has_subquery;
@@ -14,39 +16,111 @@ use crate::Result;
 #[derive(Clone, Copy)]
 pub(super) struct Wanted<'k> {
     pub(super) keys: &'k [SortKey],
-    /// As many rows as will be read, if that is known.
+    /// So many of the keys, the first ones, may come in any order that has equal rows together.
+    pub(super) gathered: usize,
+    /// As many rows (or groups) as will be read, if that is known.
     pub(super) rows: Option<f64>,
+    pub(super) without: Without,
 }
 
-impl Wanted<'_> {
-    /// What it costs to read as much as is wanted of what comes in the order.
-    pub(super) fn cost_of_ordered(&self, estimate: Estimate) -> f64 {
-        let share = self.rows.map_or(1.0, |rows| (rows / estimate.rows.max(1.0)).clamp(0.0, 1.0));
-        estimate.startup + (estimate.total - estimate.startup) * share
+/// What is done where rows do not come in the order that is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Without {
+    /// They are sorted.
+    Sort,
+    /// Those that are alike are found by hashing.
+    Hash,
+}
+
+impl<'k> Wanted<'k> {
+    /// To be sorted otherwise.
+    pub(super) fn sorted(keys: &'k [SortKey], rows: Option<f64>) -> Wanted<'k> {
+        Wanted { keys, gathered: 0, rows, without: Without::Sort }
     }
+
+    /// How many of the keys rows in this order have, from the first on.
+    pub(super) fn covered_by(&self, order: &Order) -> usize {
+        order.covers(self.keys, self.gathered)
+    }
+
+    /// Of how many rows, or groups, as many as are wanted are read.
+    pub(super) fn results(&self, planned: &Planned) -> f64 {
+        match self.without {
+            Without::Sort => planned.rows(),
+            Without::Hash => groups_of(self.keys.iter().map(|key| &key.expr), &planned.columns, planned.rows()),
+        }
+    }
+
+    /// What it costs to have as much as is wanted in the order, of which `covered` keys are there. What they sort comes in so
+    /// many groups of rows.
+    pub(super) fn cost(&self, estimate: Estimate, covered: usize, groups: f64) -> f64 {
+        let rows = estimate.rows.max(1.0);
+        let each = rows / groups.clamp(1.0, rows);
+        let run = |share: f64| estimate.startup + (estimate.total - estimate.startup) * share.clamp(0.0, 1.0);
+        match (self.without, covered) {
+            (Without::Sort, covered) if covered == self.keys.len() => {
+                run(self.rows.map_or(1.0, |wanted| wanted / rows))
+            }
+            (Without::Sort, 0) => estimate.total + cost::sort(rows, self.rows.unwrap_or(rows)),
+            // Group after group is sorted, until there are enough.
+            (Without::Sort, _) => {
+                let share = self.rows.map_or(1.0, |wanted| ((wanted + each) / rows).min(1.0));
+                run(share) + share * (groups * cost::sort(each, each) + rows * cost::OPERATOR)
+            }
+            (Without::Hash, covered) if covered == self.keys.len() => {
+                let share = self.rows.map_or(1.0, |wanted| (wanted * each / rows).min(1.0));
+                run(share) + share * rows * cost::OPERATOR
+            }
+            (Without::Hash, _) => estimate.total + rows * cost::HASH_PROBE,
+        }
+    }
+}
+
+/// How many different values the keys' expressions have together, of `rows` rows.
+pub(super) fn groups_of<'e>(exprs: impl Iterator<Item = &'e Expr>, columns: &[ColumnInfo], rows: f64) -> f64 {
+    let distinct = |expr: &Expr| match column_index(expr).and_then(|index| columns.get(index)) {
+        Some(info) => info.distinct,
+        None => ColumnInfo::computed(expr.data_type(), rows).distinct,
+    };
+    exprs.map(distinct).product::<f64>().clamp(1.0, rows.max(1.0))
 }
 
 impl Planner<'_> {
     /// The cheapest way to read the table. With an order wanted, the cost of sorting counts where the path does not
-    /// give it; the second result says whether it does.
-    pub(super) fn scan(&mut self, shape: &TableShape, wanted: Option<Wanted<'_>>) -> Result<(Planned, bool)> {
-        let mut best: Option<(f64, AccessPath, Option<bool>)> = None;
+    /// give it; the second result says how many of its keys the path gives.
+    pub(super) fn scan(&mut self, shape: &TableShape, wanted: Option<Wanted<'_>>) -> Result<(Planned, usize)> {
+        let infos = shape.infos();
+        let mut best: Option<(f64, AccessPath, Direction)> = None;
         for path in paths(shape, self.options.indexes) {
-            let order = wanted.and_then(|wanted| gives_order(shape, &path, wanted.keys));
-            let order = order.filter(|_| self.options.indexes);
-            let cost = cost_with_order(&path, wanted, order.is_some());
+            let direction = wanted.map_or(Direction::default(), |wanted| self.direction(shape, &path, wanted));
+            let cost = wanted.map_or(path.estimate.total, |wanted| {
+                let keys = wanted.keys[..direction.covered].iter().map(|key| &key.expr);
+                wanted.cost(path.estimate, direction.covered, groups_of(keys, &infos, path.estimate.rows))
+            });
             // At most one row by key is never worth less than a scan of a table that was small at the last ANALYZE.
             let better = |(least, chosen, _): &(f64, AccessPath, _)| match (path.point, chosen.point) {
                 (a, b) if a == b => cost < *least,
                 (point, _) => point,
             };
             if best.as_ref().is_none_or(better) {
-                best = Some((cost, path, order));
+                best = Some((cost, path, direction));
             }
         }
-        let (_, path, order) = best.ok_or_else(|| crate::Error::internal("a table without access path"))?;
-        let sorted = order.is_some();
-        Ok((self.scan_node(shape, path, order.unwrap_or(false))?, sorted))
+        let (_, path, direction) = best.ok_or_else(|| crate::Error::internal("a table without access path"))?;
+        Ok((self.scan_node(shape, path, direction.reverse)?, direction.covered))
+    }
+
+    /// Which way to read a path for an order, and how many of its keys that gives.
+    fn direction(&self, shape: &TableShape, path: &AccessPath, wanted: Wanted<'_>) -> Direction {
+        if !self.options.indexes {
+            return Direction::default();
+        }
+        let order = path.order(shape);
+        let (forward, backward) = (wanted.covered_by(&order), wanted.covered_by(&order.reversed()));
+        let direction = Direction { reverse: backward > forward, covered: forward.max(backward) };
+        // (An index that gives the whole order is a matter of `indexes` alone.)
+        let is_whole = direction.covered == wanted.keys.len() && wanted.without == Without::Sort;
+        if self.options.ordering || is_whole { direction } else { Direction::default() }
     }
 
     /// The node that follows one path.
@@ -96,13 +170,11 @@ impl Planner<'_> {
     }
 }
 
-fn cost_with_order(path: &AccessPath, wanted: Option<Wanted<'_>>, ordered: bool) -> f64 {
-    let estimate = path.estimate;
-    match wanted {
-        None => estimate.total,
-        Some(wanted) if ordered => wanted.cost_of_ordered(estimate),
-        Some(Wanted { rows, .. }) => estimate.total + cost::sort(estimate.rows, rows.unwrap_or(estimate.rows)),
-    }
+/// Which way a path is read, and how many of the keys that are wanted it gives.
+#[derive(Clone, Copy, Default)]
+struct Direction {
+    reverse: bool,
+    covered: usize,
 }
 
 /// A plain column's index.

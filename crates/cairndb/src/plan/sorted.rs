@@ -1,123 +1,124 @@
-//! In which order the rows of a plan come, and windows, which want one.
+//! What wants its rows in an order, and is planned with an eye to the order that they come in anyway: sorts, windows, groups,
+//! different rows.
 
-use super::access::primary_columns;
+use super::access::TableShape;
 use super::cost;
 use super::estimate::ColumnInfo;
 use super::expr::{AggregateCall, Expr};
-use super::logical::{Field, JoinKind, LogicalPlan, SortKey};
-use super::physical::{KeyRange, PhysicalNode as N, PhysicalPlan};
+use super::join_graph::is_graph;
+use super::logical::{Field, LogicalPlan, SortKey};
+use super::order::{is_plain, order_of};
+use super::physical::PhysicalNode as N;
 use super::planner::{ExprCost, Planned, Planner};
-use super::refs::is_volatile;
-use super::scan::{Wanted, column_index};
+use super::refs::{conjuncts, is_volatile};
+use super::scan::{Wanted, Without, column_index, groups_of};
 use super::walk;
 use super::window::WindowCall;
 use crate::Result;
-use crate::catalog::{IndexColumn, Table};
-
-/// The order that the rows are known to come in, by columns of the plan's row.
-pub(super) fn order_of(plan: &PhysicalPlan) -> Vec<SortKey> {
-    match &plan.node {
-        N::Sort { keys, .. } | N::TopN { keys, .. } => {
-            keys.iter().take_while(|key| column_index(&key.expr).is_some()).cloned().collect()
-        }
-        N::Window { order, .. } => order.clone(),
-        N::Filter { input, .. } | N::Limit { input, .. } | N::Distinct { input } | N::DistinctOn { input, .. } => {
-            order_of(input)
-        }
-        N::TableScan { table, columns, ranges, reverse, .. } => {
-            let key = primary_columns(table);
-            order_of_key(&key, table, columns, (ranges, *reverse))
-        }
-        N::IndexScan { table, index, columns, ranges, reverse, .. } => {
-            order_of_key(&index.columns, table, columns, (ranges, *reverse))
-        }
-        N::HashJoin { kind: JoinKind::RightSemi | JoinKind::RightAnti, right, .. } => order_of(right),
-        // Whose output begins with the left side's columns.
-        N::HashJoin { kind, left, .. } | N::NestedLoopJoin { kind, left, .. } | N::IndexJoin { kind, left, .. } => {
-            match kind {
-                JoinKind::Right | JoinKind::Full => vec![],
-                _ => order_of(left),
-            }
-        }
-        // Groups are in the order of their first rows.
-        N::Aggregate { input, group_by, .. } => {
-            let grouped = |key: SortKey| {
-                let column = column_index(&key.expr)?;
-                let index = group_by.iter().position(|expr| column_index(expr) == Some(column))?;
-                Some(SortKey { expr: Expr::Column { index, data_type: key.expr.data_type() }, ..key })
-            };
-            order_of(input).into_iter().map_while(grouped).collect()
-        }
-        N::Project { input, exprs } => {
-            let shown = |key: SortKey| {
-                let column = column_index(&key.expr)?;
-                let index = exprs.iter().position(|expr| column_index(expr) == Some(column))?;
-                Some(SortKey { expr: Expr::Column { index, data_type: key.expr.data_type() }, ..key })
-            };
-            order_of(input).into_iter().map_while(shown).collect()
-        }
-        _ => vec![],
-    }
-}
-
-/// The order of a key's entries within ranges of it.
-fn order_of_key(
-    key: &[IndexColumn],
-    table: &Table,
-    columns: &[usize],
-    (ranges, reverse): (&[KeyRange], bool),
-) -> Vec<SortKey> {
-    let [range] = ranges else { return vec![] };
-    let type_of = |column: usize| table.columns.get(column).map(|column| column.data_type);
-    // An array in place of a value stands for its elements.
-    let is_many = |(part, value): (&IndexColumn, &Expr)| {
-        value.data_type().is_array() && !type_of(part.column).is_some_and(|own| own.is_array())
-    };
-    if key.iter().zip(&range.prefix).any(is_many) {
-        return vec![];
-    }
-    let shown = |(place, part): (usize, &IndexColumn)| {
-        let at = columns.iter().position(|&column| column == part.column);
-        match at.zip(type_of(part.column)) {
-            Some((index, data_type)) => Some(Some(SortKey {
-                expr: Expr::Column { index, data_type },
-                descending: part.descending != reverse,
-                nulls_first: part.nulls_first != reverse,
-            })),
-            // It has one value only.
-            None if place < range.prefix.len() => Some(None),
-            None => None,
-        }
-    };
-    key.iter().enumerate().map_while(shown).flatten().collect()
-}
-
-/// Whether the rows of each group come together, and may be taken twice.
-pub(super) fn comes_grouped(input: &PhysicalPlan, group_by: &[Expr], aggregates: &[AggregateCall]) -> bool {
-    let is_plain = |call: &AggregateCall| !walk::of_aggregate(call).into_iter().any(is_volatile);
-    !group_by.is_empty() && fits_window(&order_of(input), group_by, &[]) && aggregates.iter().all(is_plain)
-}
-
-fn is_same(left: &SortKey, right: &SortKey) -> bool {
-    let columns = column_index(&left.expr).zip(column_index(&right.expr));
-    columns.is_some_and(|(a, b)| a == b) && (left.descending, left.nulls_first) == (right.descending, right.nulls_first)
-}
-
-/// Whether rows in one order are in another.
-pub(super) fn begins_with(order: &[SortKey], wanted: &[SortKey]) -> bool {
-    order.len() >= wanted.len() && order.iter().zip(wanted).all(|(a, b)| is_same(a, b))
-}
-
-/// Whether rows in this order have partitions together, and in each the order that is wanted.
-fn fits_window(order: &[SortKey], partition_by: &[Expr], order_by: &[SortKey]) -> bool {
-    let columns = |exprs: &[Expr]| exprs.iter().map(column_index).collect::<Option<std::collections::BTreeSet<_>>>();
-    let Some(partition) = columns(partition_by) else { return false };
-    let Some((first, rest)) = order.split_at_checked(partition.len()) else { return false };
-    let first: Vec<Expr> = first.iter().map(|key| key.expr.clone()).collect();
-    columns(&first) == Some(partition) && begins_with(rest, order_by)
-}
 
 impl Planner<'_> {
+    /// Sorts, unless the input can be read in that order at less cost; `kept`: how many rows are wanted.
+    pub(super) fn sort(&mut self, input: LogicalPlan, keys: Vec<SortKey>, kept: Option<f64>) -> Result<Planned> {
+        let (input, covered) = self.ordered(input, Wanted::sorted(&keys, kept))?;
+        if covered == keys.len() { Ok(input) } else { self.sorted(input, keys, covered) }
+    }
+
+    /// A sort over what is planned, whose rows come in the order of the first `presorted` keys.
+    fn sorted(&mut self, input: Planned, keys: Vec<SortKey>, presorted: usize) -> Result<Planned> {
+        let keys = self.keys(keys)?;
+        let below = input.estimate();
+        let cost = ExprCost::of(keys.iter().map(|key| &key.expr));
+        let groups = self.groups(&keys[..presorted], &input);
+        let each = below.rows / groups;
+        let sorting = groups * (cost.row * each + cost::sort(each, each));
+        let first = if presorted > 0 { below.startup + (below.total - below.startup) / groups } else { below.total };
+        let startup = first + cost.once + sorting / groups;
+        let total = below.total + cost.once + sorting + below.rows * cost::OPERATOR;
+        let fields = input.plan.fields.clone();
+        let node = N::Sort { input: input.plan, keys, presorted };
+        Ok(Planned::new(node, fields, input.columns, startup, total, below.rows))
+    }
+
+    /// How many runs of rows that agree in these keys there are; 1 without any.
+    pub(super) fn groups(&self, keys: &[SortKey], input: &Planned) -> f64 {
+        groups_of(keys.iter().map(|key| &key.expr), &input.columns, input.rows())
+    }
+
+    /// Plans the input with an eye to an order; how many of its keys it comes out in.
+    pub(super) fn ordered(&mut self, plan: LogicalPlan, wanted: Wanted<'_>) -> Result<(Planned, usize)> {
+        if let Some(shape) = TableShape::of(&plan) {
+            return self.scan(&shape, Some(wanted));
+        }
+        let planned = match plan {
+            LogicalPlan::Project { input, exprs, fields } => {
+                return self.ordered_project(*input, exprs, fields, wanted);
+            }
+            join if is_graph(&join) => return self.ordered_join(join, wanted),
+            LogicalPlan::Filter { input, predicate } => {
+                let (input, _) = self.ordered(*input, wanted)?;
+                self.filter(input, conjuncts(predicate))?
+            }
+            LogicalPlan::Aggregate { input, group_by, aggregates, fields } => {
+                self.aggregate(*input, group_by, aggregates, fields, Some(wanted))?
+            }
+            LogicalPlan::Distinct { input, on } if on.is_empty() => self.distinct(*input, on, Some(wanted))?,
+            other => self.lower(other)?,
+        };
+        let covered = self.covered(&planned, wanted);
+        Ok((planned, covered))
+    }
+
+    /// How many of the keys that are wanted a plan's rows come in.
+    pub(super) fn covered(&self, planned: &Planned, wanted: Wanted<'_>) -> usize {
+        if self.options.ordering { wanted.covered_by(&order_of(&planned.plan)) } else { 0 }
+    }
+
+    fn ordered_project(
+        &mut self,
+        input: LogicalPlan,
+        exprs: Vec<Expr>,
+        fields: Vec<Field>,
+        wanted: Wanted<'_>,
+    ) -> Result<(Planned, usize)> {
+        let through = |key: &SortKey| match exprs.get(column_index(&key.expr)?)? {
+            // An index may be of an expression.
+            expr if !is_volatile(expr) => Some(SortKey { expr: expr.clone(), ..key.clone() }),
+            _ => None,
+        };
+        let Some(keys) = wanted.keys.iter().map(through).collect::<Option<Vec<SortKey>>>() else {
+            let input = self.lower(input)?;
+            return Ok((self.project(input, exprs, fields)?, 0));
+        };
+        let (input, covered) = self.ordered(input, Wanted { keys: &keys, ..wanted })?;
+        Ok((self.project(input, exprs, fields)?, covered))
+    }
+
+    /// The input of what takes rows that agree in `alike` together, in an order that has them so if that costs less than
+    /// hashing. The result's rows, of which `alike` are the first columns, may be wanted in an order, too.
+    pub(super) fn gathered(
+        &mut self,
+        input: LogicalPlan,
+        alike: &[Expr],
+        wanted: Option<Wanted<'_>>,
+    ) -> Result<Planned> {
+        if alike.is_empty() || !self.options.ordering || !alike.iter().all(is_plain) {
+            return self.lower(input);
+        }
+        let through = |key: &SortKey| {
+            let expr = alike.get(column_index(&key.expr)?)?.clone();
+            Some(SortKey { expr, ..key.clone() })
+        };
+        let above = wanted.filter(|wanted| wanted.gathered == 0);
+        let first = above.and_then(|above| above.keys.iter().map(through).collect::<Option<Vec<_>>>());
+        let rows = first.as_ref().and(above).and_then(|above| above.rows);
+        let gathered = if first.is_some() { 0 } else { alike.len() };
+        let mut keys = first.unwrap_or_default();
+        let others = alike.iter().filter(|expr| !keys.iter().any(|key| super::equal::same_expr(&key.expr, expr)));
+        let others: Vec<SortKey> = others.map(ascending).collect();
+        keys.extend(others);
+        Ok(self.ordered(input, Wanted { keys: &keys, gathered, rows, without: Without::Hash })?.0)
+    }
+
     /// Window functions over the input, sorted for them unless it comes so.
     pub(super) fn window(
         &mut self,
@@ -127,15 +128,10 @@ impl Planner<'_> {
         calls: Vec<WindowCall>,
         fields: Vec<Field>,
     ) -> Result<Planned> {
-        let ascending = |expr: &Expr| SortKey { expr: expr.clone(), descending: false, nulls_first: false };
         let keys: Vec<SortKey> = partition_by.iter().map(ascending).chain(order_by.iter().cloned()).collect();
-        let (input, order) = match self.ordered(input, Wanted { keys: &keys, rows: None })? {
-            (input, true) => (input, keys),
-            (input, false) => match order_of(&input.plan) {
-                order if self.options.ordering && fits_window(&order, &partition_by, &order_by) => (input, order),
-                _ => (self.sorted(input, keys.clone())?, keys),
-            },
-        };
+        let gathered = if self.options.ordering { partition_by.len() } else { 0 };
+        let (input, covered) = self.ordered(input, Wanted { gathered, ..Wanted::sorted(&keys, None) })?;
+        let input = if covered == keys.len() { input } else { self.sorted(input, keys, covered)? };
         let below = input.estimate();
         let (partition_by, order_by) = (self.exprs(partition_by)?, self.keys(order_by)?);
         let calls = self.window_calls(calls)?;
@@ -144,8 +140,71 @@ impl Planner<'_> {
         let each = cost.row + cost::OPERATOR * calls.len() as f64;
         let mut columns = input.columns;
         columns.extend(calls.iter().map(|call| ColumnInfo::computed(call.function.returns(), below.rows)));
-        let node = N::Window { input: input.plan, partition_by, order_by, calls, order };
+        let node = N::Window { input: input.plan, partition_by, order_by, calls };
         let (startup, total) = (below.startup + cost.once, below.total + cost.once + below.rows * each);
         Ok(Planned::new(node, fields, columns, startup, total, below.rows))
     }
+
+    /// DISTINCT, whose result may be wanted in an order, and DISTINCT ON.
+    pub(super) fn distinct(
+        &mut self,
+        input: LogicalPlan,
+        on: Vec<Expr>,
+        wanted: Option<Wanted<'_>>,
+    ) -> Result<Planned> {
+        if !on.is_empty() {
+            let input = self.lower(input)?;
+            return self.distinct_on(input, on);
+        }
+        if super::unique::rows_differ(&input) && self.options.rewrites {
+            return match wanted {
+                Some(wanted) => Ok(self.ordered(input, wanted)?.0),
+                None => self.lower(input),
+            };
+        }
+        let fields = input.fields().into_iter().enumerate();
+        let columns = fields.map(|(index, field)| Expr::Column { index, data_type: field.data_type });
+        let input = self.gathered(input, &columns.collect::<Vec<_>>(), wanted)?;
+        Ok(self.different(input))
+    }
+
+    fn distinct_on(&mut self, input: Planned, on: Vec<Expr>) -> Result<Planned> {
+        let below = input.estimate();
+        let fields = input.plan.fields.clone();
+        let rows = groups_of(on.iter(), &input.columns, below.rows);
+        let sorted = self.options.ordering && order_of(&input.plan).gathers(&on);
+        let total = below.total + below.rows * if sorted { cost::OPERATOR } else { cost::HASH_BUILD };
+        let node = N::DistinctOn { input: input.plan, on: self.exprs(on)?, sorted };
+        Ok(Planned::new(node, fields, input.columns, below.startup, total, rows))
+    }
+
+    /// Each different row once.
+    pub(super) fn different(&self, input: Planned) -> Planned {
+        let below = input.estimate();
+        let fields = input.plan.fields.clone();
+        let columns = fields.iter().enumerate();
+        let columns = columns.map(|(index, field)| Expr::Column { index, data_type: field.data_type });
+        let columns: Vec<Expr> = columns.collect();
+        let rows = groups_of(columns.iter(), &input.columns, below.rows);
+        let sorted = self.options.ordering && order_of(&input.plan).gathers(&columns);
+        let total = below.total + below.rows * if sorted { cost::OPERATOR } else { cost::HASH_BUILD };
+        let node = N::Distinct { input: input.plan, sorted };
+        Planned::new(node, fields, input.columns, below.startup, total, rows)
+    }
+
+    /// Whether groups can be aggregated one behind the other: their rows come together, and may be taken twice.
+    pub(super) fn comes_grouped(&self, input: &Planned, group_by: &[Expr], aggregates: &[AggregateCall]) -> bool {
+        self.options.ordering
+            && !group_by.is_empty()
+            && !walks_volatile(aggregates)
+            && order_of(&input.plan).gathers(group_by)
+    }
+}
+
+fn walks_volatile(aggregates: &[AggregateCall]) -> bool {
+    aggregates.iter().any(|call| walk::of_aggregate(call).into_iter().any(is_volatile))
+}
+
+pub(super) fn ascending(expr: &Expr) -> SortKey {
+    SortKey { expr: expr.clone(), descending: false, nulls_first: false }
 }

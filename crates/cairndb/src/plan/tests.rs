@@ -75,6 +75,7 @@ fn the_naive_plan_scans_and_loops_only() {
                     | PhysicalNode::IndexJoin { .. }
                     | PhysicalNode::PointGet { .. }
                     | PhysicalNode::HashJoin { .. }
+                    | PhysicalNode::MergeJoin { .. }
             )
         });
         assert!(!clever, "{sql}");

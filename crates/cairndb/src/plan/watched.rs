@@ -141,9 +141,11 @@ pub(crate) fn result_key(plan: &PhysicalPlan) -> Option<Vec<usize>> {
             key.iter().map(shown).collect()
         }
         N::Aggregate { group_by, .. } => Some((0..group_by.len()).collect()),
-        N::Distinct { input } => Some((0..input.fields.len()).collect()),
+        N::Distinct { input, .. } => Some((0..input.fields.len()).collect()),
         N::DistinctOn { input, .. } => result_key(input),
-        N::HashJoin { kind, left, right, .. } | N::NestedLoopJoin { kind, left, right, .. } => {
+        N::HashJoin { kind, left, right, .. }
+        | N::MergeJoin { kind, left, right, .. }
+        | N::NestedLoopJoin { kind, left, right, .. } => {
             let (of_left, of_right) = (result_key(left), result_key(right));
             match (kind, left.fields.len()) {
                 (JoinKind::Semi | JoinKind::Anti, _) => of_left,

@@ -193,6 +193,22 @@ pub static DIFFERENCES: &[Difference] = &[
         why: "as in PostgreSQL 18",
     },
     Difference {
+        what: "VIRTUAL columns, and SET EXPRESSION",
+        example: "CREATE TABLE g (a integer, b integer GENERATED ALWAYS AS (a * 2) VIRTUAL)",
+        here: Answer::Done,
+        postgresql: Answer::Error("42601"),
+        why: "as in PostgreSQL 18: computed where they are read, so that they have no index (an index of the expression helps), no \
+              key and no domain; they are VIRTUAL where nothing is said. AFTER triggers see what they are computed to, as of STORED ones",
+    },
+    Difference {
+        what: "Keys that change WHERE CURRENT OF a cursor",
+        example: "INSERT INTO t VALUES (1, 'x'); BEGIN; DECLARE c CURSOR FOR SELECT * FROM t; FETCH c; \
+                  UPDATE t SET a = 2 WHERE CURRENT OF c",
+        here: Answer::Error("0A000"),
+        postgresql: Answer::Done,
+        why: "a cursor tells the row that it is on by its primary key; its query may be ordered and limited besides",
+    },
+    Difference {
         what: "RETURNING of MERGE",
         example: "MERGE INTO t USING (VALUES (1)) s (a) ON t.a = s.a WHEN NOT MATCHED THEN INSERT VALUES (s.a, 'x') \
                   RETURNING merge_action()",

@@ -27,7 +27,7 @@ pub static STATEMENTS: &[Statement] = &[
         "CREATE [TEMPORARY] TABLE [IF NOT EXISTS] name (\n    \
          column type [COLLATE \"C\"] [NOT NULL] [DEFAULT expression] [PRIMARY KEY] [UNIQUE] [CHECK (condition)]\n        \
          [REFERENCES table (column) [ON DELETE action] [ON UPDATE action] [DEFERRABLE [INITIALLY DEFERRED]]]\n        \
-         [GENERATED ALWAYS | BY DEFAULT AS IDENTITY [(options)]] [GENERATED ALWAYS AS (expression) STORED], ...\n    \
+         [GENERATED ALWAYS | BY DEFAULT AS IDENTITY [(options)]] [GENERATED ALWAYS AS (expression) [STORED | VIRTUAL]], ...\n    \
          [CONSTRAINT name] PRIMARY KEY | UNIQUE [NULLS NOT DISTINCT] | CHECK | FOREIGN KEY ..., ...\n    \
          [LIKE table [INCLUDING what] ...]\n) [WITH (change_feed = on, ...)]",
         "CREATE TABLE author (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE);
@@ -69,12 +69,12 @@ pub static STATEMENTS: &[Statement] = &[
     of(
         "UPDATE",
         "UPDATE table [AS name] SET column = expression | (columns) = (expressions | query), ...\n    \
-         [FROM tables] [WHERE condition] [RETURNING ...]",
+         [FROM tables] [WHERE condition | WHERE CURRENT OF cursor] [RETURNING ...]",
         "UPDATE book SET price = price * 1.1, tags['year'] = '1844' WHERE id = 1 RETURNING old.price, new.price",
     ),
     of(
         "DELETE",
-        "DELETE FROM table [AS name] [USING tables] [WHERE condition] [RETURNING ...]",
+        "DELETE FROM table [AS name] [USING tables] [WHERE condition | WHERE CURRENT OF cursor] [RETURNING ...]",
         "DELETE FROM numbers WHERE n > 5 RETURNING n",
     ),
     of(
@@ -109,7 +109,8 @@ pub static STATEMENTS: &[Statement] = &[
         "ALTER TABLE [IF EXISTS] name\n    \
          ADD [COLUMN] column type ... | DROP [COLUMN] column [CASCADE] | ALTER [COLUMN] column\n        \
          TYPE type [USING expression] | SET DEFAULT expression | DROP DEFAULT | SET NOT NULL | DROP NOT NULL |\n        \
-         ADD GENERATED ... AS IDENTITY | SET GENERATED ... | DROP IDENTITY | DROP EXPRESSION\n    \
+         ADD GENERATED ... AS IDENTITY | SET GENERATED ... | DROP IDENTITY |\n        \
+         SET EXPRESSION AS (expression) | DROP EXPRESSION\n    \
          ADD constraint [NOT VALID] | VALIDATE CONSTRAINT name | DROP CONSTRAINT name | ALTER CONSTRAINT name ...\n    \
          ENABLE | DISABLE TRIGGER name | ALL | USER\n    \
          SET (change_feed = on | off, change_feed_age = 'interval', change_feed_bytes = 'size') | RESET (...), ...\n\

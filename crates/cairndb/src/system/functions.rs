@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use super::describe::{self, index_by_oid, relation_by_oid};
+use super::pg_catalog::built_in;
 use super::reg::{self, Reg, namespace_name};
 use super::{names, oid_of};
 use crate::bind::{is_deletable, updatable_columns};
 use crate::catalog::{Catalog, Commentable, ObjectId, Relation, Routine, TriggerEvent, View, quoted};
+use crate::functions::DATABASE_NAME;
 use crate::sql::relation_name;
-use crate::types::{Array, DataType, Value};
-use crate::{Result, SqlState};
+use crate::types::{Array, DataType, Speaks, Value};
+use crate::{Error, Result, SqlState};
 
 /// What a function takes as an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +38,16 @@ pub(crate) struct SystemFunction {
     pub(crate) reg: Option<Reg>,
     /// NULL in, NULL out.
     pub(crate) strict: bool,
-    pub(crate) eval: fn(&Catalog, &[Value]) -> Result<Value>,
+    pub(crate) eval: Eval,
+}
+
+/// What a function of the system's is made of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Eval {
+    /// The catalog says it, always the same.
+    Catalog(fn(&Catalog, &[Value]) -> Result<Value>),
+    /// The database is looked at, as it is by then.
+    Database(fn(&Catalog, &[Value], &dyn Speaks) -> Result<Value>),
 }
 
 /// The function of this name for so many arguments.
@@ -57,7 +68,16 @@ const fn of(
     returns: DataType,
     eval: fn(&Catalog, &[Value]) -> Result<Value>,
 ) -> SystemFunction {
-    SystemFunction { name, takes, least, returns, reg: None, strict: true, eval }
+    SystemFunction { name, takes, least, returns, reg: None, strict: true, eval: Eval::Catalog(eval) }
+}
+
+const fn size(
+    name: &'static str,
+    takes: &'static [Takes],
+    eval: fn(&Catalog, &[Value], &dyn Speaks) -> Result<Value>,
+) -> SystemFunction {
+    let returns = DataType::BigInt;
+    SystemFunction { name, takes, least: 1, returns, reg: None, strict: true, eval: Eval::Database(eval) }
 }
 
 const fn to_reg(name: &'static str, reg: Reg, eval: fn(&Catalog, &[Value]) -> Result<Value>) -> SystemFunction {
@@ -68,7 +88,7 @@ const fn to_reg(name: &'static str, reg: Reg, eval: fn(&Catalog, &[Value]) -> Re
         returns: DataType::BigInt,
         reg: Some(reg),
         strict: true,
-        eval,
+        eval: Eval::Catalog(eval),
     }
 }
 
@@ -93,13 +113,16 @@ static FUNCTIONS: &[SystemFunction] = {
             Ok(some(routine(catalog, args).map(|of| describe::routine(catalog, of))))
         }),
         of("pg_get_function_arguments", &[Oid], 1, Texted, |catalog, args| {
-            Ok(some(routine(catalog, args).map(|of| describe::arguments(catalog, of, true))))
+            let shown = routine(catalog, args).map(|of| describe::arguments(catalog, of, true));
+            Ok(some(shown.or_else(|| built_in_arguments(catalog, args))))
         }),
         of("pg_get_function_identity_arguments", &[Oid], 1, Texted, |catalog, args| {
-            Ok(some(routine(catalog, args).map(|of| describe::arguments(catalog, of, false))))
+            let shown = routine(catalog, args).map(|of| describe::arguments(catalog, of, false));
+            Ok(some(shown.or_else(|| built_in_arguments(catalog, args))))
         }),
         of("pg_get_function_result", &[Oid], 1, Texted, |catalog, args| {
-            Ok(some(routine(catalog, args).and_then(|of| describe::result(catalog, of))))
+            let shown = routine(catalog, args).and_then(|of| describe::result(catalog, of));
+            Ok(some(shown.or_else(|| built_in_result(catalog, args))))
         }),
         of("pg_get_function_sqlbody", &[Oid], 1, Texted, |_, _| Ok(Value::Null)),
         of("pg_get_ruledef", &[Oid, Flag], 1, Texted, |_, _| Ok(Value::Null)),
@@ -146,6 +169,7 @@ static FUNCTIONS: &[SystemFunction] = {
         of("pg_function_is_visible", &[Oid], 1, Boolean, |catalog, args| {
             let shown =
                 routine(catalog, args).map(|of| !catalog.shown_routine(of).starts_with(&schema_prefix(catalog, of)));
+            let shown = shown.or_else(|| built_in(oid(args)).map(|_| true));
             Ok(shown.map_or(Value::Null, Value::Boolean))
         }),
         of("pg_operator_is_visible", &[Oid], 1, Boolean, |_, _| Ok(Value::Boolean(true))),
@@ -189,13 +213,18 @@ static FUNCTIONS: &[SystemFunction] = {
         of("pg_tablespace_location", &[Oid], 1, Texted, |_, _| Ok(Value::text(""))),
         of("getdatabaseencoding", &[], 0, Texted, |_, _| Ok(Value::text("UTF8"))),
         of("pg_size_pretty", &[Size], 1, Texted, |_, args| Ok(Value::text(pretty_size(oid(args))))),
-        // How large something is, the catalog does not know.
-        of("pg_relation_size", &[Class, Text], 1, BigInt, |_, _| Ok(Value::Null)),
-        of("pg_table_size", &[Class], 1, BigInt, |_, _| Ok(Value::Null)),
-        of("pg_indexes_size", &[Class], 1, BigInt, |_, _| Ok(Value::Null)),
-        of("pg_total_relation_size", &[Class], 1, BigInt, |_, _| Ok(Value::Null)),
-        of("pg_database_size", &[Any], 1, BigInt, |_, _| Ok(Value::Null)),
-        of("pg_tablespace_size", &[Any], 1, BigInt, |_, _| Ok(Value::Null)),
+        size("pg_relation_size", &[Class, Text], |catalog, args, database| match args.get(1) {
+            Some(Value::Text(fork)) if &**fork != "main" => other_fork(fork),
+            _ => bytes_of(catalog, args, database, Parts::Table),
+        }),
+        size("pg_table_size", &[Class], |catalog, args, database| bytes_of(catalog, args, database, Parts::Table)),
+        size("pg_indexes_size", &[Class], |catalog, args, database| bytes_of(catalog, args, database, Parts::Indexes)),
+        size("pg_total_relation_size", &[Class], |catalog, args, database| {
+            bytes_of(catalog, args, database, Parts::All)
+        }),
+        size("pg_database_size", &[Any], database_size),
+        // There is one.
+        size("pg_tablespace_size", &[Any], |_, _, database| bytes(database.database_bytes()?)),
         of("current_schemas", &[Flag], 1, TEXTS, current_schemas),
         to_reg("to_regclass", Reg::Class, |catalog, args| known(Reg::Class, catalog, args)),
         to_reg("to_regtype", Reg::Type, |catalog, args| known(Reg::Type, catalog, args)),
@@ -205,6 +234,57 @@ static FUNCTIONS: &[SystemFunction] = {
         to_reg("to_regrole", Reg::Role, |catalog, args| known(Reg::Role, catalog, args)),
     ]
 };
+
+/// What of a relation is measured.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Parts {
+    Table,
+    Indexes,
+    All,
+}
+
+/// How much room a relation takes. Of a table with a primary key that is the table itself, so its index takes none. NULL for
+/// what is not there, and for what is temporary, which is in no file.
+fn bytes_of(catalog: &Catalog, args: &[Value], database: &dyn Speaks, parts: Parts) -> Result<Value> {
+    let trees = match relation_by_oid(catalog, oid(args)).map(|(_, _, relation)| relation) {
+        None => return Ok(Value::Null),
+        Some(Relation::Table(table)) if table.is_temporary() => return Ok(Value::Null),
+        Some(Relation::Index(table, _)) if table.is_temporary() => return Ok(Value::Null),
+        Some(Relation::Table(table)) => {
+            let indexes = table.indexes.iter().map(|index| index.tree).filter(|_| parts != Parts::Table);
+            let itself = (parts != Parts::Indexes).then_some(table.tree);
+            itself.into_iter().chain(indexes).collect()
+        }
+        Some(Relation::Index(_, index)) if parts != Parts::Indexes => vec![index.tree],
+        Some(_) => Vec::new(),
+    };
+    bytes(trees.into_iter().map(|tree| database.tree_bytes(tree)).sum::<Result<u64>>()?)
+}
+
+fn bytes(count: u64) -> Result<Value> {
+    Ok(Value::BigInt(i64::try_from(count).unwrap_or(i64::MAX)))
+}
+
+/// SQLSTATE 22023 for what is no fork of PostgreSQL's; there are no such files.
+fn other_fork(fork: &str) -> Result<Value> {
+    if matches!(fork, "fsm" | "vm" | "init") {
+        return bytes(0);
+    }
+    let hint = "Valid fork names are \"main\", \"fsm\", \"vm\", and \"init\".";
+    Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, "invalid fork name").with_hint(hint))
+}
+
+/// By its name or its oid. SQLSTATE 3D000.
+fn database_size(_: &Catalog, args: &[Value], database: &dyn Speaks) -> Result<Value> {
+    match args {
+        [Value::Text(name)] if &**name != DATABASE_NAME => {
+            Err(Error::new(SqlState("3D000"), format!("database \"{name}\" does not exist")))
+        }
+        [Value::Text(_)] => bytes(database.database_bytes()?),
+        _ if oid(args) == 1 => bytes(database.database_bytes()?),
+        _ => Ok(Value::Null),
+    }
+}
 
 /// There is one user, who may do everything.
 fn allowed(_: &Catalog, _: &[Value]) -> Result<Value> {
@@ -310,6 +390,22 @@ fn routine<'c>(catalog: &'c Catalog, args: &[Value]) -> Option<&'c Routine> {
     let oid = oid(args);
     let mut all = catalog.routines().filter_map(|function| function.routine());
     all.find(|of| oid_of(of.id) == oid).map(|of| &**of)
+}
+
+fn built_in_arguments(catalog: &Catalog, args: &[Value]) -> Option<String> {
+    let of = built_in(oid(args))?;
+    let mut shown = reg::arguments_of(catalog, of, ", ");
+    if of.variadic != 0 {
+        let last = shown.rfind(", ").map_or(0, |comma| comma + 2);
+        shown.insert_str(last, "VARIADIC ");
+    }
+    Some(shown)
+}
+
+fn built_in_result(catalog: &Catalog, args: &[Value]) -> Option<String> {
+    let of = built_in(oid(args))?;
+    let returns = reg::type_name(catalog, of.returns, None)?;
+    Some(if of.set { format!("SETOF {returns}") } else { returns })
 }
 
 fn schema_prefix(catalog: &Catalog, of: &Routine) -> String {

@@ -20,7 +20,7 @@ use crate::plan::{Expr, Field};
 use crate::types::DataType;
 use crate::{Error, SqlState, Value};
 
-pub(crate) use functions::{SystemFunction, Takes, function, is_function};
+pub(crate) use functions::{Eval, SystemFunction, Takes, function, is_function};
 pub(crate) use reg::Reg;
 
 /// A relation that the system makes.

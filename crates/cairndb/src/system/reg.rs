@@ -4,6 +4,7 @@
 //! (`c.oid::regclass`) is a call that binding knows again where the value becomes text, or leaves the statement.
 
 use super::describe::relation_by_oid;
+use super::pg_catalog::BuiltIn;
 use super::{is_schema, oid_of, pg_catalog};
 use crate::catalog::{Catalog, ObjectId, ObjectName, Relation, no_schema, quoted};
 use crate::sql::relation_name;
@@ -107,7 +108,11 @@ impl Reg {
             Reg::Proc | Reg::Procedure => {
                 let all = catalog.routines().filter_map(|function| function.routine());
                 let shown = all.into_iter().find(|of| oid_of(of.id) == oid).map(|of| catalog.shown_routine(of));
-                shown.map(|shown| match self {
+                let built_in = || {
+                    let of = pg_catalog::built_in(oid)?;
+                    Some(format!("{}({})", quoted(of.name), arguments_of(catalog, of, ",")))
+                };
+                shown.or_else(built_in).map(|shown| match self {
                     Reg::Procedure => shown,
                     _ => shown.split('(').next().unwrap_or_default().to_owned(),
                 })
@@ -167,15 +172,33 @@ pub(super) const OTHER_TYPES: &[(i64, &str)] = &[
     (18, "\"char\""),
     (19, "name"),
     (22, "int2vector"),
+    (24, "regproc"),
     (26, "oid"),
     (30, "oidvector"),
     (194, "pg_node_tree"),
+    (2202, "regprocedure"),
     (2205, "regclass"),
     (2206, "regtype"),
     (2249, "record"),
     (2278, "void"),
+    (2276, "\"any\""),
+    (2277, "anyarray"),
     (2279, "trigger"),
+    (2281, "internal"),
+    (2283, "anyelement"),
+    (2776, "anynonarray"),
+    (3500, "anyenum"),
+    (4089, "regnamespace"),
+    (4096, "regrole"),
+    (5077, "anycompatible"),
+    (5078, "anycompatiblearray"),
+    (5079, "anycompatiblenonarray"),
 ];
+
+/// Whether such a type is none that a column has.
+pub(super) fn is_pseudo(oid: i64) -> bool {
+    matches!(oid, 2249 | 2276..=2283 | 2776 | 3500 | 5077..=5079)
+}
 
 /// A type's name with its modifiers; `None`: there is no such type.
 pub(super) fn type_name(catalog: &Catalog, oid: i64, modifier: Option<i32>) -> Option<String> {
@@ -244,12 +267,26 @@ fn routine(catalog: &Catalog, text: &str, with_arguments: bool) -> Result<i64> {
         let types = of.argument_types().into_iter().map(|of| Some(i64::from(of.oid())));
         wanted.as_ref().is_none_or(|wanted| types.eq(wanted.iter().copied()))
     };
-    let found: Vec<i64> = all.filter(|of| fits(of)).map(|of| oid_of(of.id)).collect();
-    match found.as_slice() {
+    let is_searched = name.schema.as_deref().is_none_or(|schema| schema == "pg_catalog");
+    let built_in = pg_catalog::BUILT_IN.iter().filter(|of| is_searched && of.name == name.name).filter(|of| {
+        let types = of.arguments.iter().map(|oid| Some(*oid));
+        wanted.as_ref().is_none_or(|wanted| types.eq(wanted.iter().copied()))
+    });
+    let found = all.filter(|of| fits(of)).map(|of| oid_of(of.id));
+    let found: Vec<i64> = built_in.map(|of| of.oid).chain(found).collect();
+    // With its arguments told the first is meant, and what is built in comes first.
+    let found = if wanted.is_some() { &found[..found.len().min(1)] } else { &found };
+    match found {
         [oid] => Ok(*oid),
         [] => Err(Error::new(SqlState::UNDEFINED_FUNCTION, format!("function \"{text}\" does not exist"))),
         _ => Err(Error::new(SqlState::AMBIGUOUS_FUNCTION, format!("more than one function named \"{text}\""))),
     }
+}
+
+/// The arguments' types of a built-in function.
+pub(super) fn arguments_of(catalog: &Catalog, of: &BuiltIn, between: &str) -> String {
+    let types = of.arguments.iter().map(|oid| type_name(catalog, *oid, None).unwrap_or_else(|| "???".to_owned()));
+    types.collect::<Vec<_>>().join(between)
 }
 
 fn namespace(catalog: &Catalog, name: &str) -> Option<i64> {

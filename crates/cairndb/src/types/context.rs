@@ -2,9 +2,14 @@
 
 use std::fmt;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
+use cairn_storage::TreeId;
+
+use super::Value;
 use super::style::TextStyle;
+use crate::catalog::ObjectId;
 use crate::routine::Caller;
 use crate::{Error, Result};
 
@@ -34,6 +39,8 @@ pub struct EvalContext {
     pub(crate) settings: Option<Arc<dyn ShownSettings>>,
     /// The session's part in the channels, for `pg_notify()`; none where there is no session.
     pub(crate) channels: Option<Arc<dyn Speaks>>,
+    /// The session's cursors, for WHERE CURRENT OF; none where there is no session.
+    pub(crate) cursors: Option<Weak<dyn Positions>>,
     /// Who runs the schema's functions here; nobody, where there are none, or they are not to be called.
     pub(crate) caller: Option<Arc<dyn Caller>>,
 }
@@ -44,7 +51,13 @@ pub(crate) trait ShownSettings: fmt::Debug + Send + Sync {
     fn shown(&self, name: &str) -> Option<String>;
 }
 
-/// What functions do with what the connections of a database share: channels, advisory locks.
+/// On which rows cursors are.
+pub(crate) trait Positions: fmt::Debug + Send + Sync {
+    /// The key of the row of a table, which has this name, that a cursor is on. SQLSTATE 34000, 24000.
+    fn key_of_current(&self, cursor: &str, table: (ObjectId, &str)) -> Result<Vec<Value>>;
+}
+
+/// What functions do with what the connections of a database share: channels, advisory locks, the file; and their time.
 pub(crate) trait Speaks: fmt::Debug + Send + Sync {
     /// To be told when the transaction commits. SQLSTATE 22023, 54000.
     fn notify(&self, channel: &str, payload: &str) -> Result<()>;
@@ -60,6 +73,15 @@ pub(crate) trait Speaks: fmt::Debug + Send + Sync {
 
     /// Gives back all that the session has locked.
     fn unlock_all(&self);
+
+    /// Does nothing for so long. SQLSTATE 57014 where the statement is to end before.
+    fn sleep(&self, time: Duration) -> Result<()>;
+
+    /// Bytes of a tree's pages, all of which are read.
+    fn tree_bytes(&self, tree: TreeId) -> Result<u64>;
+
+    /// Bytes of the database's pages and of the log that is needed.
+    fn database_bytes(&self) -> Result<u64>;
 
     /// Fails when the session's statement was cancelled or its time is up. SQLSTATE 57014.
     fn check(&self) -> Result<()>;
@@ -122,17 +144,19 @@ impl EvalContext {
         EvalContext { transaction_timestamp, statement_timestamp, plain: None, ..self.clone() }.with_style(self.style)
     }
 
-    /// Takes what a session says: its time zone, its style, its settings by name, and its part in the channels.
+    /// Takes what a session says: its time zone, its style, its settings by name, its part in the channels, and its cursors.
     pub(crate) fn of_session(
         mut self,
         zone: &ZoneName,
         style: TextStyle,
         settings: Arc<dyn ShownSettings>,
         channels: Arc<dyn Speaks>,
+        cursors: Weak<dyn Positions>,
     ) -> EvalContext {
         self.time_zone = zone.clone();
         self.settings = Some(settings);
         self.channels = Some(channels);
+        self.cursors = Some(cursors);
         self.with_style(style)
     }
 

@@ -148,7 +148,9 @@ fn verify_rows(reader: &Reader, table: &Arc<Table>, catalog: &Catalog) -> Result
     let layout = TableLayout::new(table);
     let mut cursor = reader.cursor(table.tree, Bound::Unbounded, Bound::Unbounded)?;
     while let Some((key, value)) = cursor.next()? {
-        let row = layout.decode(key, value)?;
+        let mut row = layout.decode(key, value)?;
+        // Where that fails the column is as if it were NULL.
+        let _ = target.virtuals.fill(&mut row, &context);
         for (column, rules, violation) in &mut domains {
             if rules.check(*column, &row, &context.eval).is_err() {
                 violation.add(table, &row, &context);

@@ -205,6 +205,7 @@ impl Dump<'_> {
                     written
                         .push_str(&format!(" GENERATED {kind} AS IDENTITY ({})", self.identity(oid, text(&row, 6))?));
                 }
+                (_, "v", expression) => written.push_str(&format!(" GENERATED ALWAYS AS ({expression}) VIRTUAL")),
                 (_, "s", expression) => written.push_str(&format!(" GENERATED ALWAYS AS ({expression}) STORED")),
                 (_, _, "") => {}
                 (_, _, default) => written.push_str(&format!(" DEFAULT {}", qualified(default, text(&row, 1)))),

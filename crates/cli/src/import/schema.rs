@@ -3,6 +3,7 @@
 use rusqlite::{Result, Transaction};
 
 use super::tokens::{Kind, Token, tokens};
+use super::translate::mentions;
 
 /// All of it.
 #[derive(Default)]
@@ -72,6 +73,20 @@ pub struct ForeignKey {
 }
 
 impl Table {
+    /// The column is computed where it is read, and no key or index wants it stored.
+    pub fn is_virtual(&self, column: &Column) -> bool {
+        let is_it = |name: &String| *name == column.name;
+        let in_index = |index: &Index| {
+            index.columns.iter().any(|part| part.name.as_ref().is_some_and(is_it))
+                || index.sql.as_ref().is_some_and(|sql| mentions(sql, &column.name))
+        };
+        let in_key = |key: &ForeignKey| key.columns.iter().any(is_it);
+        column.generated.as_ref().is_some_and(|generated| generated.is_virtual)
+            && !self.primary_key.iter().any(is_it)
+            && !self.indexes.iter().any(in_index)
+            && !self.foreign_keys.iter().any(in_key)
+    }
+
     /// The column is another name of the row number.
     pub fn is_row_id(&self, column: &Column) -> bool {
         !self.without_row_id

@@ -10,12 +10,13 @@ use super::{Dialect, Random, Rules, Step};
 use crate::engine::{Engine, Failure, Session};
 
 /// The optimizer's switches, as `SET` knows them.
-const SWITCHES: [&str; 7] = [
+const SWITCHES: [&str; 8] = [
     "enable_rewrites",
     "enable_decorrelation",
     "enable_join_reorder",
     "enable_indexscan",
     "enable_hashjoin",
+    "enable_mergejoin",
     "enable_indexjoin",
     "enable_ordering",
 ];

@@ -219,7 +219,7 @@ impl Parts<'_, '_> {
     }
 
     fn generated(&self) -> Result<()> {
-        match (self.rule("generated_stored"), self.rule("generated_when")) {
+        match (self.rule("generated_from"), self.rule("generated_when")) {
             (Some(_), Some(when)) if when.has(T::By) => {
                 let message = "for a generated column, GENERATED ALWAYS must be specified";
                 refused(SYNTAX_ERROR, message, when.start)

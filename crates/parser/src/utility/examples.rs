@@ -72,6 +72,7 @@ fn text(leaf: Leaf) -> &'static str {
     match leaf {
         Leaf::Name | Leaf::Label | Leaf::Word | Leaf::FunctionWord | Leaf::Ident => "a",
         Leaf::FunctionName | Leaf::FunctionReference | Leaf::TableName | Leaf::Relation | Leaf::FromList => "t",
+        Leaf::Virtual => "virtual",
         Leaf::Reserved => "NULL",
         Leaf::String | Leaf::PlainString => "'s'",
         // No number that is so without being said.

@@ -22,6 +22,8 @@ pub(crate) enum Leaf {
     FunctionWord,
     /// `IDENT`: a name that is no keyword.
     Ident,
+    /// `VIRTUAL`, which is a keyword from PostgreSQL 18 on.
+    Virtual,
     /// `reserved_keyword`
     Reserved,
     /// `func_name`
@@ -74,6 +76,7 @@ const LEAVES: &[(&str, Leaf)] = &[
     ("word", Leaf::Word),
     ("function_word", Leaf::FunctionWord),
     ("ident", Leaf::Ident),
+    ("virtual", Leaf::Virtual),
     ("reserved", Leaf::Reserved),
     ("function_name", Leaf::FunctionName),
     ("function_reference", Leaf::FunctionReference),
@@ -115,6 +118,7 @@ impl Parser<'_> {
             Leaf::Word => Part::Label { name: self.unreserved_word()? },
             Leaf::FunctionWord => Part::FunctionWord { name: self.type_function_name()? },
             Leaf::Ident => Part::Ident { name: self.identifier()? },
+            Leaf::Virtual => Part::Ident { name: self.spelled("virtual")? },
             Leaf::Reserved => Part::Keyword { kind: self.reserved_word()? },
             Leaf::FunctionName => Part::Names { names: self.function_name()? },
             Leaf::FunctionReference => self.function_reference()?,
@@ -143,6 +147,10 @@ impl Parser<'_> {
 
     fn identifier(&mut self) -> Result<Id<crate::syntax::Name>> {
         if self.at(T::Ident) { self.name() } else { Err(self.unexpected()) }
+    }
+
+    fn spelled(&mut self, word: &str) -> Result<Id<crate::syntax::Name>> {
+        if self.written_token().eq_ignore_ascii_case(word) { self.identifier() } else { Err(self.unexpected()) }
     }
 
     fn reserved_word(&mut self) -> Result<u32> {

@@ -1,19 +1,24 @@
 //! A session's part in the channels: what its open transaction says, and what it hears.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
+use std::time::Duration;
+
+use cairn_storage::TreeId;
 
 use super::hub::{Channels, Telling, Told};
 use super::listener::{Hold, Listener};
 use super::said::{Note, Said, SaidMark, Wish};
-use crate::Result;
 use crate::api::advisory::SessionLocks;
+use crate::api::database::Shared;
 use crate::api::locked;
 use crate::command::ChannelCommand;
 use crate::types::{Advisory, LockScope, Speaks};
+use crate::{Error, Result};
 
 /// See the module. Shared with the functions that the session's statements call.
 pub(crate) struct SessionChannels {
+    database: Weak<Shared>,
     channels: Arc<Channels>,
     pub(crate) locks: SessionLocks,
     /// Whether the open transaction, or the statement on its own that runs, said anything: what a commit asks.
@@ -30,9 +35,10 @@ impl std::fmt::Debug for SessionChannels {
 }
 
 impl SessionChannels {
-    pub(crate) fn new(channels: &Arc<Channels>, locks: SessionLocks) -> Arc<SessionChannels> {
+    pub(crate) fn new(database: &Arc<Shared>, locks: SessionLocks) -> Arc<SessionChannels> {
         Arc::new(SessionChannels {
-            channels: channels.clone(),
+            database: Arc::downgrade(database),
+            channels: database.channels.clone(),
             locks,
             has_said: AtomicBool::new(false),
             said: Mutex::default(),
@@ -114,6 +120,12 @@ impl SessionChannels {
     }
 }
 
+impl SessionChannels {
+    fn shared(&self) -> Result<Arc<Shared>> {
+        self.database.upgrade().ok_or_else(|| Error::internal("a session without its database"))
+    }
+}
+
 impl Speaks for SessionChannels {
     fn notify(&self, channel: &str, payload: &str) -> Result<()> {
         self.note(channel, payload)
@@ -133,6 +145,20 @@ impl Speaks for SessionChannels {
 
     fn unlock_all(&self) {
         self.locks.unlock_all();
+    }
+
+    fn sleep(&self, time: Duration) -> Result<()> {
+        self.locks.sleep(time)
+    }
+
+    fn tree_bytes(&self, tree: TreeId) -> Result<u64> {
+        Ok(self.shared()?.store.tree_size(tree)?.bytes)
+    }
+
+    fn database_bytes(&self) -> Result<u64> {
+        let shared = self.shared()?;
+        let stats = shared.store.stats();
+        Ok(stats.pages_total * shared.store.page_size() as u64 + stats.log_bytes_live)
     }
 
     fn check(&self) -> Result<()> {

@@ -129,7 +129,7 @@ impl RowChange {
         behind.for_each(|(at, generated)| by_column[generated.column] = Some(at));
         let touched = |column: usize| by_column.get(column).is_some_and(Option::is_some);
         let is_referenced = (0..by_column.len()).any(|column| touched(column) && is_referenced(table, column, catalog));
-        let assign = |(column, expr)| Assignment::of(target, column, expr);
+        let assign = |(column, expr): (usize, Expr)| Assignment::of(target, column, target.virtuals.put_in(&expr));
         let generated = generated.into_iter().map(|generated| Assignment::of_generated(target, generated));
         let all = assigned.into_iter().map(assign).chain(generated);
         let assignments: Box<[Assignment]> =
@@ -140,7 +140,7 @@ impl RowChange {
         let is_fixed = |assignment: &Assignment| assignment.place.is_none_or(|place| !layout.is_variable(place));
         let change = RowChange {
             rules: Rules::of(target, touched),
-            filter: filter.cloned(),
+            filter: filter.map(|filter| target.virtuals.put_in(filter)),
             patched: None,
             is_fixed: assignments.iter().all(is_fixed),
             moves,
@@ -149,7 +149,7 @@ impl RowChange {
             has_before,
             listed,
             indexes: (0..table.indexes.len()).filter(can_change).collect(),
-            returning: returning.map(Into::into),
+            returning: returning.map(|exprs| target.over_stored(exprs)),
             extra_at,
             assignments,
             by_column,
@@ -161,7 +161,9 @@ impl RowChange {
         let table = &self.rules.target.table;
         // Triggers that see all rows are told of each by itself, and so are rows that others may refer to.
         let tells_all = table.triggers.iter().any(|trigger| trigger.sees_tables());
-        let is_told = is_referenced || self.is_told && (tells_all || !table.referenced_by.is_empty());
+        // What they see of virtual columns is made of each row by itself, too.
+        let is_each = tells_all || !table.referenced_by.is_empty() || table.has_virtual();
+        let is_told = is_referenced || self.is_told && is_each;
         let is_derived_from = table.is_derived_from();
         let is_more =
             !self.is_row_only() || !self.rules.references.is_empty() || self.has_before || is_told || is_derived_from;
@@ -212,7 +214,7 @@ impl RowChange {
             self.is_noted = true;
             self.patched = None;
         }
-        self.rules.views = views.into();
+        self.rules.set_views(views);
         self
     }
 
@@ -245,8 +247,7 @@ impl RowChange {
     pub(crate) fn is_plain(&self) -> bool {
         self.filter.is_none()
             && self.returning.is_none()
-            && self.rules.target.checks.is_empty()
-            && self.rules.target.domains.is_empty()
+            && !self.rules.are_computed()
             && self.assignments.iter().all(Assignment::is_plain)
     }
 

@@ -34,7 +34,16 @@ impl Conflict {
             ConflictAction::Update { assignments, filter } => {
                 // RETURNING sees the table's columns only.
                 let behind = (returning, 0);
-                Some(Box::new(RowChange::new(target, catalog, assignments.clone(), filter.as_ref(), behind)))
+                let width = target.table.columns.len();
+                // Of the row that is proposed, too.
+                let over_stored = |expr: &Expr| {
+                    let mut expr = expr.clone();
+                    target.virtuals.put_from(width, &mut expr);
+                    expr
+                };
+                let assigned = assignments.iter().map(|(column, value)| (*column, over_stored(value))).collect();
+                let filter = filter.as_ref().map(over_stored);
+                Some(Box::new(RowChange::new(target, catalog, assigned, filter.as_ref(), behind)))
             }
         };
         Ok(Conflict { arbiter: bound.arbiter.clone(), update })

@@ -38,8 +38,8 @@ impl RowDelete {
         let is_told = !table.referenced_by.is_empty() || is_told(table, TriggerEvent::Delete);
         RowDelete {
             target: target.clone(),
-            filter: filter.cloned(),
-            returning: returning.map(Into::into),
+            filter: filter.map(|filter| target.virtuals.put_in(filter)),
+            returning: returning.map(|exprs| target.over_stored(exprs)),
             is_told,
             has_before: has_trigger(table, TriggerEvent::Delete, Timing::Before, true),
         }

@@ -58,14 +58,14 @@ impl RowInsert {
             is_told(&target.table, TriggerEvent::Insert),
             has_trigger(&target.table, TriggerEvent::Insert, Timing::Before, true),
         );
-        let (rules, returning) = (Rules::of_row(target), returning.map(Into::into));
+        let (rules, returning) = (Rules::of_row(target), returning.map(|exprs| target.over_stored(exprs)));
         RowInsert { rules, conflict, returning, is_told, is_noted: is_told, has_before }
     }
 
     /// The same through views that look at the row.
     pub(crate) fn through(mut self, views: &[ViewCheck]) -> RowInsert {
         self.is_noted |= !views.is_empty();
-        self.rules.views = views.into();
+        self.rules.set_views(views);
         self.conflict = self.conflict.map(|conflict| conflict.through(views));
         self
     }
@@ -81,8 +81,7 @@ impl RowInsert {
 
     /// Nothing is evaluated.
     pub(crate) fn is_plain(&self) -> bool {
-        self.rules.target.checks.is_empty()
-            && self.rules.target.domains.is_empty()
+        !self.rules.are_computed()
             && self.rules.target.generated.is_empty()
             && self.conflict.as_ref().is_none_or(Conflict::is_plain)
             && self.returning.is_none()

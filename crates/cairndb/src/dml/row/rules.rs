@@ -18,6 +18,8 @@ pub(crate) struct Rules {
     pub(crate) target: Arc<Target>,
     /// The columns that could become NULL and must not.
     not_null: Box<[usize]>,
+    /// The same of virtual ones.
+    not_null_virtual: Box<[usize]>,
     /// Positions among the target's columns of domains of those that get values.
     domains: Box<[usize]>,
     /// Positions of the foreign keys that could come to refer elsewhere.
@@ -30,13 +32,24 @@ impl Rules {
     /// `touched`: whether the statement gives the column a new value.
     pub(crate) fn of(target: &Arc<Target>, touched: impl Fn(usize) -> bool) -> Rules {
         let table = &target.table;
-        let not_null = (0..table.columns.len()).filter(|&column| table.columns[column].not_null && touched(column));
+        let must_not = |column: &usize| table.columns[*column].not_null;
+        let is_virtual = |column: &usize| table.columns[*column].is_virtual;
+        let not_null =
+            (0..table.columns.len()).filter(|column| must_not(column) && !is_virtual(column) && touched(*column));
+        let not_null_virtual = (0..table.columns.len()).filter(|column| must_not(column) && is_virtual(column));
         let refers = |at: &usize| table.foreign_keys[*at].columns.iter().any(|&column| touched(column));
         let references = (0..table.foreign_keys.len()).filter(refers);
         let domains =
             target.domains.iter().enumerate().filter(|(_, (column, _))| touched(*column)).map(|(at, _)| at).collect();
         let (not_null, references) = (not_null.collect(), references.collect());
-        Rules { not_null, domains, references, target: target.clone(), views: Box::default() }
+        Rules {
+            not_null,
+            not_null_virtual: not_null_virtual.collect(),
+            domains,
+            references,
+            target: target.clone(),
+            views: Box::default(),
+        }
     }
 
     /// The rules of a whole row.
@@ -50,7 +63,17 @@ impl Rules {
         let domains =
             self.target.domains.iter().flat_map(|(_, rules)| &rules.conditions).map(|(_, condition)| condition);
         let views = self.views.iter().map(|check| &check.condition);
-        self.target.checks.iter().chain(generated).chain(domains).chain(views).all(env::is_evaluable)
+        let virtuals = self.not_null_virtual.iter().filter_map(|column| self.target.virtuals.expression(*column));
+        self.target.checks.iter().chain(generated).chain(virtuals).chain(domains).chain(views).all(env::is_evaluable)
+    }
+
+    /// What views ask of a row from now on.
+    pub(super) fn set_views(&mut self, views: &[ViewCheck]) {
+        let over_stored = |check: &ViewCheck| ViewCheck {
+            view: check.view.clone(),
+            condition: self.target.virtuals.put_in(&check.condition),
+        };
+        self.views = views.iter().map(over_stored).collect();
     }
 
     /// Whether views look at the row.
@@ -60,7 +83,7 @@ impl Rules {
 
     /// WITH CHECK OPTION: each view's condition is to be true of the row that is written.
     pub(super) fn check_views(&self, row: &dyn Columns<Stop>, env: Env<'_>) -> Result<(), Stop> {
-        check_views(&self.views, self.target.table.columns.len(), row, env)
+        check_views(&self.views, &self.target.table, row, env)
     }
 
     /// What domains ask for, then NOT NULL, then CHECK (none may be false), as PostgreSQL orders them.
@@ -74,7 +97,25 @@ impl Rules {
                 return Err(Violation::NotNull(column).into());
             }
         }
+        if !self.not_null_virtual.is_empty() {
+            self.check_virtual(row, env)?;
+        }
         if self.target.checks.is_empty() { Ok(()) } else { self.check_conditions(row, env) }
+    }
+
+    fn check_virtual(&self, row: &dyn Columns<Stop>, env: Env<'_>) -> Result<(), Stop> {
+        for &column in &self.not_null_virtual {
+            let value = self.target.virtuals.expression(column).map(|value| env::eval(value, row, env)).transpose()?;
+            if value.is_none_or(|value| value.is_null()) {
+                return Err(Violation::NotNull(column).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a row may be wrong without looking at what is given to its columns.
+    pub(super) fn are_computed(&self) -> bool {
+        !self.target.checks.is_empty() || !self.target.domains.is_empty() || !self.not_null_virtual.is_empty()
     }
 
     fn check_domains(&self, row: &dyn Columns<Stop>, env: Env<'_>) -> Result<(), Stop> {
@@ -117,19 +158,21 @@ impl Rules {
     }
 }
 
-/// SQLSTATE 44000 for a row, so wide, that is none of the views'.
+/// SQLSTATE 44000 for a row of a table that is none of the views'.
 pub(crate) fn check_views(
     views: &[ViewCheck],
-    width: usize,
+    table: &Table,
     row: &dyn Columns<Stop>,
     env: Env<'_>,
 ) -> Result<(), Stop> {
     for ViewCheck { view, condition } in views {
         if !env::eval(condition, row, env)?.is_true() {
-            let values = (0..width).map(|column| Ok(row.column(column)?.into_value()));
+            let values = (0..table.columns.len()).map(|column| Ok(row.column(column)?.into_value()));
             let values = values.collect::<Result<Vec<Value>, Stop>>()?;
             let message = format!("new row violates check option for view \"{view}\"");
-            return Err(Error::new(SqlState("44000"), message).with_detail(failing_row(&values, env.eval)).into());
+            return Err(Error::new(SqlState("44000"), message)
+                .with_detail(failing_row(&values, table, env.eval))
+                .into());
         }
     }
     Ok(())

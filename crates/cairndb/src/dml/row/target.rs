@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::entry::Indexed;
 use super::{Addition, Numbers, Reference, RowInsert};
 use crate::Result;
-use crate::bind::{DomainRules, bind_check, bind_generated, bound_groups, bound_indexes};
+use crate::bind::{DomainRules, Virtuals, bind_check, bind_generated, bound_groups, bound_indexes};
 use crate::catalog::{Catalog, Table, TableLayout, row_number_key};
 use crate::plan::{BoundIndexes, Expr, walk};
 use crate::types::{ValueRef, key};
@@ -18,6 +18,8 @@ pub(crate) struct Target {
     /// One per `table.checks`.
     pub(crate) checks: Vec<Expr>,
     pub(crate) generated: Box<[Generated]>,
+    /// What other expressions of row programs have in the places of columns that rows do not have.
+    pub(crate) virtuals: Virtuals,
     /// Columns of domains, with what these ask for.
     pub(crate) domains: Box<[(usize, DomainRules)]>,
     /// One per `table.foreign_keys`.
@@ -28,7 +30,7 @@ pub(crate) struct Target {
     bound: Option<Arc<BoundIndexes>>,
 }
 
-/// A column that is computed from others.
+/// A column that is computed from others when a row is written.
 #[derive(Debug)]
 pub(crate) struct Generated {
     pub(crate) column: usize,
@@ -57,7 +59,7 @@ impl Target {
         let checks = table.checks.iter().map(|check| bind_check(&check.condition, table, catalog));
         let references = table.foreign_keys.iter().map(|foreign_key| Reference::of(table, foreign_key, catalog));
         let generated =
-            table.columns.iter().enumerate().filter_map(|(at, column)| Some((at, column.generated.as_ref()?)));
+            table.columns.iter().enumerate().filter_map(|(at, column)| Some((at, column.stored_expression()?)));
         let generated = generated.map(|(column, expression)| {
             let value = bind_generated(expression, &table.columns[column], table, catalog)?;
             Ok(Generated { column, value })
@@ -71,6 +73,7 @@ impl Target {
         Ok(Target {
             domains: domains.filter_map(Result::transpose).collect::<Result<_>>()?,
             generated: generated.collect::<Result<_>>()?,
+            virtuals: Virtuals::of(table, catalog)?,
             table: table.clone(),
             layout: catalog.layout(table),
             checks: checks.collect::<Result<_>>()?,
@@ -78,6 +81,11 @@ impl Target {
             additions: additions(table, catalog)?,
             bound: bound_indexes(table, catalog)?,
         })
+    }
+
+    /// Expressions over the table's row with what virtual columns are in their places.
+    pub(super) fn over_stored(&self, exprs: &[Expr]) -> Box<[Expr]> {
+        exprs.iter().map(|expr| self.virtuals.put_in(expr)).collect()
     }
 
     /// The index at this position.

@@ -18,7 +18,7 @@ impl Violation {
         let values = |columns: &mut dyn Iterator<Item = usize>| {
             columns.map(|column| Ok(row.column(column)?.into_value())).collect::<Result<Vec<Value>, Stop>>()
         };
-        let failing_row = || Ok::<_, Stop>(failing_row(&values(&mut (0..table.columns.len()))?, eval));
+        let failing_row = || Ok::<_, Stop>(failing_row(&values(&mut (0..table.columns.len()))?, table, eval));
         Ok(match self {
             Violation::Domain { domain, condition } => {
                 let (_, rules) = &target.domains[domain];
@@ -89,11 +89,11 @@ pub(crate) fn still_referenced(
 }
 
 /// `Failing row contains (1, null, x).`, long values cut as PostgreSQL does.
-pub(super) fn failing_row(row: &[Value], eval: &EvalContext) -> String {
+pub(crate) fn failing_row(row: &[Value], table: &Table, eval: &EvalContext) -> String {
     const SHOWN: usize = 64;
     let mut shown = Vec::with_capacity(row.len());
-    for value in row {
-        let text = value_text(value, eval);
+    for (value, column) in row.iter().zip(&table.columns) {
+        let text = if column.is_virtual { "virtual".to_owned() } else { value_text(value, eval) };
         shown.push(match text.char_indices().find(|(at, ch)| at + ch.len_utf8() > SHOWN) {
             Some((cut, _)) => format!("{}...", &text[..cut]),
             None => text,

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use super::call::Call;
 use super::state::Groups;
 use crate::exec::batch::{Batch, row_number};
-use crate::exec::compare::rows_equal;
+use crate::exec::compare::{rows_equal, rows_that_differ};
 use crate::exec::context::{Charge, Cx};
 use crate::exec::expr::{Evaluator, Frame, rebind_all};
 use crate::exec::operator::{BoxOperator, Operator, Step};
-use crate::exec::vector::{Data, Vector};
+use crate::exec::vector::Vector;
 use crate::{Result, Value};
 
 /// With more groups than this they are put out.
@@ -106,14 +106,7 @@ impl SortedAggregate {
 
     /// The group of each row, and the row with which the last one begins, if it begins here.
     fn assign(&mut self, keys: &[Arc<Vector>], len: usize) -> (Vec<u32>, Option<usize>) {
-        let firsts = match keys {
-            [key] if key.validity().is_none() => match key.data() {
-                Data::I32(values) => self.firsts(keys, len, |row| values[row] != values[row - 1]),
-                Data::I64(values) => self.firsts(keys, len, |row| values[row] != values[row - 1]),
-                _ => self.firsts(keys, len, |row| !rows_equal(keys, row, keys, row - 1)),
-            },
-            _ => self.firsts(keys, len, |row| !rows_equal(keys, row, keys, row - 1)),
-        };
+        let firsts = self.firsts(keys, len);
         // (Before the first of all there is none.)
         let mut group = row_number(self.groups).wrapping_sub(1);
         let mut groups = Vec::with_capacity(len);
@@ -128,14 +121,9 @@ impl SortedAggregate {
     }
 
     /// The rows with which a group begins.
-    fn firsts(&self, keys: &[Arc<Vector>], len: usize, differs: impl Fn(usize) -> bool) -> Vec<u32> {
+    fn firsts(&self, keys: &[Arc<Vector>], len: usize) -> Vec<u32> {
         let goes_on = self.groups.checked_sub(1).is_some_and(|last| rows_equal(keys, 0, &self.keys, last));
-        let mut firsts = Vec::with_capacity(len.min(64));
-        if !goes_on {
-            firsts.push(0);
-        }
-        firsts.extend((1..len).filter(|&row| differs(row)).map(row_number));
-        firsts
+        (!goes_on).then_some(0).into_iter().chain(rows_that_differ(keys, len)).collect()
     }
 
     fn write(&mut self, start: usize, end: usize) -> Result<Batch> {

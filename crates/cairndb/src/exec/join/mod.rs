@@ -2,6 +2,7 @@
 
 mod hash_join;
 mod index_join;
+mod merge_join;
 mod nested_loop;
 mod pairs;
 mod spilled;
@@ -10,5 +11,6 @@ mod tests;
 
 pub(crate) use hash_join::{HashJoin, HashJoinParts};
 pub(crate) use index_join::IndexJoin;
+pub(crate) use merge_join::{MergeJoin, MergeJoinParts};
 pub(crate) use nested_loop::{LateralJoin, NestedLoopJoin};
 pub(crate) use pairs::Pairing;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::Value;
 use crate::exec::testing::*;
-use crate::plan::{Expr, JoinKind, PhysicalNode as N, PhysicalPlan};
+use crate::plan::{Expr, JoinKind, PhysicalNode as N, PhysicalPlan, SortKey};
 
 const KINDS: [JoinKind; 6] =
     [JoinKind::Inner, JoinKind::Left, JoinKind::Right, JoinKind::Full, JoinKind::Semi, JoinKind::Anti];
@@ -80,6 +80,36 @@ fn hash_join(kind: JoinKind, left: &Rows, right: &Rows, keys: usize, residual: O
     plan(&output_types(kind, 2, 2), node)
 }
 
+/// NULLs last.
+fn compare(a: &Value, b: &Value) -> std::cmp::Ordering {
+    let is_null = a.is_null() || b.is_null();
+    a.is_null().cmp(&b.is_null()).then_with(|| if is_null { std::cmp::Ordering::Equal } else { a.compare(b) })
+}
+
+/// Of inputs that come in the order of the keys.
+fn merge_join(
+    kind: JoinKind,
+    left: &Rows,
+    right: &Rows,
+    (keys, descending): (usize, bool),
+    (right_differs, residual): (bool, Option<Expr>),
+) -> PhysicalPlan {
+    let key = |index: usize| SortKey { expr: col(index, INT), descending, nulls_first: descending };
+    let node = N::MergeJoin {
+        kind,
+        left: Arc::new(values(&[INT, INT], left)),
+        right: Arc::new(values(&[INT, INT], right)),
+        left_keys: (0..keys).map(key).collect(),
+        right_keys: (0..keys).map(|index| col(index, INT)).collect(),
+        right_differs,
+        residual,
+    };
+    let join = plan(&output_types(kind, 2, 2), node);
+    // Right rows without a match come whenever a batch is passed.
+    let is_free = matches!(kind, JoinKind::Right | JoinKind::Full);
+    if is_free { sort(join, (0..4).map(|index| sort_key(col(index, INT), false, false)).collect()) } else { join }
+}
+
 fn nested_loop(kind: JoinKind, left: &Rows, right: &Rows, on: Option<Expr>) -> PhysicalPlan {
     let node = N::NestedLoopJoin {
         kind,
@@ -105,6 +135,42 @@ fn hash_joins_of_every_kind_join_as_defined() {
         let residual = Some(call("<", vec![col(1, INT), col(3, INT)]));
         let rest = fixture.rows(&hash_join(kind, &left, &right, 1, residual)).unwrap();
         assert_eq!(rest, naive(kind, &left, &right, |l, r| equal(&l[0], &r[0]) && less(&l[1], &r[1])), "{kind:?}");
+    }
+}
+
+#[test]
+fn merge_joins_of_every_kind_join_as_defined() {
+    let fixture = Fixture::new();
+    let mut random = Random::new(5);
+    for round in 0..144 {
+        let kind = KINDS[round % KINDS.len()];
+        let (descending, keys) = (round % 4 == 0, 1 + round / 6 % 2);
+        let by_keys = |a: &Vec<Value>, b: &Vec<Value>| {
+            let order = a[..keys].iter().zip(&b[..keys]).map(|(a, b)| compare(a, b)).find(|order| order.is_ne());
+            let order = order.unwrap_or(std::cmp::Ordering::Equal);
+            if descending { order.reverse() } else { order }
+        };
+        let (mut left, mut right) = inputs(&mut random);
+        left.sort_by(by_keys);
+        right.sort_by(by_keys);
+        // Each right row once, in some rounds.
+        let differs = round % 5 == 0;
+        if differs {
+            right.dedup_by(|a, b| a[..keys] == b[..keys]);
+        }
+        let rest = (round % 3 == 0).then(|| call("<", vec![col(1, INT), col(3, INT)]));
+        let on = |l: &[Value], r: &[Value]| {
+            (0..keys).all(|key| equal(&l[key], &r[key])) && (rest.is_none() || less(&l[1], &r[1]))
+        };
+        let join = merge_join(kind, &left, &right, (keys, descending), (differs, rest.clone()));
+        let mut found = fixture.rows(&join).unwrap();
+        let mut expected = naive(kind, &left, &right, on);
+        if matches!(kind, JoinKind::Right | JoinKind::Full) {
+            let whole = |a: &Vec<Value>, b: &Vec<Value>| format!("{a:?}").cmp(&format!("{b:?}"));
+            found.sort_by(whole);
+            expected.sort_by(whole);
+        }
+        assert_eq!(found, expected, "{kind:?} {keys} {descending} {differs} {rest:?} {left:?} {right:?}");
     }
 }
 

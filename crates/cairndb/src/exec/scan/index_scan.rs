@@ -127,7 +127,8 @@ impl EntryColumns {
         for (part, outputs) in index_parts.iter().zip(&self.index) {
             push_part(part, outputs, &mut rest, out)?;
         }
-        let mut rest = row_key(index_parts, key, value)?;
+        // The row's key is the entry's value, or follows.
+        let mut rest = if value.is_empty() { rest } else { value };
         for (part, outputs) in &self.key {
             push_part(part, outputs, &mut rest, out)?;
         }
@@ -164,6 +165,9 @@ impl Source {
 fn push_part(part: &KeyPart, outputs: &[usize], rest: &mut &[u8], out: &mut [Vector]) -> Result<()> {
     if outputs.is_empty() {
         return part.skip(rest);
+    }
+    if let [output] = outputs {
+        return super::row_reader::push_key(rest, part.shape(), &mut out[*output]);
     }
     let value: Value = part.decode(rest)?;
     outputs.iter().try_for_each(|&output| out[output].push(&value))

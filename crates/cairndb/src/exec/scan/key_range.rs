@@ -51,6 +51,11 @@ impl KeyPart {
         key::decode_value(bytes, self.data_type, self.descending, self.nulls_first)
     }
 
+    /// The type, whether it is descending, and whether NULLs come first.
+    pub(super) fn shape(&self) -> (DataType, bool, bool) {
+        (self.data_type, self.descending, self.nulls_first)
+    }
+
     /// Moves `bytes` past a value.
     pub(crate) fn skip(&self, bytes: &mut &[u8]) -> Result<()> {
         key::skip_value(bytes, self.data_type, self.descending, self.nulls_first)

@@ -245,11 +245,18 @@ impl RowReader {
             return Ok(());
         }
         let prefix = entries.key_prefix();
-        if let [(DataType::BigInt, Some(output))] = *self.key_columns
+        if let [(data_type, Some(output))] = *self.key_columns
             && self.row_numbers.is_empty()
-            && let (Data::I64(values), Some(start)) = (out[output].data_mut(), IntegerStart::of(prefix))
+            && key::is_integer(data_type)
+            && let Some(start) = IntegerStart::of(prefix)
         {
-            push_all(places, values, |&place| start.finish(entries.key_rest(place)))?;
+            let number = |place: usize| start.finish(entries.key_rest(place));
+            match out[output].data_mut() {
+                Data::I32(values) => push_all(places, values, |&place| number(place)?.try_into().ok())?,
+                Data::I64(values) => push_all(places, values, |&place| number(place))?,
+                Data::I16(values) => push_all(places, values, |&place| number(place)?.try_into().ok())?,
+                _ => return Err(corrupted()),
+            }
             out[output].push_valid_many(places.len());
             return Ok(());
         }
@@ -370,18 +377,32 @@ pub(crate) fn column_type(table: &Table, column: usize) -> DataType {
 fn read_key(columns: &[(DataType, Option<usize>)], mut key: &[u8], out: &mut [Vector]) -> Result<()> {
     for &(data_type, output) in columns {
         match output {
-            // (A group's key may be NULL.)
-            Some(output) if data_type == DataType::BigInt && !key::is_null(key) => match out[output].data_mut() {
-                Data::I64(values) => {
-                    values.push(key::decode_integer(&mut key)?);
-                    out[output].push_valid();
-                }
-                _ => return Err(corrupted()),
-            },
-            Some(output) => out[output].push(&key::decode_value(&mut key, data_type, false, false)?)?,
+            Some(output) => push_key(&mut key, (data_type, false, false), &mut out[output])?,
             None => key::skip_value(&mut key, data_type, false, false)?,
         }
     }
+    Ok(())
+}
+
+/// Appends a part of a key, of a type, descending or not and NULLs first or not, and moves `key` past it.
+#[inline]
+pub(super) fn push_key(
+    key: &mut &[u8],
+    (data_type, descending, nulls_first): (DataType, bool, bool),
+    out: &mut Vector,
+) -> Result<()> {
+    // Integers are what most keys are.
+    if !key::is_integer(data_type) || key::is_null(key) {
+        return out.push(&key::decode_value(key, data_type, descending, nulls_first)?);
+    }
+    let value = key::decode_integer(key, descending)?;
+    match out.data_mut() {
+        Data::I16(values) => values.push(value.try_into().map_err(|_| corrupted())?),
+        Data::I32(values) => values.push(value.try_into().map_err(|_| corrupted())?),
+        Data::I64(values) => values.push(value),
+        _ => return Err(corrupted()),
+    }
+    out.push_valid();
     Ok(())
 }
 

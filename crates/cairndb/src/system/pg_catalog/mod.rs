@@ -1,7 +1,10 @@
 //! `pg_catalog`: PostgreSQL's own, as far as tools look at it. What there is nothing of here (partitions, policies,
 //! publications) has no rows.
 
+mod built_in;
 mod rows;
+
+pub(super) use built_in::{BUILT_IN, BuiltIn, built_in};
 
 use super::{Rows, SystemRelation};
 use crate::catalog::Catalog;

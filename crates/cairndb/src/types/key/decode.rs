@@ -46,10 +46,17 @@ pub fn is_null(bytes: &[u8]) -> bool {
     matches!(bytes.first(), Some(&NULL_FIRST | &NULL_LAST))
 }
 
-/// Reads one integer of an ascending column that is not NULL, and moves `bytes` past it.
+/// Whether values of the type are kept as integers of which any is one.
 #[inline]
-pub fn decode_integer(bytes: &mut &[u8]) -> Result<i64> {
-    let mut reader = Reader { bytes, mask: 0 };
+pub fn is_integer(data_type: DataType) -> bool {
+    use DataType as T;
+    matches!(data_type, T::SmallInt | T::Integer | T::BigInt | T::Date | T::Timestamp(_) | T::TimestampTz(_))
+}
+
+/// Reads one integer (see [`is_integer`]) that is not NULL, and moves `bytes` past it.
+#[inline]
+pub fn decode_integer(bytes: &mut &[u8], descending: bool) -> Result<i64> {
+    let mut reader = Reader { bytes, mask: if descending { 0xff } else { 0 } };
     let value = reader.integer()?;
     *bytes = reader.bytes;
     Ok(value)
@@ -88,8 +95,8 @@ impl IntegerStart {
 /// Moves `bytes` past one value.
 #[inline]
 pub fn skip_value(bytes: &mut &[u8], data_type: DataType, descending: bool, nulls_first: bool) -> Result<()> {
-    if data_type == DataType::BigInt && !descending && !is_null(bytes) {
-        return decode_integer(bytes).map(drop);
+    if is_integer(data_type) && !is_null(bytes) {
+        return decode_integer(bytes, descending).map(drop);
     }
     decode_value(bytes, data_type, descending, nulls_first).map(drop)
 }

@@ -24,7 +24,7 @@ mod encode;
 mod tests;
 
 pub(crate) use decode::IntegerStart;
-pub use decode::{decode_integer, decode_value, is_decodable, is_null, skip_value};
+pub use decode::{decode_integer, decode_value, is_decodable, is_integer, is_null, skip_value};
 pub use encode::{encode_ref, encode_text_prefix, encode_value, prefix_end};
 
 const NULL_FIRST: u8 = 0x00;

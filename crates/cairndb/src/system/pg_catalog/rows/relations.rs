@@ -121,7 +121,14 @@ pub(in crate::system::pg_catalog) fn pg_attribute(catalog: &Catalog, rows: &mut 
                 ("attnotnull", yes(column.not_null)),
                 ("atthasdef", yes(has_default(column))),
                 ("attidentity", text(identity)),
-                ("attgenerated", text(if column.generated.is_some() { "s" } else { "" })),
+                (
+                    "attgenerated",
+                    text(match (&column.generated, column.is_virtual) {
+                        (None, _) => "",
+                        (Some(_), true) => "v",
+                        (Some(_), false) => "s",
+                    }),
+                ),
             ]);
             row.extend(column.domain.into_iter().flat_map(of_domain));
             rows.put(row);

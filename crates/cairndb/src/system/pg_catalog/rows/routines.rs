@@ -5,15 +5,20 @@ use crate::Value;
 use crate::catalog::{Catalog, Deferral, ParameterMode, Returns, Routine, RoutineKind, Timing, TriggerEvent};
 use crate::functions::Volatility;
 use crate::system::describe::{self};
+use crate::system::pg_catalog::{BUILT_IN, BuiltIn};
+use crate::system::reg::PG_CATALOG_OID;
 use crate::system::{Rows, maybe, text};
 use crate::types::DataType;
+
+/// The language of what is built in.
+const INTERNAL: i64 = 12;
 
 fn language_oid(of: &Routine) -> i64 {
     if describe::language(of) == "sql" { 14 } else { 13_533 }
 }
 
 pub(in crate::system::pg_catalog) fn pg_language(_: &Catalog, rows: &mut Rows) {
-    for (oid, name, user) in [(12, "internal", false), (14, "sql", false), (13_533, "plpgsql", true)] {
+    for (oid, name, user) in [(INTERNAL, "internal", false), (14, "sql", false), (13_533, "plpgsql", true)] {
         rows.put(vec![
             ("oid", Value::BigInt(oid)),
             ("lanname", text(name)),
@@ -81,6 +86,38 @@ pub(in crate::system::pg_catalog) fn pg_proc(catalog: &Catalog, rows: &mut Rows)
         }
         rows.put(row);
     }
+    BUILT_IN.iter().for_each(|of| rows.put(built_in(of)));
+}
+
+fn built_in(of: &BuiltIn) -> Vec<(&'static str, Value)> {
+    let arguments = of.arguments.iter().map(|oid| Value::BigInt(*oid)).collect();
+    let mut row = vec![
+        ("oid", Value::BigInt(of.oid)),
+        ("proname", text(of.name)),
+        ("pronamespace", Value::BigInt(PG_CATALOG_OID)),
+        ("proowner", owner()),
+        ("prolang", Value::BigInt(INTERNAL)),
+        ("procost", Value::Real(1.0)),
+        ("prorows", Value::Real(if of.set { 1000.0 } else { 0.0 })),
+        ("provariadic", Value::BigInt(of.variadic)),
+        ("prosupport", text("-")),
+        ("prokind", text(of.kind)),
+        ("proisstrict", yes(of.strict)),
+        ("proretset", yes(of.set)),
+        ("provolatile", text(of.volatility)),
+        ("proparallel", text("s")),
+        ("pronargs", small(of.arguments.len())),
+        ("pronargdefaults", small(0)),
+        ("prorettype", Value::BigInt(of.returns)),
+        ("prosrc", text(of.name)),
+    ];
+    if of.variadic != 0 {
+        let modes = (1..=of.arguments.len()).map(|at| if at == of.arguments.len() { "v" } else { "i" }.to_owned());
+        row.push(("proargmodes", texts(modes)));
+        row.push(("proallargtypes", big_ints(of.arguments.iter().copied())));
+    }
+    row.push(("proargtypes", vector(DataType::BigInt, arguments)));
+    row
 }
 
 pub(in crate::system::pg_catalog) fn pg_trigger(catalog: &Catalog, rows: &mut Rows) {

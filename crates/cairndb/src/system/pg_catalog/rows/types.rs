@@ -6,7 +6,7 @@ use super::{
 use crate::Value;
 use crate::catalog::{Catalog, TypeKind};
 use crate::inverted::ItemClass;
-use crate::system::reg::{OTHER_TYPES, PG_CATALOG_OID, schema_oid};
+use crate::system::reg::{OTHER_TYPES, PG_CATALOG_OID, is_pseudo, schema_oid};
 use crate::system::{Rows, maybe, oid_of, text, type_name};
 use crate::types::{DataType, TYPES, TypeCategory};
 
@@ -76,8 +76,8 @@ pub(in crate::system::pg_catalog) fn pg_type(catalog: &Catalog, rows: &mut Rows)
             ("typname", text(name.trim_matches('"'))),
             ("typnamespace", Value::BigInt(PG_CATALOG_OID)),
             ("typowner", owner()),
-            ("typtype", text(if matches!(*oid, 2249 | 2278 | 2279) { "p" } else { "b" })),
-            ("typcategory", text(if matches!(*oid, 2249 | 2278 | 2279) { "P" } else { "Z" })),
+            ("typtype", text(if is_pseudo(*oid) { "p" } else { "b" })),
+            ("typcategory", text(if is_pseudo(*oid) { "P" } else { "Z" })),
             ("typisdefined", yes(true)),
             ("typdelim", text(",")),
             ("typtypmod", Value::Integer(-1)),

@@ -1,0 +1,90 @@
+//! The built-in functions, of those that there are, as PostgreSQL 15's `pg_proc` has them: what is called has the oid there that it has
+//! elsewhere. What is a syntax of its own (`coalesce`, `greatest`, `trim`) has no row in either.
+
+use std::sync::LazyLock;
+
+/// A row of `pg_proc`.
+#[derive(Debug)]
+pub(in crate::system) struct BuiltIn {
+    pub(in crate::system) oid: i64,
+    pub(in crate::system) name: &'static str,
+    /// `f`, `a` (an aggregate), `w` (a window function).
+    pub(in crate::system) kind: &'static str,
+    pub(in crate::system) set: bool,
+    /// `i`, `s`, `v`.
+    pub(in crate::system) volatility: &'static str,
+    pub(in crate::system) strict: bool,
+    /// The type of the last argument's elements, if it may be given several times; or 0.
+    pub(in crate::system) variadic: i64,
+    pub(in crate::system) returns: i64,
+    pub(in crate::system) arguments: Vec<i64>,
+}
+
+/// All of them, by oid. A line is the oid, `proname`, `prokind`, `proretset`, `provolatile`, `proisstrict`, `provariadic`, `prorettype`
+/// and `proargtypes`.
+pub(in crate::system) static BUILT_IN: LazyLock<Vec<BuiltIn>> =
+    LazyLock::new(|| include_str!("routines.tsv").lines().filter_map(of_line).collect());
+
+fn of_line(line: &'static str) -> Option<BuiltIn> {
+    let mut fields = line.split('\t');
+    let mut next = || fields.next();
+    Some(BuiltIn {
+        oid: next()?.parse().ok()?,
+        name: next()?,
+        kind: next()?,
+        set: next()? == "t",
+        volatility: next()?,
+        strict: next()? == "t",
+        variadic: next()?.parse().ok()?,
+        returns: next()?.parse().ok()?,
+        arguments: next().unwrap_or_default().split_whitespace().filter_map(|oid| oid.parse().ok()).collect(),
+    })
+}
+
+/// The one with this oid.
+pub(in crate::system) fn built_in(oid: i64) -> Option<&'static BuiltIn> {
+    BUILT_IN.binary_search_by_key(&oid, |of| of.oid).ok().map(|at| &BUILT_IN[at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reference::{RoutineKind, routines};
+
+    /// Those that PostgreSQL reads as syntax, or has in an extension.
+    const NOT_LISTED: &[&str] = &[
+        "current_catalog",
+        "current_date",
+        "current_role",
+        "current_timestamp",
+        "greatest",
+        "least",
+        "localtime",
+        "localtimestamp",
+        "trim",
+        "user",
+        "uuid_generate_v4",
+    ];
+
+    #[test]
+    fn every_function_is_listed_by_its_name() {
+        let missing = |name: &String, kind: &str| {
+            !NOT_LISTED.contains(&name.as_str()) && !BUILT_IN.iter().any(|of| of.name == name && of.kind == kind)
+        };
+        let kind = |kind: RoutineKind| match kind {
+            RoutineKind::Operator => None,
+            RoutineKind::Function => Some("f"),
+            RoutineKind::Aggregate => Some("a"),
+            RoutineKind::Window => Some("w"),
+        };
+        let all = routines().into_iter().filter_map(|of| Some((of.name, kind(of.kind)?)));
+        let missing: Vec<_> = all.filter(|(name, kind)| missing(name, kind)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    #[test]
+    fn the_list_is_in_order_and_whole() {
+        assert_eq!(BUILT_IN.len(), include_str!("routines.tsv").lines().count());
+        assert!(BUILT_IN.is_sorted_by(|a, b| a.oid < b.oid));
+    }
+}
