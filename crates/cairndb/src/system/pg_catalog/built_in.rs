@@ -57,13 +57,23 @@ mod tests {
         "current_date",
         "current_role",
         "current_timestamp",
+        "digest",
+        "gen_random_bytes",
         "greatest",
+        "hmac",
         "least",
         "localtime",
         "localtimestamp",
         "trim",
         "user",
+        "uuid_generate_v3",
         "uuid_generate_v4",
+        "uuid_generate_v5",
+        "uuid_nil",
+        "uuid_ns_dns",
+        "uuid_ns_oid",
+        "uuid_ns_url",
+        "uuid_ns_x500",
     ];
 
     #[test]
