@@ -47,6 +47,17 @@ CREATE TRIGGER customers_touch BEFORE UPDATE ON customers FOR EACH ROW EXECUTE F
 CREATE FUNCTION add(a integer, b integer DEFAULT 1) RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT a + b';
 CREATE FUNCTION cheap(maximum numeric) RETURNS SETOF sales.products LANGUAGE sql STABLE AS $$ SELECT * FROM sales.products WHERE price < maximum $$;
 CREATE PROCEDURE clean() LANGUAGE plpgsql AS $$ BEGIN DELETE FROM sales.orders WHERE state = 'sent'; END $$;
+COMMENT ON FUNCTION add(a integer, b integer) IS 'sums';
+COMMENT ON FUNCTION touch() IS 'keeps the time';
+COMMENT ON PROCEDURE clean() IS 'forgets what was sent';
+COMMENT ON TRIGGER customers_touch ON customers IS 'before each update';
+COMMENT ON CONSTRAINT balance_sane ON customers IS 'no large debts';
+COMMENT ON CONSTRAINT customers_pkey ON customers IS 'tells them apart';
+COMMENT ON INDEX customers_lower IS 'for looking up';
+COMMENT ON TYPE mood IS 'how they feel';
+COMMENT ON DOMAIN email IS 'an address';
+COMMENT ON VIEW big IS 'who buys much';
+COMMENT ON SEQUENCE ticket IS 'numbers for queues';
 CREATE TABLE "Odd Table" ("Mixed" int, "select" text, "a""b" text DEFAULT E'tab\there');
 CREATE TABLE tree (id int PRIMARY KEY, parent int REFERENCES tree);
 CREATE TABLE a_ref (id int PRIMARY KEY, b int); CREATE TABLE b_ref (id int PRIMARY KEY, a int REFERENCES a_ref); ALTER TABLE a_ref ADD CONSTRAINT to_b FOREIGN KEY (b) REFERENCES b_ref NOT VALID;

@@ -50,3 +50,17 @@ ALTER TABLE "users" DISABLE TRIGGER ALL;
 INSERT INTO "users" ("email", "created_at", "updated_at") VALUES ('a@x.org', '2024-01-02 03:04:05', '2024-01-02 03:04:05') RETURNING "id";
 ALTER TABLE "users" ENABLE TRIGGER ALL;
 SELECT setval('users_id_seq', (SELECT GREATEST(MAX("id") + (SELECT 1), (SELECT 1)) FROM "users"), false);
+
+CREATE TABLE "active_storage_blobs" ("id" bigserial primary key, "key" character varying NOT NULL, "filename" character varying NOT NULL, "metadata" text, "byte_size" bigint NOT NULL, "checksum" character varying, "created_at" timestamp(6) NOT NULL);
+CREATE UNIQUE INDEX "index_active_storage_blobs_on_key" ON "active_storage_blobs" ("key");
+ALTER TABLE "active_storage_blobs" ALTER COLUMN "metadata" TYPE jsonb USING metadata::jsonb, ALTER COLUMN "checksum" SET DEFAULT NULL;
+CREATE TABLE "measures" ("id" uuid NOT NULL DEFAULT gen_random_uuid() PRIMARY KEY, "extra" json DEFAULT '{}', "tags" character varying[] DEFAULT '{}', "valid" boolean DEFAULT FALSE NOT NULL, "reading" double precision, "lasted" interval, "name" character varying GENERATED ALWAYS AS (extra ->> 'name') STORED);
+CREATE INDEX CONCURRENTLY "index_measures_on_tags" ON "measures" USING gin ("tags");
+CREATE UNIQUE INDEX "index_measures_on_reading" ON "measures" ("reading" DESC NULLS LAST) INCLUDE ("valid") NULLS NOT DISTINCT WHERE (valid IS TRUE);
+ALTER TABLE "measures" ADD CONSTRAINT "unique_reading" UNIQUE ("reading") DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE "measures" ADD "blob_id" bigint; ALTER TABLE "measures" ADD CONSTRAINT "fk_rails_c" FOREIGN KEY ("blob_id") REFERENCES "active_storage_blobs" ("id") ON DELETE SET NULL DEFERRABLE INITIALLY IMMEDIATE;
+ALTER TABLE "measures" RENAME COLUMN "reading" TO "value";
+ALTER INDEX "index_measures_on_reading" RENAME TO "index_measures_on_value";
+ALTER TABLE "measures" DROP COLUMN "lasted", DROP COLUMN "blob_id";
+CREATE SCHEMA "tenant1"; SET search_path TO tenant1, public; CREATE TABLE "things" ("id" bigserial primary key); RESET search_path;
+ALTER TABLE "active_storage_blobs" ALTER COLUMN "id" SET DEFAULT nextval('active_storage_blobs_id_seq'::regclass);

@@ -68,7 +68,7 @@ fn what_cannot_be_done_is_refused_with_its_name_and_place() {
         ("alter table t ^attach partition u default", "a partitioned table"),
         ("^alter sequence s set logged", "ALTER SEQUENCE ... SET LOGGED"),
         ("^alter index i set (fillfactor = 70)", "ALTER INDEX ... SET"),
-        ("comment on ^function f() is 'x'", "COMMENT ON FUNCTION"),
+        ("comment on ^aggregate f(int) is 'x'", "COMMENT ON AGGREGATE"),
         ("analyze ^verbose", "ANALYZE VERBOSE"),
         ("analyze t ^(a)", "ANALYZE of some columns"),
         ("set ^role r", "SET ROLE"),

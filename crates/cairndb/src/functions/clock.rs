@@ -134,10 +134,12 @@ fn parts(catalogue: &mut Catalogue) {
             to_utc(make_timestamp(args)?, &Zone::of(context)).map(Value::TimestampTz)
         })
         .stable();
-    catalogue.add("make_timestamptz", &[INT, INT, INT, INT, INT, Double, TEXT], DataType::TIMESTAMPTZ, |args, _| {
-        let [parts @ .., Value::Text(zone)] = args else { return Err(wrong_arguments(args)) };
-        to_utc(make_timestamp(parts)?, &zone_of_iso(zone)?).map(Value::TimestampTz)
-    });
+    catalogue
+        .add("make_timestamptz", &[INT, INT, INT, INT, INT, Double, TEXT], DataType::TIMESTAMPTZ, |args, _| {
+            let [parts @ .., Value::Text(zone)] = args else { return Err(wrong_arguments(args)) };
+            to_utc(make_timestamp(parts)?, &zone_of_iso(zone)?).map(Value::TimestampTz)
+        })
+        .stable();
     static INTERVAL_PARTS: [DataType; 7] = [INT, INT, INT, INT, INT, INT, Double];
     for count in 0..=INTERVAL_PARTS.len() {
         catalogue.add("make_interval", &INTERVAL_PARTS[..count], DataType::INTERVAL, |args, _| make_interval(args));

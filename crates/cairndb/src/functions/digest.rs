@@ -107,7 +107,7 @@ struct Constants {
 }
 
 static CONSTANTS_OF_PRIMES: LazyLock<Constants> = LazyLock::new(|| {
-    let is_prime = |n: &u32| (2..*n).take_while(|by| by * by <= *n).all(|by| n % by != 0);
+    let is_prime = |n: &u32| (2..*n).take_while(|by| by * by <= *n).all(|by| !n.is_multiple_of(by));
     let primes: Vec<u32> = (2..).filter(is_prime).take(80).collect();
     let behind_the_point = |root: BigUint| root.iter_u64_digits().next().unwrap_or(0);
     Constants {
