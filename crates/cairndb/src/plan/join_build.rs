@@ -1,5 +1,7 @@
 //! Physical joins: the chosen tree of a join graph, and joins that are no part of a graph.
 
+use std::sync::Arc;
+
 use super::cost;
 use super::estimate::ColumnInfo;
 use super::expr::Expr;
@@ -8,8 +10,6 @@ use super::join_merge::{Merge, ordering_column};
 use super::join_method::{Candidate, IndexLookup, Method, Pair};
 use super::join_order::{Tree, choose};
 use super::logical::{Field, JoinKind, LogicalPlan, SortKey};
-use std::sync::Arc;
-
 use super::order::order_of;
 use super::physical::{PhysicalNode as N, PhysicalPlan};
 use super::planner::{Planned, Planner};
@@ -24,8 +24,13 @@ const UNITS_MAX: usize = 120;
 /// Of so many units it is tried whether they should lead the joins.
 const LEADERS_MAX: usize = 3;
 
-/// What takes less is done in the time that it takes to plan it again.
-const WORTH_PLANNING: f64 = 30.0;
+/// What takes less is done in the time that it takes to plan it again, which grows with the pairs of sets of units.
+fn worth_planning(units: usize) -> f64 {
+    30.0 * 3f64.powi(units.clamp(PLANNED_SOON, UNITS_MAX).saturating_sub(PLANNED_SOON) as i32)
+}
+
+/// So few units are planned in no time.
+const PLANNED_SOON: usize = 5;
 
 /// A plan, how many of the keys of a wanted order it has, and what it costs in that order.
 struct WithOrder {
@@ -92,7 +97,7 @@ impl Planner<'_> {
         let Some(wanted) = wanted.filter(|_| self.options.ordering) else { return Ok((joined, 0)) };
         let mut best = self.with_order(joined, wanted);
         let is_ordered = best.covered == wanted.keys.len() && wanted.rows.is_none();
-        if is_ordered || best.cost < WORTH_PLANNING {
+        if is_ordered || best.cost < worth_planning(graph.units.len()) {
             return Ok((best.planned, best.covered));
         }
         graph.share = wanted.rows.map(|rows| (rows / wanted.results(&best.planned)).clamp(0.0, 1.0));

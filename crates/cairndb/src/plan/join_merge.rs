@@ -60,19 +60,25 @@ pub(super) fn ordering_column(key: &Expr) -> Option<Expr> {
 }
 
 impl<'g> Pair<'g> {
-    /// The cheapest merge, if both sides can be had in the order of some keys.
-    pub(super) fn merge(&self, rows: f64, orders: (&Order, &Order)) -> Option<Candidate> {
+    /// The cheapest merge, if both sides can be had in the order of some keys, and it may be cheaper than `best`.
+    pub(super) fn merge(&self, rows: f64, orders: (&Order, &Order), best: &Candidate) -> Option<Candidate> {
         let is_on = self.options.merge_joins && self.options.hash_joins && self.options.ordering;
         let is_small = self.left.1.rows < ROWS_MIN || self.right.1.rows < ROWS_MIN;
         if !is_on || is_small || self.way != Way::AsWritten {
+            return None;
+        }
+        let lefts = self.sides(self.left, orders.0);
+        let rights = self.sides(self.right, orders.1);
+        let least = |sides: &[Side<'_>]| sides.iter().map(|side| side.estimate.total).reduce(f64::min);
+        let total = least(&lefts)? + least(&rights)? + (self.left.1.rows + self.right.1.rows) * cost::MERGE;
+        let at_least = Estimate { startup: 0.0, total, ..best.estimate };
+        if self.graph.cost_of_share(at_least) >= self.graph.cost_of_share(best.estimate) {
             return None;
         }
         let equalities: Vec<(usize, Expr, Expr)> = self.on.iter().enumerate().filter_map(ordered_by(self)).collect();
         if equalities.is_empty() {
             return None;
         }
-        let lefts = self.sides(self.left, orders.0);
-        let rights = self.sides(self.right, orders.1);
         let pairs = lefts.iter().flat_map(|left| rights.iter().map(move |right| (left, right)));
         let candidates = pairs.filter_map(|(left, right)| {
             let keys = common_keys(left.order, right.order, &equalities);
@@ -94,7 +100,8 @@ impl<'g> Pair<'g> {
     where
         'g: 'o,
     {
-        let mut sides = vec![Side { place: None, estimate, order }];
+        let as_it_is = (!order.keys().is_empty()).then_some(Side { place: None, estimate, order });
+        let mut sides: Vec<Side<'o>> = as_it_is.into_iter().collect();
         if units.count_ones() == 1 && units & self.graph.leading == 0 {
             let graph: &'g JoinGraph = self.graph;
             let others = graph.units[units.trailing_zeros() as usize].in_order.iter().enumerate();

@@ -140,13 +140,14 @@ impl<'g> Pair<'g> {
         if hashable && may_exchange {
             consider(self.hash_right(rows));
         }
-        if hashable {
-            self.merge(rows, orders).into_iter().for_each(&mut consider);
-        }
         if self.options.indexes && self.options.index_joins {
             self.lookups().into_iter().for_each(|lookup| consider(self.index(lookup, rows)));
         }
-        best
+        // Last: what it would cost at least is known before its keys are looked for.
+        match hashable.then(|| self.merge(rows, orders, &best)).flatten() {
+            Some(merge) if self.graph.cost_of_share(merge.estimate) < self.graph.cost_of_share(best.estimate) => merge,
+            _ => best,
+        }
     }
 
     pub(super) fn candidate(&self, method: Method, startup: f64, total: f64, rows: f64) -> Candidate {
