@@ -10,8 +10,8 @@ pub(super) const ROW_OVERHEAD: f64 = 11.0;
 pub(super) const ROW: f64 = 0.01;
 /// Stepping over one index entry.
 pub(super) const ENTRY: f64 = 0.005;
-/// Decoding what an index entry says in place of its row. (Measured at three times a scan's row: see experiments.md, Joins.)
-pub(super) const COVERED: f64 = 0.005;
+/// Decoding what an index entry says in place of its row: part by part, where a scan decodes rows column by column.
+pub(super) const COVERED: f64 = 0.03;
 /// Evaluating one operator on one row.
 pub(super) const OPERATOR: f64 = 0.0025;
 /// Finding a key in a tree.
