@@ -653,6 +653,28 @@ fn scans_read_parts_of_documents() -> Result<()> {
     Ok(())
 }
 
+/// What a LIMIT wants of a filter's rows is not what the filter wants of its input's.
+#[test]
+fn a_limit_is_not_handed_through_conditions_as_if_every_row_passed() -> Result<()> {
+    let conn = Database::open_in_memory()?.connect()?;
+    conn.execute_script(
+        "CREATE TABLE a (id int PRIMARY KEY, x int, y int, z text);
+         INSERT INTO a SELECT i, i * 7919 % 20000, i % 10, 'z' || i FROM generate_series(0, 19999) AS t(i);
+         CREATE INDEX a_x ON a (x);
+         ANALYZE",
+    )?;
+    let plan = |sql: &str| answer(&conn, &format!("EXPLAIN {sql}")).join("\n");
+    let having = "SELECT x, sum(y) FROM a GROUP BY x HAVING sum(y) < 0 ORDER BY x LIMIT 5";
+    assert!(!plan(having).contains("Index"), "{}", plan(having));
+    let rare = "SELECT * FROM (SELECT *, random() r, random() s FROM a) a WHERE r = 0.5 AND s = 0.5 ORDER BY x LIMIT 5";
+    assert!(!plan(rare).contains("Index"), "{}", plan(rare));
+    // Where they all pass, or every third, the index gives the first few.
+    for all in ["SELECT x, sum(y) FROM a GROUP BY x ORDER BY x LIMIT 5", &rare.replace("r = 0.5 AND s =", "r <")] {
+        assert!(plan(all).contains("Index"), "{}", plan(all));
+    }
+    Ok(())
+}
+
 /// Duplicates on both sides, NULLs, keys of several columns and of types that compare alike, indexes in either direction.
 #[test]
 fn merged_rows_are_those_that_are_joined_by_hashing() -> Result<()> {

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::rows::check_count;
 use super::vector::Vector;
-use crate::Value;
+use crate::{Result, Value};
 
 /// Rows by column. Columns are shared, never changed. All have `len` values.
 #[derive(Clone, Debug)]
@@ -75,10 +76,22 @@ impl Batch {
         self.gather(&(start.min(end)..end).map(row_number).collect::<Vec<u32>>())
     }
 
+    /// Adds rows behind these, in place where nobody else has the columns.
+    pub(crate) fn append(&mut self, behind: &Batch) -> Result<()> {
+        append_columns(&mut self.columns, &behind.columns);
+        self.len += behind.len;
+        check_count(self.len)
+    }
+
     /// About how many bytes the rows take.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.columns.iter().map(|column| column.memory_bytes()).sum()
     }
+}
+
+/// Adds values behind those that are there, column by column.
+pub(crate) fn append_columns(columns: &mut [Arc<Vector>], behind: &[Arc<Vector>]) {
+    columns.iter_mut().zip(behind).for_each(|(to, from)| Arc::make_mut(to).append(from));
 }
 
 /// A row number within a batch or a materialised result. [`super::rows`] keeps them in range.
@@ -86,4 +99,31 @@ impl Batch {
 pub(crate) fn row_number(row: usize) -> u32 {
     debug_assert!(row < u32::MAX as usize);
     row as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DataType;
+
+    fn numbers(values: std::ops::Range<i32>) -> Batch {
+        let values: Vec<Value> = values.map(Value::Integer).collect();
+        let len = values.len();
+        Batch::new(vec![Arc::new(Vector::from_values(DataType::Integer, &values).unwrap())], len)
+    }
+
+    #[test]
+    fn rows_are_added_in_place_unless_others_have_the_columns() {
+        let mut batch = numbers(0..2);
+        let before = batch.clone();
+        batch.append(&numbers(2..5)).unwrap();
+        assert_eq!((before.len(), before.columns()[0].len()), (2, 2));
+        let place = Arc::as_ptr(&batch.columns()[0]);
+        batch.append(&numbers(5..9)).unwrap();
+        assert_eq!(Arc::as_ptr(&batch.columns()[0]), place, "copied as a whole");
+        assert_eq!(
+            (0..batch.len()).map(|row| batch.value(0, row)).collect::<Vec<_>>(),
+            (0..9).map(Value::Integer).collect::<Vec<_>>()
+        );
+    }
 }

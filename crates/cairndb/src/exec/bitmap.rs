@@ -86,6 +86,16 @@ impl Bitmap {
         self.clear_tail();
     }
 
+    /// Takes the bits from `at` on away.
+    pub(crate) fn split_off(&mut self, at: usize) -> Bitmap {
+        let mut rest = Bitmap::default();
+        (at..self.len).for_each(|index| rest.push(self.get(index)));
+        self.len = self.len.min(at);
+        self.words.truncate(self.len.div_ceil(64));
+        self.clear_tail();
+        rest
+    }
+
     /// Clears the bit at `index`.
     pub fn clear(&mut self, index: usize) {
         if let Some(word) = self.words.get_mut(index / 64) {

@@ -89,7 +89,7 @@ fn scenarios_go_on_where_they_stopped() {
 }
 
 /// The shop of the golden file, with rows.
-const SHOP: [&str; 14] = [
+const SHOP: [&str; 18] = [
     "CREATE TABLE customer (id int PRIMARY KEY, name text NOT NULL UNIQUE, city text, balance numeric(10, 2))",
     "CREATE TABLE orders (id int PRIMARY KEY, customer_id int, placed date NOT NULL, status text, total numeric(10, 2))",
     "CREATE TABLE item (order_id int, line int, product_id int NOT NULL, quantity int, price numeric(10, 2),
@@ -107,6 +107,10 @@ const SHOP: [&str; 14] = [
     "INSERT INTO product SELECT n, 'product ' || n, 'kind ' || n % 5 FROM generate_series(0, 49) g(n)",
     "INSERT INTO log SELECT nullif(n * 13 % 200, 7), repeat('m', n % 60) || n FROM generate_series(1, 900) g(n)",
     "INSERT INTO log VALUES (NULL, NULL), (NULL, 'nothing')",
+    "CREATE TABLE asked (k int, n int, v int, PRIMARY KEY (k, n))",
+    "CREATE TABLE given (k int, n int, v int, PRIMARY KEY (k, n))",
+    "INSERT INTO asked SELECT n / 4 * 2, n, n % 7 FROM generate_series(1, 1100) g(n)",
+    "INSERT INTO given SELECT CASE WHEN n < 200 THEN 30 ELSE n / 5 END, n, n % 5 FROM generate_series(1, 1300) g(n)",
     "ANALYZE",
 ];
 
@@ -164,13 +168,35 @@ const QUERIES: [&str; 40] = [
     "SELECT l.*, c.*, (SELECT count(*) FROM item) FROM log l LEFT JOIN customer c ON c.id = l.at",
 ];
 
+/// Of sides that come in the order of their keys, with several rows of each and some of more rows than a batch holds.
+const MERGED: [&str; 8] = [
+    "SELECT * FROM asked a JOIN given g ON g.k = a.k",
+    "SELECT * FROM asked a LEFT JOIN given g ON g.k = a.k AND g.v > a.v",
+    "SELECT * FROM asked a RIGHT JOIN given g ON g.k = a.k AND g.v > a.v",
+    "SELECT * FROM asked a FULL JOIN given g ON g.k = a.k",
+    "SELECT * FROM asked a FULL JOIN given g ON g.k = a.k AND g.v > a.v",
+    "SELECT * FROM asked a WHERE EXISTS (SELECT 1 FROM given g WHERE g.k = a.k)",
+    "SELECT * FROM asked a WHERE EXISTS (SELECT 1 FROM given g WHERE g.k = a.k AND g.v > a.v)",
+    "SELECT * FROM asked a WHERE NOT EXISTS (SELECT 1 FROM given g WHERE g.k = a.k AND g.v > a.v)",
+];
+
+#[test]
+fn the_merged_are_merged() {
+    let conn = connect(Options::default());
+    SHOP.iter().for_each(|sql| assert!(answer(&conn, sql).is_ok(), "{sql}"));
+    for sql in MERGED {
+        let plan = format!("{:?}", answer(&conn, &format!("EXPLAIN {sql}")));
+        assert!(plan.contains("Merge"), "{sql}\n{plan}");
+    }
+}
+
 #[test]
 fn plans_of_every_kind_go_on_where_they_stopped() {
     let golden = include_str!("../plan/golden.txt").split("\n\n").filter_map(|block| block.trim().split_once("\n----"));
     let golden: Vec<&str> = golden.map(|(sql, _)| sql).collect();
     for (seed, work_mem, batch_rows) in [(1, 8 << 10, 1024), (2, 1 << 30, 1024), (3, 1 << 30, 3), (4, 64 << 10, 100)] {
         let set = format!("SET batch_rows = {batch_rows}");
-        let queries = SHOP.into_iter().chain([set.as_str()]).chain(golden.iter().copied()).chain(QUERIES);
+        let queries = SHOP.into_iter().chain([set.as_str()]).chain(golden.iter().copied()).chain(MERGED).chain(QUERIES);
         assert_same("plans", seed, &Options::default().work_mem(work_mem), true, queries);
     }
 }

@@ -47,10 +47,7 @@ impl RowsBuilder {
     pub(crate) fn append(&mut self, batch: &Batch) -> Result<()> {
         self.columns.iter_mut().zip(batch.columns()).for_each(|(to, from)| to.append(from));
         self.len += batch.len();
-        if self.len >= NO_ROW as usize {
-            return Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "too many rows to keep in memory"));
-        }
-        Ok(())
+        check_count(self.len)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -59,6 +56,14 @@ impl RowsBuilder {
 
     pub(crate) fn finish(self) -> Rows {
         Rows { columns: self.columns.into_iter().map(Arc::new).collect(), len: self.len }
+    }
+}
+
+/// Fails where so many rows cannot be told by number.
+pub(super) fn check_count(rows: usize) -> Result<()> {
+    match rows < NO_ROW as usize {
+        true => Ok(()),
+        false => Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "too many rows to keep in memory")),
     }
 }
 

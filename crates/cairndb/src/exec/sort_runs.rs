@@ -36,11 +36,7 @@ impl Runs {
         if self.carried.is_some() && self.last.is_some() {
             return Ok(None);
         }
-        let batch = match self.carried.take() {
-            Some(batch) => Some(batch),
-            None => self.input.next(cx)?,
-        };
-        let Some(batch) = batch.filter(|batch| !batch.is_empty()) else {
+        let Some(batch) = self.read(cx)? else {
             self.is_read = true;
             return Ok(None);
         };
@@ -55,6 +51,19 @@ impl Runs {
                 Ok(Some(batch.slice(0, end)))
             }
         }
+    }
+
+    /// What was read before, or the input's next rows.
+    fn read(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
+        if let Some(batch) = self.carried.take() {
+            return Ok(Some(batch));
+        }
+        while let Some(batch) = self.input.next(cx)? {
+            if !batch.is_empty() {
+                return Ok(Some(batch));
+            }
+        }
+        Ok(None)
     }
 
     /// The row with which the batch's last group begins, if others are before it.

@@ -10,11 +10,13 @@ use super::order::{Order, order_of};
 use super::physical::Estimate;
 use super::planner::{Planned, Planner};
 use super::refs::has_subquery;
-use super::scan::{Wanted, column_index};
+use super::scan::{Wanted, column_index, groups_of};
 use crate::Result;
 
 /// Sides of fewer rows are not worth a look: whatever joins them takes no time.
 const ROWS_MIN: f64 = 1000.0;
+/// Of a batch, as a rule.
+const BATCH_ROWS: f64 = 1024.0;
 /// A unit is planned in so many orders at most.
 const ORDERS_MAX: usize = 3;
 
@@ -89,10 +91,34 @@ impl<'g> Pair<'g> {
 
     fn merged(&self, rows: f64, keys: Vec<MergeKey>, left: &Side<'_>, right: &Side<'_>) -> Candidate {
         let (a, b) = (left.estimate, right.estimate);
-        let residual = (self.on.len() - keys.len()) as f64 * cost::OPERATOR * a.rows;
-        let total = a.total + b.total + (a.rows + b.rows) * cost::MERGE + residual;
+        let rest = (self.on.len() - keys.len()) as f64 * cost::OPERATOR;
+        let residual = rest * a.rows + self.pairs_besides(&keys, a.rows * b.rows) * (rest + cost::ROW / 2.0);
+        let total = a.total + b.total + merging(a, b, self.group(&keys, b.rows)) + residual;
         let merge = Merge { keys, left: left.place, right: right.place };
         self.candidate(Method::Merge(merge), a.startup + b.startup, total, rows)
+    }
+
+    /// How many pairs of rows that agree in a merge's keys do not agree in the other equalities, which hashing would have looked
+    /// for, too.
+    fn pairs_besides(&self, keys: &[MergeKey], pairs: f64) -> f64 {
+        let is_key = |place: usize| keys.iter().any(|key| key.condition == place);
+        let (mut of_keys, mut of_all) = (1.0, 1.0);
+        for (place, part) in self.on.iter().enumerate().filter(|(_, part)| self.hash_keys(part).is_some()) {
+            let share = self.condition_share(part);
+            of_all *= share;
+            of_keys *= if is_key(place) { share } else { 1.0 };
+        }
+        pairs * (of_keys - of_all)
+    }
+
+    /// How many right rows agree in a merge's keys, and are looked at together.
+    fn group(&self, keys: &[MergeKey], rows: f64) -> f64 {
+        if keys.len() == self.on.len() && matches!(self.kind(), JoinKind::Semi | JoinKind::Anti) {
+            return 1.0;
+        }
+        let right = |key: &MergeKey| self.hash_keys(&self.on[key.condition]).map(|(_, right)| right);
+        let columns: Vec<Expr> = keys.iter().filter_map(right).filter_map(|key| ordering_column(&key)).collect();
+        rows / groups_of(columns.iter(), &self.graph.infos, rows)
     }
 
     /// A side as it is, and, if it is a unit, in its other orders.
@@ -129,6 +155,13 @@ impl<'g> Pair<'g> {
         let on: Vec<(Expr, Expr)> = self.on.iter().filter_map(|part| self.hash_keys(part)).collect();
         left.joined(kind, None, false, &on)
     }
+}
+
+/// What merging costs besides having the sides, of which the right one has its rows in groups of equal keys.
+pub(super) fn merging(left: Estimate, right: Estimate, group: f64) -> f64 {
+    // A group that goes on behind a batch is copied.
+    let copied = right.rows * (group / BATCH_ROWS).min(1.0);
+    (left.rows + right.rows) * cost::MERGE + copied * cost::ROW / 2.0 + cost::sequential(copied, right.width)
 }
 
 /// A side of a join in one of its orders.

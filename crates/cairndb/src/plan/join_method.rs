@@ -391,7 +391,7 @@ impl<'g> Pair<'g> {
         graph.units.iter().enumerate().filter(move |(place, _)| both & (1 << place) != 0).map(|(_, unit)| unit)
     }
 
-    fn condition_share(&self, condition: &Expr) -> f64 {
+    pub(super) fn condition_share(&self, condition: &Expr) -> f64 {
         let infos = &self.graph.infos;
         match self.hash_keys(condition) {
             Some((Expr::Column { index: a, .. }, Expr::Column { index: b, .. })) => join_equality(&infos[a], &infos[b]),

@@ -419,11 +419,9 @@ fn of_join(plan: &PhysicalPlan) -> Order {
             };
             let range = KeyRange { prefix: keys.clone(), ..KeyRange::default() };
             let of_right = of_scan((table, index.as_deref()), &key, columns, (&[range], false), &None);
-            let looked_up: Vec<Option<usize>> =
-                key.iter().map(|part| columns.iter().position(|&own| own == part.column)).collect();
-            let on = keys.iter().zip(looked_up).filter_map(|(value, index)| {
-                let index = width + index?;
-                Some((value.clone(), Expr::Column { index, data_type: value.data_type() }))
+            let on = keys.iter().zip(&key).filter_map(|(value, part)| {
+                let index = width + columns.iter().position(|&own| own == part.column)?;
+                Some((value.clone(), Expr::Column { index, data_type: table.key_type(part.column)? }))
             });
             let on: Vec<(Expr, Expr)> = on.collect();
             // What a lookup's rows have in common differs from one to the next.

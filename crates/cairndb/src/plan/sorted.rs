@@ -3,7 +3,7 @@
 
 use super::access::TableShape;
 use super::cost;
-use super::estimate::ColumnInfo;
+use super::estimate::{ColumnInfo, selectivity_of_all};
 use super::expr::{AggregateCall, Expr};
 use super::join_graph::is_graph;
 use super::logical::{Field, LogicalPlan, SortKey};
@@ -55,8 +55,10 @@ impl Planner<'_> {
             }
             join if is_graph(&join) => return self.ordered_join(join, wanted),
             LogicalPlan::Filter { input, predicate } => {
-                let (input, _) = self.ordered(*input, wanted)?;
-                self.filter(input, conjuncts(predicate))?
+                let parts = conjuncts(predicate);
+                let rows = wanted.rows.and_then(|rows| rows_before(&input, &parts, rows));
+                let (input, _) = self.ordered(*input, Wanted { rows, ..wanted })?;
+                self.filter(input, parts)?
             }
             LogicalPlan::Aggregate { input, group_by, aggregates, fields } => {
                 self.aggregate(*input, group_by, aggregates, fields, Some(wanted))?
@@ -198,6 +200,37 @@ impl Planner<'_> {
             && !group_by.is_empty()
             && !walks_volatile(aggregates)
             && order_of(&input.plan).gathers(group_by)
+    }
+}
+
+/// How many of the input's rows are read until so many passed the conditions; `None`: that is not known. Of groups it never
+/// is: nothing tells how many of them a HAVING lets pass.
+fn rows_before(input: &LogicalPlan, conditions: &[Expr], passed: f64) -> Option<f64> {
+    let share = selectivity_of_all(conditions, &known_columns(input)?);
+    Some(passed / share.max(f64::MIN_POSITIVE))
+}
+
+/// What is known of columns that are tables', or computed from them row by row.
+fn known_columns(plan: &LogicalPlan) -> Option<Vec<ColumnInfo>> {
+    match plan {
+        LogicalPlan::Scan { .. } => Some(TableShape::of(plan)?.infos()),
+        LogicalPlan::Filter { input, .. } | LogicalPlan::Distinct { input, .. } | LogicalPlan::Sort { input, .. } => {
+            known_columns(input)
+        }
+        LogicalPlan::Project { input, exprs, .. } => {
+            let below = known_columns(input)?;
+            let info = |expr: &Expr| column_index(expr).and_then(|index| below.get(index)).cloned();
+            let computed = |expr: &Expr| ColumnInfo::computed(expr.data_type(), f64::INFINITY);
+            Some(exprs.iter().map(|expr| info(expr).unwrap_or_else(|| computed(expr))).collect())
+        }
+        LogicalPlan::Join { kind, left, right, .. } => {
+            let mut columns = known_columns(left)?;
+            if kind.shows_right() {
+                columns.append(&mut known_columns(right)?);
+            }
+            Some(columns)
+        }
+        _ => None,
     }
 }
 

@@ -8,12 +8,11 @@ use std::sync::Arc;
 
 use super::hash_join::evaluate_keys;
 use super::pairs::{Chunk, Pairing, keeps_left, notes_right, right_alone};
-use crate::exec::batch::{Batch, row_number};
+use crate::exec::batch::{Batch, append_columns, row_number};
 use crate::exec::bitmap::Bitmap;
 use crate::exec::context::{Charge, Cx};
 use crate::exec::expr::{Evaluator, Frame, rebind_all, unify_keys};
 use crate::exec::operator::{BoxOperator, Operator, Step};
-use crate::exec::rows::RowsBuilder;
 use crate::exec::sort::Direction;
 use crate::exec::vector::{Data, Vector};
 use crate::plan::{Field, JoinKind};
@@ -138,29 +137,19 @@ impl MergeJoin {
     /// Takes the rows behind into the window, if they go on with its last keys.
     fn go_on(&mut self, cx: Cx<'_>) -> Result<()> {
         let Some(window) = &mut self.window else { return Ok(()) };
-        let goes_on = self.ahead.as_ref().is_some_and(|ahead| {
-            let last = window.keyed.rows.len() - 1;
-            compare(&self.parts.directions, &window.keyed.keys, last, &ahead.keys, 0).is_eq()
-        });
-        let Some(ahead) = self.ahead.take_if(|_| goes_on) else {
+        let Some(ahead) = self.ahead.take_if(|ahead| window.goes_on(&self.parts.directions, ahead)) else {
             window.is_closed = true;
             return Ok(());
         };
-        // What is before the group is still asked for whether it has a match.
-        let from = if window.seen.is_some() { 0 } else { window.at };
-        let mut rows = RowsBuilder::new(&self.parts.right_fields);
-        rows.append(&window.keyed.rows.slice(from, usize::MAX))?;
-        rows.append(&ahead.rows)?;
-        let rows = rows.finish();
-        let rows = Batch::new(rows.columns, rows.len);
-        self.charge.note(rows.memory_bytes(), cx.shared);
-        self.charge.check(cx.shared)?;
-        if let Some(seen) = &mut window.seen {
-            seen.extend_with(ahead.rows.len(), false);
+        if window.at > 0 {
+            let group = window.cut();
+            let before = std::mem::replace(window, group);
+            // (Those passed earlier are put out before anything is read.)
+            self.passed = before.seen.is_some().then_some((before, 0));
+            self.charge.clear(cx.shared);
         }
-        window.keyed = Keyed::new(rows, &mut self.parts.right_keys, cx)?;
-        (window.at, window.end) = (window.at - from, window.end - from);
-        Ok(())
+        self.charge.add(ahead.memory_bytes(), cx.shared)?;
+        window.append(&ahead)
     }
 
     /// The window is done with.
@@ -209,6 +198,40 @@ impl Keyed {
     fn new(rows: Batch, keys: &mut [Evaluator], cx: Cx<'_>) -> Result<Keyed> {
         let keys = evaluate_keys(keys, Frame::from(&rows), cx)?;
         Ok(Keyed { rows, keys })
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.rows.memory_bytes() + self.keys.iter().map(|key| key.memory_bytes()).sum::<usize>()
+    }
+}
+
+impl Window {
+    /// Whether the rows behind begin with the keys of the last one.
+    fn goes_on(&self, directions: &[Direction], ahead: &Keyed) -> bool {
+        compare(directions, &self.keyed.keys, self.keyed.rows.len() - 1, &ahead.keys, 0).is_eq()
+    }
+
+    /// The rows from `at` on, which are copied; those before them are left.
+    fn cut(&mut self) -> Window {
+        let at = self.at;
+        let rows: Vec<u32> = (at..self.keyed.rows.len()).map(row_number).collect();
+        let keys = self.keyed.keys.iter().map(|key| Arc::new(key.gather(&rows))).collect();
+        Window {
+            keyed: Keyed { rows: self.keyed.rows.gather(&rows), keys },
+            at: 0,
+            end: self.end - at,
+            is_closed: self.is_closed,
+            seen: self.seen.as_mut().map(|seen| seen.split_off(at)),
+        }
+    }
+
+    /// Adds rows in place: a group of many batches takes time in proportion to its rows.
+    fn append(&mut self, behind: &Keyed) -> Result<()> {
+        if let Some(seen) = &mut self.seen {
+            seen.extend_with(behind.rows.len(), false);
+        }
+        append_columns(&mut self.keyed.keys, &behind.keys);
+        self.keyed.rows.append(&behind.rows)
     }
 }
 
@@ -289,11 +312,10 @@ impl Walk<'_> {
                 while !self.one_is_enough && window.end < right_len && same(window.at, window.end) {
                     window.end += 1;
                 }
-                if window.end == right_len && !(self.one_is_enough || self.is_last || window.is_closed) {
-                    return (chunk, Stop::MayGoOn);
-                }
-                if !self.take(&mut chunk, window) {
-                    return (chunk, Stop::Full);
+                let is_whole = window.end < right_len || self.one_is_enough || self.is_last || window.is_closed;
+                if !self.take(&mut chunk, window, is_whole) {
+                    let has_room = chunk.left.len() < self.count;
+                    return (chunk, if has_room { Stop::MayGoOn } else { Stop::Full });
                 }
             }
             *self.row += 1;
@@ -302,16 +324,17 @@ impl Walk<'_> {
         (chunk, Stop::LeftIsPassed)
     }
 
-    /// Pairs the left row with the rows that have its keys; false: there are more of them.
+    /// Pairs the left row with the rows that have its keys; false: there are more of them, or may be if those at hand are
+    /// not the whole group.
     #[inline]
-    fn take(&mut self, chunk: &mut Chunk, window: &Window) -> bool {
+    fn take(&mut self, chunk: &mut Chunk, window: &Window, is_whole: bool) -> bool {
         let group = if self.one_is_enough { window.at..window.at + 1 } else { window.at..window.end };
         let rest = group.start + std::mem::take(self.within)..group.end;
         let room = self.count - chunk.left.len();
         let taken = rest.start..rest.end.min(rest.start + room);
         chunk.left.extend(std::iter::repeat_n(row_number(*self.row), taken.len()));
         chunk.right.extend(taken.clone().map(row_number));
-        if taken.end < rest.end {
+        if !is_whole || taken.end < rest.end {
             *self.within = taken.end - group.start;
             chunk.rows.end = *self.row + 1;
             chunk.complete = false;
@@ -356,7 +379,7 @@ impl Operator for MergeJoin {
                 Stop::Full => {}
                 Stop::LeftIsPassed => self.left = None,
                 Stop::RightIsPassed => self.pass(cx),
-                // (What is read stays, if there is no answer yet.)
+                // (What is read stays, if there is no answer yet. What is at hand was put out before.)
                 Stop::MayGoOn if batch.is_none() => {
                     self.look_ahead(cx)?;
                     self.go_on(cx)?;

@@ -270,6 +270,33 @@ fn a_row_with_more_matches_than_a_batch_holds_is_matched_once() {
     }
 }
 
+/// Groups that begin and end within batches, next to each other, with one, several or no left rows; the window that grows
+/// over one of them keeps nothing of those before.
+#[test]
+fn merged_groups_of_more_rows_than_a_batch_holds_are_joined_as_defined() {
+    let fixture = Fixture::new();
+    let groups = [(1, 70), (2, 3), (3, 1500), (4, 700), (5, 1)];
+    let group = |(key, count): (i32, i32)| (0..count).map(move |n| vec![int(key), int(n)]);
+    let right: Rows = groups.into_iter().flat_map(group).chain([vec![Value::Null, int(1)]]).collect();
+    let left: Rows = [(0, 0), (1, 60), (3, 1400), (3, 9999), (3, 1), (4, 690), (5, -1), (6, 0)]
+        .map(|(key, n)| vec![int(key), int(n)])
+        .to_vec();
+    let whole = |a: &Vec<Value>, b: &Vec<Value>| format!("{a:?}").cmp(&format!("{b:?}"));
+    for kind in KINDS {
+        for rest in [None, Some(call("<", vec![col(1, INT), col(3, INT)]))] {
+            let on = |l: &[Value], r: &[Value]| equal(&l[0], &r[0]) && (rest.is_none() || less(&l[1], &r[1]));
+            let join = merge_join(kind, &left, &right, (1, false), (false, rest.clone()));
+            let mut found = fixture.rows(&join).unwrap();
+            let mut expected = naive(kind, &left, &right, on);
+            if matches!(kind, JoinKind::Right | JoinKind::Full) {
+                found.sort_by(whole);
+                expected.sort_by(whole);
+            }
+            assert!(found == expected, "{kind:?} {rest:?}: {} rows, not {}", found.len(), expected.len());
+        }
+    }
+}
+
 #[test]
 fn keys_of_different_integer_width_meet() {
     let fixture = Fixture::new();
