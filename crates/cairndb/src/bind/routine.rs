@@ -10,6 +10,7 @@ use super::definition::Noted;
 use super::overload::{Choice, ambiguous_function, choose, no_function};
 use super::{ParameterTypes, equal};
 use crate::catalog::{Catalog, Language, ParameterMode, Returns, Routine, RoutineKind, no_schema};
+use crate::functions::arrays::{EXPANDED_ARRAY, EXPANDED_NAME};
 use crate::functions::{Function, Volatility};
 use crate::plan::{Expr, Field, LogicalPlan, walk};
 use crate::routine::Parameters;
@@ -246,6 +247,7 @@ impl<'a> Binder<'a> {
         let parts: Vec<&'a str> = tree.list(names).map(|name| name_text(tree, name)).collect();
         match parts.as_slice() {
             [name] | ["pg_catalog", name] => Ok(Named { schema: None, name, span }),
+            ["information_schema", EXPANDED_NAME] => Ok(Named { schema: None, name: EXPANDED_ARRAY, span }),
             [schema, name] => Ok(Named { schema: Some(schema), name, span }),
             _ => {
                 let message = format!("cross-database references are not implemented: {}", dotted(tree, names));
