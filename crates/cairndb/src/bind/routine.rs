@@ -207,6 +207,9 @@ impl<'a> Binder<'a> {
         if routine.language != Language::Sql || routine.set || is_known || routine.kind == RoutineKind::Procedure {
             return Ok(None);
         }
+        if !routine.search_path.is_empty() {
+            return Ok(None);
+        }
         let mut parameters = ParameterTypes::with_variables(Arc::new(Parameters::of(routine)));
         parameters.inlined = self.parameters.inlined.iter().copied().chain([routine.id]).collect();
         let Some(mut body) = expression_of(routine, data_type, self.catalog, &mut parameters)? else { return Ok(None) };
