@@ -145,13 +145,13 @@ fn expanded(args: &[Value]) -> Result<SetRows> {
         _ => return Err(wrong_arguments(args)),
     };
     let flat = array.dimensions().len() == 1;
-    let numbers = array.dimensions().first().map_or(0..=-1, |first| 0..=first.upper() - i64::from(first.lower));
+    let count = array.dimensions().first().map_or(0, |first| first.upper() - i64::from(first.lower) + 1);
     let row = |at: i64| {
         let element = usize::try_from(at).ok().and_then(|at| array.values().get(at)).filter(|_| flat);
         let number = i32::try_from(at + 1).unwrap_or(i32::MAX);
         vec![element.cloned().unwrap_or(Value::Null), Value::Integer(number)]
     };
-    Ok(SetRows::Rows(numbers.map(row).collect::<Vec<_>>().into_iter()))
+    Ok(SetRows::Rows((0..count).map(row).collect::<Vec<_>>().into_iter()))
 }
 
 fn subscripts(args: &[Value]) -> Result<SetRows> {
