@@ -5,6 +5,7 @@
 //! - What calls nothing that may change rows has no transaction, and nothing to write to.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
@@ -17,7 +18,7 @@ use super::prepared::Prepared;
 use super::sequences::{SessionSequences, StatementSequences};
 use super::temporary::Temporary;
 use crate::bind::ParameterTypes;
-use crate::catalog::{Catalog, CatalogStamp, ObjectId, Routine, note_all};
+use crate::catalog::{Catalog, CatalogStamp, ObjectId, Routine, SearchPath, note_all};
 use crate::command::{self, Command, SchemaCommand};
 use crate::ddl;
 use crate::dml::{self, Deferred, DeferredMark, DmlContext, InsertRoom};
@@ -26,7 +27,7 @@ use crate::plan::{Field, OptimizerOptions, PhysicalNode, PhysicalPlan};
 use crate::routine::{CompiledRoutines, Variables};
 use crate::sql::ParsedStatement;
 use crate::state::{Reader, Savepoint, Transaction};
-use crate::types::EvalContext;
+use crate::types::{EvalContext, ShownSettings};
 use crate::{Error, Result, SqlState, Value};
 
 /// To read so many rows while others are changed, pages are kept; fewer are read at once.
@@ -79,6 +80,8 @@ pub(crate) struct RoutineSession {
     pub(super) views: AtomicBool,
     /// How many cursors got a name that nobody said.
     pub(super) portals: AtomicU64,
+    /// The search paths of functions that have their own: plans rest on the very same.
+    paths: Mutex<HashMap<ObjectId, Arc<SearchPath>>>,
     /// What the last INSERT within a function has left.
     insert_room: Mutex<InsertRoom>,
 }
@@ -92,8 +95,40 @@ impl RoutineSession {
             cursors: Arc::default(),
             views: AtomicBool::default(),
             portals: AtomicU64::default(),
+            paths: Mutex::default(),
             insert_room: Mutex::default(),
         })
+    }
+}
+
+/// A runner under a function's own search path, and what the function's statements are evaluated in.
+pub(crate) struct UnderPath {
+    pub(crate) runner: Arc<Runner>,
+    pub(crate) eval: EvalContext,
+    /// The schemas that it saw first, and that were seen where it comes from.
+    seen: (u64, u64),
+}
+
+impl UnderPath {
+    /// Whether it sees the schema that is seen where it comes from.
+    pub(crate) fn is_current(&self, from: &Runner) -> bool {
+        self.seen.1 == from.seen()
+    }
+}
+
+/// The settings of a session under another search path.
+#[derive(Debug)]
+struct OtherPath {
+    path: Arc<SearchPath>,
+    others: Option<Arc<dyn ShownSettings>>,
+}
+
+impl ShownSettings for OtherPath {
+    fn shown(&self, name: &str) -> Option<String> {
+        match name {
+            "search_path" => Some(self.path.to_string()),
+            _ => self.others.as_ref()?.shown(name),
+        }
     }
 }
 
@@ -191,6 +226,48 @@ impl Runner {
     /// The number of the schema that is seen now.
     pub(crate) fn seen(&self) -> u64 {
         self.seen.load(Ordering::Relaxed)
+    }
+
+    /// What runs a function that looks names up in schemas of its own; `None`: in those that are searched already.
+    pub(crate) fn under_path_of(&self, routine: &Routine, eval: &EvalContext) -> Result<Option<UnderPath>> {
+        if routine.search_path.is_empty() {
+            return Ok(None);
+        }
+        let (_, catalog) = self.now();
+        let wanted = SearchPath { schemas: routine.search_path.clone(), ..SearchPath::clone(catalog.path()) };
+        if wanted == **catalog.path() {
+            return Ok(None);
+        }
+        let path = self.path_of(routine.id, wanted);
+        let catalog = Arc::new(catalog.under(&path));
+        let mut runner = ddl::Session::runner(self, &catalog)?;
+        runner.base.sequences = Some(ddl::Session::sequences(self, &catalog));
+        let (runner, others) = (Arc::new(runner), eval.settings.clone());
+        let mut eval = eval.called_by(Some(runner.clone()));
+        eval.settings = Some(Arc::new(OtherPath { path, others }));
+        let seen = (runner.seen(), self.seen());
+        Ok(Some(UnderPath { runner, eval, seen }))
+    }
+
+    /// The path, the same as last time where it says the same.
+    fn path_of(&self, routine: ObjectId, wanted: SearchPath) -> Arc<SearchPath> {
+        let mut paths = self.session.paths.lock().unwrap_or_else(PoisonError::into_inner);
+        match paths.get(&routine) {
+            Some(known) if **known == wanted => known.clone(),
+            _ => {
+                let path = Arc::new(wanted);
+                paths.insert(routine, path.clone());
+                path
+            }
+        }
+    }
+
+    /// Sees what a function has done to the schema that ran under a path of its own.
+    pub(crate) fn catch_up(&self, under: &UnderPath) -> Result<()> {
+        match self.transaction()? {
+            Some(tx) if under.runner.seen() != under.seen.0 => self.see_changes(&tx, &*self.shared()?),
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn is_current(&self, prepared: &Prepared) -> bool {

@@ -8,6 +8,7 @@ use super::context::Context;
 use super::operators::{Operand, symbol};
 use super::overload::no_function;
 use super::subquery::scalar_column;
+use crate::functions::arrays::EXPANDED_ARRAY;
 use crate::functions::{aggregate_overloads, arrays, json};
 use crate::plan::{AggregateCall, Expr, Field, LogicalPlan, QuantifiedOp};
 use crate::sql::name_text;
@@ -316,6 +317,10 @@ impl Binder<'_> {
             ("unnest", [_, ..]) if types.iter().all(|data_type| data_type.is_array()) => {
                 let elements = types.iter().filter_map(|data_type| data_type.element()).map(DataType::base).collect();
                 Ok((args.into_iter().map(|(arg, _)| arg).collect(), elements))
+            }
+            (EXPANDED_ARRAY, [array]) if array.is_array() => {
+                let element = array.element().map_or(DataType::Unknown, DataType::base);
+                Ok((args.into_iter().map(|(arg, _)| arg).collect(), vec![element, DataType::Integer]))
             }
             ("generate_subscripts", [array, rest @ ..]) if array.is_array() && (1..=2).contains(&rest.len()) => {
                 let mut converted = vec![];

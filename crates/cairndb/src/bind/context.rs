@@ -7,8 +7,8 @@ use cairn_parser::Span;
 use super::equal::same_call;
 use super::scope::Env;
 use super::windows::Windows;
-use crate::plan::{AggregateCall, Expr};
-use crate::types::DataType;
+use crate::plan::{AggregateCall, Expr, Field};
+use crate::types::{CompositeType, DataType};
 use crate::{Error, Result, SqlState};
 
 /// Until a query's grouping is known, its aggregates are columns numbered from here.
@@ -124,14 +124,24 @@ impl Clause {
     }
 }
 
-/// A function that returns rows: its arguments over the query's row, and its column's type.
+/// A function that returns rows: its arguments over the query's row, and its columns.
 #[derive(Clone)]
 pub(super) struct SetCall {
     pub(super) name: String,
     /// It is one of the schema's: `args` is its call.
     pub(super) stored: bool,
     pub(super) args: Vec<Expr>,
-    pub(super) data_type: DataType,
+    pub(super) fields: Vec<Field>,
+    /// The type of the row that the columns are; `None`: there is one column, and no row around it.
+    pub(super) row: Option<CompositeType>,
+}
+
+impl SetCall {
+    /// The type of its value.
+    pub(super) fn data_type(&self) -> DataType {
+        let only = || self.fields.first().map_or(DataType::Unknown, |field| field.data_type);
+        self.row.map_or_else(only, DataType::Composite)
+    }
 }
 
 /// The context of an expression.

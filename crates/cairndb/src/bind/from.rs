@@ -16,7 +16,8 @@ use super::rows_from::RowsCall;
 use super::scope::{Env, Relation, Scope};
 use crate::catalog::{self, ObjectId, ObjectName, Reference, RelationKind, RoutineKind, Table, View};
 use crate::functions::arrays::{
-    LISTENING_CHANNELS, ROWS_OF_ARRAY, STRING_TO_TABLE, is_about_partitions, is_set_function,
+    EXPANDED_ARRAY, EXPANDED_COLUMNS, EXPANDED_NAME, LISTENING_CHANNELS, ROWS_OF_ARRAY, STRING_TO_TABLE,
+    is_about_partitions, is_set_function,
 };
 use crate::functions::json::{JsonRows, Populate, populated};
 use crate::functions::regex;
@@ -503,7 +504,7 @@ impl<'a> Binder<'a> {
             let definitions = alias.map_or(List::EMPTY, |alias| tree.get(alias).definitions);
             let definitions = if rows_from { List::EMPTY } else { definitions };
             let call = self.function_in_from(function, naming_text, definitions, &mut context)?;
-            called = if calls.is_empty() { call.name } else { called };
+            called = if calls.is_empty() { without_schema(call.name) } else { called };
             calls.push(call);
         }
         let row_type = match calls.as_slice() {
@@ -544,7 +545,7 @@ impl<'a> Binder<'a> {
         self.refuse_definitions(definitions)?;
         if stored.is_empty() && called.schema.is_none() {
             let (args, fields) = self.built_in_rows(called, args, alias, context)?;
-            return Ok(RowsCall { name, stored: false, args, fields, then: None });
+            return Ok(RowsCall { name, stored: false, args, fields, row: None, then: None });
         }
         let chosen = self.stored_call(called, &stored, args, variadic, context);
         let (function, args) = chosen.map_err(|error| match is_call {
@@ -559,7 +560,7 @@ impl<'a> Binder<'a> {
             return Err(self.at(not_a_procedure(name, &types), span));
         }
         let (args, fields) = self.stored_rows(function, args, alias)?;
-        Ok(RowsCall { name, stored: true, args, fields, then: None })
+        Ok(RowsCall { name, stored: true, args, fields, row: None, then: None })
     }
 
     /// SQLSTATE 42809 where it is a function that CALL is to call, 42883 where there is none either.
@@ -623,7 +624,7 @@ impl<'a> Binder<'a> {
         let function = populated(of, populate.document);
         let then = move |document: Expr| Expr::Call { function, args: vec![base, document] };
         let fields = vec![Field { name: column.to_owned(), data_type: populate.document }];
-        Ok(RowsCall { name, stored: false, args, fields, then: Some(Box::new(then)) })
+        Ok(RowsCall { name, stored: false, args, fields, row: None, then: Some(Box::new(then)) })
     }
 
     /// `(name type, ...)`
@@ -654,14 +655,7 @@ impl<'a> Binder<'a> {
         let bound = self.arguments(called, args, context)?;
         let (args, columns) = self.set_function(name, bound, span)?;
         let alias = alias.filter(|_| columns.len() == 1);
-        let named = JsonRows::named(name).map_or(vec![], JsonRows::columns);
-        let mut fields: Vec<Field> = vec![];
-        for (at, data_type) in columns.into_iter().enumerate() {
-            // A name that the function gives its column goes before the alias.
-            let own = named.get(at).and_then(|(own, _)| *own);
-            fields.push(Field { name: own.or(alias).unwrap_or(name).to_owned(), data_type });
-        }
-        Ok((args, fields))
+        Ok((args, set_fields(name, columns, alias)))
     }
 
     /// The name and the arguments of a call in FROM; whether the last is VARIADIC.
@@ -701,7 +695,7 @@ impl<'a> Binder<'a> {
         if name == LISTENING_CHANNELS && args.is_empty() {
             return Ok((vec![], vec![DataType::Text]));
         }
-        if matches!(name, "unnest" | "generate_subscripts") {
+        if matches!(name, "unnest" | "generate_subscripts" | EXPANDED_ARRAY) {
             return self.rows_of_array(name, args, span);
         }
         if matches!(name, regex::MATCHES | regex::SPLIT_TO_TABLE | STRING_TO_TABLE) {
@@ -777,6 +771,25 @@ impl<'a> Binder<'a> {
         self.rename("join expression", &mut scope, naming)?;
         Ok(Item::plain((plan, scope)))
     }
+}
+
+/// The columns of a built-in function that returns rows; a single one without a name of its own is named by the alias.
+pub(super) fn set_fields(name: &str, columns: Vec<DataType>, alias: Option<&str>) -> Vec<Field> {
+    let named = match name {
+        EXPANDED_ARRAY => EXPANDED_COLUMNS.map(|name| (Some(name), DataType::Unknown)).to_vec(),
+        _ => JsonRows::named(name).map_or(vec![], JsonRows::columns),
+    };
+    let field = |(at, data_type): (usize, DataType)| {
+        // A name that the function gives its column goes before the alias.
+        let own = named.get(at).and_then(|(own, _)| *own);
+        Field { name: own.or(alias).unwrap_or(name).to_owned(), data_type }
+    };
+    columns.into_iter().enumerate().map(field).collect()
+}
+
+/// What a relation is called that is a call of this function: of the built-in ones, one is known with its schema.
+fn without_schema(name: &str) -> &str {
+    if name == EXPANDED_ARRAY { EXPANDED_NAME } else { name }
 }
 
 /// Takes the level for the left row out again where nothing uses it. The other result: whether the join is lateral.

@@ -8,11 +8,12 @@ use super::binder::{Binder, NOWHERE};
 use super::coerce::{null, text};
 use super::context::{Clause, Context, SERIES_BASE, SetCall};
 use super::equal::is_volatile;
+use super::from::set_fields;
 use super::grouping::raise;
 use super::operators::Operand;
 use super::ordered_sets::without_group;
 use super::overload::no_function;
-use super::routine::Named;
+use super::routine::{Named, returned_row};
 use super::windows::without_over;
 use crate::functions::arrays::is_set_function;
 use crate::functions::composite::zones_written;
@@ -20,7 +21,7 @@ use crate::functions::json::populated;
 use crate::functions::{Aggregate, AggregateKind, Function, Hypothetical, window_overloads};
 use crate::plan::{AggregateCall, Expr, SequenceOp, SortKey, same_expr};
 use crate::sql::{list_span, name_text};
-use crate::types::{CastContext, DataType};
+use crate::types::{CastContext, CompositeType, DataType};
 use crate::{Error, Result, SqlState};
 
 /// A call's syntax, taken apart.
@@ -336,8 +337,14 @@ impl<'a> Binder<'a> {
         let args = self.arguments(called, call.args, context)?;
         let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
         let (args, columns) = self.set_function(call.name, args, call.span)?;
-        let [data_type] = *columns.as_slice() else { return Err(self.at(no_function(call.name, &types), call.span)) };
-        Ok(Self::one_set_call(SetCall { name: call.name.to_owned(), stored: false, args, data_type }, context))
+        let fields = set_fields(call.name, columns, None);
+        let row = match fields.len() {
+            1 => None,
+            // The arrays that are side by side are those of FROM alone.
+            _ if call.name == "unnest" => return Err(self.at(no_function(call.name, &types), call.span)),
+            _ => Some(CompositeType::record(fields.iter().map(|field| (field.name.clone(), field.data_type)))?),
+        };
+        Ok(Self::one_set_call(SetCall { name: call.name.to_owned(), stored: false, args, fields, row }, context))
     }
 
     fn refuse_set_call(&self, span: Span, context: &Context) -> Result<()> {
@@ -369,13 +376,12 @@ impl<'a> Binder<'a> {
         context: &mut Context,
     ) -> Result<Expr> {
         self.refuse_set_call(call.span, context)?;
-        let (args, fields) = self.stored_rows(function, args, None)?;
-        let [field] = fields.as_slice() else {
-            let what = format!("a row as the value of function {}", call.name);
-            return Err(self.at(Error::unsupported(what), call.span));
+        let row = match function.routine() {
+            Some(routine) => returned_row(routine, self.catalog).map_err(|error| self.at(error, call.span))?,
+            None => None,
         };
-        let set = SetCall { name: call.name.to_owned(), stored: true, args, data_type: field.data_type };
-        Ok(Self::one_set_call(set, context))
+        let (args, fields) = self.stored_rows(function, args, None)?;
+        Ok(Self::one_set_call(SetCall { name: call.name.to_owned(), stored: true, args, fields, row }, context))
     }
 
     /// The column that the call stands in as; equal calls are one.
@@ -388,7 +394,7 @@ impl<'a> Binder<'a> {
                 && other.args.iter().zip(&call.args).all(|(a, b)| same_expr(a, b))
         };
         let known = context.series.iter().position(same);
-        let data_type = call.data_type;
+        let data_type = call.data_type();
         let at = known.unwrap_or_else(|| {
             context.series.push(call);
             context.series.len() - 1

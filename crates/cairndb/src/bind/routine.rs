@@ -10,6 +10,7 @@ use super::definition::Noted;
 use super::overload::{Choice, ambiguous_function, choose, no_function};
 use super::{ParameterTypes, equal};
 use crate::catalog::{Catalog, Language, ParameterMode, Returns, Routine, RoutineKind, no_schema};
+use crate::functions::arrays::{EXPANDED_ARRAY, EXPANDED_NAME};
 use crate::functions::{Function, Volatility};
 use crate::plan::{Expr, Field, LogicalPlan, walk};
 use crate::routine::Parameters;
@@ -206,6 +207,9 @@ impl<'a> Binder<'a> {
         if routine.language != Language::Sql || routine.set || is_known || routine.kind == RoutineKind::Procedure {
             return Ok(None);
         }
+        if !routine.search_path.is_empty() {
+            return Ok(None);
+        }
         let mut parameters = ParameterTypes::with_variables(Arc::new(Parameters::of(routine)));
         parameters.inlined = self.parameters.inlined.iter().copied().chain([routine.id]).collect();
         let Some(mut body) = expression_of(routine, data_type, self.catalog, &mut parameters)? else { return Ok(None) };
@@ -246,6 +250,7 @@ impl<'a> Binder<'a> {
         let parts: Vec<&'a str> = tree.list(names).map(|name| name_text(tree, name)).collect();
         match parts.as_slice() {
             [name] | ["pg_catalog", name] => Ok(Named { schema: None, name, span }),
+            ["information_schema", EXPANDED_NAME] => Ok(Named { schema: None, name: EXPANDED_ARRAY, span }),
             [schema, name] => Ok(Named { schema: Some(schema), name, span }),
             _ => {
                 let message = format!("cross-database references are not implemented: {}", dotted(tree, names));

@@ -4,7 +4,7 @@
 //! Each numbers its rows, and they are joined by the numbers: a node of its own would be one more for everything that walks plans.
 
 use super::binder::Binder;
-use super::composite::attribute_at;
+use super::composite::{attribute_at, row_value};
 use super::context::{SERIES_BASE, SetCall};
 use super::from::settle;
 use super::select::contains_column_from;
@@ -18,6 +18,8 @@ pub(super) struct RowsCall<'t> {
     pub(super) stored: bool,
     pub(super) args: Vec<Expr>,
     pub(super) fields: Vec<Field>,
+    /// The type of rows that the columns become; `None`: they stay columns.
+    pub(super) row: Option<CompositeType>,
     /// What becomes of the only column.
     pub(super) then: Option<Then>,
 }
@@ -35,12 +37,26 @@ impl RowsCall<'_> {
     }
 
     fn plan(self, numbered: bool, spreads: bool) -> LogicalPlan {
-        let RowsCall { name, stored, args, mut fields, then } = self;
+        let RowsCall { name, stored, args, mut fields, row, then } = self;
         fields.extend(numbered.then(number));
         let plan = LogicalPlan::TableFunction { name: name.to_owned(), stored, args, fields };
+        if let Some(of) = row {
+            return as_rows(plan, of);
+        }
         // The columns of a function of the schema's are its row's already.
         if spreads && !stored { spread(plan, then) } else { plan }
     }
+}
+
+/// The rows with the columns of a row in one that is the row.
+fn as_rows(plan: LogicalPlan, of: CompositeType) -> LogicalPlan {
+    let mut fields = plan.fields();
+    let mut exprs: Vec<Expr> = columns(&fields, 0).collect();
+    let values = exprs.drain(..of.attributes().len().min(exprs.len())).collect();
+    exprs.insert(0, row_value(of, values));
+    let row = Field { name: "row".to_owned(), data_type: DataType::Composite(of) };
+    fields.splice(..of.attributes().len().min(fields.len()), [row]);
+    LogicalPlan::Project { input: plan.into(), exprs, fields }
 }
 
 /// The rows with the attributes of a column that is a row in its place.
@@ -176,7 +192,8 @@ impl Binder<'_> {
             name: &call.name,
             stored: call.stored,
             args: call.args.clone(),
-            fields: vec![Field { name: call.name.clone(), data_type: call.data_type }],
+            fields: call.fields.clone(),
+            row: call.row,
             then: None,
         });
         let (right, lateral) = settle(self.side_by_side(calls.collect(), false, false)?);

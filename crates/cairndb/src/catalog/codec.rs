@@ -64,12 +64,14 @@ const WITH_FEED: u8 = 19;
 const WITH_MAINTAINED: u8 = 20;
 /// The same of a table with virtual columns: who does not know of them would find NULL in them.
 const WITH_VIRTUAL: u8 = 21;
+/// That of a function that runs under a search path of its own: who does not know of it would look names up elsewhere.
+const WITH_PATH: u8 = 22;
 
 /// The oldest version that is read.
 const OLDEST: u8 = 2;
 
 /// The newest one.
-const NEWEST: u8 = WITH_VIRTUAL;
+const NEWEST: u8 = WITH_PATH;
 
 /// Builds one record.
 #[derive(Default)]
@@ -163,6 +165,11 @@ impl Writer {
     /// The record of a table with virtual columns.
     pub(super) fn entry_with_virtual() -> Writer {
         Writer { out: vec![WITH_VIRTUAL], temporary: false }
+    }
+
+    /// The record of a function that runs under a search path of its own.
+    pub(super) fn entry_with_path() -> Writer {
+        Writer { out: vec![WITH_PATH], temporary: false }
     }
 
     /// The record of a materialized view.

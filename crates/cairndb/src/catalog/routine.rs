@@ -26,6 +26,8 @@ pub struct Routine {
     pub(crate) volatility: Volatility,
     /// NULL in, NULL out, without a call.
     pub(crate) strict: bool,
+    /// The schemas in which its body looks names up; empty: those of who calls it.
+    pub(crate) search_path: Vec<String>,
     pub(crate) body: String,
     /// Numbers the changes of the entry.
     pub(crate) change: u64,
@@ -160,7 +162,11 @@ pub(super) fn encode_routine(routine: &Routine, change: u64) -> Vec<u8> {
     };
     let mut types = routine.parameters.iter().map(|parameter| parameter.data_type).chain(returned);
     let limited = types.any(DataType::has_limited_time);
-    let mut w = if limited { Writer::entry_with_digits() } else { Writer::entry() };
+    let mut w = match limited {
+        _ if !routine.search_path.is_empty() => Writer::entry_with_path(),
+        true => Writer::entry_with_digits(),
+        false => Writer::entry(),
+    };
     w.text(1, &routine.name);
     w.number(2, routine.schema.0.into());
     w.number(3, change);
@@ -180,6 +186,7 @@ pub(super) fn encode_routine(routine: &Routine, change: u64) -> Vec<u8> {
     w.number(11, place_of(&VOLATILITIES, &routine.volatility));
     w.flag(12, routine.strict);
     w.text(13, &routine.body);
+    routine.search_path.iter().for_each(|schema| w.text(14, schema));
     w.finish()
 }
 
@@ -206,6 +213,7 @@ pub(super) fn decode_routine(id: ObjectId, bytes: &[u8], types: &Types) -> Resul
         set: false,
         volatility: Volatility::Volatile,
         strict: false,
+        search_path: vec![],
         body: String::new(),
         change: 0,
     };
@@ -231,6 +239,7 @@ pub(super) fn decode_routine(id: ObjectId, bytes: &[u8], types: &Types) -> Resul
             11 => routine.volatility = at(&VOLATILITIES, value)?,
             12 => routine.strict = true,
             13 => routine.body = codec::text(value)?,
+            14 => routine.search_path.push(codec::text(value)?),
             _ => {}
         }
     }
@@ -285,6 +294,7 @@ mod tests {
             set: true,
             volatility: Volatility::Stable,
             strict: true,
+            search_path: vec!["a".to_owned(), String::new()],
             body: "BEGIN END".to_owned(),
             change: 7,
         }

@@ -561,6 +561,11 @@ impl<'a> CatalogStore<'a> {
         )?)
     }
 
+    /// A function that had this name has another one, or is in another schema.
+    pub(crate) fn leave_routine_name(&self, before: &Routine) -> Result<()> {
+        self.put_routine_name(before)
+    }
+
     pub(crate) fn delete_routine(&self, routine: &Routine) -> Result<()> {
         self.delete(EntryKind::Routine, routine.id)?;
         self.put_routine_name(routine)

@@ -52,9 +52,11 @@ pub(crate) use extension::CreateExtension;
 pub(crate) use index::{CreateIndex, IndexKey, IndexPart};
 pub(crate) use maintenance::{Analyze, Reindex, Reindexed, Truncate, Vacuum};
 pub(crate) use prepared::PreparedCommand;
-pub(crate) use privileges::{OwnRoutine, Privileges, Target, said_in_vain};
+pub(crate) use privileges::{Privileges, Target, said_in_vain};
 pub(crate) use rename::{AlterRelation, RelationChange};
-pub(crate) use routine::{Call, CreateRoutine, Do, DropRoutines, Parameter, Signature};
+pub(crate) use routine::{
+    AlterRoutine, Call, CreateRoutine, Do, DropRoutines, Parameter, Properties, RoutineChange, Signature,
+};
 pub(crate) use schema::{AlterSchema, CreateSchema, DropSchemas, SetSchema};
 pub(crate) use sequence::{AlterSequence, CreateSequence, SequenceOptions, SequenceOwner};
 pub(crate) use settings::{Discard, SessionCommand, SetConfig};
@@ -106,7 +108,7 @@ pub(crate) enum SchemaCommand {
     CreateSchema(CreateSchema),
     CreateExtension(CreateExtension),
     AlterSchema(AlterSchema),
-    OwnRoutine(OwnRoutine),
+    AlterRoutine(AlterRoutine),
     Privileges(Privileges),
     DropSchemas(DropSchemas),
     SetSchema(SetSchema),
@@ -287,7 +289,7 @@ impl SchemaCommand {
             "alter_type" => S::AlterType(AlterType::of(command)?),
             "create_schema" => S::CreateSchema(CreateSchema::of(command)?),
             "alter_schema" => S::AlterSchema(AlterSchema::of(command)?),
-            "alter_function" => S::OwnRoutine(OwnRoutine::of(command)?),
+            "alter_function" => S::AlterRoutine(AlterRoutine::of(command)?),
             "alter_table" | "alter_materialized_view" => S::AlterTable(AlterTable::of(command)?),
             "alter_index" | "alter_view" | "alter_sequence" => S::AlterRelation(AlterRelation::of(command)?),
             "create_trigger" | "create_constraint_trigger" => S::CreateTrigger(CreateTrigger::of(command)?),

@@ -28,14 +28,6 @@ pub(crate) enum Target {
     Other,
 }
 
-/// ALTER FUNCTION, PROCEDURE or ROUTINE .. OWNER TO.
-#[derive(Debug)]
-pub(crate) struct OwnRoutine {
-    /// `None`: either.
-    pub(crate) kind: Option<RoutineKind>,
-    pub(crate) signature: Signature,
-}
-
 /// What a notice says of parts of a command that change nothing: OWNER TO another role than there is, CACHE of a sequence.
 pub(crate) fn said_in_vain(parsed: &ParsedStatement) -> Vec<String> {
     let mut notices = Vec::new();
@@ -119,24 +111,5 @@ impl Target {
                 Target::Relations(if parts.is_empty() { target.relations()? } else { parts }, kind)
             }
         })
-    }
-}
-
-impl OwnRoutine {
-    pub(super) fn of(command: Clause<'_>) -> Result<OwnRoutine> {
-        let (kind, signature) = match (command.part("owner"), command.part("function_signature")) {
-            (Some(_), Some(signature)) => (command.routine_kind(), Signature::of(signature)?),
-            _ => return Err(command.unsupported(command.first_words())),
-        };
-        Ok(OwnRoutine { kind, signature })
-    }
-
-    /// What the command is called.
-    pub(crate) fn tag(&self) -> &'static str {
-        match self.kind {
-            Some(RoutineKind::Function) => "ALTER FUNCTION",
-            Some(RoutineKind::Procedure) => "ALTER PROCEDURE",
-            None => "ALTER ROUTINE",
-        }
     }
 }

@@ -1,9 +1,10 @@
-//! CREATE FUNCTION, CREATE PROCEDURE, DROP FUNCTION and its kin.
+//! CREATE FUNCTION, CREATE PROCEDURE, ALTER FUNCTION, DROP FUNCTION and its kin.
 
 use cairn_parser::{Expr, Id, Part, TokenKind, TypeName};
 
 use super::clause::Clause;
-use crate::catalog::{Language, ObjectName, ParameterMode, RoutineKind};
+use super::settings::{SEARCH_PATH, SessionCommand, set_more, shown};
+use crate::catalog::{Language, ObjectName, ParameterMode, RoutineKind, SearchPath};
 use crate::functions::Volatility;
 use crate::{Error, Result, SqlState};
 
@@ -17,9 +18,36 @@ pub(crate) struct CreateRoutine {
     /// `None`: by the parameters that go out.
     pub(crate) returns: Option<Id<TypeName>>,
     pub(crate) language: Language,
-    pub(crate) volatility: Volatility,
-    pub(crate) strict: bool,
+    pub(crate) properties: Properties,
     pub(crate) body: String,
+}
+
+/// What CREATE FUNCTION and ALTER FUNCTION say of how a function is called; `None`: nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Properties {
+    pub(crate) volatility: Option<Volatility>,
+    pub(crate) strict: Option<bool>,
+    /// The schemas in which its body looks names up; none of them: those of who calls it.
+    pub(crate) search_path: Option<Vec<String>>,
+}
+
+/// ALTER FUNCTION, PROCEDURE or ROUTINE.
+#[derive(Debug)]
+pub(crate) struct AlterRoutine {
+    /// `None`: either.
+    pub(crate) kind: Option<RoutineKind>,
+    pub(crate) signature: Signature,
+    pub(crate) change: RoutineChange,
+}
+
+/// What ALTER FUNCTION does.
+#[derive(Debug)]
+pub(crate) enum RoutineChange {
+    RenameTo(String),
+    SetSchema(String),
+    /// Dumps say whose a function is; there are no roles.
+    Owner,
+    Properties(Properties),
 }
 
 /// A parameter, or a column of RETURNS TABLE.
@@ -108,8 +136,7 @@ impl CreateRoutine {
             parameters,
             returns: command.data_type().ok(),
             language: Language::Sql,
-            volatility: Volatility::Volatile,
-            strict: false,
+            properties: Properties::default(),
             body: String::new(),
         };
         create.options(command)?;
@@ -120,13 +147,9 @@ impl CreateRoutine {
         let (mut language, mut body, mut bodies) = (None, None, 0);
         let mut said = Vec::new();
         for option in command.parts("function_option") {
-            let kind = option_kind(option);
-            if kind.is_some() && said.contains(&kind) {
-                return Err(option.here(Error::new(SqlState::SYNTAX_ERROR, "conflicting or redundant options")));
-            }
-            said.push(kind);
+            say_once(option, option_kind(option), &mut said)?;
             match option.part("function_property") {
-                Some(property) => self.property(property)?,
+                Some(property) => self.properties.add(property, self.kind)?,
                 None if option.has(TokenKind::Language) => {
                     let word = option.part("word_or_string").map(Clause::value_text).unwrap_or_default();
                     language = Some(language_of(&word).map_err(|error| option.here(error))?);
@@ -164,29 +187,104 @@ impl CreateRoutine {
             ))),
         }
     }
+}
 
-    fn property(&mut self, property: Clause<'_>) -> Result<()> {
+impl Properties {
+    fn add(&mut self, property: Clause<'_>, kind: RoutineKind) -> Result<()> {
         use TokenKind as T;
         let is_of_functions = !property.has(T::Security) && !property.has(T::Set) && property.part("reset").is_none();
-        if self.kind == RoutineKind::Procedure && is_of_functions {
+        if kind == RoutineKind::Procedure && is_of_functions {
             let message = "invalid attribute in procedure definition";
             return Err(property.here(Error::new(SqlState::INVALID_FUNCTION_DEFINITION, message)));
         }
         match () {
-            () if property.has(T::Immutable) => self.volatility = Volatility::Immutable,
-            () if property.has(T::Stable) => self.volatility = Volatility::Stable,
-            () if property.has(T::Volatile) => self.volatility = Volatility::Volatile,
-            () if property.has(T::Strict) || property.has(T::Returns) => self.strict = true,
-            () if property.has(T::Called) => self.strict = false,
+            () if property.has(T::Immutable) => self.volatility = Some(Volatility::Immutable),
+            () if property.has(T::Stable) => self.volatility = Some(Volatility::Stable),
+            () if property.has(T::Volatile) => self.volatility = Some(Volatility::Volatile),
+            () if property.has(T::Strict) || property.has(T::Returns) => self.strict = Some(true),
+            () if property.has(T::Called) => self.strict = Some(false),
             // Everything runs with the rights of who calls it, and nothing leaks to anybody; there is one user.
             () if property.has(T::Security) || property.has(T::Leakproof) => {}
             // Estimates, and leave to run on other processes, of which there are none.
             () if property.has(T::Cost) || property.has(T::Rows) => check_estimate(property)?,
             () if property.has(T::Parallel) => check_parallel(property)?,
-            () => return Err(property.unsupported(format!("{} as an option of a function", property.first_words()))),
+            () => self.setting(property)?,
         }
         Ok(())
     }
+
+    /// SET and RESET. SQLSTATE 0A000 for others than the search path: calls do not change them.
+    fn setting(&mut self, property: Clause<'_>) -> Result<()> {
+        let refused = |name: &str| {
+            let hint = "Of settings, a function may have search_path.";
+            property.unsupported(format!("{name} as an option of a function")).with_hint(hint)
+        };
+        let schemas = match (property.part("reset"), property.part("set_rest_more")) {
+            (Some(reset), _) if reset.has(TokenKind::All) => vec![],
+            (Some(reset), _) => match shown(reset)?.as_str() {
+                SEARCH_PATH => vec![],
+                name => return Err(refused(&format!("RESET {name}"))),
+            },
+            (None, Some(more)) => match set_more(more, false)? {
+                SessionCommand::Set { name, value, .. } if name == SEARCH_PATH => {
+                    let path =
+                        value.as_deref().map_or_else(|| Some(vec![]), |value| Some(SearchPath::of(value)?.schemas));
+                    path.ok_or_else(|| Error::internal("a search path that is no list"))?
+                }
+                SessionCommand::Set { name, .. } => return Err(refused(&format!("SET {name}"))),
+                _ => return Err(refused("SET")),
+            },
+            (None, None) => return Err(refused(&property.first_words())),
+        };
+        self.search_path = Some(schemas);
+        Ok(())
+    }
+}
+
+impl AlterRoutine {
+    pub(super) fn of(command: Clause<'_>) -> Result<AlterRoutine> {
+        let signature = command.part("function_signature").map(Signature::of).transpose()?;
+        let signature = signature.ok_or_else(|| Error::internal("ALTER FUNCTION without a function"))?;
+        let kind = command.routine_kind();
+        let schema = command.name_behind(TokenKind::Schema);
+        let change = match (command.part("rename"), schema) {
+            (Some(rename), _) => RoutineChange::RenameTo(rename.name()?),
+            (None, Some(schema)) => RoutineChange::SetSchema(schema),
+            (None, None) if command.part("owner").is_some() => RoutineChange::Owner,
+            (None, None) => RoutineChange::Properties(altered(command, kind)?),
+        };
+        Ok(AlterRoutine { kind, signature, change })
+    }
+
+    /// What the command is called.
+    pub(crate) fn tag(&self) -> &'static str {
+        match self.kind {
+            Some(RoutineKind::Function) => "ALTER FUNCTION",
+            Some(RoutineKind::Procedure) => "ALTER PROCEDURE",
+            None => "ALTER ROUTINE",
+        }
+    }
+}
+
+fn altered(command: Clause<'_>, kind: Option<RoutineKind>) -> Result<Properties> {
+    let (mut properties, mut said) = (Properties::default(), Vec::new());
+    for property in command.parts("function_property") {
+        say_once(property, property_kind(property), &mut said)?;
+        properties.add(property, kind.unwrap_or(RoutineKind::Function))?;
+    }
+    match said.is_empty() {
+        true => Err(command.unsupported(command.first_words())),
+        false => Ok(properties),
+    }
+}
+
+/// SQLSTATE 42601 where that was said already.
+fn say_once(option: Clause<'_>, kind: Option<TokenKind>, said: &mut Vec<Option<TokenKind>>) -> Result<()> {
+    if kind.is_some() && said.contains(&kind) {
+        return Err(option.here(Error::new(SqlState::SYNTAX_ERROR, "conflicting or redundant options")));
+    }
+    said.push(kind);
+    Ok(())
 }
 
 /// What an option says something of, which may be said once; none where it may be said again.
@@ -195,6 +293,11 @@ fn option_kind(option: Clause<'_>) -> Option<TokenKind> {
     let Some(property) = option.part("function_property") else {
         return [T::As, T::Language, T::Transform, T::Window].into_iter().find(|kind| option.has(*kind));
     };
+    property_kind(property)
+}
+
+fn property_kind(property: Clause<'_>) -> Option<TokenKind> {
+    use TokenKind as T;
     match () {
         () if property.has(T::Immutable) || property.has(T::Stable) => Some(T::Volatile),
         () if property.has(T::Called) || property.has(T::Returns) => Some(T::Strict),

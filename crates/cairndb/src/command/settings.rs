@@ -8,7 +8,7 @@ use crate::catalog::quoted;
 use crate::sql::{ParsedStatement, name_text};
 use crate::{Error, Result, SqlState};
 
-const SEARCH_PATH: &str = "search_path";
+pub(super) const SEARCH_PATH: &str = "search_path";
 
 /// A command about the session.
 #[derive(Debug)]
@@ -153,7 +153,7 @@ fn discard(command: Clause<'_>) -> Discard {
 }
 
 /// The setting that SHOW or RESET is about.
-fn shown(command: Clause<'_>) -> Result<String> {
+pub(super) fn shown(command: Clause<'_>) -> Result<String> {
     if let Some(setting) = command.part("setting") {
         return Ok(setting_name(setting));
     }
@@ -182,7 +182,7 @@ fn set(command: Clause<'_>) -> Result<SessionCommand> {
     }
 }
 
-fn set_more(more: Clause<'_>, local: bool) -> Result<SessionCommand> {
+pub(super) fn set_more(more: Clause<'_>, local: bool) -> Result<SessionCommand> {
     let set = |name: &str, value| Ok(SessionCommand::Set { name: name.to_owned(), value, local });
     if let Some(setting) = more.part("set_setting") {
         let name = setting.part("setting").map(setting_name).unwrap_or_default();

@@ -91,10 +91,7 @@ impl Ddl<'_> {
             S::CreateSchema(create) => self.create_schema(create),
             S::CreateExtension(create) => self.create_extension(create),
             S::AlterSchema(alter) => self.alter_schema(alter),
-            S::OwnRoutine(own) => {
-                self.routine_of(&own.signature, own.kind)?;
-                Ok(own.tag())
-            }
+            S::AlterRoutine(alter) => self.alter_routine(alter),
             S::Privileges(privileges) => {
                 self.find_target(&privileges.target)?;
                 self.notice(SqlState("00000"), format!("{} does nothing: there are no roles", privileges.tag));

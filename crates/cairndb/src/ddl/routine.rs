@@ -1,4 +1,4 @@
-//! CREATE FUNCTION, CREATE PROCEDURE, DROP FUNCTION and its kin.
+//! CREATE FUNCTION, CREATE PROCEDURE, ALTER FUNCTION, DROP FUNCTION and its kin.
 
 use std::sync::Arc;
 
@@ -7,8 +7,9 @@ use cairn_parser::{Id, TypeName};
 use super::context::Ddl;
 use super::dependency::Object;
 use crate::bind::resolve_default;
-use crate::catalog::{Language, ObjectId, ParameterMode, Returns, Routine, RoutineKind, RoutineParameter};
-use crate::command::{CreateRoutine, DropRoutines, Parameter, Signature};
+use crate::catalog::{Language, ObjectId, ParameterMode, Returns, Routine, RoutineKind, RoutineParameter, TEMPORARY};
+use crate::command::{AlterRoutine, CreateRoutine, DropRoutines, Parameter, Properties, RoutineChange, Signature};
+use crate::functions::Volatility;
 use crate::sql::{name_text, plain_name};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
@@ -30,8 +31,9 @@ impl Ddl<'_> {
             parameters,
             returns,
             set,
-            volatility: create.volatility,
-            strict: create.strict,
+            volatility: create.properties.volatility.unwrap_or(Volatility::Volatile),
+            strict: create.properties.strict.unwrap_or(false),
+            search_path: create.properties.search_path.clone().unwrap_or_default(),
             body: create.body.clone(),
             change: 0,
         };
@@ -65,12 +67,56 @@ impl Ddl<'_> {
         })
     }
 
+    pub(super) fn alter_routine(&mut self, alter: &AlterRoutine) -> Result<&'static str> {
+        let known = self.routine_of(&alter.signature, alter.kind)?;
+        let mut routine = Routine::clone(&known);
+        match &alter.change {
+            RoutineChange::Owner => return Ok(alter.tag()),
+            RoutineChange::RenameTo(name) => routine.name.clone_from(name),
+            RoutineChange::SetSchema(schema) => routine.schema = self.routines_schema(schema)?,
+            RoutineChange::Properties(properties) => change_properties(&mut routine, properties)?,
+        }
+        let is_moved = (known.schema, &known.name) != (routine.schema, &routine.name);
+        match &alter.change {
+            // What is in the schema already may be moved there.
+            RoutineChange::SetSchema(_) if !is_moved => return Ok(alter.tag()),
+            RoutineChange::SetSchema(_) | RoutineChange::RenameTo(_) => self.refuse_taken_routine(&routine)?,
+            RoutineChange::Owner | RoutineChange::Properties(_) => {}
+        }
+        self.store.put_routine(&routine)?;
+        if is_moved {
+            self.store.leave_routine_name(&known)?;
+        }
+        self.reload()?;
+        Ok(alter.tag())
+    }
+
+    fn routines_schema(&self, name: &str) -> Result<ObjectId> {
+        if name == TEMPORARY {
+            let message = "cannot move objects into or out of temporary schemas";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
+        self.schema(name)
+    }
+
+    /// SQLSTATE 42723 where a function of the same name takes the same arguments.
+    fn refuse_taken_routine(&self, routine: &Routine) -> Result<()> {
+        let types = routine.argument_types();
+        let all = self.routines_named(routine.schema, &routine.name);
+        if all.iter().all(|known| known.argument_types() != types) {
+            return Ok(());
+        }
+        let schema = self.catalog.schema_name(routine.schema).unwrap_or_default();
+        let message = format!("function {} already exists in schema \"{schema}\"", routine.signature());
+        Err(Error::new(SqlState("42723"), message))
+    }
+
     /// A body that can not be run is refused now.
     fn check_body(&self, id: ObjectId) -> Result<()> {
         let function = self.catalog.routine_by_id(id).cloned();
         let routine = function.as_ref().and_then(|function| function.routine());
         let routine = routine.ok_or_else(|| Error::internal("a function is not there"))?;
-        crate::routine::check_body(routine, &self.session.runner(&self.catalog)?)
+        crate::routine::check_body(routine, &self.session.runner(&self.catalog)?, &self.dml.exec.eval)
     }
 
     pub(super) fn routines_named(&self, schema: ObjectId, name: &str) -> Vec<Arc<Routine>> {
@@ -323,6 +369,20 @@ fn is_missing(error: &Error) -> bool {
 
 fn invalid(message: &str) -> Error {
     Error::new(SqlState::INVALID_FUNCTION_DEFINITION, message)
+}
+
+/// SQLSTATE 42P13 for a procedure, which has none but a search path.
+fn change_properties(routine: &mut Routine, properties: &Properties) -> Result<()> {
+    let Properties { volatility, strict, search_path } = properties;
+    if routine.kind == RoutineKind::Procedure && (volatility.is_some() || strict.is_some()) {
+        return Err(invalid("invalid attribute in procedure definition"));
+    }
+    routine.volatility = volatility.unwrap_or(routine.volatility);
+    routine.strict = strict.unwrap_or(routine.strict);
+    if let Some(schemas) = search_path {
+        routine.search_path.clone_from(schemas);
+    }
+    Ok(())
 }
 
 /// OR REPLACE keeps what calls rest on.

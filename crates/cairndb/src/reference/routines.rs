@@ -49,6 +49,7 @@ pub enum RoutineKind {
 pub static SET_RETURNING: &[(&str, &str)] = &[
     ("generate_series(start, stop [, step])", "numbers or timestamps from start to stop"),
     ("generate_subscripts(array, dimension [, reverse])", "the subscripts of an array"),
+    ("information_schema._pg_expandarray(array)", "the elements of an array and their numbers from 1 on, as x and n"),
     ("unnest(array, ...)", "the elements of arrays, side by side"),
     ("json[b]_array_elements[_text](document)", "an array's elements"),
     ("json[b]_each[_text](document)", "an object's keys and values"),

@@ -170,14 +170,20 @@ pub static STATEMENTS: &[Statement] = &[
         "CREATE FUNCTION",
         "CREATE [OR REPLACE] FUNCTION name ([IN | OUT | INOUT | VARIADIC] [argument] type [DEFAULT expression], ...)\n    \
          RETURNS [SETOF] type | TABLE (column type, ...) | trigger\n    \
-         LANGUAGE sql | plpgsql [IMMUTABLE | STABLE | VOLATILE] [STRICT] AS $$ body $$ | RETURN expression |\n    \
-         BEGIN ATOMIC statements END",
+         LANGUAGE sql | plpgsql [IMMUTABLE | STABLE | VOLATILE] [STRICT] [SET search_path = schema, ...]\n    \
+         AS $$ body $$ | RETURN expression | BEGIN ATOMIC statements END",
         "CREATE FUNCTION twice(n integer) RETURNS integer LANGUAGE sql IMMUTABLE RETURN n * 2; SELECT twice(21)",
     ),
     of(
         "CREATE PROCEDURE",
-        "CREATE [OR REPLACE] PROCEDURE name (...) LANGUAGE sql | plpgsql AS $$ body $$",
+        "CREATE [OR REPLACE] PROCEDURE name (...) LANGUAGE sql | plpgsql [SET search_path = schema, ...] AS $$ body $$",
         "CREATE PROCEDURE add_author(name text) LANGUAGE sql AS $$ INSERT INTO author (name) VALUES (name) $$",
+    ),
+    of(
+        "ALTER FUNCTION",
+        "ALTER FUNCTION | PROCEDURE | ROUTINE name [(types)] RENAME TO name | SET SCHEMA name | OWNER TO role |\n    \
+         [IMMUTABLE | STABLE | VOLATILE] [STRICT | CALLED ON NULL INPUT] [SET search_path = schema, ... | RESET search_path]",
+        "ALTER FUNCTION twice(integer) STRICT SET search_path = public; ALTER FUNCTION twice(integer) RENAME TO doubled",
     ),
     of("CALL", "CALL procedure (arguments)", "CALL add_author('Barbara')"),
     of(

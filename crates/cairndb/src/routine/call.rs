@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::plpgsql::{PlPgSql, Room};
 use super::{Caller, Compiled, DEPTH_MAX, Fires, Firing, TriggerCall, Variables};
-use crate::api::{Ran, Runner};
+use crate::api::{Ran, Runner, UnderPath};
 use crate::catalog::{Language, ObjectId, Returns, Routine, RoutineKind, TriggerEvent};
 use crate::exec::{Batch, ExecContext};
 use crate::functions::Volatility;
@@ -75,6 +75,13 @@ impl Runner {
     }
 
     fn call_here(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Vec<Vec<Value>>> {
+        let Some(under) = self.under_path_of(routine, eval)? else { return self.call_under_path(routine, args, eval) };
+        let rows = under.runner.call_under_path(routine, args, &under.eval)?;
+        self.catch_up(&under)?;
+        Ok(rows)
+    }
+
+    fn call_under_path(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Vec<Vec<Value>>> {
         let compiled = self.compiled().of(routine, self)?;
         let context = ExecContext { parameters: args.into(), ..self.context(routine, eval)? };
         context.check()?;
@@ -88,30 +95,54 @@ impl Runner {
 /// A trigger that runs.
 struct Fired<'a> {
     runner: &'a Runner,
+    /// What runs it, where that is not the runner.
+    under: Option<UnderPath>,
     call: Arc<TriggerCall>,
     compiled: Arc<Compiled>,
     context: ExecContext,
     room: Room,
 }
 
+impl Fired<'_> {
+    /// Sees what others have changed of the schema since.
+    fn refresh(&mut self) -> Result<()> {
+        if self.under.as_ref().is_none_or(|under| under.is_current(self.runner)) {
+            return Ok(());
+        }
+        self.under = self.runner.under_path_of(&self.call.routine, &self.context.eval)?;
+        if let Some(under) = &self.under {
+            self.context = under.runner.context(&self.call.routine, &under.eval)?;
+        }
+        Ok(())
+    }
+}
+
 impl Fires for Fired<'_> {
     fn fire(&mut self, firing: Firing) -> Result<Option<Vec<Value>>> {
-        let Fired { runner, call, compiled, context, room } = self;
-        let _trigger = Entered::of(runner, call.table.id);
-        runner.deeper(|| {
+        self.refresh()?;
+        let Fired { runner, under, call, compiled, context, room } = self;
+        let runs = under.as_ref().map_or(*runner, |under| &under.runner);
+        let _trigger = Entered::of(runs, call.table.id);
+        let fired = runs.deeper(|| {
             context.check()?;
             match &**compiled {
-                Compiled::PlPgSql(body) => body.fire(runner, context, call, firing, room),
+                Compiled::PlPgSql(body) => body.fire(runs, context, call, firing, room),
                 Compiled::Sql(_) => Err(Error::internal("a trigger's function in SQL")),
             }
-        })
+        })?;
+        under.as_ref().map_or(Ok(()), |under| runner.catch_up(under))?;
+        Ok(fired)
     }
 
     fn fire_all(&mut self, event: TriggerEvent, rows: (&Batch, &Batch)) -> Result<bool> {
-        let Fired { runner, call, compiled, context, room } = self;
+        self.refresh()?;
+        let Fired { runner, under, call, compiled, context, room } = self;
         let Compiled::PlPgSql(body) = &**compiled else { return Ok(false) };
-        let _trigger = Entered::of(runner, call.table.id);
-        runner.deeper(|| body.fire_all(runner, context, call, (event, rows), room))
+        let runs = under.as_ref().map_or(*runner, |under| &under.runner);
+        let _trigger = Entered::of(runs, call.table.id);
+        let fired = runs.deeper(|| body.fire_all(runs, context, call, (event, rows), room))?;
+        under.as_ref().map_or(Ok(()), |under| runner.catch_up(under))?;
+        Ok(fired)
     }
 }
 
@@ -125,13 +156,11 @@ impl Caller for Runner {
     }
 
     fn trigger<'a>(&'a self, call: &Arc<TriggerCall>, eval: &EvalContext) -> Result<Box<dyn Fires + 'a>> {
-        Ok(Box::new(Fired {
-            runner: self,
-            call: call.clone(),
-            compiled: self.compiled().of(&call.routine, self)?,
-            context: self.context(&call.routine, eval)?,
-            room: Room::default(),
-        }))
+        let under = self.under_path_of(&call.routine, eval)?;
+        let (runs, eval) = under.as_ref().map_or((self, eval), |under| (&under.runner, &under.eval));
+        let compiled = self.compiled().of(&call.routine, runs)?;
+        let context = runs.context(&call.routine, eval)?;
+        Ok(Box::new(Fired { runner: self, under, call: call.clone(), compiled, context, room: Room::default() }))
     }
 
     fn trigger_depth(&self) -> usize {
@@ -202,6 +231,7 @@ pub(crate) fn run_block(runner: Runner, body: &str, eval: &EvalContext) -> Resul
         set: false,
         volatility: Volatility::Volatile,
         strict: false,
+        search_path: vec![],
         body: body.to_owned(),
         change: 0,
     });
@@ -223,7 +253,9 @@ pub(crate) fn run_call(runner: Runner, call: &str, eval: &EvalContext) -> Result
 }
 
 /// Whether the body of a function that is being made can be run.
-pub(crate) fn check_body(routine: &Arc<Routine>, runner: &Runner) -> Result<()> {
+pub(crate) fn check_body(routine: &Arc<Routine>, runner: &Runner, eval: &EvalContext) -> Result<()> {
+    let under = runner.under_path_of(routine, eval)?;
+    let runner = under.as_ref().map_or(runner, |under| &under.runner);
     match Compiled::new(routine, runner)? {
         Compiled::Sql(body) => body.check(routine, runner),
         // What its SQL means is found out when it runs.

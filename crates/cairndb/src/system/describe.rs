@@ -315,6 +315,11 @@ pub(super) fn routine(catalog: &Catalog, of: &Routine) -> String {
     if !volatility.is_empty() || of.strict {
         text.push_str(&format!("{volatility}{strict}\n"));
     }
+    if !of.search_path.is_empty() {
+        let schemas: Vec<String> =
+            of.search_path.iter().map(|schema| format!("'{}'", schema.replace('\'', "''"))).collect();
+        text.push_str(&format!(" SET search_path TO {}\n", schemas.join(", ")));
+    }
     let mark = if of.kind == RoutineKind::Procedure { "$procedure$" } else { "$function$" };
     text.push_str(&format!("AS {mark}{}{mark}\n", of.body));
     text

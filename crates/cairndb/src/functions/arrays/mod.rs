@@ -13,7 +13,10 @@ mod text;
 pub(super) use construct::stack_collected;
 pub use construct::{constructor, fitted};
 pub use quantified::{Quantifier, quantified};
-pub use set::{LISTENING_CHANNELS, ROWS_OF_ARRAY, STRING_TO_TABLE, SetRows, is_about_partitions, is_set_function};
+pub use set::{
+    EXPANDED_ARRAY, EXPANDED_COLUMNS, EXPANDED_NAME, LISTENING_CHANNELS, ROWS_OF_ARRAY, STRING_TO_TABLE, SetRows,
+    is_about_partitions, is_set_function,
+};
 pub use subscript::{element_at, slice_of, with_element, with_slice};
 
 use std::sync::Arc;

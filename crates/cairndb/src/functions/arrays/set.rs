@@ -34,10 +34,20 @@ pub const STRING_TO_TABLE: &str = "string_to_table";
 /// The channels to which the session listens.
 pub const LISTENING_CHANNELS: &str = "pg_listening_channels";
 
+/// The elements of an array and their numbers from 1 on, as the information schema has it: what asks for the columns of keys
+/// calls it there.
+pub const EXPANDED_ARRAY: &str = "information_schema._pg_expandarray";
+
+/// Its name within the schema.
+pub const EXPANDED_NAME: &str = "_pg_expandarray";
+
+/// The names of its columns.
+pub const EXPANDED_COLUMNS: [&str; 2] = ["x", "n"];
+
 /// There is a function of this name that returns rows.
 pub fn is_set_function(name: &str) -> bool {
     is_about_partitions(name)
-        || matches!(name, STRING_TO_TABLE | LISTENING_CHANNELS)
+        || matches!(name, STRING_TO_TABLE | LISTENING_CHANNELS | EXPANDED_ARRAY)
         || matches!(name, "generate_series" | "unnest" | "generate_subscripts" | regex::MATCHES | regex::SPLIT_TO_TABLE)
         || JsonRows::named(name).is_some()
 }
@@ -60,6 +70,7 @@ impl SetRows {
                 Ok(SetRows::Unnest(args.iter().map(array).collect(), 0))
             }
             "generate_subscripts" => subscripts(args),
+            EXPANDED_ARRAY => expanded(args),
             ROWS_OF_ARRAY => match args {
                 [Value::Array(array)] => Ok(SetRows::Elements(array.clone(), 0)),
                 _ => Ok(SetRows::Rows(vec![].into_iter())),
@@ -124,6 +135,23 @@ impl SetRows {
             }
         }
     }
+}
+
+/// Of more dimensions than one only the first is counted, and has no elements of its own.
+fn expanded(args: &[Value]) -> Result<SetRows> {
+    let array = match args {
+        [Value::Array(array)] => array,
+        [Value::Null] => return Ok(SetRows::Rows(vec![].into_iter())),
+        _ => return Err(wrong_arguments(args)),
+    };
+    let flat = array.dimensions().len() == 1;
+    let count = array.dimensions().first().map_or(0, |first| first.upper() - i64::from(first.lower) + 1);
+    let row = |at: i64| {
+        let element = usize::try_from(at).ok().and_then(|at| array.values().get(at)).filter(|_| flat);
+        let number = i32::try_from(at + 1).unwrap_or(i32::MAX);
+        vec![element.cloned().unwrap_or(Value::Null), Value::Integer(number)]
+    };
+    Ok(SetRows::Rows((0..count).map(row).collect::<Vec<_>>().into_iter()))
 }
 
 fn subscripts(args: &[Value]) -> Result<SetRows> {

@@ -2,7 +2,9 @@
 
 use super::{big_ints, namespace, number, oid, owner, small, texts, vector, yes};
 use crate::Value;
-use crate::catalog::{Catalog, Deferral, ParameterMode, Returns, Routine, RoutineKind, Timing, TriggerEvent};
+use crate::catalog::{
+    Catalog, Deferral, ParameterMode, Returns, Routine, RoutineKind, SearchPath, Timing, TriggerEvent,
+};
 use crate::functions::Volatility;
 use crate::system::describe::{self};
 use crate::system::pg_catalog::{BUILT_IN, BuiltIn};
@@ -80,6 +82,10 @@ pub(in crate::system::pg_catalog) fn pg_proc(catalog: &Catalog, rows: &mut Rows)
         if outs {
             row.push(("proallargtypes", big_ints(of.parameters.iter().map(|of| of.data_type.oid().into()))));
             row.push(("proargmodes", texts(of.parameters.iter().map(|of| mode(of.mode).to_owned()))));
+        }
+        if !of.search_path.is_empty() {
+            let path = SearchPath { schemas: of.search_path.clone(), ..SearchPath::default() };
+            row.push(("proconfig", texts(std::iter::once(format!("search_path={path}")))));
         }
         if named {
             row.push(("proargnames", texts(of.parameters.iter().map(|of| of.name.clone().unwrap_or_default()))));
