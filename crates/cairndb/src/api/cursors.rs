@@ -58,6 +58,11 @@ impl std::fmt::Debug for Cursor {
 }
 
 impl OpenCursors {
+    /// Whether there is one; or one is being read.
+    pub(crate) fn has_any(&self) -> bool {
+        !self.lock().is_ok_and(|cursors| cursors.is_empty())
+    }
+
     /// SQLSTATE 55006 while rows of one are read, which may call functions.
     fn lock(&self) -> Result<MutexGuard<'_, Cursors>> {
         match self.0.try_lock() {
@@ -71,12 +76,15 @@ impl OpenCursors {
 }
 
 impl Positions for OpenCursors {
-    fn key_of_current(&self, name: &str, (table, table_name): (ObjectId, &str)) -> Result<Vec<Value>> {
+    fn key_of_current(&self, name: &str, (table, change): (ObjectId, u64), table_name: &str) -> Result<Vec<Value>> {
         let cursors = self.lock()?;
         let cursor = cursors.get(name).ok_or_else(|| unknown(name))?;
         let refused = |what: &str| Err(Error::new(SqlState("24000"), format!("cursor \"{name}\" {what}")));
         match cursor.key {
             _ if cursor.depth.is_none() => refused("is held from a previous transaction"),
+            Some(key) if key.table == table && key.change != change => {
+                refused("was opened before its table was altered")
+            }
             Some(key) if key.table == table => match cursor.is_on_row() {
                 true => Ok(cursor.current.clone()),
                 false => refused("is not positioned on a row"),

@@ -138,7 +138,10 @@ impl Connection {
         if !self.keeps_interrupt {
             self.interrupt.store(false, Ordering::Relaxed);
         }
-        let result = self.check_time(is_rollback).and_then(|()| self.follow_locks()).and_then(|()| work());
+        if !is_rollback {
+            self.state.borrow().follow_locks();
+        }
+        let result = self.check_time(is_rollback).and_then(|()| work());
         let state = self.state.borrow();
         if result.is_err() {
             state.fail();
@@ -147,11 +150,6 @@ impl Connection {
             open.idle_since.set(Instant::now());
         }
         result
-    }
-
-    /// See [`OpenTransaction::follow_locks`].
-    fn follow_locks(&self) -> Result<()> {
-        self.state.borrow().transaction.as_ref().map_or(Ok(()), |open| open.follow_locks())
     }
 
     /// Whether the open transaction has time left.

@@ -124,6 +124,19 @@ impl SessionState {
         at.of_session(&of.time_zone, of.style, of.clone(), self.channels.clone(), self.cursors.clone())
     }
 
+    /// Once a lock was got by agreement, the open transaction goes on from what is committed by then, for that is what whoever had the
+    /// lock has done under it: as if it had begun now. Where it can not, since what it read or wrote is another by now, or a cursor
+    /// is open, it goes on as it is.
+    #[inline]
+    pub(crate) fn follow_locks(&self) {
+        if let Some(open) = &self.transaction
+            && self.channels.locks.take_got()
+            && !self.cursors.upgrade().is_some_and(|cursors| cursors.has_any())
+        {
+            open.go_on_from_newest();
+        }
+    }
+
     /// Whether the open transaction failed and waits for ROLLBACK.
     pub(crate) fn failed(&self) -> bool {
         self.transaction.as_ref().is_some_and(OpenTransaction::failed)
@@ -214,22 +227,12 @@ fn next_serial() -> u64 {
 }
 
 impl OpenTransaction {
-    /// Once a lock was got by agreement, it goes on from what is committed by then, for that is what whoever had the lock has done
-    /// under it: as if it had begun now. Where it can not, since what it read or wrote is another by now, it goes on as it is.
-    #[inline]
-    pub(crate) fn follow_locks(&self) -> Result<()> {
-        if self.channels.locks.take_got() { self.go_on_from_newest() } else { Ok(()) }
-    }
-
     #[cold]
-    fn go_on_from_newest(&self) -> Result<()> {
+    fn go_on_from_newest(&self) {
         // A savepoint is a place in what it has done to the state that it reads.
-        if self.failed() || !self.savepoints.is_empty() {
-            return Ok(());
-        }
-        match self.tx.database().go_on_from_newest() {
-            Ok(()) | Err(cairn_storage::Error::Conflict) => Ok(()),
-            Err(error) => Err(error.into()),
+        if !self.failed() && self.savepoints.is_empty() {
+            // Where it can not, for whatever reason, it goes on as it is.
+            let _ = self.tx.database().go_on_from_newest();
         }
     }
 

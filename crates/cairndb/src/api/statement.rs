@@ -260,7 +260,7 @@ impl<'c> Statement<'c> {
 /// limit is looked at before, and waits for its next statement from here on.
 fn in_time<T>(state: &SessionState, work: impl FnOnce() -> Result<T, Miss>) -> Result<T, Miss> {
     let Some(open) = state.transaction.as_ref() else { return work() };
-    open.follow_locks()?;
+    state.follow_locks();
     if !state.settings.limits.has_times() {
         return work();
     }

@@ -24,13 +24,15 @@ const ROW_NUMBER: usize = usize::MAX;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowKey {
     pub(crate) table: ObjectId,
+    /// The table's last change when the cursor was opened: after another its key may be another.
+    pub(crate) change: u64,
     /// How many columns the key has.
     pub(crate) columns: usize,
 }
 
 /// Has a query give the key of the table's row behind its columns, if each of its rows is one of one table.
 pub(crate) fn with_row_key(plan: &mut LogicalPlan) -> Option<RowKey> {
-    let table = scanned(plan)?;
+    let (table, change) = scanned(plan)?;
     let width = plan.fields().len();
     let key = give_key(plan);
     let fields = plan.fields();
@@ -40,17 +42,17 @@ pub(crate) fn with_row_key(plan: &mut LogicalPlan) -> Option<RowKey> {
     let fields: Vec<Field> = (0..width).chain(key.iter().copied()).map(|index| fields[index].clone()).collect();
     let input = Box::new(std::mem::replace(plan, LogicalPlan::Values { rows: vec![], fields: vec![] }));
     *plan = LogicalPlan::Project { input, exprs, fields };
-    Some(RowKey { table, columns: key.len() })
+    Some(RowKey { table, change, columns: key.len() })
 }
 
-/// The table whose rows the plan's are.
-fn scanned(plan: &LogicalPlan) -> Option<ObjectId> {
+/// The table whose rows the plan's are, and its last change.
+fn scanned(plan: &LogicalPlan) -> Option<(ObjectId, u64)> {
     match plan {
         LogicalPlan::Project { input, .. }
         | LogicalPlan::Filter { input, .. }
         | LogicalPlan::Sort { input, .. }
         | LogicalPlan::Limit { input, .. } => scanned(input),
-        LogicalPlan::Scan { table, .. } if !table.is_materialized() && !table.is_face => Some(table.id),
+        LogicalPlan::Scan { table, .. } if !table.is_materialized() && !table.is_face => Some((table.id, table.change)),
         _ => None,
     }
 }
@@ -116,7 +118,7 @@ impl Binder<'_> {
         };
         let mut parts = Vec::with_capacity(columns.len());
         for (part, (index, data_type)) in columns.into_iter().enumerate() {
-            let function = Arc::new(key_of_current(table.id, &table.name, part, data_type.base()));
+            let function = Arc::new(key_of_current((table.id, table.change), &table.name, part, data_type.base()));
             let value = Expr::Call { function, args: vec![portal.clone()] };
             let column = Expr::Column { index, data_type };
             parts.push(self.operator("=", vec![(column, span), (value, span)], None)?);
@@ -129,7 +131,7 @@ impl Binder<'_> {
 }
 
 /// The function that gives a part of the key of the row of a table that a cursor, its argument, is on.
-fn key_of_current(table: ObjectId, name: &str, part: usize, returns: DataType) -> Function {
+fn key_of_current((table, change): (ObjectId, u64), name: &str, part: usize, returns: DataType) -> Function {
     let name: Arc<str> = name.into();
     let check = move |cursor: &Value, context: &EvalContext| {
         let cursors = context.cursors.as_ref().and_then(|cursors| cursors.upgrade());
@@ -137,7 +139,7 @@ fn key_of_current(table: ObjectId, name: &str, part: usize, returns: DataType) -
         let Value::Text(cursor) = cursor else {
             return Err(Error::new(SqlState("22004"), "the name of a cursor is null"));
         };
-        let key = cursors.key_of_current(cursor, (table, &name))?;
+        let key = cursors.key_of_current(cursor, (table, change), &name)?;
         key.into_iter().nth(part).ok_or_else(|| Error::internal("a cursor without its row's key"))
     };
     let checked = Checked {

@@ -7,6 +7,7 @@ use super::context::Clause;
 use super::definition::{noting, numbers_of};
 use super::entry::{alone, over_columns};
 use super::index::{in_parentheses, is_immutable};
+use super::virtuals::Virtuals;
 use crate::catalog::{Catalog, Column, Definition, RowExpression, Table};
 use crate::plan::{Expr, walk};
 use crate::sql;
@@ -53,7 +54,7 @@ pub(crate) fn bind_using(
     table: &Table,
     catalog: &Catalog,
 ) -> Result<Expr> {
-    alone(&text.as_str().into(), catalog, |binder, expr| {
+    let mut bound = alone(&text.as_str().into(), catalog, |binder, expr| {
         let (bound, span) = over_columns(binder, expr, table, Clause::Transform)?;
         binder.coerce(bound, to, CastContext::Assignment, span)?.ok_or_else(|| {
             let message = format!(
@@ -62,7 +63,11 @@ pub(crate) fn bind_using(
             );
             Error::new(SqlState::DATATYPE_MISMATCH, message).with_hint("You might need to add an explicit cast.")
         })
-    })
+    })?;
+    if table.has_virtual() {
+        Virtuals::of(table, catalog)?.put_into(&mut bound);
+    }
+    Ok(bound)
 }
 
 fn generated(binder: &mut Binder<'_>, expr: Id<ast::Expr>, column: &Column, table: &Table) -> Result<Expr> {

@@ -140,7 +140,9 @@ impl Ddl<'_> {
         }
         self.verify_column(&table, position)?;
         let uses = |check: &&Check| check.valid && check.columns.contains(&column.number);
-        table.checks.iter().filter(uses).try_for_each(|check| self.verify_check(&table, check))
+        table.checks.iter().filter(uses).try_for_each(|check| self.verify_check(&table, check))?;
+        // What commits keep of it rests on the values that were.
+        self.keep_anew(id)
     }
 
     /// All that one ALTER TABLE says of types, in one pass over the rows: each USING sees a row as it was.

@@ -54,7 +54,8 @@ pub(crate) trait ShownSettings: fmt::Debug + Send + Sync {
 /// On which rows cursors are.
 pub(crate) trait Positions: fmt::Debug + Send + Sync {
     /// The key of the row of a table, which has this name, that a cursor is on. SQLSTATE 34000, 24000.
-    fn key_of_current(&self, cursor: &str, table: (ObjectId, &str)) -> Result<Vec<Value>>;
+    /// `table` with the number of its last change.
+    fn key_of_current(&self, cursor: &str, table: (ObjectId, u64), table_name: &str) -> Result<Vec<Value>>;
 }
 
 /// What functions do with what the connections of a database share: channels, advisory locks, the file; and their time.

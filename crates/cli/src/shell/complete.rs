@@ -315,7 +315,8 @@ mod tests {
 
     #[test]
     fn elsewhere_columns_and_keywords_are_too_in_the_case_that_is_typed() {
-        assert_eq!(at_the_end("select se").1, ["seat", "set_config("]);
+        assert_eq!(at_the_end("select sea").1, ["seat"]);
+        assert_eq!(at_the_end("select set_c").1, ["set_config("]);
         assert_eq!(at_the_end("SEL").1, ["SELECT"]);
         assert_eq!(at_the_end("select mi").1, ["missions", "mission_id", "min(", "min_scale("]);
         assert_eq!(at_the_end("select coun").1, ["count("]);
@@ -341,7 +342,7 @@ mod tests {
             ("update crew se", &["set"][..]),
             ("update crew set na", &["name"]),
             ("update crew set name = 'x' wh", &["where"]),
-            ("delete from crew where se", &["seat", "set_config("]),
+            ("delete from crew where sea", &["seat"]),
             ("select * from crew wh", &["where"]),
             ("select * from crew order by seat desc l", &["limit"]),
             ("select * from crew gr", &["group"]),
