@@ -56,6 +56,11 @@ const FUNCTIONS: &[(&str, &[Parameter])] = &[
     ("jsonb_path_query", PATH),
     ("jsonb_path_query_array", PATH),
     ("jsonb_path_query_first", PATH),
+    ("jsonb_path_exists_tz", PATH),
+    ("jsonb_path_match_tz", PATH),
+    ("jsonb_path_query_tz", PATH),
+    ("jsonb_path_query_array_tz", PATH),
+    ("jsonb_path_query_first_tz", PATH),
     ("jsonb_set", &[("jsonb_in", None), ("path", None), ("replacement", None), ("create_if_missing", Some("true"))]),
     (
         "jsonb_set_lax",

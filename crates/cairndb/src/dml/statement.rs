@@ -184,7 +184,7 @@ pub(crate) fn run(plan: &Arc<PhysicalPlan>, context: &DmlContext<'_>, calls_writ
         () => Beside::Nobody,
     };
     let mut frozen = None;
-    if beside != Beside::Nobody {
+    if beside != Beside::Nobody || asks(plan) {
         // All its parts see the state that it began with.
         frozen = Some(ExecContext { reader: context.tx.reader_of_now()?, ..context.exec.clone() });
     }
@@ -260,6 +260,12 @@ fn asks_triggers(plan: &PhysicalPlan) -> bool {
         _ => false,
     };
     asks || !is_of_few(plan) && plan.children().into_iter().any(|child| asks_triggers(child))
+}
+
+/// Whether its own change asks subqueries for each row.
+fn asks(plan: &PhysicalPlan) -> bool {
+    let PhysicalNode::Modify { change, .. } = &plan.node else { return false };
+    matches!(&**change, Change::Insert(insert) if insert.program.asks())
 }
 
 /// Whether it is a change below which there is none, which is plain to see.

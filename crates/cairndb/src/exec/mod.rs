@@ -60,6 +60,6 @@ pub(crate) use row_eval::{Surroundings, eval, sequence};
 pub(crate) use scroll::{Keep, ScrolledRows, only_forward};
 pub use spill::SpillSpace;
 pub(crate) use spill::SpillTotals;
-pub(crate) use stream::{Kept, execute_kept};
+pub(crate) use stream::{Kept, execute_kept, execute_over};
 pub use stream::{NodeStatistics, RowStream, execute};
 pub use vector::{Data, Vector};

@@ -57,7 +57,7 @@ impl Asked {
                         Step::AnyElement | Step::Elements(_) => {}
                         Step::AnyKey | Step::Levels(..) => place.way = None,
                         Step::Filter(predicate) => parts.push(self.holds(predicate, place)),
-                        Step::Method(_) => place = ELSEWHERE,
+                        Step::Method(_) | Step::Datetime(_) => place = ELSEWHERE,
                     }
                 }
                 (Query::and(parts), place)

@@ -57,6 +57,10 @@ pub static SET_RETURNING: &[(&str, &str)] = &[
     ("json[b]_populate_record[set](row, document)", "rows of a composite type"),
     ("json[b]_to_record[set](document) AS name (column type, ...)", "rows of the columns given"),
     ("jsonb_path_query(document, path [, variables [, silent]])", "what a path finds"),
+    (
+        "jsonb_path_query_tz(document, path [, variables [, silent]])",
+        "the same, where times without a zone are compared as those of the session's",
+    ),
     ("pg_listening_channels()", "the channels to which the session listens"),
     ("regexp_matches(text, pattern [, flags])", "the parts of each match"),
     ("regexp_split_to_table(text, pattern [, flags])", "the text between matches"),

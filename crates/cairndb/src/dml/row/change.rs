@@ -336,6 +336,20 @@ impl RowChange {
         Ok(look_up(trees, self.rules.target.table.tree, key, &mut buffers.old)?)
     }
 
+    /// The values of expressions over the row that was read and the one beside it.
+    pub(super) fn values_of_both<'e>(
+        &self,
+        exprs: impl Iterator<Item = &'e Expr>,
+        (key, beside): (&[u8], &dyn Columns<Stop>),
+        env: Env<'_>,
+        buffers: &ChangeBuffers,
+    ) -> Result<Vec<Value>, Stop> {
+        let target = &*self.rules.target;
+        let old = Stored { layout: &target.layout, key, value: &buffers.old };
+        let both = Both { old: &old, beside: Some(beside), width: target.table.columns.len() };
+        exprs.map(|expr| Ok(env::eval(expr, &both, env)?.into_value())).collect()
+    }
+
     /// Works out the new row from the one that was read, checks what it must satisfy by itself, and encodes all that is to
     /// be written, and looked up, for it. False: the filter leaves the row alone.
     pub(crate) fn prepare(

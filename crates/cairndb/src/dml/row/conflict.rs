@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::asked::{Answered, Asked};
 use super::{
     ChangeBuffers, Env, InsertBuffers, Proposed, ReferenceChecks, RowChange, Stop, Target, Trees, exists, look_up,
 };
@@ -20,6 +21,8 @@ pub(crate) struct Conflict {
     arbiter: Arbiter,
     /// `None`: DO NOTHING.
     pub(super) update: Option<Box<RowChange>>,
+    /// What the update asks by subqueries.
+    asked: Option<Asked>,
 }
 
 impl Conflict {
@@ -29,6 +32,7 @@ impl Conflict {
         returning: Option<&[Expr]>,
         catalog: &Catalog,
     ) -> Result<Conflict> {
+        let mut asked = None;
         let update = match &bound.action {
             ConflictAction::Nothing => None,
             ConflictAction::Update { assignments, filter } => {
@@ -41,12 +45,14 @@ impl Conflict {
                     target.virtuals.put_from(width, &mut expr);
                     expr
                 };
-                let assigned = assignments.iter().map(|(column, value)| (*column, over_stored(value))).collect();
+                let (mut assigned, mut filter) = (assignments.clone(), filter.clone());
+                asked = Asked::of(target, &mut assigned, &mut filter, catalog)?;
+                let assigned = assigned.iter().map(|(column, value)| (*column, over_stored(value))).collect();
                 let filter = filter.as_ref().map(over_stored);
                 Some(Box::new(RowChange::new(target, catalog, assigned, filter.as_ref(), behind)))
             }
         };
-        Ok(Conflict { arbiter: bound.arbiter.clone(), update })
+        Ok(Conflict { arbiter: bound.arbiter.clone(), update, asked })
     }
 
     pub(super) fn through(self, views: &[ViewCheck]) -> Conflict {
@@ -54,11 +60,16 @@ impl Conflict {
     }
 
     pub(super) fn is_evaluable(&self) -> bool {
-        self.update.as_ref().is_none_or(|change| change.is_evaluable())
+        self.asked.is_none() && self.update.as_ref().is_none_or(|change| change.is_evaluable())
+    }
+
+    /// Whether it asks subqueries.
+    pub(super) fn asks(&self) -> bool {
+        self.asked.is_some()
     }
 
     pub(super) fn is_plain(&self) -> bool {
-        self.update.as_ref().is_none_or(|change| change.is_plain())
+        self.asked.is_none() && self.update.as_ref().is_none_or(|change| change.is_plain())
     }
 
     /// Leaves or updates the row under `existing`; whether it was updated.
@@ -75,7 +86,17 @@ impl Conflict {
         if touched.as_ref().is_some_and(|touched| touched.contains(existing)) {
             return Err(affected_twice().into());
         }
-        let changed = change.run(trees, (existing, Some(proposed)), env, buffers, checks, returned)?;
+        let changed = match &self.asked {
+            None => change.run(trees, (existing, Some(proposed)), env, buffers, checks, returned)?,
+            Some(asked) => {
+                let Some(answers) = asked.answers(trees, change, (existing, proposed), env, buffers)? else {
+                    return Ok(false);
+                };
+                let width = change.rules.target.table.columns.len();
+                let beside = Answered { proposed, width, answers: &answers };
+                change.run(trees, (existing, Some(&beside)), env, buffers, checks, returned)?
+            }
+        };
         if let (true, Some(touched)) = (changed, touched) {
             touched.insert(buffers.key_after(existing).to_vec());
         }

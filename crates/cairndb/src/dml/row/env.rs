@@ -27,6 +27,11 @@ impl<'a> Env<'a> {
         Env { params: context, eval: &context.eval, context: Some(context) }
     }
 
+    /// `None`: a point statement's.
+    pub(super) fn context(self) -> Option<&'a ExecContext> {
+        self.context
+    }
+
     /// To compute what is stored in.
     pub(super) fn stored(self) -> Env<'a> {
         Env { eval: self.eval.of_stored(), ..self }

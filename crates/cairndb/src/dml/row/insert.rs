@@ -107,6 +107,11 @@ impl RowInsert {
         self.conflict.as_ref().is_some_and(|conflict| conflict.update.is_some())
     }
 
+    /// Whether ON CONFLICT asks subqueries.
+    pub(crate) fn asks(&self) -> bool {
+        self.conflict.as_ref().is_some_and(Conflict::asks)
+    }
+
     /// Checks the row and encodes all that is to be written, and looked up, for it.
     pub(crate) fn prepare(
         &self,

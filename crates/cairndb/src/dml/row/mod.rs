@@ -15,6 +15,7 @@
 
 mod addition;
 mod affected;
+mod asked;
 mod assign;
 mod change;
 mod conflict;

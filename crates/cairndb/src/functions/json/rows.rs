@@ -20,8 +20,10 @@ enum Parts {
     Elements,
     Pairs,
     Keys,
-    /// What a path finds.
-    Path,
+    /// What a path finds; whether it may ask for the session's time zone.
+    Path {
+        zoned: bool,
+    },
 }
 
 impl JsonRows {
@@ -37,7 +39,8 @@ impl JsonRows {
             "each" => (Parts::Pairs, false),
             "each_text" => (Parts::Pairs, true),
             "object_keys" => (Parts::Keys, false),
-            "path_query" if document == JSONB => (Parts::Path, false),
+            "path_query" if document == JSONB => (Parts::Path { zoned: false }, false),
+            "path_query_tz" if document == JSONB => (Parts::Path { zoned: true }, false),
             _ => return None,
         };
         Some(JsonRows { document, parts, as_text })
@@ -47,7 +50,7 @@ impl JsonRows {
     pub fn arguments(self) -> (&'static [DataType], usize) {
         static PATH: [DataType; 4] = [JSONB, DataType::JsonPath, JSONB, BOOLEAN];
         match (self.parts, self.document) {
-            (Parts::Path, _) => (&PATH, 2),
+            (Parts::Path { .. }, _) => (&PATH, 2),
             (_, JSON) => (&[JSON], 1),
             _ => (&[JSONB], 1),
         }
@@ -60,7 +63,7 @@ impl JsonRows {
             Parts::Elements => vec![(Some("value"), value)],
             Parts::Pairs => vec![(Some("key"), TEXT), (Some("value"), value)],
             Parts::Keys => vec![(None, TEXT)],
-            Parts::Path => vec![(None, JSONB)],
+            Parts::Path { .. } => vec![(None, JSONB)],
         }
     }
 
@@ -71,8 +74,10 @@ impl JsonRows {
 
 /// The rows of a document, one value after the other.
 pub fn rows_of_document(name: &str, rows: JsonRows, args: &[Value], eval: &EvalContext) -> Result<Vec<Value>> {
+    if let Parts::Path { zoned } = rows.parts {
+        return query(args, zoned, eval);
+    }
     let argument = match args {
-        _ if rows.parts == Parts::Path => return query(args, eval),
         [Value::Null] => return Ok(vec![]),
         [argument] => argument,
         _ => return Err(wrong_arguments(args)),
@@ -86,7 +91,7 @@ pub fn rows_of_document(name: &str, rows: JsonRows, args: &[Value], eval: &EvalC
     match rows.parts {
         Parts::Elements => document.elements()?.into_iter().map(|element| rows.value(element)).collect(),
         Parts::Keys => Ok(document.pairs()?.into_iter().map(|(key, _)| Value::text(key.as_ref())).collect()),
-        Parts::Path => Ok(vec![]),
+        Parts::Path { .. } => Ok(vec![]),
         Parts::Pairs => {
             let mut values = vec![];
             for (key, value) in document.pairs()? {
@@ -108,8 +113,8 @@ fn wrong_kind(name: &str, rows: JsonRows, kind: JsonKind) -> Error {
         (Parts::Pairs, JSON, JsonKind::Array) => "cannot deconstruct an array as an object".to_owned(),
         (Parts::Pairs, JSON, _) => "cannot deconstruct a scalar".to_owned(),
         (Parts::Pairs, ..) => format!("cannot call {name} on a non-object"),
-        (Parts::Keys | Parts::Path, _, JsonKind::Array) => format!("cannot call {name} on an array"),
-        (Parts::Keys | Parts::Path, ..) => format!("cannot call {name} on a scalar"),
+        (Parts::Keys | Parts::Path { .. }, _, JsonKind::Array) => format!("cannot call {name} on an array"),
+        (Parts::Keys | Parts::Path { .. }, ..) => format!("cannot call {name} on a scalar"),
     };
     Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
 }

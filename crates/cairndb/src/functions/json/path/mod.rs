@@ -1,7 +1,11 @@
-//! `jsonb_path_exists`, `jsonb_path_query` and their like; `@?`, `@@`.
+//! `jsonb_path_exists`, `jsonb_path_query` and their like, with `_tz` and without; `@?`, `@@`.
 
 mod compare;
+mod fields;
+mod layout;
+mod moment;
 mod run;
+mod template;
 
 use std::borrow::Cow;
 
@@ -27,6 +31,17 @@ pub(super) fn register(catalogue: &mut Catalogue) {
             catalogue.add(name, &ARGS[..count], returns, eval);
         }
     }
+    let zoned: [(&str, DataType, Eval); 4] = [
+        ("jsonb_path_exists_tz", BOOLEAN, |args, eval| exists(&Call::of(args, eval)?.zoned())),
+        ("jsonb_path_match_tz", BOOLEAN, |args, eval| holds(&Call::of(args, eval)?.zoned())),
+        ("jsonb_path_query_array_tz", JSONB, |args, eval| query_array(&Call::of(args, eval)?.zoned())),
+        ("jsonb_path_query_first_tz", JSONB, |args, eval| query_first(&Call::of(args, eval)?.zoned())),
+    ];
+    for (name, returns, eval) in zoned {
+        for count in 2..=ARGS.len() {
+            catalogue.add(name, &ARGS[..count], returns, eval).stable();
+        }
+    }
     catalogue.add("@?", &ARGS[..2], BOOLEAN, |args, eval| exists(&Call::of_operator(args, eval)?));
     catalogue.add("@@", &ARGS[..2], BOOLEAN, |args, eval| holds(&Call::of_operator(args, eval)?));
 }
@@ -38,6 +53,8 @@ struct Call<'a> {
     variables: Cow<'a, Jsonb>,
     /// Errors about what is in the document are no errors, but no answer.
     silent: bool,
+    /// Times without a zone are compared with those that have one, in the session's.
+    zoned: bool,
     eval: &'a EvalContext,
 }
 
@@ -63,7 +80,11 @@ impl<'a> Call<'a> {
             let detail = "Jsonpath parameters should be encoded as key-value pairs of \"vars\" object.";
             return Err(error.with_detail(detail));
         }
-        Ok(Call { document, path, variables, silent, eval })
+        Ok(Call { document, path, variables, silent, zoned: false, eval })
+    }
+
+    fn zoned(self) -> Call<'a> {
+        Call { zoned: true, ..self }
     }
 
     /// Of an operator: silent, and each variable is null.
@@ -74,32 +95,22 @@ impl<'a> Call<'a> {
     }
 
     fn run(&self) -> Run<'_> {
-        Run::new(self.document, self.path, &self.variables, self.eval)
+        Run::new((self.document, self.path), &self.variables, self.zoned, self.eval)
     }
 
     /// What the path finds; up to an error that is passed over.
     fn items(&self) -> Result<Vec<Jsonb>> {
         self.run().items(self.silent)
     }
-
-    fn answer<'c, T>(&'c self, run: impl FnOnce(Run<'c>) -> Result<T>) -> Result<Option<T>> {
-        match run(self.run()) {
-            Ok(answer) => Ok(Some(answer)),
-            Err(error) if self.silent && is_about_data(&error) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-}
-
-/// PostgreSQL's errors that `silent` passes over.
-fn is_about_data(error: &Error) -> bool {
-    let code = error.sqlstate().0;
-    code.starts_with("2203") || matches!(error.sqlstate(), SqlState::DIVISION_BY_ZERO)
 }
 
 fn exists(call: &Call<'_>) -> Result<Value> {
-    let found = call.answer(Run::any)?;
-    Ok(found.map_or(Value::Null, Value::Boolean))
+    let run = call.run();
+    match run.any() {
+        Ok(found) => Ok(Value::Boolean(found)),
+        Err(error) if call.silent && run.is_about_data(&error) => Ok(Value::Null),
+        Err(error) => Err(error),
+    }
 }
 
 fn holds(call: &Call<'_>) -> Result<Value> {
@@ -129,10 +140,11 @@ fn query_first(call: &Call<'_>) -> Result<Value> {
     Ok(call.items()?.into_iter().next().map_or(Value::Null, Value::Jsonb))
 }
 
-/// The rows of `jsonb_path_query`.
-pub(super) fn query(args: &[Value], eval: &EvalContext) -> Result<Vec<Value>> {
+/// The rows of `jsonb_path_query` and `jsonb_path_query_tz`.
+pub(super) fn query(args: &[Value], zoned: bool, eval: &EvalContext) -> Result<Vec<Value>> {
     if args.iter().any(Value::is_null) {
         return Ok(vec![]);
     }
-    Ok(Call::of(args, eval)?.items()?.into_iter().map(Value::Jsonb).collect())
+    let call = Call { zoned, ..Call::of(args, eval)? };
+    Ok(call.items()?.into_iter().map(Value::Jsonb).collect())
 }

@@ -4,27 +4,49 @@
 //! than an array, other values stand for arrays of one where it wants one, and what is missing is nothing; in strict mode
 //! each of these is an error (class 22). Within a predicate an error is the answer "unknown".
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::ops::Range;
 
 use super::compare::{compare, starts_with};
+use super::layout::objects_of;
+use super::moment::Moment;
+use super::template::{Template, standard};
 use crate::functions::support::division_by_zero;
 use crate::types::{
     BinaryOp, EvalContext, Json, JsonBuilder, JsonNode, JsonPath, Jsonb, Method, Numeric, PathExpr, Step,
 };
 use crate::{Error, Result, SqlState};
 
-/// A value on the way: a part of the document, or made by an expression.
+/// A value on the way.
 #[derive(Clone, Debug)]
 pub(super) enum Item<'a> {
+    /// Of the document.
     Part(JsonNode<'a>),
-    Made(Jsonb),
+    /// Bytes of a value that an expression made, or of the variables; and the number of that value.
+    Made(Jsonb, Range<usize>, i64),
+    /// A date or time, and its text.
+    Moment(Moment, Jsonb),
 }
 
 impl Item<'_> {
+    fn made(value: Jsonb, id: i64) -> Item<'static> {
+        let range = 0..value.as_bytes().len();
+        Item::Made(value, range, id)
+    }
+
     fn node(&self) -> JsonNode<'_> {
         match self {
             Item::Part(node) => *node,
-            Item::Made(value) => value.root(),
+            Item::Made(value, range, _) => JsonNode::of(value.as_bytes().get(range.clone()).unwrap_or_default()),
+            Item::Moment(_, text) => text.root(),
+        }
+    }
+
+    pub(super) fn moment(&self) -> Option<Moment> {
+        match self {
+            Item::Moment(moment, _) => Some(*moment),
+            _ => None,
         }
     }
 
@@ -40,24 +62,69 @@ pub(super) struct Run<'a> {
     variables: &'a Jsonb,
     /// Structural errors are passed over: in lax mode, and behind `.**`.
     lax: bool,
+    /// Whether times may be in the session's zone.
+    zoned: bool,
     eval: &'a EvalContext,
     steps: Cell<u32>,
+    /// The number of the next object that `.keyvalue()` makes.
+    next_id: Cell<i64>,
+    /// Where the objects are within the value that `.keyvalue()` was asked about last, and that value's number.
+    objects: RefCell<Option<(i64, HashMap<usize, i64>)>>,
+    /// A template of `.datetime()` is none, which is not about the data.
+    broken: Cell<bool>,
 }
+
+/// The number of the document, and that of the variables.
+const DOCUMENT: i64 = 0;
+const VARIABLES: i64 = 1;
 
 /// After so many steps it looks whether the statement is to end.
 const STEPS_BETWEEN_CHECKS: u32 = 4096;
 
 /// What `@` and `last` mean.
 #[derive(Clone, Copy)]
-struct Place<'p> {
-    current: &'p Item<'p>,
+struct Place<'p, 'a> {
+    current: &'p Item<'a>,
     /// The length of the array around.
     length: usize,
 }
 
 impl<'a> Run<'a> {
-    pub(super) fn new(document: &'a Jsonb, path: &'a JsonPath, variables: &'a Jsonb, eval: &'a EvalContext) -> Run<'a> {
-        Run { document, path, variables, lax: path.lax, eval, steps: Cell::new(0) }
+    pub(super) fn new(
+        (document, path): (&'a Jsonb, &'a JsonPath),
+        variables: &'a Jsonb,
+        zoned: bool,
+        eval: &'a EvalContext,
+    ) -> Run<'a> {
+        let first_id = if matches!(variables.root().read(), Ok(Json::Object(_))) { VARIABLES + 1 } else { VARIABLES };
+        Run {
+            document,
+            path,
+            variables,
+            lax: path.lax,
+            zoned,
+            eval,
+            steps: Cell::new(0),
+            next_id: Cell::new(first_id),
+            objects: RefCell::new(None),
+            broken: Cell::new(false),
+        }
+    }
+
+    /// PostgreSQL's errors that `silent` passes over.
+    pub(super) fn is_about_data(&self, error: &Error) -> bool {
+        let code = error.sqlstate().0;
+        let is_datetime = matches!(code, "22007" | "22008" | "22009");
+        (code.starts_with("2203") || is_datetime || code == SqlState::DIVISION_BY_ZERO.0) && !self.broken.get()
+    }
+
+    /// What fails because of what is in the document is unknown within a predicate.
+    fn known<T>(&self, result: Result<T>) -> Result<Option<T>> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if self.is_about_data(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// A path within a path may look at each pair of a document's parts: it can be interrupted.
@@ -68,7 +135,7 @@ impl<'a> Run<'a> {
     }
 
     /// All that the path finds; `silent`: up to where something in the document is not as it should be.
-    pub(super) fn items(self, silent: bool) -> Result<Vec<Jsonb>> {
+    pub(super) fn items(&self, silent: bool) -> Result<Vec<Jsonb>> {
         let root = Item::Part(self.document.root());
         let place = Place { current: &root, length: 0 };
         let mut found = vec![];
@@ -77,13 +144,13 @@ impl<'a> Run<'a> {
             false => self.find(&self.path.expr, place, &mut found),
         };
         match done {
-            Err(error) if !silent || !super::is_about_data(&error) => Err(error),
+            Err(error) if !silent || !self.is_about_data(&error) => Err(error),
             _ => Ok(found.into_iter().map(|item| Jsonb::of_part(item.node())).collect()),
         }
     }
 
     /// Whether the path finds anything: in lax mode nothing is looked at behind the first value that is found.
-    pub(super) fn any(self) -> Result<bool> {
+    pub(super) fn any(&self) -> Result<bool> {
         let root = Item::Part(self.document.root());
         let place = Place { current: &root, length: 0 };
         match self.path.expr.is_predicate() {
@@ -92,7 +159,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn is_there(&self, expr: &PathExpr, place: Place<'_>) -> Result<bool> {
+    fn is_there(&self, expr: &PathExpr, place: Place<'_, 'a>) -> Result<bool> {
         match (self.path.lax, expr) {
             (true, PathExpr::Steps(first, steps)) => {
                 let mut found = vec![];
@@ -113,7 +180,7 @@ impl<'a> Run<'a> {
     }
 
     /// Adds the values of an expression to what was found: those before an error, too.
-    fn find(&self, expr: &PathExpr, place: Place<'_>, found: &mut Vec<Item<'a>>) -> Result<()> {
+    fn find(&self, expr: &PathExpr, place: Place<'_, 'a>, found: &mut Vec<Item<'a>>) -> Result<()> {
         let PathExpr::Steps(first, steps) = expr else {
             found.extend(self.values(expr, place)?);
             return Ok(());
@@ -125,17 +192,17 @@ impl<'a> Run<'a> {
     }
 
     /// The values of an expression. Values are copied where they outlive what they are a part of.
-    fn values(&self, expr: &PathExpr, place: Place<'_>) -> Result<Vec<Item<'a>>> {
+    fn values(&self, expr: &PathExpr, place: Place<'_, 'a>) -> Result<Vec<Item<'a>>> {
         let made = |build: &dyn Fn(&mut JsonBuilder)| {
             let mut out = JsonBuilder::default();
             build(&mut out);
-            Ok(vec![Item::Made(out.finish()?)])
+            Ok(vec![Item::made(out.finish()?, 0)])
         };
         match expr {
             PathExpr::Root => Ok(vec![Item::Part(self.document.root())]),
-            PathExpr::Current => Ok(vec![Item::Made(Jsonb::of_part(place.current.node()))]),
+            PathExpr::Current => Ok(vec![place.current.clone()]),
             PathExpr::Last => number(&Numeric::from(place.length as i64 - 1)),
-            PathExpr::Variable(name) => self.variable(name).map(|node| vec![Item::Part(node)]),
+            PathExpr::Variable(name) => self.variable(name).map(|item| vec![item]),
             PathExpr::Null => made(&|out| out.null()),
             PathExpr::Boolean(value) => made(&|out| out.boolean(*value)),
             PathExpr::Number(value) => number(value),
@@ -162,15 +229,16 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn variable(&self, name: &str) -> Result<JsonNode<'a>> {
+    fn variable(&self, name: &str) -> Result<Item<'a>> {
         let found = match self.variables.root().read()? {
             Json::Object(items) => items.get(name)?,
             // Of an operator, which is given none: all are null.
             _ => Some(self.variables.root()),
         };
-        found.ok_or_else(|| {
+        let found = found.ok_or_else(|| {
             Error::new(SqlState::UNDEFINED_OBJECT, format!("could not find jsonpath variable \"{name}\""))
-        })
+        })?;
+        Ok(Item::Made(self.variables.clone(), range_in(self.variables, found), VARIABLES))
     }
 
     /// Arrays replaced by their elements, in lax mode.
@@ -188,7 +256,7 @@ impl<'a> Run<'a> {
         Ok(results)
     }
 
-    fn arithmetic(&self, op: BinaryOp, sides: [&PathExpr; 2], place: Place<'_>) -> Result<Vec<Item<'a>>> {
+    fn arithmetic(&self, op: BinaryOp, sides: [&PathExpr; 2], place: Place<'_, 'a>) -> Result<Vec<Item<'a>>> {
         let mut numbers = Vec::with_capacity(2);
         let [left, right] = sides.map(|side| self.values(side, place).and_then(|items| self.unwrapped(items)));
         let (left, right) = (left?, right?);
@@ -218,7 +286,7 @@ impl<'a> Run<'a> {
         item: &Item<'a>,
         steps: &[Step],
         lax: bool,
-        place: Place<'_>,
+        place: Place<'_, 'a>,
         first: bool,
         out: &mut Vec<Item<'a>>,
     ) -> Result<bool> {
@@ -238,6 +306,12 @@ impl<'a> Run<'a> {
         // Behind `.**` there are values of all kinds.
         let lax_behind = lax || matches!(step, Step::Levels(..));
         for item in &from {
+            if let Step::Method(Method::KeyValue) = step {
+                if self.key_values(item, rest, lax_behind, place, first, out)? {
+                    return Ok(true);
+                }
+                continue;
+            }
             let mut next = vec![];
             self.step(item, step, lax, place, &mut next)?;
             for item in &next {
@@ -249,8 +323,88 @@ impl<'a> Run<'a> {
         Ok(false)
     }
 
+    /// What the steps lead to from each key and value of an object, with the object's number.
+    fn key_values(
+        &self,
+        item: &Item<'a>,
+        rest: &[Step],
+        lax: bool,
+        place: Place<'_, 'a>,
+        first: bool,
+        out: &mut Vec<Item<'a>>,
+    ) -> Result<bool> {
+        let Json::Object(items) = item.read()? else {
+            let message = "jsonpath item method .keyvalue() can only be applied to an object";
+            return Err(Error::new(SqlState("2203C"), message));
+        };
+        if first && rest.is_empty() {
+            out.extend((items.len() > 0).then(|| item.clone()));
+            return Ok(items.len() > 0);
+        }
+        let id = Numeric::from(self.object_id(item)?);
+        for pair in items.pairs() {
+            let (key, value) = pair?;
+            let mut made = JsonBuilder::default();
+            made.begin_object()?;
+            made.key("key");
+            made.string(key);
+            made.key("value");
+            made.node(value)?;
+            made.key("id");
+            made.number(&id);
+            made.end()?;
+            let made = Item::made(made.finish()?, self.next_id.get());
+            self.next_id.set(self.next_id.get() + 1);
+            if self.follow(&made, rest, lax, place, first, out)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The number of the value that an object is of, and where it is in it, as PostgreSQL writes them.
+    fn object_id(&self, object: &Item<'a>) -> Result<i64> {
+        let (whole, range, id) = match object {
+            Item::Part(node) => (self.document, range_in(self.document, *node), DOCUMENT),
+            Item::Made(whole, range, id) => (whole, range.clone(), *id),
+            Item::Moment(..) => return Err(Error::internal("a date is no object")),
+        };
+        let mut objects = self.objects.borrow_mut();
+        if objects.as_ref().is_none_or(|(of, _)| *of != id) {
+            *objects = Some((id, objects_of(whole.root())?));
+        }
+        let place = objects.as_ref().and_then(|(_, places)| places.get(&range.start).copied());
+        let place = place.ok_or_else(|| Error::internal("an object that is nowhere"))?;
+        Ok(id * 10_000_000_000 + place)
+    }
+
+    /// A string's date or time.
+    fn datetime(&self, item: &Item<'a>, template: Option<&str>) -> Result<Item<'a>> {
+        let text = match item.read()? {
+            Json::String(text) if item.moment().is_none() => text,
+            _ => {
+                let message = "jsonpath item method .datetime() can only be applied to a string";
+                return Err(Error::new(SqlState("22031"), message));
+            }
+        };
+        let moment = match template {
+            None => standard(text)?,
+            Some(template) => Template::parse(template).inspect_err(|_| self.broken.set(true))?.read(text)?,
+        };
+        let mut out = JsonBuilder::default();
+        out.string(&moment.text());
+        Ok(Item::Moment(moment, out.finish()?))
+    }
+
     /// One step from one item; arrays that should be unwrapped are.
-    fn step(&self, item: &Item<'a>, step: &Step, lax: bool, place: Place<'_>, out: &mut Vec<Item<'a>>) -> Result<()> {
+    fn step(
+        &self,
+        item: &Item<'a>,
+        step: &Step,
+        lax: bool,
+        place: Place<'_, 'a>,
+        out: &mut Vec<Item<'a>>,
+    ) -> Result<()> {
         let json = item.read()?;
         let refuse =
             |code: &'static str, message: String| if lax { Ok(()) } else { Err(Error::new(SqlState(code), message)) };
@@ -295,7 +449,16 @@ impl<'a> Run<'a> {
                     out.push(item.clone());
                 }
             }
+            (Step::Method(Method::Type), _) if item.moment().is_some() => {
+                let mut name = JsonBuilder::default();
+                name.string(item.moment().map_or("", Moment::type_name));
+                out.push(Item::made(name.finish()?, 0));
+            }
+            (Step::Method(Method::Double), _) if item.moment().is_some() => {
+                out.extend(self.method(Method::Double, &Json::Null, lax)?);
+            }
             (Step::Method(method), json) => out.extend(self.method(*method, json, lax)?),
+            (Step::Datetime(template), _) => out.push(self.datetime(item, template.as_deref())?),
         }
         Ok(())
     }
@@ -305,7 +468,7 @@ impl<'a> Run<'a> {
         items: &[Item<'a>],
         parts: &[(PathExpr, Option<PathExpr>)],
         lax: bool,
-        place: Place<'_>,
+        place: Place<'_, 'a>,
         out: &mut Vec<Item<'a>>,
     ) -> Result<()> {
         let length = items.len();
@@ -324,7 +487,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn subscript(&self, expr: &PathExpr, place: Place<'_>) -> Result<i64> {
+    fn subscript(&self, expr: &PathExpr, place: Place<'_, 'a>) -> Result<i64> {
         let items = self.values(expr, place)?;
         let number = match items.as_slice() {
             [item] => match item.read()? {
@@ -358,7 +521,7 @@ impl<'a> Run<'a> {
                     Json::Array(_) => "array",
                     Json::Object(_) => "object",
                 });
-                Ok(vec![Item::Made(out.finish()?)])
+                Ok(vec![Item::made(out.finish()?, 0)])
             }
             (Method::Size, Json::Array(items)) => number(&Numeric::from(items.len() as i64)),
             (Method::Size, _) if self.path.lax => number(&Numeric::from(1)),
@@ -379,12 +542,13 @@ impl<'a> Run<'a> {
             (Method::Abs, Json::Number(value)) => number(&value.abs()),
             (Method::Floor, Json::Number(value)) => number(&value.floor()),
             (Method::Ceiling, Json::Number(value)) => number(&value.ceil()),
+            (Method::KeyValue, _) => Err(Error::internal("it is followed pair by pair")),
             (Method::Abs | Method::Floor | Method::Ceiling, _) => not_a_number("numeric value"),
         }
     }
 
     /// A condition: `None` is unknown.
-    fn predicate(&self, expr: &PathExpr, place: Place<'_>) -> Result<Option<bool>> {
+    fn predicate(&self, expr: &PathExpr, place: Place<'_, 'a>) -> Result<Option<bool>> {
         Ok(match expr {
             PathExpr::Binary(BinaryOp::And, left, right) => match self.predicate(left, place)? {
                 Some(false) => Some(false),
@@ -404,16 +568,19 @@ impl<'a> Run<'a> {
             },
             PathExpr::Not(operand) => self.predicate(operand, place)?.map(|holds| !holds),
             PathExpr::IsUnknown(operand) => Some(self.predicate(operand, place)?.is_none()),
-            PathExpr::Exists(operand) => known(self.is_there(operand, place))?,
+            PathExpr::Exists(operand) => self.known(self.is_there(operand, place))?,
             PathExpr::Binary(BinaryOp::StartsWith, left, right) => {
                 self.any_pair(left, Some(right), place, |a, b| b.map_or(Ok(None), |b| starts_with(a, b)))?
             }
-            PathExpr::Binary(op, left, right) => {
-                self.any_pair(left, Some(right), place, |a, b| b.map_or(Ok(None), |b| compare(*op, a, b)))?
-            }
+            PathExpr::Binary(op, left, right) => self.any_pair(left, Some(right), place, |a, b| {
+                b.map_or(Ok(None), |b| compare(*op, a, b, self.zoned.then_some(self.eval)))
+            })?,
             PathExpr::LikeRegex(operand, pattern) => self.any_pair(operand, None, place, |a, _| {
                 let json = a.read()?;
-                Ok(if let Json::String(text) = json { Some(pattern.is_match(text)) } else { None })
+                Ok(match json {
+                    Json::String(text) if a.moment().is_none() => Some(pattern.is_match(text)),
+                    _ => None,
+                })
             })?,
             _ => None,
         })
@@ -425,10 +592,10 @@ impl<'a> Run<'a> {
         &self,
         left: &PathExpr,
         right: Option<&PathExpr>,
-        place: Place<'_>,
+        place: Place<'_, 'a>,
         holds: impl Fn(&Item<'_>, Option<&Item<'_>>) -> Result<Option<bool>>,
     ) -> Result<Option<bool>> {
-        let side = |expr: &PathExpr| known(self.values(expr, place).and_then(|items| self.unwrapped(items)));
+        let side = |expr: &PathExpr| self.known(self.values(expr, place).and_then(|items| self.unwrapped(items)));
         let Some(lefts) = side(left)? else { return Ok(None) };
         let rights: Vec<Option<Item<'_>>> = match right {
             None => vec![None],
@@ -459,15 +626,6 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What fails because of what is in the document is unknown within a predicate.
-fn known<T>(result: Result<T>) -> Result<Option<T>> {
-    match result {
-        Ok(value) => Ok(Some(value)),
-        Err(error) if super::is_about_data(&error) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
 /// Parts of an item: of the document where the item is.
 fn parts_of<'a>(
     item: &Item<'a>,
@@ -475,10 +633,18 @@ fn parts_of<'a>(
 ) -> Result<Vec<Item<'a>>> {
     Ok(match item {
         Item::Part(node) => pick(node.read()?)?.into_iter().map(Item::Part).collect(),
-        Item::Made(value) => {
-            pick(value.root().read()?)?.into_iter().map(|node| Item::Made(Jsonb::of_part(node))).collect()
+        Item::Made(value, _, id) => {
+            let part = |node| Item::Made(value.clone(), range_in(value, node), *id);
+            pick(item.read()?)?.into_iter().map(part).collect()
         }
+        Item::Moment(..) => vec![],
     })
+}
+
+/// Where a part of a value is among its bytes.
+fn range_in(value: &Jsonb, part: JsonNode<'_>) -> Range<usize> {
+    let start = part.bytes().as_ptr().addr() - value.as_bytes().as_ptr().addr();
+    start..start + part.bytes().len()
 }
 
 /// The elements of an array, the values of an object; nothing is in anything else.
@@ -526,7 +692,7 @@ fn double<'a>(value: f64, argument: &str, name: &str) -> Result<Vec<Item<'a>>> {
 fn number<'a>(value: &Numeric) -> Result<Vec<Item<'a>>> {
     let mut out = JsonBuilder::default();
     out.number(value);
-    Ok(vec![Item::Made(out.finish()?)])
+    Ok(vec![Item::made(out.finish()?, 0)])
 }
 
 /// A condition's answer as an item: unknown is null.
@@ -536,5 +702,5 @@ fn truth<'a>(holds: Option<bool>) -> Result<Item<'a>> {
         Some(holds) => out.boolean(holds),
         None => out.null(),
     }
-    Ok(Item::Made(out.finish()?))
+    Ok(Item::made(out.finish()?, 0))
 }

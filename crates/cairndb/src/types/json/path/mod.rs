@@ -1,6 +1,6 @@
 //! `jsonpath`: SQL/JSON's language for the parts of a document, parsed once.
 //!
-//! Source: PostgreSQL's manual, "The SQL/JSON Path Language". `.datetime()` and `.keyvalue()` are refused.
+//! Source: PostgreSQL's manual, "The SQL/JSON Path Language".
 
 mod parse;
 mod pattern;
@@ -89,6 +89,8 @@ pub(crate) enum Step {
     /// `?(predicate)`
     Filter(Box<PathExpr>),
     Method(Method),
+    /// `.datetime()`, `.datetime("template")`
+    Datetime(Option<String>),
 }
 
 /// `.size()` and its kind.
@@ -100,10 +102,12 @@ pub(crate) enum Method {
     Ceiling,
     Floor,
     Abs,
+    KeyValue,
 }
 
 impl Method {
-    const ALL: [Method; 6] = [Method::Type, Method::Size, Method::Double, Method::Ceiling, Method::Floor, Method::Abs];
+    const ALL: [Method; 7] =
+        [Method::Type, Method::Size, Method::Double, Method::Ceiling, Method::Floor, Method::Abs, Method::KeyValue];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -113,6 +117,7 @@ impl Method {
             Method::Ceiling => "ceiling",
             Method::Floor => "floor",
             Method::Abs => "abs",
+            Method::KeyValue => "keyvalue",
         }
     }
 }

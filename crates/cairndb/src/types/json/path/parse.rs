@@ -29,7 +29,7 @@ impl JsonPath {
     ///
     /// # Errors
     ///
-    /// SQLSTATE 42601: it is none. 0A000: it has a method that is missing here. 54001: it is nested too deep.
+    /// SQLSTATE 42601: it is none. 54001: it is nested too deep.
     pub(crate) fn parse(text: &str) -> Result<JsonPath> {
         let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0, filters: 0, subscripts: 0 };
         if parser.tokens.is_empty() {
@@ -437,8 +437,8 @@ impl Parser {
             Token::Sign("**") => self.levels()?,
             Token::String(key) => Step::Key(key),
             Token::Word(word) if self.is_sign(0, "(") => {
-                if matches!(word.as_str(), "datetime" | "keyvalue") {
-                    return Err(Error::unsupported(format!("jsonpath item method .{word}()")));
+                if word == "datetime" {
+                    return self.datetime();
                 }
                 let method = Method::ALL.into_iter().find(|method| method.name() == word);
                 let method = method.ok_or_else(|| self.unexpected())?;
@@ -449,6 +449,13 @@ impl Parser {
             Token::Word(word) => Step::Key(word),
             _ => return Err(unexpected),
         })
+    }
+
+    fn datetime(&mut self) -> Result<Step> {
+        self.expect("(")?;
+        let template = if self.is_sign(0, ")") { None } else { Some(self.string()?) };
+        self.expect(")")?;
+        Ok(Step::Datetime(template))
     }
 
     fn levels(&mut self) -> Result<Step> {

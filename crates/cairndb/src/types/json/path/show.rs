@@ -121,6 +121,12 @@ fn write_step(step: &Step, out: &mut String) {
             write_expr(predicate, false, out);
             out.push(')');
         }
+        Step::Datetime(None) => out.push_str(".datetime()"),
+        Step::Datetime(Some(template)) => {
+            out.push_str(".datetime(");
+            write_quoted(template, out);
+            out.push(')');
+        }
         Step::Method(method) => _ = write!(out, ".{}()", method.name()),
     }
 }
