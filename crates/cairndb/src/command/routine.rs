@@ -136,11 +136,7 @@ impl CreateRoutine {
             parameters,
             returns: command.data_type().ok(),
             language: Language::Sql,
-            properties: Properties {
-                volatility: Some(Volatility::Volatile),
-                strict: Some(false),
-                search_path: None,
-            },
+            properties: Properties { volatility: Some(Volatility::Volatile), strict: Some(false), search_path: None },
             body: String::new(),
         };
         create.options(command)?;
