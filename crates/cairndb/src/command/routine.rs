@@ -136,7 +136,7 @@ impl CreateRoutine {
             parameters,
             returns: command.data_type().ok(),
             language: Language::Sql,
-            properties: Properties::default(),
+            properties: Properties { volatility: Some(Volatility::Volatile), strict: Some(false), search_path: None },
             body: String::new(),
         };
         create.options(command)?;
@@ -245,6 +245,7 @@ impl AlterRoutine {
     pub(super) fn of(command: Clause<'_>) -> Result<AlterRoutine> {
         let signature = command.part("function_signature").map(Signature::of).transpose()?;
         let signature = signature.ok_or_else(|| Error::internal("ALTER FUNCTION without a function"))?;
+        command.refuse_word(TokenKind::Restrict, "RESTRICT")?;
         let kind = command.routine_kind();
         let schema = command.name_behind(TokenKind::Schema);
         let change = match (command.part("rename"), schema) {
