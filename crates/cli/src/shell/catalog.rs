@@ -1,9 +1,5 @@
 //! Lists that are queries of the catalog's: `\dt` and its kin, `\l`, `\dn`, `\df`, `\dT`, `\dD`, and the texts of functions and views.
 
-use std::collections::BTreeSet;
-
-use cairndb::reference::{Routine, RoutineKind, routines};
-
 use super::pattern::Pattern;
 use super::session::Session;
 use crate::output::{Column, Grid, cells_of};
@@ -122,11 +118,7 @@ pub fn list(session: &mut Session, command: &str, pattern: Option<&Pattern>) -> 
                  WHERE {} ORDER BY 1, 2, 4",
                 wanted("p.proname", "pg_catalog.pg_function_is_visible(p.oid)")
             );
-            let mut found = grid(session, "List of functions", &sql)?;
-            if pattern.is_some() || command.contains('S') {
-                found.rows.extend(built_in(session, pattern)?);
-            }
-            session.show(found)
+            show(session, "List of functions", &sql)
         }
         "dD" => {
             let sql = format!(
@@ -161,32 +153,6 @@ pub fn list(session: &mut Session, command: &str, pattern: Option<&Pattern>) -> 
         }
         _ => Err(Failure::Message(format!("invalid command \\{command}"))),
     }
-}
-
-/// The functions that need no schema: the catalog's tables do not have them.
-fn built_in(session: &Session, pattern: Option<&Pattern>) -> Result<Vec<Vec<Option<String>>>, Failure> {
-    let all: Vec<Routine> = routines().into_iter().filter(|routine| routine.kind != RoutineKind::Operator).collect();
-    let names: Vec<&str> = all.iter().map(|routine| routine.name.as_str()).collect();
-    let condition = pattern.map_or("true".to_string(), |pattern| pattern.condition("p.proname", "true"));
-    let sql = format!(
-        "SELECT DISTINCT p.proname FROM unnest($1::text[]) AS p (proname), (VALUES ('pg_catalog')) AS n (nspname) WHERE {condition}"
-    );
-    let found = session.connection().query_as::<String>(&sql, (names,)).map_err(|error| Failure::sql(error, &sql))?;
-    let found = found.collect::<cairndb::Result<BTreeSet<String>>>()?;
-    let row = |routine: Routine| {
-        let mut arguments = routine.arguments;
-        if let (true, Some(last)) = (routine.variadic, arguments.last_mut()) {
-            last.insert_str(0, "VARIADIC ");
-        }
-        let kind = match routine.kind {
-            RoutineKind::Aggregate => "agg",
-            RoutineKind::Window => "window",
-            _ => "func",
-        };
-        let row = ["pg_catalog".to_string(), routine.name, routine.returns, arguments.join(", "), kind.to_string()];
-        row.map(Some).to_vec()
-    };
-    Ok(all.into_iter().filter(|routine| found.contains(&routine.name)).map(row).collect())
 }
 
 fn show(session: &mut Session, title: &str, sql: &str) -> Result<(), Failure> {
