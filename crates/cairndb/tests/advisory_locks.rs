@@ -168,3 +168,14 @@ fn what_was_read_before_a_lock_stays_as_it_was_read() -> Result<()> {
     assert_eq!(value(&a, "SELECT count(*) FROM t"), "1");
     Ok(())
 }
+
+#[test]
+fn a_cursor_reads_what_it_would_have_read_before_a_lock() -> Result<()> {
+    let database = Database::open_in_memory()?;
+    let (a, b) = (database.connect()?, database.connect()?);
+    a.execute_script("CREATE TABLE t (n int)")?;
+    b.execute_script("BEGIN; DECLARE c CURSOR FOR SELECT * FROM t")?;
+    let b = row_behind_lock(&a, b)?;
+    assert!(rows(&b, "FETCH ALL FROM c").is_empty());
+    b.execute_script("ROLLBACK")
+}

@@ -115,3 +115,16 @@ fn cursors_that_call_functions_do_not_keep_their_transaction_from_ending() {
     conn.execute("COMMIT", ()).expect("commits");
     assert_eq!(numbers(&conn, "FETCH ALL FROM h"), [4, 6]);
 }
+
+#[test]
+fn a_cursor_from_before_its_tables_key_was_altered_says_no_row() {
+    let db = Database::open_in_memory().unwrap();
+    let conn = db.connect().unwrap();
+    conn.execute_script(
+        "CREATE TABLE t (id int PRIMARY KEY, a int NOT NULL); INSERT INTO t VALUES (1, 2), (2, 1);
+         BEGIN; DECLARE c CURSOR FOR SELECT * FROM t; FETCH c;
+         ALTER TABLE t DROP CONSTRAINT t_pkey, ADD PRIMARY KEY (a)",
+    )
+    .unwrap();
+    assert_eq!(error(&conn, "DELETE FROM t WHERE CURRENT OF c").0, "24000");
+}

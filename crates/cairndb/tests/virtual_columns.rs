@@ -71,3 +71,33 @@ fn results_and_views_that_are_kept_follow_them() {
     }
     assert_eq!(rows, BTreeMap::from([(1, 14), (2, 12)]));
 }
+
+/// Values that rest on what they are: another type's, and what commits keep.
+#[test]
+fn what_rests_on_them_is_computed_again() {
+    let db = Database::open_in_memory().unwrap();
+    let conn = db.connect().unwrap();
+    conn.execute_script(
+        "CREATE TABLE t (id int PRIMARY KEY, a int, b int GENERATED ALWAYS AS (a * 2) VIRTUAL, c text);
+         INSERT INTO t (id, a, c) VALUES (1, 5, 'x'), (2, 6, 'y');
+         ALTER TABLE t ALTER c TYPE int USING b",
+    )
+    .unwrap();
+    let text = |sql: &str| conn.query_row_as::<Option<String>>(sql, ()).unwrap().unwrap_or_default();
+    assert_eq!(text("SELECT string_agg(c::text, ',' ORDER BY id) FROM t"), "10,12");
+    conn.execute_script(
+        "CREATE TABLE s (id int PRIMARY KEY, a int, b int GENERATED ALWAYS AS (a * 2) STORED);
+         INSERT INTO s VALUES (1, 1), (2, 2)",
+    )
+    .unwrap();
+    for (table, before, after) in [("t", "22", "600"), ("s", "6", "200")] {
+        let script =
+            format!("CREATE MATERIALIZED VIEW m WITH (maintained = commit) AS SELECT sum(b) AS n FROM {table}");
+        conn.execute(&script, ()).unwrap();
+        assert_eq!(text("SELECT n::text FROM m"), before, "{table}");
+        conn.execute(&format!("ALTER TABLE {table} ALTER b SET EXPRESSION AS (a * 100)"), ()).unwrap();
+        conn.execute(&format!("DELETE FROM {table} WHERE id = 1"), ()).unwrap();
+        assert_eq!(text("SELECT n::text FROM m"), after, "{table}");
+        conn.execute("DROP MATERIALIZED VIEW m", ()).unwrap();
+    }
+}
