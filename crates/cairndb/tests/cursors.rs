@@ -128,3 +128,31 @@ fn a_cursor_from_before_its_tables_key_was_altered_says_no_row() {
     .unwrap();
     assert_eq!(error(&conn, "DELETE FROM t WHERE CURRENT OF c").0, "24000");
 }
+
+/// Queries in RETURNING do not change what the statement is.
+#[test]
+fn a_change_whose_returning_asks_queries_is_the_same_change() {
+    let db = Database::open_in_memory().unwrap();
+    let conn = db.connect().unwrap();
+    conn.execute_script(
+        "CREATE TABLE tr (id int PRIMARY KEY, v int); INSERT INTO tr VALUES (1, 1), (2, 2);
+         CREATE FUNCTION other() RETURNS trigger LANGUAGE plpgsql AS $$
+         BEGIN UPDATE tr SET v = v + 100 WHERE id = NEW.id + 1; RETURN NEW; END $$;
+         CREATE TRIGGER b BEFORE UPDATE ON tr FOR EACH ROW EXECUTE FUNCTION other();
+         CREATE TABLE t (id int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 1), (2, 2)",
+    )
+    .unwrap();
+    let state = |sql: &str| conn.execute(sql, ()).map(drop).unwrap_err().sqlstate();
+    assert_eq!(state("UPDATE tr SET v = v + 1 RETURNING id").0, "27000");
+    assert_eq!(state("UPDATE tr SET v = v + 1 RETURNING id, (SELECT 1)").0, "27000");
+    let block = "DO $$ DECLARE k int; BEGIN UPDATE t SET v = v + 1 RETURNING (SELECT 7) INTO k; END $$";
+    assert_eq!(state(block).0, "P0003");
+    for sql in [
+        "WITH a AS (SELECT 1 AS n) INSERT INTO t VALUES (5, 5) RETURNING id, (SELECT n FROM a)",
+        "WITH a AS (SELECT 10 AS n) UPDATE t SET v = v + 1 WHERE id = 1 RETURNING (SELECT n FROM a)",
+    ] {
+        assert_eq!(state(sql).0, "0A000", "{sql}");
+    }
+    let own = "INSERT INTO t VALUES (5, 5) RETURNING (WITH a AS (SELECT id + 1 AS n) SELECT n FROM a)";
+    assert_eq!(conn.query_row_as::<i32>(own, ()).unwrap(), 6);
+}

@@ -336,7 +336,7 @@ impl Runner {
             *self.insert_room() = room.into_inner();
             done?
         };
-        let changes = matches!(plan.node, PhysicalNode::Modify { .. });
+        let changes = matches!(dml::beneath_returning(plan).node, PhysicalNode::Modify { .. });
         let affected = if changes { done.affected } else { done.rows.len() as u64 };
         Ok(Ran { fields, rows: done.rows, affected, changes, counts: true })
     }

@@ -32,6 +32,7 @@ pub(crate) use insert::{InsertPlan, InsertRoom, Inserter, insert_each};
 pub(crate) use instead::InsteadPlan;
 pub(crate) use merge::MergePlan;
 use returning::DmlResult;
+pub(crate) use returning::beneath_returning;
 pub(crate) use row::{BatchRow, Entries, Target, key_detail};
 pub(crate) use row_numbers::RowNumbers;
 pub use statement::Change;

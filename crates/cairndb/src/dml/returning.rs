@@ -3,20 +3,34 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::Value;
+use super::row::refuse_parts_in_returning;
 use crate::bind::Returning;
-use crate::plan::{Expr, Field, LogicalPlan, map_columns, walk};
+use crate::plan::{Expr, Field, LogicalPlan, PhysicalNode, PhysicalPlan, map_columns, walk};
 use crate::types::DataType;
+use crate::{Result, Value};
 
 /// A RETURNING that has subqueries, which are asked when all rows are changed: of each row the change gives the columns that
 /// they and the other expressions depend on, and what is returned is a query over those. Like the parts of a WITH, it sees the
 /// state that the statement began with.
 pub(super) struct Later(Option<Returning>);
 
+/// The first of the numbers under which such a query reads what the change gives.
+const FIRST: usize = usize::MAX / 2;
+
+/// The change that a statement is, beneath what its RETURNING asks.
+pub(crate) fn beneath_returning(plan: &PhysicalPlan) -> &PhysicalPlan {
+    match &plan.node {
+        PhysicalNode::Cte { id, definition, .. } if *id >= FIRST => definition,
+        _ => plan,
+    }
+}
+
 impl Later {
-    /// Takes it out, and leaves those columns; one without subqueries stays.
-    pub(super) fn of(returning: &mut Option<Returning>) -> Later {
-        let Some(returning) = returning.as_mut().filter(|of| is_later(Some(of))) else { return Later(None) };
+    /// Takes it out, and leaves those columns; one without subqueries stays. SQLSTATE 0A000 where it reads a part of the statement's
+    /// WITH, which is the source's.
+    pub(super) fn of(returning: &mut Option<Returning>) -> Result<Later> {
+        let Some(returning) = returning.as_mut().filter(|of| is_later(Some(of))) else { return Ok(Later(None)) };
+        refuse_parts_in_returning(&returning.exprs)?;
         let mut used = BTreeMap::new();
         returning.exprs.iter().for_each(|expr| add_columns(expr, &mut used));
         // There is a row even where nothing of it is wanted.
@@ -31,13 +45,13 @@ impl Later {
         let places: Vec<usize> = used.into_keys().collect();
         let place = |index: usize| places.binary_search(&index).unwrap_or_default();
         later.exprs.iter_mut().for_each(|expr| map_columns(expr, &place));
-        Later(Some(later))
+        Ok(Later(Some(later)))
     }
 
     /// The query over what the change gives.
     pub(super) fn over(self, change: LogicalPlan) -> LogicalPlan {
         // Away from the numbers that binding gives.
-        static NEXT: AtomicUsize = AtomicUsize::new(usize::MAX / 2);
+        static NEXT: AtomicUsize = AtomicUsize::new(FIRST);
         let Some(Returning { exprs, fields }) = self.0 else { return change };
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let scan = LogicalPlan::CteScan { id, alias: None, fields: change.fields() };

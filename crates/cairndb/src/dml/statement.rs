@@ -5,7 +5,7 @@ use std::ops::DerefMut;
 use std::sync::Arc;
 
 use super::foreign_keys::ForeignKeys;
-use super::returning::{Later, is_later};
+use super::returning::{Later, beneath_returning, is_later};
 use super::source::Source;
 use super::triggers::has_trigger;
 use super::{DeletePlan, DmlContext, InsertPlan, InsteadPlan, MergePlan, UpdatePlan};
@@ -98,7 +98,7 @@ impl Change {
 /// The logical plan of an INSERT that computes its rows.
 pub(crate) fn insert_of(mut bound: BoundInsert, catalog: &Catalog) -> Result<LogicalPlan> {
     let input = taken(bound.source.as_plan());
-    let later = Later::of(&mut bound.returning);
+    let later = Later::of(&mut bound.returning)?;
     Ok(later.over(modify(insertion(bound, catalog)?, input)))
 }
 
@@ -112,7 +112,7 @@ fn insertion(bound: BoundInsert, catalog: &Catalog) -> Result<Change> {
 /// The logical plan of an UPDATE.
 pub(crate) fn update_of(mut bound: BoundUpdate, catalog: &Catalog) -> Result<LogicalPlan> {
     let input = taken(&mut bound.source);
-    let later = Later::of(&mut bound.returning);
+    let later = Later::of(&mut bound.returning)?;
     let change = match bound.table.is_face {
         true => Change::Instead(InsteadPlan::update(bound)),
         false => Change::Update(UpdatePlan::new(bound, catalog)?),
@@ -123,7 +123,7 @@ pub(crate) fn update_of(mut bound: BoundUpdate, catalog: &Catalog) -> Result<Log
 /// The logical plan of a DELETE.
 pub(crate) fn delete_of(mut bound: BoundDelete, catalog: &Catalog) -> Result<LogicalPlan> {
     let input = taken(&mut bound.source);
-    let later = Later::of(&mut bound.returning);
+    let later = Later::of(&mut bound.returning)?;
     let change = match bound.table.is_face {
         true => Change::Instead(InsteadPlan::delete(bound)),
         false => Change::Delete(DeletePlan::new(bound, catalog)?),
@@ -134,7 +134,7 @@ pub(crate) fn delete_of(mut bound: BoundDelete, catalog: &Catalog) -> Result<Log
 /// The logical plan of a MERGE.
 pub(crate) fn merge_of(mut bound: BoundMerge, catalog: &Catalog) -> Result<LogicalPlan> {
     let input = taken(&mut bound.source);
-    let later = Later::of(&mut bound.returning);
+    let later = Later::of(&mut bound.returning)?;
     Ok(later.over(modify(Change::Merge(MergePlan::new(bound, catalog)?), input)))
 }
 
@@ -179,7 +179,7 @@ pub(crate) struct Done {
 /// Runs a plan that changes rows to its end. `calls_writers`: functions that it calls may change some, too.
 pub(crate) fn run(plan: &Arc<PhysicalPlan>, context: &DmlContext<'_>, calls_writers: bool) -> Result<Done> {
     let beside = match () {
-        () if has_change_below(plan) => Beside::Others,
+        () if has_change_below(beneath_returning(plan)) => Beside::Others,
         () if calls_writers || asks_triggers(plan) => Beside::Functions,
         () => Beside::Nobody,
     };

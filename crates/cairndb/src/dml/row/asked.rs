@@ -115,13 +115,24 @@ fn has_subquery(expr: &Expr) -> bool {
 
 /// Refuses what reads a part of the statement's own WITH, whose rows are not at hand here.
 fn refuse_parts(plan: &LogicalPlan) -> Result<()> {
-    let mut known = vec![ROWS];
-    let mut read = vec![];
+    let (mut known, mut read) = (vec![ROWS], vec![]);
     add_parts(plan, &mut known, &mut read);
+    refuse_unknown(&known, &read, "ON CONFLICT DO UPDATE")
+}
+
+/// As `refuse_parts`, of RETURNING.
+pub(crate) fn refuse_parts_in_returning(exprs: &[Expr]) -> Result<()> {
+    let (mut known, mut read) = (vec![], vec![]);
+    exprs.iter().for_each(|expr| add_parts_of_expr(expr, &mut known, &mut read));
+    refuse_unknown(&known, &read, "RETURNING")
+}
+
+fn refuse_unknown(known: &[usize], read: &[usize], place: &str) -> Result<()> {
     match read.iter().all(|id| known.contains(id)) {
         true => Ok(()),
         false => {
-            Err(Error::unsupported("a subquery in ON CONFLICT DO UPDATE that reads a part of the statement's WITH"))
+            let what = format!("a subquery in {place} that reads a part of the statement's WITH");
+            Err(Error::unsupported(&what).with_hint("Say that part within the subquery, too."))
         }
     }
 }
