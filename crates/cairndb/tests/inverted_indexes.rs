@@ -321,3 +321,23 @@ fn who_has_seen_an_item_loses_to_a_row_that_gets_it() {
     two.execute_script("INSERT INTO t VALUES (1001, '{\"common\": 1, \"own\": 8}')").unwrap();
     common::fails(&one, "COMMIT", "40001");
 }
+
+/// They come in the order of their keys, and not backward: what asks for that is sorted.
+#[test]
+fn rows_that_it_finds_come_in_one_order_only() -> Result<()> {
+    let conn = Database::open_in_memory()?.connect()?;
+    conn.execute_script(
+        "CREATE TABLE t (k int PRIMARY KEY, tags text[]); CREATE INDEX ON t USING gin (tags);
+         INSERT INTO t SELECT g, CASE WHEN g % 3 = 0 THEN ARRAY['a', 'b'] ELSE ARRAY['c', g::text] END FROM generate_series(-3000, 3000) g;
+         ANALYZE",
+    )?;
+    for condition in ["tags @> ARRAY['a']", "tags = ARRAY['a', 'b']", "tags @> ARRAY['5'] OR tags @> ARRAY['a']"] {
+        for (order, expected) in [("k DESC", "3000,2997,2994"), ("k", "-3000,-2997,-2994")] {
+            let sql = format!(
+                "SELECT string_agg(k::text, ',') FROM (SELECT k FROM t WHERE {condition} ORDER BY {order} LIMIT 3) s"
+            );
+            assert_eq!(conn.query_row_as::<String>(&sql, ())?, expected, "{condition} {order}");
+        }
+    }
+    Ok(())
+}

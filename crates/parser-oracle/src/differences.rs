@@ -28,6 +28,14 @@ pub const DIFFERENCES: &[Difference] = &[
         meant: |text, theirs, _| near(theirs, "with") && says(text, "returning with"),
     },
     Difference {
+        reason: "PostgreSQL 18 has VIRTUAL generated columns, which are those that are not STORED",
+        meant: |text, _, _| says(text, "generated always as"),
+    },
+    Difference {
+        reason: "PostgreSQL 17 has SET EXPRESSION of generated columns",
+        meant: |text, theirs, _| near(theirs, "EXPRESSION") && says(text, "expression"),
+    },
+    Difference {
         reason: "SUBSCRIBE is a command of our own (own.grammar)",
         meant: |text, theirs, ours| ours.is_ok() && near(theirs, "SUBSCRIBE") && says(text, "subscribe "),
     },

@@ -178,13 +178,14 @@ pub(crate) struct Done {
 
 /// Runs a plan that changes rows to its end. `calls_writers`: functions that it calls may change some, too.
 pub(crate) fn run(plan: &Arc<PhysicalPlan>, context: &DmlContext<'_>, calls_writers: bool) -> Result<Done> {
+    let change = beneath_returning(plan);
     let beside = match () {
-        () if has_change_below(beneath_returning(plan)) => Beside::Others,
+        () if has_change_below(change) => Beside::Others,
         () if calls_writers || asks_triggers(plan) => Beside::Functions,
         () => Beside::Nobody,
     };
     let mut frozen = None;
-    if beside != Beside::Nobody || asks(plan) {
+    if beside != Beside::Nobody || asks(plan) || !std::ptr::eq(change, plan.as_ref()) {
         // All its parts see the state that it began with.
         frozen = Some(ExecContext { reader: context.tx.reader_of_now()?, ..context.exec.clone() });
     }

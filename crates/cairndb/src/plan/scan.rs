@@ -116,7 +116,9 @@ impl Planner<'_> {
             return Direction::default();
         }
         let order = path.order(shape);
-        let (forward, backward) = (wanted.covered_by(&order), wanted.covered_by(&order.reversed()));
+        let forward = wanted.covered_by(&order);
+        // (Rows of posting lists come in the order of their keys only.)
+        let backward = if path.items.is_some() { 0 } else { wanted.covered_by(&order.reversed()) };
         let direction = Direction { reverse: backward > forward, covered: forward.max(backward) };
         // (An index that gives the whole order is a matter of `indexes` alone.)
         let is_whole = direction.covered == wanted.keys.len() && wanted.without == Without::Sort;
