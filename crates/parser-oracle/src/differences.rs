@@ -29,11 +29,16 @@ pub const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         reason: "PostgreSQL 18 has VIRTUAL generated columns, which are those that are not STORED",
-        meant: |text, _, _| says(text, "generated always as"),
+        meant: |text, theirs, _| {
+            let before = before(text, theirs);
+            says(before, "generated always as") && (near(theirs, "VIRTUAL") || before.trim_end().ends_with(')'))
+        },
     },
     Difference {
         reason: "PostgreSQL 17 has SET EXPRESSION of generated columns",
-        meant: |text, theirs, _| near(theirs, "EXPRESSION") && says(text, "expression"),
+        meant: |text, theirs, _| {
+            near(theirs, "EXPRESSION") && before(text, theirs).trim_end().to_ascii_lowercase().ends_with("set")
+        },
     },
     Difference {
         reason: "SUBSCRIBE is a command of our own (own.grammar)",
@@ -93,6 +98,13 @@ fn message(verdict: &Verdict) -> &str {
 
 fn near(verdict: &Verdict, word: &str) -> bool {
     message(verdict).eq_ignore_ascii_case(&format!("syntax error at or near \"{word}\""))
+}
+
+/// The text before the place of a refusal.
+fn before<'t>(text: &'t str, verdict: &Verdict) -> &'t str {
+    let characters = verdict.as_ref().err().map_or(0, |refusal| refusal.position.saturating_sub(1));
+    let end = text.char_indices().nth(characters).map_or(text.len(), |(at, _)| at);
+    &text[..end]
 }
 
 fn says(text: &str, word: &str) -> bool {
