@@ -198,7 +198,7 @@ pub(crate) fn entry_row_key<'k>(table: &Table, index: &Index, key: &'k [u8], val
     row_key(&KeyPart::of_index(table, index), key, value)
 }
 
-/// Runs a plan of a part of the change; `each` gets its rows, whose last column is the weight.
+/// Runs a plan of a part of the change, which reads some of the changed rows; `each` gets its rows, whose last column is the weight.
 pub(super) fn run_term(
     term: &Term,
     kept: &Kept,
@@ -212,9 +212,6 @@ pub(super) fn run_term(
             Some((id, rows)) => read.push((*id, rows.batch()?.clone())),
             None => missing.push(*id),
         }
-    }
-    if read.is_empty() {
-        return Ok(());
     }
     let mut stream = execute_over(term.plan.clone(), context.clone(), kept, &read, &missing)?;
     while let Some(batch) = stream.next_batch()? {

@@ -28,10 +28,9 @@ pub(crate) struct Around<'a> {
 impl Terms<'_> {
     /// Whether the changed rows are all that has to be read.
     pub(crate) fn need_no_state(&self, changed: &Changed) -> bool {
-        let is_changed = |term: &Term| term.reads.iter().any(|id| changed.iter().any(|(known, _)| known == id));
         let needs_none = |direct: &Direct| !direct.reads_states() && direct.few_of(changed).is_ok();
         let mut plans = self.plans.iter().zip(self.direct);
-        plans.all(|(term, direct)| !is_changed(term) || direct.as_ref().is_some_and(needs_none))
+        plans.all(|(term, direct)| !reads_some(term, changed) || direct.as_ref().is_some_and(needs_none))
     }
 
     /// Calls `each` with every row that they give, and its weight. `values`: room for a row.
@@ -43,6 +42,9 @@ impl Terms<'_> {
         each: &mut dyn FnMut(&[Value], i64),
     ) -> Result<()> {
         for ((term, direct), kept) in self.plans.iter().zip(self.direct).zip(self.kept) {
+            if !reads_some(term, changed) {
+                continue;
+            }
             if let Some(direct) = direct {
                 match direct.few_of(changed) {
                     Ok(None) => continue,
@@ -68,4 +70,9 @@ impl Terms<'_> {
         values.clear();
         Ok(())
     }
+}
+
+/// Whether there is anything for the plan to read: without, it gives no rows.
+fn reads_some(term: &Term, changed: &Changed) -> bool {
+    term.reads.iter().any(|id| changed.iter().any(|(known, _)| known == id))
 }
