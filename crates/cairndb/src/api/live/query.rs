@@ -389,7 +389,7 @@ impl Query {
         let context = states.map(|(was, is)| surroundings.over(Reader::with_before(is, was)));
         let (values, bytes) = buffers.ready();
         let mut told = Told::new(&compiled.form, rows, bytes);
-        let mut add = |values: &[Value], weight: i64| told.add(values, weight);
+        let mut add = |values: &mut Vec<Value>, weight: i64| told.add(values, weight);
         match (&maintenance.kept, &context, states) {
             (Some(kept), Some(context), Some((was, _))) => {
                 // Put back only when all went well.

@@ -23,6 +23,8 @@ enum Part {
     Filter(Expr),
     Project(Vec<Expr>),
     Lookup(Box<Lookup>),
+    /// Columns in another order, each at most once.
+    Move(Vec<usize>),
 }
 
 /// Longer lists are looked up by their hashes.
@@ -75,17 +77,18 @@ impl Direct {
         self.parts.iter().any(|part| matches!(part, Part::Lookup(_)))
     }
 
-    /// Calls `each` with every row and its weight. `state`: of no need where it reads none; `values`: room for a row.
+    /// Calls `each` with every row and its weight. `state`: of no need where it reads none; `values`: room for a row, which `each`
+    /// may take.
     pub(super) fn run(
         &self,
         rows: &RowChanges,
         (context, state): (&EvalContext, Option<&Reader>),
         values: &mut Vec<Value>,
-        each: &mut dyn FnMut(&[Value], i64),
+        each: &mut dyn FnMut(&mut Vec<Value>, i64),
     ) -> Result<()> {
-        let mut last: Vec<Last> = vec![];
+        let mut room = Room::default();
         for row in rows.rows() {
-            if !self.pass(row, (Plain(context), state), &mut last, values)? {
+            if !self.pass(row, (Plain(context), state), &mut room, values)? {
                 continue;
             }
             match values.pop() {
@@ -97,42 +100,49 @@ impl Direct {
         Ok(())
     }
 
-    /// What becomes of a row; false: it does not pass. `last`: of each lookup, of those that were made so far.
+    /// What becomes of a row; false: it does not pass.
     fn pass(
         &self,
         row: &[Value],
         (around, state): (Plain<'_>, Option<&Reader>),
-        last: &mut Vec<Last>,
+        Room { last, other }: &mut Room,
         values: &mut Vec<Value>,
     ) -> Result<bool> {
         let (mut is_computed, mut lookups) = (false, 0);
         for part in &self.parts {
-            let now = if is_computed { values.as_slice() } else { row };
             match part {
                 Part::Filter(predicate) => {
+                    let now = if is_computed { values.as_slice() } else { row };
                     if !eval(predicate, &now, around)?.is_true() {
                         return Ok(false);
                     }
                 }
-                Part::Project(exprs) if is_computed => {
-                    let computed = exprs.iter().map(|expr| Ok(eval(expr, &now, around)?.into_value()));
-                    *values = computed.collect::<Result<_>>()?;
-                }
                 Part::Project(exprs) => {
-                    values.clear();
+                    let now = if is_computed { values.as_slice() } else { row };
+                    other.clear();
                     for expr in exprs {
-                        values.push(match expr {
-                            Expr::Column { index, .. } if *index < row.len() => row[*index].clone(),
-                            expr => eval(expr, &row, around)?.into_value(),
+                        other.push(match expr {
+                            Expr::Column { index, .. } if *index < now.len() => now[*index].clone(),
+                            expr => eval(expr, &now, around)?.into_value(),
                         });
                     }
+                    std::mem::swap(values, other);
+                    is_computed = true;
+                }
+                Part::Move(columns) => {
+                    other.clear();
+                    for &column in columns {
+                        let value = match is_computed {
+                            true => values.get_mut(column).map(|value| std::mem::replace(value, Value::Null)),
+                            false => row.get(column).cloned(),
+                        };
+                        other.push(value.ok_or_else(|| Error::internal("no such column"))?);
+                    }
+                    std::mem::swap(values, other);
                     is_computed = true;
                 }
                 Part::Lookup(lookup) => {
-                    if !is_computed {
-                        row.clone_into(values);
-                        is_computed = true;
-                    }
+                    take_row(row, &mut is_computed, values);
                     let state = state.ok_or_else(|| Error::internal("a lookup without a state"))?;
                     if last.len() == lookups {
                         last.push(Last::default());
@@ -144,10 +154,25 @@ impl Direct {
                 }
             }
         }
-        if !is_computed {
-            row.clone_into(values);
-        }
+        take_row(row, &mut is_computed, values);
         Ok(true)
+    }
+}
+
+/// From one row to the next.
+#[derive(Default)]
+struct Room {
+    /// Of each lookup, of those that were made so far.
+    last: Vec<Last>,
+    /// Room for another row.
+    other: Vec<Value>,
+}
+
+/// Unless there is something computed: the row as it came.
+fn take_row(row: &[Value], is_computed: &mut bool, values: &mut Vec<Value>) {
+    if !*is_computed {
+        row.clone_into(values);
+        *is_computed = true;
     }
 }
 
@@ -173,7 +198,7 @@ fn without_moves(parts: Vec<Part>, mut width: usize) -> Vec<Part> {
             part.read_instead(columns, width);
         }
         width = match &part {
-            Part::Filter(_) => width,
+            Part::Filter(_) | Part::Move(_) => width,
             Part::Lookup(lookup) => width + lookup.width(),
             Part::Project(exprs)
                 if exprs.iter().all(|expr| matches!(expr, Expr::Column { .. } | Expr::Literal { .. })) =>
@@ -188,8 +213,20 @@ fn without_moves(parts: Vec<Part>, mut width: usize) -> Vec<Part> {
         };
         kept.push(part);
     }
-    kept.extend(moved.map(Part::Project));
+    kept.extend(moved.map(|exprs| only_moved(&exprs).map_or(Part::Project(exprs), Part::Move)));
     kept
+}
+
+/// Where these columns are, if none is used twice and nothing else is among them.
+fn only_moved(exprs: &[Expr]) -> Option<Vec<usize>> {
+    let mut columns = vec![];
+    for expr in exprs {
+        match expr {
+            Expr::Column { index, .. } if !columns.contains(index) => columns.push(*index),
+            _ => return None,
+        }
+    }
+    Some(columns)
 }
 
 impl Part {
@@ -197,6 +234,7 @@ impl Part {
         match self {
             Part::Filter(predicate) => Box::new(std::iter::once(predicate)),
             Part::Project(exprs) => Box::new(exprs.iter_mut()),
+            Part::Move(_) => Box::new(std::iter::empty()),
             Part::Lookup(lookup) => Box::new(lookup.keys.iter_mut().chain(&mut lookup.residual)),
         }
     }

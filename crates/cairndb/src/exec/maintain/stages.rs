@@ -100,13 +100,13 @@ impl KeptState {
         terms: Terms<'_>,
         (context, changed): (&ExecContext, &Changed),
         values: &mut Vec<Value>,
-        each: &mut dyn FnMut(&[Value], i64),
+        each: &mut dyn FnMut(&mut Vec<Value>, i64),
     ) -> Result<bool> {
         let mut flow = Flow::new();
         let around = Around { eval: &context.eval, states: Some(context) };
-        terms.run(around, changed, values, &mut |row, weight| flow.push((row.to_vec(), weight)))?;
-        let Some(flow) = self.pass(0, flow, context)? else { return Ok(false) };
-        flow.iter().for_each(|(row, weight)| each(row, *weight));
+        terms.run(around, changed, values, &mut |row, weight| flow.push((std::mem::take(row), weight)))?;
+        let Some(mut flow) = self.pass(0, flow, context)? else { return Ok(false) };
+        flow.iter_mut().for_each(|(row, weight)| each(row, *weight));
         Ok(true)
     }
 

@@ -33,13 +33,13 @@ impl Terms<'_> {
         plans.all(|(term, direct)| !reads_some(term, changed) || direct.as_ref().is_some_and(needs_none))
     }
 
-    /// Calls `each` with every row that they give, and its weight. `values`: room for a row.
+    /// Calls `each` with every row that they give, which it may take, and its weight. `values`: room for a row.
     pub(crate) fn run(
         &self,
         around: Around<'_>,
         changed: &Changed,
         values: &mut Vec<Value>,
-        each: &mut dyn FnMut(&[Value], i64),
+        each: &mut dyn FnMut(&mut Vec<Value>, i64),
     ) -> Result<()> {
         for ((term, direct), kept) in self.plans.iter().zip(self.direct).zip(self.kept) {
             if !reads_some(term, changed) {
