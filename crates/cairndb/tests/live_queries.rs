@@ -668,6 +668,35 @@ fn few_and_many_changed_rows_are_followed_alike() {
     }
 }
 
+#[test]
+fn rows_of_no_columns_are_there_once_or_not() {
+    let (_database, conn) = database("CREATE TABLE t (n int)");
+    let mut live = conn.live("SELECT FROM t UNION SELECT FROM t", ()).unwrap();
+    assert_eq!(next(&mut live).len(), 0);
+    conn.execute("INSERT INTO t VALUES (1), (2)", ()).unwrap();
+    assert_eq!(next(&mut live).len(), 1);
+    conn.execute("DELETE FROM t WHERE n = 1", ()).unwrap();
+    assert!(live.next_change_within(Duration::from_millis(50)).unwrap().is_none());
+    conn.execute("DELETE FROM t", ()).unwrap();
+    assert_eq!(next(&mut live).len(), 1);
+}
+
+/// A key's first part is NULL, and its second one fails.
+#[test]
+fn who_is_followed_fails_where_the_query_does() {
+    let (_database, conn) = database(
+        "CREATE TABLE t (id int PRIMARY KEY, n int, m int); CREATE TABLE u (a int, b int, v int, UNIQUE (a, b));
+         INSERT INTO t SELECT g, g, 1 FROM generate_series(1, 3000) g; INSERT INTO u SELECT g, 10, g FROM generate_series(1, 3000) g;
+         ANALYZE t; ANALYZE u; SET enable_live_runs = off; SET enable_hashjoin = off; SET enable_mergejoin = off",
+    );
+    let mut live = conn.live("SELECT t.id, u.v FROM t LEFT JOIN u ON u.a = t.n AND u.b = 10 / t.m", ()).unwrap();
+    live.next_change().unwrap();
+    conn.execute("INSERT INTO t VALUES (4000, 1, 1)", ()).unwrap();
+    assert_eq!(next(&mut live), ["+4000|1"]);
+    conn.execute("INSERT INTO t VALUES (4001, NULL, 0)", ()).unwrap();
+    assert_eq!(live.next_change().unwrap_err().sqlstate().0, "22012");
+}
+
 /// The value was made for the type that the column had.
 #[test]
 fn a_parameter_follows_its_column_to_another_type() {

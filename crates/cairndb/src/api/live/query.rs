@@ -107,7 +107,8 @@ pub(super) struct Query {
     kept: Option<KeptState>,
     /// That can not be kept.
     keeps_nothing: bool,
-    /// Shorter ways than the plans of a change, of those that have one: looked for when they are first asked for.
+    /// Shorter ways than the plans of a change, of those that have one, with the parameters in them: made when they are first
+    /// asked for.
     direct: OnceCell<Vec<Option<Direct>>>,
     buffers: Buffers,
     /// Room for what differs in the tables.
@@ -424,7 +425,7 @@ fn terms<'q>(
 ) -> Terms<'q> {
     let ways = || {
         let parameters = &definition.surroundings.parameters;
-        maintenance.terms.iter().map(|term| Direct::of(term, parameters)).collect()
+        compiled.direct.iter().map(|direct| direct.as_ref().map(|direct| direct.with(parameters))).collect()
     };
     Terms { plans: &maintenance.terms, direct: direct.get_or_init(ways), kept: &compiled.kept_terms }
 }

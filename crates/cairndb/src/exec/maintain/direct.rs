@@ -11,7 +11,8 @@ use crate::state::Reader;
 use crate::types::{DataType, EvalContext, ValueRef};
 use crate::{Error, Result, Value};
 
-/// Such a plan, for one query: its parameters are in it.
+/// Such a plan.
+#[derive(Clone)]
 pub(crate) struct Direct {
     /// Which changed rows it reads.
     reads: usize,
@@ -19,6 +20,7 @@ pub(crate) struct Direct {
     parts: Vec<Part>,
 }
 
+#[derive(Clone)]
 enum Part {
     Filter(Expr),
     Project(Vec<Expr>),
@@ -32,7 +34,7 @@ const FEW_ELEMENTS: usize = 16;
 
 impl Direct {
     /// `None`: the plan does more than that.
-    pub(crate) fn of(term: &Term, parameters: &[Value]) -> Option<Direct> {
+    pub(crate) fn of(term: &Term) -> Option<Direct> {
         let mut parts = vec![];
         let mut plan: &PhysicalPlan = &term.plan;
         let (reads, width) = loop {
@@ -60,9 +62,17 @@ impl Direct {
             if !is_plain {
                 return None;
             }
-            *expr = with_parameters(expr, parameters);
         }
         Some(Direct { reads, parts: without_moves(parts, width) })
+    }
+
+    /// The same for a query with these parameters.
+    pub(crate) fn with(&self, parameters: &[Value]) -> Direct {
+        let mut direct = self.clone();
+        for expr in direct.parts.iter_mut().flat_map(Part::exprs_mut) {
+            *expr = with_parameters(expr, parameters);
+        }
+        direct
     }
 
     /// The changed rows that it reads: none where none changed. `Err`: they are too many.

@@ -146,6 +146,11 @@ impl Groups {
         if !std::mem::replace(&mut group.is_touched, true) {
             touched.push(key.as_slice().into());
         }
+        if group.rows == 0 {
+            // Whatever its aggregates are, they begin anew.
+            group.accumulators = Group::new(calls).accumulators;
+            return Ok(true);
+        }
         for (accumulator, call) in group.accumulators.iter_mut().zip(&*calls) {
             if let Some(filter) = &call.filter
                 && eval_row(filter, row, context)? != Value::Boolean(true)

@@ -3,30 +3,35 @@
 use std::sync::Arc;
 
 use super::direct::Plain;
-use super::rows::entry_row_key;
 use crate::catalog::{Index, Table, TableLayout};
 use crate::dml::row::Stored;
 use crate::exec::row_eval::eval;
-use crate::exec::scan::{KeyPart, encode_prefix};
+use crate::exec::scan::{KeyPart, encode_prefix, row_key};
 use crate::plan::{Expr, JoinKind, PhysicalNode as N, PhysicalPlan};
 use crate::state::Reader;
 use crate::types::DataType;
 use crate::{Result, Value};
 
 /// See the module.
+#[derive(Clone)]
 pub(super) struct Lookup {
     kind: JoinKind,
+    of: Arc<Looked>,
+    /// Of the key, over the row.
+    pub(super) keys: Vec<Expr>,
+    /// What else is asked, over both.
+    pub(super) residual: Option<Expr>,
+}
+
+/// Where rows are looked up: the same for all queries of a plan.
+struct Looked {
     table: Arc<Table>,
     layout: TableLayout,
     /// The unique index whose key it is; `None`: it is the primary key.
     index: Option<Arc<Index>>,
     parts: Vec<KeyPart>,
-    /// Of the key, over the row.
-    pub(super) keys: Vec<Expr>,
     /// Of the table, behind the row's own.
     columns: Vec<usize>,
-    /// What else is asked, over both.
-    pub(super) residual: Option<Expr>,
 }
 
 /// What was looked up last: a row as it was and as it is often asks for the same.
@@ -61,27 +66,21 @@ impl Lookup {
         if !is_known || !has_all || !is_in_rows || keys.len() != parts.len() {
             return None;
         }
-        let lookup = Lookup {
-            kind: *kind,
-            table: table.clone(),
-            layout: TableLayout::new(table),
-            index: index.clone(),
-            parts,
-            keys: keys.clone(),
-            columns: columns.clone(),
-            residual: residual.clone(),
-        };
+        let (layout, columns) = (TableLayout::new(table), columns.clone());
+        let of = Arc::new(Looked { table: table.clone(), layout, index: index.clone(), parts, columns });
+        let lookup = Lookup { kind: *kind, of, keys: keys.clone(), residual: residual.clone() };
         Some((lookup, left))
     }
 
     /// How many columns the row has more behind it.
     pub(super) fn width(&self) -> usize {
-        if self.kind.shows_right() { self.columns.len() } else { 0 }
+        if self.kind.shows_right() { self.of.columns.len() } else { 0 }
     }
 
     /// Of the columns that `residual` sees behind the row's own.
     pub(super) fn types(&self) -> Vec<DataType> {
-        self.columns.iter().map(|&column| self.table.columns[column].data_type).collect()
+        let Looked { table, columns, .. } = &*self.of;
+        columns.iter().map(|&column| table.columns[column].data_type).collect()
     }
 
     /// Puts the columns behind the row's; false: the row does not pass.
@@ -105,7 +104,7 @@ impl Lookup {
         }
         Ok(match self.kind {
             JoinKind::Left if !is_found => {
-                row.resize(width + self.columns.len(), Value::Null);
+                row.resize(width + self.of.columns.len(), Value::Null);
                 true
             }
             JoinKind::Left => true,
@@ -124,28 +123,33 @@ impl Lookup {
     ) -> Result<Option<&'l [Value]>> {
         let Last { key, found, buffer } = last;
         buffer.clear();
-        for (expr, part) in self.keys.iter().zip(&self.parts) {
+        let mut is_whole = true;
+        for (expr, part) in self.keys.iter().zip(&self.of.parts) {
+            // All are evaluated: one may fail.
             let value = eval(expr, &row, around)?.into_value();
-            if !encode_prefix(std::iter::once(value), std::slice::from_ref(part), buffer) {
-                return Ok(None);
-            }
+            is_whole &= encode_prefix(std::iter::once(value), std::slice::from_ref(part), buffer);
+        }
+        if !is_whole {
+            return Ok(None);
         }
         if found.is_none() || key != buffer {
             std::mem::swap(key, buffer);
             *found = None;
-            *found = Some(self.read(key, state, buffer)?);
+            *found = Some(self.of.read(key, state, buffer)?);
         }
         Ok(found.as_ref().and_then(Option::as_deref))
     }
+}
 
-    /// `buffer`: room for the row's key, where an index leads to it.
+impl Looked {
+    /// The columns of the row that the key names. `buffer`: room for the row's key, where an index leads to it.
     fn read(&self, key: &[u8], state: &Reader, buffer: &mut Vec<u8>) -> Result<Found> {
         let key = match &self.index {
             None => key,
             Some(index) => {
                 let found = state.get_with(index.tree, key, |value| -> Result<()> {
                     buffer.clear();
-                    buffer.extend_from_slice(entry_row_key(&self.table, index, key, value)?);
+                    buffer.extend_from_slice(row_key(&self.parts, key, value)?);
                     Ok(())
                 });
                 if found?.transpose()?.is_none() {
