@@ -47,6 +47,10 @@ fn walk(store: &Store, from: u64, to: u64, backward: bool) -> (Vec<u64>, Stats) 
     (found, after)
 }
 
+fn pages(read: &Stats) -> u64 {
+    read.pages_read + read.pages_read_ahead
+}
+
 #[test]
 fn a_walk_over_everything_reads_nearly_all_of_it_ahead_and_nothing_twice() {
     for backward in [false, true] {
@@ -57,7 +61,7 @@ fn a_walk_over_everything_reads_nearly_all_of_it_ahead_and_nothing_twice() {
         }
         assert_eq!(found, Vec::from_iter(0..ENTRIES));
         assert!(read.pages_read_ahead > 20 * read.pages_read, "{read:?}");
-        assert!(read.pages_read_ahead + read.pages_read <= read.pages_total, "{read:?}");
+        assert!(pages(&read) <= read.pages_total, "{read:?}");
     }
 }
 
@@ -66,13 +70,13 @@ fn a_walk_over_a_range_reads_no_leaf_beyond_it() {
     for backward in [false, true] {
         let store = store(4096);
         let (whole, all) = walk(&store, 0, ENTRIES, backward);
-        let leaf = whole.len() as u64 / (all.pages_read_ahead + all.pages_read);
+        let leaf = whole.len() as u64 / pages(&all);
         let (mut found, read) = walk(&store, 9_000, 9_000 + 30 * leaf, backward);
         found.sort_unstable();
         assert_eq!(found, Vec::from_iter(9_000..9_000 + 30 * leaf));
         assert!(read.pages_read_ahead >= 20, "{read:?}");
         // A leaf more at either end, the pages above, and the catalog's own.
-        assert!(read.pages_read_ahead + read.pages_read <= 30 + 8, "{read:?}");
+        assert!(pages(&read) <= 30 + 8, "{read:?}");
     }
 }
 
@@ -91,4 +95,27 @@ fn pages_smaller_than_a_disk_s_block_are_read_ahead_too() {
     let (found, read) = walk(&store, 0, ENTRIES, false);
     assert_eq!(found, Vec::from_iter(0..ENTRIES));
     assert!(read.pages_read_ahead > 2 * read.pages_read, "{read:?}");
+}
+
+/// A walk over four times what the cache holds had all of it run through the cache: nothing of it was there for the next,
+/// nor anything else that was there before.
+#[test]
+fn a_long_walk_leaves_the_cache_to_what_is_there() {
+    for backward in [false, true] {
+        let store = store(4096);
+        let (hot, rest) = (1_000, ENTRIES);
+        let again = |store: &Store| {
+            let (found, read) = walk(store, 0, hot, false);
+            assert_eq!(found.len() as u64, hot);
+            pages(&read)
+        };
+        let first = again(&store);
+        again(&store);
+        let (found, read) = walk(&store, hot, rest, backward);
+        assert_eq!(found.len() as u64, rest - hot);
+        assert!(again(&store) <= first / 5, "{read:?}");
+        let (found, next) = walk(&store, hot, rest, backward);
+        assert_eq!(found.len() as u64, rest - hot);
+        assert!(pages(&next) + 100 < pages(&read), "{next:?}");
+    }
 }

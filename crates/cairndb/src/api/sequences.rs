@@ -65,6 +65,19 @@ impl Reserved {
             _ => AHEAD,
         }
     }
+
+    /// Gives out the next value; raises the mark first where none is left.
+    fn draw(&mut self, store: &Store, tree: TreeId, sequence: &Sequence) -> Result<i64> {
+        let value = following(sequence, self.last)?;
+        if self.left == 0 || self.step != sequence.increment {
+            let (mark, count) = ahead(sequence, value, self.wanted());
+            write_entry(&mut store.session()?, tree, (sequence.id, sequence.generation), Some(mark))?;
+            (self.left, self.raised) = (count, Some((Instant::now(), count)));
+        }
+        self.before = Some(self.last.replace(value));
+        (self.left, self.step) = (self.left - 1, sequence.increment);
+        Ok(value)
+    }
 }
 
 /// Key and value of a sequence's entry: the mark, and whether it counts as given out.
@@ -109,22 +122,40 @@ pub(crate) fn flatten(error: WriteError<Error>) -> Error {
 }
 
 impl SequenceValues {
+    /// Gives out the next value.
     pub(super) fn next(&self, store: &Store, tree: TreeId, sequence: &Sequence) -> Result<i64> {
+        self.with(store, tree, sequence, |reserved| reserved.draw(store, tree, sequence))
+    }
+
+    /// Gives out so many, which follow on each other. Where it fails, `drawn` has those before.
+    fn next_many(
+        &self,
+        store: &Store,
+        tree: TreeId,
+        sequence: &Sequence,
+        (count, drawn): (usize, &mut Vec<i64>),
+    ) -> Result<()> {
+        self.with(store, tree, sequence, |reserved| {
+            (0..count).try_for_each(|_| {
+                drawn.push(reserved.draw(store, tree, sequence)?);
+                Ok(())
+            })
+        })
+    }
+
+    fn with<T>(
+        &self,
+        store: &Store,
+        tree: TreeId,
+        sequence: &Sequence,
+        work: impl FnOnce(&mut Reserved) -> Result<T>,
+    ) -> Result<T> {
         let identity = (sequence.id, sequence.generation);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let reserved = match all.entry(identity) {
+        work(match all.entry(identity) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => place.insert(Reserved::behind(stored(store, tree, identity)?)),
-        };
-        let value = following(sequence, reserved.last)?;
-        if reserved.left == 0 || reserved.step != sequence.increment {
-            let (mark, count) = ahead(sequence, value, reserved.wanted());
-            write_entry(&mut store.session()?, tree, identity, Some(mark))?;
-            (reserved.left, reserved.raised) = (count, Some((Instant::now(), count)));
-        }
-        reserved.before = Some(reserved.last.replace(value));
-        (reserved.left, reserved.step) = (reserved.left - 1, sequence.increment);
-        Ok(value)
+        })
     }
 
     /// As `next`, without waiting: `None` where somebody else draws, or the mark has to be raised.
@@ -305,6 +336,16 @@ impl SequenceSource for StatementSequences {
         let value = self.with("nextval", sequence, |values, store, tree| values.next(store, tree, sequence))?;
         self.remember(sequence, value);
         Ok(value)
+    }
+
+    fn next_values(&self, name: &str, count: usize, drawn: &mut Vec<i64>) -> Result<()> {
+        let sequence = self.sequence(name)?;
+        let wanted = (count, &mut *drawn);
+        let all = self.with("nextval", sequence, |values, store, tree| values.next_many(store, tree, sequence, wanted));
+        if let Some(&last) = drawn.last() {
+            self.remember(sequence, last);
+        }
+        all
     }
 
     fn current_value(&self, name: &str) -> Result<i64> {

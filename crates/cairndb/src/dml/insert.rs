@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::foreign_keys::ForeignKeys;
 use super::row::{
     BatchRow, Conflict, Env, InsertBuffers, LentRow, Proposed, ReferenceChecks, RowInsert, Spare, Target, Touched,
+    Trees,
 };
-use super::source::{Source, few_rows};
+use super::source::{Source, few_rows, held_trees};
 use super::{DmlContext, DmlResult};
 use crate::bind::{BoundInsert, Returning};
 use crate::catalog::{Catalog, TriggerEvent};
@@ -71,6 +72,9 @@ impl InsertPlan {
 
 /// Runs an INSERT of one row of expressions once for each row of `parameters`, whose columns are its parameters: evaluates,
 /// inserts, looks at what the row refers to, and goes on.
+///
+/// All rows are evaluated before the first is inserted, one after the other: what is evaluated asks no table. An error of
+/// one is told when those before it are inserted, for one of theirs comes first.
 pub(crate) fn insert_each(
     (plan, exprs): (&InsertPlan, &[Expr]),
     context: &DmlContext<'_>,
@@ -78,24 +82,88 @@ pub(crate) fn insert_each(
 ) -> Result<()> {
     let mut keys = ForeignKeys::new(context);
     let mut inserter = Inserter::new(&plan.program, context);
-    let mut values = Vec::new();
-    for row in 0..parameters.len() {
+    let mut computed = ComputedRows::of(exprs);
+    let evaluated = computed.evaluate(parameters, context.exec);
+    let mut tx = context.tx;
+    let is_alone = plan.program.is_alone();
+    let mut hold = if is_alone { tx.writer(plan.program.rules.target.table.tree)? } else { None };
+    let trees = held_trees(&mut hold, &mut tx);
+    for row in 0..computed.rows.min(parameters.len()) {
         if row % 256 == 0 {
             context.exec.check()?;
         }
-        let around = RowOfParameters { row: BatchRow { columns: parameters.columns(), row }, context: context.exec };
-        values.clear();
-        for expr in exprs {
-            let nothing: &[Value] = &[];
-            values.push(match expr {
-                Expr::Literal { .. } | Expr::Parameter { .. } => Value::Null,
-                expr => eval(expr, &nothing, around)?.into_value(),
-            });
+        let parameters = BatchRow { columns: parameters.columns(), row };
+        inserter.insert_into(trees, RepeatedRow { computed: &computed, row, parameters }, &mut keys)?;
+        if !is_alone {
+            keys.settle_insert()?;
         }
-        inserter.insert(RepeatedRow { exprs, values: &values, parameters: around.row }, &mut keys)?;
-        keys.settle_insert()?;
     }
-    Ok(())
+    evaluated
+}
+
+/// Rows of expressions, of which some had to be evaluated.
+struct ComputedRows<'e> {
+    exprs: &'e [Expr],
+    /// Those that are neither constants nor parameters, and where each of `exprs` is among them.
+    computed: Vec<&'e Expr>,
+    places: Vec<Option<usize>>,
+    /// Row by row.
+    values: Vec<Value>,
+    rows: usize,
+}
+
+impl<'e> ComputedRows<'e> {
+    fn of(exprs: &'e [Expr]) -> ComputedRows<'e> {
+        let mut rows = ComputedRows { exprs, computed: vec![], places: vec![], values: vec![], rows: 0 };
+        for expr in exprs {
+            let is_computed = !matches!(expr, Expr::Literal { .. } | Expr::Parameter { .. });
+            rows.places.push(is_computed.then_some(rows.computed.len()));
+            rows.computed.extend(is_computed.then_some(expr));
+        }
+        rows
+    }
+
+    /// Evaluates a row for each of the parameters, up to the first that can not be.
+    fn evaluate(&mut self, parameters: &Batch, context: &ExecContext) -> Result<()> {
+        let rows = parameters.len();
+        let Some(name) = self.only_sequence() else {
+            return (0..rows).try_for_each(|row| self.evaluate_row(parameters, row, context));
+        };
+        let mut drawn = Vec::with_capacity(rows);
+        let all = context.sequence_source()?.next_values(name, rows, &mut drawn);
+        self.rows = drawn.len();
+        self.values.extend(drawn.into_iter().map(Value::BigInt));
+        all
+    }
+
+    /// The sequence, if to draw from one is all that is to be evaluated.
+    fn only_sequence(&self) -> Option<&'e str> {
+        let [Expr::Sequence { op: SequenceOp::Next, name, .. }] = self.computed[..] else { return None };
+        match &**name {
+            Expr::Literal { value: Value::Text(name), .. } => Some(name),
+            _ => None,
+        }
+    }
+
+    fn evaluate_row(&mut self, parameters: &Batch, row: usize, context: &ExecContext) -> Result<()> {
+        if row % 256 == 0 {
+            context.check()?;
+        }
+        let around = RowOfParameters { row: BatchRow { columns: parameters.columns(), row }, context };
+        for expr in &self.computed {
+            let nothing: &[Value] = &[];
+            self.values.push(eval(expr, &nothing, around)?.into_value());
+        }
+        self.rows += 1;
+        Ok(())
+    }
+
+    /// The value of an expression that had to be evaluated.
+    #[inline]
+    fn value(&self, row: usize, column: usize) -> Option<&Value> {
+        let place = (*self.places.get(column)?)?;
+        self.values.get(row * self.computed.len() + place)
+    }
 }
 
 /// A row of a batch as the parameters of expressions.
@@ -125,21 +193,21 @@ impl<'r> Surroundings<'r> for RowOfParameters<'r> {
     }
 }
 
-/// A row of expressions, of which parameters are in a batch, and the values of those that had to be evaluated.
+/// A row of expressions, of which parameters are in a batch.
 #[derive(Clone, Copy)]
 struct RepeatedRow<'r> {
-    exprs: &'r [Expr],
-    values: &'r [Value],
+    computed: &'r ComputedRows<'r>,
+    row: usize,
     parameters: BatchRow<'r>,
 }
 
 impl<'r> LentRow<'r> for RepeatedRow<'r> {
     #[inline]
     fn lend(self, column: usize) -> Option<ValueRef<'r>> {
-        match self.exprs.get(column)? {
+        match self.computed.exprs.get(column)? {
             Expr::Literal { value, .. } => Some(value.into()),
             Expr::Parameter { index, .. } => self.parameters.lend(*index),
-            _ => self.values.get(column).map(ValueRef::from),
+            _ => self.computed.value(self.row, column).map(ValueRef::from),
         }
     }
 
@@ -148,18 +216,17 @@ impl<'r> LentRow<'r> for RepeatedRow<'r> {
     where
         'r: 'a,
     {
-        let value = match self.exprs.get(column) {
+        let value = match self.computed.exprs.get(column) {
             Some(Expr::Parameter { index, .. }) => return self.parameters.push_to(*index, values),
             Some(Expr::Literal { value, .. }) => Some(value),
-            Some(_) => self.values.get(column),
-            None => None,
+            _ => self.computed.value(self.row, column),
         };
         values.push(value.map_or(ValueRef::Null, ValueRef::from));
         value.is_some()
     }
 
     fn copy(self, column: usize) -> Value {
-        match self.exprs.get(column) {
+        match self.computed.exprs.get(column) {
             Some(Expr::Parameter { index, .. }) => self.parameters.copy(*index),
             _ => self.lend(column).map_or(Value::Null, |value| value.to_value()),
         }
@@ -231,6 +298,17 @@ impl<'a> Inserter<'a> {
     }
 
     pub(crate) fn insert<'b>(&mut self, row: impl LentRow<'b>, checks: &mut dyn ReferenceChecks) -> Result<()> {
+        let mut trees = self.context.tx;
+        self.insert_into(&mut trees, row, checks)
+    }
+
+    /// Into these trees, which are those of the statement's transaction.
+    fn insert_into<'b>(
+        &mut self,
+        trees: &mut dyn Trees,
+        row: impl LentRow<'b>,
+        checks: &mut dyn ReferenceChecks,
+    ) -> Result<()> {
         let Inserter { program, context, touched, room, result } = self;
         let Buffers { insert: buffers, fitted, generated, spare, .. } = &mut **room.0.get_or_insert_default();
         let (table, env) = (&program.rules.target.table, Env::of(context.exec));
@@ -245,8 +323,7 @@ impl<'a> Inserter<'a> {
         }
         let row = row.generated(&program.rules.target, env, generated)?;
         program.prepare(&row, env, context.numbers(table.tree), buffers)?;
-        let mut trees = context.tx;
-        if program.run(&mut trees, &row, env, buffers, (checks, touched.as_mut()), &mut result.returned)? {
+        if program.run(trees, &row, env, buffers, (checks, touched.as_mut()), &mut result.returned)? {
             result.add();
         }
         spare.keep(row);

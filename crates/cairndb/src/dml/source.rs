@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use cairn_storage::TransactionWriter;
+use cairn_storage::{KeyList, TransactionWriter};
 
 use super::row::{BatchRow, LentRow, Target, Trees};
 use crate::bind::ConstantRows;
 use crate::catalog::row_number_key;
-use crate::exec::{Batch, Columns, ExecContext, Vector, eval_row};
+use crate::exec::{Batch, Columns, Data, ExecContext, Vector, eval_row};
 use crate::plan::Expr;
 use crate::state::Transaction;
 use crate::types::{DataType, ValueRef, key};
@@ -90,6 +90,33 @@ pub(super) fn source_key(target: &Target, row: BatchRow<'_>, out: &mut Vec<u8>) 
         }
     }
     Ok(())
+}
+
+/// Appends the tree keys of the rows that the rows of a batch begin with to `keys`; false, and nothing appended, where they are
+/// more than a number.
+pub(super) fn source_numbers(target: &Target, batch: &Batch, keys: &mut KeyList) -> bool {
+    let Target { table, layout, .. } = target;
+    let [column] = table.primary_key[..] else { return false };
+    let Some(numbers) = batch.columns().get(column) else { return false };
+    if layout.has_row_numbers()
+        || numbers.validity().is_some()
+        || !layout.key_types().iter().all(|&of| key::is_integer(of))
+    {
+        return false;
+    }
+    let mut bytes = Vec::new();
+    let mut push = |number: i64| {
+        bytes.clear();
+        key::encode_integer(number, &mut bytes);
+        keys.push(&bytes);
+    };
+    match numbers.data() {
+        Data::I16(numbers) => numbers.iter().for_each(|&number| push(number.into())),
+        Data::I32(numbers) => numbers.iter().for_each(|&number| push(number.into())),
+        Data::I64(numbers) => numbers.iter().for_each(|&number| push(number)),
+        _ => return false,
+    }
+    true
 }
 
 /// Rows that are there as values, with what is computed for them.

@@ -7,7 +7,7 @@ use cairn_storage::{KeyList, TransactionWriter};
 
 use super::foreign_keys::ForeignKeys;
 use super::row::{ChangeBuffers, Env, ReferenceChecks, RowChange, Stop, Target};
-use super::source::{Source, held_trees, rows_of, source_key};
+use super::source::{Source, held_trees, rows_of, source_key, source_numbers};
 use super::statement::Beside;
 use super::triggers::changed_by_trigger;
 use super::{BatchRow, DmlContext, DmlResult};
@@ -151,13 +151,7 @@ impl Run<'_, '_> {
         batch: &Batch,
         change: &mut ChangeBuffers,
     ) -> Result<()> {
-        let (mut keys, mut rows) = (KeyList::default(), Vec::with_capacity(batch.len()));
-        for row in rows_of(batch) {
-            if self.is_new(row)? {
-                keys.push(&self.key);
-                rows.push(row_number(row.row));
-            }
-        }
+        let (keys, rows) = self.new_rows(batch)?;
         let columns = batch.columns();
         let row = |at: usize| BatchRow { columns, row: rows[at] as usize };
         let Run { program, context, keys: checks, result, .. } = self;
@@ -189,6 +183,23 @@ impl Run<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// The keys of a batch's rows that are to be changed, and which of them these are.
+    fn new_rows(&mut self, batch: &Batch) -> Result<(KeyList, Vec<u32>)> {
+        let (mut keys, mut rows) = (KeyList::default(), Vec::with_capacity(batch.len()));
+        let are_all = self.beside == Beside::Nobody && self.seen.is_none();
+        if are_all && source_numbers(&self.program.rules.target, batch, &mut keys) {
+            rows.extend((0..batch.len()).map(row_number));
+            return Ok((keys, rows));
+        }
+        for row in rows_of(batch) {
+            if self.is_new(row)? {
+                keys.push(&self.key);
+                rows.push(row_number(row.row));
+            }
+        }
+        Ok((keys, rows))
     }
 
     /// All old keys go before the first new one comes: `SET id = id + 1` only fails where keys really collide.

@@ -24,6 +24,8 @@ use crate::{Error, Result, SqlState, Value};
 pub trait SequenceSource: Send + Sync {
     /// Advances the sequence and returns the new value.
     fn next_value(&self, name: &str) -> Result<i64>;
+    /// Advances the sequence so often, and appends the new values. Where it fails, `drawn` has those before.
+    fn next_values(&self, name: &str, count: usize, drawn: &mut Vec<i64>) -> Result<()>;
     /// The value that this session got last.
     fn current_value(&self, name: &str) -> Result<i64>;
     /// The value that this session got last, of whichever sequence.

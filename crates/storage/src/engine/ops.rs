@@ -167,6 +167,7 @@ impl OpList {
     }
 
     pub(crate) fn patch(&mut self, tree: TreeId, key: &[u8], offset: usize, bytes: &[u8]) {
+        self.bytes.reserve(key.len() + bytes.len() + PUT_BYTES + 10);
         self.begin(tree, 3);
         self.slice(key);
         self.number(offset as u64);
@@ -227,15 +228,22 @@ impl OpList {
         self.bytes.push(tag);
     }
 
+    #[inline]
     fn slice(&mut self, bytes: &[u8]) {
-        match u8::try_from(bytes.len()) {
-            Ok(short @ ..0x80) => self.bytes.push(short),
-            _ => self.number(bytes.len() as u64),
-        }
+        self.number(bytes.len() as u64);
         self.bytes.extend_from_slice(bytes);
     }
 
+    #[inline]
     fn number(&mut self, n: u64) {
+        match u8::try_from(n) {
+            Ok(short @ ..0x80) => self.bytes.push(short),
+            _ => self.long_number(n),
+        }
+    }
+
+    #[inline(never)]
+    fn long_number(&mut self, n: u64) {
         let mut out = [0; 10];
         let length = varint_into(&mut out, n);
         self.bytes.extend_from_slice(&out[..length]);

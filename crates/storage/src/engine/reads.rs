@@ -1,7 +1,8 @@
 //! What a transaction read: keys and ranges that no commit may have changed by the time it commits.
 //!
 //! Noting a key allocates nothing but room for its bytes. Beyond a bound neighbours are joined, so that what is noted
-//! takes little memory however much was read: it covers at least what was read.
+//! takes little memory however much was read: it covers at least what was read. Keys that count up, as those of rows that are
+//! inserted mostly do, are one range from the start; no key of the same length lies between two of them.
 
 use std::cell::OnceCell;
 use std::ops::Bound;
@@ -53,6 +54,33 @@ impl KeyRange {
         let bounds = self.bounds();
         !is_before(key, &bounds) && !is_behind(key, &bounds)
     }
+
+    /// Takes in the key, if it follows the last one at once; whether it did.
+    #[inline]
+    fn extend(&mut self, key: &[u8]) -> bool {
+        match &mut self.upper {
+            Bound::Included(last) if follows(key, last) => {
+                last.copy_from_slice(key);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Whether the key, read as a number, is the next one after the other, which is as long.
+#[inline]
+fn follows(key: &[u8], before: &[u8]) -> bool {
+    if key.len() != before.len() {
+        return false;
+    }
+    let (Some((&last, front)), Some((&last_before, front_before))) = (key.split_last(), before.split_last()) else {
+        return false;
+    };
+    match last_before.checked_add(1) {
+        Some(next) => last == next && front == front_before,
+        None => last == 0 && follows(front, front_before),
+    }
 }
 
 /// All that a transaction read.
@@ -62,6 +90,9 @@ pub(crate) struct Reads {
     keys: Vec<u8>,
     points: Vec<(TreeId, usize)>,
     ranges: Vec<(TreeId, KeyRange)>,
+    /// Where the newest range of a tree is, of the two trees that had one last: a statement changes one that it has scanned,
+    /// and its triggers fill another.
+    newest: [Option<(TreeId, usize)>; 2],
     /// Ranges of cursors that are still open, whole until they close, by number.
     open: Vec<(u64, TreeId, KeyRange)>,
     next_open: u64,
@@ -99,7 +130,13 @@ impl Reads {
             return;
         }
         // Whoever changes many rows has scanned them before.
-        if self.ranges.last().is_some_and(|(of, range)| *of == tree && range.holds(key)) {
+        if let Some(range) = self.newest_range(tree)
+            && (range.extend(key) || range.holds(key))
+        {
+            return;
+        }
+        // Few keys are looked up one by one: see `few_points`.
+        if self.points.len() >= FEW && self.begin_range(tree, start, key) {
             return;
         }
         if self.keys.capacity() == 0 {
@@ -111,6 +148,34 @@ impl Reads {
         self.bound();
     }
 
+    #[inline]
+    fn newest_range(&mut self, tree: TreeId) -> Option<&mut KeyRange> {
+        let &(_, at) = self.newest.iter().flatten().find(|(of, _)| *of == tree)?;
+        self.ranges.get_mut(at).map(|(_, range)| range)
+    }
+
+    /// A key that follows at once on the one that was noted last, which begins at `start`, becomes a range with it; whether
+    /// it does.
+    #[inline]
+    fn begin_range(&mut self, tree: TreeId, start: usize, key: &[u8]) -> bool {
+        let before = &self.keys[start..];
+        if self.points.last().is_none_or(|&(last, _)| last != tree) || !follows(key, before) {
+            return false;
+        }
+        let range = KeyRange::new((Bound::Included(before), Bound::Included(key)));
+        self.points.pop();
+        self.keys.truncate(start);
+        self.push_range(tree, range);
+        true
+    }
+
+    fn push_range(&mut self, tree: TreeId, range: KeyRange) {
+        let others = self.newest.into_iter().flatten().find(|(of, _)| *of != tree);
+        self.newest = [Some((tree, self.ranges.len())), others];
+        self.ranges.push((tree, range));
+        self.bound();
+    }
+
     pub(crate) fn range(&mut self, tree: TreeId, lower: Bound<&[u8]>, upper: Bound<&[u8]>) {
         self.note((tree, KeyRange::new((lower, upper))));
     }
@@ -118,8 +183,7 @@ impl Reads {
     /// One that holds no key is none: it would stand before what lies behind it, or end what is compared too early.
     fn note(&mut self, (tree, range): (TreeId, KeyRange)) {
         if !range.is_empty() {
-            self.ranges.push((tree, range));
-            self.bound();
+            self.push_range(tree, range);
         }
     }
 
@@ -208,6 +272,7 @@ impl Reads {
         self.ranges.extend(joined);
         self.points.clear();
         self.keys.clear();
+        self.newest = [None; 2];
         let mut before = usize::MAX;
         while self.ranges.len() > NOTES / 2 && self.ranges.len() < before {
             before = self.ranges.len();
@@ -319,6 +384,28 @@ mod tests {
         let sorted = reads.sorted();
         assert!((0..20_000u32).all(|tree| covers(&sorted, TreeId(tree), &tree.to_be_bytes())));
         assert!(!covers(&sorted, TreeId(1), &2u32.to_be_bytes()));
+    }
+
+    #[test]
+    fn keys_that_count_up_are_one_range_beside_those_of_another_tree() {
+        let mut reads = Reads::default();
+        let key = |i: u32| (i + 200).to_be_bytes();
+        reads.range(TreeId(1), Bound::Included(&key(0)), Bound::Excluded(&key(20_000)));
+        for i in 0..20_000u32 {
+            reads.key(TreeId(1), &key(i));
+            reads.key(TreeId(2), &key(i));
+        }
+        assert!(reads.ranges.len() <= 2 && reads.points.len() <= FEW);
+        let sorted = reads.sorted();
+        assert!((0..20_000).all(|i| covers(&sorted, TreeId(1), &key(i)) && covers(&sorted, TreeId(2), &key(i))));
+        assert!(!covers(&sorted, TreeId(2), &key(20_000)) && !covers(&sorted, TreeId(1), &key(20_000)));
+    }
+
+    #[test]
+    fn a_key_follows_the_one_that_is_less_by_one() {
+        assert!(follows(&[1, 2], &[1, 1]) && follows(&[2, 0], &[1, 255]) && follows(&[1, 0, 0], &[0, 255, 255]));
+        assert!(!follows(&[1, 1], &[1, 1]) && !follows(&[2, 2], &[1, 1]) && !follows(&[0, 0], &[255, 255]));
+        assert!(!follows(&[1], &[]) && !follows(&[1, 0], &[0]) && !follows(&[], &[]));
     }
 
     #[test]

@@ -109,7 +109,7 @@ impl Pages {
     /// Fills the frames with what the file has from page `first` on.
     fn read_into(&self, first: u32, frames: &mut [Frame]) -> std::io::Result<()> {
         let mut pieces: Vec<IoSliceMut<'_>> =
-            frames.iter_mut().map(|frame| IoSliceMut::new(self.cleared(frame))).collect();
+            frames.iter_mut().map(|frame| IoSliceMut::new(self.bytes_of(frame))).collect();
         self.file().read_vectored_at(&mut pieces, u64::from(first) * self.page_size() as u64)
     }
 }

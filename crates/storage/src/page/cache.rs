@@ -154,16 +154,36 @@ impl Pages {
         found
     }
 
+    /// As [`Pages::get`], for who passes and will not come back: it does not keep the page from being evicted.
+    #[inline]
+    pub(crate) fn get_passing<'p>(&self, pin: &'p Pin<'_>, page: PageRef) -> Option<&'p [u8]> {
+        let entry = self.frames.entry(page.id)?.load(Ordering::SeqCst);
+        // SAFETY: as in `get`.
+        let found = unsafe { self.at(entry, page) };
+        pin.count_hits(found.is_some() as u64);
+        found
+    }
+
     /// # Safety
     /// The caller holds a pin, and nobody changes the page while the slice lives.
     #[inline]
     pub(crate) unsafe fn peek<'p>(&self, page: PageRef) -> Option<&'p [u8]> {
         let entry = self.frames.entry(page.id)?.load(Ordering::SeqCst);
-        if entry == 0 {
-            return None;
-        }
         if entry & COOLING != 0 {
             self.warm(page.id, entry);
+        }
+        // SAFETY: by the caller's promise.
+        unsafe { self.at(entry, page) }
+    }
+
+    /// The page's bytes, if this entry of the table is its own.
+    ///
+    /// # Safety
+    /// As for [`Pages::peek`]; the entry was loaded under the pin.
+    #[inline(always)]
+    unsafe fn at<'p>(&self, entry: u64, page: PageRef) -> Option<&'p [u8]> {
+        if entry == 0 {
+            return None;
         }
         // The header and the slots that a search begins with lie in different lines: ask for them at once.
         self.frames.memory.prefetch(entry & !COOLING, SEARCHED);

@@ -12,7 +12,7 @@ use super::frames::{COOLING, DIRTY, FIXED, Frame, Place, WRITING};
 use super::write::RUN;
 use crate::broken::{self, Broken};
 use crate::sync::{Ordering, step};
-use crate::{Error, Result};
+use crate::{Error, PageRef, Result};
 
 /// How often nothing is found to evict, and nothing is on its way to be, before the cache counts as full.
 const IDLE_ROUNDS: u32 = 64;
@@ -23,6 +23,8 @@ const FAILED_ROUNDS: u32 = 2;
 const TRIES: u32 = 1000;
 /// How long it is waited for readers that still look, and for writes of others: so many naps.
 const PATIENCE: u32 = 20_000;
+/// A cache with no more than one free frame in so many is full: eviction makes half as many free at a time.
+const FULL: usize = 16;
 const NAP: Duration = Duration::from_micros(500);
 
 #[derive(Debug, Default)]
@@ -133,7 +135,7 @@ impl Pages {
         if gone < wanted {
             self.counters.pages_written_back.add(dirty.len() as u64);
             let written = self.write_out(&mut dirty);
-            gone += self.drop_written(&dirty);
+            gone += self.drop_cooling(dirty.iter().copied());
             if let Err(error) = written {
                 if broken::is(Broken::FullDiskFailsReads) {
                     return Err(error);
@@ -169,12 +171,23 @@ impl Pages {
         gone
     }
 
-    /// Evicts pages that were just written, unless somebody looked at them meanwhile. Left to the hand, they would have
-    /// to wait until it has gone all the way round, while whoever needs a frame counts the cache as full.
-    fn drop_written(&self, ids: &[u32]) -> usize {
+    /// Whether new frames come from evicted pages only, but for what eviction makes free ahead.
+    pub(crate) fn is_full(&self) -> bool {
+        self.frames_free() <= self.frame_count() / FULL
+    }
+
+    /// Makes the frames of pages free that were read ahead and that nobody looked at, but for who passed them and tells so
+    /// here. The caller must not be pinned.
+    pub(crate) fn let_go(&self, passed: &[PageRef]) {
+        self.drop_cooling(passed.iter().map(|page| page.id));
+    }
+
+    /// Evicts pages that were just written, or passed, unless somebody looked at them meanwhile. Left to the hand, they
+    /// would have to wait until it has gone all the way round, while whoever needs a frame counts the cache as full.
+    fn drop_cooling(&self, ids: impl Iterator<Item = u32>) -> usize {
         let mut evictor = self.evictor.lock();
         let mut gone = 0;
-        for &id in ids {
+        for id in ids {
             if let Some(Place { frame, .. }) = self.frames.find(id)
                 && self.frames.address_of(id) & COOLING != 0
                 && let Cooled::Evicted(frame) = self.cool(frame)

@@ -132,6 +132,11 @@ impl FrameTable {
         State(self.states[frame as usize].load(Ordering::Acquire))
     }
 
+    /// Whether the frame was a page's before: its bytes are somebody's then, not the system's.
+    pub(super) fn was_given(&self, frame: &Frame) -> bool {
+        self.state(frame.0).0 >= USE
+    }
+
     pub(super) fn states(&self) -> impl Iterator<Item = State> {
         self.states.iter().map(|state| State(state.load(Ordering::Acquire)))
     }

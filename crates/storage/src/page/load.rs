@@ -45,7 +45,7 @@ impl Pages {
         }
         self.counters.page_misses.add(1);
         let mut frame = self.take_frame()?;
-        if let Err(error) = self.read(page, self.cleared(&mut frame)) {
+        if let Err(error) = self.read(page, self.bytes_of(&mut frame)) {
             self.give_back(frame);
             return Err(error);
         }
@@ -73,12 +73,17 @@ impl Pages {
         Ok(())
     }
 
-    /// A frame's bytes, cleared.
-    pub(super) fn cleared<'f>(&self, frame: &'f mut Frame) -> &'f mut [u8] {
+    /// A frame's bytes, to be read over. They are not cleared where they were a page's before, for clearing a page costs
+    /// a quarter of what reading it from memory does.
+    pub(super) fn bytes_of<'f>(&self, frame: &'f mut Frame) -> &'f mut [u8] {
         let address = self.frames.memory.address(frame.index());
-        // SAFETY: the frame is its owner's alone, who lends it here; its bytes are initialised here.
+        let is_initialised = self.frames.was_given(frame);
+        // SAFETY: the frame is its owner's alone, who lends it here; its bytes are initialised here, or were for the
+        // page that had it.
         unsafe {
-            self.frames.memory.clear_or_copy(address, None);
+            if !is_initialised {
+                self.frames.memory.clear_or_copy(address, None);
+            }
             self.frames.memory.page_mut(address)
         }
     }

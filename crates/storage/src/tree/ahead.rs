@@ -3,12 +3,59 @@
 //! The first page that is not in memory is read alone: it may be all that is wanted. From the second on, those that
 //! come after it are read with it, twice as many each time, as far as the cache bears it. A walk to somewhere else begins
 //! anew.
+//!
+//! A walk that misses more than a part of a full cache does not run the rest through it: leaves that it has read and
+//! passed, and that nobody else looked at, make room for those that come next. So what others read stays, a part of a
+//! table that is larger than the cache is still there for the next walk, and the frames, few and always the same, stay in
+//! the processor's cache, where reading into them takes half the time.
+
+use crate::page::{PageRef, Pages, Pin};
 
 /// Pages read together at the second miss.
 const FIRST: usize = 4;
 
 /// Leaves read for each page above them that is read with others.
 const LEAVES_PER_INNER: usize = 32;
+
+/// A walk that missed fewer leaves than one in so many of the cache's frames keeps them.
+const KEPT: usize = 4;
+
+/// The leaves that a walk reads and passes.
+#[derive(Debug, Default)]
+pub(super) struct Trail {
+    /// Leaves read so far.
+    read: usize,
+    /// Those that were read last, if they are let go when the walk has passed them.
+    last: Vec<PageRef>,
+    /// Whether leaves are looked at without a trace of that.
+    is_passing: bool,
+}
+
+impl Trail {
+    pub(super) fn restart(&mut self) {
+        (self.read, self.is_passing) = (0, false);
+        self.last.clear();
+    }
+
+    /// A page that the walk comes to, if it is in memory. One above the leaves is looked at again from each leaf below it.
+    #[inline]
+    pub(super) fn get<'p>(&self, pages: &Pages, pin: &'p Pin<'_>, page: PageRef) -> Option<&'p [u8]> {
+        if self.is_passing { pages.get_passing(pin, page) } else { pages.get(pin, page) }
+    }
+
+    /// The walk has passed what it read last, and reads these leaves now. The caller must not be pinned.
+    pub(super) fn go_on(&mut self, pages: &Pages, next: &[PageRef]) {
+        if !self.last.is_empty() {
+            pages.let_go(&self.last);
+            self.last.clear();
+        }
+        self.read += next.len();
+        self.is_passing = self.read > pages.frame_count() / KEPT && pages.is_full();
+        if self.is_passing {
+            self.last.extend_from_slice(next);
+        }
+    }
+}
 
 /// What a walk has missed so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

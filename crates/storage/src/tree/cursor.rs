@@ -9,7 +9,7 @@
 use std::ops::Bound;
 
 use super::MAX_DEPTH;
-use super::ahead::Ahead;
+use super::ahead::{Ahead, Trail};
 use super::node::{Cell, Node};
 use super::read::{Stop, Value, overflow_value};
 use crate::Result;
@@ -32,6 +32,7 @@ pub(crate) struct TreeCursor {
     /// The range ends in the current leaf.
     is_last: bool,
     ahead: Ahead,
+    trail: Trail,
     /// A copy of the current leaf, if `is_copied`.
     copy: Vec<u8>,
     is_copied: bool,
@@ -142,6 +143,7 @@ impl TreeCursor {
             to: 0,
             is_last: false,
             ahead: Ahead::default(),
+            trail: Trail::default(),
             copy: Vec::new(),
             is_copied: false,
             key: Vec::new(),
@@ -158,6 +160,7 @@ impl TreeCursor {
         (self.depth, self.from, self.to) = (0, 0, 0);
         (self.is_last, self.is_copied) = (false, false);
         self.ahead = Ahead::default();
+        self.trail.restart();
         self.key.clear();
     }
 
@@ -205,7 +208,7 @@ impl TreeCursor {
         let leaf = self.leaf;
         loop {
             let pin = pages.slots.pin(slot)?;
-            if let Some(bytes) = pages.get(&pin, leaf) {
+            if let Some(bytes) = self.trail.get(pages, &pin, leaf) {
                 let entries = LeafEntries { node: Node::new(bytes), from: self.from, to };
                 let (taken, result) = read(&entries);
                 if let Some(last) = taken.checked_sub(1) {
@@ -260,7 +263,7 @@ impl TreeCursor {
     fn copy_leaf(&mut self, pages: &Pages, slot: SlotId) -> Result<()> {
         while !self.is_copied {
             let pin = pages.slots.pin(slot)?;
-            if let Some(bytes) = pages.get(&pin, self.leaf) {
+            if let Some(bytes) = self.trail.get(pages, &pin, self.leaf) {
                 self.copy.clear();
                 self.copy.extend_from_slice(bytes);
                 self.is_copied = true;
@@ -297,29 +300,35 @@ impl TreeCursor {
     /// After a miss: reads the missing page together with those that the walk will come to next.
     #[cold]
     fn read_ahead(&mut self, pages: &Pages, slot: SlotId, direction: Direction) -> Result<()> {
-        let coming = {
+        let (coming, are_leaves) = {
             let pin = pages.slots.pin(slot)?;
             self.coming(pages, &pin, direction)
         };
+        if are_leaves {
+            self.trail.go_on(pages, &coming);
+        }
         if coming.len() > 1 {
             pages.read_ahead(&coming);
         }
         Ok(())
     }
 
-    /// The page that is next on the way, and those beside it that the walk will need, as many as should be read at once.
-    fn coming(&mut self, pages: &Pages, pin: &Pin<'_>, direction: Direction) -> Vec<PageRef> {
-        let Some(&(parent, child)) = self.path[..self.depth].last() else { return Vec::new() };
-        let Some(node) = pages.get(pin, parent).map(Node::new) else { return Vec::new() };
-        let window = match node.level() {
-            1 => self.ahead.at_leaf(pages.ahead_limit()),
-            _ => self.ahead.at_inner(),
+    /// The page that is next on the way, and those beside it that the walk will need, as many as should be read at once;
+    /// whether they are leaves.
+    fn coming(&mut self, pages: &Pages, pin: &Pin<'_>, direction: Direction) -> (Vec<PageRef>, bool) {
+        let nothing = (Vec::new(), false);
+        let Some(&(parent, child)) = self.path[..self.depth].last() else { return nothing };
+        let Some(node) = pages.get(pin, parent).map(Node::new) else { return nothing };
+        let are_leaves = node.level() == 1;
+        let window = match are_leaves {
+            true => self.ahead.at_leaf(pages.ahead_limit()),
+            false => self.ahead.at_inner(),
         };
         let (from, to) = match direction {
             Direction::Forward => (child, (child + window).min(last_child(&node, &self.upper) + 1)),
             Direction::Backward => ((child + 1).saturating_sub(window).max(first_child(&node, &self.lower)), child + 1),
         };
-        (from..to).map(|child| node.child(child)).collect()
+        ((from..to).map(|child| node.child(child)).collect(), are_leaves)
     }
 
     /// Comes to the next leaf in the direction; false at the end. After a miss it can be called again: each step is
@@ -335,7 +344,7 @@ impl TreeCursor {
                 Place::Leaf => return Ok(true),
                 Place::End => return Ok(false),
             };
-            let node = Node::new(pages.get(pin, at).ok_or(Stop::Miss(at))?);
+            let node = Node::new(self.trail.get(pages, pin, at).ok_or(Stop::Miss(at))?);
             if !node.is_inner() {
                 if by_bound {
                     pin.count_search();

@@ -92,6 +92,11 @@ impl RowInsert {
         self.conflict.is_none() && self.returning.is_none() && self.rules.target.table.triggers.is_empty()
     }
 
+    /// Whether nobody is asked for it, and no tree but those of the row and its entries: the transaction can be held meanwhile.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.is_evaluable() && self.rules.references.is_empty() && !self.rules.target.layout.has_row_numbers()
+    }
+
     pub(crate) fn has_conflict(&self) -> bool {
         self.conflict.is_some()
     }

@@ -78,6 +78,15 @@ impl<'a> Node<'a> {
         }
     }
 
+    /// The value of an object's key; `None`: it has none, or is no object.
+    #[inline]
+    pub(super) fn field(self, key: &str) -> Result<Option<Node<'a>>> {
+        match self.0.split_first() {
+            Some((&head, rest)) if head & KIND == OBJECT => Items::read(head, rest, 2)?.get(key),
+            _ => self.read().map(|_| None),
+        }
+    }
+
     /// Looks at it, not at what is in it.
     pub(crate) fn read(self) -> Result<Json<'a>> {
         let (&head, rest) = self.0.split_first().ok_or_else(damaged)?;
@@ -170,6 +179,7 @@ fn number(bytes: &[u8]) -> usize {
 }
 
 impl<'a> Items<'a> {
+    #[inline]
     fn read(head: u8, bytes: &'a [u8], parts: usize) -> Result<Items<'a>> {
         let width = match head & !KIND {
             0x00 => 1,

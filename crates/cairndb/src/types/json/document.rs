@@ -99,10 +99,7 @@ impl<'a> Document<'a> {
                 }
                 Ok(None)
             }
-            Document::Node(node) => match node.read()? {
-                Json::Object(items) => Ok(items.get(key)?.map(Document::Node)),
-                _ => Ok(None),
-            },
+            Document::Node(node) => Ok(node.field(key)?.map(Document::Node)),
         }
     }
 

@@ -96,15 +96,21 @@ fn encode_composite(row: &Composite, out: &mut Vec<u8>) {
     out.push(ARRAY_END);
 }
 
-pub(super) fn encode_integer(value: i64, out: &mut Vec<u8>) {
+#[inline]
+pub(crate) fn encode_integer(value: i64, out: &mut Vec<u8>) {
     if (0..=127).contains(&value) {
         out.push(INT_SMALL + value as u8);
         return;
     }
     let magnitude = if value < 0 { !value } else { value };
     let count = (8 - magnitude.leading_zeros() as usize / 8).max(1);
-    out.push(if value < 0 { INT_NEGATIVE - count as u8 } else { INT_LARGE + count as u8 });
-    out.extend_from_slice(&value.to_be_bytes()[8 - count..]);
+    let mut bytes = [0; 9];
+    bytes[0] = if value < 0 { INT_NEGATIVE - count as u8 } else { INT_LARGE + count as u8 };
+    bytes[1..].copy_from_slice(&(value << (64 - 8 * count)).to_be_bytes());
+    // Nine bytes at once and then fewer: a copy of a length that is not known costs a call.
+    let end = out.len() + 1 + count;
+    out.extend_from_slice(&bytes);
+    out.truncate(end);
 }
 
 fn encode_real(value: f32, out: &mut Vec<u8>) {

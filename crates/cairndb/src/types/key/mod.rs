@@ -25,6 +25,7 @@ mod tests;
 
 pub(crate) use decode::IntegerStart;
 pub use decode::{decode_integer, decode_value, is_decodable, is_integer, is_null, skip_value};
+pub(crate) use encode::encode_integer;
 pub use encode::{encode_ref, encode_text_prefix, encode_value, prefix_end};
 
 const NULL_FIRST: u8 = 0x00;
