@@ -1,8 +1,8 @@
 //! System relations: `information_schema` and `pg_catalog`, as far as they are there.
 //!
 //! Their rows are made from the catalog when a statement that names one is bound, and are constants of its plan, which rests on
-//! all of the schema (`Rest::Everything`). They have PostgreSQL's names and columns, and types of ours: an `oid` is a bigint, a name
-//! or a `"char"` text, a vector an array from element 0 on. An object's oid is its id, which stays for the life of the database,
+//! all of the schema (`Rest::Everything`). They have PostgreSQL's names and columns, and but for
+//! what is no type here: a `regproc` or a tree of nodes is text, a `xid` a bigint, a vector an array from element 0 on. An object's oid is its id, which stays for the life of the database,
 //! from 16384 on. Functions that ask the catalog (`functions`), and `regclass` and its kin (`reg`), are bound with the same catalog.
 
 mod describe;
@@ -128,7 +128,7 @@ thread_local! {
 /// What a row has where it says nothing.
 fn unsaid(data_type: DataType) -> Value {
     match data_type {
-        DataType::BigInt => Value::BigInt(0),
+        DataType::BigInt | DataType::Oid => Value::BigInt(0),
         DataType::Integer => Value::Integer(0),
         DataType::SmallInt => Value::SmallInt(0),
         DataType::Real => Value::Real(0.0),
@@ -220,6 +220,7 @@ pub(crate) fn type_name(data_type: DataType) -> String {
         DataType::Timestamp(_) => "timestamp".to_owned(),
         DataType::TimestampTz(_) => "timestamptz".to_owned(),
         DataType::Enum(of) => of.definition().name.clone(),
+        DataType::InternalChar => "char".to_owned(),
         DataType::Composite(of) => {
             of.definition().named.as_ref().map_or_else(|| "record".to_owned(), |named| named.name.clone())
         }

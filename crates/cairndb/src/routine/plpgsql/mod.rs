@@ -150,9 +150,10 @@ impl PlPgSql {
             let (new, old) = (parser.add("new", Kind::Row(None)), parser.add("old", Kind::Row(None)));
             let about = routine.body.to_ascii_lowercase().contains("tg_");
             let data_type = |name: &str| match name {
-                "tg_relid" => DataType::BigInt,
+                "tg_relid" => DataType::Oid,
                 "tg_nargs" => DataType::Integer,
                 "tg_argv" => DataType::Text.array().unwrap_or(DataType::Text),
+                "tg_name" | "tg_relname" | "tg_table_name" | "tg_table_schema" => DataType::Name,
                 _ => DataType::Text,
             };
             let about = about.then(|| ABOUT.map(|name| parser.add(name, Kind::Value(data_type(name)))));
