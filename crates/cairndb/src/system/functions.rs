@@ -179,6 +179,12 @@ static FUNCTIONS: &[SystemFunction] = {
         of("pg_statistics_obj_is_visible", &[Oid], 1, Boolean, |_, _| Ok(Value::Boolean(true))),
         of("pg_relation_is_publishable", &[Class], 1, Boolean, |_, _| Ok(Value::Boolean(false))),
         of("pg_is_other_temp_schema", &[Oid], 1, Boolean, |_, _| Ok(Value::Boolean(false))),
+        // Each listener has a queue of its own.
+        of("pg_notification_queue_usage", &[], 0, DataType::Double, |_, _| Ok(Value::Double(0.0))),
+        of("inet_client_addr", &[], 0, Texted, |_, _| Ok(Value::Null)),
+        of("inet_client_port", &[], 0, Int, |_, _| Ok(Value::Null)),
+        of("inet_server_addr", &[], 0, Texted, |_, _| Ok(Value::Null)),
+        of("inet_server_port", &[], 0, Int, |_, _| Ok(Value::Null)),
         of("pg_is_in_recovery", &[], 0, Boolean, |_, _| Ok(Value::Boolean(false))),
         of("pg_my_temp_schema", &[], 0, DataType::Oid, |catalog, _| {
             let temporary = catalog.searched().iter().find(|schema| schema.is_temporary());

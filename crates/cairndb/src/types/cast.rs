@@ -335,7 +335,8 @@ pub(crate) const NAME_BYTES_MAX: usize = 63;
 
 /// As many whole characters as a `name` has room for.
 pub(crate) fn name_of(text: &str) -> &str {
-    &text[..text.floor_char_boundary(NAME_BYTES_MAX)]
+    let whole = |at: &usize| text.is_char_boundary(*at);
+    &text[..(0..=NAME_BYTES_MAX.min(text.len())).rev().find(whole).unwrap_or(0)]
 }
 
 fn length_limit(data_type: DataType) -> Option<usize> {

@@ -2,7 +2,9 @@
 //! publications) has no rows.
 
 mod built_in;
+mod empty;
 mod rows;
+mod statistics;
 
 pub(super) use built_in::{BUILT_IN, BuiltIn, built_in};
 
@@ -76,7 +78,10 @@ pub(super) fn relation_of_oid(oid: i64) -> Option<&'static str> {
 
 fn none(_: &Catalog, _: &mut Rows) {}
 
-pub(super) const RELATIONS: &[SystemRelation] = &[
+/// All of them.
+pub(super) const RELATIONS: [&[SystemRelation]; 3] = [OF_SCHEMA, statistics::RELATIONS, empty::RELATIONS];
+
+const OF_SCHEMA: &[SystemRelation] = &[
     SystemRelation {
         name: "pg_namespace",
         kind: TableKind,
@@ -539,7 +544,7 @@ pub(super) const RELATIONS: &[SystemRelation] = &[
             ("sourceline", Integer),
             ("pending_restart", Boolean),
         ],
-        rows: rows::pg_settings,
+        rows: none,
     },
     SystemRelation {
         name: "pg_tables",
@@ -602,202 +607,15 @@ pub(super) const RELATIONS: &[SystemRelation] = &[
             ("increment_by", BigInt),
             ("cycle", Boolean),
             ("cache_size", BigInt),
+            ("last_value", BigInt),
         ],
         rows: rows::pg_sequences,
-    },
-    SystemRelation {
-        name: "pg_rules",
-        kind: View,
-        columns: &[("schemaname", Name), ("tablename", Name), ("rulename", Name), ("definition", Text)],
-        rows: none,
-    },
-    SystemRelation {
-        name: "pg_policies",
-        kind: View,
-        columns: &[
-            ("schemaname", Name),
-            ("tablename", Name),
-            ("policyname", Name),
-            ("permissive", Text),
-            ("roles", NAMES),
-            ("cmd", Text),
-            ("qual", Text),
-            ("with_check", Text),
-        ],
-        rows: none,
-    },
-    SystemRelation {
-        name: "pg_range",
-        kind: TableKind,
-        columns: &[
-            ("rngtypid", Oid),
-            ("rngsubtype", Oid),
-            ("rngmultitypid", Oid),
-            ("rngcollation", Oid),
-            ("rngsubopc", Oid),
-            ("rngcanonical", Text),
-            ("rngsubdiff", Text),
-        ],
-        rows: none,
-    },
-    SystemRelation {
-        name: "pg_inherits",
-        kind: TableKind,
-        columns: &[("inhrelid", Oid), ("inhparent", Oid), ("inhseqno", Integer), ("inhdetachpending", Boolean)],
-        rows: none,
-    },
-    SystemRelation {
-        name: "pg_partitioned_table",
-        kind: TableKind,
-        columns: &[
-            ("partrelid", Oid),
-            ("partstrat", InternalChar),
-            ("partnatts", SmallInt),
-            ("partdefid", Oid),
-            ("partattrs", SMALL_INTS),
-            ("partclass", OIDS),
-            ("partcollation", OIDS),
-            ("partexprs", Text),
-        ],
-        rows: none,
-    },
-    SystemRelation {
-        name: "pg_policy",
-        kind: TableKind,
-        columns: &[
-            ("oid", Oid),
-            ("polname", Name),
-            ("polrelid", Oid),
-            ("polcmd", InternalChar),
-            ("polpermissive", Boolean),
-            ("polroles", OIDS),
-            ("polqual", Text),
-            ("polwithcheck", Text),
-        ],
-        rows: none,
-    },
-    SystemRelation {
-        name: "pg_statistic_ext",
-        kind: TableKind,
-        columns: &[
-            ("oid", Oid),
-            ("stxrelid", Oid),
-            ("stxname", Name),
-            ("stxnamespace", Oid),
-            ("stxowner", Oid),
-            ("stxstattarget", Integer),
-            ("stxkeys", SMALL_INTS),
-            ("stxkind", CHARS),
-            ("stxexprs", Text),
-        ],
-        rows: none,
-    },
-    SystemRelation {
-        name: "pg_publication",
-        kind: TableKind,
-        columns: &[
-            ("oid", Oid),
-            ("pubname", Name),
-            ("pubowner", Oid),
-            ("puballtables", Boolean),
-            ("pubinsert", Boolean),
-            ("pubupdate", Boolean),
-            ("pubdelete", Boolean),
-            ("pubtruncate", Boolean),
-            ("pubviaroot", Boolean),
-        ],
-        rows: none,
-    },
-    SystemRelation {
-        name: "pg_publication_rel",
-        kind: TableKind,
-        columns: &[("oid", Oid), ("prpubid", Oid), ("prrelid", Oid), ("prqual", Text), ("prattrs", SMALL_INTS)],
-        rows: none,
-    },
-    SystemRelation {
-        name: "pg_publication_namespace",
-        kind: TableKind,
-        columns: &[("oid", Oid), ("pnpubid", Oid), ("pnnspid", Oid)],
-        rows: none,
-    },
-    SystemRelation {
-        name: "pg_foreign_table",
-        kind: TableKind,
-        columns: &[("ftrelid", Oid), ("ftserver", Oid), ("ftoptions", TEXTS)],
-        rows: none,
-    },
-    SystemRelation {
-        name: "pg_foreign_server",
-        kind: TableKind,
-        columns: &[
-            ("oid", Oid),
-            ("srvname", Name),
-            ("srvowner", Oid),
-            ("srvfdw", Oid),
-            ("srvtype", Text),
-            ("srvversion", Text),
-            ("srvacl", TEXTS),
-            ("srvoptions", TEXTS),
-        ],
-        rows: none,
-    },
-    SystemRelation {
-        name: "pg_foreign_data_wrapper",
-        kind: TableKind,
-        columns: &[
-            ("oid", Oid),
-            ("fdwname", Name),
-            ("fdwowner", Oid),
-            ("fdwhandler", Oid),
-            ("fdwvalidator", Oid),
-            ("fdwacl", TEXTS),
-            ("fdwoptions", TEXTS),
-        ],
-        rows: none,
-    },
-    SystemRelation {
-        name: "pg_event_trigger",
-        kind: TableKind,
-        columns: &[
-            ("oid", Oid),
-            ("evtname", Name),
-            ("evtevent", Name),
-            ("evtowner", Oid),
-            ("evtfoid", Oid),
-            ("evtenabled", InternalChar),
-            ("evttags", TEXTS),
-        ],
-        rows: none,
     },
     SystemRelation {
         name: "pg_shdescription",
         kind: TableKind,
         columns: &[("objoid", Oid), ("classoid", Oid), ("description", Text)],
         rows: rows::pg_shdescription,
-    },
-    SystemRelation {
-        name: "pg_auth_members",
-        kind: TableKind,
-        columns: &[("roleid", Oid), ("member", Oid), ("grantor", Oid), ("admin_option", Boolean)],
-        rows: none,
-    },
-    SystemRelation {
-        name: "pg_default_acl",
-        kind: TableKind,
-        columns: &[
-            ("oid", Oid),
-            ("defaclrole", Oid),
-            ("defaclnamespace", Oid),
-            ("defaclobjtype", InternalChar),
-            ("defaclacl", TEXTS),
-        ],
-        rows: none,
-    },
-    SystemRelation {
-        name: "pg_seclabel",
-        kind: TableKind,
-        columns: &[("objoid", Oid), ("classoid", Oid), ("objsubid", Integer), ("provider", Text), ("label", Text)],
-        rows: none,
     },
     SystemRelation {
         name: "pg_cast",
@@ -810,7 +628,7 @@ pub(super) const RELATIONS: &[SystemRelation] = &[
             ("castcontext", InternalChar),
             ("castmethod", InternalChar),
         ],
-        rows: none,
+        rows: rows::pg_cast,
     },
     SystemRelation {
         name: "pg_operator",
@@ -828,28 +646,16 @@ pub(super) const RELATIONS: &[SystemRelation] = &[
             ("oprresult", Oid),
             ("oprcom", Oid),
             ("oprnegate", Oid),
-            ("oprcode", BigInt),
+            ("oprcode", Oid),
             ("oprrest", Text),
             ("oprjoin", Text),
         ],
-        rows: none,
-    },
-    SystemRelation {
-        name: "pg_opfamily",
-        kind: TableKind,
-        columns: &[("oid", Oid), ("opfmethod", Oid), ("opfname", Name), ("opfnamespace", Oid), ("opfowner", Oid)],
-        rows: none,
-    },
-    SystemRelation {
-        name: "pg_db_role_setting",
-        kind: TableKind,
-        columns: &[("setdatabase", Oid), ("setrole", Oid), ("setconfig", TEXTS)],
-        rows: none,
+        rows: rows::pg_operator,
     },
     SystemRelation {
         name: "pg_aggregate",
         kind: TableKind,
-        columns: &[("aggfnoid", BigInt), ("aggkind", InternalChar), ("aggnumdirectargs", SmallInt)],
-        rows: none,
+        columns: &[("aggfnoid", Oid), ("aggkind", InternalChar), ("aggnumdirectargs", SmallInt)],
+        rows: rows::pg_aggregate,
     },
 ];

@@ -1,6 +1,7 @@
 //! The rows of `pg_catalog`'s relations. A column that a row does not name is 0, false or NULL by its type.
 
 mod constraints;
+mod operators;
 mod relations;
 mod routines;
 mod types;
@@ -16,12 +17,13 @@ use crate::types::{Array, DataType, Dimension};
 use super::oid_of_relation;
 
 pub(super) use constraints::{pg_constraint, pg_depend, pg_description, pg_shdescription};
+pub(super) use operators::{pg_aggregate, pg_cast, pg_operator};
 pub(super) use relations::{pg_attrdef, pg_attribute, pg_class, pg_index, pg_namespace, pg_rewrite, pg_sequence};
 pub(super) use routines::{pg_language, pg_proc, pg_trigger};
 pub(super) use types::{pg_am, pg_collation, pg_enum, pg_opclass, pg_type};
 pub(super) use whole::{
-    pg_database, pg_extension, pg_indexes, pg_matviews, pg_roles, pg_sequences, pg_settings, pg_tables, pg_tablespace,
-    pg_user, pg_views,
+    pg_database, pg_extension, pg_indexes, pg_matviews, pg_roles, pg_sequences, pg_tables, pg_tablespace, pg_user,
+    pg_views,
 };
 
 const BTREE: i64 = 403;
@@ -35,7 +37,7 @@ const DEFAULT_COLLATION: i64 = 100;
 const C_COLLATION: i64 = 950;
 
 /// From 16384 on, as PostgreSQL's of what users make.
-fn oid(id: ObjectId) -> Value {
+pub(super) fn oid(id: ObjectId) -> Value {
     Value::BigInt(oid_of(id))
 }
 
