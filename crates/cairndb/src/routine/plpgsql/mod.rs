@@ -86,10 +86,6 @@ impl Variables for Dynamic {
         let (at, tables) = (self.1.as_ref()?.named(name)?, self.1.as_ref()?);
         Some(tables.rows((self.0.len() + at, tables.data_type)))
     }
-
-    fn columns_first(&self) -> bool {
-        true
-    }
 }
 
 /// Types as the catalog has them now.
@@ -162,9 +158,9 @@ impl PlPgSql {
             TriggerVariables { new, old, tables, about }
         });
         let block = parser.body()?;
-        let Parser { scopes, variables, names, cursors, .. } = parser;
+        let Parser { scopes, variables, names, cursors, conflict, .. } = parser;
         let kinds = Arc::new(kinds_of(&variables));
-        let _ = names.set(Names { scopes: Arc::new(scopes), variables: kinds });
+        let _ = names.set(Names { scopes: Arc::new(scopes), variables: kinds, conflict });
         Ok(PlPgSql { body: Body { variables, cursors, block }, inputs, outputs, found, trigger })
     }
 
