@@ -22,6 +22,7 @@ use crate::types::row::{VERSIONS, decode_raw};
 /// always changes its bytes (whoever relied on the old entry must notice).
 pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     let mut w = match () {
+        () if table.types().any(DataType::is_of_catalog) => Writer::entry_with_catalog_types(),
         () if table.has_virtual() => Writer::entry_with_virtual(),
         () if !table.views.is_empty() => Writer::entry_with_maintained(),
         () if table.materialized.as_ref().is_some_and(|of| of.maintained.is_some()) => Writer::entry_with_maintained(),

@@ -77,7 +77,6 @@ fn what_cannot_be_done_is_refused_with_its_name_and_place() {
         ("declare c ^binary cursor for select 1", "a BINARY cursor"),
         ("^reindex (verbose) table t", "REINDEX (VERBOSE)"),
         ("^analyze (verbose) t", "ANALYZE VERBOSE"),
-        ("^show all", "SHOW ALL"),
         ("^commit prepared 'x'", "COMMIT PREPARED"),
         ("^lock table t", "LOCK TABLE"),
         ("^checkpoint", "CHECKPOINT"),

@@ -589,7 +589,8 @@ impl<'a> ForeignKeys<'a> {
         let message = format!("duplicate key value violates unique constraint \"{name}\"");
         let detail = entries.key_detail(&row_key, &row, self.context.exec)?;
         let error = Error::new(SqlState::UNIQUE_VIOLATION, message).with_detail(format!("{detail} already exists."));
-        Ok(Some(error.with_constraint(name)))
+        let schema = self.context.catalog.schema_name(table.schema).unwrap_or_default();
+        Ok(Some(error.with_constraint(name).with_schema(schema).with_table(&*table.name)))
     }
 
     /// The error, where the row refers to what is not there.
@@ -627,7 +628,9 @@ impl<'a> ForeignKeys<'a> {
     }
 
     fn still_referenced(&self, parent: &Table, child: &Table, position: usize, values: &[Value]) -> Error {
-        still_referenced(parent, child, &child.foreign_keys[position], values, &self.context.exec.eval)
+        let schema = self.context.catalog.schema_name(child.schema).unwrap_or_default();
+        let key = &child.foreign_keys[position];
+        still_referenced(parent, child, key, values, &self.context.exec.eval).with_schema(schema)
     }
 }
 

@@ -32,9 +32,22 @@ pub trait SequenceSource: Send + Sync {
     fn value_of_session(&self) -> Result<i64>;
     /// The value that was given out last, to whomever; `None`: none since it began.
     fn last_value(&self, name: &str) -> Result<Option<i64>>;
+    /// What the sequence has in its columns, read as a relation.
+    fn state(&self, name: &str) -> Result<SequenceState>;
     /// Makes `value` the current one, and returns it.
     /// `called`: the value counts as given out; otherwise it is the next.
     fn set_value(&self, name: &str, value: i64, called: bool) -> Result<i64>;
+}
+
+/// A sequence as the row that PostgreSQL has of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SequenceState {
+    /// The value that was given out last, or that is given out first.
+    pub last_value: i64,
+    /// Values that can be given out before more have to be reserved.
+    pub log_cnt: i64,
+    /// `last_value` was given out.
+    pub is_called: bool,
 }
 
 /// Rows per batch: an execution's first batches are small, so that a query for one row does not pay for a thousand.

@@ -47,7 +47,7 @@ mod with;
 pub use batch::Batch;
 pub(crate) use batch::row_number;
 pub(crate) use context::check_statement;
-pub use context::{BatchSizes, DEFAULT_MEMORY_BUDGET, DEFAULT_WORK_MEM, ExecContext, SequenceSource};
+pub use context::{BatchSizes, DEFAULT_MEMORY_BUDGET, DEFAULT_WORK_MEM, ExecContext, SequenceSource, SequenceState};
 pub(crate) use datum::{Columns, Datum};
 pub(crate) use entry_sort::EntrySorter;
 pub(crate) use hash::QuickHashes;

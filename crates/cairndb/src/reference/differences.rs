@@ -137,6 +137,7 @@ pub static UNSUPPORTED: &[Unsupported] = &[
     not("Network addresses", "SELECT '127.0.0.1'::inet", NOT_THERE, "use text"),
     not("XML", "SELECT '<a/>'::xml", NOT_THERE, "use text"),
     not("Bit strings", "SELECT B'101'", NOT_THERE, "use bytea or integers"),
+    not("Bytes beyond ASCII in \"char\"", "SELECT 'é'::\"char\"", NOT_THERE, "use text"),
     not("Geometry", "SELECT point(1, 2)", NO_FUNCTION, "use two columns"),
     not("Text search", "SELECT to_tsvector('a')", NO_FUNCTION, "use LIKE, or regular expressions"),
     not("Large objects", "SELECT lo_create(0)", NO_FUNCTION, "use bytea"),
@@ -238,6 +239,13 @@ pub static DIFFERENCES: &[Difference] = &[
         here: Answer::Error("0A000"),
         postgresql: Answer::Done,
         why: "a row lies where its key says; use the primary key",
+    },
+    Difference {
+        what: "Oids in JSON",
+        example: "SELECT to_json(1::oid)",
+        here: Answer::Value("1"),
+        postgresql: Answer::Value("\"1\""),
+        why: "they are numbers; JSON's numbers hold them",
     },
     Difference {
         what: "Versions",

@@ -74,6 +74,10 @@ static CALLED: &[(&str, &[&str])] = &[
     ("Network addresses", &["type inet", "type cidr", "type macaddr", "type macaddr8"]),
     ("XML", &["type xml"]),
     ("Bit strings", &["a bit string", "type bit", "type bit varying"]),
+    (
+        "Bytes beyond ASCII in \"char\"",
+        &["a \"char\" that is no character of ASCII", "a \"char\" given as an octal number"],
+    ),
     ("Locks on tables", &["LOCK TABLE"]),
     ("Sharing snapshots", &["SET TRANSACTION SNAPSHOT"]),
     ("Unlogged tables", &["an unlogged table", "ALTER TABLE ... SET UNLOGGED"]),

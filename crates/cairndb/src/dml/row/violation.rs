@@ -9,7 +9,13 @@ use crate::{Error, Result, SqlState, Value};
 impl Violation {
     /// As an error of the statement; `row`: the one that was to be written.
     pub(crate) fn worded(self, target: &Target, row: &dyn Columns<Stop>, env: Env<'_>) -> Error {
-        self.words(target, row, env).unwrap_or_else(Error::from)
+        let of_domain = matches!(self, Violation::Domain { .. });
+        match self.words(target, row, env) {
+            // A domain's own say what they are about.
+            Ok(error) if of_domain => error,
+            Ok(error) => error.with_schema(&*target.schema).with_table(&*target.table.name),
+            Err(stop) => stop.into(),
+        }
     }
 
     fn words(self, target: &Target, row: &dyn Columns<Stop>, env: Env<'_>) -> Result<Error, Stop> {
@@ -29,7 +35,8 @@ impl Violation {
                     "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
                     table.columns[column].name, table.name
                 );
-                Error::new(SqlState::NOT_NULL_VIOLATION, message).with_detail(failing_row()?)
+                let error = Error::new(SqlState::NOT_NULL_VIOLATION, message).with_detail(failing_row()?);
+                error.with_column(&*table.columns[column].name)
             }
             Violation::Check(at) => {
                 let check = &table.checks[at].name;
@@ -86,6 +93,7 @@ pub(crate) fn still_referenced(
     Error::new(SqlState::FOREIGN_KEY_VIOLATION, message)
         .with_detail(format!("{key} is still referenced from table \"{}\".", child.name))
         .with_constraint(&foreign_key.name)
+        .with_table(&*child.name)
 }
 
 /// `Failing row contains (1, null, x).`, long values cut as PostgreSQL does.
