@@ -30,6 +30,13 @@ pub(crate) struct KeyRange {
 
 impl KeyRange {
     pub(crate) fn new((lower, upper): Bounds<'_>) -> KeyRange {
+        // Every key lies behind the empty one, which is not compared with each: beside what it costs to, the processor takes
+        // some hundred cycles to find out that there is nothing where an empty box points to (AMD, by AVX-512's `memcmp`).
+        let lower = match (lower, upper) {
+            (Bound::Included([]), Bound::Included([])) => lower,
+            (Bound::Included([]), _) => Bound::Unbounded,
+            _ => lower,
+        };
         KeyRange { lower: lower.map(Box::from), upper: upper.map(Box::from) }
     }
 
@@ -399,6 +406,13 @@ mod tests {
         let sorted = reads.sorted();
         assert!((0..20_000).all(|i| covers(&sorted, TreeId(1), &key(i)) && covers(&sorted, TreeId(2), &key(i))));
         assert!(!covers(&sorted, TreeId(2), &key(20_000)) && !covers(&sorted, TreeId(1), &key(20_000)));
+    }
+
+    #[test]
+    fn a_range_from_the_empty_key_on_is_one_from_the_beginning() {
+        let empty = Bound::Included(&[][..]);
+        assert_eq!(KeyRange::new((empty, Bound::Unbounded)).bounds(), (Bound::Unbounded, Bound::Unbounded));
+        assert_eq!(KeyRange::new((empty, empty)).as_point(), Some(&[][..]));
     }
 
     #[test]

@@ -82,7 +82,7 @@ impl<'a> Node<'a> {
     #[inline]
     pub(super) fn field(self, key: &str) -> Result<Option<Node<'a>>> {
         match self.0.split_first() {
-            Some((&head, rest)) if head & KIND == OBJECT => Items::read(head, rest, 2)?.get(key),
+            Some((&head, rest)) if head & KIND == OBJECT => Items::parse(head, rest, 2)?.get(key),
             _ => self.read().map(|_| None),
         }
     }
@@ -179,8 +179,13 @@ fn number(bytes: &[u8]) -> usize {
 }
 
 impl<'a> Items<'a> {
-    #[inline]
     fn read(head: u8, bytes: &'a [u8], parts: usize) -> Result<Items<'a>> {
+        Items::parse(head, bytes, parts)
+    }
+
+    /// As `read`, where what comes of it is looked at at once: copying it costs as much as reading it.
+    #[inline(always)]
+    fn parse(head: u8, bytes: &'a [u8], parts: usize) -> Result<Items<'a>> {
         let width = match head & !KIND {
             0x00 => 1,
             0x10 => 2,

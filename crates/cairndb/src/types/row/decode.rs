@@ -111,6 +111,7 @@ fn array<const N: usize>(raw: &[u8]) -> Result<[u8; N]> {
     raw.try_into().map_err(|_| corrupted())
 }
 
+#[inline]
 pub(in crate::types) fn decode_length(bytes: &[u8]) -> Result<(usize, &[u8])> {
     let mut length = 0_usize;
     for (i, &byte) in bytes.iter().take(5).enumerate() {
