@@ -191,6 +191,7 @@ impl Connection {
                 Arc::new(parse_one(&format!("SELECT {} FROM {from}", columns.join(", ")))?)
             }
         };
+        command::refuse_into(&statement, "COPY (SELECT INTO)")?;
         let mut runnable = Runnable { parsed: statement, prepared: None, hash: None, kept: None };
         let rows = self.dispatch(&mut runnable, &())?.rows;
         let message = "COPY query must have a RETURNING clause";

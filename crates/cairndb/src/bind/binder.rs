@@ -100,6 +100,8 @@ pub(super) struct Binder<'a> {
     /// Where what `*` stands for is wanted.
     pub(super) stars: Option<Stars>,
     duplicated: usize,
+    /// The INTO that is meant: what the statement makes of the rows is done elsewhere.
+    pub(super) into: Option<cairn_parser::Id<cairn_parser::Into>>,
     relations: usize,
     /// The first function in FROM is what CALL calls.
     pub(super) is_call: bool,
@@ -138,6 +140,7 @@ impl<'a> Binder<'a> {
             rests: RefCell::default(),
             stars: None,
             duplicated: 0,
+            into: None,
             relations: 0,
             is_call,
             carried: None,
@@ -207,6 +210,7 @@ impl<'a> Binder<'a> {
             rests: RefCell::new(self.rests.take()),
             stars: None,
             duplicated: self.duplicated,
+            into: None,
             relations: self.relations,
             is_call: false,
             carried: None,

@@ -525,11 +525,10 @@ impl<'a> Binder<'a> {
         let naming_text = naming.filter(|_| !rows_from).map(|naming| name_text(tree, naming.name));
         let (mut calls, mut called) = (vec![], "");
         for function in tree.list(functions) {
-            if let Some(span) = list_span(tree, tree.get(function).columns) {
-                return Err(self.at(Error::unsupported("a column definition list within ROWS FROM"), span));
-            }
-            let definitions = alias.map_or(List::EMPTY, |alias| tree.get(alias).definitions);
-            let definitions = if rows_from { List::EMPTY } else { definitions };
+            let definitions = match (rows_from, alias) {
+                (true, _) => tree.get(function).columns,
+                (false, alias) => alias.map_or(List::EMPTY, |alias| tree.get(alias).definitions),
+            };
             let call = self.function_in_from(function, naming_text, definitions, &mut context)?;
             called = if calls.is_empty() { without_schema(call.name) } else { called };
             calls.push(call);

@@ -69,12 +69,15 @@ const WITH_PATH: u8 = 22;
 /// That of a table, a type or a function that speaks of types of PostgreSQL's catalog (`name`, `"char"`, `oid`): who does not know
 /// of them knows no such type.
 const WITH_CATALOG_TYPES: u8 = 23;
+/// That of a table with foreign keys that match fully, or set some of their columns only: who does not know of it would keep
+/// other rows.
+const WITH_KEY_FORMS: u8 = 24;
 
 /// The oldest version that is read.
 const OLDEST: u8 = 2;
 
 /// The newest one.
-const NEWEST: u8 = WITH_CATALOG_TYPES;
+const NEWEST: u8 = WITH_KEY_FORMS;
 
 /// Builds one record.
 #[derive(Default)]
@@ -173,6 +176,11 @@ impl Writer {
     /// The record of a function that runs under a search path of its own.
     pub(super) fn entry_with_path() -> Writer {
         Writer { out: vec![WITH_PATH], temporary: false }
+    }
+
+    /// The record of a table with foreign keys that match fully, or set some of their columns only.
+    pub(super) fn entry_with_key_forms() -> Writer {
+        Writer { out: vec![WITH_KEY_FORMS], temporary: false }
     }
 
     /// The record of what speaks of types of PostgreSQL's catalog.

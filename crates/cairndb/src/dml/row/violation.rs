@@ -63,14 +63,21 @@ impl Violation {
             Violation::Missing(at) => {
                 let foreign_key = &table.foreign_keys[at];
                 let columns = &foreign_key.columns;
-                let key = key_detail(table, columns, values(&mut columns.iter().copied())?.iter(), eval);
+                let values = values(&mut columns.iter().copied())?;
                 let parent = &target.references[at].parent;
+                let detail = match foreign_key.full && values.iter().any(Value::is_null) {
+                    true => "MATCH FULL does not allow mixing of null and nonnull key values.".to_owned(),
+                    false => {
+                        let key = key_detail(table, columns, values.iter(), eval);
+                        format!("{key} is not present in table \"{}\".", parent.name)
+                    }
+                };
                 let message = format!(
                     "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
                     table.name, foreign_key.name
                 );
                 Error::new(SqlState::FOREIGN_KEY_VIOLATION, message)
-                    .with_detail(format!("{key} is not present in table \"{}\".", parent.name))
+                    .with_detail(detail)
                     .with_constraint(&foreign_key.name)
             }
         })
