@@ -165,7 +165,7 @@ impl SequenceValues {
         self.with(store, tree, sequence, |reserved| reserved.draw(store, tree, sequence))
     }
 
-    /// Gives out so many, which follow on each other. Where it fails, `drawn` has those before.
+    /// Gives out values that follow on each other: `count` at most, and as many as are reserved once one is.
     fn next_many(
         &self,
         store: &Store,
@@ -174,11 +174,27 @@ impl SequenceValues {
         (count, drawn): (usize, &mut Vec<i64>),
     ) -> Result<()> {
         self.with(store, tree, sequence, |reserved| {
-            (0..count).try_for_each(|_| {
+            for at in 0..count {
+                if at > 0 && reserved.left == 0 {
+                    break;
+                }
                 drawn.push(reserved.draw(store, tree, sequence)?);
-                Ok(())
-            })
+            }
+            Ok(())
         })
+    }
+
+    /// Takes back what was drawn behind the value at `last` and not used, unless somebody drew since.
+    fn put_back_behind(&self, sequence: &Sequence, drawn: &[i64], last: usize) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(reserved) = all.get_mut(&(sequence.id, sequence.generation)) else { return };
+        let unused = drawn.len() - 1 - last;
+        // Not around the end of one that cycles.
+        let is_in_a_row = drawn[last..].windows(2).all(|pair| pair[0].checked_add(reserved.step) == Some(pair[1]));
+        if reserved.last == drawn.last().copied() && is_in_a_row {
+            let (last, left) = (Some(drawn[last]), reserved.left + unused as i64);
+            *reserved = Reserved { last, left, before: None, ..*reserved };
+        }
     }
 
     fn with<T>(
@@ -399,6 +415,16 @@ impl SequenceSource for StatementSequences {
             self.remember(sequence, last);
         }
         all
+    }
+
+    fn used_up_to(&self, name: &str, drawn: &[i64], last: usize) -> Result<()> {
+        let sequence = self.sequence(name)?;
+        let Some(&value) = drawn.get(last) else { return Ok(()) };
+        self.remember(sequence, value);
+        self.with(None, sequence, |values, _, _| {
+            values.put_back_behind(sequence, drawn, last);
+            Ok(())
+        })
     }
 
     fn current_value(&self, name: &str) -> Result<i64> {

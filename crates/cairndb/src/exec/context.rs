@@ -24,8 +24,11 @@ use crate::{Error, Result, SqlState, Value};
 pub trait SequenceSource: Send + Sync {
     /// Advances the sequence and returns the new value.
     fn next_value(&self, name: &str) -> Result<i64>;
-    /// Advances the sequence so often, and appends the new values. Where it fails, `drawn` has those before.
+    /// Advances the sequence, `count` times at most and as often as takes no other waiting than once, and appends the new values.
     fn next_values(&self, name: &str, count: usize, drawn: &mut Vec<i64>) -> Result<()>;
+    /// The last of these values that were drawn was not used, nor were those behind the one at `last`: they are put back, unless
+    /// somebody drew since. That one is the session's current value.
+    fn used_up_to(&self, name: &str, drawn: &[i64], last: usize) -> Result<()>;
     /// The value that this session got last.
     fn current_value(&self, name: &str) -> Result<i64>;
     /// The value that this session got last, of whichever sequence.
