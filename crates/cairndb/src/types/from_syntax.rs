@@ -13,6 +13,13 @@ const PRECISION_MAX: i64 = 1000;
 
 /// PostgreSQL's types that the engine has not: refused as such, and not as unknown.
 const MISSING: &[&str] = &[
+    "anyarray",
+    "anycompatible",
+    "anycompatiblearray",
+    "anycompatiblenonarray",
+    "anyelement",
+    "anyenum",
+    "anynonarray",
     "bit",
     "box",
     "cidr",
