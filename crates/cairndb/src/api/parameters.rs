@@ -59,7 +59,8 @@ fn check_sound(value: &ValueRef<'_>) -> Result<()> {
 /// As assignment converts, but never losing a fraction that an integer cannot have.
 fn convert(value: Value, from: DataType, to: DataType, context: &EvalContext) -> Result<Value> {
     let converted = cast_assign(&value, from, to, context)?;
-    if to.element().unwrap_or(to).is_integer() && cast_assign(&converted, to, from, context)? != value {
+    let base = to.element().unwrap_or(to);
+    if (base.is_integer() || base == DataType::Oid) && cast_assign(&converted, to, from, context)? != value {
         let message = "the parameter is not a whole number";
         return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
     }

@@ -40,46 +40,63 @@ pub(crate) struct SequenceValues(Mutex<HashMap<Identity, Reserved, QuickHashes>>
 /// What is known of one sequence.
 #[derive(Clone, Copy)]
 struct Reserved {
-    /// The value given out last; `None`: none ever.
-    last: Option<i64>,
-    /// What `last` was before, for as long as the last value may come back.
-    before: Option<Option<i64>>,
+    stands: Stand,
+    /// Where it stood before, for as long as the last value may come back.
+    before: Option<Stand>,
     /// Values that can still be given out before the mark must be raised.
     left: i64,
-    /// The value of `last` that was not given out: setval() said so of the one behind it.
-    uncalled: Option<i64>,
     /// What they are apart. Under another increment, which ALTER SEQUENCE may have set, they are none.
     step: i64,
     /// When the mark was raised, and by how many values.
     raised: Option<(Instant, i64)>,
 }
 
+/// Where a sequence stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stand {
+    /// Nothing was given out.
+    Start,
+    /// This was given out last. As it is stored: values up to it may have been.
+    Last(i64),
+    /// setval() said that this comes next.
+    Next(i64),
+}
+
+impl Stand {
+    /// The value that comes next; SQLSTATE 2200H at the end of a sequence that does not cycle.
+    fn following(self, sequence: &Sequence) -> Result<i64> {
+        match self {
+            Stand::Start => following(sequence, None),
+            Stand::Last(last) => following(sequence, Some(last)),
+            Stand::Next(next) => Ok(next),
+        }
+    }
+
+    fn last(self) -> Option<i64> {
+        if let Stand::Last(last) = self { Some(last) } else { None }
+    }
+}
+
 impl Reserved {
-    /// Nothing is reserved behind this value.
-    fn behind(Mark { last, called }: Mark) -> Reserved {
-        Reserved { last, before: None, left: 0, uncalled: last.filter(|_| !called), step: 0, raised: None }
+    /// Nothing is reserved behind this.
+    fn behind(stands: Stand) -> Reserved {
+        Reserved { stands, before: None, left: 0, step: 0, raised: None }
     }
 
     fn give(&mut self, value: i64) {
-        self.before = Some(self.last.replace(value));
+        self.before = Some(std::mem::replace(&mut self.stands, Stand::Last(value)));
         self.left -= 1;
-        // A sequence that cycles comes by again.
-        self.uncalled = self.uncalled.filter(|uncalled| *uncalled != value);
     }
 
     /// As the sequence's columns say it.
     fn state(&self, sequence: &Sequence) -> SequenceState {
         let log_cnt = self.left;
-        match self.last {
-            None => {
-                let last_value = sequence.restarted.unwrap_or(sequence.start);
-                SequenceState { last_value, log_cnt, is_called: false }
-            }
-            Some(last) if self.uncalled == Some(last) => {
-                SequenceState { last_value: last.wrapping_add(sequence.increment), log_cnt, is_called: false }
-            }
-            Some(last_value) => SequenceState { last_value, log_cnt, is_called: true },
-        }
+        let (last_value, is_called) = match self.stands {
+            Stand::Start => (sequence.restarted.unwrap_or(sequence.start), false),
+            Stand::Last(last) => (last, true),
+            Stand::Next(next) => (next, false),
+        };
+        SequenceState { last_value, log_cnt, is_called }
     }
 
     /// By how many values the mark is to be raised now.
@@ -92,11 +109,10 @@ impl Reserved {
 
     /// Gives out the next value; raises the mark first where none is left.
     fn draw(&mut self, store: &Store, tree: TreeId, sequence: &Sequence) -> Result<i64> {
-        let value = following(sequence, self.last)?;
+        let value = self.stands.following(sequence)?;
         if self.left == 0 || self.step != sequence.increment {
             let (mark, count) = ahead(sequence, value, self.wanted());
-            let mark = Mark { last: Some(mark), called: true };
-            write_entry(&mut store.session()?, tree, (sequence.id, sequence.generation), mark)?;
+            write_entry(&mut store.session()?, tree, (sequence.id, sequence.generation), Stand::Last(mark))?;
             (self.left, self.raised) = (count, Some((Instant::now(), count)));
         }
         self.give(value);
@@ -113,40 +129,33 @@ fn entry_key((id, generation): Identity) -> [u8; 12] {
     key
 }
 
-/// What a sequence's entry says.
-#[derive(Clone, Copy)]
-struct Mark {
-    /// Values up to it may have been given out; `None`: no value ever was.
-    last: Option<i64>,
-    /// It was given out itself; otherwise setval() said that the one behind it comes next.
-    called: bool,
-}
-
-fn decode_entry(bytes: &[u8]) -> Result<Mark> {
+/// What a sequence's entry says: nothing, a number, or a number and a zero behind it.
+fn decode_entry(bytes: &[u8]) -> Result<Stand> {
     let damaged = || Error::new(SqlState::DATA_CORRUPTED, "a sequence's value is damaged");
-    let (number, called) = match bytes {
-        [] => return Ok(Mark { last: None, called: false }),
-        [number @ .., 0] if number.len() == size_of::<i64>() => (number, false),
-        number => (number, true),
+    let (number, stand): (_, fn(i64) -> Stand) = match bytes {
+        [] => return Ok(Stand::Start),
+        [number @ .., 0] if number.len() == size_of::<i64>() => (number, Stand::Next),
+        number => (number, Stand::Last),
     };
-    let last = number.try_into().map(i64::from_le_bytes).map_err(|_| damaged())?;
-    Ok(Mark { last: Some(last), called })
+    Ok(stand(number.try_into().map(i64::from_le_bytes).map_err(|_| damaged())?))
 }
 
-fn encode_entry(mark: Mark) -> Vec<u8> {
-    let number = mark.last.map(i64::to_le_bytes);
-    let uncalled = (mark.last.is_some() && !mark.called).then_some(0);
-    number.into_iter().flatten().chain(uncalled).collect()
+fn encode_entry(stand: Stand) -> Vec<u8> {
+    match stand {
+        Stand::Start => Vec::new(),
+        Stand::Last(last) => last.to_le_bytes().to_vec(),
+        Stand::Next(next) => [&next.to_le_bytes()[..], &[0]].concat(),
+    }
 }
 
-fn stored(store: &Store, tree: TreeId, identity: Identity) -> Result<Mark> {
+fn stored(store: &Store, tree: TreeId, identity: Identity) -> Result<Stand> {
     let entry = store.snapshot()?.reader().get(tree, &entry_key(identity))?;
-    Ok(entry.map(|bytes| decode_entry(&bytes)).transpose()?.unwrap_or(Mark { last: None, called: false }))
+    Ok(entry.map(|bytes| decode_entry(&bytes)).transpose()?.unwrap_or(Stand::Start))
 }
 
-fn write_entry(session: &mut Session, tree: TreeId, identity: Identity, mark: Mark) -> Result<()> {
+fn write_entry(session: &mut Session, tree: TreeId, identity: Identity, stand: Stand) -> Result<()> {
     let written = session.write::<(), Error>(Acknowledge::Now(Some(Durability::Full)), |writer| {
-        Ok(writer.put(tree, &entry_key(identity), &encode_entry(mark))?)
+        Ok(writer.put(tree, &entry_key(identity), &encode_entry(stand))?)
     });
     written.map(drop).map_err(flatten)
 }
@@ -191,9 +200,9 @@ impl SequenceValues {
         let unused = drawn.len() - 1 - last;
         // Not around the end of one that cycles.
         let is_in_a_row = drawn[last..].windows(2).all(|pair| pair[0].checked_add(reserved.step) == Some(pair[1]));
-        if reserved.last == drawn.last().copied() && is_in_a_row {
-            let (last, left) = (Some(drawn[last]), reserved.left + unused as i64);
-            *reserved = Reserved { last, left, before: None, ..*reserved };
+        if reserved.stands.last() == drawn.last().copied() && is_in_a_row {
+            let (stands, left) = (Stand::Last(drawn[last]), reserved.left + unused as i64);
+            *reserved = Reserved { stands, left, before: None, ..*reserved };
         }
     }
 
@@ -216,7 +225,7 @@ impl SequenceValues {
     pub(super) fn next_reserved(&self, sequence: &Sequence) -> Option<i64> {
         let mut all = self.0.try_lock().ok()?;
         let reserved = all.get_mut(&(sequence.id, sequence.generation))?;
-        let value = following(sequence, reserved.last).ok()?;
+        let value = reserved.stands.following(sequence).ok()?;
         if reserved.left == 0 || reserved.step != sequence.increment {
             return None;
         }
@@ -228,10 +237,10 @@ impl SequenceValues {
     pub(super) fn put_back(&self, sequence: &Sequence, value: i64) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(reserved) = all.get_mut(&(sequence.id, sequence.generation)) else { return };
-        if reserved.last == Some(value)
+        if reserved.stands == Stand::Last(value)
             && let Some(before) = reserved.before.take()
         {
-            *reserved = Reserved { last: before, left: reserved.left + 1, before: None, ..*reserved };
+            *reserved = Reserved { stands: before, left: reserved.left + 1, before: None, ..*reserved };
         }
     }
 
@@ -240,9 +249,9 @@ impl SequenceValues {
         let identity = (sequence.id, sequence.generation);
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(reserved) = all.get(&identity) {
-            return Ok(reserved.last);
+            return Ok(reserved.stands.last());
         }
-        Ok(stored(store, tree, identity)?.last)
+        Ok(stored(store, tree, identity)?.last())
     }
 
     /// What the sequence has in its columns.
@@ -259,11 +268,9 @@ impl SequenceValues {
     fn set(&self, store: &Store, tree: TreeId, sequence: &Sequence, value: i64, called: bool) -> Result<()> {
         let identity = (sequence.id, sequence.generation);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // "Not called": the next value is `value` itself.
-        let last = if called { Some(value) } else { value.checked_sub(sequence.increment) };
-        let mark = Mark { last, called };
-        write_entry(&mut store.session()?, tree, identity, mark)?;
-        all.insert(identity, Reserved::behind(mark));
+        let stand = if called { Stand::Last(value) } else { Stand::Next(value) };
+        write_entry(&mut store.session()?, tree, identity, stand)?;
+        all.insert(identity, Reserved::behind(stand));
         Ok(())
     }
 
@@ -272,8 +279,7 @@ impl SequenceValues {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Ok(mut session) = store.session() else { return };
         for (&identity, reserved) in all.iter().filter(|(_, reserved)| reserved.left > 0) {
-            let called = reserved.last != reserved.uncalled;
-            let _ = write_entry(&mut session, tree, identity, Mark { last: reserved.last, called });
+            let _ = write_entry(&mut session, tree, identity, reserved.stands);
         }
     }
 }
@@ -299,7 +305,7 @@ impl Connection {
         let shared = self.shared();
         let state = match shared.trees {
             Some(trees) => shared.sequences.state(&shared.store, trees.sequences, sequence)?,
-            None => Reserved::behind(Mark { last: None, called: false }).state(sequence),
+            None => Reserved::behind(Stand::Start).state(sequence),
         };
         Ok((state.last_value, state.is_called))
     }
@@ -512,10 +518,8 @@ mod tests {
 
     #[test]
     fn an_entry_says_whether_its_value_was_given_out() {
-        for mark in [(None, false), (Some(7), true), (Some(-8), false), (Some(0), true)] {
-            let (last, called) = mark;
-            let read = decode_entry(&encode_entry(Mark { last, called })).unwrap();
-            assert_eq!((read.last, read.called), mark);
+        for stand in [Stand::Start, Stand::Last(7), Stand::Next(-8), Stand::Last(0)] {
+            assert_eq!(decode_entry(&encode_entry(stand)).unwrap(), stand);
         }
         assert!(decode_entry(&[1, 2]).is_err());
     }
@@ -529,12 +533,10 @@ mod tests {
 
     #[test]
     fn the_mark_goes_further_ahead_of_who_is_quick_and_no_further_of_who_is_not() {
-        let raised = |at, count| {
-            Reserved { raised: Some((at, count)), ..Reserved::behind(Mark { last: Some(1), called: true }) }.wanted()
-        };
+        let raised = |at, count| Reserved { raised: Some((at, count)), ..Reserved::behind(Stand::Last(1)) }.wanted();
         let now = Instant::now();
         let before = now.checked_sub(2 * QUICK).expect("a clock that has run for a while");
         assert_eq!([raised(now, 32), raised(now, AHEAD_MAX), raised(before, 1024)], [64, AHEAD_MAX, AHEAD]);
-        assert_eq!(Reserved::behind(Mark { last: None, called: false }).wanted(), AHEAD);
+        assert_eq!(Reserved::behind(Stand::Start).wanted(), AHEAD);
     }
 }

@@ -243,7 +243,12 @@ impl<'a> Binder<'a> {
             fields.map(|(name, op)| Field { name: name.to_owned(), data_type: op.data_type() }).collect();
         let row = columns.map(|op| Expr::Sequence { op, name: Box::new(text(&name)), value: None });
         let plan = LogicalPlan::Values { rows: vec![row.into()], fields: fields.clone() };
-        let scope = self.fields_scope(called, fields, naming)?;
+        let is_named = naming.is_some();
+        let mut scope = self.fields_scope(called, fields, naming)?;
+        if !is_named {
+            let schema = self.catalog.schema_name(sequence.schema).map(str::to_owned);
+            scope.relations.iter_mut().for_each(|relation| relation.schema.clone_from(&schema));
+        }
         Ok(Item::plain((plan, scope)))
     }
 

@@ -40,8 +40,10 @@ impl Catalog {
 
     /// What is to stand for a reference, and in which place of the text; `None`: it stands there.
     fn renamed(&self, tree: &Tree<'_>, root: NodeRef, reference: &Reference, taken: &[&str]) -> Option<(Span, String)> {
-        if let Some(sequence) = self.sequence_by_id(reference.object) {
-            let constant = node_at(tree, root, "Expr::String", reference.place)?;
+        let sequence = self.sequence_by_id(reference.object);
+        if let Some(sequence) = sequence
+            && let Some(constant) = node_at(tree, root, "Expr::String", reference.place)
+        {
             let now = format!("'{}'", self.shown(sequence.schema, &sequence.name).replace('\'', "''"));
             return (written(tree, constant) != now).then(|| (tree.place(constant), now));
         }
@@ -57,12 +59,14 @@ impl Catalog {
             };
         }
         let (table, view) = (self.table_by_id(reference.object), self.view_by_id(reference.object));
-        if table.is_none() && view.is_none() {
+        if table.is_none() && view.is_none() && sequence.is_none() {
             let routine = self.routine_by_id(reference.object)?.routine()?;
             return self.renamed_routine(tree, node_at(tree, root, "Expr::Call", reference.place)?, routine);
         }
-        let (schema, name) =
-            table.map(|table| (table.schema, &table.name)).or(view.map(|view| (view.schema, &view.name)))?;
+        let table_name = table.map(|table| (table.schema, &table.name));
+        let (schema, name) = table_name
+            .or(view.map(|view| (view.schema, &view.name)))
+            .or(sequence.map(|sequence| (sequence.schema, &sequence.name)))?;
         let item = node_at(tree, root, "TableRef::Table", reference.place)?;
         let (parts, alias, given) = parts_of(tree, item)?;
         let then = parts.last()?;

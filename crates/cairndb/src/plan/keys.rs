@@ -54,7 +54,7 @@ pub(super) fn key_any(condition: &Expr, type_of: &dyn Fn(usize) -> Option<DataTy
     let (data_type, element) = (type_of(column)?, array.data_type().element()?);
     use DataType as T;
     match (element, data_type) {
-        (T::Varchar(_) | T::Text, T::Varchar(_) | T::Text) => Some((column, array.clone())),
+        (T::Varchar(_) | T::Text, T::Varchar(_) | T::Text | T::Name) => Some((column, array.clone())),
         _ if element.base() == data_type.base() => Some((column, array.clone())),
         (T::SmallInt, T::Integer | T::BigInt) | (T::Integer, T::BigInt) => {
             Some((column, Expr::Cast { input: Box::new(array.clone()), to: data_type.array()? }))
@@ -95,7 +95,7 @@ pub(super) fn under_cast(expr: &Expr) -> &Expr {
 fn keeps_order(from: DataType, to: DataType) -> bool {
     use DataType as T;
     match (from, to) {
-        (T::Varchar(_) | T::Text, T::Text | T::Varchar(None)) => true,
+        (T::Varchar(_) | T::Text | T::Name, T::Text | T::Varchar(None)) => true,
         (T::SmallInt, T::Integer | T::BigInt) | (T::Integer, T::BigInt) => true,
         _ => from.base() == to,
     }
@@ -106,7 +106,8 @@ pub(super) fn key_value(value: &Expr, column: DataType) -> Option<Expr> {
     use DataType as T;
     let from = value.data_type();
     match (from, column) {
-        (T::Varchar(_) | T::Text, T::Varchar(_) | T::Text) => Some(value.clone()),
+        // (Text that is too long for a name is the key of none.)
+        (T::Varchar(_) | T::Text, T::Varchar(_) | T::Text | T::Name) => Some(value.clone()),
         _ if from.base() == column.base() => Some(value.clone()),
         (T::SmallInt, T::Integer | T::BigInt) | (T::Integer, T::BigInt) => match narrowed(value, column) {
             Some(literal) => Some(literal),

@@ -77,7 +77,7 @@ fn catalogued(from: DataType, to: DataType) -> Option<CastContext> {
         (T::TimestampTz(_), T::Date | T::Time(_) | T::Timestamp(_)) => Assignment,
         (T::Json, T::Jsonb) | (T::Jsonb, T::Json) => Assignment,
         (T::Jsonb, T::Boolean) => Explicit,
-        (T::Jsonb, to) if to.is_numeric() => Explicit,
+        (T::Jsonb, to) if to.is_numeric() && to != T::Oid => Explicit,
         (T::Time(_), T::Interval(_)) => Implicit,
         (T::Interval(_), T::Time(_)) => Assignment,
         (from, to) if from.is_string() && to.is_string() => Implicit,
