@@ -154,6 +154,8 @@ impl fmt::Debug for SqlState {
 /// let error = conn.execute("INSERT INTO t VALUES (-1)", ()).unwrap_err();
 /// assert_eq!(error.sqlstate(), cairndb::SqlState::CHECK_VIOLATION);
 /// assert_eq!((error.constraint(), error.context()), (Some("positive"), None));
+/// assert_eq!((error.schema(), error.table()), (Some("public"), Some("t")));
+/// assert_eq!((error.column(), error.data_type()), (None, None));
 /// assert_eq!(error.detail(), Some("Failing row contains (-1)."));
 /// let error = conn.execute("SELECT lenght('x')", ()).unwrap_err();
 /// assert_eq!((error.message(), error.position()), ("function lenght(unknown) does not exist", Some(8)));
@@ -172,6 +174,16 @@ struct Parts {
     position: Option<usize>,
     constraint: Option<String>,
     context: Option<String>,
+    about: About,
+}
+
+/// What an error is about, besides a constraint.
+#[derive(Clone, Debug, Default)]
+struct About {
+    schema: Option<String>,
+    table: Option<String>,
+    column: Option<String>,
+    data_type: Option<String>,
 }
 
 /// A result with this crate's [`Error`].
@@ -188,13 +200,18 @@ impl Error {
     ///     .with_hint("Come back tomorrow.")
     ///     .with_constraint("tickets_left")
     ///     .with_context("buying a ticket")
+    ///     .with_schema("shop")
+    ///     .with_table("ticket")
+    ///     .with_column("seat")
+    ///     .with_data_type("seat_number")
     ///     .at(8);
     /// assert_eq!(error.to_string(), "no more tickets");
     /// ```
     pub fn new(code: SqlState, message: impl Into<String>) -> Error {
         let message = message.into();
         let (detail, hint, position, constraint, context) = (None, None, None, None, None);
-        Error(Box::new(Parts { code, message, detail, hint, position, constraint, context }))
+        let about = About::default();
+        Error(Box::new(Parts { code, message, detail, hint, position, constraint, context, about }))
     }
     /// Something not supported: SQLSTATE 0A000, with what to do instead where the page of what is not supported says it.
     ///
@@ -237,6 +254,26 @@ impl Error {
         self.0.constraint = Some(name.into());
         self
     }
+    /// Names the schema of what it is about.
+    pub fn with_schema(mut self, name: impl Into<String>) -> Error {
+        self.0.about.schema = Some(name.into());
+        self
+    }
+    /// Names the table that it is about.
+    pub fn with_table(mut self, name: impl Into<String>) -> Error {
+        self.0.about.table = Some(name.into());
+        self
+    }
+    /// Names the column that it is about.
+    pub fn with_column(mut self, name: impl Into<String>) -> Error {
+        self.0.about.column = Some(name.into());
+        self
+    }
+    /// Names the data type that it is about.
+    pub fn with_data_type(mut self, name: impl Into<String>) -> Error {
+        self.0.about.data_type = Some(name.into());
+        self
+    }
     /// Says what was going on around it, unless that was said closer to it.
     pub fn with_context(mut self, context: impl Into<String>) -> Error {
         self.0.context.get_or_insert_with(|| context.into());
@@ -269,6 +306,22 @@ impl Error {
     /// The constraint that was violated.
     pub fn constraint(&self) -> Option<&str> {
         self.0.constraint.as_deref()
+    }
+    /// The schema of the table or data type that it is about.
+    pub fn schema(&self) -> Option<&str> {
+        self.0.about.schema.as_deref()
+    }
+    /// The table that it is about: the one whose constraint was violated.
+    pub fn table(&self) -> Option<&str> {
+        self.0.about.table.as_deref()
+    }
+    /// The column that it is about.
+    pub fn column(&self) -> Option<&str> {
+        self.0.about.column.as_deref()
+    }
+    /// The data type that it is about: the domain whose condition was violated.
+    pub fn data_type(&self) -> Option<&str> {
+        self.0.about.data_type.as_deref()
     }
 }
 

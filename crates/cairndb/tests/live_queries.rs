@@ -607,6 +607,8 @@ fn few_and_many_changed_rows_are_followed_alike() {
         "CREATE TABLE t (id int PRIMARY KEY, n int, x numeric, c char(5), s text, at timestamptz);
          INSERT INTO t SELECT g, g % 7, g / 3.0, 'c' || g % 5, 's' || g, '2024-01-01 12:00+00'::timestamptz + g * interval '1 hour'
              FROM generate_series(1, 3000) g;
+         CREATE TABLE o (id int PRIMARY KEY, code text UNIQUE, k int);
+         INSERT INTO o SELECT g, 's' || g * 3, g % 3 FROM generate_series(1, 3000) g WHERE g % 5 > 0;
          SET timezone = 'Asia/Tokyo'",
     );
     let queries = [
@@ -618,19 +620,31 @@ fn few_and_many_changed_rows_are_followed_alike() {
         "SELECT at::date, at::text, to_char(at, 'HH24 TZ') FROM t WHERE id > $1",
         "SELECT b.id, b.d FROM (SELECT id, n * 2 AS d FROM t WHERE n > $1) b WHERE b.d < 10",
         "SELECT id, n FROM t WHERE n > 2 UNION ALL SELECT id, -n FROM t WHERE n < $1",
+        // Looked up by unique keys.
+        "SELECT t.id, o.code FROM t JOIN o ON o.id = t.n + $1",
+        "SELECT t.id, o.code, o.k FROM t LEFT JOIN o ON o.id = t.n AND o.k < $1",
+        "SELECT b.id, o.k, b.d FROM (SELECT id, s, n * 2 AS d FROM t WHERE n < $1 + 2) b JOIN o ON o.code = b.s",
+        "SELECT b.d, b.s, o.k, p.code FROM (SELECT s, id, n * 2 AS d FROM t) b JOIN o ON o.id = b.d LEFT JOIN o p ON p.id = o.k + $1",
+        "SELECT id, s FROM t WHERE EXISTS (SELECT 1 FROM o WHERE o.id = t.n AND o.k < $1 + t.id)",
+        "SELECT id, s FROM t WHERE NOT EXISTS (SELECT 1 FROM o WHERE o.code = t.s) AND n > $1",
+        "SELECT o.code, count(*), sum(t.id) FILTER (WHERE t.n > $1), avg(t.n) FROM t JOIN o ON o.id = t.n GROUP BY o.code HAVING count(*) > 1",
+        "SELECT t.id, t.x, o.code FROM t JOIN o ON o.id = t.n WHERE t.id > $1 ORDER BY t.x DESC, t.id LIMIT 7 OFFSET 2",
+        "SELECT o.k, count(*) FROM t JOIN o ON o.id = t.n GROUP BY o.k ORDER BY count(*) DESC, o.k LIMIT $1",
     ];
     let mut live: Vec<LiveQuery> = queries.iter().map(|sql| conn.live(sql, (2,)).unwrap()).collect();
     let mut known: Vec<Known> = queries.iter().map(|_| Known::default()).collect();
+    let mut ran = queries.map(|_| 0);
     let mut follow = |rows: u32, sql: &str| {
         conn.execute_script(sql).unwrap();
-        for ((live, known), query) in live.iter_mut().zip(&mut known).zip(queries) {
+        for (((live, known), query), ran) in live.iter_mut().zip(&mut known).zip(queries).zip(&mut ran) {
             let expected = Known::of(&conn, &query.replace("$1", "2"));
             while known.rows != expected {
                 let change = live.next_change_within(SOON).unwrap();
                 known.apply(&change.unwrap_or_else(|| panic!("{query} after {sql}")));
             }
             let LiveStatistics { runs, .. } = live.statistics();
-            assert!(runs == 1 || rows > 65, "{query} after {sql}");
+            assert!(*ran == runs || *ran == 0 || rows > 65, "{query} after {sql}");
+            *ran = runs;
         }
     };
     follow(0, "");
@@ -643,7 +657,44 @@ fn few_and_many_changed_rows_are_followed_alike() {
             &format!("INSERT INTO t SELECT g, 3, -1.50, 'new', 's', now() FROM generate_series(4001, 4000 + {rows}) g"),
         );
         follow(rows, "DELETE FROM t WHERE id > 4000");
+        // (Of the other table: what that costs by its partners, which have no index, may be more than the query.)
+        follow(200, &format!("UPDATE o SET k = k + 1 WHERE id <= {rows}; DELETE FROM o WHERE id = 1000 + {rows}"));
+        follow(
+            200,
+            &format!(
+                "BEGIN; UPDATE o SET code = 'at ' || id WHERE id < 9; UPDATE t SET n = n % 9 + 1 WHERE id <= {rows}; COMMIT"
+            ),
+        );
     }
+}
+
+#[test]
+fn rows_of_no_columns_are_there_once_or_not() {
+    let (_database, conn) = database("CREATE TABLE t (n int)");
+    let mut live = conn.live("SELECT FROM t UNION SELECT FROM t", ()).unwrap();
+    assert_eq!(next(&mut live).len(), 0);
+    conn.execute("INSERT INTO t VALUES (1), (2)", ()).unwrap();
+    assert_eq!(next(&mut live).len(), 1);
+    conn.execute("DELETE FROM t WHERE n = 1", ()).unwrap();
+    assert!(live.next_change_within(Duration::from_millis(50)).unwrap().is_none());
+    conn.execute("DELETE FROM t", ()).unwrap();
+    assert_eq!(next(&mut live).len(), 1);
+}
+
+/// A key's first part is NULL, and its second one fails.
+#[test]
+fn who_is_followed_fails_where_the_query_does() {
+    let (_database, conn) = database(
+        "CREATE TABLE t (id int PRIMARY KEY, n int, m int); CREATE TABLE u (a int, b int, v int, UNIQUE (a, b));
+         INSERT INTO t SELECT g, g, 1 FROM generate_series(1, 3000) g; INSERT INTO u SELECT g, 10, g FROM generate_series(1, 3000) g;
+         ANALYZE t; ANALYZE u; SET enable_live_runs = off; SET enable_hashjoin = off; SET enable_mergejoin = off",
+    );
+    let mut live = conn.live("SELECT t.id, u.v FROM t LEFT JOIN u ON u.a = t.n AND u.b = 10 / t.m", ()).unwrap();
+    live.next_change().unwrap();
+    conn.execute("INSERT INTO t VALUES (4000, 1, 1)", ()).unwrap();
+    assert_eq!(next(&mut live), ["+4000|1"]);
+    conn.execute("INSERT INTO t VALUES (4001, NULL, 0)", ()).unwrap();
+    assert_eq!(live.next_change().unwrap_err().sqlstate().0, "22012");
 }
 
 /// The value was made for the type that the column had.

@@ -119,3 +119,25 @@ fn a_long_walk_leaves_the_cache_to_what_is_there() {
         assert!(pages(&next) + 100 < pages(&read), "{next:?}");
     }
 }
+
+/// Two walks, of which one follows the other: each let go of what it passed, which the other was about to read.
+#[test]
+fn who_follows_a_walk_finds_most_of_what_it_read() {
+    // (A walk reads eight leaves ahead here, of some 18 entries: who is further behind reads them again.)
+    for lag in [1, 20, 70] {
+        let store = store(4096);
+        let before = store.stats();
+        let snapshot = store.snapshot().unwrap();
+        let cursor = || snapshot.reader().cursor(TREE, Bound::Unbounded, Bound::Unbounded).unwrap();
+        let (mut first, mut second) = (cursor(), cursor());
+        for i in 0..ENTRIES + lag {
+            assert_eq!(first.next().unwrap().is_some(), i < ENTRIES);
+            if i >= lag {
+                assert!(second.next().unwrap().is_some());
+            }
+        }
+        let after = store.stats();
+        let read = pages(&after) - pages(&before);
+        assert!(read < before.pages_total + before.pages_total / 3, "{lag}: {read} of {}", before.pages_total);
+    }
+}

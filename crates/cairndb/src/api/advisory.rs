@@ -193,6 +193,13 @@ impl SessionLocks {
         released
     }
 
+    /// The numbers that are locked or waited for, of all sessions: whether shared, and whether it has been got.
+    pub(crate) fn locked(&self) -> Vec<(Advisory, bool, bool)> {
+        let state = locked(&self.locks.state);
+        let held = state.held.iter().flat_map(|(number, holds)| holds.iter().map(|hold| (*number, hold.shared, true)));
+        held.chain(state.waiting.values().map(|(number, shared)| (*number, *shared, false))).collect()
+    }
+
     /// All that the session locked, but for what its transaction did.
     pub(crate) fn unlock_all(&self) {
         locked(&self.locks.state).release_all(self.session, LockScope::Session);

@@ -191,6 +191,7 @@ impl Connection {
                 Arc::new(parse_one(&format!("SELECT {} FROM {from}", columns.join(", ")))?)
             }
         };
+        command::refuse_into(&statement, "COPY (SELECT INTO)")?;
         let mut runnable = Runnable { parsed: statement, prepared: None, hash: None, kept: None };
         let rows = self.dispatch(&mut runnable, &())?.rows;
         let message = "COPY query must have a RETURNING clause";
@@ -208,6 +209,7 @@ impl Connection {
         {
             return Err(Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{unknown}\" does not exist")));
         }
+        let types: Vec<DataType> = rows.columns().iter().map(|field| field.data_type).collect();
         let forced = forced(&copy.force_quote, &names)?;
         let mut out = Vec::with_capacity(2 * BUFFER_BYTES);
         if copy.is_binary {
@@ -224,7 +226,7 @@ impl Connection {
         let mut count = 0;
         while let Some(row) = rows.next()? {
             if copy.is_binary {
-                write_tuple(row.values(), &mut out)?;
+                write_tuple(row.values(), &types, &mut out)?;
             } else {
                 let text = |value: &Value| (!value.is_null()).then(|| to_text(value, &eval));
                 let texts: Vec<Option<String>> = row.values().iter().map(text).collect();

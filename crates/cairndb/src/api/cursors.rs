@@ -15,7 +15,7 @@ use super::runner::{RoutineSession, Runner};
 use super::{Connection, Params, Rows};
 use crate::bind::RowKey;
 use crate::catalog::{ObjectId, Routine};
-use crate::command::{CursorCommand, DeclareCursor, Direction};
+use crate::command::{self, CursorCommand, DeclareCursor, Direction};
 use crate::exec::{ExecContext, Keep, ScrolledRows, execute_kept, only_forward};
 use crate::plan::Field;
 use crate::sql::ParsedStatement;
@@ -237,6 +237,8 @@ impl Connection {
             return Err(Error::new(SqlState::NO_ACTIVE_SQL_TRANSACTION, message));
         }
         let parsed = Arc::new(parsed.within(*query, Vec::new()));
+        command::refuse_into(&parsed, "SELECT ... INTO")
+            .map_err(|_| Error::new(SqlState::SYNTAX_ERROR, "SELECT ... INTO is not allowed here"))?;
         let mut runnable = Runnable { parsed, prepared: None, hash: None, kept: None };
         if Access::of(&runnable.parsed) != Access::Read {
             let message = "DECLARE CURSOR must not contain data-modifying statements in WITH";

@@ -69,7 +69,6 @@ pub use pooled::Pooled;
 pub(crate) use prepared::Prepared;
 pub use rows::{Ahead, IntoRows, Mapped, OwnedRow, Row, RowIndex, Rows, RowsAs, Turn};
 pub(crate) use runner::{Planned, Ran, Runner, UnderPath};
-pub(crate) use settings::FIXED as FIXED_SETTINGS;
 pub use sizes::RelationSize;
 pub use statement::Statement;
 pub use ticket::Ticket;

@@ -10,7 +10,7 @@ use super::execute::{Executed, Runnable};
 use super::prepared::Prepared;
 use crate::bind::bind_argument;
 use crate::catalog::Catalog;
-use crate::command::PreparedCommand;
+use crate::command::{self, PreparedCommand};
 use crate::exec::eval_row;
 use crate::plan::Field;
 use crate::sql::ParsedStatement;
@@ -70,6 +70,7 @@ impl Connection {
         };
         let declared: Vec<DataType> = types.iter().map(declared).collect::<Result<_>>()?;
         let within = Arc::new(parsed.within(statement, declared));
+        command::refuse_into(&within, "SELECT ... INTO in PREPARE")?;
         let mut runnable = Runnable { parsed: within, prepared: None, hash: None, kept: None };
         self.prepare_now(&mut runnable)?;
         let prepared = runnable.prepared.as_ref().ok_or_else(|| Error::internal("a statement without a plan"))?;

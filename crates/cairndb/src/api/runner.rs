@@ -286,6 +286,7 @@ impl Runner {
         parsed: &Arc<ParsedStatement>,
         variables: &Arc<dyn Variables>,
     ) -> Result<Arc<Prepared>> {
+        command::refuse_into(parsed, "SELECT ... INTO in a function")?;
         let (stamp, catalog) = self.now();
         let parameters = ParameterTypes::with_variables(variables.clone());
         let reader = self.reader()?;

@@ -334,8 +334,12 @@ pub struct ForeignKey {
     pub referenced_columns: Vec<String>,
     /// When a referenced row is deleted.
     pub on_delete: ForeignKeyAction,
+    /// Those of `columns` that are set then, where the action sets only some.
+    pub set_on_delete: Vec<String>,
     /// When a referenced row's key changes.
     pub on_update: ForeignKeyAction,
+    /// MATCH FULL: its columns are NULL together, or none of them is.
+    pub match_full: bool,
     /// SET CONSTRAINTS may say that it is looked at when the transaction commits.
     pub deferrable: bool,
     /// It is, unless SET CONSTRAINTS says otherwise.
@@ -588,7 +592,9 @@ impl Describe<'_> {
             referenced_table: referenced.map(|table| self.0.table_name(table)).unwrap_or_default(),
             referenced_columns: referenced.map(|table| names(table, &key.referenced_columns)).unwrap_or_default(),
             on_delete: key.on_delete.into(),
+            set_on_delete: names(table, &key.set_on_delete),
             on_update: key.on_update.into(),
+            match_full: key.full,
             valid: key.valid,
             deferrable: key.deferral != catalog::Deferral::Never,
             initially_deferred: key.deferral == catalog::Deferral::Deferred,

@@ -16,7 +16,7 @@ use super::Connection;
 use super::database::Shared;
 use super::temporary::Temporary;
 use crate::catalog::{Catalog, ObjectId, Sequence};
-use crate::exec::{QuickHashes, SequenceSource};
+use crate::exec::{QuickHashes, SequenceSource, SequenceState};
 use crate::sql::relation_name;
 use crate::state::TemporaryTrees;
 use crate::{Error, Result, SqlState};
@@ -46,6 +46,8 @@ struct Reserved {
     before: Option<Option<i64>>,
     /// Values that can still be given out before the mark must be raised.
     left: i64,
+    /// The value of `last` that was not given out: setval() said so of the one behind it.
+    uncalled: Option<i64>,
     /// What they are apart. Under another increment, which ALTER SEQUENCE may have set, they are none.
     step: i64,
     /// When the mark was raised, and by how many values.
@@ -54,8 +56,30 @@ struct Reserved {
 
 impl Reserved {
     /// Nothing is reserved behind this value.
-    fn behind(last: Option<i64>) -> Reserved {
-        Reserved { last, before: None, left: 0, step: 0, raised: None }
+    fn behind(Mark { last, called }: Mark) -> Reserved {
+        Reserved { last, before: None, left: 0, uncalled: last.filter(|_| !called), step: 0, raised: None }
+    }
+
+    fn give(&mut self, value: i64) {
+        self.before = Some(self.last.replace(value));
+        self.left -= 1;
+        // A sequence that cycles comes by again.
+        self.uncalled = self.uncalled.filter(|uncalled| *uncalled != value);
+    }
+
+    /// As the sequence's columns say it.
+    fn state(&self, sequence: &Sequence) -> SequenceState {
+        let log_cnt = self.left;
+        match self.last {
+            None => {
+                let last_value = sequence.restarted.unwrap_or(sequence.start);
+                SequenceState { last_value, log_cnt, is_called: false }
+            }
+            Some(last) if self.uncalled == Some(last) => {
+                SequenceState { last_value: last.wrapping_add(sequence.increment), log_cnt, is_called: false }
+            }
+            Some(last_value) => SequenceState { last_value, log_cnt, is_called: true },
+        }
     }
 
     /// By how many values the mark is to be raised now.
@@ -71,11 +95,12 @@ impl Reserved {
         let value = following(sequence, self.last)?;
         if self.left == 0 || self.step != sequence.increment {
             let (mark, count) = ahead(sequence, value, self.wanted());
-            write_entry(&mut store.session()?, tree, (sequence.id, sequence.generation), Some(mark))?;
+            let mark = Mark { last: Some(mark), called: true };
+            write_entry(&mut store.session()?, tree, (sequence.id, sequence.generation), mark)?;
             (self.left, self.raised) = (count, Some((Instant::now(), count)));
         }
-        self.before = Some(self.last.replace(value));
-        (self.left, self.step) = (self.left - 1, sequence.increment);
+        self.give(value);
+        self.step = sequence.increment;
         Ok(value)
     }
 }
@@ -88,27 +113,40 @@ fn entry_key((id, generation): Identity) -> [u8; 12] {
     key
 }
 
-fn decode_entry(bytes: &[u8]) -> Result<Option<i64>> {
-    match bytes {
-        [] => Ok(None),
-        _ => bytes
-            .try_into()
-            .map(|bytes| Some(i64::from_le_bytes(bytes)))
-            .map_err(|_| Error::new(SqlState::DATA_CORRUPTED, "a sequence's value is damaged")),
-    }
+/// What a sequence's entry says.
+#[derive(Clone, Copy)]
+struct Mark {
+    /// Values up to it may have been given out; `None`: no value ever was.
+    last: Option<i64>,
+    /// It was given out itself; otherwise setval() said that the one behind it comes next.
+    called: bool,
 }
 
-/// The mark; `None`: no value was ever given out.
-fn stored(store: &Store, tree: TreeId, identity: Identity) -> Result<Option<i64>> {
+fn decode_entry(bytes: &[u8]) -> Result<Mark> {
+    let damaged = || Error::new(SqlState::DATA_CORRUPTED, "a sequence's value is damaged");
+    let (number, called) = match bytes {
+        [] => return Ok(Mark { last: None, called: false }),
+        [number @ .., 0] if number.len() == size_of::<i64>() => (number, false),
+        number => (number, true),
+    };
+    let last = number.try_into().map(i64::from_le_bytes).map_err(|_| damaged())?;
+    Ok(Mark { last: Some(last), called })
+}
+
+fn encode_entry(mark: Mark) -> Vec<u8> {
+    let number = mark.last.map(i64::to_le_bytes);
+    let uncalled = (mark.last.is_some() && !mark.called).then_some(0);
+    number.into_iter().flatten().chain(uncalled).collect()
+}
+
+fn stored(store: &Store, tree: TreeId, identity: Identity) -> Result<Mark> {
     let entry = store.snapshot()?.reader().get(tree, &entry_key(identity))?;
-    Ok(entry.map(|bytes| decode_entry(&bytes)).transpose()?.flatten())
+    Ok(entry.map(|bytes| decode_entry(&bytes)).transpose()?.unwrap_or(Mark { last: None, called: false }))
 }
 
-fn write_entry(session: &mut Session, tree: TreeId, identity: Identity, mark: Option<i64>) -> Result<()> {
-    let bytes = mark.map(i64::to_le_bytes);
-    let value: &[u8] = bytes.as_ref().map_or(&[], |bytes| bytes);
+fn write_entry(session: &mut Session, tree: TreeId, identity: Identity, mark: Mark) -> Result<()> {
     let written = session.write::<(), Error>(Acknowledge::Now(Some(Durability::Full)), |writer| {
-        Ok(writer.put(tree, &entry_key(identity), value)?)
+        Ok(writer.put(tree, &entry_key(identity), &encode_entry(mark))?)
     });
     written.map(drop).map_err(flatten)
 }
@@ -127,7 +165,7 @@ impl SequenceValues {
         self.with(store, tree, sequence, |reserved| reserved.draw(store, tree, sequence))
     }
 
-    /// Gives out so many, which follow on each other. Where it fails, `drawn` has those before.
+    /// Gives out values that follow on each other: `count` at most, and as many as are reserved once one is.
     fn next_many(
         &self,
         store: &Store,
@@ -136,11 +174,27 @@ impl SequenceValues {
         (count, drawn): (usize, &mut Vec<i64>),
     ) -> Result<()> {
         self.with(store, tree, sequence, |reserved| {
-            (0..count).try_for_each(|_| {
+            for at in 0..count {
+                if at > 0 && reserved.left == 0 {
+                    break;
+                }
                 drawn.push(reserved.draw(store, tree, sequence)?);
-                Ok(())
-            })
+            }
+            Ok(())
         })
+    }
+
+    /// Takes back what was drawn behind the value at `last` and not used, unless somebody drew since.
+    fn put_back_behind(&self, sequence: &Sequence, drawn: &[i64], last: usize) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(reserved) = all.get_mut(&(sequence.id, sequence.generation)) else { return };
+        let unused = drawn.len() - 1 - last;
+        // Not around the end of one that cycles.
+        let is_in_a_row = drawn[last..].windows(2).all(|pair| pair[0].checked_add(reserved.step) == Some(pair[1]));
+        if reserved.last == drawn.last().copied() && is_in_a_row {
+            let (last, left) = (Some(drawn[last]), reserved.left + unused as i64);
+            *reserved = Reserved { last, left, before: None, ..*reserved };
+        }
     }
 
     fn with<T>(
@@ -166,8 +220,7 @@ impl SequenceValues {
         if reserved.left == 0 || reserved.step != sequence.increment {
             return None;
         }
-        reserved.before = Some(reserved.last.replace(value));
-        reserved.left -= 1;
+        reserved.give(value);
         Some(value)
     }
 
@@ -189,7 +242,18 @@ impl SequenceValues {
         if let Some(reserved) = all.get(&identity) {
             return Ok(reserved.last);
         }
-        stored(store, tree, identity)
+        Ok(stored(store, tree, identity)?.last)
+    }
+
+    /// What the sequence has in its columns.
+    fn state(&self, store: &Store, tree: TreeId, sequence: &Sequence) -> Result<SequenceState> {
+        let identity = (sequence.id, sequence.generation);
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let reserved = match all.get(&identity) {
+            Some(reserved) => *reserved,
+            None => Reserved::behind(stored(store, tree, identity)?),
+        };
+        Ok(reserved.state(sequence))
     }
 
     fn set(&self, store: &Store, tree: TreeId, sequence: &Sequence, value: i64, called: bool) -> Result<()> {
@@ -197,8 +261,9 @@ impl SequenceValues {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // "Not called": the next value is `value` itself.
         let last = if called { Some(value) } else { value.checked_sub(sequence.increment) };
-        write_entry(&mut store.session()?, tree, identity, last)?;
-        all.insert(identity, Reserved::behind(last));
+        let mark = Mark { last, called };
+        write_entry(&mut store.session()?, tree, identity, mark)?;
+        all.insert(identity, Reserved::behind(mark));
         Ok(())
     }
 
@@ -207,7 +272,8 @@ impl SequenceValues {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Ok(mut session) = store.session() else { return };
         for (&identity, reserved) in all.iter().filter(|(_, reserved)| reserved.left > 0) {
-            let _ = write_entry(&mut session, tree, identity, reserved.last);
+            let called = reserved.last != reserved.uncalled;
+            let _ = write_entry(&mut session, tree, identity, Mark { last: reserved.last, called });
         }
     }
 }
@@ -231,11 +297,11 @@ impl Connection {
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, "temporary sequences are looked at with currval"));
         }
         let shared = self.shared();
-        let last = match shared.trees {
-            Some(trees) => shared.sequences.last(&shared.store, trees.sequences, sequence)?,
-            None => None,
+        let state = match shared.trees {
+            Some(trees) => shared.sequences.state(&shared.store, trees.sequences, sequence)?,
+            None => Reserved::behind(Mark { last: None, called: false }).state(sequence),
         };
-        Ok(last.map_or((sequence.restarted.unwrap_or(sequence.start), false), |last| (last, true)))
+        Ok((state.last_value, state.is_called))
     }
 }
 
@@ -306,17 +372,19 @@ impl StatementSequences {
         Ok(sequence)
     }
 
-    /// Calls `work` with the values of a sequence, and where they are kept.
+    /// Calls `work` with the values of a sequence, and where they are kept; `function`: what changes them, if that is done.
     fn with<T>(
         &self,
-        function: &str,
+        function: Option<&str>,
         sequence: &Sequence,
         work: impl FnOnce(&SequenceValues, &Store, TreeId) -> Result<T>,
     ) -> Result<T> {
         if let (true, Some(temporary)) = (sequence.id.is_temporary(), &self.temporary) {
             return work(&temporary.sequences, temporary.store.store(), TemporaryTrees::SEQUENCES);
         }
-        if self.read_only {
+        if self.read_only
+            && let Some(function) = function
+        {
             let message = format!("cannot execute {function}() in a read-only transaction");
             return Err(Error::new(SqlState::READ_ONLY_SQL_TRANSACTION, message));
         }
@@ -333,7 +401,7 @@ impl StatementSequences {
 impl SequenceSource for StatementSequences {
     fn next_value(&self, name: &str) -> Result<i64> {
         let sequence = self.sequence(name)?;
-        let value = self.with("nextval", sequence, |values, store, tree| values.next(store, tree, sequence))?;
+        let value = self.with(Some("nextval"), sequence, |values, store, tree| values.next(store, tree, sequence))?;
         self.remember(sequence, value);
         Ok(value)
     }
@@ -341,11 +409,22 @@ impl SequenceSource for StatementSequences {
     fn next_values(&self, name: &str, count: usize, drawn: &mut Vec<i64>) -> Result<()> {
         let sequence = self.sequence(name)?;
         let wanted = (count, &mut *drawn);
-        let all = self.with("nextval", sequence, |values, store, tree| values.next_many(store, tree, sequence, wanted));
+        let all =
+            self.with(Some("nextval"), sequence, |values, store, tree| values.next_many(store, tree, sequence, wanted));
         if let Some(&last) = drawn.last() {
             self.remember(sequence, last);
         }
         all
+    }
+
+    fn used_up_to(&self, name: &str, drawn: &[i64], last: usize) -> Result<()> {
+        let sequence = self.sequence(name)?;
+        let Some(&value) = drawn.get(last) else { return Ok(()) };
+        self.remember(sequence, value);
+        self.with(None, sequence, |values, _, _| {
+            values.put_back_behind(sequence, drawn, last);
+            Ok(())
+        })
     }
 
     fn current_value(&self, name: &str) -> Result<i64> {
@@ -369,7 +448,12 @@ impl SequenceSource for StatementSequences {
 
     fn last_value(&self, name: &str) -> Result<Option<i64>> {
         let sequence = self.sequence(name)?;
-        self.with("last_value", sequence, |values, store, tree| values.last(store, tree, sequence))
+        self.with(None, sequence, |values, store, tree| values.last(store, tree, sequence))
+    }
+
+    fn state(&self, name: &str) -> Result<SequenceState> {
+        let sequence = self.sequence(name)?;
+        self.with(None, sequence, |values, store, tree| values.state(store, tree, sequence))
     }
 
     fn set_value(&self, name: &str, value: i64, called: bool) -> Result<i64> {
@@ -381,7 +465,7 @@ impl SequenceSource for StatementSequences {
             );
             return Err(Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message));
         }
-        self.with("setval", sequence, |values, store, tree| values.set(store, tree, sequence, value, called))?;
+        self.with(Some("setval"), sequence, |values, store, tree| values.set(store, tree, sequence, value, called))?;
         if called {
             // It is no value that was got: `lastval` stays with the sequence that gave one.
             self.session.lock().unwrap_or_else(PoisonError::into_inner).current.insert(sequence.id, value);
@@ -427,6 +511,16 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_says_whether_its_value_was_given_out() {
+        for mark in [(None, false), (Some(7), true), (Some(-8), false), (Some(0), true)] {
+            let (last, called) = mark;
+            let read = decode_entry(&encode_entry(Mark { last, called })).unwrap();
+            assert_eq!((read.last, read.called), mark);
+        }
+        assert!(decode_entry(&[1, 2]).is_err());
+    }
+
+    #[test]
     fn the_mark_never_leaves_the_range() {
         assert_eq!(ahead(&sequence(1, 1, 1000, false), 1, 32), (32, 32));
         assert_eq!(ahead(&sequence(1, 1, 10, false), 1, 32), (1, 1));
@@ -435,10 +529,12 @@ mod tests {
 
     #[test]
     fn the_mark_goes_further_ahead_of_who_is_quick_and_no_further_of_who_is_not() {
-        let raised = |at, count| Reserved { raised: Some((at, count)), ..Reserved::behind(Some(1)) }.wanted();
+        let raised = |at, count| {
+            Reserved { raised: Some((at, count)), ..Reserved::behind(Mark { last: Some(1), called: true }) }.wanted()
+        };
         let now = Instant::now();
         let before = now.checked_sub(2 * QUICK).expect("a clock that has run for a while");
         assert_eq!([raised(now, 32), raised(now, AHEAD_MAX), raised(before, 1024)], [64, AHEAD_MAX, AHEAD]);
-        assert_eq!(Reserved::behind(None).wanted(), AHEAD);
+        assert_eq!(Reserved::behind(Mark { last: None, called: false }).wanted(), AHEAD);
     }
 }

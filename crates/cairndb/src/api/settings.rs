@@ -17,6 +17,7 @@ use crate::catalog::{SearchPath, default_path};
 use crate::command::{ChannelCommand, Discard, SessionCommand, SetConfig};
 use crate::functions::is_utf8_encoding as is_utf8;
 use crate::plan::{Field, OptimizerOptions};
+use crate::system::{Setting, listed_settings};
 use crate::types::datetime::Zone;
 use crate::types::{DataType, ShownSettings, TextStyle, Value, ZoneName};
 use crate::{Error, Result, SqlState};
@@ -131,7 +132,7 @@ fn is_applications(name: &str) -> bool {
 const BATCH_ROWS_MAX: usize = 1 << 16;
 
 /// Settings that only SHOW knows.
-pub(crate) const FIXED: &[(&str, &str)] = &[
+const FIXED: &[(&str, &str)] = &[
     ("integer_datetimes", "on"),
     ("max_identifier_length", "63"),
     ("server_encoding", "UTF8"),
@@ -405,6 +406,7 @@ impl Connection {
                 None => Ok(Executed::tag("SET")),
             },
             S::Show { name } => self.show(name),
+            S::ShowAll => self.show_all(),
             S::Configure(calls) => self.configure(calls),
             S::Reset { name } => {
                 self.change_setting(name, None, false)?;
@@ -513,6 +515,17 @@ impl Connection {
         Ok(Executed::rows("SELECT 1", Rows::buffered(fields, vec![row])))
     }
 
+    fn show_all(&self) -> Result<Executed> {
+        let settings = &self.state.borrow().settings;
+        let fields = ["name", "setting", "description"];
+        let fields = fields.map(|name| Field { name: name.to_owned(), data_type: DataType::Text });
+        let row = |of: Setting| {
+            let shown = settings.shown(&of.name.to_ascii_lowercase())?;
+            Some(vec![Value::text(of.name), Value::text(shown), Value::text(of.description)])
+        };
+        Ok(Executed::rows("SHOW", Rows::buffered(fields.into(), listed_settings().filter_map(row).collect())))
+    }
+
     fn show(&self, name: &str) -> Result<Executed> {
         let shown = self.state.borrow().settings.shown(name).ok_or_else(|| unrecognized(name))?;
         let title = match name {
@@ -540,6 +553,17 @@ mod tests {
         assert!(duration("t", "99999999999999999999").is_err());
         assert!(duration("t", "9999999999999999 d").is_err());
         assert_eq!(show_duration(&Duration::from_millis(90_000)), "90s");
+    }
+
+    #[test]
+    fn every_setting_is_listed() {
+        let listed: Vec<String> = listed_settings().map(|of| of.name.to_ascii_lowercase()).collect();
+        let named = WITHOUT_EFFECT.iter().map(|(name, ..)| *name).chain(FIXED.iter().map(|(name, _)| *name));
+        let all = named.chain(SWITCHES.iter().copied()).chain(TextStyle::SETTINGS.iter().copied());
+        let missing: Vec<&str> = all.filter(|name| !listed.iter().any(|listed| listed == name)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+        let settings = Settings::of(&crate::Database::open_in_memory().unwrap());
+        assert!(listed.iter().all(|name| settings.shown(name).is_some()), "{listed:?}");
     }
 
     #[test]

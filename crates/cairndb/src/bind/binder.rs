@@ -100,6 +100,10 @@ pub(super) struct Binder<'a> {
     /// Where what `*` stands for is wanted.
     pub(super) stars: Option<Stars>,
     duplicated: usize,
+    /// What the table is called into which the RETURNING that is bound inserts.
+    pub(super) inserts: Option<String>,
+    /// The INTO that is meant: what the statement makes of the rows is done elsewhere.
+    pub(super) into: Option<cairn_parser::Id<cairn_parser::Into>>,
     relations: usize,
     /// The first function in FROM is what CALL calls.
     pub(super) is_call: bool,
@@ -138,6 +142,8 @@ impl<'a> Binder<'a> {
             rests: RefCell::default(),
             stars: None,
             duplicated: 0,
+            into: None,
+            inserts: None,
             relations: 0,
             is_call,
             carried: None,
@@ -207,6 +213,8 @@ impl<'a> Binder<'a> {
             rests: RefCell::new(self.rests.take()),
             stars: None,
             duplicated: self.duplicated,
+            into: None,
+            inserts: None,
             relations: self.relations,
             is_call: false,
             carried: None,

@@ -64,7 +64,7 @@ impl Binder<'_> {
         // An interval's fields say what its numbers count.
         let whole = context == CastContext::Explicit && !of_strings || matches!(to, DataType::Interval(_));
         let base = if whole { to } else { to.base() };
-        if base.is_string() && base == base.base() && !matches!(base, DataType::Char(_)) {
+        if base.is_string() && base == base.base() && !matches!(base, DataType::Char(_) | DataType::Name) {
             let literal = Expr::Literal { value, data_type: base };
             return Ok(if context == CastContext::Explicit { with_modifiers(literal, to, context) } else { literal });
         }

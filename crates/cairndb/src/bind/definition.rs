@@ -11,7 +11,7 @@ use super::entry::{check_condition, no_parameters};
 use super::scope::{self, Scope};
 use crate::Result;
 use crate::catalog::{
-    Catalog, Definition, KnownColumn, ObjectId, Reference, Relation, Rests, Table, UserType, View, type_id,
+    Catalog, Definition, KnownColumn, ObjectId, Reference, Relation, Rests, Sequence, Table, UserType, View, type_id,
 };
 use crate::plan::{Expr, Field, LogicalPlan, walk};
 use crate::sql::{self, with_deep_stack};
@@ -67,6 +67,11 @@ impl Binder<'_> {
         let known = |(number, name): (u32, &String)| KnownColumn { number, name: name.clone(), used: false };
         let object = (view.id, self.catalog.schema_name(view.schema).unwrap_or_default());
         self.note(|noted| noted.add(span, object, (0..).zip(&view.columns).map(known).collect()));
+    }
+
+    pub(super) fn note_sequence(&self, span: Span, sequence: &Sequence) {
+        let object = (sequence.id, self.catalog.schema_name(sequence.schema).unwrap_or_default());
+        self.note(|noted| noted.add(span, object, Vec::new()));
     }
 
     pub(super) fn note_type(&self, span: Span, of: &UserType) {

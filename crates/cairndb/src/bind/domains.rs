@@ -26,6 +26,8 @@ use crate::{Error, Result, SqlState, Value};
 pub(crate) struct DomainRules {
     /// The domain's name as messages tell it.
     pub(crate) name: String,
+    /// Its schema, and its name there.
+    place: (String, String),
     pub(crate) not_null: bool,
     pub(crate) conditions: Vec<(String, Expr)>,
 }
@@ -47,7 +49,12 @@ impl DomainRules {
         catalog: &Catalog,
         is_wanted: fn(&Check) -> bool,
     ) -> Result<DomainRules> {
-        let mut rules = DomainRules { name: catalog.shown_type(domain), not_null: false, conditions: Vec::new() };
+        let mut rules = DomainRules {
+            name: catalog.shown_type(domain),
+            place: (catalog.schema_name(domain.schema).unwrap_or_default().to_owned(), domain.name.clone()),
+            not_null: false,
+            conditions: Vec::new(),
+        };
         let mut levels = Vec::new();
         let mut level = Some(domain);
         while let Some(UserType { kind: TypeKind::Domain(of), .. }) = level {
@@ -70,14 +77,18 @@ impl DomainRules {
     /// SQLSTATE 23502.
     pub(crate) fn null(&self) -> Error {
         let message = format!("domain {} does not allow null values", self.name);
-        Error::new(SqlState::NOT_NULL_VIOLATION, message)
+        self.about(Error::new(SqlState::NOT_NULL_VIOLATION, message))
     }
 
     /// SQLSTATE 23514: the condition at this place is not true.
     pub(crate) fn violated(&self, at: usize) -> Error {
         let name = self.conditions.get(at).map_or("", |(name, _)| name.as_str());
         let message = format!("value for domain {} violates check constraint \"{name}\"", self.name);
-        Error::new(SqlState::CHECK_VIOLATION, message).with_constraint(name)
+        self.about(Error::new(SqlState::CHECK_VIOLATION, message).with_constraint(name))
+    }
+
+    fn about(&self, error: Error) -> Error {
+        error.with_schema(&*self.place.0).with_data_type(&*self.place.1)
     }
 
     /// SQLSTATE 23502, 23514 where the value at its place in the row is not of the domain.

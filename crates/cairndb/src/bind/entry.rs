@@ -10,7 +10,7 @@ use super::star::Stars;
 use super::statement::{BoundExplain, BoundStatement};
 use super::virtuals::Virtuals;
 use crate::catalog::{Catalog, Definition, Table};
-use crate::command::Explain;
+use crate::command::{Explain, Makes, into_of};
 use crate::plan::{Expr, LogicalPlan};
 use crate::sql::{self, ParsedStatement, with_deep_stack};
 use crate::types::DataType;
@@ -66,7 +66,10 @@ pub fn bind_query(
     parameters: &mut ParameterTypes,
 ) -> Result<LogicalPlan> {
     with_deep_stack(parsed.depth, || {
-        let bound = Binder::new(catalog, parameters, &parsed.tree, Some(parsed), parsed.depth).query(query, None)?;
+        let mut binder = Binder::new(catalog, parameters, &parsed.tree, Some(parsed), parsed.depth);
+        let is_whole = matches!(parsed.syntax(), Statement::Query { query: whole } if whole == query);
+        binder.into = if is_whole { into_of(&parsed.tree, query) } else { None };
+        let bound = binder.query(query, None)?;
         parameters.finish(parsed.parameters);
         Ok(bound)
     })?
@@ -182,7 +185,17 @@ impl Binder<'_> {
     }
 
     fn explain(&mut self, explain: &Explain) -> Result<BoundStatement> {
-        let Explain { told, statement } = *explain;
+        let Explain { told, statement, of } = explain;
+        let (told, statement) = (*told, *statement);
+        if let Some(name) = of.as_ref().and_then(Makes::new_relation)
+            && self.catalog.relation(name).is_some()
+        {
+            let message = format!("relation \"{}\" already exists", name.name);
+            return Err(Error::new(SqlState::DUPLICATE_TABLE, message));
+        }
+        if let (Statement::Query { query }, false) = (self.tree.get(statement), told.analyze) {
+            self.into = into_of(self.tree, query);
+        }
         let mut statement = self.statement(statement)?;
         if let BoundStatement::Insert(insert) = &mut statement {
             insert.source.as_plan();

@@ -8,7 +8,7 @@ use super::composite::{attribute_at, attributes_of};
 use super::context::{Clause, Context};
 use super::operators::{Operand, row_of, symbol};
 use crate::plan::Expr;
-use crate::routine::Variables;
+use crate::routine::{Conflict, Variables};
 use crate::sql::{list_span, name_text};
 use crate::types::{COLLATION_HINT, DataType, is_known_collation};
 use crate::{Error, Result, SqlState};
@@ -244,8 +244,13 @@ impl Binder<'_> {
         if let Some(row) = self.variable_value(names)? {
             return Ok(row);
         }
+        if variables.conflict() == Conflict::Variable
+            && let Ok(Some((index, data_type))) = variables.find(&written)
+        {
+            return Ok(Expr::Parameter { index, data_type: self.parameters.variable(index, data_type) });
+        }
         let column = self.column_or_row(names, context);
-        if column.is_ok() && variables.columns_first() {
+        if column.is_ok() && variables.conflict() == Conflict::Column {
             return column;
         }
         match (variables.find(&written)?, column) {

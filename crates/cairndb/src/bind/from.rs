@@ -8,6 +8,7 @@ use std::sync::Arc;
 use cairn_parser::{self as ast, FunctionItem, Id, List, Name, QualifiedName, Query, Span, TableRef};
 
 use super::binder::{Binder, Confine, NOWHERE};
+use super::coerce::text;
 use super::context::{Clause, Context};
 use super::definition::{is_unchanged, known_columns, known_relation};
 use super::nearest::nearest;
@@ -21,7 +22,7 @@ use crate::functions::arrays::{
 };
 use crate::functions::json::{JsonRows, Populate, populated};
 use crate::functions::regex;
-use crate::plan::{Expr, Field, JoinKind, LogicalPlan, walk};
+use crate::plan::{Expr, Field, JoinKind, LogicalPlan, SequenceOp, walk};
 use crate::routine::RowsVariable;
 use crate::sql::{dotted, list_span, name_text, object_name};
 use crate::system::{self, SystemRelation};
@@ -198,16 +199,17 @@ impl<'a> Binder<'a> {
         if let (None, Some(relation)) = (reference, self.system_relation(parts)) {
             return self.system((plain, relation), naming);
         }
-        let (table, view) = match reference {
+        let (table, view, sequence) = match reference {
             Some(Reference { object, .. }) => {
                 let relation = catalog.relation_by_id(*object);
                 relation.into_iter().for_each(|relation| self.rests.borrow_mut().add(relation));
-                (catalog.table_by_id(*object), catalog.view_by_id(*object))
+                (catalog.table_by_id(*object), catalog.view_by_id(*object), catalog.sequence_by_id(*object))
             }
             None => match self.found(parts)? {
-                Some(catalog::Relation::Table(table)) => (Some(table), None),
-                Some(catalog::Relation::View(view)) => (None, Some(view)),
-                _ => (None, None),
+                Some(catalog::Relation::Table(table)) => (Some(table), None, None),
+                Some(catalog::Relation::View(view)) => (None, Some(view), None),
+                Some(catalog::Relation::Sequence(sequence)) => (None, None, Some(sequence)),
+                _ => (None, None, None),
             },
         };
         match (table, view, reference) {
@@ -222,8 +224,27 @@ impl<'a> Binder<'a> {
                 self.note_view(span, view);
                 self.view(plain, (view, reference), naming, span)
             }
-            (None, None, _) => Err(self.no_relation(name)),
+            (None, None, _) => match sequence {
+                Some(sequence) => {
+                    self.note_sequence(span, sequence);
+                    self.row_of_sequence(plain, sequence, naming)
+                }
+                None => Err(self.no_relation(name)),
+            },
         }
+    }
+
+    /// The one row of a sequence: where it stands when that is asked.
+    fn row_of_sequence(&mut self, called: &str, sequence: &catalog::Sequence, naming: Option<Naming>) -> Result<Item> {
+        let name = self.catalog.shown(sequence.schema, &sequence.name);
+        let columns = [SequenceOp::LastValue, SequenceOp::LogCount, SequenceOp::IsCalled];
+        let fields = ["last_value", "log_cnt", "is_called"].into_iter().zip(columns);
+        let fields: Vec<Field> =
+            fields.map(|(name, op)| Field { name: name.to_owned(), data_type: op.data_type() }).collect();
+        let row = columns.map(|op| Expr::Sequence { op, name: Box::new(text(&name)), value: None });
+        let plan = LogicalPlan::Values { rows: vec![row.into()], fields: fields.clone() };
+        let scope = self.fields_scope(called, fields, naming)?;
+        Ok(Item::plain((plan, scope)))
     }
 
     /// The rows that a function's statement sees under this name.
@@ -259,7 +280,13 @@ impl<'a> Binder<'a> {
     fn system(&mut self, (called, relation): (&str, &SystemRelation), naming: Option<Naming>) -> Result<Item> {
         self.rests.borrow_mut().add_everything();
         let fields = relation.fields();
-        let plan = LogicalPlan::Values { rows: relation.rows(self.catalog), fields: fields.clone() };
+        let plan = match relation.asked() {
+            Some(name) => {
+                let (name, fields) = (name.to_owned(), fields.clone());
+                LogicalPlan::TableFunction { name, stored: false, args: Vec::new(), fields }
+            }
+            None => LogicalPlan::Values { rows: relation.rows(self.catalog), fields: fields.clone() },
+        };
         let mut scope = self.fields_scope(called, fields, naming)?;
         if naming.is_none() {
             let schema = Some(relation.schema().to_owned());
@@ -498,11 +525,10 @@ impl<'a> Binder<'a> {
         let naming_text = naming.filter(|_| !rows_from).map(|naming| name_text(tree, naming.name));
         let (mut calls, mut called) = (vec![], "");
         for function in tree.list(functions) {
-            if let Some(span) = list_span(tree, tree.get(function).columns) {
-                return Err(self.at(Error::unsupported("a column definition list within ROWS FROM"), span));
-            }
-            let definitions = alias.map_or(List::EMPTY, |alias| tree.get(alias).definitions);
-            let definitions = if rows_from { List::EMPTY } else { definitions };
+            let definitions = match (rows_from, alias) {
+                (true, _) => tree.get(function).columns,
+                (false, alias) => alias.map_or(List::EMPTY, |alias| tree.get(alias).definitions),
+            };
             let call = self.function_in_from(function, naming_text, definitions, &mut context)?;
             called = if calls.is_empty() { without_schema(call.name) } else { called };
             calls.push(call);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cairn_parser::{self as ast, CallForm, Id, List, Span};
 
 use super::binder::{Binder, NOWHERE};
-use super::coerce::{null, text};
+use super::coerce::text;
 use super::context::{Clause, Context, SERIES_BASE, SetCall};
 use super::equal::is_volatile;
 use super::from::set_fields;
@@ -14,6 +14,7 @@ use super::operators::Operand;
 use super::ordered_sets::without_group;
 use super::overload::no_function;
 use super::routine::{Named, returned_row};
+use super::system::reg_of;
 use super::windows::without_over;
 use crate::functions::arrays::is_set_function;
 use crate::functions::composite::zones_written;
@@ -21,8 +22,9 @@ use crate::functions::json::populated;
 use crate::functions::{Aggregate, AggregateKind, Function, Hypothetical, window_overloads};
 use crate::plan::{AggregateCall, Expr, SequenceOp, SortKey, same_expr};
 use crate::sql::{list_span, name_text};
+use crate::system::Reg;
 use crate::types::{CastContext, CompositeType, DataType};
-use crate::{Error, Result, SqlState};
+use crate::{Error, Result, SqlState, Value};
 
 /// A call's syntax, taken apart.
 pub(super) struct Call<'t> {
@@ -416,7 +418,7 @@ impl<'a> Binder<'a> {
     /// `pg_typeof(x)` is known at once.
     fn type_name(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
         match self.operands_of(call.args, context)?.as_slice() {
-            [(arg, _)] => Ok(text(arg.data_type().type_name())),
+            [(arg, _)] => Ok(text(reg_of(arg).map_or_else(|| arg.data_type().type_name(), Reg::name))),
             _ => Err(self.at(no_function(call.name, &[]), call.span)),
         }
     }
@@ -424,7 +426,8 @@ impl<'a> Binder<'a> {
     /// The first schema of the path that there is: a plan rests on the path.
     pub(super) fn current_schema(&self) -> Expr {
         let schema = self.catalog.current_schema().and_then(|schema| self.catalog.schema_name(schema));
-        schema.map_or_else(|| null(DataType::Text), text)
+        let value = schema.map_or(Value::Null, Value::text);
+        Expr::Literal { value, data_type: DataType::Name }
     }
 
     /// Sort keys that are plain expressions (no output names): inside aggregates and windows.

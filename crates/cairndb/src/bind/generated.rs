@@ -43,6 +43,12 @@ pub(crate) fn resolve_generated(
         }
     };
     let (references, bound) = noting(&parsed.tree, parsed.depth, catalog, bind)?;
+    // As PostgreSQL 18: another definition of the function would be other values of rows that nobody changed.
+    if column.is_virtual && references.iter().any(|known| catalog.routine_by_id(known.object).is_some()) {
+        let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, "generation expression uses user-defined function");
+        let detail = "Virtual generated columns that make use of user-defined functions are not yet supported.";
+        return Err(error.with_detail(detail).with_hint("Say STORED."));
+    }
     let columns = numbers_of(&bound, table);
     Ok(RowExpression { definition: Definition { text, references: Some(references) }, columns })
 }

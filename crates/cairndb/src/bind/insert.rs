@@ -95,7 +95,10 @@ impl Binder<'_> {
             None => None,
             Some(clause) => Some(self.on_conflict(clause, changed, &scope)?),
         };
-        Ok((on_conflict, self.returning(insert.returning, &scope, changed)?))
+        self.inserts = scope.relations.first().map(|relation| relation.alias.clone());
+        let returning = self.returning(insert.returning, &scope, changed);
+        self.inserts = None;
+        Ok((on_conflict, returning?))
     }
 
     pub(super) fn insert_columns(&self, table: &Table, names: List<AssignmentTarget>) -> Result<Vec<usize>> {

@@ -3,11 +3,11 @@
 use cairn_parser::{self as ast, Id, List, Span, Tree};
 
 use super::binder::{Binder, NOWHERE};
-use super::context::Context;
+use super::context::{Clause, Context};
 use super::expr::{conjunction, not};
-use crate::plan::Expr;
-use crate::sql::{dotted, plain_name};
-use crate::types::Value;
+use crate::plan::{Expr, OLD_BASE, ROW_PRESENT};
+use crate::sql::{dotted, name_text, plain_name};
+use crate::types::{DataType, Value};
 use crate::{Error, Result, SqlState};
 
 impl Binder<'_> {
@@ -28,10 +28,37 @@ impl Binder<'_> {
             (Some(lefts), None, ast::Expr::Subquery { query }) => {
                 self.row_subquery(lefts, symbol, query, context).map_err(|error| self.at(error, place))
             }
+            _ if let Some(is_new) = self.is_new_row(left, symbol, right, context) => Ok(is_new),
             _ => {
                 let operands = vec![self.operand(left, context)?, self.operand(right, context)?];
                 self.operator(symbol, operands, Some(place))
             }
+        }
+    }
+
+    /// `xmax = 0` in the RETURNING of an INSERT, as it is written to ask whether the row is new, or was there and ON CONFLICT changed
+    /// it. Nothing else is known of `xmax`.
+    fn is_new_row(&self, left: Id<ast::Expr>, symbol: &str, right: Id<ast::Expr>, context: &Context) -> Option<Expr> {
+        let inserts = self.inserts.as_deref().filter(|_| context.clause == Clause::Returning)?;
+        let is_xmax = |expr| {
+            let ast::Expr::Column { names } = self.tree.get(expr) else { return false };
+            let names: Vec<&str> = self.tree.list(names).map(|name| name_text(self.tree, name)).collect();
+            match names.as_slice() {
+                ["xmax"] => true,
+                [table, "xmax"] => *table == inserts,
+                _ => false,
+            }
+        };
+        let is_zero = |expr| matches!(self.tree.get(expr), ast::Expr::Integer { text } if self.tree.text(text) == "0");
+        if !(is_xmax(left) && is_zero(right)) {
+            return None;
+        }
+        let was_there = Expr::Column { index: OLD_BASE + ROW_PRESENT, data_type: DataType::Boolean };
+        let is_new = Expr::IsNull(Box::new(was_there));
+        match symbol {
+            "=" => Some(is_new),
+            "<>" => Some(Expr::Not(Box::new(is_new))),
+            _ => None,
         }
     }
 

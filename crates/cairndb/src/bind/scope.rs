@@ -394,11 +394,11 @@ impl Binder<'_> {
             let error = Error::unsupported(format!("the system column \"{name}\""));
             return Err(self.at(error.with_hint("Rows are told apart by the table's key."), span));
         }
-        let oid = Expr::Literal { value: Value::BigInt(oid_of(table.id)), data_type: DataType::BigInt };
+        let oid = Expr::Literal { value: Value::BigInt(oid_of(table.id)), data_type: DataType::Oid };
         let Some(present) = present else { return Ok(Some(oid)) };
         let missing = Expr::IsNull(Box::new(Expr::Column { index: present, data_type: DataType::Boolean }));
-        let branches = vec![(missing, super::coerce::null(DataType::BigInt))];
-        Ok(Some(Expr::Case { branches, otherwise: Some(Box::new(oid)), data_type: DataType::BigInt }))
+        let branches = vec![(missing, super::coerce::null(DataType::Oid))];
+        Ok(Some(Expr::Case { branches, otherwise: Some(Box::new(oid)), data_type: DataType::Oid }))
     }
 }
 

@@ -165,8 +165,17 @@ impl Binder<'_> {
                 having,
                 windows,
             } => {
-                if let Some(into) = into {
-                    return Err(self.at(Error::unsupported("SELECT INTO"), tree.span(into)));
+                if let Some(into) = into
+                    && self.into != Some(into)
+                {
+                    let error = match self.stars.is_some() {
+                        true => {
+                            let message = "views must not contain SELECT INTO";
+                            Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                        }
+                        false => Error::new(SqlState::SYNTAX_ERROR, "SELECT ... INTO is not allowed here"),
+                    };
+                    return Err(self.at(error, tree.span(into)));
                 }
                 let (output, input) = (OutputList::Targets(targets), Input::From(from));
                 Ok(Clauses {

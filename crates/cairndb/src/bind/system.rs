@@ -13,7 +13,7 @@ use crate::functions::Function;
 use crate::plan::{Expr, Field, LogicalPlan};
 use crate::sql::name_text;
 use crate::system::{self, Reg, Takes};
-use crate::types::{CastContext, DataType};
+use crate::types::{CastContext, DataType, can_cast};
 use crate::{Error, Result, SqlState};
 
 impl Binder<'_> {
@@ -45,9 +45,10 @@ impl Binder<'_> {
         let to = match takes {
             Takes::Any => return self.known(arg).map(Some),
             Takes::Class if is_text(&arg) => return self.read_reg(Reg::Class, arg, span).map(Some),
-            Takes::Oid | Takes::Class => DataType::BigInt,
+            Takes::Oid | Takes::Class => DataType::Oid,
             Takes::Text => DataType::Text,
             Takes::Integer => DataType::Integer,
+            Takes::BigInt => DataType::BigInt,
             Takes::Boolean => DataType::Boolean,
         };
         // A `smallint`, or what is as wide as an oid, is an `integer` where it fits.
@@ -55,7 +56,7 @@ impl Binder<'_> {
         self.coerce(arg, to, context, span)
     }
 
-    /// `x::regclass`, where the type is one of those; also `x::name`.
+    /// `x::regclass`, where the type is one of those; also `x::oid`, whose value is then no longer of such a type.
     pub(super) fn reg_cast(
         &mut self,
         operand: Id<ast::Expr>,
@@ -74,23 +75,18 @@ impl Binder<'_> {
     }
 
     fn as_catalog_type(&mut self, bound: Expr, name: &str, span: Span) -> Result<Expr> {
-        let Some(reg) = Reg::named(name) else { return self.explicit(bound, DataType::Text, span) };
+        let Some(reg) = Reg::named(name) else { return self.explicit(without_reg(bound), DataType::Oid, span) };
         if is_text(&bound) {
             return self.read_reg(reg, bound, span);
         }
         let from = bound.data_type();
-        match (from.is_numeric(), reg_of(&bound)) {
-            (true, _) if reg == Reg::Oid => self.explicit(without_reg(bound), DataType::BigInt, span),
-            (true, _) => {
-                let oid = self.explicit(without_reg(bound), DataType::BigInt, span)?;
-                let function = Function::marked_reg(reg, self.asked());
-                Ok(Expr::Call { function: Arc::new(function), args: vec![oid] })
-            }
-            _ => {
-                let message = format!("cannot cast type {from} to {name}");
-                Err(self.at(Error::new(SqlState::CANNOT_COERCE, message), span))
-            }
+        if !can_cast(from, DataType::Oid, CastContext::Implicit) {
+            let message = format!("cannot cast type {from} to {name}");
+            return Err(self.at(Error::new(SqlState::CANNOT_COERCE, message), span));
         }
+        let oid = self.explicit(without_reg(bound), DataType::Oid, span)?;
+        let function = Function::marked_reg(reg, self.asked());
+        Ok(Expr::Call { function: Arc::new(function), args: vec![oid] })
     }
 
     /// The name of a type that only the catalog's columns have.
@@ -101,7 +97,7 @@ impl Binder<'_> {
             [name] | ["pg_catalog", name] if bounds.is_empty() => *name,
             _ => return None,
         };
-        (name == "name" || Reg::named(name).is_some()).then(|| name.to_owned())
+        (name == "oid" || Reg::named(name).is_some()).then(|| name.to_owned())
     }
 
     fn read_reg(&mut self, reg: Reg, text: Expr, span: Span) -> Result<Expr> {
@@ -171,11 +167,9 @@ pub(super) fn reg_of(expr: &Expr) -> Option<Reg> {
 /// The oid, no longer of such a type.
 fn without_reg(expr: Expr) -> Expr {
     match expr {
-        Expr::Call { function, mut args } if function.marks_reg() => {
-            args.pop().unwrap_or_else(|| null(DataType::BigInt))
-        }
+        Expr::Call { function, mut args } if function.marks_reg() => args.pop().unwrap_or_else(|| null(DataType::Oid)),
         // `+` has no name to be written with.
-        expr if reg_of(&expr).is_some() => Expr::Coalesce { args: vec![expr], data_type: DataType::BigInt },
+        expr if reg_of(&expr).is_some() => Expr::Coalesce { args: vec![expr], data_type: DataType::Oid },
         expr => expr,
     }
 }

@@ -74,6 +74,11 @@ impl Binder<'_> {
             Some(catalog::Relation::View(view)) => {
                 self.target_view(view, verb).map_err(|error| self.at(error, tree.span(name)))
             }
+            Some(catalog::Relation::Sequence(of)) if verb == "merge into" => not_merged(&of.name, "sequences"),
+            Some(catalog::Relation::Sequence(of)) => {
+                let message = format!("cannot change sequence \"{}\"", of.name);
+                Err(self.at(Error::new(SqlState::WRONG_OBJECT_TYPE, message), tree.span(name)))
+            }
             _ => Err(self.no_relation(name)),
         }
     }

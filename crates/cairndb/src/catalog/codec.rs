@@ -66,12 +66,18 @@ const WITH_MAINTAINED: u8 = 20;
 const WITH_VIRTUAL: u8 = 21;
 /// That of a function that runs under a search path of its own: who does not know of it would look names up elsewhere.
 const WITH_PATH: u8 = 22;
+/// That of a table, a type or a function that speaks of types of PostgreSQL's catalog (`name`, `"char"`, `oid`): who does not know
+/// of them knows no such type.
+const WITH_CATALOG_TYPES: u8 = 23;
+/// That of a table with foreign keys that match fully, or set some of their columns only: who does not know of it would keep
+/// other rows.
+const WITH_KEY_FORMS: u8 = 24;
 
 /// The oldest version that is read.
 const OLDEST: u8 = 2;
 
 /// The newest one.
-const NEWEST: u8 = WITH_PATH;
+const NEWEST: u8 = WITH_KEY_FORMS;
 
 /// Builds one record.
 #[derive(Default)]
@@ -170,6 +176,16 @@ impl Writer {
     /// The record of a function that runs under a search path of its own.
     pub(super) fn entry_with_path() -> Writer {
         Writer { out: vec![WITH_PATH], temporary: false }
+    }
+
+    /// The record of a table with foreign keys that match fully, or set some of their columns only.
+    pub(super) fn entry_with_key_forms() -> Writer {
+        Writer { out: vec![WITH_KEY_FORMS], temporary: false }
+    }
+
+    /// The record of what speaks of types of PostgreSQL's catalog.
+    pub(super) fn entry_with_catalog_types() -> Writer {
+        Writer { out: vec![WITH_CATALOG_TYPES], temporary: false }
     }
 
     /// The record of a materialized view.
@@ -356,6 +372,9 @@ fn encode_type(data_type: DataType, temporary: bool) -> Vec<u8> {
         DataType::Json => vec![19],
         DataType::Jsonb => vec![20],
         DataType::JsonPath => vec![21],
+        DataType::Name => vec![25],
+        DataType::InternalChar => vec![26],
+        DataType::Oid => vec![27],
         DataType::Enum(of) if temporary => with(23, &of.number().to_le_bytes()),
         // The catalog says what it is.
         DataType::Composite(of) if temporary => with(24, &of.number().to_le_bytes()),
@@ -402,6 +421,9 @@ pub(super) fn data_type(bytes: &[u8], types: &Types) -> Result<DataType> {
         [19] => DataType::Json,
         [20] => DataType::Jsonb,
         [21] => DataType::JsonPath,
+        [25] => DataType::Name,
+        [26] => DataType::InternalChar,
+        [27] => DataType::Oid,
         [23, a, b, c, d] => {
             let of = EnumType::from_number(u32::from_le_bytes([*a, *b, *c, *d]));
             DataType::Enum(of.ok_or_else(|| corrupt("a type that is not there"))?)

@@ -22,6 +22,10 @@ use crate::types::row::{VERSIONS, decode_raw};
 /// always changes its bytes (whoever relied on the old entry must notice).
 pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     let mut w = match () {
+        () if table.foreign_keys.iter().any(|key| key.full || !key.set_on_delete.is_empty()) => {
+            Writer::entry_with_key_forms()
+        }
+        () if table.types().any(DataType::is_of_catalog) => Writer::entry_with_catalog_types(),
         () if table.has_virtual() => Writer::entry_with_virtual(),
         () if !table.views.is_empty() => Writer::entry_with_maintained(),
         () if table.materialized.as_ref().is_some_and(|of| of.maintained.is_some()) => Writer::entry_with_maintained(),
@@ -224,7 +228,7 @@ fn number_columns(table: &mut Table) {
 
 /// Every column position in the entry must exist: all later code indexes by them.
 fn check_positions(table: &Table) -> Result<()> {
-    let keys = table.foreign_keys.iter().flat_map(|key| key.columns.iter());
+    let keys = table.foreign_keys.iter().flat_map(|key| key.columns.iter().chain(&key.set_on_delete));
     let beyond = |position: &usize| *position >= table.columns.len();
     let is_nothing = |index: &Arc<Index>| {
         let of_index = |column: usize| index.expressions.iter().any(|key| key.column == column);
@@ -543,6 +547,10 @@ fn encode_foreign_key(key: &ForeignKey, w: &mut Writer) {
     w.number(7, key.id.0.into());
     encode_deferral(key.deferral, 8, w);
     w.flag(9, !key.valid);
+    w.flag(10, key.full);
+    if !key.set_on_delete.is_empty() {
+        w.numbers(11, &key.set_on_delete);
+    }
 }
 
 fn decode_foreign_key(bytes: &[u8]) -> Result<ForeignKey> {
@@ -553,7 +561,9 @@ fn decode_foreign_key(bytes: &[u8]) -> Result<ForeignKey> {
         referenced_table: ObjectId(0),
         referenced_columns: Vec::new(),
         on_delete: ReferentialAction::NoAction,
+        set_on_delete: Vec::new(),
         on_update: ReferentialAction::NoAction,
+        full: false,
         deferral: Deferral::Never,
         valid: true,
     };
@@ -569,6 +579,8 @@ fn decode_foreign_key(bytes: &[u8]) -> Result<ForeignKey> {
             7 => key.id = ObjectId(codec::number(value)?),
             8 => key.deferral = decode_deferral(codec::number(value)?)?,
             9 => key.valid = false,
+            10 => key.full = true,
+            11 => key.set_on_delete = codec::numbers(value)?,
             _ => {}
         }
     }
@@ -777,6 +789,8 @@ mod tests {
             referenced_table: ObjectId(7),
             referenced_columns: vec![0],
             on_delete: ReferentialAction::Cascade,
+            set_on_delete: vec![1],
+            full: true,
             on_update: ReferentialAction::SetDefault,
             deferral: Deferral::Deferred,
             valid: false,

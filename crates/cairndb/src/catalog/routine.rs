@@ -161,8 +161,9 @@ pub(super) fn encode_routine(routine: &Routine, change: u64) -> Vec<u8> {
         _ => None,
     };
     let mut types = routine.parameters.iter().map(|parameter| parameter.data_type).chain(returned);
-    let limited = types.any(DataType::has_limited_time);
+    let limited = types.clone().any(DataType::has_limited_time);
     let mut w = match limited {
+        _ if types.any(DataType::is_of_catalog) => Writer::entry_with_catalog_types(),
         _ if !routine.search_path.is_empty() => Writer::entry_with_path(),
         true => Writer::entry_with_digits(),
         false => Writer::entry(),

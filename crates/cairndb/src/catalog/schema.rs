@@ -285,8 +285,12 @@ pub struct ForeignKey {
     pub referenced_columns: Vec<usize>,
     /// When a referenced row is deleted.
     pub on_delete: ReferentialAction,
+    /// Those of `columns` that ON DELETE SET NULL or SET DEFAULT sets; none: all of them.
+    pub set_on_delete: Vec<usize>,
     /// When a referenced row's key changes.
     pub on_update: ReferentialAction,
+    /// MATCH FULL: its columns are NULL together, or none of them is.
+    pub full: bool,
     /// When it is looked at.
     pub deferral: Deferral,
     /// It is known to hold for all rows; otherwise for those that were written since it came.

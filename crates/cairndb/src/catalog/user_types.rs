@@ -176,7 +176,12 @@ pub(crate) fn type_id(data_type: DataType) -> Option<ObjectId> {
 
 pub(super) fn encode_user_type(of: &UserType, change: u64) -> Vec<u8> {
     let limited = of.domain().is_some_and(|domain| domain.base.has_limited_time());
+    let of_catalog = match of.data_type {
+        DataType::Composite(of) => of.attributes().iter().any(|attribute| attribute.data_type.is_of_catalog()),
+        data_type => data_type.is_of_catalog(),
+    };
     let mut w = match &of.kind {
+        _ if of_catalog => Writer::entry_with_catalog_types(),
         TypeKind::Composite(_) => Writer::entry_with_composites(),
         _ if limited => Writer::entry_with_digits(),
         _ => Writer::entry(),

@@ -52,7 +52,11 @@ pub(crate) struct References {
     /// None: the primary key.
     pub(crate) columns: Vec<String>,
     pub(crate) on_delete: ReferentialAction,
+    /// Those columns of it that are set then; none: all of them.
+    pub(crate) set_on_delete: Vec<String>,
     pub(crate) on_update: ReferentialAction,
+    /// MATCH FULL.
+    pub(crate) full: bool,
     pub(crate) deferral: Deferral,
     /// Also for the rows that are there.
     pub(crate) valid: bool,
@@ -200,25 +204,24 @@ pub(super) fn deferral<'p>(attributes: impl Iterator<Item = Clause<'p>>) -> Resu
 
 impl References {
     fn of(clause: Clause<'_>) -> Result<References> {
-        if let Some(matching) = clause.part("match").filter(|matching| matching.has(TokenKind::Full)) {
-            return Err(matching.unsupported("MATCH FULL"));
-        }
+        let set = clause.part("on_delete").and_then(|clause| clause.part("key_action"));
         Ok(References {
+            full: clause.part("match").is_some_and(|matching| matching.has(TokenKind::Full)),
+            set_on_delete: set.map_or_else(Vec::new, |action| action.names_in("columns")),
             table: clause.relation()?,
             columns: clause.names_in("columns"),
-            on_delete: action(clause.part("on_delete"))?,
-            on_update: action(clause.part("on_update"))?,
+            on_delete: action(clause.part("on_delete")),
+            on_update: action(clause.part("on_update")),
             deferral: Deferral::Never,
             valid: true,
         })
     }
 }
 
-fn action(clause: Option<Clause<'_>>) -> Result<ReferentialAction> {
+fn action(clause: Option<Clause<'_>>) -> ReferentialAction {
     let Some(action) = clause.and_then(|clause| clause.part("key_action")) else {
-        return Ok(ReferentialAction::NoAction);
+        return ReferentialAction::NoAction;
     };
-    action.refuse("columns", "a column list of SET NULL or SET DEFAULT")?;
     let actions = [
         (TokenKind::Restrict, ReferentialAction::Restrict),
         (TokenKind::Cascade, ReferentialAction::Cascade),
@@ -226,5 +229,5 @@ fn action(clause: Option<Clause<'_>>) -> Result<ReferentialAction> {
         (TokenKind::Default, ReferentialAction::SetDefault),
     ];
     let found = actions.into_iter().find(|(word, _)| action.has(*word));
-    Ok(found.map_or(ReferentialAction::NoAction, |(_, action)| action))
+    found.map_or(ReferentialAction::NoAction, |(_, action)| action)
 }

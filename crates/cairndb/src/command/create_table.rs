@@ -1,13 +1,13 @@
 //! CREATE TABLE and CREATE TABLE AS.
 
-use cairn_parser::{Expr, Id, Query, TokenKind, TypeName};
+use cairn_parser::{Expr, Id, Into, Persistence, Query, QueryBody, Statement, TokenKind, Tree, TypeName};
 
 use super::change_feed::FeedOptions;
 use super::clause::Clause;
 use super::constraint::{Constraint, column_rule, deferral, refuse_attributes};
 use super::sequence::{SequenceOptions, refuse_owner};
 use crate::catalog::{ObjectName, OnCommit};
-use crate::sql::object_name;
+use crate::sql::{ParsedStatement, name_text, object_name};
 use crate::types::{COLLATION_HINT, is_known_collation};
 use crate::{Error, Result, SqlState};
 
@@ -178,6 +178,54 @@ impl CreateTableAs {
             query: command.query().ok_or_else(|| Error::internal("no query"))?,
             with_data: with_data(command),
         })
+    }
+}
+
+/// Where a query puts its rows: the INTO of its first SELECT.
+pub(crate) fn into_of(tree: &Tree<'_>, query: Id<Query>) -> Option<Id<Into>> {
+    let mut query = query;
+    loop {
+        match tree.get(tree.get(query).body) {
+            QueryBody::Select { into, .. } => return into,
+            QueryBody::SetOperation { left, .. } => query = left,
+            _ => return None,
+        }
+    }
+}
+
+/// The query that the statement is, where it puts its rows into a table, and that.
+pub(super) fn selects_into(parsed: &ParsedStatement) -> Option<(Id<Query>, Id<Into>)> {
+    let Statement::Query { query } = parsed.syntax() else { return None };
+    Some((query, into_of(&parsed.tree, query)?))
+}
+
+/// SQLSTATE 0A000 where the statement is a query that puts its rows into a table.
+pub(crate) fn refuse_into(parsed: &ParsedStatement, what: &str) -> Result<()> {
+    match selects_into(parsed) {
+        Some(_) => Err(Error::unsupported(what).with_hint("Write CREATE TABLE ... AS.")),
+        None => Ok(()),
+    }
+}
+
+impl CreateTableAs {
+    /// SELECT .. INTO. SQLSTATE 0A000.
+    pub(super) fn of_select(parsed: &ParsedStatement) -> Result<Option<CreateTableAs>> {
+        let Some((query, into)) = selects_into(parsed) else { return Ok(None) };
+        let tree = &parsed.tree;
+        let Into { persistence, name } = tree.get(into);
+        if persistence == Persistence::Unlogged {
+            return Err(Error::unsupported("an unlogged table"));
+        }
+        let parts = tree.get(name).parts;
+        Ok(Some(CreateTableAs {
+            name: object_name(tree.list(parts).map(|part| name_text(tree, part).to_owned()).collect())?,
+            temporary: persistence == Persistence::Temporary,
+            on_commit: None,
+            if_not_exists: false,
+            columns: Vec::new(),
+            query,
+            with_data: true,
+        }))
     }
 }
 

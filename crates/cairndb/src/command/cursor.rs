@@ -64,7 +64,7 @@ impl CursorCommand {
     }
 }
 
-fn declare(command: Clause<'_>) -> Result<DeclareCursor> {
+pub(super) fn declare(command: Clause<'_>) -> Result<DeclareCursor> {
     let (mut scroll, mut sensitive) = (None, None);
     for option in command.parts("cursor_option") {
         let (said, value) = match () {

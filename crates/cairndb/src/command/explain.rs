@@ -3,14 +3,41 @@
 use cairn_parser::{Id, Statement, TokenKind};
 
 use super::clause::Clause;
+use super::create_table::CreateTableAs;
+use super::cursor::{DeclareCursor, declare};
+use super::view::CreateMaterializedView;
+use crate::catalog::ObjectName;
 use crate::sql::ParsedStatement;
 use crate::{Error, Result, SqlState};
 
 /// EXPLAIN's options, and the statement that is explained: one with a plan.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Explain {
     pub(crate) told: Told,
     pub(crate) statement: Id<Statement>,
+    /// The command whose query the statement is, if it is one's.
+    pub(crate) of: Option<Makes>,
+}
+
+/// A command that makes something of a query's rows.
+#[derive(Debug)]
+pub(crate) enum Makes {
+    Table(CreateTableAs),
+    View(CreateMaterializedView),
+    // What it says is read, though the query's plan is the same whatever that is.
+    #[expect(dead_code)]
+    Cursor(DeclareCursor),
+}
+
+impl Makes {
+    /// The relation that it makes, where there must be none of this name.
+    pub(crate) fn new_relation(&self) -> Option<&ObjectName> {
+        match self {
+            Makes::Table(create) => Some(&create.name).filter(|_| !create.if_not_exists),
+            Makes::View(create) => Some(&create.name).filter(|_| !create.if_not_exists),
+            Makes::Cursor(_) => None,
+        }
+    }
 }
 
 /// What EXPLAIN tells, and how.
@@ -52,9 +79,9 @@ impl Explain {
         let command = Clause::of_statement(parsed).filter(|command| command.rule() == "explain");
         let command = command.ok_or_else(|| Error::internal("not EXPLAIN"))?;
         let explained = command.part("explained").ok_or_else(|| Error::internal("EXPLAIN of nothing"))?;
-        let Some(statement) = explained.statement() else {
-            let words = explained.first_part()?.first_words();
-            return Err(explained.unsupported(format!("EXPLAIN of {words}")));
+        let (statement, of) = match explained.statement() {
+            Some(statement) => (statement, None),
+            None => query_within(command, explained.first_part()?)?,
         };
         let mut told = Told {
             analyze: command.part("analyze_word").is_some(),
@@ -75,8 +102,24 @@ impl Explain {
         }
         told.timing = timing.unwrap_or(told.analyze);
         told.summary = summary.unwrap_or(told.analyze);
-        Ok(Explain { told, statement })
+        Ok(Explain { told, statement, of })
     }
+}
+
+/// The query of a command that makes something of its rows. SQLSTATE 0A000 where it has none, or is to run.
+fn query_within(command: Clause<'_>, explained: Clause<'_>) -> Result<(Id<Statement>, Option<Makes>)> {
+    let words = explained.first_words();
+    let of = match explained.rule() {
+        "create_table_as" => Makes::Table(CreateTableAs::of(explained)?),
+        "create_materialized_view" => Makes::View(CreateMaterializedView::of(explained)?),
+        "declare_cursor" => Makes::Cursor(declare(explained)?),
+        _ => return Err(explained.unsupported(format!("EXPLAIN of {words}"))),
+    };
+    if is_analyzed(command) {
+        return Err(explained.unsupported(format!("EXPLAIN ANALYZE of {words}")));
+    }
+    let query = explained.statement().ok_or_else(|| Error::internal("no query"))?;
+    Ok((query, Some(of)))
 }
 
 impl Told {
@@ -110,11 +153,13 @@ impl Told {
 /// Whether an EXPLAIN runs its statement, and which that is.
 pub(super) fn analyzed(parsed: &ParsedStatement) -> Option<Id<Statement>> {
     let command = Clause::of_statement(parsed)?;
-    let mut asked = command.part("analyze_word").is_some();
-    for option in command.parts("utility_option").filter(|option| option_name(*option) == "analyze") {
-        asked = is_on(option).unwrap_or(true);
-    }
-    command.part("explained").filter(|_| asked)?.statement()
+    command.part("explained").filter(|_| is_analyzed(command))?.statement()
+}
+
+fn is_analyzed(command: Clause<'_>) -> bool {
+    let options = command.parts("utility_option").filter(|option| option_name(*option) == "analyze");
+    let said = options.last().map(|option| is_on(option).unwrap_or(true));
+    said.unwrap_or_else(|| command.part("analyze_word").is_some())
 }
 
 pub(super) fn option_name(option: Clause<'_>) -> String {

@@ -1,4 +1,6 @@
-//! CREATE EXTENSION of what is built in.
+//! CREATE EXTENSION and DROP EXTENSION of what is built in.
+
+use cairn_parser::TokenKind;
 
 use super::clause::Clause;
 use crate::{Error, Result, SqlState};
@@ -27,5 +29,21 @@ impl CreateExtension {
             return Err(command.here(error.with_hint("Extensions are not loaded; what there is, is built in.")));
         }
         Ok(CreateExtension { name, if_not_exists: command.part("if_not_exists").is_some() })
+    }
+}
+
+/// DROP EXTENSION.
+#[derive(Debug)]
+pub(crate) struct DropExtensions {
+    pub(crate) names: Vec<String>,
+    pub(crate) if_exists: bool,
+}
+
+impl DropExtensions {
+    /// Where the command is one.
+    pub(super) fn of(command: Clause<'_>) -> Option<DropExtensions> {
+        let is_one = command.part("droppable_by_name").is_some_and(|kind| kind.has(TokenKind::Extension));
+        let if_exists = command.part("if_exists").is_some();
+        is_one.then(|| DropExtensions { names: command.names().collect(), if_exists })
     }
 }

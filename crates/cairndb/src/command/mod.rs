@@ -42,13 +42,15 @@ use clause::Clause;
 pub(crate) use comment::{Comment, Commented};
 pub(crate) use constraint::{Constraint, References};
 pub(crate) use copy::{Copied, Copy, Endpoint, Forced};
-pub(crate) use create_table::{ColumnDefinition, CreateTable, CreateTableAs, Identity, Like, TableElement};
+pub(crate) use create_table::{
+    ColumnDefinition, CreateTable, CreateTableAs, Identity, Like, TableElement, into_of, refuse_into,
+};
 pub(crate) use cursor::{CursorCommand, DeclareCursor, Direction};
 pub(crate) use domain::{AlterDomain, CreateDomain, DomainChange, DomainCheck};
 pub(crate) use drop::DropRelations;
-pub(crate) use explain::Explain;
+pub(crate) use explain::{Explain, Makes};
 pub use explain::{ExplainFormat, Told};
-pub(crate) use extension::CreateExtension;
+pub(crate) use extension::{CreateExtension, DropExtensions, is_built_in};
 pub(crate) use index::{CreateIndex, IndexKey, IndexPart};
 pub(crate) use maintenance::{Analyze, Reindex, Reindexed, Truncate, Vacuum};
 pub(crate) use prepared::PreparedCommand;
@@ -110,6 +112,7 @@ pub(crate) enum SchemaCommand {
     AlterSchema(AlterSchema),
     AlterRoutine(AlterRoutine),
     Privileges(Privileges),
+    DropExtensions(DropExtensions),
     DropSchemas(DropSchemas),
     SetSchema(SetSchema),
     CreateEnum(CreateEnum),
@@ -147,6 +150,7 @@ impl CommandKind {
     pub(crate) fn of(parsed: &ParsedStatement) -> Option<CommandKind> {
         match parsed.command() {
             Some(parts) => Some(CommandKind::named(parts.name())),
+            None if create_table::selects_into(parsed).is_some() => Some(CommandKind::Schema),
             None => settings::is_configuring(parsed).then_some(CommandKind::Session),
         }
     }
@@ -211,6 +215,9 @@ impl Command {
         if let Some(configure) = settings::configure(parsed)? {
             return Ok(Command::Session(configure));
         }
+        if let Some(create) = CreateTableAs::of_select(parsed)? {
+            return Ok(Command::Schema(SchemaCommand::CreateTableAs(create)));
+        }
         let command = Clause::of_statement(parsed).ok_or_else(|| Error::internal("not a command"))?;
         Ok(match CommandKind::named(command.rule()) {
             CommandKind::Transaction => Command::Transaction(TransactionCommand::of(command)?),
@@ -256,6 +263,9 @@ impl SchemaCommand {
         use SchemaCommand as S;
         if let Some(change) = SetSchema::of(command)? {
             return Ok(S::SetSchema(change));
+        }
+        if let ("drop", Some(drop)) = (command.rule(), DropExtensions::of(command)) {
+            return Ok(S::DropExtensions(drop));
         }
         if let ("drop", Some(drop)) = (command.rule(), DropSchemas::of(command)) {
             return Ok(S::DropSchemas(drop));

@@ -31,6 +31,7 @@ pub(crate) enum SessionCommand {
     Show {
         name: String,
     },
+    ShowAll,
     Reset {
         name: String,
     },
@@ -65,6 +66,7 @@ impl SessionCommand {
     pub(super) fn of(command: Clause<'_>) -> Result<SessionCommand> {
         match command.rule() {
             "set" => set(command),
+            "show" if command.has(TokenKind::All) => Ok(SessionCommand::ShowAll),
             "show" => Ok(SessionCommand::Show { name: shown(command)? }),
             "reset" if command.has(TokenKind::All) => Ok(SessionCommand::ResetAll),
             "reset" => Ok(SessionCommand::Reset { name: shown(command)? }),

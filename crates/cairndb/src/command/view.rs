@@ -13,6 +13,8 @@ pub(crate) struct CreateView {
     pub(crate) name: ObjectName,
     pub(crate) temporary: bool,
     pub(crate) or_replace: bool,
+    /// The query may name the view, as a part of WITH RECURSIVE itself.
+    pub(crate) recursive: bool,
     /// Names of the first columns.
     pub(crate) columns: Vec<String>,
     pub(crate) query: Id<Query>,
@@ -21,14 +23,19 @@ pub(crate) struct CreateView {
 
 impl CreateView {
     pub(super) fn of(command: Clause<'_>) -> Result<CreateView> {
-        command.refuse_word(TokenKind::Recursive, "CREATE RECURSIVE VIEW")?;
+        let (recursive, check) = (command.has(TokenKind::Recursive), check_option(command)?);
+        if recursive && check.is_some() {
+            let message = "WITH CHECK OPTION not supported on recursive views";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
         Ok(CreateView {
+            recursive,
             name: command.relation()?,
             temporary: is_temporary(command, "view")?,
             or_replace: command.part("or_replace").is_some(),
             columns: command.names_in("columns"),
             query: command.query().ok_or_else(|| Error::internal("no query"))?,
-            check: check_option(command)?,
+            check,
         })
     }
 }

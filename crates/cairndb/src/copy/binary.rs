@@ -10,7 +10,7 @@
 
 use std::io::{BufRead, ErrorKind, Read};
 
-use crate::types::write_binary;
+use crate::types::{DataType, write_binary};
 use crate::{Error, Result, SqlState, Value};
 
 const SIGNATURE: [u8; 11] = *b"PGCOPY\n\xff\r\n\0";
@@ -25,13 +25,13 @@ pub(crate) fn write_header(out: &mut Vec<u8>) {
     out.extend([0; 8]);
 }
 
-/// Appends a row.
-pub(crate) fn write_tuple(values: &[Value], out: &mut Vec<u8>) -> Result<()> {
+/// Appends a row of columns of these types.
+pub(crate) fn write_tuple(values: &[Value], types: &[DataType], out: &mut Vec<u8>) -> Result<()> {
     let count = i16::try_from(values.len()).map_err(|_| {
         Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "a row has too many columns for the binary format")
     })?;
     out.extend(count.to_be_bytes());
-    values.iter().try_for_each(|value| write_binary(value, out))
+    values.iter().zip(types).try_for_each(|(value, data_type)| write_binary(value, *data_type, out))
 }
 
 /// Appends what stands behind the rows.

@@ -167,7 +167,27 @@ impl Ddl<'_> {
         self.change_types(table, &changes)?;
         self.reload()?;
         let table = self.table_of(table.id)?;
-        changes.iter().try_for_each(|change| self.verify_column(&table, change.position))
+        changes.iter().try_for_each(|change| self.verify_column(&table, change.position))?;
+        // The values are others, and what was known of them is not known of these.
+        let is_changed = |number: &u32| changes.iter().any(|change| table.columns[change.position].number == *number);
+        let uses = |check: &&Check| check.valid && check.columns.iter().any(is_changed);
+        table.checks.iter().filter(uses).try_for_each(|check| self.verify_check(&table, check))?;
+        self.verify_references(&table, &changes)
+    }
+
+    /// The foreign keys of columns whose types changed, from the table and to it.
+    fn verify_references(&self, table: &Arc<Table>, changes: &[TypeChange]) -> Result<()> {
+        let is_changed = |column: &usize| changes.iter().any(|change| change.position == *column);
+        for child in self.catalog.tables() {
+            for (at, key) in child.foreign_keys.iter().enumerate().filter(|(_, key)| key.valid) {
+                let refers = child.id == table.id && key.columns.iter().any(is_changed);
+                let is_referred = key.referenced_table == table.id && key.referenced_columns.iter().any(is_changed);
+                if refers || is_referred {
+                    self.verify_foreign_key(child.id, at)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn type_change(

@@ -288,7 +288,10 @@ impl Ddl<'_> {
                     "check constraint \"{}\" of relation \"{}\" is violated by some row",
                     check.name, table.name
                 );
-                Err(Error::new(SqlState::CHECK_VIOLATION, message).with_constraint(&check.name))
+                let error = Error::new(SqlState::CHECK_VIOLATION, message).with_constraint(&check.name);
+                Err(error
+                    .with_schema(self.catalog.schema_name(table.schema).unwrap_or_default())
+                    .with_table(&*table.name))
             }
             _ => Ok(()),
         })

@@ -7,10 +7,10 @@ use super::names::already_exists;
 use crate::bind::{
     ParameterTypes, bind_query, bind_view_query, definition_fields, named_as_view, refuse_unchecked, resolve_query,
 };
-use crate::catalog::{Catalog, Definition, ObjectId, Relation, View};
+use crate::catalog::{Catalog, Definition, ObjectId, Relation, View, quoted};
 use crate::command::{Command, CreateView, SchemaCommand};
 use crate::plan::{Field, LogicalPlan};
-use crate::sql::parse_one;
+use crate::sql::{ParsedStatement, parse_one};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
@@ -18,7 +18,10 @@ impl Ddl<'_> {
     pub(super) fn create_view(&mut self, create: &CreateView) -> Result<&'static str> {
         let mut schema = self.schema_for(&create.name, create.temporary)?;
         let name = create.name.name.clone();
-        let (query, fields) = self.view_query(create.query)?;
+        let (query, fields) = match create.recursive {
+            true => self.recursive_query(create)?,
+            false => self.view_query(self.parsed, create.query)?,
+        };
         if !schema.is_temporary() && query.references().iter().any(|reference| reference.object.is_temporary()) {
             schema = self.schema_for(&create.name, true)?;
             self.notice(SqlState("00000"), format!("view \"{name}\" will be a temporary view"));
@@ -51,9 +54,9 @@ impl Ddl<'_> {
     }
 
     /// The query as a view keeps it, printed and with every `*` written out, and its columns.
-    pub(super) fn view_query(&self, query: Id<Query>) -> Result<(Definition, Vec<Field>)> {
+    pub(super) fn view_query(&self, parsed: &ParsedStatement, query: Id<Query>) -> Result<(Definition, Vec<Field>)> {
         let mut parameters = ParameterTypes::default();
-        let text = bind_view_query(self.parsed, query, &self.catalog, &mut parameters)?;
+        let text = bind_view_query(parsed, query, &self.catalog, &mut parameters)?;
         refuse_parameters(&parameters)?;
         let written = parse_one(&text)?;
         let query = match Command::of(&written)? {
@@ -62,6 +65,21 @@ impl Ddl<'_> {
             _ => return Err(Error::internal("a view is not created")),
         };
         resolve_query(written.tree.print(query), &self.catalog)
+    }
+
+    /// CREATE RECURSIVE VIEW v (c) AS q: WITH RECURSIVE v (c) AS (q) SELECT c FROM v.
+    fn recursive_query(&self, create: &CreateView) -> Result<(Definition, Vec<Field>)> {
+        let (name, query) = (quoted(&create.name.name), self.parsed.tree.print(create.query));
+        let columns: Vec<String> = create.columns.iter().map(|column| quoted(column).to_string()).collect();
+        let columns = columns.join(", ");
+        let text = format!(
+            "CREATE VIEW {name} AS WITH RECURSIVE {name} ({columns}) AS ({query}) SELECT {columns} FROM {name}"
+        );
+        let parsed = parse_one(&text)?;
+        match Command::of(&parsed)? {
+            Command::Schema(SchemaCommand::CreateView(view)) => self.view_query(&parsed, view.query),
+            _ => Err(Error::internal("a view is not created")),
+        }
     }
 
     /// Binds a query inside the statement.

@@ -306,7 +306,7 @@ fn take_column(table: &mut Table, position: usize) {
     }
     let own = table.id;
     for key in &mut table.foreign_keys {
-        key.columns.iter_mut().for_each(moved);
+        key.columns.iter_mut().chain(&mut key.set_on_delete).for_each(moved);
         if key.referenced_table == own {
             key.referenced_columns.iter_mut().for_each(moved);
         }

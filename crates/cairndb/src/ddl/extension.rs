@@ -1,7 +1,7 @@
-//! CREATE EXTENSION.
+//! CREATE EXTENSION and DROP EXTENSION.
 
 use super::context::Ddl;
-use crate::command::CreateExtension;
+use crate::command::{CreateExtension, DropExtensions, is_built_in};
 use crate::{Error, Result, SqlState};
 
 impl Ddl<'_> {
@@ -16,5 +16,18 @@ impl Ddl<'_> {
             false => {}
         }
         Ok("CREATE EXTENSION")
+    }
+
+    /// What is built in stays. SQLSTATE 42704.
+    pub(super) fn drop_extensions(&mut self, drop: &DropExtensions) -> Result<&'static str> {
+        for name in &drop.names {
+            let missing = format!("extension \"{name}\" does not exist");
+            match (is_built_in(name), drop.if_exists) {
+                (true, _) => self.notice(SqlState("00000"), format!("extension \"{name}\" is built in, and stays")),
+                (false, true) => self.notice(SqlState("00000"), format!("{missing}, skipping")),
+                (false, false) => return Err(Error::new(SqlState::UNDEFINED_OBJECT, missing)),
+            }
+        }
+        Ok("DROP EXTENSION")
     }
 }

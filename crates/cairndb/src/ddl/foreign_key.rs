@@ -37,6 +37,7 @@ impl Ddl<'_> {
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
         }
         refuse_mixed(table, parent)?;
+        let set_on_delete = columns_to_set(table, &columns, &references.set_on_delete)?;
         let referenced_columns = referenced_positions(parent, &references.columns, columns.len())?;
         let name = match name {
             Some(name) => {
@@ -56,7 +57,9 @@ impl Ddl<'_> {
             referenced_table: parent.id,
             referenced_columns,
             on_delete: references.on_delete,
+            set_on_delete,
             on_update: references.on_update,
+            full: references.full,
             deferral: references.deferral,
             valid,
         });
@@ -106,6 +109,22 @@ fn refuse_actions(table: &Table, columns: &[usize], references: &References) -> 
     };
     let message = format!("invalid ON {event} action for foreign key constraint containing generated column");
     Err(Error::new(SqlState::SYNTAX_ERROR, message))
+}
+
+/// The columns that ON DELETE sets. SQLSTATE 42703, 42P10.
+fn columns_to_set(table: &Table, key: &[usize], named: &[String]) -> Result<Vec<usize>> {
+    let position = |name: &String| {
+        let position = table.column_position(name).ok_or_else(|| {
+            let message = format!("column \"{name}\" referenced in foreign key constraint does not exist");
+            Error::new(SqlState::UNDEFINED_COLUMN, message)
+        })?;
+        if !key.contains(&position) {
+            let message = format!("column \"{name}\" referenced in ON DELETE SET action must be part of foreign key");
+            return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message));
+        }
+        Ok(position)
+    };
+    named.iter().map(position).collect()
 }
 
 fn joined(table: &Table, columns: &[usize]) -> String {

@@ -37,7 +37,7 @@ impl Ddl<'_> {
         if create.has_storage_options {
             self.notice(SqlState("00000"), "storage parameters do nothing".to_owned());
         }
-        let (query, fields) = self.view_query(create.query)?;
+        let (query, fields) = self.view_query(self.parsed, create.query)?;
         if query.references().iter().any(|reference| reference.object.is_temporary()) {
             let message = "materialized views must not use temporary tables or views";
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));

@@ -184,7 +184,13 @@ impl Ddl<'_> {
         }
         match self.column_type(name)? {
             Some(data_type) => Ok(data_type.base()),
-            None => self.data_type(name).map(DataType::base),
+            None => match self.data_type(name) {
+                Err(error) if error.sqlstate() == SqlState::UNDEFINED_OBJECT && self.row_type(name)?.is_some() => {
+                    let error = Error::unsupported("an argument of the type of a table's rows");
+                    Err(self.at_type(error, name))
+                }
+                found => found.map(DataType::base),
+            },
         }
     }
 

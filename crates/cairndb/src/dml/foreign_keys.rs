@@ -19,7 +19,7 @@ use super::row::{
 };
 use super::triggers::{Changed, ChangedRows, Running, TableTriggers, TransitionRows, has_trigger};
 use crate::bind::bind_default;
-use crate::catalog::{Deferral, ObjectId, ReferentialAction, Table, Timing, TriggerEvent};
+use crate::catalog::{Deferral, ForeignKey, ObjectId, ReferentialAction, Table, Timing, TriggerEvent};
 use crate::exec::Batch;
 use crate::plan::Expr;
 use crate::types::{DataType, cast};
@@ -33,8 +33,8 @@ pub(super) struct ForeignKeys<'a> {
     orphans: Vec<Orphans>,
     several: Vec<Several>,
     targets: Few<ObjectId, Arc<Target>>,
-    /// What actions do to rows of a table that refer by its foreign key at a position.
-    actions: Few<(ObjectId, usize, ReferentialAction), Arc<RowChange>>,
+    /// What actions do to rows of a table that refer by its foreign key at a position, to so many columns of it.
+    actions: Few<(ObjectId, usize, (ReferentialAction, usize)), Arc<RowChange>>,
     /// The last key found per foreign key: bulk inserts refer to the same row again and again.
     found: Few<(ObjectId, usize), Vec<u8>>,
     /// What AFTER triggers are to be told, in this order.
@@ -498,7 +498,9 @@ impl<'a> ForeignKeys<'a> {
             _ => {
                 let (changes, assigned) = match action == ReferentialAction::Cascade && event.new.is_none() {
                     true => (TriggerEvent::Delete, Arc::default()),
-                    false => (TriggerEvent::Update, Arc::from(child.foreign_keys[position].columns.as_slice())),
+                    false => {
+                        (TriggerEvent::Update, Arc::from(columns_set(&child.foreign_keys[position], action, event)))
+                    }
                 };
                 self.before_statement(child, changes, &assigned)?;
                 let children = self.children(&event.table, child, position, &old, usize::MAX)?;
@@ -529,7 +531,7 @@ impl<'a> ForeignKeys<'a> {
             return Ok(());
         }
         let beside = self.values_of_parent(event, child, position)?;
-        let program = self.action(action, &target, position)?;
+        let program = self.action((action, event), &target, position)?;
         let mut buffers = ChangeBuffers::default();
         program.run(&mut trees, (&key, Some(&beside.as_slice())), env, &mut buffers, self, &mut nothing)?;
         Ok(())
@@ -548,9 +550,16 @@ impl<'a> ForeignKeys<'a> {
     }
 
     /// What an action does to a referring row: its key's columns follow the values beside it, become NULL or their defaults.
-    fn action(&mut self, action: ReferentialAction, target: &Arc<Target>, position: usize) -> Result<Arc<RowChange>> {
+    fn action(
+        &mut self,
+        (action, event): (ReferentialAction, &Event),
+        target: &Arc<Target>,
+        position: usize,
+    ) -> Result<Arc<RowChange>> {
         let (table, catalog) = (&target.table, self.context.catalog);
-        let place = (table.id, position, action);
+        let key = &table.foreign_keys[position];
+        let set = columns_set(key, action, event);
+        let place = (table.id, position, (action, set.len()));
         if let Some(program) = self.actions.get(&place) {
             return Ok(program.clone());
         }
@@ -567,8 +576,8 @@ impl<'a> ForeignKeys<'a> {
                 },
             ))
         };
-        let assigned =
-            table.foreign_keys[position].columns.iter().enumerate().map(value).collect::<Result<Vec<_>>>()?;
+        let columns = key.columns.iter().enumerate().filter(|(_, column)| set.contains(column));
+        let assigned = columns.map(value).collect::<Result<Vec<_>>>()?;
         let program = Arc::new(RowChange::new(target, catalog, assigned, None, (None, 0)));
         self.actions.insert(place, program.clone());
         Ok(program)
@@ -589,7 +598,8 @@ impl<'a> ForeignKeys<'a> {
         let message = format!("duplicate key value violates unique constraint \"{name}\"");
         let detail = entries.key_detail(&row_key, &row, self.context.exec)?;
         let error = Error::new(SqlState::UNIQUE_VIOLATION, message).with_detail(format!("{detail} already exists."));
-        Ok(Some(error.with_constraint(name)))
+        let schema = self.context.catalog.schema_name(table.schema).unwrap_or_default();
+        Ok(Some(error.with_constraint(name).with_schema(schema).with_table(&*table.name)))
     }
 
     /// The error, where the row refers to what is not there.
@@ -627,7 +637,9 @@ impl<'a> ForeignKeys<'a> {
     }
 
     fn still_referenced(&self, parent: &Table, child: &Table, position: usize, values: &[Value]) -> Error {
-        still_referenced(parent, child, &child.foreign_keys[position], values, &self.context.exec.eval)
+        let schema = self.context.catalog.schema_name(child.schema).unwrap_or_default();
+        let key = &child.foreign_keys[position];
+        still_referenced(parent, child, key, values, &self.context.exec.eval).with_schema(schema)
     }
 }
 
@@ -648,4 +660,10 @@ pub(crate) fn verify_foreign_key(
 
 fn differ(columns: &[usize], old: &[Value], new: &[Value]) -> bool {
     columns.iter().any(|&column| old[column] != new[column])
+}
+
+/// The columns that an action changes in a row that refers.
+fn columns_set<'k>(key: &'k ForeignKey, action: ReferentialAction, event: &Event) -> &'k [usize] {
+    let some = action != ReferentialAction::Cascade && event.new.is_none() && !key.set_on_delete.is_empty();
+    if some { &key.set_on_delete } else { &key.columns }
 }

@@ -73,32 +73,59 @@ impl InsertPlan {
 /// Runs an INSERT of one row of expressions once for each row of `parameters`, whose columns are its parameters: evaluates,
 /// inserts, looks at what the row refers to, and goes on.
 ///
-/// All rows are evaluated before the first is inserted, one after the other: what is evaluated asks no table. An error of
-/// one is told when those before it are inserted, for one of theirs comes first.
+/// All rows are evaluated before the first is inserted, one after the other: what is evaluated asks no table, and conditions on
+/// the rows ask nothing that it changes (otherwise each row is evaluated when its turn comes). An error of one is told when those
+/// before it are inserted, for one of theirs comes first.
 pub(crate) fn insert_each(
     (plan, exprs): (&InsertPlan, &[Expr]),
     context: &DmlContext<'_>,
     parameters: &Batch,
 ) -> Result<()> {
+    let mut computed = ComputedRows::of(exprs);
+    let is_ahead = plan.program.rules.are_evaluable();
+    let evaluated = if is_ahead { computed.evaluate(parameters, context.exec) } else { Ok(()) };
+    let inserted = insert_computed_rows(plan, (&mut computed, is_ahead), context, parameters);
+    if let Err((_, row)) = &inserted {
+        // (What goes wrong in that costs a gap.)
+        let _ = computed.used_up_to(*row, context.exec);
+    }
+    inserted.map_err(|(error, _)| error)?;
+    evaluated
+}
+
+/// The error, and the row that it is of.
+type OfRow = (Error, usize);
+
+fn insert_computed_rows(
+    plan: &InsertPlan,
+    (computed, is_ahead): (&mut ComputedRows<'_>, bool),
+    context: &DmlContext<'_>,
+    parameters: &Batch,
+) -> Result<(), OfRow> {
     let mut keys = ForeignKeys::new(context);
     let mut inserter = Inserter::new(&plan.program, context);
-    let mut computed = ComputedRows::of(exprs);
-    let evaluated = computed.evaluate(parameters, context.exec);
     let mut tx = context.tx;
     let is_alone = plan.program.is_alone();
-    let mut hold = if is_alone { tx.writer(plan.program.rules.target.table.tree)? } else { None };
+    let held = if is_alone { tx.writer(plan.program.rules.target.table.tree) } else { Ok(None) };
+    let mut hold = held.map_err(|error| (error.into(), 0))?;
     let trees = held_trees(&mut hold, &mut tx);
-    for row in 0..computed.rows.min(parameters.len()) {
+    let rows = if is_ahead { computed.rows } else { parameters.len() };
+    for row in 0..rows.min(parameters.len()) {
+        let of_row = |error: Error| (error, row);
         if row % 256 == 0 {
-            context.exec.check()?;
+            context.exec.check().map_err(of_row)?;
+        }
+        if !is_ahead {
+            computed.evaluate_row(parameters, row, context.exec).map_err(of_row)?;
         }
         let parameters = BatchRow { columns: parameters.columns(), row };
-        inserter.insert_into(trees, RepeatedRow { computed: &computed, row, parameters }, &mut keys)?;
+        let repeated = RepeatedRow { computed, row, parameters };
+        inserter.insert_into(trees, repeated, &mut keys).map_err(of_row)?;
         if !is_alone {
-            keys.settle_insert()?;
+            keys.settle_insert().map_err(of_row)?;
         }
     }
-    evaluated
+    Ok(())
 }
 
 /// Rows of expressions, of which some had to be evaluated.
@@ -129,11 +156,27 @@ impl<'e> ComputedRows<'e> {
         let Some(name) = self.only_sequence() else {
             return (0..rows).try_for_each(|row| self.evaluate_row(parameters, row, context));
         };
+        let source = context.sequence_source()?;
         let mut drawn = Vec::with_capacity(rows);
-        let all = context.sequence_source()?.next_values(name, rows, &mut drawn);
+        let mut draw = || {
+            while drawn.len() < rows {
+                context.check()?;
+                source.next_values(name, rows - drawn.len(), &mut drawn)?;
+            }
+            Ok(())
+        };
+        let all = draw();
         self.rows = drawn.len();
         self.values.extend(drawn.into_iter().map(Value::BigInt));
         all
+    }
+
+    /// No row behind this one is inserted: values that were drawn ahead for those are put back.
+    fn used_up_to(&self, row: usize, context: &ExecContext) -> Result<()> {
+        let Some(name) = self.only_sequence().filter(|_| row + 1 < self.rows) else { return Ok(()) };
+        let number = |value: &Value| if let Value::BigInt(number) = value { Some(*number) } else { None };
+        let drawn: Vec<i64> = self.values.iter().filter_map(number).collect();
+        context.sequence_source()?.used_up_to(name, &drawn, row)
     }
 
     /// The sequence, if to draw from one is all that is to be evaluated.

@@ -24,17 +24,33 @@ use crate::{Error, Result, SqlState, Value};
 pub trait SequenceSource: Send + Sync {
     /// Advances the sequence and returns the new value.
     fn next_value(&self, name: &str) -> Result<i64>;
-    /// Advances the sequence so often, and appends the new values. Where it fails, `drawn` has those before.
+    /// Advances the sequence, `count` times at most and as often as takes no other waiting than once, and appends the new values.
     fn next_values(&self, name: &str, count: usize, drawn: &mut Vec<i64>) -> Result<()>;
+    /// The last of these values that were drawn was not used, nor were those behind the one at `last`: they are put back, unless
+    /// somebody drew since. That one is the session's current value.
+    fn used_up_to(&self, name: &str, drawn: &[i64], last: usize) -> Result<()>;
     /// The value that this session got last.
     fn current_value(&self, name: &str) -> Result<i64>;
     /// The value that this session got last, of whichever sequence.
     fn value_of_session(&self) -> Result<i64>;
     /// The value that was given out last, to whomever; `None`: none since it began.
     fn last_value(&self, name: &str) -> Result<Option<i64>>;
+    /// What the sequence has in its columns, read as a relation.
+    fn state(&self, name: &str) -> Result<SequenceState>;
     /// Makes `value` the current one, and returns it.
     /// `called`: the value counts as given out; otherwise it is the next.
     fn set_value(&self, name: &str, value: i64, called: bool) -> Result<i64>;
+}
+
+/// A sequence as the row that PostgreSQL has of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SequenceState {
+    /// The value that was given out last, or that is given out first.
+    pub last_value: i64,
+    /// Values that can be given out before more have to be reserved.
+    pub log_cnt: i64,
+    /// `last_value` was given out.
+    pub is_called: bool,
 }
 
 /// Rows per batch: an execution's first batches are small, so that a query for one row does not pay for a thousand.

@@ -47,12 +47,12 @@ mod with;
 pub use batch::Batch;
 pub(crate) use batch::row_number;
 pub(crate) use context::check_statement;
-pub use context::{BatchSizes, DEFAULT_MEMORY_BUDGET, DEFAULT_WORK_MEM, ExecContext, SequenceSource};
+pub use context::{BatchSizes, DEFAULT_MEMORY_BUDGET, DEFAULT_WORK_MEM, ExecContext, SequenceSource, SequenceState};
 pub(crate) use datum::{Columns, Datum};
 pub(crate) use entry_sort::EntrySorter;
 pub(crate) use hash::QuickHashes;
 pub(crate) use maintain::{
-    Changed, ChangedReader, Direct, KeptState, RowChanges, changed_rows, entry_row_key, run_term, weight_of,
+    Around, Changed, ChangedReader, Direct, KeptState, RowChanges, Terms, changed_rows, entry_row_key,
 };
 pub(crate) use operator::{NoAnswer, SourceRows, Writes};
 pub use row_eval::eval_row;

@@ -240,6 +240,9 @@ pub(crate) fn sequence(op: SequenceOp, name: &Value, value: Option<&Value>, cont
         }
         (SequenceOp::Set | SequenceOp::SetNext, Some(Value::Null)) => return Ok(Value::Null),
         (SequenceOp::Set | SequenceOp::SetNext, _) => return Err(Error::internal("setval without a bigint value")),
+        (SequenceOp::LastValue, _) => source.state(name)?.last_value,
+        (SequenceOp::LogCount, _) => source.state(name)?.log_cnt,
+        (SequenceOp::IsCalled, _) => return Ok(Value::Boolean(source.state(name)?.is_called)),
     };
     Ok(Value::BigInt(result))
 }

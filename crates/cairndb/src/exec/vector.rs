@@ -321,7 +321,7 @@ impl Vector {
         }
         match &self.data {
             Data::I64(items) => match (items.get(row), self.data_type) {
-                (Some(&item), DataType::BigInt) => ValueRef::BigInt(item),
+                (Some(&item), DataType::BigInt | DataType::Oid) => ValueRef::BigInt(item),
                 (Some(&item), DataType::Time(_)) => ValueRef::Time(item),
                 (Some(&item), DataType::Timestamp(_)) => ValueRef::Timestamp(item),
                 (Some(&item), DataType::Enum(of)) => ValueRef::Enum(of.value(item)),

@@ -11,7 +11,7 @@ use crate::types::datetime::Zone;
 use crate::types::{DataType, EvalContext, Value, compare_blank_padded};
 
 /// Compared as values of one type are.
-static PLAIN: [[DataType; 2]; 24] = {
+static PLAIN: [[DataType; 2]; 27] = {
     use DataType::*;
     [
         [Boolean, Boolean],
@@ -38,6 +38,9 @@ static PLAIN: [[DataType; 2]; 24] = {
         [DataType::INTERVAL, DataType::INTERVAL],
         [Uuid, Uuid],
         [Jsonb, Jsonb],
+        [Name, Name],
+        [InternalChar, InternalChar],
+        [Oid, Oid],
     ]
 };
 
@@ -59,7 +62,7 @@ static LOCAL_AND_ZONED: [[DataType; 2]; 4] = {
 };
 
 /// `greatest` and `least` of the same type.
-static EXTREMES: [[DataType; 1]; 18] = {
+static EXTREMES: [[DataType; 1]; 21] = {
     use DataType::*;
     [
         [Boolean],
@@ -80,6 +83,9 @@ static EXTREMES: [[DataType; 1]; 18] = {
         [DataType::INTERVAL],
         [Uuid],
         [Jsonb],
+        [Name],
+        [InternalChar],
+        [Oid],
     ]
 };
 

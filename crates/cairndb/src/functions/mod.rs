@@ -19,7 +19,7 @@ mod in_range;
 pub mod json;
 mod like;
 mod math;
-mod md5;
+
 mod of_catalog;
 mod operator;
 mod overlaps;

@@ -67,17 +67,17 @@ impl Function {
 
     /// `text::regclass`
     pub(crate) fn read_reg(reg: Reg, catalog: Arc<Catalog>) -> Function {
-        Function::asking(reg.name(), vec![DataType::Text], DataType::BigInt, What::Read(reg), catalog)
+        Function::asking(reg.name(), vec![DataType::Text], DataType::Oid, What::Read(reg), catalog)
     }
 
     /// `oid::regclass`
     pub(crate) fn marked_reg(reg: Reg, catalog: Arc<Catalog>) -> Function {
-        Function::asking(reg.name(), vec![DataType::BigInt], DataType::BigInt, What::Marked(reg), catalog)
+        Function::asking(reg.name(), vec![DataType::Oid], DataType::Oid, What::Marked(reg), catalog)
     }
 
     /// `regclass::text`
     pub(crate) fn write_reg(reg: Reg, catalog: Arc<Catalog>) -> Function {
-        Function::asking("text", vec![DataType::BigInt], DataType::Text, What::Write(reg), catalog)
+        Function::asking("text", vec![DataType::Oid], DataType::Text, What::Write(reg), catalog)
     }
 
     /// What the value is an oid of, where it is to be written as a name.
@@ -88,7 +88,6 @@ impl Function {
             What::Read(reg) | What::Marked(reg) => Some(*reg),
             What::Write(_) => None,
         }
-        .filter(|reg| *reg != Reg::Oid)
     }
 
     /// Whether the value is its argument, and the call only says what it is of.

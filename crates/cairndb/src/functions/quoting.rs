@@ -1,8 +1,9 @@
 //! `format`, quoting, hexadecimal, `encode`, `decode`, `md5`.
 
+use super::ANY;
 use super::catalogue::Catalogue;
+use super::digest::md5_hex;
 use super::support::{call, check_length, invalid_parameter, wrong_arguments};
-use super::{ANY, md5};
 use crate::types::text::{parse_escaped, parse_hex, write_hex};
 use crate::types::{DataType, EvalContext, Value, cast, to_text};
 use crate::{Error, Result, SqlState};
@@ -17,8 +18,8 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     catalogue.add("format", &[TEXT, ANY], TEXT, format).variadic().called_on_null().stable();
     catalogue.add("to_hex", &[DataType::Integer], TEXT, call!((Integer n) Ok(Value::from(format!("{n:x}")))));
     catalogue.add("to_hex", &[DataType::BigInt], TEXT, call!((BigInt n) Ok(Value::from(format!("{n:x}")))));
-    catalogue.add("md5", &[TEXT], TEXT, call!((Text a) Ok(Value::from(md5::hex_digest(a.as_bytes())))));
-    catalogue.add("md5", &[DataType::Bytea], TEXT, call!((Bytea a) Ok(Value::from(md5::hex_digest(a)))));
+    catalogue.add("md5", &[TEXT], TEXT, call!((Text a) Ok(Value::from(md5_hex(a.as_bytes())))));
+    catalogue.add("md5", &[DataType::Bytea], TEXT, call!((Bytea a) Ok(Value::from(md5_hex(a)))));
     catalogue.add("encode", &[DataType::Bytea, TEXT], TEXT, call!((Bytea a, Text form) encode(a, form)));
     catalogue.add("decode", &[TEXT, TEXT], DataType::Bytea, call!((Text a, Text form) decode(a, form)));
 }

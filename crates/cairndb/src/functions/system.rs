@@ -34,10 +34,10 @@ pub(super) fn register(catalogue: &mut Catalogue) {
         .stable();
     catalogue.add("set_config", &[TEXT, TEXT, DataType::Boolean], TEXT, set_config).volatile().called_on_null();
     for name in ["current_database", "current_catalog"] {
-        catalogue.add(name, &[], TEXT, |_, _| Ok(Value::text(DATABASE_NAME))).stable();
+        catalogue.add(name, &[], DataType::Name, |_, _| Ok(Value::text(DATABASE_NAME))).stable();
     }
     for name in ["current_user", "session_user", "user", "current_role"] {
-        catalogue.add(name, &[], TEXT, |_, _| Ok(Value::text("cairndb"))).stable();
+        catalogue.add(name, &[], DataType::Name, |_, _| Ok(Value::text("cairndb"))).stable();
     }
     catalogue.add("pg_notify", &[TEXT, TEXT], TEXT, notify).acting().called_on_null();
     add_locks(catalogue);
@@ -45,7 +45,7 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     catalogue.add("pg_column_size", &[ANY], DataType::Integer, column_size);
     let process = |_: &[Value], _: &EvalContext| Ok(Value::Integer(std::process::id().cast_signed()));
     catalogue.add("pg_backend_pid", &[], DataType::Integer, process).stable();
-    catalogue.add("pg_client_encoding", &[], TEXT, |_, _| Ok(Value::text("UTF8"))).stable();
+    catalogue.add("pg_client_encoding", &[], DataType::Name, |_, _| Ok(Value::text("UTF8"))).stable();
     catalogue.add("num_nulls", &[ANY], DataType::Integer, |args, _| count(args, true)).variadic().called_on_null();
     catalogue.add("num_nonnulls", &[ANY], DataType::Integer, |args, _| count(args, false)).variadic().called_on_null();
     catalogue.add("pg_trigger_depth", &[], DataType::Integer, trigger_depth).stable();

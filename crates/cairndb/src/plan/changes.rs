@@ -212,7 +212,8 @@ fn stages_of(plan: &LogicalPlan) -> (Vec<Stage>, &LogicalPlan) {
             }
             LogicalPlan::Distinct { input, on } if on.is_empty() => {
                 let group_by = identity(input);
-                if group_by.iter().all(|expr| looks_as_it_is(expr.data_type())) {
+                // (Groups without expressions are one row also of no rows.)
+                if !group_by.is_empty() && group_by.iter().all(|expr| looks_as_it_is(expr.data_type())) {
                     stages.push(Stage::Groups { group_by, aggregates: vec![] });
                     kept = Some((stages.len(), &**input));
                 }

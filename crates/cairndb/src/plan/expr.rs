@@ -116,6 +116,19 @@ pub enum SequenceOp {
     Set,
     /// setval(.., false): the value is the next one.
     SetNext,
+    /// The column `last_value` of the sequence.
+    LastValue,
+    /// Its column `log_cnt`.
+    LogCount,
+    /// Its column `is_called`.
+    IsCalled,
+}
+
+impl SequenceOp {
+    /// What it gives.
+    pub fn data_type(self) -> DataType {
+        if self == SequenceOp::IsCalled { DataType::Boolean } else { DataType::BigInt }
+    }
 }
 
 /// A query inside an expression. Its own `Outer { level: 1 }` refers to the row this expression is evaluated on.
@@ -206,7 +219,7 @@ impl Expr {
             Expr::InList { .. } => DataType::Boolean,
             Expr::Subquery(subquery) => subquery.kind.data_type(),
             Expr::Subplan(subplan) => subplan.kind.data_type(),
-            Expr::Sequence { .. } => DataType::BigInt,
+            Expr::Sequence { op, .. } => op.data_type(),
         }
     }
 }

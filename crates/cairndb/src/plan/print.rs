@@ -51,6 +51,9 @@ impl Names<'_> {
                     SequenceOp::Current => "currval",
                     SequenceOp::Last => return "lastval()".to_owned(),
                     SequenceOp::Set | SequenceOp::SetNext => "setval",
+                    SequenceOp::LastValue => "last_value",
+                    SequenceOp::LogCount => "log_cnt",
+                    SequenceOp::IsCalled => "is_called",
                 };
                 let value = value.as_ref().map(|value| format!(", {}", self.print(value))).unwrap_or_default();
                 format!("{function}({}{value})", self.print(name))

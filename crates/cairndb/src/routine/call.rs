@@ -212,10 +212,6 @@ impl Variables for OfCall {
     fn is_call(&self) -> bool {
         true
     }
-
-    fn columns_first(&self) -> bool {
-        true
-    }
 }
 
 /// DO: runs a body in PL/pgSQL.

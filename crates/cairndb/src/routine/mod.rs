@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub(crate) use call::{check_body, run_block, run_call};
 pub(crate) use compiled::{Compiled, CompiledRoutines};
 pub(crate) use plpgsql::Shape;
-pub(crate) use variables::{Parameters, RowsVariable, Variables};
+pub(crate) use variables::{Conflict, Parameters, RowsVariable, Variables};
 
 use crate::catalog::{Routine, Table, Trigger, TriggerEvent};
 use crate::exec::Batch;

@@ -41,8 +41,21 @@ pub(crate) trait Variables: Debug + Send + Sync {
         false
     }
 
-    /// A column of the same name is meant rather than the variable, as in functions in SQL; in PL/pgSQL it is an error.
-    fn columns_first(&self) -> bool;
+    /// What a name means that is a column's, too.
+    fn conflict(&self) -> Conflict {
+        Conflict::Column
+    }
+}
+
+/// What a name means that is a column's and a variable's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Conflict {
+    /// The column, as in functions in SQL.
+    Column,
+    Variable,
+    /// It is an error, as in PL/pgSQL, unless `#variable_conflict` says otherwise.
+    #[default]
+    Error,
 }
 
 /// Rows that a function's statements see as a table.
@@ -89,10 +102,6 @@ impl Variables for Parameters {
             _ => None,
         };
         Ok(at.and_then(|at| Some((at, self.all.get(at)?.data_type))))
-    }
-
-    fn columns_first(&self) -> bool {
-        true
     }
 }
 

@@ -149,10 +149,16 @@ pub(super) fn foreign_key(catalog: &Catalog, table: &Table, key: &ForeignKey) ->
         None => Default::default(),
     };
     let mut text = format!("FOREIGN KEY ({}) REFERENCES {to}({columns})", names(table, &key.columns).join(", "));
+    if key.full {
+        text.push_str(" MATCH FULL");
+    }
     for (event, action) in [(" ON UPDATE ", key.on_update), (" ON DELETE ", key.on_delete)] {
         if action != ReferentialAction::NoAction {
             text.extend([event, rule(action)]);
         }
+    }
+    if !key.set_on_delete.is_empty() {
+        text.push_str(&format!(" ({})", names(table, &key.set_on_delete).join(", ")));
     }
     text.push_str(deferral(key.deferral));
     if !key.valid {

@@ -22,6 +22,7 @@ pub(crate) enum Takes {
     Class,
     Text,
     Integer,
+    BigInt,
     Boolean,
     Any,
 }
@@ -85,18 +86,18 @@ const fn to_reg(name: &'static str, reg: Reg, eval: fn(&Catalog, &[Value]) -> Re
         name,
         takes: &[Takes::Text],
         least: 1,
-        returns: DataType::BigInt,
+        returns: DataType::Oid,
         reg: Some(reg),
         strict: true,
         eval: Eval::Catalog(eval),
     }
 }
 
-const TEXTS: DataType = DataType::Array(crate::types::ElementType::TEXT);
+const NAMES: DataType = DataType::Array(crate::types::ElementType::NAME);
 
 static FUNCTIONS: &[SystemFunction] = {
-    use DataType::{BigInt, Boolean, Integer as Int, Text as Texted};
-    use Takes::{Any, Boolean as Flag, Class, Integer, Oid, Oid as Size, Text};
+    use DataType::{Boolean, Integer as Int, Text as Texted};
+    use Takes::{Any, BigInt as Size, Boolean as Flag, Class, Integer, Oid, Text};
     &[
         SystemFunction { strict: false, ..of("format_type", &[Oid, Integer], 2, Texted, format_type) },
         of("pg_get_viewdef", &[Class, Any], 1, Texted, viewdef),
@@ -130,7 +131,7 @@ static FUNCTIONS: &[SystemFunction] = {
         of("pg_get_partition_constraintdef", &[Oid], 1, Texted, |_, _| Ok(Value::Null)),
         of("pg_get_statisticsobjdef_columns", &[Oid], 1, Texted, |_, _| Ok(Value::Null)),
         of("pg_get_serial_sequence", &[Text, Text], 2, Texted, serial_sequence),
-        of("pg_get_userbyid", &[Oid], 1, Texted, |_, args| {
+        of("pg_get_userbyid", &[Oid], 1, DataType::Name, |_, args| {
             let oid = oid(args);
             Ok(Value::text(if oid == reg::OWNER_OID { reg::OWNER.to_owned() } else { format!("unknown (OID={oid})") }))
         }),
@@ -178,8 +179,14 @@ static FUNCTIONS: &[SystemFunction] = {
         of("pg_statistics_obj_is_visible", &[Oid], 1, Boolean, |_, _| Ok(Value::Boolean(true))),
         of("pg_relation_is_publishable", &[Class], 1, Boolean, |_, _| Ok(Value::Boolean(false))),
         of("pg_is_other_temp_schema", &[Oid], 1, Boolean, |_, _| Ok(Value::Boolean(false))),
+        // Each listener has a queue of its own.
+        of("pg_notification_queue_usage", &[], 0, DataType::Double, |_, _| Ok(Value::Double(0.0))),
+        of("inet_client_addr", &[], 0, Texted, |_, _| Ok(Value::Null)),
+        of("inet_client_port", &[], 0, Int, |_, _| Ok(Value::Null)),
+        of("inet_server_addr", &[], 0, Texted, |_, _| Ok(Value::Null)),
+        of("inet_server_port", &[], 0, Int, |_, _| Ok(Value::Null)),
         of("pg_is_in_recovery", &[], 0, Boolean, |_, _| Ok(Value::Boolean(false))),
-        of("pg_my_temp_schema", &[], 0, BigInt, |catalog, _| {
+        of("pg_my_temp_schema", &[], 0, DataType::Oid, |catalog, _| {
             let temporary = catalog.searched().iter().find(|schema| schema.is_temporary());
             Ok(Value::BigInt(temporary.map_or(0, |id| oid_of(*id))))
         }),
@@ -203,7 +210,7 @@ static FUNCTIONS: &[SystemFunction] = {
         of("has_tablespace_privilege", &[Any, Any, Any], 2, Boolean, allowed),
         of("pg_has_role", &[Any, Any, Any], 2, Boolean, allowed),
         of("row_security_active", &[Class], 1, Boolean, |_, _| Ok(Value::Boolean(false))),
-        of("pg_encoding_to_char", &[Integer], 1, Texted, |_, args| {
+        of("pg_encoding_to_char", &[Integer], 1, DataType::Name, |_, args| {
             Ok(Value::text(if number(args, 0) == 6 { "UTF8" } else { "" }))
         }),
         of("pg_char_to_encoding", &[Text], 1, Int, |_, args| {
@@ -211,7 +218,7 @@ static FUNCTIONS: &[SystemFunction] = {
             Ok(Value::Integer(if is_utf8 { 6 } else { -1 }))
         }),
         of("pg_tablespace_location", &[Oid], 1, Texted, |_, _| Ok(Value::text(""))),
-        of("getdatabaseencoding", &[], 0, Texted, |_, _| Ok(Value::text("UTF8"))),
+        of("getdatabaseencoding", &[], 0, DataType::Name, |_, _| Ok(Value::text("UTF8"))),
         of("pg_size_pretty", &[Size], 1, Texted, |_, args| Ok(Value::text(pretty_size(oid(args))))),
         size("pg_relation_size", &[Class, Text], |catalog, args, database| match args.get(1) {
             Some(Value::Text(fork)) if &**fork != "main" => other_fork(fork),
@@ -225,7 +232,7 @@ static FUNCTIONS: &[SystemFunction] = {
         size("pg_database_size", &[Any], database_size),
         // There is one.
         size("pg_tablespace_size", &[Any], |_, _, database| bytes(database.database_bytes()?)),
-        of("current_schemas", &[Flag], 1, TEXTS, current_schemas),
+        of("current_schemas", &[Flag], 1, NAMES, current_schemas),
         to_reg("to_regclass", Reg::Class, |catalog, args| known(Reg::Class, catalog, args)),
         to_reg("to_regtype", Reg::Type, |catalog, args| known(Reg::Type, catalog, args)),
         to_reg("to_regproc", Reg::Proc, |catalog, args| known(Reg::Proc, catalog, args)),
@@ -446,5 +453,5 @@ fn current_schemas(catalog: &Catalog, args: &[Value]) -> Result<Value> {
     let system = (implicit && !catalog.path().schemas.iter().any(|name| name == "pg_catalog")).then_some("pg_catalog");
     let searched = catalog.searched().iter().filter(|id| implicit || !id.is_temporary());
     let searched = searched.filter_map(|id| namespace_name(catalog, reg::schema_oid(*id)));
-    Ok(Array::new(DataType::Text, system.into_iter().chain(searched).map(Value::text).collect()).into())
+    Ok(Array::new(DataType::Name, system.into_iter().chain(searched).map(Value::text).collect()).into())
 }

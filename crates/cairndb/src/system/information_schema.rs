@@ -458,7 +458,8 @@ fn referential_constraints(catalog: &Catalog, rows: &mut Rows) {
                 None => (Value::Null, Value::Null),
             };
             let constraint = [text(DATABASE), schema_name(catalog, table.schema), text(&key.name), text(DATABASE)];
-            let rules = [schema, name, text("NONE"), rule(key.on_update), rule(key.on_delete)];
+            let rules =
+                [schema, name, text(if key.full { "FULL" } else { "NONE" }), rule(key.on_update), rule(key.on_delete)];
             rows.add(constraint.into_iter().chain(rules).collect());
         }
     }

@@ -1,10 +1,11 @@
 //! System relations: `information_schema` and `pg_catalog`, as far as they are there.
 //!
 //! Their rows are made from the catalog when a statement that names one is bound, and are constants of its plan, which rests on
-//! all of the schema (`Rest::Everything`). They have PostgreSQL's names and columns, and types of ours: an `oid` is a bigint, a name
-//! or a `"char"` text, a vector an array from element 0 on. An object's oid is its id, which stays for the life of the database,
+//! all of the schema (`Rest::Everything`). They have PostgreSQL's names and columns, and but for
+//! what is no type here: a `regproc` or a tree of nodes is text, a `xid` a bigint, a vector an array from element 0 on. An object's oid is its id, which stays for the life of the database,
 //! from 16384 on. Functions that ask the catalog (`functions`), and `regclass` and its kin (`reg`), are bound with the same catalog.
 
+mod asked;
 mod describe;
 mod functions;
 mod information_schema;
@@ -20,6 +21,7 @@ use crate::plan::{Expr, Field};
 use crate::types::DataType;
 use crate::{Error, SqlState, Value};
 
+pub(crate) use asked::{Setting, answer, listed_settings};
 pub(crate) use functions::{Eval, SystemFunction, Takes, function, is_function};
 pub(crate) use reg::Reg;
 
@@ -33,7 +35,7 @@ pub(crate) struct SystemRelation {
 
 /// The rows so far.
 pub(crate) struct Rows {
-    rows: Vec<Vec<Value>>,
+    rows: Vec<Vec<Expr>>,
     columns: &'static [(&'static str, DataType)],
     /// Columns of views are not asked for while views are bound that may use these relations themselves.
     with_views: bool,
@@ -41,18 +43,42 @@ pub(crate) struct Rows {
 
 impl Rows {
     fn add(&mut self, row: Vec<Value>) {
-        self.rows.push(row);
+        debug_assert_eq!(row.len(), self.columns.len());
+        let literal = |(value, &(_, data_type))| Expr::Literal { value, data_type };
+        self.rows.push(row.into_iter().zip(self.columns).map(literal).collect());
     }
 
     /// A row by its columns' names: the last value of a name counts, and what is not named is 0, false or NULL.
     fn put(&mut self, named: Vec<(&'static str, Value)>) {
+        self.put_with(named, Vec::new());
+    }
+
+    /// A row of what is known: what it does not name is NULL.
+    fn put_known(&mut self, named: Vec<(&'static str, Value)>) {
+        let value = |column: &str| named.iter().find(|(name, _)| *name == column).map(|(_, value)| value.clone());
+        let row = self.columns.iter().map(|(column, _)| value(column).unwrap_or(Value::Null)).collect();
+        self.add(row);
+    }
+
+    /// A row of which some columns are asked for when the statement runs.
+    fn put_with(&mut self, named: Vec<(&'static str, Value)>, asked: Vec<(&'static str, Expr)>) {
         let mut row: Vec<Value> = self.columns.iter().map(|(_, data_type)| unsaid(*data_type)).collect();
-        for (name, value) in named {
-            let at = self.columns.iter().position(|(known, _)| *known == name);
+        let columns = self.columns;
+        let place = |name: &str| {
+            let at = columns.iter().position(|(known, _)| *known == name);
             debug_assert!(at.is_some(), "{name}");
-            at.into_iter().for_each(|at| row[at] = value.clone());
+            at
+        };
+        for (name, value) in named {
+            place(name).into_iter().for_each(|at| row[at] = value.clone());
         }
-        self.rows.push(row);
+        self.add(row);
+        for (name, expr) in asked {
+            if let (Some(at), Some(row)) = (place(name), self.rows.last_mut()) {
+                debug_assert_eq!(expr.data_type(), columns[at].1, "{name}");
+                row[at] = expr;
+            }
+        }
     }
 }
 
@@ -86,18 +112,23 @@ pub(crate) fn permission_denied(name: &ObjectName) -> Error {
 }
 
 fn relation(schema: Option<&str>, name: &str) -> Option<&'static SystemRelation> {
-    let all = match schema {
-        Some("information_schema") => [information_schema::RELATIONS, usage::RELATIONS],
-        Some("pg_catalog") | None if name.starts_with("pg_") => [pg_catalog::RELATIONS, &[]],
+    let all: &[&[SystemRelation]] = match schema {
+        Some("information_schema") => &[information_schema::RELATIONS, usage::RELATIONS],
+        Some("pg_catalog") | None if name.starts_with("pg_") => &pg_catalog::RELATIONS,
         _ => return None,
     };
-    all.into_iter().flatten().find(|relation| relation.name == name)
+    all.iter().copied().flatten().find(|relation| relation.name == name)
 }
 
 impl SystemRelation {
     /// The name of its schema.
     pub(crate) fn schema(&self) -> &'static str {
         if self.name.starts_with("pg_") { "pg_catalog" } else { "information_schema" }
+    }
+
+    /// The function that gives its rows when the statement runs; `None`: [`SystemRelation::rows`] does.
+    pub(crate) fn asked(&self) -> Option<&'static str> {
+        asked::function_of(self.name)
     }
 
     pub(crate) fn fields(&self) -> Vec<Field> {
@@ -111,12 +142,7 @@ impl SystemRelation {
         let mut rows = Rows { rows: Vec::new(), columns: self.columns, with_views: !within };
         (self.rows)(catalog, &mut rows);
         ASKING.set(within);
-        let literals = |row: Vec<Value>| {
-            debug_assert_eq!(row.len(), self.columns.len(), "{}", self.name);
-            let columns = row.into_iter().zip(self.columns);
-            columns.map(|(value, &(_, data_type))| Expr::Literal { value, data_type }).collect()
-        };
-        rows.rows.into_iter().map(literals).collect()
+        rows.rows
     }
 }
 
@@ -128,7 +154,7 @@ thread_local! {
 /// What a row has where it says nothing.
 fn unsaid(data_type: DataType) -> Value {
     match data_type {
-        DataType::BigInt => Value::BigInt(0),
+        DataType::BigInt | DataType::Oid => Value::BigInt(0),
         DataType::Integer => Value::Integer(0),
         DataType::SmallInt => Value::SmallInt(0),
         DataType::Real => Value::Real(0.0),
@@ -220,6 +246,7 @@ pub(crate) fn type_name(data_type: DataType) -> String {
         DataType::Timestamp(_) => "timestamp".to_owned(),
         DataType::TimestampTz(_) => "timestamptz".to_owned(),
         DataType::Enum(of) => of.definition().name.clone(),
+        DataType::InternalChar => "char".to_owned(),
         DataType::Composite(of) => {
             of.definition().named.as_ref().map_or_else(|| "record".to_owned(), |named| named.name.clone())
         }
@@ -239,8 +266,9 @@ mod tests {
 
     #[test]
     fn no_relation_is_there_twice() {
-        for relations in [information_schema::RELATIONS, usage::RELATIONS, pg_catalog::RELATIONS] {
-            let mut names: Vec<&str> = relations.iter().map(|relation| relation.name).collect();
+        let others = [[information_schema::RELATIONS].as_slice(), &[usage::RELATIONS]];
+        for relations in others.into_iter().chain([pg_catalog::RELATIONS.as_slice()]) {
+            let mut names: Vec<&str> = relations.iter().copied().flatten().map(|relation| relation.name).collect();
             names.sort_unstable();
             let twice: Vec<_> = names.windows(2).filter(|pair| pair[0] == pair[1]).collect();
             assert!(!names.is_empty() && twice.is_empty(), "{twice:?}");

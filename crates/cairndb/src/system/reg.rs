@@ -1,6 +1,6 @@
 //! `regclass` and its kin: oids that are read and written as names.
 //!
-//! A value is its oid, a bigint, as the columns are that it is compared with; what reads a name (`'t'::regclass`) or marks an oid
+//! A value is its oid, as the columns are that it is compared with; what reads a name (`'t'::regclass`) or marks an oid
 //! (`c.oid::regclass`) is a call that binding knows again where the value becomes text, or leaves the statement.
 
 use super::describe::relation_by_oid;
@@ -14,8 +14,6 @@ use crate::{Error, Result, SqlState};
 /// What an oid is one of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reg {
-    /// An oid, whatever it is of: written as a number.
-    Oid,
     Class,
     Type,
     Proc,
@@ -40,7 +38,6 @@ impl Reg {
     /// By the type's name.
     pub(crate) fn named(name: &str) -> Option<Reg> {
         Some(match name {
-            "oid" => Reg::Oid,
             "regclass" => Reg::Class,
             "regtype" => Reg::Type,
             "regproc" => Reg::Proc,
@@ -53,7 +50,6 @@ impl Reg {
 
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Reg::Oid => "oid",
             Reg::Class => "regclass",
             Reg::Type => "regtype",
             Reg::Proc => "regproc",
@@ -66,7 +62,7 @@ impl Reg {
     /// The oid that a text means. SQLSTATE of what is not there: 42P01, 42704, 42883, 3F000.
     pub(crate) fn read(self, catalog: &Catalog, text: &str) -> Result<i64> {
         let text = text.trim();
-        if text == "-" && self != Reg::Oid {
+        if text == "-" {
             return Ok(0);
         }
         if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -76,10 +72,6 @@ impl Reg {
             });
         }
         match self {
-            Reg::Oid => {
-                let message = format!("invalid input syntax for type oid: \"{text}\"");
-                Err(Error::new(SqlState::INVALID_TEXT_REPRESENTATION, message))
-            }
             Reg::Class => class(catalog, &relation_name(text)?),
             Reg::Type => {
                 let missing = || Error::new(SqlState::UNDEFINED_OBJECT, format!("type \"{text}\" does not exist"));
@@ -101,7 +93,6 @@ impl Reg {
     /// As SQL would say it here; the number where there is no such thing (any more).
     pub(crate) fn write(self, catalog: &Catalog, oid: i64) -> String {
         let name = match self {
-            Reg::Oid => None,
             _ if oid == 0 => Some("-".to_owned()),
             Reg::Class => class_name(catalog, oid),
             Reg::Type => type_name(catalog, oid, None),
@@ -146,7 +137,7 @@ fn class_name(catalog: &Catalog, oid: i64) -> Option<String> {
 
 fn type_named(catalog: &Catalog, text: &str) -> Result<Option<i64>> {
     if let Some(element) = text.strip_suffix("[]") {
-        let data_type = DataType::from_name(element.trim()).and_then(DataType::array);
+        let data_type = built_in_type(element.trim()).and_then(DataType::array);
         if let Some(data_type) = data_type {
             return Ok(Some(data_type.oid().into()));
         }
@@ -156,7 +147,7 @@ fn type_named(catalog: &Catalog, text: &str) -> Result<Option<i64>> {
     }
     let plain = text.split_once('(').map_or(text, |(name, _)| name.trim_end());
     let builtin = plain.strip_prefix("pg_catalog.").unwrap_or(plain);
-    if let Some(data_type) = DataType::from_name(&builtin.to_ascii_lowercase()) {
+    if let Some(data_type) = built_in_type(&builtin.to_ascii_lowercase()) {
         return Ok(Some(data_type.oid().into()));
     }
     if let Some((oid, _)) = OTHER_TYPES.iter().find(|(_, name)| *name == builtin) {
@@ -167,13 +158,15 @@ fn type_named(catalog: &Catalog, text: &str) -> Result<Option<i64>> {
     Ok(of.map(|of| oid_of(of.id)))
 }
 
+/// As SQL means it: `char` is a word of the grammar where it does not stand in quotes.
+fn built_in_type(name: &str) -> Option<DataType> {
+    if name == "char" { Some(DataType::Char(1)) } else { DataType::from_name(name) }
+}
+
 /// PostgreSQL's types that its catalog's columns have, and ours have not.
 pub(super) const OTHER_TYPES: &[(i64, &str)] = &[
-    (18, "\"char\""),
-    (19, "name"),
     (22, "int2vector"),
     (24, "regproc"),
-    (26, "oid"),
     (30, "oidvector"),
     (194, "pg_node_tree"),
     (2202, "regprocedure"),

@@ -34,7 +34,11 @@ fn convert(value: &Value, from: DataType, to: DataType, context: &EvalContext, f
             DataType::Char(_) if !matches!(to, DataType::Char(_)) => Ok(Value::Text(fit(unpadded(text), to)?)),
             _ => Ok(Value::Text(fit(text, to)?)),
         },
+        (Value::Text(text), DataType::Integer) if from == DataType::InternalChar => {
+            Ok(Value::Integer(text.bytes().next().unwrap_or(0).into()))
+        }
         (Value::Text(text), _) => from_text(text, to, context),
+        (Value::Integer(code), DataType::InternalChar) => char_of_code(*code).map(Value::text),
         (Value::Boolean(value), _) if to.is_string() => {
             Ok(Value::Text(fit(if *value { "true" } else { "false" }, to)?))
         }
@@ -106,7 +110,7 @@ fn unpadded(text: &str) -> &str {
 fn between(value: &Value, from: DataType, to: DataType, context: &EvalContext) -> Result<Value> {
     use DataType as T;
     match (value, to) {
-        (_, T::SmallInt | T::Integer | T::BigInt) => to_integer(value, from, to),
+        (_, T::SmallInt | T::Integer | T::BigInt | T::Oid) => to_integer(value, from, to),
         (_, T::Real) => Ok(Value::Real(narrow_float(to_float(value, from, to)?, value)?)),
         (_, T::Double) => Ok(Value::Double(to_float(value, from, to)?)),
         (_, T::Numeric(modifiers)) => {
@@ -143,10 +147,34 @@ fn to_integer(value: &Value, from: DataType, to: DataType) -> Result<Value> {
         other => other.as_i64().ok_or_else(|| cannot_cast(from, to))?,
     };
     Ok(match to {
+        DataType::Oid => Value::BigInt(to_oid(wide, from)?),
+        // An oid's bits are an integer's.
+        DataType::Integer if from == DataType::Oid => Value::Integer((wide as u32).cast_signed()),
         DataType::SmallInt => Value::SmallInt(i16::try_from(wide).map_err(|_| out_of_range())?),
         DataType::Integer => Value::Integer(i32::try_from(wide).map_err(|_| out_of_range())?),
         _ => Value::BigInt(wide),
     })
+}
+
+/// An integer's bits are an oid's; of more of them only what fits. SQLSTATE 22003.
+fn to_oid(wide: i64, from: DataType) -> Result<i64> {
+    match from {
+        DataType::BigInt => match u32::try_from(wide) {
+            Ok(oid) => Ok(oid.into()),
+            Err(_) => Err(out_of_range("OID")),
+        },
+        _ => Ok((wide as u32).into()),
+    }
+}
+
+/// The `"char"` of a byte's number. SQLSTATE 22003; 0A000: it is none of ASCII.
+fn char_of_code(code: i32) -> Result<String> {
+    match code {
+        0 => Ok(String::new()),
+        1..=127 => Ok(char::from(code as u8).to_string()),
+        -128..=-1 => Err(Error::unsupported("a \"char\" that is no character of ASCII")),
+        _ => Err(out_of_range("\"char\"")),
+    }
 }
 
 /// SQLSTATE 22003: `integer out of range`.
@@ -280,6 +308,9 @@ fn timestamp_to_time(micros: i64) -> Value {
 
 /// Cuts a string to its type's length; `char(n)` is filled with blanks.
 fn fit_string_explicit(text: &str, to: DataType) -> Box<str> {
+    if to == DataType::Name {
+        return name_of(text).into();
+    }
     let Some(limit) = length_limit(to) else { return text.into() };
     let (kept, rest) = split_chars(text, limit);
     if rest.is_empty() { padded(kept, to) } else { kept.into() }
@@ -287,6 +318,9 @@ fn fit_string_explicit(text: &str, to: DataType) -> Box<str> {
 
 /// As [`fit_string_explicit`], but only blanks may be cut.
 pub(super) fn fit_string_assigned(text: &str, to: DataType) -> Result<Box<str>> {
+    if to == DataType::Name {
+        return Ok(name_of(text).into());
+    }
     let Some(limit) = length_limit(to) else { return Ok(text.into()) };
     let (kept, rest) = split_chars(text, limit);
     if !unpadded(rest).is_empty() {
@@ -294,6 +328,15 @@ pub(super) fn fit_string_assigned(text: &str, to: DataType) -> Result<Box<str>> 
         return Err(Error::new(SqlState::STRING_DATA_RIGHT_TRUNCATION, message));
     }
     Ok(padded(kept, to))
+}
+
+/// Bytes of a `name`.
+pub(crate) const NAME_BYTES_MAX: usize = 63;
+
+/// As many whole characters as a `name` has room for.
+pub(crate) fn name_of(text: &str) -> &str {
+    let whole = |at: &usize| text.is_char_boundary(*at);
+    &text[..(0..=NAME_BYTES_MAX.min(text.len())).rev().find(whole).unwrap_or(0)]
 }
 
 fn length_limit(data_type: DataType) -> Option<usize> {

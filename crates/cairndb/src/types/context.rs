@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use cairn_storage::TreeId;
+use cairn_storage::{Stats, TreeId};
 
 use super::Value;
 use super::style::TextStyle;
@@ -74,6 +74,12 @@ pub(crate) trait Speaks: fmt::Debug + Send + Sync {
 
     /// Gives back all that the session has locked.
     fn unlock_all(&self);
+
+    /// The numbers that sessions of the database have locked or wait for: whether shared, and whether it has been got.
+    fn locked(&self) -> Vec<(Advisory, bool, bool)>;
+
+    /// What the database counted.
+    fn counted(&self) -> Result<Stats>;
 
     /// Does nothing for so long. SQLSTATE 57014 where the statement is to end before.
     fn sleep(&self, time: Duration) -> Result<()>;

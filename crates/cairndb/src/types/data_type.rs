@@ -66,6 +66,12 @@ pub enum DataType {
     Jsonb,
     /// `jsonpath`
     JsonPath,
+    /// `name`, of PostgreSQL's catalog: text of at most 63 bytes; what is longer is cut.
+    Name,
+    /// `"char"`, of PostgreSQL's catalog: one character of ASCII, or none.
+    InternalChar,
+    /// `oid`, of PostgreSQL's catalog: an unsigned number of 32 bits. Its values are `Value::BigInt`s.
+    Oid,
     /// An enum: one of a list of labels.
     Enum(EnumType),
     /// A row: one of a user's composite types, a table's row, a `record`.
@@ -98,6 +104,8 @@ pub enum TypeCategory {
     Timespan,
     /// `bytea`, `uuid`, `json`, `jsonb`: no family.
     User,
+    /// `"char"`
+    Internal,
     /// Enums.
     Enum,
     /// Composite types.
@@ -163,7 +171,12 @@ impl DataType {
         }
     }
 
-    /// `text`, `varchar` or `char`.
+    /// `name`, `"char"` or `oid`, or an array of them.
+    pub(crate) fn is_of_catalog(self) -> bool {
+        matches!(self.info().base, DataType::Name | DataType::InternalChar | DataType::Oid)
+    }
+
+    /// `text`, `varchar`, `char` or `name`.
     pub fn is_string(self) -> bool {
         self.category() == TypeCategory::String
     }
@@ -182,7 +195,7 @@ impl DataType {
     pub(crate) fn may_be_unsound(self) -> bool {
         let is_moment =
             matches!(self, DataType::Date | DataType::Time(_) | DataType::Timestamp(_) | DataType::TimestampTz(_));
-        is_moment || self.is_string() || self == DataType::Json
+        is_moment || self == DataType::InternalChar || self.is_string() || self == DataType::Json
     }
 
     /// A composite type, or an array of one.

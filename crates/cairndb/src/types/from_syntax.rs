@@ -13,6 +13,13 @@ const PRECISION_MAX: i64 = 1000;
 
 /// PostgreSQL's types that the engine has not: refused as such, and not as unknown.
 const MISSING: &[&str] = &[
+    "anyarray",
+    "anycompatible",
+    "anycompatiblearray",
+    "anycompatiblenonarray",
+    "anyelement",
+    "anyenum",
+    "anynonarray",
     "bit",
     "box",
     "cidr",
@@ -33,7 +40,6 @@ const MISSING: &[&str] = &[
     "money",
     "nummultirange",
     "numrange",
-    "oid",
     "oidvector",
     "path",
     "pg_lsn",
@@ -67,9 +73,6 @@ const MISSING: &[&str] = &[
     "xid8",
     "xml",
 ];
-
-/// Letters of a `name`.
-const NAME_LENGTH_MAX: u32 = 63;
 
 /// Looks for a type that a user made: by schema, where one is said, and name.
 pub(crate) type UsersTypes<'u> = &'u dyn Fn(Option<&str>, &str) -> Result<Option<DataType>>;
@@ -247,9 +250,9 @@ impl DataType {
     pub fn from_name(name: &str) -> Option<DataType> {
         match name {
             "bpchar" => return Some(DataType::Char(0)),
-            "char" | "character" => return Some(DataType::Char(1)),
-            // What is longer is refused, where PostgreSQL cuts it.
-            "name" => return Some(DataType::Varchar(Some(NAME_LENGTH_MAX))),
+            // As a name; the word of the grammar is another type.
+            "char" => return Some(DataType::InternalChar),
+            "character" => return Some(DataType::Char(1)),
             // A cursor's name.
             "refcursor" => return Some(DataType::Text),
             _ => {}

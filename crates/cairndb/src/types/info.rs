@@ -87,7 +87,7 @@ const ENUM: u16 = u16::MAX;
 const COMPOSITE: u16 = u16::MAX - 1;
 
 /// Every type that is no array, without modifiers (and without `unknown` and what users make).
-pub static TYPES: [TypeInfo; 20] = {
+pub static TYPES: [TypeInfo; 23] = {
     use DataType as T;
     use TypeCategory as C;
     [
@@ -139,6 +139,9 @@ pub static TYPES: [TypeInfo; 20] = {
         of(T::Json, [114, 199], ["json", "json[]"], &[], C::User, false),
         of(T::Jsonb, [3802, 3807], ["jsonb", "jsonb[]"], &[], C::User, false),
         of(T::JsonPath, [4072, 4073], ["jsonpath", "jsonpath[]"], &[], C::User, false),
+        of(T::Name, [19, 1003], ["name", "name[]"], &[], C::String, false),
+        of(T::InternalChar, [18, 1002], ["\"char\"", "\"char\"[]"], &[], C::Internal, false),
+        of(T::Oid, [26, 1028], ["oid", "oid[]"], &[], C::Numeric, true),
     ]
 };
 
@@ -155,10 +158,10 @@ const fn of(
         Boolean => (Physical::Bool, Some(1), false),
         SmallInt => (Physical::I16, Some(2), true),
         Integer | Date => (Physical::I32, Some(4), true),
-        BigInt | Time(_) | Timestamp(_) | TimestampTz(_) => (Physical::I64, Some(8), true),
+        BigInt | Oid | Time(_) | Timestamp(_) | TimestampTz(_) => (Physical::I64, Some(8), true),
         Real => (Physical::F32, Some(4), false),
         Double => (Physical::F64, Some(8), false),
-        Text | Varchar(_) | Char(_) | Bytea => (Physical::Bytes, None, false),
+        Text | Varchar(_) | Char(_) | Name | InternalChar | Bytea => (Physical::Bytes, None, false),
         Interval(_) => (Physical::Interval, Some(16), false),
         Uuid => (Physical::Uuid, Some(16), false),
         Numeric(_) => (Physical::Decimal, None, false),
@@ -232,6 +235,9 @@ impl DataType {
             DataType::Json => 17,
             DataType::Jsonb => 18,
             DataType::JsonPath => 19,
+            DataType::Name => 20,
+            DataType::InternalChar => 21,
+            DataType::Oid => 22,
             DataType::Array(element) => element.id,
             DataType::Unknown => TYPES.len() as u16,
             DataType::Enum(_) => ENUM,
@@ -261,10 +267,14 @@ impl DataType {
 impl ElementType {
     /// `smallint`
     pub(crate) const SMALL_INT: ElementType = ElementType { id: 1, modifier: 0 };
-    /// `bigint`
-    pub(crate) const BIG_INT: ElementType = ElementType { id: 3, modifier: 0 };
     /// `text`
     pub(crate) const TEXT: ElementType = ElementType { id: 7, modifier: 0 };
+    /// `name`
+    pub(crate) const NAME: ElementType = ElementType { id: 20, modifier: 0 };
+    /// `"char"`
+    pub(crate) const INTERNAL_CHAR: ElementType = ElementType { id: 21, modifier: 0 };
+    /// `oid`
+    pub(crate) const OID: ElementType = ElementType { id: 22, modifier: 0 };
 
     /// The type.
     pub fn data_type(self) -> DataType {

@@ -1,5 +1,6 @@
 //! Random values of every type, for property tests.
 
+use super::cast::name_of;
 use super::datetime::{MICROS_PER_DAY, round_time, round_timestamp};
 use super::{Array, Composite, DataType, Dimension, Interval, JsonBuilder, JsonPath, Jsonb, Numeric, Value};
 
@@ -53,6 +54,9 @@ pub(crate) fn random_value(random: &mut Random, data_type: DataType) -> Value {
             text.extend(std::iter::repeat_n(' ', length as usize - text.chars().count()));
             Value::text(text)
         }
+        DataType::Name => Value::text(name_of(&random_text(random))),
+        DataType::InternalChar => Value::text(["", "a", "Z", " ", "~"][random.below(5) as usize]),
+        DataType::Oid => Value::BigInt(i64::from(random.integer() as u32)),
         DataType::Text | DataType::Varchar(None) | DataType::Unknown => Value::text(random_text(random)),
         DataType::Bytea => {
             let length = random.below(6);

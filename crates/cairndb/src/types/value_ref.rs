@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::cast::NAME_BYTES_MAX;
 use super::datetime::{is_date, is_time, is_timestamp};
 use super::json::check_json;
 use super::text::has_zero_byte;
@@ -130,6 +131,9 @@ impl<'a> ValueRef<'a> {
             | (ValueRef::TimestampTz(_), DataType::TimestampTz(None))
             | (ValueRef::Json(_), DataType::Json) => self.is_sound(),
             (ValueRef::Text(text), DataType::Varchar(Some(limit))) => text.len() <= limit as usize && self.is_sound(),
+            (ValueRef::Text(text), DataType::Name) => text.len() <= NAME_BYTES_MAX && self.is_sound(),
+            (ValueRef::Text(text), DataType::InternalChar) => text.len() <= 1 && text.is_ascii() && self.is_sound(),
+            (ValueRef::BigInt(oid), DataType::Oid) => u32::try_from(*oid).is_ok(),
             (ValueRef::Enum(value), DataType::Enum(of)) => value.of() == of,
             (ValueRef::Composite(row), DataType::Composite(of)) => row.of() == of,
             // The elements may need to be fitted.

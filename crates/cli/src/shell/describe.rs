@@ -255,8 +255,13 @@ fn foreign_key_line(key: &ForeignKey) -> String {
     let (update, delete) = (action("UPDATE", key.on_update), action("DELETE", key.on_delete));
     let columns = key.referenced_columns.join(", ");
     let deferral = deferral(key.deferrable, key.initially_deferred);
+    let full = if key.match_full { " MATCH FULL" } else { "" };
+    let set = match key.set_on_delete.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", key.set_on_delete.join(", ")),
+    };
     format!(
-        "\"{}\" FOREIGN KEY ({own}) REFERENCES {target}({columns}){update}{delete}{deferral}{}",
+        "\"{}\" FOREIGN KEY ({own}) REFERENCES {target}({columns}){full}{update}{delete}{set}{deferral}{}",
         key.name,
         not_valid(key.valid)
     )

@@ -114,6 +114,9 @@ fn short_name(data_type: DataType) -> String {
         DataType::Json => "json",
         DataType::Jsonb => "jsonb",
         DataType::JsonPath => "jsonpath",
+        DataType::Name => "name",
+        DataType::InternalChar => "char",
+        DataType::Oid => "oid",
         DataType::Enum(_) | DataType::Composite(_) => data_type.type_name(),
         DataType::Array(element) => return format!("_{}", short_name(element.data_type())),
     }

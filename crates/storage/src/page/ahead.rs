@@ -36,6 +36,11 @@ impl Pages {
         (self.frame_count() / SHARE).min(MOST)
     }
 
+    /// Which of the pages are not in memory.
+    pub(crate) fn missing(&self, pages: &[PageRef]) -> Vec<PageRef> {
+        pages.iter().filter_map(|&page| self.coming(page)).map(|coming| coming.page).collect()
+    }
+
     /// Brings those of the pages into memory that are not there, as far as that is easily done. The caller must not be
     /// pinned.
     #[cold]

@@ -179,7 +179,8 @@ impl Pages {
     /// Makes the frames of pages free that were read ahead and that nobody looked at, but for who passed them and tells so
     /// here. The caller must not be pinned.
     pub(crate) fn let_go(&self, passed: &[PageRef]) {
-        self.drop_cooling(passed.iter().map(|page| page.id));
+        // (A damaged page may name pages that there can not be.)
+        self.drop_cooling(passed.iter().map(|page| page.id).filter(|id| *id < self.max_pages()));
     }
 
     /// Evicts pages that were just written, or passed, unless somebody looked at them meanwhile. Left to the hand, they

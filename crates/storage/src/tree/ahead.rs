@@ -9,6 +9,7 @@
 //! table that is larger than the cache is still there for the next walk, and the frames, few and always the same, stay in
 //! the processor's cache, where reading into them takes half the time.
 
+use super::cursor::Direction;
 use crate::page::{PageRef, Pages, Pin};
 
 /// Pages read together at the second miss.
@@ -25,9 +26,9 @@ const KEPT: usize = 4;
 pub(super) struct Trail {
     /// Leaves read so far.
     read: usize,
-    /// Those that were read last, if they are let go when the walk has passed them.
+    /// Those that were read and not passed yet, if they are let go then.
     last: Vec<PageRef>,
-    /// Whether leaves are looked at without a trace of that.
+    /// Leaves are let go, until the walk goes somewhere else.
     is_passing: bool,
 }
 
@@ -37,22 +38,31 @@ impl Trail {
         self.last.clear();
     }
 
-    /// A page that the walk comes to, if it is in memory. One above the leaves is looked at again from each leaf below it.
+    /// A page that the walk comes to, if it is in memory. Its own are looked at without a trace of that; those that others
+    /// read ahead are not, so that they stay for others, too.
     #[inline]
     pub(super) fn get<'p>(&self, pages: &Pages, pin: &'p Pin<'_>, page: PageRef) -> Option<&'p [u8]> {
-        if self.is_passing { pages.get_passing(pin, page) } else { pages.get(pin, page) }
+        if self.is_passing && self.last.contains(&page) { pages.get_passing(pin, page) } else { pages.get(pin, page) }
     }
 
-    /// The walk has passed what it read last, and reads these leaves now. The caller must not be pinned.
-    pub(super) fn go_on(&mut self, pages: &Pages, next: &[PageRef]) {
-        if !self.last.is_empty() {
-            pages.let_go(&self.last);
-            self.last.clear();
+    /// The walk misses a leaf, and is about to read those of `coming` that are not in memory: those behind it are let go. The
+    /// caller must not be pinned.
+    pub(super) fn go_on(&mut self, pages: &Pages, missed: PageRef, coming: &[PageRef], direction: Direction) {
+        let behind = match (self.last.iter().position(|page| *page == missed), direction) {
+            (None, _) => 0..self.last.len(),
+            // It was evicted before the walk came to it; others are still to come.
+            (Some(at), Direction::Forward) => 0..at + 1,
+            (Some(at), Direction::Backward) => at..self.last.len(),
+        };
+        if !behind.is_empty() {
+            pages.let_go(&self.last[behind.clone()]);
+            self.last.drain(behind);
         }
-        self.read += next.len();
-        self.is_passing = self.read > pages.frame_count() / KEPT && pages.is_full();
+        let missing = pages.missing(coming);
+        self.read += missing.len();
+        self.is_passing |= self.read > pages.frame_count() / KEPT && pages.is_full();
         if self.is_passing {
-            self.last.extend_from_slice(next);
+            self.last.extend(missing);
         }
     }
 }

@@ -51,7 +51,7 @@ enum Place {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
+pub(super) enum Direction {
     Forward,
     Backward,
 }
@@ -245,6 +245,7 @@ impl TreeCursor {
         // The leaf that holds the key may be the next or a later one: find it from the root.
         (self.from, self.to, self.depth) = (0, 0, 0);
         self.ahead = Ahead::default();
+        self.trail.restart();
         self.place = Place::First(self.root);
     }
 
@@ -290,7 +291,7 @@ impl TreeCursor {
             };
             match stop {
                 Stop::Miss(page) => {
-                    self.read_ahead(pages, slot, direction)?;
+                    self.read_ahead(pages, slot, page, direction)?;
                     pages.load(page).map_err(|error| pages.slots.explain(slot, error))?;
                 }
                 misplaced => return Err(misplaced.into()),
@@ -301,13 +302,13 @@ impl TreeCursor {
 
     /// After a miss: reads the missing page together with those that the walk will come to next.
     #[cold]
-    fn read_ahead(&mut self, pages: &Pages, slot: SlotId, direction: Direction) -> Result<()> {
+    fn read_ahead(&mut self, pages: &Pages, slot: SlotId, missed: PageRef, direction: Direction) -> Result<()> {
         let (coming, are_leaves) = {
             let pin = pages.slots.pin(slot)?;
             self.coming(pages, &pin, direction)
         };
         if are_leaves {
-            self.trail.go_on(pages, &coming);
+            self.trail.go_on(pages, missed, &coming, direction);
         }
         if coming.len() > 1 {
             pages.read_ahead(&coming);

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::Duration;
 
-use cairn_storage::TreeId;
+use cairn_storage::{Stats, TreeId};
 
 use super::hub::{Channels, Telling, Told};
 use super::listener::{Hold, Listener};
@@ -145,6 +145,14 @@ impl Speaks for SessionChannels {
 
     fn unlock_all(&self) {
         self.locks.unlock_all();
+    }
+
+    fn locked(&self) -> Vec<(Advisory, bool, bool)> {
+        self.locks.locked()
+    }
+
+    fn counted(&self) -> Result<Stats> {
+        Ok(self.shared()?.store.stats())
     }
 
     fn sleep(&self, time: Duration) -> Result<()> {

@@ -1,5 +1,6 @@
 //! Live queries: results that are kept current, told as changes.
 
+mod change;
 mod changes;
 mod follow;
 mod plans;
@@ -19,10 +20,11 @@ use std::time::{Duration, Instant};
 
 use cairn_parser::{Id, Statement};
 
+use change::ChangedRows;
+pub use change::LiveChange;
 pub(crate) use follow::{Followers, User};
 pub use query::LiveStatistics;
 use query::{Definition, Surroundings, not_a_query};
-use result::{FEW, Weights};
 pub(crate) use service::LiveQueries;
 use service::{Identity, Subscription};
 pub(super) use subscribed::SubscribedRows;
@@ -31,10 +33,10 @@ use subscriber::{End, Taken, TakenRows};
 use super::execute::{Executed, Runnable};
 use super::prepared::{Access, Body};
 use super::session::Settings;
-use super::{Connection, Params, Row, Rows};
+use super::{Connection, Params, Rows};
 use crate::plan::Field;
 use crate::sql::ParsedStatement;
-use crate::{Database, Error, Result, SqlState, Value};
+use crate::{Database, Error, Result, SqlState};
 
 /// A query whose result is kept current: first the whole result, then, after commits that change it, what changed.
 ///
@@ -73,61 +75,6 @@ pub struct LiveQuery {
 impl fmt::Debug for LiveQuery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("LiveQuery")
-    }
-}
-
-/// What changed in a live query's result, from one state of the database to a newer one.
-///
-/// ```
-/// # let db = cairndb::Database::open_in_memory()?;
-/// # let conn = db.connect()?;
-/// conn.execute_script("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 10), (2, 20)")?;
-/// let mut live = conn.live("SELECT id, n FROM t", ())?;
-/// assert!(live.next_change()?.expect("the result").is_first());
-/// conn.execute_script("BEGIN; UPDATE t SET n = 11 WHERE id = 1; DELETE FROM t WHERE id = 2; COMMIT")?;
-/// let change = live.next_change()?.expect("a change");
-/// let (old, new) = change.updated().next().expect("a row is another");
-/// assert_eq!((old.get::<i32>("n")?, new.get::<i32>("n")?), (10, 11));
-/// let gone: Vec<i32> = change.removed().map(|row| row.get("id")).collect::<Result<_, _>>()?;
-/// assert_eq!((gone, change.added().count()), (vec![2], 0));
-/// assert!(change.position() > 0);
-/// # Ok::<(), cairndb::Error>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct LiveChange {
-    fields: Arc<[Field]>,
-    position: u64,
-    is_first: bool,
-    added: Vec<Vec<Value>>,
-    removed: Vec<Vec<Value>>,
-    updated: Vec<(Vec<Value>, Vec<Value>)>,
-}
-
-impl LiveChange {
-    /// The log position of the state that the result is now of: greater from change to change.
-    pub fn position(&self) -> u64 {
-        self.position
-    }
-
-    /// This is the whole result, and all its rows are [added](LiveChange::added), in the query's order.
-    pub fn is_first(&self) -> bool {
-        self.is_first
-    }
-
-    /// Rows that came.
-    pub fn added(&self) -> impl Iterator<Item = Row<'_>> {
-        self.added.iter().map(|row| Row::new(&self.fields, row))
-    }
-
-    /// Rows that went.
-    pub fn removed(&self) -> impl Iterator<Item = Row<'_>> {
-        self.removed.iter().map(|row| Row::new(&self.fields, row))
-    }
-
-    /// Rows that are others now, each as it was and as it is; by the result's [key](LiveQuery::key). Where it has none, such
-    /// rows are removed and added.
-    pub fn updated(&self) -> impl Iterator<Item = (Row<'_>, Row<'_>)> {
-        self.updated.iter().map(|(old, new)| (Row::new(&self.fields, old), Row::new(&self.fields, new)))
     }
 }
 
@@ -267,80 +214,13 @@ impl LiveQuery {
 
     fn change_of(&self, taken: Taken) -> Result<LiveChange> {
         let Subscription { form, fields, key, .. } = &self.subscription;
-        let (mut added, mut removed, mut updated) = (vec![], vec![], vec![]);
-        let is_first = match taken.rows {
-            TakenRows::First(rows) => {
-                added = rows.iter().map(|row| form.decode(row)).collect::<Result<_>>()?;
-                true
-            }
-            TakenRows::Change(change) => {
-                if let Some(updated) = self.only_update(&change)? {
-                    let (fields, position) = (fields.clone(), taken.position);
-                    return Ok(LiveChange {
-                        fields,
-                        position,
-                        is_first: false,
-                        added,
-                        removed,
-                        updated: vec![updated],
-                    });
-                }
-                for (row, weight) in change.in_order() {
-                    let into = if weight > 0 { &mut added } else { &mut removed };
-                    let row = form.decode(row)?;
-                    into.extend(std::iter::repeat_n(row, usize::try_from(weight.unsigned_abs()).unwrap_or(usize::MAX)));
-                }
-                false
-            }
+        let rows = match &taken.rows {
+            TakenRows::First(rows) => ChangedRows::all(rows, form)?,
+            TakenRows::Change(change) => ChangedRows::of(change, form, key.as_deref())?,
         };
-        if let Some(key) = key {
-            pair(key, &mut added, &mut removed, &mut updated);
-        }
-        Ok(LiveChange { fields: fields.clone(), position: taken.position, is_first, added, removed, updated })
+        let is_first = matches!(taken.rows, TakenRows::First(_));
+        Ok(LiveChange::new(fields.clone(), taken.position, is_first, rows))
     }
-}
-
-impl LiveQuery {
-    /// Most changes are of one row: as it was and as it is.
-    fn only_update(&self, change: &Weights) -> Result<Option<(Vec<Value>, Vec<Value>)>> {
-        let Subscription { form, key, .. } = &self.subscription;
-        let (Some(key), Some((old, new))) = (key, change.as_pair()) else { return Ok(None) };
-        let (old, new) = (form.decode(old)?, form.decode(new)?);
-        Ok(key.iter().all(|&at| old[at] == new[at]).then_some((old, new)))
-    }
-}
-
-/// Rows that went and rows that came of the same key are rows that changed.
-#[expect(clippy::mutable_key_type, reason = "a path's pattern has caches, which its hash does not look at")]
-fn pair(
-    key: &[usize],
-    added: &mut Vec<Vec<Value>>,
-    removed: &mut Vec<Vec<Value>>,
-    updated: &mut Vec<(Vec<Value>, Vec<Value>)>,
-) {
-    if added.is_empty() || removed.is_empty() {
-        return;
-    }
-    if removed.len() <= FEW {
-        added.retain_mut(|row| {
-            let same = removed.iter().position(|old| key.iter().all(|&at| old[at] == row[at]));
-            let Some(at) = same else { return true };
-            updated.push((removed.remove(at), std::mem::take(row)));
-            false
-        });
-        return;
-    }
-    let key_of = |row: &[Value]| key.iter().map(|&at| row[at].clone()).collect::<Vec<Value>>();
-    let mut gone: std::collections::HashMap<Vec<Value>, Vec<Value>> =
-        removed.drain(..).map(|row| (key_of(&row), row)).collect();
-    added.retain_mut(|row| match gone.remove(&key_of(row)) {
-        Some(old) => {
-            updated.push((old, std::mem::take(row)));
-            false
-        }
-        None => true,
-    });
-    removed.extend(gone.into_values());
 }
 
 /// Changes until the query ends: an iterator of them.

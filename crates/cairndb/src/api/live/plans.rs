@@ -11,7 +11,7 @@ use super::result::RowForm;
 use crate::api::Prepared;
 use crate::bind::{BoundStatement, ParameterTypes, bind_statement};
 use crate::catalog::{Catalog, CatalogStamp};
-use crate::exec::{ChangedReader, Kept};
+use crate::exec::{ChangedReader, Direct, Kept};
 use crate::plan::{
     ChangedRows, Field, LogicalPlan, Maintenance, PhysicalPlan, refuse_unwatchable, result_key, trees_read,
 };
@@ -40,6 +40,8 @@ pub(super) struct Compiled {
     pub(super) kept: Kept,
     /// One for each of the maintenance's plans.
     pub(super) kept_terms: Vec<Kept>,
+    /// Shorter ways than these plans, of those that have one.
+    pub(super) direct: Vec<Option<Direct>>,
     /// One for each table whose changed rows these read.
     pub(super) readers: Vec<ChangedReader>,
 }
@@ -127,6 +129,7 @@ fn compile(
         tables: tables.iter().flat_map(|table| table.indexes.iter().map(|index| (index.tree, table.tree))).collect(),
         relevant: Arc::new(Relevant::of(&plan, catalog, &tables)),
         kept_terms: maintenance.iter().flat_map(|of| &of.terms).map(|_| Kept::default()).collect(),
+        direct: maintenance.iter().flat_map(|of| &of.terms).map(Direct::of).collect(),
         readers: maintenance.iter().flat_map(|of| &of.changed).map(reader_of).collect(),
         checked: AtomicU64::new(0),
         kept: Kept::default(),

@@ -24,10 +24,10 @@ use crate::api::database::Shared;
 use crate::api::parameters::collect;
 use crate::catalog::{Catalog, SearchPath, Table, TableLayout};
 use crate::exec::{
-    BatchSizes, Changed as ChangedTables, Direct, ExecContext, KeptState, RowChanges, SpillSpace, execute_kept,
-    run_term, weight_of,
+    Around, BatchSizes, Changed as ChangedTables, Direct, ExecContext, KeptState, RowChanges, SpillSpace, Terms,
+    execute_kept,
 };
-use crate::plan::{OptimizerOptions, PhysicalPlan, columns_read};
+use crate::plan::{Maintenance, OptimizerOptions, PhysicalPlan, columns_read};
 use crate::sql::ParsedStatement;
 use crate::state::Reader;
 use crate::types::{DataType, EvalContext};
@@ -107,8 +107,9 @@ pub(super) struct Query {
     kept: Option<KeptState>,
     /// That can not be kept.
     keeps_nothing: bool,
-    /// A shorter way than the plans of a change, where there is one: looked for when it is first asked for.
-    direct: OnceCell<Option<Vec<Direct>>>,
+    /// Shorter ways than the plans of a change, of those that have one, with the parameters in them: made when they are first
+    /// asked for.
+    direct: OnceCell<Vec<Option<Direct>>>,
     buffers: Buffers,
     /// Room for what differs in the tables.
     changed: Vec<(usize, Arc<RowChanges>)>,
@@ -310,9 +311,13 @@ impl Query {
         if changed.is_empty() {
             return Ok(Some(Weights::default()));
         }
-        match self.direct_change(changed)? {
-            Some(change) => Ok(Some(change)),
-            None => self.change_by(changed, older, newer),
+        let needs_states = self.compiled.maintenance.as_ref().is_none_or(|maintenance| {
+            let terms = terms(maintenance, &self.compiled, &self.definition, &self.direct);
+            maintenance.kept.is_some() || !terms.need_no_state(changed)
+        });
+        match needs_states {
+            false => self.changed_result(changed, None),
+            true => self.change_by(changed, older, newer),
         }
     }
 
@@ -346,24 +351,6 @@ impl Query {
         Ok(!self.keeps_nothing && has_few_ranges && costs_less())
     }
 
-    /// `None`: there is no shorter way.
-    fn direct_change(&mut self, changed: &ChangedTables) -> Result<Option<Weights>> {
-        let compiled = &self.compiled;
-        let Some(maintenance) = compiled.maintenance.as_ref().filter(|known| known.kept.is_none()) else {
-            return Ok(None);
-        };
-        let Surroundings { parameters, eval, .. } = &self.definition.surroundings;
-        let direct = self.direct.get_or_init(|| Direct::all_of(&maintenance.terms, parameters));
-        let Some(direct) = direct else { return Ok(None) };
-        let (values, bytes) = self.buffers.ready();
-        let mut told = Told::new(&compiled.form, bytes);
-        if !Direct::run_all(direct, changed, eval, values, &mut |values, weight| told.add(values, weight))? {
-            return Ok(None);
-        }
-        self.done.rows += told.rows;
-        Ok(Some(told.change))
-    }
-
     fn change_by(&mut self, changed: &ChangedTables, older: &Snapshot, newer: &Snapshot) -> Result<Option<Weights>> {
         let noting = |state: &Snapshot| match self.reads_all {
             true => (state.reader().clone(), None),
@@ -373,7 +360,7 @@ impl Query {
             }
         };
         let ((was, of_older), (is, of_newer)) = (noting(older), noting(newer));
-        let Some(change) = self.changed_result(changed, &was, &is)? else { return Ok(None) };
+        let Some(change) = self.changed_result(changed, Some((&was, &is)))? else { return Ok(None) };
         let notes: Vec<ReadNotes> = [of_older, of_newer].into_iter().flatten().collect();
         drop((was, is));
         for notes in notes {
@@ -390,36 +377,22 @@ impl Query {
         Ok(Some(change))
     }
 
-    /// `None`: it can not be told by what changed.
+    /// By the tables as they were and as they are, where that has to be known. `None`: it can not be told by what changed.
     fn changed_result(
         &mut self,
         changed: &ChangedTables,
-        was: &storage::Reader,
-        is: &storage::Reader,
+        states: Option<(&storage::Reader, &storage::Reader)>,
     ) -> Result<Option<Weights>> {
-        let compiled = self.compiled.clone();
+        let Query { definition, compiled, direct, buffers, rows, .. } = self;
         let Some(maintenance) = &compiled.maintenance else { return Ok(None) };
-        let surroundings = self.definition.surroundings.clone();
-        let context = surroundings.over(Reader::with_before(is, was));
-        let (values, bytes) = self.buffers.ready();
-        let mut told = Told::new(&compiled.form, bytes);
-        let mut add = |values: &[Value], weight: i64| told.add(values, weight);
-        match &maintenance.kept {
-            None => {
-                for (term, kept) in maintenance.terms.iter().zip(&compiled.kept_terms) {
-                    values.clear();
-                    run_term(term, kept, &context, changed, &mut |batch| {
-                        for row in 0..batch.len() {
-                            batch.read_row(row, values);
-                            let weight = weight_of(batch, row)?;
-                            values.pop();
-                            add(values, weight);
-                        }
-                        Ok(())
-                    })?;
-                }
-            }
-            Some(kept) => {
+        let terms = terms(maintenance, compiled, definition, direct);
+        let surroundings = &definition.surroundings;
+        let context = states.map(|(was, is)| surroundings.over(Reader::with_before(is, was)));
+        let (values, bytes) = buffers.ready();
+        let mut told = Told::new(&compiled.form, rows, bytes);
+        let mut add = |values: &mut Vec<Value>, weight: i64| told.add(values, weight);
+        match (&maintenance.kept, &context, states) {
+            (Some(kept), Some(context), Some((was, _))) => {
                 // Put back only when all went well.
                 let state = match self.kept.take() {
                     Some(state) => Some(state),
@@ -429,16 +402,32 @@ impl Query {
                     self.keeps_nothing = true;
                     return Ok(None);
                 };
-                let plans = (&maintenance.terms[..], &compiled.kept_terms[..]);
-                if !state.follow(plans, &context, changed, &mut add)? {
+                if !state.follow(terms, (context, changed), values, &mut add)? {
                     return Ok(None);
                 }
                 self.kept = Some(state);
+            }
+            (_, context, _) => {
+                let around = Around { eval: &surroundings.eval, states: context.as_ref() };
+                terms.run(around, changed, values, &mut add)?;
             }
         }
         self.done.rows += told.rows;
         Ok(Some(told.change))
     }
+}
+
+fn terms<'q>(
+    maintenance: &'q Maintenance,
+    compiled: &'q Compiled,
+    definition: &Definition,
+    direct: &'q OnceCell<Vec<Option<Direct>>>,
+) -> Terms<'q> {
+    let ways = || {
+        let parameters = &definition.surroundings.parameters;
+        compiled.direct.iter().map(|direct| direct.as_ref().map(|direct| direct.with(parameters))).collect()
+    };
+    Terms { plans: &maintenance.terms, direct: direct.get_or_init(ways), kept: &compiled.kept_terms }
 }
 
 /// Room for a row, and for its bytes, from one change to the next.
@@ -464,6 +453,8 @@ impl Buffers {
 /// A change of the result while its rows come.
 struct Told<'a> {
     form: &'a RowForm,
+    /// The result so far.
+    result: &'a ResultRows,
     change: Weights,
     /// How many came that are there now.
     rows: u64,
@@ -471,14 +462,16 @@ struct Told<'a> {
 }
 
 impl<'a> Told<'a> {
-    fn new(form: &'a RowForm, bytes: &'a mut Vec<u8>) -> Told<'a> {
-        Told { form, change: Weights::default(), rows: 0, bytes }
+    fn new(form: &'a RowForm, result: &'a ResultRows, bytes: &'a mut Vec<u8>) -> Told<'a> {
+        Told { form, result, change: Weights::default(), rows: 0, bytes }
     }
 
     fn add(&mut self, values: &[Value], weight: i64) {
         self.form.encode(values, self.bytes);
         self.rows += u64::try_from(weight).unwrap_or(0);
-        self.change.add(&RowBytes::from(&self.bytes[..]), weight);
+        // What goes was there.
+        let row = if weight < 0 { self.result.shared(self.bytes) } else { RowBytes::from(&self.bytes[..]) };
+        self.change.add(row, weight);
     }
 }
 

@@ -1,7 +1,6 @@
 //! Results and their changes, as multisets of rows: a row is its bytes, so that rows are the same that look the same.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use crate::exec::QuickHashes;
@@ -28,10 +27,20 @@ impl RowForm {
         self.layout.encode(row, buffer);
     }
 
+    /// How many columns rows have.
+    pub(super) fn width(&self) -> usize {
+        self.layout.types().len()
+    }
+
     pub(super) fn decode(&self, row: &[u8]) -> Result<Vec<Value>> {
-        let mut values = Vec::with_capacity(self.layout.types().len());
-        self.layout.decode(row, &mut values)?;
+        let mut values = Vec::with_capacity(self.width());
+        self.decode_into(row, &mut values)?;
         Ok(values)
+    }
+
+    /// Puts the row's values behind these.
+    pub(super) fn decode_into(&self, row: &[u8], values: &mut Vec<Value>) -> Result<()> {
+        self.layout.decode(row, values)
     }
 }
 
@@ -91,22 +100,17 @@ impl ResultRows {
     }
 
     fn add_row(&mut self, row: &RowBytes, weight: i64) -> bool {
-        match self.rows.entry(row.clone()) {
-            Entry::Occupied(mut known) => match known.get().checked_add_signed(weight) {
-                None => return false,
-                Some(0) => {
-                    known.remove();
-                }
-                Some(count) => *known.get_mut() = count,
-            },
-            Entry::Vacant(place) => match u64::try_from(weight) {
-                Err(_) => return false,
-                Ok(count) => {
-                    place.insert(count);
-                }
-            },
+        let Some(count) = self.rows.get(row).copied().unwrap_or(0).checked_add_signed(weight) else { return false };
+        match count {
+            0 => drop(self.rows.remove(row)),
+            count => drop(self.rows.insert(row.clone(), count)),
         }
         true
+    }
+
+    /// The bytes of a row: those that are kept, where there are some.
+    pub(super) fn shared(&self, row: &[u8]) -> RowBytes {
+        self.rows.get_key_value(row).map_or_else(|| row.into(), |(known, _)| known.clone())
     }
 
     /// What has to be added to `self` to get `newer`.
@@ -116,7 +120,7 @@ impl ResultRows {
         // In the order of the newer result, each row once.
         for row in newer.order.iter().flatten() {
             if !change.has(row) {
-                change.add(row, weight(newer.rows.get(row)) - weight(self.rows.get(row)));
+                change.add(row.clone(), weight(newer.rows.get(row)) - weight(self.rows.get(row)));
             }
         }
         let known: Vec<&RowBytes> = match &self.order {
@@ -125,7 +129,7 @@ impl ResultRows {
         };
         for row in known {
             if !newer.rows.contains_key(row) && !change.has(row) {
-                change.add(row, -weight(self.rows.get(row)));
+                change.add(row.clone(), -weight(self.rows.get(row)));
             }
         }
         change
@@ -169,12 +173,12 @@ impl Weights {
         self.rows.is_empty()
     }
 
-    pub(super) fn add(&mut self, row: &RowBytes, weight: i64) {
+    pub(super) fn add(&mut self, row: RowBytes, weight: i64) {
         if weight == 0 {
             return;
         }
         self.additions += 1;
-        match self.place(row) {
+        match self.place(&row) {
             Some(at) => {
                 let known = &mut self.rows[at];
                 (known.weight, known.addition) = (known.weight + weight, self.additions);
@@ -182,11 +186,15 @@ impl Weights {
                     self.remove(at);
                 }
             }
-            None => self.push(Weighted { row: row.clone(), weight, addition: self.additions }),
+            None => self.push(Weighted { row, weight, addition: self.additions }),
         }
     }
 
     fn push(&mut self, weighted: Weighted) {
+        if self.rows.is_empty() {
+            // As it was, and as it is.
+            self.rows.reserve_exact(2);
+        }
         self.rows.push(weighted);
         match self.rows.len() {
             ..=FEW => {}
@@ -217,7 +225,7 @@ impl Weights {
             return;
         }
         for (row, weight) in later.in_order() {
-            self.add(row, weight);
+            self.add(row.clone(), weight);
         }
     }
 
@@ -255,7 +263,7 @@ mod tests {
         [1, 1, 2].iter().for_each(|byte| rows.push(&[*byte]));
         let change = |weights: &[(u8, i64)]| {
             let mut change = Weights::default();
-            weights.iter().for_each(|(byte, weight)| change.add(&row(*byte), *weight));
+            weights.iter().for_each(|(byte, weight)| change.add(row(*byte), *weight));
             change
         };
         assert!(!rows.add(&change(&[(1, -2), (3, 1), (2, -2)])));
@@ -280,7 +288,7 @@ mod tests {
             for _ in 0..2000 {
                 let (key, weight) = (random(keys), random(5).cast_signed() - 2);
                 let row = RowBytes::from(&key.to_be_bytes()[..]);
-                weights.add(&row, weight);
+                weights.add(row, weight);
                 *model.entry(key).or_insert(0) += weight;
                 model.retain(|_, weight| *weight != 0);
                 last.retain(|known| *known != key || weight == 0);

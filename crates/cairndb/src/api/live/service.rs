@@ -136,23 +136,36 @@ const TOGETHER: Duration = Duration::from_micros(100);
 
 /// Those who wait for what they were told. They are woken together: who takes from many finds all of it at once, and falls asleep
 /// once.
-#[derive(Default)]
 struct Wakes {
     waiting: Vec<Arc<Subscriber>>,
     since: Option<Instant>,
+    /// When the clock was read last: once for each query.
+    now: Instant,
+}
+
+impl Default for Wakes {
+    fn default() -> Wakes {
+        Wakes { waiting: vec![], since: None, now: Instant::now() }
+    }
 }
 
 impl Wakes {
     fn add(&mut self, subscriber: &Arc<Subscriber>) {
-        self.since.get_or_insert_with(Instant::now);
+        self.since.get_or_insert(self.now);
         self.waiting.push(subscriber.clone());
     }
 
     /// Wakes them if they would wait for too long, the next query taking as long as it did the last time.
     fn look(&mut self, next: Duration) {
-        if self.since.is_some_and(|since| since.elapsed() + next >= TOGETHER) {
+        if self.since.is_some_and(|since| self.now.duration_since(since) + next >= TOGETHER) {
             self.wake();
         }
+    }
+
+    /// Reads the clock; how long it is since it was read last.
+    fn lap(&mut self) -> Duration {
+        let before = std::mem::replace(&mut self.now, Instant::now());
+        self.now.duration_since(before)
     }
 
     fn wake(&mut self) {
@@ -322,7 +335,7 @@ impl Service {
         self.interest.set(shown.id, KeyRanges::clone(&query.ranges));
         *locked(&shown.relevant) = query.relevant();
         *locked(&shown.done) = query.done;
-        shown.note_time(began);
+        shown.note_time(began.elapsed());
         Ok(snapshot)
     }
 
@@ -521,7 +534,6 @@ impl Service {
         let Some(shown) = queries.by_id.get(&id).cloned() else { return };
         drop(queries);
         wakes.look(Duration::from_nanos(shown.took.load(Ordering::Relaxed)));
-        let began = Instant::now();
         let mut query = match shown.query.try_lock() {
             Ok(query) => query,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -541,7 +553,7 @@ impl Service {
                 self.end(&shown, &End::Failed(error));
             }
         }
-        shown.note_time(began);
+        shown.note_time(wakes.lap());
     }
 
     fn bring_from(
@@ -579,7 +591,7 @@ impl Service {
         state: &Snapshot,
         changes: Option<&Changes>,
     ) -> Result<Weights> {
-        let before = query.ranges.clone();
+        let (before, compiled) = (query.ranges.clone(), query.compiled.clone());
         let followed = match changes {
             // What can not be told by changes, for whatever reason, is found out by running the query.
             Some(changes) => query.follow(shared, &self.plans, changes).unwrap_or(None),
@@ -589,7 +601,9 @@ impl Service {
             Some(change) => change,
             None => query.advance(shared, &self.plans, state)?,
         };
-        *locked(&shown.relevant) = query.relevant();
+        if !Arc::ptr_eq(&compiled, &query.compiled) {
+            *locked(&shown.relevant) = query.relevant();
+        }
         *locked(&shown.done) = query.done;
         if !Arc::ptr_eq(&query.ranges, &before) && query.ranges != before {
             let ranges = KeyRanges::clone(&query.ranges);
@@ -610,23 +624,22 @@ impl Service {
 
 /// Tells those who watch a query how it changed.
 fn tell(shown: &Shown, change: Weights, query: &Query, wakes: &mut Wakes) {
-    let mut subscribers = locked(&shown.subscribers);
-    subscribers.retain(|subscriber| !subscriber.is_gone());
     if change.is_empty() {
         return;
     }
     let change = Arc::new(change);
-    for subscriber in &*subscribers {
-        if subscriber.change(&change, query.position) {
+    locked(&shown.subscribers).retain(|subscriber| {
+        let told = subscriber.change(&change, query.position);
+        if told == Some(true) {
             wakes.add(subscriber);
         }
-    }
+        told.is_some()
+    });
 }
 
 impl Shown {
-    fn note_time(&self, began: Instant) {
-        let took = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.took.store(took, Ordering::Relaxed);
+    fn note_time(&self, took: Duration) {
+        self.took.store(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 }
 

@@ -15,16 +15,12 @@ const LOOK: Duration = Duration::from_millis(20);
 /// See the module.
 pub(in crate::api) struct SubscribedRows {
     live: LiveQuery,
-    position: i64,
-    /// What is left of the change that was taken last.
-    left: Box<dyn Iterator<Item = ChangedRow> + Send>,
+    /// The change that was taken last, and how many of its rows were told.
+    change: Option<(LiveChange, usize)>,
     row: Vec<Value>,
     interrupt: Arc<AtomicBool>,
     deadline: Option<Instant>,
 }
-
-/// What became of it, and the row.
-type ChangedRow = (&'static str, Vec<Value>);
 
 impl SubscribedRows {
     pub(in crate::api) fn new(
@@ -32,7 +28,7 @@ impl SubscribedRows {
         interrupt: Arc<AtomicBool>,
         deadline: Option<Instant>,
     ) -> SubscribedRows {
-        SubscribedRows { live, position: 0, left: Box::new(std::iter::empty()), row: vec![], interrupt, deadline }
+        SubscribedRows { live, change: None, row: vec![], interrupt, deadline }
     }
 
     /// The result's columns behind the two that tell of the change.
@@ -51,15 +47,12 @@ impl SubscribedRows {
         let until = time.and_then(|time| Instant::now().checked_add(time));
         loop {
             check_statement(&self.interrupt, self.deadline)?;
-            if let Some((change, row)) = self.left.next() {
-                let told = [Value::BigInt(self.position), Value::text(change)];
-                self.row.clear();
-                self.row.extend(told.into_iter().chain(row));
+            if self.tell_next() {
                 return Ok(true);
             }
             let left = until.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()).min(LOOK));
             match self.live.next_change_within(left)? {
-                Some(change) => self.begin(change),
+                Some(change) => self.change = Some((change, 0)),
                 None if self.live.has_ended() => return Ok(false),
                 None if until.is_some_and(|until| until <= Instant::now()) => return Err(NoAnswer::NotYet),
                 None => {}
@@ -67,12 +60,15 @@ impl SubscribedRows {
         }
     }
 
-    fn begin(&mut self, change: LiveChange) {
-        let LiveChange { position, added, removed, updated, .. } = change;
-        self.position = i64::try_from(position).unwrap_or(i64::MAX);
-        let removed = removed.into_iter().map(|row| ("delete", row));
-        let updated = updated.into_iter().flat_map(|(old, new)| [("update_old", old), ("update_new", new)]);
-        let added = added.into_iter().map(|row| ("insert", row));
-        self.left = Box::new(removed.chain(updated).chain(added));
+    /// The next row of the change that was taken last; false: there is none.
+    fn tell_next(&mut self) -> bool {
+        let Some((change, told)) = &mut self.change else { return false };
+        let Some((what, row)) = change.told(*told) else { return false };
+        let position = i64::try_from(change.position()).unwrap_or(i64::MAX);
+        self.row.clear();
+        self.row.extend([Value::BigInt(position), Value::text(what)]);
+        self.row.extend_from_slice(row);
+        *told += 1;
+        true
     }
 }

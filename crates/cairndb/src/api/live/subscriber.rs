@@ -72,16 +72,19 @@ impl Subscriber {
         pending.position = position;
     }
 
-    /// Whether somebody waits for it, and has to be [woken](Subscriber::wake).
+    /// Whether somebody waits for it, and has to be [woken](Subscriber::wake). `None`: nobody takes anything any more.
     #[must_use]
-    pub(super) fn change(&self, change: &Arc<Weights>, position: u64) -> bool {
+    pub(super) fn change(&self, change: &Arc<Weights>, position: u64) -> Option<bool> {
         let mut pending = self.pending();
+        if pending.is_gone {
+            return None;
+        }
         match pending.change.is_empty() {
             true => pending.change = change.clone(),
             false => Arc::make_mut(&mut pending.change).append(change),
         }
         pending.position = position;
-        pending.waiting > 0 || pending.waker.is_some()
+        Some(pending.waiting > 0 || pending.waker.is_some())
     }
 
     pub(super) fn end(&self, end: End) {
@@ -112,10 +115,6 @@ impl Subscriber {
         let pending = self.pending();
         let is_all_taken = pending.first.is_none() && pending.change.is_empty();
         pending.ended.is_none().then_some(if is_all_taken { pending.taken } else { pending.position })
-    }
-
-    pub(super) fn is_gone(&self) -> bool {
-        self.pending().is_gone
     }
 
     /// What there is, waiting for it until then; `None`: there is nothing.
@@ -177,7 +176,7 @@ mod tests {
         let row = RowBytes::from(&b"row"[..]);
         let weight = |weight| {
             let mut change = Weights::default();
-            change.add(&row, weight);
+            change.add(row.clone(), weight);
             Arc::new(change)
         };
         let subscriber = Subscriber::default();
@@ -188,11 +187,11 @@ mod tests {
                 .take(None)
                 .is_ok_and(|taken| taken.is_some_and(|taken| matches!(taken.rows, TakenRows::First(_))))
         );
-        assert!(!subscriber.change(&weight(1), 200));
+        assert_eq!(subscriber.change(&weight(1), 200), Some(false));
         assert_eq!(subscriber.told(), Some(200));
-        assert!(!subscriber.change(&weight(-1), 300));
+        assert_eq!(subscriber.change(&weight(-1), 300), Some(false));
         assert_eq!(subscriber.told(), Some(100));
-        assert!(!subscriber.change(&weight(1), 400));
+        assert_eq!(subscriber.change(&weight(1), 400), Some(false));
         assert!(subscriber.take(None).is_ok_and(|taken| taken.is_some_and(|taken| taken.position == 400)));
         assert_eq!(subscriber.told(), Some(400));
     }

@@ -1,17 +1,20 @@
 //! Strings in columns of a limited length.
 
 use crate::exec::Datum;
-use crate::types::{DataType, EvalContext, ValueRef, cast_assign};
+use crate::types::{DataType, EvalContext, NAME_BYTES_MAX, ValueRef, cast_assign, name_of};
 use crate::{Result, Value};
 
 /// Whether a column limits the length of its strings.
 pub(super) fn is_limited(data_type: DataType) -> bool {
-    matches!(data_type, DataType::Varchar(Some(_)) | DataType::Char(_))
+    matches!(data_type, DataType::Varchar(Some(_)) | DataType::Char(_) | DataType::Name)
 }
 
 /// A value as a column keeps it, where that is not as it is (SQLSTATE 22001: it is too long): a string of another length
 /// than `char(n)`'s, or of more characters than `varchar(n)` takes but blanks.
 pub(crate) fn fitted(value: ValueRef<'_>, to: DataType, eval: &EvalContext) -> Result<Option<Value>> {
+    if let (ValueRef::Text(text), DataType::Name) = (value, to) {
+        return Ok((text.len() > NAME_BYTES_MAX).then(|| Value::text(name_of(text))));
+    }
     let (ValueRef::Text(text), DataType::Varchar(Some(limit)) | DataType::Char(limit)) = (value, to) else {
         return Ok(None);
     };

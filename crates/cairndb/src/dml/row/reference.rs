@@ -18,6 +18,8 @@ pub(crate) struct Reference {
     pub(crate) tree: TreeId,
     /// In the order of that tree's key.
     parts: Box<[Part]>,
+    /// MATCH FULL.
+    full: bool,
 }
 
 #[derive(Debug)]
@@ -38,7 +40,7 @@ pub(crate) enum Wanted {
     #[default]
     No,
     Yes,
-    /// The referenced table cannot have such a value.
+    /// The referenced table cannot have such a value, or MATCH FULL refuses it.
     Nowhere,
 }
 
@@ -63,7 +65,7 @@ impl Reference {
             Some(Part { column, from, data_type, descending, nulls_first })
         };
         let parts = columns.into_iter().map(part).collect::<Option<_>>().ok_or_else(missing)?;
-        Ok(Reference { parent: parent.clone(), tree, parts })
+        Ok(Reference { parent: parent.clone(), tree, parts, full: foreign_key.full })
     }
 
     /// Writes the key of the row that `row` refers to over `lookup`.
@@ -78,7 +80,7 @@ impl Reference {
         for part in &self.parts {
             let value = row.column(part.column)?;
             if value.is_null() {
-                lookup.wanted = Wanted::No;
+                lookup.wanted = self.wanted_of_null(row)?;
                 return Ok(());
             }
             if same_key_bytes(part.from, part.data_type) {
@@ -96,6 +98,18 @@ impl Reference {
 }
 
 impl Reference {
+    /// What a row with NULL in a column of the reference refers to: where it matches fully, and another is not NULL, nothing can be.
+    fn wanted_of_null(&self, row: &(impl Columns<Stop> + ?Sized)) -> Result<Wanted, Stop> {
+        if self.full {
+            for part in &self.parts {
+                if !row.column(part.column)?.is_null() {
+                    return Ok(Wanted::Nowhere);
+                }
+            }
+        }
+        Ok(Wanted::No)
+    }
+
     /// The key of the row that has these values of the referenced columns.
     pub(crate) fn referenced_key(&self, foreign_key: &ForeignKey, values: &[Value]) -> Vec<u8> {
         let mut key = Vec::new();

@@ -49,7 +49,7 @@ impl Columns<Stop> for Stored<'_> {
 /// The value of a column's bytes: strings are lent, the others need no heap (but for long numerics).
 fn lend(raw: &[u8], data_type: DataType) -> Result<Datum<'_>> {
     match data_type {
-        DataType::Text | DataType::Varchar(_) | DataType::Char(_) => match std::str::from_utf8(raw) {
+        DataType::Text | DataType::Varchar(_) | DataType::Char(_) | DataType::Name => match std::str::from_utf8(raw) {
             Ok(text) => Ok(Datum::Lent(ValueRef::Text(text))),
             Err(_) => Err(Error::new(SqlState::DATA_CORRUPTED, "a row is damaged")),
         },

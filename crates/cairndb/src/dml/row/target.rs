@@ -14,6 +14,8 @@ use crate::types::{ValueRef, key};
 #[derive(Debug)]
 pub(crate) struct Target {
     pub(crate) table: Arc<Table>,
+    /// The name of the table's schema.
+    pub(super) schema: Box<str>,
     pub(crate) layout: Arc<TableLayout>,
     /// One per `table.checks`.
     pub(crate) checks: Vec<Expr>,
@@ -74,6 +76,7 @@ impl Target {
             domains: domains.filter_map(Result::transpose).collect::<Result<_>>()?,
             generated: generated.collect::<Result<_>>()?,
             virtuals: Virtuals::of(table, catalog)?,
+            schema: catalog.schema_name(table.schema).unwrap_or_default().into(),
             table: table.clone(),
             layout: catalog.layout(table),
             checks: checks.collect::<Result<_>>()?,

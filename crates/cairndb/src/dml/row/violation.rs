@@ -9,7 +9,13 @@ use crate::{Error, Result, SqlState, Value};
 impl Violation {
     /// As an error of the statement; `row`: the one that was to be written.
     pub(crate) fn worded(self, target: &Target, row: &dyn Columns<Stop>, env: Env<'_>) -> Error {
-        self.words(target, row, env).unwrap_or_else(Error::from)
+        let of_domain = matches!(self, Violation::Domain { .. });
+        match self.words(target, row, env) {
+            // A domain's own say what they are about.
+            Ok(error) if of_domain => error,
+            Ok(error) => error.with_schema(&*target.schema).with_table(&*target.table.name),
+            Err(stop) => stop.into(),
+        }
     }
 
     fn words(self, target: &Target, row: &dyn Columns<Stop>, env: Env<'_>) -> Result<Error, Stop> {
@@ -29,7 +35,8 @@ impl Violation {
                     "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
                     table.columns[column].name, table.name
                 );
-                Error::new(SqlState::NOT_NULL_VIOLATION, message).with_detail(failing_row()?)
+                let error = Error::new(SqlState::NOT_NULL_VIOLATION, message).with_detail(failing_row()?);
+                error.with_column(&*table.columns[column].name)
             }
             Violation::Check(at) => {
                 let check = &table.checks[at].name;
@@ -56,14 +63,21 @@ impl Violation {
             Violation::Missing(at) => {
                 let foreign_key = &table.foreign_keys[at];
                 let columns = &foreign_key.columns;
-                let key = key_detail(table, columns, values(&mut columns.iter().copied())?.iter(), eval);
+                let values = values(&mut columns.iter().copied())?;
                 let parent = &target.references[at].parent;
+                let detail = match foreign_key.full && values.iter().any(Value::is_null) {
+                    true => "MATCH FULL does not allow mixing of null and nonnull key values.".to_owned(),
+                    false => {
+                        let key = key_detail(table, columns, values.iter(), eval);
+                        format!("{key} is not present in table \"{}\".", parent.name)
+                    }
+                };
                 let message = format!(
                     "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
                     table.name, foreign_key.name
                 );
                 Error::new(SqlState::FOREIGN_KEY_VIOLATION, message)
-                    .with_detail(format!("{key} is not present in table \"{}\".", parent.name))
+                    .with_detail(detail)
                     .with_constraint(&foreign_key.name)
             }
         })
@@ -86,6 +100,7 @@ pub(crate) fn still_referenced(
     Error::new(SqlState::FOREIGN_KEY_VIOLATION, message)
         .with_detail(format!("{key} is still referenced from table \"{}\".", child.name))
         .with_constraint(&foreign_key.name)
+        .with_table(&*child.name)
 }
 
 /// `Failing row contains (1, null, x).`, long values cut as PostgreSQL does.

@@ -19,7 +19,9 @@ fn texts(data_type: DataType) -> &'static [&'static str] {
         T::BigInt => &["0", "1", "-1", "2", "64", "9223372036854775807", "-9223372036854775808"],
         T::Real | T::Double => &["0", "-0", "1", "-1.5", "2.5", "1e30", "1e-30", "NaN", "Infinity", "-Infinity"],
         T::Numeric(_) => &["0", "0.00", "1", "1.0", "-1.50", "2.5", "999.99", "1e40", "1e-20", "NaN", "Infinity"],
-        T::Text | T::Varchar(_) | T::Char(_) | T::Unknown => &[
+        T::Oid => &["0", "1", "2", "26", "4294967295"],
+        T::InternalChar => &["", "a", "b", "0", " "],
+        T::Text | T::Varchar(_) | T::Char(_) | T::Name | T::Unknown => &[
             "",
             "a",
             "a ",

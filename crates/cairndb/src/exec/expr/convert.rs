@@ -28,7 +28,9 @@ pub(super) fn conversion(from: DataType, to: DataType) -> Conversion {
     match (from, to) {
         _ if from == to => Conversion::Relabel,
         (Char(_), Text | Varchar(None)) => Conversion::Unpad,
-        (Text | Varchar(_), Text | Varchar(None)) | (Numeric(_), Numeric(None)) => Conversion::Relabel,
+        (Text | Varchar(_) | Name, Text | Varchar(None)) | (InternalChar, Text) | (Numeric(_), Numeric(None)) => {
+            Conversion::Relabel
+        }
         (Time(_), Time(None)) | (Timestamp(_), Timestamp(None)) => Conversion::Relabel,
         (TimestampTz(_), TimestampTz(None)) | (Interval(_), Interval(None)) => Conversion::Relabel,
         (SmallInt, Integer | BigInt | Double) | (Integer, BigInt | Double) | (Real, Double) => Conversion::Widen,

@@ -285,7 +285,7 @@ fn eval_sequence(
 ) -> Result<Operand> {
     let name = name.eval(frame, cx)?;
     let value = value.map(|value| value.eval(frame, cx)).transpose()?;
-    let mut result = Vector::with_capacity(DataType::BigInt, frame.len);
+    let mut result = Vector::with_capacity(op.data_type(), frame.len);
     for row in 0..frame.len {
         let value = value.as_ref().map(|value| value.value(row));
         result.push(&row_eval::sequence(op, &name.value(row), value.as_ref(), cx.context())?)?;

@@ -11,8 +11,9 @@ use crate::exec::batch::Batch;
 use crate::exec::context::{Cx, ExecContext};
 use crate::exec::expr::{Evaluator, Frame, compile, compile_all};
 use crate::exec::hash::QuickHashes;
+use crate::exec::row_eval::eval_row;
 use crate::exec::vector::Vector;
-use crate::functions::{Accumulator, Aggregate};
+use crate::functions::Accumulator;
 use crate::plan::{AggregateCall, Expr};
 use crate::types::DataType;
 use crate::types::row::RowLayout;
@@ -20,17 +21,14 @@ use crate::{Result, Value};
 
 /// See the module.
 pub(super) struct Groups {
-    keys: Vec<Evaluator>,
-    calls: Vec<Call>,
+    keys: Vec<Expr>,
+    calls: Vec<AggregateCall>,
     /// Of the group expressions.
     layout: RowLayout,
     groups: HashMap<Box<[u8]>, Group, QuickHashes>,
-}
-
-struct Call {
-    aggregate: Arc<Aggregate>,
-    args: Vec<Evaluator>,
-    filter: Option<Evaluator>,
+    /// Room for a group's key, and for values.
+    key: Vec<u8>,
+    values: Vec<Value>,
 }
 
 struct Group {
@@ -42,7 +40,14 @@ struct Group {
     is_touched: bool,
 }
 
-/// What the groups need of a flow's rows.
+/// Evaluates what the groups need of rows that come as batches.
+pub(super) struct Feeder {
+    keys: Vec<Evaluator>,
+    /// Arguments and FILTER, by call.
+    calls: Vec<(Vec<Evaluator>, Option<Evaluator>)>,
+}
+
+/// What the groups need of a batch's rows.
 struct Fed {
     keys: Vec<Arc<Vector>>,
     /// By call.
@@ -50,59 +55,42 @@ struct Fed {
 }
 
 impl Groups {
-    pub(super) fn new(group_by: &[Expr], aggregates: &[AggregateCall], context: &ExecContext) -> Result<Groups> {
+    pub(super) fn new(group_by: &[Expr], aggregates: &[AggregateCall]) -> Groups {
         let types: Vec<DataType> = group_by.iter().map(Expr::data_type).collect();
-        let call = |call: &AggregateCall| {
-            Ok(Call {
-                aggregate: call.aggregate.clone(),
-                args: compile_all(&call.args, context)?,
-                filter: call.filter.as_ref().map(|filter| compile(filter, context)).transpose()?,
-            })
-        };
-        Ok(Groups {
-            keys: compile_all(group_by, context)?,
-            calls: aggregates.iter().map(call).collect::<Result<_>>()?,
+        Groups {
+            keys: group_by.to_vec(),
+            calls: aggregates.to_vec(),
             layout: RowLayout::new(&types),
             groups: HashMap::default(),
-        })
+            key: vec![],
+            values: vec![],
+        }
     }
 
-    /// Puts rows into their groups, or takes them away; how the groups change. `None`: it is not known, and the groups are of
-    /// no more use.
-    pub(super) fn follow(&mut self, flows: &[Flow], is_first: bool, cx: Cx<'_>) -> Result<Option<Option<Flow>>> {
-        let mut fed = flows.iter().map(|flow| self.feed(&flow.batch, cx)).collect::<Result<Vec<_>>>()?;
-        let mut touched = vec![];
-        // What comes first: nothing is taken back before it is there.
-        for (flow, fed) in flows.iter().zip(&mut fed) {
-            self.add(&flow.weights, fed, &mut touched)?;
-        }
-        for (flow, fed) in flows.iter().zip(&mut fed) {
-            if !self.take_back(&flow.weights, fed, &mut touched)? {
-                return Ok(None);
-            }
-        }
-        if is_first && self.keys.is_empty() && self.group(&[]).touch() {
-            touched.push([].into());
-        }
-        touched.sort_unstable();
-        self.show(touched).map(Some)
+    /// For [`Groups::begin`].
+    pub(super) fn feeder(&self, context: &ExecContext) -> Result<Feeder> {
+        let call = |call: &AggregateCall| {
+            let filter = call.filter.as_ref().map(|filter| compile(filter, context)).transpose()?;
+            Ok((compile_all(&call.args, context)?, filter))
+        };
+        let calls = self.calls.iter().map(call).collect::<Result<_>>()?;
+        Ok(Feeder { keys: compile_all(&self.keys, context)?, calls })
     }
 
     /// Puts rows into their groups, before anybody is told of these.
-    pub(super) fn begin(&mut self, batch: &Batch, cx: Cx<'_>) -> Result<()> {
-        let mut fed = self.feed(batch, cx)?;
-        let Groups { calls, layout, groups, .. } = self;
-        let (mut values, mut bytes) = (Vec::new(), Vec::new());
+    pub(super) fn begin(&mut self, feeder: &mut Feeder, batch: &Batch, cx: Cx<'_>) -> Result<()> {
+        let mut fed = feeder.feed(batch, cx)?;
+        let Groups { calls, layout, groups, key, values, .. } = self;
         for row in 0..batch.len() {
-            fed.read_key(row, layout, &mut values, &mut bytes);
-            let group = match groups.get_mut(bytes.as_slice()) {
+            fed.read_key(row, layout, values, key);
+            let group = match groups.get_mut(key.as_slice()) {
                 Some(group) => group,
-                None => groups.entry(bytes.as_slice().into()).or_insert_with(|| Group::new(calls)),
+                None => groups.entry(key.as_slice().into()).or_insert_with(|| Group::new(calls)),
             };
             group.rows += 1;
             for (accumulator, args) in group.accumulators.iter_mut().zip(&mut fed.args) {
-                if args.read(row, &mut values) {
-                    accumulator.update(&values)?;
+                if args.read(row, values) {
+                    accumulator.update(values)?;
                 }
             }
         }
@@ -110,88 +98,89 @@ impl Groups {
     }
 
     /// The groups, all of which have begun.
-    pub(super) fn begun(&mut self) -> Result<Option<Flow>> {
+    pub(super) fn begun(&mut self) -> Result<Flow> {
         if self.keys.is_empty() {
-            self.group(&[]);
+            self.groups.entry([].into()).or_insert_with(|| Group::new(&self.calls));
         }
         let keys = self.groups.keys().cloned().collect();
         self.show(keys)
     }
 
-    fn group(&mut self, key: &[u8]) -> &mut Group {
-        let Groups { groups, calls, .. } = self;
-        groups.entry(key.into()).or_insert_with(|| Group::new(calls))
-    }
-
-    /// Evaluates what the groups need of the rows.
-    fn feed(&mut self, batch: &Batch, cx: Cx<'_>) -> Result<Fed> {
-        let frame = Frame::from(batch);
-        let keys = self.keys.iter_mut().map(|key| key.vector(frame, cx)).collect::<Result<_>>()?;
-        let args = self.calls.iter_mut().map(|call| call.columns_of(batch, cx)).collect::<Result<_>>()?;
-        Ok(Fed { keys, args })
-    }
-
-    /// Puts the rows of positive weight into their groups; adds the keys of those that were not touched before.
-    fn add(&mut self, weights: &[i64], fed: &mut Fed, touched: &mut Vec<Box<[u8]>>) -> Result<()> {
-        let Groups { calls, layout, groups, .. } = self;
-        let (mut values, mut bytes) = (Vec::new(), Vec::new());
-        for (row, &weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0) {
-            fed.read_key(row, layout, &mut values, &mut bytes);
-            let group = match groups.get_mut(bytes.as_slice()) {
-                Some(group) => group,
-                None => groups.entry(bytes.as_slice().into()).or_insert_with(|| Group::new(calls)),
-            };
-            group.rows += weight;
-            if group.touch() {
-                touched.push(bytes.as_slice().into());
-            }
-            for (accumulator, args) in group.accumulators.iter_mut().zip(&mut fed.args) {
-                if args.read(row, &mut values) {
-                    (0..weight).try_for_each(|_| accumulator.update(&values))?;
+    /// Puts rows into their groups, or takes them away; how the groups change. `None`: it is not known, and the groups are of
+    /// no more use.
+    pub(super) fn follow(&mut self, flow: &Flow, context: &ExecContext) -> Result<Option<Flow>> {
+        let mut touched = vec![];
+        // What comes first: nothing is taken back before it is there.
+        for is_coming in [true, false] {
+            for (row, weight) in flow.iter().filter(|(_, weight)| (*weight > 0) == is_coming) {
+                if !self.change(row, *weight, context, &mut touched)? {
+                    return Ok(None);
                 }
             }
         }
-        fed.rewind();
-        Ok(())
+        touched.sort_unstable();
+        self.show(touched).map(Some)
     }
 
-    /// Takes the rows of negative weight out of theirs. False: a group has to be computed anew.
-    fn take_back(&mut self, weights: &[i64], fed: &mut Fed, touched: &mut Vec<Box<[u8]>>) -> Result<bool> {
-        let (mut values, mut bytes) = (Vec::new(), Vec::new());
-        for (row, &weight) in weights.iter().enumerate().filter(|(_, weight)| **weight < 0) {
-            fed.read_key(row, &self.layout, &mut values, &mut bytes);
-            let Some(group) = self.groups.get_mut(bytes.as_slice()) else { return Ok(false) };
-            group.rows += weight;
-            if group.touch() {
-                touched.push(bytes.as_slice().into());
+    /// Puts a row into its group so many times, or takes it out; the group's key, if it was not touched before, to those that
+    /// were. False: a group has to be computed anew.
+    fn change(
+        &mut self,
+        row: &[Value],
+        weight: i64,
+        context: &ExecContext,
+        touched: &mut Vec<Box<[u8]>>,
+    ) -> Result<bool> {
+        let Groups { keys, calls, layout, groups, key, values } = self;
+        values.clear();
+        for expr in &*keys {
+            values.push(eval_row(expr, row, context)?);
+        }
+        write_key(layout, values, key);
+        let group = match groups.get_mut(key.as_slice()) {
+            Some(group) => group,
+            None if weight > 0 => groups.entry(key.as_slice().into()).or_insert_with(|| Group::new(calls)),
+            None => return Ok(false),
+        };
+        group.rows += weight;
+        if !std::mem::replace(&mut group.is_touched, true) {
+            touched.push(key.as_slice().into());
+        }
+        if group.rows == 0 {
+            // Whatever its aggregates are, they begin anew.
+            group.accumulators = Group::new(calls).accumulators;
+            return Ok(true);
+        }
+        for (accumulator, call) in group.accumulators.iter_mut().zip(&*calls) {
+            if let Some(filter) = &call.filter
+                && eval_row(filter, row, context)? != Value::Boolean(true)
+            {
+                continue;
             }
-            for (accumulator, args) in group.accumulators.iter_mut().zip(&mut fed.args) {
-                if !args.read(row, &mut values) {
-                    continue;
-                }
-                for _ in 0..weight.unsigned_abs() {
-                    if !accumulator.retract(&values)? {
-                        return Ok(false);
-                    }
-                }
+            values.clear();
+            for arg in &call.args {
+                values.push(eval_row(arg, row, context)?);
             }
-            if group.rows < 0 {
-                return Ok(false);
+            for _ in 0..weight.unsigned_abs() {
+                if weight > 0 {
+                    accumulator.update(values)?;
+                } else if !accumulator.retract(values)? {
+                    return Ok(false);
+                }
             }
         }
-        Ok(true)
+        Ok(group.rows >= 0)
     }
 
     /// Works out what these groups are now; what that changes.
-    fn show(&mut self, keys: Vec<Box<[u8]>>) -> Result<Option<Flow>> {
+    fn show(&mut self, keys: Vec<Box<[u8]>>) -> Result<Flow> {
         let is_alone = self.keys.is_empty();
-        let (mut rows, mut weights) = (vec![], vec![]);
+        let mut flow = Flow::new();
         for key in keys {
             let Some(group) = self.groups.get_mut(&key) else { continue };
             group.is_touched = false;
             if let Some(row) = group.shown.take() {
-                rows.push(row);
-                weights.push(-1);
+                flow.push((row, -1));
             }
             if group.rows == 0 && !is_alone {
                 self.groups.remove(&key);
@@ -206,56 +195,43 @@ impl Groups {
                 row.push(accumulator.answer()?);
             }
             group.shown = Some(row.clone());
-            rows.push(row);
-            weights.push(1);
+            flow.push((row, 1));
         }
-        if rows.is_empty() {
-            return Ok(None);
-        }
-        let returns = self.calls.iter().map(|call| call.aggregate.returns);
-        let types = self.keys.iter().map(Evaluator::data_type).chain(returns);
-        Ok(Some(Flow { batch: batch_of(&rows, types)?, weights }))
+        Ok(flow)
     }
-}
-
-/// Rows as a batch.
-pub(super) fn batch_of(rows: &[Vec<Value>], types: impl Iterator<Item = DataType>) -> Result<Batch> {
-    let column = |(at, data_type): (usize, DataType)| {
-        let mut vector = Vector::with_capacity(data_type, rows.len());
-        rows.iter().try_for_each(|row| vector.push(&row[at]))?;
-        Ok(Arc::new(vector))
-    };
-    let columns = types.enumerate().map(column).collect::<Result<Vec<_>>>()?;
-    Ok(Batch::new(columns, rows.len()))
 }
 
 impl Group {
-    fn new(calls: &[Call]) -> Group {
+    fn new(calls: &[AggregateCall]) -> Group {
         let accumulators = calls.iter().map(|call| call.aggregate.start()).collect();
         Group { rows: 0, accumulators, shown: None, is_touched: false }
     }
+}
 
-    /// It is to be shown; true for the first who says so.
-    fn touch(&mut self) -> bool {
-        !std::mem::replace(&mut self.is_touched, true)
+/// The key of a group whose expressions have these values.
+fn write_key(layout: &RowLayout, values: &[Value], key: &mut Vec<u8>) {
+    key.clear();
+    // (A row of no columns has no bytes.)
+    if !values.is_empty() {
+        layout.encode(values, key);
+    }
+}
+
+impl Feeder {
+    fn feed(&mut self, batch: &Batch, cx: Cx<'_>) -> Result<Fed> {
+        let frame = Frame::from(batch);
+        let keys = self.keys.iter_mut().map(|key| key.vector(frame, cx)).collect::<Result<_>>()?;
+        let args = self.calls.iter_mut().map(|(args, filter)| Columns::of(args, filter.as_mut(), batch, cx));
+        Ok(Fed { keys, args: args.collect::<Result<_>>()? })
     }
 }
 
 impl Fed {
     /// The key of a row's group.
     fn read_key(&self, row: usize, layout: &RowLayout, values: &mut Vec<Value>, key: &mut Vec<u8>) {
-        key.clear();
-        // (A row of no columns has no bytes.)
-        if !self.keys.is_empty() {
-            values.clear();
-            values.extend(self.keys.iter().map(|column| column.value(row)));
-            layout.encode(values, key);
-        }
-    }
-
-    /// Rows are read from the first one again.
-    fn rewind(&mut self) {
-        self.args.iter_mut().for_each(|args| args.read = 0);
+        values.clear();
+        values.extend(self.keys.iter().map(|column| column.value(row)));
+        write_key(layout, values, key);
     }
 }
 
@@ -269,6 +245,18 @@ struct Columns {
 }
 
 impl Columns {
+    /// The arguments of a batch's rows.
+    fn of(args: &mut [Evaluator], filter: Option<&mut Evaluator>, batch: &Batch, cx: Cx<'_>) -> Result<Columns> {
+        let passing = filter.map(|filter| filter.true_rows(Frame::from(batch), cx)).transpose()?;
+        let part = passing.as_ref().map_or_else(|| batch.clone(), |passing| batch.gather(passing));
+        // Nothing is evaluated where no row passes.
+        let columns = match part.is_empty() {
+            true => Vec::new(),
+            false => args.iter_mut().map(|arg| arg.vector(Frame::from(&part), cx)).collect::<Result<_>>()?,
+        };
+        Ok(Columns { columns, passing, read: 0 })
+    }
+
     /// Puts the arguments of a row into `values`, rows one after the other; false: it does not pass.
     fn read(&mut self, row: usize, values: &mut Vec<Value>) -> bool {
         let at = match &self.passing {
@@ -284,19 +272,5 @@ impl Columns {
         values.clear();
         values.extend(self.columns.iter().map(|column| column.value(at)));
         true
-    }
-}
-
-impl Call {
-    /// The arguments of a batch's rows.
-    fn columns_of(&mut self, batch: &Batch, cx: Cx<'_>) -> Result<Columns> {
-        let passing = self.filter.as_mut().map(|filter| filter.true_rows(Frame::from(batch), cx)).transpose()?;
-        let part = passing.as_ref().map_or_else(|| batch.clone(), |passing| batch.gather(passing));
-        // Nothing is evaluated where no row passes.
-        let columns = match part.is_empty() {
-            true => Vec::new(),
-            false => self.args.iter_mut().map(|arg| arg.vector(Frame::from(&part), cx)).collect::<Result<_>>()?,
-        };
-        Ok(Columns { columns, passing, read: 0 })
     }
 }

@@ -2,10 +2,13 @@
 
 mod direct;
 mod groups;
+mod lookup;
 mod rows;
 mod stages;
+mod terms;
 mod top;
 
 pub(crate) use direct::Direct;
-pub(crate) use rows::{Changed, ChangedReader, RowChanges, changed_rows, entry_row_key, run_term, weight_of};
+pub(crate) use rows::{Changed, ChangedReader, RowChanges, changed_rows, entry_row_key};
 pub(crate) use stages::KeptState;
+pub(crate) use terms::{Around, Terms};

@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::groups::batch_of;
 use super::stages::Flow;
-use crate::exec::context::Cx;
-use crate::exec::expr::{Evaluator, Frame, compile};
+use crate::exec::context::{Cx, ExecContext};
+use crate::exec::expr::compile;
 use crate::exec::limit::LimitValues;
+use crate::exec::row_eval::eval_row;
 use crate::plan::{Expr, SortKey};
 use crate::types::row::RowLayout;
 use crate::types::{DataType, key};
@@ -21,24 +21,18 @@ const ROWS_MAX: usize = 10_000;
 
 /// See the module.
 pub(super) struct Top {
-    keys: Vec<Key>,
+    keys: Vec<SortKey>,
     first: usize,
     end: usize,
     margin: Option<usize>,
-    types: Vec<DataType>,
-    layout: Option<RowLayout>,
+    /// Of the rows.
+    layout: RowLayout,
     /// By place in the order, and by bytes, so that rows are told apart that look different.
     rows: BTreeMap<Box<[u8]>, SamePlace>,
     count: usize,
     /// There may be rows behind the last one kept.
     goes_on: bool,
     shown: HashMap<Box<[u8]>, Copies>,
-}
-
-struct Key {
-    expr: Evaluator,
-    descending: bool,
-    nulls_first: bool,
 }
 
 /// Rows that the order does not tell apart, by their bytes.
@@ -53,12 +47,12 @@ struct Copies {
 
 impl Top {
     /// `margin`: the first rows that come are all that there are, or as many as are wanted and so many more. `None`: too many
-    /// are wanted.
+    /// are wanted. `types`: of the rows.
     pub(super) fn new(
         keys: &[SortKey],
-        limit: &Expr,
-        offset: Option<&Expr>,
+        (limit, offset): (&Expr, Option<&Expr>),
         margin: Option<usize>,
+        types: &[DataType],
         cx: Cx<'_>,
     ) -> Result<Option<Top>> {
         let context = cx.context();
@@ -69,17 +63,12 @@ impl Top {
         if end > ROWS_MAX {
             return Ok(None);
         }
-        let key = |key: &SortKey| {
-            let expr = compile(&key.expr, context)?;
-            Ok(Key { expr, descending: key.descending, nulls_first: key.nulls_first })
-        };
         Ok(Some(Top {
-            keys: keys.iter().map(key).collect::<Result<_>>()?,
+            keys: keys.to_vec(),
             first: skipped,
             end,
             margin,
-            types: vec![],
-            layout: None,
+            layout: RowLayout::new(types),
             rows: BTreeMap::new(),
             count: 0,
             goes_on: false,
@@ -88,9 +77,9 @@ impl Top {
     }
 
     /// Takes in how the rows change; how the first ones do. `None`: it is not known, and what is kept is of no more use.
-    pub(super) fn follow(&mut self, flows: &[Flow], is_first: bool, cx: Cx<'_>) -> Result<Option<Option<Flow>>> {
-        for flow in flows {
-            self.take(flow, cx)?;
+    pub(super) fn follow(&mut self, flow: &Flow, context: &ExecContext) -> Result<Option<Flow>> {
+        for (row, weight) in flow {
+            self.take(row, *weight, context)?;
         }
         if self.rows.values().flat_map(BTreeMap::values).any(|copies| copies.count < 0) {
             return Ok(None);
@@ -99,21 +88,37 @@ impl Top {
             rows.retain(|_, copies| copies.count > 0);
         }
         self.rows.retain(|_, rows| !rows.is_empty());
-        self.count = self.rows.values().flat_map(BTreeMap::values).map(|copies| copies.count as usize).sum();
-        if is_first && self.margin.is_some_and(|margin| self.count >= self.end + margin) {
+        self.trim();
+        Ok(self.change())
+    }
+
+    /// The first rows, of those that were there from the beginning; `None`: it is not said which they are.
+    pub(super) fn begun(&mut self) -> Option<Flow> {
+        self.trim();
+        if self.margin.is_some_and(|margin| self.count >= self.end + margin) {
             // Others may have the last one's place.
             self.goes_on = true;
             self.drop_last();
         }
+        self.change()
+    }
+
+    /// Lets those go that are far behind.
+    pub(super) fn trim(&mut self) {
+        self.count = self.rows.values().flat_map(BTreeMap::values).map(|copies| copies.count as usize).sum();
         while self.count > 2 * self.end + 4 * KEPT_MARGIN {
             self.goes_on = true;
             self.drop_last();
         }
+    }
+
+    /// What changed of the first rows since this was asked last.
+    fn change(&mut self) -> Option<Flow> {
         if self.goes_on && self.count < self.end {
-            return Ok(None);
+            return None;
         }
-        let Some(shown) = self.first_rows() else { return Ok(None) };
-        self.difference_to(shown).map(Some)
+        let shown = self.first_rows()?;
+        Some(self.difference_to(shown))
     }
 
     fn drop_last(&mut self) {
@@ -122,29 +127,21 @@ impl Top {
         }
     }
 
-    fn take(&mut self, flow: &Flow, cx: Cx<'_>) -> Result<()> {
-        let frame = Frame::from(&flow.batch);
-        if self.types.is_empty() {
-            self.types = flow.batch.columns().iter().map(|column| column.data_type()).collect();
+    /// A row, so many times.
+    pub(super) fn take(&mut self, row: &[Value], weight: i64, context: &ExecContext) -> Result<()> {
+        let mut place = Vec::new();
+        for SortKey { expr, descending, nulls_first } in &self.keys {
+            let value = eval_row(expr, row, context)?;
+            key::encode_value(&value, expr.data_type(), *descending, *nulls_first, &mut place);
         }
-        let layout = self.layout.get_or_insert_with(|| RowLayout::new(&self.types));
-        let columns = self.keys.iter_mut().map(|key| key.expr.vector(frame, cx)).collect::<Result<Vec<_>>>()?;
-        let last = self.rows.last_key_value().map(|(place, _)| place.clone());
-        let (mut place, mut bytes) = (Vec::new(), Vec::new());
-        for (at, &weight) in flow.weights.iter().enumerate() {
-            place.clear();
-            for (key, column) in self.keys.iter().zip(&columns) {
-                key::encode_value(&column.value(at), column.data_type(), key.descending, key.nulls_first, &mut place);
-            }
-            if self.goes_on && last.as_deref().is_none_or(|last| *place > *last) {
-                continue;
-            }
-            let row = flow.batch.row(at);
-            bytes.clear();
-            layout.encode(&row, &mut bytes);
-            let rows = self.rows.entry(place.as_slice().into()).or_default();
-            rows.entry(bytes.as_slice().into()).or_insert(Copies { row, count: 0 }).count += weight;
+        if self.goes_on && self.rows.last_key_value().is_none_or(|(last, _)| *place > **last) {
+            return Ok(());
         }
+        let mut bytes = Vec::new();
+        self.layout.encode(row, &mut bytes);
+        let rows = self.rows.entry(place.into()).or_default();
+        let copies = rows.entry(bytes.into()).or_insert_with(|| Copies { row: row.to_vec(), count: 0 });
+        copies.count += weight;
         Ok(())
     }
 
@@ -172,12 +169,11 @@ impl Top {
         Some(found)
     }
 
-    fn difference_to(&mut self, shown: HashMap<Box<[u8]>, Copies>) -> Result<Option<Flow>> {
-        let (mut rows, mut weights) = (vec![], vec![]);
+    fn difference_to(&mut self, shown: HashMap<Box<[u8]>, Copies>) -> Flow {
+        let mut flow = Flow::new();
         let mut add = |copies: &Copies, weight: i64| {
             if weight != 0 {
-                rows.push(copies.row.clone());
-                weights.push(weight);
+                flow.push((copies.row.clone(), weight));
             }
         };
         for (bytes, copies) in &self.shown {
@@ -187,10 +183,7 @@ impl Top {
             add(copies, copies.count);
         }
         self.shown = shown;
-        match rows.is_empty() {
-            true => Ok(None),
-            false => Ok(Some(Flow { batch: batch_of(&rows, self.types.iter().copied())?, weights })),
-        }
+        flow
     }
 }
 

@@ -14,5 +14,5 @@ pub(crate) use index_scan::{EntryReader, IndexScan, of_rows, row_key};
 pub(crate) use item_scan::ItemScan;
 pub(crate) use key_range::{KeyPart, KeyRanges, encode_prefix};
 pub(crate) use point_get::PointGet;
-pub(crate) use row_reader::RowReader;
+pub(crate) use row_reader::{RowReader, column_type};
 pub(crate) use table_scan::{TableScan, keep_true};

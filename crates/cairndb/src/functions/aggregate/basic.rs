@@ -32,7 +32,7 @@ pub(super) fn register(catalogue: &mut AggregateCatalogue) {
     folds(catalogue);
 }
 
-static EXTREMES: [[DataType; 1]; 12] = {
+static EXTREMES: [[DataType; 1]; 13] = {
     use DataType::*;
     [
         [SmallInt],
@@ -47,6 +47,7 @@ static EXTREMES: [[DataType; 1]; 12] = {
         [DataType::TIMESTAMP],
         [DataType::TIMESTAMPTZ],
         [DataType::INTERVAL],
+        [Oid],
     ]
 };
 

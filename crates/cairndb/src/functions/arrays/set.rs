@@ -83,6 +83,10 @@ impl SetRows {
                 Ok(SetRows::Parts(values.into_iter(), 1))
             }
             _ if is_about_partitions(name) => Ok(SetRows::Rows(vec![].into_iter())),
+            _ if let Some(answer) = crate::system::answer(name, context) => {
+                let (columns, values) = answer?;
+                Ok(SetRows::Parts(values.into_iter(), columns))
+            }
             _ => match JsonRows::named(name) {
                 Some(rows) => {
                     let values = rows_of_document(name, rows, args, context)?;

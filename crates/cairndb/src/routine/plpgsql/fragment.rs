@@ -11,7 +11,7 @@ use crate::Result;
 use crate::api::{Prepared, Runner};
 use crate::exec::{self, ExecContext, Surroundings};
 use crate::plan::{Expr, PhysicalNode, SequenceOp, walk};
-use crate::routine::Variables;
+use crate::routine::{Conflict, Variables};
 use crate::sql::{ParsedStatement, parse_one};
 use crate::types::{DataType, EvalContext, ValueRef};
 use crate::{Error, SqlState, Value};
@@ -33,6 +33,7 @@ pub(crate) struct Fragment {
 pub(super) struct Names {
     pub(super) scopes: Arc<Scopes>,
     pub(super) variables: Arc<Vec<(String, Kind)>>,
+    pub(super) conflict: Conflict,
 }
 
 /// A fragment whose names have a meaning.
@@ -89,6 +90,7 @@ impl Fragment {
             shapes: shapes.clone(),
             tables: frame.tables.clone(),
             is_call: self.is_call,
+            conflict: names.conflict,
             sources: Mutex::default(),
         });
         let variables: Arc<dyn Variables> = in_sight.clone();

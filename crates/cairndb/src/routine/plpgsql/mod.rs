@@ -86,10 +86,6 @@ impl Variables for Dynamic {
         let (at, tables) = (self.1.as_ref()?.named(name)?, self.1.as_ref()?);
         Some(tables.rows((self.0.len() + at, tables.data_type)))
     }
-
-    fn columns_first(&self) -> bool {
-        true
-    }
 }
 
 /// Types as the catalog has them now.
@@ -150,9 +146,10 @@ impl PlPgSql {
             let (new, old) = (parser.add("new", Kind::Row(None)), parser.add("old", Kind::Row(None)));
             let about = routine.body.to_ascii_lowercase().contains("tg_");
             let data_type = |name: &str| match name {
-                "tg_relid" => DataType::BigInt,
+                "tg_relid" => DataType::Oid,
                 "tg_nargs" => DataType::Integer,
                 "tg_argv" => DataType::Text.array().unwrap_or(DataType::Text),
+                "tg_name" | "tg_relname" | "tg_table_name" | "tg_table_schema" => DataType::Name,
                 _ => DataType::Text,
             };
             let about = about.then(|| ABOUT.map(|name| parser.add(name, Kind::Value(data_type(name)))));
@@ -161,9 +158,9 @@ impl PlPgSql {
             TriggerVariables { new, old, tables, about }
         });
         let block = parser.body()?;
-        let Parser { scopes, variables, names, cursors, .. } = parser;
+        let Parser { scopes, variables, names, cursors, conflict, .. } = parser;
         let kinds = Arc::new(kinds_of(&variables));
-        let _ = names.set(Names { scopes: Arc::new(scopes), variables: kinds });
+        let _ = names.set(Names { scopes: Arc::new(scopes), variables: kinds, conflict });
         Ok(PlPgSql { body: Body { variables, cursors, block }, inputs, outputs, found, trigger })
     }
 

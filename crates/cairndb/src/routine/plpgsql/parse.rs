@@ -15,6 +15,7 @@ use super::tree::{
     Block, BoundCursor, Case, Condition, Declared, Handlers, Into, Item, Kind, Level, Loop, Over, Place, Query, Raise,
     RaiseOption, Shape, Statement,
 };
+use crate::routine::Conflict;
 use crate::sql::parse_expression;
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
@@ -39,6 +40,7 @@ pub(super) struct Parser<'a> {
     pub(super) variables: Vec<Declared>,
     pub(super) cursors: Vec<BoundCursor>,
     pub(super) names: Arc<OnceLock<Names>>,
+    pub(super) conflict: Conflict,
     depth: usize,
 }
 
@@ -62,7 +64,19 @@ impl<'a> Parser<'a> {
         }
         let scopes = Scopes(vec![Scope::default()]);
         let (variables, cursors, names) = (Vec::new(), Vec::new(), Arc::default());
-        Ok(Parser { text, tokens, at: 0, types, scopes, scope: 0, variables, cursors, names, depth: 0 })
+        Ok(Parser {
+            text,
+            tokens,
+            at: 0,
+            types,
+            scopes,
+            scope: 0,
+            variables,
+            cursors,
+            names,
+            conflict: Conflict::default(),
+            depth: 0,
+        })
     }
 
     /// A variable that is in sight from here on.
@@ -87,6 +101,7 @@ impl<'a> Parser<'a> {
 
     /// The whole body.
     pub(super) fn body(&mut self) -> Result<Block> {
+        self.options()?;
         let label = self.label()?;
         let block = self.block(label)?;
         self.eat(";");
@@ -94,6 +109,26 @@ impl<'a> Parser<'a> {
             TokenKind::Eof => Ok(block),
             _ => Err(self.unexpected()),
         }
+    }
+
+    /// `#variable_conflict use_column` and its like, in front of everything.
+    fn options(&mut self) -> Result<()> {
+        while self.eat("#") {
+            match self.identifier()?.as_str() {
+                "variable_conflict" => {
+                    self.conflict = match self.ahead(0).to_ascii_lowercase().as_str() {
+                        "error" => Conflict::Error,
+                        "use_variable" => Conflict::Variable,
+                        "use_column" => Conflict::Column,
+                        _ => return Err(self.unexpected()),
+                    };
+                    self.advance();
+                }
+                name @ ("option" | "print_strict_params") => return Err(Error::unsupported(format!("#{name}"))),
+                _ => return Err(Error::new(SqlState::SYNTAX_ERROR, "syntax error at or near \"#\"")),
+            }
+        }
+        Ok(())
     }
 
     fn token(&self) -> Token {
@@ -784,7 +819,12 @@ impl<'a> Parser<'a> {
                 ("pg_exception_detail", true) => Item::Detail,
                 ("pg_exception_hint", true) => Item::Hint,
                 ("constraint_name", true) => Item::Constraint,
-                ("pg_context", false) | ("pg_exception_context", true) => Item::Context,
+                ("schema_name", true) => Item::Schema,
+                ("table_name", true) => Item::Table,
+                ("column_name", true) => Item::Column,
+                ("pg_datatype_name", true) => Item::DataType,
+                ("pg_exception_context", true) => Item::ErrorContext,
+                ("pg_context", false) => Item::Context,
                 _ => return Err(Error::unsupported(format!("GET DIAGNOSTICS of {}", name.to_uppercase()))),
             };
             items.push((place, item));
@@ -848,7 +888,10 @@ impl<'a> Parser<'a> {
                     "detail" => RaiseOption::Detail,
                     "hint" => RaiseOption::Hint,
                     "constraint" => RaiseOption::Constraint,
-                    "column" | "table" | "datatype" | "schema" => RaiseOption::Other,
+                    "column" => RaiseOption::Column,
+                    "table" => RaiseOption::Table,
+                    "datatype" => RaiseOption::DataType,
+                    "schema" => RaiseOption::Schema,
                     _ => {
                         let message = format!("unrecognized RAISE statement option at or near \"{name}\"");
                         return Err(Error::new(SqlState::SYNTAX_ERROR, message));

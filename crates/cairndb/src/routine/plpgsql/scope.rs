@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::tree::{Declared, Kind, Shape};
-use crate::routine::{RowsVariable, TriggerCall, Variables};
+use crate::routine::{Conflict, RowsVariable, TriggerCall, Variables};
 use crate::types::{CompositeType, DataType};
 use crate::{Error, Result, SqlState};
 
@@ -89,6 +89,7 @@ pub(super) struct InSight {
     pub(super) shapes: Vec<Option<Arc<Shape>>>,
     pub(super) tables: Option<Arc<Tables>>,
     pub(super) is_call: bool,
+    pub(super) conflict: Conflict,
     pub(super) sources: Mutex<Vec<Source>>,
 }
 
@@ -183,8 +184,8 @@ impl Variables for InSight {
         self.is_call
     }
 
-    fn columns_first(&self) -> bool {
-        false
+    fn conflict(&self) -> Conflict {
+        self.conflict
     }
 }
 

@@ -218,6 +218,23 @@ pub(super) enum Place {
     Element(Box<Place>, Vec<Fragment>),
 }
 
+impl RaiseOption {
+    /// As RAISE says it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            RaiseOption::Code => "ERRCODE",
+            RaiseOption::Message => "MESSAGE",
+            RaiseOption::Detail => "DETAIL",
+            RaiseOption::Hint => "HINT",
+            RaiseOption::Constraint => "CONSTRAINT",
+            RaiseOption::Schema => "SCHEMA",
+            RaiseOption::Table => "TABLE",
+            RaiseOption::Column => "COLUMN",
+            RaiseOption::DataType => "DATATYPE",
+        }
+    }
+}
+
 /// What GET DIAGNOSTICS asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Item {
@@ -227,6 +244,12 @@ pub(super) enum Item {
     Detail,
     Hint,
     Constraint,
+    Schema,
+    Table,
+    Column,
+    DataType,
+    /// What was going on around the error.
+    ErrorContext,
     Context,
 }
 
@@ -259,6 +282,8 @@ pub(super) enum RaiseOption {
     Detail,
     Hint,
     Constraint,
-    /// What an error says nothing of here: column, table, data type, schema.
-    Other,
+    Schema,
+    Table,
+    Column,
+    DataType,
 }

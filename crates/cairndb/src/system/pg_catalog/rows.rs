@@ -1,6 +1,7 @@
 //! The rows of `pg_catalog`'s relations. A column that a row does not name is 0, false or NULL by its type.
 
 mod constraints;
+mod operators;
 mod relations;
 mod routines;
 mod types;
@@ -16,12 +17,13 @@ use crate::types::{Array, DataType, Dimension};
 use super::oid_of_relation;
 
 pub(super) use constraints::{pg_constraint, pg_depend, pg_description, pg_shdescription};
+pub(super) use operators::{pg_aggregate, pg_cast, pg_operator};
 pub(super) use relations::{pg_attrdef, pg_attribute, pg_class, pg_index, pg_namespace, pg_rewrite, pg_sequence};
 pub(super) use routines::{pg_language, pg_proc, pg_trigger};
 pub(super) use types::{pg_am, pg_collation, pg_enum, pg_opclass, pg_type};
 pub(super) use whole::{
-    pg_database, pg_extension, pg_indexes, pg_matviews, pg_roles, pg_sequences, pg_settings, pg_tables, pg_tablespace,
-    pg_user, pg_views,
+    pg_database, pg_extension, pg_indexes, pg_matviews, pg_roles, pg_sequences, pg_tables, pg_tablespace, pg_user,
+    pg_views,
 };
 
 const BTREE: i64 = 403;
@@ -32,8 +34,10 @@ const HEAP: i64 = 2;
 
 const DEFAULT_COLLATION: i64 = 100;
 
+const C_COLLATION: i64 = 950;
+
 /// From 16384 on, as PostgreSQL's of what users make.
-fn oid(id: ObjectId) -> Value {
+pub(super) fn oid(id: ObjectId) -> Value {
     Value::BigInt(oid_of(id))
 }
 
@@ -69,8 +73,8 @@ fn texts(values: impl Iterator<Item = String>) -> Value {
     array(DataType::Text, values.map(Value::text).collect())
 }
 
-fn big_ints(values: impl Iterator<Item = i64>) -> Value {
-    array(DataType::BigInt, values.map(Value::BigInt).collect())
+fn oids(values: impl Iterator<Item = i64>) -> Value {
+    array(DataType::Oid, values.map(Value::BigInt).collect())
 }
 
 fn small_ints(values: impl Iterator<Item = i16>) -> Value {
@@ -104,14 +108,20 @@ fn modifier(data_type: DataType) -> Value {
 /// Bytes of a value; -1: that depends on the value.
 fn length(data_type: DataType) -> i16 {
     match data_type {
-        DataType::Enum(_) => 4,
+        DataType::Enum(_) | DataType::Oid => 4,
+        DataType::InternalChar => 1,
+        DataType::Name => 64,
         data_type if data_type.is_array() => -1,
         data_type => data_type.info().width.and_then(|width| i16::try_from(width).ok()).unwrap_or(-1),
     }
 }
 
 fn collation(data_type: DataType) -> i64 {
-    if data_type.element().unwrap_or(data_type).is_string() { DEFAULT_COLLATION } else { 0 }
+    match data_type.element().unwrap_or(data_type) {
+        DataType::Name => C_COLLATION,
+        data_type if data_type.is_string() => DEFAULT_COLLATION,
+        _ => 0,
+    }
 }
 
 fn numbers(table: &Table, columns: &[usize]) -> Vec<i16> {
@@ -139,9 +149,11 @@ fn has_default(column: &Column) -> bool {
     column.default.is_some() || column.generated.is_some()
 }
 
-/// The oid of a column's default: one of its own beside those of objects.
+/// The oid of a column's default: one of its own in the upper half, beside those of objects. (Those of two tables would be
+/// the same where a million objects were made between them.)
 fn default_oid(table: ObjectId, column: &Column) -> i64 {
-    (oid_of(table) << 12) + i64::from(column.number)
+    const HALF: i64 = 1 << 31;
+    HALF + ((oid_of(table) << 11) % HALF + i64::from(column.number)) % HALF
 }
 
 fn storage(data_type: DataType) -> &'static str {
@@ -149,5 +161,13 @@ fn storage(data_type: DataType) -> &'static str {
         DataType::Numeric(_) => "m",
         data_type if length(data_type) < 0 => "x",
         _ => "p",
+    }
+}
+
+fn alignment(data_type: DataType) -> &'static str {
+    match (data_type, length(data_type)) {
+        (_, 8) => "d",
+        (DataType::InternalChar | DataType::Name, _) => "c",
+        _ => "i",
     }
 }

@@ -6,7 +6,7 @@ use crate::types::cast::fit_string_assigned;
 use crate::types::datetime::{
     MICROS_PER_DAY, checked_date, checked_timestamp, is_infinite, is_infinite_date, round_time, round_timestamp,
 };
-use crate::types::text::utf8;
+use crate::types::text::{internal_char, utf8};
 use crate::types::{
     Array, Composite, CompositeType, DataType, Dimension, EvalContext, Interval, TYPES, Value, count_of, from_text,
 };
@@ -83,6 +83,11 @@ fn read(input: &mut Input<'_>, data_type: DataType) -> Result<Value> {
         T::SmallInt => Value::SmallInt(i16::from_be_bytes(input.array()?)),
         T::Integer => Value::Integer(input.int()?),
         T::BigInt => Value::BigInt(input.long()?),
+        T::Oid => Value::BigInt(input.int()?.cast_unsigned().into()),
+        T::InternalChar => match input.array::<1>()? {
+            [0] => Value::text(""),
+            [byte] => Value::text(internal_char(&char::from(byte).to_string())?),
+        },
         T::Real => Value::Real(f32::from_be_bytes(input.array()?)),
         T::Double => Value::Double(f64::from_be_bytes(input.array()?)),
         T::Numeric(modifiers) => {
@@ -92,7 +97,7 @@ fn read(input: &mut Input<'_>, data_type: DataType) -> Result<Value> {
                 None => value,
             })
         }
-        T::Text | T::Varchar(_) | T::Char(_) | T::Unknown => {
+        T::Text | T::Varchar(_) | T::Char(_) | T::Name | T::Unknown => {
             Value::Text(fit_string_assigned(utf8(input.all())?, data_type)?)
         }
         T::Bytea => Value::Bytea(input.all().into()),

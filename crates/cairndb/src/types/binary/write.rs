@@ -9,15 +9,19 @@ pub(super) const VERSION: u8 = 1;
 /// In place of a length: the value is NULL.
 const NULL: i32 = -1;
 
-/// Appends the length and the bytes of a value. SQLSTATE 54000 where they are too many.
-pub(crate) fn write_binary(value: &Value, out: &mut Vec<u8>) -> Result<()> {
+/// Appends the length and the bytes of a value of a type. SQLSTATE 54000 where they are too many.
+pub(crate) fn write_binary(value: &Value, data_type: DataType, out: &mut Vec<u8>) -> Result<()> {
     if value.is_null() {
         out.extend(NULL.to_be_bytes());
         return Ok(());
     }
     let place = out.len();
     out.extend(NULL.to_be_bytes());
-    write_bytes(value, out)?;
+    match (value, data_type) {
+        (Value::BigInt(oid), DataType::Oid) => out.extend((*oid as u32).to_be_bytes()),
+        (Value::Text(text), DataType::InternalChar) => out.push(text.bytes().next().unwrap_or(0)),
+        _ => write_bytes(value, out)?,
+    }
     let length = out.len() - place - size_of::<i32>();
     let length = i32::try_from(length)
         .map_err(|_| Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "a value is too long for the binary format"))?;
@@ -67,7 +71,7 @@ fn write_array(array: &Array, out: &mut Vec<u8>) -> Result<()> {
         out.extend(count(dimension.length));
         out.extend(dimension.lower.to_be_bytes());
     }
-    array.values().iter().try_for_each(|value| write_binary(value, out))
+    array.values().iter().try_for_each(|value| write_binary(value, array.element(), out))
 }
 
 /// How many attributes, and the type and value of each.
@@ -75,7 +79,7 @@ fn write_row(row: &Composite, out: &mut Vec<u8>) -> Result<()> {
     out.extend(i32::try_from(row.values().len()).unwrap_or(i32::MAX).to_be_bytes());
     for (data_type, value) in row.typed() {
         out.extend(named(data_type).oid().to_be_bytes());
-        write_binary(value, out)?;
+        write_binary(value, data_type, out)?;
     }
     Ok(())
 }

@@ -137,7 +137,7 @@ impl Reader<'_> {
             },
             DataType::SmallInt => Value::SmallInt(self.narrow()?),
             DataType::Integer => Value::Integer(self.narrow()?),
-            DataType::BigInt => Value::BigInt(self.integer()?),
+            DataType::BigInt | DataType::Oid => Value::BigInt(self.integer()?),
             DataType::Date => Value::Date(self.narrow()?),
             DataType::Time(_) => Value::Time(self.time()?),
             DataType::Timestamp(_) => Value::Timestamp(self.integer()?),
@@ -146,7 +146,9 @@ impl Reader<'_> {
             DataType::Double => Value::Double(self.double()?),
             DataType::Numeric(modifiers) => Value::Numeric(self.numeric(modifiers.map(|(_, scale)| scale))?),
             DataType::Char(length) => Value::text(pad(self.trimmed(length)?, length)),
-            DataType::Text | DataType::Varchar(_) => Value::text(self.text()?),
+            DataType::Text | DataType::Varchar(_) | DataType::Name | DataType::InternalChar => {
+                Value::text(self.text()?)
+            }
             DataType::Bytea => Value::Bytea(self.bytes()?.into()),
             DataType::Interval(_) => Value::Interval(self.interval()?),
             DataType::Uuid => Value::Uuid(self.plain()?),

@@ -51,7 +51,7 @@ pub fn decode_raw(raw: &[u8], data_type: DataType) -> Result<Value> {
         DataType::SmallInt => Value::SmallInt(narrow(raw, data_type)?),
         DataType::Integer => Value::Integer(narrow(raw, data_type)?),
         DataType::Date => Value::Date(narrow(raw, data_type)?),
-        DataType::BigInt => Value::BigInt(narrow(raw, data_type)?),
+        DataType::BigInt | DataType::Oid => Value::BigInt(narrow(raw, data_type)?),
         DataType::Timestamp(_) => Value::Timestamp(narrow(raw, data_type)?),
         DataType::TimestampTz(_) => Value::TimestampTz(narrow(raw, data_type)?),
         DataType::Time(_) => match narrow(raw, data_type)? {
@@ -66,7 +66,7 @@ pub fn decode_raw(raw: &[u8], data_type: DataType) -> Result<Value> {
         DataType::Real => Value::Real(f32::from_le_bytes(array(raw)?)),
         DataType::Double => Value::Double(f64::from_le_bytes(array(raw)?)),
         DataType::Numeric(_) => Value::Numeric(Numeric::from_bytes(raw).ok_or_else(corrupted)?),
-        DataType::Text | DataType::Varchar(_) | DataType::Char(_) => {
+        DataType::Text | DataType::Varchar(_) | DataType::Char(_) | DataType::Name | DataType::InternalChar => {
             Value::text(std::str::from_utf8(raw).map_err(|_| corrupted())?)
         }
         DataType::Bytea => Value::Bytea(raw.into()),

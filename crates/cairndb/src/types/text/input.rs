@@ -30,7 +30,9 @@ pub fn from_text(text: &str, data_type: DataType, context: &EvalContext) -> Resu
         DataType::Double => Value::Double(parse_double(text)?),
         DataType::Numeric(None) => Value::Numeric(Numeric::parse(text)?),
         DataType::Numeric(Some((precision, scale))) => Value::Numeric(Numeric::parse(text)?.fit(precision, scale)?),
-        DataType::Text | DataType::Varchar(_) | DataType::Char(_) | DataType::Unknown => {
+        DataType::Oid => Value::BigInt(parse_oid(text)?),
+        DataType::InternalChar => Value::text(internal_char(text)?),
+        DataType::Text | DataType::Varchar(_) | DataType::Char(_) | DataType::Name | DataType::Unknown => {
             Value::Text(fit_string_assigned(text, data_type)?)
         }
         DataType::Bytea => Value::Bytea(parse_bytea(text)?.into()),
@@ -95,6 +97,32 @@ pub fn parse_integer<T: TryFrom<i64>>(text: &str, type_name: &str) -> Result<T> 
         let message = format!("value \"{text}\" is out of range for type {type_name}");
         Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message)
     })
+}
+
+/// Reads an `oid`; a negative number is the one of the same 32 bits.
+fn parse_oid(text: &str) -> Result<i64> {
+    match parse_integer::<i64>(text, "oid")? {
+        oid if let Ok(oid) = u32::try_from(oid) => Ok(oid.into()),
+        signed if let Ok(signed) = i32::try_from(signed) => Ok(signed.cast_unsigned().into()),
+        _ => {
+            let message = format!("value \"{text}\" is out of range for type oid");
+            Err(Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message))
+        }
+    }
+}
+
+/// What a text is as a `"char"`: its first character. SQLSTATE 0A000: that is none of ASCII, of which PostgreSQL would take a
+/// byte.
+pub(crate) fn internal_char(text: &str) -> Result<&str> {
+    match text.as_bytes() {
+        [] => Ok(""),
+        // A byte in octal digits.
+        [b'\\', b'0'..=b'3', b'0'..=b'7', b'0'..=b'7'] => {
+            Err(Error::unsupported("a \"char\" given as an octal number"))
+        }
+        [first, ..] if first.is_ascii() => Ok(&text[..1]),
+        _ => Err(Error::unsupported("a \"char\" that is no character of ASCII")),
+    }
 }
 
 /// The integer that a text is which consists of at most 18 digits, a minus before them or not; `None`: it is another text.

@@ -112,6 +112,10 @@ impl Run<'_> {
             }
             Place::Element(..) => return Err(Error::internal("an element of an element")),
         };
+        if data_type == DataType::Jsonb {
+            let document = self.with_part(before, (value, from), subscripts)?;
+            return self.assign(place, document, data_type);
+        }
         let Some(element) = data_type.element() else {
             let message =
                 format!("cannot subscript type {} because it does not support subscripting", data_type.type_name());
@@ -126,5 +130,20 @@ impl Run<'_> {
         let function = function.ok_or_else(|| Error::internal("an array's element"))?;
         let array = function.call(&args, &self.context.eval)?;
         self.assign(place, array, data_type)
+    }
+
+    /// A document with a part replaced, or added.
+    fn with_part(&mut self, before: Value, (part, from): (Value, DataType), subscripts: &[Fragment]) -> Result<Value> {
+        let mut args = vec![before, converted(part, from, DataType::Jsonb, &self.context.eval)?];
+        for subscript in subscripts {
+            let (value, from) = self.value(subscript)?;
+            if !from.is_integer() && !from.is_string() {
+                let message = format!("subscript type {} is not supported", from.type_name());
+                let hint = "jsonb subscript must be coercible to either integer or text.";
+                return Err(error("42804", message).with_hint(hint));
+            }
+            args.push(converted(value, from, DataType::Text, &self.context.eval)?);
+        }
+        crate::functions::json::with_element(subscripts.len()).call(&args, &self.context.eval)
     }
 }

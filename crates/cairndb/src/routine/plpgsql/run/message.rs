@@ -19,7 +19,7 @@ impl Run<'_> {
             Some((format, args)) => Some(self.formatted(format, args)?),
             None => None,
         };
-        let (mut code, mut detail, mut hint, mut constraint) = (raise.code.clone(), None, None, None);
+        let (mut code, mut about) = (raise.code.clone(), Vec::new());
         for (option, value) in &raise.options {
             let (value, _) = self.value(value)?;
             if value.is_null() {
@@ -32,10 +32,10 @@ impl Run<'_> {
                     return Err(error("42601", "RAISE option already specified: MESSAGE"));
                 }
                 RaiseOption::Message => message = Some(text),
-                RaiseOption::Detail => detail = Some(text),
-                RaiseOption::Hint => hint = Some(text),
-                RaiseOption::Constraint => constraint = Some(text),
-                RaiseOption::Other => {}
+                option if about.iter().any(|(known, _)| known == option) => {
+                    return Err(error("42601", format!("RAISE option already specified: {}", option.name())));
+                }
+                option => about.push((*option, text)),
             }
         }
         let is_error = level == Level::Exception;
@@ -52,20 +52,21 @@ impl Run<'_> {
                 Level::Debug => "DEBUG",
                 Level::Log | Level::Exception => "LOG",
             };
+            let detail = about.into_iter().find(|(option, _)| *option == RaiseOption::Detail).map(|(_, text)| text);
             self.runner.notice(Notice { severity, code, message, detail });
             return Ok(());
         }
-        let mut raised = Error::new(code, message);
-        if let Some(detail) = detail {
-            raised = raised.with_detail(detail);
-        }
-        if let Some(hint) = hint {
-            raised = raised.with_hint(hint);
-        }
-        if let Some(constraint) = constraint {
-            raised = raised.with_constraint(constraint);
-        }
-        Err(raised)
+        let with = |raised: Error, (option, text): (RaiseOption, String)| match option {
+            RaiseOption::Code | RaiseOption::Message => raised,
+            RaiseOption::Detail => raised.with_detail(text),
+            RaiseOption::Hint => raised.with_hint(text),
+            RaiseOption::Constraint => raised.with_constraint(text),
+            RaiseOption::Schema => raised.with_schema(text),
+            RaiseOption::Table => raised.with_table(text),
+            RaiseOption::Column => raised.with_column(text),
+            RaiseOption::DataType => raised.with_data_type(text),
+        };
+        Err(about.into_iter().fold(Error::new(code, message), with))
     }
 
     pub(super) fn formatted(&self, format: &str, args: &[Fragment]) -> Result<String> {
@@ -121,6 +122,11 @@ impl Run<'_> {
                 Item::MessageText => handled.message(),
                 Item::Detail => handled.detail().unwrap_or_default(),
                 Item::Hint => handled.hint().unwrap_or_default(),
+                Item::Schema => handled.schema().unwrap_or_default(),
+                Item::Table => handled.table().unwrap_or_default(),
+                Item::Column => handled.column().unwrap_or_default(),
+                Item::DataType => handled.data_type().unwrap_or_default(),
+                Item::ErrorContext => handled.context().unwrap_or_default(),
                 _ => handled.constraint().unwrap_or_default(),
             };
             let text = Value::text(text);

@@ -77,10 +77,13 @@ pub(in crate::system::pg_catalog) fn pg_constraint(catalog: &Catalog, rows: &mut
                 ("confrelid", oid(key.referenced_table)),
                 ("confupdtype", text(action(key.on_update))),
                 ("confdeltype", text(action(key.on_delete))),
-                ("confmatchtype", text("s")),
+                ("confmatchtype", text(if key.full { "f" } else { "s" })),
                 ("conkey", small_ints(numbers(table, &key.columns).into_iter())),
                 ("confkey", small_ints(referred.into_iter())),
             ]);
+            if !key.set_on_delete.is_empty() {
+                row.push(("confdelsetcols", small_ints(numbers(table, &key.set_on_delete).into_iter())));
+            }
             rows.put(row);
         }
     }

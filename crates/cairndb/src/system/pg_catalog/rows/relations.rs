@@ -1,8 +1,8 @@
 //! Relations, their columns and indexes.
 
 use super::{
-    BTREE, GIN, HEAP, collation, default_oid, has_default, item_class, length, modifier, namespace, number, oid,
-    operator_class, owner, small, storage, texts, vector, yes,
+    BTREE, GIN, HEAP, alignment, collation, default_oid, has_default, item_class, length, modifier, namespace, number,
+    oid, operator_class, owner, small, storage, texts, vector, yes,
 };
 use crate::Value;
 use crate::catalog::{Catalog, Deferral, Index, ObjectId, Relation, Table};
@@ -97,7 +97,7 @@ fn attribute(of: Value, name: &str, data_type: DataType, at: usize) -> Vec<(&'st
         ("attcacheoff", Value::Integer(-1)),
         ("atttypmod", modifier(data_type)),
         ("attbyval", yes((1..=8).contains(&length))),
-        ("attalign", text(if length == 8 { "d" } else { "i" })),
+        ("attalign", text(alignment(data_type))),
         ("attstorage", text(storage(data_type))),
         ("attcompression", text("")),
         ("attidentity", text("")),
@@ -226,8 +226,8 @@ pub(in crate::system::pg_catalog) fn pg_index(catalog: &Catalog, rows: &mut Rows
                 ("indisready", yes(true)),
                 ("indislive", yes(true)),
                 ("indkey", vector(DataType::SmallInt, keys)),
-                ("indcollation", vector(DataType::BigInt, collations)),
-                ("indclass", vector(DataType::BigInt, classes)),
+                ("indcollation", vector(DataType::Oid, collations)),
+                ("indclass", vector(DataType::Oid, classes)),
                 ("indoption", vector(DataType::SmallInt, directions.into_iter().map(Value::SmallInt).collect())),
                 ("indexprs", maybe((!expressions.is_empty()).then(|| Value::text(expressions.join(", "))))),
                 ("indpred", maybe(predicate.map(|of| Value::text(in_parentheses(&of.definition.text))))),

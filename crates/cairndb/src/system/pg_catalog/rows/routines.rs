@@ -1,6 +1,6 @@
 //! Functions, their languages, and triggers.
 
-use super::{big_ints, namespace, number, oid, owner, small, texts, vector, yes};
+use super::{namespace, number, oid, oids, owner, small, texts, vector, yes};
 use crate::Value;
 use crate::catalog::{
     Catalog, Deferral, ParameterMode, Returns, Routine, RoutineKind, SearchPath, Timing, TriggerEvent,
@@ -76,11 +76,11 @@ pub(in crate::system::pg_catalog) fn pg_proc(catalog: &Catalog, rows: &mut Rows)
             ("pronargs", small(of.inputs().count())),
             ("pronargdefaults", small(of.inputs().filter(|input| input.default.is_some()).count())),
             ("prorettype", Value::BigInt(returns)),
-            ("proargtypes", vector(DataType::BigInt, inputs)),
+            ("proargtypes", vector(DataType::Oid, inputs)),
             ("prosrc", text(&of.body)),
         ];
         if outs {
-            row.push(("proallargtypes", big_ints(of.parameters.iter().map(|of| of.data_type.oid().into()))));
+            row.push(("proallargtypes", oids(of.parameters.iter().map(|of| of.data_type.oid().into()))));
             row.push(("proargmodes", texts(of.parameters.iter().map(|of| mode(of.mode).to_owned()))));
         }
         if !of.search_path.is_empty() {
@@ -120,9 +120,9 @@ fn built_in(of: &BuiltIn) -> Vec<(&'static str, Value)> {
     if of.variadic != 0 {
         let modes = (1..=of.arguments.len()).map(|at| if at == of.arguments.len() { "v" } else { "i" }.to_owned());
         row.push(("proargmodes", texts(modes)));
-        row.push(("proallargtypes", big_ints(of.arguments.iter().copied())));
+        row.push(("proallargtypes", oids(of.arguments.iter().copied())));
     }
-    row.push(("proargtypes", vector(DataType::BigInt, arguments)));
+    row.push(("proargtypes", vector(DataType::Oid, arguments)));
     row
 }
 

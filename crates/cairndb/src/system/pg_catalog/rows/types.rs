@@ -1,7 +1,8 @@
 //! Types and what sorts and compares them.
 
 use super::{
-    BTREE, DEFAULT_COLLATION, GIN, HEAP, collation, item_class, length, modifier, number, oid, owner, storage, yes,
+    BTREE, C_COLLATION, DEFAULT_COLLATION, GIN, HEAP, alignment, collation, item_class, length, modifier, number, oid,
+    owner, storage, yes,
 };
 use crate::Value;
 use crate::catalog::{Catalog, TypeKind};
@@ -18,6 +19,7 @@ fn category(category: TypeCategory) -> &'static str {
         TypeCategory::DateTime => "D",
         TypeCategory::Timespan => "T",
         TypeCategory::User => "U",
+        TypeCategory::Internal => "Z",
         TypeCategory::Enum => "E",
         TypeCategory::Composite => "C",
         TypeCategory::Array => "A",
@@ -49,7 +51,7 @@ fn types_of(
             ("typcategory", text(class)),
             ("typisdefined", yes(true)),
             ("typdelim", text(",")),
-            ("typalign", text(if length == 8 { "d" } else { "i" })),
+            ("typalign", text(if class == "A" { "i" } else { alignment(data_type) })),
             ("typstorage", text(if class == "A" { "x" } else { storage(data_type) })),
             ("typtypmod", Value::Integer(-1)),
             ("typcollation", Value::BigInt(collation(data_type))),
@@ -146,7 +148,7 @@ pub(in crate::system::pg_catalog) fn pg_opclass(_: &Catalog, rows: &mut Rows) {
 }
 
 pub(in crate::system::pg_catalog) fn pg_collation(_: &Catalog, rows: &mut Rows) {
-    for (oid, name, provider) in [(DEFAULT_COLLATION, "default", "d"), (950, "C", "c"), (951, "POSIX", "c")] {
+    for (oid, name, provider) in [(DEFAULT_COLLATION, "default", "d"), (C_COLLATION, "C", "c"), (951, "POSIX", "c")] {
         rows.put(vec![
             ("oid", Value::BigInt(oid)),
             ("collname", text(name)),

@@ -3,9 +3,11 @@
 use super::{owner, yes};
 use crate::Value;
 use crate::catalog::Catalog;
+use crate::plan::{Expr, SequenceOp};
 use crate::system::describe::{self, indexes};
 use crate::system::reg::{OWNER, PG_CATALOG_OID};
 use crate::system::{Rows, schema_name, text};
+use crate::types::DataType;
 
 pub(in crate::system::pg_catalog) fn pg_database(_: &Catalog, rows: &mut Rows) {
     rows.put(vec![
@@ -52,22 +54,6 @@ pub(in crate::system::pg_catalog) fn pg_user(_: &Catalog, rows: &mut Rows) {
     let mut row: Vec<(&str, Value)> = all.into_iter().map(|may| (may, yes(true))).collect();
     row.extend([("usename", text(OWNER)), ("usesysid", owner()), ("passwd", text("********"))]);
     rows.put(row);
-}
-
-pub(in crate::system::pg_catalog) fn pg_settings(_: &Catalog, rows: &mut Rows) {
-    for (name, setting) in crate::api::FIXED_SETTINGS {
-        rows.put(vec![
-            ("name", text(name)),
-            ("setting", text(setting)),
-            ("category", text("Preset Options")),
-            ("short_desc", text("")),
-            ("context", text("internal")),
-            ("vartype", text("string")),
-            ("source", text("default")),
-            ("boot_val", text(setting)),
-            ("reset_val", text(setting)),
-        ]);
-    }
 }
 
 pub(in crate::system::pg_catalog) fn pg_tables(catalog: &Catalog, rows: &mut Rows) {
@@ -122,7 +108,15 @@ pub(in crate::system::pg_catalog) fn pg_indexes(catalog: &Catalog, rows: &mut Ro
 
 pub(in crate::system::pg_catalog) fn pg_sequences(catalog: &Catalog, rows: &mut Rows) {
     for of in catalog.sequences() {
-        rows.put(vec![
+        let name = catalog.shown(of.schema, &of.name);
+        let column = |op| Expr::Sequence {
+            op,
+            name: Box::new(Expr::Literal { value: Value::text(&*name), data_type: DataType::Text }),
+            value: None,
+        };
+        let branches = vec![(column(SequenceOp::IsCalled), column(SequenceOp::LastValue))];
+        let last = Expr::Case { branches, otherwise: None, data_type: DataType::BigInt };
+        let said = vec![
             ("schemaname", schema_name(catalog, of.schema)),
             ("sequencename", text(&of.name)),
             ("sequenceowner", text(OWNER)),
@@ -133,6 +127,7 @@ pub(in crate::system::pg_catalog) fn pg_sequences(catalog: &Catalog, rows: &mut 
             ("increment_by", Value::BigInt(of.increment)),
             ("cycle", yes(of.cycle)),
             ("cache_size", Value::BigInt(1)),
-        ]);
+        ];
+        rows.put_with(said, vec![("last_value", last)]);
     }
 }

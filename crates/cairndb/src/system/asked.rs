@@ -1,0 +1,157 @@
+//! Relations whose rows are made when the statement runs: settings, locks, the session, what the database counted.
+//!
+//! They are views over functions in PostgreSQL too, whose names the plan says.
+
+use crate::functions::DATABASE_NAME;
+use crate::types::{Advisory, EvalContext};
+use crate::{Result, Value};
+
+use super::reg::{OWNER, OWNER_OID};
+
+/// A line: the name, `vartype`, `unit`, `context`, `category` and `short_desc`.
+const SETTINGS: &str = include_str!("pg_catalog/settings.tsv");
+
+/// Relations, and what gives their rows.
+const ASKED: &[(&str, &str, Answers)] = &[
+    ("pg_settings", "pg_show_all_settings", settings),
+    ("pg_locks", "pg_lock_status", locks),
+    ("pg_stat_activity", "pg_stat_get_activity", activity),
+    ("pg_stat_database", "pg_stat_get_database", database),
+];
+
+/// The rows, and how many columns they have.
+type Answers = fn(&EvalContext) -> Result<Answer>;
+pub(crate) type Answer = (usize, Vec<Value>);
+
+/// The function that gives a relation's rows; `None`: the catalog does.
+pub(super) fn function_of(relation: &str) -> Option<&'static str> {
+    ASKED.iter().find(|(known, ..)| *known == relation).map(|(_, function, _)| *function)
+}
+
+/// What such a function gives now.
+pub(crate) fn answer(function: &str, context: &EvalContext) -> Option<Result<Answer>> {
+    ASKED.iter().find(|(_, known, _)| *known == function).map(|(_, _, answers)| answers(context))
+}
+
+/// A setting as it is listed.
+pub(crate) struct Setting {
+    pub(crate) name: &'static str,
+    kind: &'static str,
+    unit: &'static str,
+    context: &'static str,
+    category: &'static str,
+    pub(crate) description: &'static str,
+}
+
+/// All settings, in order.
+pub(crate) fn listed_settings() -> impl Iterator<Item = Setting> {
+    SETTINGS.lines().filter_map(|line| {
+        let [name, kind, unit, context, category, description] =
+            line.split('\t').collect::<Vec<_>>().try_into().ok()?;
+        Some(Setting { name, kind, unit, context, category, description })
+    })
+}
+
+fn settings(context: &EvalContext) -> Result<Answer> {
+    let mut values = Vec::new();
+    for of in listed_settings() {
+        let shown = context.settings.as_ref().and_then(|settings| settings.shown(&of.name.to_ascii_lowercase()));
+        let Some(shown) = shown else { continue };
+        let known = |text: &str| if text.is_empty() { Value::Null } else { Value::text(text) };
+        values.extend([
+            Value::text(of.name),
+            Value::text(in_units(&shown, of.unit)),
+            known(of.unit),
+            Value::text(of.category),
+            Value::text(of.description),
+            Value::Null,
+            Value::text(of.context),
+            Value::text(of.kind),
+            Value::text("default"),
+        ]);
+        values.extend([const { Value::Null }; 7]);
+        values.push(Value::Boolean(false));
+    }
+    Ok((17, values))
+}
+
+/// A number as it is counted in the setting's unit, of SHOW's text: `4MB` is 4096 kB.
+fn in_units(shown: &str, unit: &str) -> String {
+    let at = shown.find(|c: char| !c.is_ascii_digit()).unwrap_or(shown.len());
+    let (number, of) = shown.split_at(at);
+    let times = match (unit, of) {
+        ("kB", "MB") | ("ms", "s") => Some(if unit == "kB" { 1 << 10 } else { 1000 }),
+        ("kB", "GB") => Some(1 << 20),
+        ("kB", "TB") => Some(1 << 30),
+        ("ms", "min") => Some(60_000),
+        ("kB", "kB") | ("ms", "ms") => Some(1),
+        _ => None,
+    };
+    let counted = times.and_then(|times: u64| number.parse::<u64>().ok()?.checked_mul(times));
+    counted.map_or_else(|| shown.to_owned(), |counted| counted.to_string())
+}
+
+/// The process's number: its sessions have no others.
+fn process() -> Value {
+    Value::Integer(std::process::id().cast_signed())
+}
+
+/// Advisory locks; there are no others.
+fn locks(context: &EvalContext) -> Result<Answer> {
+    let mut values = Vec::new();
+    for (number, shared, granted) in context.channels.iter().flat_map(|session| session.locked()) {
+        let halves = |whole: i64| [whole.cast_unsigned() >> 32, whole.cast_unsigned() & u64::from(u32::MAX)];
+        let ([class, object], kind) = match number {
+            Advisory::One(number) => (halves(number), 1),
+            Advisory::Two(first, second) => ([first, second].map(|part| u64::from(part.cast_unsigned())), 2),
+        };
+        let oid = |number: u64| Value::BigInt(number.cast_signed());
+        values.extend([Value::text("advisory"), Value::BigInt(1)]);
+        values.extend([const { Value::Null }; 5]);
+        values.extend([oid(class), oid(object), Value::SmallInt(kind), Value::Null, process()]);
+        values.push(Value::text(if shared { "ShareLock" } else { "ExclusiveLock" }));
+        values.extend([Value::Boolean(granted), Value::Boolean(false), Value::Null]);
+    }
+    Ok((16, values))
+}
+
+/// The session that asks; others are not told of.
+fn activity(context: &EvalContext) -> Result<Answer> {
+    let name = context.settings.as_ref().and_then(|settings| settings.shown("application_name"));
+    let mut values = vec![Value::BigInt(1), Value::text(DATABASE_NAME), process(), Value::Null];
+    values.extend([Value::BigInt(OWNER_OID), Value::text(OWNER), name.map_or(Value::Null, Value::from)]);
+    values.extend([const { Value::Null }; 4]);
+    values.extend([context.transaction_timestamp, context.statement_timestamp].map(Value::TimestampTz));
+    values.push(Value::TimestampTz(context.statement_timestamp));
+    values.extend([Value::Null, Value::Null, Value::text("active")]);
+    values.extend([const { Value::Null }; 4]);
+    values.push(Value::text("client backend"));
+    Ok((22, values))
+}
+
+/// What the database counted since it was opened.
+fn database(context: &EvalContext) -> Result<Answer> {
+    let counted = context.channels.as_ref().map(|session| session.counted()).transpose()?;
+    let number = |count: fn(&cairn_storage::Stats) -> u64| {
+        counted.as_ref().map_or(Value::Null, |stats| Value::BigInt(count(stats).cast_signed()))
+    };
+    let mut values = vec![Value::BigInt(1), Value::text(DATABASE_NAME), Value::Null];
+    values.extend([number(|stats| stats.commits), Value::Null]);
+    values.extend([number(|stats| stats.pages_read + stats.pages_read_ahead), number(|stats| stats.page_hits)]);
+    values.extend([const { Value::Null }; 21]);
+    Ok((28, values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_counted_in_units() {
+        assert_eq!(in_units("4MB", "kB"), "4096");
+        assert_eq!(in_units("90s", "ms"), "90000");
+        assert_eq!(in_units("250us", "ms"), "250us");
+        assert_eq!(in_units("-1", "kB"), "-1");
+        assert_eq!(in_units("0", "ms"), "0");
+    }
+}

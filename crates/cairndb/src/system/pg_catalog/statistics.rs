@@ -1,0 +1,349 @@
+//! Statistics: what the database counts of itself. What it does not count is NULL.
+
+use super::rows::oid;
+use super::{Rows, SystemRelation, none};
+use crate::Value;
+use crate::catalog::RelationKind::View;
+use crate::catalog::{Catalog, ObjectId, Table};
+use crate::system::describe::indexes;
+use crate::system::{schema_name, text};
+use crate::types::DataType::{self, BigInt, Boolean, Double, Integer, Name, Oid, SmallInt, Text};
+
+const MOMENT: DataType = DataType::TIMESTAMPTZ;
+
+pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
+    SystemRelation {
+        name: "pg_locks",
+        kind: View,
+        columns: &[
+            ("locktype", Text),
+            ("database", Oid),
+            ("relation", Oid),
+            ("page", Integer),
+            ("tuple", SmallInt),
+            ("virtualxid", Text),
+            ("transactionid", BigInt),
+            ("classid", Oid),
+            ("objid", Oid),
+            ("objsubid", SmallInt),
+            ("virtualtransaction", Text),
+            ("pid", Integer),
+            ("mode", Text),
+            ("granted", Boolean),
+            ("fastpath", Boolean),
+            ("waitstart", MOMENT),
+        ],
+        rows: none,
+    },
+    SystemRelation {
+        name: "pg_stat_activity",
+        kind: View,
+        columns: &[
+            ("datid", Oid),
+            ("datname", Name),
+            ("pid", Integer),
+            ("leader_pid", Integer),
+            ("usesysid", Oid),
+            ("usename", Name),
+            ("application_name", Text),
+            ("client_addr", Text),
+            ("client_hostname", Text),
+            ("client_port", Integer),
+            ("backend_start", MOMENT),
+            ("xact_start", MOMENT),
+            ("query_start", MOMENT),
+            ("state_change", MOMENT),
+            ("wait_event_type", Text),
+            ("wait_event", Text),
+            ("state", Text),
+            ("backend_xid", BigInt),
+            ("backend_xmin", BigInt),
+            ("query_id", BigInt),
+            ("query", Text),
+            ("backend_type", Text),
+        ],
+        rows: none,
+    },
+    SystemRelation {
+        name: "pg_stat_database",
+        kind: View,
+        columns: &[
+            ("datid", Oid),
+            ("datname", Name),
+            ("numbackends", Integer),
+            ("xact_commit", BigInt),
+            ("xact_rollback", BigInt),
+            ("blks_read", BigInt),
+            ("blks_hit", BigInt),
+            ("tup_returned", BigInt),
+            ("tup_fetched", BigInt),
+            ("tup_inserted", BigInt),
+            ("tup_updated", BigInt),
+            ("tup_deleted", BigInt),
+            ("conflicts", BigInt),
+            ("temp_files", BigInt),
+            ("temp_bytes", BigInt),
+            ("deadlocks", BigInt),
+            ("checksum_failures", BigInt),
+            ("checksum_last_failure", MOMENT),
+            ("blk_read_time", Double),
+            ("blk_write_time", Double),
+            ("session_time", Double),
+            ("active_time", Double),
+            ("idle_in_transaction_time", Double),
+            ("sessions", BigInt),
+            ("sessions_abandoned", BigInt),
+            ("sessions_fatal", BigInt),
+            ("sessions_killed", BigInt),
+            ("stats_reset", MOMENT),
+        ],
+        rows: none,
+    },
+    SystemRelation {
+        name: "pg_stat_all_tables",
+        kind: View,
+        columns: &[
+            ("relid", Oid),
+            ("schemaname", Name),
+            ("relname", Name),
+            ("seq_scan", BigInt),
+            ("seq_tup_read", BigInt),
+            ("idx_scan", BigInt),
+            ("idx_tup_fetch", BigInt),
+            ("n_tup_ins", BigInt),
+            ("n_tup_upd", BigInt),
+            ("n_tup_del", BigInt),
+            ("n_tup_hot_upd", BigInt),
+            ("n_live_tup", BigInt),
+            ("n_dead_tup", BigInt),
+            ("n_mod_since_analyze", BigInt),
+            ("n_ins_since_vacuum", BigInt),
+            ("last_vacuum", MOMENT),
+            ("last_autovacuum", MOMENT),
+            ("last_analyze", MOMENT),
+            ("last_autoanalyze", MOMENT),
+            ("vacuum_count", BigInt),
+            ("autovacuum_count", BigInt),
+            ("analyze_count", BigInt),
+            ("autoanalyze_count", BigInt),
+        ],
+        rows: all_tables,
+    },
+    SystemRelation {
+        name: "pg_stat_user_tables",
+        kind: View,
+        columns: &[
+            ("relid", Oid),
+            ("schemaname", Name),
+            ("relname", Name),
+            ("seq_scan", BigInt),
+            ("seq_tup_read", BigInt),
+            ("idx_scan", BigInt),
+            ("idx_tup_fetch", BigInt),
+            ("n_tup_ins", BigInt),
+            ("n_tup_upd", BigInt),
+            ("n_tup_del", BigInt),
+            ("n_tup_hot_upd", BigInt),
+            ("n_live_tup", BigInt),
+            ("n_dead_tup", BigInt),
+            ("n_mod_since_analyze", BigInt),
+            ("n_ins_since_vacuum", BigInt),
+            ("last_vacuum", MOMENT),
+            ("last_autovacuum", MOMENT),
+            ("last_analyze", MOMENT),
+            ("last_autoanalyze", MOMENT),
+            ("vacuum_count", BigInt),
+            ("autovacuum_count", BigInt),
+            ("analyze_count", BigInt),
+            ("autoanalyze_count", BigInt),
+        ],
+        rows: all_tables,
+    },
+    SystemRelation {
+        name: "pg_stat_sys_tables",
+        kind: View,
+        columns: &[
+            ("relid", Oid),
+            ("schemaname", Name),
+            ("relname", Name),
+            ("seq_scan", BigInt),
+            ("seq_tup_read", BigInt),
+            ("idx_scan", BigInt),
+            ("idx_tup_fetch", BigInt),
+            ("n_tup_ins", BigInt),
+            ("n_tup_upd", BigInt),
+            ("n_tup_del", BigInt),
+            ("n_tup_hot_upd", BigInt),
+            ("n_live_tup", BigInt),
+            ("n_dead_tup", BigInt),
+            ("n_mod_since_analyze", BigInt),
+            ("n_ins_since_vacuum", BigInt),
+            ("last_vacuum", MOMENT),
+            ("last_autovacuum", MOMENT),
+            ("last_analyze", MOMENT),
+            ("last_autoanalyze", MOMENT),
+            ("vacuum_count", BigInt),
+            ("autovacuum_count", BigInt),
+            ("analyze_count", BigInt),
+            ("autoanalyze_count", BigInt),
+        ],
+        rows: none,
+    },
+    SystemRelation {
+        name: "pg_statio_all_tables",
+        kind: View,
+        columns: &[
+            ("relid", Oid),
+            ("schemaname", Name),
+            ("relname", Name),
+            ("heap_blks_read", BigInt),
+            ("heap_blks_hit", BigInt),
+            ("idx_blks_read", BigInt),
+            ("idx_blks_hit", BigInt),
+            ("toast_blks_read", BigInt),
+            ("toast_blks_hit", BigInt),
+            ("tidx_blks_read", BigInt),
+            ("tidx_blks_hit", BigInt),
+        ],
+        rows: all_tables_blocks,
+    },
+    SystemRelation {
+        name: "pg_statio_user_tables",
+        kind: View,
+        columns: &[
+            ("relid", Oid),
+            ("schemaname", Name),
+            ("relname", Name),
+            ("heap_blks_read", BigInt),
+            ("heap_blks_hit", BigInt),
+            ("idx_blks_read", BigInt),
+            ("idx_blks_hit", BigInt),
+            ("toast_blks_read", BigInt),
+            ("toast_blks_hit", BigInt),
+            ("tidx_blks_read", BigInt),
+            ("tidx_blks_hit", BigInt),
+        ],
+        rows: all_tables_blocks,
+    },
+    SystemRelation {
+        name: "pg_stat_all_indexes",
+        kind: View,
+        columns: &[
+            ("relid", Oid),
+            ("indexrelid", Oid),
+            ("schemaname", Name),
+            ("relname", Name),
+            ("indexrelname", Name),
+            ("idx_scan", BigInt),
+            ("idx_tup_read", BigInt),
+            ("idx_tup_fetch", BigInt),
+        ],
+        rows: all_indexes,
+    },
+    SystemRelation {
+        name: "pg_stat_user_indexes",
+        kind: View,
+        columns: &[
+            ("relid", Oid),
+            ("indexrelid", Oid),
+            ("schemaname", Name),
+            ("relname", Name),
+            ("indexrelname", Name),
+            ("idx_scan", BigInt),
+            ("idx_tup_read", BigInt),
+            ("idx_tup_fetch", BigInt),
+        ],
+        rows: all_indexes,
+    },
+    SystemRelation {
+        name: "pg_statio_all_indexes",
+        kind: View,
+        columns: &[
+            ("relid", Oid),
+            ("indexrelid", Oid),
+            ("schemaname", Name),
+            ("relname", Name),
+            ("indexrelname", Name),
+            ("idx_blks_read", BigInt),
+            ("idx_blks_hit", BigInt),
+        ],
+        rows: all_indexes,
+    },
+    SystemRelation {
+        name: "pg_statio_user_indexes",
+        kind: View,
+        columns: &[
+            ("relid", Oid),
+            ("indexrelid", Oid),
+            ("schemaname", Name),
+            ("relname", Name),
+            ("indexrelname", Name),
+            ("idx_blks_read", BigInt),
+            ("idx_blks_hit", BigInt),
+        ],
+        rows: all_indexes,
+    },
+    SystemRelation {
+        name: "pg_statio_all_sequences",
+        kind: View,
+        columns: &[
+            ("relid", Oid),
+            ("schemaname", Name),
+            ("relname", Name),
+            ("blks_read", BigInt),
+            ("blks_hit", BigInt),
+        ],
+        rows: all_sequences,
+    },
+    SystemRelation {
+        name: "pg_statio_user_sequences",
+        kind: View,
+        columns: &[
+            ("relid", Oid),
+            ("schemaname", Name),
+            ("relname", Name),
+            ("blks_read", BigInt),
+            ("blks_hit", BigInt),
+        ],
+        rows: all_sequences,
+    },
+];
+
+/// What all of these relations say of a relation.
+fn said(catalog: &Catalog, id: ObjectId, schema: ObjectId, name: &str) -> Vec<(&'static str, Value)> {
+    vec![("relid", oid(id)), ("schemaname", schema_name(catalog, schema)), ("relname", text(name))]
+}
+
+fn tables(catalog: &Catalog) -> impl Iterator<Item = &Table> {
+    catalog.tables().map(|table| &**table)
+}
+
+fn all_tables(catalog: &Catalog, rows: &mut Rows) {
+    for table in tables(catalog) {
+        let mut row = said(catalog, table.id, table.schema, &table.name);
+        let counted = table.statistics.as_ref().map_or(0, |of| of.rows as i64);
+        // What is overwritten or deleted leaves nothing behind.
+        row.extend([("n_live_tup", Value::BigInt(counted)), ("n_dead_tup", Value::BigInt(0))]);
+        rows.put_known(row);
+    }
+}
+
+fn all_tables_blocks(catalog: &Catalog, rows: &mut Rows) {
+    tables(catalog).for_each(|table| rows.put_known(said(catalog, table.id, table.schema, &table.name)));
+}
+
+fn all_indexes(catalog: &Catalog, rows: &mut Rows) {
+    for table in tables(catalog) {
+        for index in indexes(table) {
+            let mut row = said(catalog, table.id, table.schema, &table.name);
+            row.extend([("indexrelid", oid(index.id)), ("indexrelname", text(index.name))]);
+            rows.put_known(row);
+        }
+    }
+}
+
+fn all_sequences(catalog: &Catalog, rows: &mut Rows) {
+    for of in catalog.sequences() {
+        rows.put_known(said(catalog, of.id, of.schema, &of.name));
+    }
+}
