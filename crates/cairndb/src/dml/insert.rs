@@ -189,7 +189,7 @@ impl<'e> ComputedRows<'e> {
     }
 
     fn evaluate_row(&mut self, parameters: &Batch, row: usize, context: &ExecContext) -> Result<()> {
-        if row % 256 == 0 {
+        if row.is_multiple_of(256) {
             context.check()?;
         }
         let around = RowOfParameters { row: BatchRow { columns: parameters.columns(), row }, context };

@@ -125,6 +125,7 @@ mod tests {
 
     use super::super::testing::{PAGE, SlowFile, create, evict_all, few_pages, few_pages_all_for_new, pages_of};
     use super::*;
+    use crate::page::{Owner, PAGES_ONLY};
 
     fn is_resident(pages: &Pages, page: PageRef) -> bool {
         pages.frames.address_of(page.id) != 0
@@ -201,6 +202,25 @@ mod tests {
         assert_eq!(pages.evict(6).unwrap(), 6);
         assert!(hot.iter().all(|&page| is_resident(&pages, page)));
         assert!(!cold.iter().any(|&page| is_resident(&pages, page)));
+    }
+
+    #[test]
+    fn pages_that_were_passed_go_unless_somebody_looked_at_them() {
+        let pages = few_pages(SlowFile::new());
+        let all = written(&pages, 6);
+        pages.read_ahead(&all);
+        let slot = pages.slots.claim(Owner::Engine, PAGES_ONLY).unwrap();
+        {
+            let pin = pages.slots.pin(slot).unwrap();
+            assert!(pages.get_passing(&pin, all[1]).is_some() && pages.get(&pin, all[2]).is_some());
+        }
+        let dirty = create(&pages, 9);
+        pages.let_go(&[&all[..], &[dirty]].concat());
+        let resident: Vec<bool> = all.iter().map(|&page| is_resident(&pages, page)).collect();
+        assert_eq!(resident, [false, false, true, false, false, false]);
+        assert!(is_resident(&pages, dirty));
+        assert_eq!((pages.frames_free(), pages.broken_frames(true)), (62, vec![]));
+        pages.load(all[1]).unwrap();
     }
 
     #[test]

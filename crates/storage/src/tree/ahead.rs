@@ -28,6 +28,8 @@ pub(super) struct Trail {
     read: usize,
     /// Those that were read and not passed yet, if they are let go then.
     last: Vec<PageRef>,
+    /// Where among them the walk was last.
+    at: usize,
     /// Leaves are let go, until the walk goes somewhere else.
     is_passing: bool,
 }
@@ -41,8 +43,18 @@ impl Trail {
     /// A page that the walk comes to, if it is in memory. Its own are looked at without a trace of that; those that others
     /// read ahead are not, so that they stay for others, too.
     #[inline]
-    pub(super) fn get<'p>(&self, pages: &Pages, pin: &'p Pin<'_>, page: PageRef) -> Option<&'p [u8]> {
-        if self.is_passing && self.last.contains(&page) { pages.get_passing(pin, page) } else { pages.get(pin, page) }
+    pub(super) fn get<'p>(&mut self, pages: &Pages, pin: &'p Pin<'_>, page: PageRef) -> Option<&'p [u8]> {
+        if self.is_passing && self.has(page) { pages.get_passing(pin, page) } else { pages.get(pin, page) }
+    }
+
+    /// Whether the leaf is one of its own: that where it was last, mostly, or one beside it.
+    #[inline]
+    fn has(&mut self, page: PageRef) -> bool {
+        let near = [self.at, self.at + 1, self.at.wrapping_sub(1)];
+        let is_there = |&at: &usize| self.last.get(at) == Some(&page);
+        let found = near.into_iter().find(is_there).or_else(|| self.last.iter().position(|own| *own == page));
+        self.at = found.unwrap_or(self.at);
+        found.is_some()
     }
 
     /// The walk misses a leaf, and is about to read those of `coming` that are not in memory: those behind it are let go. The
