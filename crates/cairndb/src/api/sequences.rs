@@ -244,16 +244,6 @@ impl SequenceValues {
         }
     }
 
-    /// The value given out last; `None`: none ever.
-    fn last(&self, store: &Store, tree: TreeId, sequence: &Sequence) -> Result<Option<i64>> {
-        let identity = (sequence.id, sequence.generation);
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(reserved) = all.get(&identity) {
-            return Ok(reserved.stands.last());
-        }
-        Ok(stored(store, tree, identity)?.last())
-    }
-
     /// What the sequence has in its columns.
     fn state(&self, store: &Store, tree: TreeId, sequence: &Sequence) -> Result<SequenceState> {
         let identity = (sequence.id, sequence.generation);
@@ -450,11 +440,6 @@ impl SequenceSource for StatementSequences {
             let message = "lastval is not yet defined in this session";
             Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
         })
-    }
-
-    fn last_value(&self, name: &str) -> Result<Option<i64>> {
-        let sequence = self.sequence(name)?;
-        self.with(None, sequence, |values, store, tree| values.last(store, tree, sequence))
     }
 
     fn state(&self, name: &str) -> Result<SequenceState> {

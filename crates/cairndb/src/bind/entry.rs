@@ -193,7 +193,7 @@ impl Binder<'_> {
             let message = format!("relation \"{}\" already exists", name.name);
             return Err(Error::new(SqlState::DUPLICATE_TABLE, message));
         }
-        if let (Statement::Query { query }, false) = (self.tree.get(statement), told.analyze) {
+        if let (Statement::Query { query }, false, None) = (self.tree.get(statement), told.analyze, &of) {
             self.into = into_of(self.tree, query);
         }
         let mut statement = self.statement(statement)?;

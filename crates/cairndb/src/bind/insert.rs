@@ -95,7 +95,9 @@ impl Binder<'_> {
             None => None,
             Some(clause) => Some(self.on_conflict(clause, changed, &scope)?),
         };
-        self.inserts = scope.relations.first().map(|relation| relation.alias.clone());
+        // (One with a column of that name has no other.)
+        let target = scope.relations.first().filter(|target| target.columns().all(|(name, _)| name != "xmax"));
+        self.inserts = target.map(|relation| relation.alias.clone());
         let returning = self.returning(insert.returning, &scope, changed);
         self.inserts = None;
         Ok((on_conflict, returning?))

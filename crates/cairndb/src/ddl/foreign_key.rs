@@ -124,7 +124,14 @@ fn columns_to_set(table: &Table, key: &[usize], named: &[String]) -> Result<Vec<
         }
         Ok(position)
     };
-    named.iter().map(position).collect()
+    let mut columns = vec![];
+    for name in named {
+        let position = position(name)?;
+        if !columns.contains(&position) {
+            columns.push(position);
+        }
+    }
+    Ok(columns)
 }
 
 fn joined(table: &Table, columns: &[usize]) -> String {

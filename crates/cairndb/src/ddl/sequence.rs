@@ -6,6 +6,7 @@ use super::context::Ddl;
 use super::names::missing_column;
 use crate::catalog::{ObjectId, Sequence};
 use crate::command::{AlterSequence, CreateSequence, SequenceOptions, SequenceOwner};
+use crate::exec::SequenceState;
 use crate::sql::name_text;
 use crate::types::DataType;
 use crate::types::datetime::clock_micros;
@@ -54,7 +55,7 @@ impl SequenceOptions {
     }
 
     /// The sequence with what is said of it; the rest stays. `last`: the value that it gave last. SQLSTATE 22023.
-    fn change(&self, before: &Sequence, data_type: Option<DataType>, last: Option<i64>) -> Result<Sequence> {
+    fn change(&self, before: &Sequence, data_type: Option<DataType>, state: SequenceState) -> Result<Sequence> {
         let mut sequence = Sequence { data_type: data_type.unwrap_or(before.data_type), ..before.clone() };
         let (least, greatest) = limits(before.data_type);
         // A limit that was the old type's becomes the new one's.
@@ -68,16 +69,15 @@ impl SequenceOptions {
         check_within(&sequence, sequence.start, "START")?;
         let now = match self.restart {
             Some(value) => value.unwrap_or(sequence.start),
-            // "Not called" puts the last value before the first.
-            None => match last {
-                Some(last) if (before.min..=before.max).contains(&last) => last,
-                Some(last) => last.saturating_add(before.increment),
-                None => before.restarted.unwrap_or(before.start),
-            },
+            // (Entries of older libraries have what comes before the first value.)
+            None if state.is_called && !(before.min..=before.max).contains(&state.last_value) => {
+                state.last_value.saturating_add(before.increment)
+            }
+            None => state.last_value,
         };
         check_within(&sequence, now, "RESTART")?;
         // Until it gave a value, START alone does not say what the first one is.
-        if last.is_none() && self.restart.is_none() && self.start.is_some() {
+        if !state.is_called && self.restart.is_none() && self.start.is_some() {
             sequence.restarted = Some(now);
         }
         Ok(sequence)
@@ -199,8 +199,8 @@ impl Ddl<'_> {
 
     fn altered(&self, sequence: &Sequence, options: &SequenceOptions, data_type: Option<DataType>) -> Result<Sequence> {
         let values = self.session.sequences(&self.catalog);
-        let last = values.last_value(&self.catalog.shown(sequence.schema, &sequence.name))?;
-        options.change(sequence, data_type, last)
+        let state = values.state(&self.catalog.shown(sequence.schema, &sequence.name))?;
+        options.change(sequence, data_type, state)
     }
 
     fn sequence_type(&self, name: Id<TypeName>) -> Result<DataType> {

@@ -74,20 +74,25 @@ impl InsertPlan {
 /// inserts, looks at what the row refers to, and goes on.
 ///
 /// All rows are evaluated before the first is inserted, one after the other: what is evaluated asks no table, and conditions on
-/// the rows ask nothing that it changes (otherwise each row is evaluated when its turn comes). An error of one is told when those
-/// before it are inserted, for one of theirs comes first.
+/// the rows ask nothing that it changes. An error of one is told when those before it are inserted, for one of theirs comes first.
+/// Otherwise each row is evaluated when its turn comes; so are rows that draw more than one number, which a statement that fails
+/// would have drawn for nothing.
 pub(crate) fn insert_each(
     (plan, exprs): (&InsertPlan, &[Expr]),
     context: &DmlContext<'_>,
     parameters: &Batch,
 ) -> Result<()> {
     let mut computed = ComputedRows::of(exprs);
-    let is_ahead = plan.program.rules.are_evaluable();
+    let is_ahead = plan.program.rules.are_evaluable() && (computed.only_sequence().is_some() || !computed.draw());
     let evaluated = if is_ahead { computed.evaluate(parameters, context.exec) } else { Ok(()) };
     let inserted = insert_computed_rows(plan, (&mut computed, is_ahead), context, parameters);
-    if let Err((_, row)) = &inserted {
+    let failed = match &inserted {
+        Err((_, row)) => Some(*row),
+        Ok(()) => evaluated.is_err().then_some(computed.rows),
+    };
+    if let Some(row) = failed {
         // (What goes wrong in that costs a gap.)
-        let _ = computed.used_up_to(*row, context.exec);
+        let _ = computed.used_up_to(row, context.exec);
     }
     inserted.map_err(|(error, _)| error)?;
     evaluated
@@ -105,7 +110,8 @@ fn insert_computed_rows(
     let mut keys = ForeignKeys::new(context);
     let mut inserter = Inserter::new(&plan.program, context);
     let mut tx = context.tx;
-    let is_alone = plan.program.is_alone();
+    // (Whoever draws numbers may have to write.)
+    let is_alone = is_ahead && plan.program.is_alone();
     let held = if is_alone { tx.writer(plan.program.rules.target.table.tree) } else { Ok(None) };
     let mut hold = held.map_err(|error| (error.into(), 0))?;
     let trees = held_trees(&mut hold, &mut tx);
@@ -137,11 +143,13 @@ struct ComputedRows<'e> {
     /// Row by row.
     values: Vec<Value>,
     rows: usize,
+    /// Numbers that were drawn for all rows ahead.
+    drawn: Vec<i64>,
 }
 
 impl<'e> ComputedRows<'e> {
     fn of(exprs: &'e [Expr]) -> ComputedRows<'e> {
-        let mut rows = ComputedRows { exprs, computed: vec![], places: vec![], values: vec![], rows: 0 };
+        let mut rows = ComputedRows { exprs, computed: vec![], places: vec![], values: vec![], rows: 0, drawn: vec![] };
         for expr in exprs {
             let is_computed = !matches!(expr, Expr::Literal { .. } | Expr::Parameter { .. });
             rows.places.push(is_computed.then_some(rows.computed.len()));
@@ -153,39 +161,55 @@ impl<'e> ComputedRows<'e> {
     /// Evaluates a row for each of the parameters, up to the first that can not be.
     fn evaluate(&mut self, parameters: &Batch, context: &ExecContext) -> Result<()> {
         let rows = parameters.len();
-        let Some(name) = self.only_sequence() else {
+        let Some((name, cast)) = self.only_sequence() else {
             return (0..rows).try_for_each(|row| self.evaluate_row(parameters, row, context));
         };
         let source = context.sequence_source()?;
-        let mut drawn = Vec::with_capacity(rows);
         let mut draw = || {
-            while drawn.len() < rows {
+            while self.drawn.len() < rows {
                 context.check()?;
-                source.next_values(name, rows - drawn.len(), &mut drawn)?;
+                source.next_values(name, rows - self.drawn.len(), &mut self.drawn)?;
             }
             Ok(())
         };
         let all = draw();
-        self.rows = drawn.len();
-        self.values.extend(drawn.into_iter().map(Value::BigInt));
+        for number in &self.drawn {
+            let number = Value::BigInt(*number);
+            self.values.push(match cast {
+                None => number,
+                Some(to) => crate::types::cast(&number, DataType::BigInt, to, &context.eval)?,
+            });
+            self.rows += 1;
+        }
         all
     }
 
     /// No row behind this one is inserted: values that were drawn ahead for those are put back.
     fn used_up_to(&self, row: usize, context: &ExecContext) -> Result<()> {
-        let Some(name) = self.only_sequence().filter(|_| row + 1 < self.rows) else { return Ok(()) };
-        let number = |value: &Value| if let Value::BigInt(number) = value { Some(*number) } else { None };
-        let drawn: Vec<i64> = self.values.iter().filter_map(number).collect();
-        context.sequence_source()?.used_up_to(name, &drawn, row)
+        let Some((name, _)) = self.only_sequence().filter(|_| row + 1 < self.drawn.len()) else { return Ok(()) };
+        context.sequence_source()?.used_up_to(name, &self.drawn, row)
     }
 
-    /// The sequence, if to draw from one is all that is to be evaluated.
-    fn only_sequence(&self) -> Option<&'e str> {
-        let [Expr::Sequence { op: SequenceOp::Next, name, .. }] = self.computed[..] else { return None };
+    /// The sequence, if to draw from one is all that is to be evaluated, and what its numbers are cast to.
+    fn only_sequence(&self) -> Option<(&'e str, Option<DataType>)> {
+        let [only] = self.computed[..] else { return None };
+        let (drawn, cast) = match only {
+            Expr::Cast { input, to } => (&**input, Some(*to)),
+            other => (other, None),
+        };
+        let Expr::Sequence { op: SequenceOp::Next, name, .. } = drawn else { return None };
         match &**name {
-            Expr::Literal { value: Value::Text(name), .. } => Some(name),
+            Expr::Literal { value: Value::Text(name), .. } => Some((name, cast)),
             _ => None,
         }
+    }
+
+    /// Whether numbers are drawn.
+    fn draw(&self) -> bool {
+        let mut draws = false;
+        let mut look = |expr: &Expr, _| draws |= matches!(expr, Expr::Sequence { .. });
+        self.computed.iter().for_each(|expr| walk::walk(expr, 0, &mut look));
+        draws
     }
 
     fn evaluate_row(&mut self, parameters: &Batch, row: usize, context: &ExecContext) -> Result<()> {

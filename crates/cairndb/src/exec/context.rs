@@ -33,8 +33,6 @@ pub trait SequenceSource: Send + Sync {
     fn current_value(&self, name: &str) -> Result<i64>;
     /// The value that this session got last, of whichever sequence.
     fn value_of_session(&self) -> Result<i64>;
-    /// The value that was given out last, to whomever; `None`: none since it began.
-    fn last_value(&self, name: &str) -> Result<Option<i64>>;
     /// What the sequence has in its columns, read as a relation.
     fn state(&self, name: &str) -> Result<SequenceState>;
     /// Makes `value` the current one, and returns it.

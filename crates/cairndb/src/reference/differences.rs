@@ -230,7 +230,7 @@ pub static DIFFERENCES: &[Difference] = &[
         here: Answer::Done,
         postgresql: Answer::Error("42601"),
         why: "as in PostgreSQL 18: computed where they are read, so that they have no index (an index of the expression helps), no \
-              key and no domain; they are VIRTUAL where nothing is said. AFTER triggers see what they are computed to, as of STORED ones",
+              key and no domain, and use no function of the schema; they are VIRTUAL where nothing is said. AFTER triggers see what they are computed to, as of STORED ones",
     },
     Difference {
         what: "Keys that change WHERE CURRENT OF a cursor",
