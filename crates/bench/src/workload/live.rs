@@ -2,7 +2,11 @@
 //!
 //! All of it in memory. A *hand-over* is what two threads take to tell each other anything at all: one puts the time under a
 //! mutex and signals a condition, the other reads it when it has woken.
+//!
+//! Beside it what applications do with SQLite, on one connection and thread: its update hook says that something changed, and after the
+//! commit each query is run again, and its result compared with the last one.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -17,9 +21,12 @@ use crate::terminal::progress;
 const PLACE: Place = Place { workload: "live", medium: "memory" };
 const ENGINE: &str = "CairnDB";
 const FLOOR: &str = "hand-over";
+const HOOKED: &str = "SQLite, hook";
 const SHARES: [f64; 2] = [0.5, 0.99];
 /// So long a notification may take before it counts as lost.
 const LOST: Duration = Duration::from_secs(30);
+const GROUPED: &str = "SELECT r.name, count(*), sum(s.amount) FROM sale s JOIN shop p ON p.id = s.shop \
+                       JOIN region r ON r.id = p.region GROUP BY r.name";
 
 pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
     let args = &setup.args;
@@ -30,6 +37,9 @@ pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
         writers_cost(args.size(10_000, 1_000), args.size(20_000, 2_000), report)?;
         deliveries(report)?;
         relevant_writes(report)?;
+        hooked_notifications(args.size(20_000, 1_000), report)?;
+        hooked_deliveries(report)?;
+        hooked_join(args.rows.unwrap_or(args.size(1_000_000, 20_000)), report)?;
         grouped_join(args.rows.unwrap_or(args.size(1_000_000, 20_000)), args.size(2_000, 200), report)?;
     }
     Ok(())
@@ -223,8 +233,6 @@ fn relevant_writes(report: &mut Report) -> Result<()> {
 /// Three tables joined and grouped, while single rows change: the processor's time for each change, beyond that of the same
 /// commits alone; and what running the query takes.
 fn grouped_join(rows: i64, changes: u64, report: &mut Report) -> Result<()> {
-    const QUERY: &str = "SELECT r.name, count(*), sum(s.amount) FROM sale s JOIN shop p ON p.id = s.shop \
-                         JOIN region r ON r.id = p.region GROUP BY r.name";
     let build = || -> Result<(Database, Connection)> {
         let database = Database::open_in_memory()?;
         let conn = database.connect()?;
@@ -254,11 +262,11 @@ fn grouped_join(rows: i64, changes: u64, report: &mut Report) -> Result<()> {
     let (_alone, conn) = build()?;
     let alone = changing(&conn, &mut || Ok(()))?;
     let began = Instant::now();
-    let mut all = conn.query(QUERY, ())?;
+    let mut all = conn.query(GROUPED, ())?;
     while all.next()?.is_some() {}
     report.add(PLACE, ENGINE, "join with GROUP BY: the query", "us", began.elapsed().as_secs_f64() * 1e6);
     let (_database, conn) = build()?;
-    let mut live = conn.live(QUERY, ())?;
+    let mut live = conn.live(GROUPED, ())?;
     next(&mut live)?;
     // What is kept is made for the first change that is followed: all rows go into their groups once. It is told by itself.
     let before = processor_time();
@@ -271,5 +279,125 @@ fn grouped_join(rows: i64, changes: u64, report: &mut Report) -> Result<()> {
     let all = changing(&conn, &mut || next(&mut live).map(drop))?;
     let each = all.saturating_sub(alone).as_secs_f64() * 1e6 / changes as f64;
     report.add(PLACE, ENGINE, "join with GROUP BY: a change", "us of processor", each);
+    Ok(())
+}
+
+/// SQLite in memory, whose hook says that rows were changed.
+struct Hooked {
+    connection: rusqlite::Connection,
+    has_changed: Arc<AtomicBool>,
+}
+
+type HookedRows = Vec<Vec<rusqlite::types::Value>>;
+
+impl Hooked {
+    fn create(schema: &str) -> Result<Hooked> {
+        let connection = rusqlite::Connection::open_in_memory()?;
+        connection.execute_batch(schema)?;
+        let has_changed = Arc::new(AtomicBool::new(false));
+        let told = has_changed.clone();
+        connection.update_hook(Some(move |_, _: &str, _: &str, _| told.store(true, Ordering::Relaxed)));
+        Ok(Hooked { connection, has_changed })
+    }
+
+    fn with_rows(rows: u64) -> Result<Hooked> {
+        let hooked = Hooked::create("CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER NOT NULL, v TEXT NOT NULL)")?;
+        let mut insert = hooked.connection.prepare("INSERT INTO t VALUES (?1, 0, ?2)")?;
+        (1..=rows).try_for_each(|id| insert.execute((id, format!("row {id}"))).map(drop))?;
+        drop(insert);
+        Ok(hooked)
+    }
+
+    /// Whether anything changed since this was asked last.
+    fn has_changed(&self) -> bool {
+        self.has_changed.swap(false, Ordering::Relaxed)
+    }
+}
+
+/// The result, if it is another one than the last.
+fn look_again(query: &mut rusqlite::Statement<'_>, last: &mut HookedRows) -> Result<bool> {
+    let columns = query.column_count();
+    let mut rows = query.raw_query();
+    let mut now = HookedRows::new();
+    while let Some(row) = rows.next()? {
+        now.push((0..columns).map(|at| row.get(at)).collect::<rusqlite::Result<_>>()?);
+    }
+    let is_another = now != *last;
+    *last = now;
+    Ok(is_another)
+}
+
+fn hooked_notifications(times: u64, report: &mut Report) -> Result<()> {
+    let hooked = Hooked::with_rows(1_000)?;
+    let mut update = hooked.connection.prepare("UPDATE t SET n = ?1 WHERE id = ?2")?;
+    let mut query = hooked.connection.prepare("SELECT n, v FROM t WHERE id = ?1")?;
+    query.raw_bind_parameter(1, 7)?;
+    let mut last = HookedRows::new();
+    look_again(&mut query, &mut last)?;
+    let mut latencies = Latencies::new()?;
+    for n in 1..=times {
+        let began = Instant::now();
+        update.execute((n, 7))?;
+        if !hooked.has_changed() || !look_again(&mut query, &mut last)? {
+            return Err("a change was lost".into());
+        }
+        latencies.add(began.elapsed());
+    }
+    report.add_latencies(PLACE, HOOKED, "commit to notification", &latencies, &SHARES)
+}
+
+fn hooked_deliveries(report: &mut Report) -> Result<()> {
+    let hooked = Hooked::with_rows(100)?;
+    let mut update = hooked.connection.prepare("UPDATE t SET n = ?1 WHERE id = 1")?;
+    let mut queries = vec![];
+    for k in 0..100i64 {
+        let mut query = hooked.connection.prepare("SELECT id, n + ?1 FROM t WHERE n > ?1 - 1000")?;
+        query.raw_bind_parameter(1, k)?;
+        let mut last = HookedRows::new();
+        look_again(&mut query, &mut last)?;
+        queries.push((query, last));
+    }
+    let before = processor_time();
+    for n in 1..=200i64 {
+        update.execute((n,))?;
+        if !hooked.has_changed() {
+            return Err("a change was lost".into());
+        }
+        for (query, last) in &mut queries {
+            look_again(query, last)?;
+        }
+    }
+    let took = processor_time() - before;
+    report.add(PLACE, HOOKED, "20,000 deliveries", "ms of processor", took.as_secs_f64() * 1e3);
+    Ok(())
+}
+
+fn hooked_join(rows: i64, report: &mut Report) -> Result<()> {
+    let hooked = Hooked::create(
+        "CREATE TABLE region (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+         CREATE TABLE shop (id INTEGER PRIMARY KEY, region INTEGER NOT NULL);
+         CREATE TABLE sale (id INTEGER PRIMARY KEY, shop INTEGER NOT NULL, amount INTEGER NOT NULL);
+         WITH RECURSIVE g(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM g WHERE i < 99)
+             INSERT INTO region SELECT i, 'region ' || i FROM g;
+         WITH RECURSIVE g(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM g WHERE i < 9999)
+             INSERT INTO shop SELECT i, i % 100 FROM g",
+    )?;
+    let fill = "WITH RECURSIVE g(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM g WHERE i < ?1) \
+                INSERT INTO sale SELECT i, i % 10000, i % 97 FROM g";
+    hooked.connection.execute(fill, (rows,))?;
+    let mut query = hooked.connection.prepare(GROUPED)?;
+    let mut last = HookedRows::new();
+    look_again(&mut query, &mut last)?;
+    let mut update = hooked.connection.prepare("UPDATE sale SET amount = amount + 1 WHERE id = ?1")?;
+    const CHANGES: i64 = 2;
+    let before = processor_time();
+    for id in 1..=CHANGES {
+        update.execute((id,))?;
+        if !hooked.has_changed() || !look_again(&mut query, &mut last)? {
+            return Err("a change was lost".into());
+        }
+    }
+    let each = (processor_time() - before).as_secs_f64() * 1e6 / CHANGES as f64;
+    report.add(PLACE, HOOKED, "join with GROUP BY: a change", "us of processor", each);
     Ok(())
 }
