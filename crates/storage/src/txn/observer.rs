@@ -91,8 +91,7 @@ impl KeyRanges {
 
     /// Whether all keys of the tree are among them.
     pub fn have_all_of(&self, tree: TreeId) -> bool {
-        let unbounded =
-            |range: &KeyRange| matches!(range.bounds(), (Bound::Unbounded | Bound::Included([]), Bound::Unbounded));
+        let unbounded = |range: &KeyRange| matches!(range.bounds(), (Bound::Unbounded, Bound::Unbounded));
         let at = self.0.partition_point(|(of, _)| *of < tree);
         self.0[at..].first().is_some_and(|(of, range)| *of == tree && unbounded(range))
     }
