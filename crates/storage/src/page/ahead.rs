@@ -101,7 +101,11 @@ impl Pages {
 
     /// Up to so many frames, which others then lack.
     fn spare_frames(&self, wanted: usize) -> Vec<Frame> {
-        if self.frames_free() < wanted {
+        let is_short = || self.frames_free() < wanted;
+        if is_short() {
+            self.reclaim_now();
+        }
+        if is_short() {
             // Who needs a frame evicts again, and tells of what goes wrong.
             let _ = self.evict(wanted.max(self.frame_count() / SHARE));
         }

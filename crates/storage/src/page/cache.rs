@@ -12,6 +12,7 @@
 use std::sync::Arc;
 
 use super::evict::Evictor;
+use super::fetch::Fetches;
 use super::frames::{COOLING, DIRTY, FIXED, Frame, FrameTable};
 use super::layout;
 use super::memory::{ZeroAtomic, prefetch_value, zeroed};
@@ -93,6 +94,8 @@ pub(crate) struct Pages {
     /// How often ids were given to new pages, those that share a counter together.
     pub(super) renewals: Box<[AtomicU32]>,
     file: Arc<dyn File>,
+    /// What is to be read by another thread.
+    pub(crate) fetches: Fetches,
     pub(crate) slots: Slots,
     pub(crate) counters: Arc<Counters>,
 }
@@ -123,6 +126,7 @@ impl Pages {
             loading: (0..LOADERS).map(|_| Mutex::new(())).collect(),
             renewals: (0..RENEWALS).map(|_| AtomicU32::new(0)).collect(),
             file,
+            fetches: Fetches::default(),
             slots: Slots::new(options.max_snapshots),
             counters,
         }

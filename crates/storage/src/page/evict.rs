@@ -121,7 +121,7 @@ impl Pages {
     }
 
     /// Returns how many frames still wait for readers.
-    fn reclaim_now(&self) -> usize {
+    pub(super) fn reclaim_now(&self) -> usize {
         let mut evictor = self.evictor.lock();
         self.reclaim(&mut evictor);
         evictor.limbo.len()
@@ -171,9 +171,9 @@ impl Pages {
         gone
     }
 
-    /// Whether new frames come from evicted pages only, but for what eviction makes free ahead.
+    /// Whether new frames come from evicted pages only, but for what eviction makes free ahead and what is read ahead.
     pub(crate) fn is_full(&self) -> bool {
-        self.frames_free() <= self.frame_count() / FULL
+        self.frames_free() <= self.frame_count() / FULL + 2 * self.ahead_limit()
     }
 
     /// Makes the frames of pages free that were read ahead and that nobody looked at, but for who passed them and tells so

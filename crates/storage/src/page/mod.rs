@@ -4,6 +4,7 @@ mod ahead;
 mod cache;
 mod created;
 mod evict;
+mod fetch;
 mod frames;
 mod free_ids;
 #[cfg(any(test, feature = "broken-for-tests"))]

@@ -1,5 +1,5 @@
 //! The threads behind a database: one leads log writes when nobody waits for them, one keeps log space and frames ready
-//! and frees what was dropped, one runs checkpoints.
+//! and frees what was dropped, one runs checkpoints, and one reads pages that long walks will come to.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,15 @@ const IDLE: Duration = Duration::from_millis(200);
 /// How long a failed job waits before it is tried again.
 const RETRY: Duration = Duration::from_millis(200);
 
-/// The background threads of an engine that may write. Whoever drops it has stopped them and waited for their end:
+type Job = (&'static str, fn(&Engine));
+
+/// What runs beside a database that may write.
+const WRITING: [Job; 3] =
+    [("cairn-log", log_thread), ("cairn-house", house_thread), ("cairn-checkpoint", checkpoint_thread)];
+/// What runs beside any.
+const READING: Job = ("cairn-fetch", fetch_thread);
+
+/// The background threads of an engine. Whoever drops it has stopped them and waited for their end:
 /// none is left to touch the files once the database's lock is given back.
 pub(crate) struct Background {
     engine: Arc<Engine>,
@@ -27,34 +35,37 @@ pub(crate) struct Background {
 impl Background {
     /// Starts the threads; if one of them can not be started, those that were are stopped.
     pub(crate) fn start(engine: &Arc<Engine>) -> Result<Background> {
-        type Job = (&'static str, fn(&Engine));
-        let jobs: [Job; 3] =
-            [("cairn-log", log_thread), ("cairn-house", house_thread), ("cairn-checkpoint", checkpoint_thread)];
         let mut background = Background { engine: engine.clone(), joins: Vec::new() };
-        if engine.segments.is_none() {
-            return Ok(background);
+        if engine.segments.is_some() {
+            engine.signals.raise(Signal::House);
+            for job in WRITING {
+                background.start_thread(job).map_err(Error::io("start a background thread"))?;
+            }
         }
-        engine.signals.raise(Signal::House);
-        for (name, job) in jobs {
-            let shared = engine.clone();
-            let work = move || {
-                let guard = PoisonOnPanic(&shared, name);
-                job(&shared);
-                std::mem::forget(guard);
-            };
-            let join = engine.env.host.spawn(name, Box::new(work)).map_err(Error::io("start a background thread"))?;
-            background.joins.push(join);
-        }
+        // Without it, who reads reads for himself.
+        let _ = background.start_thread(READING);
         Ok(background)
+    }
+
+    fn start_thread(&mut self, (name, job): Job) -> std::io::Result<()> {
+        let shared = self.engine.clone();
+        let work = move || {
+            let guard = PoisonOnPanic(&shared, name);
+            job(&shared);
+            std::mem::forget(guard);
+        };
+        self.joins.push(self.engine.env.host.spawn(name, Box::new(work))?);
+        Ok(())
     }
 }
 
 impl Drop for Background {
     fn drop(&mut self) {
-        if self.joins.len() < 3 && broken::is(Broken::ThreadsLeft) {
+        if self.joins.len() < WRITING.len() && broken::is(Broken::ThreadsLeft) {
             return;
         }
         self.engine.signals.stop();
+        self.engine.pages.fetches.stop();
         self.joins.drain(..).for_each(|join| join());
     }
 }
@@ -155,6 +166,10 @@ fn keep_house(engine: &Engine) -> Result<()> {
         engine.pages.evict(frames / 16)?;
     }
     engine.work_off_drops()
+}
+
+fn fetch_thread(engine: &Engine) {
+    engine.pages.serve_fetches();
 }
 
 fn checkpoint_thread(engine: &Engine) {

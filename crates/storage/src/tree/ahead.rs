@@ -4,12 +4,14 @@
 //! come after it are read with it, twice as many each time, as far as the cache bears it. A walk to somewhere else begins
 //! anew.
 //!
+//! A walk that reads as many at a time as it may has another thread read those that come then (`page/fetch.rs`), and asks
+//! for the next ones when it comes to the first of them. Where they have not come yet, it reads with that thread.
+//!
 //! A walk that misses more than a part of a full cache does not run the rest through it: leaves that it has read and
 //! passed, and that nobody else looked at, make room for those that come next. So what others read stays, a part of a
 //! table that is larger than the cache is still there for the next walk, and the frames, few and always the same, stay in
 //! the processor's cache, where reading into them takes half the time.
 
-use super::cursor::Direction;
 use crate::page::{PageRef, Pages, Pin};
 
 /// Pages read together at the second miss.
@@ -22,21 +24,33 @@ const LEAVES_PER_INNER: usize = 32;
 const KEPT: usize = 4;
 
 /// The leaves that a walk reads and passes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Trail {
     /// Leaves read so far.
     read: usize,
-    /// Those that were read and not passed yet, if they are let go then.
+    /// Those that were read, or asked for, and not passed yet, in the order of the walk, if they are let go then.
     last: Vec<PageRef>,
     /// Where among them the walk was last.
     at: usize,
     /// Leaves are let go, until the walk goes somewhere else.
     is_passing: bool,
+    /// The first of the leaves that were asked for last, or none.
+    due: PageRef,
+    /// How many they are.
+    asked: usize,
+}
+
+impl Default for Trail {
+    fn default() -> Trail {
+        let (last, due) = (Vec::new(), PageRef::NONE);
+        Trail { read: 0, last, at: 0, is_passing: false, due, asked: 0 }
+    }
 }
 
 impl Trail {
     pub(super) fn restart(&mut self) {
         (self.read, self.is_passing) = (0, false);
+        (self.due, self.asked) = (PageRef::NONE, 0);
         self.last.clear();
     }
 
@@ -57,24 +71,50 @@ impl Trail {
         found.is_some()
     }
 
-    /// The walk misses a leaf, and is about to read those of `coming` that are not in memory: those behind it are let go. The
-    /// caller must not be pinned.
-    pub(super) fn go_on(&mut self, pages: &Pages, missed: PageRef, coming: &[PageRef], direction: Direction) {
-        let behind = match (self.last.iter().position(|page| *page == missed), direction) {
-            (None, _) => 0..self.last.len(),
-            // It was evicted before the walk came to it; others are still to come.
-            (Some(at), Direction::Forward) => 0..at + 1,
-            (Some(at), Direction::Backward) => at..self.last.len(),
-        };
-        if !behind.is_empty() {
-            pages.let_go(&self.last[behind.clone()]);
-            self.last.drain(behind);
+    /// Whether the walk has come to what was asked for last, and those behind that are to be asked for.
+    #[inline]
+    pub(super) fn is_due(&self, leaf: PageRef) -> bool {
+        leaf == self.due
+    }
+
+    /// How many leaves, from this one on, were asked for and are about to come.
+    pub(super) fn coming_at(&self, leaf: PageRef) -> usize {
+        if self.is_due(leaf) { self.asked } else { 0 }
+    }
+
+    /// Lets go of the leaves before this one, or of all if it is not among them. The caller must not be pinned.
+    pub(super) fn pass(&mut self, pages: &Pages, leaf: PageRef) {
+        let behind = self.last.iter().position(|own| *own == leaf).unwrap_or(self.last.len());
+        if behind > 0 {
+            pages.let_go(&self.last[..behind]);
+            self.last.drain(..behind);
+            self.at = self.at.saturating_sub(behind);
         }
-        let missing = pages.missing(coming);
+    }
+
+    /// Those of the leaves that are not in memory are about to be read.
+    pub(super) fn add(&mut self, pages: &Pages, leaves: &[PageRef]) {
+        let missing = pages.missing(leaves);
+        self.note(pages, &missing);
+    }
+
+    fn note(&mut self, pages: &Pages, missing: &[PageRef]) {
         self.read += missing.len();
         self.is_passing |= self.read > pages.frame_count() / KEPT && pages.is_full();
         if self.is_passing {
-            self.last.extend(missing);
+            self.last.extend_from_slice(missing);
+        }
+    }
+
+    /// Has another thread read the leaves, and pages above those that come then.
+    pub(super) fn ask(&mut self, pages: &Pages, leaves: &[PageRef], above: &[PageRef]) {
+        let mut wanted = pages.missing(&[leaves, above].concat());
+        let is_asked = !wanted.is_empty() && pages.fetches.ask(&mut wanted);
+        let due = leaves.first().filter(|_| is_asked);
+        (self.due, self.asked) = (due.copied().unwrap_or(PageRef::NONE), leaves.len());
+        if is_asked {
+            wanted.retain(|page| !above.contains(page));
+            self.note(pages, &wanted);
         }
     }
 }
@@ -94,6 +134,11 @@ impl Ahead {
             self.window = (self.window * 2).max(FIRST).min(limit);
         }
         self.window
+    }
+
+    /// Whether as many are read together as ever will be.
+    pub(super) fn is_at(&self, limit: usize) -> bool {
+        self.window == limit
     }
 
     /// A page above the leaves is missing.

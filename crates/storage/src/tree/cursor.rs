@@ -281,20 +281,19 @@ impl TreeCursor {
     /// Comes to a leaf with entries still to come; false at the end.
     fn find_entries(&mut self, pages: &Pages, slot: SlotId, direction: Direction) -> Result<bool> {
         while self.from == self.to {
-            let stop = {
+            let came = {
                 let pin = pages.slots.pin(slot)?;
-                match self.advance(pages, &pin, direction) {
-                    Ok(true) => continue,
-                    Ok(false) => return Ok(false),
-                    Err(stop) => stop,
-                }
+                self.advance(pages, &pin, direction)
             };
-            match stop {
-                Stop::Miss(page) => {
+            match came {
+                Ok(true) if self.trail.is_due(self.leaf) => self.ask_ahead(pages, slot, self.leaf, direction)?,
+                Ok(true) => {}
+                Ok(false) => return Ok(false),
+                Err(Stop::Miss(page)) => {
                     self.read_ahead(pages, slot, page, direction)?;
                     pages.load(page).map_err(|error| pages.slots.explain(slot, error))?;
                 }
-                misplaced => return Err(misplaced.into()),
+                Err(misplaced) => return Err(misplaced.into()),
             }
         }
         Ok(true)
@@ -303,17 +302,103 @@ impl TreeCursor {
     /// After a miss: reads the missing page together with those that the walk will come to next.
     #[cold]
     fn read_ahead(&mut self, pages: &Pages, slot: SlotId, missed: PageRef, direction: Direction) -> Result<()> {
+        let mut was_asked = false;
+        while let Some(own) = pages.fetches.take_back(missed) {
+            if !was_asked && self.trail.is_due(missed) {
+                self.ask_ahead(pages, slot, missed, direction)?;
+            }
+            pages.read_ahead(&own);
+            was_asked = true;
+        }
+        if was_asked {
+            return Ok(());
+        }
         let (coming, are_leaves) = {
             let pin = pages.slots.pin(slot)?;
             self.coming(pages, &pin, direction)
         };
         if are_leaves {
-            self.trail.go_on(pages, missed, &coming, direction);
+            self.trail.pass(pages, missed);
+            self.trail.add(pages, &coming);
+            if self.ahead.is_at(pages.ahead_limit()) {
+                self.ask_behind(pages, slot, coming.len(), direction)?;
+            }
         }
         if coming.len() > 1 {
             pages.read_ahead(&coming);
         }
         Ok(())
+    }
+
+    /// The walk has come to `leaf`, the first of those that were asked for: asks for those behind them.
+    #[cold]
+    fn ask_ahead(&mut self, pages: &Pages, slot: SlotId, leaf: PageRef, direction: Direction) -> Result<()> {
+        self.trail.pass(pages, leaf);
+        self.ask_behind(pages, slot, self.trail.coming_at(leaf), direction)
+    }
+
+    /// Asks for the leaves that come behind so many from the walk's place on.
+    fn ask_behind(&mut self, pages: &Pages, slot: SlotId, count: usize, direction: Direction) -> Result<()> {
+        let (mut leaves, mut above) = (Vec::new(), Vec::new());
+        {
+            let pin = pages.slots.pin(slot)?;
+            let window = pages.ahead_limit();
+            self.leaves_from_here(pages, &pin, direction, count + window, &mut leaves, &mut above);
+        }
+        leaves.drain(..count.min(leaves.len()));
+        self.trail.ask(pages, &leaves, &above);
+        Ok(())
+    }
+
+    /// The leaves that the walk comes to from its place on, the one there included, as far as the pages above them are in
+    /// memory; and of those above, where that ends, the next that are not.
+    fn leaves_from_here(
+        &self,
+        pages: &Pages,
+        pin: &Pin<'_>,
+        direction: Direction,
+        count: usize,
+        leaves: &mut Vec<PageRef>,
+        above: &mut Vec<PageRef>,
+    ) {
+        let Some(&(parent, child)) = self.path[..self.depth].last() else { return };
+        let Some(node) = pages.get(pin, parent).map(Node::new).filter(|node| node.level() == 1) else { return };
+        leaves.extend(self.children(&node, child, direction).take(count));
+        let Some(&(grandparent, at)) = self.depth.checked_sub(2).map(|above| &self.path[above]) else { return };
+        let Some(node) = pages.get(pin, grandparent).map(Node::new) else { return };
+        for parent in self.children(&node, at, direction).skip(1) {
+            if leaves.len() >= count || !above.is_empty() && above.len() >= self.ahead.at_inner() {
+                return;
+            }
+            match pages.get(pin, parent).map(Node::new).filter(|_| above.is_empty()) {
+                Some(node) if node.level() == 1 => {
+                    let missing = count - leaves.len();
+                    leaves.extend(self.children(&node, self.edge(&node, direction), direction).take(missing));
+                }
+                Some(_) => return,
+                None => above.push(parent),
+            }
+        }
+    }
+
+    /// Where a walk that comes from beside an inner page enters it.
+    fn edge(&self, node: &Node<'_>, direction: Direction) -> usize {
+        match direction {
+            Direction::Forward => 0,
+            Direction::Backward => node.count(),
+        }
+    }
+
+    /// The children of an inner page that the walk comes to from child `at` on, within the range.
+    fn children<'n>(&self, node: &'n Node<'_>, at: usize, direction: Direction) -> impl Iterator<Item = PageRef> + 'n {
+        let count = match direction {
+            Direction::Forward => (last_child(node, &self.upper) + 1).saturating_sub(at),
+            Direction::Backward => (at + 1).saturating_sub(first_child(node, &self.lower)),
+        };
+        (0..count).map(move |step| match direction {
+            Direction::Forward => node.child(at + step),
+            Direction::Backward => node.child(at - step),
+        })
     }
 
     /// The page that is next on the way, and those beside it that the walk will need, as many as should be read at once;
@@ -327,11 +412,7 @@ impl TreeCursor {
             true => self.ahead.at_leaf(pages.ahead_limit()),
             false => self.ahead.at_inner(),
         };
-        let (from, to) = match direction {
-            Direction::Forward => (child, (child + window).min(last_child(&node, &self.upper) + 1)),
-            Direction::Backward => ((child + 1).saturating_sub(window).max(first_child(&node, &self.lower)), child + 1),
-        };
-        ((from..to).map(|child| node.child(child)).collect(), are_leaves)
+        (self.children(&node, child, direction).take(window).collect(), are_leaves)
     }
 
     /// Comes to the next leaf in the direction; false at the end. After a miss it can be called again: each step is
