@@ -333,6 +333,9 @@ fn sweep(
     if rng.below(2) == 0 {
         patch_each(transaction, tree, (&keys, &mut *model), rng);
     }
+    if rng.below(2) == 0 {
+        insert_each(transaction, tree, (&keys, &mut *model), rng, page_size);
+    }
     for (at, key) in keys.iter().enumerate() {
         if rng.below(3) > 0 {
             assert_eq!(transaction.reader().get(tree, key).unwrap().as_ref(), model.get(key));
@@ -371,6 +374,41 @@ fn sweep(
         }
         if rng.below(3) > 0 {
             assert_eq!(transaction.reader().get(tree, key).unwrap().as_ref(), model.get(key));
+        }
+    }
+}
+
+/// Inserts some that mostly ascend, from somewhere on: between others, behind all, some that are there, some that are long.
+fn insert_each(
+    transaction: &cairn_storage::Transaction,
+    tree: TreeId,
+    (keys, model): (&[Vec<u8>], &mut Model),
+    rng: &mut Rng,
+    page_size: usize,
+) {
+    let mut key =
+        if rng.below(2) == 0 { model.keys().last().cloned() } else { keys.first().cloned() }.unwrap_or_default();
+    let (mut list, mut values) = (KeyList::default(), KeyList::default());
+    for _ in 0..rng.below(60) {
+        match rng.below(30) {
+            0 => key = rng.key(),
+            _ if key.len() < page_size / 8 => key.push(rng.below(3) as u8),
+            _ => key = [&key[..key.len() - page_size / 10], &[0xFF]].concat(),
+        }
+        list.push(&key);
+        let long = rng.below(20) == 0;
+        values.push(&if long { rng.value(page_size) } else { vec![key.len() as u8; rng.below(12) as usize] });
+    }
+    let mut done = rng.below(3) as usize;
+    while done < list.len() {
+        let from = done;
+        done = transaction.writer().unwrap().insert_each(tree, &list, &values, from).unwrap();
+        for at in from..done {
+            assert!(model.insert(list.get(at).to_vec(), values.get(at).to_vec()).is_none(), "it was there");
+        }
+        if done < list.len() {
+            assert!(model.contains_key(list.get(done)), "it was not there");
+            done += 1;
         }
     }
 }

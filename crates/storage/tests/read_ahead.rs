@@ -10,7 +10,7 @@ const TREE: TreeId = TreeId::CATALOG;
 const ENTRIES: u64 = 20_000;
 
 /// A closed database of about 1,100 leaves, opened again for reading only: no background thread evicts what was read ahead
-/// before the walk comes to it, so what is read is the same each time.
+/// before the walk comes to it.
 fn store(page_size: usize) -> Store {
     let files = Arc::new(MemFs::new());
     let env = || Environment { files: files.clone(), host: Arc::new(RealHost::default()) };
@@ -139,5 +139,25 @@ fn who_follows_a_walk_finds_most_of_what_it_read() {
         let after = store.stats();
         let read = pages(&after) - pages(&before);
         assert!(read < before.pages_total + before.pages_total / 3, "{lag}: {read} of {}", before.pages_total);
+    }
+}
+
+/// A walk that came to leaves that were there already let go of those that it was about to read, and read them again.
+#[test]
+fn a_walk_past_leaves_that_are_in_memory_reads_the_others_once() {
+    for (step, block) in [(3, 1), (40, 12), (500, 250), (7, 5)] {
+        for backward in [false, true] {
+            let store = store(4096);
+            // (Some 18 entries a leaf; what is looked at twice stays.)
+            let hot = (0..ENTRIES).step_by(9).filter(|i| i / 18 % step < block).take(200);
+            for i in hot.clone().chain(hot) {
+                assert!(store.snapshot().unwrap().reader().get(TREE, &i.to_be_bytes()).unwrap().is_some());
+            }
+            let before = store.stats();
+            let (found, read) = walk(&store, 0, ENTRIES, backward);
+            assert_eq!(found.len() as u64, ENTRIES);
+            let missing = before.pages_total - before.pages_free - pages(&before);
+            assert!(pages(&read) <= missing + 16, "{step} {block} {backward}: {} of {missing}", pages(&read));
+        }
     }
 }

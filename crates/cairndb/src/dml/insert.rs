@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use cairn_storage::{KeyList, TransactionWriter};
+
 use super::foreign_keys::ForeignKeys;
 use super::row::{
-    BatchRow, Conflict, Env, InsertBuffers, LentRow, Proposed, ReferenceChecks, RowInsert, Spare, Target, Touched,
-    Trees,
+    BatchRow, Conflict, Env, InsertBuffers, LentRow, Proposed, ReferenceChecks, RowInsert, Spare, Stop, Target,
+    Touched, Trees,
 };
 use super::source::{Source, few_rows, held_trees};
 use super::{DmlContext, DmlResult};
@@ -15,6 +17,9 @@ use crate::exec::{self, Batch, ExecContext, SourceRows, Surroundings, eval, eval
 use crate::plan::{Expr, SequenceOp, walk};
 use crate::types::{DataType, EvalContext, ValueRef};
 use crate::{Error, Result, SqlState, Value};
+
+/// Bytes of rows that are encoded before they are inserted together: they stay in the processor's nearest cache.
+const RUN_BYTES: usize = 16 << 10;
 
 /// INSERT into a table.
 #[derive(Debug)]
@@ -114,9 +119,16 @@ fn insert_computed_rows(
     let is_alone = is_ahead && plan.program.is_alone();
     let held = if is_alone { tx.writer(plan.program.rules.target.table.tree) } else { Ok(None) };
     let mut hold = held.map_err(|error| (error.into(), 0))?;
+    let rows = 0..parameters.len().min(if is_ahead { computed.rows } else { usize::MAX });
+    let columns = parameters.columns();
+    let mut done = 0;
+    if let Some(writer) = hold.as_mut().filter(|_| plan.program.is_row_alone()) {
+        let computed = &*computed;
+        let repeated = |row| RepeatedRow { computed, row, parameters: BatchRow { columns, row } };
+        done = inserter.insert_runs(writer, rows.clone().map(repeated))?;
+    }
     let trees = held_trees(&mut hold, &mut tx);
-    let rows = if is_ahead { computed.rows } else { parameters.len() };
-    for row in 0..rows.min(parameters.len()) {
+    for row in rows.skip(done) {
         let of_row = |error: Error| (error, row);
         if row % 256 == 0 {
             context.exec.check().map_err(of_row)?;
@@ -124,8 +136,7 @@ fn insert_computed_rows(
         if !is_ahead {
             computed.evaluate_row(parameters, row, context.exec).map_err(of_row)?;
         }
-        let parameters = BatchRow { columns: parameters.columns(), row };
-        let repeated = RepeatedRow { computed, row, parameters };
+        let repeated = RepeatedRow { computed, row, parameters: BatchRow { columns, row } };
         inserter.insert_into(trees, repeated, &mut keys).map_err(of_row)?;
         if !is_alone {
             keys.settle_insert().map_err(of_row)?;
@@ -311,6 +322,8 @@ struct Buffers {
     fitted: Vec<(usize, Value)>,
     generated: Vec<Value>,
     spare: Spare,
+    /// Keys and values of rows that are inserted together.
+    run: (KeyList, KeyList),
 }
 
 /// Inserts rows of one statement, whose lengths have yet to be fitted.
@@ -395,6 +408,56 @@ impl<'a> Inserter<'a> {
         }
         spare.keep(row);
         Ok(())
+    }
+
+    /// Rows that are no more than an entry of their table's tree each: encodes some, inserts those, and goes on. Returns how many
+    /// it inserted: those before the first that another one is in the way of, or that can not be written, which is for the
+    /// caller to find out about.
+    fn insert_runs<'b>(
+        &mut self,
+        writer: &mut TransactionWriter<'_>,
+        mut rows: impl Iterator<Item = impl LentRow<'b>>,
+    ) -> Result<usize, OfRow> {
+        let mut done = 0;
+        loop {
+            self.context.exec.check().map_err(|error| (error, done))?;
+            let is_cut = self.encode_run(&mut rows);
+            let (keys, values) = &self.room.0.get_or_insert_default().run;
+            let tree = self.program.rules.target.table.tree;
+            let inserted = writer.insert_each(tree, keys, values, 0).map_err(|error| (error.into(), done))?;
+            done += inserted;
+            (0..inserted).for_each(|_| self.result.add());
+            if is_cut || inserted < keys.len() || keys.is_empty() {
+                return Ok(done);
+            }
+        }
+    }
+
+    /// The next rows' keys and values; whether a row can not be written.
+    fn encode_run<'b>(&mut self, rows: &mut impl Iterator<Item = impl LentRow<'b>>) -> bool {
+        let Inserter { program, context, room, .. } = self;
+        let Buffers { insert: buffers, fitted, generated, spare, run: (keys, values), .. } =
+            &mut **room.0.get_or_insert_default();
+        let (target, env) = (&program.rules.target, Env::of(context.exec));
+        keys.clear();
+        values.clear();
+        let mut bytes = 0;
+        let mut prepare = |row| -> Result<usize, Stop> {
+            let row = Proposed::fit(&target.table, row, fitted, spare.take(), env.eval)?;
+            let row = row.generated(target, env, generated)?;
+            program.prepare(&row, env, context.numbers(target.table.tree), buffers)?;
+            spare.keep(row);
+            keys.push(&buffers.key);
+            values.push(buffers.row());
+            Ok(buffers.row().len())
+        };
+        while bytes < RUN_BYTES
+            && let Some(row) = rows.next()
+        {
+            let Ok(length) = prepare(row) else { return true };
+            bytes += length;
+        }
+        false
     }
 
     /// What RETURNING made of the row that was inserted last.

@@ -173,7 +173,7 @@ impl Pages {
 
     /// Whether new frames come from evicted pages only, but for what eviction makes free ahead and what is read ahead.
     pub(crate) fn is_full(&self) -> bool {
-        self.frames_free() <= self.frame_count() / FULL + 2 * self.ahead_limit()
+        self.frames_free() <= self.frame_count() / FULL + 4 * self.ahead_limit()
     }
 
     /// Makes the frames of pages free that were read ahead and that nobody looked at, but for who passed them and tells so

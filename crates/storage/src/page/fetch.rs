@@ -92,6 +92,12 @@ impl Fetches {
         true
     }
 
+    /// Leaves only pages that nobody asked for, and `kept`.
+    pub(crate) fn leave_out(&self, pages: &mut Vec<PageRef>, kept: PageRef) {
+        let state = self.state.lock();
+        pages.retain(|page| *page == kept || !state.is_coming(page));
+    }
+
     /// If the page was asked for and is still to come: what is now the caller's to read, who then asks again. Waits where there
     /// is nothing but what is being read. The caller must not be pinned.
     pub(crate) fn take_back(&self, page: PageRef) -> Option<Vec<PageRef>> {

@@ -39,18 +39,18 @@ impl Background {
         if engine.segments.is_some() {
             engine.signals.raise(Signal::House);
             for job in WRITING {
-                background.start_thread(job).map_err(Error::io("start a background thread"))?;
+                background.start_thread(job, true).map_err(Error::io("start a background thread"))?;
             }
         }
-        // Without it, who reads reads for himself.
-        let _ = background.start_thread(READING);
+        // Without it, who reads reads for himself: it need not be there, nor stay.
+        let _ = background.start_thread(READING, false);
         Ok(background)
     }
 
-    fn start_thread(&mut self, (name, job): Job) -> std::io::Result<()> {
+    fn start_thread(&mut self, (name, job): Job, is_needed: bool) -> std::io::Result<()> {
         let shared = self.engine.clone();
         let work = move || {
-            let guard = PoisonOnPanic(&shared, name);
+            let guard = is_needed.then(|| PoisonOnPanic(&shared, name));
             job(&shared);
             std::mem::forget(guard);
         };

@@ -71,7 +71,7 @@ fn move_down(engine: &Engine) -> Result<usize> {
     let wanted_end = end - free;
     let claimed = Claimed::by_engine(engine)?;
     let mut moved = 0;
-    // Pages moved per commit.
+    // Pages moved, and leaves looked at, per commit: others wait meanwhile.
     let step_pages = (engine.pages.frame_count() / 16).min(256);
     let trees: Vec<TreeId> = engine.lock_writer().trees.entries().iter().map(|entry| entry.id).collect();
     for tree in trees {
@@ -114,10 +114,10 @@ impl Step {
             return Ok(0);
         };
         let (mut new_root, mut long) = (root, Vec::new());
-        let made = writer.changes.created.len();
+        let (made, mut left) = (writer.changes.created.len(), self.pages);
         let step = engine.with_pages(slot, |pin| {
             let mut edit = writer.edit(&engine.pages, pin, self.tree, &mut new_root);
-            edit.move_down(self.wanted_end, made + self.pages, from, &mut long)
+            edit.move_down(self.wanted_end, (made + self.pages, &mut left), from, &mut long)
         });
         if !broken::is(Broken::CompactRootKept) {
             writer.trees.set(self.tree, new_root);

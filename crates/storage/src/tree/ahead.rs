@@ -38,19 +38,21 @@ pub(super) struct Trail {
     due: PageRef,
     /// How many they are.
     asked: usize,
+    /// Where in `last` they begin, or those behind them where they were there already.
+    due_at: usize,
 }
 
 impl Default for Trail {
     fn default() -> Trail {
         let (last, due) = (Vec::new(), PageRef::NONE);
-        Trail { read: 0, last, at: 0, is_passing: false, due, asked: 0 }
+        Trail { read: 0, last, at: 0, is_passing: false, due, asked: 0, due_at: 0 }
     }
 }
 
 impl Trail {
     pub(super) fn restart(&mut self) {
         (self.read, self.is_passing) = (0, false);
-        (self.due, self.asked) = (PageRef::NONE, 0);
+        (self.due, self.asked, self.due_at) = (PageRef::NONE, 0, 0);
         self.last.clear();
     }
 
@@ -82,20 +84,38 @@ impl Trail {
         if self.is_due(leaf) { self.asked } else { 0 }
     }
 
-    /// Lets go of the leaves before this one, or of all if it is not among them. The caller must not be pinned.
-    pub(super) fn pass(&mut self, pages: &Pages, leaf: PageRef) {
-        let behind = self.last.iter().position(|own| *own == leaf).unwrap_or(self.last.len());
-        if behind > 0 {
-            pages.let_go(&self.last[..behind]);
-            self.last.drain(..behind);
-            self.at = self.at.saturating_sub(behind);
-        }
+    /// The walk has come to what was asked for last: lets go of what was before it. The caller must not be pinned.
+    pub(super) fn pass_to_due(&mut self, pages: &Pages) {
+        self.pass(pages, self.due_at);
     }
 
-    /// Those of the leaves that are not in memory are about to be read.
-    pub(super) fn add(&mut self, pages: &Pages, leaves: &[PageRef]) {
-        let missing = pages.missing(leaves);
+    /// The walk has come to the first of these leaves, which is missing and was not asked for: lets go of what was before them, and
+    /// is about to read those of them that are not in memory, as far as what was asked for. The caller must not be pinned.
+    pub(super) fn read(&mut self, pages: &Pages, coming: &mut Vec<PageRef>) {
+        let missed = coming.first().copied();
+        coming.truncate(coming.iter().position(|leaf| self.is_due(*leaf)).unwrap_or(coming.len()));
+        // What others asked for comes without this walk, but for what it waits for.
+        missed.into_iter().for_each(|missed| pages.fetches.leave_out(coming, missed));
+        let end = if self.is_asking() { self.due_at } else { self.last.len() };
+        let to = self.last.iter().position(|own| coming.contains(own)).unwrap_or(end);
+        self.pass(pages, to);
+        let mut missing = pages.missing(coming);
+        missing.retain(|leaf| !self.last.contains(leaf));
         self.note(pages, &missing);
+    }
+
+    /// Whether the walk has yet to come to what was asked for last.
+    pub(super) fn is_asking(&self) -> bool {
+        !self.due.is_none()
+    }
+
+    fn pass(&mut self, pages: &Pages, to: usize) {
+        if to > 0 {
+            pages.let_go(&self.last[..to]);
+            self.last.drain(..to);
+            self.at = self.at.saturating_sub(to);
+            self.due_at = self.due_at.saturating_sub(to);
+        }
     }
 
     fn note(&mut self, pages: &Pages, missing: &[PageRef]) {
@@ -109,9 +129,9 @@ impl Trail {
     /// Has another thread read the leaves, and pages above those that come then.
     pub(super) fn ask(&mut self, pages: &Pages, leaves: &[PageRef], above: &[PageRef]) {
         let mut wanted = pages.missing(&[leaves, above].concat());
-        let is_asked = !wanted.is_empty() && pages.fetches.ask(&mut wanted);
+        let is_asked = wanted.is_empty() || pages.fetches.ask(&mut wanted);
         let due = leaves.first().filter(|_| is_asked);
-        (self.due, self.asked) = (due.copied().unwrap_or(PageRef::NONE), leaves.len());
+        (self.due, self.asked, self.due_at) = (due.copied().unwrap_or(PageRef::NONE), leaves.len(), self.last.len());
         if is_asked {
             wanted.retain(|page| !above.contains(page));
             self.note(pages, &wanted);

@@ -302,26 +302,22 @@ impl TreeCursor {
     /// After a miss: reads the missing page together with those that the walk will come to next.
     #[cold]
     fn read_ahead(&mut self, pages: &Pages, slot: SlotId, missed: PageRef, direction: Direction) -> Result<()> {
-        let mut was_asked = false;
-        while let Some(own) = pages.fetches.take_back(missed) {
-            if !was_asked && self.trail.is_due(missed) {
-                self.ask_ahead(pages, slot, missed, direction)?;
-            }
-            pages.read_ahead(&own);
-            was_asked = true;
-        }
-        if was_asked {
+        let is_long = self.ahead.is_at(pages.ahead_limit());
+        if is_long && self.read_asked(pages, slot, missed, direction)? {
             return Ok(());
         }
-        let (coming, are_leaves) = {
+        let (mut coming, are_leaves) = {
             let pin = pages.slots.pin(slot)?;
             self.coming(pages, &pin, direction)
         };
-        if are_leaves {
-            self.trail.pass(pages, missed);
-            self.trail.add(pages, &coming);
-            if self.ahead.is_at(pages.ahead_limit()) {
-                self.ask_behind(pages, slot, coming.len(), direction)?;
+        let count = coming.len();
+        if self.trail.is_due(missed) {
+            // It was read, and went again.
+            self.ask_ahead(pages, slot, missed, direction)?;
+        } else if are_leaves {
+            self.trail.read(pages, &mut coming);
+            if is_long && !self.trail.is_asking() {
+                self.ask_behind(pages, slot, count, direction)?;
             }
         }
         if coming.len() > 1 {
@@ -330,10 +326,23 @@ impl TreeCursor {
         Ok(())
     }
 
+    /// The walk misses a page that was asked for, and reads it with the thread that does. False: it was not.
+    fn read_asked(&mut self, pages: &Pages, slot: SlotId, missed: PageRef, direction: Direction) -> Result<bool> {
+        let mut was_asked = false;
+        while let Some(own) = pages.fetches.take_back(missed) {
+            if !was_asked && self.trail.is_due(missed) {
+                self.ask_ahead(pages, slot, missed, direction)?;
+            }
+            pages.read_ahead(&own);
+            was_asked = true;
+        }
+        Ok(was_asked)
+    }
+
     /// The walk has come to `leaf`, the first of those that were asked for: asks for those behind them.
     #[cold]
     fn ask_ahead(&mut self, pages: &Pages, slot: SlotId, leaf: PageRef, direction: Direction) -> Result<()> {
-        self.trail.pass(pages, leaf);
+        self.trail.pass_to_due(pages);
         self.ask_behind(pages, slot, self.trail.coming_at(leaf), direction)
     }
 
@@ -362,7 +371,7 @@ impl TreeCursor {
         above: &mut Vec<PageRef>,
     ) {
         let Some(&(parent, child)) = self.path[..self.depth].last() else { return };
-        let Some(node) = pages.get(pin, parent).map(Node::new).filter(|node| node.level() == 1) else { return };
+        let Some(node) = pages.get(pin, parent).map(Node::new).filter(is_above_leaves) else { return };
         leaves.extend(self.children(&node, child, direction).take(count));
         let Some(&(grandparent, at)) = self.depth.checked_sub(2).map(|above| &self.path[above]) else { return };
         let Some(node) = pages.get(pin, grandparent).map(Node::new) else { return };
@@ -371,7 +380,7 @@ impl TreeCursor {
                 return;
             }
             match pages.get(pin, parent).map(Node::new).filter(|_| above.is_empty()) {
-                Some(node) if node.level() == 1 => {
+                Some(node) if is_above_leaves(&node) => {
                     let missing = count - leaves.len();
                     leaves.extend(self.children(&node, self.edge(&node, direction), direction).take(missing));
                 }
@@ -496,6 +505,10 @@ fn refill(bound: &mut Bound<Vec<u8>>, with: Bound<&[u8]>) {
         buffer.extend_from_slice(key);
         buffer
     });
+}
+
+fn is_above_leaves(node: &Node<'_>) -> bool {
+    node.is_inner() && node.level() == 1
 }
 
 /// The first child that leads to entries within the bound.

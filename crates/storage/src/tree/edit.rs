@@ -92,6 +92,36 @@ impl Scratch {
         Some(append)
     }
 
+    /// As [`Scratch::append`], of as many entries as go behind all that is there and have room in that leaf, the first one's first;
+    /// how many.
+    pub(crate) fn append_run<'k>(
+        &mut self,
+        pages: &Pages,
+        (tree, stamp): (u32, u64),
+        entries: impl Iterator<Item = (&'k [u8], &'k [u8])>,
+    ) -> usize {
+        let (of, tail) = self.tail;
+        if of != tree || tail.birth != stamp {
+            return 0;
+        }
+        // SAFETY: as in `append`.
+        let bytes = unsafe { pages.unsealed(tail) };
+        assert!(layout::identity(bytes) == tail, "whoever gives up a last leaf forgets it");
+        let mut appended = 0;
+        for (key, value) in entries {
+            let payload = Payload::Value(Cell::Inline(value));
+            if !Node::new(bytes).has_room_behind(key, payload) {
+                break;
+            }
+            node::append_in_place(bytes, key, payload);
+            appended += 1;
+        }
+        if appended > 0 {
+            self.forget_place();
+        }
+        appended
+    }
+
     /// The owner's pages are given up: nothing is known of its trees.
     pub(crate) fn forget(&mut self) {
         self.forget_place();

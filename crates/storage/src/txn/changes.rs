@@ -1,5 +1,6 @@
 //! What a transaction writes, key by key: into its list while that takes it, else into a private tree.
 
+use super::lookup::KeyList;
 use super::reader::{get_at, get_inline_at};
 use super::state::{Private, State};
 use crate::engine::meta::ADDS;
@@ -63,6 +64,36 @@ impl State {
             self.ops.put(tree, key, value);
         }
         Ok(put)
+    }
+
+    /// See [`Writer::insert_each`](super::TransactionWriter::insert_each).
+    pub(super) fn insert_each(
+        &mut self,
+        private: &Private,
+        tree: TreeId,
+        (keys, values): (&KeyList, &KeyList),
+        from: usize,
+    ) -> Result<usize> {
+        let engine = private.engine();
+        let limit = node::inline_limit(engine.pages.page_size());
+        let mut at = from;
+        while at < keys.len() {
+            let entries = (at..keys.len()).map(|at| (keys.get(at), values.get(at)));
+            let short = entries.take_while(|(key, value)| key.len() + value.len() <= limit);
+            let end = at + self.append_run(engine, tree, short)?;
+            for at in at..end {
+                self.note_key(tree, keys.get(at));
+                self.ops.put(tree, keys.get(at), values.get(at));
+            }
+            at = end;
+            if at < keys.len() {
+                if !self.insert(private, tree, keys.get(at), values.get(at))? {
+                    return Ok(at);
+                }
+                at += 1;
+            }
+        }
+        Ok(at)
     }
 
     pub(super) fn patch(

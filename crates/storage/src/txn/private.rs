@@ -109,6 +109,21 @@ impl State {
         Ok(appended)
     }
 
+    /// As `append_entry`, of all entries that go there, as they come; how many they were.
+    pub(super) fn append_run<'k>(
+        &mut self,
+        engine: &Engine,
+        tree: TreeId,
+        entries: impl Iterator<Item = (&'k [u8], &'k [u8])>,
+    ) -> Result<usize> {
+        self.send_early(engine)?;
+        let Some(at) = self.find(tree).filter(|&at| !self.trees[at].dropped) else { return Ok(0) };
+        let appended = self.scratch.append_run(&engine.pages, (tree.0, self.stamp), entries);
+        self.trees[at].writes += appended as u64;
+        engine.pages.counters.tree_changes.add(appended as u64);
+        Ok(appended)
+    }
+
     /// To be called when private pages are freed under the stamp that goes on: their ids may come back as others.
     pub(super) fn forget_places(&mut self) {
         self.scratch.forget();

@@ -300,6 +300,16 @@ impl Writer<'_> {
         self.state.insert(self.private, tree, key, value)
     }
 
+    /// Inserts entries from number `from` on, one after the other: each key with the value of its number. Most is saved where
+    /// they ascend, behind all that is there. Returns the number of keys where all are done, or that of the first that is there
+    /// already. Remembers the keys as read.
+    pub fn insert_each(&mut self, tree: TreeId, keys: &KeyList, values: &KeyList, from: usize) -> Result<usize> {
+        for at in from..keys.len() {
+            check_key(&self.private.engine().pages, keys.get(at))?;
+        }
+        self.state.insert_each(self.private, tree, (keys, values), from)
+    }
+
     /// Overwrites `bytes` at `offset` of the value under `key`, which must exist and be long enough. Remembers the key
     /// as read.
     pub fn patch(&mut self, tree: TreeId, key: &[u8], offset: usize, bytes: &[u8]) -> Result<()> {

@@ -47,6 +47,13 @@ pub(crate) struct InsertBuffers {
     change: ChangeBuffers,
 }
 
+impl InsertBuffers {
+    /// The row as it is to be stored.
+    pub(crate) fn row(&self) -> &[u8] {
+        &self.row
+    }
+}
+
 impl RowInsert {
     /// INSERT without further ado, made once for each table of a version of the catalog.
     pub(crate) fn plain(table: &Arc<Table>, catalog: &Catalog) -> Result<Arc<RowInsert>> {
@@ -95,6 +102,17 @@ impl RowInsert {
     /// Whether nobody is asked for it, and no tree but those of the row and its entries: the transaction can be held meanwhile.
     pub(crate) fn is_alone(&self) -> bool {
         self.is_evaluable() && self.rules.references.is_empty() && !self.rules.target.layout.has_row_numbers()
+    }
+
+    /// Whether the row is all that is written, and nobody looks at it: many can be encoded before the first is inserted.
+    pub(crate) fn is_row_alone(&self) -> bool {
+        let target = &self.rules.target;
+        self.is_alone()
+            && self.is_only_insert()
+            && !self.is_noted
+            && target.table.indexes.is_empty()
+            && target.table.feed.is_none()
+            && target.additions.is_empty()
     }
 
     pub(crate) fn has_conflict(&self) -> bool {

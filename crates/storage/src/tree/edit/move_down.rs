@@ -9,18 +9,19 @@ use crate::tree::read::Stop;
 
 impl TreeEdit<'_> {
     /// Copies pages with ids at or beyond `end` (copies get the lowest free ids), leaf by leaf from the key `from`, which
-    /// it advances (`None`: done), until `created` has at least `limit` pages. Entries whose long values begin
-    /// beyond `end` are listed in `long`.
+    /// it advances (`None`: done), until `created` has at least `limit` pages, or until `left` leaves were looked at, also over
+    /// several calls. Entries whose long values begin beyond `end` are listed in `long`.
     pub(crate) fn move_down(
         &mut self,
         end: u32,
-        limit: usize,
+        (limit, left): (usize, &mut usize),
         from: &mut Option<Vec<u8>>,
         long: &mut Vec<(Vec<u8>, u64, PageRef)>,
     ) -> Result<()> {
         self.scratch.forget_place();
         while let Some(key) = from.as_deref()
             && self.created.len() < limit
+            && *left > 0
         {
             if self.root.is_none() {
                 *from = None;
@@ -35,6 +36,7 @@ impl TreeEdit<'_> {
             }
             self.note_long(path.steps[path.leaf()].0, end, long)?;
             *from = next;
+            *left -= 1;
         }
         Ok(())
     }
