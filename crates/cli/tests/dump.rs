@@ -55,6 +55,8 @@ const REST: &str = r#"
 CREATE VIEW z_view (name, n) AS SELECT p.name, count(*) FROM s.people p LEFT JOIN "Odd schema"."select" o ON o."from" = p.id GROUP BY p.id;
 CREATE VIEW adults AS SELECT id, name FROM s.people WHERE id > 4 WITH CHECK OPTION;
 CREATE VIEW old AS SELECT id, name FROM adults WHERE id > 5 WITH LOCAL CHECK OPTION;
+ALTER VIEW old ALTER COLUMN name SET DEFAULT 'old ' || upper('one');
+ALTER VIEW adults ALTER name SET DEFAULT 'grown';
 CREATE VIEW a_view AS SELECT b.name, b.n FROM z_view b WHERE n > 0;
 CREATE MATERIALIZED VIEW sums AS SELECT feeling, sum(amount) AS amount FROM s.people GROUP BY feeling;
 CREATE UNIQUE INDEX ON sums (feeling);
@@ -89,6 +91,7 @@ const QUESTIONS: &[&str] = &[
     "SELECT * FROM a_view ORDER BY 1", "SELECT * FROM sums ORDER BY 1", "SELECT * FROM counts ORDER BY 1", "SELECT * FROM tree ORDER BY 1",
     "SELECT nextval('s.steps'), nextval('s.people_id_seq'), nextval('s.people_number_seq')",
     "INSERT INTO s.people (name, age) VALUES ('new', 3) RETURNING id, number, name, feeling, four, tags",
+    "INSERT INTO old (id) VALUES (99) RETURNING name",
     "SELECT table_schema, table_name, column_name, is_nullable, data_type, is_identity, is_generated
      FROM information_schema.columns WHERE table_schema IN ('s', 'public', 'Odd schema') ORDER BY 1, 2, ordinal_position",
     "SELECT table_name, constraint_name, constraint_type, initially_deferred FROM information_schema.table_constraints

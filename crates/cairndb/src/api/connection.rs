@@ -164,10 +164,10 @@ impl Connection {
         let hash = cache.hash(sql);
         if let Some(prepared) = self.find_plan(&mut cache, hash, sql) {
             let parsed = prepared.parsed.clone();
-            return Ok(Runnable { parsed, prepared: Some(prepared), hash: Some(hash), kept: None });
+            return Ok(Runnable { prepared: Some(prepared), hash: Some(hash), ..Runnable::new(parsed) });
         }
         let parsed = Arc::new(parse_one_in(sql, &mut self.room.borrow_mut())?);
-        Ok(Runnable { parsed, prepared: None, hash: Some(hash), kept: None })
+        Ok(Runnable { hash: Some(hash), ..Runnable::new(parsed) })
     }
 
     /// A statement to be prepared, and the names of its parameters, by their numbers. What reads without such has none: `a[1:n]`
@@ -345,7 +345,7 @@ impl Connection {
                 self.state.borrow().fail();
                 return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
             }
-            let mut runnable = Runnable { parsed: Arc::new(parsed), prepared: None, hash: None, kept: None };
+            let mut runnable = Runnable::new(Arc::new(parsed));
             let executed = match command::reads_data(&runnable.parsed) {
                 true => {
                     let mut data = script.take_data().inspect_err(|_| self.state.borrow().fail())?.as_bytes();

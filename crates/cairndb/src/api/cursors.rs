@@ -239,7 +239,7 @@ impl Connection {
         let parsed = Arc::new(parsed.within(*query, Vec::new()));
         command::refuse_into(&parsed, "SELECT ... INTO")
             .map_err(|_| Error::new(SqlState::SYNTAX_ERROR, "SELECT ... INTO is not allowed here"))?;
-        let mut runnable = Runnable { parsed, prepared: None, hash: None, kept: None };
+        let mut runnable = Runnable::new(parsed);
         if Access::of(&runnable.parsed) != Access::Read {
             let message = "DECLARE CURSOR must not contain data-modifying statements in WITH";
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));

@@ -55,6 +55,7 @@ pub use convert::FromValue;
 pub use copy::ClientCopy;
 pub use database::Database;
 pub(crate) use database::Shared;
+pub(crate) use explain::{ExplainedRun, report as explain_report};
 pub use from_row::{FromRow, column_of};
 pub use live::{LiveChange, LiveGuard, LiveQuery, LiveStatistics};
 pub use named_params::{NamedParams, refuse_names, text_for};

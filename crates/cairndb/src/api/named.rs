@@ -9,8 +9,8 @@ use super::Connection;
 use super::execute::{Executed, Runnable};
 use super::prepared::Prepared;
 use crate::bind::bind_argument;
-use crate::catalog::Catalog;
-use crate::command::{self, PreparedCommand};
+use crate::catalog::{Catalog, already_exists};
+use crate::command::{self, Execute, PreparedCommand};
 use crate::exec::eval_row;
 use crate::plan::Field;
 use crate::sql::ParsedStatement;
@@ -40,7 +40,20 @@ impl Connection {
                 self.prepare_named(parsed, name, (types, *statement))?;
                 Ok(Executed::tag("PREPARE"))
             }
-            PreparedCommand::Execute { name, arguments } => self.execute_named(parsed, name, arguments),
+            PreparedCommand::Execute(execute) => {
+                let (mut runnable, values) = self.executed(parsed, execute)?;
+                self.dispatch(&mut runnable, &values)
+            }
+            PreparedCommand::Explain { told, execute, new_relation } => {
+                if let Some(name) = new_relation
+                    && self.catalog()?.relation(name).is_some()
+                {
+                    return Err(already_exists(&name.name));
+                }
+                let (mut runnable, values) = self.executed(parsed, execute)?;
+                runnable.explained = Some(*told);
+                self.dispatch(&mut runnable, &values)
+            }
             PreparedCommand::Deallocate(Some(name)) => match self.named.borrow_mut().remove(name) {
                 Some(_) => Ok(Executed::tag("DEALLOCATE")),
                 None => Err(unknown(name)),
@@ -71,7 +84,7 @@ impl Connection {
         let declared: Vec<DataType> = types.iter().map(declared).collect::<Result<_>>()?;
         let within = Arc::new(parsed.within(statement, declared));
         command::refuse_into(&within, "SELECT ... INTO in PREPARE")?;
-        let mut runnable = Runnable { parsed: within, prepared: None, hash: None, kept: None };
+        let mut runnable = Runnable::new(within);
         self.prepare_now(&mut runnable)?;
         let prepared = runnable.prepared.as_ref().ok_or_else(|| Error::internal("a statement without a plan"))?;
         let (parameters, fields) = (prepared.parameters.clone(), prepared.fields().to_vec());
@@ -81,7 +94,9 @@ impl Connection {
         Ok(())
     }
 
-    fn execute_named(&self, parsed: &Arc<ParsedStatement>, name: &str, arguments: &[Id<Expr>]) -> Result<Executed> {
+    /// What EXECUTE runs, with what it gives for the parameters.
+    pub(super) fn executed(&self, parsed: &ParsedStatement, execute: &Execute) -> Result<(Runnable, Vec<Value>)> {
+        let Execute { name, arguments } = execute;
         let Named { mut runnable, parameters, fields } =
             self.named.borrow().get(name).cloned().ok_or_else(|| unknown(name))?;
         if parameters.len() != arguments.len() {
@@ -103,21 +118,17 @@ impl Connection {
         if let Some(named) = self.named.borrow_mut().get_mut(name) {
             named.runnable.prepared.clone_from(&runnable.prepared);
         }
-        self.dispatch(&mut runnable, &values)
+        Ok((runnable, values))
     }
 
     /// What EXECUTE gives for the parameters.
-    fn arguments(
-        &self,
-        parsed: &Arc<ParsedStatement>,
-        arguments: &[Id<Expr>],
-        types: &[DataType],
-    ) -> Result<Vec<Value>> {
+    fn arguments(&self, parsed: &ParsedStatement, arguments: &[Id<Expr>], types: &[DataType]) -> Result<Vec<Value>> {
         if arguments.is_empty() {
             return Ok(Vec::new());
         }
         self.with_state(|state| {
-            let context = self.context(&Prepared::utility(parsed, state.stamp, &state.catalog), state, &())?;
+            let utility = Prepared::utility(&Arc::new(parsed.clone()), state.stamp, &state.catalog);
+            let context = self.context(&utility, state, &())?;
             let value = |((number, expr), to): ((usize, &Id<Expr>), &DataType)| {
                 let to = state.catalog.now(*to);
                 eval_row(&bind_argument(parsed, (*expr, number), to, &state.catalog)?, &[], &context)

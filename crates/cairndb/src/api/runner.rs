@@ -19,7 +19,7 @@ use super::sequences::{SessionSequences, StatementSequences};
 use super::temporary::Temporary;
 use crate::bind::ParameterTypes;
 use crate::catalog::{Catalog, CatalogStamp, ObjectId, Routine, SearchPath, note_all};
-use crate::command::{self, Command, SchemaCommand};
+use crate::command::{self, Command, Execute, SchemaCommand};
 use crate::ddl;
 use crate::dml::{self, Deferred, DeferredMark, DmlContext, InsertRoom};
 use crate::exec::{self, Batch, ExecContext, RowStream, SequenceSource};
@@ -525,6 +525,10 @@ impl ddl::Session for Runner {
 
     fn follow_views(&self) {
         self.session.views.store(true, Ordering::Relaxed);
+    }
+
+    fn executed(&self, _: &ParsedStatement, _: &Execute) -> Result<(Arc<ParsedStatement>, Vec<Value>)> {
+        Err(Error::unsupported("EXECUTE of a prepared statement in a function"))
     }
 
     fn is_busy(&self, table: ObjectId) -> bool {

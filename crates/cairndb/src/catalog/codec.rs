@@ -72,12 +72,14 @@ const WITH_CATALOG_TYPES: u8 = 23;
 /// That of a table with foreign keys that match fully, or set some of their columns only: who does not know of it would keep
 /// other rows.
 const WITH_KEY_FORMS: u8 = 24;
+/// That of a view whose columns have defaults of their own: who does not know of them would insert others.
+const WITH_VIEW_DEFAULTS: u8 = 25;
 
 /// The oldest version that is read.
 const OLDEST: u8 = 2;
 
 /// The newest one.
-const NEWEST: u8 = WITH_KEY_FORMS;
+const NEWEST: u8 = WITH_VIEW_DEFAULTS;
 
 /// Builds one record.
 #[derive(Default)]
@@ -156,6 +158,11 @@ impl Writer {
     /// The record of a view with triggers, or WITH CHECK OPTION.
     pub(super) fn entry_with_view_rules() -> Writer {
         Writer { out: vec![WITH_VIEW_RULES], temporary: false }
+    }
+
+    /// The record of a view whose columns have defaults.
+    pub(super) fn entry_with_view_defaults() -> Writer {
+        Writer { out: vec![WITH_VIEW_DEFAULTS], temporary: false }
     }
 
     /// The record of a table with a change feed.

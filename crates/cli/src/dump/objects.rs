@@ -329,8 +329,23 @@ impl Dump<'_> {
                         _ => "",
                     };
                     writeln!(out, "CREATE VIEW {named} ({columns}) AS\n{query}{check};\n")?;
+                    self.defaults_of(out, &named, text(view, 0))?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// What columns of a view, which is given by its oid, have for a default.
+    fn defaults_of(&self, out: &mut dyn Write, view: &str, oid: &str) -> Result<(), Failure> {
+        let sql = format!(
+            "SELECT a.attname::text, pg_catalog.pg_get_expr(d.adbin, d.adrelid), pg_catalog.format_type(a.atttypid, a.atttypmod)
+             FROM pg_catalog.pg_attrdef d JOIN pg_catalog.pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
+             WHERE d.adrelid = {oid} ORDER BY a.attnum"
+        );
+        for row in self.rows(&sql)? {
+            let (column, default) = (name(text(&row, 0)), qualified(text(&row, 1), text(&row, 2)));
+            writeln!(out, "ALTER VIEW {view} ALTER COLUMN {column} SET DEFAULT {default};\n")?;
         }
         Ok(())
     }

@@ -151,9 +151,9 @@ fn has_default(column: &Column) -> bool {
 
 /// The oid of a column's default: one of its own in the upper half, beside those of objects. (Those of two tables would be
 /// the same where a million objects were made between them.)
-fn default_oid(table: ObjectId, column: &Column) -> i64 {
+fn default_oid(table: ObjectId, column: u32) -> i64 {
     const HALF: i64 = 1 << 31;
-    HALF + ((oid_of(table) << 11) % HALF + i64::from(column.number)) % HALF
+    HALF + ((oid_of(table) << 11) % HALF + i64::from(column)) % HALF
 }
 
 fn storage(data_type: DataType) -> &'static str {
