@@ -220,3 +220,32 @@ fn virtual_columns_are_dumped_as_what_they_are() {
     cairn(folder.path(), &["dump", "b.cairn", "-o", "b.sql"]);
     assert_eq!(fs::read_to_string(folder.path().join("b.sql")).unwrap(), dump);
 }
+
+/// Views of views that were replaced by ones that are made of too many others.
+#[test]
+fn a_view_that_no_longer_binds_is_left_out_with_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut script = "CREATE VIEW u0 AS SELECT 1 AS n; CREATE VIEW v0 AS SELECT 1 AS n;".to_owned();
+    for at in 1..20 {
+        let before = at - 1;
+        script +=
+            &format!("CREATE VIEW u{at} AS SELECT n FROM u{before}; CREATE VIEW v{at} AS SELECT n FROM v{before};");
+    }
+    script += "COMMENT ON VIEW v19 IS 'gone'; COMMENT ON VIEW v0 IS 'there';
+        CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+        CREATE TRIGGER g INSTEAD OF INSERT ON v19 FOR EACH ROW EXECUTE FUNCTION f(); COMMENT ON TRIGGER g ON v19 IS 'gone';
+        CREATE OR REPLACE VIEW v0 AS SELECT n FROM u19";
+    fs::write(folder.path().join("a.make"), script).unwrap();
+    cairn(folder.path(), &["a.cairn", "-f", "a.make"]);
+    let program = Path::new(env!("CARGO_BIN_EXE_cairn"));
+    let output = Command::new(program).args(["dump", "a.cairn", "-o", "a.sql"]).current_dir(folder.path()).output();
+    let output = output.unwrap();
+    let warned = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{warned}");
+    assert!(warned.contains("WARNING:  view public.v19 is left out of the dump: view \"u"), "{warned}");
+    assert!(!warned.contains("public.v0 ") && !warned.contains("public.u19 "), "{warned}");
+    let script = fs::read_to_string(folder.path().join("a.sql")).unwrap();
+    assert!(script.contains("Its query was:\n--     SELECT n FROM public.v18"), "{script}");
+    cairn(folder.path(), &["b.cairn", "-f", "a.sql"]);
+    assert_eq!(cairn(folder.path(), &["b.cairn", "--format", "csv", "-c", "SELECT * FROM v0"]), "n\n1\n");
+}

@@ -12,7 +12,6 @@ use super::advisory::SessionLocks;
 use super::channels::{Leaving, SessionChannels};
 use super::database::Shared;
 use super::execute::{Executed, Runnable, retry};
-use super::named::NamedStatements;
 use super::named_params::{numbered, text_for};
 use super::point::Buffers;
 use super::prepared::Prepared;
@@ -69,8 +68,6 @@ pub struct Connection {
     pub(super) insert_room: Cell<InsertRoom>,
     /// The parser's buffers.
     room: RefCell<Room>,
-    /// What PREPARE and DECLARE made.
-    pub(super) named: RefCell<NamedStatements>,
     /// What functions have of the session, and the notices.
     pub(super) routines: Arc<RoutineSession>,
     /// The position of the last commit; 0 before the first.
@@ -111,7 +108,7 @@ impl Connection {
         let locks = SessionLocks::new(&database.shared.advisory, &interrupt);
         let channels = SessionChannels::new(&database.shared, locks);
         let routines = RoutineSession::of(&channels);
-        let state = SessionState::new(Settings::of(&database), channels.clone(), &routines.cursors);
+        let state = SessionState::new(Settings::of(&database), channels.clone(), &routines.names);
         Ok(Connection {
             interrupt,
             state: RefCell::new(state),
@@ -127,7 +124,6 @@ impl Connection {
             buffers: RefCell::default(),
             insert_room: Cell::default(),
             room: RefCell::default(),
-            named: RefCell::default(),
             routines,
             _leaving: Leaving(channels),
             committed: Cell::new(0),

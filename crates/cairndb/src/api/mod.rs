@@ -21,6 +21,7 @@ mod limits;
 mod live;
 mod named;
 mod named_params;
+mod names;
 mod notice;
 mod options;
 mod outcome;

@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use super::Notice;
 use super::channels::{SaidMark, SessionChannels};
-use super::cursors::OpenCursors;
 use super::database::Shared;
+use super::names::Names;
 use super::notice::Notices;
 use super::prepared::Prepared;
 use super::sequences::{SessionSequences, StatementSequences};
@@ -74,8 +74,8 @@ pub(crate) struct RoutineSession {
     pub(super) compiled: CompiledRoutines,
     pub(super) channels: Arc<SessionChannels>,
     pub(super) notices: Notices,
-    /// What DECLARE and functions opened.
-    pub(super) cursors: Arc<OpenCursors>,
+    /// What DECLARE and functions opened, and what PREPARE made.
+    pub(super) names: Arc<Names>,
     /// The transaction has made, filled or dropped materialized views that follow.
     pub(super) views: AtomicBool,
     /// How many cursors got a name that nobody said.
@@ -92,7 +92,7 @@ impl RoutineSession {
             compiled: CompiledRoutines::default(),
             channels: channels.clone(),
             notices: Notices::default(),
-            cursors: Arc::default(),
+            names: Arc::default(),
             views: AtomicBool::default(),
             portals: AtomicU64::default(),
             paths: Mutex::default(),

@@ -269,6 +269,8 @@ impl ElementType {
     pub(crate) const SMALL_INT: ElementType = ElementType { id: 1, modifier: 0 };
     /// `text`
     pub(crate) const TEXT: ElementType = ElementType { id: 7, modifier: 0 };
+    /// `real`
+    pub(crate) const REAL: ElementType = ElementType { id: 4, modifier: 0 };
     /// `name`
     pub(crate) const NAME: ElementType = ElementType { id: 20, modifier: 0 };
     /// `"char"`

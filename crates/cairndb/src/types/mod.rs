@@ -38,7 +38,7 @@ pub(crate) use collation::{COLLATION_HINT, is_known_collation};
 pub use compare::{compare_blank_padded, compare_f64, float_hash_bits};
 pub use composite::{Attribute, Composite, CompositeType};
 pub(crate) use composite::{CompositeDefinition, NamedComposite};
-pub(crate) use context::{Advisory, LockScope, Positions, ShownSettings, Speaks};
+pub(crate) use context::{Advisory, ListedCursor, ListedStatement, LockScope, SessionNames, ShownSettings, Speaks};
 pub use context::{EvalContext, ZoneName};
 pub use data_type::{DataType, TypeCategory};
 pub use datetime::{IntervalField, IntervalLimit};

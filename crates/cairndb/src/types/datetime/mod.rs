@@ -11,6 +11,7 @@ mod limit;
 mod span;
 mod zone;
 
+pub(crate) use abbreviations::listed_abbreviations;
 pub use calendar::{
     Civil, JULIAN_EPOCH, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, UNIX_EPOCH_MICROS,
     checked_date, checked_timestamp, clock_micros, day_of_week, day_of_year, days_in_month, is_date, is_infinite,
