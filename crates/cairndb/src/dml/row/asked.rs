@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{ChangeBuffers, Env, Proposed, RowChange, Stop, Target, Trees};
 use crate::catalog::Catalog;
+use crate::dml::parts::with_parts_of;
 use crate::exec::{Batch, Columns, Datum, Kept, Vector, execute_over};
 use crate::plan::{Expr, Field, LogicalPlan, OptimizerOptions, PhysicalPlan, optimize, walk};
 use crate::types::{DataType, ValueRef};
@@ -22,11 +23,13 @@ pub(super) struct Asked {
 
 impl Asked {
     /// Takes the new values that have subqueries, and the condition, out of an update; `None`: there are none. What is
-    /// left of those values are columns behind the proposed row's.
+    /// left of those values are columns behind the proposed row's. `around`: the rows that are proposed, which have the parts of
+    /// the statement's WITH around them.
     pub(super) fn of(
         target: &Target,
         assigned: &mut [(usize, Expr)],
         filter: &mut Option<Expr>,
+        around: &LogicalPlan,
         catalog: &Catalog,
     ) -> Result<Option<Asked>> {
         if !assigned.iter().map(|(_, expr)| expr).chain(&*filter).any(has_subquery) {
@@ -49,7 +52,7 @@ impl Asked {
         }
         let fields = exprs.iter().map(|expr| field(expr.data_type())).collect();
         let plan = LogicalPlan::Project { input: Box::new(plan), exprs, fields };
-        refuse_parts(&plan)?;
+        let plan = with_parts_of(around, (plan, ROWS), "ON CONFLICT DO UPDATE")?;
         let column = |(index, data_type)| {
             let mut expr = target.virtuals.put_in(&Expr::Column { index, data_type });
             target.virtuals.put_from(width, &mut expr);
@@ -113,61 +116,21 @@ fn has_subquery(expr: &Expr) -> bool {
     found
 }
 
-/// Refuses what reads a part of the statement's own WITH, whose rows are not at hand here.
-fn refuse_parts(plan: &LogicalPlan) -> Result<()> {
-    let (mut known, mut read) = (vec![ROWS], vec![]);
-    add_parts(plan, &mut known, &mut read);
-    refuse_unknown(&known, &read, "ON CONFLICT DO UPDATE")
-}
-
-/// As `refuse_parts`, of RETURNING.
-pub(crate) fn refuse_parts_in_returning(exprs: &[Expr]) -> Result<()> {
-    let (mut known, mut read) = (vec![], vec![]);
-    exprs.iter().for_each(|expr| add_parts_of_expr(expr, &mut known, &mut read));
-    refuse_unknown(&known, &read, "RETURNING")
-}
-
-fn refuse_unknown(known: &[usize], read: &[usize], place: &str) -> Result<()> {
-    match read.iter().all(|id| known.contains(id)) {
-        true => Ok(()),
-        false => {
-            let what = format!("a subquery in {place} that reads a part of the statement's WITH");
-            Err(Error::unsupported(&what).with_hint("Say that part within the subquery, too."))
-        }
-    }
-}
-
-fn add_parts(plan: &LogicalPlan, known: &mut Vec<usize>, read: &mut Vec<usize>) {
-    match plan {
-        LogicalPlan::With { id, .. } | LogicalPlan::RecursiveWith { id, .. } => known.push(*id),
-        LogicalPlan::CteScan { id, .. } => read.push(*id),
-        _ => {}
-    }
-    for expr in walk::node_exprs(plan) {
-        add_parts_of_expr(expr, known, read);
-    }
-    walk::inputs(plan).into_iter().for_each(|(input, _)| add_parts(input, known, read));
-}
-
-fn add_parts_of_expr(expr: &Expr, known: &mut Vec<usize>, read: &mut Vec<usize>) {
-    if let Expr::Subquery(subquery) = expr {
-        add_parts(&subquery.plan, known, read);
-    }
-    walk::children(expr).for_each(|child| add_parts_of_expr(child, known, read));
-}
-
 #[cfg(test)]
 mod tests {
     use crate::{Database, Result};
 
     #[test]
-    fn a_part_of_the_statements_with_is_refused_and_the_rest_is_asked() -> Result<()> {
+    fn a_part_of_the_statements_with_that_can_not_be_asked_again_is_refused() -> Result<()> {
         let connection = Database::open_in_memory()?.connect()?;
         connection.execute("CREATE TABLE t (k int PRIMARY KEY, v int)", ())?;
         connection.execute("INSERT INTO t VALUES (1, 1)", ())?;
-        let refused = "WITH w AS (SELECT 5 AS n) INSERT INTO t VALUES (1, 2) \
-                       ON CONFLICT (k) DO UPDATE SET v = (SELECT n FROM w)";
-        assert_eq!(connection.execute(refused, ()).unwrap_err().sqlstate().0, "0A000");
+        for part in ["SELECT random() AS n", "DELETE FROM t WHERE k > 9 RETURNING k AS n"] {
+            let refused = format!(
+                "WITH w AS ({part}) INSERT INTO t VALUES (1, 2) ON CONFLICT (k) DO UPDATE SET v = (SELECT n FROM w)"
+            );
+            assert_eq!(connection.execute(&refused, ()).unwrap_err().sqlstate().0, "0A000");
+        }
         let update = "INSERT INTO t VALUES ($1, $2) \
                       ON CONFLICT (k) DO UPDATE SET v = (SELECT excluded.v + sum(v) FROM t) WHERE t.k < (SELECT $2)";
         assert_eq!(connection.execute(update, (1, 10))?, 1);
