@@ -22,6 +22,7 @@ use crate::types::row::{VERSIONS, decode_raw};
 /// always changes its bytes (whoever relied on the old entry must notice).
 pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     let mut w = match () {
+        () if table.types().any(DataType::is_zoned_time) => Writer::entry_with_zoned_times(),
         () if table.foreign_keys.iter().any(|key| key.full || !key.set_on_delete.is_empty()) => {
             Writer::entry_with_key_forms()
         }

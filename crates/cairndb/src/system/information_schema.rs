@@ -293,9 +293,10 @@ fn column(place: [Value; 3], number: usize, data_type: DataType, of_table: Optio
     };
     let fraction = match data_type {
         DataType::Date => Value::Integer(0),
-        DataType::Time(digits) | DataType::Timestamp(digits) | DataType::TimestampTz(digits) => {
-            Value::Integer(digits.unwrap_or(DIGITS_MAX).into())
-        }
+        DataType::Time(digits)
+        | DataType::TimeTz(digits)
+        | DataType::Timestamp(digits)
+        | DataType::TimestampTz(digits) => Value::Integer(digits.unwrap_or(DIGITS_MAX).into()),
         DataType::Interval(limit) => Value::Integer(limit.and_then(IntervalLimit::digits).unwrap_or(DIGITS_MAX).into()),
         _ => Value::Null,
     };

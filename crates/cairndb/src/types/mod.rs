@@ -41,7 +41,7 @@ pub(crate) use composite::{CompositeDefinition, NamedComposite};
 pub(crate) use context::{Advisory, ListedCursor, ListedStatement, LockScope, SessionNames, ShownSettings, Speaks};
 pub use context::{EvalContext, ZoneName};
 pub use data_type::{DataType, TypeCategory};
-pub use datetime::{IntervalField, IntervalLimit};
+pub use datetime::{IntervalField, IntervalLimit, TimeTz};
 pub(crate) use enums::{EnumDefinition, EnumLabel, first_keys, key_between};
 pub use enums::{EnumType, EnumValue};
 pub use info::{ElementType, Physical, TYPES, sample_types};

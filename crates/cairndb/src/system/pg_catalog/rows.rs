@@ -97,9 +97,10 @@ fn modifier(data_type: DataType) -> Value {
         DataType::Varchar(Some(length)) => i32::try_from(length).unwrap_or(-1) + 4,
         DataType::Char(length @ 1..) => i32::try_from(length).unwrap_or(-1) + 4,
         DataType::Numeric(Some((precision, scale))) => (i32::from(precision) << 16 | i32::from(scale) & 0x7ff) + 4,
-        DataType::Time(Some(digits)) | DataType::Timestamp(Some(digits)) | DataType::TimestampTz(Some(digits)) => {
-            digits.into()
-        }
+        DataType::Time(Some(digits))
+        | DataType::TimeTz(Some(digits))
+        | DataType::Timestamp(Some(digits))
+        | DataType::TimestampTz(Some(digits)) => digits.into(),
         DataType::Interval(Some(limit)) => limit.modifier(),
         _ => -1,
     })
@@ -109,6 +110,7 @@ fn modifier(data_type: DataType) -> Value {
 fn length(data_type: DataType) -> i16 {
     match data_type {
         DataType::Enum(_) | DataType::Oid => 4,
+        DataType::TimeTz(_) => 12,
         DataType::InternalChar => 1,
         DataType::Name => 64,
         data_type if data_type.is_array() => -1,

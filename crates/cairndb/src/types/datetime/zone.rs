@@ -126,7 +126,8 @@ impl Zone {
         checked_timestamp(i128::from(local_micros) - offset)
     }
 
-    fn offset_for_local(&self, local_micros: i64) -> i32 {
+    /// Seconds east of UTC at a local time.
+    pub(crate) fn offset_for_local(&self, local_micros: i64) -> i32 {
         let zone = match self {
             Zone::Fixed(seconds) => return *seconds,
             Zone::Named(zone) => zone,
