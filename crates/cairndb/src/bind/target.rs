@@ -103,7 +103,7 @@ impl Binder<'_> {
                 if let (TriggerEvent::Insert, Some((view, column))) = (event, &face.not_given) {
                     return Err(not_given(&format!("{verb} column"), column, view));
                 }
-                if event != TriggerEvent::Delete {
+                if event != TriggerEvent::Delete && table.is_face {
                     refuse_subqueries(&face.checks)?;
                 }
                 let computed: Vec<String> = face.computed().map(str::to_owned).collect();

@@ -33,7 +33,7 @@ impl InsertPlan {
         let returning = bound.returning.as_ref().map(|returning| returning.exprs.as_slice());
         let conflict = bound.on_conflict.as_ref();
         let conflict = conflict.map(|bound| Conflict::new(&target, bound, returning, around, catalog)).transpose()?;
-        let program = Arc::new(RowInsert::new(&target, conflict, returning).through(&bound.view_checks));
+        let program = Arc::new(RowInsert::new(&target, conflict, returning).through(&bound.view_checks, catalog)?);
         Ok(InsertPlan { program, returning: bound.returning })
     }
 

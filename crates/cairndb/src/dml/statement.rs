@@ -270,7 +270,11 @@ fn asks_triggers(plan: &PhysicalPlan) -> bool {
 /// Whether its own change asks subqueries for each row.
 fn asks(plan: &PhysicalPlan) -> bool {
     let PhysicalNode::Modify { change, .. } = &plan.node else { return false };
-    matches!(&**change, Change::Insert(insert) if insert.program.asks())
+    match &**change {
+        Change::Insert(insert) => insert.program.asks(),
+        Change::Update(update) => update.asks(),
+        _ => false,
+    }
 }
 
 /// Whether it is a change below which there is none, which is plain to see.

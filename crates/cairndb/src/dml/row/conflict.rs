@@ -56,8 +56,9 @@ impl Conflict {
         Ok(Conflict { arbiter: bound.arbiter.clone(), update, asked })
     }
 
-    pub(super) fn through(self, views: &[ViewCheck]) -> Conflict {
-        Conflict { update: self.update.map(|change| Box::new(change.through(views))), ..self }
+    pub(super) fn through(self, views: &[ViewCheck], catalog: &Catalog) -> Result<Conflict> {
+        let update = self.update.map(|change| change.through(views, catalog).map(Box::new)).transpose()?;
+        Ok(Conflict { update, ..self })
     }
 
     pub(super) fn is_evaluable(&self) -> bool {
