@@ -150,7 +150,9 @@ fn is_same_for_all(from: DataType, to: DataType) -> bool {
     if moves(from) || moves(to) {
         return false;
     }
-    let zoned = from.base() != to.base() && (from.has_zone() || to.has_zone());
+    // A time that has its zone with it is the same everywhere.
+    let has_own = from.base() == DataType::TIMETZ && (to.base() == DataType::TIME || to.category() == String);
+    let zoned = from.base() != to.base() && (from.has_zone() || to.has_zone()) && !has_own;
     let read = matches!((from.category(), to.category()), (String | Unknown, DateTime | Timespan));
     let written =
         to.category() == String && matches!(from.base(), DataType::Date | DataType::TIMESTAMP | DataType::INTERVAL);
