@@ -148,11 +148,12 @@ fn a_change_whose_returning_asks_queries_is_the_same_change() {
     let block = "DO $$ DECLARE k int; BEGIN UPDATE t SET v = v + 1 RETURNING (SELECT 7) INTO k; END $$";
     assert_eq!(state(block).0, "P0003");
     for sql in [
-        "WITH a AS (SELECT 1 AS n) INSERT INTO t VALUES (5, 5) RETURNING id, (SELECT n FROM a)",
-        "WITH a AS (SELECT 10 AS n) UPDATE t SET v = v + 1 WHERE id = 1 RETURNING (SELECT n FROM a)",
+        "WITH a AS (SELECT 1 AS n) INSERT INTO t VALUES (4, 4) RETURNING id - (SELECT n FROM a)",
+        "WITH a AS (SELECT 3 AS n) UPDATE t SET v = v + 1 WHERE id = 1 RETURNING (SELECT n FROM a)",
     ] {
-        assert_eq!(state(sql).0, "0A000", "{sql}");
+        assert_eq!(conn.query_row_as::<i32>(sql, ()).unwrap(), 3, "{sql}");
     }
+    assert_eq!(state("WITH a AS (SELECT 3 AS n) UPDATE tr SET v = v + 1 RETURNING (SELECT n FROM a)").0, "27000");
     let own = "INSERT INTO t VALUES (5, 5) RETURNING (WITH a AS (SELECT id + 1 AS n) SELECT n FROM a)";
     assert_eq!(conn.query_row_as::<i32>(own, ()).unwrap(), 6);
 }

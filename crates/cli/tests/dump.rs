@@ -55,6 +55,8 @@ const REST: &str = r#"
 CREATE VIEW z_view (name, n) AS SELECT p.name, count(*) FROM s.people p LEFT JOIN "Odd schema"."select" o ON o."from" = p.id GROUP BY p.id;
 CREATE VIEW adults AS SELECT id, name FROM s.people WHERE id > 4 WITH CHECK OPTION;
 CREATE VIEW old AS SELECT id, name FROM adults WHERE id > 5 WITH LOCAL CHECK OPTION;
+ALTER VIEW old ALTER COLUMN name SET DEFAULT 'old ' || upper('one');
+ALTER VIEW adults ALTER name SET DEFAULT 'grown';
 CREATE VIEW a_view AS SELECT b.name, b.n FROM z_view b WHERE n > 0;
 CREATE MATERIALIZED VIEW sums AS SELECT feeling, sum(amount) AS amount FROM s.people GROUP BY feeling;
 CREATE UNIQUE INDEX ON sums (feeling);
@@ -89,6 +91,7 @@ const QUESTIONS: &[&str] = &[
     "SELECT * FROM a_view ORDER BY 1", "SELECT * FROM sums ORDER BY 1", "SELECT * FROM counts ORDER BY 1", "SELECT * FROM tree ORDER BY 1",
     "SELECT nextval('s.steps'), nextval('s.people_id_seq'), nextval('s.people_number_seq')",
     "INSERT INTO s.people (name, age) VALUES ('new', 3) RETURNING id, number, name, feeling, four, tags",
+    "INSERT INTO old (id) VALUES (99) RETURNING name",
     "SELECT table_schema, table_name, column_name, is_nullable, data_type, is_identity, is_generated
      FROM information_schema.columns WHERE table_schema IN ('s', 'public', 'Odd schema') ORDER BY 1, 2, ordinal_position",
     "SELECT table_name, constraint_name, constraint_type, initially_deferred FROM information_schema.table_constraints
@@ -216,4 +219,33 @@ fn virtual_columns_are_dumped_as_what_they_are() {
     cairn(folder.path(), &["b.cairn", "-f", "a.sql"]);
     cairn(folder.path(), &["dump", "b.cairn", "-o", "b.sql"]);
     assert_eq!(fs::read_to_string(folder.path().join("b.sql")).unwrap(), dump);
+}
+
+/// Views of views that were replaced by ones that are made of too many others.
+#[test]
+fn a_view_that_no_longer_binds_is_left_out_with_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut script = "CREATE VIEW u0 AS SELECT 1 AS n; CREATE VIEW v0 AS SELECT 1 AS n;".to_owned();
+    for at in 1..20 {
+        let before = at - 1;
+        script +=
+            &format!("CREATE VIEW u{at} AS SELECT n FROM u{before}; CREATE VIEW v{at} AS SELECT n FROM v{before};");
+    }
+    script += "COMMENT ON VIEW v19 IS 'gone'; COMMENT ON VIEW v0 IS 'there';
+        CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+        CREATE TRIGGER g INSTEAD OF INSERT ON v19 FOR EACH ROW EXECUTE FUNCTION f(); COMMENT ON TRIGGER g ON v19 IS 'gone';
+        CREATE OR REPLACE VIEW v0 AS SELECT n FROM u19";
+    fs::write(folder.path().join("a.make"), script).unwrap();
+    cairn(folder.path(), &["a.cairn", "-f", "a.make"]);
+    let program = Path::new(env!("CARGO_BIN_EXE_cairn"));
+    let output = Command::new(program).args(["dump", "a.cairn", "-o", "a.sql"]).current_dir(folder.path()).output();
+    let output = output.unwrap();
+    let warned = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{warned}");
+    assert!(warned.contains("WARNING:  view public.v19 is left out of the dump: view \"u"), "{warned}");
+    assert!(!warned.contains("public.v0 ") && !warned.contains("public.u19 "), "{warned}");
+    let script = fs::read_to_string(folder.path().join("a.sql")).unwrap();
+    assert!(script.contains("Its query was:\n--     SELECT n FROM public.v18"), "{script}");
+    cairn(folder.path(), &["b.cairn", "-f", "a.sql"]);
+    assert_eq!(cairn(folder.path(), &["b.cairn", "--format", "csv", "-c", "SELECT * FROM v0"]), "n\n1\n");
 }

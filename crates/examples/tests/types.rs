@@ -180,6 +180,8 @@ fn the_ends_of_ranges() {
     round(Value::Date(i32::MAX), "date", "infinity");
     round(Value::TimestampTz(i64::MIN), "timestamptz", "-infinity");
     round(Value::Time(86_400_000_000), "time", "24:00:00");
+    let zoned = cairndb::TimeTz::new(86_400_000_000, -57_599).expect("it is a time");
+    round(Value::TimeTz(zoned.packed()), "timetz", "24:00:00-15:59:59");
 }
 
 /// By statements of every kind: what reads or writes one row by its key looks at its parameters for itself.
@@ -209,6 +211,7 @@ fn moments_beyond_the_ends_are_refused() {
     refused(Value::Timestamp(i64::MAX - 1), "timestamp");
     refused(Value::TimestampTz(i64::MIN + 1), "timestamptz");
     refused(Value::Time(-1), "time");
+    refused(Value::TimeTz(-1), "timetz");
     refused(NaiveDate::MIN, "date");
     refused(jiff::Timestamp::MIN, "timestamptz");
     refused(time::PrimitiveDateTime::MIN, "timestamp");

@@ -12,7 +12,6 @@ use super::advisory::SessionLocks;
 use super::channels::{Leaving, SessionChannels};
 use super::database::Shared;
 use super::execute::{Executed, Runnable, retry};
-use super::named::NamedStatements;
 use super::named_params::{numbered, text_for};
 use super::point::Buffers;
 use super::prepared::Prepared;
@@ -69,8 +68,6 @@ pub struct Connection {
     pub(super) insert_room: Cell<InsertRoom>,
     /// The parser's buffers.
     room: RefCell<Room>,
-    /// What PREPARE and DECLARE made.
-    pub(super) named: RefCell<NamedStatements>,
     /// What functions have of the session, and the notices.
     pub(super) routines: Arc<RoutineSession>,
     /// The position of the last commit; 0 before the first.
@@ -111,7 +108,7 @@ impl Connection {
         let locks = SessionLocks::new(&database.shared.advisory, &interrupt);
         let channels = SessionChannels::new(&database.shared, locks);
         let routines = RoutineSession::of(&channels);
-        let state = SessionState::new(Settings::of(&database), channels.clone(), &routines.cursors);
+        let state = SessionState::new(Settings::of(&database), channels.clone(), &routines.names);
         Ok(Connection {
             interrupt,
             state: RefCell::new(state),
@@ -127,7 +124,6 @@ impl Connection {
             buffers: RefCell::default(),
             insert_room: Cell::default(),
             room: RefCell::default(),
-            named: RefCell::default(),
             routines,
             _leaving: Leaving(channels),
             committed: Cell::new(0),
@@ -164,10 +160,10 @@ impl Connection {
         let hash = cache.hash(sql);
         if let Some(prepared) = self.find_plan(&mut cache, hash, sql) {
             let parsed = prepared.parsed.clone();
-            return Ok(Runnable { parsed, prepared: Some(prepared), hash: Some(hash), kept: None });
+            return Ok(Runnable { prepared: Some(prepared), hash: Some(hash), ..Runnable::new(parsed) });
         }
         let parsed = Arc::new(parse_one_in(sql, &mut self.room.borrow_mut())?);
-        Ok(Runnable { parsed, prepared: None, hash: Some(hash), kept: None })
+        Ok(Runnable { hash: Some(hash), ..Runnable::new(parsed) })
     }
 
     /// A statement to be prepared, and the names of its parameters, by their numbers. What reads without such has none: `a[1:n]`
@@ -345,7 +341,7 @@ impl Connection {
                 self.state.borrow().fail();
                 return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
             }
-            let mut runnable = Runnable { parsed: Arc::new(parsed), prepared: None, hash: None, kept: None };
+            let mut runnable = Runnable::new(Arc::new(parsed));
             let executed = match command::reads_data(&runnable.parsed) {
                 true => {
                     let mut data = script.take_data().inspect_err(|_| self.state.borrow().fail())?.as_bytes();

@@ -192,7 +192,7 @@ impl Connection {
             }
         };
         command::refuse_into(&statement, "COPY (SELECT INTO)")?;
-        let mut runnable = Runnable { parsed: statement, prepared: None, hash: None, kept: None };
+        let mut runnable = Runnable::new(statement);
         let rows = self.dispatch(&mut runnable, &())?.rows;
         let message = "COPY query must have a RETURNING clause";
         let mut rows = rows.ok_or_else(|| Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))?;

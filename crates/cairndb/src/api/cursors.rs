@@ -20,7 +20,8 @@ use crate::exec::{ExecContext, Keep, ScrolledRows, execute_kept, only_forward};
 use crate::plan::Field;
 use crate::sql::ParsedStatement;
 use crate::state::Reader;
-use crate::types::Positions;
+use crate::types::ListedCursor;
+use crate::types::datetime::clock_micros;
 use crate::{Error, Result, SqlState, Value};
 
 /// By name.
@@ -28,7 +29,7 @@ pub(super) type Cursors = BTreeMap<String, Cursor>;
 
 /// Those of a session.
 #[derive(Debug, Default)]
-pub(crate) struct OpenCursors(Mutex<Cursors>);
+pub(super) struct OpenCursors(Mutex<Cursors>);
 
 /// The depth of a cursor that a function opened in a statement on its own, with which it ends.
 pub(super) const OF_STATEMENT: usize = usize::MAX;
@@ -49,6 +50,10 @@ pub(super) struct Cursor {
     key: Option<RowKey>,
     /// That of the row that it is on.
     current: Vec<Value>,
+    /// What declared it.
+    statement: Arc<ParsedStatement>,
+    /// Microseconds since 2000-01-01 UTC.
+    made: i64,
 }
 
 impl std::fmt::Debug for Cursor {
@@ -63,6 +68,18 @@ impl OpenCursors {
         !self.lock().is_ok_and(|cursors| cursors.is_empty())
     }
 
+    /// As `pg_cursors` lists them.
+    pub(super) fn listed(&self) -> Result<Vec<ListedCursor>> {
+        let listed = |(name, cursor): (&String, &Cursor)| ListedCursor {
+            name: name.clone(),
+            statement: cursor.statement.text().to_owned(),
+            hold: cursor.hold,
+            scroll: cursor.scroll != Some(false),
+            made: cursor.made,
+        };
+        Ok(self.lock()?.iter().map(listed).collect())
+    }
+
     /// SQLSTATE 55006 while rows of one are read, which may call functions.
     fn lock(&self) -> Result<MutexGuard<'_, Cursors>> {
         match self.0.try_lock() {
@@ -75,8 +92,14 @@ impl OpenCursors {
     }
 }
 
-impl Positions for OpenCursors {
-    fn key_of_current(&self, name: &str, (table, change): (ObjectId, u64), table_name: &str) -> Result<Vec<Value>> {
+impl OpenCursors {
+    /// The key of the row of a table, which has this name, that a cursor is on.
+    pub(super) fn key_of_current(
+        &self,
+        name: &str,
+        (table, change): (ObjectId, u64),
+        table_name: &str,
+    ) -> Result<Vec<Value>> {
         let cursors = self.lock()?;
         let cursor = cursors.get(name).ok_or_else(|| unknown(name))?;
         let refused = |what: &str| Err(Error::new(SqlState("24000"), format!("cursor \"{name}\" {what}")));
@@ -96,7 +119,7 @@ impl Positions for OpenCursors {
 
 impl RoutineSession {
     fn cursors_mut(&self) -> Result<MutexGuard<'_, Cursors>> {
-        self.cursors.lock()
+        self.names.cursors.lock()
     }
 }
 
@@ -145,7 +168,7 @@ impl Runner {
             return Err(Error::new(SqlState::DUPLICATE_CURSOR, format!("cursor \"{name}\" already in use")));
         }
         let depth = Some(self.cursor_depth);
-        let cursor = Cursor { depth, ..Cursor::new(rows, key, scroll) };
+        let cursor = Cursor { depth, ..Cursor::new(rows, key, scroll, &prepared.parsed) };
         cursors.insert(name.clone(), cursor);
         Ok(name)
     }
@@ -239,7 +262,7 @@ impl Connection {
         let parsed = Arc::new(parsed.within(*query, Vec::new()));
         command::refuse_into(&parsed, "SELECT ... INTO")
             .map_err(|_| Error::new(SqlState::SYNTAX_ERROR, "SELECT ... INTO is not allowed here"))?;
-        let mut runnable = Runnable { parsed, prepared: None, hash: None, kept: None };
+        let mut runnable = Runnable::new(parsed);
         if Access::of(&runnable.parsed) != Access::Read {
             let message = "DECLARE CURSOR must not contain data-modifying statements in WITH";
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
@@ -260,7 +283,7 @@ impl Connection {
             return Err(Error::new(SqlState::DUPLICATE_CURSOR, format!("cursor \"{name}\" already exists")));
         }
         let depth = self.state.borrow().transaction.as_ref().map(|open| open.depth());
-        let mut cursor = Cursor { hold: *hold, depth, ..Cursor::new(rows, key, *scroll) };
+        let mut cursor = Cursor { hold: *hold, depth, ..Cursor::new(rows, key, *scroll, &runnable.parsed) };
         if depth.is_none() {
             let ending = self.shared().store.begin()?;
             cursor.rows.hold(&Reader::from(ending.reader()))?;
@@ -336,9 +359,20 @@ impl Connection {
 
 impl Cursor {
     /// Before its first row.
-    fn new(rows: ScrolledRows, key: Option<RowKey>, scroll: Option<bool>) -> Cursor {
-        let (depth, current) = (None, Vec::new());
-        Cursor { rows, scroll, hold: false, depth, position: 0, at_end: false, failed: false, key, current }
+    fn new(rows: ScrolledRows, key: Option<RowKey>, scroll: Option<bool>, statement: &Arc<ParsedStatement>) -> Cursor {
+        Cursor {
+            rows,
+            scroll,
+            hold: false,
+            depth: None,
+            position: 0,
+            at_end: false,
+            failed: false,
+            key,
+            current: Vec::new(),
+            statement: statement.clone(),
+            made: clock_micros(),
+        }
     }
 
     fn fields(&self) -> &[Field] {

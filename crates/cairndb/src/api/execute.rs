@@ -14,6 +14,7 @@ use cairn_storage::{self as storage, Acknowledge, Durability, Losses};
 
 use super::control::{aborted, sole};
 use super::cursors::OF_STATEMENT;
+use super::explain::{explain, explain_named};
 use super::point::{self, Miss, PointPlan};
 use super::prepared::{Access, Body, Prepared};
 use super::rows::{FewRows, add_row};
@@ -23,7 +24,7 @@ use super::session::{OpenTransaction, SessionState};
 use super::statement_cache::TextHash;
 use super::{Connection, Notice, Params, RowRef, Rows, parameters};
 use crate::catalog::{Catalog, CatalogStamp, Index, ObjectId, SearchPath, note_all};
-use crate::command::{self, Command};
+use crate::command::{self, Command, Execute, Told};
 use crate::ddl;
 use crate::dml::{self, Deferred, DmlContext};
 use crate::exec::{self, BatchSizes, ExecContext, Kept, SequenceSource};
@@ -31,7 +32,7 @@ use crate::inverted::settle;
 use crate::sql::{ParsedStatement, parse_one};
 use crate::state::{Reader, Transaction};
 use crate::types::datetime::clock_micros;
-use crate::{Error, Result, SqlState};
+use crate::{Error, Result, SqlState, Value};
 
 /// How often a statement on its own runs before its conflict is the caller's problem.
 const ATTEMPTS: u32 = 100;
@@ -63,6 +64,23 @@ pub(crate) struct Runnable {
     pub(crate) hash: Option<TextHash>,
     /// What the last execution leaves to the next.
     pub(crate) kept: Option<Kept>,
+    /// It is not to be run but explained.
+    pub(crate) explained: Option<Told>,
+}
+
+impl Runnable {
+    /// A statement without a plan, which none is to be remembered of.
+    pub(crate) fn new(parsed: Arc<ParsedStatement>) -> Runnable {
+        Runnable { parsed, prepared: None, hash: None, kept: None, explained: None }
+    }
+
+    /// How it must be run.
+    fn access(&self) -> Access {
+        match self.explained {
+            Some(told) if !told.analyze => Access::Read,
+            _ => Access::of(&self.parsed),
+        }
+    }
 }
 
 /// A transaction that functions use, too, and what is looked at when it commits.
@@ -162,7 +180,7 @@ impl Connection {
     }
 
     pub(super) fn dispatch(&self, statement: &mut Runnable, params: &dyn Params) -> Result<Executed> {
-        let access = Access::of(&statement.parsed);
+        let access = statement.access();
         if access == Access::TransactionControl {
             return self.control_or_session(&statement.parsed, params);
         }
@@ -217,7 +235,8 @@ impl Connection {
         let session = self.state.borrow();
         let read_only = session.is_read_only();
         let (Some(plan), None) = (prepared.point(), &statement.kept) else { return Ok(None) };
-        if params.count() != prepared.parameters.len() || plan.is_write() && read_only {
+        let is_explained = statement.explained.is_some();
+        if params.count() != prepared.parameters.len() || plan.is_write() && read_only || is_explained {
             return Ok(None);
         }
         let (columns, tag) = (prepared.fields(), tag_of(statement.parsed.syntax()));
@@ -629,12 +648,15 @@ impl Connection {
             return Ok(executed);
         }
         let context = self.context(&prepared, state, params)?;
+        if let Some(told) = statement.explained {
+            return explain_named(told, &prepared, &context, None);
+        }
         match prepared.body()? {
             Body::Plan(plan) => {
                 let stream = exec::execute_kept(plan.clone(), context, statement.kept.as_ref())?;
                 Ok(Executed::rows("SELECT", Rows::stream(stream)))
             }
-            Body::Explain(explain) => super::explain::explain(explain, &prepared, &context, None),
+            Body::Explain(of) => explain(of.told, of.statement.clone(), &prepared, &context, None),
             _ => Err(Error::internal("a statement that writes was taken for one that reads")),
         }
     }
@@ -660,9 +682,12 @@ impl Connection {
             None => prepared.note(tx.reader().database(), state.has_lost)?,
         }
         let dml = self.dml_context(tx, (state, &context));
+        if let Some(told) = statement.explained {
+            return explain_named(told, &prepared, &context, Some(&dml));
+        }
         let body = prepared.body()?;
-        if let Body::Explain(explain) = body {
-            return super::explain::explain(explain, &prepared, &context, Some(&dml));
+        if let Body::Explain(of) = body {
+            return explain(of.told, of.statement.clone(), &prepared, &context, Some(&dml));
         }
         let Body::Plan(plan) = body else { return Err(Error::internal("not a statement that writes rows")) };
         let done = dml::run(plan, &dml, prepared.calls_writers())?;
@@ -804,6 +829,11 @@ impl ddl::Session for Around<'_> {
 
     fn is_busy(&self, _: ObjectId) -> bool {
         false
+    }
+
+    fn executed(&self, parsed: &ParsedStatement, execute: &Execute) -> Result<(Arc<ParsedStatement>, Vec<Value>)> {
+        let (runnable, values) = self.connection.executed(parsed, execute)?;
+        Ok((runnable.parsed, values))
     }
 
     fn keep_feeds(&self) -> Result<()> {

@@ -7,63 +7,97 @@ use super::Rows;
 use super::execute::Executed;
 use super::prepared::{Body, Prepared};
 use super::settings::changed_switches;
-use crate::bind::BoundExplain;
+use crate::bind::{BoundStatement, ParameterTypes, bind_statement};
 use crate::command::{ExplainFormat, Told};
 use crate::dml::{self, DmlContext};
 use crate::exec::{self, ExecContext, NodeStatistics};
 use crate::plan::{
-    ExplainOptions, ExplainedWhole, Field, PhysicalPlan, explain as plan_lines, explain_json, explain_yaml, explained,
+    ExplainOptions, ExplainedWhole, Field, OptimizerOptions, PhysicalPlan, explain as plan_lines, explain_json,
+    explain_yaml, explained,
 };
 use crate::types::DataType;
 use crate::{Error, Result, Value};
 
-/// Runs EXPLAIN. `dml`: where EXPLAIN ANALYZE of a statement that writes runs it.
+/// A plan of which EXPLAIN tells, and how it ran, if it did.
+#[derive(Debug)]
+pub(crate) struct ExplainedRun {
+    pub(crate) plan: Arc<PhysicalPlan>,
+    /// By node.
+    pub(crate) statistics: Option<Vec<NodeStatistics>>,
+    pub(crate) planning: Duration,
+    /// Found in memory, and waited for.
+    pub(crate) planning_pages: Option<(u64, u64)>,
+    pub(crate) execution: Duration,
+}
+
+/// Runs EXPLAIN of a statement. `dml`: where EXPLAIN ANALYZE of one that writes runs it.
 pub(super) fn explain(
-    explain: &BoundExplain,
+    told: Told,
+    statement: BoundStatement,
     prepared: &Prepared,
     context: &ExecContext,
     dml: Option<&DmlContext<'_>>,
 ) -> Result<Executed> {
-    let told = explain.told;
     let pages = || told.buffers.then(|| context.reader.pages_used());
     let (started, before) = (Instant::now(), pages());
-    let body = Body::plan(explain.statement.clone(), &prepared.catalog, &prepared.options)?;
+    let body = Body::plan(statement, &prepared.catalog, &prepared.options)?;
     let (planning, after) = (started.elapsed(), pages());
     let started = Instant::now();
-    let Body::Plan(plan) = &body else { return Err(Error::unsupported("EXPLAIN of this statement")) };
-    let actual = match told.analyze {
-        true => Some(run(plan, context, dml, (prepared.calls_writers(), told.buffers))?),
+    let Body::Plan(plan) = body else { return Err(Error::unsupported("EXPLAIN of this statement")) };
+    let statistics = match told.analyze {
+        true => Some(run(&plan, context, dml, (prepared.calls_writers(), told.buffers))?),
         false => None,
     };
     let execution = started.elapsed();
+    let planning_pages = before.zip(after).map(|(before, after)| (after.0 - before.0, after.1 - before.1));
+    let run = ExplainedRun { plan, statistics, planning, planning_pages, execution };
+    let (fields, rows) = report(told, Some(&run), &prepared.options);
+    Ok(Executed::rows("EXPLAIN", Rows::buffered(fields, rows)))
+}
+
+/// EXPLAIN of what EXECUTE runs.
+pub(super) fn explain_named(
+    told: Told,
+    prepared: &Prepared,
+    context: &ExecContext,
+    dml: Option<&DmlContext<'_>>,
+) -> Result<Executed> {
+    let mut statement = bind_statement(&prepared.parsed, &prepared.catalog, &mut ParameterTypes::default())?;
+    statement.be_explained();
+    explain(told, statement, prepared, context, dml)
+}
+
+/// What EXPLAIN answers; `None`: there is nothing that would run.
+pub(crate) fn report(
+    told: Told,
+    run: Option<&ExplainedRun>,
+    options: &OptimizerOptions,
+) -> (Vec<Field>, Vec<Vec<Value>>) {
+    let data_type = if told.format == ExplainFormat::Json { DataType::Json } else { DataType::Text };
+    let fields = vec![Field { name: "QUERY PLAN".to_string(), data_type }];
+    let Some(run) = run else { return (fields, vec![]) };
     let Told { costs, verbose, timing, buffers, .. } = told;
-    let options = ExplainOptions { costs, verbose, actual: actual.as_deref(), timing, buffers };
+    let explain_options = ExplainOptions { costs, verbose, actual: run.statistics.as_deref(), timing, buffers };
     let mut whole = ExplainedWhole {
-        settings: told.settings.then(|| changed_switches(&prepared.options)),
-        planning_pages: before.zip(after).map(|(before, after)| (after.0 - before.0, after.1 - before.1)),
+        settings: told.settings.then(|| changed_switches(options)),
+        planning_pages: run.planning_pages,
         times: vec![],
     };
     if told.summary {
-        whole.times.push(("Planning Time", millis(planning)));
-        whole.times.extend(actual.is_some().then(|| ("Execution Time", millis(execution))));
+        whole.times.push(("Planning Time", millis(run.planning)));
+        whole.times.extend(run.statistics.is_some().then(|| ("Execution Time", millis(run.execution))));
     }
-    Ok(match told.format {
-        ExplainFormat::Json => document(DataType::Json, explain_json(&explained(plan, options), &whole)),
-        ExplainFormat::Yaml => document(DataType::Text, explain_yaml(&explained(plan, options), &whole)),
-        ExplainFormat::Text => {
-            let lines = plan_lines(plan, options).into_iter().chain(whole.lines());
-            let fields = vec![Field { name: "QUERY PLAN".to_string(), data_type: DataType::Text }];
-            let rows = lines.map(|line| vec![Value::text(line)]).collect();
-            Executed::rows("EXPLAIN", Rows::buffered(fields, rows))
+    let rows = match told.format {
+        ExplainFormat::Json => {
+            vec![vec![Value::Json(explain_json(&explained(&run.plan, explain_options), &whole).into())]]
         }
-    })
-}
-
-/// One row.
-fn document(data_type: DataType, text: String) -> Executed {
-    let value = if data_type == DataType::Json { Value::Json(text.into()) } else { Value::text(text) };
-    let fields = vec![Field { name: "QUERY PLAN".to_string(), data_type }];
-    Executed::rows("EXPLAIN", Rows::buffered(fields, vec![vec![value]]))
+        ExplainFormat::Yaml => vec![vec![Value::text(explain_yaml(&explained(&run.plan, explain_options), &whole))]],
+        ExplainFormat::Text => {
+            let lines = plan_lines(&run.plan, explain_options).into_iter().chain(whole.lines());
+            lines.map(|line| vec![Value::text(line)]).collect()
+        }
+    };
+    (fields, rows)
 }
 
 fn millis(time: Duration) -> String {

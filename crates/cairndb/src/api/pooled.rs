@@ -82,7 +82,7 @@ impl Pooled {
         state.lost = Losses::default();
         state.transaction.is_none()
             && Arc::ptr_eq(&state.settings, &self.settings)
-            && connection.named.borrow().is_empty()
+            && connection.named().is_empty()
             && !connection.has_cursors()
             && !connection.channels().is_listening()
             && !connection.channels().locks.has_any()

@@ -12,7 +12,7 @@ use super::session::OpenTransaction;
 use crate::Result;
 use crate::bind::{BoundExplain, BoundStatement, ParameterTypes, RowKey, bind_statement, with_row_key};
 use crate::catalog::{Catalog, CatalogStamp, Rests, SearchPath, Table, note_all, note_keys};
-use crate::command::{self, CommandKind};
+use crate::command::{self, CommandKind, Runs};
 use crate::dml;
 use crate::plan::{Field, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan, Sizes, optimize};
 use crate::routine::Variables;
@@ -346,10 +346,12 @@ impl Access {
                 | CommandKind::Copy,
             ) => Access::Session,
             Some(CommandKind::Schema) => Access::Schema,
-            Some(CommandKind::Explain) => {
-                let analyzed = command::analyzed(parsed);
-                analyzed.map_or(Access::Read, |statement| Access::of_data(parsed, parsed.tree.get(statement)))
-            }
+            Some(CommandKind::Explain) => match command::explain_runs(parsed) {
+                Runs::Query => Access::Read,
+                Runs::Statement(statement) => Access::of_data(parsed, parsed.tree.get(statement)),
+                Runs::Making => Access::Schema,
+                Runs::Named => Access::Session,
+            },
         }
     }
 

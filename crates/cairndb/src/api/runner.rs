@@ -11,15 +11,15 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use super::Notice;
 use super::channels::{SaidMark, SessionChannels};
-use super::cursors::OpenCursors;
 use super::database::Shared;
+use super::names::Names;
 use super::notice::Notices;
 use super::prepared::Prepared;
 use super::sequences::{SessionSequences, StatementSequences};
 use super::temporary::Temporary;
 use crate::bind::ParameterTypes;
 use crate::catalog::{Catalog, CatalogStamp, ObjectId, Routine, SearchPath, note_all};
-use crate::command::{self, Command, SchemaCommand};
+use crate::command::{self, Command, Execute, SchemaCommand};
 use crate::ddl;
 use crate::dml::{self, Deferred, DeferredMark, DmlContext, InsertRoom};
 use crate::exec::{self, Batch, ExecContext, RowStream, SequenceSource};
@@ -74,8 +74,8 @@ pub(crate) struct RoutineSession {
     pub(super) compiled: CompiledRoutines,
     pub(super) channels: Arc<SessionChannels>,
     pub(super) notices: Notices,
-    /// What DECLARE and functions opened.
-    pub(super) cursors: Arc<OpenCursors>,
+    /// What DECLARE and functions opened, and what PREPARE made.
+    pub(super) names: Arc<Names>,
     /// The transaction has made, filled or dropped materialized views that follow.
     pub(super) views: AtomicBool,
     /// How many cursors got a name that nobody said.
@@ -92,7 +92,7 @@ impl RoutineSession {
             compiled: CompiledRoutines::default(),
             channels: channels.clone(),
             notices: Notices::default(),
-            cursors: Arc::default(),
+            names: Arc::default(),
             views: AtomicBool::default(),
             portals: AtomicU64::default(),
             paths: Mutex::default(),
@@ -525,6 +525,10 @@ impl ddl::Session for Runner {
 
     fn follow_views(&self) {
         self.session.views.store(true, Ordering::Relaxed);
+    }
+
+    fn executed(&self, _: &ParsedStatement, _: &Execute) -> Result<(Arc<ParsedStatement>, Vec<Value>)> {
+        Err(Error::unsupported("EXECUTE of a prepared statement in a function"))
     }
 
     fn is_busy(&self, table: ObjectId) -> bool {

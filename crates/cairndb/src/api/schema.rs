@@ -402,6 +402,8 @@ pub enum ForeignKeyAction {
 pub struct View {
     /// Names, with what COMMENT ON said.
     pub columns: Vec<(String, Option<String>)>,
+    /// Names of columns that have a default of their own, with that.
+    pub defaults: Vec<(String, String)>,
     /// The query, as it would be written now.
     pub query: String,
 }
@@ -604,7 +606,14 @@ impl Describe<'_> {
     fn view(&self, relation: &catalog::Relation, view: &catalog::View) -> View {
         let column =
             |(at, name): (usize, &String)| (name.clone(), self.0.comment_on_column(relation, at).map(str::to_owned));
-        View { columns: view.columns.iter().enumerate().map(column).collect(), query: self.0.view_text(view) }
+        let default = |(place, default): (&usize, &catalog::Definition)| {
+            Some((view.columns.get(*place)?.clone(), self.0.text_of(default)))
+        };
+        View {
+            columns: view.columns.iter().enumerate().map(column).collect(),
+            defaults: view.defaults.iter().filter_map(default).collect(),
+            query: self.0.view_text(view),
+        }
     }
 
     fn sequence(&self, sequence: &catalog::Sequence) -> Sequence {

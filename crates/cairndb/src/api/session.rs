@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use cairn_storage::{Durability, Losses};
 
 use super::channels::{Hold, SaidMark, SessionChannels};
-use super::cursors::OpenCursors;
 use super::limits::Limits;
+use super::names::Names;
 use super::temporary::Temporary;
 use crate::catalog::{Catalog, CatalogStamp, SearchPath};
 use crate::dml::{Deferred, DeferredMark};
@@ -101,11 +101,11 @@ pub(crate) struct SessionState {
     pub(crate) temporary: Option<Arc<Temporary>>,
     channels: Arc<SessionChannels>,
     /// Theirs are contexts that have this.
-    cursors: Weak<OpenCursors>,
+    names: Weak<Names>,
 }
 
 impl SessionState {
-    pub(crate) fn new(settings: Settings, channels: Arc<SessionChannels>, cursors: &Arc<OpenCursors>) -> SessionState {
+    pub(crate) fn new(settings: Settings, channels: Arc<SessionChannels>, names: &Arc<Names>) -> SessionState {
         SessionState {
             settings: Arc::new(settings),
             transaction: None,
@@ -113,7 +113,7 @@ impl SessionState {
             lost: Losses::default(),
             temporary: None,
             channels,
-            cursors: Arc::downgrade(cursors),
+            names: Arc::downgrade(names),
         }
     }
 
@@ -121,7 +121,7 @@ impl SessionState {
     pub(crate) fn eval(&self, transaction_timestamp: i64, statement_timestamp: i64) -> EvalContext {
         let of = &self.settings;
         let at = EvalContext::default().at(transaction_timestamp, statement_timestamp);
-        at.of_session(&of.time_zone, of.style, of.clone(), self.channels.clone(), self.cursors.clone())
+        at.of_session(&of.time_zone, of.style, of.clone(), self.channels.clone(), self.names.clone())
     }
 
     /// Once a lock was got by agreement, the open transaction goes on from what is committed by then, for that is what whoever had the
@@ -131,7 +131,7 @@ impl SessionState {
     pub(crate) fn follow_locks(&self) {
         if let Some(open) = &self.transaction
             && self.channels.locks.take_got()
-            && !self.cursors.upgrade().is_some_and(|cursors| cursors.has_any())
+            && !self.names.upgrade().is_some_and(|names| names.cursors.has_any())
         {
             open.go_on_from_newest();
         }

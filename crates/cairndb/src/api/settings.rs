@@ -443,7 +443,7 @@ impl Connection {
                 let message = "DISCARD ALL cannot run inside a transaction block";
                 return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
             }
-            self.named.borrow_mut().clear();
+            self.named().clear();
             self.close_cursors()?;
             self.channel_command(&ChannelCommand::Unlisten(None))?;
         }

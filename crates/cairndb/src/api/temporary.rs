@@ -112,7 +112,7 @@ impl Connection {
                 let sql = format!("DROP {noun} IF EXISTS pg_temp.{names} CASCADE");
                 self.quietly(|| {
                     let parsed = Arc::new(parse_one(&sql)?);
-                    self.dispatch(&mut Runnable { parsed, prepared: None, hash: None, kept: None }, &()).map(drop)
+                    self.dispatch(&mut Runnable::new(parsed), &()).map(drop)
                 })?;
             }
         }

@@ -134,12 +134,12 @@ impl Binder<'_> {
 fn key_of_current((table, change): (ObjectId, u64), name: &str, part: usize, returns: DataType) -> Function {
     let name: Arc<str> = name.into();
     let check = move |cursor: &Value, context: &EvalContext| {
-        let cursors = context.cursors.as_ref().and_then(|cursors| cursors.upgrade());
-        let cursors = cursors.ok_or_else(|| Error::unsupported("WHERE CURRENT OF in this place"))?;
+        let names = context.names.as_ref().and_then(|names| names.upgrade());
+        let names = names.ok_or_else(|| Error::unsupported("WHERE CURRENT OF in this place"))?;
         let Value::Text(cursor) = cursor else {
             return Err(Error::new(SqlState("22004"), "the name of a cursor is null"));
         };
-        let key = cursors.key_of_current(cursor, (table, change), &name)?;
+        let key = names.key_of_current(cursor, (table, change), &name)?;
         key.into_iter().nth(part).ok_or_else(|| Error::internal("a cursor without its row's key"))
     };
     let checked = Checked {

@@ -9,8 +9,8 @@ use super::scope::{Env, Scope};
 use super::star::Stars;
 use super::statement::{BoundExplain, BoundStatement};
 use super::virtuals::Virtuals;
-use crate::catalog::{Catalog, Definition, Table};
-use crate::command::{Explain, Makes, into_of};
+use crate::catalog::{Catalog, Definition, Table, already_exists};
+use crate::command::{CreateTableAs, Explain, Explained, Makes, RowsOf};
 use crate::plan::{Expr, LogicalPlan};
 use crate::sql::{self, ParsedStatement, with_deep_stack};
 use crate::types::DataType;
@@ -58,19 +58,22 @@ pub(crate) fn bind_argument(
     })?
 }
 
-/// Resolves a query within a statement: a view's, a new table's.
-pub fn bind_query(
+/// Resolves the query that gives a new table its rows, and its INTO, which names the table.
+pub(crate) fn bind_rows_of(
     parsed: &ParsedStatement,
-    query: Id<ast::Query>,
+    (query, into): (Id<ast::Query>, Option<Id<ast::Into>>),
     catalog: &Catalog,
     parameters: &mut ParameterTypes,
 ) -> Result<LogicalPlan> {
     with_deep_stack(parsed.depth, || {
+        let declared: Vec<DataType> = parsed.declared.iter().map(|of| catalog.now(*of)).collect();
+        parameters.declare(&declared);
         let mut binder = Binder::new(catalog, parameters, &parsed.tree, Some(parsed), parsed.depth);
-        let is_whole = matches!(parsed.syntax(), Statement::Query { query: whole } if whole == query);
-        binder.into = if is_whole { into_of(&parsed.tree, query) } else { None };
+        (binder.into, binder.top) = (into, parsed.tree.get(query).with);
         let bound = binder.query(query, None)?;
+        let rests = binder.rests.take();
         parameters.finish(parsed.parameters);
+        parameters.rests = rests;
         Ok(bound)
     })?
 }
@@ -185,21 +188,29 @@ impl Binder<'_> {
     }
 
     fn explain(&mut self, explain: &Explain) -> Result<BoundStatement> {
-        let Explain { told, statement, of } = explain;
-        let (told, statement) = (*told, *statement);
-        if let Some(name) = of.as_ref().and_then(Makes::new_relation)
+        let told = explain.told;
+        let (statement, of) = match &explain.explained {
+            Explained::Statement(_, Some(Makes::Table(_) | Makes::View(_))) if told.analyze => {
+                return Ok(BoundStatement::Utility);
+            }
+            Explained::Statement(statement, of) => (*statement, of.as_ref()),
+            Explained::Execute(_) | Explained::TableOfExecute(_) => return Ok(BoundStatement::Utility),
+        };
+        if let Some(name) = of.and_then(Makes::new_relation)
             && self.catalog.relation(name).is_some()
         {
-            let message = format!("relation \"{}\" already exists", name.name);
-            return Err(Error::new(SqlState::DUPLICATE_TABLE, message));
+            return Err(already_exists(&name.name));
         }
-        if let (Statement::Query { query }, false, None) = (self.tree.get(statement), told.analyze, &of) {
-            self.into = into_of(self.tree, query);
+        if let Some(Makes::Table(CreateTableAs { rows: RowsOf::Query(_, into), .. })) = of {
+            self.into = *into;
         }
-        let mut statement = self.statement(statement)?;
-        if let BoundStatement::Insert(insert) = &mut statement {
-            insert.source.as_plan();
-        }
+        let mut statement = match (self.tree.get(statement), of) {
+            (Statement::Query { query }, Some(Makes::View(_) | Makes::Cursor(_))) => {
+                BoundStatement::Query(self.query(query, None)?)
+            }
+            _ => self.statement(statement)?,
+        };
+        statement.be_explained();
         Ok(BoundStatement::Explain(Box::new(BoundExplain { told, statement })))
     }
 }

@@ -138,7 +138,7 @@ impl Binder<'_> {
             SessionValue::CurrentTimestamp => return self.clock(DataType::TimestampTz(digits), span),
             SessionValue::LocalTimestamp => return self.clock(DataType::Timestamp(digits), span),
             SessionValue::LocalTime => return self.clock(DataType::Time(digits), span),
-            SessionValue::CurrentTime => return Err(self.at(Error::unsupported("CURRENT_TIME"), span)),
+            SessionValue::CurrentTime => return self.clock(DataType::TimeTz(digits), span),
             SessionValue::CurrentRole => "current_role",
             SessionValue::CurrentUser => "current_user",
             SessionValue::SessionUser => "session_user",

@@ -12,6 +12,7 @@ use super::context::{Clause, Context};
 use super::query::{column_spans, span_at};
 use super::scope::{Env, Scope};
 use super::statement::{BoundInsert, InsertSource, OnConflict, Returning};
+use super::target::not_given;
 use super::updatable::TargetTable;
 use crate::catalog::{Column, Table};
 use crate::plan::{Expr, Field, LogicalPlan};
@@ -217,9 +218,7 @@ impl Binder<'_> {
     fn not_given(&self, view: &Table) -> Error {
         let (names, what) = self.computed.clone().unwrap_or_default();
         let name = names.first().map_or("", String::as_str);
-        let message = format!("cannot {what} \"{name}\" of view \"{}\"", view.name);
-        let detail = "View columns that are not columns of their base relation are not updatable.";
-        Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_detail(detail)
+        not_given(&what, name, &view.name)
     }
 
     /// A row, made in place: there may be very many.

@@ -62,7 +62,8 @@ pub(crate) use definition::{
 };
 pub(crate) use domains::{DomainRules, resolve_domain_check};
 pub(crate) use entry::bind_argument;
-pub use entry::{bind_check, bind_default, bind_query, bind_statement, bind_view_query};
+pub(crate) use entry::bind_rows_of;
+pub use entry::{bind_check, bind_default, bind_statement, bind_view_query};
 pub(crate) use from::named_as_view;
 pub(crate) use generated::{bind_generated, bind_using, resolve_generated};
 pub(crate) use groups::{BoundGroups, bound_groups};

@@ -47,6 +47,11 @@ impl ParameterTypes {
         data_type
     }
 
+    /// Whether the statement, or a function that it calls, may change rows.
+    pub(crate) fn writes(&self) -> bool {
+        self.calls_writers || self.rests.has_written()
+    }
+
     /// The types, `$1` first.
     pub fn types(&self) -> &[DataType] {
         &self.types

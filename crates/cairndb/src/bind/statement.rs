@@ -28,6 +28,13 @@ pub enum BoundStatement {
 }
 
 impl BoundStatement {
+    /// Gives it a plan with all that it does, whose nodes can be told of.
+    pub(crate) fn be_explained(&mut self) {
+        if let BoundStatement::Insert(insert) = self {
+            insert.source.as_plan();
+        }
+    }
+
     /// The columns of a projection's result, or of RETURNING's, which it loses.
     pub(crate) fn take_fields(&mut self) -> Vec<Field> {
         let returning = match self {

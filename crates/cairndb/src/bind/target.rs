@@ -26,6 +26,13 @@ use crate::{Error, Result, SqlState};
 /// The pseudo column of a table without primary key: its hidden row number.
 const ROW_NUMBER: usize = usize::MAX;
 
+/// SQLSTATE 0A000 for a view's column that can be read only.
+pub(super) fn not_given(what: &str, column: &str, view: &str) -> Error {
+    let message = format!("cannot {what} \"{column}\" of view \"{view}\"");
+    let detail = "View columns that are not columns of their base relation are not updatable.";
+    Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_detail(detail)
+}
+
 impl Binder<'_> {
     /// The table that a statement changes.
     pub(super) fn target_table(&mut self, name: Id<QualifiedName>, verb: &'static str) -> Result<TargetTable> {
@@ -93,7 +100,10 @@ impl Binder<'_> {
         match self.updatable(view, Purpose::new(event))? {
             Ok((table, face)) => {
                 self.rests.borrow_mut().add_written(&table);
-                if event != TriggerEvent::Delete {
+                if let (TriggerEvent::Insert, Some((view, column))) = (event, &face.not_given) {
+                    return Err(not_given(&format!("{verb} column"), column, view));
+                }
+                if event != TriggerEvent::Delete && table.is_face {
                     refuse_subqueries(&face.checks)?;
                 }
                 let computed: Vec<String> = face.computed().map(str::to_owned).collect();
@@ -133,10 +143,7 @@ impl Binder<'_> {
         table.columns.iter().position(|column| column.name == name).ok_or_else(|| {
             if let Some((_, what)) = self.computed.as_ref().filter(|(names, _)| names.iter().any(|known| known == name))
             {
-                let message = format!("cannot {what} \"{name}\" of view \"{}\"", table.name);
-                let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, message);
-                let detail = "View columns that are not columns of their base relation are not updatable.";
-                return self.at(error.with_detail(detail), self.tree.span(column));
+                return self.at(not_given(what, name, &table.name), self.tree.span(column));
             }
             let message = format!("column \"{name}\" of relation \"{}\" does not exist", table.name);
             let error = Error::new(SqlState::UNDEFINED_COLUMN, message);
@@ -149,9 +156,14 @@ impl Binder<'_> {
         })
     }
 
-    /// What a column holds where no value is given.
+    /// What a column holds where no value is given. SQLSTATE 428C9 where a view has a value for it that it may not be given.
     pub(super) fn column_default(&mut self, column: &Column) -> Result<Expr> {
-        if let Some(identity) = column.identity {
+        if column.default.is_some() && (column.generated.is_some() || column.is_always_identity()) {
+            let message = format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name);
+            let hint = "Drop the default of the view's column.";
+            return Err(Error::new(SqlState::GENERATED_ALWAYS, message).with_hint(hint));
+        }
+        if let (Some(identity), None) = (column.identity, &column.default) {
             let sequence = self.catalog.sequence_by_id(identity.sequence);
             let sequence = sequence.ok_or_else(|| Error::internal("an identity column without its sequence"))?;
             self.rests.borrow_mut().add(&catalog::Relation::Sequence(sequence.clone()));

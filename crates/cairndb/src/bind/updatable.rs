@@ -6,6 +6,7 @@
 //! Where a view has an INSTEAD OF trigger for what a statement does, the statement ends at that view: in place of the table stands
 //! what the trigger sees of the view ([`view_face`]), whatever the view is made of.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cairn_parser::{self as ast, Id, Name, Query, QueryBody, SelectQuantifier, TableRef};
@@ -32,12 +33,17 @@ pub(super) struct TargetTable {
 }
 
 /// What a view shows of a table. Expressions are over the table's columns.
+#[derive(Default)]
 pub(super) struct Face {
     pub(super) columns: Vec<Named>,
     /// The rows that it shows; `None`: all.
     pub(super) filter: Option<Expr>,
     /// What rows that are given to it must satisfy, the innermost view's first.
     pub(super) checks: Vec<ViewCheck>,
+    /// What columns of the table have for a default, where a view says so: the outermost one.
+    defaults: BTreeMap<usize, catalog::Definition>,
+    /// A view's column that can be read only and has a default, so that every row would have a value for it: the view, the column.
+    pub(super) not_given: Option<(String, String)>,
 }
 
 /// The condition of a view that a row has to satisfy when it is given to it, or to one that is made of it.
@@ -84,6 +90,9 @@ impl TargetTable {
         for (at, column) in seen.columns.iter_mut().enumerate() {
             // No name has such a character.
             column.name = face.name_of(at).map_or_else(|| format!("\0{at}"), str::to_owned);
+            if let Some(default) = face.defaults.get(&at) {
+                column.default = Some(default.clone());
+            }
         }
         TargetTable { table, seen: Arc::new(seen), face: Some(face) }
     }
@@ -104,12 +113,17 @@ impl TargetTable {
         self.face.as_ref().map_or_else(Vec::new, |face| face.checks.clone())
     }
 
-    /// The positions that values without names of columns go to.
+    /// The positions that values without names of columns go to: of a view, up to the first column that can be read only.
     pub(super) fn columns(&self) -> Vec<usize> {
-        match &self.face {
-            None => (0..self.table.columns.len()).collect(),
-            Some(face) => face.columns.iter().map_while(|(_, expr)| column_of(expr)).collect(),
+        let Some(face) = &self.face else { return (0..self.table.columns.len()).collect() };
+        let mut given = Vec::with_capacity(face.columns.len());
+        for (_, expr) in &face.columns {
+            match column_of(expr) {
+                Some(column) if !given.contains(&column) => given.push(column),
+                _ => break,
+            }
         }
+        given
     }
 
     /// The names that a statement has for the columns, at the beginning of a row that is `width` wide.
@@ -131,7 +145,7 @@ impl Face {
         let column = |(index, column): (usize, &Column)| {
             (column.name.clone(), Expr::Column { index, data_type: column.data_type })
         };
-        Face { columns: table.columns.iter().enumerate().map(column).collect(), filter: None, checks: Vec::new() }
+        Face { columns: table.columns.iter().enumerate().map(column).collect(), filter: None, ..Face::default() }
     }
 
     /// What the view calls a column of the table that it shows as it is.
@@ -168,6 +182,13 @@ impl Binder<'_> {
         self.views.pop();
         Ok(found?.map(|(table, mut face)| {
             face.columns.iter_mut().zip(&view.columns).for_each(|((known, _), name)| known.clone_from(name));
+            for (place, default) in &view.defaults {
+                match face.columns.get(*place) {
+                    Some((_, Expr::Column { index, .. })) => drop(face.defaults.insert(*index, default.clone())),
+                    Some((name, _)) => face.not_given = Some((view.name.clone(), name.clone())),
+                    None => {}
+                }
+            }
             (table, face)
         }))
     }
@@ -190,7 +211,7 @@ impl Binder<'_> {
         self.rests.borrow_mut().add(&relation);
         let cascades = purpose.is_checked || view.check == Some(CheckOption::Cascaded);
         let inner = Purpose { is_checked: cascades, ..purpose };
-        let (table, inner) = match self.shown_of(&relation, &reference, inner)? {
+        let (table, mut inner) = match self.shown_of(&relation, &reference, inner)? {
             Some(Ok(shown)) => shown,
             Some(Err(inner)) => return Ok(Err(inner)),
             None => return refused(SINGLE),
@@ -202,7 +223,7 @@ impl Binder<'_> {
         if let Some(reason) = reason_in_plan(&plan?) {
             return refused(reason);
         }
-        let (called, columns) = self.named_columns(alias, name, inner.columns);
+        let (called, columns) = self.named_columns(alias, name, std::mem::take(&mut inner.columns));
         let width = table.columns.len();
         let scope = Scope::of(Relation::new(called, columns), width);
         let env = Env { scope: &scope, outer: None, within: None };
@@ -214,15 +235,15 @@ impl Binder<'_> {
         if purpose.event != TriggerEvent::Delete && !columns.iter().any(|(_, expr)| column_of(expr).is_some()) {
             return refused("Views that have no updatable columns are not automatically updatable.");
         }
-        let mut checks = inner.checks;
+        let Face { filter: shown, mut checks, defaults, not_given, .. } = inner;
         if let Some(condition) = own.as_ref().filter(|_| cascades || view.check.is_some()) {
             checks.push(ViewCheck { view: view.name.clone(), condition: condition.clone() });
         }
-        let filter = match (inner.filter, own) {
+        let filter = match (shown, own) {
             (Some(inner), Some(own)) => Some(Expr::And(vec![inner, own])),
             (inner, own) => inner.or(own),
         };
-        Ok(Ok((table, Face { columns, filter, checks })))
+        Ok(Ok((table, Face { columns, filter, checks, defaults, not_given })))
     }
 
     /// What a relation shows of a table, under the names that a definition has for its columns; `None`: it is nothing of a table.
@@ -236,7 +257,7 @@ impl Binder<'_> {
             catalog::Relation::Table(table) if !table.is_materialized() => {
                 let columns = known_columns(reference, table);
                 let columns = columns.into_iter().filter_map(|(name, expr)| Some((name, expr?))).collect();
-                Some(Ok((table.clone(), Face { columns, filter: None, checks: Vec::new() })))
+                Some(Ok((table.clone(), Face { columns, filter: None, ..Face::default() })))
             }
             catalog::Relation::View(view) => Some(self.updatable(view, purpose)?.map(|(table, mut face)| {
                 face.columns.truncate(reference.columns.len());
@@ -291,10 +312,10 @@ fn found(view: &Arc<View>, purpose: Purpose, catalog: &Catalog) -> Result<Found>
     Binder::new(catalog, &mut parameters, &parsed.tree, None, parsed.depth).updatable(view, purpose)
 }
 
-/// SQLSTATE 0A000 for a view WITH CHECK OPTION whose rows can not be changed, or looked at when they are.
+/// SQLSTATE 0A000 for a view WITH CHECK OPTION whose rows can not be changed.
 pub(crate) fn refuse_unchecked(view: &Arc<View>, catalog: &Catalog) -> Result<()> {
     match found(view, Purpose::new(TriggerEvent::Update), catalog)? {
-        Ok((_, face)) => refuse_subqueries(&face.checks),
+        Ok(_) => Ok(()),
         Err((of, reason)) if of.id == view.id => {
             let message = "WITH CHECK OPTION is supported only on automatically updatable views";
             Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_hint(reason))
@@ -304,7 +325,7 @@ pub(crate) fn refuse_unchecked(view: &Arc<View>, catalog: &Catalog) -> Result<()
     }
 }
 
-/// Rows are looked at one by one, where nothing is read.
+/// Rows that triggers of a view were given are looked at one by one, where nothing is read.
 pub(super) fn refuse_subqueries(checks: &[ViewCheck]) -> Result<()> {
     for ViewCheck { view, condition } in checks {
         let mut reads = false;

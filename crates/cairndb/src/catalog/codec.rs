@@ -72,12 +72,16 @@ const WITH_CATALOG_TYPES: u8 = 23;
 /// That of a table with foreign keys that match fully, or set some of their columns only: who does not know of it would keep
 /// other rows.
 const WITH_KEY_FORMS: u8 = 24;
+/// That of a view whose columns have defaults of their own: who does not know of them would insert others.
+const WITH_VIEW_DEFAULTS: u8 = 25;
+/// That of a table, a type or a function that speaks of times with a time zone: who does not know of them knows no such type.
+const WITH_ZONED_TIMES: u8 = 26;
 
 /// The oldest version that is read.
 const OLDEST: u8 = 2;
 
 /// The newest one.
-const NEWEST: u8 = WITH_KEY_FORMS;
+const NEWEST: u8 = WITH_ZONED_TIMES;
 
 /// Builds one record.
 #[derive(Default)]
@@ -158,6 +162,11 @@ impl Writer {
         Writer { out: vec![WITH_VIEW_RULES], temporary: false }
     }
 
+    /// The record of a view whose columns have defaults.
+    pub(super) fn entry_with_view_defaults() -> Writer {
+        Writer { out: vec![WITH_VIEW_DEFAULTS], temporary: false }
+    }
+
     /// The record of a table with a change feed.
     pub(super) fn entry_with_feed() -> Writer {
         Writer { out: vec![WITH_FEED], temporary: false }
@@ -181,6 +190,11 @@ impl Writer {
     /// The record of a table with foreign keys that match fully, or set some of their columns only.
     pub(super) fn entry_with_key_forms() -> Writer {
         Writer { out: vec![WITH_KEY_FORMS], temporary: false }
+    }
+
+    /// The record of what speaks of times with a time zone.
+    pub(super) fn entry_with_zoned_times() -> Writer {
+        Writer { out: vec![WITH_ZONED_TIMES], temporary: false }
     }
 
     /// The record of what speaks of types of PostgreSQL's catalog.
@@ -375,6 +389,7 @@ fn encode_type(data_type: DataType, temporary: bool) -> Vec<u8> {
         DataType::Name => vec![25],
         DataType::InternalChar => vec![26],
         DataType::Oid => vec![27],
+        DataType::TimeTz(digits) => with(28, digits.as_slice()),
         DataType::Enum(of) if temporary => with(23, &of.number().to_le_bytes()),
         // The catalog says what it is.
         DataType::Composite(of) if temporary => with(24, &of.number().to_le_bytes()),
@@ -424,6 +439,7 @@ pub(super) fn data_type(bytes: &[u8], types: &Types) -> Result<DataType> {
         [25] => DataType::Name,
         [26] => DataType::InternalChar,
         [27] => DataType::Oid,
+        [28, modifier @ ..] => DataType::TimeTz(digits(modifier)?),
         [23, a, b, c, d] => {
             let of = EnumType::from_number(u32::from_le_bytes([*a, *b, *c, *d]));
             DataType::Enum(of.ok_or_else(|| corrupt("a type that is not there"))?)

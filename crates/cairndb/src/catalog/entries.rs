@@ -22,6 +22,7 @@ use crate::types::row::{VERSIONS, decode_raw};
 /// always changes its bytes (whoever relied on the old entry must notice).
 pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     let mut w = match () {
+        () if table.types().any(DataType::is_zoned_time) => Writer::entry_with_zoned_times(),
         () if table.foreign_keys.iter().any(|key| key.full || !key.set_on_delete.is_empty()) => {
             Writer::entry_with_key_forms()
         }
@@ -625,9 +626,10 @@ fn decode_action(number: u64) -> Result<ReferentialAction> {
 }
 
 pub(super) fn encode_view(view: &View, change: u64) -> Vec<u8> {
-    let mut w = match view.triggers.is_empty() && view.check.is_none() {
-        true => Writer::entry(),
-        false => Writer::entry_with_view_rules(),
+    let mut w = match () {
+        () if !view.defaults.is_empty() => Writer::entry_with_view_defaults(),
+        () if view.triggers.is_empty() && view.check.is_none() => Writer::entry(),
+        () => Writer::entry_with_view_rules(),
     };
     w = w.temporary(view.id.is_temporary());
     w.text(1, &view.name);
@@ -642,6 +644,12 @@ pub(super) fn encode_view(view: &View, change: u64) -> Vec<u8> {
     }
     if let Some(check) = view.check {
         w.number(8, u64::from(check == CheckOption::Cascaded));
+    }
+    for (place, default) in &view.defaults {
+        w.record(9, |w| {
+            w.number(1, *place as u64);
+            encode_definition(default, (2, 3), w);
+        });
     }
     w.finish()
 }
@@ -660,10 +668,25 @@ pub(super) fn decode_view(id: ObjectId, bytes: &[u8]) -> Result<View> {
             7 => view.triggers.push(Arc::new(decode_trigger(value)?)),
             8 if codec::number::<u32>(value)? == 0 => view.check = Some(CheckOption::Local),
             8 => view.check = Some(CheckOption::Cascaded),
+            9 => view.defaults.extend([decode_view_default(value)?]),
             _ => {}
         }
     }
     Ok(view)
+}
+
+fn decode_view_default(bytes: &[u8]) -> Result<(usize, Definition)> {
+    let (mut place, mut default) = (0, Definition::default());
+    let mut fields = Fields::record(bytes);
+    while let Some((tag, value)) = fields.next()? {
+        match tag {
+            1 => place = codec::number(value)?,
+            2 => default.text = codec::text(value)?,
+            3 => default.references = decode_references(value)?,
+            _ => {}
+        }
+    }
+    Ok((place, default))
 }
 
 /// An entry of nothing but a text: a schema's name, a comment.

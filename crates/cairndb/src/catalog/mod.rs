@@ -28,7 +28,7 @@ pub(crate) use live::{Live, Sample};
 pub use names::ObjectName;
 pub(crate) use names::{SearchPath, TEMPORARY, USER, default_path, quoted, take_quoted};
 pub use objects::{Catalog, Relation, RelationKind};
-pub(crate) use objects::{Commentable, no_schema};
+pub(crate) use objects::{Commentable, already_exists, no_schema};
 pub(crate) use past::PastLayout;
 pub(crate) use rests::{Rests, note_all, note_keys};
 pub use routine::Routine;
@@ -39,6 +39,7 @@ pub use schema::{
 };
 pub(crate) use schema::{
     CheckOption, EXPRESSIONS, Feed, Inverted, KeyExpression, Maintained, Materialized, OnCommit, RowExpression,
+    number_at,
 };
 pub(crate) use store::{
     CatalogStore, EntryKind, SystemTrees, bootstrap, check_entry, decode_described, decode_table_entry,

@@ -435,6 +435,11 @@ impl TemporaryObjects {
     }
 }
 
+/// SQLSTATE 42P07.
+pub(crate) fn already_exists(name: &str) -> Error {
+    Error::new(SqlState::DUPLICATE_TABLE, format!("relation \"{name}\" already exists"))
+}
+
 /// SQLSTATE 3F000.
 pub(crate) fn no_schema(name: &str) -> Error {
     Error::new(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{name}\" does not exist"))

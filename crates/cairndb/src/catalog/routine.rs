@@ -162,7 +162,9 @@ pub(super) fn encode_routine(routine: &Routine, change: u64) -> Vec<u8> {
     };
     let mut types = routine.parameters.iter().map(|parameter| parameter.data_type).chain(returned);
     let limited = types.clone().any(DataType::has_limited_time);
+    let zoned = types.clone().any(DataType::is_zoned_time);
     let mut w = match limited {
+        _ if zoned => Writer::entry_with_zoned_times(),
         _ if types.any(DataType::is_of_catalog) => Writer::entry_with_catalog_types(),
         _ if !routine.search_path.is_empty() => Writer::entry_with_path(),
         true => Writer::entry_with_digits(),

@@ -1,5 +1,6 @@
 //! The schema's objects, as plain data.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cairn_storage::TreeId;
@@ -354,6 +355,8 @@ pub struct View {
     pub name: String,
     /// The names of its columns.
     pub columns: Vec<String>,
+    /// What columns, by their places, hold where a row is inserted without a value for them.
+    pub(crate) defaults: BTreeMap<usize, Definition>,
     /// The query.
     pub query: Definition,
     /// By name.
@@ -418,15 +421,25 @@ pub struct ColumnStatistics {
     pub average_width: f64,
 }
 
+/// The number of a view's column, by its place: they count from 1, and none goes.
+pub(crate) fn number_at(place: usize) -> u32 {
+    u32::try_from(place + 1).unwrap_or(u32::MAX)
+}
+
 impl View {
     /// A view without columns.
     pub(crate) fn new(id: ObjectId, schema: ObjectId, name: String) -> View {
         let (columns, query, triggers) = (Vec::new(), Definition::default(), Vec::new());
-        View { id, schema, name, columns, query, triggers, check: None, change: 0 }
+        View { id, schema, name, columns, defaults: BTreeMap::new(), query, triggers, check: None, change: 0 }
     }
 }
 
 impl Column {
+    /// Whether its values are the sequence's alone.
+    pub(crate) fn is_always_identity(&self) -> bool {
+        self.identity.is_some_and(|identity| identity.always)
+    }
+
     /// A column that may be NULL, without a default.
     pub(crate) fn new(number: u32, name: impl Into<String>, data_type: DataType) -> Column {
         let name = name.into();
@@ -536,10 +549,13 @@ impl Table {
 
     /// What triggers of a view see of it, whose columns have these types.
     pub(crate) fn face_of(view: &View, types: impl Iterator<Item = DataType>) -> Table {
-        let columns = (1..).zip(view.columns.iter().zip(types));
+        let column = |(at, (name, data_type)): (usize, (&String, DataType))| Column {
+            default: view.defaults.get(&at).cloned(),
+            ..Column::new(number_at(at), name, data_type)
+        };
         Table {
             schema: view.schema,
-            columns: columns.map(|(number, (name, data_type))| Column::new(number, name, data_type)).collect(),
+            columns: view.columns.iter().zip(types).enumerate().map(column).collect(),
             triggers: view.triggers.clone(),
             change: view.change,
             is_face: true,

@@ -180,7 +180,13 @@ pub(super) fn encode_user_type(of: &UserType, change: u64) -> Vec<u8> {
         DataType::Composite(of) => of.attributes().iter().any(|attribute| attribute.data_type.is_of_catalog()),
         data_type => data_type.is_of_catalog(),
     };
+    let zoned = match (of.data_type, of.domain()) {
+        (DataType::Composite(of), _) => of.attributes().iter().any(|attribute| attribute.data_type.is_zoned_time()),
+        (_, Some(domain)) => domain.base.is_zoned_time(),
+        _ => false,
+    };
     let mut w = match &of.kind {
+        _ if zoned => Writer::entry_with_zoned_times(),
         _ if of_catalog => Writer::entry_with_catalog_types(),
         TypeKind::Composite(_) => Writer::entry_with_composites(),
         _ if limited => Writer::entry_with_digits(),

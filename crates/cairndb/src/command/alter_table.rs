@@ -279,7 +279,7 @@ fn added(clause: Clause<'_>) -> Result<TableAction> {
     }
 }
 
-fn altered(clause: Clause<'_>) -> Result<TableAction> {
+pub(super) fn altered(clause: Clause<'_>) -> Result<TableAction> {
     use TokenKind as T;
     if let Some(options) = clause.part("options") {
         check_storage_options(options)?;

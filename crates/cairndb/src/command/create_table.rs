@@ -5,6 +5,7 @@ use cairn_parser::{Expr, Id, Into, Persistence, Query, QueryBody, Statement, Tok
 use super::change_feed::FeedOptions;
 use super::clause::Clause;
 use super::constraint::{Constraint, column_rule, deferral, refuse_attributes};
+use super::prepared::Execute;
 use super::sequence::{SequenceOptions, refuse_owner};
 use crate::catalog::{ObjectName, OnCommit};
 use crate::sql::{ParsedStatement, name_text, object_name};
@@ -90,9 +91,17 @@ pub(crate) struct CreateTableAs {
     pub(crate) if_not_exists: bool,
     /// Names of the first columns.
     pub(crate) columns: Vec<String>,
-    pub(crate) query: Id<Query>,
+    pub(crate) rows: RowsOf,
     /// WITH DATA, which is the default.
     pub(crate) with_data: bool,
+}
+
+/// Where the rows of CREATE TABLE .. AS come from.
+#[derive(Debug)]
+pub(crate) enum RowsOf {
+    /// A query, and the INTO in it that names the table.
+    Query(Id<Query>, Option<Id<Into>>),
+    Execute(Execute),
 }
 
 impl CreateTable {
@@ -168,14 +177,18 @@ impl CreateTableAs {
         if let Some(options) = command.part("storage").and_then(|storage| storage.part("options")) {
             FeedOptions::refuse(options)?;
         }
-        command.refuse("execute", "CREATE TABLE .. AS EXECUTE")?;
+        let rows = match (command.part("execute"), command.query()) {
+            (Some(execute), _) => RowsOf::Execute(Execute::of(execute)?),
+            (None, Some(query)) => RowsOf::Query(query, None),
+            _ => return Err(Error::internal("no query")),
+        };
         Ok(CreateTableAs {
             name: command.relation()?,
             temporary: is_temporary(command, "table")?,
             on_commit: on_commit(command),
             if_not_exists: command.part("if_not_exists").is_some(),
             columns: command.names_in("columns"),
-            query: command.query().ok_or_else(|| Error::internal("no query"))?,
+            rows,
             with_data: with_data(command),
         })
     }
@@ -194,14 +207,14 @@ pub(crate) fn into_of(tree: &Tree<'_>, query: Id<Query>) -> Option<Id<Into>> {
 }
 
 /// The query that the statement is, where it puts its rows into a table, and that.
-pub(super) fn selects_into(parsed: &ParsedStatement) -> Option<(Id<Query>, Id<Into>)> {
-    let Statement::Query { query } = parsed.syntax() else { return None };
-    Some((query, into_of(&parsed.tree, query)?))
+pub(super) fn selects_into(tree: &Tree<'_>, statement: Id<Statement>) -> Option<(Id<Query>, Id<Into>)> {
+    let Statement::Query { query } = tree.get(statement) else { return None };
+    Some((query, into_of(tree, query)?))
 }
 
 /// SQLSTATE 0A000 where the statement is a query that puts its rows into a table.
 pub(crate) fn refuse_into(parsed: &ParsedStatement, what: &str) -> Result<()> {
-    match selects_into(parsed) {
+    match selects_into(&parsed.tree, parsed.statement) {
         Some(_) => Err(Error::unsupported(what).with_hint("Write CREATE TABLE ... AS.")),
         None => Ok(()),
     }
@@ -209,9 +222,8 @@ pub(crate) fn refuse_into(parsed: &ParsedStatement, what: &str) -> Result<()> {
 
 impl CreateTableAs {
     /// SELECT .. INTO. SQLSTATE 0A000.
-    pub(super) fn of_select(parsed: &ParsedStatement) -> Result<Option<CreateTableAs>> {
-        let Some((query, into)) = selects_into(parsed) else { return Ok(None) };
-        let tree = &parsed.tree;
+    pub(super) fn of_select(tree: &Tree<'_>, statement: Id<Statement>) -> Result<Option<CreateTableAs>> {
+        let Some((query, into)) = selects_into(tree, statement) else { return Ok(None) };
         let Into { persistence, name } = tree.get(into);
         if persistence == Persistence::Unlogged {
             return Err(Error::unsupported("an unlogged table"));
@@ -223,7 +235,7 @@ impl CreateTableAs {
             on_commit: None,
             if_not_exists: false,
             columns: Vec::new(),
-            query,
+            rows: RowsOf::Query(query, Some(into)),
             with_data: true,
         }))
     }

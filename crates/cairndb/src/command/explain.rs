@@ -3,20 +3,49 @@
 use cairn_parser::{Id, Statement, TokenKind};
 
 use super::clause::Clause;
-use super::create_table::CreateTableAs;
+use super::create_table::{CreateTableAs, RowsOf, selects_into};
 use super::cursor::{DeclareCursor, declare};
-use super::view::CreateMaterializedView;
+use super::prepared::{Execute, PreparedCommand};
+use super::view::{CreateMaterializedView, Maintain};
+use super::{Command, SchemaCommand};
 use crate::catalog::ObjectName;
 use crate::sql::ParsedStatement;
 use crate::{Error, Result, SqlState};
 
-/// EXPLAIN's options, and the statement that is explained: one with a plan.
+/// EXPLAIN's options, and what is explained.
 #[derive(Debug)]
 pub(crate) struct Explain {
     pub(crate) told: Told,
-    pub(crate) statement: Id<Statement>,
-    /// The command whose query the statement is, if it is one's.
-    pub(crate) of: Option<Makes>,
+    pub(crate) explained: Explained,
+}
+
+#[derive(Debug)]
+pub(crate) enum Explained {
+    /// A statement with a plan, and the command whose query it is, if it is one's.
+    Statement(Id<Statement>, Option<Makes>),
+    Execute(Execute),
+    /// A table of what EXECUTE gives.
+    TableOfExecute(CreateTableAs),
+}
+
+/// EXPLAIN ANALYZE of what makes a relation, which it does.
+#[derive(Debug)]
+pub(crate) struct ExplainMade {
+    pub(crate) told: Told,
+    pub(crate) makes: Makes,
+}
+
+/// What an EXPLAIN runs.
+#[derive(Debug)]
+pub(crate) enum Runs {
+    /// At most a query.
+    Query,
+    /// ANALYZE: a statement with a plan.
+    Statement(Id<Statement>),
+    /// ANALYZE: a command that makes a relation.
+    Making,
+    /// What the session knows by a name.
+    Named,
 }
 
 /// A command that makes something of a query's rows.
@@ -79,9 +108,12 @@ impl Explain {
         let command = Clause::of_statement(parsed).filter(|command| command.rule() == "explain");
         let command = command.ok_or_else(|| Error::internal("not EXPLAIN"))?;
         let explained = command.part("explained").ok_or_else(|| Error::internal("EXPLAIN of nothing"))?;
-        let (statement, of) = match explained.statement() {
-            Some(statement) => (statement, None),
-            None => query_within(command, explained.first_part()?)?,
+        let explained = match explained.statement() {
+            Some(statement) => {
+                let into = CreateTableAs::of_select(&parsed.tree, statement)?;
+                Explained::Statement(statement, into.map(Makes::Table))
+            }
+            None => Explained::of_command(explained.first_part()?)?,
         };
         let mut told = Told {
             analyze: command.part("analyze_word").is_some(),
@@ -102,24 +134,55 @@ impl Explain {
         }
         told.timing = timing.unwrap_or(told.analyze);
         told.summary = summary.unwrap_or(told.analyze);
-        Ok(Explain { told, statement, of })
+        if let (true, Explained::Statement(_, Some(Makes::View(create)))) = (told.analyze, &explained)
+            && create.maintained != Maintain::No
+        {
+            let error = command.unsupported("EXPLAIN ANALYZE of a materialized view that is maintained");
+            return Err(error.with_hint("Explain its query."));
+        }
+        Ok(Explain { told, explained })
+    }
+
+    /// As a command, where it is more than a statement with a plan.
+    pub(super) fn command(self) -> Result<Command> {
+        let told = self.told;
+        let explain = |execute, new_relation| PreparedCommand::Explain { told, execute, new_relation };
+        Ok(match self.explained {
+            Explained::Execute(execute) => Command::Prepared(explain(execute, None)),
+            Explained::TableOfExecute(CreateTableAs {
+                name, if_not_exists, rows: RowsOf::Execute(execute), ..
+            }) if !told.analyze => Command::Prepared(explain(execute, Some(name).filter(|_| !if_not_exists))),
+            Explained::TableOfExecute(create) => {
+                Command::Schema(SchemaCommand::Explain(ExplainMade { told, makes: Makes::Table(create) }))
+            }
+            Explained::Statement(_, Some(makes)) => {
+                Command::Schema(SchemaCommand::Explain(ExplainMade { told, makes }))
+            }
+            Explained::Statement(_, None) => {
+                return Err(Error::internal("EXPLAIN of a statement was taken for a command"));
+            }
+        })
     }
 }
 
-/// The query of a command that makes something of its rows. SQLSTATE 0A000 where it has none, or is to run.
-fn query_within(command: Clause<'_>, explained: Clause<'_>) -> Result<(Id<Statement>, Option<Makes>)> {
-    let words = explained.first_words();
-    let of = match explained.rule() {
-        "create_table_as" => Makes::Table(CreateTableAs::of(explained)?),
-        "create_materialized_view" => Makes::View(CreateMaterializedView::of(explained)?),
-        "declare_cursor" => Makes::Cursor(declare(explained)?),
-        _ => return Err(explained.unsupported(format!("EXPLAIN of {words}"))),
-    };
-    if is_analyzed(command) {
-        return Err(explained.unsupported(format!("EXPLAIN ANALYZE of {words}")));
+impl Explained {
+    /// A command that is no statement with a plan. SQLSTATE 0A000 where it has none.
+    fn of_command(explained: Clause<'_>) -> Result<Explained> {
+        let of = match explained.rule() {
+            "execute" => return Execute::of(explained).map(Explained::Execute),
+            "create_table_as" => match CreateTableAs::of(explained)? {
+                create @ CreateTableAs { rows: RowsOf::Execute(_), .. } => {
+                    return Ok(Explained::TableOfExecute(create));
+                }
+                create => Makes::Table(create),
+            },
+            "create_materialized_view" => Makes::View(CreateMaterializedView::of(explained)?),
+            "declare_cursor" => Makes::Cursor(declare(explained)?),
+            _ => return Err(explained.unsupported(format!("EXPLAIN of {}", explained.first_words()))),
+        };
+        let query = explained.statement().ok_or_else(|| Error::internal("no query"))?;
+        Ok(Explained::Statement(query, Some(of)))
     }
-    let query = explained.statement().ok_or_else(|| Error::internal("no query"))?;
-    Ok((query, Some(of)))
 }
 
 impl Told {
@@ -150,10 +213,24 @@ impl Told {
     }
 }
 
-/// Whether an EXPLAIN runs its statement, and which that is.
-pub(super) fn analyzed(parsed: &ParsedStatement) -> Option<Id<Statement>> {
-    let command = Clause::of_statement(parsed)?;
-    command.part("explained").filter(|_| is_analyzed(command))?.statement()
+/// What an EXPLAIN runs, as far as it can be told without looking for what is wrong with it.
+pub(super) fn runs(parsed: &ParsedStatement) -> Runs {
+    let Some(command) = Clause::of_statement(parsed) else { return Runs::Query };
+    let Some(explained) = command.part("explained") else { return Runs::Query };
+    let is_analyzed = is_analyzed(command);
+    match (explained.statement(), explained.first_part()) {
+        (Some(statement), _) if is_analyzed => match selects_into(&parsed.tree, statement) {
+            Some(_) => Runs::Making,
+            None => Runs::Statement(statement),
+        },
+        (None, Ok(command)) => match command.rule() {
+            "create_table_as" | "create_materialized_view" if is_analyzed => Runs::Making,
+            "create_table_as" if command.part("execute").is_some() => Runs::Named,
+            "execute" => Runs::Named,
+            _ => Runs::Query,
+        },
+        _ => Runs::Query,
+    }
 }
 
 fn is_analyzed(command: Clause<'_>) -> bool {

@@ -43,17 +43,17 @@ pub(crate) use comment::{Comment, Commented};
 pub(crate) use constraint::{Constraint, References};
 pub(crate) use copy::{Copied, Copy, Endpoint, Forced};
 pub(crate) use create_table::{
-    ColumnDefinition, CreateTable, CreateTableAs, Identity, Like, TableElement, into_of, refuse_into,
+    ColumnDefinition, CreateTable, CreateTableAs, Identity, Like, RowsOf, TableElement, refuse_into,
 };
 pub(crate) use cursor::{CursorCommand, DeclareCursor, Direction};
 pub(crate) use domain::{AlterDomain, CreateDomain, DomainChange, DomainCheck};
 pub(crate) use drop::DropRelations;
-pub(crate) use explain::{Explain, Makes};
+pub(crate) use explain::{Explain, ExplainMade, Explained, Makes, Runs};
 pub use explain::{ExplainFormat, Told};
 pub(crate) use extension::{CreateExtension, DropExtensions, is_built_in};
 pub(crate) use index::{CreateIndex, IndexKey, IndexPart};
 pub(crate) use maintenance::{Analyze, Reindex, Reindexed, Truncate, Vacuum};
-pub(crate) use prepared::PreparedCommand;
+pub(crate) use prepared::{Execute, PreparedCommand};
 pub(crate) use privileges::{Privileges, Target, said_in_vain};
 pub(crate) use rename::{AlterRelation, RelationChange};
 pub(crate) use routine::{
@@ -75,7 +75,7 @@ use crate::catalog::TEMPORARY;
 use crate::sql::ParsedStatement;
 use crate::{Error, Result};
 
-/// A command that is not EXPLAIN.
+/// A command that is not EXPLAIN of a statement with a plan.
 #[derive(Debug)]
 pub(crate) enum Command {
     Transaction(TransactionCommand),
@@ -94,6 +94,7 @@ pub(crate) enum Command {
 pub(crate) enum SchemaCommand {
     CreateTable(CreateTable),
     CreateTableAs(CreateTableAs),
+    Explain(ExplainMade),
     CreateView(CreateView),
     CreateMaterializedView(CreateMaterializedView),
     RefreshMaterializedView(RefreshMaterializedView),
@@ -150,7 +151,7 @@ impl CommandKind {
     pub(crate) fn of(parsed: &ParsedStatement) -> Option<CommandKind> {
         match parsed.command() {
             Some(parts) => Some(CommandKind::named(parts.name())),
-            None if create_table::selects_into(parsed).is_some() => Some(CommandKind::Schema),
+            None if create_table::selects_into(&parsed.tree, parsed.statement).is_some() => Some(CommandKind::Schema),
             None => settings::is_configuring(parsed).then_some(CommandKind::Session),
         }
     }
@@ -191,9 +192,9 @@ pub(crate) fn is_prepare(parsed: &ParsedStatement) -> bool {
     parsed.command().is_some_and(|parts| parts.name() == "prepare")
 }
 
-/// The statement that an EXPLAIN runs, where it is EXPLAIN ANALYZE of a statement with a plan.
-pub(crate) fn analyzed(parsed: &ParsedStatement) -> Option<Id<Statement>> {
-    explain::analyzed(parsed)
+/// What an EXPLAIN runs.
+pub(crate) fn explain_runs(parsed: &ParsedStatement) -> Runs {
+    explain::runs(parsed)
 }
 
 /// Whether a READ ONLY transaction may run the command, which changes no table itself, nor what a dump would show.
@@ -215,7 +216,7 @@ impl Command {
         if let Some(configure) = settings::configure(parsed)? {
             return Ok(Command::Session(configure));
         }
-        if let Some(create) = CreateTableAs::of_select(parsed)? {
+        if let Some(create) = CreateTableAs::of_select(&parsed.tree, parsed.statement)? {
             return Ok(Command::Schema(SchemaCommand::CreateTableAs(create)));
         }
         let command = Clause::of_statement(parsed).ok_or_else(|| Error::internal("not a command"))?;
@@ -230,7 +231,8 @@ impl Command {
                 Command::Subscribe(query)
             }
             CommandKind::Copy => Command::Copy(Copy::of(command)?),
-            CommandKind::Explain | CommandKind::Schema => Command::Schema(SchemaCommand::of(command)?),
+            CommandKind::Explain => Explain::of(parsed)?.command()?,
+            CommandKind::Schema => Command::Schema(SchemaCommand::of(command)?),
         })
     }
 }
@@ -240,7 +242,10 @@ impl SchemaCommand {
     pub(crate) fn makes_temporary(&self) -> bool {
         let (name, said) = match self {
             SchemaCommand::CreateTable(create) => (&create.name, create.temporary),
-            SchemaCommand::CreateTableAs(create) => (&create.name, create.temporary),
+            SchemaCommand::CreateTableAs(create)
+            | SchemaCommand::Explain(ExplainMade { makes: Makes::Table(create), .. }) => {
+                (&create.name, create.temporary)
+            }
             SchemaCommand::CreateView(create) => (&create.name, create.temporary),
             SchemaCommand::CreateSequence(create) => (&create.name, create.temporary),
             _ => return false,
@@ -253,6 +258,7 @@ impl SchemaCommand {
         match self {
             SchemaCommand::CreateTable(CreateTable { name, .. })
             | SchemaCommand::CreateTableAs(CreateTableAs { name, .. })
+            | SchemaCommand::Explain(ExplainMade { makes: Makes::Table(CreateTableAs { name, .. }), .. })
             | SchemaCommand::CreateView(CreateView { name, .. })
             | SchemaCommand::CreateSequence(CreateSequence { name, .. }) => name.schema.is_none(),
             _ => false,

@@ -3,6 +3,8 @@
 use cairn_parser::{Expr, Id, Statement, TypeName};
 
 use super::clause::Clause;
+use super::explain::Told;
+use crate::catalog::ObjectName;
 use crate::{Error, Result};
 
 /// A command about a statement that has a name.
@@ -14,12 +16,28 @@ pub(crate) enum PreparedCommand {
         types: Vec<Id<TypeName>>,
         statement: Id<Statement>,
     },
-    Execute {
-        name: String,
-        arguments: Vec<Id<Expr>>,
+    Execute(Execute),
+    /// EXPLAIN of what EXECUTE runs; of what is to become a relation, which is not there yet.
+    Explain {
+        told: Told,
+        execute: Execute,
+        new_relation: Option<ObjectName>,
     },
     /// `None`: ALL.
     Deallocate(Option<String>),
+}
+
+/// EXECUTE.
+#[derive(Debug)]
+pub(crate) struct Execute {
+    pub(crate) name: String,
+    pub(crate) arguments: Vec<Id<Expr>>,
+}
+
+impl Execute {
+    pub(super) fn of(command: Clause<'_>) -> Result<Execute> {
+        Ok(Execute { name: command.name()?, arguments: command.exprs().collect() })
+    }
 }
 
 impl PreparedCommand {
@@ -32,7 +50,7 @@ impl PreparedCommand {
                 let statement = statement.ok_or_else(|| Error::internal("PREPARE of nothing"))?;
                 Ok(PreparedCommand::Prepare { name, types: command.data_types().collect(), statement })
             }
-            ("execute", Some(name)) => Ok(PreparedCommand::Execute { name, arguments: command.exprs().collect() }),
+            ("execute", _) => Execute::of(command).map(PreparedCommand::Execute),
             ("deallocate", name) => Ok(PreparedCommand::Deallocate(name)),
             (other, _) => Err(Error::internal(format!("{other} is not about a prepared statement"))),
         }

@@ -1,5 +1,8 @@
 //! ALTER INDEX, ALTER VIEW and ALTER SEQUENCE: names, columns' names and options of views, and whose they are.
 
+use cairn_parser::{Expr, Id, TokenKind};
+
+use super::alter_table::{ColumnChange, TableAction, altered};
 use super::clause::Clause;
 use super::view::{reset_option, set_option};
 use crate::Result;
@@ -25,6 +28,11 @@ pub(crate) enum RelationChange {
     },
     /// SET or RESET (check_option) of a view.
     Check(Option<CheckOption>),
+    /// SET or DROP DEFAULT of a view's column.
+    Default {
+        column: String,
+        value: Option<Id<Expr>>,
+    },
     /// Dumps say whose a relation is; there are no roles.
     Owner,
 }
@@ -56,11 +64,21 @@ impl RelationChange {
         let mut all = command.parts("table_command");
         if let (Some(action), None) = (all.next(), all.next()) {
             let options = action.part("options").filter(|_| is_view);
+            if let Some(column) = action.part("alter_column").filter(|_| is_view)
+                && let TableAction::AlterColumn { name, change } = altered(column)?
+            {
+                let default = |value| RelationChange::Default { column: name, value };
+                match change {
+                    ColumnChange::SetDefault(value) => return Ok(default(Some(value))),
+                    ColumnChange::DropDefault => return Ok(default(None)),
+                    _ => {}
+                }
+            }
             match () {
                 () if action.part("owner").is_some() && kind != RelationKind::Index => {
                     return Ok(RelationChange::Owner);
                 }
-                () if options.is_some() && action.has(cairn_parser::TokenKind::Reset) => {
+                () if options.is_some() && action.has(TokenKind::Reset) => {
                     return reset_option(action).map(|()| RelationChange::Check(None));
                 }
                 () if options.is_some() => return set_option(action).map(RelationChange::Check),

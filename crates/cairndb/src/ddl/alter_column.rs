@@ -329,12 +329,13 @@ fn no_identity(table: &Table, column: &str) -> Error {
 
 /// Whether every value of the one type is a value of the other, by the same bytes in rows and keys.
 fn only_allows_more(from: DataType, to: DataType) -> bool {
-    use DataType::{Interval, Numeric, Text, Time, Timestamp, TimestampTz, Varchar};
+    use DataType::{Interval, Numeric, Text, Time, TimeTz, Timestamp, TimestampTz, Varchar};
     match (from, to) {
         (Text | Varchar(_), Text | Varchar(None)) | (Numeric(_), Numeric(None)) => true,
         (Varchar(Some(before)), Varchar(Some(after))) => before <= after,
         (Numeric(Some((before, scale))), Numeric(Some((after, same)))) => scale == same && before <= after,
         (Time(before), Time(after))
+        | (TimeTz(before), TimeTz(after))
         | (Timestamp(before), Timestamp(after))
         | (TimestampTz(before), TimestampTz(after)) => {
             let digits = |of: Option<u8>| of.unwrap_or(DIGITS_MAX);

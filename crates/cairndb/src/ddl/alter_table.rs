@@ -3,17 +3,21 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
+use cairn_parser::{self as ast, Id};
+
 use super::context::Ddl;
 use super::create_table::nextval;
 use super::dependency::Object;
-use super::names::{Chosen, already_exists, constraint_exists, missing, missing_column, plural};
+use super::names::{Chosen, constraint_exists, missing, missing_column, plural};
 use super::rewrite::{rename_column, rename_table};
 use crate::bind::{bind_default, bind_generated};
 use crate::catalog::{
     Column, ColumnStatistics, Deferral, Index, ObjectId, ObjectName, Relation, RelationKind, Sequence, Table,
-    TableStatistics, View, put_statistics,
+    TableStatistics, View, already_exists, number_at, put_statistics,
 };
-use crate::command::{AlterRelation, AlterTable, ColumnDefinition, Constraint, Pass, RelationChange, TableAction};
+use crate::command::{
+    AlterRelation, AlterTable, ColumnChange, ColumnDefinition, Constraint, Pass, RelationChange, TableAction,
+};
 use crate::dml::row::settle;
 use crate::exec::{Datum, eval_row};
 use crate::plan::{Expr, is_volatile};
@@ -135,6 +139,7 @@ impl Ddl<'_> {
                 self.reload()?;
                 self.verify_check_option(view.id)
             }
+            RelationChange::Default { column, value } => self.set_view_default(view, column, *value),
             RelationChange::Owner | RelationChange::RenameTo(_) => Ok(()),
         }
     }
@@ -145,6 +150,12 @@ impl Ddl<'_> {
             match action {
                 TableAction::RenameColumn { from, to } => self.rename_view_column(view, from, to)?,
                 TableAction::Owner => {}
+                TableAction::AlterColumn { name, change: ColumnChange::SetDefault(value) } => {
+                    self.set_view_default(view, name, Some(*value))?;
+                }
+                TableAction::AlterColumn { name, change: ColumnChange::DropDefault } => {
+                    self.set_view_default(view, name, None)?;
+                }
                 action => {
                     refuse_of_kind(RelationKind::View, &view.name, action)?;
                     let message = format!("\"{}\" is not a table", view.name);
@@ -153,6 +164,25 @@ impl Ddl<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What a view's column holds where a row is inserted through the view without a value for it; `None`: what is behind it has.
+    fn set_view_default(&mut self, view: &Arc<View>, name: &str, value: Option<Id<ast::Expr>>) -> Result<()> {
+        // As this statement has left it so far.
+        self.reload()?;
+        let view = self.catalog.view_by_id(view.id).cloned().ok_or_else(|| Error::internal("a view is missing"))?;
+        let fields = super::create_view::view_fields(&self.catalog, &view)?;
+        let Some((at, field)) = fields.iter().enumerate().find(|(_, field)| field.name == name) else {
+            let message = format!("column \"{name}\" of relation \"{}\" does not exist", view.name);
+            return Err(Error::new(SqlState::UNDEFINED_COLUMN, message));
+        };
+        let mut new = View::clone(&view);
+        let column = Column::new(number_at(at), &*field.name, field.data_type);
+        match value.map(|value| self.default_text(value, &column)).transpose()?.flatten() {
+            Some(default) => new.defaults.insert(at, default),
+            None => new.defaults.remove(&at),
+        };
+        self.store.put_view(&new)
     }
 
     /// Whoever reads the view knows its columns by their places.

@@ -7,19 +7,21 @@ use cairn_parser::{Expr, Id, TypeName};
 use cairn_storage::TreeId;
 
 use super::execute::Done;
+use super::explain::Explaining;
 use super::names::missing;
 use crate::api::Runner;
 use crate::catalog::{
     Catalog, CatalogStore, Column, ObjectId, ObjectName, Relation, RelationKind, SystemTrees, TEMPORARY, Table,
     UserType,
 };
+use crate::command::Execute;
 use crate::dml::DmlContext;
 use crate::exec::{ExecContext, SequenceSource};
 use crate::plan::OptimizerOptions;
 use crate::sql::ParsedStatement;
 use crate::system;
 use crate::types::DataType;
-use crate::{Error, Result, SqlState};
+use crate::{Error, Result, SqlState, Value};
 
 /// What schema changes ask of the session that runs them.
 pub(crate) trait Session {
@@ -34,6 +36,9 @@ pub(crate) trait Session {
 
     /// There are change feeds from now on, to be kept within their limits.
     fn keep_feeds(&self) -> Result<()>;
+
+    /// The statement that EXECUTE names, and what the statement that has the EXECUTE gives for its parameters.
+    fn executed(&self, parsed: &ParsedStatement, execute: &Execute) -> Result<(Arc<ParsedStatement>, Vec<Value>)>;
 
     /// Once this is committed, other materialized views follow their queries.
     fn follow_views(&self);
@@ -51,6 +56,8 @@ pub(super) struct Ddl<'a> {
     pub(super) catalog: Arc<Catalog>,
     /// Trees of tables whose row layout of now no row has yet: this statement began it.
     fresh: Vec<TreeId>,
+    /// Where the statement is EXPLAIN.
+    pub(super) explaining: Option<Explaining>,
     pub(super) done: Done,
 }
 
@@ -64,7 +71,7 @@ impl<'a> Ddl<'a> {
     ) -> Result<Ddl<'a>> {
         let store = CatalogStore::new(dml.tx);
         let (catalog, fresh, done) = (dml.catalog.clone(), Vec::new(), Done::default());
-        Ok(Ddl { parsed, dml, trees, store, options, session, catalog, fresh, done })
+        Ok(Ddl { parsed, dml, trees, store, options, session, catalog, fresh, explaining: None, done })
     }
 
     /// Sees to it that no row has the table's layout of now, so that its columns may change; false: the rows must be written

@@ -3,10 +3,12 @@
 use cairn_parser::{Expr, Id};
 
 use super::context::Ddl;
-use super::names::{Chosen, already_exists};
+use super::names::Chosen;
 use super::sequence::serial_type;
 use crate::bind::{resolve_default, resolve_generated};
-use crate::catalog::{Column, Definition, Identity, ObjectId, OnCommit, Reference, RowExpression, Table, quoted};
+use crate::catalog::{
+    Column, Definition, Identity, ObjectId, OnCommit, Reference, RowExpression, Table, already_exists, quoted,
+};
 use crate::command::{self, ColumnDefinition, Constraint, CreateTable, SequenceOptions, TableElement};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};

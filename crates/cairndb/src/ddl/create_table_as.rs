@@ -1,16 +1,46 @@
 //! CREATE TABLE .. AS.
 
 use std::sync::Arc;
+use std::time::Instant;
+
+use cairn_parser::Statement;
 
 use super::context::Ddl;
+use super::create_view::refuse_parameters;
+use crate::bind::{ParameterTypes, bind_rows_of};
 use crate::catalog::{Column, Table};
-use crate::command::CreateTableAs;
+use crate::command::{CreateTableAs, RowsOf};
 use crate::dml::row::{AtOnce, RowInsert};
-use crate::dml::{BatchRow, Inserter, Target};
-use crate::exec;
+use crate::dml::{self, BatchRow, DmlContext, Inserter, Target};
+use crate::exec::{self, ExecContext};
 use crate::plan::{Field, LogicalPlan, optimize};
 use crate::types::DataType;
-use crate::{Error, Result, SqlState};
+use crate::{Error, Result, SqlState, Value};
+
+/// What gives a relation its rows.
+pub(super) struct RowSource {
+    plan: LogicalPlan,
+    /// What is given for its parameters, where it has some.
+    exec: Option<ExecContext>,
+    changes: Changes,
+}
+
+/// What a query changes while it is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Changes {
+    Nothing,
+    /// Rows, by statements in its WITH.
+    Rows,
+    /// Whatever functions change that it calls.
+    Anything,
+}
+
+impl From<LogicalPlan> for RowSource {
+    /// A query that only reads.
+    fn from(plan: LogicalPlan) -> RowSource {
+        RowSource { plan, exec: None, changes: Changes::Nothing }
+    }
+}
 
 impl Ddl<'_> {
     pub(super) fn create_table_as(&mut self, create: &CreateTableAs) -> Result<&'static str> {
@@ -18,38 +48,89 @@ impl Ddl<'_> {
         if !self.is_free(schema, &create.name.name, create.if_not_exists)? {
             return Ok("CREATE TABLE AS");
         }
-        let plan = self.bind_query(create.query)?;
+        let source = self.rows_of(&create.rows)?;
         let mut table = self.empty_table(schema, create.name.name.clone(), create.on_commit)?;
-        set_columns(&mut table, &create.columns, &plan.fields())?;
+        set_columns(&mut table, &create.columns, &source.plan.fields())?;
         self.store.put_table(&table)?;
         if !create.with_data {
+            self.explain_unread(source.plan)?;
             return Ok("CREATE TABLE AS");
         }
-        self.done.affected = self.fill(table, plan)?;
+        self.done.affected = self.fill(table, source)?;
         Ok("SELECT")
     }
 
+    fn rows_of(&self, rows: &RowsOf) -> Result<RowSource> {
+        let mut parameters = ParameterTypes::default();
+        let (plan, exec) = match rows {
+            RowsOf::Query(query, into) => {
+                let plan = bind_rows_of(self.parsed, (*query, *into), &self.catalog, &mut parameters)?;
+                refuse_parameters(&parameters)?;
+                (plan, None)
+            }
+            RowsOf::Execute(execute) => {
+                let (parsed, values) = self.session.executed(self.parsed, execute)?;
+                let Statement::Query { query } = parsed.syntax() else {
+                    let message = "prepared statement is not a SELECT";
+                    return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+                };
+                let plan = bind_rows_of(&parsed, (query, None), &self.catalog, &mut parameters)?;
+                (plan, Some(ExecContext { parameters: values.into(), ..self.dml.exec.clone() }))
+            }
+        };
+        let changes = match () {
+            () if parameters.calls_writers => Changes::Anything,
+            () if parameters.writes() => Changes::Rows,
+            () => Changes::Nothing,
+        };
+        Ok(RowSource { plan, exec, changes })
+    }
+
     /// Puts a query's rows into a table that has none; how many they are.
-    pub(super) fn fill(&self, table: Table, plan: LogicalPlan) -> Result<u64> {
+    pub(super) fn fill(&self, table: Table, source: impl Into<RowSource>) -> Result<u64> {
         let target = Arc::new(Target::new(&Arc::new(table), &self.catalog)?);
         let (program, rows) = (RowInsert::new(&target, None, None), self.rows());
         let mut inserter = Inserter::new(&program, &rows);
-        self.for_each_row_of(plan, |row| inserter.insert(row, &mut AtOnce))?;
+        match source.into() {
+            source if source.changes == Changes::Nothing => {
+                self.for_each_row_of(source, |row| inserter.insert(row, &mut AtOnce))?;
+            }
+            source => {
+                self.changed_rows(source)?.iter().try_for_each(|row| inserter.insert(row.as_slice(), &mut AtOnce))?
+            }
+        }
         Ok(inserter.affected())
     }
 
     /// The rows that a query gives.
     pub(super) fn for_each_row_of(
         &self,
-        plan: LogicalPlan,
+        source: impl Into<RowSource>,
         mut each: impl FnMut(BatchRow<'_>) -> Result<()>,
     ) -> Result<()> {
+        let RowSource { plan, exec, .. } = source.into();
+        let started = Instant::now();
         let plan = Arc::new(optimize(plan, &self.catalog, self.options)?);
-        let mut stream = exec::execute(plan, self.dml.exec.clone())?;
+        let planning = started.elapsed();
+        let exec = self.explained(exec.unwrap_or_else(|| self.dml.exec.clone()));
+        let mut stream = exec::execute(plan.clone(), exec)?;
         while let Some(batch) = stream.next_batch()? {
             (0..batch.len()).try_for_each(|row| each(BatchRow { columns: batch.columns(), row }))?;
         }
+        self.explain_run(plan, planning, || stream.statistics());
         Ok(())
+    }
+
+    /// The rows of a query that changes others while it is read: they are all there before the first is stored.
+    fn changed_rows(&self, source: RowSource) -> Result<Vec<Vec<Value>>> {
+        let RowSource { plan, exec, changes } = source;
+        let started = Instant::now();
+        let plan = Arc::new(optimize(plan, &self.catalog, self.options)?);
+        let planning = started.elapsed();
+        let exec = self.explained(exec.unwrap_or_else(|| self.dml.exec.clone()));
+        let done = dml::run(&plan, &DmlContext { exec: &exec, ..*self.dml }, changes == Changes::Anything)?;
+        self.explain_run(plan, planning, || done.statistics);
+        Ok(done.rows)
     }
 }
 

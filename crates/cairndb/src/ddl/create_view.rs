@@ -1,15 +1,14 @@
 //! CREATE VIEW.
 
+use std::collections::BTreeMap;
+
 use cairn_parser::{Id, Query};
 
 use super::context::Ddl;
-use super::names::already_exists;
-use crate::bind::{
-    ParameterTypes, bind_query, bind_view_query, definition_fields, named_as_view, refuse_unchecked, resolve_query,
-};
-use crate::catalog::{Catalog, Definition, ObjectId, Relation, View, quoted};
-use crate::command::{Command, CreateView, SchemaCommand};
-use crate::plan::{Field, LogicalPlan};
+use crate::bind::{ParameterTypes, bind_view_query, definition_fields, named_as_view, refuse_unchecked, resolve_query};
+use crate::catalog::{Catalog, Definition, ObjectId, Relation, View, already_exists, quoted};
+use crate::command::{Command, CreateView, ExplainMade, Makes, SchemaCommand};
+use crate::plan::Field;
 use crate::sql::{ParsedStatement, parse_one};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
@@ -27,15 +26,15 @@ impl Ddl<'_> {
             self.notice(SqlState("00000"), format!("view \"{name}\" will be a temporary view"));
         }
         let columns = view_columns(create, &fields)?;
-        let (id, triggers) = match self.catalog.relation_in(schema, &name) {
+        let (id, triggers, defaults) = match self.catalog.relation_in(schema, &name) {
             None => {
                 self.refuse_type_of_name(schema, &name)?;
-                (self.store.allocate_id(schema)?, Vec::new())
+                (self.store.allocate_id(schema)?, Vec::new(), BTreeMap::new())
             }
             Some(Relation::View(old)) if create.or_replace => {
                 self.refuse_busy(old.id, &name, "CREATE OR REPLACE VIEW")?;
                 self.check_replacement(old, &columns, &fields)?;
-                (old.id, old.triggers.clone())
+                (old.id, old.triggers.clone(), old.defaults.clone())
             }
             Some(_) if create.or_replace => {
                 return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a view")));
@@ -43,7 +42,8 @@ impl Ddl<'_> {
             _ => return Err(already_exists(&name)),
         };
         let replaces = self.catalog.view_by_id(id).is_some();
-        self.store.put_view(&View { id, schema, name, columns, query, triggers, check: create.check, change: 0 })?;
+        let check = create.check;
+        self.store.put_view(&View { id, schema, name, columns, defaults, query, triggers, check, change: 0 })?;
         self.reload()?;
         if replaces {
             self.refuse_cycle(id)?;
@@ -61,7 +61,10 @@ impl Ddl<'_> {
         let written = parse_one(&text)?;
         let query = match Command::of(&written)? {
             Command::Schema(SchemaCommand::CreateView(view)) => view.query,
-            Command::Schema(SchemaCommand::CreateMaterializedView(view)) => view.query,
+            Command::Schema(
+                SchemaCommand::CreateMaterializedView(view)
+                | SchemaCommand::Explain(ExplainMade { makes: Makes::View(view), .. }),
+            ) => view.query,
             _ => return Err(Error::internal("a view is not created")),
         };
         resolve_query(written.tree.print(query), &self.catalog)
@@ -80,13 +83,6 @@ impl Ddl<'_> {
             Command::Schema(SchemaCommand::CreateView(view)) => self.view_query(&parsed, view.query),
             _ => Err(Error::internal("a view is not created")),
         }
-    }
-
-    /// Binds a query inside the statement.
-    pub(super) fn bind_query(&self, query: Id<Query>) -> Result<LogicalPlan> {
-        let mut parameters = ParameterTypes::default();
-        let plan = bind_query(self.parsed, query, &self.catalog, &mut parameters)?;
-        refuse_parameters(&parameters).map(|()| plan)
     }
 
     /// OR REPLACE keeps the columns that are there, with their types; it may add some at the end.
@@ -124,7 +120,7 @@ impl Ddl<'_> {
     }
 }
 
-fn refuse_parameters(parameters: &ParameterTypes) -> Result<()> {
+pub(super) fn refuse_parameters(parameters: &ParameterTypes) -> Result<()> {
     match parameters.types() {
         [] => Ok(()),
         _ => Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1")),

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::catalog::{
-    Catalog, Column, Definition, ForeignKey, ObjectId, Returns, Routine, Table, Trigger, Triggered, type_id,
+    Catalog, Column, Definition, ForeignKey, ObjectId, Returns, Routine, Table, Trigger, Triggered, number_at, type_id,
 };
 
 /// What can be dropped, or depend on what is dropped. Parts of a table are named by it and an id or a column's number.
@@ -154,6 +154,11 @@ impl<'c> Graph<'c> {
             graph.add(Object::View(view.id), Bond::Normal, Object::Schema(view.schema));
             graph.add_references(Object::View(view.id), &view.query);
             graph.add_triggers(Object::View(view.id), &view.triggers);
+            for (place, default) in &view.defaults {
+                let object = Object::Default(view.id, number_at(*place));
+                graph.add(object, Bond::Automatic, Object::View(view.id));
+                graph.add_references(object, default);
+            }
         }
         for routine in catalog.routines().filter_map(|function| function.routine()) {
             graph.add_routine(routine);
@@ -372,9 +377,14 @@ impl Object {
                 })
             }
             Object::Column(id, number) => format!("column {} of {} {}", column(id, number), kind(id), table(id)),
-            Object::Default(id, number) => {
-                format!("default value for column {} of table {}", column(id, number), table(id))
-            }
+            Object::Default(id, number) => match catalog.view_by_id(id) {
+                Some(view) => {
+                    let name = view.columns.iter().enumerate().find(|(at, _)| number_at(*at) == number);
+                    let name = name.map_or("", |(_, name)| name);
+                    format!("default value for column {name} of {}", Object::View(id).describe(catalog))
+                }
+                None => format!("default value for column {} of table {}", column(id, number), table(id)),
+            },
             Object::Trigger(id, _) => {
                 let on = if catalog.view_by_id(id).is_some() { Object::View(id) } else { Object::Table(id) };
                 format!("trigger {} on {}", constraint_name(catalog, self), on.describe(catalog))

@@ -8,7 +8,7 @@ use super::dependency::{Doomed, Object, doomed};
 use super::names::{missing, noun};
 use crate::catalog::{
     EXPRESSIONS, EntryKind, Index, ObjectId, ObjectName, Relation, RelationKind, Sequence, Table, TableStatistics,
-    View, delete_statistics, no_schema,
+    View, delete_statistics, no_schema, number_at,
 };
 use crate::change_feed::EntryKind as FeedEntry;
 use crate::command::DropRelations;
@@ -200,11 +200,12 @@ impl Ddl<'_> {
         self.store.delete(EntryKind::Sequence, id)
     }
 
-    /// Takes parts out of a table that stays, or triggers from a view.
+    /// Takes parts out of a table that stays, or triggers and defaults from a view.
     fn remove_parts(&mut self, id: ObjectId, parts: &[Object]) -> Result<()> {
         if let Some(view) = self.catalog.view_by_id(id) {
             let mut new = View::clone(view);
             new.triggers.retain(|trigger| !parts.contains(&Object::Trigger(id, trigger.id)));
+            new.defaults.retain(|place, _| !parts.contains(&Object::Default(id, number_at(*place))));
             return self.store.put_view(&new);
         }
         let Some(old) = self.catalog.table_by_id(id).cloned() else { return Ok(()) };

@@ -17,7 +17,7 @@ pub(crate) struct Done {
     pub(crate) tag: &'static str,
     /// Rows, for CREATE TABLE AS.
     pub(crate) affected: u64,
-    /// Of CALL.
+    /// Of CALL and EXPLAIN.
     pub(crate) rows: Option<(Vec<Field>, Vec<Vec<Value>>)>,
     /// Severity, code, text, detail.
     pub(crate) notices: Vec<(&'static str, SqlState, String, Option<String>)>,
@@ -66,6 +66,7 @@ impl Ddl<'_> {
         match command {
             S::CreateTable(create) => self.create_table(create),
             S::CreateTableAs(create) => self.create_table_as(create),
+            S::Explain(explain) => self.explain_made(explain),
             S::CreateView(create) => self.create_view(create),
             S::CreateMaterializedView(create) => self.create_materialized_view(create),
             S::RefreshMaterializedView(refresh) => self.refresh_materialized_view(refresh),

@@ -56,6 +56,7 @@ impl Ddl<'_> {
         }
         self.store.put_table(&table)?;
         if !create.with_data {
+            self.explain_unread(plan)?;
             return Ok("CREATE MATERIALIZED VIEW");
         }
         self.done.affected = self.fill(table, plan)?;

@@ -17,6 +17,7 @@ mod dependency;
 mod domains;
 mod drop;
 mod execute;
+mod explain;
 mod extension;
 mod follower;
 mod foreign_key;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use cairn_parser::token::IDENTIFIER_BYTES_MAX;
 
-use crate::catalog::{Catalog, ObjectId, ObjectName, RelationKind, Table};
+use crate::catalog::{Catalog, ObjectId, ObjectName, RelationKind, Table, already_exists};
 use crate::{Error, Result, SqlState};
 
 /// At most `bytes` bytes, ending at a character's end.
@@ -77,11 +77,6 @@ fn assemble(table: &str, columns: &str, label: &str) -> String {
     }
     let parts = [table, columns, label];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("_")
-}
-
-/// SQLSTATE 42P07.
-pub(super) fn already_exists(name: &str) -> Error {
-    Error::new(SqlState::DUPLICATE_TABLE, format!("relation \"{name}\" already exists"))
 }
 
 /// SQLSTATE 42P07, for what is moved.

@@ -14,7 +14,7 @@ use super::{DmlContext, DmlResult};
 use crate::bind::{BoundInsert, Returning};
 use crate::catalog::{Catalog, TriggerEvent};
 use crate::exec::{self, Batch, ExecContext, SourceRows, Surroundings, eval, eval_row};
-use crate::plan::{Expr, SequenceOp, walk};
+use crate::plan::{Expr, LogicalPlan, SequenceOp, walk};
 use crate::types::{DataType, EvalContext, ValueRef};
 use crate::{Error, Result, SqlState, Value};
 
@@ -29,15 +29,16 @@ pub(crate) struct InsertPlan {
 }
 
 impl InsertPlan {
-    pub(crate) fn new(bound: BoundInsert, catalog: &Catalog) -> Result<InsertPlan> {
+    /// `around`: the rows that it is given, with the parts of the statement's WITH around them.
+    pub(crate) fn new(bound: BoundInsert, around: &LogicalPlan, catalog: &Catalog) -> Result<InsertPlan> {
         if bound.on_conflict.is_none() && bound.returning.is_none() && bound.view_checks.is_empty() {
             return Ok(InsertPlan { program: RowInsert::plain(&bound.table, catalog)?, returning: None });
         }
         let target = Target::of(&bound.table, catalog)?;
         let returning = bound.returning.as_ref().map(|returning| returning.exprs.as_slice());
         let conflict = bound.on_conflict.as_ref();
-        let conflict = conflict.map(|bound| Conflict::new(&target, bound, returning, catalog)).transpose()?;
-        let program = Arc::new(RowInsert::new(&target, conflict, returning).through(&bound.view_checks));
+        let conflict = conflict.map(|bound| Conflict::new(&target, bound, returning, around, catalog)).transpose()?;
+        let program = Arc::new(RowInsert::new(&target, conflict, returning).through(&bound.view_checks, catalog)?);
         Ok(InsertPlan { program, returning: bound.returning })
     }
 

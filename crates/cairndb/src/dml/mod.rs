@@ -14,6 +14,7 @@ mod foreign_keys;
 mod insert;
 mod instead;
 mod merge;
+mod parts;
 mod referencing;
 mod returning;
 pub(crate) mod row;

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::row::refuse_parts_in_returning;
+use super::parts::{within_parts, without_parts};
+use crate::Value;
 use crate::bind::Returning;
 use crate::plan::{Expr, Field, LogicalPlan, PhysicalNode, PhysicalPlan, map_columns, walk};
 use crate::types::DataType;
-use crate::{Result, Value};
 
 /// A RETURNING that has subqueries, which are asked when all rows are changed: of each row the change gives the columns that
 /// they and the other expressions depend on, and what is returned is a query over those. Like the parts of a WITH, it sees the
@@ -17,20 +17,22 @@ pub(super) struct Later(Option<Returning>);
 /// The first of the numbers under which such a query reads what the change gives.
 const FIRST: usize = usize::MAX / 2;
 
-/// The change that a statement is, beneath what its RETURNING asks.
+/// The change that a statement is, beneath what its RETURNING asks, and the parts of a WITH that this may ask, too.
 pub(crate) fn beneath_returning(plan: &PhysicalPlan) -> &PhysicalPlan {
-    match &plan.node {
-        PhysicalNode::Cte { id, definition, .. } if *id >= FIRST => definition,
-        _ => plan,
+    let mut within = plan;
+    loop {
+        within = match &within.node {
+            PhysicalNode::Cte { id, definition, .. } if *id >= FIRST => return definition,
+            PhysicalNode::Cte { body, .. } | PhysicalNode::RecursiveCte { body, .. } => body,
+            _ => return plan,
+        }
     }
 }
 
 impl Later {
-    /// Takes it out, and leaves those columns; one without subqueries stays. SQLSTATE 0A000 where it reads a part of the statement's
-    /// WITH, which is the source's.
-    pub(super) fn of(returning: &mut Option<Returning>) -> Result<Later> {
-        let Some(returning) = returning.as_mut().filter(|of| is_later(Some(of))) else { return Ok(Later(None)) };
-        refuse_parts_in_returning(&returning.exprs)?;
+    /// Takes it out, and leaves those columns; one without subqueries stays.
+    pub(super) fn of(returning: &mut Option<Returning>) -> Later {
+        let Some(returning) = returning.as_mut().filter(|of| is_later(Some(of))) else { return Later(None) };
         let mut used = BTreeMap::new();
         returning.exprs.iter().for_each(|expr| add_columns(expr, &mut used));
         // There is a row even where nothing of it is wanted.
@@ -45,23 +47,27 @@ impl Later {
         let places: Vec<usize> = used.into_keys().collect();
         let place = |index: usize| places.binary_search(&index).unwrap_or_default();
         later.exprs.iter_mut().for_each(|expr| map_columns(expr, &place));
-        Ok(Later(Some(later)))
+        Later(Some(later))
     }
 
-    /// The query over what the change gives.
-    pub(super) fn over(self, change: LogicalPlan) -> LogicalPlan {
+    /// The query over what a change of the rows of `input` gives. The parts of the statement's WITH, which are around these, come
+    /// to stand around the query.
+    pub(super) fn over(self, input: LogicalPlan, change: impl FnOnce(LogicalPlan) -> LogicalPlan) -> LogicalPlan {
         // Away from the numbers that binding gives.
         static NEXT: AtomicUsize = AtomicUsize::new(FIRST);
-        let Some(Returning { exprs, fields }) = self.0 else { return change };
+        let Some(Returning { exprs, fields }) = self.0 else { return change(input) };
+        let (parts, input) = without_parts(input);
+        let change = change(input);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let scan = LogicalPlan::CteScan { id, alias: None, fields: change.fields() };
-        LogicalPlan::With {
+        let query = LogicalPlan::With {
             id,
             name: "changed".to_owned(),
             materialized: true,
             definition: Box::new(change),
             body: Box::new(LogicalPlan::Project { input: Box::new(scan), exprs, fields }),
-        }
+        };
+        within_parts(parts, query)
     }
 }
 

@@ -98,44 +98,46 @@ impl Change {
 /// The logical plan of an INSERT that computes its rows.
 pub(crate) fn insert_of(mut bound: BoundInsert, catalog: &Catalog) -> Result<LogicalPlan> {
     let input = taken(bound.source.as_plan());
-    let later = Later::of(&mut bound.returning)?;
-    Ok(later.over(modify(insertion(bound, catalog)?, input)))
+    let later = Later::of(&mut bound.returning);
+    let change = insertion(bound, &input, catalog)?;
+    Ok(later.over(input, |input| modify(change, input)))
 }
 
-fn insertion(bound: BoundInsert, catalog: &Catalog) -> Result<Change> {
+fn insertion(bound: BoundInsert, around: &LogicalPlan, catalog: &Catalog) -> Result<Change> {
     Ok(match bound.table.is_face {
         true => Change::Instead(InsteadPlan::insert(bound)),
-        false => Change::Insert(InsertPlan::new(bound, catalog)?),
+        false => Change::Insert(InsertPlan::new(bound, around, catalog)?),
     })
 }
 
 /// The logical plan of an UPDATE.
 pub(crate) fn update_of(mut bound: BoundUpdate, catalog: &Catalog) -> Result<LogicalPlan> {
     let input = taken(&mut bound.source);
-    let later = Later::of(&mut bound.returning)?;
+    let later = Later::of(&mut bound.returning);
     let change = match bound.table.is_face {
         true => Change::Instead(InsteadPlan::update(bound)),
         false => Change::Update(UpdatePlan::new(bound, catalog)?),
     };
-    Ok(later.over(modify(change, input)))
+    Ok(later.over(input, |input| modify(change, input)))
 }
 
 /// The logical plan of a DELETE.
 pub(crate) fn delete_of(mut bound: BoundDelete, catalog: &Catalog) -> Result<LogicalPlan> {
     let input = taken(&mut bound.source);
-    let later = Later::of(&mut bound.returning)?;
+    let later = Later::of(&mut bound.returning);
     let change = match bound.table.is_face {
         true => Change::Instead(InsteadPlan::delete(bound)),
         false => Change::Delete(DeletePlan::new(bound, catalog)?),
     };
-    Ok(later.over(modify(change, input)))
+    Ok(later.over(input, |input| modify(change, input)))
 }
 
 /// The logical plan of a MERGE.
 pub(crate) fn merge_of(mut bound: BoundMerge, catalog: &Catalog) -> Result<LogicalPlan> {
     let input = taken(&mut bound.source);
-    let later = Later::of(&mut bound.returning)?;
-    Ok(later.over(modify(Change::Merge(MergePlan::new(bound, catalog)?), input)))
+    let later = Later::of(&mut bound.returning);
+    let change = Change::Merge(MergePlan::new(bound, catalog)?);
+    Ok(later.over(input, |input| modify(change, input)))
 }
 
 fn taken(source: &mut LogicalPlan) -> LogicalPlan {
@@ -159,7 +161,8 @@ pub(crate) fn plan_insert(
     let InsertSource::Constants(rows) = std::mem::replace(&mut bound.source, InsertSource::Plan(nothing)) else {
         return Err(Error::internal("an INSERT without rows"));
     };
-    let change = Arc::new(insertion(bound, catalog)?);
+    let no_parts = LogicalPlan::Values { rows: vec![], fields: vec![] };
+    let change = Arc::new(insertion(bound, &no_parts, catalog)?);
     let fields = change.fields().to_vec();
     let node = PhysicalNode::Modify { change, rows: ModifiedRows::Constants(Arc::new(rows)) };
     Ok(PhysicalPlan { id: 0, fields, estimate: Default::default(), node, alias: None })
@@ -180,7 +183,7 @@ pub(crate) struct Done {
 pub(crate) fn run(plan: &Arc<PhysicalPlan>, context: &DmlContext<'_>, calls_writers: bool) -> Result<Done> {
     let change = beneath_returning(plan);
     let beside = match () {
-        () if has_change_below(change) => Beside::Others,
+        () if has_change_beside(change, plan) => Beside::Others,
         () if calls_writers || asks_triggers(plan) => Beside::Functions,
         () => Beside::Nobody,
     };
@@ -232,12 +235,13 @@ pub(crate) fn one_row_insert(plan: &PhysicalPlan) -> Option<(&InsertPlan, &[Expr
     insert.is_repeatable(row).then_some((insert, row))
 }
 
-fn has_change_below(plan: &PhysicalPlan) -> bool {
+/// Whether there is another change in the plan than this one.
+fn has_change_beside(change: &PhysicalPlan, plan: &PhysicalPlan) -> bool {
     if is_of_few(plan) {
         return false;
     }
-    let changes = |plan: &PhysicalPlan| matches!(plan.node, PhysicalNode::Modify { .. });
-    plan.children().into_iter().any(|child| changes(child) || has_change_below(child))
+    let changes = |plan: &PhysicalPlan| matches!(plan.node, PhysicalNode::Modify { .. }) && !std::ptr::eq(plan, change);
+    plan.children().into_iter().any(|child| changes(child) || has_change_beside(change, child))
 }
 
 /// Who else changes rows while a statement does.
@@ -266,7 +270,11 @@ fn asks_triggers(plan: &PhysicalPlan) -> bool {
 /// Whether its own change asks subqueries for each row.
 fn asks(plan: &PhysicalPlan) -> bool {
     let PhysicalNode::Modify { change, .. } = &plan.node else { return false };
-    matches!(&**change, Change::Insert(insert) if insert.program.asks())
+    match &**change {
+        Change::Insert(insert) => insert.program.asks(),
+        Change::Update(update) => update.asks(),
+        _ => false,
+    }
 }
 
 /// Whether it is a change below which there is none, which is plain to see.

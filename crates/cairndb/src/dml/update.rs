@@ -61,7 +61,7 @@ impl UpdatePlan {
         let returning = bound.returning.as_ref().map(|returning| returning.exprs.as_slice());
         let behind = (returning, values_at + assigned.len());
         Ok(UpdatePlan {
-            program: RowChange::new(&target, catalog, assigned, None, behind).through(&bound.view_checks),
+            program: RowChange::new(&target, catalog, assigned, None, behind).through(&bound.view_checks, catalog)?,
             assigned: bound.assigned,
             returning: bound.returning,
             is_joined: bound.is_joined,
@@ -70,6 +70,11 @@ impl UpdatePlan {
 
     pub(crate) fn target(&self) -> &Arc<Target> {
         &self.program.rules.target
+    }
+
+    /// Whether views ask subqueries of the rows.
+    pub(super) fn asks(&self) -> bool {
+        self.program.rules.ask()
     }
 
     /// Whether views look at the rows.

@@ -158,7 +158,7 @@ fn compare(function: &Function, left: ValueRef<'_>, right: ValueRef<'_>) -> Opti
         (Double(a), Double(b)) => Some(compare_f64(a, b)),
         (Numeric(a), Numeric(b)) => Some(a.compare(b)),
         (Date(a), Date(b)) => Some(a.cmp(&b)),
-        (Timestamp(a), Timestamp(b)) | (TimestampTz(a), TimestampTz(b)) => Some(a.cmp(&b)),
+        (TimeTz(a), TimeTz(b)) | (Timestamp(a), Timestamp(b)) | (TimestampTz(a), TimestampTz(b)) => Some(a.cmp(&b)),
         (Enum(a), Enum(b)) => Some(a.key().cmp(&b.key())),
         _ => Some(left.as_i64()?.cmp(&right.as_i64()?)),
     }

@@ -105,9 +105,10 @@ impl Data {
             (Data::Bool(items), Value::Boolean(v)) => items.push(*v),
             (Data::I16(items), Value::SmallInt(v)) => items.push(*v),
             (Data::I32(items), Value::Integer(v) | Value::Date(v)) => items.push(*v),
-            (Data::I64(items), Value::BigInt(v) | Value::Time(v) | Value::Timestamp(v) | Value::TimestampTz(v)) => {
-                items.push(*v)
-            }
+            (
+                Data::I64(items),
+                Value::BigInt(v) | Value::Time(v) | Value::TimeTz(v) | Value::Timestamp(v) | Value::TimestampTz(v),
+            ) => items.push(*v),
             (Data::I64(items), Value::Enum(v)) => items.push(v.key()),
             (Data::F32(items), Value::Real(v)) => items.push(*v),
             (Data::F64(items), Value::Double(v)) => items.push(*v),
@@ -265,6 +266,7 @@ impl Vector {
             Data::I32(items) => Value::Integer(items[row]),
             Data::I64(items) => match self.data_type {
                 DataType::Time(_) => Value::Time(items[row]),
+                DataType::TimeTz(_) => Value::TimeTz(items[row]),
                 DataType::Timestamp(_) => Value::Timestamp(items[row]),
                 DataType::TimestampTz(_) => Value::TimestampTz(items[row]),
                 DataType::Enum(of) => Value::Enum(of.value(items[row])),
@@ -323,6 +325,7 @@ impl Vector {
             Data::I64(items) => match (items.get(row), self.data_type) {
                 (Some(&item), DataType::BigInt | DataType::Oid) => ValueRef::BigInt(item),
                 (Some(&item), DataType::Time(_)) => ValueRef::Time(item),
+                (Some(&item), DataType::TimeTz(_)) => ValueRef::TimeTz(item),
                 (Some(&item), DataType::Timestamp(_)) => ValueRef::Timestamp(item),
                 (Some(&item), DataType::Enum(of)) => ValueRef::Enum(of.value(item)),
                 (Some(&item), _) => ValueRef::TimestampTz(item),

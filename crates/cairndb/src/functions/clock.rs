@@ -4,6 +4,7 @@
 use super::catalogue::Catalogue;
 use super::support::{call, invalid_parameter, wrong_arguments};
 use super::temporal::{date_overflow, timestamp_overflow};
+use crate::types::datetime::TimeTz;
 use crate::types::datetime::{
     Civil, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, UNIX_EPOCH_MICROS, Zone,
     checked_date, checked_timestamp, clock_micros, days_in_month, is_infinite, is_infinite_date, split_timestamp,
@@ -17,6 +18,7 @@ const TEXT: DataType = DataType::Text;
 pub(super) fn register(catalogue: &mut Catalogue) {
     clock(catalogue);
     zones(catalogue);
+    zoned_times(catalogue);
     parts(catalogue);
     ages(catalogue);
     finiteness(catalogue);
@@ -96,6 +98,34 @@ fn zones(catalogue: &mut Catalogue) {
             Ok(Value::Timestamp(fixed(*offset)?.to_local(*t)))
         }),
     );
+}
+
+fn zoned_times(catalogue: &mut Catalogue) {
+    const T: DataType = DataType::TIMETZ;
+    catalogue
+        .add(
+            "timezone",
+            &[TEXT, T],
+            T,
+            call!((Text zone, TimeTz t), context {
+                move_zoned(*t, &Zone::parse(zone)?, context)
+            }),
+        )
+        .stable();
+    catalogue.add(
+        "timezone",
+        &[DataType::INTERVAL, T],
+        T,
+        call!((Interval offset, TimeTz t), context {
+            move_zoned(*t, &fixed(*offset)?, context)
+        }),
+    );
+}
+
+/// The time in a zone, as its clocks are when the transaction begins.
+fn move_zoned(packed: i64, zone: &Zone, context: &EvalContext) -> Result<Value> {
+    let east = zone.offset_at(context.transaction_timestamp);
+    TimeTz::of_packed(packed).in_zone(east).map(|time| Value::TimeTz(time.packed()))
 }
 
 fn fixed(offset: Interval) -> Result<Zone> {

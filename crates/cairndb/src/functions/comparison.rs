@@ -11,7 +11,7 @@ use crate::types::datetime::Zone;
 use crate::types::{DataType, EvalContext, Value, compare_blank_padded};
 
 /// Compared as values of one type are.
-static PLAIN: [[DataType; 2]; 27] = {
+static PLAIN: [[DataType; 2]; 28] = {
     use DataType::*;
     [
         [Boolean, Boolean],
@@ -33,6 +33,7 @@ static PLAIN: [[DataType; 2]; 27] = {
         [Bytea, Bytea],
         [Date, Date],
         [DataType::TIME, DataType::TIME],
+        [DataType::TIMETZ, DataType::TIMETZ],
         [DataType::TIMESTAMP, DataType::TIMESTAMP],
         [DataType::TIMESTAMPTZ, DataType::TIMESTAMPTZ],
         [DataType::INTERVAL, DataType::INTERVAL],
@@ -62,7 +63,7 @@ static LOCAL_AND_ZONED: [[DataType; 2]; 4] = {
 };
 
 /// `greatest` and `least` of the same type.
-static EXTREMES: [[DataType; 1]; 21] = {
+static EXTREMES: [[DataType; 1]; 22] = {
     use DataType::*;
     [
         [Boolean],
@@ -78,6 +79,7 @@ static EXTREMES: [[DataType; 1]; 21] = {
         [Bytea],
         [Date],
         [DataType::TIME],
+        [DataType::TIMETZ],
         [DataType::TIMESTAMP],
         [DataType::TIMESTAMPTZ],
         [DataType::INTERVAL],

@@ -3,6 +3,7 @@
 use super::catalogue::Catalogue;
 use super::support::{call, invalid_parameter};
 use super::temporal::timestamp_overflow;
+use crate::types::datetime::TimeTz;
 use crate::types::datetime::{
     Civil, JULIAN_EPOCH, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, UNIX_EPOCH_MICROS,
     Zone, day_of_week, day_of_year, is_infinite, is_infinite_date, iso_week, iso_week_start, split_timestamp,
@@ -25,6 +26,8 @@ fn extracts(catalogue: &mut Catalogue) {
     const N: DataType = DataType::Numeric(None);
     catalogue.add("extract", &[TEXT, Date], N, call!((Text unit, Date d) from_date(unit, *d).map(exact)));
     catalogue.add("extract", &[TEXT, DataType::TIME], N, call!((Text unit, Time t) from_time(unit, *t).map(exact)));
+    const ZONED: DataType = DataType::TIMETZ;
+    catalogue.add("extract", &[TEXT, ZONED], N, call!((Text unit, TimeTz t) from_zoned_time(unit, *t).map(exact)));
     catalogue.add(
         "extract",
         &[TEXT, DataType::TIMESTAMP],
@@ -66,6 +69,12 @@ fn date_parts(catalogue: &mut Catalogue) {
         &[TEXT, DataType::TIME],
         Double,
         call!((Text unit, Time t) from_time(unit, *t).map(rounded)),
+    );
+    catalogue.add(
+        "date_part",
+        &[TEXT, DataType::TIMETZ],
+        Double,
+        call!((Text unit, TimeTz t) from_zoned_time(unit, *t).map(rounded)),
     );
     catalogue.add(
         "date_part",
@@ -258,6 +267,27 @@ fn from_time(name: &str, micros: i64) -> Result<Part> {
     }
 }
 
+fn from_zoned_time(name: &str, packed: i64) -> Result<Part> {
+    let time = TimeTz::of_packed(packed);
+    match Unit::parse(name, DataType::TIMETZ)? {
+        Unit::Epoch => Ok(Some(Numeric::small(time.utc_micros(), 6))),
+        unit => zone_part(unit, time.east())
+            .or_else(|| clock_part(unit, time.micros()))
+            .map(Some)
+            .ok_or_else(|| unsupported(name, DataType::TIMETZ)),
+    }
+}
+
+/// The parts of a zone, which is so many seconds east.
+fn zone_part(unit: Unit, east: i32) -> Part {
+    match unit {
+        Unit::Timezone => whole(east.into()),
+        Unit::TimezoneHour => whole((east / 3600).into()),
+        Unit::TimezoneMinute => whole((east / 60 % 60).into()),
+        _ => None,
+    }
+}
+
 /// `offset`: seconds east, where the type has a zone.
 fn from_timestamp(name: &str, micros: i64, of: DataType, offset: Option<i32>) -> Result<Part> {
     let unit = Unit::parse(name, of)?;
@@ -272,9 +302,7 @@ fn from_timestamp(name: &str, micros: i64, of: DataType, offset: Option<i32>) ->
             let fraction = Numeric::from(time).div(&Numeric::from(MICROS_PER_DAY))?;
             Some(Numeric::from(days + JULIAN_EPOCH).add(&fraction)?)
         }
-        (Unit::Timezone, Some(offset)) => whole(offset.into()),
-        (Unit::TimezoneHour, Some(offset)) => whole((offset / 3600).into()),
-        (Unit::TimezoneMinute, Some(offset)) => whole((offset / 60 % 60).into()),
+        (Unit::Timezone | Unit::TimezoneHour | Unit::TimezoneMinute, Some(offset)) => zone_part(unit, offset),
         _ => calendar_part(unit, days).and_then(whole).or_else(|| clock_part(unit, time)),
     };
     part.map(Some).ok_or_else(|| unsupported(name, of))

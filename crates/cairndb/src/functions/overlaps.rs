@@ -6,7 +6,8 @@ use crate::types::{DataType, EvalContext, Value};
 use crate::{Error, Result};
 
 pub(super) fn register(catalogue: &mut Catalogue) {
-    static ARGS: [[DataType; 4]; 3] = [[DataType::TIMESTAMP; 4], [DataType::TIMESTAMPTZ; 4], [DataType::TIME; 4]];
+    static ARGS: [[DataType; 4]; 4] =
+        [[DataType::TIMESTAMP; 4], [DataType::TIMESTAMPTZ; 4], [DataType::TIME; 4], [DataType::TIMETZ; 4]];
     for args in &ARGS {
         catalogue.add("overlaps", args, DataType::Boolean, overlaps).called_on_null();
     }
@@ -16,7 +17,7 @@ fn overlaps(args: &[Value], _: &EvalContext) -> Result<Value> {
     let [a, b, c, d] = args else { return Err(wrong_arguments(args)) };
     let point = |value: &Value| match value {
         Value::Null => Ok(None),
-        Value::Timestamp(at) | Value::TimestampTz(at) | Value::Time(at) => Ok(Some(*at)),
+        Value::Timestamp(at) | Value::TimestampTz(at) | Value::Time(at) | Value::TimeTz(at) => Ok(Some(*at)),
         _ => Err(Error::internal("OVERLAPS of what is no time")),
     };
     let spans = (ordered(point(a)?, point(b)?), ordered(point(c)?, point(d)?));

@@ -3,6 +3,7 @@
 use super::Operator;
 use super::catalogue::Catalogue;
 use super::support::{call, division_by_zero, out_of_range};
+use crate::types::datetime::TimeTz;
 use crate::types::datetime::{
     Civil, MICROS_PER_DAY, Zone, checked_date, checked_timestamp, is_infinite, is_infinite_date, split_timestamp,
     timestamp_of, wrap_time,
@@ -13,6 +14,7 @@ use crate::{Error, Result, SqlState};
 pub(super) fn register(catalogue: &mut Catalogue) {
     dates(catalogue);
     times(catalogue);
+    zoned_times(catalogue);
     timestamps(catalogue);
     intervals(catalogue);
 }
@@ -116,6 +118,35 @@ fn times(catalogue: &mut Catalogue) {
             Ok(Value::Interval(crate::types::Interval { micros: a - b, ..Default::default() }))
         }),
     );
+}
+
+fn zoned_times(catalogue: &mut Catalogue) {
+    use DataType::Date;
+    const T: DataType = DataType::TIMETZ;
+    catalogue.add("+", &[T, DataType::INTERVAL], T, call!((TimeTz t, Interval i) shift_zoned(*t, i.micros)));
+    catalogue.add("+", &[DataType::INTERVAL, T], T, call!((Interval i, TimeTz t) shift_zoned(*t, i.micros)));
+    catalogue.add(
+        "-",
+        &[T, DataType::INTERVAL],
+        T,
+        call!((TimeTz t, Interval i) shift_zoned(*t, -(i.micros % MICROS_PER_DAY))),
+    );
+    const INSTANT: DataType = DataType::TIMESTAMPTZ;
+    catalogue.add("+", &[Date, T], INSTANT, call!((Date d, TimeTz t) date_and_zoned_time(*d, *t)));
+    catalogue.add("+", &[T, Date], INSTANT, call!((TimeTz t, Date d) date_and_zoned_time(*d, *t)));
+}
+
+fn shift_zoned(packed: i64, by: i64) -> Result<Value> {
+    Ok(Value::TimeTz(TimeTz::of_packed(packed).shifted(by).packed()))
+}
+
+fn date_and_zoned_time(days: i32, packed: i64) -> Result<Value> {
+    let midnight = date_to_timestamp(days)?;
+    if is_infinite(midnight) {
+        return Ok(Value::TimestampTz(midnight));
+    }
+    let micros = i128::from(midnight) + i128::from(TimeTz::of_packed(packed).utc_micros());
+    checked_timestamp(micros).map(Value::TimestampTz).ok_or_else(timestamp_overflow)
 }
 
 fn timestamps(catalogue: &mut Catalogue) {

@@ -116,6 +116,7 @@ fn is_of(value: &Value, data_type: DataType) -> bool {
             | (Value::Bytea(_), T::Bytea)
             | (Value::Date(_), T::Date)
             | (Value::Time(_), T::Time(_))
+            | (Value::TimeTz(_), T::TimeTz(_))
             | (Value::Timestamp(_), T::Timestamp(_))
             | (Value::TimestampTz(_), T::TimestampTz(_))
             | (Value::Interval(_), T::Interval(_))

@@ -170,6 +170,7 @@ fn width(value: &Value) -> usize {
         | Value::Double(_)
         | Value::Enum(_)
         | Value::Time(_)
+        | Value::TimeTz(_)
         | Value::Timestamp(_)
         | Value::TimestampTz(_) => 8,
         Value::Numeric(_) => 8,

@@ -264,7 +264,14 @@ fn can_be_key(data_type: DataType) -> bool {
     looks_as_it_is(data_type)
         || matches!(
             data_type,
-            T::Numeric(_) | T::Real | T::Double | T::Timestamp(_) | T::TimestampTz(_) | T::Time(_) | T::Interval(_)
+            T::Numeric(_)
+                | T::Real
+                | T::Double
+                | T::Timestamp(_)
+                | T::TimestampTz(_)
+                | T::Time(_)
+                | T::TimeTz(_)
+                | T::Interval(_)
         )
 }
 

@@ -347,7 +347,7 @@ fn number(value: &Value) -> Option<f64> {
     Some(match value {
         Value::SmallInt(n) => f64::from(*n),
         Value::Integer(n) | Value::Date(n) => f64::from(*n),
-        Value::BigInt(n) | Value::Time(n) | Value::Timestamp(n) | Value::TimestampTz(n) => *n as f64,
+        Value::BigInt(n) | Value::Time(n) | Value::TimeTz(n) | Value::Timestamp(n) | Value::TimestampTz(n) => *n as f64,
         Value::Enum(value) => value.key() as f64,
         Value::Real(n) => f64::from(*n),
         Value::Double(n) => *n,

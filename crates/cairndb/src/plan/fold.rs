@@ -175,7 +175,7 @@ fn fold_cast(input: &Expr, to: DataType) -> Option<Expr> {
 /// Casts that touch the session's time zone or the clock (`'today'::date`) are left to run time.
 fn is_immutable_cast(value: &Value, from: DataType, to: DataType) -> bool {
     use DataType as T;
-    if matches!(from, T::TimestampTz(_)) || matches!(to, T::TimestampTz(_)) {
+    if from.has_zone() || to.has_zone() {
         return false;
     }
     match value {

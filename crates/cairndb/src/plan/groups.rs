@@ -358,6 +358,7 @@ fn can_be_key(data_type: DataType) -> Result<(), InTheWay> {
         | DataType::Bytea
         | DataType::Date
         | DataType::Time(_)
+        | DataType::TimeTz(_)
         | DataType::Timestamp(_)
         | DataType::TimestampTz(_)
         | DataType::Uuid

@@ -160,7 +160,7 @@ pub(crate) fn is_volatile(expr: &Expr) -> bool {
 }
 
 /// Whether anything in the plan is volatile.
-pub(super) fn is_volatile_plan(plan: &LogicalPlan) -> bool {
+pub(crate) fn is_volatile_plan(plan: &LogicalPlan) -> bool {
     let mut found = false;
     walk_plan(plan, 0, &mut |expr, _| found |= is_volatile_itself(expr));
     found

@@ -158,12 +158,6 @@ pub static UNSUPPORTED: &[Unsupported] = &[
         "make a type with CREATE TYPE ... AS (...) and use that",
     ),
     not("Arrays of domains", "CREATE DOMAIN d AS integer; CREATE TABLE a (d d[])", NOT_THERE, "use CHECK on the array"),
-    not(
-        "Tables of what EXECUTE gives",
-        "PREPARE q AS SELECT 1; CREATE TABLE a AS EXECUTE q",
-        NOT_THERE,
-        "write the query behind AS",
-    ),
     not("Money", "SELECT '1'::money", NOT_THERE, "use numeric"),
     not("Network addresses", "SELECT '127.0.0.1'::inet", NOT_THERE, "use text"),
     not("XML", "SELECT '<a/>'::xml", NOT_THERE, "use text"),

@@ -86,7 +86,6 @@ static CALLED: &[(&str, &[&str])] = &[
     ("Own functions that return any record", &["type record", "type SETOF record"]),
     ("Rows of tables as arguments", &["an argument of the type of a table's rows"]),
     ("Arrays of domains", &["an array of a domain"]),
-    ("Tables of what EXECUTE gives", &["CREATE TABLE .. AS EXECUTE"]),
     ("Money", &["type money"]),
     ("Network addresses", &["type inet", "type cidr", "type macaddr", "type macaddr8"]),
     ("XML", &["type xml"]),

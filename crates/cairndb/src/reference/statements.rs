@@ -36,7 +36,8 @@ pub static STATEMENTS: &[Statement] = &[
     ),
     of(
         "CREATE TABLE AS",
-        "CREATE [TEMPORARY] TABLE [IF NOT EXISTS] name [(columns)] AS query [WITH [NO] DATA]",
+        "CREATE [TEMPORARY] TABLE [IF NOT EXISTS] name [(columns)]
+    AS query | EXECUTE name [(expressions)] [WITH [NO] DATA]",
         "CREATE TABLE numbers AS SELECT n FROM generate_series(1, 10) n",
     ),
     of(
@@ -126,6 +127,7 @@ pub static STATEMENTS: &[Statement] = &[
     of(
         "ALTER VIEW",
         "ALTER VIEW [IF EXISTS] name RENAME [COLUMN] name TO name | RENAME TO name | SET SCHEMA name |\n    \
+         ALTER [COLUMN] column SET DEFAULT expression | ALTER [COLUMN] column DROP DEFAULT |\n    \
          SET (check_option = local | cascaded) | RESET (check_option)",
         "ALTER VIEW titles RENAME COLUMN title TO book",
     ),
@@ -244,7 +246,8 @@ pub static STATEMENTS: &[Statement] = &[
     of("SUBSCRIBE", "SUBSCRIBE query", "SUBSCRIBE SELECT id, title FROM book WHERE price > 1"),
     of(
         "EXPLAIN",
-        "EXPLAIN [(ANALYZE, VERBOSE, COSTS off, FORMAT text | json | yaml, ...)] statement",
+        "EXPLAIN [(ANALYZE, VERBOSE, COSTS off, FORMAT text | json | yaml, ...)]
+    statement | EXECUTE name [(expressions)] | CREATE TABLE AS ... | CREATE MATERIALIZED VIEW ... | DECLARE ...",
         "EXPLAIN (ANALYZE) SELECT count(*) FROM book",
     ),
     of("ANALYZE", "ANALYZE [table [(columns)], ...]", "ANALYZE book"),

@@ -3,7 +3,8 @@
 //! They are views over functions in PostgreSQL too, whose names the plan says.
 
 use crate::functions::DATABASE_NAME;
-use crate::types::{Advisory, EvalContext};
+use crate::types::datetime::{MICROS_PER_SECOND, Zone, listed_abbreviations};
+use crate::types::{Advisory, Array, DataType, EvalContext, Interval};
 use crate::{Result, Value};
 
 use super::reg::{OWNER, OWNER_OID};
@@ -17,6 +18,10 @@ const ASKED: &[(&str, &str, Answers)] = &[
     ("pg_locks", "pg_lock_status", locks),
     ("pg_stat_activity", "pg_stat_get_activity", activity),
     ("pg_stat_database", "pg_stat_get_database", database),
+    ("pg_cursors", "pg_cursor", cursors),
+    ("pg_prepared_statements", "pg_prepared_statement", prepared),
+    ("pg_timezone_names", "pg_timezone_names", zones),
+    ("pg_timezone_abbrevs", "pg_timezone_abbrevs", abbreviations),
 ];
 
 /// The rows, and how many columns they have.
@@ -140,6 +145,60 @@ fn database(context: &EvalContext) -> Result<Answer> {
     values.extend([number(|stats| stats.pages_read + stats.pages_read_ahead), number(|stats| stats.page_hits)]);
     values.extend([const { Value::Null }; 21]);
     Ok((28, values))
+}
+
+/// The session's.
+fn cursors(context: &EvalContext) -> Result<Answer> {
+    let names = context.names.as_ref().and_then(|names| names.upgrade());
+    let mut values = Vec::new();
+    for of in names.map(|names| names.cursors()).transpose()?.into_iter().flatten() {
+        values.extend([of.name, of.statement].map(Value::text));
+        values.extend([of.hold, false, of.scroll].map(Value::Boolean));
+        values.push(Value::TimestampTz(of.made));
+    }
+    Ok((6, values))
+}
+
+/// What PREPARE made in the session. Plans are the same whatever is given for parameters.
+fn prepared(context: &EvalContext) -> Result<Answer> {
+    let names = context.names.as_ref().and_then(|names| names.upgrade());
+    let mut values = Vec::new();
+    for of in names.map(|names| names.prepared()).into_iter().flatten() {
+        let parameters = of.parameters.iter().map(|data_type| Value::text(data_type.to_string())).collect();
+        values.extend([of.name, of.statement].map(Value::text));
+        values.extend([
+            Value::TimestampTz(of.made),
+            Array::new(DataType::Text, parameters).into(),
+            Value::Boolean(true),
+        ]);
+        values.extend([Value::BigInt(of.executions.cast_signed()), Value::BigInt(0)]);
+    }
+    Ok((7, values))
+}
+
+fn zones(context: &EvalContext) -> Result<Answer> {
+    let now = context.transaction_timestamp;
+    let mut values = Vec::new();
+    for name in Zone::names() {
+        let Some(zone) = Zone::find(&name) else { continue };
+        values.extend([Value::text(&*name), Value::text(zone.abbreviation_at(now))]);
+        values.extend([east(zone.offset_at(now)), Value::Boolean(zone.is_summer_at(now))]);
+    }
+    Ok((4, values))
+}
+
+fn abbreviations(context: &EvalContext) -> Result<Answer> {
+    let mut values = Vec::new();
+    for (name, zone, is_summer) in listed_abbreviations() {
+        let offset = east(zone.offset_at(context.transaction_timestamp));
+        values.extend([Value::text(name), offset, Value::Boolean(is_summer)]);
+    }
+    Ok((3, values))
+}
+
+/// Seconds east of Greenwich.
+fn east(seconds: i32) -> Value {
+    Value::Interval(Interval { months: 0, days: 0, micros: i64::from(seconds) * MICROS_PER_SECOND })
 }
 
 #[cfg(test)]

@@ -198,6 +198,16 @@ static FUNCTIONS: &[SystemFunction] = {
             };
             Ok(Value::Integer(events))
         }),
+        of("pg_column_is_updatable", &[Class, Integer, Flag], 3, Boolean, |catalog, args| {
+            Ok(Value::Boolean(match relation_by_oid(catalog, oid(args)) {
+                _ if number(args, 1) <= 0 => false,
+                Some((_, _, Relation::Table(table))) => !table.is_materialized(),
+                Some((_, _, Relation::View(view))) => {
+                    is_column_updatable(catalog, view, number(args, 1), is_true(args, 2))
+                }
+                _ => false,
+            }))
+        }),
         of("has_table_privilege", &[Any, Any, Any], 2, Boolean, allowed),
         of("has_any_column_privilege", &[Any, Any, Any], 2, Boolean, allowed),
         of("has_column_privilege", &[Any, Any, Any, Any], 3, Boolean, allowed),
@@ -372,6 +382,14 @@ fn view_events(catalog: &Catalog, view: &Arc<View>, with_triggers: bool) -> i32 
     let all = [(TriggerEvent::Update, 4), (TriggerEvent::Insert, 8), (TriggerEvent::Delete, 16)];
     let by_triggers = all.into_iter().filter(|(event, _)| with_triggers && view.has_instead_of(*event));
     by_triggers.fold(by_itself, |events, (_, event)| events | event)
+}
+
+/// Whether a view's column, by its number, can be given values, and rows of the view deleted.
+fn is_column_updatable(catalog: &Catalog, view: &Arc<View>, number: i64, with_triggers: bool) -> bool {
+    let place = usize::try_from(number - 1).unwrap_or(usize::MAX);
+    let by_itself = updatable_columns(view, catalog).is_some_and(|columns| columns.get(place) == Some(&true));
+    let both = [TriggerEvent::Update, TriggerEvent::Delete];
+    by_itself || with_triggers && both.into_iter().all(|event| view.has_instead_of(event))
 }
 
 fn indexdef(catalog: &Catalog, args: &[Value]) -> Result<Value> {

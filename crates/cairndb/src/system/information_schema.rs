@@ -1,5 +1,6 @@
 //! `information_schema`: the standard's views.
 
+use super::describe::typed;
 use super::{Rows, SystemRelation, maybe, schema_name, text, type_name, type_schema, view_columns, yes_or_no};
 use crate::Value;
 use crate::bind::updatable_columns;
@@ -292,9 +293,10 @@ fn column(place: [Value; 3], number: usize, data_type: DataType, of_table: Optio
     };
     let fraction = match data_type {
         DataType::Date => Value::Integer(0),
-        DataType::Time(digits) | DataType::Timestamp(digits) | DataType::TimestampTz(digits) => {
-            Value::Integer(digits.unwrap_or(DIGITS_MAX).into())
-        }
+        DataType::Time(digits)
+        | DataType::TimeTz(digits)
+        | DataType::Timestamp(digits)
+        | DataType::TimestampTz(digits) => Value::Integer(digits.unwrap_or(DIGITS_MAX).into()),
         DataType::Interval(limit) => Value::Integer(limit.and_then(IntervalLimit::digits).unwrap_or(DIGITS_MAX).into()),
         _ => Value::Null,
     };
@@ -328,6 +330,9 @@ fn column(place: [Value; 3], number: usize, data_type: DataType, of_table: Optio
     ]
 }
 
+/// The place of column_default.
+const COLUMN_DEFAULT: usize = 5;
+
 fn columns(catalog: &Catalog, rows: &mut Rows) {
     for (schema, id) in catalog.schemas() {
         for (name, relation) in catalog.relations_in(id) {
@@ -343,6 +348,9 @@ fn columns(catalog: &Catalog, rows: &mut Rows) {
                     let updatable = updatable_columns(view, catalog).unwrap_or_default();
                     for (at, field) in view_columns(catalog, view, rows).iter().enumerate() {
                         let mut row = column(place(&field.name), at + 1, field.data_type, None);
+                        if let Some(default) = view.defaults.get(&at) {
+                            row[COLUMN_DEFAULT] = Value::text(typed(&catalog.text_of(default), field.data_type));
+                        }
                         if let Some(is_updatable) = row.last_mut() {
                             *is_updatable = yes_or_no(updatable.get(at) == Some(&true));
                         }

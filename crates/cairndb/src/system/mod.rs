@@ -243,6 +243,7 @@ pub(crate) fn type_name(data_type: DataType) -> String {
         DataType::Varchar(_) => "varchar".to_owned(),
         DataType::Char(_) => "bpchar".to_owned(),
         DataType::Time(_) => "time".to_owned(),
+        DataType::TimeTz(_) => "timetz".to_owned(),
         DataType::Timestamp(_) => "timestamp".to_owned(),
         DataType::TimestampTz(_) => "timestamptz".to_owned(),
         DataType::Enum(of) => of.definition().name.clone(),

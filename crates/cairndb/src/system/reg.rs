@@ -219,6 +219,7 @@ fn modified(base: DataType, modifier: Option<i32>) -> DataType {
     let digits = u8::try_from(modifier).ok();
     match base {
         DataType::Time(_) => return DataType::Time(digits),
+        DataType::TimeTz(_) => return DataType::TimeTz(digits),
         DataType::Timestamp(_) => return DataType::Timestamp(digits),
         DataType::TimestampTz(_) => return DataType::TimestampTz(digits),
         DataType::Interval(_) => {

@@ -1,6 +1,7 @@
 //! Conversions of values between types. Which ones a statement may use is [`cast_context`](super::cast_context)'s
 //! business; here every conversion that exists in any context is done.
 
+use crate::types::datetime::TimeTz;
 use std::sync::Arc;
 
 use super::datetime::{self, Zone, is_infinite, is_infinite_date};
@@ -259,6 +260,17 @@ fn between_times(value: &Value, to: DataType, context: &EvalContext) -> Option<R
         (Value::Time(micros), T::Interval(_)) => {
             Ok(Value::Interval(Interval { micros: *micros, ..Interval::default() }))
         }
+        (Value::TimeTz(_), T::TimeTz(_)) => Ok(value.clone()),
+        (Value::TimeTz(packed), T::Time(_)) => Ok(Value::Time(TimeTz::of_packed(*packed).micros())),
+        (Value::Time(micros), T::TimeTz(_)) => {
+            let today = datetime::timestamp_of(datetime::today(context), *micros).unwrap_or(*micros);
+            TimeTz::local(*micros, zone().offset_for_local(today)).map(|time| Value::TimeTz(time.packed()))
+        }
+        (Value::TimestampTz(micros), T::TimeTz(_)) if is_infinite(*micros) => Ok(Value::Null),
+        (Value::TimestampTz(micros), T::TimeTz(_)) => {
+            let time = datetime::split_timestamp(zone().to_local(*micros)).1;
+            TimeTz::local(time, zone().offset_at(*micros)).map(|time| Value::TimeTz(time.packed()))
+        }
         (Value::Interval(interval), T::Time(_)) => Ok(Value::Time(datetime::wrap_time(interval.micros))),
         _ => return None,
     };
@@ -270,6 +282,7 @@ fn fit_time(value: Value, to: DataType) -> Value {
     use DataType as T;
     match (value, to) {
         (Value::Time(micros), T::Time(digits)) => Value::Time(datetime::round_time(micros, digits)),
+        (Value::TimeTz(packed), T::TimeTz(digits)) => Value::TimeTz(TimeTz::of_packed(packed).rounded(digits).packed()),
         (Value::Timestamp(micros), T::Timestamp(digits)) => Value::Timestamp(datetime::round_timestamp(micros, digits)),
         (Value::TimestampTz(micros), T::TimestampTz(digits)) => {
             Value::TimestampTz(datetime::round_timestamp(micros, digits))

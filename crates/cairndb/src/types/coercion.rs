@@ -74,7 +74,9 @@ fn catalogued(from: DataType, to: DataType) -> Option<CastContext> {
         (T::Name, T::Varchar(_) | T::Char(_)) => Assignment,
         (T::Date, T::Timestamp(_) | T::TimestampTz(_)) | (T::Timestamp(_), T::TimestampTz(_)) => Implicit,
         (T::Timestamp(_), T::Date | T::Time(_)) => Assignment,
-        (T::TimestampTz(_), T::Date | T::Time(_) | T::Timestamp(_)) => Assignment,
+        (T::TimestampTz(_), T::Date | T::Time(_) | T::TimeTz(_) | T::Timestamp(_)) => Assignment,
+        (T::Time(_), T::TimeTz(_)) => Implicit,
+        (T::TimeTz(_), T::Time(_)) => Assignment,
         (T::Json, T::Jsonb) | (T::Jsonb, T::Json) => Assignment,
         (T::Jsonb, T::Boolean) => Explicit,
         (T::Jsonb, to) if to.is_numeric() && to != T::Oid => Explicit,
@@ -148,7 +150,9 @@ fn is_same_for_all(from: DataType, to: DataType) -> bool {
     if moves(from) || moves(to) {
         return false;
     }
-    let zoned = (from.base() == DataType::TIMESTAMPTZ) != (to.base() == DataType::TIMESTAMPTZ);
+    // A time that has its zone with it is the same everywhere.
+    let has_own = from.base() == DataType::TIMETZ && (to.base() == DataType::TIME || to.category() == String);
+    let zoned = from.base() != to.base() && (from.has_zone() || to.has_zone()) && !has_own;
     let read = matches!((from.category(), to.category()), (String | Unknown, DateTime | Timespan));
     let written =
         to.category() == String && matches!(from.base(), DataType::Date | DataType::TIMESTAMP | DataType::INTERVAL);

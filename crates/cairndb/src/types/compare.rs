@@ -22,7 +22,10 @@ impl Value {
             (Text(a), Text(b)) => a.as_bytes().cmp(b.as_bytes()),
             (Bytea(a), Bytea(b)) => a.cmp(b),
             (Date(a), Date(b)) => a.cmp(b),
-            (Time(a), Time(b)) | (Timestamp(a), Timestamp(b)) | (TimestampTz(a), TimestampTz(b)) => a.cmp(b),
+            (Time(a), Time(b))
+            | (TimeTz(a), TimeTz(b))
+            | (Timestamp(a), Timestamp(b))
+            | (TimestampTz(a), TimestampTz(b)) => a.cmp(b),
             (Interval(a), Interval(b)) => a.span().cmp(&b.span()),
             (Uuid(a), Uuid(b)) => a.cmp(b),
             (Json(a), Json(b)) => a.cmp(b),
@@ -91,7 +94,8 @@ impl Value {
             Enum(_) => 15,
             Array(_) => 16,
             Composite(_) => 17,
-            Null => 18,
+            TimeTz(_) => 18,
+            Null => 19,
         }
     }
 }
@@ -128,7 +132,7 @@ impl Hash for Value {
             Text(text) => text.hash(state),
             Bytea(bytes) => bytes.hash(state),
             Date(days) => state.write_i32(*days),
-            Time(micros) | Timestamp(micros) | TimestampTz(micros) => state.write_i64(*micros),
+            Time(micros) | TimeTz(micros) | Timestamp(micros) | TimestampTz(micros) => state.write_i64(*micros),
             Interval(interval) => state.write_i128(interval.span()),
             Uuid(bytes) => state.write(bytes),
             Json(text) => text.hash(state),

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use cairn_storage::{Stats, TreeId};
 
-use super::Value;
 use super::style::TextStyle;
+use super::{DataType, Value};
 use crate::catalog::ObjectId;
 use crate::routine::Caller;
 use crate::{Error, Result};
@@ -39,8 +39,8 @@ pub struct EvalContext {
     pub(crate) settings: Option<Arc<dyn ShownSettings>>,
     /// The session's part in the channels, for `pg_notify()`; none where there is no session.
     pub(crate) channels: Option<Arc<dyn Speaks>>,
-    /// The session's cursors, for WHERE CURRENT OF; none where there is no session.
-    pub(crate) cursors: Option<Weak<dyn Positions>>,
+    /// What the session knows by names, for WHERE CURRENT OF and lists of it; none where there is no session.
+    pub(crate) names: Option<Weak<dyn SessionNames>>,
     /// Who runs the schema's functions here; nobody, where there are none, or they are not to be called.
     pub(crate) caller: Option<Arc<dyn Caller>>,
 }
@@ -51,11 +51,38 @@ pub(crate) trait ShownSettings: fmt::Debug + Send + Sync {
     fn shown(&self, name: &str) -> Option<String>;
 }
 
-/// On which rows cursors are.
-pub(crate) trait Positions: fmt::Debug + Send + Sync {
+/// What a session knows by names: cursors, and what PREPARE made.
+pub(crate) trait SessionNames: fmt::Debug + Send + Sync {
     /// The key of the row of a table, which has this name, that a cursor is on. SQLSTATE 34000, 24000.
     /// `table` with the number of its last change.
     fn key_of_current(&self, cursor: &str, table: (ObjectId, u64), table_name: &str) -> Result<Vec<Value>>;
+
+    /// The cursors, by name. SQLSTATE 55006 while rows of one are read.
+    fn cursors(&self) -> Result<Vec<ListedCursor>>;
+
+    /// The prepared statements, by name.
+    fn prepared(&self) -> Vec<ListedStatement>;
+}
+
+/// A cursor as it is listed.
+pub(crate) struct ListedCursor {
+    pub(crate) name: String,
+    pub(crate) statement: String,
+    pub(crate) hold: bool,
+    pub(crate) scroll: bool,
+    /// Microseconds since 2000-01-01 UTC.
+    pub(crate) made: i64,
+}
+
+/// A prepared statement as it is listed.
+pub(crate) struct ListedStatement {
+    pub(crate) name: String,
+    pub(crate) statement: String,
+    /// Microseconds since 2000-01-01 UTC.
+    pub(crate) made: i64,
+    pub(crate) parameters: Vec<DataType>,
+    /// How often it was executed.
+    pub(crate) executions: u64,
 }
 
 /// What functions do with what the connections of a database share: channels, advisory locks, the file; and their time.
@@ -151,19 +178,19 @@ impl EvalContext {
         EvalContext { transaction_timestamp, statement_timestamp, plain: None, ..self.clone() }.with_style(self.style)
     }
 
-    /// Takes what a session says: its time zone, its style, its settings by name, its part in the channels, and its cursors.
+    /// Takes what a session says: its time zone, its style, its settings by name, its part in the channels, and what it knows by names.
     pub(crate) fn of_session(
         mut self,
         zone: &ZoneName,
         style: TextStyle,
         settings: Arc<dyn ShownSettings>,
         channels: Arc<dyn Speaks>,
-        cursors: Weak<dyn Positions>,
+        names: Weak<dyn SessionNames>,
     ) -> EvalContext {
         self.time_zone = zone.clone();
         self.settings = Some(settings);
         self.channels = Some(channels);
-        self.cursors = Some(cursors);
+        self.names = Some(names);
         self.with_style(style)
     }
 

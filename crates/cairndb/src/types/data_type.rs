@@ -52,6 +52,8 @@ pub enum DataType {
     Date,
     /// `time(p) without time zone`; `None`: all digits of seconds.
     Time(Option<u8>),
+    /// `time(p) with time zone`
+    TimeTz(Option<u8>),
     /// `timestamp(p) without time zone`
     Timestamp(Option<u8>),
     /// `timestamp(p) with time zone`
@@ -119,6 +121,8 @@ pub enum TypeCategory {
 impl DataType {
     /// `time`, all digits.
     pub const TIME: DataType = DataType::Time(None);
+    /// `timetz`, all digits.
+    pub const TIMETZ: DataType = DataType::TimeTz(None);
     /// `timestamp`, all digits.
     pub const TIMESTAMP: DataType = DataType::Timestamp(None);
     /// `timestamptz`, all digits.
@@ -133,6 +137,7 @@ impl DataType {
             DataType::Varchar(_) => DataType::Varchar(None),
             DataType::Char(_) => DataType::Char(0),
             DataType::Time(_) => DataType::TIME,
+            DataType::TimeTz(_) => DataType::TIMETZ,
             DataType::Timestamp(_) => DataType::TIMESTAMP,
             DataType::TimestampTz(_) => DataType::TIMESTAMPTZ,
             DataType::Interval(_) => DataType::INTERVAL,
@@ -165,7 +170,10 @@ impl DataType {
     /// A time or an interval, or an array of them, that keeps less than it could.
     pub(crate) fn has_limited_time(self) -> bool {
         match self.element().unwrap_or(self) {
-            DataType::Time(digits) | DataType::Timestamp(digits) | DataType::TimestampTz(digits) => digits.is_some(),
+            DataType::Time(digits)
+            | DataType::TimeTz(digits)
+            | DataType::Timestamp(digits)
+            | DataType::TimestampTz(digits) => digits.is_some(),
             DataType::Interval(limit) => limit.is_some(),
             _ => false,
         }
@@ -174,6 +182,16 @@ impl DataType {
     /// `name`, `"char"` or `oid`, or an array of them.
     pub(crate) fn is_of_catalog(self) -> bool {
         matches!(self.info().base, DataType::Name | DataType::InternalChar | DataType::Oid)
+    }
+
+    /// `timetz`, or an array of it.
+    pub(crate) fn is_zoned_time(self) -> bool {
+        matches!(self.info().base, DataType::TimeTz(_))
+    }
+
+    /// Whether a session's time zone has a say in what a value means among those that have none.
+    pub(crate) fn has_zone(self) -> bool {
+        matches!(self, DataType::TimeTz(_) | DataType::TimestampTz(_))
     }
 
     /// `text`, `varchar`, `char` or `name`.
@@ -193,8 +211,7 @@ impl DataType {
 
     /// Whether what holds its values could hold others: see `ValueRef::is_sound`.
     pub(crate) fn may_be_unsound(self) -> bool {
-        let is_moment =
-            matches!(self, DataType::Date | DataType::Time(_) | DataType::Timestamp(_) | DataType::TimestampTz(_));
+        let is_moment = self.has_zone() || matches!(self, DataType::Date | DataType::Time(_) | DataType::Timestamp(_));
         is_moment || self == DataType::InternalChar || self.is_string() || self == DataType::Json
     }
 
@@ -256,7 +273,10 @@ impl fmt::Display for DataType {
             DataType::Char(0) => f.write_str("bpchar"),
             DataType::Char(length) => write!(f, "character({length})"),
             // The digits stand behind the first word.
-            DataType::Time(digits) | DataType::Timestamp(digits) | DataType::TimestampTz(digits) => {
+            DataType::Time(digits)
+            | DataType::TimeTz(digits)
+            | DataType::Timestamp(digits)
+            | DataType::TimestampTz(digits) => {
                 let (first, rest) = self.type_name().split_once(' ').unwrap_or((self.type_name(), ""));
                 f.write_str(first)?;
                 write_digits(*digits, f)?;

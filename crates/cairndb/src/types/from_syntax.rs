@@ -58,7 +58,6 @@ const MISSING: &[&str] = &[
     "regrole",
     "regtype",
     "tid",
-    "timetz",
     "trigger",
     "tsmultirange",
     "tsquery",
@@ -125,7 +124,8 @@ impl DataType {
             BaseType::Interval => {
                 DataType::Interval(IntervalLimit::new(name.fields.map(fields), digits(&modifiers, "INTERVAL")?))
             }
-            BaseType::Bit | BaseType::BitVarying | BaseType::TimeWithTimeZone => return Err(unsupported()),
+            BaseType::TimeWithTimeZone => DataType::TimeTz(digits(&modifiers, "TIME")?),
+            BaseType::Bit | BaseType::BitVarying => return Err(unsupported()),
             BaseType::Named => return named(tree, id, &modifiers, users),
         })
     }
@@ -227,6 +227,7 @@ fn named(tree: &Tree<'_>, id: Id<TypeName>, modifiers: &[i64], users: UsersTypes
         (Some(DataType::Char(_)), _) => Ok(DataType::Char(length(modifiers, "char")?.unwrap_or(1))),
         (Some(DataType::Varchar(_)), _) => Ok(DataType::Varchar(length(modifiers, "varchar")?)),
         (Some(DataType::Time(_)), _) => Ok(DataType::Time(digits(modifiers, "TIME")?)),
+        (Some(DataType::TimeTz(_)), _) => Ok(DataType::TimeTz(digits(modifiers, "TIME")?)),
         (Some(DataType::Timestamp(_)), _) => Ok(DataType::Timestamp(digits(modifiers, "TIMESTAMP")?)),
         (Some(DataType::TimestampTz(_)), _) => Ok(DataType::TimestampTz(digits(modifiers, "TIMESTAMP")?)),
         (Some(_), _) => {

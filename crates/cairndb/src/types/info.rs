@@ -87,7 +87,7 @@ const ENUM: u16 = u16::MAX;
 const COMPOSITE: u16 = u16::MAX - 1;
 
 /// Every type that is no array, without modifiers (and without `unknown` and what users make).
-pub static TYPES: [TypeInfo; 23] = {
+pub static TYPES: [TypeInfo; 24] = {
     use DataType as T;
     use TypeCategory as C;
     [
@@ -142,6 +142,14 @@ pub static TYPES: [TypeInfo; 23] = {
         of(T::Name, [19, 1003], ["name", "name[]"], &[], C::String, false),
         of(T::InternalChar, [18, 1002], ["\"char\"", "\"char\"[]"], &[], C::Internal, false),
         of(T::Oid, [26, 1028], ["oid", "oid[]"], &[], C::Numeric, true),
+        of(
+            T::TimeTz(None),
+            [1266, 1270],
+            ["time with time zone", "time with time zone[]"],
+            &["timetz"],
+            C::DateTime,
+            false,
+        ),
     ]
 };
 
@@ -158,7 +166,7 @@ const fn of(
         Boolean => (Physical::Bool, Some(1), false),
         SmallInt => (Physical::I16, Some(2), true),
         Integer | Date => (Physical::I32, Some(4), true),
-        BigInt | Oid | Time(_) | Timestamp(_) | TimestampTz(_) => (Physical::I64, Some(8), true),
+        BigInt | Oid | Time(_) | TimeTz(_) | Timestamp(_) | TimestampTz(_) => (Physical::I64, Some(8), true),
         Real => (Physical::F32, Some(4), false),
         Double => (Physical::F64, Some(8), false),
         Text | Varchar(_) | Char(_) | Name | InternalChar | Bytea => (Physical::Bytes, None, false),
@@ -238,6 +246,7 @@ impl DataType {
             DataType::Name => 20,
             DataType::InternalChar => 21,
             DataType::Oid => 22,
+            DataType::TimeTz(_) => 23,
             DataType::Array(element) => element.id,
             DataType::Unknown => TYPES.len() as u16,
             DataType::Enum(_) => ENUM,
@@ -253,9 +262,10 @@ impl DataType {
             }
             DataType::Varchar(Some(length)) | DataType::Char(length) => length,
             // 0 digits are a modifier too.
-            DataType::Time(Some(digits)) | DataType::Timestamp(Some(digits)) | DataType::TimestampTz(Some(digits)) => {
-                u32::from(digits) + 1
-            }
+            DataType::Time(Some(digits))
+            | DataType::TimeTz(Some(digits))
+            | DataType::Timestamp(Some(digits))
+            | DataType::TimestampTz(Some(digits)) => u32::from(digits) + 1,
             DataType::Interval(Some(limit)) => limit.code(),
             DataType::Enum(of) => of.number(),
             DataType::Composite(of) => of.number(),
@@ -269,6 +279,8 @@ impl ElementType {
     pub(crate) const SMALL_INT: ElementType = ElementType { id: 1, modifier: 0 };
     /// `text`
     pub(crate) const TEXT: ElementType = ElementType { id: 7, modifier: 0 };
+    /// `real`
+    pub(crate) const REAL: ElementType = ElementType { id: 4, modifier: 0 };
     /// `name`
     pub(crate) const NAME: ElementType = ElementType { id: 20, modifier: 0 };
     /// `"char"`
@@ -288,6 +300,7 @@ impl ElementType {
             DataType::Varchar(_) if modifier != 0 => DataType::Varchar(Some(modifier)),
             DataType::Char(_) => DataType::Char(modifier),
             DataType::Time(_) => DataType::Time(digits()),
+            DataType::TimeTz(_) => DataType::TimeTz(digits()),
             DataType::Timestamp(_) => DataType::Timestamp(digits()),
             DataType::TimestampTz(_) => DataType::TimestampTz(digits()),
             DataType::Interval(_) => DataType::Interval(IntervalLimit::from_code(modifier)),
@@ -319,6 +332,7 @@ pub fn sample_types() -> Vec<DataType> {
         DataType::Char(3),
         DataType::Char(6),
         DataType::Time(Some(0)),
+        DataType::TimeTz(Some(2)),
         DataType::Timestamp(Some(3)),
         DataType::TimestampTz(Some(6)),
         DataType::Interval(IntervalLimit::new(Some((IntervalField::Day, IntervalField::Minute)), None)),

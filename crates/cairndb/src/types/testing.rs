@@ -3,6 +3,7 @@
 use super::cast::name_of;
 use super::datetime::{MICROS_PER_DAY, round_time, round_timestamp};
 use super::{Array, Composite, DataType, Dimension, Interval, JsonBuilder, JsonPath, Jsonb, Numeric, Value};
+use crate::types::datetime::TimeTz;
 
 /// A small generator (splitmix64): tests repeat exactly.
 pub(crate) struct Random(u64);
@@ -64,6 +65,11 @@ pub(crate) fn random_value(random: &mut Random, data_type: DataType) -> Value {
         }
         DataType::Date => Value::Date(random.integer() as i32),
         DataType::Time(digits) => Value::Time(round_time(random.below(MICROS_PER_DAY as u64 + 1) as i64, digits)),
+        DataType::TimeTz(digits) => {
+            let micros = random.below(MICROS_PER_DAY as u64 + 1) as i64;
+            let time = TimeTz::new(micros, random.below(115_199) as i32 - 57_599).expect("a zone that there is");
+            Value::TimeTz(time.rounded(digits).packed())
+        }
         DataType::Timestamp(digits) => Value::Timestamp(round_timestamp(random.integer(), digits)),
         DataType::TimestampTz(digits) => Value::TimestampTz(round_timestamp(random.integer(), digits)),
         DataType::Interval(limit) => {

@@ -69,6 +69,8 @@ pub enum Value {
     Date(i32),
     /// Microseconds since midnight.
     Time(i64),
+    /// A time with its distance from UTC: [`TimeTz`](crate::TimeTz) makes the number, and reads it.
+    TimeTz(i64),
     /// Microseconds since 2000-01-01 00:00. `i64::MAX` is `infinity`, `i64::MIN` is `-infinity`.
     Timestamp(i64),
     /// Microseconds since 2000-01-01 00:00 UTC; infinities as for `Timestamp`.

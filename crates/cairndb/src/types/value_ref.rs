@@ -1,5 +1,6 @@
 //! Values lent instead of copied.
 
+use crate::types::datetime::TimeTz;
 use std::sync::Arc;
 
 use super::cast::NAME_BYTES_MAX;
@@ -32,6 +33,7 @@ pub enum ValueRef<'a> {
     Bytea(&'a [u8]),
     Date(i32),
     Time(i64),
+    TimeTz(i64),
     Timestamp(i64),
     TimestampTz(i64),
     Interval(Interval),
@@ -83,6 +85,7 @@ impl<'a> ValueRef<'a> {
             ValueRef::Bytea(_) => DataType::Bytea,
             ValueRef::Date(_) => DataType::Date,
             ValueRef::Time(_) => DataType::TIME,
+            ValueRef::TimeTz(_) => DataType::TIMETZ,
             ValueRef::Timestamp(_) => DataType::TIMESTAMP,
             ValueRef::TimestampTz(_) => DataType::TIMESTAMPTZ,
             ValueRef::Interval(_) => DataType::INTERVAL,
@@ -127,6 +130,7 @@ impl<'a> ValueRef<'a> {
             (ValueRef::Text(_), DataType::Text | DataType::Varchar(None))
             | (ValueRef::Date(_), DataType::Date)
             | (ValueRef::Time(_), DataType::Time(None))
+            | (ValueRef::TimeTz(_), DataType::TimeTz(None))
             | (ValueRef::Timestamp(_), DataType::Timestamp(None))
             | (ValueRef::TimestampTz(_), DataType::TimestampTz(None))
             | (ValueRef::Json(_), DataType::Json) => self.is_sound(),
@@ -152,6 +156,7 @@ impl<'a> ValueRef<'a> {
             ValueRef::Json(text) => check_json(text).is_ok(),
             ValueRef::Date(days) => is_date(*days),
             ValueRef::Time(micros) => is_time(*micros),
+            ValueRef::TimeTz(packed) => TimeTz::from_packed(*packed).is_some(),
             ValueRef::Timestamp(micros) | ValueRef::TimestampTz(micros) => is_timestamp(*micros),
             ValueRef::Array(array) if array.element().may_be_unsound() => {
                 array.values().iter().all(|value| ValueRef::from(value).is_sound())
@@ -190,6 +195,7 @@ impl<'a> ValueRef<'a> {
             ValueRef::Bytea(v) => Value::Bytea(v.into()),
             ValueRef::Date(v) => Value::Date(v),
             ValueRef::Time(v) => Value::Time(v),
+            ValueRef::TimeTz(v) => Value::TimeTz(v),
             ValueRef::Timestamp(v) => Value::Timestamp(v),
             ValueRef::TimestampTz(v) => Value::TimestampTz(v),
             ValueRef::Interval(v) => Value::Interval(v),
@@ -220,6 +226,7 @@ impl<'a> From<&'a Value> for ValueRef<'a> {
             Value::Bytea(v) => ValueRef::Bytea(v),
             Value::Date(v) => ValueRef::Date(*v),
             Value::Time(v) => ValueRef::Time(*v),
+            Value::TimeTz(v) => ValueRef::TimeTz(*v),
             Value::Timestamp(v) => ValueRef::Timestamp(*v),
             Value::TimestampTz(v) => ValueRef::TimestampTz(*v),
             Value::Interval(v) => ValueRef::Interval(*v),

@@ -271,12 +271,19 @@ fn foreign_key_line(key: &ForeignKey) -> String {
 fn describe_view(session: &Session, relation: &Relation, view: &View) -> Result<Grid, Failure> {
     let query = format!("SELECT * FROM {} LIMIT 0", relation.shown);
     let rows = session.connection().query(&query, ())?;
-    let row = |field: &cairndb::Field| vec![Some(field.name.clone()), Some(field.data_type.to_string())];
+    let default =
+        |name: &str| view.defaults.iter().find(|(column, _)| column == name).map(|(_, default)| default.clone());
+    let width = if view.defaults.is_empty() { 2 } else { 3 };
+    let row = |field: &cairndb::Field| {
+        let mut row = vec![Some(field.name.clone()), Some(field.data_type.to_string()), default(&field.name)];
+        row.truncate(width);
+        row
+    };
     let footer = std::iter::once("View definition:".to_string());
     let footer = footer.chain(view.query.lines().map(|line| format!(" {line}"))).collect();
     Ok(Grid {
         title: Some(format!("View \"{}\"", full(relation))),
-        columns: ["Column", "Type"].map(output::Column::text).to_vec(),
+        columns: ["Column", "Type", "Default"][..width].iter().map(|name| output::Column::text(name)).collect(),
         rows: rows.columns().iter().map(row).collect(),
         footer: Some(footer),
     })

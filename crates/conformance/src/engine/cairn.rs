@@ -109,6 +109,7 @@ fn short_name(data_type: DataType) -> String {
         DataType::Time(_) => "time",
         DataType::Timestamp(_) => "timestamp",
         DataType::TimestampTz(_) => "timestamptz",
+        DataType::TimeTz(_) => "timetz",
         DataType::Interval(_) => "interval",
         DataType::Uuid => "uuid",
         DataType::Json => "json",

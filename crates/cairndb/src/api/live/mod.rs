@@ -324,7 +324,7 @@ impl Connection {
         if Access::of(parsed) != Access::Read {
             return Err(not_a_query());
         }
-        let mut runnable = Runnable { parsed: parsed.clone(), prepared: None, hash: None, kept: None };
+        let mut runnable = Runnable::new(parsed.clone());
         let (context, parameter_types) = self.with_state(|state| {
             let prepared = self.plan(&mut runnable, state)?;
             match prepared.body()? {

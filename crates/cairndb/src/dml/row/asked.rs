@@ -1,10 +1,13 @@
-//! What ON CONFLICT DO UPDATE asks by subqueries: a query over the row in the way and the one that is proposed. It sees the
-//! state that the statement began with.
+//! What a row program asks by subqueries: ON CONFLICT DO UPDATE, of the row in the way and the one that is proposed, and views
+//! WITH CHECK OPTION, of the row that they are given. It is a query over these, and sees the state that the statement began with.
 
 use std::sync::Arc;
 
+use super::env::eval;
 use super::{ChangeBuffers, Env, Proposed, RowChange, Stop, Target, Trees};
+use crate::bind::ViewCheck;
 use crate::catalog::Catalog;
+use crate::dml::parts::with_parts_of;
 use crate::exec::{Batch, Columns, Datum, Kept, Vector, execute_over};
 use crate::plan::{Expr, Field, LogicalPlan, OptimizerOptions, PhysicalPlan, optimize, walk};
 use crate::types::{DataType, ValueRef};
@@ -15,18 +18,112 @@ const ROWS: usize = usize::MAX / 4;
 
 #[derive(Debug)]
 pub(super) struct Asked {
+    query: RowQuery,
+    /// The columns of both rows.
+    columns: Box<[Expr]>,
+}
+
+/// A query over one row.
+#[derive(Debug)]
+struct RowQuery {
     plan: Arc<PhysicalPlan>,
-    /// The columns of both rows, and their types.
-    columns: Box<[(Expr, DataType)]>,
+    /// Of the row's columns.
+    types: Box<[DataType]>,
+}
+
+impl RowQuery {
+    /// Over a row of such columns, the query that `over` makes of the row.
+    fn new(
+        types: impl Iterator<Item = DataType>,
+        over: impl FnOnce(LogicalPlan) -> Result<LogicalPlan>,
+        catalog: &Catalog,
+    ) -> Result<RowQuery> {
+        let types: Box<[DataType]> = types.collect();
+        let row = LogicalPlan::CteScan { id: ROWS, alias: None, fields: types.iter().copied().map(field).collect() };
+        let plan = Arc::new(optimize(over(row)?, catalog, &OptimizerOptions::default())?);
+        Ok(RowQuery { plan, types })
+    }
+
+    /// What it gives for a row; `None`: nothing.
+    fn ask(&self, row: &[Value], env: Env<'_>) -> Result<Option<Vec<Value>>, Stop> {
+        let context = env.context().ok_or_else(|| Error::internal("a query in a point statement"))?;
+        let vector = |(data_type, value): (&DataType, &Value)| {
+            Vector::from_values(*data_type, std::slice::from_ref(value)).map(Arc::new)
+        };
+        let columns = self.types.iter().zip(row).map(vector).collect::<Result<_>>()?;
+        let rows = [(ROWS, Batch::new(columns, 1))];
+        let mut stream = execute_over(self.plan.clone(), context.clone(), &Kept::default(), &rows, &[])?;
+        let mut answers = None;
+        while let Some(batch) = stream.next_batch()? {
+            if !batch.is_empty() {
+                answers = Some(batch.row(0));
+            }
+        }
+        Ok(answers)
+    }
+}
+
+fn field(data_type: DataType) -> Field {
+    Field { name: String::new(), data_type }
+}
+
+/// What a view asks of a row.
+#[derive(Debug)]
+pub(super) struct Viewed {
+    pub(super) view: String,
+    condition: Condition,
+}
+
+#[derive(Debug)]
+enum Condition {
+    /// Of the row alone.
+    Plain(Expr),
+    /// By subqueries, over these columns.
+    Asked(RowQuery, Box<[Expr]>),
+}
+
+impl Viewed {
+    pub(super) fn of(check: &ViewCheck, target: &Target, catalog: &Catalog) -> Result<Viewed> {
+        let (view, predicate) = (check.view.clone(), check.condition.clone());
+        if !has_subquery(&predicate) {
+            return Ok(Viewed { view, condition: Condition::Plain(target.virtuals.put_in(&predicate)) });
+        }
+        let types = || target.table.columns.iter().map(|column| column.data_type);
+        let over = |row| Ok(LogicalPlan::Filter { input: Box::new(row), predicate });
+        let query = RowQuery::new(types(), over, catalog)?;
+        let column = |(index, data_type)| target.virtuals.put_in(&Expr::Column { index, data_type });
+        Ok(Viewed { view, condition: Condition::Asked(query, types().enumerate().map(column).collect()) })
+    }
+
+    /// The same of a row of a table that is none of the view's.
+    pub(super) fn plain(&self) -> Option<&Expr> {
+        match &self.condition {
+            Condition::Plain(condition) => Some(condition),
+            Condition::Asked(..) => None,
+        }
+    }
+
+    pub(super) fn is_true(&self, row: &dyn Columns<Stop>, env: Env<'_>) -> Result<bool, Stop> {
+        match &self.condition {
+            Condition::Plain(condition) => Ok(eval(condition, row, env)?.is_true()),
+            Condition::Asked(query, columns) => {
+                let value = |column| Ok(eval(column, row, env)?.into_value());
+                let row = columns.iter().map(value).collect::<Result<Vec<Value>, Stop>>()?;
+                Ok(query.ask(&row, env)?.is_some())
+            }
+        }
+    }
 }
 
 impl Asked {
     /// Takes the new values that have subqueries, and the condition, out of an update; `None`: there are none. What is
-    /// left of those values are columns behind the proposed row's.
+    /// left of those values are columns behind the proposed row's. `around`: the rows that are proposed, which have the parts of
+    /// the statement's WITH around them.
     pub(super) fn of(
         target: &Target,
         assigned: &mut [(usize, Expr)],
         filter: &mut Option<Expr>,
+        around: &LogicalPlan,
         catalog: &Catalog,
     ) -> Result<Option<Asked>> {
         if !assigned.iter().map(|(_, expr)| expr).chain(&*filter).any(has_subquery) {
@@ -35,29 +132,30 @@ impl Asked {
         let table = &target.table;
         let width = table.columns.len();
         let types = || table.columns.iter().map(|column| column.data_type);
-        let field = |data_type| Field { name: String::new(), data_type };
-        let fields: Vec<Field> = types().chain(types()).map(field).collect();
-        let mut plan = LogicalPlan::CteScan { id: ROWS, alias: None, fields };
-        if let Some(predicate) = filter.take() {
-            plan = LogicalPlan::Filter { input: Box::new(plan), predicate };
-        }
-        let mut exprs = Vec::new();
-        for (_, expr) in assigned.iter_mut().filter(|(_, expr)| has_subquery(expr)) {
-            let data_type = expr.data_type();
-            let answer = Expr::Column { index: 2 * width + exprs.len(), data_type };
-            exprs.push(std::mem::replace(expr, answer));
-        }
-        let fields = exprs.iter().map(|expr| field(expr.data_type())).collect();
-        let plan = LogicalPlan::Project { input: Box::new(plan), exprs, fields };
-        refuse_parts(&plan)?;
+        let filter = filter.take();
+        let over = |rows| {
+            let mut plan = rows;
+            if let Some(predicate) = filter {
+                plan = LogicalPlan::Filter { input: Box::new(plan), predicate };
+            }
+            let mut exprs = Vec::new();
+            for (_, expr) in assigned.iter_mut().filter(|(_, expr)| has_subquery(expr)) {
+                let data_type = expr.data_type();
+                let answer = Expr::Column { index: 2 * width + exprs.len(), data_type };
+                exprs.push(std::mem::replace(expr, answer));
+            }
+            let fields = exprs.iter().map(|expr| field(expr.data_type())).collect();
+            let plan = LogicalPlan::Project { input: Box::new(plan), exprs, fields };
+            with_parts_of(around, (plan, ROWS), "ON CONFLICT DO UPDATE")
+        };
+        let query = RowQuery::new(types().chain(types()), over, catalog)?;
         let column = |(index, data_type)| {
             let mut expr = target.virtuals.put_in(&Expr::Column { index, data_type });
             target.virtuals.put_from(width, &mut expr);
-            (expr, data_type)
+            expr
         };
         let columns = types().chain(types()).enumerate().map(column).collect();
-        let plan = Arc::new(optimize(plan, catalog, &OptimizerOptions::default())?);
-        Ok(Some(Asked { plan, columns }))
+        Ok(Some(Asked { query, columns }))
     }
 
     /// The new values; `None`: the condition is not true, or the row is not there.
@@ -69,25 +167,11 @@ impl Asked {
         env: Env<'_>,
         buffers: &mut ChangeBuffers,
     ) -> Result<Option<Vec<Value>>, Stop> {
-        let context = env.context().ok_or_else(|| Error::internal("a query in a point statement"))?;
         if !change.read(trees, existing, buffers)? {
             return Ok(None);
         }
-        let exprs = self.columns.iter().map(|(expr, _)| expr);
-        let row = change.values_of_both(exprs, (existing, proposed), env, buffers)?;
-        let vector = |(column, value): (&(Expr, DataType), &Value)| {
-            Vector::from_values(column.1, std::slice::from_ref(value)).map(Arc::new)
-        };
-        let columns = self.columns.iter().zip(&row).map(vector).collect::<Result<_>>()?;
-        let rows = [(ROWS, Batch::new(columns, 1))];
-        let mut stream = execute_over(self.plan.clone(), context.clone(), &Kept::default(), &rows, &[])?;
-        let mut answers = None;
-        while let Some(batch) = stream.next_batch()? {
-            if !batch.is_empty() {
-                answers = Some(batch.row(0));
-            }
-        }
-        Ok(answers)
+        let row = change.values_of_both(self.columns.iter(), (existing, proposed), env, buffers)?;
+        self.query.ask(&row, env)
     }
 }
 
@@ -113,61 +197,21 @@ fn has_subquery(expr: &Expr) -> bool {
     found
 }
 
-/// Refuses what reads a part of the statement's own WITH, whose rows are not at hand here.
-fn refuse_parts(plan: &LogicalPlan) -> Result<()> {
-    let (mut known, mut read) = (vec![ROWS], vec![]);
-    add_parts(plan, &mut known, &mut read);
-    refuse_unknown(&known, &read, "ON CONFLICT DO UPDATE")
-}
-
-/// As `refuse_parts`, of RETURNING.
-pub(crate) fn refuse_parts_in_returning(exprs: &[Expr]) -> Result<()> {
-    let (mut known, mut read) = (vec![], vec![]);
-    exprs.iter().for_each(|expr| add_parts_of_expr(expr, &mut known, &mut read));
-    refuse_unknown(&known, &read, "RETURNING")
-}
-
-fn refuse_unknown(known: &[usize], read: &[usize], place: &str) -> Result<()> {
-    match read.iter().all(|id| known.contains(id)) {
-        true => Ok(()),
-        false => {
-            let what = format!("a subquery in {place} that reads a part of the statement's WITH");
-            Err(Error::unsupported(&what).with_hint("Say that part within the subquery, too."))
-        }
-    }
-}
-
-fn add_parts(plan: &LogicalPlan, known: &mut Vec<usize>, read: &mut Vec<usize>) {
-    match plan {
-        LogicalPlan::With { id, .. } | LogicalPlan::RecursiveWith { id, .. } => known.push(*id),
-        LogicalPlan::CteScan { id, .. } => read.push(*id),
-        _ => {}
-    }
-    for expr in walk::node_exprs(plan) {
-        add_parts_of_expr(expr, known, read);
-    }
-    walk::inputs(plan).into_iter().for_each(|(input, _)| add_parts(input, known, read));
-}
-
-fn add_parts_of_expr(expr: &Expr, known: &mut Vec<usize>, read: &mut Vec<usize>) {
-    if let Expr::Subquery(subquery) = expr {
-        add_parts(&subquery.plan, known, read);
-    }
-    walk::children(expr).for_each(|child| add_parts_of_expr(child, known, read));
-}
-
 #[cfg(test)]
 mod tests {
     use crate::{Database, Result};
 
     #[test]
-    fn a_part_of_the_statements_with_is_refused_and_the_rest_is_asked() -> Result<()> {
+    fn a_part_of_the_statements_with_that_can_not_be_asked_again_is_refused() -> Result<()> {
         let connection = Database::open_in_memory()?.connect()?;
         connection.execute("CREATE TABLE t (k int PRIMARY KEY, v int)", ())?;
         connection.execute("INSERT INTO t VALUES (1, 1)", ())?;
-        let refused = "WITH w AS (SELECT 5 AS n) INSERT INTO t VALUES (1, 2) \
-                       ON CONFLICT (k) DO UPDATE SET v = (SELECT n FROM w)";
-        assert_eq!(connection.execute(refused, ()).unwrap_err().sqlstate().0, "0A000");
+        for part in ["SELECT random() AS n", "DELETE FROM t WHERE k > 9 RETURNING k AS n"] {
+            let refused = format!(
+                "WITH w AS ({part}) INSERT INTO t VALUES (1, 2) ON CONFLICT (k) DO UPDATE SET v = (SELECT n FROM w)"
+            );
+            assert_eq!(connection.execute(&refused, ()).unwrap_err().sqlstate().0, "0A000");
+        }
         let update = "INSERT INTO t VALUES ($1, $2) \
                       ON CONFLICT (k) DO UPDATE SET v = (SELECT excluded.v + sum(v) FROM t) WHERE t.k < (SELECT $2)";
         assert_eq!(connection.execute(update, (1, 10))?, 1);

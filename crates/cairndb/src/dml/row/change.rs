@@ -209,13 +209,13 @@ impl RowChange {
     }
 
     /// The same through views that look at the new row.
-    pub(crate) fn through(mut self, views: &[ViewCheck]) -> RowChange {
+    pub(crate) fn through(mut self, views: &[ViewCheck], catalog: &Catalog) -> crate::Result<RowChange> {
         if !views.is_empty() {
             self.is_noted = true;
             self.patched = None;
         }
-        self.rules.set_views(views);
-        self
+        self.rules.set_views(views, catalog)?;
+        Ok(self)
     }
 
     /// The columns that the statement assigns, where the table has triggers for it.

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::bind::{Arbiter, ConflictAction, OnConflict, ViewCheck};
 use crate::catalog::Catalog;
-use crate::plan::Expr;
+use crate::plan::{Expr, LogicalPlan};
 use crate::{Error, Result, SqlState, Value};
 
 /// The keys of rows that a statement inserted or updated under ON CONFLICT DO UPDATE.
@@ -30,6 +30,7 @@ impl Conflict {
         target: &Arc<Target>,
         bound: &OnConflict,
         returning: Option<&[Expr]>,
+        around: &LogicalPlan,
         catalog: &Catalog,
     ) -> Result<Conflict> {
         let mut asked = None;
@@ -46,7 +47,7 @@ impl Conflict {
                     expr
                 };
                 let (mut assigned, mut filter) = (assignments.clone(), filter.clone());
-                asked = Asked::of(target, &mut assigned, &mut filter, catalog)?;
+                asked = Asked::of(target, &mut assigned, &mut filter, around, catalog)?;
                 let assigned = assigned.iter().map(|(column, value)| (*column, over_stored(value))).collect();
                 let filter = filter.as_ref().map(over_stored);
                 Some(Box::new(RowChange::new(target, catalog, assigned, filter.as_ref(), behind)))
@@ -55,8 +56,9 @@ impl Conflict {
         Ok(Conflict { arbiter: bound.arbiter.clone(), update, asked })
     }
 
-    pub(super) fn through(self, views: &[ViewCheck]) -> Conflict {
-        Conflict { update: self.update.map(|change| Box::new(change.through(views))), ..self }
+    pub(super) fn through(self, views: &[ViewCheck], catalog: &Catalog) -> Result<Conflict> {
+        let update = self.update.map(|change| change.through(views, catalog).map(Box::new)).transpose()?;
+        Ok(Conflict { update, ..self })
     }
 
     pub(super) fn is_evaluable(&self) -> bool {

@@ -70,11 +70,11 @@ impl RowInsert {
     }
 
     /// The same through views that look at the row.
-    pub(crate) fn through(mut self, views: &[ViewCheck]) -> RowInsert {
+    pub(crate) fn through(mut self, views: &[ViewCheck], catalog: &Catalog) -> Result<RowInsert> {
         self.is_noted |= !views.is_empty();
-        self.rules.set_views(views);
-        self.conflict = self.conflict.map(|conflict| conflict.through(views));
-        self
+        self.rules.set_views(views, catalog)?;
+        self.conflict = self.conflict.map(|conflict| conflict.through(views, catalog)).transpose()?;
+        Ok(self)
     }
 
     /// Whether a point statement can do it.
@@ -130,9 +130,9 @@ impl RowInsert {
         self.conflict.as_ref().is_some_and(|conflict| conflict.update.is_some())
     }
 
-    /// Whether ON CONFLICT asks subqueries.
+    /// Whether ON CONFLICT or a view asks subqueries.
     pub(crate) fn asks(&self) -> bool {
-        self.conflict.as_ref().is_some_and(Conflict::asks)
+        self.rules.ask() || self.conflict.as_ref().is_some_and(Conflict::asks)
     }
 
     /// Checks the row and encodes all that is to be written, and looked up, for it.

@@ -39,7 +39,6 @@ mod violation;
 
 pub(crate) use addition::{Addition, group_entry, long_group};
 pub(crate) use affected::Affected;
-pub(crate) use asked::refuse_parts_in_returning;
 pub(crate) use change::{ChangeBuffers, RowChange};
 pub(crate) use conflict::{Conflict, Touched};
 pub(crate) use delete::{DeleteBuffers, RowDelete};

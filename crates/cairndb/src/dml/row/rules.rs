@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
+use super::asked::Viewed;
 use super::entry::grow;
 use super::env::{self, Env};
 use super::violation::failing_row;
 use super::{Lookup, Stop, Target, Trees, Violation, Wanted, exists};
 use crate::bind::ViewCheck;
-use crate::catalog::{Table, TriggerEvent};
+use crate::catalog::{Catalog, Table, TriggerEvent};
 use crate::exec::Columns;
 use crate::types::ValueRef;
-use crate::{Error, SqlState, Value};
+use crate::{Error, Result, SqlState, Value};
 
 /// The rules that a kind of change can break.
 #[derive(Debug)]
@@ -25,7 +26,7 @@ pub(crate) struct Rules {
     /// Positions of the foreign keys that could come to refer elsewhere.
     pub(crate) references: Box<[usize]>,
     /// What views ask of a row that was written through them.
-    pub(super) views: Box<[ViewCheck]>,
+    pub(super) views: Box<[Viewed]>,
 }
 
 impl Rules {
@@ -62,18 +63,21 @@ impl Rules {
         let generated = self.target.generated.iter().map(|generated| &generated.value);
         let domains =
             self.target.domains.iter().flat_map(|(_, rules)| &rules.conditions).map(|(_, condition)| condition);
-        let views = self.views.iter().map(|check| &check.condition);
+        let views = self.views.iter().filter_map(Viewed::plain);
         let virtuals = self.not_null_virtual.iter().filter_map(|column| self.target.virtuals.expression(*column));
-        self.target.checks.iter().chain(generated).chain(virtuals).chain(domains).chain(views).all(env::is_evaluable)
+        let all = self.target.checks.iter().chain(generated).chain(virtuals).chain(domains).chain(views);
+        !self.ask() && all.into_iter().all(env::is_evaluable)
+    }
+
+    /// Whether views ask subqueries of the row.
+    pub(crate) fn ask(&self) -> bool {
+        self.views.iter().any(|view| view.plain().is_none())
     }
 
     /// What views ask of a row from now on.
-    pub(super) fn set_views(&mut self, views: &[ViewCheck]) {
-        let over_stored = |check: &ViewCheck| ViewCheck {
-            view: check.view.clone(),
-            condition: self.target.virtuals.put_in(&check.condition),
-        };
-        self.views = views.iter().map(over_stored).collect();
+    pub(super) fn set_views(&mut self, views: &[ViewCheck], catalog: &Catalog) -> Result<()> {
+        self.views = views.iter().map(|check| Viewed::of(check, &self.target, catalog)).collect::<Result<_>>()?;
+        Ok(())
     }
 
     /// Whether views look at the row.
@@ -83,7 +87,10 @@ impl Rules {
 
     /// WITH CHECK OPTION: each view's condition is to be true of the row that is written.
     pub(super) fn check_views(&self, row: &dyn Columns<Stop>, env: Env<'_>) -> Result<(), Stop> {
-        check_views(&self.views, &self.target.table, row, env)
+        match self.views.iter().find_map(|view| view.is_true(row, env).map(|is| (!is).then_some(view)).transpose()) {
+            Some(view) => Err(violates_view(&view?.view, &self.target.table, row, env)),
+            None => Ok(()),
+        }
     }
 
     /// What domains ask for, then NOT NULL, then CHECK (none may be false), as PostgreSQL orders them.
@@ -167,15 +174,22 @@ pub(crate) fn check_views(
 ) -> Result<(), Stop> {
     for ViewCheck { view, condition } in views {
         if !env::eval(condition, row, env)?.is_true() {
-            let values = (0..table.columns.len()).map(|column| Ok(row.column(column)?.into_value()));
-            let values = values.collect::<Result<Vec<Value>, Stop>>()?;
-            let message = format!("new row violates check option for view \"{view}\"");
-            return Err(Error::new(SqlState("44000"), message)
-                .with_detail(failing_row(&values, table, env.eval))
-                .into());
+            return Err(violates_view(view, table, row, env));
         }
     }
     Ok(())
+}
+
+/// SQLSTATE 44000.
+fn violates_view(view: &str, table: &Table, row: &dyn Columns<Stop>, env: Env<'_>) -> Stop {
+    let values = (0..table.columns.len()).map(|column| Ok(row.column(column)?.into_value()));
+    match values.collect::<Result<Vec<Value>, Stop>>() {
+        Ok(values) => {
+            let message = format!("new row violates check option for view \"{view}\"");
+            Error::new(SqlState("44000"), message).with_detail(failing_row(&values, table, env.eval)).into()
+        }
+        Err(stop) => stop,
+    }
 }
 
 /// When the rows that a row refers to are looked for, and those that refer to it.

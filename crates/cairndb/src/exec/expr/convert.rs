@@ -31,7 +31,7 @@ pub(super) fn conversion(from: DataType, to: DataType) -> Conversion {
         (Text | Varchar(_) | Name, Text | Varchar(None)) | (InternalChar, Text) | (Numeric(_), Numeric(None)) => {
             Conversion::Relabel
         }
-        (Time(_), Time(None)) | (Timestamp(_), Timestamp(None)) => Conversion::Relabel,
+        (Time(_), Time(None)) | (TimeTz(_), TimeTz(None)) | (Timestamp(_), Timestamp(None)) => Conversion::Relabel,
         (TimestampTz(_), TimestampTz(None)) | (Interval(_), Interval(None)) => Conversion::Relabel,
         (SmallInt, Integer | BigInt | Double) | (Integer, BigInt | Double) | (Real, Double) => Conversion::Widen,
         (SmallInt | Integer | BigInt, Numeric(None)) => Conversion::Widen,

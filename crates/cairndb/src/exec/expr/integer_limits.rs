@@ -57,7 +57,11 @@ fn integer(value: &Value) -> Option<i64> {
     match value {
         Value::SmallInt(value) => Some((*value).into()),
         Value::Integer(value) | Value::Date(value) => Some((*value).into()),
-        Value::BigInt(value) | Value::Time(value) | Value::Timestamp(value) | Value::TimestampTz(value) => Some(*value),
+        Value::BigInt(value)
+        | Value::Time(value)
+        | Value::TimeTz(value)
+        | Value::Timestamp(value)
+        | Value::TimestampTz(value) => Some(*value),
         Value::Enum(value) => Some(value.key()),
         _ => None,
     }

@@ -38,7 +38,7 @@ native! {
     bool: Bool from Boolean;
     i16: I16 from SmallInt;
     i32: I32 from Integer | Date;
-    i64: I64 from BigInt | Time | Timestamp | TimestampTz | Enum;
+    i64: I64 from BigInt | Time | TimeTz | Timestamp | TimestampTz | Enum;
     f32: F32 from Real;
     f64: F64 from Double;
     [u8; 16]: Uuid from Uuid;

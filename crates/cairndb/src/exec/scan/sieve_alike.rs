@@ -3,19 +3,20 @@
 use crate::exec::testing::*;
 use crate::exec::{ExecContext, eval_row};
 use crate::plan::{Expr, PhysicalNode as N};
-use crate::types::datetime::MICROS_PER_DAY;
+use crate::types::datetime::{MICROS_PER_DAY, TimeTz};
 use crate::{DataType, Value};
 
 const OPERATORS: [&str; 6] = ["=", "<>", "<", "<=", ">", ">="];
 
 /// What rows keep as integers; the text between them is of any length.
-const TYPES: [DataType; 8] = [
+const TYPES: [DataType; 9] = [
     DataType::SmallInt,
     DataType::Integer,
     DataType::Text,
     DataType::BigInt,
     DataType::Date,
     DataType::TIME,
+    DataType::TIMETZ,
     DataType::TIMESTAMP,
     DataType::TIMESTAMPTZ,
 ];
@@ -35,6 +36,11 @@ fn value(data_type: DataType, random: &mut Random) -> Value {
         DataType::Date => Value::Date(clamped),
         DataType::BigInt => Value::BigInt(number),
         DataType::TIME => Value::Time(number.rem_euclid(MICROS_PER_DAY + 1)),
+        DataType::TIMETZ => {
+            let east = (clamped % 57_600) / 3600 * 3600;
+            let time = TimeTz::new(number.rem_euclid(MICROS_PER_DAY + 1), east).expect("a time");
+            Value::TimeTz(time.packed())
+        }
         DataType::TIMESTAMP => Value::Timestamp(number),
         DataType::TIMESTAMPTZ => Value::TimestampTz(number),
         _ => text(&"x".repeat(random.below(20) as usize)),

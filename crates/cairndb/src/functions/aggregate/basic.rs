@@ -32,7 +32,7 @@ pub(super) fn register(catalogue: &mut AggregateCatalogue) {
     folds(catalogue);
 }
 
-static EXTREMES: [[DataType; 1]; 13] = {
+static EXTREMES: [[DataType; 1]; 14] = {
     use DataType::*;
     [
         [SmallInt],
@@ -44,6 +44,7 @@ static EXTREMES: [[DataType; 1]; 13] = {
         [Text],
         [Date],
         [DataType::TIME],
+        [DataType::TIMETZ],
         [DataType::TIMESTAMP],
         [DataType::TIMESTAMPTZ],
         [DataType::INTERVAL],

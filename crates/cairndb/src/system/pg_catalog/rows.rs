@@ -97,9 +97,10 @@ fn modifier(data_type: DataType) -> Value {
         DataType::Varchar(Some(length)) => i32::try_from(length).unwrap_or(-1) + 4,
         DataType::Char(length @ 1..) => i32::try_from(length).unwrap_or(-1) + 4,
         DataType::Numeric(Some((precision, scale))) => (i32::from(precision) << 16 | i32::from(scale) & 0x7ff) + 4,
-        DataType::Time(Some(digits)) | DataType::Timestamp(Some(digits)) | DataType::TimestampTz(Some(digits)) => {
-            digits.into()
-        }
+        DataType::Time(Some(digits))
+        | DataType::TimeTz(Some(digits))
+        | DataType::Timestamp(Some(digits))
+        | DataType::TimestampTz(Some(digits)) => digits.into(),
         DataType::Interval(Some(limit)) => limit.modifier(),
         _ => -1,
     })
@@ -109,6 +110,7 @@ fn modifier(data_type: DataType) -> Value {
 fn length(data_type: DataType) -> i16 {
     match data_type {
         DataType::Enum(_) | DataType::Oid => 4,
+        DataType::TimeTz(_) => 12,
         DataType::InternalChar => 1,
         DataType::Name => 64,
         data_type if data_type.is_array() => -1,
@@ -151,9 +153,9 @@ fn has_default(column: &Column) -> bool {
 
 /// The oid of a column's default: one of its own in the upper half, beside those of objects. (Those of two tables would be
 /// the same where a million objects were made between them.)
-fn default_oid(table: ObjectId, column: &Column) -> i64 {
+fn default_oid(table: ObjectId, column: u32) -> i64 {
     const HALF: i64 = 1 << 31;
-    HALF + ((oid_of(table) << 11) % HALF + i64::from(column.number)) % HALF
+    HALF + ((oid_of(table) << 11) % HALF + i64::from(column)) % HALF
 }
 
 fn storage(data_type: DataType) -> &'static str {

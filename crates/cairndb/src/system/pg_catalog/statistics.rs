@@ -7,9 +7,12 @@ use crate::catalog::RelationKind::View;
 use crate::catalog::{Catalog, ObjectId, Table};
 use crate::system::describe::indexes;
 use crate::system::{schema_name, text};
-use crate::types::DataType::{self, BigInt, Boolean, Double, Integer, Name, Oid, SmallInt, Text};
+use crate::types::DataType::{self, BigInt, Boolean, Double, Integer, Name, Oid, Real, SmallInt, Text};
+use crate::types::{Array, ElementType, EvalContext, to_text};
 
 const MOMENT: DataType = DataType::TIMESTAMPTZ;
+const SPAN: DataType = DataType::INTERVAL;
+const REALS: DataType = DataType::Array(ElementType::REAL);
 
 pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
     SystemRelation {
@@ -307,7 +310,112 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
         ],
         rows: all_sequences,
     },
+    SystemRelation {
+        name: "pg_cursors",
+        kind: View,
+        columns: &[
+            ("name", Text),
+            ("statement", Text),
+            ("is_holdable", Boolean),
+            ("is_binary", Boolean),
+            ("is_scrollable", Boolean),
+            ("creation_time", MOMENT),
+        ],
+        rows: none,
+    },
+    SystemRelation {
+        name: "pg_prepared_statements",
+        kind: View,
+        columns: &[
+            ("name", Text),
+            ("statement", Text),
+            ("prepare_time", MOMENT),
+            ("parameter_types", DataType::Array(ElementType::TEXT)),
+            ("from_sql", Boolean),
+            ("generic_plans", BigInt),
+            ("custom_plans", BigInt),
+        ],
+        rows: none,
+    },
+    SystemRelation {
+        name: "pg_timezone_names",
+        kind: View,
+        columns: &[("name", Text), ("abbrev", Text), ("utc_offset", SPAN), ("is_dst", Boolean)],
+        rows: none,
+    },
+    SystemRelation {
+        name: "pg_timezone_abbrevs",
+        kind: View,
+        columns: &[("abbrev", Text), ("utc_offset", SPAN), ("is_dst", Boolean)],
+        rows: none,
+    },
+    // Values of any type have no type of their own here: they are texts of arrays.
+    SystemRelation {
+        name: "pg_stats",
+        kind: View,
+        columns: &[
+            ("schemaname", Name),
+            ("tablename", Name),
+            ("attname", Name),
+            ("inherited", Boolean),
+            ("null_frac", Real),
+            ("avg_width", Integer),
+            ("n_distinct", Real),
+            ("most_common_vals", Text),
+            ("most_common_freqs", REALS),
+            ("histogram_bounds", Text),
+            ("correlation", Real),
+            ("most_common_elems", Text),
+            ("most_common_elem_freqs", REALS),
+            ("elem_count_histogram", REALS),
+        ],
+        rows: of_columns,
+    },
 ];
+
+/// How many different values there may be, as a share of the rows, before they are taken to become more with the rows.
+const GROWING: f64 = 0.1;
+
+fn of_columns(catalog: &Catalog, rows: &mut Rows) {
+    for table in tables(catalog) {
+        let Some(statistics) = &table.statistics else { continue };
+        for (column, of) in table.columns.iter().zip(&statistics.columns) {
+            let distinct = match of.distinct > GROWING * statistics.rows {
+                true => -of.distinct / statistics.rows.max(1.0),
+                false => of.distinct,
+            };
+            let mut row = vec![
+                ("schemaname", schema_name(catalog, table.schema)),
+                ("tablename", text(&table.name)),
+                ("attname", text(&column.name)),
+                ("inherited", Value::Boolean(false)),
+                ("null_frac", Value::Real(of.null_fraction as f32)),
+                ("avg_width", Value::Integer(of.average_width.round() as i32)),
+                ("n_distinct", Value::Real(distinct as f32)),
+            ];
+            if !of.most_common.is_empty() {
+                let values = listed(column.data_type, of.most_common.iter().map(|(value, _)| value));
+                let shares = of.most_common.iter().map(|(_, share)| Value::Real(*share as f32)).collect();
+                row.extend([("most_common_vals", values), ("most_common_freqs", Array::new(Real, shares).into())]);
+            }
+            if !of.histogram.is_empty() {
+                row.push(("histogram_bounds", listed(column.data_type, of.histogram.iter())));
+            }
+            rows.put_known(row);
+        }
+    }
+}
+
+/// The values as the text of an array.
+fn listed<'a>(data_type: DataType, values: impl Iterator<Item = &'a Value>) -> Value {
+    // An array's elements are no arrays: those are shown as their texts.
+    let context = EvalContext::now();
+    let array = match data_type.is_array() {
+        true => Array::new(Text, values.map(|value| Value::text(to_text(value, &context))).collect()),
+        false => Array::new(data_type, values.cloned().collect()),
+    };
+    Value::text(to_text(&array.into(), &context))
+}
 
 /// What all of these relations say of a relation.
 fn said(catalog: &Catalog, id: ObjectId, schema: ObjectId, name: &str) -> Vec<(&'static str, Value)> {

@@ -3,6 +3,7 @@
 use super::numeric::read_numeric;
 use super::write::VERSION;
 use crate::types::cast::fit_string_assigned;
+use crate::types::datetime::TimeTz;
 use crate::types::datetime::{
     MICROS_PER_DAY, checked_date, checked_timestamp, is_infinite, is_infinite_date, round_time, round_timestamp,
 };
@@ -103,6 +104,12 @@ fn read(input: &mut Input<'_>, data_type: DataType) -> Result<Value> {
         T::Bytea => Value::Bytea(input.all().into()),
         T::Date => Value::Date(date(input.int()?)?),
         T::Time(digits) => Value::Time(round_time(time(input.long()?)?, digits)),
+        T::TimeTz(digits) => {
+            let (micros, west) = (time(input.long()?)?, input.int()?);
+            let time = west.checked_neg().and_then(|east| TimeTz::new(micros, east));
+            let time = time.ok_or_else(|| Error::new(SqlState("22009"), "time zone displacement out of range"))?;
+            Value::TimeTz(time.rounded(digits).packed())
+        }
         T::Timestamp(digits) => Value::Timestamp(round_timestamp(timestamp(input.long()?)?, digits)),
         T::TimestampTz(digits) => Value::TimestampTz(round_timestamp(timestamp(input.long()?)?, digits)),
         T::Interval(limit) => {

@@ -1,6 +1,7 @@
 //! Values to bytes.
 
 use super::numeric::write_numeric;
+use crate::types::datetime::TimeTz;
 use crate::types::{Array, Composite, DataType, EvalContext, Value, to_text};
 use crate::{Error, Result, SqlState};
 
@@ -37,6 +38,11 @@ fn write_bytes(value: &Value, out: &mut Vec<u8>) -> Result<()> {
         Value::Integer(value) | Value::Date(value) => out.extend(value.to_be_bytes()),
         Value::BigInt(value) | Value::Time(value) | Value::Timestamp(value) | Value::TimestampTz(value) => {
             out.extend(value.to_be_bytes());
+        }
+        Value::TimeTz(packed) => {
+            let time = TimeTz::of_packed(*packed);
+            out.extend(time.micros().to_be_bytes());
+            out.extend((-time.east()).to_be_bytes());
         }
         Value::Real(value) => out.extend(value.to_be_bytes()),
         Value::Double(value) => out.extend(value.to_be_bytes()),

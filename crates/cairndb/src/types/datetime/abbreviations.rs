@@ -15,6 +15,20 @@ pub(super) fn meaning(name: &str) -> Option<Zone> {
     })
 }
 
+/// All of them, in capitals, with what each means, and whether it is one of summer time.
+pub fn listed_abbreviations() -> impl Iterator<Item = (String, Zone, bool)> {
+    let names = OFFSETS.iter().map(|(name, _)| *name).chain(CHANGING.iter().map(|(name, _)| *name));
+    names.filter_map(|name| Some((name.to_ascii_uppercase(), meaning(name)?, OF_SUMMER.contains(&name))))
+}
+
+/// Those of summer time.
+const OF_SUMMER: &[&str] = &[
+    "acdt", "acsst", "adt", "aedt", "aesst", "akdt", "almst", "awsst", "azost", "bdst", "brst", "bst", "cadt", "cdt",
+    "cest", "cetdst", "chadt", "clst", "easst", "edt", "eest", "eetdst", "egst", "fjst", "fnst", "idt", "kdt", "kgst",
+    "lhdt", "mdt", "mest", "mesz", "metdst", "msd", "ndt", "nzdt", "pdt", "pkst", "pmdt", "pyst", "sadt", "ulast",
+    "uyst", "uzst", "wadt", "wdt", "wetdst", "wgst", "yekst",
+];
+
 /// Those that always meant one thing, in seconds east.
 const OFFSETS: [(&str, i32); 145] = [
     ("acdt", 37_800),

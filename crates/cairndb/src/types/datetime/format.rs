@@ -1,5 +1,6 @@
 //! Dates and times as text, in each style of dates. Intervals: `span`.
 
+use super::timetz::TimeTz;
 use std::fmt::Write;
 
 use super::calendar::{
@@ -120,6 +121,12 @@ pub(super) fn write_seconds(micros: i64, out: &mut String) {
         out.push('.');
         out.push_str(digits.trim_end_matches('0'));
     }
+}
+
+/// Appends a time and its zone.
+pub fn write_timetz(time: TimeTz, out: &mut String) {
+    write_time(time.micros(), out);
+    out.push_str(&offset_text(time.east()));
 }
 
 /// `+01`, `-03:30`.

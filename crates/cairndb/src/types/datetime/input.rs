@@ -7,6 +7,7 @@ use super::fields::{self, Fault, Fields, Special};
 use super::interval;
 use super::iso;
 use super::limit::IntervalLimit;
+use super::timetz::TimeTz;
 use super::zone::Zone;
 use crate::types::{DateOrder, EvalContext, Interval, IntervalStyle};
 use crate::{Error, Result, SqlState};
@@ -36,6 +37,30 @@ pub fn parse_time(text: &str, context: &EvalContext) -> Result<i64> {
         (None, Some(micros)) => Ok(micros),
         _ => Err(Fault::Syntax.error("time", text)),
     }
+}
+
+/// Reads a `timetz`: in the zone in the text, or in the session's. Where the clocks of that change, it is the time of the date in
+/// the text, or of today; a zone in the text that is such a one asks for a date.
+pub fn parse_timetz(text: &str, context: &EvalContext) -> Result<TimeTz> {
+    const NAME: &str = "time with time zone";
+    let fields = fields::parse_clock_first(text, context.style.order).map_err(|fault| fault.error(NAME, text))?;
+    let micros = match (fields.special, fields.time) {
+        (Some(Special::Now), _) => {
+            let (now, zone) = (context.transaction_timestamp, Zone::of(context));
+            return TimeTz::local(split_timestamp(zone.to_local(now)).1, zone.offset_at(now));
+        }
+        (None, Some(micros)) => micros,
+        _ => return Err(Fault::Syntax.error(NAME, text)),
+    };
+    let east = match (fields.zone, fields.date) {
+        (Some(Zone::Fixed(east)), _) => east,
+        (Some(_), None) => return Err(Fault::Syntax.error(NAME, text)),
+        (zone, date) => {
+            let local = timestamp_of(date.unwrap_or_else(|| today(context)), micros).unwrap_or(micros);
+            zone.unwrap_or_else(|| Zone::of(context)).offset_for_local(local)
+        }
+    };
+    TimeTz::local(micros, east)
 }
 
 /// Reads a `timestamp`; a zone in the text is ignored.

@@ -84,6 +84,21 @@ impl Zone {
         TimeZone::get(name).ok().map(Zone::Named).or_else(|| posix(&lower))
     }
 
+    /// The names of the IANA zones that are known here, in order.
+    pub(crate) fn names() -> Vec<String> {
+        let mut names: Vec<String> = jiff::tz::db().available().map(|name| name.as_str().to_owned()).collect();
+        names.sort();
+        names
+    }
+
+    /// Whether it is summer time at an instant.
+    pub(crate) fn is_summer_at(&self, utc_micros: i64) -> bool {
+        match self {
+            Zone::Named(zone) => instant(utc_micros).is_some_and(|at| zone.to_offset_info(at).dst().is_dst()),
+            Zone::Fixed(_) | Zone::Abbreviated(_) => false,
+        }
+    }
+
     /// Seconds east of UTC at an instant.
     pub fn offset_at(&self, utc_micros: i64) -> i32 {
         match self {
@@ -111,7 +126,8 @@ impl Zone {
         checked_timestamp(i128::from(local_micros) - offset)
     }
 
-    fn offset_for_local(&self, local_micros: i64) -> i32 {
+    /// Seconds east of UTC at a local time.
+    pub(crate) fn offset_for_local(&self, local_micros: i64) -> i32 {
         let zone = match self {
             Zone::Fixed(seconds) => return *seconds,
             Zone::Named(zone) => zone,

@@ -1,6 +1,7 @@
 //! Keys back to values. No input panics: what no encoder wrote is an error (XX001).
 
 use super::*;
+use crate::types::datetime::TimeTz;
 use crate::types::json::{KeyReader, decode_key};
 use crate::types::numeric::SCALE_MAX;
 use crate::types::{
@@ -140,6 +141,10 @@ impl Reader<'_> {
             DataType::BigInt | DataType::Oid => Value::BigInt(self.integer()?),
             DataType::Date => Value::Date(self.narrow()?),
             DataType::Time(_) => Value::Time(self.time()?),
+            DataType::TimeTz(_) => match TimeTz::from_packed(self.integer()?) {
+                Some(time) => Value::TimeTz(time.packed()),
+                None => return Err(corrupted()),
+            },
             DataType::Timestamp(_) => Value::Timestamp(self.integer()?),
             DataType::TimestampTz(_) => Value::TimestampTz(self.integer()?),
             DataType::Real => Value::Real(self.real()?),

@@ -29,7 +29,11 @@ fn encode_ascending(value: ValueRef<'_>, data_type: DataType, out: &mut Vec<u8>)
         ValueRef::Boolean(value) => encode_integer(value.into(), out),
         ValueRef::SmallInt(value) => encode_integer(value.into(), out),
         ValueRef::Integer(value) | ValueRef::Date(value) => encode_integer(value.into(), out),
-        ValueRef::BigInt(value) | ValueRef::Time(value) | ValueRef::Timestamp(value) | ValueRef::TimestampTz(value) => {
+        ValueRef::BigInt(value)
+        | ValueRef::Time(value)
+        | ValueRef::TimeTz(value)
+        | ValueRef::Timestamp(value)
+        | ValueRef::TimestampTz(value) => {
             encode_integer(value, out);
         }
         ValueRef::Real(value) => encode_real(value, out),

@@ -7,6 +7,7 @@ use crate::Result;
 use crate::types::array::read_array;
 use crate::types::composite::read_composite;
 use crate::types::datetime::MICROS_PER_DAY;
+use crate::types::datetime::TimeTz;
 use crate::types::{DataType, Interval, JsonPath, Jsonb, Numeric, Value};
 
 impl RowLayout {
@@ -57,6 +58,10 @@ pub fn decode_raw(raw: &[u8], data_type: DataType) -> Result<Value> {
         DataType::Time(_) => match narrow(raw, data_type)? {
             micros @ 0..=MICROS_PER_DAY => Value::Time(micros),
             _ => return Err(corrupted()),
+        },
+        DataType::TimeTz(_) => match TimeTz::from_packed(narrow(raw, data_type)?) {
+            Some(time) => Value::TimeTz(time.packed()),
+            None => return Err(corrupted()),
         },
         DataType::Boolean => match raw {
             [0] => Value::Boolean(false),

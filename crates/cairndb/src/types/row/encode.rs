@@ -142,9 +142,11 @@ pub(in crate::types) fn integer(value: ValueRef<'_>) -> Option<i64> {
     match value {
         ValueRef::SmallInt(value) => Some(value.into()),
         ValueRef::Integer(value) | ValueRef::Date(value) => Some(value.into()),
-        ValueRef::BigInt(value) | ValueRef::Time(value) | ValueRef::Timestamp(value) | ValueRef::TimestampTz(value) => {
-            Some(value)
-        }
+        ValueRef::BigInt(value)
+        | ValueRef::Time(value)
+        | ValueRef::TimeTz(value)
+        | ValueRef::Timestamp(value)
+        | ValueRef::TimestampTz(value) => Some(value),
         ValueRef::Enum(value) => Some(value.key()),
         _ => None,
     }

@@ -38,6 +38,7 @@ pub fn from_text(text: &str, data_type: DataType, context: &EvalContext) -> Resu
         DataType::Bytea => Value::Bytea(parse_bytea(text)?.into()),
         DataType::Date => Value::Date(datetime::parse_date(text, context)?),
         DataType::Time(digits) => Value::Time(round_time(datetime::parse_time(text, context)?, digits)),
+        DataType::TimeTz(digits) => Value::TimeTz(datetime::parse_timetz(text, context)?.rounded(digits).packed()),
         DataType::Timestamp(digits) => {
             Value::Timestamp(round_timestamp(datetime::parse_timestamp(text, context)?, digits))
         }

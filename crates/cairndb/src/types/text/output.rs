@@ -1,5 +1,6 @@
 //! Values to text.
 
+use crate::types::datetime::TimeTz;
 use std::fmt::{self, Write};
 
 use super::float::{write_double, write_real};
@@ -42,6 +43,7 @@ pub fn write_text(value: &Value, context: &EvalContext, out: &mut String) {
         }
         Value::Date(days) => datetime::write_date(*days, style, out),
         Value::Time(micros) => datetime::write_time(*micros, out),
+        Value::TimeTz(packed) => datetime::write_timetz(TimeTz::of_packed(*packed), out),
         Value::Timestamp(micros) => datetime::write_timestamp(*micros, style, out),
         Value::TimestampTz(micros) => datetime::write_timestamptz(*micros, &Zone::of(context), style, out),
         Value::Interval(interval) => datetime::write_interval(*interval, style.interval, out),

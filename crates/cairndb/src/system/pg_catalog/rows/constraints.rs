@@ -2,7 +2,7 @@
 
 use super::{class, default_oid, has_default, namespace, numbers, oid, small_ints, yes};
 use crate::Value;
-use crate::catalog::{Catalog, Column, Deferral, ObjectId, ReferentialAction, Table};
+use crate::catalog::{Catalog, Column, Deferral, ObjectId, ReferentialAction, Table, number_at};
 use crate::system::describe::{Indexed, in_parentheses, indexes};
 use crate::system::{Rows, maybe, oid_of, text};
 
@@ -183,9 +183,18 @@ pub(in crate::system::pg_catalog) fn pg_depend(catalog: &Catalog, rows: &mut Row
             }
         }
         for column in table.columns.iter().filter(|column| has_default(column)) {
-            let itself = ("pg_attrdef", default_oid(table.id, column), 0);
+            let itself = ("pg_attrdef", default_oid(table.id, column.number), 0);
             depends(rows, [itself, ("pg_class", oid_of(table.id), column.number)], "a");
             for reference in column.default.iter().flat_map(|default| default.references()) {
+                depends(rows, [itself, ("pg_class", oid_of(reference.object), 0)], "n");
+            }
+        }
+    }
+    for view in catalog.views() {
+        for (place, default) in &view.defaults {
+            let itself = ("pg_attrdef", default_oid(view.id, number_at(*place)), 0);
+            depends(rows, [itself, ("pg_class", oid_of(view.id), number_at(*place))], "a");
+            for reference in default.references() {
                 depends(rows, [itself, ("pg_class", oid_of(reference.object), 0)], "n");
             }
         }

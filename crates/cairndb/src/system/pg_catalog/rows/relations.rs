@@ -5,7 +5,7 @@ use super::{
     oid, operator_class, owner, small, storage, texts, vector, yes,
 };
 use crate::Value;
-use crate::catalog::{Catalog, Deferral, Index, ObjectId, Relation, Table};
+use crate::catalog::{Catalog, Deferral, Index, ObjectId, Relation, Table, number_at};
 use crate::system::describe::{self, Indexed, in_parentheses, indexes};
 use crate::system::reg::{INFORMATION_SCHEMA_OID, PG_CATALOG_OID, schema_oid};
 use crate::system::{Rows, maybe, text, view_columns};
@@ -149,7 +149,9 @@ pub(in crate::system::pg_catalog) fn pg_attribute(catalog: &Catalog, rows: &mut 
     }
     for view in catalog.views() {
         for (at, field) in (1..).zip(view_columns(catalog, view, rows)) {
-            rows.put(attribute(oid(view.id), &field.name, field.data_type, at));
+            let mut row = attribute(oid(view.id), &field.name, field.data_type, at);
+            row.push(("atthasdef", yes(view.defaults.contains_key(&(at - 1)))));
+            rows.put(row);
         }
     }
     let of_sequence =
@@ -178,9 +180,21 @@ pub(in crate::system::pg_catalog) fn pg_attrdef(catalog: &Catalog, rows: &mut Ro
             let generated = column.generated.as_ref().map(|of| in_parentheses(&of.definition.text));
             let said = generated.or_else(|| describe::default(catalog, column));
             rows.put(vec![
-                ("oid", Value::BigInt(default_oid(table.id, column))),
+                ("oid", Value::BigInt(default_oid(table.id, column.number))),
                 ("adrelid", oid(table.id)),
                 ("adnum", small(column.number as usize)),
+                ("adbin", maybe(said.map(Value::text))),
+            ]);
+        }
+    }
+    for view in catalog.views() {
+        let fields = view_columns(catalog, view, rows);
+        for (place, default) in &view.defaults {
+            let said = fields.get(*place).map(|field| describe::typed(&catalog.text_of(default), field.data_type));
+            rows.put(vec![
+                ("oid", Value::BigInt(default_oid(view.id, number_at(*place)))),
+                ("adrelid", oid(view.id)),
+                ("adnum", small(place + 1)),
                 ("adbin", maybe(said.map(Value::text))),
             ]);
         }
