@@ -19,7 +19,7 @@ impl Binder<'_> {
     }
 
     pub(super) fn parameter(&mut self, number: u32) -> Result<Expr> {
-        if let Some(variables) = self.parameters.variables.clone() {
+        if let Some(variables) = self.parameters.variables.clone().filter(|all| !all.leaves_parameters()) {
             let found = variables.find(&[&format!("${number}")])?;
             let missing = || Error::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter ${number}"));
             let (index, data_type) = found.ok_or_else(missing)?;

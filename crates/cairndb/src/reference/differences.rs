@@ -134,12 +134,6 @@ pub static UNSUPPORTED: &[Unsupported] = &[
         "statistics keep themselves, by column",
     ),
     not(
-        "COMMIT and ROLLBACK in procedures",
-        "DO $$BEGIN COMMIT; END$$",
-        NOT_THERE,
-        "a CALL or DO is one statement: call it several times, each in a transaction of its own",
-    ),
-    not(
         "Own functions of any type",
         "CREATE FUNCTION f(a anyelement) RETURNS anyelement LANGUAGE sql AS 'SELECT a'",
         NOT_THERE,

@@ -185,7 +185,12 @@ pub static STATEMENTS: &[Statement] = &[
          [IMMUTABLE | STABLE | VOLATILE] [STRICT | CALLED ON NULL INPUT] [SET search_path = schema, ... | RESET search_path]",
         "ALTER FUNCTION twice(integer) STRICT SET search_path = public; ALTER FUNCTION twice(integer) RENAME TO doubled",
     ),
-    of("CALL", "CALL procedure (arguments)", "CALL add_author('Barbara')"),
+    of(
+        "CALL",
+        "CALL procedure (arguments)
+bodies of CALL and DO outside of a transaction block, in PL/pgSQL: COMMIT [AND [NO] CHAIN]; ROLLBACK [AND [NO] CHAIN];",
+        "CALL add_author('Barbara')",
+    ),
     of(
         "DO",
         "DO [LANGUAGE plpgsql] $$ body $$",

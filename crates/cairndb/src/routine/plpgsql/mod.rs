@@ -23,6 +23,7 @@ pub(crate) use tree::Shape;
 use tree::{Body, Kind};
 
 use super::sql_body::result_types;
+use super::transactions::Control;
 use super::{Firing, RowsVariable, TriggerCall, Variables};
 use crate::api::Runner;
 use crate::bind::{definition_fields, named_as_view};
@@ -233,12 +234,13 @@ impl PlPgSql {
     pub(crate) fn call(
         &self,
         routine: &Routine,
-        runner: &Runner,
-        context: &ExecContext,
+        (runner, context): (&Runner, &ExecContext),
         args: &[Value],
+        control: Option<Control<'_>>,
     ) -> Result<Vec<Vec<Value>>> {
         let types = result_types(routine, runner)?;
         let mut run = Run::new(self, routine, (runner, context), types, Room::default());
+        run.control = control;
         run.frame.set(self.found, Value::Boolean(false));
         for (variable, value) in self.inputs.iter().zip(args) {
             run.frame.set_whole(*variable, value);

@@ -15,7 +15,7 @@ use super::tree::{
     Block, BoundCursor, Case, Condition, Declared, Handlers, Into, Item, Kind, Level, Loop, Over, Place, Query, Raise,
     RaiseOption, Shape, Statement,
 };
-use crate::routine::Conflict;
+use crate::routine::{Conflict, Ending};
 use crate::sql::parse_expression;
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
@@ -496,13 +496,22 @@ impl<'a> Parser<'a> {
             "fetch" => self.fetch()?,
             "move" => self.moved()?,
             "close" => self.close()?,
-            word @ ("commit" | "rollback") => {
-                return Err(Error::unsupported(format!("{} in PL/pgSQL", word.to_uppercase())));
-            }
+            "commit" => self.ending(Ending::Commit)?,
+            "rollback" => self.ending(Ending::Rollback)?,
             _ => self.sql()?,
         };
         self.expect(";")?;
         Ok(what)
+    }
+
+    /// COMMIT and ROLLBACK, with AND CHAIN or without.
+    fn ending(&mut self, ending: Ending) -> Result<Statement> {
+        self.advance();
+        if self.eat("and") {
+            self.eat("no");
+            self.expect("chain")?;
+        }
+        Ok(Statement::End(ending))
     }
 
     /// The place of an assignment, where one begins here.

@@ -5,19 +5,22 @@ mod cursor;
 mod give;
 mod message;
 mod sql;
+mod transaction;
 
 use std::mem;
-use std::sync::Arc;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::PlPgSql;
 use super::convert::converted;
 use super::fragment::Fragment;
 use super::frame::Frame;
-use super::tree::{Block, Case, Condition, Handlers, Kind, Loop, Over, Place, Shape, Statement};
+use super::tree::{Block, Case, Condition, Handlers, Into, Kind, Loop, Over, Place, Shape, Statement};
 use crate::api::{Prepared, Runner};
 use crate::catalog::Routine;
-use crate::exec::{Batch, ExecContext, RowStream};
+use crate::exec::{Batch, ExecContext, RowStream, ScrolledRows};
 use crate::plan::Field;
+use crate::routine::transactions::{Control, Obstacle};
 use crate::types::{Array, DataType};
 use crate::{Error, Result, SqlState, Value};
 
@@ -58,19 +61,25 @@ enum Opened {
         batch: Option<(Batch, usize)>,
         fields: Vec<Field>,
     },
+    /// Of a body that may end the transaction; the row that comes next, from 0.
+    Held(Arc<Mutex<ScrolledRows>>, u64, Vec<Field>),
 }
 
 impl Opened {
     fn fields(&self) -> &[Field] {
         match self {
-            Opened::All(fields, _) | Opened::Stream { fields, .. } => fields,
+            Opened::All(fields, _) | Opened::Stream { fields, .. } | Opened::Held(_, _, fields) => fields,
         }
     }
 
     fn next(&mut self) -> Result<Option<Vec<Value>>> {
-        let Opened::Stream { stream, batch, .. } = self else {
-            let Opened::All(_, rows) = self else { return Ok(None) };
-            return Ok(rows.next());
+        let (stream, batch) = match self {
+            Opened::Stream { stream, batch, .. } => (stream, batch),
+            Opened::All(_, rows) => return Ok(rows.next()),
+            Opened::Held(rows, at, _) => {
+                *at += 1;
+                return rows.lock().unwrap_or_else(PoisonError::into_inner).row(*at - 1);
+            }
         };
         loop {
             if let Some((rows, at)) = batch
@@ -87,12 +96,31 @@ impl Opened {
     }
 }
 
+/// What is lent by who calls, until the body has a newer one.
+pub(super) enum Lent<'a, T> {
+    Callers(&'a T),
+    Own(Arc<T>),
+}
+
+impl<T> Deref for Lent<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        match self {
+            Lent::Callers(lent) => lent,
+            Lent::Own(own) => own,
+        }
+    }
+}
+
 /// A call that runs.
 pub(super) struct Run<'a> {
     pub(super) code: &'a PlPgSql,
     pub(super) routine: &'a Routine,
-    pub(super) runner: &'a Runner,
-    pub(super) context: &'a ExecContext,
+    pub(super) runner: Lent<'a, Runner>,
+    pub(super) context: Lent<'a, ExecContext>,
+    /// By which it may end its transaction.
+    pub(super) control: Option<Control<'a>>,
     pub(super) frame: Frame,
     statement: Option<Box<ExecContext>>,
     /// The types of the result's columns.
@@ -130,8 +158,9 @@ impl<'a> Run<'a> {
             statement: room.statement,
             code,
             routine,
-            runner,
-            context,
+            runner: Lent::Callers(runner),
+            context: Lent::Callers(context),
+            control: None,
             types,
             shape: None,
             rows: Vec::new(),
@@ -193,7 +222,8 @@ impl<'a> Run<'a> {
     /// A block with EXCEPTION: what it changed is undone where it fails.
     fn guarded(&mut self, block: &Block, handlers: &Handlers) -> Result<Flow> {
         let savepoint = self.runner.savepoint()?;
-        let failed = match self.statements(&block.statements) {
+        let done = self.behind(Some(Obstacle::Handler), |run| run.statements(&block.statements));
+        let failed = match done {
             Ok(flow) => return Ok(flow),
             Err(failed) => failed,
         };
@@ -218,11 +248,11 @@ impl<'a> Run<'a> {
     }
 
     fn value(&self, fragment: &Fragment) -> Result<(Value, DataType)> {
-        fragment.value(&self.frame, self.runner, self.context)
+        fragment.value(&self.frame, &self.runner, &self.context)
     }
 
     fn is_true(&self, fragment: &Fragment) -> Result<bool> {
-        fragment.is_true(&self.frame, self.runner, self.context)
+        fragment.is_true(&self.frame, &self.runner, &self.context)
     }
 
     fn statement(&mut self, what: &Statement) -> Result<Flow> {
@@ -271,12 +301,8 @@ impl<'a> Run<'a> {
             Statement::Raise(raise) => self.raise(raise)?,
             Statement::Assert(condition, message) => self.assert(condition, message.as_ref())?,
             Statement::Diagnostics(items) => self.diagnostics(items)?,
-            Statement::Call(fragment) => {
-                let ran = self.fragment(fragment, None)?;
-                if !ran.fields.iter().all(|field| field.name.is_empty()) {
-                    return Err(Error::unsupported("CALL of a procedure with OUT parameters in PL/pgSQL"));
-                }
-            }
+            Statement::Call(fragment) => self.call(fragment)?,
+            Statement::End(ending) => self.end_transaction(*ending)?,
             Statement::Open(variable, opening) => self.open_cursor(*variable, opening)?,
             Statement::Fetch(variable, way, into) => self.fetch(*variable, way, into.as_ref())?,
             Statement::Close(variable) => self.close_cursor(*variable)?,
@@ -347,25 +373,9 @@ impl<'a> Run<'a> {
                 self.range(repeated, *variable, (from, to, if *reverse { -step } else { step }))
             }
             Over::Query(into, query) => {
-                let mut rows = self.open(query)?;
-                let shape = shape_of(rows.fields());
-                let mut found = false;
-                let over = loop {
-                    let Some(row) = rows.next()? else { break None };
-                    found = true;
-                    self.put(into, Some(row), &shape)?;
-                    if let Some(flow) = self.round(repeated)? {
-                        break Some(flow);
-                    }
-                };
-                if !found {
-                    self.put(into, None, &shape)?;
-                }
-                if !found {
-                    self.put(into, None, &shape)?;
-                }
-                self.frame.set(self.code.found, Value::Boolean(found));
-                Ok(over.unwrap_or(Flow::Next))
+                let (mut rows, changes) = self.open(query)?;
+                let obstacle = changes.then_some(Obstacle::Changes);
+                self.behind(obstacle, |run| run.over_rows(repeated, into, &mut rows))
             }
             Over::Cursor(row, variable, args) => self.over_cursor(repeated, (*row, *variable), args),
             Over::Array(place, slice, array) => {
@@ -412,6 +422,24 @@ impl<'a> Run<'a> {
                 Ok(Flow::Next)
             }
         }
+    }
+
+    fn over_rows(&mut self, repeated: &Loop, into: &Into, rows: &mut Opened) -> Result<Flow> {
+        let shape = shape_of(rows.fields());
+        let mut found = false;
+        let over = loop {
+            let Some(row) = rows.next()? else { break None };
+            found = true;
+            self.put(into, Some(row), &shape)?;
+            if let Some(flow) = self.round(repeated)? {
+                break Some(flow);
+            }
+        };
+        if !found {
+            self.put(into, None, &shape)?;
+        }
+        self.frame.set(self.code.found, Value::Boolean(found));
+        Ok(over.unwrap_or(Flow::Next))
     }
 
     fn range(&mut self, repeated: &Loop, variable: usize, (from, to, step): (i32, i32, i32)) -> Result<Flow> {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::fragment::Fragment;
 use crate::Result;
+use crate::routine::Ending;
 use crate::types::{CompositeType, DataType};
 
 /// A body: its variables, by number, and its statements.
@@ -123,6 +124,8 @@ pub(super) enum Statement {
     Null,
     /// CALL, as a query of the procedure's row.
     Call(Fragment),
+    /// COMMIT and ROLLBACK. The next transaction is like the last, whether AND CHAIN was said or not.
+    End(Ending),
     /// OPEN of the cursor that a variable names.
     Open(usize, Opening),
     /// FETCH, and where the row goes; MOVE, where it goes nowhere.

@@ -50,7 +50,8 @@ impl Run<'_> {
     }
 
     pub(super) fn assign(&mut self, place: &Place, value: Value, from: DataType) -> Result<()> {
-        let eval = &self.context.eval;
+        let eval = self.context.eval.clone();
+        let eval = &*eval;
         match place {
             Place::Variable(variable) => {
                 let declared = &self.code.body.variables[*variable];
