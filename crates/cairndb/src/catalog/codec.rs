@@ -72,12 +72,14 @@ const WITH_CATALOG_TYPES: u8 = 23;
 /// That of a table with foreign keys that match fully, or set some of their columns only: who does not know of it would keep
 /// other rows.
 const WITH_KEY_FORMS: u8 = 24;
+/// That of a function of pseudo-types, or that returns any record: who does not know of them could not call it.
+const WITH_OPEN_TYPES: u8 = 25;
 
 /// The oldest version that is read.
 const OLDEST: u8 = 2;
 
 /// The newest one.
-const NEWEST: u8 = WITH_KEY_FORMS;
+const NEWEST: u8 = WITH_OPEN_TYPES;
 
 /// Builds one record.
 #[derive(Default)]
@@ -186,6 +188,11 @@ impl Writer {
     /// The record of what speaks of types of PostgreSQL's catalog.
     pub(super) fn entry_with_catalog_types() -> Writer {
         Writer { out: vec![WITH_CATALOG_TYPES], temporary: false }
+    }
+
+    /// The record of a function of pseudo-types, or that returns any record.
+    pub(super) fn entry_with_open_types() -> Writer {
+        Writer { out: vec![WITH_OPEN_TYPES], temporary: false }
     }
 
     /// The record of a materialized view.

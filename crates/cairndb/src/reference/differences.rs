@@ -134,18 +134,6 @@ pub static UNSUPPORTED: &[Unsupported] = &[
         "statistics keep themselves, by column",
     ),
     not(
-        "Own functions of any type",
-        "CREATE FUNCTION f(a anyelement) RETURNS anyelement LANGUAGE sql AS 'SELECT a'",
-        NOT_THERE,
-        "make one for each type that it is called with",
-    ),
-    not(
-        "Own functions that return any record",
-        "CREATE FUNCTION f() RETURNS SETOF record LANGUAGE sql AS 'SELECT 1'",
-        NOT_THERE,
-        "use OUT parameters, or RETURNS TABLE",
-    ),
-    not(
         "Rows of tables as arguments",
         "CREATE FUNCTION f(r t) RETURNS integer LANGUAGE sql AS 'SELECT 1'",
         NOT_THERE,

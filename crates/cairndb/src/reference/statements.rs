@@ -169,7 +169,7 @@ pub static STATEMENTS: &[Statement] = &[
     of(
         "CREATE FUNCTION",
         "CREATE [OR REPLACE] FUNCTION name ([IN | OUT | INOUT | VARIADIC] [argument] type [DEFAULT expression], ...)\n    \
-         RETURNS [SETOF] type | TABLE (column type, ...) | trigger\n    \
+         RETURNS [SETOF] type | record | TABLE (column type, ...) | trigger\n    \
          LANGUAGE sql | plpgsql [IMMUTABLE | STABLE | VOLATILE] [STRICT] [SET search_path = schema, ...]\n    \
          AS $$ body $$ | RETURN expression | BEGIN ATOMIC statements END",
         "CREATE FUNCTION twice(n integer) RETURNS integer LANGUAGE sql IMMUTABLE RETURN n * 2; SELECT twice(21)",

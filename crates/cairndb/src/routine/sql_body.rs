@@ -73,6 +73,7 @@ impl SqlBody {
 pub(super) fn result_types(routine: &Routine, runner: &Runner) -> Result<Vec<DataType>> {
     Ok(match routine.returns {
         Returns::Void | Returns::Trigger => vec![],
+        Returns::Any(_) | Returns::Record => return Err(Error::internal("a call that says nothing of its types")),
         Returns::Type(DataType::Composite(of)) if !routine.is_output() => attribute_types(of),
         Returns::Type(data_type) => vec![data_type.base()],
         Returns::Row => routine.outputs().map(|output| output.data_type.base()).collect(),
@@ -108,6 +109,14 @@ fn row_types(table: ObjectId, runner: &Runner) -> Result<Vec<DataType>> {
     Ok(table.columns.iter().map(|column| column.data_type.base()).collect())
 }
 
+fn gives_rows(routine: &Routine) -> bool {
+    match routine.returns {
+        Returns::Type(of) => matches!(of, DataType::Composite(_)) && !routine.is_output(),
+        Returns::RowOf(_) => true,
+        _ => false,
+    }
+}
+
 fn check_result(routine: &Routine, fields: &[Field], types: &[DataType]) -> Result<()> {
     let declared = match routine.returns {
         Returns::Type(data_type) => data_type.type_name(),
@@ -125,7 +134,9 @@ fn check_result(routine: &Routine, fields: &[Field], types: &[DataType]) -> Resu
     }
     match (fields.len(), types.len()) {
         (given, wanted) if given == wanted => {}
-        (_, 1) => return mismatch("Final statement must return exactly one column.".to_owned()),
+        (_, 1) if !gives_rows(routine) => {
+            return mismatch("Final statement must return exactly one column.".to_owned());
+        }
         (given, wanted) if given < wanted => return mismatch("Final statement returns too few columns.".to_owned()),
         _ => return mismatch("Final statement returns too many columns.".to_owned()),
     }
@@ -133,7 +144,7 @@ fn check_result(routine: &Routine, fields: &[Field], types: &[DataType]) -> Resu
         if field.data_type.base() != *to && !can_cast(field.data_type, *to, CastContext::Assignment) {
             let given = field.data_type.type_name();
             return mismatch(match types.len() {
-                1 if !matches!(routine.returns, Returns::RowOf(_)) => format!("Actual return type is {given}."),
+                1 if !gives_rows(routine) => format!("Actual return type is {given}."),
                 _ => format!("Final statement returns {given} instead of {} at column {}.", to.type_name(), at + 1),
             });
         }

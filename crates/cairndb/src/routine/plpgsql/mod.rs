@@ -143,6 +143,11 @@ impl PlPgSql {
                 outputs.push(variable);
             }
         }
+        match routine.returns {
+            Returns::Any(_) => drop(parser.add("$0", Kind::Value(DataType::Unknown))),
+            Returns::Type(data_type) if routine.is_polymorphic() => drop(parser.add("$0", Kind::of(data_type))),
+            _ => {}
+        }
         let trigger = (routine.returns == Returns::Trigger).then(|| {
             let (new, old) = (parser.add("new", Kind::Row(None)), parser.add("old", Kind::Row(None)));
             let about = routine.body.to_ascii_lowercase().contains("tg_");
