@@ -9,7 +9,7 @@ use super::context::Context;
 use super::definition::Noted;
 use super::overload::{Choice, ambiguous_function, choose, no_function, undecided};
 use super::{ParameterTypes, equal};
-use crate::catalog::{Catalog, Language, ParameterMode, Returns, Routine, RoutineKind, no_schema};
+use crate::catalog::{Catalog, Language, ParameterMode, Relation, Returns, Routine, RoutineKind, no_schema};
 use crate::functions::arrays::{EXPANDED_ARRAY, EXPANDED_NAME};
 use crate::functions::{Decided, Function, Volatility, decide};
 use crate::plan::{Expr, Field, LogicalPlan, walk};
@@ -90,7 +90,7 @@ impl<'a> Binder<'a> {
         self.choose_stored(called, stored, given, variadic)
     }
 
-    fn choose_stored(
+    pub(super) fn choose_stored(
         &mut self,
         called: Named<'_>,
         stored: &[Arc<Function>],
@@ -127,6 +127,15 @@ impl<'a> Binder<'a> {
         let routine = function.routine().ok_or_else(|| Error::internal("a function of the schema's"))?.clone();
         self.refuse_uncallable(&routine, &types, called)?;
         self.note_routine(&routine, called.span);
+        if routine.takes_rows() && (self.noted.is_some() || self.definition.is_some()) {
+            // What it is called with is the row as it was when that was defined.
+            let error = Error::unsupported("a function of a table's rows in a definition");
+            let hint = "Make a function that takes the columns it needs, and call that.";
+            return Err(self.at(error.with_hint(hint), called.span));
+        }
+        for table in routine.parameters.iter().filter_map(|parameter| self.catalog.table_by_id(parameter.row_of?)) {
+            self.rests.borrow_mut().add(&Relation::Table(table.clone()));
+        }
         if routine.is_polymorphic() {
             let of = decided(&arranged.candidate, &types).and_then(|decided| routine.specialised(decided));
             function = Arc::new(function.specialised(of.ok_or_else(|| self.at(undecided(), called.span))?));

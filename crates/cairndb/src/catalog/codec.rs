@@ -72,7 +72,8 @@ const WITH_CATALOG_TYPES: u8 = 23;
 /// That of a table with foreign keys that match fully, or set some of their columns only: who does not know of it would keep
 /// other rows.
 const WITH_KEY_FORMS: u8 = 24;
-/// That of a function of pseudo-types, or that returns any record: who does not know of them could not call it.
+/// That of a function of pseudo-types, that takes rows of tables, or that returns any record: who does not know of them could not
+/// call it.
 const WITH_OPEN_TYPES: u8 = 25;
 
 /// The oldest version that is read.
@@ -190,7 +191,7 @@ impl Writer {
         Writer { out: vec![WITH_CATALOG_TYPES], temporary: false }
     }
 
-    /// The record of a function of pseudo-types, or that returns any record.
+    /// The record of a function of pseudo-types, that takes rows of tables, or that returns any record.
     pub(super) fn entry_with_open_types() -> Writer {
         Writer { out: vec![WITH_OPEN_TYPES], temporary: false }
     }

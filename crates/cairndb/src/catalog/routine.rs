@@ -55,6 +55,8 @@ pub(crate) struct RoutineParameter {
     /// Where it has a pseudo-type, that of a call; `Unknown` outside of one.
     pub(crate) data_type: DataType,
     pub(crate) pseudo: Option<Declared>,
+    /// Its type is that of this table's rows, as the table is now.
+    pub(crate) row_of: Option<ObjectId>,
     /// What it is where a call does not say.
     pub(crate) default: Option<Definition>,
 }
@@ -147,6 +149,11 @@ impl Routine {
         Some(of)
     }
 
+    /// Whether it takes rows of tables.
+    pub(crate) fn takes_rows(&self) -> bool {
+        self.parameters.iter().any(|parameter| parameter.row_of.is_some())
+    }
+
     /// Whether calls decide what it takes.
     pub(crate) fn is_polymorphic(&self) -> bool {
         self.parameters.iter().any(|parameter| parameter.pseudo.is_some())
@@ -195,9 +202,10 @@ pub(super) fn encode_routine(routine: &Routine, change: u64) -> Vec<u8> {
         Returns::Type(data_type) => Some(data_type),
         _ => None,
     };
-    let mut types = routine.parameters.iter().map(|parameter| parameter.data_type).chain(returned);
+    let stored = routine.parameters.iter().filter(|parameter| parameter.row_of.is_none());
+    let mut types = stored.map(|parameter| parameter.data_type).chain(returned);
     let limited = types.clone().any(DataType::has_limited_time);
-    let is_open = routine.is_polymorphic() || routine.returns == Returns::Record;
+    let is_open = routine.is_polymorphic() || routine.takes_rows() || routine.returns == Returns::Record;
     let mut w = match limited {
         _ if is_open => Writer::entry_with_open_types(),
         _ if types.any(DataType::is_of_catalog) => Writer::entry_with_catalog_types(),
@@ -235,9 +243,10 @@ fn encode_parameter(parameter: &RoutineParameter, w: &mut Writer) {
         w.text(1, name);
     }
     w.number(2, place_of(&MODES, &parameter.mode));
-    match parameter.pseudo {
-        None => w.data_type(3, parameter.data_type),
-        Some(pseudo) => w.number(6, pseudo.number()),
+    match (parameter.pseudo, parameter.row_of) {
+        (Some(pseudo), _) => w.number(6, pseudo.number()),
+        (None, Some(table)) => w.number(7, table.0.into()),
+        (None, None) => w.data_type(3, parameter.data_type),
     }
     if let Some(default) = &parameter.default {
         super::entries::encode_definition(default, (4, 5), w);
@@ -292,8 +301,8 @@ pub(super) fn decode_routine(id: ObjectId, bytes: &[u8], types: &Types) -> Resul
 }
 
 fn decode_parameter(bytes: &[u8], types: &Types) -> Result<RoutineParameter> {
-    let (data_type, pseudo, default) = (DataType::Unknown, None, None);
-    let mut parameter = RoutineParameter { name: None, mode: ParameterMode::In, data_type, pseudo, default };
+    let (name, mode, data_type) = (None, ParameterMode::In, DataType::Unknown);
+    let mut parameter = RoutineParameter { name, mode, data_type, pseudo: None, row_of: None, default: None };
     let (mut text, mut references) = (None, None);
     let mut fields = Fields::record(bytes);
     while let Some((tag, value)) = fields.next()? {
@@ -304,12 +313,13 @@ fn decode_parameter(bytes: &[u8], types: &Types) -> Result<RoutineParameter> {
             4 => text = Some(codec::text(value)?),
             5 => references = super::entries::decode_references(value)?,
             6 => parameter.pseudo = Some(decode_pseudo(value)?),
+            7 => parameter.row_of = Some(ObjectId(codec::number(value)?)),
             _ => {}
         }
     }
     parameter.default = text.map(|text| Definition { text, references });
-    match (parameter.data_type, parameter.pseudo) {
-        (DataType::Unknown, None) => Err(corrupt("function")),
+    match (parameter.data_type, parameter.pseudo, parameter.row_of) {
+        (DataType::Unknown, None, None) => Err(corrupt("function")),
         _ => Ok(parameter),
     }
 }
@@ -328,6 +338,7 @@ mod tests {
             mode,
             data_type: DataType::Varchar(Some(10)),
             pseudo: None,
+            row_of: None,
             default: default.map(Definition::from),
         };
         Routine {
@@ -362,8 +373,11 @@ mod tests {
                 mode: ParameterMode::Variadic,
                 data_type: DataType::Unknown,
                 pseudo: Some(Declared::Array),
+                row_of: None,
                 default: None,
             });
+            let (data_type, row_of) = (DataType::Unknown, Some(ObjectId(44)));
+            routine.parameters[0] = RoutineParameter { data_type, row_of, ..routine.parameters[0].clone() };
             assert_eq!(
                 decode_routine(routine.id, &encode_routine(&routine, 7), &Types::default()).expect("decodes"),
                 routine

@@ -129,7 +129,11 @@ impl Ddl<'_> {
         let mut parameters: Vec<RoutineParameter> = Vec::new();
         let mut has_default = false;
         for given in &create.parameters {
-            let declared = self.declared_type(given.data_type)?;
+            let (declared, row_of) = self.declared_type(given.data_type)?;
+            if row_of.is_some() && given.mode != ParameterMode::In {
+                let error = Error::unsupported("a parameter of the type of a table's rows that goes out");
+                return Err(self.at_type(error.with_hint("Use RETURNS."), given.data_type));
+            }
             let (data_type, pseudo) = match declared {
                 Declared::Type(data_type) => (data_type, None),
                 pseudo => (DataType::Unknown, Some(pseudo)),
@@ -165,7 +169,7 @@ impl Ddl<'_> {
                 ParameterMode::Out if create.kind == RoutineKind::Procedure => ParameterMode::InOut,
                 mode => mode,
             };
-            parameters.push(RoutineParameter { name: given.name.clone(), mode, data_type, pseudo, default });
+            parameters.push(RoutineParameter { name: given.name.clone(), mode, data_type, pseudo, row_of, default });
         }
         Ok(parameters)
     }
@@ -187,11 +191,18 @@ impl Ddl<'_> {
     }
 
     /// The type of a parameter, which may be one that calls decide.
-    fn declared_type(&self, name: Id<TypeName>) -> Result<Declared> {
-        match self.pseudo_type(name) {
-            Some(pseudo) => Ok(pseudo),
-            None => self.parameter_type(name).map(Declared::Type),
+    fn declared_type(&self, name: Id<TypeName>) -> Result<(Declared, Option<ObjectId>)> {
+        if let Some(pseudo) = self.pseudo_type(name) {
+            return Ok((pseudo, None));
         }
+        let Some(id) = self.row_type(name)? else { return Ok((Declared::Type(self.parameter_type(name)?), None)) };
+        let table = self.catalog.table_by_id(id).filter(|table| !table.is_temporary() && table.materialized.is_none());
+        let table = table.ok_or_else(|| {
+            let error = Error::unsupported("an argument of the type of a temporary table's rows, or of a view's");
+            self.at_type(error, name)
+        })?;
+        let schema = self.catalog.schema_name(table.schema).unwrap_or_default();
+        Ok((Declared::Type(DataType::Composite(table.row_type(schema)?)), Some(id)))
     }
 
     fn pseudo_type(&self, name: Id<TypeName>) -> Option<Declared> {
@@ -208,13 +219,7 @@ impl Ddl<'_> {
         }
         match self.column_type(name)? {
             Some(data_type) => Ok(data_type.base()),
-            None => match self.data_type(name) {
-                Err(error) if error.sqlstate() == SqlState::UNDEFINED_OBJECT && self.row_type(name)?.is_some() => {
-                    let error = Error::unsupported("an argument of the type of a table's rows");
-                    Err(self.at_type(error, name))
-                }
-                found => found.map(DataType::base),
-            },
+            None => self.data_type(name).map(DataType::base),
         }
     }
 
@@ -354,7 +359,7 @@ impl Ddl<'_> {
         let types = signature
             .arguments
             .as_ref()
-            .map(|types| types.iter().map(|name| self.declared_type(*name)).collect::<Result<Vec<Declared>>>());
+            .map(|types| types.iter().map(|name| Ok(self.declared_type(*name)?.0)).collect::<Result<Vec<Declared>>>());
         let types = types.transpose()?;
         let noun = match kind {
             Some(RoutineKind::Function) => "function",

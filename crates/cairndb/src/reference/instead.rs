@@ -70,7 +70,7 @@ static CALLED: &[(&str, &[&str])] = &[
     ("Range types", &["CREATE TYPE ... AS RANGE"]),
     ("Exclusion constraints", &["an exclusion constraint"]),
     ("Extended statistics", &["CREATE STATISTICS", "ALTER STATISTICS"]),
-    ("Rows of tables as arguments", &["an argument of the type of a table's rows"]),
+    ("Functions of rows in definitions", &["a function of a table's rows in a definition"]),
     ("Arrays of domains", &["an array of a domain"]),
     ("Tables of what EXECUTE gives", &["CREATE TABLE .. AS EXECUTE"]),
     ("Money", &["type money"]),

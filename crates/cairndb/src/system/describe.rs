@@ -272,16 +272,18 @@ pub(super) fn arguments(catalog: &Catalog, routine: &Routine, defaults: bool) ->
         let default = parameter.default.as_ref().filter(|_| defaults);
         let default = default.map(|default| typed(&catalog.text_of(default), parameter.data_type));
         let default = default.map_or_else(String::new, |default| format!(" DEFAULT {default}"));
-        format!("{mode}{name}{}{default}", type_of(parameter))
+        format!("{mode}{name}{}{default}", type_of(catalog, parameter))
     };
     let listed = routine.parameters.iter().filter(|parameter| parameter.mode != ParameterMode::Table);
     listed.map(shown).collect::<Vec<_>>().join(", ")
 }
 
-fn type_of(parameter: &RoutineParameter) -> String {
-    match parameter.pseudo {
-        Some(pseudo) => pseudo.type_name().to_owned(),
-        None => parameter.data_type.base().to_string(),
+fn type_of(catalog: &Catalog, parameter: &RoutineParameter) -> String {
+    let table = parameter.row_of.and_then(|table| catalog.table_by_id(table));
+    match (parameter.pseudo, table) {
+        (Some(pseudo), _) => pseudo.type_name().to_owned(),
+        (None, Some(table)) => catalog.table_name(table),
+        (None, None) => parameter.data_type.base().to_string(),
     }
 }
 
@@ -294,7 +296,7 @@ pub(super) fn result(catalog: &Catalog, routine: &Routine) -> Option<String> {
         .parameters
         .iter()
         .filter(|parameter| parameter.mode == ParameterMode::Table)
-        .map(|of| format!("{} {}", quoted(of.name.as_deref().unwrap_or_default()), type_of(of)))
+        .map(|of| format!("{} {}", quoted(of.name.as_deref().unwrap_or_default()), type_of(catalog, of)))
         .collect();
     if !columns.is_empty() {
         return Some(format!("TABLE({})", columns.join(", ")));

@@ -47,7 +47,9 @@ pub(in crate::system::pg_catalog) fn pg_proc(catalog: &Catalog, rows: &mut Rows)
             Returns::Trigger => 2279,
             Returns::Type(data_type) => data_type.oid().into(),
             Returns::Any(declared) => declared.oid().into(),
-            Returns::Row | Returns::RowOf(_) | Returns::Record => 2249,
+            // The type of a table's rows has the table's number here.
+            Returns::RowOf(table) => i64::from(crate::catalog::oid_of(table)),
+            Returns::Row | Returns::Record => 2249,
         };
         let inputs = of.inputs().map(|input| Value::BigInt(input.declared().oid().into())).collect();
         let last = of.parameters.iter().find(|parameter| parameter.mode == ParameterMode::Variadic);
