@@ -705,7 +705,12 @@ impl<'a> Binder<'a> {
             if domain.is_some() {
                 return Err(self.at(Error::unsupported("a domain in this place"), tree.span(data_type)));
             }
-            attributes.push((name_text(tree, name).to_owned(), of));
+            let text = name_text(tree, name);
+            if attributes.iter().any(|(known, _): &(String, DataType)| known == text) {
+                let message = format!("column name \"{text}\" specified more than once");
+                return Err(self.at(Error::new(SqlState::DUPLICATE_COLUMN, message), tree.span(name)));
+            }
+            attributes.push((text.to_owned(), of));
         }
         (!attributes.is_empty()).then(|| CompositeType::record(attributes)).transpose()
     }
