@@ -33,10 +33,14 @@ impl SqlBody {
     pub(super) fn run(&self, routine: &Routine, runner: &Runner, context: &ExecContext) -> Result<Vec<Vec<Value>>> {
         let mut rows = Vec::new();
         let Some((last, before)) = self.statements.split_last() else { return Ok(rows) };
-        for statement in before {
-            runner.run(statement, &self.variables, context, Some(1))?;
+        let of_it = |number: usize| {
+            move |error: Error| error.called_from(&format!("SQL function \"{}\" statement {number}", routine.name))
+        };
+        for (statement, number) in before.iter().zip(1..) {
+            runner.run(statement, &self.variables, context, Some(1)).map_err(of_it(number))?;
         }
-        let done = runner.run(last, &self.variables, context, (!routine.set).then_some(1))?;
+        let limit = (!routine.set).then_some(1);
+        let done = runner.run(last, &self.variables, context, limit).map_err(of_it(before.len() + 1))?;
         if routine.returns == Returns::Void {
             return Ok(rows);
         }

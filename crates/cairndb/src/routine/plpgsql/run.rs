@@ -15,7 +15,7 @@ use super::PlPgSql;
 use super::convert::converted;
 use super::fragment::Fragment;
 use super::frame::Frame;
-use super::tree::{Block, Case, Condition, Handlers, Into, Kind, Loop, Over, Place, Shape, Statement};
+use super::tree::{Block, Case, Condition, Handlers, Into, Kind, Loop, Over, Place, Shape, Statement, Step};
 use crate::api::{Prepared, Runner};
 use crate::catalog::Routine;
 use crate::exec::{Batch, ExecContext, RowStream, ScrolledRows};
@@ -132,12 +132,26 @@ pub(super) struct Run<'a> {
     held: usize,
     pub(super) returned: Returned,
     row_count: u64,
+    /// The line of the statement that runs.
+    line: u32,
+    /// Where it failed.
+    pub(super) failed_at: Option<(u32, &'static str)>,
+    /// It failed by the error that was being handled.
+    again: bool,
     /// The errors that are being handled, the innermost last.
     handled: Vec<Error>,
 }
 
 fn error(code: &'static str, message: impl std::convert::Into<String>) -> Error {
     Error::new(SqlState(code), message)
+}
+
+/// An error of a statement in a body; where its place in the statement is told, that says enough.
+pub(super) fn of_statement(error: Error, text: &str) -> Error {
+    match error.position() {
+        Some(_) => error,
+        None => error.called_from(&format!("SQL statement \"{}\"", text.trim())),
+    }
 }
 
 /// SQLSTATE 42804: a trigger returns another row than the table's.
@@ -167,6 +181,9 @@ impl<'a> Run<'a> {
             held: 0,
             returned: Returned::Nothing,
             row_count: 0,
+            line: 0,
+            failed_at: None,
+            again: false,
             handled: Vec::new(),
         }
     }
@@ -180,7 +197,7 @@ impl<'a> Run<'a> {
     /// Runs the body; whether it came to a RETURN.
     pub(super) fn body(&mut self) -> Result<bool> {
         let code = self.code;
-        match self.block(&code.body.block)? {
+        match self.block(&code.body.block).map_err(|error| self.failure(error))? {
             Flow::Return => Ok(true),
             Flow::Next | Flow::Exit(_) => Ok(false),
             Flow::Continue(_) => Err(error("42601", "CONTINUE cannot be used outside a loop")),
@@ -189,7 +206,11 @@ impl<'a> Run<'a> {
 
     fn block(&mut self, block: &Block) -> Result<Flow> {
         for (variable, default) in &block.declares {
-            self.begin(*variable, default.as_ref())?;
+            if let Err(error) = self.begin(*variable, default.as_ref()) {
+                let line = self.code.body.variables[*variable].line;
+                self.failed_at.get_or_insert((line, "during statement block local variable initialization"));
+                return Err(error);
+            }
         }
         let flow = match &block.handlers {
             None => self.statements(&block.statements),
@@ -228,6 +249,8 @@ impl<'a> Run<'a> {
             Err(failed) => failed,
         };
         let Some(statements) = handler_of(handlers, &failed) else { return Err(failed) };
+        let failed = self.failure(failed);
+        (self.failed_at, self.again) = (None, false);
         self.runner.rollback_to(savepoint.as_ref())?;
         self.frame.set(handlers.state, Value::text(failed.sqlstate().0));
         self.frame.set(handlers.message, Value::text(failed.message()));
@@ -237,14 +260,42 @@ impl<'a> Run<'a> {
         flow
     }
 
-    fn statements(&mut self, statements: &[Statement]) -> Result<Flow> {
-        for statement in statements {
-            match self.statement(statement)? {
-                Flow::Next => {}
-                flow => return Ok(flow),
+    fn statements(&mut self, statements: &[Step]) -> Result<Flow> {
+        for step in statements {
+            self.line = step.line;
+            match self.statement(&step.what) {
+                Ok(Flow::Next) => {}
+                Ok(flow) => return Ok(flow),
+                Err(error) => {
+                    self.failed_at.get_or_insert((step.line, step.what.name()));
+                    return Err(error);
+                }
             }
         }
         Ok(Flow::Next)
+    }
+
+    /// An error with where in this body it came from.
+    pub(super) fn failure(&self, error: Error) -> Error {
+        match self.again {
+            true => error,
+            false => error.called_from(&self.place(self.failed_at)),
+        }
+    }
+
+    /// A place in the body, as PostgreSQL tells it.
+    fn place(&self, at: Option<(u32, &str)>) -> String {
+        let types: Vec<&str> = self.routine.inputs().map(|input| input.type_name()).collect();
+        let types = types.join(",");
+        let arguments = if self.routine.id.0 == 0 { String::new() } else { format!("({types})") };
+        let name = &self.routine.name;
+        match at {
+            Some((line, what)) if what.starts_with("during ") || what.starts_with("at ") => {
+                format!("PL/pgSQL function {name}{arguments} line {line} {what}")
+            }
+            Some((line, what)) => format!("PL/pgSQL function {name}{arguments} line {line} at {what}"),
+            None => format!("PL/pgSQL function {name}{arguments}"),
+        }
     }
 
     fn value(&self, fragment: &Fragment) -> Result<(Value, DataType)> {
@@ -491,7 +542,7 @@ pub(super) fn shape_of(fields: &[Field]) -> Arc<Shape> {
 }
 
 /// The handler of an error. Whoever stops a statement stops it.
-fn handler_of<'h>(handlers: &'h Handlers, failed: &Error) -> Option<&'h [Statement]> {
+fn handler_of<'h>(handlers: &'h Handlers, failed: &Error) -> Option<&'h [Step]> {
     let code = failed.sqlstate();
     if matches!(code, SqlState::TRANSACTION_TIMEOUT | SqlState("08007")) {
         return None;

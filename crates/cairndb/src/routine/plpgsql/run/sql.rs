@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Opened, Ready, Run, error, shape_of};
+use super::{Opened, Ready, Run, error, of_statement, shape_of};
 use crate::Result;
 use crate::api::Ran;
 use crate::command::CommandKind;
@@ -24,7 +24,7 @@ impl Run<'_> {
     pub(super) fn run_ready(&mut self, (prepared, context): Ready, limit: Option<usize>) -> Result<Ran> {
         let ran = self.runner.run_prepared(&prepared, &context, limit);
         self.statement = Some(context);
-        ran
+        ran.map_err(|error| of_statement(error, prepared.parsed.text()))
     }
 
     pub(super) fn ready(&mut self, fragment: &Fragment) -> Result<Ready> {
@@ -59,7 +59,12 @@ impl Run<'_> {
         let opened = match (self.runner.stream(&ready.0, &ready.1, self.routine)?, self.control) {
             (Some(stream), Some(_)) => Opened::Held(self.runner.looped(stream), 0, fields),
             (Some(stream), None) => Opened::Stream { stream: Box::new(stream), batch: None, fields },
-            (None, _) => Opened::All(fields, self.run_ready(ready, None)?.rows.into_iter()),
+            // As a cursor's, its errors are the loop's.
+            (None, _) => {
+                let ran = self.runner.run_prepared(&ready.0, &ready.1, None);
+                self.statement = Some(ready.1);
+                Opened::All(fields, ran?.rows.into_iter())
+            }
         };
         Ok((opened, changes))
     }

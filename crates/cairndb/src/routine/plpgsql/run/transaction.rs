@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Lent, Run, error};
+use super::{Lent, Run, error, of_statement};
 use crate::Result;
 use crate::catalog::RoutineParameter;
 use crate::plan::Expr;
@@ -43,7 +43,10 @@ impl Run<'_> {
         let outputs = self.outputs_of(&bound)?;
         let context = self.with_parameters(&bound.sources)?;
         let control = self.control.and_then(Control::handed_on);
-        let mut ran = self.runner.call_procedure(&bound.prepared, &context, control)?;
+        let mut ran = self.runner.call_procedure(&bound.prepared, &context, control).map_err(|error| {
+            let call = fragment.text.trim().trim_start_matches("SELECT * FROM ");
+            of_statement(error, &format!("CALL {call}"))
+        })?;
         if let Some(ground) = self.control.as_mut().map(|control| control.follow()).transpose()?.flatten() {
             self.stand_on(ground)?;
         }
