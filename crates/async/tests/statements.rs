@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::time::Duration;
+
 use cairndb::{Result, SqlState, params};
 use cairndb_async::{Database, Options};
 use common::{file, polled, under_each_runtime};
@@ -311,6 +313,42 @@ fn live_queries_are_streams() {
         db.close().await?;
         assert!(live.next_change().await?.is_none());
         Ok(())
+    });
+}
+
+#[test]
+fn procedures_commit_and_what_follows_sees_it() {
+    under_each_runtime(|| async {
+        let (_folder, path) = file();
+        let db = Database::open_with(&path, Options::default().workers(2)).await?;
+        db.execute_script(
+            "CREATE TABLE t (id int PRIMARY KEY);
+             CREATE PROCEDURE fill(INOUT n int, fails boolean) LANGUAGE plpgsql AS $$ BEGIN
+                 FOR i IN 1..n LOOP INSERT INTO t VALUES (i); COMMIT; END LOOP;
+                 INSERT INTO t VALUES (0);
+                 IF fails THEN RAISE EXCEPTION 'it fails'; END IF;
+                 n := (SELECT count(*) FROM t);
+             END $$",
+        )
+        .await?;
+        assert_eq!(db.query_row("CALL fill($1, false)", (20,), |row| row.get::<i32>(0)).await?, 21);
+        assert_eq!(count(&db, "t").await?, 21);
+        db.execute("DELETE FROM t", ()).await?;
+        assert_eq!(db.execute("CALL fill(5, true)", ()).await.unwrap_err().sqlstate(), SqlState("P0001"));
+        assert_eq!(count(&db, "t").await?, 5);
+        db.execute("DELETE FROM t", ()).await?;
+        // Dropped wherever it is, it has committed some, in order, and is over soon.
+        let mut dropped = Box::pin(db.execute("CALL fill(1000000, false)", ()));
+        assert!(polled(1, &mut dropped).is_none());
+        while count(&db, "t").await? == 0 {}
+        drop(dropped);
+        let (mut before, mut now) = (0, count(&db, "t").await?);
+        while before != now {
+            std::thread::sleep(Duration::from_millis(50));
+            (before, now) = (now, count(&db, "t").await?);
+        }
+        assert_eq!(db.query_row("SELECT max(id)::bigint FROM t", (), |row| row.get::<i64>(0)).await?, now);
+        db.close().await
     });
 }
 

@@ -174,8 +174,13 @@ struct Parts {
     position: Option<usize>,
     constraint: Option<String>,
     context: Option<String>,
+    /// The context is of calls: what is around the statement is yet to be said.
+    of_calls: bool,
     about: About,
 }
+
+/// Calls within calls tell no more of where they come from.
+const CONTEXT_BYTES_MAX: usize = 16 << 10;
 
 /// What an error is about, besides a constraint.
 #[derive(Clone, Debug, Default)]
@@ -211,7 +216,7 @@ impl Error {
         let message = message.into();
         let (detail, hint, position, constraint, context) = (None, None, None, None, None);
         let about = About::default();
-        Error(Box::new(Parts { code, message, detail, hint, position, constraint, context, about }))
+        Error(Box::new(Parts { code, message, detail, hint, position, constraint, context, of_calls: false, about }))
     }
     /// Something not supported: SQLSTATE 0A000, with what to do instead where the page of what is not supported says it.
     ///
@@ -276,7 +281,28 @@ impl Error {
     }
     /// Says what was going on around it, unless that was said closer to it.
     pub fn with_context(mut self, context: impl Into<String>) -> Error {
-        self.0.context.get_or_insert_with(|| context.into());
+        match &mut self.0.context {
+            // What called what is around the statement in it.
+            Some(known) if std::mem::take(&mut self.0.of_calls) => {
+                known.push('\n');
+                known.push_str(&context.into());
+            }
+            known => drop(known.get_or_insert_with(|| context.into())),
+        }
+        self
+    }
+    /// Adds what has called what it came from, as the next line of the context.
+    pub(crate) fn called_from(mut self, call: &str) -> Error {
+        match &mut self.0.context {
+            // Calls within calls, without an end.
+            Some(known) if known.len() > CONTEXT_BYTES_MAX => return self,
+            Some(known) => {
+                known.push('\n');
+                known.push_str(call);
+            }
+            None => self.0.context = Some(call.to_owned()),
+        }
+        self.0.of_calls = true;
         self
     }
     /// The code.

@@ -334,3 +334,65 @@ fn a_loop_over_a_query_holds_no_more_than_a_batch_of_its_rows() {
     .expect("a function");
     assert_eq!(number(&conn, "SELECT total()"), 10_000_000);
 }
+
+#[test]
+fn functions_of_rows_and_of_any_type_survive_and_follow_their_table() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("rows.cairn");
+    let database = Database::open(&path).expect("opens");
+    let conn = database.connect().expect("connects");
+    conn.execute_script(
+        "CREATE TABLE p (id int PRIMARY KEY, name text);
+         INSERT INTO p VALUES (1, 'one');
+         CREATE FUNCTION label(p) RETURNS text LANGUAGE sql STABLE AS $$ SELECT $1.id || ' ' || $1.name $$;
+         CREATE FUNCTION same(a anyelement) RETURNS anyelement LANGUAGE plpgsql AS 'BEGIN RETURN a; END';
+         CREATE FUNCTION all_of(q text) RETURNS SETOF record LANGUAGE plpgsql AS 'BEGIN RETURN QUERY EXECUTE q; END'",
+    )
+    .expect("creates");
+    drop(conn);
+    database.close().expect("closes");
+
+    let database = Database::open(&path).expect("opens again");
+    let (conn, other) = (database.connect().expect("connects"), database.connect().expect("connects"));
+    let label = |conn: &Connection| conn.query_row("SELECT same(p.label) FROM p", (), |row| row.get::<String>(0));
+    assert_eq!(label(&conn).expect("labels"), "1 one");
+    let mut prepared = conn.prepare("SELECT same(label(p)) FROM p WHERE id = $1").expect("prepares");
+    assert_eq!(prepared.query_row((1,), |row| row.get::<String>(0)).expect("labels"), "1 one");
+    // Another session changes the table, and what the function says of it.
+    other
+        .execute_script(
+            "ALTER TABLE p ADD COLUMN more text DEFAULT 'more'; ALTER TABLE p RENAME COLUMN name TO title;
+             CREATE OR REPLACE FUNCTION label(p) RETURNS text LANGUAGE sql STABLE AS $$ SELECT $1.title || $1.more $$",
+        )
+        .expect("alters");
+    assert_eq!(label(&conn).expect("labels"), "onemore");
+    assert_eq!(prepared.query_row((1,), |row| row.get::<String>(0)).expect("labels"), "onemore");
+    let sum = "SELECT sum(n) FROM all_of('SELECT id, title FROM p') AS t(n int, title text)";
+    assert_eq!(number(&conn, sum), 1);
+    other.execute("DROP TABLE p CASCADE", ()).expect("drops");
+    assert_eq!(prepared.query_row((1,), |row| row.get::<String>(0)).expect_err("no table").sqlstate().0, "42P01");
+    assert_eq!(number(&conn, "SELECT count(*) FROM pg_proc WHERE proname = 'label'"), 0);
+}
+
+#[test]
+fn a_function_of_any_type_is_kept_for_each_kind_of_call() {
+    let conn = connect();
+    conn.execute_script(
+        "CREATE FUNCTION twice(a anyelement) RETURNS anyarray LANGUAGE plpgsql AS 'BEGIN RETURN ARRAY[a, a]; END';
+         CREATE FUNCTION deeper(a anyelement, n int) RETURNS int LANGUAGE plpgsql AS
+             'BEGIN IF n = 0 THEN RETURN 0; END IF; RETURN 1 + deeper(ROW(a), n - 1); END'",
+    )
+    .expect("creates");
+    let text = |sql: &str| conn.query_row(sql, (), |row| row.get::<String>(0)).expect(sql);
+    for _ in 0..3 {
+        let all =
+            "SELECT concat_ws(' ', twice(1), twice('x'::text), twice(1.5), twice(true), twice('2020-01-01'::date))";
+        assert_eq!(text(all), "{1,1} {x,x} {1.5,1.5} {t,t} {2020-01-01,2020-01-01}");
+    }
+    conn.execute("CREATE OR REPLACE FUNCTION twice(a anyelement) RETURNS anyarray LANGUAGE plpgsql AS 'BEGIN RETURN ARRAY[a]; END'", ())
+        .expect("replaces");
+    assert_eq!(text("SELECT twice(1)::text || twice('x'::text)::text"), "{1}{x}");
+    assert_eq!(number(&conn, "SELECT deeper(1, 5)::bigint"), 5);
+    // Each call is of another type, and rows are only so deep.
+    assert_eq!(code(&conn, "SELECT deeper(1, 500)"), SqlState("54000"));
+}

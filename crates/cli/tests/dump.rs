@@ -62,6 +62,8 @@ CREATE MATERIALIZED VIEW sums AS SELECT feeling, sum(amount) AS amount FROM s.pe
 CREATE UNIQUE INDEX ON sums (feeling);
 CREATE MATERIALIZED VIEW counts WITH (maintained = commit) AS SELECT feeling, count(*) AS n FROM s.people GROUP BY feeling;
 CREATE MATERIALIZED VIEW names WITH (maintained = after) AS SELECT name FROM s.people WHERE name <> '$$';
+CREATE FUNCTION children(of tree, p s.people, x s.pair) RETURNS SETOF tree LANGUAGE sql AS $$ SELECT * FROM tree WHERE parent = $1.id $$;
+CREATE FUNCTION any_of(a anyelement, VARIADIC b anyarray) RETURNS SETOF record LANGUAGE sql AS $$ SELECT a, b $$;
 CREATE FUNCTION shout() RETURNS trigger LANGUAGE plpgsql AS $body$ BEGIN NEW.name := upper(NEW.name); RETURN NEW; END $body$;
 INSERT INTO s.people (name, pair, tags, amount, at, raw, real_one, doc) VALUES
     ('Ada', ROW(1, E'tab\there'), '{a,NULL,"x y"}', 1.50, '2024-01-02 03:04:05.678+02', '\x00ff', 0.1, '{"a": [1, null]}'),
@@ -89,6 +91,8 @@ const QUESTIONS: &[&str] = &[
     "SELECT * FROM s.people ORDER BY id",
     "SELECT * FROM \"Odd schema\".\"select\" ORDER BY 1, 2",
     "SELECT * FROM a_view ORDER BY 1", "SELECT * FROM sums ORDER BY 1", "SELECT * FROM counts ORDER BY 1", "SELECT * FROM tree ORDER BY 1",
+    "SELECT t.id, c.id FROM tree t, children(t, NULL, NULL) c ORDER BY 1, 2",
+    "SELECT * FROM any_of(1, 2, 3) AS (a int, b int[])",
     "SELECT nextval('s.steps'), nextval('s.people_id_seq'), nextval('s.people_number_seq')",
     "INSERT INTO s.people (name, age) VALUES ('new', 3) RETURNING id, number, name, feeling, four, tags",
     "INSERT INTO old (id) VALUES (99) RETURNING name",

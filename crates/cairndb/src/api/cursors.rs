@@ -46,6 +46,8 @@ pub(super) struct Cursor {
     /// Behind the last row, which `position` is.
     at_end: bool,
     failed: bool,
+    /// A loop goes over it, in a procedure that may end its transaction: it ends with the statement then.
+    pinned: bool,
     /// What its rows have behind their columns.
     key: Option<RowKey>,
     /// That of the row that it is on.
@@ -193,6 +195,11 @@ impl Runner {
         self.session.cursors_mut()?.remove(name).map(drop).ok_or_else(|| unknown(name))
     }
 
+    /// A loop goes over it, and its transaction may end.
+    pub(crate) fn pin_cursor(&self, name: &str) -> Result<()> {
+        self.session.cursors_mut()?.get_mut(name).map(|cursor| cursor.pinned = true).ok_or_else(|| unknown(name))
+    }
+
     /// The names of those that are open.
     pub(super) fn open_cursors(&self) -> Vec<String> {
         self.session.cursors_mut().map_or_else(|_| Vec::new(), |cursors| cursors.keys().cloned().collect())
@@ -216,7 +223,7 @@ impl Connection {
         if let Ok(mut cursors) = self.cursors_mut()
             && !cursors.is_empty()
         {
-            cursors.retain(|_, cursor| cursor.depth != Some(OF_STATEMENT));
+            cursors.retain(|_, cursor| cursor.depth != Some(OF_STATEMENT) && !cursor.pinned);
         }
     }
 
@@ -335,6 +342,18 @@ impl Connection {
         Ok(())
     }
 
+    /// Before the transaction of a procedure ends: reads what loops over cursors have left, and ends the others.
+    pub(super) fn hold_loops(&self, reader: &Reader) -> Result<()> {
+        self.routines.hold_loops(reader)?;
+        let mut cursors = self.cursors_mut()?;
+        cursors.retain(|_, cursor| cursor.depth != Some(OF_STATEMENT) || cursor.pinned);
+        for cursor in cursors.values_mut().filter(|cursor| cursor.pinned && cursor.depth.is_some()) {
+            cursor.rows.hold(reader)?;
+            cursor.depth = None;
+        }
+        Ok(())
+    }
+
     /// The transaction is over.
     pub(super) fn end_cursors(&self, committed: bool) {
         let Ok(mut cursors) = self.cursors_mut() else { return };
@@ -360,16 +379,18 @@ impl Connection {
 impl Cursor {
     /// Before its first row.
     fn new(rows: ScrolledRows, key: Option<RowKey>, scroll: Option<bool>, statement: &Arc<ParsedStatement>) -> Cursor {
+        let (depth, current) = (None, Vec::new());
         Cursor {
             rows,
             scroll,
             hold: false,
-            depth: None,
+            depth,
             position: 0,
             at_end: false,
             failed: false,
+            pinned: false,
             key,
-            current: Vec::new(),
+            current,
             statement: statement.clone(),
             made: clock_micros(),
         }

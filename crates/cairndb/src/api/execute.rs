@@ -88,16 +88,16 @@ type Shared<'a> = (&'a Arc<Transaction>, Option<&'a Arc<Deferred>>);
 
 /// A state to run on: its reader, its catalog.
 pub(super) struct State<'a> {
-    reader: &'a Reader,
+    pub(super) reader: &'a Reader,
     /// What the statement may change rows in.
-    tx: Option<Shared<'a>>,
+    pub(super) tx: Option<Shared<'a>>,
     pub(super) stamp: CatalogStamp,
     pub(super) catalog: Arc<Catalog>,
     /// The transaction's timestamp; `None`: the statement's own.
-    started: Option<i64>,
-    read_only: bool,
+    pub(super) started: Option<i64>,
+    pub(super) read_only: bool,
     /// The statement runs again, because another got in its way.
-    has_lost: bool,
+    pub(super) has_lost: bool,
 }
 
 /// SQLSTATE 40001 in PostgreSQL's words; other errors as they are.
@@ -131,7 +131,7 @@ fn back_off(attempt: u32) {
 }
 
 /// Ends what a statement's functions opened, however the statement ends.
-struct EndOfStatement<'a>(&'a Connection);
+pub(super) struct EndOfStatement<'a>(pub(super) &'a Connection);
 
 impl Drop for EndOfStatement<'_> {
     fn drop(&mut self) {
@@ -207,6 +207,7 @@ impl Connection {
         }
         drop(state);
         match access {
+            Access::Schema if command::runs_body(&statement.parsed) => self.run_body_alone(&statement.parsed, params),
             Access::Read if let Some(executed) = self.run_on_snapshot(statement, params)? => Ok(executed),
             _ => {
                 if access == Access::Write
@@ -344,7 +345,7 @@ impl Connection {
     }
 
     /// The catalog in a state, as this session sees it.
-    fn catalog_at(&self, reader: &Reader) -> Result<(CatalogStamp, Arc<Catalog>)> {
+    pub(super) fn catalog_at(&self, reader: &Reader) -> Result<(CatalogStamp, Arc<Catalog>)> {
         let (stamp, catalog) = self.shared().catalog(reader.database())?;
         Ok((stamp, self.seen(catalog)))
     }
@@ -468,6 +469,15 @@ impl Connection {
     /// Commits a statement's own transaction.
     fn commit_alone(&self, tx: Arc<Transaction>, (lost, deadline): (&mut Losses, Option<Instant>)) -> Result<()> {
         self.end_cursors_of_statement();
+        self.commit_own(tx, (lost, deadline))
+    }
+
+    /// Commits a transaction that is not the user's.
+    pub(super) fn commit_own(
+        &self,
+        tx: Arc<Transaction>,
+        (lost, deadline): (&mut Losses, Option<Instant>),
+    ) -> Result<()> {
         self.before_commit(&tx)?;
         let durability = self.state.borrow().settings.durability;
         let committed = self.commit_in_time(sole(tx)?, durability, lost, deadline);
@@ -532,6 +542,9 @@ impl Connection {
         self.refuse_write(statement, access, &state)?;
         let mut executed = match access {
             Access::Read if !self.plan(statement, &state)?.calls_writers() => self.read(statement, &state, params)?,
+            Access::Schema if command::runs_body(&statement.parsed) => {
+                self.run_body_in(&statement.parsed, params, &state)?
+            }
             Access::Schema => self.change_schema(&open.tx, &statement.parsed, &state)?,
             _ => self.write(&open.tx, statement, &state, params)?,
         };
@@ -604,7 +617,7 @@ impl Connection {
     }
 
     /// Runs the functions that a statement calls.
-    fn runner(&self, context: &ExecContext, state: &State<'_>, session: &SessionState) -> Runner {
+    pub(super) fn runner(&self, context: &ExecContext, state: &State<'_>, session: &SessionState) -> Runner {
         Runner {
             shared: Arc::downgrade(self.shared()),
             tx: state.tx.map(|(tx, _)| Arc::downgrade(tx)),
@@ -617,7 +630,7 @@ impl Connection {
             session: self.routines.clone(),
             sequences: self.sequences.clone(),
             temporary: session.temporary.clone(),
-            depth: AtomicUsize::new(0),
+            depth: Arc::default(),
             triggers: AtomicUsize::new(0),
             busy: Mutex::default(),
             noted: AtomicBool::new(false),
@@ -730,7 +743,7 @@ impl Connection {
         self.look_at(&open.deferred, keys, &state)
     }
 
-    fn look_at(&self, deferred: &Deferred, keys: Option<&[ObjectId]>, state: &State<'_>) -> Result<()> {
+    pub(super) fn look_at(&self, deferred: &Deferred, keys: Option<&[ObjectId]>, state: &State<'_>) -> Result<()> {
         let Some((tx, _)) = state.tx else { return Ok(()) };
         let prepared = Prepared::utility(&Arc::new(parse_one("COMMIT")?), state.stamp, &state.catalog);
         let context = self.context(&prepared, state, &())?;

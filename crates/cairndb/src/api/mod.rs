@@ -4,6 +4,7 @@ mod advisory;
 mod array;
 mod at_once;
 mod backup_requests;
+mod bodies;
 mod changes;
 mod channels;
 mod connection;

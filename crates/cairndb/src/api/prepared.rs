@@ -214,6 +214,11 @@ impl Prepared {
         self.calls_writers || self.rests.has_written()
     }
 
+    /// Whether it changes rows itself.
+    pub(crate) fn changes(&self) -> bool {
+        self.rests.has_written()
+    }
+
     /// Whether it is an INSERT of nothing but constants.
     pub(super) fn inserts_constants(&self) -> bool {
         let Some(Body::Plan(plan)) = self.body.get() else { return false };

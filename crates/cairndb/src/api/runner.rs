@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use super::Notice;
 use super::channels::{SaidMark, SessionChannels};
 use super::database::Shared;
+use super::locked;
 use super::names::Names;
 use super::notice::Notices;
 use super::prepared::Prepared;
@@ -22,7 +23,7 @@ use crate::catalog::{Catalog, CatalogStamp, ObjectId, Routine, SearchPath, note_
 use crate::command::{self, Command, Execute, SchemaCommand};
 use crate::ddl;
 use crate::dml::{self, Deferred, DeferredMark, DmlContext, InsertRoom};
-use crate::exec::{self, Batch, ExecContext, RowStream, SequenceSource};
+use crate::exec::{self, Batch, ExecContext, Keep, RowStream, ScrolledRows, SequenceSource};
 use crate::plan::{Field, OptimizerOptions, PhysicalNode, PhysicalPlan};
 use crate::routine::{CompiledRoutines, Variables};
 use crate::sql::ParsedStatement;
@@ -50,7 +51,8 @@ pub(crate) struct Runner {
     pub(super) session: Arc<RoutineSession>,
     pub(super) sequences: Arc<Mutex<SessionSequences>>,
     pub(super) temporary: Option<Arc<Temporary>>,
-    pub(super) depth: AtomicUsize,
+    /// Shared with the runners of the statement's other transactions.
+    pub(super) depth: Arc<AtomicUsize>,
     pub(super) triggers: AtomicUsize,
     /// The tables whose triggers are running.
     pub(super) busy: Mutex<Vec<ObjectId>>,
@@ -78,6 +80,8 @@ pub(crate) struct RoutineSession {
     pub(super) names: Arc<Names>,
     /// The transaction has made, filled or dropped materialized views that follow.
     pub(super) views: AtomicBool,
+    /// Loops over queries, for the transaction's end to read on to theirs.
+    loops: Mutex<Vec<Weak<Mutex<ScrolledRows>>>>,
     /// How many cursors got a name that nobody said.
     pub(super) portals: AtomicU64,
     /// The search paths of functions that have their own: plans rest on the very same.
@@ -94,10 +98,26 @@ impl RoutineSession {
             notices: Notices::default(),
             names: Arc::default(),
             views: AtomicBool::default(),
+            loops: Mutex::default(),
             portals: AtomicU64::default(),
             paths: Mutex::default(),
             insert_room: Mutex::default(),
         })
+    }
+
+    /// The rows of a loop whose transaction may end before it does.
+    pub(crate) fn looped(&self, stream: RowStream) -> Arc<Mutex<ScrolledRows>> {
+        let rows = Arc::new(Mutex::new(ScrolledRows::new(stream, Keep::Nothing)));
+        let mut loops = locked(&self.loops);
+        loops.retain(|known| known.strong_count() > 0);
+        loops.push(Arc::downgrade(&rows));
+        rows
+    }
+
+    /// Before a transaction ends within loops: reads what they have left.
+    pub(super) fn hold_loops(&self, reader: &Reader) -> Result<()> {
+        let loops: Vec<_> = locked(&self.loops).drain(..).collect();
+        loops.iter().filter_map(Weak::upgrade).try_for_each(|rows| locked(&rows).hold(reader))
     }
 }
 
@@ -199,6 +219,11 @@ impl Runner {
         &self.session.compiled
     }
 
+    /// The rows of a loop that go on where its transaction ends.
+    pub(crate) fn looped(&self, stream: RowStream) -> Arc<Mutex<ScrolledRows>> {
+        self.session.looped(stream)
+    }
+
     pub(crate) fn notice(&self, notice: Notice) {
         self.session.notices.add(notice);
     }
@@ -273,6 +298,14 @@ impl Runner {
     pub(crate) fn is_current(&self, prepared: &Prepared) -> bool {
         let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
         prepared.is_current(now.0, &now.1, &self.options)
+    }
+
+    /// SQLSTATE 0A000 for CALL in a statement that has no transaction.
+    pub(crate) fn refuse_call_in_query(&self) -> Result<()> {
+        match self.tx {
+            Some(_) => Ok(()),
+            None => Err(not_allowed("CALL")),
+        }
     }
 
     /// What statements see that are planned now.
@@ -433,6 +466,10 @@ impl Runner {
                 self.session.channels.command(&command)?;
                 return Ok(Ran::default());
             }
+            Command::Transaction(_) => {
+                let message = "unsupported transaction command in PL/pgSQL";
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+            }
             _ => return Err(Error::unsupported(format!("{} in a function", words()))),
         };
         let tx = self.transaction()?.ok_or_else(|| no_changes(parsed))?;
@@ -553,7 +590,7 @@ impl ddl::Session for Runner {
             session: self.session.clone(),
             sequences: self.sequences.clone(),
             temporary: self.temporary.clone(),
-            depth: AtomicUsize::new(self.depth.load(Ordering::Relaxed)),
+            depth: Arc::new(AtomicUsize::new(self.depth.load(Ordering::Relaxed))),
             triggers: AtomicUsize::new(self.triggers.load(Ordering::Relaxed)),
             noted: AtomicBool::new(false),
             cursor_depth: self.cursor_depth,
@@ -582,7 +619,10 @@ fn query(plan: &Arc<PhysicalPlan>, fields: Vec<Field>, context: &ExecContext, li
 
 /// A function that is said to change nothing does.
 fn no_changes(parsed: &ParsedStatement) -> Error {
-    let name = super::execute::verb_of(parsed);
+    not_allowed(&super::execute::verb_of(parsed))
+}
+
+fn not_allowed(name: &str) -> Error {
     let message = format!("{name} is not allowed in a non-volatile function");
     Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
 }

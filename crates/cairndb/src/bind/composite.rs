@@ -8,13 +8,14 @@ use super::context::Context;
 use super::expr::{conjunction, not};
 use super::from::Side;
 use super::operators::{Operand, row_of};
+use super::routine::{Given, Named};
 use super::scope;
 use super::shown::said;
-use crate::catalog::{Catalog, Column, Relation, Table, oid_of};
+use crate::catalog::{Catalog, Relation, RoutineKind, Table};
 use crate::functions::composite::{attribute_of, constructor, is_constructor, is_null_row, with_attribute};
 use crate::plan::{Expr, Field, LogicalPlan};
 use crate::sql::{list_span, name_text};
-use crate::types::{Attribute, CompositeDefinition, CompositeType, DataType, NamedComposite, Value};
+use crate::types::{CompositeType, DataType, Value};
 use crate::{Error, Result, SqlState};
 
 /// Rows within rows. The text of a row doubles the quotes in the text of one that it holds, so that what could be written for
@@ -112,11 +113,15 @@ impl Binder<'_> {
         if let Some(row) = self.variable_value(qualifier)? {
             return Ok(row);
         }
-        let (relation, level) = self.relation(context.env, qualifier)?;
+        let parts: Vec<Id<Name>> = self.tree.list(qualifier).collect();
+        self.whole_row(&parts, list_span(self.tree, qualifier).unwrap_or(NOWHERE), context)
+    }
+
+    fn whole_row(&mut self, qualifier: &[Id<Name>], span: Span, context: &mut Context) -> Result<Expr> {
+        let (relation, level, _) = self.relation_of(context.env, qualifier)?;
         let row = self.row_of_relation(relation)?;
         if let (Some(env), 0) = (context.env, level) {
             self.note_use(env.scope, &row);
-            let span = list_span(self.tree, qualifier).unwrap_or(NOWHERE);
             if !context.in_aggregate {
                 scope::columns_in(&row, |index| context.mentions.push((index, span)));
             }
@@ -126,8 +131,16 @@ impl Binder<'_> {
 
     /// A variable that is a row, as a value: NULL where it holds none.
     pub(super) fn variable_value(&mut self, names: List<Name>) -> Result<Option<Expr>> {
-        let Some(row) = self.variable_row(names)? else { return Ok(None) };
-        let name = self.tree.list(names).next().map_or("", |name| name_text(self.tree, name));
+        let mut parts = self.tree.list(names);
+        match (parts.next(), parts.next()) {
+            (Some(name), None) => self.variable_named(name_text(self.tree, name)),
+            _ => Ok(None),
+        }
+    }
+
+    /// That of this name, or number (`$1`).
+    pub(super) fn variable_named(&mut self, name: &str) -> Result<Option<Expr>> {
+        let Some(row) = self.row_named(name)? else { return Ok(None) };
         let Some((index, data_type)) = self.parameters.variables.as_ref().and_then(|all| all.presence(name)) else {
             return Ok(Some(row));
         };
@@ -137,15 +150,23 @@ impl Binder<'_> {
 
     /// The columns of a variable that is a row, as a row.
     pub(super) fn variable_row(&mut self, names: List<Name>) -> Result<Option<Expr>> {
-        let variables = self.parameters.variables.clone().filter(|_| self.definition.is_none());
         let mut parts = self.tree.list(names);
-        let (Some(variables), Some(name), None) = (variables, parts.next(), parts.next()) else { return Ok(None) };
-        let Some(fields) = variables.fields(name_text(self.tree, name)) else { return Ok(None) };
+        match (parts.next(), parts.next()) {
+            (Some(name), None) => self.row_named(name_text(self.tree, name)),
+            _ => Ok(None),
+        }
+    }
+
+    fn row_named(&mut self, name: &str) -> Result<Option<Expr>> {
+        let variables = self.parameters.variables.clone().filter(|_| self.definition.is_none());
+        let Some((variables, fields)) = variables.and_then(|all| Some((all.clone(), all.fields(name)?))) else {
+            return Ok(None);
+        };
         let mut values = Vec::with_capacity(fields.len());
         for (_, index, data_type) in &fields {
             values.push(Expr::Parameter { index: *index, data_type: self.parameters.variable(*index, *data_type) });
         }
-        let of = match variables.row_type(name_text(self.tree, name)) {
+        let of = match variables.row_type(name) {
             Some(of) => of,
             None => CompositeType::record(fields.into_iter().map(|(name, _, data_type)| (name, data_type)))?,
         };
@@ -163,6 +184,11 @@ impl Binder<'_> {
             );
             return Err(self.at(Error::new(SqlState::WRONG_OBJECT_TYPE, message), place));
         };
+        if of.place_of(text).is_none()
+            && let Some(computed) = self.computed((row.clone(), place), name)?
+        {
+            return Ok(computed);
+        }
         match of.place_of(text) {
             Some(at) => Ok(attribute_at(row, of, at)),
             None if attributes_of(&row).is_some() && called.is_some() => {
@@ -177,6 +203,41 @@ impl Binder<'_> {
                 let message = format!("column \"{text}\" not found in data type {}", row.data_type().type_name());
                 Err(self.at(Error::new(SqlState::UNDEFINED_COLUMN, message), span))
             }
+        }
+    }
+
+    /// `table.name` where the table has no such column: what a function of this name makes of the row.
+    pub(super) fn computed_column(&mut self, names: List<Name>, context: &mut Context) -> Result<Option<Expr>> {
+        let parts: Vec<Id<Name>> = self.tree.list(names).collect();
+        let Some((name, qualifier @ [_, ..])) = parts.split_last() else { return Ok(None) };
+        if !self.catalog.has_routines() {
+            return Ok(None);
+        }
+        let span = list_span(self.tree, names).unwrap_or(NOWHERE);
+        let Ok(row) = self.whole_row(qualifier, span, context) else { return Ok(None) };
+        self.computed((row, span), *name)
+    }
+
+    /// What a function of this name makes of a row; `None`: there is none that takes it.
+    pub(super) fn computed(&mut self, (row, place): Operand, name: Id<Name>) -> Result<Option<Expr>> {
+        let is_named = matches!(row.data_type(), DataType::Composite(of) if !of.is_record());
+        if !is_named || !self.catalog.has_routines() || self.definition.is_some() {
+            return Ok(None);
+        }
+        let called = Named { schema: None, name: name_text(self.tree, name), span: self.tree.span(name) };
+        let mut stored = self.stored(called)?;
+        stored.retain(|function| function.routine().is_some_and(|of| !of.set && of.kind == RoutineKind::Function));
+        if stored.is_empty() {
+            return Ok(None);
+        }
+        if self.noted.is_some() {
+            let error = Error::unsupported(format!("the function \"{0}\" as .{0} in a definition", called.name));
+            return Err(self.at(error.with_hint("Write it as a call."), called.span));
+        }
+        let given = Given { name: None, value: row, span: place };
+        match self.choose_stored(called, &stored, vec![given], false) {
+            Ok((function, args)) => self.stored_value(function, args, place).map(Some),
+            Err(_) => Ok(None),
         }
     }
 
@@ -367,12 +428,5 @@ impl Binder<'_> {
 
 /// The type of a table's rows.
 pub(super) fn row_type(table: &Table, catalog: &Catalog) -> Result<CompositeType> {
-    let attribute =
-        |column: &Column| Attribute { name: column.name.clone(), data_type: column.data_type, number: column.number };
-    let schema = catalog.schema_name(table.schema).unwrap_or_default().to_owned();
-    let (name, oid) = (table.name.clone(), oid_of(table.id));
-    CompositeType::of(CompositeDefinition {
-        named: Some(NamedComposite { schema, name, oid, array_oid: 0, table: Some(table.id.0) }),
-        attributes: table.columns.iter().map(attribute).collect(),
-    })
+    table.row_type(catalog.schema_name(table.schema).unwrap_or_default())
 }

@@ -229,6 +229,9 @@ impl Binder<'_> {
             (Err(error), 1) if error.sqlstate() == SqlState::UNDEFINED_COLUMN => {
                 self.whole_row_of(names, context).or(column)
             }
+            (Err(error), 2..) if error.sqlstate() == SqlState::UNDEFINED_COLUMN => {
+                self.computed_column(names, context)?.map_or(column, Ok)
+            }
             _ => column,
         }
     }
@@ -261,6 +264,13 @@ impl Binder<'_> {
                         let data_type = self.parameters.variable(index, DataType::Composite(of));
                         let at = of.place_of(field).unwrap_or_default();
                         Ok(attribute_at(Expr::Parameter { index, data_type }, of, at))
+                    }
+                    Some((_, Ok(Some((index, data_type @ DataType::Composite(_)))))) => {
+                        let row = Expr::Parameter { index, data_type: self.parameters.variable(index, data_type) };
+                        let place = list_span(self.tree, names).unwrap_or(NOWHERE);
+                        let name = self.tree.list(names).last();
+                        let computed = name.map(|name| self.computed((row, place), name)).transpose()?.flatten();
+                        computed.ok_or(error)
                     }
                     _ => Err(error),
                 }

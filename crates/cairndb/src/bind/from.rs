@@ -15,7 +15,8 @@ use super::nearest::nearest;
 use super::routine::Named;
 use super::rows_from::RowsCall;
 use super::scope::{Env, Relation, Scope};
-use crate::catalog::{self, ObjectId, ObjectName, Reference, RelationKind, RoutineKind, Table, View};
+use crate::catalog::{self, ObjectId, ObjectName, Reference, RelationKind, Returns, Routine, RoutineKind, Table, View};
+use crate::functions::Function;
 use crate::functions::arrays::{
     EXPANDED_ARRAY, EXPANDED_COLUMNS, EXPANDED_NAME, LISTENING_CHANNELS, ROWS_OF_ARRAY, STRING_TO_TABLE,
     is_about_partitions, is_set_function,
@@ -534,6 +535,11 @@ impl<'a> Binder<'a> {
                 (true, _) => tree.get(function).columns,
                 (false, alias) => alias.map_or(List::EMPTY, |alias| tree.get(alias).definitions),
             };
+            if let (true, false, Some(place)) = (ordinality, rows_from, list_span(tree, definitions)) {
+                let message = "WITH ORDINALITY cannot be used with a column definition list";
+                let error = Error::new(SqlState::SYNTAX_ERROR, message);
+                return Err(self.at(error.with_hint("Put the column definition list inside ROWS FROM()."), place));
+            }
             let call = self.function_in_from(function, naming_text, definitions, &mut context)?;
             called = if calls.is_empty() { without_schema(call.name) } else { called };
             calls.push(call);
@@ -573,8 +579,8 @@ impl<'a> Binder<'a> {
         if let (true, Some(populate)) = (stored.is_empty(), Populate::named(name)) {
             return self.rows_of_documents((called, populate), args, definitions, context);
         }
-        self.refuse_definitions(definitions)?;
         if stored.is_empty() && called.schema.is_none() {
+            self.refuse_definitions(definitions)?;
             let (args, fields) = self.built_in_rows(called, args, alias, context)?;
             return Ok(RowsCall { name, stored: false, args, fields, row: None, then: None });
         }
@@ -590,8 +596,38 @@ impl<'a> Binder<'a> {
             let types: Vec<DataType> = routine.inputs().map(|input| input.data_type).collect();
             return Err(self.at(not_a_procedure(name, &types), span));
         }
+        let function = self.of_definitions(function, definitions, span)?;
         let (args, fields) = self.stored_rows(function, args, alias)?;
         Ok(RowsCall { name, stored: true, args, fields, row: None, then: None })
+    }
+
+    /// A function that returns any record, as one that returns rows of the columns that the query says.
+    fn of_definitions(
+        &mut self,
+        function: Arc<Function>,
+        definitions: List<ast::FunctionColumn>,
+        span: Span,
+    ) -> Result<Arc<Function>> {
+        let Some(routine) = function.routine() else { return Ok(function) };
+        let place = list_span(self.tree, definitions);
+        let refused = |message: &str, span: Span| self.at(Error::new(SqlState::SYNTAX_ERROR, message), span);
+        match (self.defined_row(definitions)?, routine.returns, place) {
+            (Some(of), Returns::Record, _) => {
+                let returns = Returns::Type(DataType::Composite(of));
+                Ok(Arc::new(function.specialised(Routine { returns, ..Routine::clone(routine) })))
+            }
+            (None, Returns::Record, _) => {
+                Err(refused("a column definition list is required for functions returning \"record\"", span))
+            }
+            (Some(_), Returns::Row, Some(place)) => {
+                Err(refused("a column definition list is redundant for a function with OUT parameters", place))
+            }
+            (Some(_), Returns::RowOf(_) | Returns::Type(DataType::Composite(_)), Some(place)) => {
+                let message = "a column definition list is redundant for a function returning a named composite type";
+                Err(refused(message, place))
+            }
+            _ => self.refuse_definitions(definitions).map(|()| function),
+        }
     }
 
     /// SQLSTATE 42809 where it is a function that CALL is to call, 42883 where there is none either.
@@ -669,7 +705,12 @@ impl<'a> Binder<'a> {
             if domain.is_some() {
                 return Err(self.at(Error::unsupported("a domain in this place"), tree.span(data_type)));
             }
-            attributes.push((name_text(tree, name).to_owned(), of));
+            let text = name_text(tree, name);
+            if attributes.iter().any(|(known, _): &(String, DataType)| known == text) {
+                let message = format!("column name \"{text}\" specified more than once");
+                return Err(self.at(Error::new(SqlState::DUPLICATE_COLUMN, message), tree.span(name)));
+            }
+            attributes.push((text.to_owned(), of));
         }
         (!attributes.is_empty()).then(|| CompositeType::record(attributes)).transpose()
     }

@@ -19,8 +19,12 @@ impl Binder<'_> {
     }
 
     pub(super) fn parameter(&mut self, number: u32) -> Result<Expr> {
-        if let Some(variables) = self.parameters.variables.clone() {
-            let found = variables.find(&[&format!("${number}")])?;
+        if let Some(variables) = self.parameters.variables.clone().filter(|all| !all.leaves_parameters()) {
+            let name = format!("${number}");
+            if let Some(row) = self.variable_named(&name)? {
+                return Ok(row);
+            }
+            let found = variables.find(&[&name])?;
             let missing = || Error::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter ${number}"));
             let (index, data_type) = found.ok_or_else(missing)?;
             return Ok(Expr::Parameter { index, data_type: self.parameters.variable(index, data_type) });

@@ -7,11 +7,11 @@ use cairn_parser::{self as ast, List, Span};
 use super::binder::Binder;
 use super::context::Context;
 use super::definition::Noted;
-use super::overload::{Choice, ambiguous_function, choose, no_function};
+use super::overload::{Choice, ambiguous_function, choose, no_function, undecided};
 use super::{ParameterTypes, equal};
-use crate::catalog::{Catalog, Language, ParameterMode, Returns, Routine, RoutineKind, no_schema};
+use crate::catalog::{Catalog, Language, ParameterMode, Relation, Returns, Routine, RoutineKind, no_schema};
 use crate::functions::arrays::{EXPANDED_ARRAY, EXPANDED_NAME};
-use crate::functions::{Function, Volatility};
+use crate::functions::{Decided, Function, Volatility, decide};
 use crate::plan::{Expr, Field, LogicalPlan, walk};
 use crate::routine::Parameters;
 use crate::sql::{ParsedStatement, dotted, name_text, parse_one, with_deep_stack};
@@ -64,7 +64,7 @@ impl<'a> Binder<'a> {
         let mut found: Vec<Arc<Function>> = Vec::new();
         for schema in schemas {
             for function in catalog.routines_in(schema, called.name) {
-                if found.iter().all(|known| known.args != function.args) {
+                if !found.iter().any(|known| known.takes_as(function)) {
                     found.push(function.clone());
                 }
             }
@@ -90,7 +90,7 @@ impl<'a> Binder<'a> {
         self.choose_stored(called, stored, given, variadic)
     }
 
-    fn choose_stored(
+    pub(super) fn choose_stored(
         &mut self,
         called: Named<'_>,
         stored: &[Arc<Function>],
@@ -123,10 +123,24 @@ impl<'a> Binder<'a> {
                 _ => Err(Error::internal("a call is a call")),
             };
         };
-        let function = stored[*at].clone();
+        let mut function = stored[*at].clone();
         let routine = function.routine().ok_or_else(|| Error::internal("a function of the schema's"))?.clone();
         self.refuse_uncallable(&routine, &types, called)?;
         self.note_routine(&routine, called.span);
+        if routine.takes_rows() && (self.noted.is_some() || self.definition.is_some()) {
+            // What it is called with is the row as it was when that was defined.
+            let error = Error::unsupported("a function of a table's rows in a definition");
+            let hint = "Make a function that takes the columns it needs, and call that.";
+            return Err(self.at(error.with_hint(hint), called.span));
+        }
+        for table in routine.parameters.iter().filter_map(|parameter| self.catalog.table_by_id(parameter.row_of?)) {
+            self.rests.borrow_mut().add(&Relation::Table(table.clone()));
+        }
+        if routine.is_polymorphic() {
+            let of = decided(&arranged.candidate, &types).and_then(|decided| routine.specialised(decided));
+            function = Arc::new(function.specialised(of.ok_or_else(|| self.at(undecided(), called.span))?));
+        }
+        let routine = function.routine().ok_or_else(|| Error::internal("a function of the schema's"))?.clone();
         let args = self.arranged(&routine, arranged, given)?;
         Ok((function, args))
     }
@@ -263,7 +277,11 @@ impl<'a> Binder<'a> {
 /// The type of the rows that a function gives; `None`: it gives values.
 pub(super) fn returned_row(routine: &Routine, catalog: &Catalog) -> Result<Option<CompositeType>> {
     match routine.returns {
-        Returns::Void | Returns::Trigger => Ok(None),
+        Returns::Void | Returns::Trigger | Returns::Any(_) => Ok(None),
+        Returns::Record => {
+            let error = Error::unsupported("a function that returns any record outside of FROM");
+            Err(error.with_hint(RECORD_HINT))
+        }
         Returns::Type(DataType::Composite(of)) if !routine.is_output() => Ok(Some(of)),
         Returns::Type(_) => Ok(None),
         Returns::Row => {
@@ -298,6 +316,8 @@ pub(super) fn result_fields(routine: &Routine, catalog: &Catalog, alias: Option<
             of.attributes().iter().map(field).collect()
         }
         Returns::Type(data_type) => single(data_type),
+        Returns::Any(_) => return Err(Error::internal("a call that says nothing of its types")),
+        Returns::Record => return Err(no_columns()),
         Returns::Row => {
             let field = |(at, output): (usize, &crate::catalog::RoutineParameter)| Field {
                 name: output.name.clone().unwrap_or_else(|| format!("column{}", at + 1)),
@@ -312,6 +332,15 @@ pub(super) fn result_fields(routine: &Routine, catalog: &Catalog, alias: Option<
             table.columns.iter().map(field).collect()
         }
     })
+}
+
+const RECORD_HINT: &str =
+    "Call it in FROM, where the list stands behind AS: FROM function(...) AS name (column type, ...).";
+
+/// SQLSTATE 42601: nothing says what columns a record has.
+fn no_columns() -> Error {
+    let message = "a column definition list is required for functions returning \"record\"";
+    Error::new(SqlState::SYNTAX_ERROR, message).with_hint(RECORD_HINT)
 }
 
 pub(super) fn no_such(called: Named<'_>, given: &[Given<'_>]) -> Error {
@@ -330,6 +359,12 @@ pub(super) fn no_such(called: Named<'_>, given: &[Given<'_>]) -> Error {
     Error::new(SqlState::UNDEFINED_FUNCTION, message).with_hint(hint)
 }
 
+/// What the pseudo-types of a candidate are in a call.
+fn decided(candidate: &Function, given: &[DataType]) -> Option<Decided> {
+    let declared = |(at, given): (usize, &DataType)| Some((candidate.declared(at)?, *given));
+    decide(given.iter().enumerate().filter_map(declared)).map(Decided::or_text)
+}
+
 /// How a function would be called with these arguments; `None`: it cannot be.
 fn arrange(function: &Arc<Function>, given: &[Given<'_>], variadic: bool) -> Option<Arranged> {
     let routine = function.routine()?;
@@ -344,8 +379,8 @@ fn arrange(function: &Arc<Function>, given: &[Given<'_>], variadic: bool) -> Opt
     let mut spread = None;
     if takes_more && positional == given.len() && given.len() >= inputs.len() {
         let fixed = inputs.len() - 1;
-        let element = inputs[fixed].data_type.element()?.base();
-        types.extend(inputs[..fixed].iter().map(|input| input.data_type.base()));
+        let element = inputs[fixed].declared().element()?;
+        types.extend(inputs[..fixed].iter().map(|input| input.declared()));
         types.extend((fixed..given.len()).map(|_| element));
         arguments.iter_mut().enumerate().take(fixed).for_each(|(at, argument)| *argument = Some(at));
         spread = Some(fixed..given.len());
@@ -359,7 +394,7 @@ fn arrange(function: &Arc<Function>, given: &[Given<'_>], variadic: bool) -> Opt
                 return None;
             }
             arguments[to] = Some(at);
-            types.push(inputs[to].data_type.base());
+            types.push(inputs[to].declared());
         }
         let is_there = |(input, argument): (&&crate::catalog::RoutineParameter, &Option<usize>)| {
             argument.is_some() || input.default.is_some()

@@ -347,7 +347,7 @@ impl Binder<'_> {
     }
 
     /// And the scope that it is in.
-    fn relation_of<'e>(
+    pub(super) fn relation_of<'e>(
         &self,
         env: Option<&'e Env>,
         qualifier: &[Id<Name>],

@@ -231,7 +231,13 @@ impl Binder<'_> {
     pub(super) fn target_scope(&self, target: &TargetTable, alias: Option<Id<Name>>, width: usize) -> Scope {
         let name = alias.map_or(target.seen.name.as_str(), |alias| name_text(self.tree, alias));
         let schema = self.schema_of(target.seen.schema).filter(|_| alias.is_none());
-        target.scope(name.to_owned(), schema, width)
+        let mut scope = target.scope(name.to_owned(), schema, width);
+        // RETURNING sees no table any more, and may call a function of its rows.
+        if self.catalog.has_routines() && target.face.is_none() {
+            let of = super::composite::row_type(&target.table, self.catalog).ok();
+            scope.relations.iter_mut().for_each(|relation| relation.row_type = of);
+        }
+        scope
     }
 
     /// The scan of a table's columns, by the name that the query calls it.

@@ -76,12 +76,15 @@ const WITH_KEY_FORMS: u8 = 24;
 const WITH_VIEW_DEFAULTS: u8 = 25;
 /// That of a table, a type or a function that speaks of times with a time zone: who does not know of them knows no such type.
 const WITH_ZONED_TIMES: u8 = 26;
+/// That of a function of pseudo-types, that takes rows of tables, or that returns any record: who does not know of them could not
+/// call it.
+const WITH_OPEN_TYPES: u8 = 27;
 
 /// The oldest version that is read.
 const OLDEST: u8 = 2;
 
 /// The newest one.
-const NEWEST: u8 = WITH_ZONED_TIMES;
+const NEWEST: u8 = WITH_OPEN_TYPES;
 
 /// Builds one record.
 #[derive(Default)]
@@ -200,6 +203,11 @@ impl Writer {
     /// The record of what speaks of types of PostgreSQL's catalog.
     pub(super) fn entry_with_catalog_types() -> Writer {
         Writer { out: vec![WITH_CATALOG_TYPES], temporary: false }
+    }
+
+    /// The record of a function of pseudo-types, that takes rows of tables, or that returns any record.
+    pub(super) fn entry_with_open_types() -> Writer {
+        Writer { out: vec![WITH_OPEN_TYPES], temporary: false }
     }
 
     /// The record of a materialized view.

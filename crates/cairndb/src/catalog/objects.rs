@@ -653,7 +653,7 @@ impl Catalog {
 
     /// A function's name and argument types as SQL would say them here.
     pub(crate) fn shown_routine(&self, routine: &Routine) -> String {
-        let types: Vec<&str> = routine.inputs().map(|input| input.data_type.type_name()).collect();
+        let types: Vec<&str> = routine.inputs().map(|input| input.type_name()).collect();
         format!("{}({})", self.routine_name(routine), types.join(","))
     }
 

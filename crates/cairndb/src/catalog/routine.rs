@@ -4,7 +4,7 @@ use super::codec::{self, Fields, Writer, corrupt};
 use super::user_types::{Types, type_id};
 use super::{Definition, ObjectId};
 use crate::Result;
-use crate::functions::Volatility;
+use crate::functions::{Decided, Declared, Volatility};
 use crate::types::DataType;
 
 /// A function or a procedure of the schema's. Its body is kept as it was written, and means what it means when it is called.
@@ -52,7 +52,11 @@ pub(crate) enum Language {
 pub(crate) struct RoutineParameter {
     pub(crate) name: Option<String>,
     pub(crate) mode: ParameterMode,
+    /// Where it has a pseudo-type, that of a call; `Unknown` outside of one.
     pub(crate) data_type: DataType,
+    pub(crate) pseudo: Option<Declared>,
+    /// Its type is that of this table's rows, as the table is now.
+    pub(crate) row_of: Option<ObjectId>,
     /// What it is where a call does not say.
     pub(crate) default: Option<Definition>,
 }
@@ -78,6 +82,10 @@ pub(crate) enum Returns {
     Trigger,
     /// A value of this type.
     Type(DataType),
+    /// A value of the type that a call decides.
+    Any(Declared),
+    /// Rows of the columns that the query says: `record`.
+    Record,
     /// A row of the parameters that go out: more than one of them.
     Row,
     /// A row of this table.
@@ -93,6 +101,18 @@ impl ParameterMode {
     /// Whether it is a part of what a call gives back.
     pub(crate) fn is_out(self) -> bool {
         matches!(self, ParameterMode::Out | ParameterMode::InOut | ParameterMode::Table)
+    }
+}
+
+impl RoutineParameter {
+    /// Its type as it is declared.
+    pub(crate) fn declared(&self) -> Declared {
+        self.pseudo.unwrap_or(Declared::Type(self.data_type.base()))
+    }
+
+    /// The name of that.
+    pub(crate) fn type_name(&self) -> &'static str {
+        self.pseudo.map_or_else(|| self.data_type.type_name(), Declared::type_name)
     }
 }
 
@@ -113,8 +133,30 @@ impl Routine {
     }
 
     /// The types of a call's arguments, which tell it from others of its name.
-    pub(crate) fn argument_types(&self) -> Vec<DataType> {
-        self.inputs().map(|parameter| parameter.data_type.base()).collect()
+    pub(crate) fn argument_types(&self) -> Vec<Declared> {
+        self.inputs().map(RoutineParameter::declared).collect()
+    }
+
+    /// As it is in a call that has decided what its pseudo-types are; `None`: nothing decides one of them.
+    pub(crate) fn specialised(&self, decided: Decided) -> Option<Routine> {
+        let mut of = self.clone();
+        for parameter in &mut of.parameters {
+            parameter.data_type = parameter.declared().resolved(decided)?;
+        }
+        if let Returns::Any(declared) = self.returns {
+            of.returns = Returns::Type(declared.resolved(decided)?);
+        }
+        Some(of)
+    }
+
+    /// Whether it takes rows of tables.
+    pub(crate) fn takes_rows(&self) -> bool {
+        self.parameters.iter().any(|parameter| parameter.row_of.is_some())
+    }
+
+    /// Whether calls decide what it takes.
+    pub(crate) fn is_polymorphic(&self) -> bool {
+        self.parameters.iter().any(|parameter| parameter.pseudo.is_some())
     }
 
     /// The types that users made of which it takes or gives values.
@@ -125,7 +167,7 @@ impl Routine {
 
     /// `name(types)`
     pub(crate) fn signature(&self) -> String {
-        let types: Vec<&str> = self.inputs().map(|parameter| parameter.data_type.type_name()).collect();
+        let types: Vec<&str> = self.inputs().map(RoutineParameter::type_name).collect();
         format!("{}({})", self.name, types.join(", "))
     }
 
@@ -160,10 +202,13 @@ pub(super) fn encode_routine(routine: &Routine, change: u64) -> Vec<u8> {
         Returns::Type(data_type) => Some(data_type),
         _ => None,
     };
-    let mut types = routine.parameters.iter().map(|parameter| parameter.data_type).chain(returned);
+    let stored = routine.parameters.iter().filter(|parameter| parameter.row_of.is_none());
+    let mut types = stored.map(|parameter| parameter.data_type).chain(returned);
     let limited = types.clone().any(DataType::has_limited_time);
     let zoned = types.clone().any(DataType::is_zoned_time);
+    let is_open = routine.is_polymorphic() || routine.takes_rows() || routine.returns == Returns::Record;
     let mut w = match limited {
+        _ if is_open => Writer::entry_with_open_types(),
         _ if zoned => Writer::entry_with_zoned_times(),
         _ if types.any(DataType::is_of_catalog) => Writer::entry_with_catalog_types(),
         _ if !routine.search_path.is_empty() => Writer::entry_with_path(),
@@ -182,6 +227,8 @@ pub(super) fn encode_routine(routine: &Routine, change: u64) -> Vec<u8> {
         Returns::Void => {}
         Returns::Trigger => w.number(7, 1),
         Returns::Row => w.number(7, 2),
+        Returns::Record => w.number(7, 3),
+        Returns::Any(declared) => w.number(15, declared.number()),
         Returns::Type(data_type) => w.data_type(8, data_type),
         Returns::RowOf(table) => w.number(9, table.0.into()),
     }
@@ -198,7 +245,11 @@ fn encode_parameter(parameter: &RoutineParameter, w: &mut Writer) {
         w.text(1, name);
     }
     w.number(2, place_of(&MODES, &parameter.mode));
-    w.data_type(3, parameter.data_type);
+    match (parameter.pseudo, parameter.row_of) {
+        (Some(pseudo), _) => w.number(6, pseudo.number()),
+        (None, Some(table)) => w.number(7, table.0.into()),
+        (None, None) => w.data_type(3, parameter.data_type),
+    }
     if let Some(default) = &parameter.default {
         super::entries::encode_definition(default, (4, 5), w);
     }
@@ -233,6 +284,7 @@ pub(super) fn decode_routine(id: ObjectId, bytes: &[u8], types: &Types) -> Resul
                 routine.returns = match codec::number::<u32>(value)? {
                     1 => Returns::Trigger,
                     2 => Returns::Row,
+                    3 => Returns::Record,
                     _ => return Err(corrupt("function")),
                 }
             }
@@ -243,6 +295,7 @@ pub(super) fn decode_routine(id: ObjectId, bytes: &[u8], types: &Types) -> Resul
             12 => routine.strict = true,
             13 => routine.body = codec::text(value)?,
             14 => routine.search_path.push(codec::text(value)?),
+            15 => routine.returns = Returns::Any(decode_pseudo(value)?),
             _ => {}
         }
     }
@@ -250,8 +303,8 @@ pub(super) fn decode_routine(id: ObjectId, bytes: &[u8], types: &Types) -> Resul
 }
 
 fn decode_parameter(bytes: &[u8], types: &Types) -> Result<RoutineParameter> {
-    let mut parameter =
-        RoutineParameter { name: None, mode: ParameterMode::In, data_type: DataType::Unknown, default: None };
+    let (name, mode, data_type) = (None, ParameterMode::In, DataType::Unknown);
+    let mut parameter = RoutineParameter { name, mode, data_type, pseudo: None, row_of: None, default: None };
     let (mut text, mut references) = (None, None);
     let mut fields = Fields::record(bytes);
     while let Some((tag, value)) = fields.next()? {
@@ -261,14 +314,20 @@ fn decode_parameter(bytes: &[u8], types: &Types) -> Result<RoutineParameter> {
             3 => parameter.data_type = codec::data_type(value, types)?,
             4 => text = Some(codec::text(value)?),
             5 => references = super::entries::decode_references(value)?,
+            6 => parameter.pseudo = Some(decode_pseudo(value)?),
+            7 => parameter.row_of = Some(ObjectId(codec::number(value)?)),
             _ => {}
         }
     }
     parameter.default = text.map(|text| Definition { text, references });
-    match parameter.data_type {
-        DataType::Unknown => Err(corrupt("function")),
+    match (parameter.data_type, parameter.pseudo, parameter.row_of) {
+        (DataType::Unknown, None, None) => Err(corrupt("function")),
         _ => Ok(parameter),
     }
+}
+
+fn decode_pseudo(bytes: &[u8]) -> Result<Declared> {
+    Declared::numbered(codec::number(bytes)?).ok_or_else(|| corrupt("function"))
 }
 
 #[cfg(test)]
@@ -280,6 +339,8 @@ mod tests {
             name: (!name.is_empty()).then(|| name.to_owned()),
             mode,
             data_type: DataType::Varchar(Some(10)),
+            pseudo: None,
+            row_of: None,
             default: default.map(Definition::from),
         };
         Routine {
@@ -305,8 +366,26 @@ mod tests {
 
     #[test]
     fn a_function_comes_back_as_it_was() {
-        let all = [Returns::Void, Returns::Trigger, Returns::Row, Returns::Type(DataType::Date)];
-        for returns in all.into_iter().chain([Returns::RowOf(ObjectId(12))]) {
+        let any = [Declared::Element, Declared::CompatibleArray].map(Returns::Any);
+        let all = [Returns::Void, Returns::Trigger, Returns::Row, Returns::Record, Returns::Type(DataType::Date)];
+        for returns in any.into_iter().chain(all).chain([Returns::RowOf(ObjectId(12))]) {
+            let mut routine = Routine { returns, ..routine() };
+            routine.parameters.push(RoutineParameter {
+                name: None,
+                mode: ParameterMode::Variadic,
+                data_type: DataType::Unknown,
+                pseudo: Some(Declared::Array),
+                row_of: None,
+                default: None,
+            });
+            let (data_type, row_of) = (DataType::Unknown, Some(ObjectId(44)));
+            routine.parameters[0] = RoutineParameter { data_type, row_of, ..routine.parameters[0].clone() };
+            assert_eq!(
+                decode_routine(routine.id, &encode_routine(&routine, 7), &Types::default()).expect("decodes"),
+                routine
+            );
+        }
+        for returns in all {
             let routine = Routine { returns, ..routine() };
             assert_eq!(
                 decode_routine(routine.id, &encode_routine(&routine, 7), &Types::default()).expect("decodes"),

@@ -26,6 +26,7 @@ use crate::Result;
 use crate::change_feed::put_description;
 use crate::functions::Function;
 use crate::state::{TemporaryTrees, Transaction};
+use crate::types::DataType;
 
 /// What an entry is about; the first byte of its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -272,6 +273,7 @@ fn load_objects(reader: &Reader, tree: TreeId, trees: Option<SystemTrees>, known
     let types = if tree == TreeId::CATALOG { load_types(reader, false)? } else { Types::default() };
     let has_types = known.is_some_and(|known| known.types == types);
     let (mut tables, mut bytes, mut read) = (Vec::new(), Vec::new(), HashMap::new());
+    let mut of_rows = Vec::new();
     let mut cursor = reader.cursor(tree, Bound::Unbounded, Bound::Unbounded)?;
     while let Some((key, value)) = cursor.next()? {
         let (kind, id) = parse_key(key)?;
@@ -291,6 +293,9 @@ fn load_objects(reader: &Reader, tree: TreeId, trees: Option<SystemTrees>, known
                 tables.push(table);
                 bytes.push(of_it());
                 continue;
+            }
+            Some(Object::Routine(function)) if function.routine().is_some_and(|routine| routine.takes_rows()) => {
+                of_rows.push((id, of_it(), function));
             }
             Some(object) => {
                 read.insert((kind, id), KnownEntry { bytes: of_it(), object: object.clone() });
@@ -316,9 +321,27 @@ fn load_objects(reader: &Reader, tree: TreeId, trees: Option<SystemTrees>, known
         read.insert((EntryKind::Table as u8, table.id), KnownEntry { bytes, object });
         objects.add_table(table);
     }
+    for (id, bytes, function) in of_rows {
+        let function = with_rows_of_now(function, &objects)?;
+        read.insert((7, id), KnownEntry { bytes, object: Object::Routine(function.clone()) });
+        objects.add_routine(function);
+    }
     objects.add_types(&types);
     objects.set_known(Known { entries: read, types });
     Ok(objects)
+}
+
+/// A function that takes rows of tables, as they are now.
+fn with_rows_of_now(function: Arc<Function>, objects: &Objects) -> Result<Arc<Function>> {
+    let Some(known) = function.routine() else { return Ok(function) };
+    let mut routine = Routine::clone(known);
+    for parameter in &mut routine.parameters {
+        if let Some(table) = parameter.row_of.and_then(|id| objects.table_by_id(id)) {
+            let schema = objects.schema_name(table.schema).unwrap_or_default();
+            parameter.data_type = DataType::Composite(table.row_type(schema)?);
+        }
+    }
+    if routine == **known { Ok(function) } else { Ok(Arc::new(Function::stored(routine))) }
 }
 
 fn parse_key(key: &[u8]) -> Result<(u8, ObjectId)> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Definition;
 use super::codec::{self, Fields, Writer, corrupt};
 use super::entries::{decode_check, decode_references, encode_check, encode_definition};
-use super::schema::{Check, ObjectId};
+use super::schema::{Check, Column, ObjectId, Table};
 use crate::Result;
 use crate::types::{
     Attribute, CompositeDefinition, CompositeType, DataType, EnumDefinition, EnumLabel, EnumType, NamedComposite,
@@ -64,6 +64,22 @@ pub(crate) struct Domain {
 /// From 16384 on, as PostgreSQL's of what users make.
 pub(crate) fn oid_of(id: ObjectId) -> u32 {
     id.0.wrapping_add(16384)
+}
+
+impl Table {
+    /// The type of its rows; `schema`: the name of its schema.
+    pub(crate) fn row_type(&self, schema: &str) -> Result<CompositeType> {
+        let attribute = |column: &Column| Attribute {
+            name: column.name.clone(),
+            data_type: column.data_type,
+            number: column.number,
+        };
+        let (schema, name, oid) = (schema.to_owned(), self.name.clone(), oid_of(self.id));
+        CompositeType::of(CompositeDefinition {
+            named: Some(NamedComposite { schema, name, oid, array_oid: 0, table: Some(self.id.0) }),
+            attributes: self.columns.iter().map(attribute).collect(),
+        })
+    }
 }
 
 impl UserType {

@@ -203,6 +203,11 @@ pub(crate) fn is_harmless(parsed: &ParsedStatement) -> bool {
     matches!(rule, Some("do" | "call" | "analyze" | "vacuum" | "reindex"))
 }
 
+/// Whether it is CALL or DO, which run a body.
+pub(crate) fn runs_body(parsed: &ParsedStatement) -> bool {
+    matches!(parsed.command().map(|parts| parts.name()), Some("do" | "call"))
+}
+
 /// The command's first words, for errors: `CREATE TABLE`, `COPY`.
 pub(crate) fn first_words(parsed: &ParsedStatement) -> Option<String> {
     let command = Clause::of_statement(parsed)?;

@@ -216,6 +216,8 @@ impl<'c> Graph<'c> {
         if let Returns::RowOf(table) = routine.returns {
             self.add(object, Bond::Normal, Object::Table(table));
         }
+        let rows = routine.parameters.iter().filter_map(|parameter| parameter.row_of);
+        rows.for_each(|table| self.add(object, Bond::Normal, Object::Table(table)));
         routine.user_types().for_each(|of| self.add(object, Bond::Normal, Object::Type(of)));
         let defaults = routine.parameters.iter().filter_map(|parameter| parameter.default.as_ref());
         defaults.for_each(|default| self.add_references(object, default));

@@ -1,5 +1,7 @@
 //! Dispatches schema changes.
 
+use std::sync::Arc;
+
 use super::context::{Ddl, Session};
 use super::index_beside::create_index_beside;
 use crate::catalog::SystemTrees;
@@ -77,7 +79,8 @@ impl Ddl<'_> {
             S::DropTrigger(drop) => self.drop_trigger(drop),
             S::RenameTrigger(rename) => self.rename_trigger(rename),
             S::Do(block) => {
-                run_block(self.session.runner(&self.catalog)?, &block.body, &self.dml.exec.eval)?;
+                let runner = Arc::new(self.session.runner(&self.catalog)?);
+                run_block(&runner, &block.body, &self.dml.exec.eval, None)?;
                 Ok("DO")
             }
             S::Call(call) => {

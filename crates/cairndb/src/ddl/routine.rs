@@ -9,7 +9,7 @@ use super::dependency::Object;
 use crate::bind::resolve_default;
 use crate::catalog::{Language, ObjectId, ParameterMode, Returns, Routine, RoutineKind, RoutineParameter, TEMPORARY};
 use crate::command::{AlterRoutine, CreateRoutine, DropRoutines, Parameter, Properties, RoutineChange, Signature};
-use crate::functions::Volatility;
+use crate::functions::{Declared, Volatility};
 use crate::sql::{name_text, plain_name};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
@@ -22,6 +22,7 @@ impl Ddl<'_> {
         }
         let parameters = self.parameters(create)?;
         let (returns, set) = self.returns(create, &parameters)?;
+        refuse_undecided(&parameters, returns)?;
         let mut routine = Routine {
             id: ObjectId(0),
             schema,
@@ -128,8 +129,16 @@ impl Ddl<'_> {
         let mut parameters: Vec<RoutineParameter> = Vec::new();
         let mut has_default = false;
         for given in &create.parameters {
-            let data_type = self.parameter_type(given.data_type)?;
-            if given.mode == ParameterMode::Variadic && !data_type.is_array() {
+            let (declared, row_of) = self.declared_type(given.data_type)?;
+            if row_of.is_some() && given.mode != ParameterMode::In {
+                let error = Error::unsupported("a parameter of the type of a table's rows that goes out");
+                return Err(self.at_type(error.with_hint("Use RETURNS."), given.data_type));
+            }
+            let (data_type, pseudo) = match declared {
+                Declared::Type(data_type) => (data_type, None),
+                pseudo => (DataType::Unknown, Some(pseudo)),
+            };
+            if given.mode == ParameterMode::Variadic && declared.element().is_none() {
                 return Err(invalid("VARIADIC parameter must be an array"));
             }
             let last_in = parameters.iter().rfind(|known: &&RoutineParameter| known.mode.is_in());
@@ -145,6 +154,10 @@ impl Ddl<'_> {
                 Some(_) if !given.mode.is_in() => {
                     return Err(invalid("only input parameters can have default values"));
                 }
+                Some(_) if pseudo.is_some() => {
+                    let error = Error::unsupported("a default of a parameter that may be of any type");
+                    return Err(error.with_hint("Make another function without the parameter, which calls this one."));
+                }
                 Some(default) => {
                     has_default = true;
                     let name = given.name.as_deref().unwrap_or_default();
@@ -156,7 +169,7 @@ impl Ddl<'_> {
                 ParameterMode::Out if create.kind == RoutineKind::Procedure => ParameterMode::InOut,
                 mode => mode,
             };
-            parameters.push(RoutineParameter { name: given.name.clone(), mode, data_type, default });
+            parameters.push(RoutineParameter { name: given.name.clone(), mode, data_type, pseudo, row_of, default });
         }
         Ok(parameters)
     }
@@ -177,6 +190,28 @@ impl Ddl<'_> {
         }
     }
 
+    /// The type of a parameter, which may be one that calls decide.
+    fn declared_type(&self, name: Id<TypeName>) -> Result<(Declared, Option<ObjectId>)> {
+        if let Some(pseudo) = self.pseudo_type(name) {
+            return Ok((pseudo, None));
+        }
+        let Some(id) = self.row_type(name)? else { return Ok((Declared::Type(self.parameter_type(name)?), None)) };
+        let table = self.catalog.table_by_id(id).filter(|table| !table.is_temporary() && table.materialized.is_none());
+        let table = table.ok_or_else(|| {
+            let error = Error::unsupported("an argument of the type of a temporary table's rows, or of a view's");
+            self.at_type(error, name)
+        })?;
+        let schema = self.catalog.schema_name(table.schema).unwrap_or_default();
+        Ok((Declared::Type(DataType::Composite(table.row_type(schema)?)), Some(id)))
+    }
+
+    fn pseudo_type(&self, name: Id<TypeName>) -> Option<Declared> {
+        let tree = &self.parsed.tree;
+        let node = tree.get(name);
+        let plain = plain_name(tree, node.names).map(|(plain, _)| plain)?;
+        Declared::named(plain).filter(|_| node.bounds.is_empty() && !node.of_column)
+    }
+
     fn parameter_type(&self, name: Id<TypeName>) -> Result<DataType> {
         let tree = &self.parsed.tree;
         if tree.get(name).set_of {
@@ -184,13 +219,7 @@ impl Ddl<'_> {
         }
         match self.column_type(name)? {
             Some(data_type) => Ok(data_type.base()),
-            None => match self.data_type(name) {
-                Err(error) if error.sqlstate() == SqlState::UNDEFINED_OBJECT && self.row_type(name)?.is_some() => {
-                    let error = Error::unsupported("an argument of the type of a table's rows");
-                    Err(self.at_type(error, name))
-                }
-                found => found.map(DataType::base),
-            },
+            None => self.data_type(name).map(DataType::base),
         }
     }
 
@@ -217,7 +246,7 @@ impl Ddl<'_> {
         let outputs: Vec<&RoutineParameter> = parameters.iter().filter(|parameter| parameter.mode.is_out()).collect();
         let by_outputs = match outputs.as_slice() {
             [] => None,
-            [one] => Some(Returns::Type(one.data_type)),
+            [one] => Some(one.pseudo.map_or(Returns::Type(one.data_type), Returns::Any)),
             _ => Some(Returns::Row),
         };
         let is_table = outputs.iter().any(|output| output.mode == ParameterMode::Table);
@@ -234,13 +263,15 @@ impl Ddl<'_> {
         let set = tree.get(name).set_of;
         let plain = plain_name(tree, tree.get(name).names).map(|(plain, _)| plain);
         if let Some(by_outputs) = by_outputs {
-            let said = match plain {
-                Some("record") => Returns::Row,
+            let said = match (plain, self.pseudo_type(name)) {
+                (Some("record"), _) => Returns::Row,
+                (_, Some(pseudo)) => Returns::Any(pseudo),
                 _ => Returns::Type(self.result_type(name)?),
             };
             if said != by_outputs {
                 let wanted = match by_outputs {
                     Returns::Type(data_type) => data_type.type_name(),
+                    Returns::Any(pseudo) => pseudo.type_name(),
                     _ => "record",
                 };
                 return Err(invalid(&format!("function result type must be {wanted} because of OUT parameters")));
@@ -260,6 +291,12 @@ impl Ddl<'_> {
                 };
             }
             _ => {}
+        }
+        if let Some(pseudo) = self.pseudo_type(name) {
+            return Ok((Returns::Any(pseudo), set));
+        }
+        if plain == Some("record") {
+            return Ok((Returns::Record, set));
         }
         if let Some(table) = self.row_type(name)? {
             return Ok((Returns::RowOf(table), set));
@@ -322,7 +359,7 @@ impl Ddl<'_> {
         let types = signature
             .arguments
             .as_ref()
-            .map(|types| types.iter().map(|name| self.parameter_type(*name)).collect::<Result<Vec<DataType>>>());
+            .map(|types| types.iter().map(|name| Ok(self.declared_type(*name)?.0)).collect::<Result<Vec<Declared>>>());
         let types = types.transpose()?;
         let noun = match kind {
             Some(RoutineKind::Function) => "function",
@@ -349,7 +386,7 @@ impl Ddl<'_> {
                 _ => Ok(one.clone()),
             },
             ([], Some(types)) => {
-                let types: Vec<&str> = types.iter().map(|data_type| data_type.type_name()).collect();
+                let types: Vec<&str> = types.iter().map(|declared| declared.type_name()).collect();
                 let message = format!("{noun} {name}({}) does not exist", types.join(", "));
                 Err(Error::new(SqlState::UNDEFINED_FUNCTION, message))
             }
@@ -377,6 +414,26 @@ fn invalid(message: &str) -> Error {
     Error::new(SqlState::INVALID_FUNCTION_DEFINITION, message)
 }
 
+/// SQLSTATE 42P13 where nothing that a call gives decides the type of what comes out.
+fn refuse_undecided(parameters: &[RoutineParameter], returns: Returns) -> Result<()> {
+    let returned = if let Returns::Any(pseudo) = returns { Some(pseudo) } else { None };
+    let outputs = parameters.iter().filter(|parameter| parameter.mode.is_out()).filter_map(|output| output.pseudo);
+    let inputs = || parameters.iter().filter(|parameter| parameter.mode.is_in()).filter_map(|input| input.pseudo);
+    for pseudo in returned.into_iter().chain(outputs) {
+        if !inputs().any(|input| input.is_of_element() == pseudo.is_of_element()) {
+            let some = match pseudo.is_of_element() {
+                true => "anyelement, anyarray, anynonarray, anyenum, anyrange, or anymultirange",
+                false => {
+                    "anycompatible, anycompatiblearray, anycompatiblenonarray, anycompatiblerange, or anycompatiblemultirange"
+                }
+            };
+            let detail = format!("A result of type {} requires at least one input of type {some}.", pseudo.type_name());
+            return Err(invalid("cannot determine result data type").with_detail(detail));
+        }
+    }
+    Ok(())
+}
+
 /// SQLSTATE 42P13 for a procedure, which has none but a search path.
 fn change_properties(routine: &mut Routine, properties: &Properties) -> Result<()> {
     let Properties { volatility, strict, search_path } = properties;
@@ -402,8 +459,8 @@ fn check_replacement(known: &Routine, new: &Routine) -> Result<()> {
     if (known.returns, known.set) != (new.returns, new.set) {
         return Err(invalid("cannot change return type of existing function").with_hint(hint));
     }
-    let outputs = |routine: &Routine| -> Vec<(Option<String>, DataType)> {
-        routine.outputs().map(|output| (output.name.clone(), output.data_type)).collect()
+    let outputs = |routine: &Routine| -> Vec<(Option<String>, Declared)> {
+        routine.outputs().map(|output| (output.name.clone(), output.declared())).collect()
     };
     if known.returns == Returns::Row && outputs(known) != outputs(new) {
         let detail = "Row type defined by OUT parameters is different.";

@@ -342,8 +342,21 @@ impl Function {
     }
 
     /// As a candidate that takes other arguments.
-    pub(crate) fn taking(&self, args: Vec<DataType>) -> Function {
-        Function { args: args.into(), ..self.clone() }
+    pub(crate) fn taking(&self, declared: Vec<Declared>) -> Function {
+        let args = declared.iter().map(|declared| declared.fixed().unwrap_or(ANY)).collect();
+        Function { args, polymorphic: pseudo_types(declared, self.declared_result()), ..self.clone() }
+    }
+
+    /// Whether both take the same arguments.
+    pub(crate) fn takes_as(&self, other: &Function) -> bool {
+        let count = self.args.len();
+        count == other.args.len() && (0..count).all(|at| self.declared(at) == other.declared(at))
+    }
+
+    /// A function of the schema's as it is in a call, which decides what its pseudo-types are.
+    pub(crate) fn specialised(&self, routine: Routine) -> Function {
+        let Function { args, returns, kernel, .. } = Function::stored(routine);
+        Function { args, returns, kernel, polymorphic: None, ..self.clone() }
     }
 
     /// The same, for what it gives in a call.
@@ -353,16 +366,20 @@ impl Function {
 
     /// A function of the schema's as others see it. What gives no value gives an empty text, as PostgreSQL shows it.
     pub(crate) fn stored(routine: Routine) -> Function {
-        let returns = match routine.returns {
-            Returns::Type(data_type) => data_type.base(),
-            _ => DataType::Text,
+        let (returns, declared) = match routine.returns {
+            Returns::Type(data_type) => (data_type.base(), Declared::Type(data_type.base())),
+            Returns::Any(declared) => (ANY, declared),
+            _ => (DataType::Text, Declared::Type(DataType::Text)),
         };
+        let arguments = routine.argument_types();
+        let args: Vec<DataType> = arguments.iter().map(|argument| argument.fixed().unwrap_or(ANY)).collect();
         Function {
+            polymorphic: pseudo_types(arguments, declared),
             strict: routine.strict,
             // Calls are not made beforehand: what stands in the body may be another one by then.
             immutable: false,
             volatile: routine.volatility == Volatility::Volatile,
-            ..Function::new(routine.name.clone(), routine.argument_types(), returns, Kernel::Stored(Arc::new(routine)))
+            ..Function::new(routine.name.clone(), args, returns, Kernel::Stored(Arc::new(routine)))
         }
     }
 
@@ -434,6 +451,12 @@ impl Aggregate {
         let (args, returns) = resolve(declared, self.args.len(), args)?;
         Some(Arc::new(Aggregate { args, returns, polymorphic: None, ..Aggregate::clone(self) }))
     }
+}
+
+/// What a function declares, where its arguments have pseudo-types.
+fn pseudo_types(arguments: Vec<Declared>, result: Declared) -> Option<Box<[Declared]>> {
+    let has_any = arguments.iter().any(|argument| argument.fixed().is_none());
+    has_any.then(|| arguments.into_iter().chain([result]).collect())
 }
 
 /// The last of what a polymorphic entry declares is its answer.

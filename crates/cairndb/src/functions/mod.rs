@@ -55,7 +55,7 @@ pub use in_range::{Distance, in_range_offsets, invalid_size};
 pub use operator::Operator;
 use register::register_all;
 pub use series::Series;
-pub use signature::{Declared, decide};
+pub use signature::{Decided, Declared, decide};
 pub(crate) use strings::{characters, substring_bounds};
 pub(crate) use system::DATABASE_NAME;
 pub(crate) use users::Volatility;

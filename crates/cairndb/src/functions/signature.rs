@@ -11,6 +11,8 @@ pub enum Declared {
     Any,
     /// Any type that is no array.
     NonArray,
+    /// `anynonarray`: an `anyelement` that is no array.
+    PlainElement,
     /// `anyelement`: any type, the same for each.
     Element,
     /// `anyarray`: an array of the `anyelement`.
@@ -23,7 +25,20 @@ pub enum Declared {
     Compatible,
     /// `anycompatiblearray`: an array of the `anycompatible`.
     CompatibleArray,
+    /// `anycompatiblenonarray`: an `anycompatible` that is no array.
+    PlainCompatible,
 }
+
+/// The pseudo-types that functions of the schema's may have, with their names, their oids, and their numbers in its entries.
+const PSEUDO: [(Declared, &str, u32); 7] = [
+    (Declared::Element, "anyelement", 2283),
+    (Declared::Array, "anyarray", 2277),
+    (Declared::PlainElement, "anynonarray", 2776),
+    (Declared::Enum, "anyenum", 3500),
+    (Declared::Compatible, "anycompatible", 5077),
+    (Declared::CompatibleArray, "anycompatiblearray", 5078),
+    (Declared::PlainCompatible, "anycompatiblenonarray", 5079),
+];
 
 /// What the pseudo-types stand for in a call.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,14 +56,64 @@ impl Declared {
         }
     }
 
+    /// The pseudo-type of this name that functions of the schema's may have.
+    pub(crate) fn named(name: &str) -> Option<Declared> {
+        PSEUDO.iter().find(|(_, known, _)| *known == name).map(|(declared, ..)| *declared)
+    }
+
+    /// That of this number in their entries, from 1.
+    pub(crate) fn numbered(number: usize) -> Option<Declared> {
+        PSEUDO.get(number.checked_sub(1)?).map(|(declared, ..)| *declared)
+    }
+
+    /// Its number in their entries; 0: it is none of those.
+    pub(crate) fn number(self) -> u64 {
+        PSEUDO.iter().zip(1..).find(|((known, ..), _)| *known == self).map_or(0, |(_, number)| number)
+    }
+
+    /// As PostgreSQL names it.
+    pub(crate) fn type_name(self) -> &'static str {
+        let pseudo = || PSEUDO.iter().find(|(known, ..)| *known == self).map(|(_, name, _)| *name);
+        match self {
+            Declared::Type(DataType::Unknown) | Declared::Any => "any",
+            Declared::Type(data_type) => data_type.type_name(),
+            Declared::NonArray => "anynonarray",
+            Declared::Record => "record",
+            _ => pseudo().unwrap_or("any"),
+        }
+    }
+
+    /// Its oid in PostgreSQL's catalog.
+    pub(crate) fn oid(self) -> u32 {
+        match self {
+            Declared::Type(data_type) => data_type.oid(),
+            _ => PSEUDO.iter().find(|(known, ..)| *known == self).map_or(0, |(.., oid)| *oid),
+        }
+    }
+
+    /// Whether it is one of those that are all of one type.
+    pub(crate) fn is_of_element(self) -> bool {
+        matches!(self, Declared::Element | Declared::PlainElement | Declared::Array | Declared::Enum)
+    }
+
+    /// What each element of such an array is.
+    pub(crate) fn element(self) -> Option<Declared> {
+        match self {
+            Declared::Type(data_type) => data_type.element().map(|element| Declared::Type(element.base())),
+            Declared::Array => Some(Declared::Element),
+            Declared::CompatibleArray => Some(Declared::Compatible),
+            _ => None,
+        }
+    }
+
     /// The type in a call; `None`: any, or nothing decides it.
     pub fn resolved(self, decided: Decided) -> Option<DataType> {
         match self {
             Declared::Type(data_type) => Some(data_type),
             Declared::Any | Declared::NonArray | Declared::Record => None,
-            Declared::Element | Declared::Enum => decided.element,
+            Declared::Element | Declared::PlainElement | Declared::Enum => decided.element,
             Declared::Array => decided.element?.array(),
-            Declared::Compatible => decided.compatible,
+            Declared::Compatible | Declared::PlainCompatible => decided.compatible,
             Declared::CompatibleArray => decided.compatible?.array(),
         }
     }
@@ -65,10 +130,12 @@ pub fn decide(declared: impl Iterator<Item = (Declared, DataType)> + Clone) -> O
             _ if unknown => true,
             Declared::NonArray => !given.is_array(),
             Declared::Element => same(given),
+            Declared::PlainElement => !given.is_array() && same(given),
             Declared::Enum => matches!(given, DataType::Enum(_)) && same(given),
             Declared::Record => matches!(given, DataType::Composite(_)),
             Declared::Array => given.element().is_some_and(&mut same),
-            Declared::Compatible => {
+            Declared::PlainCompatible if given.is_array() => false,
+            Declared::Compatible | Declared::PlainCompatible => {
                 compatible.push(given);
                 true
             }

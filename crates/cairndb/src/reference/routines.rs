@@ -4,7 +4,6 @@ use crate::functions::{
     Aggregate, Declared, Function, WindowFunction, aggregate_overloads, function_names, overloads, window_names,
     window_overloads,
 };
-use crate::types::DataType;
 
 /// One function, for some argument types.
 ///
@@ -89,7 +88,7 @@ fn of_function(function: &Function) -> Routine {
         kind: if is_name { RoutineKind::Function } else { RoutineKind::Operator },
         name: function.name.to_string(),
         arguments: arguments(function.args.len(), |at| function.declared(at)),
-        returns: shown(function.declared_result()),
+        returns: function.declared_result().type_name().to_owned(),
         variadic: function.variadic,
     }
 }
@@ -99,7 +98,7 @@ fn of_aggregate(aggregate: &Aggregate) -> Routine {
         kind: RoutineKind::Aggregate,
         name: aggregate.name.to_string(),
         arguments: arguments(aggregate.args.len(), |at| aggregate.declared(at)),
-        returns: shown(aggregate.declared_result()),
+        returns: aggregate.declared_result().type_name().to_owned(),
         variadic: false,
     }
 }
@@ -109,26 +108,11 @@ fn of_window(function: &WindowFunction) -> Routine {
         kind: RoutineKind::Window,
         name: function.name.to_owned(),
         arguments: arguments(function.args.len(), |at| function.declared(at)),
-        returns: shown(function.declared_result()),
+        returns: function.declared_result().type_name().to_owned(),
         variadic: false,
     }
 }
 
 fn arguments(count: usize, declared: impl Fn(usize) -> Option<Declared>) -> Vec<String> {
-    (0..count).map(|at| shown(declared(at).unwrap_or(Declared::Any))).collect()
-}
-
-/// As PostgreSQL names it.
-fn shown(declared: Declared) -> String {
-    match declared {
-        Declared::Type(DataType::Unknown) | Declared::Any => "any".to_owned(),
-        Declared::Type(data_type) => data_type.type_name().to_string(),
-        Declared::NonArray => "anynonarray".to_owned(),
-        Declared::Element => "anyelement".to_owned(),
-        Declared::Array => "anyarray".to_owned(),
-        Declared::Enum => "anyenum".to_owned(),
-        Declared::Record => "record".to_owned(),
-        Declared::Compatible => "anycompatible".to_owned(),
-        Declared::CompatibleArray => "anycompatiblearray".to_owned(),
-    }
+    (0..count).map(|at| declared(at).unwrap_or(Declared::Any).type_name().to_owned()).collect()
 }

@@ -171,7 +171,7 @@ pub static STATEMENTS: &[Statement] = &[
     of(
         "CREATE FUNCTION",
         "CREATE [OR REPLACE] FUNCTION name ([IN | OUT | INOUT | VARIADIC] [argument] type [DEFAULT expression], ...)\n    \
-         RETURNS [SETOF] type | TABLE (column type, ...) | trigger\n    \
+         RETURNS [SETOF] type | record | TABLE (column type, ...) | trigger\n    \
          LANGUAGE sql | plpgsql [IMMUTABLE | STABLE | VOLATILE] [STRICT] [SET search_path = schema, ...]\n    \
          AS $$ body $$ | RETURN expression | BEGIN ATOMIC statements END",
         "CREATE FUNCTION twice(n integer) RETURNS integer LANGUAGE sql IMMUTABLE RETURN n * 2; SELECT twice(21)",
@@ -187,7 +187,12 @@ pub static STATEMENTS: &[Statement] = &[
          [IMMUTABLE | STABLE | VOLATILE] [STRICT | CALLED ON NULL INPUT] [SET search_path = schema, ... | RESET search_path]",
         "ALTER FUNCTION twice(integer) STRICT SET search_path = public; ALTER FUNCTION twice(integer) RENAME TO doubled",
     ),
-    of("CALL", "CALL procedure (arguments)", "CALL add_author('Barbara')"),
+    of(
+        "CALL",
+        "CALL procedure (arguments)
+bodies of CALL and DO outside of a transaction block, in PL/pgSQL: COMMIT [AND [NO] CHAIN]; ROLLBACK [AND [NO] CHAIN];",
+        "CALL add_author('Barbara')",
+    ),
     of(
         "DO",
         "DO [LANGUAGE plpgsql] $$ body $$",

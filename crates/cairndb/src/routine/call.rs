@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::plpgsql::{PlPgSql, Room};
+use super::transactions::Control;
 use super::{Caller, Compiled, DEPTH_MAX, Fires, Firing, TriggerCall, Variables};
-use crate::api::{Ran, Runner, UnderPath};
+use crate::api::{Prepared, Ran, Runner, UnderPath};
 use crate::catalog::{Language, ObjectId, Returns, Routine, RoutineKind, TriggerEvent};
-use crate::exec::{Batch, ExecContext};
+use crate::exec::{Batch, ExecContext, eval_row};
 use crate::functions::Volatility;
+use crate::plan::{Expr, PhysicalNode, PhysicalPlan};
 use crate::sql::parse_one;
 use crate::types::{DataType, EvalContext};
 use crate::{Error, Result, SqlState, Value};
@@ -56,38 +58,81 @@ impl Drop for Entered<'_> {
 
 impl Runner {
     fn call(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Vec<Vec<Value>>> {
-        self.deeper(|| self.call_here(routine, args, eval))
+        self.deeper(None, |_| self.call_here(routine, args, eval, None))
+    }
+
+    /// Calls the procedure that CALL calls, which was prepared as a query of its row.
+    pub(crate) fn call_procedure(
+        &self,
+        prepared: &Prepared,
+        context: &ExecContext,
+        control: Option<Control<'_>>,
+    ) -> Result<Ran> {
+        let plan = prepared.plan()?.ok_or_else(|| Error::internal("a call without a plan"))?;
+        let (routine, args) = call_in(plan).ok_or_else(|| Error::internal("a call that is none"))?;
+        self.refuse_call_in_query()?;
+        let args = args.iter().map(|arg| eval_row(arg, &[], context)).collect::<Result<Vec<_>>>()?;
+        // What is set for it has to be set back behind it.
+        let control = control.filter(|_| routine.search_path.is_empty());
+        let rows = self.deeper(control, |control| self.call_here(routine, &args, &context.eval, control))?;
+        let fields = plan.fields.clone();
+        let rows = match rows.is_empty() {
+            true => vec![vec![Value::Null; fields.len()]],
+            false => rows,
+        };
+        Ok(Ran { fields, rows, ..Ran::default() })
     }
 
     /// Runs what is one level deeper, where there is room for it.
-    fn deeper<T: Send>(&self, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    fn deeper<T: Send>(
+        &self,
+        control: Option<Control<'_>>,
+        work: impl FnOnce(Option<Control<'_>>) -> Result<T> + Send,
+    ) -> Result<T> {
         let (_depth, is_full) = Depth::enter(self.depth())?;
         if !is_full {
-            return work();
+            return work(control);
         }
         std::thread::scope(|scope| {
             let thread = std::thread::Builder::new().name("cairn-call".into()).stack_size(STACK_BYTES);
+            let (relayed, asks) = control.as_ref().map(Control::relayed).unzip();
+            let work = move || work(relayed.as_ref().map(|relayed| relayed.control()));
             let handle = thread.spawn_scoped(scope, work).map_err(|error| {
                 Error::new(SqlState::STATEMENT_TOO_COMPLEX, format!("no stack for a function's call: {error}"))
             })?;
+            control.as_ref().zip(asks).into_iter().for_each(|(control, asks)| asks.serve(control));
             handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
 
-    fn call_here(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Vec<Vec<Value>>> {
-        let Some(under) = self.under_path_of(routine, eval)? else { return self.call_under_path(routine, args, eval) };
-        let rows = under.runner.call_under_path(routine, args, &under.eval)?;
+    fn call_here(
+        &self,
+        routine: &Arc<Routine>,
+        args: &[Value],
+        eval: &EvalContext,
+        control: Option<Control<'_>>,
+    ) -> Result<Vec<Vec<Value>>> {
+        let Some(under) = self.under_path_of(routine, eval)? else {
+            return self.call_under_path(routine, args, eval, control);
+        };
+        let rows = under.runner.call_under_path(routine, args, &under.eval, None)?;
         self.catch_up(&under)?;
         Ok(rows)
     }
 
-    fn call_under_path(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Vec<Vec<Value>>> {
+    fn call_under_path(
+        &self,
+        routine: &Arc<Routine>,
+        args: &[Value],
+        eval: &EvalContext,
+        control: Option<Control<'_>>,
+    ) -> Result<Vec<Vec<Value>>> {
         let compiled = self.compiled().of(routine, self)?;
         let context = ExecContext { parameters: args.into(), ..self.context(routine, eval)? };
         context.check()?;
         match &*compiled {
             Compiled::Sql(body) => body.run(routine, self, &context),
-            Compiled::PlPgSql(body) => body.call(routine, self, &context, args),
+            Compiled::PlPgSql(body) => body.call(routine, (self, &context), args, control),
         }
     }
 }
@@ -123,7 +168,7 @@ impl Fires for Fired<'_> {
         let Fired { runner, under, call, compiled, context, room } = self;
         let runs = under.as_ref().map_or(*runner, |under| &under.runner);
         let _trigger = Entered::of(runs, call.table.id);
-        let fired = runs.deeper(|| {
+        let fired = runs.deeper(None, |_| {
             context.check()?;
             match &**compiled {
                 Compiled::PlPgSql(body) => body.fire(runs, context, call, firing, room),
@@ -140,7 +185,7 @@ impl Fires for Fired<'_> {
         let Compiled::PlPgSql(body) = &**compiled else { return Ok(false) };
         let runs = under.as_ref().map_or(*runner, |under| &under.runner);
         let _trigger = Entered::of(runs, call.table.id);
-        let fired = runs.deeper(|| body.fire_all(runs, context, call, (event, rows), room))?;
+        let fired = runs.deeper(None, |_| body.fire_all(runs, context, call, (event, rows), room))?;
         under.as_ref().map_or(Ok(()), |under| runner.catch_up(under))?;
         Ok(fired)
     }
@@ -196,9 +241,25 @@ fn nothing(routine: &Routine) -> Value {
     }
 }
 
-/// What CALL sees: no names, and procedures.
+/// The call that a query of a procedure's row makes.
+pub(super) fn call_in(mut plan: &PhysicalPlan) -> Option<(&Arc<Routine>, &[Expr])> {
+    loop {
+        plan = match &plan.node {
+            PhysicalNode::Project { input, .. } => input,
+            PhysicalNode::TableFunction { stored: true, args, .. } => match args.as_slice() {
+                [Expr::Call { function, args }] => return Some((function.routine()?, args)),
+                _ => return None,
+            },
+            _ => return None,
+        }
+    }
+}
+
+/// What CALL sees: no names, and procedures; parameters, where there are any.
 #[derive(Debug)]
-struct OfCall;
+struct OfCall {
+    has_parameters: bool,
+}
 
 impl Variables for OfCall {
     fn find(&self, _name: &[&str]) -> Result<Option<(usize, DataType)>> {
@@ -212,10 +273,19 @@ impl Variables for OfCall {
     fn is_call(&self) -> bool {
         true
     }
+
+    fn leaves_parameters(&self) -> bool {
+        self.has_parameters
+    }
 }
 
 /// DO: runs a body in PL/pgSQL.
-pub(crate) fn run_block(runner: Runner, body: &str, eval: &EvalContext) -> Result<()> {
+pub(crate) fn run_block(
+    runner: &Arc<Runner>,
+    body: &str,
+    eval: &EvalContext,
+    control: Option<Control<'_>>,
+) -> Result<()> {
     let routine = Arc::new(Routine {
         id: ObjectId(0),
         schema: ObjectId::PUBLIC,
@@ -231,21 +301,25 @@ pub(crate) fn run_block(runner: Runner, body: &str, eval: &EvalContext) -> Resul
         body: body.to_owned(),
         change: 0,
     });
-    let body = PlPgSql::new(&routine, &runner)?;
-    let runner = Arc::new(runner);
+    let body = PlPgSql::new(&routine, runner)?;
     let eval = eval.called_by(Some(runner.clone()));
     let context = runner.context(&routine, &eval)?;
-    body.call(&routine, &runner, &context, &[]).map(drop)
+    body.call(&routine, (runner, &context), &[], control).map(drop)
 }
 
-/// CALL: `call` is the procedure with its arguments.
+/// CALL, as a query of the procedure's row: `call` is the procedure with its arguments.
+pub(crate) fn called_procedure(runner: &Runner, call: &str, has_parameters: bool) -> Result<Arc<Prepared>> {
+    let variables: Arc<dyn Variables> = Arc::new(OfCall { has_parameters });
+    runner.prepare(&Arc::new(parse_one(&format!("SELECT * FROM {call}"))?), &variables)
+}
+
+/// CALL within a statement.
 pub(crate) fn run_call(runner: Runner, call: &str, eval: &EvalContext) -> Result<Ran> {
     let runner = Arc::new(runner);
     let eval = eval.called_by(Some(runner.clone()));
-    let variables: Arc<dyn Variables> = Arc::new(OfCall);
-    let prepared = runner.prepare(&Arc::new(parse_one(&format!("SELECT * FROM {call}"))?), &variables)?;
+    let prepared = called_procedure(&runner, call, false)?;
     let context = ExecContext { eval: Arc::new(eval), ..runner.base().clone() };
-    runner.run_prepared(&prepared, &context, None)
+    runner.call_procedure(&prepared, &context, None)
 }
 
 /// Whether the body of a function that is being made can be run.
@@ -253,6 +327,8 @@ pub(crate) fn check_body(routine: &Arc<Routine>, runner: &Runner, eval: &EvalCon
     let under = runner.under_path_of(routine, eval)?;
     let runner = under.as_ref().map_or(runner, |under| &under.runner);
     match Compiled::new(routine, runner)? {
+        // What it gives is a matter of its calls.
+        Compiled::Sql(_) if routine.is_polymorphic() || routine.returns == Returns::Record => Ok(()),
         Compiled::Sql(body) => body.check(routine, runner),
         // What its SQL means is found out when it runs.
         Compiled::PlPgSql(_) => Ok(()),

@@ -9,8 +9,9 @@ use crate::Result;
 use crate::api::Runner;
 use crate::catalog::{Language, ObjectId, Routine};
 
-/// How many functions a session keeps.
+/// How many functions a session keeps, and for how many kinds of calls it keeps each.
 const KEPT_MAX: usize = 1000;
+const KINDS_MAX: usize = 16;
 
 /// A body that was parsed, with the plans that its statements have so far.
 #[derive(Debug)]
@@ -21,23 +22,29 @@ pub(crate) enum Compiled {
 
 /// Those of a session.
 #[derive(Debug, Default)]
-pub(crate) struct CompiledRoutines(Mutex<HashMap<ObjectId, Known>>);
+pub(crate) struct CompiledRoutines(Mutex<HashMap<ObjectId, Vec<Known>>>);
 
 type Known = (Arc<Routine>, Arc<Compiled>);
 
 impl CompiledRoutines {
     pub(crate) fn of(&self, routine: &Arc<Routine>, runner: &Runner) -> Result<Arc<Compiled>> {
-        if let Some((known, compiled)) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&routine.id)
-            && (Arc::ptr_eq(known, routine) || known == routine)
-        {
+        let is_same = |(known, _): &&Known| Arc::ptr_eq(known, routine) || known == routine;
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, compiled)) = known.get(&routine.id).and_then(|kinds| kinds.iter().find(is_same)) {
             return Ok(compiled.clone());
         }
+        drop(known);
         let compiled = Arc::new(Compiled::new(routine, runner)?);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= KEPT_MAX {
             all.clear();
         }
-        all.insert(routine.id, (routine.clone(), compiled.clone()));
+        let kinds = all.entry(routine.id).or_default();
+        kinds.retain(|(known, _)| known.change == routine.change);
+        if kinds.len() >= KINDS_MAX {
+            kinds.clear();
+        }
+        kinds.push((routine.clone(), compiled.clone()));
         Ok(compiled)
     }
 }

@@ -33,10 +33,14 @@ impl SqlBody {
     pub(super) fn run(&self, routine: &Routine, runner: &Runner, context: &ExecContext) -> Result<Vec<Vec<Value>>> {
         let mut rows = Vec::new();
         let Some((last, before)) = self.statements.split_last() else { return Ok(rows) };
-        for statement in before {
-            runner.run(statement, &self.variables, context, Some(1))?;
+        let of_it = |number: usize| {
+            move |error: Error| error.called_from(&format!("SQL function \"{}\" statement {number}", routine.name))
+        };
+        for (statement, number) in before.iter().zip(1..) {
+            runner.run(statement, &self.variables, context, Some(1)).map_err(of_it(number))?;
         }
-        let done = runner.run(last, &self.variables, context, (!routine.set).then_some(1))?;
+        let limit = (!routine.set).then_some(1);
+        let done = runner.run(last, &self.variables, context, limit).map_err(of_it(before.len() + 1))?;
         if routine.returns == Returns::Void {
             return Ok(rows);
         }
@@ -73,6 +77,7 @@ impl SqlBody {
 pub(super) fn result_types(routine: &Routine, runner: &Runner) -> Result<Vec<DataType>> {
     Ok(match routine.returns {
         Returns::Void | Returns::Trigger => vec![],
+        Returns::Any(_) | Returns::Record => return Err(Error::internal("a call that says nothing of its types")),
         Returns::Type(DataType::Composite(of)) if !routine.is_output() => attribute_types(of),
         Returns::Type(data_type) => vec![data_type.base()],
         Returns::Row => routine.outputs().map(|output| output.data_type.base()).collect(),
@@ -108,6 +113,14 @@ fn row_types(table: ObjectId, runner: &Runner) -> Result<Vec<DataType>> {
     Ok(table.columns.iter().map(|column| column.data_type.base()).collect())
 }
 
+fn gives_rows(routine: &Routine) -> bool {
+    match routine.returns {
+        Returns::Type(of) => matches!(of, DataType::Composite(_)) && !routine.is_output(),
+        Returns::RowOf(_) => true,
+        _ => false,
+    }
+}
+
 fn check_result(routine: &Routine, fields: &[Field], types: &[DataType]) -> Result<()> {
     let declared = match routine.returns {
         Returns::Type(data_type) => data_type.type_name(),
@@ -125,7 +138,9 @@ fn check_result(routine: &Routine, fields: &[Field], types: &[DataType]) -> Resu
     }
     match (fields.len(), types.len()) {
         (given, wanted) if given == wanted => {}
-        (_, 1) => return mismatch("Final statement must return exactly one column.".to_owned()),
+        (_, 1) if !gives_rows(routine) => {
+            return mismatch("Final statement must return exactly one column.".to_owned());
+        }
         (given, wanted) if given < wanted => return mismatch("Final statement returns too few columns.".to_owned()),
         _ => return mismatch("Final statement returns too many columns.".to_owned()),
     }
@@ -133,7 +148,7 @@ fn check_result(routine: &Routine, fields: &[Field], types: &[DataType]) -> Resu
         if field.data_type.base() != *to && !can_cast(field.data_type, *to, CastContext::Assignment) {
             let given = field.data_type.type_name();
             return mismatch(match types.len() {
-                1 if !matches!(routine.returns, Returns::RowOf(_)) => format!("Actual return type is {given}."),
+                1 if !gives_rows(routine) => format!("Actual return type is {given}."),
                 _ => format!("Final statement returns {given} instead of {} at column {}.", to.type_name(), at + 1),
             });
         }

@@ -41,6 +41,11 @@ pub(crate) trait Variables: Debug + Send + Sync {
         false
     }
 
+    /// What it does not know of `$1` and its like is given to who runs the statement.
+    fn leaves_parameters(&self) -> bool {
+        false
+    }
+
     /// What a name means that is a column's, too.
     fn conflict(&self) -> Conflict {
         Conflict::Column

@@ -272,10 +272,19 @@ pub(super) fn arguments(catalog: &Catalog, routine: &Routine, defaults: bool) ->
         let default = parameter.default.as_ref().filter(|_| defaults);
         let default = default.map(|default| typed(&catalog.text_of(default), parameter.data_type));
         let default = default.map_or_else(String::new, |default| format!(" DEFAULT {default}"));
-        format!("{mode}{name}{}{default}", parameter.data_type.base())
+        format!("{mode}{name}{}{default}", type_of(catalog, parameter))
     };
     let listed = routine.parameters.iter().filter(|parameter| parameter.mode != ParameterMode::Table);
     listed.map(shown).collect::<Vec<_>>().join(", ")
+}
+
+fn type_of(catalog: &Catalog, parameter: &RoutineParameter) -> String {
+    let table = parameter.row_of.and_then(|table| catalog.table_by_id(table));
+    match (parameter.pseudo, table) {
+        (Some(pseudo), _) => pseudo.type_name().to_owned(),
+        (None, Some(table)) => catalog.table_name(table),
+        (None, None) => parameter.data_type.base().to_string(),
+    }
 }
 
 /// What a function returns; `None`: it is a procedure.
@@ -287,7 +296,7 @@ pub(super) fn result(catalog: &Catalog, routine: &Routine) -> Option<String> {
         .parameters
         .iter()
         .filter(|parameter| parameter.mode == ParameterMode::Table)
-        .map(|of| format!("{} {}", quoted(of.name.as_deref().unwrap_or_default()), of.data_type.base()))
+        .map(|of| format!("{} {}", quoted(of.name.as_deref().unwrap_or_default()), type_of(catalog, of)))
         .collect();
     if !columns.is_empty() {
         return Some(format!("TABLE({})", columns.join(", ")));
@@ -296,7 +305,8 @@ pub(super) fn result(catalog: &Catalog, routine: &Routine) -> Option<String> {
         Returns::Void => "void".to_owned(),
         Returns::Trigger => "trigger".to_owned(),
         Returns::Type(data_type) => data_type.base().to_string(),
-        Returns::Row => "record".to_owned(),
+        Returns::Any(declared) => declared.type_name().to_owned(),
+        Returns::Row | Returns::Record => "record".to_owned(),
         Returns::RowOf(id) => catalog.table_by_id(id).map_or_else(String::new, |table| catalog.table_name(table)),
     };
     Some(if routine.set { format!("SETOF {of}") } else { of })

@@ -208,7 +208,10 @@ pub(super) fn type_name(catalog: &Catalog, oid: i64, modifier: Option<i32>) -> O
     if let Some((_, name)) = OTHER_TYPES.iter().find(|(known, _)| *known == oid) {
         return Some((*name).to_owned());
     }
-    let of = catalog.types().find(|of| [of.id, of.array_id].map(oid_of).contains(&oid))?;
+    let Some(of) = catalog.types().find(|of| [of.id, of.array_id].map(oid_of).contains(&oid)) else {
+        // The type of a table's rows.
+        return catalog.tables().find(|table| oid_of(table.id) == oid).map(|table| catalog.table_name(table));
+    };
     let array = if oid_of(of.array_id) == oid { "[]" } else { "" };
     Some(format!("{}{array}", catalog.shown_type(of)))
 }

@@ -434,7 +434,8 @@ fn routines(catalog: &Catalog, rows: &mut Rows) {
                 Returns::Void => (text("void"), text("void")),
                 Returns::Trigger => (text("trigger"), text("trigger")),
                 Returns::Type(data_type) => (text(standard_name(data_type)), Value::text(type_name(data_type))),
-                Returns::Row | Returns::RowOf(_) => (text("record"), text("record")),
+                Returns::Any(declared) => (text(declared.type_name()), text(declared.type_name())),
+                Returns::Row | Returns::RowOf(_) | Returns::Record => (text("record"), text("record")),
             };
             let schema = if let Returns::Type(data_type) = of.returns { type_schema(data_type) } else { "pg_catalog" };
             row.extend([
@@ -461,6 +462,13 @@ fn parameters(catalog: &Catalog, rows: &mut Rows) {
                 .default
                 .as_ref()
                 .map(|default| describe::typed(&catalog.text_of(default), parameter.data_type));
+            let (name, schema, udt) = match parameter.pseudo {
+                Some(pseudo) => (text(pseudo.type_name()), "pg_catalog", text(pseudo.type_name())),
+                None => {
+                    let of = parameter.data_type;
+                    (text(standard_name(of)), type_schema(of), Value::text(type_name(of)))
+                }
+            };
             rows.put(vec![
                 ("specific_catalog", text(DATABASE)),
                 ("specific_schema", schema_name(catalog, of.schema)),
@@ -470,10 +478,10 @@ fn parameters(catalog: &Catalog, rows: &mut Rows) {
                 ("is_result", text("NO")),
                 ("as_locator", text("NO")),
                 ("parameter_name", maybe(parameter.name.as_deref().map(text))),
-                ("data_type", text(standard_name(parameter.data_type))),
+                ("data_type", name),
                 ("udt_catalog", text(DATABASE)),
-                ("udt_schema", text(type_schema(parameter.data_type))),
-                ("udt_name", Value::text(type_name(parameter.data_type))),
+                ("udt_schema", text(schema)),
+                ("udt_name", udt),
                 ("parameter_default", maybe(default)),
             ]);
         }

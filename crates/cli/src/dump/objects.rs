@@ -136,6 +136,8 @@ impl Dump<'_> {
              FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
              WHERE {USER_SCHEMAS} AND p.prokind IN ('f', 'p') AND
                  (pg_catalog.pg_get_function_sqlbody(p.oid) IS NOT NULL OR EXISTS (
+                     SELECT FROM pg_catalog.pg_class c
+                     WHERE c.relkind = 'r' AND (c.oid = p.prorettype OR c.oid = ANY (p.proargtypes))) OR EXISTS (
                      SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_type t ON t.oid = c.reltype
                      WHERE c.relkind IN ('r', 'v', 'm') AND (t.oid = p.prorettype OR t.oid = ANY (p.proargtypes)
                          OR (t.typarray <> 0 AND (t.typarray = p.prorettype OR t.typarray = ANY (p.proargtypes)))))) = {late}

@@ -23,6 +23,7 @@ pub(crate) use tree::Shape;
 use tree::{Body, Kind};
 
 use super::sql_body::result_types;
+use super::transactions::Control;
 use super::{Firing, RowsVariable, TriggerCall, Variables};
 use crate::api::Runner;
 use crate::bind::{definition_fields, named_as_view};
@@ -142,6 +143,11 @@ impl PlPgSql {
                 outputs.push(variable);
             }
         }
+        match routine.returns {
+            Returns::Any(_) => drop(parser.add("$0", Kind::Value(DataType::Unknown))),
+            Returns::Type(data_type) if routine.is_polymorphic() => drop(parser.add("$0", Kind::of(data_type))),
+            _ => {}
+        }
         let trigger = (routine.returns == Returns::Trigger).then(|| {
             let (new, old) = (parser.add("new", Kind::Row(None)), parser.add("old", Kind::Row(None)));
             let about = routine.body.to_ascii_lowercase().contains("tg_");
@@ -233,12 +239,13 @@ impl PlPgSql {
     pub(crate) fn call(
         &self,
         routine: &Routine,
-        runner: &Runner,
-        context: &ExecContext,
+        (runner, context): (&Runner, &ExecContext),
         args: &[Value],
+        control: Option<Control<'_>>,
     ) -> Result<Vec<Vec<Value>>> {
         let types = result_types(routine, runner)?;
         let mut run = Run::new(self, routine, (runner, context), types, Room::default());
+        run.control = control;
         run.frame.set(self.found, Value::Boolean(false));
         for (variable, value) in self.inputs.iter().zip(args) {
             run.frame.set_whole(*variable, value);

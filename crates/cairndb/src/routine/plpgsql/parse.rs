@@ -13,9 +13,9 @@ use super::fragment::{Fragment, Names};
 use super::scope::{Scope, Scopes};
 use super::tree::{
     Block, BoundCursor, Case, Condition, Declared, Handlers, Into, Item, Kind, Level, Loop, Over, Place, Query, Raise,
-    RaiseOption, Shape, Statement,
+    RaiseOption, Shape, Statement, Step,
 };
-use crate::routine::Conflict;
+use crate::routine::{Conflict, Ending};
 use crate::sql::parse_expression;
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
@@ -81,7 +81,7 @@ impl<'a> Parser<'a> {
 
     /// A variable that is in sight from here on.
     pub(super) fn add(&mut self, name: &str, kind: Kind) -> usize {
-        self.variables.push(Declared { name: name.to_owned(), kind, constant: false, not_null: false });
+        self.variables.push(Declared { name: name.to_owned(), kind, line: 0, constant: false, not_null: false });
         let variable = self.variables.len() - 1;
         self.name(name, variable);
         variable
@@ -133,6 +133,12 @@ impl<'a> Parser<'a> {
 
     fn token(&self) -> Token {
         self.tokens[self.at.min(self.tokens.len() - 1)]
+    }
+
+    /// Where the next token is, from 1.
+    fn line(&self) -> u32 {
+        let before = self.text.get(..self.token().start as usize).unwrap_or_default();
+        u32::try_from(before.bytes().filter(|byte| *byte == b'\n').count()).unwrap_or(u32::MAX).saturating_add(1)
     }
 
     fn ahead(&self, by: usize) -> &'a str {
@@ -276,6 +282,7 @@ impl<'a> Parser<'a> {
     }
 
     fn declaration(&mut self, declares: &mut Vec<(usize, Option<Fragment>)>) -> Result<()> {
+        let line = self.line();
         let name = self.identifier()?;
         if self.scopes.0[self.scope].names.iter().any(|(known, _)| *known == name) {
             return Err(Error::new(SqlState::SYNTAX_ERROR, format!("duplicate declaration at or near \"{name}\"")));
@@ -309,7 +316,8 @@ impl<'a> Parser<'a> {
         }
         self.expect(";")?;
         let variable = self.add(&name, kind);
-        (self.variables[variable].constant, self.variables[variable].not_null) = (constant, not_null);
+        let declared = &mut self.variables[variable];
+        (declared.line, declared.constant, declared.not_null) = (line, constant, not_null);
         declares.push((variable, default));
         Ok(())
     }
@@ -423,7 +431,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn statements(&mut self, ends: &[&str]) -> Result<Vec<Statement>> {
+    fn statements(&mut self, ends: &[&str]) -> Result<Vec<Step>> {
         let mut all = Vec::new();
         while !ends.iter().any(|end| self.is(end)) {
             if self.token().kind == TokenKind::Eof {
@@ -434,7 +442,8 @@ impl<'a> Parser<'a> {
                 let error = Error::new(SqlState::STATEMENT_TOO_COMPLEX, "PL/pgSQL is nested too deeply");
                 return Err(error.with_hint(format!("Statements may be nested {DEPTH_MAX} levels deep.")));
             }
-            all.push(self.statement()?);
+            let line = self.line();
+            all.push(Step { line, what: self.statement()? });
             self.depth -= 1;
         }
         Ok(all)
@@ -496,13 +505,22 @@ impl<'a> Parser<'a> {
             "fetch" => self.fetch()?,
             "move" => self.moved()?,
             "close" => self.close()?,
-            word @ ("commit" | "rollback") => {
-                return Err(Error::unsupported(format!("{} in PL/pgSQL", word.to_uppercase())));
-            }
+            "commit" => self.ending(Ending::Commit)?,
+            "rollback" => self.ending(Ending::Rollback)?,
             _ => self.sql()?,
         };
         self.expect(";")?;
         Ok(what)
+    }
+
+    /// COMMIT and ROLLBACK, with AND CHAIN or without.
+    fn ending(&mut self, ending: Ending) -> Result<Statement> {
+        self.advance();
+        if self.eat("and") {
+            self.eat("no");
+            self.expect("chain")?;
+        }
+        Ok(Statement::End(ending))
     }
 
     /// The place of an assignment, where one begins here.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::fragment::{Bound, Fragment};
 use super::frame::Frame;
-use super::run::Run;
+use super::run::{Run, of_statement};
 use super::tree::{Kind, Query, Statement};
 use super::{Firing, PlPgSql, Room, TriggerCall, TriggerVariables};
 use crate::api::Runner;
@@ -29,7 +29,7 @@ impl PlPgSql {
         (event, (old, new)): (TriggerEvent, (&Batch, &Batch)),
         room: &mut Room,
     ) -> Result<bool> {
-        let (Some(variables), Some(insert)) = (&self.trigger, self.only_insert()) else { return Ok(false) };
+        let (Some(variables), Some((line, insert))) = (&self.trigger, self.only_insert()) else { return Ok(false) };
         if call.trigger.sees_tables() || old.is_empty() {
             return Ok(false);
         }
@@ -40,23 +40,27 @@ impl PlPgSql {
         self.enter(&mut run, call, firing)?;
         let bound = insert.bound(&run.frame, runner)?;
         let parameters = self.parameters(&bound, variables, &run.frame, (old, new))?;
-        let is_done = runner.insert_each(&bound.prepared, context, &parameters)?;
+        let is_done = runner.insert_each(&bound.prepared, context, &parameters).map_err(|error| {
+            run.failed_at = Some((line, "at SQL statement"));
+            run.failure(of_statement(error, insert.parsed.text()))
+        })?;
         *room = run.into_room();
         Ok(is_done)
     }
 
     /// The INSERT, or so, that the body is besides a RETURN.
-    fn only_insert(&self) -> Option<&Fragment> {
+    fn only_insert(&self) -> Option<(u32, &Fragment)> {
         let block = &self.body.block;
-        let [Statement::Run(Query::Plain(fragment), None), last] = block.statements.as_slice() else { return None };
-        let is_end = match last {
+        let [first, last] = block.statements.as_slice() else { return None };
+        let Statement::Run(Query::Plain(fragment), None) = &first.what else { return None };
+        let is_end = match &last.what {
             Statement::ReturnRow(variable) => {
                 self.trigger.as_ref().is_some_and(|known| [known.new, known.old].contains(variable))
             }
             Statement::Return(Some(value)) => value.text.eq_ignore_ascii_case("NULL"),
             _ => false,
         };
-        (is_end && block.declares.is_empty() && block.handlers.is_none()).then_some(fragment)
+        (is_end && block.declares.is_empty() && block.handlers.is_none()).then_some((first.line, fragment))
     }
 
     /// The parameters of a statement, of all rows.

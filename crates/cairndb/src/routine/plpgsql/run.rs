@@ -5,19 +5,22 @@ mod cursor;
 mod give;
 mod message;
 mod sql;
+mod transaction;
 
 use std::mem;
-use std::sync::Arc;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::PlPgSql;
 use super::convert::converted;
 use super::fragment::Fragment;
 use super::frame::Frame;
-use super::tree::{Block, Case, Condition, Handlers, Kind, Loop, Over, Place, Shape, Statement};
+use super::tree::{Block, Case, Condition, Handlers, Into, Kind, Loop, Over, Place, Shape, Statement, Step};
 use crate::api::{Prepared, Runner};
 use crate::catalog::Routine;
-use crate::exec::{Batch, ExecContext, RowStream};
+use crate::exec::{Batch, ExecContext, RowStream, ScrolledRows};
 use crate::plan::Field;
+use crate::routine::transactions::{Control, Obstacle};
 use crate::types::{Array, DataType};
 use crate::{Error, Result, SqlState, Value};
 
@@ -58,19 +61,25 @@ enum Opened {
         batch: Option<(Batch, usize)>,
         fields: Vec<Field>,
     },
+    /// Of a body that may end the transaction; the row that comes next, from 0.
+    Held(Arc<Mutex<ScrolledRows>>, u64, Vec<Field>),
 }
 
 impl Opened {
     fn fields(&self) -> &[Field] {
         match self {
-            Opened::All(fields, _) | Opened::Stream { fields, .. } => fields,
+            Opened::All(fields, _) | Opened::Stream { fields, .. } | Opened::Held(_, _, fields) => fields,
         }
     }
 
     fn next(&mut self) -> Result<Option<Vec<Value>>> {
-        let Opened::Stream { stream, batch, .. } = self else {
-            let Opened::All(_, rows) = self else { return Ok(None) };
-            return Ok(rows.next());
+        let (stream, batch) = match self {
+            Opened::Stream { stream, batch, .. } => (stream, batch),
+            Opened::All(_, rows) => return Ok(rows.next()),
+            Opened::Held(rows, at, _) => {
+                *at += 1;
+                return rows.lock().unwrap_or_else(PoisonError::into_inner).row(*at - 1);
+            }
         };
         loop {
             if let Some((rows, at)) = batch
@@ -87,12 +96,31 @@ impl Opened {
     }
 }
 
+/// What is lent by who calls, until the body has a newer one.
+pub(super) enum Lent<'a, T> {
+    Callers(&'a T),
+    Own(Arc<T>),
+}
+
+impl<T> Deref for Lent<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        match self {
+            Lent::Callers(lent) => lent,
+            Lent::Own(own) => own,
+        }
+    }
+}
+
 /// A call that runs.
 pub(super) struct Run<'a> {
     pub(super) code: &'a PlPgSql,
     pub(super) routine: &'a Routine,
-    pub(super) runner: &'a Runner,
-    pub(super) context: &'a ExecContext,
+    pub(super) runner: Lent<'a, Runner>,
+    pub(super) context: Lent<'a, ExecContext>,
+    /// By which it may end its transaction.
+    pub(super) control: Option<Control<'a>>,
     pub(super) frame: Frame,
     statement: Option<Box<ExecContext>>,
     /// The types of the result's columns.
@@ -104,12 +132,26 @@ pub(super) struct Run<'a> {
     held: usize,
     pub(super) returned: Returned,
     row_count: u64,
+    /// The line of the statement that runs.
+    line: u32,
+    /// Where it failed.
+    pub(super) failed_at: Option<(u32, &'static str)>,
+    /// It failed by the error that was being handled.
+    again: bool,
     /// The errors that are being handled, the innermost last.
     handled: Vec<Error>,
 }
 
 fn error(code: &'static str, message: impl std::convert::Into<String>) -> Error {
     Error::new(SqlState(code), message)
+}
+
+/// An error of a statement in a body; where its place in the statement is told, that says enough.
+pub(super) fn of_statement(error: Error, text: &str) -> Error {
+    match error.position() {
+        Some(_) => error,
+        None => error.called_from(&format!("SQL statement \"{}\"", text.trim())),
+    }
 }
 
 /// SQLSTATE 42804: a trigger returns another row than the table's.
@@ -130,14 +172,18 @@ impl<'a> Run<'a> {
             statement: room.statement,
             code,
             routine,
-            runner,
-            context,
+            runner: Lent::Callers(runner),
+            context: Lent::Callers(context),
+            control: None,
             types,
             shape: None,
             rows: Vec::new(),
             held: 0,
             returned: Returned::Nothing,
             row_count: 0,
+            line: 0,
+            failed_at: None,
+            again: false,
             handled: Vec::new(),
         }
     }
@@ -151,7 +197,7 @@ impl<'a> Run<'a> {
     /// Runs the body; whether it came to a RETURN.
     pub(super) fn body(&mut self) -> Result<bool> {
         let code = self.code;
-        match self.block(&code.body.block)? {
+        match self.block(&code.body.block).map_err(|error| self.failure(error))? {
             Flow::Return => Ok(true),
             Flow::Next | Flow::Exit(_) => Ok(false),
             Flow::Continue(_) => Err(error("42601", "CONTINUE cannot be used outside a loop")),
@@ -160,7 +206,11 @@ impl<'a> Run<'a> {
 
     fn block(&mut self, block: &Block) -> Result<Flow> {
         for (variable, default) in &block.declares {
-            self.begin(*variable, default.as_ref())?;
+            if let Err(error) = self.begin(*variable, default.as_ref()) {
+                let line = self.code.body.variables[*variable].line;
+                self.failed_at.get_or_insert((line, "during statement block local variable initialization"));
+                return Err(error);
+            }
         }
         let flow = match &block.handlers {
             None => self.statements(&block.statements),
@@ -193,11 +243,14 @@ impl<'a> Run<'a> {
     /// A block with EXCEPTION: what it changed is undone where it fails.
     fn guarded(&mut self, block: &Block, handlers: &Handlers) -> Result<Flow> {
         let savepoint = self.runner.savepoint()?;
-        let failed = match self.statements(&block.statements) {
+        let done = self.behind(Some(Obstacle::Handler), |run| run.statements(&block.statements));
+        let failed = match done {
             Ok(flow) => return Ok(flow),
             Err(failed) => failed,
         };
         let Some(statements) = handler_of(handlers, &failed) else { return Err(failed) };
+        let failed = self.failure(failed);
+        (self.failed_at, self.again) = (None, false);
         self.runner.rollback_to(savepoint.as_ref())?;
         self.frame.set(handlers.state, Value::text(failed.sqlstate().0));
         self.frame.set(handlers.message, Value::text(failed.message()));
@@ -207,22 +260,50 @@ impl<'a> Run<'a> {
         flow
     }
 
-    fn statements(&mut self, statements: &[Statement]) -> Result<Flow> {
-        for statement in statements {
-            match self.statement(statement)? {
-                Flow::Next => {}
-                flow => return Ok(flow),
+    fn statements(&mut self, statements: &[Step]) -> Result<Flow> {
+        for step in statements {
+            self.line = step.line;
+            match self.statement(&step.what) {
+                Ok(Flow::Next) => {}
+                Ok(flow) => return Ok(flow),
+                Err(error) => {
+                    self.failed_at.get_or_insert((step.line, step.what.name()));
+                    return Err(error);
+                }
             }
         }
         Ok(Flow::Next)
     }
 
+    /// An error with where in this body it came from.
+    pub(super) fn failure(&self, error: Error) -> Error {
+        match self.again {
+            true => error,
+            false => error.called_from(&self.place(self.failed_at)),
+        }
+    }
+
+    /// A place in the body, as PostgreSQL tells it.
+    fn place(&self, at: Option<(u32, &str)>) -> String {
+        let types: Vec<&str> = self.routine.inputs().map(|input| input.type_name()).collect();
+        let types = types.join(",");
+        let arguments = if self.routine.id.0 == 0 { String::new() } else { format!("({types})") };
+        let name = &self.routine.name;
+        match at {
+            Some((line, what)) if what.starts_with("during ") || what.starts_with("at ") => {
+                format!("PL/pgSQL function {name}{arguments} line {line} {what}")
+            }
+            Some((line, what)) => format!("PL/pgSQL function {name}{arguments} line {line} at {what}"),
+            None => format!("PL/pgSQL function {name}{arguments}"),
+        }
+    }
+
     fn value(&self, fragment: &Fragment) -> Result<(Value, DataType)> {
-        fragment.value(&self.frame, self.runner, self.context)
+        fragment.value(&self.frame, &self.runner, &self.context)
     }
 
     fn is_true(&self, fragment: &Fragment) -> Result<bool> {
-        fragment.is_true(&self.frame, self.runner, self.context)
+        fragment.is_true(&self.frame, &self.runner, &self.context)
     }
 
     fn statement(&mut self, what: &Statement) -> Result<Flow> {
@@ -271,12 +352,8 @@ impl<'a> Run<'a> {
             Statement::Raise(raise) => self.raise(raise)?,
             Statement::Assert(condition, message) => self.assert(condition, message.as_ref())?,
             Statement::Diagnostics(items) => self.diagnostics(items)?,
-            Statement::Call(fragment) => {
-                let ran = self.fragment(fragment, None)?;
-                if !ran.fields.iter().all(|field| field.name.is_empty()) {
-                    return Err(Error::unsupported("CALL of a procedure with OUT parameters in PL/pgSQL"));
-                }
-            }
+            Statement::Call(fragment) => self.call(fragment)?,
+            Statement::End(ending) => self.end_transaction(*ending)?,
             Statement::Open(variable, opening) => self.open_cursor(*variable, opening)?,
             Statement::Fetch(variable, way, into) => self.fetch(*variable, way, into.as_ref())?,
             Statement::Close(variable) => self.close_cursor(*variable)?,
@@ -347,25 +424,9 @@ impl<'a> Run<'a> {
                 self.range(repeated, *variable, (from, to, if *reverse { -step } else { step }))
             }
             Over::Query(into, query) => {
-                let mut rows = self.open(query)?;
-                let shape = shape_of(rows.fields());
-                let mut found = false;
-                let over = loop {
-                    let Some(row) = rows.next()? else { break None };
-                    found = true;
-                    self.put(into, Some(row), &shape)?;
-                    if let Some(flow) = self.round(repeated)? {
-                        break Some(flow);
-                    }
-                };
-                if !found {
-                    self.put(into, None, &shape)?;
-                }
-                if !found {
-                    self.put(into, None, &shape)?;
-                }
-                self.frame.set(self.code.found, Value::Boolean(found));
-                Ok(over.unwrap_or(Flow::Next))
+                let (mut rows, changes) = self.open(query)?;
+                let obstacle = changes.then_some(Obstacle::Changes);
+                self.behind(obstacle, |run| run.over_rows(repeated, into, &mut rows))
             }
             Over::Cursor(row, variable, args) => self.over_cursor(repeated, (*row, *variable), args),
             Over::Array(place, slice, array) => {
@@ -412,6 +473,24 @@ impl<'a> Run<'a> {
                 Ok(Flow::Next)
             }
         }
+    }
+
+    fn over_rows(&mut self, repeated: &Loop, into: &Into, rows: &mut Opened) -> Result<Flow> {
+        let shape = shape_of(rows.fields());
+        let mut found = false;
+        let over = loop {
+            let Some(row) = rows.next()? else { break None };
+            found = true;
+            self.put(into, Some(row), &shape)?;
+            if let Some(flow) = self.round(repeated)? {
+                break Some(flow);
+            }
+        };
+        if !found {
+            self.put(into, None, &shape)?;
+        }
+        self.frame.set(self.code.found, Value::Boolean(found));
+        Ok(over.unwrap_or(Flow::Next))
     }
 
     fn range(&mut self, repeated: &Loop, variable: usize, (from, to, step): (i32, i32, i32)) -> Result<Flow> {
@@ -463,7 +542,7 @@ pub(super) fn shape_of(fields: &[Field]) -> Arc<Shape> {
 }
 
 /// The handler of an error. Whoever stops a statement stops it.
-fn handler_of<'h>(handlers: &'h Handlers, failed: &Error) -> Option<&'h [Statement]> {
+fn handler_of<'h>(handlers: &'h Handlers, failed: &Error) -> Option<&'h [Step]> {
     let code = failed.sqlstate();
     if matches!(code, SqlState::TRANSACTION_TIMEOUT | SqlState("08007")) {
         return None;

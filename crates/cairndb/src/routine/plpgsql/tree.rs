@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::fragment::Fragment;
 use crate::Result;
+use crate::routine::Ending;
 use crate::types::{CompositeType, DataType};
 
 /// A body: its variables, by number, and its statements.
@@ -30,6 +31,8 @@ pub(super) struct BoundCursor {
 pub(super) struct Declared {
     pub(super) name: String,
     pub(super) kind: Kind,
+    /// Where it is declared; 0: it is not, by the body.
+    pub(super) line: u32,
     pub(super) constant: bool,
     pub(super) not_null: bool,
 }
@@ -71,13 +74,21 @@ impl Shape {
     }
 }
 
+/// A statement where it stands.
+#[derive(Debug)]
+pub(super) struct Step {
+    /// The body's line that it begins in, from 1.
+    pub(super) line: u32,
+    pub(super) what: Statement,
+}
+
 /// BEGIN ... END.
 #[derive(Debug)]
 pub(super) struct Block {
     pub(super) label: Option<String>,
     /// Variables that get their values when the block begins.
     pub(super) declares: Vec<(usize, Option<Fragment>)>,
-    pub(super) statements: Vec<Statement>,
+    pub(super) statements: Vec<Step>,
     pub(super) handlers: Option<Handlers>,
 }
 
@@ -87,7 +98,7 @@ pub(super) struct Handlers {
     /// The variables SQLSTATE and SQLERRM.
     pub(super) state: usize,
     pub(super) message: usize,
-    pub(super) all: Vec<(Vec<Condition>, Vec<Statement>)>,
+    pub(super) all: Vec<(Vec<Condition>, Vec<Step>)>,
 }
 
 /// Which errors a handler is for.
@@ -103,7 +114,7 @@ pub(super) enum Condition {
 pub(super) enum Statement {
     Block(Block),
     Assign(Place, Fragment),
-    If(Vec<(Fragment, Vec<Statement>)>, Vec<Statement>),
+    If(Vec<(Fragment, Vec<Step>)>, Vec<Step>),
     Case(Case),
     Loop(Loop),
     /// EXIT (true) or CONTINUE, of which loop, and when.
@@ -123,11 +134,63 @@ pub(super) enum Statement {
     Null,
     /// CALL, as a query of the procedure's row.
     Call(Fragment),
+    /// COMMIT and ROLLBACK. The next transaction is like the last, whether AND CHAIN was said or not.
+    End(Ending),
     /// OPEN of the cursor that a variable names.
     Open(usize, Opening),
     /// FETCH, and where the row goes; MOVE, where it goes nowhere.
     Fetch(usize, Way, Option<Into>),
     Close(usize),
+}
+
+impl Statement {
+    /// As PostgreSQL calls it where it tells what failed.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Statement::Block(_) => "statement block",
+            Statement::Assign(..) => "assignment",
+            Statement::If(..) => "IF",
+            Statement::Case(_) => "CASE",
+            Statement::Loop(of) => match of.over {
+                Over::Forever => "LOOP",
+                Over::While(_) => "WHILE",
+                Over::Range { .. } => "FOR with integer loop variable",
+                Over::Query(_, Query::Plain(_)) => "FOR over SELECT rows",
+                Over::Query(_, Query::Dynamic(..)) => "FOR over EXECUTE statement",
+                Over::Cursor(..) => "FOR over cursor",
+                Over::Array(..) => "FOREACH over array",
+            },
+            Statement::Leave(true, ..) => "EXIT",
+            Statement::Leave(false, ..) => "CONTINUE",
+            Statement::Return(_) | Statement::ReturnRow(_) => "RETURN",
+            Statement::ReturnNext(_) | Statement::ReturnNextRow(_) => "RETURN NEXT",
+            Statement::ReturnQuery(_) => "RETURN QUERY",
+            Statement::Run(Query::Plain(_), _) => "SQL statement",
+            Statement::Run(Query::Dynamic(..), _) => "EXECUTE",
+            Statement::Perform(_) => "PERFORM",
+            Statement::Raise(_) => "RAISE",
+            Statement::Assert(..) => "ASSERT",
+            Statement::Diagnostics(items) => match items.iter().any(|(_, item)| item.is_of_error()) {
+                true => "GET STACKED DIAGNOSTICS",
+                false => "GET DIAGNOSTICS",
+            },
+            Statement::Null => "NULL",
+            Statement::Call(_) => "CALL",
+            Statement::End(Ending::Commit) => "COMMIT",
+            Statement::End(Ending::Rollback) => "ROLLBACK",
+            Statement::Open(..) => "OPEN",
+            Statement::Fetch(_, _, Some(_)) => "FETCH",
+            Statement::Fetch(_, _, None) => "MOVE",
+            Statement::Close(_) => "CLOSE",
+        }
+    }
+}
+
+impl Item {
+    /// Whether it is asked of an error.
+    fn is_of_error(self) -> bool {
+        !matches!(self, Item::RowCount | Item::Context)
+    }
 }
 
 /// What a cursor is opened for.
@@ -166,15 +229,15 @@ pub(super) enum Count {
 pub(super) struct Case {
     /// A variable that is a row of one field, and what it is.
     pub(super) operand: Option<(usize, Fragment)>,
-    pub(super) whens: Vec<(Fragment, Vec<Statement>)>,
-    pub(super) otherwise: Option<Vec<Statement>>,
+    pub(super) whens: Vec<(Fragment, Vec<Step>)>,
+    pub(super) otherwise: Option<Vec<Step>>,
 }
 
 #[derive(Debug)]
 pub(super) struct Loop {
     pub(super) label: Option<String>,
     pub(super) over: Over,
-    pub(super) statements: Vec<Statement>,
+    pub(super) statements: Vec<Step>,
 }
 
 #[derive(Debug)]

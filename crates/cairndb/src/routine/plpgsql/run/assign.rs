@@ -50,7 +50,6 @@ impl Run<'_> {
     }
 
     pub(super) fn assign(&mut self, place: &Place, value: Value, from: DataType) -> Result<()> {
-        let eval = &self.context.eval;
         match place {
             Place::Variable(variable) => {
                 let declared = &self.code.body.variables[*variable];
@@ -65,7 +64,7 @@ impl Run<'_> {
                     }
                     return Err(error("42804", "cannot assign non-composite value to a record variable"));
                 };
-                let value = converted(value, from, to, eval)?;
+                let value = converted(value, from, to, &self.context.eval)?;
                 if declared.not_null && value.is_null() {
                     let message =
                         format!("null value cannot be assigned to variable \"{}\" declared NOT NULL", declared.name);
@@ -75,7 +74,7 @@ impl Run<'_> {
             }
             Place::Field(variable, field) => {
                 let (at, to) = self.field(*variable, field)?;
-                let value = converted(value, from, to, eval)?;
+                let value = converted(value, from, to, &self.context.eval)?;
                 let row = self.frame.row_mut(*variable)?;
                 row.values[at] = value;
                 row.is_null = false;

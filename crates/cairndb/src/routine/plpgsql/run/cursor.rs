@@ -109,6 +109,9 @@ impl<'a> Run<'a> {
         let before = self.frame.value(variable).clone();
         self.open_bound(code.bound_cursor(variable)?, args)?;
         let portal = self.portal(variable)?;
+        if self.control.is_some() {
+            self.runner.pin_cursor(&portal)?;
+        }
         let mut found = false;
         let over = loop {
             let (fields, mut rows, _): (Vec<Field>, _, _) =

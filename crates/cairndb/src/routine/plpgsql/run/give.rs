@@ -91,6 +91,15 @@ impl Run<'_> {
             let message = "returned record type does not match expected record type";
             return Err(error("42804", message).with_detail(detail));
         }
+        for (at, (given, wanted)) in given.iter().zip(&self.types).enumerate() {
+            if given.base() != wanted.base() {
+                let (given, wanted) = (given.type_name(), wanted.type_name());
+                let detail =
+                    format!("Returned type {given} does not match expected type {wanted} in column {}.", at + 1);
+                let message = "returned record type does not match expected record type";
+                return Err(error("42804", message).with_detail(detail));
+            }
+        }
         let each = values.into_iter().zip(given).zip(&self.types);
         each.map(|((value, from), to)| converted(value, *from, *to, &self.context.eval)).collect()
     }

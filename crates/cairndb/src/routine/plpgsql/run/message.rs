@@ -12,6 +12,7 @@ impl Run<'_> {
     pub(super) fn raise(&mut self, raise: &Raise) -> Result<()> {
         let Some(level) = raise.level else {
             let again = self.handled.last().cloned();
+            self.again = again.is_some();
             let outside = "RAISE without parameters cannot be used outside an exception handler";
             return Err(again.unwrap_or_else(|| error("0Z002", outside)));
         };
@@ -112,7 +113,8 @@ impl Run<'_> {
                 continue;
             }
             if *item == Item::Context {
-                self.assign(place, Value::text(""), DataType::Text)?;
+                let here = self.place(Some((self.line, "GET DIAGNOSTICS")));
+                self.assign(place, Value::text(here), DataType::Text)?;
                 continue;
             }
             let outside = "GET STACKED DIAGNOSTICS cannot be used outside an exception handler";

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Opened, Ready, Run, error, shape_of};
+use super::{Opened, Ready, Run, error, of_statement, shape_of};
 use crate::Result;
 use crate::api::Ran;
+use crate::command::CommandKind;
 use crate::exec::ExecContext;
 use crate::routine::Variables;
 use crate::routine::plpgsql::Dynamic;
@@ -23,18 +24,18 @@ impl Run<'_> {
     pub(super) fn run_ready(&mut self, (prepared, context): Ready, limit: Option<usize>) -> Result<Ran> {
         let ran = self.runner.run_prepared(&prepared, &context, limit);
         self.statement = Some(context);
-        ran
+        ran.map_err(|error| of_statement(error, prepared.parsed.text()))
     }
 
     pub(super) fn ready(&mut self, fragment: &Fragment) -> Result<Ready> {
         self.context.check()?;
-        let bound = fragment.bound(&self.frame, self.runner)?;
+        let bound = fragment.bound(&self.frame, &self.runner)?;
         Ok((bound.prepared.clone(), self.with_parameters(&bound.sources)?))
     }
 
     /// For a statement with these parameters.
     pub(super) fn with_parameters(&mut self, sources: &[Source]) -> Result<Box<ExecContext>> {
-        let mut context = self.statement.take().unwrap_or_else(|| Box::new(self.context.clone()));
+        let mut context = self.statement.take().unwrap_or_else(|| Box::new(ExecContext::clone(&self.context)));
         match Arc::get_mut(&mut context.parameters).filter(|known| known.len() == sources.len()) {
             Some(known) => {
                 for (value, source) in known.iter_mut().zip(sources) {
@@ -51,14 +52,21 @@ impl Run<'_> {
         self.run_ready(ready, limit)
     }
 
-    /// The rows of a query, read as they are asked for where they may be many.
-    pub(super) fn open(&mut self, query: &Query) -> Result<Opened> {
+    /// The rows of a query, read as they are asked for where they may be many; whether the statement itself changes some.
+    pub(super) fn open(&mut self, query: &Query) -> Result<(Opened, bool)> {
         let ready = self.ready_query(query)?;
-        if let Some(stream) = self.runner.stream(&ready.0, &ready.1, self.routine)? {
-            return Ok(Opened::Stream { stream: Box::new(stream), batch: None, fields: ready.0.fields().to_vec() });
-        }
-        let ran = self.run_ready(ready, None)?;
-        Ok(Opened::All(ran.fields, ran.rows.into_iter()))
+        let (fields, changes) = (ready.0.fields().to_vec(), ready.0.changes());
+        let opened = match (self.runner.stream(&ready.0, &ready.1, self.routine)?, self.control) {
+            (Some(stream), Some(_)) => Opened::Held(self.runner.looped(stream), 0, fields),
+            (Some(stream), None) => Opened::Stream { stream: Box::new(stream), batch: None, fields },
+            // As a cursor's, its errors are the loop's.
+            (None, _) => {
+                let ran = self.runner.run_prepared(&ready.0, &ready.1, None);
+                self.statement = Some(ready.1);
+                Opened::All(fields, ran?.rows.into_iter())
+            }
+        };
+        Ok((opened, changes))
     }
 
     pub(super) fn ready_query(&mut self, query: &Query) -> Result<Ready> {
@@ -82,8 +90,12 @@ impl Run<'_> {
         let rows = tables.iter().flat_map(|tables| tables.variables);
         values.extend(rows.map(|variable| self.frame.value(variable).clone()));
         let variables: Arc<dyn Variables> = Arc::new(Dynamic(types, tables));
-        let prepared = self.runner.prepare(&Arc::new(parse_one(&text)?), &variables)?;
-        Ok((prepared, Box::new(ExecContext { parameters: values.into(), ..self.context.clone() })))
+        let parsed = Arc::new(parse_one(&text)?);
+        if matches!(CommandKind::of(&parsed), Some(CommandKind::Transaction)) {
+            return Err(error("0A000", "EXECUTE of transaction commands is not implemented"));
+        }
+        let prepared = self.runner.prepare(&parsed, &variables)?;
+        Ok((prepared, Box::new(ExecContext { parameters: values.into(), ..ExecContext::clone(&self.context) })))
     }
 
     pub(super) fn run(&mut self, query: &Query, into: Option<&Into>) -> Result<()> {

@@ -46,11 +46,14 @@ pub(in crate::system::pg_catalog) fn pg_proc(catalog: &Catalog, rows: &mut Rows)
             Returns::Void => 2278,
             Returns::Trigger => 2279,
             Returns::Type(data_type) => data_type.oid().into(),
-            Returns::Row | Returns::RowOf(_) => 2249,
+            Returns::Any(declared) => declared.oid().into(),
+            // The type of a table's rows has the table's number here.
+            Returns::RowOf(table) => i64::from(crate::catalog::oid_of(table)),
+            Returns::Row | Returns::Record => 2249,
         };
-        let inputs = of.inputs().map(|input| Value::BigInt(input.data_type.oid().into())).collect();
+        let inputs = of.inputs().map(|input| Value::BigInt(input.declared().oid().into())).collect();
         let last = of.parameters.iter().find(|parameter| parameter.mode == ParameterMode::Variadic);
-        let element = last.and_then(|last| last.data_type.element()).map_or(0, DataType::oid);
+        let element = last.and_then(|last| last.declared().element()).map_or(0, |element| element.oid());
         let mut row = vec![
             ("oid", oid(of.id)),
             ("proname", text(&of.name)),
@@ -80,7 +83,7 @@ pub(in crate::system::pg_catalog) fn pg_proc(catalog: &Catalog, rows: &mut Rows)
             ("prosrc", text(&of.body)),
         ];
         if outs {
-            row.push(("proallargtypes", oids(of.parameters.iter().map(|of| of.data_type.oid().into()))));
+            row.push(("proallargtypes", oids(of.parameters.iter().map(|of| of.declared().oid().into()))));
             row.push(("proargmodes", texts(of.parameters.iter().map(|of| mode(of.mode).to_owned()))));
         }
         if !of.search_path.is_empty() {
