@@ -58,6 +58,12 @@ fn a_transactions_go_with_it_or_with_its_savepoint() -> Result<()> {
     // A statement of its own is a transaction.
     a.execute("SELECT pg_advisory_xact_lock(1)", ())?;
     assert!(is_free(1));
+    // Also where it fails: it kept the lock until the next one that writes.
+    fails(&a, "SELECT pg_advisory_xact_lock(1), 1 / 0", "22012");
+    assert!(is_free(1));
+    let body = "PERFORM pg_advisory_xact_lock(8); COMMIT; PERFORM pg_advisory_xact_lock(9); RAISE division_by_zero";
+    fails(&a, &format!("DO $$ BEGIN {body}; END $$"), "22012");
+    assert!(is_free(8) && is_free(9));
     a.execute("BEGIN", ())?;
     a.execute("SELECT pg_advisory_xact_lock(1)", ())?;
     fails(&a, "SELECT 1 / 0", "22012");

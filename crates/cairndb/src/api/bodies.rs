@@ -46,6 +46,8 @@ struct Open {
     tx: Arc<Transaction>,
     deferred: Arc<Deferred>,
     ground: Ground,
+    /// When the transaction began, in microseconds as the clock has them.
+    started: i64,
 }
 
 impl Connection {
@@ -147,10 +149,10 @@ impl Alone<'_> {
         let tx = Arc::new(connection.begin_in_time(&self.lost.borrow(), self.deadline)?);
         let deferred: Arc<Deferred> = Arc::default();
         let has_lost = self.lost.borrow().times() > 0;
+        let number = self.ended.get();
+        let started = if number == 0 { self.started } else { clock_micros() };
         let ground = {
             let (stamp, catalog) = connection.catalog_at(tx.reader())?;
-            let number = self.ended.get();
-            let started = if number == 0 { self.started } else { clock_micros() };
             let read_only = connection.state.borrow().is_read_only();
             let (reader, shared) = (tx.reader(), Some((&tx, Some(&deferred))));
             let state = State { reader, tx: shared, stamp, catalog, started: Some(started), read_only, has_lost };
@@ -162,21 +164,23 @@ impl Alone<'_> {
             runner.depth = self.depth.clone();
             Ground { runner: Arc::new(runner), context, number }
         };
-        *self.open.borrow_mut() = Some(Open { tx, deferred, ground: ground.clone() });
+        *self.open.borrow_mut() = Some(Open { tx, deferred, ground: ground.clone(), started });
         Ok(ground)
     }
 
     /// Commits the open transaction.
     fn commit(&self) -> Result<()> {
         let connection = self.connection;
-        let Some(Open { tx, deferred, .. }) = self.open.take() else { return Err(Error::internal("no transaction")) };
+        let Some(Open { tx, deferred, started, .. }) = self.open.take() else {
+            return Err(Error::internal("no transaction"));
+        };
         let catalog = {
             let reader = tx.reader();
             let stamp = CatalogStamp::of(reader.database(), connection.shared().trees)?;
             let catalog = connection.seen(connection.shared().catalog_of_transaction(reader.database(), stamp)?);
             if deferred.is_owed() {
                 let (shared, read_only) = (Some((&tx, Some(&deferred))), connection.state.borrow().is_read_only());
-                let (catalog, started) = (catalog.clone(), Some(self.started));
+                let (catalog, started) = (catalog.clone(), Some(started));
                 let state = State { reader, tx: shared, stamp, catalog, started, read_only, has_lost: false };
                 connection.look_at(&deferred, None, &state)?;
             }

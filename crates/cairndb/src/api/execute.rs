@@ -163,6 +163,10 @@ impl Connection {
         let state = self.state.borrow();
         if result.is_err() {
             state.fail();
+            if state.transaction.is_none() {
+                // What it locked, and was about to tell.
+                self.channels().forget();
+            }
         }
         if let Some(open) = &state.transaction {
             open.idle_since.set(Instant::now());

@@ -52,6 +52,8 @@ pub(crate) enum Language {
 pub(crate) struct RoutineParameter {
     pub(crate) name: Option<String>,
     pub(crate) mode: ParameterMode,
+    /// Of a procedure, for which CALL says something, which it does not get.
+    pub(crate) only_out: bool,
     /// Where it has a pseudo-type, that of a call; `Unknown` outside of one.
     pub(crate) data_type: DataType,
     pub(crate) pseudo: Option<Declared>,
@@ -105,6 +107,18 @@ impl ParameterMode {
 }
 
 impl RoutineParameter {
+    /// What goes out of a procedure has a place among the arguments of CALL, as what goes in and out has.
+    pub(crate) fn take_place_in_call(&mut self) {
+        if self.mode == ParameterMode::Out {
+            (self.mode, self.only_out) = (ParameterMode::InOut, true);
+        }
+    }
+
+    /// The mode as it was declared.
+    pub(crate) fn shown_mode(&self) -> ParameterMode {
+        if self.only_out { ParameterMode::Out } else { self.mode }
+    }
+
     /// Its type as it is declared.
     pub(crate) fn declared(&self) -> Declared {
         self.pseudo.unwrap_or(Declared::Type(self.data_type.base()))
@@ -135,6 +149,13 @@ impl Routine {
     /// The types of a call's arguments, which tell it from others of its name.
     pub(crate) fn argument_types(&self) -> Vec<Declared> {
         self.inputs().map(RoutineParameter::declared).collect()
+    }
+
+    /// Of a procedure with parameters that only go out, the types of the others: who names it may leave those out.
+    pub(crate) fn types_in(&self) -> Option<Vec<Declared>> {
+        let has_only_out = self.parameters.iter().any(|parameter| parameter.only_out);
+        let others = self.inputs().filter(|parameter| !parameter.only_out);
+        has_only_out.then(|| others.map(RoutineParameter::declared).collect())
     }
 
     /// As it is in a call that has decided what its pseudo-types are; `None`: nothing decides one of them.
@@ -244,7 +265,7 @@ fn encode_parameter(parameter: &RoutineParameter, w: &mut Writer) {
     if let Some(name) = &parameter.name {
         w.text(1, name);
     }
-    w.number(2, place_of(&MODES, &parameter.mode));
+    w.number(2, place_of(&MODES, &parameter.shown_mode()));
     match (parameter.pseudo, parameter.row_of) {
         (Some(pseudo), _) => w.number(6, pseudo.number()),
         (None, Some(table)) => w.number(7, table.0.into()),
@@ -299,12 +320,16 @@ pub(super) fn decode_routine(id: ObjectId, bytes: &[u8], types: &Types) -> Resul
             _ => {}
         }
     }
+    if routine.kind == RoutineKind::Procedure {
+        routine.parameters.iter_mut().for_each(RoutineParameter::take_place_in_call);
+    }
     Ok(routine)
 }
 
 fn decode_parameter(bytes: &[u8], types: &Types) -> Result<RoutineParameter> {
     let (name, mode, data_type) = (None, ParameterMode::In, DataType::Unknown);
-    let mut parameter = RoutineParameter { name, mode, data_type, pseudo: None, row_of: None, default: None };
+    let (pseudo, row_of, default) = (None, None, None);
+    let mut parameter = RoutineParameter { name, mode, only_out: false, data_type, pseudo, row_of, default };
     let (mut text, mut references) = (None, None);
     let mut fields = Fields::record(bytes);
     while let Some((tag, value)) = fields.next()? {
@@ -338,6 +363,7 @@ mod tests {
         let parameter = |name: &str, mode, default: Option<&str>| RoutineParameter {
             name: (!name.is_empty()).then(|| name.to_owned()),
             mode,
+            only_out: false,
             data_type: DataType::Varchar(Some(10)),
             pseudo: None,
             row_of: None,

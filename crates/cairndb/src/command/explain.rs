@@ -159,7 +159,8 @@ impl Explain {
                 Command::Schema(SchemaCommand::Explain(ExplainMade { told, makes }))
             }
             Explained::Statement(_, None) => {
-                return Err(Error::internal("EXPLAIN of a statement was taken for a command"));
+                // Everywhere else it was planned before anybody asks for a command.
+                return Err(Error::unsupported("EXPLAIN in a function").with_hint("Run it outside of functions."));
             }
         })
     }

@@ -164,12 +164,12 @@ impl Ddl<'_> {
                     Some(resolve_default(self.text(default), (name, data_type), &self.catalog)?)
                 }
             };
-            // CALL says something for each of a procedure's parameters.
-            let mode = match given.mode {
-                ParameterMode::Out if create.kind == RoutineKind::Procedure => ParameterMode::InOut,
-                mode => mode,
-            };
-            parameters.push(RoutineParameter { name: given.name.clone(), mode, data_type, pseudo, row_of, default });
+            let (name, mode, only_out) = (given.name.clone(), given.mode, false);
+            let mut parameter = RoutineParameter { name, mode, only_out, data_type, pseudo, row_of, default };
+            if create.kind == RoutineKind::Procedure {
+                parameter.take_place_in_call();
+            }
+            parameters.push(parameter);
         }
         Ok(parameters)
     }
@@ -370,7 +370,9 @@ impl Ddl<'_> {
         for schema in schemas {
             let all = self.routines_named(schema, &name.name).into_iter();
             let is_meant = |known: &Arc<Routine>| match &types {
-                Some(types) => known.argument_types() == *types,
+                Some(types) => {
+                    known.argument_types() == *types || known.types_in().is_some_and(|known| known == *types)
+                }
                 None => kind.is_none_or(|kind| known.kind == kind),
             };
             found.extend(all.filter(is_meant));

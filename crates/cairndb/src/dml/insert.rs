@@ -54,7 +54,8 @@ impl InsertPlan {
                 };
             });
         }
-        is_simple && self.program.is_only_insert()
+        // What subqueries see is frozen for a statement, which this is one of for each row.
+        is_simple && self.program.is_only_insert() && !self.program.asks()
     }
 
     pub(super) fn run<'a>(
@@ -450,7 +451,7 @@ impl<'a> Inserter<'a> {
             spare.keep(row);
             keys.push(&buffers.key);
             values.push(buffers.row());
-            Ok(buffers.row().len())
+            Ok(buffers.key.len() + buffers.row().len())
         };
         while bytes < RUN_BYTES
             && let Some(row) = rows.next()

@@ -7,7 +7,7 @@ use super::plpgsql::{PlPgSql, Room};
 use super::transactions::Control;
 use super::{Caller, Compiled, DEPTH_MAX, Fires, Firing, TriggerCall, Variables};
 use crate::api::{Prepared, Ran, Runner, UnderPath};
-use crate::catalog::{Language, ObjectId, Returns, Routine, RoutineKind, TriggerEvent};
+use crate::catalog::{Language, ObjectId, Returns, Routine, RoutineKind, RoutineParameter, TriggerEvent};
 use crate::exec::{Batch, ExecContext, eval_row};
 use crate::functions::Volatility;
 use crate::plan::{Expr, PhysicalNode, PhysicalPlan};
@@ -71,7 +71,11 @@ impl Runner {
         let plan = prepared.plan()?.ok_or_else(|| Error::internal("a call without a plan"))?;
         let (routine, args) = call_in(plan).ok_or_else(|| Error::internal("a call that is none"))?;
         self.refuse_call_in_query()?;
-        let args = args.iter().map(|arg| eval_row(arg, &[], context)).collect::<Result<Vec<_>>>()?;
+        let value = |(input, arg): (&RoutineParameter, _)| match input.only_out {
+            true => Ok(Value::Null),
+            false => eval_row(arg, &[], context),
+        };
+        let args = routine.inputs().zip(args).map(value).collect::<Result<Vec<_>>>()?;
         // What is set for it has to be set back behind it.
         let control = control.filter(|_| routine.search_path.is_empty());
         let rows = self.deeper(control, |control| self.call_here(routine, &args, &context.eval, control))?;

@@ -1,13 +1,13 @@
 //! Bodies that were parsed, for as long as their functions stay what they are.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::plpgsql::PlPgSql;
 use super::sql_body::SqlBody;
 use crate::Result;
 use crate::api::Runner;
-use crate::catalog::{Language, ObjectId, Routine};
+use crate::catalog::{Catalog, Language, ObjectId, Routine};
 
 /// How many functions a session keeps, and for how many kinds of calls it keeps each.
 const KEPT_MAX: usize = 1000;
@@ -24,27 +24,32 @@ pub(crate) enum Compiled {
 #[derive(Debug, Default)]
 pub(crate) struct CompiledRoutines(Mutex<HashMap<ObjectId, Vec<Known>>>);
 
-type Known = (Arc<Routine>, Arc<Compiled>);
+/// With the catalog in which it was found to be current last.
+type Known = (Arc<Routine>, Arc<Compiled>, Weak<Catalog>);
 
 impl CompiledRoutines {
     pub(crate) fn of(&self, routine: &Arc<Routine>, runner: &Runner) -> Result<Arc<Compiled>> {
-        let is_same = |(known, _): &&Known| Arc::ptr_eq(known, routine) || known == routine;
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, compiled)) = known.get(&routine.id).and_then(|kinds| kinds.iter().find(is_same)) {
-            return Ok(compiled.clone());
-        }
-        drop(known);
-        let compiled = Arc::new(Compiled::new(routine, runner)?);
+        let is_same = |(known, ..): &&Known| Arc::ptr_eq(known, routine) || known == routine;
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.get(&routine.id).and_then(|kinds| kinds.iter().find(is_same));
+        let known = known.map(|(_, compiled, catalog)| (compiled.clone(), catalog.clone()));
+        drop(all);
+        let now = Arc::downgrade(&runner.catalog());
+        let compiled = match known {
+            Some((compiled, seen)) if seen.ptr_eq(&now) => return Ok(compiled),
+            Some((compiled, _)) if compiled.is_current(runner) => compiled,
+            _ => Arc::new(Compiled::new(routine, runner)?),
+        };
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= KEPT_MAX {
             all.clear();
         }
         let kinds = all.entry(routine.id).or_default();
-        kinds.retain(|(known, _)| known.change == routine.change);
+        kinds.retain(|(known, ..)| known.change == routine.change && known != routine);
         if kinds.len() >= KINDS_MAX {
             kinds.clear();
         }
-        kinds.push((routine.clone(), compiled.clone()));
+        kinds.push((routine.clone(), compiled.clone(), now));
         Ok(compiled)
     }
 }
@@ -54,6 +59,14 @@ impl Compiled {
         match routine.language {
             Language::Sql => SqlBody::new(routine).map(Compiled::Sql),
             Language::PlPgSql => Ok(Compiled::PlPgSql(Box::new(PlPgSql::new(routine, runner)?))),
+        }
+    }
+
+    /// Whether reading it once more would give the same.
+    fn is_current(&self, runner: &Runner) -> bool {
+        match self {
+            Compiled::Sql(_) => true,
+            Compiled::PlPgSql(body) => body.is_current(runner),
         }
     }
 }

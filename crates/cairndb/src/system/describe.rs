@@ -261,7 +261,7 @@ pub(super) fn trigger(catalog: &Catalog, on: Triggered<'_>, of: &Trigger, pretty
 /// The parameters of a routine; `defaults`: with what they are where a call does not say.
 pub(super) fn arguments(catalog: &Catalog, routine: &Routine, defaults: bool) -> String {
     let shown = |parameter: &RoutineParameter| {
-        let mode = match parameter.mode {
+        let mode = match parameter.shown_mode() {
             ParameterMode::In if routine.kind == RoutineKind::Procedure => "IN ",
             ParameterMode::In | ParameterMode::Table => "",
             ParameterMode::Out => "OUT ",

@@ -453,7 +453,7 @@ fn routines(catalog: &Catalog, rows: &mut Rows) {
 fn parameters(catalog: &Catalog, rows: &mut Rows) {
     for of in catalog.routines().filter_map(|function| function.routine()) {
         for (at, parameter) in (1..).zip(&of.parameters) {
-            let mode = match parameter.mode {
+            let mode = match parameter.shown_mode() {
                 ParameterMode::In | ParameterMode::Variadic => "IN",
                 ParameterMode::InOut => "INOUT",
                 ParameterMode::Out | ParameterMode::Table => "OUT",

@@ -358,8 +358,10 @@ impl Dump<'_> {
         eprintln!(
             "HINT:  Drop it, or make it anew with CREATE OR REPLACE VIEW; its query stands in the dump as a comment."
         );
-        writeln!(out, "-- View {view} is left out: {message}. Its query was:")?;
-        query.lines().try_for_each(|line| writeln!(out, "--     {line}"))?;
+        // (A comment ends with its line, of which a name may have several.)
+        let line = |text: &str| text.replace(['\n', '\r'], " ");
+        writeln!(out, "-- View {} is left out: {}. Its query was:", line(view), line(message))?;
+        query.split(['\n', '\r']).try_for_each(|line| writeln!(out, "--     {line}"))?;
         writeln!(out)?;
         self.left_out.borrow_mut().insert(view.to_owned());
         Ok(())

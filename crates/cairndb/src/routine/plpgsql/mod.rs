@@ -12,6 +12,7 @@ mod run;
 mod scope;
 mod tree;
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use fragment::Names;
@@ -45,6 +46,14 @@ pub(crate) struct PlPgSql {
     found: usize,
     /// Of a trigger's function.
     trigger: Option<TriggerVariables>,
+    asked: Asked,
+}
+
+/// What was asked of the catalog while the body was read, and what it said.
+#[derive(Debug, Default, PartialEq)]
+struct Asked {
+    types: Vec<(String, DataType)>,
+    rows: Vec<(String, Option<Arc<Shape>>)>,
 }
 
 /// What a trigger's function sees.
@@ -90,17 +99,31 @@ impl Variables for Dynamic {
 }
 
 /// Types as the catalog has them now.
-struct FromCatalog<'a>(&'a Runner);
+struct FromCatalog<'a>(&'a Runner, RefCell<Asked>);
 
 impl Types for FromCatalog<'_> {
     fn data_type(&self, text: &str) -> Result<DataType> {
+        let data_type = self.type_named(text)?;
+        self.1.borrow_mut().types.push((text.to_owned(), data_type));
+        Ok(data_type)
+    }
+
+    fn row(&self, name: &str) -> Result<Option<Arc<Shape>>> {
+        let row = self.row_named(name)?;
+        self.1.borrow_mut().rows.push((name.to_owned(), row.clone()));
+        Ok(row)
+    }
+}
+
+impl FromCatalog<'_> {
+    fn type_named(&self, text: &str) -> Result<DataType> {
         let parsed = Arc::new(parse_one(&format!("SELECT CAST(NULL AS {text})"))?);
         let none: Arc<dyn Variables> = Arc::new(Dynamic(vec![], None));
         let fields = self.0.prepare(&parsed, &none)?.fields().to_vec();
         fields.first().map(|field| field.data_type).ok_or_else(|| Error::internal("a type without a column"))
     }
 
-    fn row(&self, name: &str) -> Result<Option<Arc<Shape>>> {
+    fn row_named(&self, name: &str) -> Result<Option<Arc<Shape>>> {
         let Ok(name) = relation_name(name) else { return Ok(None) };
         let catalog = self.0.catalog();
         let fields: Vec<Field> = match catalog.relation(&name) {
@@ -127,7 +150,7 @@ fn arguments(args: Vec<Value>) -> Result<Value> {
 
 impl PlPgSql {
     pub(crate) fn new(routine: &Routine, runner: &Runner) -> Result<PlPgSql> {
-        let types = FromCatalog(runner);
+        let types = FromCatalog(runner, RefCell::default());
         let mut parser = Parser::new(&routine.body, &types)?;
         parser.scopes.0[0].label = Some(routine.name.clone());
         let found = parser.add("found", Kind::Value(DataType::Boolean));
@@ -167,7 +190,16 @@ impl PlPgSql {
         let Parser { scopes, variables, names, cursors, conflict, .. } = parser;
         let kinds = Arc::new(kinds_of(&variables));
         let _ = names.set(Names { scopes: Arc::new(scopes), variables: kinds, conflict });
-        Ok(PlPgSql { body: Body { variables, cursors, block }, inputs, outputs, found, trigger })
+        let asked = types.1.take();
+        Ok(PlPgSql { body: Body { variables, cursors, block }, inputs, outputs, found, trigger, asked })
+    }
+
+    /// Whether the types and rows that it speaks of are what they were when it was read.
+    pub(crate) fn is_current(&self, runner: &Runner) -> bool {
+        let now = FromCatalog(runner, RefCell::default());
+        let Asked { types, rows } = &self.asked;
+        types.iter().all(|(text, was)| now.type_named(text).is_ok_and(|is| is == *was))
+            && rows.iter().all(|(name, was)| now.row_named(name).is_ok_and(|is| is == *was))
     }
 
     /// Runs it as a trigger's function; the row that it returns.

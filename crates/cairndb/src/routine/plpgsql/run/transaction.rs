@@ -64,6 +64,12 @@ impl Run<'_> {
                 let what = format!("procedure parameter \"{name}\" is an output parameter");
                 error("42601", format!("{what} but corresponding argument is not writable"))
             })?;
+            if let Place::Variable(variable) | Place::Field(variable, _) = &place
+                && self.code.body.variables[*variable].constant
+            {
+                let name = &self.code.body.variables[*variable].name;
+                return Err(error("22005", format!("variable \"{name}\" is declared CONSTANT")));
+            }
             Ok((place, output.data_type))
         };
         outputs.map(place).collect()

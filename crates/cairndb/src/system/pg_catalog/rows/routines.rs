@@ -84,7 +84,7 @@ pub(in crate::system::pg_catalog) fn pg_proc(catalog: &Catalog, rows: &mut Rows)
         ];
         if outs {
             row.push(("proallargtypes", oids(of.parameters.iter().map(|of| of.declared().oid().into()))));
-            row.push(("proargmodes", texts(of.parameters.iter().map(|of| mode(of.mode).to_owned()))));
+            row.push(("proargmodes", texts(of.parameters.iter().map(|of| mode(of.shown_mode()).to_owned()))));
         }
         if !of.search_path.is_empty() {
             let path = SearchPath { schemas: of.search_path.clone(), ..SearchPath::default() };
