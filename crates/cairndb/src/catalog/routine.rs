@@ -378,6 +378,7 @@ mod tests {
             parameters: vec![
                 parameter("a", ParameterMode::In, None),
                 parameter("", ParameterMode::InOut, Some("'x'")),
+                RoutineParameter { only_out: true, ..parameter("o", ParameterMode::InOut, None) },
                 parameter("c", ParameterMode::Table, None),
             ],
             returns: Returns::Row,
@@ -399,6 +400,7 @@ mod tests {
             routine.parameters.push(RoutineParameter {
                 name: None,
                 mode: ParameterMode::Variadic,
+                only_out: false,
                 data_type: DataType::Unknown,
                 pseudo: Some(Declared::Array),
                 row_of: None,
