@@ -46,7 +46,7 @@ struct Open {
     tx: Arc<Transaction>,
     deferred: Arc<Deferred>,
     ground: Ground,
-    /// When the transaction began, in microseconds as the clock has them.
+    /// When the transaction began: microseconds since 2000-01-01 UTC.
     started: i64,
 }
 

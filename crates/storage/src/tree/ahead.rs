@@ -79,9 +79,9 @@ impl Trail {
         leaf == self.due
     }
 
-    /// How many leaves, from this one on, were asked for and are about to come.
-    pub(super) fn coming_at(&self, leaf: PageRef) -> usize {
-        if self.is_due(leaf) { self.asked } else { 0 }
+    /// How many leaves were asked for last.
+    pub(super) fn asked(&self) -> usize {
+        self.asked
     }
 
     /// The walk has come to what was asked for last: lets go of what was before it. The caller must not be pinned.

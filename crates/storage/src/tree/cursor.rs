@@ -286,7 +286,7 @@ impl TreeCursor {
                 self.advance(pages, &pin, direction)
             };
             match came {
-                Ok(true) if self.trail.is_due(self.leaf) => self.ask_ahead(pages, slot, self.leaf, direction)?,
+                Ok(true) if self.trail.is_due(self.leaf) => self.ask_ahead(pages, slot, direction)?,
                 Ok(true) => {}
                 Ok(false) => return Ok(false),
                 Err(Stop::Miss(page)) => {
@@ -313,7 +313,7 @@ impl TreeCursor {
         let count = coming.len();
         if self.trail.is_due(missed) {
             // It was read, and went again.
-            self.ask_ahead(pages, slot, missed, direction)?;
+            self.ask_ahead(pages, slot, direction)?;
         } else if are_leaves {
             self.trail.read(pages, &mut coming);
             if is_long && !self.trail.is_asking() {
@@ -331,7 +331,7 @@ impl TreeCursor {
         let mut was_asked = false;
         while let Some(own) = pages.fetches.take_back(missed) {
             if !was_asked && self.trail.is_due(missed) {
-                self.ask_ahead(pages, slot, missed, direction)?;
+                self.ask_ahead(pages, slot, direction)?;
             }
             pages.read_ahead(&own);
             was_asked = true;
@@ -339,11 +339,11 @@ impl TreeCursor {
         Ok(was_asked)
     }
 
-    /// The walk has come to `leaf`, the first of those that were asked for: asks for those behind them.
+    /// The walk has come to the first of the leaves that were asked for: asks for those behind them.
     #[cold]
-    fn ask_ahead(&mut self, pages: &Pages, slot: SlotId, leaf: PageRef, direction: Direction) -> Result<()> {
+    fn ask_ahead(&mut self, pages: &Pages, slot: SlotId, direction: Direction) -> Result<()> {
         self.trail.pass_to_due(pages);
-        self.ask_behind(pages, slot, self.trail.coming_at(leaf), direction)
+        self.ask_behind(pages, slot, self.trail.asked(), direction)
     }
 
     /// Asks for the leaves that come behind so many from the walk's place on.

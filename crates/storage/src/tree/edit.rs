@@ -73,23 +73,22 @@ impl Scratch {
         (key, cell): (&[u8], Cell<'_>),
         check: impl FnOnce() -> bool,
     ) -> Option<bool> {
-        let (of, tail) = self.tail;
-        if of != tree || tail.birth != stamp {
-            return None;
-        }
-        // SAFETY: pages of this stamp are unsealed and belong to this owner, who holds no slice of one between operations.
-        let bytes = unsafe { pages.unsealed(tail) };
-        assert!(layout::identity(bytes) == tail, "whoever gives up a last leaf forgets it");
-        let (node, payload) = (Node::new(bytes), Payload::Value(cell));
-        if !node.has_room_behind(key, payload) {
-            return None;
-        }
-        let append = check();
-        if append {
+        let payload = Payload::Value(cell);
+        let append = |bytes: &mut [u8]| {
+            if !Node::new(bytes).has_room_behind(key, payload) {
+                return None;
+            }
+            let append = check();
+            if append {
+                node::append_in_place(bytes, key, payload);
+            }
+            Some(append)
+        };
+        let appended = self.in_tail(pages, (tree, stamp), append).flatten();
+        if appended == Some(true) {
             self.forget_place();
-            node::append_in_place(bytes, key, payload);
         }
-        Some(append)
+        appended
     }
 
     /// As [`Scratch::append`], of as many entries as go behind all that is there and have room in that leaf, the first one's first;
@@ -100,26 +99,36 @@ impl Scratch {
         (tree, stamp): (u32, u64),
         entries: impl Iterator<Item = (&'k [u8], &'k [u8])>,
     ) -> usize {
-        let (of, tail) = self.tail;
-        if of != tree || tail.birth != stamp {
-            return 0;
-        }
-        // SAFETY: as in `append`.
-        let bytes = unsafe { pages.unsealed(tail) };
-        assert!(layout::identity(bytes) == tail, "whoever gives up a last leaf forgets it");
-        let mut appended = 0;
-        for (key, value) in entries {
-            let payload = Payload::Value(Cell::Inline(value));
-            if !Node::new(bytes).has_room_behind(key, payload) {
-                break;
+        let append = |bytes: &mut [u8]| {
+            let mut appended = 0;
+            for (key, value) in entries {
+                let payload = Payload::Value(Cell::Inline(value));
+                if !Node::new(bytes).has_room_behind(key, payload) {
+                    break;
+                }
+                node::append_in_place(bytes, key, payload);
+                appended += 1;
             }
-            node::append_in_place(bytes, key, payload);
-            appended += 1;
-        }
+            appended
+        };
+        let appended = self.in_tail(pages, (tree, stamp), append).unwrap_or(0);
         if appended > 0 {
             self.forget_place();
         }
         appended
+    }
+
+    /// Shows `work` the bytes of the owner's last leaf of the tree, if that is known.
+    #[inline]
+    fn in_tail<R>(&self, pages: &Pages, (tree, stamp): (u32, u64), work: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
+        let (of, tail) = self.tail;
+        if of != tree || tail.birth != stamp {
+            return None;
+        }
+        // SAFETY: pages of this stamp are unsealed and belong to this owner, who holds no slice of one between operations.
+        let bytes = unsafe { pages.unsealed(tail) };
+        assert!(layout::identity(bytes) == tail, "whoever gives up a last leaf forgets it");
+        Some(work(bytes))
     }
 
     /// The owner's pages are given up: nothing is known of its trees.

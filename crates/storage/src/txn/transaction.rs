@@ -302,7 +302,8 @@ impl Writer<'_> {
 
     /// Inserts entries from number `from` on, one after the other: each key with the value of its number. Most is saved where
     /// they ascend, behind all that is there. Returns the number of keys where all are done, or that of the first that is there
-    /// already. Remembers the keys as read.
+    /// already. Remembers the keys as read. There must be as many values as keys; [`Error::KeyTooLong`], and nothing inserted, where one
+    /// of the keys is.
     pub fn insert_each(&mut self, tree: TreeId, keys: &KeyList, values: &KeyList, from: usize) -> Result<usize> {
         for at in from..keys.len() {
             check_key(&self.private.engine().pages, keys.get(at))?;
