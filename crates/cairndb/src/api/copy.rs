@@ -314,7 +314,7 @@ fn is_an_index(name: &ObjectName) -> Error {
 
 /// The condition of COPY FROM. SQLSTATE 42P10 where it rests on what is computed when the row is written, or read.
 fn condition_of(text: &str, table: &Table, catalog: &Catalog) -> Result<Expr> {
-    let (_, columns) = resolve_check(text.to_owned(), table, catalog)?;
+    let (_, columns) = resolve_check(text.to_owned(), table, catalog, None)?;
     let is_it = |column: &&crate::catalog::Column| column.generated.is_some() && columns.contains(&column.number);
     if let Some(column) = table.columns.iter().find(is_it) {
         let message = "generated columns are not supported in COPY FROM WHERE conditions";

@@ -158,8 +158,7 @@ impl Runner {
             return Err(Error::new(SqlState("42P11"), message));
         };
         refuse_writers(prepared)?;
-        let mut context = context.clone();
-        context.reader = self.reader_for_cursor(routine, context.reader)?;
+        let context = context.reading(self.reader_for_cursor(routine, context.reader.clone())?);
         let (plan, key) = prepared.cursor_plan(plan)?;
         let rows = ScrolledRows::new(execute_kept(plan, context, None)?, keep_of(scroll));
         let mut cursors = self.session.cursors_mut()?;
@@ -280,7 +279,7 @@ impl Connection {
             refuse_writers(&prepared)?;
             let mut context = self.context(&prepared, state, params)?;
             if let Some(open) = &self.state.borrow().transaction {
-                context.reader = open.tx.reader_of_now()?;
+                context = context.reading(open.tx.reader_of_now()?);
             }
             let Body::Plan(plan) = prepared.body()? else { return Err(Error::internal("a cursor without a plan")) };
             let (plan, key) = prepared.cursor_plan(plan)?;

@@ -29,6 +29,7 @@ use crate::ddl;
 use crate::dml::{self, Deferred, DmlContext};
 use crate::exec::{self, BatchSizes, ExecContext, Kept, SequenceSource};
 use crate::inverted::settle;
+use crate::routine::Calls;
 use crate::sql::{ParsedStatement, parse_one};
 use crate::state::{Reader, Transaction};
 use crate::types::datetime::clock_micros;
@@ -614,8 +615,8 @@ impl Connection {
             buffers: false,
         };
         if state.catalog.has_routines() {
-            let caller: Arc<Runner> = Arc::new(self.runner(&context, state, &session));
-            context.eval = Arc::new(context.eval.called_by(Some(caller)));
+            let runner = Arc::new(self.runner(&context, state, &session));
+            context.eval = Arc::new(context.eval.with_calls(Some(Calls::of(runner))));
         }
         Ok(context)
     }
@@ -707,7 +708,7 @@ impl Connection {
             return explain(of.told, of.statement.clone(), &prepared, &context, Some(&dml));
         }
         let Body::Plan(plan) = body else { return Err(Error::internal("not a statement that writes rows")) };
-        let done = dml::run(plan, &dml, prepared.calls_writers())?;
+        let done = dml::run(plan, &dml, prepared.calls())?;
         let affected = match statement.parsed.syntax() {
             Syntax::Query { .. } => done.affected,
             // A RETURNING with subqueries is a query over what is changed, with a row for each.

@@ -7,7 +7,7 @@ use super::Rows;
 use super::execute::Executed;
 use super::prepared::{Body, Prepared};
 use super::settings::changed_switches;
-use crate::bind::{BoundStatement, ParameterTypes, bind_statement};
+use crate::bind::{BoundStatement, Callees, ParameterTypes, bind_statement};
 use crate::command::{ExplainFormat, Told};
 use crate::dml::{self, DmlContext};
 use crate::exec::{self, ExecContext, NodeStatistics};
@@ -45,7 +45,7 @@ pub(super) fn explain(
     let started = Instant::now();
     let Body::Plan(plan) = body else { return Err(Error::unsupported("EXPLAIN of this statement")) };
     let statistics = match told.analyze {
-        true => Some(run(&plan, context, dml, (prepared.calls_writers(), told.buffers))?),
+        true => Some(run(&plan, context, dml, (prepared.calls(), told.buffers))?),
         false => None,
     };
     let execution = started.elapsed();
@@ -109,12 +109,12 @@ fn run(
     plan: &Arc<PhysicalPlan>,
     context: &ExecContext,
     dml: Option<&DmlContext<'_>>,
-    (calls_writers, buffers): (bool, bool),
+    (calls, buffers): (Callees, bool),
 ) -> Result<Vec<NodeStatistics>> {
     let mut context = context.clone();
     (context.analyze, context.buffers) = (true, buffers);
     if let Some(dml) = dml {
-        return Ok(dml::run(plan, &DmlContext { exec: &context, ..*dml }, calls_writers)?.statistics);
+        return Ok(dml::run(plan, &DmlContext { exec: &context, ..*dml }, calls)?.statistics);
     }
     let mut stream = exec::execute(plan.clone(), context)?;
     while stream.next_batch()?.is_some() {}

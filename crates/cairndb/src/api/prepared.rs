@@ -10,7 +10,7 @@ use cairn_storage as storage;
 use super::point::PointPlan;
 use super::session::OpenTransaction;
 use crate::Result;
-use crate::bind::{BoundExplain, BoundStatement, ParameterTypes, RowKey, bind_statement, with_row_key};
+use crate::bind::{BoundExplain, BoundStatement, Callees, ParameterTypes, RowKey, bind_statement, with_row_key};
 use crate::catalog::{Catalog, CatalogStamp, Rests, SearchPath, Table, note_all, note_keys};
 use crate::command::{self, CommandKind, Runs};
 use crate::dml;
@@ -40,8 +40,7 @@ pub(crate) struct Prepared {
     pub(crate) options: OptimizerOptions,
     /// It may have a fast form: it calls nothing but what is built in.
     may_be_point: bool,
-    /// It calls a function that may change rows.
-    calls_writers: bool,
+    calls: Callees,
     /// Empty as long as the fast form serves.
     body: OnceLock<Body>,
     /// The result's columns, for as long as the body is empty.
@@ -85,8 +84,8 @@ impl Prepared {
     ) -> Result<Prepared> {
         let variables = parameters.variables().cloned();
         let mut bound = bind_statement(parsed, catalog, &mut parameters)?;
-        let calls_writers = parameters.calls_writers;
-        let is_plain = !parameters.calls_users && !parameters.has_variables() && !parameters.uses_temporary();
+        let calls = parameters.calls;
+        let is_plain = calls == Callees::BuiltIn && !parameters.has_variables() && !parameters.uses_temporary();
         // Whoever builds operators tells that one can not be read.
         let is_readable = parameters.tables(false).all(|table| table.refuse_unpopulated().is_ok());
         let may_be_point = options.point_statements && is_plain && is_readable;
@@ -107,7 +106,7 @@ impl Prepared {
         Ok(Prepared {
             parsed: parsed.clone(),
             may_be_point,
-            calls_writers,
+            calls,
             parameters,
             stamp: [stamp.schema.into(), stamp.statistics.into()],
             rests,
@@ -129,7 +128,7 @@ impl Prepared {
         Prepared {
             parsed: parsed.clone(),
             may_be_point: false,
-            calls_writers: false,
+            calls: Callees::BuiltIn,
             parameters: vec![],
             stamp: [stamp.schema.into(), stamp.statistics.into()],
             rests: Rests::default(),
@@ -204,14 +203,19 @@ impl Prepared {
         self.rests.tables(false).cloned().collect()
     }
 
+    /// What it calls.
+    pub(crate) fn calls(&self) -> Callees {
+        self.calls
+    }
+
     /// Whether it calls functions that may change rows.
     pub(crate) fn calls_writers(&self) -> bool {
-        self.calls_writers
+        self.calls == Callees::Writers
     }
 
     /// Whether running it may change rows.
     pub(crate) fn writes(&self) -> bool {
-        self.calls_writers || self.rests.has_written()
+        self.calls_writers() || self.rests.has_written()
     }
 
     /// Whether it changes rows itself.

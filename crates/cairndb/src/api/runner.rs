@@ -25,7 +25,7 @@ use crate::ddl;
 use crate::dml::{self, Deferred, DeferredMark, DmlContext, InsertRoom};
 use crate::exec::{self, Batch, ExecContext, Keep, RowStream, ScrolledRows, SequenceSource};
 use crate::plan::{Field, OptimizerOptions, PhysicalNode, PhysicalPlan};
-use crate::routine::{CompiledRoutines, Variables};
+use crate::routine::{Calls, CompiledRoutines, Variables};
 use crate::sql::ParsedStatement;
 use crate::state::{Reader, Savepoint, Transaction};
 use crate::types::{EvalContext, ShownSettings};
@@ -235,11 +235,12 @@ impl Runner {
 
     /// For the body of a function, but for its parameters.
     pub(crate) fn context(&self, routine: &Routine, eval: &EvalContext) -> Result<ExecContext> {
-        let mut context = ExecContext { eval: Arc::new(eval.clone()), ..self.base.clone() };
-        if let (true, Some(tx)) = (routine.may_write(), self.transaction()?) {
-            context.reader = tx.reader().clone();
-        }
-        Ok(context)
+        let reads = match self.transaction()? {
+            Some(tx) if routine.may_write() => eval.reading(tx.reader()),
+            _ => eval.clone(),
+        };
+        let reader = reads.calls()?.reader.clone();
+        Ok(ExecContext { reader, eval: Arc::new(reads), ..self.base.clone() })
     }
 
     /// The catalog and its stamp as this statement has changed it.
@@ -268,7 +269,9 @@ impl Runner {
         let mut runner = ddl::Session::runner(self, &catalog)?;
         runner.base.sequences = Some(ddl::Session::sequences(self, &catalog));
         let (runner, others) = (Arc::new(runner), eval.settings.clone());
-        let mut eval = eval.called_by(Some(runner.clone()));
+        // (Nobody has called it where a body is only looked at.)
+        let reader = eval.calls.as_ref().map_or_else(|| self.base.reader.clone(), |calls| calls.reader.clone());
+        let mut eval = eval.with_calls(Some(Calls { caller: runner.clone(), reader }));
         eval.settings = Some(Arc::new(OtherPath { path, others }));
         let seen = (runner.seen(), self.seen());
         Ok(Some(UnderPath { runner, eval, seen }))
@@ -366,7 +369,7 @@ impl Runner {
         let (_, catalog) = self.now();
         let done = {
             let room = Cell::new(std::mem::take(&mut *self.insert_room()));
-            let done = dml::run(plan, &self.dml(&tx, &catalog, (context, &room), &shared), prepared.calls_writers());
+            let done = dml::run(plan, &self.dml(&tx, &catalog, (context, &room), &shared), prepared.calls());
             *self.insert_room() = room.into_inner();
             done?
         };
@@ -411,13 +414,12 @@ impl Runner {
         let Some(plan) = prepared.plan()?.filter(|plan| plan.estimate.rows >= MANY && !prepared.writes()) else {
             return Ok(None);
         };
-        let mut context = context.clone();
-        match self.transaction()? {
-            Some(tx) if routine.may_write() => context.reader = tx.reader_of_now()?,
+        let context = match self.transaction()? {
+            Some(tx) if routine.may_write() => context.reading(tx.reader_of_now()?),
             // What it reads is its caller's, and may change while it is read.
             Some(_) => return Ok(None),
-            None => {}
-        }
+            None => context.clone(),
+        };
         exec::execute(plan.clone(), context).map(Some)
     }
 

@@ -3,19 +3,20 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use cairn_parser::{Span, Tree};
+use cairn_parser::{self as ast, Span, Tree};
 
 use super::ParameterTypes;
 use super::binder::{Binder, NOWHERE};
+use super::coerce::fixed_context;
 use super::entry::{check_condition, no_parameters};
 use super::scope::{self, Scope};
-use crate::Result;
 use crate::catalog::{
     Catalog, Definition, KnownColumn, ObjectId, Reference, Relation, Rests, Sequence, Table, UserType, View, type_id,
 };
 use crate::plan::{Expr, Field, LogicalPlan, walk};
 use crate::sql::{self, with_deep_stack};
-use crate::types::{DataType, EnumType, EnumValue};
+use crate::types::{DataType, EnumType, EnumValue, EvalContext, cast};
+use crate::{Result, Value};
 
 /// What is noted while a definition is bound for the first time.
 #[derive(Debug, Default)]
@@ -24,9 +25,17 @@ pub(super) struct Noted {
     /// Tables, and numbers of columns.
     used: Vec<(ObjectId, u32)>,
     by_key: Vec<ObjectId>,
+    /// Constants that not every session would read alike, and as what.
+    moments: Vec<(Span, DataType)>,
 }
 
 impl Noted {
+    pub(super) fn add_moment(&mut self, span: Span, data_type: DataType) {
+        if span != NOWHERE && self.moments.iter().all(|(known, _)| known.start != span.start) {
+            self.moments.push((span, data_type));
+        }
+    }
+
     pub(super) fn add(&mut self, span: Span, (object, schema): (ObjectId, &str), columns: Vec<KnownColumn>) {
         // What is bound twice is noted once.
         if self.references.iter().all(|known| known.place != span.start) {
@@ -178,7 +187,7 @@ pub(super) fn noting<T: Send>(
     depth: usize,
     catalog: &Catalog,
     bind: impl FnOnce(&mut Binder<'_>) -> Result<T> + Send,
-) -> Result<(Vec<Reference>, T)> {
+) -> Result<(Noted, T)> {
     with_deep_stack(depth, || {
         let mut parameters = ParameterTypes::default();
         let mut binder = Binder::new(catalog, &mut parameters, tree, None, depth);
@@ -186,31 +195,88 @@ pub(super) fn noting<T: Send>(
         let bound = bind(&mut binder)?;
         let noted = binder.noted.take().unwrap_or_default().into_inner();
         no_parameters(&parameters)?;
-        Ok((noted.into_references(), bound))
+        Ok((noted, bound))
     })?
 }
 
+/// A definition that `resolve` binds and notes. Constants that others would read otherwise, for their time zone, their style or
+/// their clock, are written as `maker` reads them, in whose session the definition is made; where there is nobody, they stay.
+pub(super) fn settled<T>(
+    text: String,
+    maker: Option<&EvalContext>,
+    resolve: impl Fn(&str) -> Result<(Noted, T)>,
+) -> Result<(Definition, T)> {
+    let (noted, bound) = resolve(&text)?;
+    let settled = match maker {
+        Some(eval) if !noted.moments.is_empty() => with_moments(&text, &noted.moments, eval)?,
+        _ => return Ok((Definition { text, references: Some(noted.into_references()) }, bound)),
+    };
+    let (noted, bound) = resolve(&settled)?;
+    Ok((Definition { text: settled, references: Some(noted.into_references()) }, bound))
+}
+
+fn with_moments(text: &str, moments: &[(Span, DataType)], eval: &EvalContext) -> Result<String> {
+    let mut moments = moments.to_vec();
+    moments.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));
+    let mut settled = text.to_owned();
+    for (span, data_type) in moments {
+        let place = span.start as usize..span.end as usize;
+        let Some(constant) = settled.get(place.clone()).and_then(string_of) else { continue };
+        let value = cast(&Value::Text(constant.into()), DataType::Unknown, data_type, eval)?;
+        let Value::Text(steady) = cast(&value, data_type, DataType::Text, fixed_context())? else { continue };
+        settled.replace_range(place, &format!("'{}'", steady.replace('\'', "''")));
+    }
+    Ok(settled)
+}
+
+/// What a string constant says.
+fn string_of(text: &str) -> Option<String> {
+    let parsed = sql::parse_expression(text).ok()?;
+    match parsed.tree.get(parsed.expr) {
+        ast::Expr::String { text } => Some(parsed.tree.text(text).to_owned()),
+        _ => None,
+    }
+}
+
 /// A query with what the names in it mean now, and its columns.
-pub(crate) fn resolve_query(text: String, catalog: &Catalog) -> Result<(Definition, Vec<Field>)> {
-    let parsed = sql::parse_query(&text)?;
-    let (references, plan) = noting(&parsed.tree, parsed.depth, catalog, |binder| binder.query(parsed.query, None))?;
-    Ok((Definition { text, references: Some(references) }, plan.fields()))
+pub(crate) fn resolve_query(
+    text: String,
+    catalog: &Catalog,
+    maker: Option<&EvalContext>,
+) -> Result<(Definition, Vec<Field>)> {
+    let (definition, plan) = settled(text, maker, |text| {
+        let parsed = sql::parse_query(text)?;
+        noting(&parsed.tree, parsed.depth, catalog, |binder| binder.query(parsed.query, None))
+    })?;
+    Ok((definition, plan.fields()))
 }
 
 /// The default of a column, of this name and type, with what the names in it mean now.
-pub(crate) fn resolve_default(text: String, column: (&str, DataType), catalog: &Catalog) -> Result<Definition> {
-    let parsed = sql::parse_expression(&text)?;
-    let bind = |binder: &mut Binder<'_>| binder.default_value(parsed.expr, column.1, column.0);
-    let (references, _) = noting(&parsed.tree, parsed.depth, catalog, bind)?;
-    Ok(Definition { text, references: Some(references) })
+pub(crate) fn resolve_default(
+    text: String,
+    (name, data_type): (&str, DataType),
+    catalog: &Catalog,
+    maker: Option<&EvalContext>,
+) -> Result<Definition> {
+    let (definition, _) = settled(text, maker, |text| {
+        let parsed = sql::parse_expression(text)?;
+        noting(&parsed.tree, parsed.depth, catalog, |binder| binder.default_value(parsed.expr, data_type, name))
+    })?;
+    Ok(definition)
 }
 
 /// A CHECK's condition with what the names in it mean now, and the numbers of the columns that it uses.
-pub(crate) fn resolve_check(text: String, table: &Table, catalog: &Catalog) -> Result<(Definition, Vec<u32>)> {
-    let parsed = sql::parse_expression(&text)?;
-    let bind = |binder: &mut Binder<'_>| check_condition(binder, parsed.expr, table);
-    let (references, bound) = noting(&parsed.tree, parsed.depth, catalog, bind)?;
-    Ok((Definition { text, references: Some(references) }, numbers_of(&bound, table)))
+pub(crate) fn resolve_check(
+    text: String,
+    table: &Table,
+    catalog: &Catalog,
+    maker: Option<&EvalContext>,
+) -> Result<(Definition, Vec<u32>)> {
+    let (definition, bound) = settled(text, maker, |text| {
+        let parsed = sql::parse_expression(text)?;
+        noting(&parsed.tree, parsed.depth, catalog, |binder| check_condition(binder, parsed.expr, table))
+    })?;
+    Ok((definition, numbers_of(&bound, table)))
 }
 
 /// The numbers of the columns that an expression over a table's columns uses.

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use super::binder::Binder;
 use super::context::{Clause, Context};
-use super::definition::noting;
+use super::definition::{noting, settled};
 use super::entry::alone;
 use super::index::{in_parentheses, is_immutable};
+use super::parameters::Callees;
 use super::scope::{Env, Relation, Scope};
 use crate::catalog::{Catalog, Check, Definition, TypeKind, UserType};
 use crate::exec::{self, Surroundings};
@@ -157,6 +158,9 @@ impl Binder<'_> {
                 calls |= matches!(expr, Expr::Call { function, .. } if function.calls_routines());
             });
         }
+        if calls {
+            self.parameters.calls = self.parameters.calls.max(Callees::Readers);
+        }
         let immutable = rules.conditions.iter().all(|(_, condition)| is_immutable(condition));
         let check = move |value: &Value, context: &EvalContext| {
             rules.check(0, std::slice::from_ref(value), context).map(|()| value.clone())
@@ -169,11 +173,16 @@ impl Binder<'_> {
 }
 
 /// A condition over VALUE with what the names in it mean now.
-pub(crate) fn resolve_domain_check(text: String, base: DataType, catalog: &Catalog) -> Result<Definition> {
+pub(crate) fn resolve_domain_check(
+    text: String,
+    base: DataType,
+    catalog: &Catalog,
+    maker: Option<&EvalContext>,
+) -> Result<Definition> {
     let parsed = sql::parse_expression(&text)?;
-    let text = in_parentheses(&parsed.tree, parsed.expr);
-    let parsed = sql::parse_expression(&text)?;
-    let bind = |binder: &mut Binder<'_>| binder.domain_condition(parsed.expr, base, 0);
-    let (references, _) = noting(&parsed.tree, parsed.depth, catalog, bind)?;
-    Ok(Definition { text, references: Some(references) })
+    let (definition, _) = settled(in_parentheses(&parsed.tree, parsed.expr), maker, |text| {
+        let parsed = sql::parse_expression(text)?;
+        noting(&parsed.tree, parsed.depth, catalog, |binder| binder.domain_condition(parsed.expr, base, 0))
+    })?;
+    Ok(definition)
 }

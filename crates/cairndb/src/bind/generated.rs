@@ -4,14 +4,14 @@ use cairn_parser::{self as ast, Id};
 
 use super::binder::Binder;
 use super::context::Clause;
-use super::definition::{noting, numbers_of};
+use super::definition::{noting, numbers_of, settled};
 use super::entry::{alone, over_columns};
 use super::index::{in_parentheses, is_immutable};
 use super::virtuals::Virtuals;
-use crate::catalog::{Catalog, Column, Definition, RowExpression, Table};
+use crate::catalog::{Catalog, Column, RowExpression, Table};
 use crate::plan::{Expr, walk};
 use crate::sql;
-use crate::types::{CastContext, DataType};
+use crate::types::{CastContext, DataType, EvalContext};
 use crate::{Error, Result, SqlState};
 
 /// What a column's values are computed from, over the table's columns, as the column's type.
@@ -29,28 +29,25 @@ pub(crate) fn resolve_generated(
     text: String,
     column: &Column,
     table: &Table,
-    catalog: &Catalog,
+    (catalog, maker): (&Catalog, Option<&EvalContext>),
 ) -> Result<RowExpression> {
     let parsed = sql::parse_expression(&text)?;
-    let text = in_parentheses(&parsed.tree, parsed.expr);
-    let parsed = sql::parse_expression(&text)?;
-    let bind = |binder: &mut Binder<'_>| {
-        let bound = generated(binder, parsed.expr, column, table)?;
-        // Asked once: columns are what they are if more is known to be mutable later.
-        match is_immutable(&bound) {
-            true => Ok(bound),
-            false => Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, "generation expression is not immutable")),
-        }
-    };
-    let (references, bound) = noting(&parsed.tree, parsed.depth, catalog, bind)?;
+    let (definition, bound) = settled(in_parentheses(&parsed.tree, parsed.expr), maker, |text| {
+        let parsed = sql::parse_expression(text)?;
+        noting(&parsed.tree, parsed.depth, catalog, |binder| generated(binder, parsed.expr, column, table))
+    })?;
+    // Asked once: columns are what they are if more is known to be mutable later.
+    if !is_immutable(&bound) {
+        return Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, "generation expression is not immutable"));
+    }
     // As PostgreSQL 18: another definition of the function would be other values of rows that nobody changed.
-    if column.is_virtual && references.iter().any(|known| catalog.routine_by_id(known.object).is_some()) {
+    if column.is_virtual && definition.references().iter().any(|known| catalog.routine_by_id(known.object).is_some()) {
         let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, "generation expression uses user-defined function");
         let detail = "Virtual generated columns that make use of user-defined functions are not yet supported.";
         return Err(error.with_detail(detail).with_hint("Say STORED."));
     }
     let columns = numbers_of(&bound, table);
-    Ok(RowExpression { definition: Definition { text, references: Some(references) }, columns })
+    Ok(RowExpression { definition, columns })
 }
 
 /// USING of ALTER COLUMN TYPE, over the table's columns, as the column's new type.

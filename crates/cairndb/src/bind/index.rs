@@ -6,14 +6,14 @@ use cairn_parser::{self as ast, Id};
 
 use super::binder::Binder;
 use super::context::Clause;
-use super::definition::{noting, numbers_of};
+use super::definition::{noting, numbers_of, settled};
 use super::entry::{alone, over_columns};
 use super::output_name::output_name;
-use crate::catalog::{Catalog, Definition, Index, RowExpression, Table};
+use crate::catalog::{Catalog, Index, RowExpression, Table};
 use crate::functions::Operator;
 use crate::plan::{BoundIndex, BoundIndexes, Expr, walk};
 use crate::sql;
-use crate::types::{DataType, TypeCategory, cast_is_immutable};
+use crate::types::{DataType, EvalContext, TypeCategory, cast_is_immutable};
 use crate::{Error, Result, SqlState};
 
 /// What the table's indexes rest on, made once for each version of the catalog; `None`: columns only.
@@ -48,31 +48,38 @@ pub(super) fn index_predicate(binder: &mut Binder<'_>, expr: Id<ast::Expr>, tabl
 }
 
 /// An expression of a key with what the names in it mean now, its type, and what an index of it is called by.
-pub(crate) fn resolve_key(text: &str, table: &Table, catalog: &Catalog) -> Result<(RowExpression, DataType, String)> {
+pub(crate) fn resolve_key(
+    text: &str,
+    table: &Table,
+    (catalog, maker): (&Catalog, Option<&EvalContext>),
+) -> Result<(RowExpression, DataType, String)> {
     let parsed = sql::parse_expression(text)?;
     let tree = &parsed.tree;
     let name = match output_name(tree, parsed.expr) {
         name if name == "?column?" => "expr".to_owned(),
         name => name,
     };
-    let text = in_parentheses(tree, parsed.expr);
-    let parsed = sql::parse_expression(&text)?;
-    let bind = |binder: &mut Binder<'_>| over_columns(binder, parsed.expr, table, Clause::IndexKey);
-    let (references, (bound, _)) = noting(&parsed.tree, parsed.depth, catalog, bind)?;
+    let (definition, (bound, _)) = settled(in_parentheses(tree, parsed.expr), maker, |text| {
+        let parsed = sql::parse_expression(text)?;
+        let bind = |binder: &mut Binder<'_>| over_columns(binder, parsed.expr, table, Clause::IndexKey);
+        noting(&parsed.tree, parsed.depth, catalog, bind)
+    })?;
     refuse_mutable(&bound, "index expression")?;
-    let definition = Definition { text, references: Some(references) };
     Ok((RowExpression { definition, columns: numbers_of(&bound, table) }, bound.data_type(), name))
 }
 
 /// A predicate with what the names in it mean now.
-pub(crate) fn resolve_predicate(text: &str, table: &Table, catalog: &Catalog) -> Result<RowExpression> {
+pub(crate) fn resolve_predicate(
+    text: &str,
+    table: &Table,
+    (catalog, maker): (&Catalog, Option<&EvalContext>),
+) -> Result<RowExpression> {
     let parsed = sql::parse_expression(text)?;
-    let text = in_parentheses(&parsed.tree, parsed.expr);
-    let parsed = sql::parse_expression(&text)?;
-    let bind = |binder: &mut Binder<'_>| index_predicate(binder, parsed.expr, table);
-    let (references, bound) = noting(&parsed.tree, parsed.depth, catalog, bind)?;
+    let (definition, bound) = settled(in_parentheses(&parsed.tree, parsed.expr), maker, |text| {
+        let parsed = sql::parse_expression(text)?;
+        noting(&parsed.tree, parsed.depth, catalog, |binder| index_predicate(binder, parsed.expr, table))
+    })?;
     refuse_mutable(&bound, "index predicate")?;
-    let definition = Definition { text, references: Some(references) };
     Ok(RowExpression { definition, columns: numbers_of(&bound, table) })
 }
 

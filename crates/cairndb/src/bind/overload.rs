@@ -9,6 +9,7 @@ use cairn_parser::Span;
 use super::binder::{Binder, NOWHERE};
 use super::elsewhere::instead_of;
 use super::nearest::nearest_typed;
+use super::parameters::Callees;
 use crate::functions::{
     ANY, Aggregate, Declared, Function, Operator, WindowFunction, aggregate_overloads, decide, function_names,
     overloads, window_overloads,
@@ -339,7 +340,7 @@ impl Binder<'_> {
 
     /// Notes the call of a function of the session's own; what is stored for everyone cannot have one.
     fn check_users(&mut self, name: &str, span: Span) -> Result<()> {
-        self.parameters.calls_users = true;
+        self.parameters.calls = self.parameters.calls.max(Callees::Readers);
         let detail = "It belongs to the connection that created it, and is not stored in the database.";
         self.refuse_stored(name, span, |error| error.with_detail(detail))
     }
@@ -347,8 +348,7 @@ impl Binder<'_> {
     /// Notes the call of a function that does something at the commit: the statement needs a transaction, as one does that
     /// changes rows.
     fn check_acting(&mut self, name: &str, span: Span) -> Result<()> {
-        self.parameters.calls_users = true;
-        self.parameters.calls_writers = true;
+        self.parameters.calls = Callees::Writers;
         self.refuse_stored(name, span, |error| error.with_hint("Call it in a statement, or in a trigger's function."))
     }
 

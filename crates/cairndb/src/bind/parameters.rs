@@ -2,18 +2,49 @@
 
 use std::sync::Arc;
 
-use crate::catalog::{ObjectId, Rests, Table};
+use crate::catalog::{ObjectId, Rests, Routine, Table};
+use crate::plan::{Expr, walk};
 use crate::routine::Variables;
 use crate::types::DataType;
+
+/// What a statement calls, or something in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Callees {
+    /// Nothing but what is built in.
+    #[default]
+    BuiltIn,
+    /// Functions of the session's own, or of the schema's, which may read: no point statement is to run them under the commit
+    /// lock, and what they see does not change with the statement.
+    Readers,
+    /// Functions that may change rows, too, or that do something at the commit.
+    Writers,
+}
+
+impl Callees {
+    fn of_routine(routine: &Routine) -> Callees {
+        if routine.may_write() { Callees::Writers } else { Callees::Readers }
+    }
+
+    /// Those of an expression.
+    pub(crate) fn of(expr: &Expr) -> Callees {
+        let mut calls = Callees::BuiltIn;
+        walk::walk(expr, 0, &mut |expr, _| {
+            if let Expr::Call { function, .. } = expr
+                && function.calls_routines()
+            {
+                calls = calls.max(function.routine().map_or(Callees::Readers, |routine| Callees::of_routine(routine)));
+            }
+        });
+        calls
+    }
+}
 
 /// One type per parameter, `$1` first. Binding fills in what it infers; afterwards none is `Unknown`.
 #[derive(Clone, Debug, Default)]
 pub struct ParameterTypes {
     types: Vec<DataType>,
-    /// The statement calls a function of the session's own: no point statement is to run it under the commit lock.
-    pub(crate) calls_users: bool,
-    /// The statement calls a function of the schema's that may change rows.
-    pub(crate) calls_writers: bool,
+    /// What the statement calls.
+    pub(crate) calls: Callees,
     /// What names mean besides columns, in a function's body.
     pub(super) variables: Option<Arc<dyn Variables>>,
     /// Functions whose bodies are being bound in place of their calls.
@@ -47,9 +78,14 @@ impl ParameterTypes {
         data_type
     }
 
+    /// Notes a call.
+    pub(super) fn note_call(&mut self, routine: &Routine) {
+        self.calls = self.calls.max(Callees::of_routine(routine));
+    }
+
     /// Whether the statement, or a function that it calls, may change rows.
     pub(crate) fn writes(&self) -> bool {
-        self.calls_writers || self.rests.has_written()
+        self.calls == Callees::Writers || self.rests.has_written()
     }
 
     /// The types, `$1` first.

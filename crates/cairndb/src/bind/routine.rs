@@ -8,7 +8,7 @@ use super::binder::Binder;
 use super::context::Context;
 use super::definition::Noted;
 use super::overload::{Choice, ambiguous_function, choose, no_function, undecided};
-use super::{ParameterTypes, equal};
+use super::{Callees, ParameterTypes, equal};
 use crate::catalog::{Catalog, Language, ParameterMode, Relation, Returns, Routine, RoutineKind, no_schema};
 use crate::functions::arrays::{EXPANDED_ARRAY, EXPANDED_NAME};
 use crate::functions::{Decided, Function, Volatility, decide};
@@ -201,16 +201,14 @@ impl<'a> Binder<'a> {
     pub(super) fn stored_value(&mut self, function: Arc<Function>, args: Vec<Expr>, span: Span) -> Result<Expr> {
         let Some(routine) = function.routine().cloned() else { return Ok(Expr::Call { function, args }) };
         if let Some(of) = returned_row(&routine, self.catalog).map_err(|error| self.at(error, span))? {
-            self.parameters.calls_users = true;
-            self.parameters.calls_writers |= routine.may_write();
+            self.parameters.note_call(&routine);
             let function = Arc::new(function.giving(DataType::Composite(of)));
             return Ok(Expr::Call { function, args });
         }
         if let Some(body) = self.inlined(&routine, &args)? {
             return Ok(body);
         }
-        self.parameters.calls_users = true;
-        self.parameters.calls_writers |= routine.may_write();
+        self.parameters.note_call(&routine);
         Ok(Expr::Call { function, args })
     }
 
@@ -247,8 +245,7 @@ impl<'a> Binder<'a> {
         alias: Option<&str>,
     ) -> Result<(Vec<Expr>, Vec<Field>)> {
         let routine = function.routine().ok_or_else(|| Error::internal("not a function of the schema's"))?.clone();
-        self.parameters.calls_users = true;
-        self.parameters.calls_writers |= routine.may_write();
+        self.parameters.note_call(&routine);
         let fields = result_fields(&routine, self.catalog, alias)?;
         Ok((vec![Expr::Call { function, args }], fields))
     }
@@ -433,9 +430,9 @@ fn bind_expression(
     let is_alone = matches!(&*input, LogicalPlan::Values { rows, .. } if rows.len() == 1 && rows[0].is_empty());
     let (Some(expr), true, true) = (exprs.pop(), exprs.is_empty(), is_alone) else { return Ok(None) };
     let expr = binder.coerce(expr, data_type.base(), CastContext::Assignment, super::binder::NOWHERE)?;
-    let (rests, calls_writers) = (binder.rests.take(), parameters.calls_writers);
+    let (rests, calls) = (binder.rests.take(), parameters.calls);
     parameters.rests = rests;
-    Ok(expr.filter(|_| !calls_writers))
+    Ok(expr.filter(|_| calls != Callees::Writers))
 }
 
 /// Whether the body means in the call's place what it means in the function: PostgreSQL's rules.

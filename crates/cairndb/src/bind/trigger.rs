@@ -7,12 +7,14 @@ use cairn_parser::{self as ast, Id};
 use super::ParameterTypes;
 use super::binder::Binder;
 use super::context::{Clause, Context};
+use super::definition::{noting, settled};
 use super::entry::no_parameters;
 use super::scope::{Env, Relation, Scope};
 use crate::Result;
 use crate::catalog::{Catalog, KnownColumn, Table};
 use crate::plan::Expr;
 use crate::sql::{self, with_deep_stack};
+use crate::types::EvalContext;
 
 /// The condition over the columns of NEW, then those of OLD. `known`: which names the columns had when it was written.
 pub(crate) fn bind_when(text: &str, known: &[KnownColumn], table: &Arc<Table>, catalog: &Catalog) -> Result<Expr> {
@@ -23,6 +25,20 @@ pub(crate) fn bind_when(text: &str, known: &[KnownColumn], table: &Arc<Table>, c
         let bound = when_condition(&mut binder, parsed.expr, known, table)?;
         no_parameters(&parameters).map(|()| bound)
     })?
+}
+
+/// The condition's text and what it says, when it is made.
+pub(crate) fn resolve_when(
+    text: String,
+    known: &[KnownColumn],
+    table: &Arc<Table>,
+    (catalog, maker): (&Catalog, Option<&EvalContext>),
+) -> Result<(String, Expr)> {
+    let (definition, bound) = settled(text, maker, |text| {
+        let parsed = sql::parse_expression(text)?;
+        noting(&parsed.tree, parsed.depth, catalog, |binder| when_condition(binder, parsed.expr, known, table))
+    })?;
+    Ok((definition.text, bound))
 }
 
 fn when_condition(

@@ -257,7 +257,7 @@ impl Ddl<'_> {
         condition: Id<Expr>,
         valid: bool,
     ) -> Result<()> {
-        let (condition, columns) = resolve_check(self.text(condition), table, &self.catalog)?;
+        let (condition, columns) = resolve_check(self.text(condition), table, &self.catalog, self.maker())?;
         let name = match name {
             Some(name) => {
                 refuse_duplicate(table, &name)?;

@@ -20,7 +20,7 @@ use crate::exec::{ExecContext, SequenceSource};
 use crate::plan::OptimizerOptions;
 use crate::sql::ParsedStatement;
 use crate::system;
-use crate::types::DataType;
+use crate::types::{DataType, EvalContext};
 use crate::{Error, Result, SqlState, Value};
 
 /// What schema changes ask of the session that runs them.
@@ -204,6 +204,11 @@ impl<'a> Ddl<'a> {
 
     pub(super) fn notice(&mut self, code: SqlState, message: String) {
         self.done.notices.push(("NOTICE", code, message, None));
+    }
+
+    /// Whose session definitions are made in.
+    pub(super) fn maker(&self) -> Option<&EvalContext> {
+        Some(&self.dml.exec.eval)
     }
 
     /// For evaluating what may name sequences that this statement made.

@@ -12,13 +12,13 @@ use crate::bind::{resolve_key, resolve_predicate};
 use crate::catalog::{Catalog, Deferral, EXPRESSIONS, Index, IndexColumn, Inverted, KeyExpression, ObjectId, Table};
 use crate::command::{CreateIndex, IndexKey, IndexPart};
 use crate::inverted::ItemClass;
-use crate::types::{DataType, TYPES};
+use crate::types::{DataType, EvalContext, TYPES};
 use crate::{Error, Result, SqlState, system};
 
 impl Ddl<'_> {
     pub(super) fn create_index(&mut self, create: &CreateIndex) -> Result<&'static str> {
         let table = self.table_or_materialized(&create.table)?;
-        let (mut index, named_by) = described(create, &table, &self.catalog)?;
+        let (mut index, named_by) = described(create, &table, (&self.catalog, self.maker()))?;
         let Some(name) = self.free_index_name(create, &table, &named_by)? else { return Ok("CREATE INDEX") };
         (index.name, index.tree) = (name, self.dml.tx.create_derived_tree(table.schema)?);
         self.build_index(&table, &index)?;
@@ -70,7 +70,11 @@ impl Ddl<'_> {
 }
 
 /// The index as it was asked for, without an id and a tree; and what its name is made of, where none is given.
-pub(super) fn described(create: &CreateIndex, table: &Table, catalog: &Catalog) -> Result<(Index, Vec<String>)> {
+pub(super) fn described(
+    create: &CreateIndex,
+    table: &Table,
+    bound_in: (&Catalog, Option<&EvalContext>),
+) -> Result<(Index, Vec<String>)> {
     refuse_kept(table)?;
     if table.is_follower() && create.unique {
         let message = format!("a unique index of \"{}\", which follows its query", table.name);
@@ -86,7 +90,7 @@ pub(super) fn described(create: &CreateIndex, table: &Table, catalog: &Catalog) 
         constraint: false,
         expressions: Vec::new(),
         included: create.included.iter().map(|name| position(table, name)).collect::<Result<_>>()?,
-        predicate: create.filter.as_ref().map(|text| resolve_predicate(text, table, catalog)).transpose()?,
+        predicate: create.filter.as_ref().map(|text| resolve_predicate(text, table, bound_in)).transpose()?,
         inverted: create.is_inverted.then(Inverted::default),
         deferral: Deferral::Never,
         primary: false,
@@ -102,7 +106,7 @@ pub(super) fn described(create: &CreateIndex, table: &Table, catalog: &Catalog) 
                 (column, table.columns[column].data_type, name.clone())
             }
             IndexKey::Expression(text) => {
-                let (expression, data_type, name) = resolve_key(text, table, catalog)?;
+                let (expression, data_type, name) = resolve_key(text, table, bound_in)?;
                 let column = next.unwrap_or(EXPRESSIONS);
                 next = Some(column + 1);
                 index.expressions.push(KeyExpression { column, data_type, expression });

@@ -196,14 +196,16 @@ impl Ddl<'_> {
 
     /// What the generated column at a position is computed from, from now on.
     pub(super) fn set_expression(&self, table: &mut Table, position: usize, expr: Id<Expr>) -> Result<()> {
-        let resolved = resolve_generated(self.text(expr), &table.columns[position], table, &self.catalog)?;
+        let resolved =
+            resolve_generated(self.text(expr), &table.columns[position], table, (&self.catalog, self.maker()))?;
         table.columns[position].generated = Some(resolved);
         Ok(())
     }
 
     /// A default that binds; `None` for NULL.
     pub(super) fn default_text(&self, default: Id<Expr>, column: &Column) -> Result<Option<Definition>> {
-        let definition = resolve_default(self.text(default), (&column.name, column.data_type), &self.catalog)?;
+        let definition =
+            resolve_default(self.text(default), (&column.name, column.data_type), &self.catalog, self.maker())?;
         // NULL is what a column has without one, unless its domain says otherwise.
         Ok((column.domain.is_some() || self.parsed.tree.get(default) != Expr::Null).then_some(definition))
     }

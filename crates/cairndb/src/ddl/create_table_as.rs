@@ -7,7 +7,7 @@ use cairn_parser::Statement;
 
 use super::context::Ddl;
 use super::create_view::refuse_parameters;
-use crate::bind::{ParameterTypes, bind_rows_of};
+use crate::bind::{Callees, ParameterTypes, bind_rows_of};
 use crate::catalog::{Column, Table};
 use crate::command::{CreateTableAs, RowsOf};
 use crate::dml::row::{AtOnce, RowInsert};
@@ -79,7 +79,7 @@ impl Ddl<'_> {
             }
         };
         let changes = match () {
-            () if parameters.calls_writers => Changes::Anything,
+            () if parameters.calls == Callees::Writers => Changes::Anything,
             () if parameters.writes() => Changes::Rows,
             () => Changes::Nothing,
         };
@@ -128,7 +128,8 @@ impl Ddl<'_> {
         let plan = Arc::new(optimize(plan, &self.catalog, self.options)?);
         let planning = started.elapsed();
         let exec = self.explained(exec.unwrap_or_else(|| self.dml.exec.clone()));
-        let done = dml::run(&plan, &DmlContext { exec: &exec, ..*self.dml }, changes == Changes::Anything)?;
+        let calls = if changes == Changes::Anything { Callees::Writers } else { Callees::Readers };
+        let done = dml::run(&plan, &DmlContext { exec: &exec, ..*self.dml }, calls)?;
         self.explain_run(plan, planning, || done.statistics);
         Ok(done.rows)
     }

@@ -67,7 +67,7 @@ impl Ddl<'_> {
             ) => view.query,
             _ => return Err(Error::internal("a view is not created")),
         };
-        resolve_query(written.tree.print(query), &self.catalog)
+        resolve_query(written.tree.print(query), &self.catalog, self.maker())
     }
 
     /// CREATE RECURSIVE VIEW v (c) AS q: WITH RECURSIVE v (c) AS (q) SELECT c FROM v.

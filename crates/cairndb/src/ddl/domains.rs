@@ -41,12 +41,12 @@ impl Ddl<'_> {
     }
 
     fn domain_default(&self, default: Id<Expr>, base: DataType, name: &str) -> Result<Option<Definition>> {
-        let definition = resolve_default(self.text(default), (name, base), &self.catalog)?;
+        let definition = resolve_default(self.text(default), (name, base), &self.catalog, self.maker())?;
         Ok((self.parsed.tree.get(default) != Expr::Null).then_some(definition))
     }
 
     fn add_domain_check(&self, domain: &mut Domain, name: &str, check: &DomainCheck) -> Result<()> {
-        let condition = resolve_domain_check(self.text(check.condition), domain.base, &self.catalog)?;
+        let condition = resolve_domain_check(self.text(check.condition), domain.base, &self.catalog, self.maker())?;
         let taken = |wanted: &str| domain.checks.iter().any(|known| known.name == wanted);
         let check_name = match &check.name {
             Some(wanted) if taken(wanted) => {

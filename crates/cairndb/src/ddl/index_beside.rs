@@ -57,7 +57,9 @@ pub(super) fn create_index_beside(
     if table.schema.is_temporary() || create.name.as_ref().is_some_and(is_taken) {
         return Ok(None);
     }
-    let Ok((mut index, named_by)) = described(create, &table, &state.catalog) else { return Ok(None) };
+    let Ok((mut index, named_by)) = described(create, &table, (&state.catalog, Some(&dml.exec.eval))) else {
+        return Ok(None);
+    };
     if create.name.is_none() {
         // For what is told while it is built.
         index.name = Chosen::default().relation(&state.catalog, &table, &named_by.join("_"), "idx");

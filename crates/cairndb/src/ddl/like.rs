@@ -52,11 +52,12 @@ impl Ddl<'_> {
             let Some(generated) = column.generated.as_ref().filter(|_| like.generated) else { continue };
             let position = table.column_position(&column.name).ok_or_else(|| Error::internal("no such column"))?;
             let text = text(self, &generated.definition, table);
-            let resolved = resolve_generated(text, &table.columns[position], table, &self.catalog)?;
+            let resolved = resolve_generated(text, &table.columns[position], table, (&self.catalog, self.maker()))?;
             table.columns[position].generated = Some(resolved);
         }
         for check in source.checks.iter().filter(|_| like.constraints) {
-            let (condition, columns) = resolve_check(text(self, &check.condition, table), table, &self.catalog)?;
+            let (condition, columns) =
+                resolve_check(text(self, &check.condition, table), table, &self.catalog, self.maker())?;
             super::constraints::refuse_duplicate(table, &check.name)?;
             let id = self.store.allocate_id(table.schema)?;
             self.copy_comment(like, Commentable::of(check.id), Commentable::of(id))?;
@@ -94,7 +95,7 @@ impl Ddl<'_> {
                 self.add_unique(table, None, (columns, included), how, chosen)?;
             } else {
                 let create = self.index_like(index, source, table);
-                let (mut new, named_by) = described(&create, table, &self.catalog)?;
+                let (mut new, named_by) = described(&create, table, (&self.catalog, self.maker()))?;
                 new.name = chosen.relation(&self.catalog, table, &named_by.join("_"), "idx");
                 new.id = self.store.allocate_id(table.schema)?;
                 new.tree = self.dml.tx.create_derived_tree(table.schema)?;

@@ -161,7 +161,7 @@ impl Ddl<'_> {
                 Some(default) => {
                     has_default = true;
                     let name = given.name.as_deref().unwrap_or_default();
-                    Some(resolve_default(self.text(default), (name, data_type), &self.catalog)?)
+                    Some(resolve_default(self.text(default), (name, data_type), &self.catalog, self.maker())?)
                 }
             };
             let (name, mode, only_out) = (given.name.clone(), given.mode, false);

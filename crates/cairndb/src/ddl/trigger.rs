@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::context::Ddl;
 use super::dependency::Object;
 use super::names::{missing, plural};
-use crate::bind::{bind_when, view_face};
+use crate::bind::{resolve_when, view_face};
 use crate::catalog::{
     Enabled, KnownColumn, ObjectId, ObjectName, Relation, RelationKind, Returns, Routine, Table, Timing, Trigger,
     TriggerEvent, Triggered, View,
@@ -118,7 +118,7 @@ impl Ddl<'_> {
             used: false,
         };
         let mut columns: Vec<KnownColumn> = table.columns.iter().map(known).collect();
-        let bound = bind_when(&text, &columns, table, &self.catalog)?;
+        let (text, bound) = resolve_when(text, &columns, table, (&self.catalog, self.maker()))?;
         let width = table.columns.len();
         let mut uses = Vec::new();
         collect(&bound, &mut uses);

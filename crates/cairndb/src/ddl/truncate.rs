@@ -9,6 +9,7 @@ use crate::change_feed::EntryKind;
 use crate::command::Truncate;
 use crate::dml::{DmlContext, Running, TableTriggers, has_trigger};
 use crate::exec::ExecContext;
+use crate::routine::Calls;
 use crate::{Error, Result, SqlState};
 
 impl Ddl<'_> {
@@ -51,7 +52,7 @@ impl Ddl<'_> {
             return Ok(());
         }
         let caller = Arc::new(self.session.runner(&self.catalog)?);
-        let eval = Arc::new(self.dml.exec.eval.called_by(Some(caller)));
+        let eval = Arc::new(self.dml.exec.eval.with_calls(Some(Calls::of(caller))));
         let exec = ExecContext { eval, ..self.dml.exec.clone() };
         let context = DmlContext { exec: &exec, catalog: &self.catalog, ..*self.dml };
         TableTriggers::of(table, &self.catalog)?.statement(

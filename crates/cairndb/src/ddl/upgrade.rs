@@ -28,8 +28,8 @@ fn upgrade_in(tx: &Transaction, catalog: &Catalog) -> Result<()> {
     }
     for view in catalog.views() {
         // A view that does not bind is left as it is, for its owner to drop.
-        let query =
-            resolve_query(view.query.text.clone(), catalog).map_or_else(|_| view.query.clone(), |(query, _)| query);
+        let query = resolve_query(view.query.text.clone(), catalog, None)
+            .map_or_else(|_| view.query.clone(), |(query, _)| query);
         store.put_view(&View { query, ..View::clone(view) })?;
     }
     catalog.sequences().try_for_each(|sequence| store.put_sequence(sequence))?;
@@ -43,7 +43,7 @@ fn upgraded_table(table: &Table, catalog: &Catalog, store: &CatalogStore<'_>) ->
     for column in &mut new.columns {
         if let Some(default) = &mut column.default {
             let of = (column.name.as_str(), column.data_type);
-            upgrade_definition(default, |text| resolve_default(text, of, catalog));
+            upgrade_definition(default, |text| resolve_default(text, of, catalog, None));
         }
     }
     if new.primary_key_name.is_some() {
@@ -51,7 +51,7 @@ fn upgraded_table(table: &Table, catalog: &Catalog, store: &CatalogStore<'_>) ->
     }
     for check in &mut new.checks {
         check.id = id_of(check.id)?;
-        if let Ok((condition, columns)) = resolve_check(check.condition.text.clone(), table, catalog) {
+        if let Ok((condition, columns)) = resolve_check(check.condition.text.clone(), table, catalog, None) {
             (check.condition, check.columns) = (condition, columns);
         }
     }

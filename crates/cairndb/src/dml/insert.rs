@@ -9,9 +9,9 @@ use super::row::{
     BatchRow, Conflict, Env, InsertBuffers, LentRow, Proposed, ReferenceChecks, RowInsert, Spare, Stop, Target,
     Touched, Trees,
 };
-use super::source::{Source, few_rows, held_trees};
+use super::source::{Source, held_trees, rows_of, with_computed};
 use super::{DmlContext, DmlResult};
-use crate::bind::{BoundInsert, Returning};
+use crate::bind::{BoundInsert, Callees, ConstantRows, Returning};
 use crate::catalog::{Catalog, TriggerEvent};
 use crate::exec::{self, Batch, ExecContext, SourceRows, Surroundings, eval, eval_row};
 use crate::plan::{Expr, LogicalPlan, SequenceOp, walk};
@@ -67,10 +67,11 @@ impl InsertPlan {
         let mut inserter = Inserter::new(&self.program, context);
         match rows {
             SourceRows::Few(rows) => inserter.insert_computed(rows, keys)?,
-            SourceRows::Constants(rows) if rows.few().is_some() => {
-                inserter.insert_few(&few_rows(rows, context.exec)?, keys)?;
-            }
-            SourceRows::Constants(rows) => inserter.insert_all(&Source::of_constants(rows, context.exec)?, keys)?,
+            SourceRows::Constants(rows) => match rows.few() {
+                Some(few) => inserter.insert_few(few, rows, keys)?,
+                None => inserter.insert_constants(rows, keys)?,
+            },
+            SourceRows::Lazy(next) => inserter.insert_lazily(next, keys)?,
             SourceRows::Batches(batches) => inserter.insert_all(&Source::new(batches), keys)?,
         }
         Ok(std::mem::take(&mut inserter.result))
@@ -104,6 +105,9 @@ pub(crate) fn insert_each(
     inserted.map_err(|(error, _)| error)?;
     evaluated
 }
+
+/// Gives rows as they come.
+type NextBatch<'b> = &'b mut dyn FnMut() -> Result<Option<Batch>>;
 
 /// The error, and the row that it is of.
 type OfRow = (Error, usize);
@@ -349,30 +353,67 @@ impl<'a> Inserter<'a> {
         }
     }
 
-    /// Rows of expressions, all of which are evaluated before the first row is inserted.
+    /// Rows of expressions. Each is evaluated when the one before is inserted: functions that it calls may look for that.
     fn insert_computed(&mut self, rows: &[Vec<Expr>], keys: &mut ForeignKeys<'_>) -> Result<()> {
         let context = self.context.exec;
         context.check()?;
         let mut computed = std::mem::take(&mut self.room.0.get_or_insert_default().computed);
-        computed.clear();
-        for expr in rows.iter().flatten() {
-            computed.push(match lent(expr, context) {
-                Some(_) => Value::Null,
-                None => eval_row(expr, &[], context)?,
-            });
-        }
-        let mut values = computed.as_slice();
         for exprs in rows {
-            let (own, others) = values.split_at(exprs.len());
-            values = others;
-            self.insert(ComputedRow { exprs, values: own, context }, keys)?;
+            computed.clear();
+            for expr in exprs {
+                computed.push(match lent(expr, context) {
+                    Some(_) => Value::Null,
+                    None => eval_row(expr, &[], context)?,
+                });
+            }
+            self.insert(ComputedRow { exprs, values: &computed, context }, keys)?;
         }
         self.room.0.get_or_insert_default().computed = computed;
         Ok(())
     }
 
-    fn insert_few(&mut self, rows: &[Vec<Value>], keys: &mut ForeignKeys<'_>) -> Result<()> {
-        rows.iter().try_for_each(|row| self.insert(row.as_slice(), keys))
+    fn insert_few(&mut self, few: &[Vec<Value>], all: &ConstantRows, keys: &mut ForeignKeys<'_>) -> Result<()> {
+        let context = self.context.exec;
+        context.check()?;
+        let mut whole = Vec::new();
+        for row in few {
+            if all.computed().is_empty() {
+                self.insert(row.as_slice(), keys)?;
+                continue;
+            }
+            whole.clone_from(row);
+            for (column, expr) in all.computed() {
+                if let Some(slot) = whole.get_mut(*column) {
+                    *slot = eval_row(expr, &[], context)?;
+                }
+            }
+            self.insert(whole.as_slice(), keys)?;
+        }
+        Ok(())
+    }
+
+    /// A batch after the other; row by row where functions are called, which may look for what was inserted before.
+    fn insert_constants(&mut self, rows: &ConstantRows, keys: &mut ForeignKeys<'_>) -> Result<()> {
+        let context = self.context.exec;
+        let calls = rows.computed().iter().any(|(_, expr)| Callees::of(expr) != Callees::BuiltIn);
+        for batch in rows.batches() {
+            let step = if calls { 1 } else { batch.len() };
+            for start in (0..batch.len()).step_by(step.max(1)) {
+                let part = if calls { batch.slice(start, step) } else { batch.clone() };
+                let part = with_computed(rows, &part, context)?;
+                rows_of(&part).try_for_each(|row| self.insert(row, keys))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn insert_lazily(&mut self, next: NextBatch<'_>, keys: &mut ForeignKeys<'_>) -> Result<()> {
+        while let Some(mut batch) = next()? {
+            self.context.exec.check()?;
+            batch.check_text();
+            rows_of(&batch).try_for_each(|row| self.insert(row, keys))?;
+        }
+        Ok(())
     }
 
     fn insert_all(&mut self, source: &Source, keys: &mut ForeignKeys<'_>) -> Result<()> {

@@ -1,6 +1,5 @@
 //! The input rows of a data-changing statement.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use cairn_storage::{KeyList, TransactionWriter};
@@ -12,7 +11,7 @@ use crate::exec::{Batch, Columns, Data, ExecContext, Vector, eval_row};
 use crate::plan::Expr;
 use crate::state::Transaction;
 use crate::types::{DataType, ValueRef, key};
-use crate::{Error, Result, Value};
+use crate::{Error, Result};
 
 /// All rows of a statement's source, read before the first write so that the statement never sees its own changes. They stay in
 /// columns: compact, and values are made one row at a time.
@@ -22,12 +21,6 @@ impl Source {
     /// Their text is known to be text.
     pub(super) fn new(batches: Vec<Batch>) -> Source {
         Source(batches)
-    }
-
-    /// Rows that are there, but for defaults.
-    pub(super) fn of_constants(rows: &ConstantRows, context: &ExecContext) -> Result<Source> {
-        let computed = |batch: &Batch| with_computed(rows, batch, context);
-        Ok(Source(rows.batches().iter().map(computed).collect::<Result<_>>()?))
     }
 
     /// The rows, each with the position of its batch, and with a check against cancellation before each batch.
@@ -119,25 +112,8 @@ pub(super) fn source_numbers(target: &Target, batch: &Batch, keys: &mut KeyList)
     true
 }
 
-/// Rows that are there as values, with what is computed for them.
-pub(super) fn few_rows<'r>(rows: &'r ConstantRows, context: &ExecContext) -> Result<Cow<'r, [Vec<Value>]>> {
-    context.check()?;
-    let mut few = Cow::Borrowed(rows.few().unwrap_or(&[]));
-    if rows.computed().is_empty() {
-        return Ok(few);
-    }
-    for row in few.to_mut() {
-        for (column, expr) in rows.computed() {
-            if let Some(slot) = row.get_mut(*column) {
-                *slot = eval_row(expr, &[], context)?;
-            }
-        }
-    }
-    Ok(few)
-}
-
 /// The batch with what is computed for it: row by row, for a default may have an effect.
-fn with_computed(rows: &ConstantRows, batch: &Batch, context: &ExecContext) -> Result<Batch> {
+pub(super) fn with_computed(rows: &ConstantRows, batch: &Batch, context: &ExecContext) -> Result<Batch> {
     if rows.computed().is_empty() {
         return Ok(batch.clone());
     }

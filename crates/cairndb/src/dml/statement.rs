@@ -7,11 +7,11 @@ use std::sync::Arc;
 use super::foreign_keys::ForeignKeys;
 use super::returning::{Later, beneath_returning, is_later};
 use super::source::Source;
-use super::triggers::has_trigger;
+use super::triggers::{TableTriggers, has_trigger};
 use super::{DeletePlan, DmlContext, InsertPlan, InsteadPlan, MergePlan, UpdatePlan};
-use crate::bind::{BoundDelete, BoundInsert, BoundMerge, BoundUpdate, InsertSource, Returning};
+use crate::bind::{BoundDelete, BoundInsert, BoundMerge, BoundUpdate, Callees, InsertSource, Returning};
 use crate::catalog::{Catalog, Table, Timing, TriggerEvent};
-use crate::exec::{self, ExecContext, NodeStatistics, SourceRows, Writes};
+use crate::exec::{self, BatchSizes, NodeStatistics, SourceRows, Writes};
 use crate::plan::{Expr, Field, LogicalPlan, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan, optimize};
 use crate::{Error, Result, Value};
 
@@ -179,40 +179,42 @@ pub(crate) struct Done {
     pub(crate) statistics: Vec<NodeStatistics>,
 }
 
-/// Runs a plan that changes rows to its end. `calls_writers`: functions that it calls may change some, too.
-pub(crate) fn run(plan: &Arc<PhysicalPlan>, context: &DmlContext<'_>, calls_writers: bool) -> Result<Done> {
+/// Runs a plan that changes rows to its end. `calls`: what it says itself, and the views that it names.
+pub(crate) fn run(plan: &Arc<PhysicalPlan>, context: &DmlContext<'_>, calls: Callees) -> Result<Done> {
     let change = beneath_returning(plan);
+    let mut changes = Vec::new();
+    if !is_of_few(plan) {
+        changes_in(plan, &mut changes);
+    }
     let beside = match () {
-        () if has_change_beside(change, plan) => Beside::Others,
-        () if calls_writers || asks_triggers(plan) => Beside::Functions,
+        () if changes.iter().any(|(node, _)| !std::ptr::eq(*node, change)) => Beside::Others,
+        () if calls == Callees::Writers || asks_triggers(plan) => Beside::Functions,
         () => Beside::Nobody,
     };
     let mut frozen = None;
-    if beside != Beside::Nobody || asks(plan) || !std::ptr::eq(change, plan.as_ref()) {
+    // (In a function that is not to see what its caller changes, what it reads is fixed already.)
+    let is_asked = beside != Beside::Nobody || calls != Callees::BuiltIn || asks(plan, context.catalog)?;
+    if (is_asked || !std::ptr::eq(change, plan.as_ref())) && !context.exec.reader.is_frozen() {
         // All its parts see the state that it began with.
-        frozen = Some(ExecContext { reader: context.tx.reader_of_now()?, ..context.exec.clone() });
+        frozen = Some(context.exec.reading(context.tx.reader_of_now()?));
+    }
+    let follows = calls == Callees::Writers && matches!(changes.as_slice(), [(_, Change::Insert(_))]);
+    if let (true, Some(exec)) = (follows, &mut frozen) {
+        exec.batch_sizes = BatchSizes::up_to(1);
     }
     let context = DmlContext { exec: frozen.as_ref().unwrap_or(context.exec), ..*context };
-    let statement =
-        Statement { context: &context, keys: RefCell::new(ForeignKeys::new(&context)), affected: Cell::new(0), beside };
-    if let PhysicalNode::Modify { change, rows } = &plan.node
-        && !context.exec.analyze
-    {
-        // Nothing is below it that would have to run.
-        let source = match (&**change, rows) {
-            (_, ModifiedRows::Constants(rows)) => Some(SourceRows::Constants(rows)),
-            (Change::Insert(_), ModifiedRows::Few(plan)) => match &plan.node {
-                PhysicalNode::Values { rows } => Some(SourceRows::Few(rows)),
-                _ => None,
-            },
-            _ => None,
-        };
-        if let Some(source) = source {
-            let rows = statement.change(change, source)?;
-            let affected = statement.affected.get();
-            statement.keys.into_inner().finish()?;
-            return Ok(Done { affected, rows, statistics: vec![] });
-        }
+    let statement = Statement {
+        context: &context,
+        keys: RefCell::new(ForeignKeys::new(&context)),
+        affected: Cell::new(0),
+        beside,
+        follows,
+    };
+    if let Some((change, source)) = of_rows_at_hand(plan).filter(|_| !context.exec.analyze) {
+        let rows = statement.change(change, source)?;
+        let affected = statement.affected.get();
+        statement.keys.into_inner().finish()?;
+        return Ok(Done { affected, rows, statistics: vec![] });
     }
     let mut stream = exec::execute(plan.clone(), context.exec.clone())?;
     let mut rows = Vec::new();
@@ -227,6 +229,19 @@ pub(crate) fn run(plan: &Arc<PhysicalPlan>, context: &DmlContext<'_>, calls_writ
     Ok(Done { affected, rows, statistics: stream.statistics() })
 }
 
+/// The change that a plan is, and its rows, where nothing is below it that would have to run.
+fn of_rows_at_hand(plan: &PhysicalPlan) -> Option<(&Change, SourceRows<'_>)> {
+    let PhysicalNode::Modify { change, rows } = &plan.node else { return None };
+    match (&**change, rows) {
+        (_, ModifiedRows::Constants(rows)) => Some((change, SourceRows::Constants(rows))),
+        (Change::Insert(_), ModifiedRows::Few(values)) => match &values.node {
+            PhysicalNode::Values { rows } => Some((change, SourceRows::Few(rows))),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// The INSERT of one row of expressions that a plan is, where nothing comes of it but the row.
 pub(crate) fn one_row_insert(plan: &PhysicalPlan) -> Option<(&InsertPlan, &[Expr])> {
     let PhysicalNode::Modify { change, rows: ModifiedRows::Few(values) } = &plan.node else { return None };
@@ -235,13 +250,14 @@ pub(crate) fn one_row_insert(plan: &PhysicalPlan) -> Option<(&InsertPlan, &[Expr
     insert.is_repeatable(row).then_some((insert, row))
 }
 
-/// Whether there is another change in the plan than this one.
-fn has_change_beside(change: &PhysicalPlan, plan: &PhysicalPlan) -> bool {
-    if is_of_few(plan) {
-        return false;
+/// The changes in a plan.
+fn changes_in<'p>(plan: &'p PhysicalPlan, into: &mut Vec<(&'p PhysicalPlan, &'p Change)>) {
+    if let PhysicalNode::Modify { change, .. } = &plan.node {
+        into.push((plan, change));
     }
-    let changes = |plan: &PhysicalPlan| matches!(plan.node, PhysicalNode::Modify { .. }) && !std::ptr::eq(plan, change);
-    plan.children().into_iter().any(|child| changes(child) || has_change_beside(change, child))
+    if !is_of_few(plan) {
+        plan.children().into_iter().for_each(|child| changes_in(child, into));
+    }
 }
 
 /// Who else changes rows while a statement does.
@@ -267,14 +283,17 @@ fn asks_triggers(plan: &PhysicalPlan) -> bool {
     asks || !is_of_few(plan) && plan.children().into_iter().any(|child| asks_triggers(child))
 }
 
-/// Whether its own change asks subqueries for each row.
-fn asks(plan: &PhysicalPlan) -> bool {
-    let PhysicalNode::Modify { change, .. } = &plan.node else { return false };
-    match &**change {
+/// Whether its own change asks for each row what may read: subqueries, functions in the table's rules and of its triggers.
+fn asks(plan: &PhysicalPlan, catalog: &Catalog) -> Result<bool> {
+    let PhysicalNode::Modify { change, .. } = &plan.node else { return Ok(false) };
+    let asks = match &**change {
         Change::Insert(insert) => insert.program.asks(),
         Change::Update(update) => update.asks(),
-        _ => false,
-    }
+        Change::Merge(merge) => merge.target.calls != Callees::BuiltIn,
+        Change::Delete(_) | Change::Instead(_) => false,
+    };
+    let table = change.table();
+    Ok(asks || !table.triggers.is_empty() && TableTriggers::of(table, catalog)?.read())
 }
 
 /// Whether it is a change below which there is none, which is plain to see.
@@ -289,6 +308,8 @@ struct Statement<'a> {
     /// Of the change that ran last: that of the plan itself, if it has one.
     affected: Cell<u64>,
     beside: Beside,
+    /// What is inserted asks functions that change rows, or look for those that are there by then.
+    follows: bool,
 }
 
 impl Writes for Statement<'_> {
@@ -297,8 +318,9 @@ impl Writes for Statement<'_> {
         let keys = keys.deref_mut();
         let source = |rows| match rows {
             SourceRows::Batches(batches) => Ok(Source::new(batches)),
-            SourceRows::Few(_) => Err(Error::internal("rows of VALUES are inserted")),
-            SourceRows::Constants(rows) => Source::of_constants(rows, self.context.exec),
+            SourceRows::Few(_) | SourceRows::Constants(_) | SourceRows::Lazy(_) => {
+                Err(Error::internal("rows that are only inserted"))
+            }
         };
         let table = change.table();
         let events = change.events();
@@ -318,5 +340,9 @@ impl Writes for Statement<'_> {
         }
         self.affected.set(result.affected);
         Ok(result.rows)
+    }
+
+    fn follows(&self) -> bool {
+        self.follows
     }
 }

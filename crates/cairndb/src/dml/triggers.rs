@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::DmlContext;
-use crate::bind::{Virtuals, bind_when};
+use crate::bind::{Callees, Virtuals, bind_when};
 use crate::catalog::{Catalog, ObjectId, Table, Timing, Trigger, TriggerEvent};
 use crate::exec::{Batch, Columns, Datum, eval};
 use crate::plan::Expr;
@@ -192,6 +192,15 @@ impl TableTriggers {
         };
         let all = table.triggers.iter().map(compiled).collect::<Result<_>>()?;
         Ok(TableTriggers { table: table.clone(), shape, all, virtuals: Virtuals::of(table, catalog)? })
+    }
+
+    /// Whether some of them are not to see what the statement changes: functions that change nothing.
+    pub(super) fn read(&self) -> bool {
+        let reads = |compiled: &Compiled| {
+            !compiled.call.routine.may_write()
+                || compiled.when.as_ref().is_some_and(|when| Callees::of(when) != Callees::BuiltIn)
+        };
+        self.all.iter().any(reads)
     }
 
     fn chosen<'t>(

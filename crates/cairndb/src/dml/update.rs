@@ -11,7 +11,7 @@ use super::source::{Source, held_trees, rows_of, source_key, source_numbers};
 use super::statement::Beside;
 use super::triggers::changed_by_trigger;
 use super::{BatchRow, DmlContext, DmlResult};
-use crate::bind::{BoundUpdate, Returning};
+use crate::bind::{BoundUpdate, Callees, Returning};
 use crate::catalog::Catalog;
 use crate::exec::{Batch, Vector, row_number};
 use crate::plan::Expr;
@@ -72,9 +72,9 @@ impl UpdatePlan {
         &self.program.rules.target
     }
 
-    /// Whether views ask subqueries of the rows.
+    /// Whether views ask subqueries of the rows, or the table's rules functions.
     pub(super) fn asks(&self) -> bool {
-        self.program.rules.ask()
+        self.program.rules.ask() || self.target().calls != Callees::BuiltIn
     }
 
     /// Whether views look at the rows.
@@ -234,7 +234,9 @@ impl Run<'_, '_> {
             return Ok(None);
         }
         program.take_old(&mut trees, &self.key, &change)?;
-        self.result.add();
+        if !program.returns_after() {
+            self.result.add();
+        }
         Ok(Some(Waiting { batch, row: row.row, key: std::mem::take(&mut self.key), change }))
     }
 
@@ -245,6 +247,10 @@ impl Run<'_, '_> {
         program.refers(&mut trees, key, change, self.keys)?;
         program.put_new(&mut trees, key, change)?;
         program.note(key, Some(&row), env, change, self.keys)?;
+        if program.returns_after() {
+            program.returning_after((key, Some(&row)), env, change, &mut self.result.returned)?;
+            self.result.add();
+        }
         Ok(())
     }
 }

@@ -136,6 +136,15 @@ pub(crate) fn check_statement(interrupt: &AtomicBool, deadline: Option<Instant>)
 }
 
 impl ExecContext {
+    /// The same, of a statement that reads this.
+    pub(crate) fn reading(&self, reader: Reader) -> ExecContext {
+        let eval = match self.eval.calls {
+            Some(_) => Arc::new(self.eval.reading(&reader)),
+            None => self.eval.clone(),
+        };
+        ExecContext { reader, eval, ..self.clone() }
+    }
+
     /// A context with defaults: no parameters, no deadline, no sequences.
     pub fn new(reader: Reader, eval: Arc<EvalContext>) -> ExecContext {
         ExecContext {

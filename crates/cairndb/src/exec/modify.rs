@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use super::batch::Batch;
 use super::context::Cx;
-use super::operator::{BoxOperator, Operator, SourceRows, Step};
+use super::operator::{BoxOperator, Operator, SourceRows, Step, next_now};
 use super::vector::Vector;
 use crate::bind::ConstantRows;
 use crate::dml::Change;
 use crate::types::DataType;
 use crate::{Error, Value};
 
-/// Changes rows when it is first asked: reads its input to the end, then writes. Its own rows are what RETURNING says.
+/// Changes rows when it is first asked: reads its input to the end, then writes, unless the two follow each other. Its own rows are what RETURNING says.
 pub(crate) struct Modify {
     change: Arc<Change>,
     rows: Rows,
@@ -35,8 +35,13 @@ impl Modify {
     }
 
     fn run(&mut self, cx: Cx<'_>) -> Step<Vec<Vec<Value>>> {
+        let writes = cx.writes.ok_or_else(|| Error::internal("a plan that changes rows is only read"))?;
         let rows = match &mut self.rows {
             Rows::Constants(rows) => SourceRows::Constants(rows),
+            Rows::Input(input) if writes.follows() => {
+                let mut next = || next_now(input, cx);
+                return Ok(writes.change(&self.change, SourceRows::Lazy(&mut next))?);
+            }
             Rows::Input(input) => {
                 while let Some(mut batch) = input.next(cx)? {
                     cx.check()?;
@@ -49,7 +54,6 @@ impl Modify {
             }
             Rows::Read => return Err(Error::internal("rows are changed a second time").into()),
         };
-        let writes = cx.writes.ok_or_else(|| Error::internal("a plan that changes rows is only read"))?;
         Ok(writes.change(&self.change, rows)?)
     }
 }

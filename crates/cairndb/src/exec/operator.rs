@@ -63,11 +63,16 @@ pub(crate) trait Operator: Send {
 pub(crate) trait Writes {
     /// Changes rows as the statement says, from batches or from rows that are there; what RETURNING makes of them.
     fn change(&self, change: &Change, rows: SourceRows<'_>) -> Result<Vec<Vec<Value>>>;
+
+    /// Whether each of the rows is to be changed before the next one is asked for, which may look for it.
+    fn follows(&self) -> bool;
 }
 
 /// The rows that a change starts from.
 pub(crate) enum SourceRows<'a> {
     Batches(Vec<Batch>),
+    /// As they come.
+    Lazy(&'a mut dyn FnMut() -> Result<Option<Batch>>),
     Constants(&'a ConstantRows),
     Few(&'a [Vec<Expr>]),
 }

@@ -136,7 +136,7 @@ impl RowStream {
         (self.done, self.operator) = (true, None);
         let context = &mut self.shared.context;
         context.reader = reader.clone();
-        context.eval = Arc::new(context.eval.called_by(None));
+        context.eval = Arc::new(context.eval.with_calls(None));
         context.sequences = None;
     }
 

@@ -23,10 +23,11 @@ pub fn is_constructor(function: &Function) -> bool {
 /// A value of which no part's text as JSON depends on the session's time zone: times with a zone are JSON already.
 pub fn zones_written(data_type: DataType) -> Option<Arc<Function>> {
     let returns = without_zones(data_type)?;
-    Some(form(Form::ZonesWritten, "json_zones", [data_type].into(), returns, |_, args, context| match args {
+    let written = form(Form::ZonesWritten, "json_zones", [data_type].into(), returns, |_, args, context| match args {
         [value] => write_zones(value, context),
         _ => Err(wrong_arguments(args)),
-    }))
+    });
+    Some(Arc::new(Function { immutable: false, ..Arc::unwrap_or_clone(written) }))
 }
 
 /// The type with `json` for times with a zone; `None`: it has none.

@@ -175,13 +175,16 @@ fn fold_cast(input: &Expr, to: DataType) -> Option<Expr> {
 /// Casts that touch the session's time zone or the clock (`'today'::date`) are left to run time.
 fn is_immutable_cast(value: &Value, from: DataType, to: DataType) -> bool {
     use DataType as T;
-    if from.has_zone() || to.has_zone() {
-        return false;
-    }
     match value {
-        Value::Text(text) if matches!(to, T::Date | T::Time(_) | T::Timestamp(_)) => names_fixed_moment(text, to),
-        Value::Text(text) if matches!(to, T::Interval(_)) => names_fixed_moment(text, to),
-        _ => cast_is_fixed(from, to),
+        Value::Text(text)
+            if matches!(
+                to,
+                T::Date | T::Time(_) | T::TimeTz(_) | T::Timestamp(_) | T::TimestampTz(_) | T::Interval(_)
+            ) =>
+        {
+            names_fixed_moment(text, to)
+        }
+        _ => !from.has_zone() && !to.has_zone() && cast_is_fixed(from, to),
     }
 }
 

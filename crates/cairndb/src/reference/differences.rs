@@ -255,6 +255,13 @@ pub static DIFFERENCES: &[Difference] = &[
         why: "they are numbers; JSON's numbers hold them",
     },
     Difference {
+        what: "Times without a zone in prepared statements",
+        example: "SET timezone = 'UTC'; PREPARE p AS SELECT (timestamptz '2024-07-01 12:00')::text; SET timezone = 'Asia/Tokyo'; EXECUTE p",
+        here: Answer::Value("2024-07-01 12:00:00+09"),
+        postgresql: Answer::Value("2024-07-01 21:00:00+09"),
+        why: "constants that depend on the session are read when the statement runs; those of definitions (defaults, checks, views, indexes) when they are made, as in PostgreSQL",
+    },
+    Difference {
         what: "Versions",
         example: "SELECT version() LIKE 'CairnDB%'",
         here: Answer::Value("t"),

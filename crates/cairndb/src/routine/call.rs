@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::plpgsql::{PlPgSql, Room};
 use super::transactions::Control;
-use super::{Caller, Compiled, DEPTH_MAX, Fires, Firing, TriggerCall, Variables};
+use super::{Caller, Calls, Compiled, DEPTH_MAX, Fires, Firing, TriggerCall, Variables};
 use crate::api::{Prepared, Ran, Runner, UnderPath};
 use crate::catalog::{Language, ObjectId, Returns, Routine, RoutineKind, RoutineParameter, TriggerEvent};
 use crate::exec::{Batch, ExecContext, eval_row};
@@ -306,7 +306,7 @@ pub(crate) fn run_block(
         change: 0,
     });
     let body = PlPgSql::new(&routine, runner)?;
-    let eval = eval.called_by(Some(runner.clone()));
+    let eval = eval.with_calls(Some(Calls::of(runner.clone())));
     let context = runner.context(&routine, &eval)?;
     body.call(&routine, (runner, &context), &[], control).map(drop)
 }
@@ -320,7 +320,7 @@ pub(crate) fn called_procedure(runner: &Runner, call: &str, has_parameters: bool
 /// CALL within a statement.
 pub(crate) fn run_call(runner: Runner, call: &str, eval: &EvalContext) -> Result<Ran> {
     let runner = Arc::new(runner);
-    let eval = eval.called_by(Some(runner.clone()));
+    let eval = eval.with_calls(Some(Calls::of(runner.clone())));
     let prepared = called_procedure(&runner, call, false)?;
     let context = ExecContext { eval: Arc::new(eval), ..runner.base().clone() };
     runner.call_procedure(&prepared, &context, None)

@@ -22,8 +22,10 @@ pub(crate) use plpgsql::Shape;
 pub(crate) use transactions::{Control, Ending, Ground, Transactions};
 pub(crate) use variables::{Conflict, Parameters, RowsVariable, Variables};
 
+use crate::api::Runner;
 use crate::catalog::{Routine, Table, Trigger, TriggerEvent};
 use crate::exec::Batch;
+use crate::state::Reader;
 use crate::types::EvalContext;
 use crate::{Result, Value};
 
@@ -59,6 +61,22 @@ pub(crate) trait Fires {
     /// Runs it for each of these rows, as they were and as they are, where nobody cares for what it returns. False, and nothing
     /// done: that is no less work than to do it one by one.
     fn fire_all(&mut self, event: TriggerEvent, rows: (&Batch, &Batch)) -> Result<bool>;
+}
+
+/// The calls of a statement.
+#[derive(Clone, Debug)]
+pub(crate) struct Calls {
+    pub(crate) caller: Arc<dyn Caller>,
+    /// What the statement reads, and with it the functions that it calls and that are not to see what it changes: those that
+    /// change nothing.
+    pub(crate) reader: Reader,
+}
+
+impl Calls {
+    pub(crate) fn of(runner: Arc<Runner>) -> Calls {
+        let reader = runner.base().reader.clone();
+        Calls { caller: runner, reader }
+    }
 }
 
 /// Runs functions for who evaluates their calls.

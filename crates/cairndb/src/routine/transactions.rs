@@ -8,6 +8,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use super::Calls;
 use crate::api::Runner;
 use crate::catalog::Routine;
 use crate::exec::ExecContext;
@@ -58,7 +59,7 @@ pub(crate) struct Control<'a> {
 impl Ground {
     /// For the body of a function, with these parameters.
     pub(crate) fn context(&self, routine: &Routine, parameters: Arc<[Value]>) -> Result<ExecContext> {
-        let eval = self.context.eval.called_by(Some(self.runner.clone()));
+        let eval = self.context.eval.with_calls(Some(Calls::of(self.runner.clone())));
         Ok(ExecContext { parameters, ..self.runner.context(routine, &eval)? })
     }
 }

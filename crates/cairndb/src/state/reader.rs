@@ -51,6 +51,15 @@ impl Reader {
         }
     }
 
+    /// See [`storage::Reader::is_frozen`].
+    pub(crate) fn is_frozen(&self) -> bool {
+        let beside = match &self.beside {
+            Some(Beside::Temporary(other) | Beside::Before(other)) => other.is_frozen(),
+            None => true,
+        };
+        beside && self.database.is_frozen()
+    }
+
     /// See [`storage::Reader::pages_used`].
     pub(crate) fn pages_used(&self) -> (u64, u64) {
         let (hits, misses) = self.database.pages_used();

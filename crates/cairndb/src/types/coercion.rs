@@ -3,7 +3,7 @@
 use super::DataType;
 use super::composite::CompositeType;
 use super::data_type::TypeCategory;
-use super::datetime::is_same_in_all_orders;
+use super::datetime::is_same_for_everyone;
 
 /// When a conversion may happen; each also where the ones after it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -170,9 +170,10 @@ pub fn cast_is_fixed(from: DataType, to: DataType) -> bool {
 /// are the same in every style.
 pub(crate) fn names_fixed_moment(text: &str, to: DataType) -> bool {
     match to {
-        DataType::Date | DataType::Time(_) | DataType::Timestamp(_) => {
-            text.bytes().all(|byte| byte.is_ascii_digit() || b" -:./".contains(&byte)) && is_same_in_all_orders(text)
-        }
+        DataType::Date | DataType::Timestamp(_) => is_same_for_everyone(text, false, false),
+        DataType::Time(_) => is_same_for_everyone(text, false, true),
+        DataType::TimestampTz(_) => is_same_for_everyone(text, true, false),
+        DataType::TimeTz(_) => is_same_for_everyone(text, true, true),
         DataType::Interval(_) => !text.trim_start().starts_with('-'),
         _ => false,
     }

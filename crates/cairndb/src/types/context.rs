@@ -10,7 +10,8 @@ use cairn_storage::{Stats, TreeId};
 use super::style::TextStyle;
 use super::{DataType, Value};
 use crate::catalog::ObjectId;
-use crate::routine::Caller;
+use crate::routine::{Caller, Calls};
+use crate::state::Reader;
 use crate::{Error, Result};
 
 /// What a function or conversion may depend on besides its arguments.
@@ -41,8 +42,8 @@ pub struct EvalContext {
     pub(crate) channels: Option<Arc<dyn Speaks>>,
     /// What the session knows by names, for WHERE CURRENT OF and lists of it; none where there is no session.
     pub(crate) names: Option<Weak<dyn SessionNames>>,
-    /// Who runs the schema's functions here; nobody, where there are none, or they are not to be called.
-    pub(crate) caller: Option<Arc<dyn Caller>>,
+    /// The calls of the schema's functions; `None`: there are none, or they are not to be called here.
+    pub(crate) calls: Option<Calls>,
 }
 
 /// Settings by name, as SHOW tells them.
@@ -204,9 +205,15 @@ impl EvalContext {
         self
     }
 
-    /// The same, with somebody who runs the schema's functions.
-    pub(crate) fn called_by(&self, caller: Option<Arc<dyn Caller>>) -> EvalContext {
-        EvalContext { caller, plain: None, ..self.clone() }.with_style(self.style)
+    /// The same, with these calls of the schema's functions.
+    pub(crate) fn with_calls(&self, calls: Option<Calls>) -> EvalContext {
+        EvalContext { calls, plain: None, ..self.clone() }.with_style(self.style)
+    }
+
+    /// The same, of a statement that reads this.
+    pub(crate) fn reading(&self, reader: &Reader) -> EvalContext {
+        let calls = self.calls.as_ref().map(|calls| Calls { caller: calls.caller.clone(), reader: reader.clone() });
+        self.with_calls(calls)
     }
 
     /// What is stored (a generated column, a key of an index) is computed in: the same for every session's style.
@@ -222,6 +229,11 @@ impl EvalContext {
 
     /// Who runs the schema's functions; SQLSTATE 0A000 where nobody does.
     pub(crate) fn caller(&self) -> Result<&Arc<dyn Caller>> {
-        self.caller.as_ref().ok_or_else(|| Error::unsupported("a function of the schema's in this place"))
+        Ok(&self.calls()?.caller)
+    }
+
+    /// As `caller`, with what the statement reads.
+    pub(crate) fn calls(&self) -> Result<&Calls> {
+        self.calls.as_ref().ok_or_else(|| Error::unsupported("a function of the schema's in this place"))
     }
 }

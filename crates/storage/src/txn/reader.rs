@@ -270,6 +270,11 @@ impl Reader {
         }
     }
 
+    /// Whether it reads the same state always, whatever its transaction changes.
+    pub fn is_frozen(&self) -> bool {
+        !matches!(self.0, Source::Transaction(_, None))
+    }
+
     /// The log position of the state that is read: for a transaction, of the one that it rests on.
     pub fn position(&self) -> Result<u64> {
         match &self.0 {

@@ -76,7 +76,7 @@ impl Surroundings {
     pub(super) fn of(context: ExecContext) -> Surroundings {
         Surroundings {
             parameters: context.parameters,
-            eval: Arc::new(context.eval.called_by(None)),
+            eval: Arc::new(context.eval.with_calls(None)),
             memory_budget: context.memory_budget,
             work_mem: context.work_mem,
             spill: context.spill,

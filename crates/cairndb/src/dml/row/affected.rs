@@ -2,7 +2,9 @@
 
 use super::env::{self, Env};
 use super::stop::Stop;
+use super::target::Target;
 use crate::Value;
+use crate::bind::Callees;
 use crate::exec::{Columns, Datum};
 use crate::plan::{Expr, NEW_BASE, OLD_BASE, ROW_PRESENT};
 use crate::types::ValueRef;
@@ -40,5 +42,41 @@ impl Affected<'_> {
             out.push(env::eval(expr, self, env)?.into_value());
         }
         Ok(())
+    }
+}
+
+/// RETURNING of one row.
+#[derive(Debug)]
+pub(super) struct RowReturning {
+    exprs: Box<[Expr]>,
+    /// Functions of the schema's see the row as it was written; otherwise nobody can tell, and it comes first, while the row is
+    /// at hand.
+    is_after: bool,
+}
+
+impl RowReturning {
+    pub(super) fn new(target: &Target, exprs: &[Expr]) -> RowReturning {
+        let exprs = target.over_stored(exprs);
+        let is_after = exprs.iter().any(|expr| Callees::of(expr) != Callees::BuiltIn);
+        RowReturning { exprs, is_after }
+    }
+
+    /// Whether a point statement can do it.
+    pub(super) fn is_evaluable(&self) -> bool {
+        self.exprs.iter().all(env::is_evaluable)
+    }
+
+    pub(super) fn is_after(&self) -> bool {
+        self.is_after
+    }
+
+    /// Before the row is written.
+    pub(super) fn before(&self, row: &Affected<'_>, env: Env<'_>, out: &mut Vec<Value>) -> Result<(), Stop> {
+        if self.is_after { Ok(()) } else { row.returning(&self.exprs, env, out) }
+    }
+
+    /// When it is.
+    pub(super) fn after(&self, row: &Affected<'_>, env: Env<'_>, out: &mut Vec<Value>) -> Result<(), Stop> {
+        if self.is_after { row.returning(&self.exprs, env, out) } else { Ok(()) }
     }
 }

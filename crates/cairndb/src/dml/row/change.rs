@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use cairn_storage::{Patches, TreeId};
 
-use super::affected::Affected;
+use super::affected::{Affected, RowReturning};
 use super::assign::{Assignment, Both};
 use super::derive::derive;
 use super::entry::{Entry, grow};
@@ -54,7 +54,7 @@ pub(crate) struct RowChange {
     /// row beside it that have their values.
     patched: Option<Box<[(usize, usize)]>>,
     /// Over the new row's columns, then those that the row beside has from `extra_at` on.
-    returning: Option<Box<[Expr]>>,
+    returning: Option<RowReturning>,
     extra_at: usize,
 }
 
@@ -149,7 +149,7 @@ impl RowChange {
             has_before,
             listed,
             indexes: (0..table.indexes.len()).filter(can_change).collect(),
-            returning: returning.map(|exprs| target.over_stored(exprs)),
+            returning: returning.map(|exprs| RowReturning::new(target, exprs)),
             extra_at,
             assignments,
             by_column,
@@ -230,7 +230,8 @@ impl RowChange {
             && self.rules.target.table.triggers.is_empty()
             && !self.changed_indexes().any(|index| index.is_inverted() || index.is_deferrable())
             && self.rules.are_evaluable()
-            && self.filter.iter().chain(self.returning.iter().flatten()).all(env::is_evaluable)
+            && self.filter.iter().all(env::is_evaluable)
+            && self.returning.as_ref().is_none_or(RowReturning::is_evaluable)
             && self.assignments.iter().all(Assignment::is_evaluable)
     }
 
@@ -275,7 +276,7 @@ impl RowChange {
         if self.has_before && !is_as_it_was(trees, self.rules.target.table.tree, key, &buffers.old)? {
             return Err(changed_by_trigger("updated").into());
         }
-        if self.is_row_only() && self.rules.references.is_empty() && !self.is_noted {
+        if self.is_row_only() && self.rules.references.is_empty() && !self.is_noted && !self.returns_after() {
             self.put_new(trees, key, buffers)?;
             return Ok(true);
         }
@@ -285,7 +286,28 @@ impl RowChange {
         self.take_old(trees, key, buffers)?;
         self.put_new(trees, key, buffers)?;
         self.note(key, beside, env, buffers, checks)?;
+        self.returning_after((key, beside), env, buffers, returned)?;
         Ok(true)
+    }
+
+    /// Whether RETURNING is evaluated when the row is written, and not before.
+    pub(crate) fn returns_after(&self) -> bool {
+        self.returning.as_ref().is_some_and(RowReturning::is_after)
+    }
+
+    /// What RETURNING makes of the row that was written, where that has waited for it.
+    pub(crate) fn returning_after(
+        &self,
+        (key, beside): (&[u8], Option<&dyn Columns<Stop>>),
+        env: Env<'_>,
+        buffers: &ChangeBuffers,
+        returned: &mut Vec<Value>,
+    ) -> Result<(), Stop> {
+        let Some(returning) = self.returning.as_ref().filter(|returning| returning.is_after()) else { return Ok(()) };
+        let old = Stored { layout: &self.rules.target.layout, key, value: &buffers.old };
+        self.with_new(key, beside, env, buffers, |new| {
+            returning.after(&Affected { row: new, old: Some(&old), new: Some(new) }, env, returned)
+        })
     }
 
     /// Tells of the new row's references.
@@ -382,9 +404,8 @@ impl RowChange {
                 lookup.wanted = Wanted::No;
             }
         }
-        if let Some(exprs) = &self.returning {
-            let affected = Affected { row: &new, old: Some(&old), new: Some(&new) };
-            affected.returning(exprs, env, returned)?;
+        if let Some(returning) = &self.returning {
+            returning.before(&Affected { row: &new, old: Some(&old), new: Some(&new) }, env, returned)?;
         }
         if self.moves {
             new_key.clear();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::affected::Affected;
+use super::affected::{Affected, RowReturning};
 use super::change::is_as_it_was;
 use super::derive::derive;
 use super::entry::{Entry, grow};
@@ -20,7 +20,7 @@ pub(crate) struct RowDelete {
     /// Rows for which it is not true stay.
     filter: Option<Expr>,
     /// Over the row's columns, then what the source has beside them.
-    returning: Option<Box<[Expr]>>,
+    returning: Option<RowReturning>,
     /// Somebody may refer to the row, or a trigger is to see it.
     is_told: bool,
     has_before: bool,
@@ -39,7 +39,7 @@ impl RowDelete {
         RowDelete {
             target: target.clone(),
             filter: filter.map(|filter| target.virtuals.put_in(filter)),
-            returning: returning.map(|exprs| target.over_stored(exprs)),
+            returning: returning.map(|exprs| RowReturning::new(target, exprs)),
             is_told,
             has_before: has_trigger(table, TriggerEvent::Delete, Timing::Before, true),
         }
@@ -50,7 +50,8 @@ impl RowDelete {
         !self.is_told
             && self.target.table.triggers.is_empty()
             && !self.target.table.indexes.iter().any(|index| index.is_inverted())
-            && self.filter.iter().chain(self.returning.iter().flatten()).all(env::is_evaluable)
+            && self.filter.iter().all(env::is_evaluable)
+            && self.returning.as_ref().is_none_or(RowReturning::is_evaluable)
     }
 
     /// Nothing is evaluated.
@@ -96,9 +97,8 @@ impl RowDelete {
         for (at, entry) in (0..table.indexes.len()).zip(&mut buffers.entries) {
             entry.encode(self.target.index(at), row, key, env)?;
         }
-        if let Some(exprs) = &self.returning {
-            Affected { row, old: Some(row), new: None }.returning(exprs, env, returned)?;
-        }
+        let affected = Affected { row, old: Some(row), new: None };
+        self.returning.as_ref().map_or(Ok(()), |returning| returning.before(&affected, env, returned))?;
         let mut gone = Vec::new();
         if table.is_derived_from() {
             look_up(trees, table.tree, key, &mut gone)?;
@@ -114,6 +114,7 @@ impl RowDelete {
             let old = (0..table.columns.len()).map(|column| Ok(row.column(column)?.into_value()));
             checks.replaced(table, old.collect::<Result<_, Stop>>()?, None, &Arc::default());
         }
+        self.returning.as_ref().map_or(Ok(()), |returning| returning.after(&affected, env, returned))?;
         Ok(true)
     }
 }

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use cairn_storage::Store;
 
-use super::affected::Affected;
+use super::affected::{Affected, RowReturning};
 use super::derive::derive;
 use super::entry::{Entry, grow};
 use super::{
     ChangeBuffers, Conflict, Env, Lookup, Proposed, ReferenceChecks, Rules, Stop, Target, Touched, Trees, Violation,
-    env, exists,
+    exists,
 };
-use crate::bind::ViewCheck;
+use crate::bind::{Callees, ViewCheck};
 use crate::catalog::{Catalog, Table};
 use crate::catalog::{Timing, TriggerEvent};
 use crate::dml::{RowNumbers, has_trigger, is_told};
@@ -26,7 +26,7 @@ pub(crate) type Numbers<'a> = (&'a Store, &'a RowNumbers);
 pub(crate) struct RowInsert {
     pub(crate) rules: Rules,
     pub(super) conflict: Option<Conflict>,
-    returning: Option<Box<[Expr]>>,
+    returning: Option<RowReturning>,
     /// A trigger is to see the row when it is there.
     is_told: bool,
     /// Or a view is to look at it.
@@ -65,7 +65,7 @@ impl RowInsert {
             is_told(&target.table, TriggerEvent::Insert),
             has_trigger(&target.table, TriggerEvent::Insert, Timing::Before, true),
         );
-        let (rules, returning) = (Rules::of_row(target), returning.map(|exprs| target.over_stored(exprs)));
+        let (rules, returning) = (Rules::of_row(target), returning.map(|exprs| RowReturning::new(target, exprs)));
         RowInsert { rules, conflict, returning, is_told, is_noted: is_told, has_before }
     }
 
@@ -83,7 +83,7 @@ impl RowInsert {
             && self.rules.target.table.triggers.is_empty()
             && !self.rules.target.table.indexes.iter().any(|index| index.is_inverted() || index.is_deferrable())
             && self.conflict.as_ref().is_none_or(Conflict::is_evaluable)
-            && self.returning.iter().flatten().all(env::is_evaluable)
+            && self.returning.as_ref().is_none_or(RowReturning::is_evaluable)
     }
 
     /// Nothing is evaluated.
@@ -130,9 +130,11 @@ impl RowInsert {
         self.conflict.as_ref().is_some_and(|conflict| conflict.update.is_some())
     }
 
-    /// Whether ON CONFLICT or a view asks subqueries.
+    /// Whether ON CONFLICT or a view asks subqueries, or the table's rules functions.
     pub(crate) fn asks(&self) -> bool {
-        self.rules.ask() || self.conflict.as_ref().is_some_and(Conflict::asks)
+        self.rules.ask()
+            || self.rules.target.calls != Callees::BuiltIn
+            || self.conflict.as_ref().is_some_and(Conflict::asks)
     }
 
     /// Checks the row and encodes all that is to be written, and looked up, for it.
@@ -173,9 +175,8 @@ impl RowInsert {
             let InsertBuffers { existing, change, .. } = buffers;
             return conflict.settle(trees, (existing, row), env, change, (checks, touched), returned);
         }
-        if let Some(exprs) = &self.returning {
-            Affected { row, old: None, new: Some(row) }.returning(exprs, env, returned)?;
-        }
+        let affected = Affected { row, old: None, new: Some(row) };
+        self.returning.as_ref().map_or(Ok(()), |returning| returning.before(&affected, env, returned))?;
         self.refer_and_write(trees, buffers, checks).map_err(|stop| env.worded(stop, &self.rules.target, row))?;
         if let Some(touched) = touched {
             touched.insert(buffers.key.clone());
@@ -186,6 +187,7 @@ impl RowInsert {
                 checks.inserted(&self.rules.target.table, row.to_values());
             }
         }
+        self.returning.as_ref().map_or(Ok(()), |returning| returning.after(&affected, env, returned))?;
         Ok(true)
     }
 

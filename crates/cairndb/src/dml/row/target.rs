@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::entry::Indexed;
 use super::{Addition, Numbers, Reference, RowInsert};
 use crate::Result;
-use crate::bind::{DomainRules, Virtuals, bind_check, bind_generated, bound_groups, bound_indexes};
+use crate::bind::{Callees, DomainRules, Virtuals, bind_check, bind_generated, bound_groups, bound_indexes};
 use crate::catalog::{Catalog, Table, TableLayout, row_number_key};
 use crate::plan::{BoundIndexes, Expr, walk};
 use crate::types::{ValueRef, key};
@@ -28,6 +28,8 @@ pub(crate) struct Target {
     pub(crate) references: Vec<Reference>,
     /// To the materialized views that its rows count for.
     pub(super) additions: Box<[Addition]>,
+    /// What its rules call.
+    pub(crate) calls: Callees,
     /// What the indexes rest on besides columns.
     bound: Option<Arc<BoundIndexes>>,
 }
@@ -72,14 +74,21 @@ impl Target {
             let domain = catalog.type_by_id(domain);
             domain.map(|domain| Ok((column, DomainRules::of(domain, column, catalog)?))).transpose()
         });
+        let domains: Box<[(usize, DomainRules)]> = domains.filter_map(Result::transpose).collect::<Result<_>>()?;
+        let generated = generated.collect::<Result<Box<[Generated]>>>()?;
+        let checks = checks.collect::<Result<Vec<Expr>>>()?;
+        let conditions = domains.iter().flat_map(|(_, rules)| &rules.conditions).map(|(_, condition)| condition);
+        let rules = checks.iter().chain(conditions).chain(generated.iter().map(|generated| &generated.value));
+        let calls = rules.map(Callees::of).max().unwrap_or_default();
         Ok(Target {
-            domains: domains.filter_map(Result::transpose).collect::<Result<_>>()?,
-            generated: generated.collect::<Result<_>>()?,
+            domains,
+            generated,
+            calls,
             virtuals: Virtuals::of(table, catalog)?,
             schema: catalog.schema_name(table.schema).unwrap_or_default().into(),
             table: table.clone(),
             layout: catalog.layout(table),
-            checks: checks.collect::<Result<_>>()?,
+            checks,
             references: references.collect::<Result<_>>()?,
             additions: additions(table, catalog)?,
             bound: bound_indexes(table, catalog)?,

@@ -90,14 +90,29 @@ pub fn parse_timestamptz(text: &str, context: &EvalContext) -> Result<i64> {
     local.and_then(|local| zone.to_utc(local)).ok_or_else(|| out_of_range("timestamp", text))
 }
 
-/// Whether a text of digits and separators is the same date and time in every order of days, months and years.
-pub(crate) fn is_same_in_all_orders(text: &str) -> bool {
-    if iso::date(text).is_some() || iso::timestamp(text).is_some() {
+/// Whether a text means the same whoever reads it as a date, time or timestamp, and whenever: in every order of days, months and
+/// years; with a zone of its own where the type (`zoned`) has one. What is wrong however it is read is that, too.
+pub(crate) fn is_same_for_everyone(text: &str, zoned: bool, is_time: bool) -> bool {
+    if !zoned && (iso::date(text).is_some() || iso::timestamp(text).is_some()) {
         return true;
     }
-    let read = |order| fields::parse(text, order).map(|fields| (fields.date, fields.time)).map_err(drop);
+    let read = |order| {
+        let fields = if is_time { fields::parse_clock_first(text, order) } else { fields::parse(text, order) };
+        fields.map_err(drop)
+    };
+    let parts = |fields: Result<Fields, ()>| fields.map(|fields| (fields.special, fields.date, fields.time));
     let first = read(DateOrder::Mdy);
-    first == read(DateOrder::Dmy) && first == read(DateOrder::Ymd)
+    let is_fixed = match &first {
+        Err(()) => true,
+        Ok(Fields { special: Some(Special::Now | Special::Today(_)), .. }) => false,
+        Ok(Fields { special: Some(_), .. }) => true,
+        Ok(Fields { zone: Some(Zone::Fixed(_)), .. }) => true,
+        // What its offset is depends on the date.
+        Ok(Fields { zone: Some(_), date, .. }) => !zoned || date.is_some(),
+        Ok(Fields { zone: None, .. }) => !zoned,
+    };
+    let first = parts(first);
+    is_fixed && [DateOrder::Dmy, DateOrder::Ymd].into_iter().all(|order| parts(read(order)) == first)
 }
 
 /// `None`: there is no date. `Some(None)`: out of range.
