@@ -78,7 +78,7 @@ pub use optimize::optimize;
 pub use options::OptimizerOptions;
 pub use physical::{Items, KeyBound, KeyRange, ModifiedRows, PhysicalNode, PhysicalPlan, Subplan};
 pub(crate) use refs::{is_volatile, is_volatile_plan, map_columns, raised, used_columns};
-pub(crate) use stored_fields::stored_field;
+pub(crate) use stored_fields::{StoredPart, stored_part};
 pub(crate) use walk::children as expr_children;
 pub(crate) use watched::{columns_read, refuse_unwatchable, result_key, trees_read};
 pub use window::{FrameBound, FrameExclusion, FrameUnit, WindowCall, WindowFrame, Windowed};

@@ -99,7 +99,7 @@ pub enum PhysicalNode {
         table: Arc<Table>,
         /// Positions in `table.columns`; `usize::MAX` is the hidden row number of a table without primary key.
         columns: Vec<usize>,
-        /// What comes behind the columns: parts of documents ([`stored_field`](super::stored_field)), over the table's
+        /// What comes behind the columns: parts of long values ([`stored_part`](super::stored_part)), over the table's
         /// columns.
         fields: Vec<Expr>,
         /// Over the primary key's columns; see [`KeyRange`].

@@ -1,13 +1,15 @@
-//! Scans read of documents only the parts that somebody uses, where they lie, instead of the documents.
+//! Scans read of long values only what somebody uses, where they lie, instead of the values: parts of documents, and whether
+//! there is a value at all.
 //!
 //! Done for scans of a table below a projection or an aggregation (filters, sorts and limits between them), in a finished
-//! plan: a `jsonb` column of which all there ask for parts only, by constants, goes; the parts come behind the columns.
+//! plan: a `jsonb` column of which all there ask for parts only, by constants, goes, and so does one of another long type of
+//! which all there ask whether it is NULL (which `count` does, too); what they ask for comes behind the columns.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::equal::same_expr;
-use super::expr::Expr;
+use super::expr::{AggregateCall, Expr};
 use super::logical::Field;
 use super::narrow::{has_subplan, position};
 use super::number::{children_mut, node_exprs, node_exprs_mut};
@@ -15,7 +17,7 @@ use super::physical::{PhysicalNode as N, PhysicalPlan};
 use super::refs::{add_used_columns, map_columns};
 use super::walk;
 use crate::catalog::Table;
-use crate::functions::json;
+use crate::functions::{AggregateKind, aggregate_overloads, json};
 use crate::types::DataType;
 
 /// For the scans of a whole plan; those inside subplans stay.
@@ -28,8 +30,43 @@ pub(super) fn read_fields(plan: &mut PhysicalPlan) {
     }
 }
 
+/// What is read of a value where it lies.
+#[derive(Clone, Debug)]
+pub(crate) enum StoredPart {
+    /// Whether it is NULL.
+    IsNull,
+    Field(json::Field),
+}
+
+impl StoredPart {
+    pub(crate) fn data_type(&self) -> DataType {
+        match self {
+            StoredPart::IsNull => DataType::Boolean,
+            StoredPart::Field(field) => field.data_type(),
+        }
+    }
+}
+
+/// The column of a long type and what is asked of it.
+pub(crate) fn stored_part(expr: &Expr) -> Option<(usize, StoredPart)> {
+    match expr {
+        Expr::IsNull(value) => match **value {
+            Expr::Column { index, data_type } if is_long(data_type) => Some((index, StoredPart::IsNull)),
+            _ => None,
+        },
+        _ => stored_field(expr).map(|(column, field)| (column, StoredPart::Field(field))),
+    }
+}
+
+/// Whether values of the type may be much longer than the word that says whether they are there.
+fn is_long(data_type: DataType) -> bool {
+    use DataType as T;
+    data_type.is_string()
+        || matches!(data_type, T::Bytea | T::Json | T::Jsonb | T::Array(_) | T::Composite(_) | T::Numeric(_))
+}
+
 /// The column of `jsonb` and what is taken out of it.
-pub(crate) fn stored_field(expr: &Expr) -> Option<(usize, json::Field)> {
+fn stored_field(expr: &Expr) -> Option<(usize, json::Field)> {
     let Expr::Call { function, args } = expr else { return None };
     let [document, Expr::Literal { value, .. }] = args.as_slice() else { return None };
     let field = json::Field::of(function, value)?;
@@ -56,7 +93,7 @@ impl<'e> Asked<'e> {
             Expr::Column { index, .. } => {
                 self.whole.insert(*index);
             }
-            _ if stored_field(expr).is_some() => {
+            _ if stored_part(expr).is_some() => {
                 if !self.fields.iter().any(|field| same_expr(field, expr)) {
                     self.fields.push(expr);
                 }
@@ -69,6 +106,9 @@ impl<'e> Asked<'e> {
 /// The node at the top uses up its input's columns: none of them goes on to the node above it.
 fn read_below(top: &mut PhysicalPlan) {
     let Some((table, columns)) = scanned(top) else { return };
+    if let N::Aggregate { aggregates, .. } = &mut top.node {
+        aggregates.iter_mut().for_each(|call| count_rows(call, &table, &columns));
+    }
     let fields = {
         let mut exprs = vec![];
         add_exprs(top, &mut exprs);
@@ -78,7 +118,7 @@ fn read_below(top: &mut PhysicalPlan) {
         let mut asked = Asked::default();
         exprs.into_iter().for_each(|expr| asked.add(expr));
         let is_alone = |expr: &&Expr| {
-            let column = stored_field(expr).map(|(column, _)| column);
+            let column = stored_part(expr).map(|(column, _)| column);
             // A key is kept in another form.
             column.is_some_and(|column| !asked.whole.contains(&column) && is_in_row(&table, columns.get(column)))
         };
@@ -114,6 +154,23 @@ fn read_below(top: &mut PhysicalPlan) {
             *read = fields.iter().map(of_table).collect();
         }
     });
+}
+
+/// `count` of a column as that of the rows that have a value there.
+fn count_rows(call: &mut AggregateCall, table: &Table, columns: &[usize]) {
+    let [Expr::Column { index, data_type }] = *call.args.as_slice() else { return };
+    let counts = call.aggregate.kind == AggregateKind::Count && !call.distinct && call.order_by.is_empty();
+    let Some(of_rows) = aggregate_overloads("count").iter().find(|count| count.args.is_empty()) else { return };
+    if !counts || !is_long(data_type) {
+        return;
+    }
+    let args = std::mem::take(&mut call.args);
+    call.aggregate = of_rows.clone();
+    if columns.get(index).is_some_and(|&column| table.is_not_null(column)) {
+        return;
+    }
+    let is_there = args.into_iter().map(|column| Expr::Not(Box::new(Expr::IsNull(Box::new(column)))));
+    call.filter = call.filter.take().into_iter().chain(is_there).reduce(|one, other| Expr::And(vec![one, other]));
 }
 
 fn is_in_row(table: &Table, column: Option<&usize>) -> bool {

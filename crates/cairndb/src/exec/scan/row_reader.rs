@@ -12,7 +12,7 @@ use crate::exec::decimals::Decimals;
 use crate::exec::expr::IntegerLimits;
 use crate::exec::vector::{Data, Vector};
 use crate::functions::json::Field;
-use crate::plan::{Expr, stored_field};
+use crate::plan::{Expr, StoredPart, stored_part};
 use crate::types::key::IntegerStart;
 use crate::types::row::{ColumnBytes, Nulls, NullsOfRows, RowLayout, decode_raw, interval_from_raw};
 use crate::types::{DataType, key};
@@ -45,6 +45,8 @@ struct Stored {
     missing: Vec<(usize, Value)>,
     /// Parts of documents: (variable column, row column, output column, part).
     fields: Vec<(usize, usize, usize, Arc<Field>)>,
+    /// Columns of which it is asked whether they are NULL: (row column, output column).
+    nulls: Vec<(usize, usize)>,
     /// What the filter above asks of fixed-width columns.
     sieves: Vec<Sieve>,
     /// By row, then by variable column up to the last wanted one: where its bytes lie in the row.
@@ -78,18 +80,42 @@ impl RowReader {
     pub(crate) fn with_fields(table: &Table, columns: &[usize], fields: &[Expr]) -> Result<RowReader> {
         let mut reader = RowReader::new(table, columns);
         for field in fields {
-            let (column, field) = stored_field(field).ok_or_else(|| Error::internal("not a part of a document"))?;
+            let (column, part) = stored_part(field).ok_or_else(|| Error::internal("not a part of a value"))?;
             let output = reader.types.len();
-            reader.types.push(field.data_type());
-            reader.add_field(output, column, Arc::new(field))?;
+            reader.types.push(part.data_type());
+            match part {
+                StoredPart::IsNull => reader.add_nulls(output, column)?,
+                StoredPart::Field(field) => reader.add_field(output, column, Arc::new(field))?,
+            }
         }
         Ok(reader)
     }
 
+    /// The column's place in the row.
+    fn position(&self, column: usize) -> Result<usize> {
+        match self.layout.place(column) {
+            ColumnPlace::Row(position) => Ok(position),
+            ColumnPlace::Key(_) => Err(Error::internal("a part of a key's column")),
+        }
+    }
+
+    fn add_nulls(&mut self, output: usize, column: usize) -> Result<()> {
+        let position = self.position(column)?;
+        self.now.nulls.push((position, output));
+        for (stored, past) in self.past.iter_mut().zip(self.layout.past()) {
+            match past.places[position] {
+                Some(position) => stored.nulls.push((position, output)),
+                None => {
+                    let is_null = self.layout.missing_value(position).is_null();
+                    stored.missing.push((output, Value::Boolean(is_null)));
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn add_field(&mut self, output: usize, column: usize, field: Arc<Field>) -> Result<()> {
-        let ColumnPlace::Row(position) = self.layout.place(column) else {
-            return Err(Error::internal("a part of a key's column"));
-        };
+        let position = self.position(column)?;
         self.now.add_field(self.layout.row(), (output, position), &field);
         for (stored, past) in self.past.iter_mut().zip(self.layout.past()) {
             match past.places[position] {
@@ -341,6 +367,11 @@ impl Stored {
         }
         if !self.variable.is_empty() {
             self.read_variable_columns(layout, rows, nulls, out)?;
+        }
+        for &(column, output) in &self.nulls {
+            let Data::Bool(values) = out[output].data_mut() else { return Err(corrupted()) };
+            values.extend(rows.iter().map(|row| nulls.is_null(row, column)));
+            out[output].push_valid_many(rows.len());
         }
         for (output, value) in &self.missing {
             rows.iter().try_for_each(|_| out[*output].push(value))?;
