@@ -105,6 +105,12 @@ fn memory(name: &str, value: &str) -> Result<usize> {
     Ok(usize::try_from(bytes).unwrap_or(usize::MAX))
 }
 
+/// Memory as it is shown, of a number without a unit so many pieces of `piece` kilobytes.
+pub(super) fn size(name: &str, value: &str, piece: u64) -> Result<String> {
+    let of_pieces = value.trim().parse().ok().and_then(|pieces: u64| pieces.checked_mul(piece * KB));
+    Ok(show_bytes(of_pieces.map_or_else(|| bytes(name, value), Ok)?))
+}
+
 /// Kilobytes, or a number with `B`, `kB`, `MB`, `GB` or `TB`.
 fn bytes(name: &str, value: &str) -> Result<u64> {
     let invalid = || {

@@ -8,7 +8,7 @@ use cairn_storage::Durability;
 
 use super::Connection;
 use super::execute::Executed;
-use super::limits::Limits;
+use super::limits::{Limits, size};
 use super::notice::{DEFAULT_LEVEL, LEVELS};
 use super::sequences::SessionSequences;
 use super::session::Settings;
@@ -33,12 +33,21 @@ enum Accepts {
     AccessMethod,
     /// One of these, by what it begins with; others would mean something that is not done here.
     Only(&'static [&'static str]),
+    /// A number from the first to the second.
+    Number(f64, f64),
+    /// A whole number likewise.
+    Integer(i64, i64),
+    /// Memory: a number with a unit, or of pieces of so many kilobytes.
+    Size(u64),
     /// One of the first; PostgreSQL takes all of the second, and nothing else.
     OneOf(&'static [&'static str], &'static [&'static str]),
 }
 
 /// Any of them is SERIALIZABLE here, which keeps what each promises.
 const ISOLATION_LEVELS: &[&str] = &["serializable", "repeatable read", "read committed", "read uncommitted"];
+const INT_MAX: i64 = i32::MAX as i64;
+const EXCLUSIONS: &[&str] = &["partition", "on", "off"];
+const PARALLEL_MODES: &[&str] = &["off", "on", "regress"];
 const PLAN_CACHE_MODES: &[&str] = &["auto", "force_generic_plan", "force_custom_plan"];
 
 /// Settings that dumps and drivers set and whose effect is none here: kept, and shown. With what SHOW says before. Those that
@@ -47,12 +56,20 @@ const WITHOUT_EFFECT: &[(&str, &str, Accepts)] = &[
     ("application_name", "", Accepts::Anything),
     ("check_function_bodies", "on", Accepts::Boolean),
     ("client_encoding", "UTF8", Accepts::Encoding),
+    ("constraint_exclusion", "partition", Accepts::OneOf(EXCLUSIONS, EXCLUSIONS)),
+    ("cpu_index_tuple_cost", "0.005", Accepts::Number(0.0, f64::MAX)),
+    ("cpu_operator_cost", "0.0025", Accepts::Number(0.0, f64::MAX)),
+    ("cpu_tuple_cost", "0.01", Accepts::Number(0.0, f64::MAX)),
+    ("cursor_tuple_fraction", "0.1", Accepts::Number(0.0, 1.0)),
+    ("default_statistics_target", "100", Accepts::Integer(1, 10_000)),
     ("default_table_access_method", "heap", Accepts::AccessMethod),
     ("default_tablespace", "", Accepts::Only(&["", "pg_default"])),
+    ("default_toast_compression", "pglz", Accepts::Only(&["pglz", "lz4"])),
     ("default_transaction_deferrable", "off", Accepts::Boolean),
     ("default_transaction_isolation", "serializable", Accepts::OneOf(ISOLATION_LEVELS, ISOLATION_LEVELS)),
-    ("default_toast_compression", "pglz", Accepts::Only(&["pglz", "lz4"])),
     ("default_with_oids", "off", Accepts::Only(&["off", "false", "0", "no"])),
+    ("effective_cache_size", "4GB", Accepts::Size(8)),
+    ("effective_io_concurrency", "1", Accepts::Integer(0, 1000)),
     ("enable_async_append", "on", Accepts::Boolean),
     ("enable_bitmapscan", "on", Accepts::Boolean),
     ("enable_gathermerge", "on", Accepts::Boolean),
@@ -71,14 +88,38 @@ const WITHOUT_EFFECT: &[(&str, &str, Accepts)] = &[
     ("enable_sort", "on", Accepts::Boolean),
     ("enable_tidscan", "on", Accepts::Boolean),
     ("escape_string_warning", "on", Accepts::Boolean),
+    ("force_parallel_mode", "off", Accepts::OneOf(PARALLEL_MODES, PARALLEL_MODES)),
+    ("from_collapse_limit", "8", Accepts::Integer(1, INT_MAX)),
+    ("geqo", "on", Accepts::Boolean),
+    ("geqo_effort", "5", Accepts::Integer(1, 10)),
+    ("geqo_threshold", "12", Accepts::Integer(2, INT_MAX)),
+    ("hash_mem_multiplier", "2", Accepts::Number(1.0, 1000.0)),
     ("jit", "on", Accepts::Boolean),
+    ("jit_above_cost", "100000", Accepts::Number(-1.0, f64::MAX)),
+    ("jit_inline_above_cost", "500000", Accepts::Number(-1.0, f64::MAX)),
+    ("jit_optimize_above_cost", "500000", Accepts::Number(-1.0, f64::MAX)),
+    ("join_collapse_limit", "8", Accepts::Integer(1, INT_MAX)),
+    ("maintenance_io_concurrency", "10", Accepts::Integer(0, 1000)),
+    ("maintenance_work_mem", "64MB", Accepts::Size(1)),
+    ("max_parallel_maintenance_workers", "2", Accepts::Integer(0, 1024)),
+    ("max_parallel_workers", "8", Accepts::Integer(0, 1024)),
+    ("max_parallel_workers_per_gather", "2", Accepts::Integer(0, 1024)),
+    ("min_parallel_index_scan_size", "512kB", Accepts::Size(8)),
+    ("min_parallel_table_scan_size", "8MB", Accepts::Size(8)),
+    ("parallel_leader_participation", "on", Accepts::Boolean),
+    ("parallel_setup_cost", "1000", Accepts::Number(0.0, f64::MAX)),
+    ("parallel_tuple_cost", "0.1", Accepts::Number(0.0, f64::MAX)),
     ("plan_cache_mode", "auto", Accepts::OneOf(PLAN_CACHE_MODES, PLAN_CACHE_MODES)),
     ("quote_all_identifiers", "off", Accepts::Boolean),
+    ("random_page_cost", "4", Accepts::Number(0.0, f64::MAX)),
     ("row_security", "on", Accepts::Boolean),
+    ("seq_page_cost", "1", Accepts::Number(0.0, f64::MAX)),
     ("session_replication_role", "origin", Accepts::OneOf(&["origin", "local"], &["origin", "replica", "local"])),
     ("standard_conforming_strings", "on", Accepts::Only(&["on", "true", "1", "yes"])),
     ("synchronize_seqscans", "on", Accepts::Boolean),
+    ("temp_buffers", "8MB", Accepts::Size(8)),
     ("transaction_deferrable", "off", Accepts::Boolean),
+    ("xmlbinary", "base64", Accepts::OneOf(&["base64", "hex"], &["base64", "hex"])),
     ("xmloption", "content", Accepts::Only(&["content", "document"])),
 ];
 
@@ -99,6 +140,24 @@ impl Accepts {
                 "default_with_oids" => "off".to_owned(),
                 _ => value.to_owned(),
             }),
+            Accepts::Number(least, most) => {
+                let number = value.trim().parse().ok().filter(|number: &f64| !number.is_nan());
+                let number = number.ok_or_else(|| invalid(name, value))?;
+                if (least..=most).contains(&number) {
+                    Ok(number.to_string())
+                } else {
+                    Err(outside(name, number, (least, most)))
+                }
+            }
+            Accepts::Integer(least, most) => {
+                let number = value.trim().parse().map_err(|_| invalid(name, value))?;
+                if (least..=most).contains(&number) {
+                    Ok(number.to_string())
+                } else {
+                    Err(outside(name, number, (least, most)))
+                }
+            }
+            Accepts::Size(piece) => size(name, value, piece),
             Accepts::OneOf(_, all) if !all.iter().any(|one| same(&one)) => {
                 let message = format!("invalid value for parameter \"{name}\": \"{value}\"");
                 let hint = format!("Available values: {}.", all.join(", "));
@@ -189,6 +248,7 @@ impl Settings {
             }
             "client_min_messages" => self.min_messages = value.map_or(Ok(DEFAULT_LEVEL), min_messages)?,
             "durability" => self.durability = value.map(durability).transpose()?,
+            "synchronous_commit" => self.durability = value.map(synchronous_commit).transpose()?,
             "batch_rows" => self.optimizer.batch_rows = value.map_or(Ok(0), |value| batch_rows(name, value))?,
             _ if self.limits.set(name, value, &defaults.limits)? => {}
             _ if let Some((_, _, accepts)) = WITHOUT_EFFECT.iter().find(|(known, ..)| *known == name) => {
@@ -240,6 +300,10 @@ impl ShownSettings for Settings {
             "transaction_read_only" => on(self.read_only.unwrap_or(self.default_read_only)),
             "client_min_messages" => self.min_messages.to_string(),
             "durability" => format!("{:?}", self.durability.unwrap_or(self.default_durability)).to_lowercase(),
+            "synchronous_commit" => on(match self.durability.unwrap_or(self.default_durability) {
+                Durability::Full | Durability::Group => true,
+                Durability::Interval | Durability::Off => false,
+            }),
             "batch_rows" => self.optimizer.batch_rows.to_string(),
             _ if self.others.contains_key(name) => self.others.get(name)?.clone(),
             _ if self.limits.show(name).is_some() => self.limits.show(name)?,
@@ -303,6 +367,11 @@ fn invalid(name: &str, value: &str) -> Error {
     Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
 }
 
+fn outside<T: std::fmt::Display>(name: &str, value: T, (least, most): (T, T)) -> Error {
+    let message = format!("{value} is outside the valid range for parameter \"{name}\" ({least} .. {most})");
+    Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+}
+
 /// Texts are UTF-8 on both sides; SQLSTATE 0A000 for another encoding, 22023 for what is none.
 fn encoding(value: &str) -> Result<String> {
     match is_utf8(value) {
@@ -335,6 +404,21 @@ fn durability(value: &str) -> Result<Durability> {
             return Err(invalid("durability", value).with_hint("Available values: full, group, interval, off."));
         }
     })
+}
+
+/// PostgreSQL's names: whether a commit is durable when it is acknowledged. There are no standbys to wait for.
+fn synchronous_commit(value: &str) -> Result<Durability> {
+    const VALUES: [&str; 5] = ["local", "remote_write", "remote_apply", "on", "off"];
+    let value = value.trim().to_lowercase();
+    match boolean("synchronous_commit", &value) {
+        Ok(false) => Ok(Durability::Interval),
+        Ok(true) => Ok(Durability::Full),
+        Err(_) if VALUES.contains(&value.as_str()) => Ok(Durability::Full),
+        Err(_) => {
+            let hint = format!("Available values: {}.", VALUES.join(", "));
+            Err(invalid("synchronous_commit", &value).with_hint(hint))
+        }
+    }
 }
 
 /// A list of schemas, which need not be there.
@@ -585,9 +669,12 @@ mod tests {
         };
         let mut settings = options.clone();
         let error = settings.set("shared_buffers", Some("1"), &options).unwrap_err();
+        assert!(settings.set("max_parallel_workers", Some("-1"), &options).is_err());
         assert_eq!(error.sqlstate(), SqlState::UNDEFINED_OBJECT);
         settings.set("durability", Some("GROUP"), &options).unwrap();
         assert_eq!(settings.shown("durability").as_deref(), Some("group"));
+        settings.set("synchronous_commit", Some("off"), &options).unwrap();
+        assert_eq!(settings.shown("durability").as_deref(), Some("interval"));
         settings.set("enable_hashjoin", Some("off"), &options).unwrap();
         assert!(!settings.optimizer.hash_joins);
         settings.set("batch_rows", Some("3"), &options).unwrap();

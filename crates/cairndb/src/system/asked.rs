@@ -92,6 +92,11 @@ fn in_units(shown: &str, unit: &str) -> String {
         ("kB", "kB") | ("ms", "ms") => Some(1),
         _ => None,
     };
+    if unit == "8kB" {
+        return in_units(shown, "kB")
+            .parse()
+            .map_or_else(|_| shown.to_owned(), |kilobytes: u64| (kilobytes / 8).to_string());
+    }
     let counted = times.and_then(|times: u64| number.parse::<u64>().ok()?.checked_mul(times));
     counted.map_or_else(|| shown.to_owned(), |counted| counted.to_string())
 }
@@ -212,5 +217,6 @@ mod tests {
         assert_eq!(in_units("250us", "ms"), "250us");
         assert_eq!(in_units("-1", "kB"), "-1");
         assert_eq!(in_units("0", "ms"), "0");
+        assert_eq!(in_units("8MB", "8kB"), "1024");
     }
 }
