@@ -12,14 +12,14 @@ use super::from::set_fields;
 use super::grouping::raise;
 use super::operators::Operand;
 use super::ordered_sets::without_group;
-use super::overload::no_function;
+use super::overload::{Choice, choose, no_function};
 use super::routine::{Named, returned_row};
 use super::system::reg_of;
 use super::windows::without_over;
 use crate::functions::arrays::is_set_function;
 use crate::functions::composite::zones_written;
 use crate::functions::json::populated;
-use crate::functions::{Aggregate, AggregateKind, Function, Hypothetical, window_overloads};
+use crate::functions::{ANY, Aggregate, AggregateKind, Function, Hypothetical, window_overloads};
 use crate::plan::{AggregateCall, Expr, SequenceOp, SortKey, same_expr};
 use crate::sql::{list_span, name_text};
 use crate::system::Reg;
@@ -80,7 +80,7 @@ impl<'a> Binder<'a> {
         let called = Named { schema: call.schema, name: call.name, span: call.span };
         let stored = self.stored(called)?;
         if stored.is_empty() && (call.schema.is_some() || call.variadic) {
-            self.refuse_unknown(&call, context)?;
+            return self.not_stored(&call, context);
         }
         self.refuse_aggregate_syntax(&call, !stored.is_empty())?;
         if !stored.is_empty() {
@@ -148,13 +148,37 @@ impl<'a> Binder<'a> {
         Ok(call)
     }
 
-    /// There is no such function of the schema's.
-    fn refuse_unknown(&mut self, call: &Call, context: &mut Context) -> Result<()> {
-        if call.schema.is_none() {
-            return Err(self.at(Error::unsupported("VARIADIC"), call.span));
+    /// There is no such function of the schema's: one with VARIADIC may be built in.
+    fn not_stored(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
+        if call.schema.is_some() {
+            let called = Named { schema: call.schema, name: call.name, span: call.span };
+            let (function, args) = self.stored_call(called, &[], call.args, call.variadic, context)?;
+            return self.stored_value(function, args, call.span);
         }
-        let called = Named { schema: call.schema, name: call.name, span: call.span };
-        self.stored_call(called, &[], call.args, call.variadic, context).map(drop)
+        self.refuse_aggregate_syntax(call, false)?;
+        let mut args = self.operands_of(call.args, context)?;
+        let given: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
+        let (Some((array, span)), Some(last)) = (args.pop(), given.last()) else {
+            return Err(self.at(no_function(call.name, &given), call.span));
+        };
+        let element = last.element().unwrap_or(*last);
+        let types = [&given[..args.len()], &[element]].concat();
+        // Those two are expressions of their own in PostgreSQL.
+        let is_one = |function: &Arc<Function>| function.variadic && !matches!(&*function.name, "greatest" | "least");
+        let all: Vec<Arc<Function>> = self.overloads(call.name).iter().filter(|one| is_one(one)).cloned().collect();
+        let Choice::One(function) = choose(&all, &types, false) else {
+            return Err(self.at(no_function(call.name, &given), call.span));
+        };
+        let wanted = match function.args.last() {
+            Some(&ANY) if last.element().is_none() => {
+                let message = "VARIADIC argument must be an array";
+                return Err(self.at(Error::new(SqlState::DATATYPE_MISMATCH, message), span));
+            }
+            Some(&ANY) | None => *last,
+            Some(repeated) => repeated.array().ok_or_else(|| Error::internal("no array of a built-in type"))?,
+        };
+        args.push((array, span));
+        self.convert_arguments(Arc::new(Function::spread(function, wanted)), args)
     }
 
     /// DISTINCT, FILTER, ORDER BY and `*` are for aggregates.

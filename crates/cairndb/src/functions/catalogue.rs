@@ -45,6 +45,8 @@ pub enum Kernel {
     Asked(Asked),
     /// Whether a value is of a domain.
     Checked { check: Arc<Check>, calls: bool },
+    /// One with a last argument that repeats, which is given as an array.
+    Spread(Arc<Function>),
 }
 
 /// The value, if it is of a domain; an error otherwise.
@@ -277,7 +279,19 @@ impl Function {
                 [value] => check(value, context),
                 _ => Err(super::support::wrong_arguments(args)),
             },
+            Kernel::Spread(function) => function.run_spread(args, context),
         }
+    }
+
+    /// The last of the arguments is an array of those that follow.
+    fn run_spread(&self, args: &[Value], context: &EvalContext) -> Result<Value> {
+        let Some((last, first)) = args.split_last() else { return Err(super::support::wrong_arguments(args)) };
+        let rest = match last {
+            Value::Null if self.name == "format" => &[],
+            Value::Null => return Ok(Value::Null),
+            array => array.as_array().ok_or_else(|| super::support::wrong_arguments(args))?.values(),
+        };
+        self.call(&[first, rest].concat(), context)
     }
 
     /// A strict, immutable function that is no operator, and an entry of its own.
@@ -313,6 +327,22 @@ impl Function {
             strict: false,
             immutable: checked.immutable,
             ..Function::new(checked.name, [checked.data_type], checked.data_type, kernel)
+        }
+    }
+
+    /// The same, of an array of this type in the place of the arguments that repeat.
+    pub(crate) fn spread(function: &Arc<Function>, array: DataType) -> Function {
+        let mut args = function.args.to_vec();
+        args.pop();
+        args.push(array);
+        Function {
+            // Built-in functions have small numbers.
+            entry: function.entry | 1 << 62,
+            args: args.into(),
+            variadic: false,
+            strict: false,
+            kernel: Kernel::Spread(function.clone()),
+            ..Function::clone(function)
         }
     }
 

@@ -53,7 +53,6 @@ fn what_the_engine_lacks_is_refused_by_its_name_at_its_place() {
         ("select ^treat('a' as text)", "TREAT"),
         ("select ^normalize('a')", "NORMALIZE"),
         ("select ^collation for ('a')", "COLLATION FOR"),
-        ("select ^concat(variadic 'a')", "VARIADIC"),
         ("select ^xmlforest(1 as a)", "XMLFOREST"),
         ("select ^xmlconcat('a', 'b')", "XMLCONCAT"),
         ("select 1 ^<-> 2", "operator <->"),
