@@ -611,6 +611,7 @@ impl Connection {
             work_mem: limits.work_mem,
             spill: self.spill.with_limit(limits.temp_file_limit),
             batch_sizes: BatchSizes::up_to(prepared.options.batch_rows),
+            one_by_one: false,
             analyze: false,
             buffers: false,
         };

@@ -18,13 +18,13 @@ use super::notice::Notices;
 use super::prepared::Prepared;
 use super::sequences::{SessionSequences, StatementSequences};
 use super::temporary::Temporary;
-use crate::bind::ParameterTypes;
+use crate::bind::{Callees, ParameterTypes};
 use crate::catalog::{Catalog, CatalogStamp, ObjectId, Routine, SearchPath, note_all};
 use crate::command::{self, Command, Execute, SchemaCommand};
 use crate::ddl;
 use crate::dml::{self, Deferred, DeferredMark, DmlContext, InsertRoom};
 use crate::exec::{self, Batch, ExecContext, Keep, RowStream, ScrolledRows, SequenceSource};
-use crate::plan::{Field, OptimizerOptions, PhysicalNode, PhysicalPlan};
+use crate::plan::{Expr, Field, OptimizerOptions, PhysicalNode, PhysicalPlan};
 use crate::routine::{Calls, CompiledRoutines, Variables};
 use crate::sql::ParsedStatement;
 use crate::state::{Reader, Savepoint, Transaction};
@@ -241,6 +241,16 @@ impl Runner {
         };
         let reader = reads.calls()?.reader.clone();
         Ok(ExecContext { reader, eval: Arc::new(reads), ..self.base.clone() })
+    }
+
+    /// What a call's arguments are evaluated in where they call functions that may change rows: none of the others sees it.
+    pub(crate) fn frozen_for(&self, args: &[Expr], context: &ExecContext) -> Result<Option<ExecContext>> {
+        match self.transaction()? {
+            Some(tx) if args.iter().any(|arg| Callees::of(arg) == Callees::Writers) => {
+                Ok(Some(context.reading(tx.reader_of_now()?)))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// The catalog and its stamp as this statement has changed it.

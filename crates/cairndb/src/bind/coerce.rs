@@ -69,7 +69,7 @@ impl Binder<'_> {
             return Ok(if context == CastContext::Explicit { with_modifiers(literal, to, context) } else { literal });
         }
         if !is_fixed_text(text, base) {
-            self.note(|noted| noted.add_moment(span, base));
+            self.note(|noted| noted.add_moment(span, text, base));
             let input = Box::new(Expr::Literal { value, data_type: DataType::Text });
             return Ok(with_modifiers(Expr::Cast { input, to: base }, to, context));
         }

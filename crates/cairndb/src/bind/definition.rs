@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use cairn_parser::{self as ast, Span, Tree};
+use cairn_parser::{Span, Tree};
 
 use super::ParameterTypes;
 use super::binder::{Binder, NOWHERE};
@@ -16,7 +16,7 @@ use crate::catalog::{
 use crate::plan::{Expr, Field, LogicalPlan, walk};
 use crate::sql::{self, with_deep_stack};
 use crate::types::{DataType, EnumType, EnumValue, EvalContext, cast};
-use crate::{Result, Value};
+use crate::{Error, Result, Value};
 
 /// What is noted while a definition is bound for the first time.
 #[derive(Debug, Default)]
@@ -25,15 +25,71 @@ pub(super) struct Noted {
     /// Tables, and numbers of columns.
     used: Vec<(ObjectId, u32)>,
     by_key: Vec<ObjectId>,
-    /// Constants that not every session would read alike, and as what.
-    moments: Vec<(Span, DataType)>,
+    /// Where strings are written, and what they say.
+    strings: Vec<(Span, String)>,
+    /// What strings say that not every session would read alike, and as what.
+    moments: Vec<Moment>,
+}
+
+/// A string that is read as something else, where it seems to be written, and what it is read as.
+#[derive(Debug)]
+struct Moment {
+    span: Span,
+    text: String,
+    data_type: DataType,
 }
 
 impl Noted {
-    pub(super) fn add_moment(&mut self, span: Span, data_type: DataType) {
-        if span != NOWHERE && self.moments.iter().all(|(known, _)| known.start != span.start) {
-            self.moments.push((span, data_type));
+    pub(super) fn add_string(&mut self, span: Span, text: &str) {
+        if self.strings.iter().all(|(known, _)| known.start != span.start) {
+            self.strings.push((span, text.to_owned()));
         }
+    }
+
+    pub(super) fn add_moment(&mut self, span: Span, text: &str, data_type: DataType) {
+        self.moments.push(Moment { span, text: text.to_owned(), data_type });
+    }
+
+    /// Where strings have to be read by whoever makes the definition, and as what; from the last to the first. SQLSTATE 0A000 where
+    /// one is not told from others that say the same: what is read does not always know where it is written.
+    fn places(&self) -> Result<Vec<(Span, &str, DataType)>> {
+        let written = |moment: &Moment| {
+            self.strings.iter().find(|(at, text)| at.start == moment.span.start && *text == moment.text)
+        };
+        let mut places: Vec<(Span, &str, DataType)> = Vec::new();
+        for moment in &self.moments {
+            if let Some((span, text)) = written(moment)
+                && places.iter().all(|(known, ..)| known.start != span.start)
+            {
+                places.push((*span, text, moment.data_type));
+            }
+        }
+        let placed = places.len();
+        for moment in self.moments.iter().filter(|moment| written(moment).is_none()) {
+            let is_free = |at: Span| places[..placed].iter().all(|(known, ..)| known.start != at.start);
+            let same: Vec<_> = self.strings.iter().filter(|(at, text)| *text == moment.text && is_free(*at)).collect();
+            match same.as_slice() {
+                [] => {}
+                [(span, text)]
+                    if places[placed..]
+                        .iter()
+                        .all(|(known, _, of)| known.start != span.start || *of == moment.data_type) =>
+                {
+                    places.push((*span, text, moment.data_type));
+                }
+                _ => {
+                    let message = format!(
+                        "the constant '{}', which stands more than once, as a {}",
+                        moment.text, moment.data_type
+                    );
+                    let hint = "Write it as a typed constant, with its time zone: then it is the same for everybody.";
+                    return Err(Error::unsupported(message).with_hint(hint));
+                }
+            }
+        }
+        places.sort_by_key(|(span, ..)| std::cmp::Reverse(span.start));
+        places.dedup_by_key(|(span, ..)| span.start);
+        Ok(places)
     }
 
     pub(super) fn add(&mut self, span: Span, (object, schema): (ObjectId, &str), columns: Vec<KnownColumn>) {
@@ -207,35 +263,18 @@ pub(super) fn settled<T>(
     resolve: impl Fn(&str) -> Result<(Noted, T)>,
 ) -> Result<(Definition, T)> {
     let (noted, bound) = resolve(&text)?;
-    let settled = match maker {
-        Some(eval) if !noted.moments.is_empty() => with_moments(&text, &noted.moments, eval)?,
-        _ => return Ok((Definition { text, references: Some(noted.into_references()) }, bound)),
+    let Some(eval) = maker.filter(|_| !noted.moments.is_empty()) else {
+        return Ok((Definition { text, references: Some(noted.into_references()) }, bound));
     };
+    let mut settled = text.clone();
+    for (span, constant, data_type) in noted.places()? {
+        let value = cast(&Value::text(constant), DataType::Unknown, data_type, eval)?;
+        if let Value::Text(steady) = cast(&value, data_type, DataType::Text, fixed_context())? {
+            settled.replace_range(span.start as usize..span.end as usize, &format!("'{}'", steady.replace('\'', "''")));
+        }
+    }
     let (noted, bound) = resolve(&settled)?;
     Ok((Definition { text: settled, references: Some(noted.into_references()) }, bound))
-}
-
-fn with_moments(text: &str, moments: &[(Span, DataType)], eval: &EvalContext) -> Result<String> {
-    let mut moments = moments.to_vec();
-    moments.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));
-    let mut settled = text.to_owned();
-    for (span, data_type) in moments {
-        let place = span.start as usize..span.end as usize;
-        let Some(constant) = settled.get(place.clone()).and_then(string_of) else { continue };
-        let value = cast(&Value::Text(constant.into()), DataType::Unknown, data_type, eval)?;
-        let Value::Text(steady) = cast(&value, data_type, DataType::Text, fixed_context())? else { continue };
-        settled.replace_range(place, &format!("'{}'", steady.replace('\'', "''")));
-    }
-    Ok(settled)
-}
-
-/// What a string constant says.
-fn string_of(text: &str) -> Option<String> {
-    let parsed = sql::parse_expression(text).ok()?;
-    match parsed.tree.get(parsed.expr) {
-        ast::Expr::String { text } => Some(parsed.tree.text(text).to_owned()),
-        _ => None,
-    }
 }
 
 /// A query with what the names in it mean now, and its columns.

@@ -20,7 +20,10 @@ impl Binder<'_> {
         match self.tree.get(expr) {
             E::Column { names } => self.column(names, context),
             E::Integer { text } | E::Number { text } => self.number(self.tree.text(text), self.tree.span(expr)),
-            E::String { text } => Ok(self.string(text)),
+            E::String { text } => {
+                self.note(|noted| noted.add_string(self.tree.span(expr), self.tree.text(text)));
+                Ok(self.string(text))
+            }
             E::Null => Ok(null(crate::types::DataType::Unknown)),
             E::Boolean { value } => Ok(boolean(value)),
             E::Parameter { number } => self.parameter(number),

@@ -67,6 +67,7 @@ impl Binder<'_> {
         let tree = self.tree;
         let ast::Expr::String { text } = tree.get(literal) else { return Err(Error::internal("not a string")) };
         let (text, span) = (tree.text(text), tree.span(literal));
+        self.note(|noted| noted.add_string(span, text));
         match tree.get(data_type) {
             // Not of length 1 as elsewhere: of any length. `N'text'` is this too.
             ast::TypeName { base: BaseType::Character, modifiers, .. } if modifiers.is_empty() => {

@@ -18,7 +18,7 @@ use super::row::{
     Target, Trees, Violation, Wanted, converted, exists, look_up, still_referenced,
 };
 use super::triggers::{Changed, ChangedRows, Running, TableTriggers, TransitionRows, has_trigger};
-use crate::bind::bind_default;
+use crate::bind::{Callees, bind_default};
 use crate::catalog::{Deferral, ForeignKey, ObjectId, ReferentialAction, Table, Timing, TriggerEvent};
 use crate::exec::Batch;
 use crate::plan::Expr;
@@ -523,7 +523,13 @@ impl<'a> ForeignKeys<'a> {
         position: usize,
         (key, old): Found,
     ) -> Result<()> {
-        let (target, env, mut trees) = (self.target(child)?, Env::of(self.context.exec), self.context.tx);
+        let (target, mut trees) = (self.target(child)?, self.context.tx);
+        // An action is a statement of its own, which sees what the one before it has done.
+        let own = match target.calls {
+            Callees::BuiltIn => None,
+            _ => Some(self.context.exec.reading(self.context.tx.reader_of_now()?)),
+        };
+        let env = Env::of(own.as_ref().unwrap_or(self.context.exec));
         let mut nothing = Vec::new();
         if action == ReferentialAction::Cascade && event.new.is_none() {
             let (program, mut buffers) = (RowDelete::new(&target, None, None), DeleteBuffers::default());

@@ -11,7 +11,7 @@ use super::triggers::{TableTriggers, has_trigger};
 use super::{DeletePlan, DmlContext, InsertPlan, InsteadPlan, MergePlan, UpdatePlan};
 use crate::bind::{BoundDelete, BoundInsert, BoundMerge, BoundUpdate, Callees, InsertSource, Returning};
 use crate::catalog::{Catalog, Table, Timing, TriggerEvent};
-use crate::exec::{self, BatchSizes, NodeStatistics, SourceRows, Writes};
+use crate::exec::{self, NodeStatistics, SourceRows, Writes};
 use crate::plan::{Expr, Field, LogicalPlan, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan, optimize};
 use crate::{Error, Result, Value};
 
@@ -200,7 +200,7 @@ pub(crate) fn run(plan: &Arc<PhysicalPlan>, context: &DmlContext<'_>, calls: Cal
     }
     let follows = calls == Callees::Writers && matches!(changes.as_slice(), [(_, Change::Insert(_))]);
     if let (true, Some(exec)) = (follows, &mut frozen) {
-        exec.batch_sizes = BatchSizes::up_to(1);
+        exec.one_by_one = true;
     }
     let context = DmlContext { exec: frozen.as_ref().unwrap_or(context.exec), ..*context };
     let statement = Statement {

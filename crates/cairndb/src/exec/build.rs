@@ -15,15 +15,16 @@ use super::limit::{Limit, LimitValues};
 use super::modify::{Modify, Rows};
 use super::operator::{BoxOperator, Operator, Step};
 use super::scan::{EntryReader, IndexScan, ItemScan, KeyPart, KeyRanges, PointGet, RowReader, TableScan};
-use super::simple::{Append, Filter, Project, Values};
+use super::simple::{Append, Filter, OneByOne, Project, Values};
 use super::sort::{Direction, Sort, SortKeys};
 use super::sort_runs::Runs;
 use super::table_function::TableFunction;
 use super::unique::Unique;
 use super::window;
 use super::with::{RecursiveUnion, With, WithScan};
+use crate::bind::Callees;
 use crate::plan::{Expr, Field, JoinKind, ModifiedRows, PhysicalNode as N, PhysicalPlan, SortKey};
-use crate::{DataType, Result};
+use crate::{DataType, Error, Result};
 
 /// The operators for a plan. Recursion is bounded by the plan's depth, which parsing bounds.
 pub(crate) fn build(plan: &PhysicalPlan, shared: &Shared) -> Result<BoxOperator> {
@@ -83,10 +84,12 @@ impl Builder<'_> {
     }
 
     fn node(&self, plan: &PhysicalPlan) -> Result<BoxOperator> {
+        self.refuse_later(&plan.node)?;
         match &plan.node {
             N::Values { rows } => {
+                let one_by_one = self.is_one_by_one(rows.iter().flatten());
                 let rows = rows.iter().map(|row| self.exprs(row)).collect::<Result<_>>()?;
-                Ok(Box::new(Values::new(rows, types(&plan.fields))))
+                Ok(Box::new(Values::new(rows, types(&plan.fields), one_by_one)))
             }
             N::TableScan { table, .. }
             | N::IndexScan { table, .. }
@@ -117,6 +120,23 @@ impl Builder<'_> {
             }
             _ => self.transform(plan),
         }
+    }
+
+    /// SQLSTATE 0A000 for an index that was made after the state that is read, in which its table has rows.
+    fn refuse_later(&self, node: &N) -> Result<()> {
+        let (N::IndexScan { table, index, .. }
+        | N::ItemScan { table, index, .. }
+        | N::PointGet { table, index: Some(index), .. }
+        | N::IndexJoin { table, index: Some(index), .. }) = node
+        else {
+            return Ok(());
+        };
+        let reader = &self.context.reader;
+        if !reader.is_later(index.tree)? || reader.is_later(table.tree)? {
+            return Ok(());
+        }
+        let message = format!("index \"{}\" within the statement in which it was made", index.name);
+        Err(Error::unsupported(message).with_hint("Make it in a statement of its own."))
     }
 
     fn scan(&self, plan: &PhysicalPlan) -> Result<BoxOperator> {
@@ -275,10 +295,18 @@ impl Builder<'_> {
         Ok(Runs::new(input, keys))
     }
 
+    /// Whether the expressions are to be evaluated for a row once the one before it was used.
+    fn is_one_by_one<'e>(&self, exprs: impl IntoIterator<Item = &'e Expr>) -> bool {
+        self.context.one_by_one && exprs.into_iter().any(|expr| Callees::of(expr) == Callees::Writers)
+    }
+
     /// What works on one input.
     fn over(&self, plan: &PhysicalPlan, below: &PhysicalPlan, input: BoxOperator) -> Result<BoxOperator> {
         Ok(match &plan.node {
             N::Filter { predicate, .. } => Box::new(Filter::new(input, compile(predicate, self.context)?)),
+            N::Project { exprs, .. } if self.is_one_by_one(exprs) => {
+                Box::new(Project::new(Box::new(OneByOne::new(input)), self.exprs(exprs)?))
+            }
             N::Project { exprs, .. } => Box::new(Project::new(input, self.exprs(exprs)?)),
             N::Sort { keys, presorted, .. } => {
                 let input = self.runs(input, &keys[..*presorted])?;

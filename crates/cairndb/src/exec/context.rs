@@ -114,6 +114,8 @@ pub struct ExecContext {
     pub spill: SpillSpace,
     /// Rows per batch.
     pub batch_sizes: BatchSizes,
+    /// Functions that may change rows are called for a row once the one before it was used, which they may look for.
+    pub(crate) one_by_one: bool,
     /// Count rows and measure the time of each plan node (`EXPLAIN ANALYZE`).
     pub analyze: bool,
     /// And the pages that each looks at.
@@ -159,6 +161,7 @@ impl ExecContext {
             work_mem: DEFAULT_WORK_MEM,
             spill: SpillSpace::default(),
             batch_sizes: BatchSizes::default(),
+            one_by_one: false,
             analyze: false,
             buffers: false,
         }

@@ -14,19 +14,22 @@ use crate::{DataType, Result, Value};
 pub(crate) struct Values {
     rows: Vec<Vec<Evaluator>>,
     types: Vec<DataType>,
+    /// A row at a time.
+    one_by_one: bool,
     next: usize,
 }
 
 impl Values {
-    pub(crate) fn new(rows: Vec<Vec<Evaluator>>, types: Vec<DataType>) -> Values {
-        Values { rows, types, next: 0 }
+    pub(crate) fn new(rows: Vec<Vec<Evaluator>>, types: Vec<DataType>, one_by_one: bool) -> Values {
+        Values { rows, types, one_by_one, next: 0 }
     }
 }
 
 impl Operator for Values {
     fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         cx.check()?;
-        let end = self.rows.len().min(self.next + cx.context().batch_sizes.max.max(1));
+        let count = if self.one_by_one { 1 } else { cx.context().batch_sizes.max.max(1) };
+        let end = self.rows.len().min(self.next + count);
         let rows = self.rows.get_mut(self.next..end).filter(|rows| !rows.is_empty());
         let Some(rows) = rows else { return Ok(None) };
         let len = rows.len();
@@ -82,6 +85,43 @@ impl Operator for Filter {
 
     fn rebind(&mut self, parameters: &[Value]) -> bool {
         self.predicate.rebind(parameters) && self.input.rebind(parameters)
+    }
+}
+
+/// Its input's rows, one at a time.
+pub(crate) struct OneByOne {
+    input: BoxOperator,
+    /// What was read, and how many rows of it were given.
+    read: Option<(Batch, usize)>,
+}
+
+impl OneByOne {
+    pub(crate) fn new(input: BoxOperator) -> OneByOne {
+        OneByOne { input, read: None }
+    }
+}
+
+impl Operator for OneByOne {
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
+        loop {
+            if let Some((batch, given)) = &mut self.read
+                && *given < batch.len()
+            {
+                *given += 1;
+                return Ok(Some(batch.slice(*given - 1, 1)));
+            }
+            let Some(batch) = self.input.next(cx)? else { return Ok(None) };
+            self.read = Some((batch, 0));
+        }
+    }
+
+    fn reset(&mut self, cx: Cx<'_>) {
+        self.read = None;
+        self.input.reset(cx);
+    }
+
+    fn rebind(&mut self, parameters: &[Value]) -> bool {
+        self.input.rebind(parameters)
     }
 }
 

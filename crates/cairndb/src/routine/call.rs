@@ -71,9 +71,11 @@ impl Runner {
         let plan = prepared.plan()?.ok_or_else(|| Error::internal("a call without a plan"))?;
         let (routine, args) = call_in(plan).ok_or_else(|| Error::internal("a call that is none"))?;
         self.refuse_call_in_query()?;
+        let frozen = self.frozen_for(args, context)?;
+        let asked = frozen.as_ref().unwrap_or(context);
         let value = |(input, arg): (&RoutineParameter, _)| match input.only_out {
             true => Ok(Value::Null),
-            false => eval_row(arg, &[], context),
+            false => eval_row(arg, &[], asked),
         };
         let args = routine.inputs().zip(args).map(value).collect::<Result<Vec<_>>>()?;
         // What is set for it has to be set back behind it.

@@ -60,6 +60,12 @@ impl Reader {
         beside && self.database.is_frozen()
     }
 
+    /// See [`storage::Reader::is_later`].
+    pub(crate) fn is_later(&self, tree: TreeId) -> Result<bool> {
+        let (reader, tree) = self.of(tree);
+        Ok(reader.is_later(tree)?)
+    }
+
     /// See [`storage::Reader::pages_used`].
     pub(crate) fn pages_used(&self) -> (u64, u64) {
         let (hits, misses) = self.database.pages_used();

@@ -275,6 +275,14 @@ impl Reader {
         !matches!(self.0, Source::Transaction(_, None))
     }
 
+    /// Whether the transaction has made the tree since the state that is read, in which there is nothing in it.
+    pub fn is_later(&self, tree: TreeId) -> Result<bool> {
+        match &self.0 {
+            Source::Transaction(private, Some(then)) => private.lock()?.is_later(then, tree),
+            _ => Ok(false),
+        }
+    }
+
     /// The log position of the state that is read: for a transaction, of the one that it rests on.
     pub fn position(&self) -> Result<u64> {
         match &self.0 {

@@ -164,8 +164,16 @@ impl State {
     pub(super) fn root_then(&self, then: &Savepoint, tree: TreeId) -> Result<PageRef> {
         match then.root(tree) {
             Some(root) => root,
+            // Made since.
+            None if self.is_later(then, tree)? => Ok(PageRef::NONE),
             None => self.base()?.root(tree),
         }
+    }
+
+    /// Whether the transaction has made the tree since the savepoint.
+    pub(super) fn is_later(&self, then: &Savepoint, tree: TreeId) -> Result<bool> {
+        let was_there = then.root(tree).is_some() || self.base()?.root(tree).is_ok();
+        Ok(!was_there && self.find(tree).is_some())
     }
 
     pub(super) fn base(&self) -> Result<&View> {
