@@ -12,6 +12,9 @@ use crate::exec::{Bitmap, Data, Vector};
 use crate::types::row::{RowLayout, RowValues, integer_of};
 use crate::types::{DataType, ValueRef, key};
 
+/// Fewer rows are not worth a look at their columns first, which takes as long as to gather one or two.
+const MANY: usize = 4;
+
 /// What the rows have in a column.
 #[derive(Clone, Copy)]
 pub(crate) enum Given<'c> {
@@ -79,7 +82,7 @@ impl<'c> Given<'c> {
 }
 
 impl<'c> NewRows<'c> {
-    /// So many rows of which each column is `given`. `None`: a value has to be made or fitted, or looked at.
+    /// So many rows of which each column is `given`. `None`: a value has to be made or fitted, or looked at, or they are few.
     pub(crate) fn of(
         program: &'c RowInsert,
         given: impl Fn(usize) -> Option<Given<'c>>,
@@ -88,7 +91,12 @@ impl<'c> NewRows<'c> {
         let target = &*program.rules.target;
         let (table, layout) = (&target.table, &target.layout);
         let is_limited = table.columns.iter().any(|column| is_limited(column.data_type));
-        if program.rules.are_computed() || !target.generated.is_empty() || layout.has_row_numbers() || is_limited {
+        if rows < MANY
+            || program.rules.are_computed()
+            || !target.generated.is_empty()
+            || layout.has_row_numbers()
+            || is_limited
+        {
             return None;
         }
         let column = |at: usize| NewColumn::of(given(at)?, table.columns[at].data_type, rows);

@@ -7,8 +7,10 @@ use crate::types::array::write_array;
 use crate::types::composite::write_composite;
 use crate::types::{DataType, Value, ValueRef};
 
-/// Bytes of the header and the widths of as many integers as one word has the widths of.
+/// Bytes of an integer, and of the header and the widths of as many as one word has the widths of.
 const WORD_BYTES: usize = size_of::<u64>();
+/// A row with fewer integers has them and their widths in as many words.
+const FEW_INTEGERS: usize = 8;
 
 /// Where the values of a row come from, by column.
 pub(crate) trait RowValues<'v> {
@@ -56,7 +58,7 @@ impl RowLayout {
     #[inline]
     fn encode_columns<'v>(&self, values: &impl RowValues<'v>, bitmap: bool, out: &mut Vec<u8>) -> bool {
         let start = out.len();
-        let are_few = self.integers.len() <= WORD_INTEGERS && !bitmap;
+        let are_few = (1..=WORD_INTEGERS).contains(&self.integers.len()) && !bitmap;
         if !(if are_few { self.encode_integers(values, out) } else { self.encode_any_integers(values, bitmap, out) }) {
             return false;
         }
@@ -84,12 +86,17 @@ impl RowLayout {
         true
     }
 
-    /// Header, widths and integers of a row without NULLs whose widths one word holds: put together where each integer is one
-    /// store, and appended at once. False: there is a NULL.
+    /// Header, widths and integers of a row without NULLs whose widths one word holds: room for all is made at once, so that each is
+    /// one store. False: there is a NULL.
     #[inline]
     fn encode_integers<'v>(&self, values: &impl RowValues<'v>, out: &mut Vec<u8>) -> bool {
-        let mut bytes = [0; WORD_BYTES * (1 + WORD_INTEGERS)];
-        let (mut head, mut end) = (u64::from(self.kind), WORD_BYTES);
+        let start = out.len();
+        match self.integers.len() {
+            ..FEW_INTEGERS => out.extend_from_slice(&[0; WORD_BYTES * FEW_INTEGERS]),
+            _ => out.extend_from_slice(&[0; WORD_BYTES * (1 + WORD_INTEGERS)]),
+        }
+        let bytes = &mut out[start..];
+        let (mut head, mut end) = (u64::from(self.kind), self.head_bytes);
         for (nth, &column) in self.integers.iter().enumerate() {
             let Some(number) = values.integer(column) else { return false };
             let width = bytes_kept(number, self.types[column]);
@@ -97,10 +104,10 @@ impl RowLayout {
             bytes[end..end + WORD_BYTES].copy_from_slice(&number.to_le_bytes());
             end += width;
         }
-        // What is used of the word lies right before the first integer.
-        let start = WORD_BYTES - self.head_bytes;
-        bytes[..WORD_BYTES].copy_from_slice(&(head << (8 * start)).to_le_bytes());
-        out.extend_from_slice(&bytes[start..end]);
+        // Of its first bytes those that integers left are zero; of the word there are no others.
+        let head = head.to_le_bytes();
+        bytes[..WORD_BYTES].iter_mut().zip(head).for_each(|(byte, head)| *byte |= head);
+        out.truncate(start + end);
         true
     }
 
