@@ -151,3 +151,82 @@ fn a_trigger_whose_rows_are_in_each_others_way_tells_of_the_first() {
         assert!(told[0].0.is_err() || told[0].1.len() > 1000);
     }
 }
+
+/// More rows than a batch has, of columns of every kind, with NULLs, some of them long.
+const KINDS: &str = "CREATE TYPE mood AS ENUM ('sad', 'ok', 'glad');
+    CREATE DOMAIN positive AS bigint CHECK (VALUE > 0);
+    CREATE TABLE t (id integer PRIMARY KEY, i2 smallint, i4 integer, i8 bigint, day date, at timestamp, tz timestamptz, tm time,
+        ok boolean, r real, d double precision, num numeric, money numeric(12, 2), what text, short varchar(9), b bytea, u uuid,
+        span interval, j jsonb, a integer[], m mood, n bigint NOT NULL);
+    INSERT INTO t SELECT g, g % 300 - 150, g * 100003 % 70000 - 3, g::bigint * g * g * (g % 3 - 1), date '2020-01-01' + g,
+        timestamp '2020-01-01' + g * interval '1 minute', timestamptz '1999-01-01 UTC' - g * interval '1 day',
+        time '00:00' + g * interval '1 second', g % 3 = 0, g / 4.0, g / 3.0, g / 7.0, g / 100.0,
+        CASE WHEN g % 311 = 0 THEN repeat('long', 5000) ELSE 'é ' || g END, 'v' || g, decode(md5(g::text), 'hex'),
+        md5(g::text)::uuid, g * interval '1 hour', jsonb_build_object('g', g), ARRAY[g, NULL, 2 * g],
+        (ARRAY['sad', 'ok', 'glad'])[g % 3 + 1]::mood, 1 FROM generate_series(1, 2500) g;
+    UPDATE t SET i2 = NULL, d = NULL, at = NULL, what = NULL, a = NULL WHERE id % 1700 = 1699;";
+
+/// What of an audit table's rows is written at once is what each would be by itself, and so is what goes wrong.
+#[test]
+fn rows_that_a_trigger_inserts_are_the_same_of_columns_of_every_kind() {
+    let all = "id integer, i2 smallint, i4 integer, i8 bigint, day date, at timestamp, tz timestamptz, tm time, ok boolean, r real,
+        d double precision, num numeric, money numeric(12, 2), what text, b bytea, u uuid, span interval, j jsonb, a integer[], m mood";
+    let every = "VALUES (DEFAULT, NEW.id, OLD.i2, NEW.i4, NEW.i8, NEW.day, OLD.at, NEW.tz, NEW.tm, NEW.ok, NEW.r, NEW.d, NEW.num, OLD.money,
+        NEW.what, NEW.b, NEW.u, NEW.span, NEW.j, NEW.a, NEW.m";
+    // In audit tables with a column for each of these: the key, what else there is of columns and conditions, its values.
+    let wide = [
+        ("", "bigserial PRIMARY KEY", "", ""),
+        ("", "serial PRIMARY KEY", ", v varchar(9)", ", NEW.short"),
+        ("22001", "serial PRIMARY KEY", ", v varchar(4)", ", NEW.short"),
+        ("", "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", ", x bigint GENERATED ALWAYS AS (i4 * 2) STORED", ""),
+        ("", "bigserial", ", PRIMARY KEY (no, day, num, b, u)", ""),
+        ("", "bigserial", ", PRIMARY KEY (m, tm, tz, i4, id)", ""),
+        ("23502", "bigserial", ", PRIMARY KEY (d, no)", ""),
+        ("23514", "bigserial PRIMARY KEY", ", CHECK (id <> 1500)", ""),
+        ("23514", "bigserial PRIMARY KEY", ", p positive", ", 1600 - NEW.id"),
+    ];
+    for (code, key, columns, values) in wide {
+        compare_kinds(code, &format!("no {key}, {all}{columns}"), &format!("{every}{values})"));
+    }
+    let narrow = [
+        ("23502", "bigserial PRIMARY KEY, at timestamp NOT NULL, i2 smallint NOT NULL", "DEFAULT, NEW.at, NEW.i2"),
+        ("23502", "bigserial PRIMARY KEY, i8 bigint, i2 smallint NOT NULL", "DEFAULT, NULL, NULL"),
+        ("", "bigserial PRIMARY KEY", "DEFAULT"),
+        ("", "bigserial PRIMARY KEY, a text, b integer, c integer", "DEFAULT, 'same', 70000, NULL"),
+        ("", "bigserial PRIMARY KEY, a text, b name", "DEFAULT, TG_OP, TG_TABLE_NAME"),
+        ("", "bigserial PRIMARY KEY, a text", "DEFAULT, TG_TABLE_NAME"),
+        ("22003", "smallint DEFAULT nextval('late') PRIMARY KEY, a bigint", "DEFAULT, NEW.i8"),
+        ("", "bigint PRIMARY KEY, a text", "NEW.id, NEW.what"),
+        ("23502", "bigint PRIMARY KEY, a text", "NULLIF(NEW.id % 2100, 0), upper(NEW.what)"),
+        ("54000", "text PRIMARY KEY, a bytea", "NEW.what, NEW.b"),
+        ("23505", "text PRIMARY KEY, a integer", "CASE WHEN NEW.id = 310 THEN 'é 309' ELSE NEW.what END, 1"),
+        ("23505", "text PRIMARY KEY, a integer", "substr(NEW.what, 1, 6), 1000 / (NEW.id - 2300)"),
+        ("54000", "bytea PRIMARY KEY, a integer", "repeat('k', NEW.id * 4)::bytea, 1"),
+    ];
+    for (code, columns, values) in narrow {
+        compare_kinds(code, &format!("no {columns}"), &format!("VALUES ({values})"));
+    }
+}
+
+/// What a trigger inserts at once and one row after the other. `code`: the error's; none is expected where it is empty.
+fn compare_kinds(code: &str, columns: &str, values: &str) {
+    let told = ["", "PERFORM 1;"].map(|rest| {
+        let database = Database::open_in_memory().unwrap();
+        let connection = database.connect().unwrap();
+        let script = format!(
+            "{KINDS} CREATE SEQUENCE late START 31000; CREATE TABLE audit ({columns});
+             CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$
+             BEGIN INSERT INTO audit {values}; {rest} RETURN NEW; END $$;
+             CREATE TRIGGER note AFTER UPDATE ON t FOR EACH ROW EXECUTE FUNCTION note();"
+        );
+        connection.execute_script(&script).unwrap();
+        let done = connection.execute("UPDATE t SET n = n + 1", ()).map_err(|error| format!("{error:?}"));
+        let audit = rows(&connection, "SELECT * FROM audit ORDER BY no");
+        let next = rows(&connection, "SELECT nextval('late'), nextval(pg_get_serial_sequence('audit', 'no'))");
+        assert_eq!(audit.len(), if code.is_empty() { 2500 } else { 0 }, "{columns} {values}: {done:?}");
+        assert_eq!(rows(&connection, "SELECT max(n) FROM t"), [if code.is_empty() { "2" } else { "1" }]);
+        assert!(done.as_ref().err().is_none_or(|error| error.contains(code)), "{columns} {values}: {done:?}");
+        (done, audit, next)
+    });
+    assert!(told[0] == told[1], "{columns} {values}: {:?} and {:?}", told[0].0, told[1].0);
+}

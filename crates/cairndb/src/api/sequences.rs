@@ -119,6 +119,20 @@ impl Reserved {
         self.step = sequence.increment;
         Ok(value)
     }
+
+    /// Gives out so many of the values that are reserved, as far as they follow on the last one without leaving the sequence's range.
+    fn draw_in_a_row(&mut self, sequence: &Sequence, count: usize, drawn: &mut Vec<i64>) {
+        let (Stand::Last(last), step) = (self.stands, self.step) else { return };
+        let bound = if step > 0 { sequence.max } else { sequence.min };
+        let steps = (i128::from(bound) - i128::from(last)).checked_div(step.into()).unwrap_or(0);
+        let count = steps.min(self.left.into()).min(count as i128).max(0) as i64;
+        drawn.extend((1..=count).map(|nth| last + nth * step));
+        if count > 0 {
+            (self.before, self.stands) =
+                (Some(Stand::Last(last + (count - 1) * step)), Stand::Last(last + count * step));
+            self.left -= count;
+        }
+    }
 }
 
 /// Key and value of a sequence's entry: the mark, and whether it counts as given out.
@@ -183,11 +197,13 @@ impl SequenceValues {
         (count, drawn): (usize, &mut Vec<i64>),
     ) -> Result<()> {
         self.with(store, tree, sequence, |reserved| {
-            for at in 0..count {
-                if at > 0 && reserved.left == 0 {
+            let end = drawn.len() + count;
+            while drawn.len() < end {
+                drawn.push(reserved.draw(store, tree, sequence)?);
+                reserved.draw_in_a_row(sequence, end - drawn.len(), drawn);
+                if reserved.left == 0 {
                     break;
                 }
-                drawn.push(reserved.draw(store, tree, sequence)?);
             }
             Ok(())
         })

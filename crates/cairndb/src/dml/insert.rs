@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use cairn_storage::{KeyList, TransactionWriter};
+use cairn_storage::{Error as StorageError, KeyList, TransactionWriter};
 
 use super::foreign_keys::ForeignKeys;
 use super::row::{
-    BatchRow, Conflict, Env, InsertBuffers, LentRow, Proposed, ReferenceChecks, RowInsert, Spare, Stop, Target,
-    Touched, Trees,
+    BatchRow, Conflict, Env, Given, InsertBuffers, LentRow, NewRows, Proposed, ReferenceChecks, RowInsert, Spare, Stop,
+    Target, Touched, Trees,
 };
 use super::source::{Source, held_trees, rows_of, with_computed};
 use super::{DmlContext, DmlResult};
 use crate::bind::{BoundInsert, Callees, ConstantRows, Returning};
 use crate::catalog::{Catalog, TriggerEvent};
-use crate::exec::{self, Batch, ExecContext, SourceRows, Surroundings, eval, eval_row};
+use crate::exec::{self, Batch, Data, ExecContext, SourceRows, Surroundings, Vector, eval, eval_row};
 use crate::plan::{Expr, LogicalPlan, SequenceOp, walk};
 use crate::types::{DataType, EvalContext, ValueRef};
 use crate::{Error, Result, SqlState, Value};
@@ -126,12 +126,20 @@ fn insert_computed_rows(
     let held = if is_alone { tx.writer(plan.program.rules.target.table.tree) } else { Ok(None) };
     let mut hold = held.map_err(|error| (error.into(), 0))?;
     let rows = 0..parameters.len().min(if is_ahead { computed.rows } else { usize::MAX });
-    let columns = parameters.columns();
     let mut done = 0;
     if let Some(writer) = hold.as_mut().filter(|_| plan.program.is_row_alone()) {
         let computed = &*computed;
-        let repeated = |row| RepeatedRow { computed, row, parameters: BatchRow { columns, row } };
-        done = inserter.insert_runs(writer, rows.clone().map(repeated))?;
+        let given = |column| computed.given(column, parameters);
+        done = match NewRows::of(&plan.program, given, rows.len()) {
+            Some(new) => inserter.insert_runs(writer, new.count(), |row, Buffers { run: (keys, values), .. }| {
+                new.encode(row, keys, values);
+                Ok(())
+            })?,
+            None => inserter.insert_runs(writer, rows.len(), |row, buffers| {
+                let repeated = RepeatedRow { computed, row, parameters };
+                buffers.encode(repeated, &plan.program, context)
+            })?,
+        };
     }
     let trees = held_trees(&mut hold, &mut tx);
     for row in rows.skip(done) {
@@ -142,7 +150,7 @@ fn insert_computed_rows(
         if !is_ahead {
             computed.evaluate_row(parameters, row, context.exec).map_err(of_row)?;
         }
-        let repeated = RepeatedRow { computed, row, parameters: BatchRow { columns, row } };
+        let repeated = RepeatedRow { computed, row, parameters };
         inserter.insert_into(trees, repeated, &mut keys).map_err(of_row)?;
         if !is_alone {
             keys.settle_insert().map_err(of_row)?;
@@ -157,8 +165,8 @@ struct ComputedRows<'e> {
     /// Those that are neither constants nor parameters, and where each of `exprs` is among them.
     computed: Vec<&'e Expr>,
     places: Vec<Option<usize>>,
-    /// Row by row.
-    values: Vec<Value>,
+    /// Of each, its values of the rows so far.
+    values: Vec<Vector>,
     rows: usize,
     /// Numbers that were drawn for all rows ahead.
     drawn: Vec<i64>,
@@ -170,17 +178,26 @@ impl<'e> ComputedRows<'e> {
         for expr in exprs {
             let is_computed = !matches!(expr, Expr::Literal { .. } | Expr::Parameter { .. });
             rows.places.push(is_computed.then_some(rows.computed.len()));
-            rows.computed.extend(is_computed.then_some(expr));
+            if is_computed {
+                rows.computed.push(expr);
+                rows.values.push(Vector::new(expr.data_type()));
+            }
         }
         rows
     }
 
     /// Evaluates a row for each of the parameters, up to the first that can not be.
     fn evaluate(&mut self, parameters: &Batch, context: &ExecContext) -> Result<()> {
-        let rows = parameters.len();
-        let Some((name, cast)) = self.only_sequence() else {
-            return (0..rows).try_for_each(|row| self.evaluate_row(parameters, row, context));
+        let evaluated = match self.only_sequence() {
+            Some(drawn) => self.draw_all(drawn, parameters.len(), context),
+            None => (0..parameters.len()).try_for_each(|row| self.evaluate_row(parameters, row, context)),
         };
+        self.values.iter_mut().for_each(Vector::check_text);
+        evaluated
+    }
+
+    /// Draws a number for each row, which is all that is to be evaluated.
+    fn draw_all(&mut self, (name, cast): (&str, Option<DataType>), rows: usize, context: &ExecContext) -> Result<()> {
         let source = context.sequence_source()?;
         let mut draw = || {
             while self.drawn.len() < rows {
@@ -190,13 +207,18 @@ impl<'e> ComputedRows<'e> {
             Ok(())
         };
         let all = draw();
-        for number in &self.drawn {
-            let number = Value::BigInt(*number);
-            self.values.push(match cast {
-                None => number,
-                Some(to) => crate::types::cast(&number, DataType::BigInt, to, &context.eval)?,
-            });
-            self.rows += 1;
+        let [values] = &mut self.values[..] else { return Err(Error::internal("a sequence's numbers have no place")) };
+        match cast {
+            None => {
+                *values = Vector::from_parts(DataType::BigInt, Data::I64(self.drawn.clone()), None);
+                self.rows = self.drawn.len();
+            }
+            Some(to) => {
+                for &number in &self.drawn {
+                    values.push(&crate::types::cast(&Value::BigInt(number), DataType::BigInt, to, &context.eval)?)?;
+                    self.rows += 1;
+                }
+            }
         }
         all
     }
@@ -234,19 +256,22 @@ impl<'e> ComputedRows<'e> {
             context.check()?;
         }
         let around = RowOfParameters { row: BatchRow { columns: parameters.columns(), row }, context };
-        for expr in &self.computed {
+        for (expr, values) in self.computed.iter().zip(&mut self.values) {
             let nothing: &[Value] = &[];
-            self.values.push(eval(expr, &nothing, around)?.into_value());
+            values.push(&eval(expr, &nothing, around)?.into_value())?;
         }
         self.rows += 1;
         Ok(())
     }
 
-    /// The value of an expression that had to be evaluated.
+    /// What an expression is for the rows.
     #[inline]
-    fn value(&self, row: usize, column: usize) -> Option<&Value> {
-        let place = (*self.places.get(column)?)?;
-        self.values.get(row * self.computed.len() + place)
+    fn given<'r>(&'r self, column: usize, parameters: &'r Batch) -> Option<Given<'r>> {
+        match self.exprs.get(column)? {
+            Expr::Literal { value, .. } => Some(Given::Value(value)),
+            Expr::Parameter { index, .. } => Some(Given::Each(parameters.columns().get(*index)?)),
+            _ => self.values.get((*self.places.get(column)?)?).map(Given::Each),
+        }
     }
 }
 
@@ -282,17 +307,24 @@ impl<'r> Surroundings<'r> for RowOfParameters<'r> {
 struct RepeatedRow<'r> {
     computed: &'r ComputedRows<'r>,
     row: usize,
-    parameters: BatchRow<'r>,
+    parameters: &'r Batch,
+}
+
+impl<'r> RepeatedRow<'r> {
+    #[inline]
+    fn given(self, column: usize) -> Option<Given<'r>> {
+        self.computed.given(column, self.parameters)
+    }
 }
 
 impl<'r> LentRow<'r> for RepeatedRow<'r> {
-    #[inline]
     fn lend(self, column: usize) -> Option<ValueRef<'r>> {
-        match self.computed.exprs.get(column)? {
-            Expr::Literal { value, .. } => Some(value.into()),
-            Expr::Parameter { index, .. } => self.parameters.lend(*index),
-            _ => self.computed.value(self.row, column).map(ValueRef::from),
-        }
+        let mut is_text = true;
+        let value = self.given(column)?.value_ref_or(self.row, || {
+            is_text = false;
+            ValueRef::Null
+        });
+        is_text.then_some(value)
     }
 
     #[inline]
@@ -300,20 +332,18 @@ impl<'r> LentRow<'r> for RepeatedRow<'r> {
     where
         'r: 'a,
     {
-        let value = match self.computed.exprs.get(column) {
-            Some(Expr::Parameter { index, .. }) => return self.parameters.push_to(*index, values),
-            Some(Expr::Literal { value, .. }) => Some(value),
-            _ => self.computed.value(self.row, column),
+        let given = self.given(column);
+        let mut is_lent = given.is_some();
+        let bad_text = || {
+            is_lent = false;
+            ValueRef::Null
         };
-        values.push(value.map_or(ValueRef::Null, ValueRef::from));
-        value.is_some()
+        values.push(given.map_or(ValueRef::Null, |given| given.value_ref_or(self.row, bad_text)));
+        is_lent
     }
 
     fn copy(self, column: usize) -> Value {
-        match self.computed.exprs.get(column) {
-            Some(Expr::Parameter { index, .. }) => self.parameters.copy(*index),
-            _ => self.lend(column).map_or(Value::Null, |value| value.to_value()),
-        }
+        self.given(column).map_or(Value::Null, |given| given.value(self.row))
     }
 }
 
@@ -330,6 +360,21 @@ struct Buffers {
     spare: Spare,
     /// Keys and values of rows that are inserted together.
     run: (KeyList, KeyList),
+}
+
+impl Buffers {
+    /// Puts down the key and the bytes of a row.
+    fn encode<'b>(&mut self, row: impl LentRow<'b>, program: &RowInsert, context: &DmlContext<'_>) -> Result<(), Stop> {
+        let Buffers { insert: buffers, fitted, generated, spare, run: (keys, values), .. } = self;
+        let (target, env) = (&program.rules.target, Env::of(context.exec));
+        let row = Proposed::fit(&target.table, row, fitted, spare.take(), env.eval)?;
+        let row = row.generated(target, env, generated)?;
+        program.prepare(&row, env, context.numbers(target.table.tree), buffers)?;
+        spare.keep(row);
+        keys.push(&buffers.key);
+        values.push(buffers.row());
+        Ok(())
+    }
 }
 
 /// Inserts rows of one statement, whose lengths have yet to be fitted.
@@ -453,54 +498,37 @@ impl<'a> Inserter<'a> {
         Ok(())
     }
 
-    /// Rows that are no more than an entry of their table's tree each: encodes some, inserts those, and goes on. Returns how many
-    /// it inserted: those before the first that another one is in the way of, or that can not be written, which is for the
-    /// caller to find out about.
-    fn insert_runs<'b>(
+    /// So many rows that are no more than an entry of their table's tree each: encodes some, inserts those, and goes on. `encode`
+    /// puts down the key and the row of a number. Returns how many it inserted: those before the first that another one is in the
+    /// way of, or that can not be encoded, which is for the caller to find out about.
+    fn insert_runs(
         &mut self,
         writer: &mut TransactionWriter<'_>,
-        mut rows: impl Iterator<Item = impl LentRow<'b>>,
+        rows: usize,
+        mut encode: impl FnMut(usize, &mut Buffers) -> Result<(), Stop>,
     ) -> Result<usize, OfRow> {
-        let mut done = 0;
-        loop {
+        let (tree, mut done) = (self.program.rules.target.table.tree, 0);
+        while done < rows {
             self.context.exec.check().map_err(|error| (error, done))?;
-            let is_cut = self.encode_run(&mut rows);
-            let (keys, values) = &self.room.0.get_or_insert_default().run;
-            let tree = self.program.rules.target.table.tree;
-            let inserted = writer.insert_each(tree, keys, values, 0).map_err(|error| (error.into(), done))?;
+            let buffers = &mut **self.room.0.get_or_insert_default();
+            buffers.run.0.clear();
+            buffers.run.1.clear();
+            let is_room = |(keys, values): &(KeyList, KeyList)| keys.bytes() + values.bytes() < RUN_BYTES;
+            let encoded = (done..rows).take_while(|&row| is_room(&buffers.run) && encode(row, buffers).is_ok()).count();
+            let is_cut = done + encoded < rows && is_room(&buffers.run);
+            let (keys, values) = &buffers.run;
+            let inserted = match writer.insert_each(tree, keys, values, 0) {
+                // None of them is inserted: what is wrong with one before it comes first.
+                Err(StorageError::KeyTooLong { .. }) => break,
+                inserted => inserted.map_err(|error| (error.into(), done))?,
+            };
             done += inserted;
-            (0..inserted).for_each(|_| self.result.add());
-            if is_cut || inserted < keys.len() || keys.is_empty() {
-                return Ok(done);
+            self.result.add_many(inserted as u64);
+            if is_cut || inserted < encoded {
+                break;
             }
         }
-    }
-
-    /// The next rows' keys and values; whether a row can not be written.
-    fn encode_run<'b>(&mut self, rows: &mut impl Iterator<Item = impl LentRow<'b>>) -> bool {
-        let Inserter { program, context, room, .. } = self;
-        let Buffers { insert: buffers, fitted, generated, spare, run: (keys, values), .. } =
-            &mut **room.0.get_or_insert_default();
-        let (target, env) = (&program.rules.target, Env::of(context.exec));
-        keys.clear();
-        values.clear();
-        let mut bytes = 0;
-        let mut prepare = |row| -> Result<usize, Stop> {
-            let row = Proposed::fit(&target.table, row, fitted, spare.take(), env.eval)?;
-            let row = row.generated(target, env, generated)?;
-            program.prepare(&row, env, context.numbers(target.table.tree), buffers)?;
-            spare.keep(row);
-            keys.push(&buffers.key);
-            values.push(buffers.row());
-            Ok(buffers.key.len() + buffers.row().len())
-        };
-        while bytes < RUN_BYTES
-            && let Some(row) = rows.next()
-        {
-            let Ok(length) = prepare(row) else { return true };
-            bytes += length;
-        }
-        false
+        Ok(done)
     }
 
     /// What RETURNING made of the row that was inserted last.

@@ -97,12 +97,7 @@ pub(super) fn source_numbers(target: &Target, batch: &Batch, keys: &mut KeyList)
     {
         return false;
     }
-    let mut bytes = Vec::new();
-    let mut push = |number: i64| {
-        bytes.clear();
-        key::encode_integer(number, &mut bytes);
-        keys.push(&bytes);
-    };
+    let mut push = |number: i64| keys.push_with(|out| key::encode_integer(number, out));
     match numbers.data() {
         Data::I16(numbers) => numbers.iter().for_each(|&number| push(number.into())),
         Data::I32(numbers) => numbers.iter().for_each(|&number| push(number.into())),

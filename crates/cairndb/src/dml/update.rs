@@ -162,11 +162,13 @@ impl Run<'_, '_> {
         let Run { program, context, keys: checks, result, .. } = self;
         let (program, env) = (*program, Env::of(context.exec));
         let tree = program.rules.target.table.tree;
+        let patch = program.patches(columns);
         let mut done = 0;
         while done < keys.len() {
             let (from, mut stopped) = (done, None);
             done = writer.patch_each(tree, &keys, from, &mut |at, old, patches| {
-                program.patch(old, row(at), patches).unwrap_or_else(|stop| {
+                let Some(patch) = &patch else { return false };
+                patch.patch(old, rows[at] as usize, patches).unwrap_or_else(|stop| {
                     stopped = Some(stop);
                     false
                 })

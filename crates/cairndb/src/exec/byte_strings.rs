@@ -91,6 +91,14 @@ impl ByteStrings {
         }
     }
 
+    /// Whether all were checked, and each is text.
+    pub(crate) fn are_text(&self) -> bool {
+        match &self.arena {
+            Arena::Text(text) => self.ends.iter().all(|&end| text.is_char_boundary(end)),
+            Arena::Bytes(_) => false,
+        }
+    }
+
     /// Appends strings that have together at most `bytes`.
     #[inline]
     pub(crate) fn extend<'s>(&mut self, strings: impl ExactSizeIterator<Item = &'s [u8]>, bytes: usize) {
@@ -155,6 +163,7 @@ mod tests {
         let mut strings = strings(&["één".as_bytes(), b"", b"two"]);
         strings.check_text();
         assert_eq!((0..3).map(|at| strings.text(at)).collect::<Vec<_>>(), [Some("één"), Some(""), Some("two")]);
+        assert!(strings.are_text());
         strings.push(&[0xff]);
         assert_eq!((strings.text(2), strings.text(3)), (Some("two"), None));
         strings.check_text();
@@ -166,6 +175,7 @@ mod tests {
         let mut strings = strings(&[b"a\xc3", b"\xa9b", b"c"]);
         strings.check_text();
         assert_eq!((0..3).map(|at| strings.text(at)).collect::<Vec<_>>(), [None, None, Some("c")]);
+        assert!(!strings.are_text());
         assert_eq!(strings.get(1), b"\xa9b");
     }
 }

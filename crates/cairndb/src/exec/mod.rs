@@ -46,6 +46,7 @@ mod with;
 
 pub use batch::Batch;
 pub(crate) use batch::row_number;
+pub use bitmap::Bitmap;
 pub(crate) use context::check_statement;
 pub use context::{BatchSizes, DEFAULT_MEMORY_BUDGET, DEFAULT_WORK_MEM, ExecContext, SequenceSource, SequenceState};
 pub(crate) use datum::{Columns, Datum};

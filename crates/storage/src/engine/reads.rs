@@ -155,6 +155,23 @@ impl Reads {
         self.bound();
     }
 
+    /// As `key`, of keys of which each likely follows the one before at once.
+    pub(crate) fn keys<'k>(&mut self, tree: TreeId, keys: impl Iterator<Item = &'k [u8]>) {
+        let mut keys = keys.peekable();
+        while let Some(key) = keys.next() {
+            self.key(tree, key);
+            if let Some(KeyRange { upper: Bound::Included(last), .. }) = self.newest_range(tree)
+                && **last == *key
+            {
+                let mut end = key;
+                while let Some(next) = keys.next_if(|next| follows(next, end)) {
+                    end = next;
+                }
+                last.copy_from_slice(end);
+            }
+        }
+    }
+
     #[inline]
     fn newest_range(&mut self, tree: TreeId) -> Option<&mut KeyRange> {
         let &(_, at) = self.newest.iter().flatten().find(|(of, _)| *of == tree)?;
@@ -406,6 +423,21 @@ mod tests {
         let sorted = reads.sorted();
         assert!((0..20_000).all(|i| covers(&sorted, TreeId(1), &key(i)) && covers(&sorted, TreeId(2), &key(i))));
         assert!(!covers(&sorted, TreeId(2), &key(20_000)) && !covers(&sorted, TreeId(1), &key(20_000)));
+    }
+
+    /// Keys of another length between them, keys that were read before, gaps.
+    #[test]
+    fn keys_noted_together_are_what_each_would_be_alone() {
+        let (mut together, mut alone) = (Reads::default(), Reads::default());
+        let mut keys: Vec<Vec<u8>> = (0..3000u32).map(|i| i.to_be_bytes().to_vec()).collect();
+        keys.drain(700..900);
+        keys.insert(1500, vec![7; 6]);
+        for (tree, keys) in [(1, &keys[..]), (2, &keys[..40]), (1, &keys[90..]), (2, &keys[30..1000])] {
+            together.keys(TreeId(tree), keys.iter().map(|key| &key[..]));
+            keys.iter().for_each(|key| alone.key(TreeId(tree), key));
+            assert_eq!(together.ranges, alone.ranges);
+            assert_eq!((&together.keys, &together.points), (&alone.keys, &alone.points));
+        }
     }
 
     #[test]

@@ -99,18 +99,7 @@ impl Scratch {
         (tree, stamp): (u32, u64),
         entries: impl Iterator<Item = (&'k [u8], &'k [u8])>,
     ) -> usize {
-        let append = |bytes: &mut [u8]| {
-            let mut appended = 0;
-            for (key, value) in entries {
-                let payload = Payload::Value(Cell::Inline(value));
-                if !Node::new(bytes).has_room_behind(key, payload) {
-                    break;
-                }
-                node::append_in_place(bytes, key, payload);
-                appended += 1;
-            }
-            appended
-        };
+        let append = |bytes: &mut [u8]| node::append_run(bytes, entries);
         let appended = self.in_tail(pages, (tree, stamp), append).unwrap_or(0);
         if appended > 0 {
             self.forget_place();

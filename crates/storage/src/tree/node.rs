@@ -554,17 +554,58 @@ fn insert_at(page: &mut [u8], at: usize, key: &[u8], payload: Payload<'_>) {
     let heap = get_u16(page, HEAP) as usize;
     let slots_end = slots + count * SLOT;
     let cell = heap - size;
-    write_cell(&mut page[cell..heap], suffix == VARIABLE, rest, &[], payload, inner);
     if at < count {
         page.copy_within(slots + at * SLOT..slots_end, slots + (at + 1) * SLOT);
     }
-    put_u16(page, slots + at * SLOT, head_of(rest, &[]));
-    put_u16(page, slots + at * SLOT + 2, cell as u16);
+    write_entry(page, slots + at * SLOT, cell..heap, suffix == VARIABLE, (rest, payload), inner);
     put_u16(page, HEAP, cell as u16);
     put_u16(page, COUNT, count as u16 + 1);
 }
 
+/// Appends entries behind the last one, as [`append_in_place`] does, for as long as each goes behind the one before and there is
+/// room; how many. What a page says of itself is read and written once.
+pub(crate) fn append_run<'k>(page: &mut [u8], entries: impl Iterator<Item = (&'k [u8], &'k [u8])>) -> usize {
+    let node = Node::new(page);
+    let (count, prefix, slots, suffix, inner) = (node.count, node.prefix, node.slots, node.suffix, node.inner);
+    let Some(last) = count.checked_sub(1) else { return 0 };
+    let (mut end, mut heap) = (slots + count * SLOT, get_u16(page, HEAP) as usize);
+    let (mut appended, mut before) = (0, None);
+    for (key, value) in entries {
+        let payload = Payload::Value(Cell::Inline(value));
+        let Some(rest) = key.strip_prefix(&page[slots - prefix..slots]) else { break };
+        let length_bytes = if suffix == VARIABLE { key_length_bytes(rest.len()) } else { 0 };
+        let size = length_bytes + rest.len() + payload.size();
+        let has_form = suffix == VARIABLE || rest.len() == usize::from(suffix);
+        let is_behind = before.unwrap_or_else(|| Node::new(page).suffix(last)) < rest;
+        if !has_form || !is_behind || heap < end + SLOT + size {
+            break;
+        }
+        write_entry(page, end, heap - size..heap, suffix == VARIABLE, (rest, payload), inner);
+        (end, heap, before) = (end + SLOT, heap - size, Some(rest));
+        appended += 1;
+    }
+    put_u16(page, HEAP, heap as u16);
+    put_u16(page, COUNT, (count + appended) as u16);
+    appended
+}
+
+/// Writes an entry's slot and its cell, which fills its place exactly.
+#[inline]
+fn write_entry(
+    page: &mut [u8],
+    slot: usize,
+    cell: std::ops::Range<usize>,
+    variable: bool,
+    (rest, payload): (&[u8], Payload<'_>),
+    inner: bool,
+) {
+    put_u16(page, slot, head_of(rest, &[]));
+    put_u16(page, slot + 2, cell.start as u16);
+    write_cell(&mut page[cell], variable, rest, &[], payload, inner);
+}
+
 /// Writes a cell that fills `out` exactly; the key is `a` followed by `b`.
+#[inline]
 fn write_cell(out: &mut [u8], variable: bool, a: &[u8], b: &[u8], payload: Payload<'_>, inner: bool) {
     debug_assert_eq!(inner, matches!(payload, Payload::Child(_)));
     let mut at = 0;
@@ -833,6 +874,44 @@ mod tests {
     const VALUE: Payload<'static> = Payload::Value(Cell::Inline(b"value"));
 
     /// Heads that all entries share, that a few share, that say it all, and keys that end within their head.
+    /// Keys of one length and of two, with and without a prefix, and what ends a run: a key that is not behind the one before, is
+    /// of another form, or has no room.
+    #[test]
+    fn a_run_is_appended_as_its_entries_one_by_one_would_be() {
+        let value = [7; 20];
+        let key = |first: u8, i: u8| vec![first, first, i / 16, i];
+        let ascending = |count: u8| (0..count).map(|i| key(9, i)).collect::<Vec<_>>();
+        let mut shorter = ascending(9);
+        shorter.push(vec![9, 10]);
+        let again = [ascending(9), ascending(12).split_off(8)].concat();
+        let of_another_prefix = [ascending(9), vec![key(10, 1)]].concat();
+        for keys in [ascending(3), ascending(99), shorter, again, of_another_prefix] {
+            for form in [(0, VARIABLE), (2, 2), (0, 4)] {
+                let (mut one_by_one, mut run) = (leaf(512), leaf(512));
+                let payload = Payload::Value(Cell::Inline(&value));
+                for page in [&mut one_by_one, &mut run] {
+                    let (start, (prefix, suffix)) = (body_start(false), form);
+                    page[start..start + prefix].copy_from_slice(&keys[0][..prefix]);
+                    put_u16(page, PREFIX, prefix as u16);
+                    put_u16(page, SUFFIX, suffix);
+                    insert_at(page, 0, &keys[0], payload);
+                }
+                let fits = |key: &&Vec<u8>| {
+                    let fits = Node::new(&one_by_one).has_room_behind(key, payload);
+                    if fits {
+                        append_in_place(&mut one_by_one, key, payload);
+                    }
+                    fits
+                };
+                let count = keys[1..].iter().take_while(fits).count();
+                let entries = keys[1..].iter().map(|key| (&key[..], &value[..]));
+                assert_eq!(append_run(&mut run, entries), count, "{keys:?} {form:?}");
+                assert_eq!(run, one_by_one, "{keys:?} {form:?}");
+            }
+        }
+        assert_eq!(append_run(&mut leaf(512), [(&b"a"[..], &b"b"[..])].into_iter()), 0, "an empty page has no form");
+    }
+
     #[test]
     fn a_search_finds_every_key_and_where_others_belong() {
         let mut keys: Vec<Vec<u8>> = (0..40u8).map(|i| vec![7, 7, 7, i / 8, i]).collect();

@@ -81,10 +81,8 @@ impl State {
             let entries = (at..keys.len()).map(|at| (keys.get(at), values.get(at)));
             let short = entries.take_while(|(key, value)| key.len() + value.len() <= limit);
             let end = at + self.append_run(engine, tree, short)?;
-            for at in at..end {
-                self.note_key(tree, keys.get(at));
-                self.ops.put(tree, keys.get(at), values.get(at));
-            }
+            self.note_keys(tree, (at..end).map(|at| keys.get(at)));
+            (at..end).for_each(|at| self.ops.put(tree, keys.get(at), values.get(at)));
             at = end;
             if at < keys.len() {
                 if !self.insert(private, tree, keys.get(at), values.get(at))? {

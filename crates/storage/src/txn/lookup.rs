@@ -48,8 +48,19 @@ impl KeyList {
     /// Appends a key.
     #[inline]
     pub fn push(&mut self, key: &[u8]) {
-        self.bytes.extend_from_slice(key);
+        self.push_with(|bytes| bytes.extend_from_slice(key));
+    }
+
+    /// Appends the key that `write` appends to these bytes.
+    #[inline]
+    pub fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        write(&mut self.bytes);
         self.ends.push(self.bytes.len());
+    }
+
+    /// How many bytes the keys have together.
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
     }
 
     /// The key at a position, which there must be.

@@ -27,7 +27,7 @@ impl State {
         if few && self.is_short && self.find(tree).is_none() {
             return self.patch_few(private, tree, keys, from, change);
         }
-        (from..keys.len()).for_each(|at| self.note_key(tree, keys.get(at)));
+        self.note_keys(tree, (from..keys.len()).map(|at| keys.get(at)));
         let engine = private.engine();
         let at = self.open(engine, tree)?;
         let (mut done, mut patches) = (from, Patches::default());

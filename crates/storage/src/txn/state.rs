@@ -240,6 +240,14 @@ impl State {
         self.reads.key(tree, key);
     }
 
+    /// As `note_key`, of keys of which each likely follows the one before at once.
+    pub(super) fn note_keys<'k>(&mut self, tree: TreeId, keys: impl Iterator<Item = &'k [u8]> + Clone) {
+        if self.turn.is_some() {
+            keys.clone().for_each(|key| self.announce(tree, (Bound::Included(key), Bound::Included(key))));
+        }
+        self.reads.keys(tree, keys);
+    }
+
     /// As `note_key`, of a range.
     pub(super) fn note_range(&mut self, tree: TreeId, (lower, upper): Bounds<'_>) {
         self.announce(tree, (lower, upper));

@@ -15,8 +15,8 @@ use super::derive::derive;
 use super::entry::{Entry, grow};
 use super::target::Generated;
 use super::{
-    BatchRow, Env, LentRow, Lookup, ReferenceChecks, Rules, Stop, Stored, Target, Trees, Violation, Wanted, env,
-    exists, look_up,
+    Env, Given, Lookup, NewColumn, ReferenceChecks, Rules, Stop, Stored, Target, Trees, Violation, Wanted, env, exists,
+    look_up,
 };
 use crate::Value;
 use crate::bind::ViewCheck;
@@ -25,7 +25,7 @@ use crate::dml::{changed_by_trigger, has_trigger, is_told};
 use crate::exec::{Columns, Datum, Vector};
 use crate::plan::Expr;
 use crate::types::key;
-use crate::types::row::encode_value_raw;
+use crate::types::row::{RowLayout, encode_value_raw};
 
 /// How a row changes.
 #[derive(Debug)]
@@ -94,6 +94,31 @@ enum RowWrite {
     Replace,
     /// Write the new row, under the new key.
     Move,
+}
+
+/// See [`RowChange::patches`].
+pub(crate) struct RowPatches<'c> {
+    layout: &'c RowLayout,
+    /// The places in the row, and their new values.
+    columns: Vec<(usize, NewColumn<'c>)>,
+}
+
+impl RowPatches<'_> {
+    /// The patches that make the old row the new one of this number; false: it takes more than patching, or may be wrong.
+    #[inline]
+    pub(crate) fn patch(&self, old: &[u8], row: usize, patches: &mut Patches) -> Result<bool, Stop> {
+        for (place, column) in &self.columns {
+            let patched = match column.integer(row) {
+                Some(number) => self.layout.patch_integer(old, *place, number, patches.bytes())?,
+                None => self.layout.patch(old, *place, column.value(row), patches.bytes())?,
+            };
+            match patched {
+                Some(offset) => patches.place(offset),
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
 }
 
 impl RowChange {
@@ -172,25 +197,19 @@ impl RowChange {
         if is_more || !self.is_fixed || !self.is_plain() { None } else { patches.collect() }
     }
 
-    /// Whether most rows can be changed with [`RowChange::patch`].
+    /// Whether most rows can be changed with [`RowPatches::patch`].
     pub(crate) fn is_patch(&self) -> bool {
         self.patched.is_some()
     }
 
-    /// The patches that make the old row the new one, whose new values are in the row beside it; false: it takes more than
-    /// patching, or may be wrong.
-    #[inline]
-    pub(crate) fn patch(&self, old: &[u8], beside: BatchRow<'_>, patches: &mut Patches) -> Result<bool, Stop> {
-        let layout = self.rules.target.layout.row();
-        let Some(patched) = &self.patched else { return Ok(false) };
-        for &(place, column) in patched {
-            let Some(value) = beside.lend(column) else { return Ok(false) };
-            match layout.patch(old, place, value, patches.bytes())? {
-                Some(offset) => patches.place(offset),
-                None => return Ok(false),
-            }
-        }
-        Ok(true)
+    /// What rows are patched with whose new values are in these columns of the rows beside them; `None`: they are not only patched.
+    pub(crate) fn patches<'c>(&'c self, beside: &'c [Arc<Vector>]) -> Option<RowPatches<'c>> {
+        let (patched, layout) = (self.patched.as_deref()?, self.rules.target.layout.row());
+        let column = |&(place, column): &(usize, usize)| {
+            let vector = beside.get(column)?;
+            Some((place, NewColumn::of(Given::Each(vector), layout.types()[place], vector.len())?))
+        };
+        Some(RowPatches { layout, columns: patched.iter().map(column).collect::<Option<_>>()? })
     }
 
     /// The columns of rows of a batch as they are once it is changed: `beside` has the columns of the rows as they were, then

@@ -11,7 +11,7 @@
 //! - Values are lent from where they are (parameters, the stored row, a batch), bytes go to buffers that are kept: a row
 //!   costs no allocation but where a function makes a value.
 //! - A row that is changed is copied first: no expression is evaluated while a page or a transaction is held. Rows whose new
-//!   values are there and only have to be patched in are patched where they lie ([`RowChange::patch`]).
+//!   values are there and only have to be patched in are patched where they lie ([`RowPatches`](change::RowPatches)).
 
 mod addition;
 mod affected;
@@ -25,6 +25,7 @@ mod entry;
 mod env;
 mod fit;
 mod insert;
+mod new_rows;
 mod operand;
 mod places;
 mod proposed;
@@ -46,6 +47,8 @@ pub(crate) use entry::Entries;
 pub(crate) use env::{Env, NoColumns, eval, has_columns, is_evaluable};
 pub(crate) use fit::{fitted, settle};
 pub(crate) use insert::{InsertBuffers, Numbers, RowInsert};
+use new_rows::NewColumn;
+pub(crate) use new_rows::{Given, NewRows};
 pub(crate) use operand::Operand;
 pub(crate) use places::RowPlaces;
 pub(crate) use proposed::{BatchRow, LentRow, Proposed, RowSource, Spare};

@@ -58,6 +58,11 @@ impl Rules {
         Rules::of(target, |_| true)
     }
 
+    /// The columns that must not be NULL, but for virtual ones.
+    pub(super) fn not_null(&self) -> &[usize] {
+        &self.not_null
+    }
+
     /// Whether a point statement can look after them.
     pub(crate) fn are_evaluable(&self) -> bool {
         let generated = self.target.generated.iter().map(|generated| &generated.value);

@@ -84,7 +84,9 @@ impl PlPgSql {
                         Kind::Value(data_type) => *data_type,
                         Kind::Row(_) => DataType::Boolean,
                     };
-                    Arc::new(Vector::repeat(data_type, frame.get(source)?, old.len())?)
+                    let mut same = Vector::repeat(data_type, frame.get(source)?, old.len())?;
+                    same.check_text();
+                    Arc::new(same)
                 }
             });
         }

@@ -1,11 +1,35 @@
 //! Values to rows.
 
-use super::integers::{bytes_kept, bytes_needed, half_of, write};
+use super::integers::{WORD_INTEGERS, bytes_kept, bytes_needed, half_of, write};
 use super::{HAS_NULLS, RowLayout, corrupted};
 use crate::Result;
 use crate::types::array::write_array;
 use crate::types::composite::write_composite;
 use crate::types::{DataType, Value, ValueRef};
+
+/// Bytes of an integer, and of the header and the widths of as many as one word has the widths of.
+const WORD_BYTES: usize = size_of::<u64>();
+/// A row with fewer integers has them and their widths in as many words.
+const FEW_INTEGERS: usize = 8;
+
+/// Where the values of a row come from, by column.
+pub(crate) trait RowValues<'v> {
+    /// The value of a column.
+    fn value(&self, column: usize) -> ValueRef<'v>;
+
+    /// What rows keep of a column whose values are kept as integers; `None`: NULL.
+    #[inline]
+    fn integer(&self, column: usize) -> Option<i64> {
+        integer(self.value(column))
+    }
+}
+
+impl<'v, F: Fn(usize) -> ValueRef<'v>> RowValues<'v> for F {
+    #[inline]
+    fn value(&self, column: usize) -> ValueRef<'v> {
+        self(column)
+    }
+}
 
 impl RowLayout {
     /// Appends the bytes of a row: one value per column, of the column's type or NULL.
@@ -15,24 +39,30 @@ impl RowLayout {
 
     /// As [`encode`](RowLayout::encode), for values that are not side by side.
     pub fn encode_with<'v, V: Into<ValueRef<'v>>>(&self, value: impl Fn(usize) -> V, out: &mut Vec<u8>) {
-        let (value, start) = (|column| value(column).into(), out.len());
+        let values = |column: usize| -> ValueRef<'v> { value(column).into() };
+        self.encode_values(&values, out);
+    }
+
+    /// As [`encode`](RowLayout::encode), for values that need not be made for it.
+    #[inline]
+    pub(crate) fn encode_values<'v>(&self, values: &impl RowValues<'v>, out: &mut Vec<u8>) {
+        let start = out.len();
         // Most rows have no NULLs: that one has is found out on the way.
-        if !self.encode_columns(&value, false, out) {
+        if !self.encode_columns(values, false, out) {
             out.truncate(start);
-            self.encode_columns(&value, true, out);
+            self.encode_columns(values, true, out);
         }
     }
 
     /// False: there is a NULL, and no `bitmap` for it.
-    fn encode_columns<'v>(&self, value: &impl Fn(usize) -> ValueRef<'v>, bitmap: bool, out: &mut Vec<u8>) -> bool {
-        let start = self.begin(bitmap, out);
-        for (nth, &column) in self.integers.iter().enumerate() {
-            match integer(value(column)) {
-                Some(number) => self.push_integer(start, nth, number, out),
-                None if bitmap => self.set_null(start, column, out),
-                None => return false,
-            }
+    #[inline]
+    fn encode_columns<'v>(&self, values: &impl RowValues<'v>, bitmap: bool, out: &mut Vec<u8>) -> bool {
+        let start = out.len();
+        let are_few = (1..=WORD_INTEGERS).contains(&self.integers.len()) && !bitmap;
+        if !(if are_few { self.encode_integers(values, out) } else { self.encode_any_integers(values, bitmap, out) }) {
+            return false;
         }
+        let value = |column| values.value(column);
         for &column in &self.fixed {
             let (value, before) = (value(column), out.len());
             match value.is_null() {
@@ -51,6 +81,44 @@ impl RowLayout {
                 ValueRef::Null if bitmap => self.set_null(start, column, out),
                 ValueRef::Null => return false,
                 value => encode_variable(value, out),
+            }
+        }
+        true
+    }
+
+    /// Header, widths and integers of a row without NULLs whose widths one word holds: room for all is made at once, so that each is
+    /// one store. False: there is a NULL.
+    #[inline]
+    fn encode_integers<'v>(&self, values: &impl RowValues<'v>, out: &mut Vec<u8>) -> bool {
+        let start = out.len();
+        match self.integers.len() {
+            ..FEW_INTEGERS => out.extend_from_slice(&[0; WORD_BYTES * FEW_INTEGERS]),
+            _ => out.extend_from_slice(&[0; WORD_BYTES * (1 + WORD_INTEGERS)]),
+        }
+        let bytes = &mut out[start..];
+        let (mut head, mut end) = (u64::from(self.kind), self.head_bytes);
+        for (nth, &column) in self.integers.iter().enumerate() {
+            let Some(number) = values.integer(column) else { return false };
+            let width = bytes_kept(number, self.types[column]);
+            head |= (width as u64) << (4 * half_of(nth));
+            bytes[end..end + WORD_BYTES].copy_from_slice(&number.to_le_bytes());
+            end += width;
+        }
+        // Of its first bytes those that integers left are zero; of the word there are no others.
+        let head = head.to_le_bytes();
+        bytes[..WORD_BYTES].iter_mut().zip(head).for_each(|(byte, head)| *byte |= head);
+        out.truncate(start + end);
+        true
+    }
+
+    /// The same of any row. False: there is a NULL, and no `bitmap` for it.
+    fn encode_any_integers<'v>(&self, values: &impl RowValues<'v>, bitmap: bool, out: &mut Vec<u8>) -> bool {
+        let start = self.begin(bitmap, out);
+        for (nth, &column) in self.integers.iter().enumerate() {
+            match values.integer(column) {
+                Some(number) => self.push_integer(start, nth, number, out),
+                None if bitmap => self.set_null(start, column, out),
+                None => return false,
             }
         }
         true
@@ -120,6 +188,9 @@ impl RowLayout {
         value: ValueRef<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Option<usize>> {
+        if let Some(number) = integer(value) {
+            return self.patch_integer(row, column, number, out);
+        }
         if value.is_null() || self.is_variable(column) || self.is_null(row, column) != Some(false) {
             return Ok(None);
         }
@@ -127,18 +198,34 @@ impl RowLayout {
         if range.end > row.len() || self.types[column].width().is_none_or(|most| range.len() > most) {
             return Err(corrupted());
         }
-        match integer(value) {
-            Some(number) if bytes_needed(number) > range.len() => return Ok(None),
-            Some(number) => write(number, range.len(), out),
-            None => encode_fixed(value, out),
-        }
+        encode_fixed(value, out);
         Ok(Some(range.start))
+    }
+
+    /// As `patch`, of a column whose values are kept as integers.
+    #[inline]
+    pub(crate) fn patch_integer(
+        &self,
+        row: &[u8],
+        column: usize,
+        number: i64,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<usize>> {
+        let Some((start, width, most)) = self.integer_place(row, column) else { return Ok(None) };
+        if width > most || start + width > row.len() {
+            return Err(corrupted());
+        }
+        if bytes_needed(number) > width {
+            return Ok(None);
+        }
+        write(number, width, out);
+        Ok(Some(start))
     }
 }
 
 /// What rows keep as an integer.
 #[inline]
-pub(in crate::types) fn integer(value: ValueRef<'_>) -> Option<i64> {
+pub(crate) fn integer(value: ValueRef<'_>) -> Option<i64> {
     match value {
         ValueRef::SmallInt(value) => Some(value.into()),
         ValueRef::Integer(value) | ValueRef::Date(value) => Some(value.into()),

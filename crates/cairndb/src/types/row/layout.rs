@@ -307,6 +307,23 @@ impl RowLayout {
         }
     }
 
+    /// Where an integer begins in a row, its width, and the most that its type has; `None`: it is NULL, the row is of another
+    /// version, or damaged, or the column is none of integers.
+    #[inline]
+    pub(super) fn integer_place(&self, row: &[u8], column: usize) -> Option<(usize, usize, usize)> {
+        let Some(Place::Integer(place)) = self.places.get(column) else { return None };
+        // Most rows have no NULLs, and widths that one word holds.
+        if place.nth < WORD_INTEGERS && (row.first()? ^ self.kind) & HEADER_KIND == 0 {
+            let widths = Widths::of(row);
+            return Some((self.head_bytes + widths.sum(place.before), widths.get(place.nth), place.most));
+        }
+        if self.is_null(row, column)? {
+            return None;
+        }
+        let start = self.integers_start(row).ok()? + sum_of_widths(row, place.nth);
+        Some((start, width_at(row, place.nth), place.most))
+    }
+
     /// The places of the variable columns, in order.
     pub(crate) fn variable_ranges<'a>(
         &self,

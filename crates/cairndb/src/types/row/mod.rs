@@ -33,8 +33,8 @@ mod tests;
 pub(super) use decode::decode_length;
 pub use decode::decode_raw;
 pub(crate) use decode::{integer_from_raw, interval_from_raw};
-pub(crate) use encode::encode_value_raw;
-pub(super) use encode::{encode_length, encode_plain, integer as integer_of};
+pub(crate) use encode::{RowValues, encode_value_raw, integer as integer_of};
+pub(super) use encode::{encode_length, encode_plain};
 pub(super) use integers::{bytes_needed, write as write_integer};
 #[cfg(test)]
 pub(crate) use layout::NoNulls;
