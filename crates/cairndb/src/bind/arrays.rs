@@ -9,7 +9,7 @@ use super::operators::{Operand, symbol};
 use super::overload::no_function;
 use super::subquery::scalar_column;
 use crate::functions::arrays::EXPANDED_ARRAY;
-use crate::functions::{aggregate_overloads, arrays, json};
+use crate::functions::{aggregate_overloads, arrays, json, no_array_type};
 use crate::plan::{AggregateCall, Expr, Field, LogicalPlan, QuantifiedOp};
 use crate::sql::name_text;
 use crate::types::{Array, CastContext, DIMENSIONS_MAX, DataType, Value, too_many_dimensions};
@@ -336,7 +336,7 @@ impl Binder<'_> {
 }
 
 pub(super) fn constructed(element: DataType, args: Vec<Expr>) -> Result<Expr> {
-    let function = arrays::constructor(element).ok_or_else(|| Error::internal("an array of no type"))?;
+    let function = arrays::constructor(element).ok_or_else(|| no_array_type(element))?;
     Ok(Expr::Call { function, args })
 }
 

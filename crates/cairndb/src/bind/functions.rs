@@ -14,7 +14,6 @@ use super::operators::Operand;
 use super::ordered_sets::without_group;
 use super::overload::no_function;
 use super::routine::{Named, returned_row};
-use super::system::reg_of;
 use super::windows::without_over;
 use crate::functions::arrays::is_set_function;
 use crate::functions::composite::zones_written;
@@ -22,7 +21,6 @@ use crate::functions::json::populated;
 use crate::functions::{Aggregate, AggregateKind, Function, Hypothetical, window_overloads};
 use crate::plan::{AggregateCall, Expr, SequenceOp, SortKey, same_expr};
 use crate::sql::{list_span, name_text};
-use crate::system::Reg;
 use crate::types::{CastContext, CompositeType, DataType};
 use crate::{Error, Result, SqlState, Value};
 
@@ -418,7 +416,7 @@ impl<'a> Binder<'a> {
     /// `pg_typeof(x)` is known at once.
     fn type_name(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
         match self.operands_of(call.args, context)?.as_slice() {
-            [(arg, _)] => Ok(text(reg_of(arg).map_or_else(|| arg.data_type().type_name(), Reg::name))),
+            [(arg, _)] => Ok(self.type_of(arg)),
             _ => Err(self.at(no_function(call.name, &[]), call.span)),
         }
     }

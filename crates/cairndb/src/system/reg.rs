@@ -8,19 +8,9 @@ use super::pg_catalog::BuiltIn;
 use super::{is_schema, oid_of, pg_catalog};
 use crate::catalog::{Catalog, ObjectId, ObjectName, Relation, no_schema, quoted};
 use crate::sql::relation_name;
+pub(crate) use crate::types::Reg;
 use crate::types::{DataType, TYPES};
 use crate::{Error, Result, SqlState};
-
-/// What an oid is one of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reg {
-    Class,
-    Type,
-    Proc,
-    Procedure,
-    Namespace,
-    Role,
-}
 
 /// The one role there is: who has the database open.
 pub(super) const OWNER_OID: i64 = 10;
@@ -35,30 +25,6 @@ pub(super) fn schema_oid(id: ObjectId) -> i64 {
 }
 
 impl Reg {
-    /// By the type's name.
-    pub(crate) fn named(name: &str) -> Option<Reg> {
-        Some(match name {
-            "regclass" => Reg::Class,
-            "regtype" => Reg::Type,
-            "regproc" => Reg::Proc,
-            "regprocedure" => Reg::Procedure,
-            "regnamespace" => Reg::Namespace,
-            "regrole" => Reg::Role,
-            _ => return None,
-        })
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Reg::Class => "regclass",
-            Reg::Type => "regtype",
-            Reg::Proc => "regproc",
-            Reg::Procedure => "regprocedure",
-            Reg::Namespace => "regnamespace",
-            Reg::Role => "regrole",
-        }
-    }
-
     /// The oid that a text means. SQLSTATE of what is not there: 42P01, 42704, 42883, 3F000.
     pub(crate) fn read(self, catalog: &Catalog, text: &str) -> Result<i64> {
         let text = text.trim();

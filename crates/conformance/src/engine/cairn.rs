@@ -118,7 +118,7 @@ fn short_name(data_type: DataType) -> String {
         DataType::Name => "name",
         DataType::InternalChar => "char",
         DataType::Oid => "oid",
-        DataType::Enum(_) | DataType::Composite(_) => data_type.type_name(),
+        DataType::Enum(_) | DataType::Composite(_) | DataType::Void | DataType::Reg(_) => data_type.type_name(),
         DataType::Array(element) => return format!("_{}", short_name(element.data_type())),
     }
     .into()
