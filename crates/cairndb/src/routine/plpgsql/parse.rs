@@ -12,8 +12,8 @@ use super::conditions::code_of;
 use super::fragment::{Fragment, Names};
 use super::scope::{Scope, Scopes};
 use super::tree::{
-    Block, BoundCursor, Case, Condition, Declared, Handlers, Into, Item, Kind, Level, Loop, Over, Place, Query, Raise,
-    RaiseOption, Shape, Statement, Step,
+    Block, BoundCursor, Case, Condition, Declared, Handlers, Indirection, Into, Item, Kind, Level, Loop, Over, Place,
+    Query, Raise, RaiseOption, Shape, Statement, Step,
 };
 use crate::routine::{Conflict, Ending};
 use crate::sql::parse_expression;
@@ -530,9 +530,12 @@ impl<'a> Parser<'a> {
         if !is_name || !matches!(self.ahead(1), ":=" | "=" | "." | "[") {
             return Ok(None);
         }
-        let place = self.place()?;
-        if place.is_some() && (self.eat(":=") || self.eat("=")) {
-            return Ok(place);
+        if let Some(place) = self.place()? {
+            let steps = self.steps()?;
+            if self.eat(":=") || self.eat("=") {
+                let whole = steps.is_empty();
+                return Ok(Some(if whole { place } else { Place::Part(Box::new(place), steps) }));
+            }
         }
         if self.eat(":=") {
             let name = written(self.text, self.tokens[start]);
@@ -542,7 +545,31 @@ impl<'a> Parser<'a> {
         Ok(None)
     }
 
-    /// A variable or a part of one; `None`: no variable is called so.
+    /// The way to a part of a place.
+    fn steps(&mut self) -> Result<Vec<Indirection>> {
+        let mut steps = Vec::new();
+        loop {
+            if self.eat("[") {
+                steps.push(self.subscript()?);
+            } else if self.eat(".") {
+                steps.push(Indirection::Field(self.identifier()?));
+            } else {
+                return Ok(steps);
+            }
+        }
+    }
+
+    fn subscript(&mut self) -> Result<Indirection> {
+        let lower = if self.is(":") { None } else { Some(self.expression(&[":", "]"])?) };
+        let step = match (self.eat(":"), lower) {
+            (false, Some(at)) => Indirection::Element(at),
+            (_, lower) => Indirection::Slice([lower, if self.is("]") { None } else { Some(self.expression(&["]"])?) }]),
+        };
+        self.expect("]")?;
+        Ok(step)
+    }
+
+    /// A variable or a field of one; `None`: no variable is called so.
     fn place(&mut self) -> Result<Option<Place>> {
         let name = match self.token().kind {
             TokenKind::Param => written(self.text, self.advance()).to_owned(),
@@ -566,15 +593,7 @@ impl<'a> Parser<'a> {
         if is_row && self.eat(".") {
             place = Place::Field(variable, self.identifier()?);
         }
-        let mut subscripts = Vec::new();
-        while self.eat("[") {
-            subscripts.push(self.expression(&["]"])?);
-            self.expect("]")?;
-        }
-        Ok(Some(match subscripts.is_empty() {
-            true => place,
-            false => Place::Element(Box::new(place), subscripts),
-        }))
+        Ok(Some(place))
     }
 
     fn known_place(&mut self) -> Result<Place> {
