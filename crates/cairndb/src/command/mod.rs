@@ -160,7 +160,7 @@ impl CommandKind {
         match rule {
             "begin" | "start_transaction" | "commit" | "rollback" | "abort" | "savepoint" | "release"
             | "rollback_to" | "set_constraints" => CommandKind::Transaction,
-            "set" | "show" | "reset" | "discard" => CommandKind::Session,
+            "set" | "show" | "reset" | "discard" | "checkpoint" => CommandKind::Session,
             "prepare" | "execute" | "deallocate" => CommandKind::Prepared,
             "declare_cursor" | "fetch" | "move" | "close" => CommandKind::Cursor,
             "listen" | "unlisten" | "notify" => CommandKind::Channel,
