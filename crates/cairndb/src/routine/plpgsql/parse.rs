@@ -15,6 +15,7 @@ use super::tree::{
     Block, BoundCursor, Case, Condition, Declared, Handlers, Indirection, Into, Item, Kind, Level, Loop, Over, Place,
     Query, Raise, RaiseOption, Shape, Statement, Step,
 };
+use crate::catalog::{Returns, Routine, RoutineKind};
 use crate::routine::{Conflict, Ending};
 use crate::sql::parse_expression;
 use crate::types::DataType;
@@ -41,7 +42,32 @@ pub(super) struct Parser<'a> {
     pub(super) cursors: Vec<BoundCursor>,
     pub(super) names: Arc<OnceLock<Names>>,
     pub(super) conflict: Conflict,
+    pub(super) gives: Gives,
     depth: usize,
+}
+
+/// What stands behind RETURN.
+#[derive(Clone, Debug)]
+pub(super) enum Gives {
+    Value,
+    /// Nothing; what is wrong where something does.
+    Nothing(Error),
+}
+
+impl Gives {
+    pub(super) fn of(routine: &Routine) -> Gives {
+        let refused =
+            |of: &str| Error::new(SqlState::DATATYPE_MISMATCH, format!("RETURN cannot have a parameter in {of}"));
+        Gives::Nothing(match (routine.kind, routine.returns) {
+            _ if routine.set => refused("function returning set").with_hint("Use RETURN NEXT or RETURN QUERY."),
+            (RoutineKind::Procedure, Returns::Void) => {
+                Error::new(SqlState::SYNTAX_ERROR, "RETURN cannot have a parameter in a procedure")
+            }
+            (_, Returns::Void) => refused("function returning void"),
+            _ if routine.outputs().next().is_some() => refused("function with OUT parameters"),
+            _ => return Gives::Value,
+        })
+    }
 }
 
 impl<'a> Parser<'a> {
@@ -75,6 +101,7 @@ impl<'a> Parser<'a> {
             cursors,
             names,
             conflict: Conflict::default(),
+            gives: Gives::Value,
             depth: 0,
         })
     }
@@ -758,6 +785,13 @@ impl<'a> Parser<'a> {
             return Ok(Statement::ReturnQuery(Query::Plain(Fragment::statement(text, self.scope, &self.names)?)));
         }
         let is_next = self.eat("next");
+        match &self.gives {
+            Gives::Value if !is_next && self.is(";") => {
+                return Err(Error::new(SqlState::SYNTAX_ERROR, "missing expression at or near \";\""));
+            }
+            Gives::Nothing(error) if !is_next && !self.is(";") => return Err(error.clone()),
+            Gives::Value | Gives::Nothing(_) => {}
+        }
         if self.is(";") {
             return Ok(if is_next { Statement::ReturnNext(None) } else { Statement::Return(None) });
         }
