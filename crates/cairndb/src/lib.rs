@@ -48,7 +48,7 @@ pub use salvage::{Salvaged, salvage};
 pub use sql::{MAX_DEPTH, MAX_TEXT_BYTES, Script, SourceStatement, split_script};
 pub use types::{
     Array, Attribute, Composite, CompositeType, DataType, Dimension, ElementType, EnumType, EnumValue, EvalContext,
-    Interval, IntervalField, IntervalLimit, JsonPath, Jsonb, Numeric, NumericRef, TimeTz, TypeCategory, Value,
+    Interval, IntervalField, IntervalLimit, JsonPath, Jsonb, Numeric, NumericRef, Reg, TimeTz, TypeCategory, Value,
     ZoneName, from_text, to_text,
 };
 pub use verify::{Verified, Violated, Violation};

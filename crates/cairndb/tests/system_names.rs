@@ -1,6 +1,6 @@
 //! The system's relations stand before a user's of the same name, and nobody changes them.
 
-use cairndb::{Connection, Database, Result};
+use cairndb::{Connection, DataType, Database, Reg, Result};
 
 fn connection() -> Connection {
     Database::open_in_memory().expect("opens").connect().expect("connects")
@@ -68,4 +68,41 @@ fn what_the_system_makes_is_not_changed() -> Result<()> {
     }
     assert_eq!(code(&conn, "DROP TABLE pg_catalog.nope"), "42P01");
     conn.execute_script("ANALYZE pg_class; VACUUM pg_class")
+}
+
+#[test]
+fn names_and_nothing_have_types_of_their_own_in_results() -> Result<()> {
+    let conn = connection();
+    conn.execute_script(
+        "CREATE TABLE t (a int); CREATE FUNCTION nothing() RETURNS void LANGUAGE plpgsql AS 'BEGIN END'",
+    )?;
+    let column = |sql: &str| -> Result<(DataType, String)> {
+        let mut rows = conn.query(sql, ())?;
+        let data_type = rows.columns()[0].data_type;
+        Ok((data_type, rows.next()?.expect("a row").get(0)?))
+    };
+    for (sql, data_type, shown) in [
+        ("SELECT nothing()", DataType::Void, ""),
+        ("SELECT * FROM nothing()", DataType::Void, ""),
+        ("SELECT pg_advisory_unlock_all()", DataType::Void, ""),
+        ("SELECT 't'::regclass", DataType::Reg(Reg::Class), "t"),
+        (
+            "WITH w AS (SELECT oid::regclass AS r FROM pg_class WHERE relname = 't') SELECT r FROM w",
+            DataType::Reg(Reg::Class),
+            "t",
+        ),
+        ("VALUES ('int4'::regtype)", DataType::Reg(Reg::Type), "integer"),
+        ("SELECT pg_typeof(a) FROM (SELECT 1 AS a) s", DataType::Reg(Reg::Type), "integer"),
+        ("SELECT 'nothing'::regproc", DataType::Reg(Reg::Proc), "nothing"),
+        ("SELECT 'nothing()'::regprocedure", DataType::Reg(Reg::Procedure), "nothing()"),
+        ("SELECT 't'::regclass::text", DataType::Text, "t"),
+    ] {
+        assert_eq!(column(sql)?, (data_type, shown.to_owned()), "{sql}");
+    }
+    // What goes on is text.
+    conn.execute(
+        "DO $$ DECLARE r record; x text; BEGIN SELECT 't'::regclass AS c INTO r; x := lower(r.c) || 'x'; END $$",
+        (),
+    )?;
+    Ok(())
 }

@@ -235,7 +235,8 @@ fn a_view_that_no_longer_binds_is_left_out_with_a_warning() {
         script +=
             &format!("CREATE VIEW u{at} AS SELECT n FROM u{before}; CREATE VIEW v{at} AS SELECT n FROM v{before};");
     }
-    script += "COMMENT ON VIEW v19 IS 'gone'; COMMENT ON VIEW v0 IS 'there';
+    script += "CREATE MATERIALIZED VIEW m AS SELECT n FROM v19; CREATE INDEX mi ON m (n); COMMENT ON INDEX mi IS 'gone';
+        COMMENT ON MATERIALIZED VIEW m IS 'gone'; COMMENT ON VIEW v19 IS 'gone'; COMMENT ON VIEW v0 IS 'there';
         CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
         CREATE TRIGGER g INSTEAD OF INSERT ON v19 FOR EACH ROW EXECUTE FUNCTION f(); COMMENT ON TRIGGER g ON v19 IS 'gone';
         CREATE OR REPLACE VIEW v0 AS SELECT n FROM u19";
@@ -250,6 +251,7 @@ fn a_view_that_no_longer_binds_is_left_out_with_a_warning() {
     assert!(!warned.contains("public.v0 ") && !warned.contains("public.u19 "), "{warned}");
     let script = fs::read_to_string(folder.path().join("a.sql")).unwrap();
     assert!(script.contains("Its query was:\n--     SELECT n FROM public.v18"), "{script}");
+    assert!(!script.contains("'gone'") && script.contains("'there'"), "{script}");
     cairn(folder.path(), &["b.cairn", "-f", "a.sql"]);
     assert_eq!(cairn(folder.path(), &["b.cairn", "--format", "csv", "-c", "SELECT * FROM v0"]), "n\n1\n");
 }

@@ -165,7 +165,7 @@ impl Connection {
         let tag = Executed::tag("SET CONSTRAINTS");
         if !self.in_transaction() {
             let catalog = self.catalog()?;
-            names.into_iter().flatten().try_for_each(|name| deferrable_keys(name, deferred, &catalog).map(drop))?;
+            deferrable_keys(names, deferred, &catalog)?;
             let message = "SET CONSTRAINTS can only be used in transaction blocks";
             self.notice("WARNING", SqlState::NO_ACTIVE_SQL_TRANSACTION, message);
             return Ok(tag);
@@ -173,11 +173,7 @@ impl Connection {
         if self.transaction_failed() {
             return Err(aborted());
         }
-        let catalog = self.catalog()?;
-        let keys = names.map(|names| {
-            names.iter().map(|name| deferrable_keys(name, deferred, &catalog)).collect::<Result<Vec<_>>>()
-        });
-        let keys = keys.transpose()?.map(|keys| keys.concat());
+        let keys = deferrable_keys(names, deferred, &*self.catalog()?)?;
         if let Some(open) = &self.state.borrow().transaction {
             open.deferred.set(keys.as_deref(), deferred);
         }
@@ -198,8 +194,18 @@ impl Connection {
     }
 }
 
+/// The foreign keys, keys and constraint triggers of these names; `None`: ALL.
+pub(super) fn deferrable_keys(
+    names: Option<&[ObjectName]>,
+    deferred: bool,
+    catalog: &Catalog,
+) -> Result<Option<Vec<ObjectId>>> {
+    let keys = names.map(|names| names.iter().map(|name| keys_named(name, deferred, catalog)).collect());
+    Ok(keys.transpose()?.map(|keys: Vec<Vec<ObjectId>>| keys.concat()))
+}
+
 /// The foreign keys, keys and constraint triggers of a name, in the first schema that has a constraint of it.
-fn deferrable_keys(name: &ObjectName, deferred: bool, catalog: &Catalog) -> Result<Vec<ObjectId>> {
+fn keys_named(name: &ObjectName, deferred: bool, catalog: &Catalog) -> Result<Vec<ObjectId>> {
     let schemas = match &name.schema {
         Some(schema) => vec![catalog.schema(schema).ok_or_else(|| no_schema(schema))?],
         None => catalog.searched().to_vec(),

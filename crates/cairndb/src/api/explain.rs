@@ -30,6 +30,9 @@ pub(crate) struct ExplainedRun {
     pub(crate) execution: Duration,
 }
 
+/// What EXPLAIN answers: its columns and rows.
+pub(super) type Explanation = (Vec<Field>, Vec<Vec<Value>>);
+
 /// Runs EXPLAIN of a statement. `dml`: where EXPLAIN ANALYZE of one that writes runs it.
 pub(super) fn explain(
     told: Told,
@@ -38,6 +41,18 @@ pub(super) fn explain(
     context: &ExecContext,
     dml: Option<&DmlContext<'_>>,
 ) -> Result<Executed> {
+    let (fields, rows) = explanation(told, statement, prepared, context, dml)?;
+    Ok(Executed::rows("EXPLAIN", Rows::buffered(fields, rows)))
+}
+
+/// As `explain`, where the answer is not a client's.
+pub(super) fn explanation(
+    told: Told,
+    statement: BoundStatement,
+    prepared: &Prepared,
+    context: &ExecContext,
+    dml: Option<&DmlContext<'_>>,
+) -> Result<Explanation> {
     let pages = || told.buffers.then(|| context.reader.pages_used());
     let (started, before) = (Instant::now(), pages());
     let body = Body::plan(statement, &prepared.catalog, &prepared.options)?;
@@ -51,8 +66,7 @@ pub(super) fn explain(
     let execution = started.elapsed();
     let planning_pages = before.zip(after).map(|(before, after)| (after.0 - before.0, after.1 - before.1));
     let run = ExplainedRun { plan, statistics, planning, planning_pages, execution };
-    let (fields, rows) = report(told, Some(&run), &prepared.options);
-    Ok(Executed::rows("EXPLAIN", Rows::buffered(fields, rows)))
+    Ok(report(told, Some(&run), &prepared.options))
 }
 
 /// EXPLAIN of what EXECUTE runs.
@@ -68,13 +82,8 @@ pub(super) fn explain_named(
 }
 
 /// What EXPLAIN answers; `None`: there is nothing that would run.
-pub(crate) fn report(
-    told: Told,
-    run: Option<&ExplainedRun>,
-    options: &OptimizerOptions,
-) -> (Vec<Field>, Vec<Vec<Value>>) {
-    let data_type = if told.format == ExplainFormat::Json { DataType::Json } else { DataType::Text };
-    let fields = vec![Field { name: "QUERY PLAN".to_string(), data_type }];
+pub(crate) fn report(told: Told, run: Option<&ExplainedRun>, options: &OptimizerOptions) -> Explanation {
+    let fields = columns(told);
     let Some(run) = run else { return (fields, vec![]) };
     let Told { costs, verbose, timing, buffers, .. } = told;
     let explain_options = ExplainOptions { costs, verbose, actual: run.statistics.as_deref(), timing, buffers };
@@ -98,6 +107,12 @@ pub(crate) fn report(
         }
     };
     (fields, rows)
+}
+
+/// The columns of an answer.
+pub(super) fn columns(told: Told) -> Vec<Field> {
+    let data_type = if told.format == ExplainFormat::Json { DataType::Json } else { DataType::Text };
+    vec![Field { name: "QUERY PLAN".to_string(), data_type }]
 }
 
 fn millis(time: Duration) -> String {

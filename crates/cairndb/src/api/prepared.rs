@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use cairn_parser::{Id, Query, Statement as Syntax};
 use cairn_storage as storage;
 
+use super::explain;
 use super::point::PointPlan;
 use super::session::OpenTransaction;
 use crate::Result;
@@ -43,7 +44,7 @@ pub(crate) struct Prepared {
     calls: Callees,
     /// Empty as long as the fast form serves.
     body: OnceLock<Body>,
-    /// The result's columns, for as long as the body is empty.
+    /// The result's columns, where no plan says them.
     fields: Vec<Field>,
     /// The fast form, where the statement has one; empty until somebody asks.
     point: OnceLock<Option<PointPlan>>,
@@ -100,7 +101,11 @@ impl Prepared {
         };
         let (body, point, fields) = match direct {
             Some((point, fields)) => (OnceLock::new(), OnceLock::from(Some(point)), fields),
-            None => (OnceLock::from(Body::plan(bound, catalog, options)?), OnceLock::new(), vec![]),
+            None => {
+                let body = Body::plan(bound, catalog, options)?;
+                let fields = if let Body::Explain(of) = &body { explain::columns(of.told) } else { vec![] };
+                (OnceLock::from(body), OnceLock::new(), fields)
+            }
         };
         let (parameters, rests) = parameters.into_parts();
         Ok(Prepared {
@@ -304,9 +309,8 @@ impl Prepared {
     /// The result's columns; empty where there are no rows.
     pub(crate) fn fields(&self) -> &[Field] {
         match self.body.get() {
-            None => &self.fields,
             Some(Body::Plan(plan)) => &plan.fields,
-            Some(Body::Explain(_) | Body::Utility) => &[],
+            None | Some(Body::Explain(_) | Body::Utility) => &self.fields,
         }
     }
 }

@@ -11,16 +11,18 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use super::Notice;
 use super::channels::{SaidMark, SessionChannels};
+use super::control::deferrable_keys;
 use super::database::Shared;
+use super::explain;
 use super::locked;
 use super::names::Names;
 use super::notice::Notices;
-use super::prepared::Prepared;
+use super::prepared::{Body, Prepared};
 use super::sequences::{SessionSequences, StatementSequences};
 use super::temporary::Temporary;
-use crate::bind::{Callees, ParameterTypes};
-use crate::catalog::{Catalog, CatalogStamp, ObjectId, Routine, SearchPath, note_all};
-use crate::command::{self, Command, Execute, SchemaCommand};
+use crate::bind::{BoundExplain, Callees, ParameterTypes};
+use crate::catalog::{Catalog, CatalogStamp, ObjectId, ObjectName, Routine, SearchPath, note_all};
+use crate::command::{self, Command, Execute, SchemaCommand, SessionCommand, TransactionCommand};
 use crate::ddl;
 use crate::dml::{self, Deferred, DeferredMark, DmlContext, InsertRoom};
 use crate::exec::{self, Batch, ExecContext, Keep, RowStream, ScrolledRows, SequenceSource};
@@ -352,9 +354,10 @@ impl Runner {
         Ok(prepared)
     }
 
-    /// The columns of a statement's result.
+    /// The columns of a query's result; of another statement there are none.
     pub(crate) fn fields_of(&self, statement: &Planned, variables: &Arc<dyn Variables>) -> Result<Vec<Field>> {
-        Ok(self.prepared(statement, variables)?.fields().to_vec())
+        let prepared = self.prepared(statement, variables)?;
+        Ok(prepared.plan()?.map_or_else(Vec::new, |plan| plan.fields.clone()))
     }
 
     /// Runs a statement. `limit`: of a query no more rows are wanted.
@@ -370,7 +373,11 @@ impl Runner {
 
     /// As `run`.
     pub(crate) fn run_prepared(&self, prepared: &Prepared, context: &ExecContext, limit: Option<usize>) -> Result<Ran> {
-        let Some(plan) = prepared.plan()? else { return self.command(prepared, context) };
+        let plan = match prepared.body()? {
+            Body::Plan(plan) => plan,
+            Body::Explain(of) => return self.explain(of, prepared, context),
+            Body::Utility => return self.command(prepared, context),
+        };
         let fields = plan.fields.clone();
         if !prepared.writes() {
             return query(plan, fields, context, limit);
@@ -386,6 +393,23 @@ impl Runner {
         let changes = matches!(dml::beneath_returning(plan).node, PhysicalNode::Modify { .. });
         let affected = if changes { done.affected } else { done.rows.len() as u64 };
         Ok(Ran { fields, rows: done.rows, affected, changes, counts: true })
+    }
+
+    /// Runs EXPLAIN, whose lines are rows like a query's.
+    fn explain(&self, of: &BoundExplain, prepared: &Prepared, context: &ExecContext) -> Result<Ran> {
+        self.transaction()?.ok_or_else(|| not_allowed("EXPLAIN"))?;
+        let explained =
+            |dml: Option<&DmlContext<'_>>| explain::explanation(of.told, of.statement.clone(), prepared, context, dml);
+        let (fields, rows) = match of.told.analyze && prepared.writes() {
+            false => explained(None)?,
+            true => {
+                let (tx, shared) = self.begin_changes(prepared)?;
+                let (_, catalog) = self.now();
+                explained(Some(&self.dml(&tx, &catalog, (context, &Cell::default()), &shared)))?
+            }
+        };
+        // FOUND stays what it was.
+        Ok(Ran { affected: rows.len() as u64, fields, rows, ..Ran::default() })
     }
 
     /// For a statement that changes rows.
@@ -478,6 +502,15 @@ impl Runner {
                 self.session.channels.command(&command)?;
                 return Ok(Ran::default());
             }
+            Command::Transaction(TransactionCommand::SetConstraints { names, deferred }) => {
+                return self.set_constraints(names.as_deref(), deferred, context);
+            }
+            Command::Session(SessionCommand::SetTransaction { read_only })
+                if read_only.is_none_or(|read_only| read_only == self.read_only) =>
+            {
+                self.transaction()?.ok_or_else(|| no_changes(parsed))?;
+                return Ok(Ran::default());
+            }
             Command::Transaction(_) => {
                 let message = "unsupported transaction command in PL/pgSQL";
                 return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
@@ -503,7 +536,23 @@ impl Runner {
             self.notice(Notice { severity, code, message, detail });
         }
         self.see_changes(&tx, &shared)?;
-        Ok(Ran { affected: done.affected, ..Ran::default() })
+        let (fields, rows) = done.rows.unwrap_or_default();
+        Ok(Ran { affected: done.affected, fields, rows, ..Ran::default() })
+    }
+
+    fn set_constraints(&self, names: Option<&[ObjectName]>, deferred: bool, context: &ExecContext) -> Result<Ran> {
+        let tx = self.transaction()?.ok_or_else(|| not_allowed("SET CONSTRAINTS"))?;
+        let (_, catalog) = self.now();
+        let keys = deferrable_keys(names, deferred, &catalog)?;
+        if let Some(known) = &self.deferred {
+            known.set(keys.as_deref(), deferred);
+            if !deferred {
+                let (shared, room) = (self.shared()?, Cell::default());
+                let dml = self.dml(&tx, &catalog, (context, &room), &shared);
+                known.look(keys.as_deref(), &DmlContext { deferred: None, ..dml })?;
+            }
+        }
+        Ok(Ran::default())
     }
 
     fn is_temporary_by_path(&self, command: &SchemaCommand) -> bool {

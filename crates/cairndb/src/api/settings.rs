@@ -504,6 +504,10 @@ impl Connection {
                 Ok(Executed::tag("RESET"))
             }
             S::Discard(what) => self.discard(*what),
+            S::Checkpoint => {
+                self.database.checkpoint()?;
+                Ok(Executed::tag("CHECKPOINT"))
+            }
         }
     }
 

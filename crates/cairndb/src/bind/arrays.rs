@@ -9,11 +9,18 @@ use super::operators::{Operand, symbol};
 use super::overload::no_function;
 use super::subquery::scalar_column;
 use crate::functions::arrays::EXPANDED_ARRAY;
-use crate::functions::{aggregate_overloads, arrays, json};
+use crate::functions::{aggregate_overloads, arrays, json, no_array_type};
 use crate::plan::{AggregateCall, Expr, Field, LogicalPlan, QuantifiedOp};
 use crate::sql::name_text;
 use crate::types::{Array, CastContext, DIMENSIONS_MAX, DataType, Value, too_many_dimensions};
 use crate::{Error, Result, SqlState};
+
+/// What is assigned to a column or a part of it.
+#[derive(Clone)]
+pub(super) enum Assigned {
+    Written(Id<ast::Expr>),
+    Bound(Operand),
+}
 
 impl Binder<'_> {
     /// `ARRAY[...]`; `to`: the array type that it is cast to, which its elements take.
@@ -196,13 +203,13 @@ impl Binder<'_> {
         &mut self,
         (before, column): (Expr, &str),
         steps: &[Id<Indirection>],
-        value: Id<ast::Expr>,
+        value: &Assigned,
         context: &mut Context,
     ) -> Result<Expr> {
         let tree = self.tree;
         let data_type = before.data_type();
         let Some((first, rest)) = steps.split_first() else {
-            let (value, span) = self.operand(value, context)?;
+            let (value, span) = self.assigned(value, context)?;
             return self.part(value, data_type, column, span);
         };
         if let Indirection::Field { name } = tree.get(*first) {
@@ -217,7 +224,7 @@ impl Binder<'_> {
         let place = self.place_of_steps(steps);
         if data_type == DataType::Jsonb && rest.is_empty() {
             let keys = self.keys_of(steps, context)?;
-            let (value, span) = self.operand(value, context)?;
+            let (value, span) = self.assigned(value, context)?;
             let value = self.part(value, DataType::Jsonb, column, span)?;
             let function = json::with_element(keys.len());
             return Ok(Expr::Call { function, args: [before, value].into_iter().chain(keys).collect() });
@@ -229,7 +236,7 @@ impl Binder<'_> {
                 return Err(self.at(Error::unsupported("an assignment to fields of a slice of an array"), place));
             }
             let bounds = self.bounds_of(steps, context)?;
-            let (value, span) = self.operand(value, context)?;
+            let (value, span) = self.assigned(value, context)?;
             let value = self.part(value, data_type, column, span)?;
             let function = arrays::with_slice(data_type, count);
             return Ok(Expr::Call { function, args: [before, value].into_iter().chain(bounds).collect() });
@@ -243,7 +250,7 @@ impl Binder<'_> {
         };
         let value = match rest.is_empty() {
             true => {
-                let (value, span) = self.operand(value, context)?;
+                let (value, span) = self.assigned(value, context)?;
                 self.part(value, element, column, span)?
             }
             false => element_at(self)?,
@@ -251,6 +258,32 @@ impl Binder<'_> {
         let function = arrays::with_element(data_type, count).ok_or_else(|| Error::internal("an array's element"))?;
         let args = [before, value].into_iter().chain(subscripts).collect();
         self.assignment(Expr::Call { function, args }, data_type, column, place)
+    }
+
+    pub(super) fn assigned(&mut self, value: &Assigned, context: &mut Context) -> Result<Operand> {
+        match value {
+            Assigned::Written(value) => self.operand(*value, context),
+            Assigned::Bound(operand) => Ok(operand.clone()),
+        }
+    }
+
+    /// The type of what is assigned by these steps; `None`: there is no such part.
+    pub(super) fn part_type(&self, data_type: DataType, steps: &[Id<Indirection>]) -> Option<DataType> {
+        let Some((first, rest)) = steps.split_first() else { return Some(data_type) };
+        let of_field = |step: &Id<Indirection>| match self.tree.get(*step) {
+            Indirection::Field { name } => Some(name),
+            _ => None,
+        };
+        if let Some(name) = of_field(first) {
+            let DataType::Composite(of) = data_type else { return None };
+            let at = of.place_of(name_text(self.tree, name))?;
+            return self.part_type(of.attributes()[at].data_type, rest);
+        }
+        let (steps, rest) =
+            steps.split_at(steps.iter().position(|step| of_field(step).is_some()).unwrap_or(steps.len()));
+        let is_slice = steps.iter().any(|step| matches!(self.tree.get(*step), Indirection::Slice { .. }));
+        let part = if is_slice || data_type == DataType::Jsonb { data_type } else { data_type.element()? };
+        self.part_type(part, rest)
     }
 
     /// What is assigned to a part of a column.
@@ -336,7 +369,7 @@ impl Binder<'_> {
 }
 
 pub(super) fn constructed(element: DataType, args: Vec<Expr>) -> Result<Expr> {
-    let function = arrays::constructor(element).ok_or_else(|| Error::internal("an array of no type"))?;
+    let function = arrays::constructor(element).ok_or_else(|| no_array_type(element))?;
     Ok(Expr::Call { function, args })
 }
 

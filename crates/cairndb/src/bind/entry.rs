@@ -9,7 +9,7 @@ use super::scope::{Env, Scope};
 use super::star::Stars;
 use super::statement::{BoundExplain, BoundStatement};
 use super::virtuals::Virtuals;
-use crate::catalog::{Catalog, Definition, Table, already_exists};
+use crate::catalog::{Catalog, Definition, Table, already_exists, no_schema};
 use crate::command::{CreateTableAs, Explain, Explained, Makes, RowsOf};
 use crate::plan::{Expr, LogicalPlan};
 use crate::sql::{self, ParsedStatement, with_deep_stack};
@@ -196,10 +196,13 @@ impl Binder<'_> {
             Explained::Statement(statement, of) => (*statement, of.as_ref()),
             Explained::Execute(_) | Explained::TableOfExecute(_) => return Ok(BoundStatement::Utility),
         };
-        if let Some(name) = of.and_then(Makes::new_relation)
-            && self.catalog.relation(name).is_some()
-        {
-            return Err(already_exists(&name.name));
+        if let Some((name, may_be_there)) = of.and_then(Makes::relation) {
+            if let Some(schema) = name.schema.as_deref().filter(|schema| self.catalog.schema(schema).is_none()) {
+                return Err(no_schema(schema));
+            }
+            if !may_be_there && self.catalog.relation(name).is_some() {
+                return Err(already_exists(&name.name));
+            }
         }
         if let Some(Makes::Table(CreateTableAs { rows: RowsOf::Query(_, into), .. })) = of {
             self.into = *into;

@@ -6,6 +6,7 @@ use cairn_parser::{self as ast, CallForm, Id, List, Span};
 
 use super::binder::{Binder, NOWHERE};
 use super::coerce::text;
+use super::composite::attribute_at;
 use super::context::{Clause, Context, SERIES_BASE, SetCall};
 use super::equal::is_volatile;
 use super::from::set_fields;
@@ -13,8 +14,7 @@ use super::grouping::raise;
 use super::operators::Operand;
 use super::ordered_sets::without_group;
 use super::overload::{Choice, choose, no_function};
-use super::routine::{Named, returned_row};
-use super::system::reg_of;
+use super::routine::{Given, Named, returned_row};
 use super::windows::without_over;
 use crate::functions::arrays::is_set_function;
 use crate::functions::composite::zones_written;
@@ -22,8 +22,8 @@ use crate::functions::json::populated;
 use crate::functions::{ANY, Aggregate, AggregateKind, Function, Hypothetical, window_overloads};
 use crate::plan::{AggregateCall, Expr, SequenceOp, SortKey, same_expr};
 use crate::sql::{list_span, name_text};
-use crate::system::Reg;
-use crate::types::{CastContext, CompositeType, DataType};
+use crate::system;
+use crate::types::{CastContext, CompositeType, DataType, can_cast};
 use crate::{Error, Result, SqlState, Value};
 
 /// A call's syntax, taken apart.
@@ -41,6 +41,24 @@ pub(super) struct Call<'t> {
     pub(super) filter: Option<Id<ast::Expr>>,
     pub(super) within_group: List<ast::SortKey>,
     pub(super) over: Option<Id<ast::Over>>,
+}
+
+impl Call<'_> {
+    /// `name(a, b)` and no more.
+    fn is_plain(&self) -> bool {
+        let lists = self.order_by.is_empty() && self.within_group.is_empty();
+        let clauses = self.filter.is_some() || self.over.is_some();
+        lists && !clauses && self.schema.is_none() && !self.variadic && !self.star && !self.distinct
+    }
+}
+
+/// `timetz(a)`: the type that is called like a function, where a value may become one.
+fn type_called(call: &Call, args: &[Operand]) -> Option<DataType> {
+    let [(arg, _)] = args else { return None };
+    let to = DataType::from_name(call.name).filter(|to| call.is_plain() && system::type_name(*to) == call.name)?;
+    let from = arg.data_type();
+    let is_row_as_text = matches!(from, DataType::Composite(_)) && to.is_string();
+    (!is_row_as_text && can_cast(from, to, CastContext::Explicit)).then_some(to)
 }
 
 impl<'a> Binder<'a> {
@@ -84,7 +102,16 @@ impl<'a> Binder<'a> {
         }
         self.refuse_aggregate_syntax(&call, !stored.is_empty())?;
         if !stored.is_empty() {
-            let (function, args) = self.stored_call(called, &stored, call.args, call.variadic, context)?;
+            let given = self.given(call.args, context)?;
+            let attribute = match given.as_slice() {
+                [Given { name: None, value, span }] => self.attribute_called(&call, &[(value.clone(), *span)]),
+                _ => None,
+            };
+            let chosen = self.choose_stored(called, &stored, given, call.variadic);
+            let (function, args) = match (chosen, attribute) {
+                (Err(error), Some(attribute)) if error.sqlstate() == SqlState::UNDEFINED_FUNCTION => return attribute,
+                (chosen, _) => chosen?,
+            };
             return match function.routine().is_some_and(|routine| routine.set) {
                 true => self.stored_rows_in_select(&call, function, args, context),
                 false => self.stored_value(function, args, call.span),
@@ -105,9 +132,31 @@ impl<'a> Binder<'a> {
             }
             _ => {
                 let args = self.arguments(called, call.args, context)?;
-                self.call(call.name, args, call.span)
+                let attribute = self.attribute_called(&call, &args);
+                let converted = type_called(&call, &args).map(|to| (to, args[0].clone()));
+                match self.call(call.name, args, call.span) {
+                    Err(error) if error.sqlstate() == SqlState::UNDEFINED_FUNCTION => match (attribute, converted) {
+                        (Some(attribute), _) => attribute,
+                        (None, Some((to, (arg, span)))) => self.cast_to(arg, to, span, Some(call.span)),
+                        (None, None) => Err(error),
+                    },
+                    called => called,
+                }
             }
         }
+    }
+
+    /// `id(p)`, where no function takes the row `p`: its attribute of this name. SQLSTATE 0A000 in a definition, which outlives
+    /// the name.
+    fn attribute_called(&self, call: &Call, args: &[Operand]) -> Option<Result<Expr>> {
+        let [(row, _)] = args else { return None };
+        let DataType::Composite(of) = row.data_type() else { return None };
+        let at = of.place_of(call.name).filter(|_| call.is_plain())?;
+        if self.noted.is_some() && !of.is_record() {
+            let error = Error::unsupported(format!("the attribute \"{0}\" as {0}() in a definition", call.name));
+            return Some(Err(self.at(error.with_hint("Write it behind a point."), call.span)));
+        }
+        Some(Ok(attribute_at(row.clone(), of, at)))
     }
 
     /// `json_populate_record(base, document)` as a value.
@@ -442,7 +491,7 @@ impl<'a> Binder<'a> {
     /// `pg_typeof(x)` is known at once.
     fn type_name(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
         match self.operands_of(call.args, context)?.as_slice() {
-            [(arg, _)] => Ok(text(reg_of(arg).map_or_else(|| arg.data_type().type_name(), Reg::name))),
+            [(arg, _)] => Ok(self.type_of(arg)),
             _ => Err(self.at(no_function(call.name, &[]), call.span)),
         }
     }

@@ -6,6 +6,7 @@ use cairn_parser::{
     self as ast, AssignmentTarget, Id, Insert, LimitForm, List, Overriding, Query, QueryBody, Row, Span,
 };
 
+use super::arrays::Assigned;
 use super::binder::{Binder, NOWHERE};
 use super::coerce::{fixed_context, is_fixed_text, null};
 use super::context::{Clause, Context};
@@ -23,7 +24,7 @@ use crate::{Error, Result, SqlState};
 /// Where values go, and what the other columns get.
 pub(super) struct Targets<'t> {
     pub(super) table: &'t Arc<Table>,
-    /// Column positions, in the order of the values.
+    /// Column positions, in the order of the values. A column is there more than once where the values are parts of what it holds.
     pub(super) columns: Vec<usize>,
     /// As the statement names them, if it does.
     names: List<AssignmentTarget>,
@@ -44,10 +45,6 @@ impl<'t> Targets<'t> {
 
     /// The columns that no value is given for.
     fn gaps(&self) -> Vec<usize> {
-        // No column is named twice.
-        if self.columns.len() == self.table.columns.len() {
-            return vec![];
-        }
         let mut gaps = vec![true; self.table.columns.len()];
         for column in &self.columns {
             if let Some(gap) = gaps.get_mut(*column) {
@@ -110,14 +107,17 @@ impl Binder<'_> {
         }
         let tree = self.tree;
         let mut columns = Vec::with_capacity(tree.len(names));
+        let mut wholes = vec![];
         for target in tree.list(names) {
             let column = self.target_column(table, target)?;
-            if columns.contains(&column) {
+            let is_part = self.sets_part(target);
+            if if is_part { wholes.contains(&column) } else { columns.contains(&column) } {
                 let name = name_text(tree, tree.get(target).column);
                 let message = format!("column \"{name}\" specified more than once");
                 return Err(self.at(Error::new(SqlState::DUPLICATE_COLUMN, message), tree.span(target)));
             }
             columns.push(column);
+            wholes.extend(Some(column).filter(|_| !is_part));
         }
         Ok(columns)
     }
@@ -186,6 +186,7 @@ impl Binder<'_> {
         let mut context = Context::new(Some(&env), Clause::Values);
         // Within WITH, rows belong to a plan.
         if self.ctes.is_empty()
+            && !tree.list(targets.names).any(|target| self.sets_part(target))
             && let Some(constants) = self.constant_rows(rows, targets, &gaps, &mut context)?
         {
             return Ok(InsertSource::Constants(constants));
@@ -233,12 +234,36 @@ impl Binder<'_> {
         let mut row = Vec::with_capacity(table.columns.len());
         for (position, value) in tree.list(values).enumerate() {
             let index = targets.columns.get(position).copied().unwrap_or_default();
-            put(&mut row, index, self.insert_value(value, index, targets, context)?);
+            let bound = match tree.nth(targets.names, position).filter(|target| self.sets_part(*target)) {
+                None => self.insert_value(value, index, targets, context)?,
+                Some(target) => {
+                    let before = row.get(index).filter(|_| targets.columns[..position].contains(&index)).cloned();
+                    self.insert_part((index, before), target, &Assigned::Written(value), targets, context)?
+                }
+            };
+            put(&mut row, index, bound);
         }
         for gap in gaps {
             put(&mut row, *gap, self.default_of(*gap, targets)?);
         }
         Ok(row)
+    }
+
+    /// What a column holds with a value in a part of it; `before`: what values before this one made, of nothing without them.
+    fn insert_part(
+        &mut self,
+        (index, before): (usize, Option<Expr>),
+        target: Id<AssignmentTarget>,
+        value: &Assigned,
+        targets: &mut Targets,
+        context: &mut Context,
+    ) -> Result<Expr> {
+        let column = column_at(targets.table, index)?;
+        if self.ignores_given(column, targets, self.tree.span(target))? {
+            return self.default_of(index, targets);
+        }
+        let before = before.unwrap_or_else(|| null(column.data_type));
+        self.with_part((before, &column.name), target, value, context)
     }
 
     pub(super) fn insert_value(
@@ -332,16 +357,32 @@ impl Binder<'_> {
         targets.columns.truncate(given.len());
         let wanted = targets.columns.iter().map(|index| column_at(targets.table, *index));
         let wanted: Vec<&Column> = wanted.collect::<Result<_>>()?;
-        let types: Vec<DataType> = given.iter().zip(&wanted).map(|(field, column)| settled(field, column)).collect();
+        let tree = self.tree;
+        let parts: Vec<Option<Id<AssignmentTarget>>> = (0..wanted.len())
+            .map(|position| tree.nth(targets.names, position).filter(|target| self.sets_part(*target)))
+            .collect();
+        let types: Vec<DataType> = (given.iter().zip(&wanted).zip(&parts))
+            .map(|((field, column), part)| {
+                let steps: Vec<_> = part.map_or_else(Vec::new, |target| tree.list(tree.get(target).steps).collect());
+                settled(field, self.part_type(column.data_type, &steps).unwrap_or(column.data_type))
+            })
+            .collect();
         let plan = self.retype(plan, &types, &spans)?;
-        let mut values = Vec::with_capacity(types.len());
+        let mut values: Vec<(usize, Expr)> = Vec::with_capacity(types.len());
         for (position, (data_type, column)) in types.into_iter().zip(wanted).enumerate() {
             let index = targets.columns.get(position).copied().unwrap_or_default();
-            if self.ignores_given(column, targets, self.tree.span(query))? {
+            let value = Expr::Column { index: position, data_type };
+            if let Some(target) = parts[position] {
+                let before = values.iter().position(|(known, _)| *known == index).map(|at| values.swap_remove(at).1);
+                let value = Assigned::Bound((value, span_at(&spans, position)));
+                let mut context = Context::new(None, Clause::Values);
+                values.push((index, self.insert_part((index, before), target, &value, targets, &mut context)?));
+                continue;
+            }
+            if self.ignores_given(column, targets, tree.span(query))? {
                 values.push((index, self.default_of(index, targets)?));
                 continue;
             }
-            let value = Expr::Column { index: position, data_type };
             values.push((index, self.assignment(value, column.data_type, &column.name, span_at(&spans, position))?));
         }
         let exprs = self.complete_row(values, targets)?;
@@ -401,8 +442,8 @@ fn plain_number(text: &str, sign: i32, to: DataType) -> Option<Value> {
 }
 
 /// Untyped literals of the query take the column's type.
-fn settled(field: &Field, column: &Column) -> DataType {
-    if field.data_type == DataType::Unknown { column.data_type.base() } else { field.data_type }
+fn settled(field: &Field, wanted: DataType) -> DataType {
+    if field.data_type == DataType::Unknown { wanted.base() } else { field.data_type }
 }
 
 pub(super) fn column_at(table: &Table, index: usize) -> Result<&Column> {

@@ -304,7 +304,8 @@ pub(super) fn result_fields(routine: &Routine, catalog: &Catalog, alias: Option<
         Returns::Void if routine.kind == RoutineKind::Procedure => {
             vec![Field { name: String::new(), data_type: DataType::Text }]
         }
-        Returns::Void | Returns::Trigger => single(DataType::Text),
+        Returns::Void => single(DataType::Void),
+        Returns::Trigger => single(DataType::Text),
         Returns::Type(DataType::Composite(of)) if !routine.is_output() => {
             let field = |attribute: &crate::types::Attribute| Field {
                 name: attribute.name.clone(),

@@ -23,6 +23,16 @@ impl Binder<'_> {
         Arc::new(self.catalog.clone())
     }
 
+    /// What `pg_typeof` answers: a text, which results call a `regtype`.
+    pub(super) fn type_of(&self, expr: &Expr) -> Expr {
+        let name = match expr {
+            Expr::Call { function, .. } if function.names_type() => Reg::Type.name(),
+            expr => reg_of(expr).map_or_else(|| expr.data_type().type_name(), Reg::name),
+        };
+        let function = Function::type_name(Arc::new(self.catalog.clone()));
+        Expr::Call { function: Arc::new(function), args: vec![text(name)] }
+    }
+
     /// A call of one of the system's functions.
     pub(super) fn system_call(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
         let args = self.operands_of(call.args, context)?;
@@ -126,21 +136,27 @@ impl Binder<'_> {
     /// A statement's rows, with names where a column is of such a type, and vectors as PostgreSQL writes them.
     pub(super) fn show_regs(&mut self, plan: LogicalPlan) -> Result<LogicalPlan> {
         let fields = plan.fields();
-        let shown: Vec<Option<Shown>> = (0..fields.len()).map(|column| shown_column(&plan, column)).collect();
+        let shown: Vec<Option<Shown>> =
+            (0..fields.len()).map(|column| shown_column(&plan, column, &mut vec![])).collect();
         if shown.iter().all(Option::is_none) {
             return Ok(plan);
         }
         let (mut exprs, mut texts) = (vec![], vec![]);
         for (index, (field, shown)) in fields.into_iter().zip(shown).enumerate() {
             let column = Expr::Column { index, data_type: field.data_type };
-            let expr = match shown {
-                None => column,
-                Some(Shown::Reg(reg)) => self.written(reg, column),
+            let expr = match &shown {
+                None | Some(Shown::TypeName) => column,
+                Some(Shown::Reg(reg)) => self.written(*reg, column),
                 Some(Shown::Vector) => {
                     self.call("array_to_string", vec![(column, NOWHERE), (text(" "), NOWHERE)], NOWHERE)?
                 }
             };
-            texts.push(Field { data_type: expr.data_type(), ..field });
+            let data_type = match shown {
+                Some(Shown::Reg(reg)) => DataType::Reg(reg),
+                Some(Shown::TypeName) => DataType::Reg(Reg::Type),
+                Some(Shown::Vector) | None => expr.data_type(),
+            };
+            texts.push(Field { data_type, ..field });
             exprs.push(expr);
         }
         Ok(LogicalPlan::Project { input: Box::new(plan), exprs, fields: texts })
@@ -150,6 +166,8 @@ impl Binder<'_> {
 /// A column that does not leave the statement as it is.
 enum Shown {
     Reg(Reg),
+    /// It is the name of a type already.
+    TypeName,
     /// PostgreSQL's `int2vector` or `oidvector`: numbers with blanks between them.
     Vector,
 }
@@ -174,9 +192,11 @@ fn without_reg(expr: Expr) -> Expr {
     }
 }
 
-fn shown_column(plan: &LogicalPlan, column: usize) -> Option<Shown> {
-    let shown = |input: &LogicalPlan, expr: &Expr| match expr {
-        Expr::Column { index, .. } => shown_column(input, *index),
+/// What a column is an oid of. `parts`: the parts of WITH around the plan.
+fn shown_column<'p>(plan: &'p LogicalPlan, column: usize, parts: &mut Vec<(usize, &'p LogicalPlan)>) -> Option<Shown> {
+    let mut shown = |input: &'p LogicalPlan, expr: &Expr| match expr {
+        Expr::Column { index, .. } => shown_column(input, *index, parts),
+        Expr::Call { function, .. } if function.names_type() => Some(Shown::TypeName),
         expr => reg_of(expr).map(Shown::Reg),
     };
     match plan {
@@ -185,16 +205,27 @@ fn shown_column(plan: &LogicalPlan, column: usize) -> Option<Shown> {
         LogicalPlan::Filter { input, .. }
         | LogicalPlan::Sort { input, .. }
         | LogicalPlan::Limit { input, .. }
-        | LogicalPlan::Distinct { input, .. } => shown_column(input, column),
-        LogicalPlan::Window { input, .. } if column < input.fields().len() => shown_column(input, column),
+        | LogicalPlan::Distinct { input, .. } => shown_column(input, column, parts),
+        LogicalPlan::Window { input, .. } if column < input.fields().len() => shown_column(input, column, parts),
         LogicalPlan::Join { left, right, .. } => match left.fields().len() {
-            width if column < width => shown_column(left, column),
-            width => shown_column(right, column - width),
+            width if column < width => shown_column(left, column, parts),
+            width => shown_column(right, column - width, parts),
         },
-        LogicalPlan::SetOperation { left, .. } => shown_column(left, column),
-        LogicalPlan::With { body, .. } | LogicalPlan::RecursiveWith { body, .. } => shown_column(body, column),
-        // Nobody else's VALUES has columns of such names.
-        LogicalPlan::Values { fields, .. } => system::is_vector(&fields.get(column)?.name).then_some(Shown::Vector),
+        LogicalPlan::SetOperation { left, .. } => shown_column(left, column, parts),
+        LogicalPlan::With { id, definition: part, body, .. }
+        | LogicalPlan::RecursiveWith { id, base: part, body, .. } => {
+            parts.push((*id, part));
+            shown_column(body, column, parts)
+        }
+        LogicalPlan::CteScan { id, .. } => {
+            let (_, part) = parts.iter().find(|(known, _)| known == id)?;
+            shown_column(part, column, parts)
+        }
+        LogicalPlan::Values { rows, fields } => match rows.first().and_then(|row| reg_of(row.get(column)?)) {
+            Some(reg) => Some(Shown::Reg(reg)),
+            // Nobody else's VALUES has columns of such names.
+            None => system::is_vector(&fields.get(column)?.name).then_some(Shown::Vector),
+        },
         _ => None,
     }
 }

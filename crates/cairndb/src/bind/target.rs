@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use cairn_parser::{
-    self as ast, Assignment, AssignmentTarget, Id, Indirection, List, Name, QualifiedName, Query, Span,
-};
+use cairn_parser::{self as ast, Assignment, AssignmentTarget, Id, Indirection, List, Name, QualifiedName, Span};
 
+use super::arrays::Assigned;
 use super::binder::{Binder, NOWHERE};
 use super::coerce::{null, text};
 use super::context::{Clause, Context};
@@ -119,23 +118,9 @@ impl Binder<'_> {
         }
     }
 
-    /// A column of the table that a value goes to.
+    /// A column of the table that a value goes to, or a part of it.
     pub(super) fn target_column(&self, table: &Table, target: Id<AssignmentTarget>) -> Result<usize> {
-        let tree = self.tree;
-        let AssignmentTarget { column, steps } = tree.get(target);
-        let index = self.named_column(table, column)?;
-        let Some(step) = tree.nth(steps, 0) else { return Ok(index) };
-        let error = match tree.get(step) {
-            Indirection::Index { .. } | Indirection::Slice { .. } => {
-                Error::unsupported("an assignment to an element of an array in this place")
-                    .with_hint("Assign the whole array, or the element by SET column[subscript] = value.")
-            }
-            Indirection::Field { .. } | Indirection::All => {
-                Error::unsupported("an assignment to a field of a column in this place")
-                    .with_hint("Assign the whole row, or the field by SET column.field = value.")
-            }
-        };
-        Err(self.at(error, tree.span(target)))
+        self.named_column(table, self.tree.get(target).column)
     }
 
     fn named_column(&self, table: &Table, column: Id<Name>) -> Result<usize> {
@@ -265,17 +250,12 @@ impl Binder<'_> {
         let mut bound: Vec<(usize, Expr)> = vec![];
         for assignment in tree.list(assignments) {
             match tree.get(assignment) {
-                Assignment::One { target, value } if self.sets_part(target) => {
-                    self.set_element(table, target, value, context, &mut bound)?;
-                }
                 Assignment::One { target, value } => {
-                    let value = self.set_one(table, target, value, context)?;
-                    self.add_assignment(table, value, target, &mut bound)?;
+                    self.set(table, target, &Assigned::Written(value), context, &mut bound)?;
                 }
                 Assignment::Many { targets, value } => {
-                    let values = self.set_row(table, targets, value, context)?;
-                    for (target, value) in tree.list(targets).zip(values) {
-                        self.add_assignment(table, value, target, &mut bound)?;
+                    for (target, value) in tree.list(targets).zip(self.set_row(targets, value, context)?) {
+                        self.set(table, target, &value, context, &mut bound)?;
                     }
                 }
             }
@@ -285,8 +265,24 @@ impl Binder<'_> {
         Ok(bound)
     }
 
-    fn sets_part(&self, target: Id<AssignmentTarget>) -> bool {
+    /// Whether a value goes to a part of a column.
+    pub(super) fn sets_part(&self, target: Id<AssignmentTarget>) -> bool {
         !self.tree.get(target).steps.is_empty()
+    }
+
+    fn set(
+        &mut self,
+        table: &Table,
+        target: Id<AssignmentTarget>,
+        value: &Assigned,
+        context: &mut Context,
+        bound: &mut Vec<(usize, Expr)>,
+    ) -> Result<()> {
+        if self.sets_part(target) {
+            return self.set_element(table, target, value, context, bound);
+        }
+        let value = self.set_one(table, target, value, context)?;
+        self.add_assignment(table, value, target, bound)
     }
 
     /// `SET a[1] = value`, `SET a.b = value`: of what the column has, or what assignments before this one made.
@@ -294,12 +290,11 @@ impl Binder<'_> {
         &mut self,
         table: &Table,
         target: Id<AssignmentTarget>,
-        value: Id<ast::Expr>,
+        value: &Assigned,
         context: &mut Context,
         bound: &mut Vec<(usize, Expr)>,
     ) -> Result<()> {
-        let AssignmentTarget { column, steps } = self.tree.get(target);
-        let index = self.named_column(table, column)?;
+        let index = self.target_column(table, target)?;
         let column = table.columns.get(index).ok_or_else(|| Error::internal("a column's position"))?;
         self.refuse_generated(column, self.tree.span(target))?;
         let earlier = bound.iter().position(|(other, _)| *other == index);
@@ -307,12 +302,29 @@ impl Binder<'_> {
             Some(at) => bound.remove(at).1,
             None => Expr::Column { index, data_type: column.data_type },
         };
-        let value = {
-            let steps: Vec<Id<Indirection>> = self.tree.list(steps).collect();
-            self.part_assignment((before, &column.name), &steps, value, context)?
-        };
-        bound.push((index, value));
+        bound.push((index, self.with_part((before, &column.name), target, value, context)?));
         Ok(())
+    }
+
+    /// What a column holds once a value went to a part of it. SQLSTATE 0A000 for DEFAULT.
+    pub(super) fn with_part(
+        &mut self,
+        before: (Expr, &str),
+        target: Id<AssignmentTarget>,
+        value: &Assigned,
+        context: &mut Context,
+    ) -> Result<Expr> {
+        let tree = self.tree;
+        let steps: Vec<Id<Indirection>> = tree.list(tree.get(target).steps).collect();
+        if let Assigned::Written(value) = value
+            && tree.get(*value) == ast::Expr::Default
+        {
+            let is_field = matches!(steps.first().map(|step| tree.get(*step)), Some(Indirection::Field { .. }));
+            let part = if is_field { "a subfield" } else { "an array element" };
+            let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("cannot set {part} to DEFAULT"));
+            return Err(self.at(error, tree.span(target)));
+        }
+        self.part_assignment(before, &steps, value, context)
     }
 
     fn add_assignment(
@@ -335,17 +347,19 @@ impl Binder<'_> {
         &mut self,
         table: &Table,
         target: Id<AssignmentTarget>,
-        value: Id<ast::Expr>,
+        value: &Assigned,
         context: &mut Context,
     ) -> Result<(usize, Expr)> {
         let tree = self.tree;
         let index = self.target_column(table, target)?;
         let column = table.columns.get(index).ok_or_else(|| Error::internal("a column's position"))?;
-        if tree.get(value) == ast::Expr::Default {
+        if let Assigned::Written(value) = value
+            && tree.get(*value) == ast::Expr::Default
+        {
             return Ok((index, self.column_default(column)?));
         }
         self.refuse_generated(column, tree.span(target))?;
-        let (bound, span) = self.operand(value, context)?;
+        let (bound, span) = self.assigned(value, context)?;
         Ok((index, self.assignment(bound, column.data_type, &column.name, span)?))
     }
 
@@ -360,56 +374,38 @@ impl Binder<'_> {
         Err(self.at(Error::new(SqlState::GENERATED_ALWAYS, message).with_detail(detail), span))
     }
 
-    /// `(a, b) = (1, 2)`, `= ROW(1, 2)` or `= (SELECT ...)`.
+    /// `(a, b) = (1, 2)`, `= ROW(1, 2)` or `= (SELECT ...)`: what goes to each.
     fn set_row(
         &mut self,
-        table: &Table,
         targets: List<AssignmentTarget>,
         value: Id<ast::Expr>,
         context: &mut Context,
-    ) -> Result<Vec<(usize, Expr)>> {
+    ) -> Result<Vec<Assigned>> {
         let tree = self.tree;
-        if let ast::Expr::Subquery { query } = tree.get(value) {
-            return self.set_from_query(table, targets, query, context);
-        }
-        let values: Vec<Id<ast::Expr>> = match row_of(tree, value) {
-            Some(items) => tree.list(items).collect(),
-            None => {
-                let message = "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression";
-                return Err(self.at(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message), tree.span(value)));
-            }
+        let mismatch = |binder: &Self, span: Span| {
+            let message = "number of columns does not match number of values";
+            binder.at(Error::new(SqlState::SYNTAX_ERROR, message), span)
         };
-        if values.len() != tree.len(targets) {
-            let message = "number of columns does not match number of values";
-            return Err(self.at(Error::new(SqlState::SYNTAX_ERROR, message), tree.span(value)));
+        if let ast::Expr::Subquery { query } = tree.get(value) {
+            let plan = self.query(query, context.env)?;
+            let fields = plan.fields();
+            if fields.len() != tree.len(targets) {
+                return Err(mismatch(self, tree.span(query)));
+            }
+            // Each column is a scalar subquery of its own.
+            let scalar = |(position, field): (usize, Field)| {
+                (super::subquery::scalar_column(plan.clone(), position, field), tree.span(query))
+            };
+            return Ok(fields.into_iter().enumerate().map(scalar).map(Assigned::Bound).collect());
         }
-        tree.list(targets).zip(values).map(|(target, value)| self.set_one(table, target, value, context)).collect()
-    }
-
-    /// Each column is a scalar subquery of its own.
-    fn set_from_query(
-        &mut self,
-        table: &Table,
-        targets: List<AssignmentTarget>,
-        query: Id<Query>,
-        context: &mut Context,
-    ) -> Result<Vec<(usize, Expr)>> {
-        let tree = self.tree;
-        let plan = self.query(query, context.env)?;
-        let fields = plan.fields();
-        if fields.len() != tree.len(targets) {
-            let message = "number of columns does not match number of values";
-            return Err(self.at(Error::new(SqlState::SYNTAX_ERROR, message), tree.span(query)));
+        let Some(items) = row_of(tree, value) else {
+            let message = "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression";
+            return Err(self.at(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message), tree.span(value)));
+        };
+        match tree.len(items) == tree.len(targets) {
+            true => Ok(tree.list(items).map(Assigned::Written).collect()),
+            false => Err(mismatch(self, tree.span(value))),
         }
-        let mut bound = Vec::with_capacity(fields.len());
-        for (position, (target, field)) in tree.list(targets).zip(fields).enumerate() {
-            let index = self.target_column(table, target)?;
-            let column = table.columns.get(index).ok_or_else(|| Error::internal("a column's position"))?;
-            self.refuse_generated(column, tree.span(target))?;
-            let value = super::subquery::scalar_column(plan.clone(), position, field);
-            bound.push((index, self.assignment(value, column.data_type, &column.name, tree.span(query))?));
-        }
-        Ok(bound)
     }
 
     /// RETURNING over a row with these names.

@@ -404,7 +404,8 @@ fn encode_type(data_type: DataType, temporary: bool) -> Vec<u8> {
         DataType::Enum(_) | DataType::Composite(_) => {
             with(22, &type_id(data_type).unwrap_or(ObjectId(0)).0.to_le_bytes())
         }
-        DataType::Unknown => vec![0],
+        // No column has them.
+        DataType::Unknown | DataType::Void | DataType::Reg(_) => vec![0],
     }
 }
 

@@ -59,11 +59,11 @@ pub(crate) enum Makes {
 }
 
 impl Makes {
-    /// The relation that it makes, where there must be none of this name.
-    pub(crate) fn new_relation(&self) -> Option<&ObjectName> {
+    /// The relation that it makes, and whether there may be one of this name.
+    pub(crate) fn relation(&self) -> Option<(&ObjectName, bool)> {
         match self {
-            Makes::Table(create) => Some(&create.name).filter(|_| !create.if_not_exists),
-            Makes::View(create) => Some(&create.name).filter(|_| !create.if_not_exists),
+            Makes::Table(create) => Some((&create.name, create.if_not_exists)),
+            Makes::View(create) => Some((&create.name, create.if_not_exists)),
             Makes::Cursor(_) => None,
         }
     }

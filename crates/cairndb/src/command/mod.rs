@@ -69,7 +69,7 @@ pub(crate) use types::{
 };
 pub(crate) use view::{CreateMaterializedView, CreateView, Maintain, RefreshMaterializedView};
 
-use cairn_parser::{Id, Statement, TokenKind};
+use cairn_parser::{Id, Parts, Statement, TokenKind};
 
 use crate::catalog::TEMPORARY;
 use crate::sql::ParsedStatement;
@@ -160,7 +160,7 @@ impl CommandKind {
         match rule {
             "begin" | "start_transaction" | "commit" | "rollback" | "abort" | "savepoint" | "release"
             | "rollback_to" | "set_constraints" => CommandKind::Transaction,
-            "set" | "show" | "reset" | "discard" => CommandKind::Session,
+            "set" | "show" | "reset" | "discard" | "checkpoint" => CommandKind::Session,
             "prepare" | "execute" | "deallocate" => CommandKind::Prepared,
             "declare_cursor" | "fetch" | "move" | "close" => CommandKind::Cursor,
             "listen" | "unlisten" | "notify" => CommandKind::Channel,
@@ -175,6 +175,14 @@ impl CommandKind {
 /// Whether this is what ends a transaction without its changes, and is always in time.
 pub(crate) fn is_rollback(parsed: &ParsedStatement) -> bool {
     parsed.command().is_some_and(|parts| matches!(parts.name(), "rollback" | "abort"))
+}
+
+/// Whether this begins or ends a transaction, or a part of one.
+pub(crate) fn controls_transaction(parsed: &ParsedStatement) -> bool {
+    let is_control = |parts: &Parts<'_, '_>| {
+        CommandKind::named(parts.name()) == CommandKind::Transaction && parts.name() != "set_constraints"
+    };
+    parsed.command().as_ref().is_some_and(is_control)
 }
 
 /// Whether this is COPY FROM STDIN, whose data stands behind it in a script.

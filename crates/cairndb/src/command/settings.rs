@@ -37,6 +37,8 @@ pub(crate) enum SessionCommand {
     },
     ResetAll,
     Discard(Discard),
+    /// What the log holds goes to the database file.
+    Checkpoint,
     /// A SELECT of nothing but calls of `set_config()`.
     Configure(Vec<SetConfig>),
 }
@@ -70,6 +72,7 @@ impl SessionCommand {
             "show" => Ok(SessionCommand::Show { name: shown(command)? }),
             "reset" if command.has(TokenKind::All) => Ok(SessionCommand::ResetAll),
             "reset" => Ok(SessionCommand::Reset { name: shown(command)? }),
+            "checkpoint" => Ok(SessionCommand::Checkpoint),
             "discard" => Ok(SessionCommand::Discard(discard(command))),
             other => Err(Error::internal(format!("{other} is not about the session"))),
         }

@@ -72,7 +72,6 @@ fn what_cannot_be_done_is_refused_with_its_name_and_place() {
         ("^analyze (verbose) t", "ANALYZE VERBOSE"),
         ("^commit prepared 'x'", "COMMIT PREPARED"),
         ("^lock table t", "LOCK TABLE"),
-        ("^checkpoint", "CHECKPOINT"),
         ("explain (analyze, ^wal) select 1", "EXPLAIN (WAL)"),
         ("explain (analyze, ^format xml) select 1", "EXPLAIN (FORMAT XML)"),
         ("explain ^refresh materialized view v", "EXPLAIN of REFRESH MATERIALIZED VIEW"),

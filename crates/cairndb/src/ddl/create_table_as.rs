@@ -155,7 +155,10 @@ fn columns(names: &[String], fields: &[Field]) -> Result<Vec<Column>> {
             return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
         }
         super::create_table::check_column_count(at)?;
-        let data_type = if field.data_type == DataType::Unknown { DataType::Text } else { field.data_type };
+        let data_type = match field.data_type.handed_on() {
+            DataType::Unknown => DataType::Text,
+            data_type => data_type,
+        };
         check_storable(&name, data_type)?;
         columns.push(Column::new(0, name, data_type));
     }
@@ -164,12 +167,17 @@ fn columns(names: &[String], fields: &[Field]) -> Result<Vec<Column>> {
 
 /// SQLSTATE 42P16, 0A000: what has no type that the catalog knows is not stored.
 pub(super) fn check_storable(column: &str, data_type: DataType) -> Result<()> {
-    let DataType::Composite(of) = data_type.element().unwrap_or(data_type) else { return Ok(()) };
+    let pseudo_type = || {
+        let message = format!("column \"{column}\" has pseudo-type {}", data_type.type_name());
+        Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message))
+    };
+    let of = match data_type.element().unwrap_or(data_type) {
+        DataType::Composite(of) => of,
+        DataType::Void => return pseudo_type(),
+        _ => return Ok(()),
+    };
     match &of.definition().named {
-        None => {
-            let message = format!("column \"{column}\" has pseudo-type {}", data_type.type_name());
-            Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message))
-        }
+        None => pseudo_type(),
         Some(named) if named.table.is_some() => {
             let error = Error::unsupported(format!("a column of the type of rows of table \"{}\"", named.name));
             Err(error.with_hint("Create a type with CREATE TYPE ... AS (...) and use that."))

@@ -141,7 +141,7 @@ fn view_columns(create: &CreateView, fields: &[Field]) -> Result<Vec<String>> {
     let rest = fields.iter().skip(create.columns.len()).map(|field| field.name.clone());
     let columns: Vec<String> = given.chain(rest).collect();
     for (field, name) in fields.iter().zip(&columns) {
-        if matches!(field.data_type, DataType::Composite(of) if of.is_record()) {
+        if field.data_type == DataType::Void || matches!(field.data_type, DataType::Composite(of) if of.is_record()) {
             super::create_table_as::check_storable(name, field.data_type)?;
         }
     }

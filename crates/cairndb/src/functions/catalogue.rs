@@ -399,6 +399,7 @@ impl Function {
         let (returns, declared) = match routine.returns {
             Returns::Type(data_type) => (data_type.base(), Declared::Type(data_type.base())),
             Returns::Any(declared) => (ANY, declared),
+            Returns::Void => (DataType::Void, Declared::Type(DataType::Void)),
             _ => (DataType::Text, Declared::Type(DataType::Text)),
         };
         let arguments = routine.argument_types();

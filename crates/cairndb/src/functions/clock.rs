@@ -10,7 +10,7 @@ use crate::types::datetime::{
     checked_date, checked_timestamp, clock_micros, days_in_month, is_infinite, is_infinite_date, split_timestamp,
     timestamp_of, today,
 };
-use crate::types::{DataType, EvalContext, Interval, Value, to_utc};
+use crate::types::{DataType, EvalContext, Interval, Value, to_text, to_utc};
 use crate::{Error, Result, SqlState};
 
 const TEXT: DataType = DataType::Text;
@@ -95,7 +95,9 @@ fn zones(catalogue: &mut Catalogue) {
         &[DataType::INTERVAL, DataType::TIMESTAMPTZ],
         DataType::TIMESTAMP,
         call!((Interval offset, TimestampTz t) {
-            Ok(Value::Timestamp(fixed(*offset)?.to_local(*t)))
+            let local = fixed(*offset)?.to_local(*t);
+            let checked = if is_infinite(*t) { Some(local) } else { checked_timestamp(local.into()) };
+            checked.map(Value::Timestamp).ok_or_else(timestamp_overflow)
         }),
     );
 }
@@ -130,11 +132,12 @@ fn move_zoned(packed: i64, zone: &Zone, context: &EvalContext) -> Result<Value> 
 
 fn fixed(offset: Interval) -> Result<Zone> {
     let seconds = offset.micros / MICROS_PER_SECOND;
-    let valid = offset.months == 0 && offset.days == 0 && seconds.abs() < 16 * 3600;
-    if !valid {
-        return Err(super::support::invalid_parameter("interval time zone must not include months or days"));
+    if offset.months != 0 || offset.days != 0 {
+        let offset = to_text(&Value::Interval(offset), &EvalContext::default());
+        let message = format!("interval time zone \"{offset}\" must not include months or days");
+        return Err(super::support::invalid_parameter(message));
     }
-    Ok(Zone::Fixed(seconds as i32))
+    i32::try_from(seconds).map(Zone::Fixed).map_err(|_| timestamp_overflow())
 }
 
 fn parts(catalogue: &mut Catalogue) {

@@ -5,18 +5,20 @@ use std::sync::Arc;
 
 use super::temporal::{add_intervals, subtract_intervals};
 use super::{Function, exact_overload};
-use crate::types::{DataType, EvalContext, Interval, Numeric, Value, cast, compare_f64};
+use crate::types::{DataType, EvalContext, Interval, Numeric, TimeTz, Value, cast, compare_f64};
 use crate::{Error, Result, SqlState};
 
 /// The types that an offset may have for values of a type; none: no RANGE with offsets is possible.
 pub fn in_range_offsets(column: DataType) -> &'static [DataType] {
-    use DataType::{BigInt, Date, Double, Integer, Interval, Numeric, Real, SmallInt, Time, Timestamp, TimestampTz};
+    use DataType::{
+        BigInt, Date, Double, Integer, Interval, Numeric, Real, SmallInt, Time, TimeTz, Timestamp, TimestampTz,
+    };
     match column {
         SmallInt | Integer => &[SmallInt, Integer, BigInt],
         BigInt => &[BigInt],
         Real | Double => &[Double],
         Numeric(_) => &[Numeric(None)],
-        Date | Time(_) | Timestamp(_) | TimestampTz(_) | Interval(_) => &[DataType::INTERVAL],
+        Date | Time(_) | TimeTz(_) | Timestamp(_) | TimestampTz(_) | Interval(_) => &[DataType::INTERVAL],
         _ => &[],
     }
 }
@@ -80,6 +82,14 @@ impl Distance {
                 let sum = if subtract { base.checked_sub(offset.micros) } else { base.checked_add(offset.micros) };
                 Ok(sum.map_or(beyond, |sum| accepts(value.cmp(&sum))))
             }
+            (Value::TimeTz(value), Value::TimeTz(base), Value::Interval(offset)) => {
+                let [value, base] = [value, base].map(|packed| TimeTz::of_packed(*packed));
+                let from = base.utc_micros();
+                let sum = if subtract { from.checked_sub(offset.micros) } else { from.checked_add(offset.micros) };
+                // Of one instant, what is farther east comes first.
+                let order = |sum| (value.utc_micros(), base.east()).cmp(&(sum, value.east()));
+                Ok(sum.map_or(beyond, |sum| accepts(order(sum))))
+            }
             (Value::Interval(_), Value::Interval(base), Value::Interval(offset)) => {
                 let combine = if subtract { subtract_intervals } else { add_intervals };
                 Ok(accepts(value.compare(&Value::Interval(combine(*base, *offset)?))))
@@ -104,7 +114,7 @@ fn is_negative(offset: &Value, column: DataType) -> bool {
         Value::Double(offset) => offset.is_nan() || *offset < 0.0,
         Value::Numeric(offset) => *offset == Numeric::NAN || *offset < Numeric::ZERO,
         // Of a time of day only the time counts.
-        Value::Interval(offset) if column.base() == DataType::TIME => offset.micros < 0,
+        Value::Interval(offset) if matches!(column, DataType::Time(_) | DataType::TimeTz(_)) => offset.micros < 0,
         Value::Interval(_) => offset.compare(&Value::Interval(Interval::default())).is_lt(),
         other => other.as_i64().is_some_and(|offset| offset < 0),
     }

@@ -57,6 +57,7 @@ use register::register_all;
 pub use series::Series;
 pub use signature::{Decided, Declared, decide};
 pub(crate) use strings::{characters, substring_bounds};
+pub(crate) use support::no_array_type;
 pub(crate) use system::DATABASE_NAME;
 pub(crate) use users::Volatility;
 pub use users::{AggregateFunction, Arguments, FunctionOptions};

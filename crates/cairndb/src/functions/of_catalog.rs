@@ -26,6 +26,8 @@ enum What {
     Marked(Reg),
     /// An oid's name.
     Write(Reg),
+    /// A type's name, as it is.
+    TypeName,
 }
 
 impl Asked {
@@ -39,7 +41,7 @@ impl Asked {
                 },
             },
             (What::Read(reg), [Value::Text(text)]) => reg.read(&self.catalog, text).map(Value::BigInt),
-            (What::Marked(_), [value]) => Ok(value.clone()),
+            (What::Marked(_) | What::TypeName, [value]) => Ok(value.clone()),
             (What::Write(reg), [Value::BigInt(oid)]) => Ok(Value::text(reg.write(&self.catalog, *oid))),
             _ => Err(wrong_arguments(args)),
         }
@@ -80,13 +82,23 @@ impl Function {
         Function::asking("text", vec![DataType::Oid], DataType::Text, What::Write(reg), catalog)
     }
 
+    /// `pg_typeof`, of a name that is known.
+    pub(crate) fn type_name(catalog: Arc<Catalog>) -> Function {
+        Function::asking("pg_typeof", vec![DataType::Text], DataType::Text, What::TypeName, catalog)
+    }
+
+    /// Whether it is that.
+    pub(crate) fn names_type(&self) -> bool {
+        matches!(&self.kernel, Kernel::Asked(Asked { what: What::TypeName, .. }))
+    }
+
     /// What the value is an oid of, where it is to be written as a name.
     pub(crate) fn reg(&self) -> Option<Reg> {
         let Kernel::Asked(Asked { what, .. }) = &self.kernel else { return None };
         match what {
             What::Function(function) => function.reg,
             What::Read(reg) | What::Marked(reg) => Some(*reg),
-            What::Write(_) => None,
+            What::Write(_) | What::TypeName => None,
         }
     }
 

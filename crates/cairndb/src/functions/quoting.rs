@@ -14,6 +14,13 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     catalogue.add("quote_ident", &[TEXT], TEXT, call!((Text a) Ok(Value::from(quote_ident(a)))));
     catalogue.add("quote_literal", &[TEXT], TEXT, call!((Text a) Ok(Value::from(quote_literal(a)))));
     catalogue.add("quote_nullable", &[TEXT], TEXT, quote_nullable).called_on_null();
+    for name in ["quote_literal", "quote_nullable"] {
+        // Blanks that only fill it up are none of its text.
+        let unpadded = call!((Text a) Ok(Value::from(quote_literal(a.trim_end_matches(' ')))));
+        catalogue.add(name, &[DataType::Char(0)], TEXT, unpadded);
+    }
+    catalogue.add("quote_literal", &[ANY], TEXT, quote_nullable).stable();
+    catalogue.add("quote_nullable", &[ANY], TEXT, quote_nullable).called_on_null().stable();
     catalogue.add("format", &[TEXT], TEXT, format).called_on_null();
     catalogue.add("format", &[TEXT, ANY], TEXT, format).variadic().called_on_null().stable();
     catalogue.add("to_hex", &[DataType::Integer], TEXT, call!((Integer n) Ok(Value::from(format!("{n:x}")))));
@@ -121,10 +128,15 @@ pub fn quote_literal(value: &str) -> String {
     if quoted.contains('\\') { format!("E'{}'", quoted.replace('\\', "\\\\")) } else { format!("'{quoted}'") }
 }
 
-fn quote_nullable(args: &[Value], _: &EvalContext) -> Result<Value> {
+fn quote_nullable(args: &[Value], context: &EvalContext) -> Result<Value> {
     Ok(match args {
         [Value::Text(text)] => Value::from(quote_literal(text)),
-        _ => Value::text("NULL"),
+        [Value::Null] => Value::text("NULL"),
+        [value] => match cast(value, DataType::Unknown, DataType::Text, context)? {
+            Value::Text(text) => Value::from(quote_literal(&text)),
+            _ => return Err(wrong_arguments(args)),
+        },
+        _ => return Err(wrong_arguments(args)),
     })
 }
 

@@ -27,7 +27,7 @@ pub(super) fn wrong_arguments(args: &[Value]) -> Error {
 }
 
 /// SQLSTATE 42704: arrays are made of no arrays.
-pub(super) fn no_array_type(data_type: DataType) -> Error {
+pub(crate) fn no_array_type(data_type: DataType) -> Error {
     let message = format!("could not find array type for data type {}", data_type.type_name());
     Error::new(SqlState::UNDEFINED_OBJECT, message)
 }

@@ -39,9 +39,9 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     for name in ["current_user", "session_user", "user", "current_role"] {
         catalogue.add(name, &[], DataType::Name, |_, _| Ok(Value::text("cairndb"))).stable();
     }
-    catalogue.add("pg_notify", &[TEXT, TEXT], TEXT, notify).acting().called_on_null();
+    catalogue.add("pg_notify", &[TEXT, TEXT], DataType::Void, notify).acting().called_on_null();
     add_locks(catalogue);
-    catalogue.add("pg_sleep", &[DataType::Double], TEXT, sleep).volatile().waiting();
+    catalogue.add("pg_sleep", &[DataType::Double], DataType::Void, sleep).volatile().waiting();
     catalogue.add("pg_column_size", &[ANY], DataType::Integer, column_size);
     let process = |_: &[Value], _: &EvalContext| Ok(Value::Integer(std::process::id().cast_signed()));
     catalogue.add("pg_backend_pid", &[], DataType::Integer, process).stable();
@@ -84,7 +84,7 @@ fn add_locks(catalogue: &mut Catalogue) {
     macro_rules! lock {
         ($name:literal, $shared:literal, $scope:ident, $waits:literal) => {
             for args in [ONE, TWO] {
-                let returns = if $waits { TEXT } else { DataType::Boolean };
+                let returns = if $waits { DataType::Void } else { DataType::Boolean };
                 let eval = |args: &[Value], context: &EvalContext| {
                     let got = sharing(context)?.lock(number(args)?, $shared, LockScope::$scope, $waits)?;
                     Ok(if $waits { Value::text("") } else { Value::Boolean(got) })
@@ -122,7 +122,7 @@ fn add_locks(catalogue: &mut Catalogue) {
         sharing(context)?.unlock_all();
         Ok(Value::text(""))
     };
-    catalogue.add("pg_advisory_unlock_all", &[], TEXT, unlock_all).volatile();
+    catalogue.add("pg_advisory_unlock_all", &[], DataType::Void, unlock_all).volatile();
 }
 
 fn number(args: &[Value]) -> Result<Advisory> {

@@ -173,7 +173,6 @@ pub static UNSUPPORTED: &[Unsupported] = &[
         "texts are UTF-8; convert_to() and convert_from() convert bytes",
     ),
     not("CLUSTER", "CLUSTER t USING t_pkey", NOT_THERE, "rows lie in the primary key's order"),
-    not("Checkpoints by hand", "CHECKPOINT", NOT_THERE, "they are never waited for"),
 ];
 
 /// What is otherwise.

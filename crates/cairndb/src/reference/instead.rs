@@ -85,7 +85,6 @@ static CALLED: &[(&str, &[&str])] = &[
     ("Unlogged tables", &["an unlogged table", "ALTER TABLE ... SET UNLOGGED"]),
     ("Configuration files", &["ALTER SYSTEM SET", "ALTER SYSTEM RESET"]),
     ("CLUSTER", &["CLUSTER"]),
-    ("Checkpoints by hand", &["CHECKPOINT"]),
 ];
 
 /// What to do instead, as a sentence.

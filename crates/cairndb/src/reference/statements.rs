@@ -256,6 +256,7 @@ bodies of CALL and DO outside of a transaction block, in PL/pgSQL: COMMIT [AND [
         "EXPLAIN (ANALYZE) SELECT count(*) FROM book",
     ),
     of("ANALYZE", "ANALYZE [table [(columns)], ...]", "ANALYZE book"),
+    of("CHECKPOINT", "CHECKPOINT", "CHECKPOINT"),
     of("VACUUM", "VACUUM [(FULL)] [table]", "VACUUM"),
     of(
         "REINDEX",

@@ -169,7 +169,7 @@ fn prepared(context: &EvalContext) -> Result<Answer> {
     let names = context.names.as_ref().and_then(|names| names.upgrade());
     let mut values = Vec::new();
     for of in names.map(|names| names.prepared()).into_iter().flatten() {
-        let parameters = of.parameters.iter().map(|data_type| Value::text(data_type.to_string())).collect();
+        let parameters = of.parameters.iter().map(|data_type| Value::text(data_type.type_name())).collect();
         values.extend([of.name, of.statement].map(Value::text));
         values.extend([
             Value::TimestampTz(of.made),

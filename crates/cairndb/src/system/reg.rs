@@ -8,19 +8,9 @@ use super::pg_catalog::BuiltIn;
 use super::{is_schema, oid_of, pg_catalog};
 use crate::catalog::{Catalog, ObjectId, ObjectName, Relation, no_schema, quoted};
 use crate::sql::relation_name;
+pub(crate) use crate::types::Reg;
 use crate::types::{DataType, TYPES};
 use crate::{Error, Result, SqlState};
-
-/// What an oid is one of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reg {
-    Class,
-    Type,
-    Proc,
-    Procedure,
-    Namespace,
-    Role,
-}
 
 /// The one role there is: who has the database open.
 pub(super) const OWNER_OID: i64 = 10;
@@ -35,30 +25,6 @@ pub(super) fn schema_oid(id: ObjectId) -> i64 {
 }
 
 impl Reg {
-    /// By the type's name.
-    pub(crate) fn named(name: &str) -> Option<Reg> {
-        Some(match name {
-            "regclass" => Reg::Class,
-            "regtype" => Reg::Type,
-            "regproc" => Reg::Proc,
-            "regprocedure" => Reg::Procedure,
-            "regnamespace" => Reg::Namespace,
-            "regrole" => Reg::Role,
-            _ => return None,
-        })
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Reg::Class => "regclass",
-            Reg::Type => "regtype",
-            Reg::Proc => "regproc",
-            Reg::Procedure => "regprocedure",
-            Reg::Namespace => "regnamespace",
-            Reg::Role => "regrole",
-        }
-    }
-
     /// The oid that a text means. SQLSTATE of what is not there: 42P01, 42704, 42883, 3F000.
     pub(crate) fn read(self, catalog: &Catalog, text: &str) -> Result<i64> {
         let text = text.trim();
@@ -73,10 +39,7 @@ impl Reg {
         }
         match self {
             Reg::Class => class(catalog, &relation_name(text)?),
-            Reg::Type => {
-                let missing = || Error::new(SqlState::UNDEFINED_OBJECT, format!("type \"{text}\" does not exist"));
-                type_named(catalog, text)?.ok_or_else(missing)
-            }
+            Reg::Type => type_named(catalog, text)?.ok_or_else(|| no_type(text)),
             Reg::Proc | Reg::Procedure => routine(catalog, text, self == Reg::Procedure),
             Reg::Namespace => {
                 let name = relation_name(text)?.name;
@@ -154,8 +117,19 @@ fn type_named(catalog: &Catalog, text: &str) -> Result<Option<i64>> {
         return Ok(Some(*oid));
     }
     let name = relation_name(text)?;
-    let of = catalog.user_type(name.schema.as_deref(), &name.name, |_, _| {})?;
-    Ok(of.map(|of| oid_of(of.id)))
+    if let Some(of) = catalog.user_type(name.schema.as_deref(), &name.name, |_, _| {})? {
+        return Ok(Some(oid_of(of.id)));
+    }
+    // That of a table's rows is the table's.
+    Ok(catalog.relation(&name).and_then(|relation| match relation {
+        Relation::Table(table) => Some(oid_of(table.id)),
+        _ => None,
+    }))
+}
+
+/// SQLSTATE 42704.
+fn no_type(text: &str) -> Error {
+    Error::new(SqlState::UNDEFINED_OBJECT, format!("type \"{text}\" does not exist"))
 }
 
 /// As SQL means it: `char` is a word of the grammar where it does not stand in quotes.
@@ -244,9 +218,16 @@ fn modified(base: DataType, modifier: Option<i32>) -> DataType {
 }
 
 fn routine(catalog: &Catalog, text: &str, with_arguments: bool) -> Result<i64> {
+    let incomplete = |side: &str| {
+        let message = format!("expected a {side} parenthesis");
+        Error::new(SqlState::INVALID_TEXT_REPRESENTATION, message)
+    };
     let (called, types) = match text.split_once('(') {
-        Some((name, types)) => (name, Some(types.trim_end_matches(')'))),
-        None => (text, None),
+        Some((name, types)) if with_arguments => {
+            (name, Some(types.trim_end().strip_suffix(')').ok_or_else(|| incomplete("right"))?))
+        }
+        None if with_arguments => return Err(incomplete("left")),
+        _ => (text, None),
     };
     let name = relation_name(called)?;
     let schemas: Vec<ObjectId> = match &name.schema {
@@ -255,20 +236,20 @@ fn routine(catalog: &Catalog, text: &str, with_arguments: bool) -> Result<i64> {
     };
     let all = schemas.iter().flat_map(|schema| catalog.routines_in(*schema, &name.name));
     let all = all.filter_map(|function| function.routine());
-    let wanted = types.filter(|_| with_arguments).map(|types| {
+    let wanted = types.map(|types| {
         let each = types.split(',').map(str::trim).filter(|each| !each.is_empty());
-        each.map(|each| type_named(catalog, each)).collect::<Result<Vec<_>>>()
+        each.map(|each| type_named(catalog, each)?.ok_or_else(|| no_type(each))).collect::<Result<Vec<_>>>()
     });
     let wanted = wanted.transpose()?;
     let fits = |of: &std::sync::Arc<crate::catalog::Routine>| {
-        let types = of.argument_types().into_iter().map(|of| Some(i64::from(of.oid())));
+        let types = of.argument_types().into_iter().map(|of| i64::from(of.oid()));
         wanted.as_ref().is_none_or(|wanted| types.eq(wanted.iter().copied()))
     };
     let is_searched = name.schema.as_deref().is_none_or(|schema| schema == "pg_catalog");
-    let built_in = pg_catalog::BUILT_IN.iter().filter(|of| is_searched && of.name == name.name).filter(|of| {
-        let types = of.arguments.iter().map(|oid| Some(*oid));
-        wanted.as_ref().is_none_or(|wanted| types.eq(wanted.iter().copied()))
-    });
+    let built_in = pg_catalog::BUILT_IN
+        .iter()
+        .filter(|of| is_searched && of.name == name.name)
+        .filter(|of| wanted.as_ref().is_none_or(|wanted| wanted == &of.arguments));
     let found = all.filter(|of| fits(of)).map(|of| oid_of(of.id));
     let found: Vec<i64> = built_in.map(|of| of.oid).chain(found).collect();
     // With its arguments told the first is meant, and what is built in comes first.

@@ -9,6 +9,7 @@ use super::composite::CompositeType;
 use super::datetime::{IntervalLimit, write_digits};
 use super::enums::EnumType;
 use super::info::{ElementType, Physical};
+use super::reg::Reg;
 
 /// A SQL type with its modifiers.
 ///
@@ -80,6 +81,10 @@ pub enum DataType {
     Composite(CompositeType),
     /// An array, of any number of dimensions, of this type.
     Array(ElementType),
+    /// `void`: what a function gives that gives nothing; its values are empty texts. Never a column's type.
+    Void,
+    /// `regclass` or one of its kin, in a statement's result: the name, as text. Never a column's type.
+    Reg(Reg),
     /// A literal or parameter whose type context has yet to decide. Never a column's type.
     Unknown,
 }
@@ -179,6 +184,11 @@ impl DataType {
         }
     }
 
+    /// The type that a result's values have where they go on: a name that is shown as `regclass` is a text.
+    pub(crate) fn handed_on(self) -> DataType {
+        if let DataType::Reg(_) = self { DataType::Text } else { self }
+    }
+
     /// `name`, `"char"` or `oid`, or an array of them.
     pub(crate) fn is_of_catalog(self) -> bool {
         matches!(self.info().base, DataType::Name | DataType::InternalChar | DataType::Oid)
@@ -225,10 +235,10 @@ impl DataType {
         matches!(self, DataType::Array(_))
     }
 
-    /// Its values have an order and an equality: `json`'s and `jsonpath`'s have not, nor have arrays of them.
+    /// Its values have an order and an equality: those of `json`, `jsonpath` and `void` have not, nor have arrays of them.
     pub fn is_comparable(self) -> bool {
         match self.info().base {
-            DataType::Json | DataType::JsonPath => false,
+            DataType::Json | DataType::JsonPath | DataType::Void => false,
             DataType::Composite(of) => of.attributes().iter().all(|attribute| attribute.data_type.is_comparable()),
             _ => true,
         }

@@ -10,6 +10,7 @@ use super::composite::{self, CompositeType};
 use super::data_type::TypeCategory;
 use super::datetime::{IntervalField, IntervalLimit};
 use super::enums::{self, EnumType};
+use super::reg::Reg;
 
 /// How values of a type lie in memory and in vectors: few, closed, and all that the hot paths look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,7 +170,7 @@ const fn of(
         BigInt | Oid | Time(_) | TimeTz(_) | Timestamp(_) | TimestampTz(_) => (Physical::I64, Some(8), true),
         Real => (Physical::F32, Some(4), false),
         Double => (Physical::F64, Some(8), false),
-        Text | Varchar(_) | Char(_) | Name | InternalChar | Bytea => (Physical::Bytes, None, false),
+        Text | Varchar(_) | Char(_) | Name | InternalChar | Bytea | Void | Reg(_) => (Physical::Bytes, None, false),
         Interval(_) => (Physical::Interval, Some(16), false),
         Uuid => (Physical::Uuid, Some(16), false),
         Numeric(_) => (Physical::Decimal, None, false),
@@ -182,12 +183,30 @@ const fn of(
 /// A literal whose type has yet to be decided.
 static UNKNOWN: TypeInfo = of(DataType::Unknown, [705, 0], ["unknown", "unknown"], &[], TypeCategory::Unknown, false);
 
+static VOID: TypeInfo = of(DataType::Void, [2278, 0], ["void", "void"], &[], TypeCategory::User, false);
+
+/// By [`Reg`].
+static REGS: [TypeInfo; 6] = [
+    of_reg(Reg::Class, 2205, "regclass"),
+    of_reg(Reg::Type, 2206, "regtype"),
+    of_reg(Reg::Proc, 24, "regproc"),
+    of_reg(Reg::Procedure, 2202, "regprocedure"),
+    of_reg(Reg::Namespace, 4089, "regnamespace"),
+    of_reg(Reg::Role, 4096, "regrole"),
+];
+
+const fn of_reg(reg: Reg, oid: u32, name: &'static str) -> TypeInfo {
+    of(DataType::Reg(reg), [oid, 0], [name, name], &[], TypeCategory::User, false)
+}
+
 impl DataType {
     /// What is known of the type; of an array, of its elements'.
     pub(crate) fn info(self) -> &'static TypeInfo {
         match self {
             DataType::Array(element) => element.info(),
             DataType::Unknown => &UNKNOWN,
+            DataType::Void => &VOID,
+            DataType::Reg(reg) => &REGS[reg as usize],
             DataType::Enum(of) => of.info(),
             DataType::Composite(of) => of.info(),
             other => &TYPES[usize::from(other.id())],
@@ -203,11 +222,11 @@ impl DataType {
     }
 
     /// The type of arrays of this type; an array's own type (its dimensions are no part of it). `None`: of a type that is
-    /// still unknown.
+    /// still unknown, and of what only results have.
     pub fn array(self) -> Option<DataType> {
         match self {
             DataType::Array(_) => Some(self),
-            DataType::Unknown => None,
+            DataType::Unknown | DataType::Void | DataType::Reg(_) => None,
             other => Some(DataType::Array(ElementType { id: other.id(), modifier: other.modifier() })),
         }
     }
@@ -248,7 +267,7 @@ impl DataType {
             DataType::Oid => 22,
             DataType::TimeTz(_) => 23,
             DataType::Array(element) => element.id,
-            DataType::Unknown => TYPES.len() as u16,
+            DataType::Unknown | DataType::Void | DataType::Reg(_) => TYPES.len() as u16,
             DataType::Enum(_) => ENUM,
             DataType::Composite(_) => COMPOSITE,
         }
@@ -369,6 +388,9 @@ mod tests {
             assert_eq!(info.base.info().name, info.name);
             assert_eq!(info.array_name, format!("{}[]", info.name));
         }
+        for info in &REGS {
+            assert_eq!((info.base.info().oid, Reg::named(info.name).map(DataType::Reg)), (info.oid, Some(info.base)));
+        }
     }
 
     #[test]
@@ -379,6 +401,7 @@ mod tests {
             assert!(data_type.element().is_some() || array.element() == Some(data_type), "{data_type}");
         }
         assert_eq!(DataType::Unknown.array(), None);
+        assert_eq!((DataType::Void.array(), DataType::Reg(Reg::Class).array()), (None, None));
         let negative = DataType::Numeric(Some((3, -2)));
         assert_eq!(negative.array().unwrap().element(), Some(negative));
     }

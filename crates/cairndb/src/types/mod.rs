@@ -18,6 +18,7 @@ mod interned;
 mod json;
 pub mod key;
 mod numeric;
+mod reg;
 mod regex_error;
 pub mod row;
 mod style;
@@ -54,6 +55,7 @@ pub(crate) use json::{
 pub use json::{JsonPath, Jsonb};
 pub use numeric::{Numeric, NumericRef, SCALE_MAX};
 pub(crate) use numeric::{Residues, division_by_zero};
+pub use reg::Reg;
 pub(crate) use regex_error::invalid_regex;
 pub(crate) use style::{ByteaOutput, DateOrder, DateStyle, IntervalStyle, TextStyle};
 pub use text::{from_text, to_text, write_text};

@@ -58,7 +58,10 @@ pub(crate) fn random_value(random: &mut Random, data_type: DataType) -> Value {
         DataType::Name => Value::text(name_of(&random_text(random))),
         DataType::InternalChar => Value::text(["", "a", "Z", " ", "~"][random.below(5) as usize]),
         DataType::Oid => Value::BigInt(i64::from(random.integer() as u32)),
-        DataType::Text | DataType::Varchar(None) | DataType::Unknown => Value::text(random_text(random)),
+        DataType::Void => Value::text(""),
+        DataType::Text | DataType::Varchar(None) | DataType::Reg(_) | DataType::Unknown => {
+            Value::text(random_text(random))
+        }
         DataType::Bytea => {
             let length = random.below(6);
             Value::Bytea((0..length).map(|_| [0, 1, 2, 254, 255, 97][random.below(6) as usize]).collect())

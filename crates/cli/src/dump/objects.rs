@@ -429,14 +429,21 @@ impl Dump<'_> {
             "SELECT CASE c.relkind WHEN 'r' THEN 'TABLE' WHEN 'v' THEN 'VIEW' WHEN 'm' THEN 'MATERIALIZED VIEW'
                     WHEN 'S' THEN 'SEQUENCE' ELSE 'INDEX' END,
                 n.nspname::text, c.relname::text, d.description,
-                (SELECT a.attname::text FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum = d.objsubid AND a.attnum > 0)
+                (SELECT a.attname::text FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum = d.objsubid AND a.attnum > 0),
+                t.relname::text
              FROM pg_catalog.pg_description d JOIN pg_catalog.pg_class c ON c.oid = d.objoid
              JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+             LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid LEFT JOIN pg_catalog.pg_class t ON t.oid = i.indrelid
              WHERE d.classoid = 1259 AND {USER_SCHEMAS} ORDER BY 2, 3, d.objsubid"
         );
         for row in self.rows(&of_relations)? {
             let (kind, named) = (text(&row, 0), full(text(&row, 1), text(&row, 2)));
-            if self.left_out.borrow().contains(&named) {
+            // An index goes with its relation, which is in the same schema.
+            let relation = match text(&row, 5) {
+                "" => named.clone(),
+                relation => full(text(&row, 1), relation),
+            };
+            if self.left_out.borrow().contains(&relation) {
                 continue;
             }
             match row.get(4).and_then(Option::as_deref) {

@@ -118,7 +118,12 @@ fn short_name(data_type: DataType) -> String {
         DataType::Name => "name",
         DataType::InternalChar => "char",
         DataType::Oid => "oid",
-        DataType::Enum(_) | DataType::Composite(_) => data_type.type_name(),
+        DataType::Void | DataType::Reg(_) => data_type.type_name(),
+        // Without the schema.
+        DataType::Enum(_) | DataType::Composite(_) => {
+            let name = data_type.type_name();
+            name.rsplit_once('.').map_or(name, |(_, name)| name)
+        }
         DataType::Array(element) => return format!("_{}", short_name(element.data_type())),
     }
     .into()

@@ -91,8 +91,6 @@ fn what_cannot_be_done_is_refused_by_its_name_at_its_place() {
             "update artist set artist_id = 1 where current of ^c",
             "an assignment to the primary key WHERE CURRENT OF a cursor",
         ),
-        ("insert into artist (^name[1]) values ('a')", "an assignment to an element of an array in this place"),
-        ("insert into artist (^name.x) values (1)", "an assignment to a field of a column in this place"),
         ("select (^a).* + 1 from artist a", "a row's fields in this place"),
     ] {
         let expected = ("0A000".to_owned(), format!("{what} is not supported"));

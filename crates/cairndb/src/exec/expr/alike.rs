@@ -21,7 +21,8 @@ fn texts(data_type: DataType) -> &'static [&'static str] {
         T::Numeric(_) => &["0", "0.00", "1", "1.0", "-1.50", "2.5", "999.99", "1e40", "1e-20", "NaN", "Infinity"],
         T::Oid => &["0", "1", "2", "26", "4294967295"],
         T::InternalChar => &["", "a", "b", "0", " "],
-        T::Text | T::Varchar(_) | T::Char(_) | T::Name | T::Unknown => &[
+        T::Void => &[""],
+        T::Text | T::Varchar(_) | T::Char(_) | T::Name | T::Reg(_) | T::Unknown => &[
             "",
             "a",
             "a ",

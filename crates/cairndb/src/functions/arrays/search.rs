@@ -15,6 +15,7 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     catalogue.add_polymorphic("array_position", &[Many, One, integer], integer, position).called_on_null();
     let several = Declared::Type(integers());
     catalogue.add_polymorphic("array_positions", &[Many, One], several, positions).called_on_null();
+    catalogue.add_polymorphic("width_bucket", &[One, Many], integer, width_bucket);
     catalogue.add_polymorphic("array_remove", &[Many, One], Many, remove).called_on_null();
     catalogue.add_polymorphic("array_replace", &[Many, One, One], Many, replace).called_on_null();
 }
@@ -79,4 +80,17 @@ fn replace(_: &Function, args: &[Value], _: &EvalContext) -> Result<Value> {
     let Some(array) = array.as_array() else { return Ok(Value::Null) };
     let changed = |value: &Value| Ok(if same(array, value, old) { new.clone() } else { value.clone() });
     array.map(array.element(), changed).map(Value::from)
+}
+
+/// How many of the thresholds, which are in order, a value has reached. SQLSTATE 2202E, 22004.
+fn width_bucket(_: &Function, args: &[Value], _: &EvalContext) -> Result<Value> {
+    let [value, Value::Array(thresholds)] = args else { return Err(wrong_arguments(args)) };
+    if thresholds.dimensions().len() > 1 {
+        return Err(Error::new(SqlState::ARRAY_SUBSCRIPT_ERROR, "thresholds must be one-dimensional array"));
+    }
+    if thresholds.values().iter().any(Value::is_null) {
+        return Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, "thresholds array must not contain NULLs"));
+    }
+    let reached = thresholds.values().partition_point(|threshold| value.compare(threshold).is_ge());
+    Ok(Value::Integer(i32::try_from(reached).unwrap_or(i32::MAX)))
 }

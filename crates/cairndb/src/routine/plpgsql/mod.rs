@@ -16,7 +16,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use fragment::Names;
-use parse::{Parser, Types};
+use parse::{Gives, Parser, Types};
 pub(crate) use run::Room;
 use run::{Returned, Run, shape_of};
 use scope::{Tables, kinds_of};
@@ -152,15 +152,17 @@ impl PlPgSql {
     pub(crate) fn new(routine: &Routine, runner: &Runner) -> Result<PlPgSql> {
         let types = FromCatalog(runner, RefCell::default());
         let mut parser = Parser::new(&routine.body, &types)?;
+        parser.gives = Gives::of(routine);
         parser.scopes.0[0].label = Some(routine.name.clone());
         let found = parser.add("found", Kind::Value(DataType::Boolean));
         let (mut inputs, mut outputs) = (vec![], vec![]);
-        for parameter in &routine.parameters {
+        for (at, parameter) in (1..).zip(&routine.parameters) {
             let name = parameter.name.clone().unwrap_or_default();
             let variable = parser.add(&name, Kind::of(parameter.data_type));
+            // What only goes out is counted too.
+            parser.name(&format!("${at}"), variable);
             if parameter.mode.is_in() {
                 inputs.push(variable);
-                parser.name(&format!("${}", inputs.len()), variable);
             }
             if parameter.mode.is_out() {
                 outputs.push(variable);

@@ -12,9 +12,10 @@ use super::conditions::code_of;
 use super::fragment::{Fragment, Names};
 use super::scope::{Scope, Scopes};
 use super::tree::{
-    Block, BoundCursor, Case, Condition, Declared, Handlers, Into, Item, Kind, Level, Loop, Over, Place, Query, Raise,
-    RaiseOption, Shape, Statement, Step,
+    Block, BoundCursor, Case, Condition, Declared, Handlers, Indirection, Into, Item, Kind, Level, Loop, Over, Place,
+    Query, Raise, RaiseOption, Shape, Statement, Step,
 };
+use crate::catalog::{Returns, Routine, RoutineKind};
 use crate::routine::{Conflict, Ending};
 use crate::sql::parse_expression;
 use crate::types::DataType;
@@ -41,7 +42,32 @@ pub(super) struct Parser<'a> {
     pub(super) cursors: Vec<BoundCursor>,
     pub(super) names: Arc<OnceLock<Names>>,
     pub(super) conflict: Conflict,
+    pub(super) gives: Gives,
     depth: usize,
+}
+
+/// What stands behind RETURN.
+#[derive(Clone, Debug)]
+pub(super) enum Gives {
+    Value,
+    /// Nothing; what is wrong where something does.
+    Nothing(Error),
+}
+
+impl Gives {
+    pub(super) fn of(routine: &Routine) -> Gives {
+        let refused =
+            |of: &str| Error::new(SqlState::DATATYPE_MISMATCH, format!("RETURN cannot have a parameter in {of}"));
+        Gives::Nothing(match (routine.kind, routine.returns) {
+            _ if routine.set => refused("function returning set").with_hint("Use RETURN NEXT or RETURN QUERY."),
+            (RoutineKind::Procedure, Returns::Void) => {
+                Error::new(SqlState::SYNTAX_ERROR, "RETURN cannot have a parameter in a procedure")
+            }
+            (_, Returns::Void) => refused("function returning void"),
+            _ if routine.outputs().next().is_some() => refused("function with OUT parameters"),
+            _ => return Gives::Value,
+        })
+    }
 }
 
 impl<'a> Parser<'a> {
@@ -75,6 +101,7 @@ impl<'a> Parser<'a> {
             cursors,
             names,
             conflict: Conflict::default(),
+            gives: Gives::Value,
             depth: 0,
         })
     }
@@ -530,9 +557,12 @@ impl<'a> Parser<'a> {
         if !is_name || !matches!(self.ahead(1), ":=" | "=" | "." | "[") {
             return Ok(None);
         }
-        let place = self.place()?;
-        if place.is_some() && (self.eat(":=") || self.eat("=")) {
-            return Ok(place);
+        if let Some(place) = self.place()? {
+            let steps = self.steps()?;
+            if self.eat(":=") || self.eat("=") {
+                let whole = steps.is_empty();
+                return Ok(Some(if whole { place } else { Place::Part(Box::new(place), steps) }));
+            }
         }
         if self.eat(":=") {
             let name = written(self.text, self.tokens[start]);
@@ -542,7 +572,31 @@ impl<'a> Parser<'a> {
         Ok(None)
     }
 
-    /// A variable or a part of one; `None`: no variable is called so.
+    /// The way to a part of a place.
+    fn steps(&mut self) -> Result<Vec<Indirection>> {
+        let mut steps = Vec::new();
+        loop {
+            if self.eat("[") {
+                steps.push(self.subscript()?);
+            } else if self.eat(".") {
+                steps.push(Indirection::Field(self.identifier()?));
+            } else {
+                return Ok(steps);
+            }
+        }
+    }
+
+    fn subscript(&mut self) -> Result<Indirection> {
+        let lower = if self.is(":") { None } else { Some(self.expression(&[":", "]"])?) };
+        let step = match (self.eat(":"), lower) {
+            (false, Some(at)) => Indirection::Element(at),
+            (_, lower) => Indirection::Slice([lower, if self.is("]") { None } else { Some(self.expression(&["]"])?) }]),
+        };
+        self.expect("]")?;
+        Ok(step)
+    }
+
+    /// A variable or a field of one; `None`: no variable is called so.
     fn place(&mut self) -> Result<Option<Place>> {
         let name = match self.token().kind {
             TokenKind::Param => written(self.text, self.advance()).to_owned(),
@@ -566,15 +620,7 @@ impl<'a> Parser<'a> {
         if is_row && self.eat(".") {
             place = Place::Field(variable, self.identifier()?);
         }
-        let mut subscripts = Vec::new();
-        while self.eat("[") {
-            subscripts.push(self.expression(&["]"])?);
-            self.expect("]")?;
-        }
-        Ok(Some(match subscripts.is_empty() {
-            true => place,
-            false => Place::Element(Box::new(place), subscripts),
-        }))
+        Ok(Some(place))
     }
 
     fn known_place(&mut self) -> Result<Place> {
@@ -739,6 +785,13 @@ impl<'a> Parser<'a> {
             return Ok(Statement::ReturnQuery(Query::Plain(Fragment::statement(text, self.scope, &self.names)?)));
         }
         let is_next = self.eat("next");
+        match &self.gives {
+            Gives::Value if !is_next && self.is(";") => {
+                return Err(Error::new(SqlState::SYNTAX_ERROR, "missing expression at or near \";\""));
+            }
+            Gives::Nothing(error) if !is_next && !self.is(";") => return Err(error.clone()),
+            Gives::Value | Gives::Nothing(_) => {}
+        }
         if self.is(";") {
             return Ok(if is_next { Statement::ReturnNext(None) } else { Statement::Return(None) });
         }

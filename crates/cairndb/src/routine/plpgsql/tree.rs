@@ -277,8 +277,17 @@ pub(super) struct Into {
 pub(super) enum Place {
     Variable(usize),
     Field(usize, String),
-    /// An element of an array that a place holds, by its subscripts.
-    Element(Box<Place>, Vec<Fragment>),
+    /// A part of what a place holds, and the way to it; there is a step.
+    Part(Box<Place>, Vec<Indirection>),
+}
+
+/// A step from a value to a part of it.
+#[derive(Debug)]
+pub(super) enum Indirection {
+    Field(String),
+    Element(Fragment),
+    /// From one subscript to another, or to the end on a side.
+    Slice([Option<Fragment>; 2]),
 }
 
 impl RaiseOption {

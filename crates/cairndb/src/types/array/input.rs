@@ -135,7 +135,7 @@ impl Reader<'_> {
             self.skip_space();
             match self.peek() {
                 None => return Err(self.malformed("Unexpected end of input.")),
-                Some(b'}') if length == 0 => break,
+                Some(b'}') if length == 0 && depth == 0 => break,
                 Some(b'{') => {
                     if of_lists == Some(false) || self.lengths.get(depth + 1).is_none() && !self.values.is_empty() {
                         return Err(self.malformed("Unexpected \"{\" character."));

@@ -98,7 +98,7 @@ fn read(input: &mut Input<'_>, data_type: DataType) -> Result<Value> {
                 None => value,
             })
         }
-        T::Text | T::Varchar(_) | T::Char(_) | T::Name | T::Unknown => {
+        T::Text | T::Varchar(_) | T::Char(_) | T::Name | T::Void | T::Reg(_) | T::Unknown => {
             Value::Text(fit_string_assigned(utf8(input.all())?, data_type)?)
         }
         T::Bytea => Value::Bytea(input.all().into()),

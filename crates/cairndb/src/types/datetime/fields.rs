@@ -128,15 +128,24 @@ impl<'a> Parser<'a> {
                 let rest = self.take(|c| c.is_ascii_digit() || c == ':' || c == '.');
                 self.set_time(parse_clock(&format!("{digits}{rest}"))?)
             }
-            (Some(separator @ ('-' | '/' | '.')), Some(after)) if after.is_ascii_alphanumeric() && !self.has_date => {
-                self.date_token(digits, separator)
-            }
-            (Some('.'), _) if self.has_date && digits.len() == 6 => {
+            (Some('.'), _) if (self.has_date || self.clock_first) && digits.len() == 6 => {
                 let rest = self.take(|c| c.is_ascii_digit() || c == '.');
                 self.set_time(compact_clock(digits, rest)?)
             }
+            (Some('-'), Some('0'..='9')) if self.clock_first && !self.has_date && self.is_zone_next() => {
+                self.plain_number(digits)
+            }
+            (Some(separator @ ('-' | '/' | '.')), Some(after)) if after.is_ascii_alphanumeric() && !self.has_date => {
+                self.date_token(digits, separator)
+            }
             _ => self.plain_number(digits),
         }
+    }
+
+    /// Whether what comes is `-08` or `-0800`, not `-01-08`: an offset behind a time.
+    fn is_zone_next(&self) -> bool {
+        let behind = self.rest[1..].trim_start_matches(|c: char| c.is_ascii_digit() || c == ':');
+        !behind.starts_with('-')
     }
 
     /// `1999-01-08`, `1/8/1999`, `08-Jan-1999`, `1999.01.08`
@@ -281,7 +290,9 @@ impl<'a> Parser<'a> {
         let start = self.rest;
         let word = self.take(|c| c.is_ascii_alphabetic());
         match word {
-            "t" if self.has_date && self.rest.starts_with(|c: char| c.is_ascii_digit()) => return Ok(()),
+            "t" if (self.has_date || self.clock_first) && self.rest.starts_with(|c: char| c.is_ascii_digit()) => {
+                return Ok(());
+            }
             "j" if self.rest.starts_with(|c: char| c.is_ascii_digit()) => return self.julian(),
             "am" => return self.set_half_day(HalfDay::Am),
             "pm" => return self.set_half_day(HalfDay::Pm),
@@ -296,7 +307,10 @@ impl<'a> Parser<'a> {
             "tomorrow" => return self.set_special(Special::Today(1)),
             "yesterday" => return self.set_special(Special::Today(-1)),
             "infinity" | "inf" => return self.set_special(Special::Infinity),
-            "allballs" => return self.set_time(0),
+            "allballs" => {
+                self.set_time(0)?;
+                return self.set_zone(Zone::UTC);
+            }
             _ => {}
         }
         if let Some(month) = month_of(word) {

@@ -40,7 +40,7 @@ pub fn parse_time(text: &str, context: &EvalContext) -> Result<i64> {
 }
 
 /// Reads a `timetz`: in the zone in the text, or in the session's. Where the clocks of that change, it is the time of the date in
-/// the text, or of today; a zone in the text that is such a one asks for a date.
+/// the text, or of today; a zone that the text names in full asks for a date.
 pub fn parse_timetz(text: &str, context: &EvalContext) -> Result<TimeTz> {
     const NAME: &str = "time with time zone";
     let fields = fields::parse_clock_first(text, context.style.order).map_err(|fault| fault.error(NAME, text))?;
@@ -54,7 +54,7 @@ pub fn parse_timetz(text: &str, context: &EvalContext) -> Result<TimeTz> {
     };
     let east = match (fields.zone, fields.date) {
         (Some(Zone::Fixed(east)), _) => east,
-        (Some(_), None) => return Err(Fault::Syntax.error(NAME, text)),
+        (Some(Zone::Named(_)), None) => return Err(Fault::Syntax.error(NAME, text)),
         (zone, date) => {
             let local = timestamp_of(date.unwrap_or_else(|| today(context)), micros).unwrap_or(micros);
             zone.unwrap_or_else(|| Zone::of(context)).offset_for_local(local)

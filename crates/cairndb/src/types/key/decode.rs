@@ -163,7 +163,7 @@ impl Reader<'_> {
             DataType::Enum(of) => Value::Enum(of.value_of_key(self.integer()?).ok_or_else(corrupted)?),
             DataType::Composite(of) => self.attributes(of)?.into(),
             DataType::Array(element) => self.elements(element.data_type())?.into(),
-            DataType::Unknown => return Err(corrupted()),
+            DataType::Unknown | DataType::Void | DataType::Reg(_) => return Err(corrupted()),
         })
     }
 

@@ -71,9 +71,13 @@ pub fn decode_raw(raw: &[u8], data_type: DataType) -> Result<Value> {
         DataType::Real => Value::Real(f32::from_le_bytes(array(raw)?)),
         DataType::Double => Value::Double(f64::from_le_bytes(array(raw)?)),
         DataType::Numeric(_) => Value::Numeric(Numeric::from_bytes(raw).ok_or_else(corrupted)?),
-        DataType::Text | DataType::Varchar(_) | DataType::Char(_) | DataType::Name | DataType::InternalChar => {
-            Value::text(std::str::from_utf8(raw).map_err(|_| corrupted())?)
-        }
+        DataType::Text
+        | DataType::Varchar(_)
+        | DataType::Char(_)
+        | DataType::Name
+        | DataType::InternalChar
+        | DataType::Void
+        | DataType::Reg(_) => Value::text(std::str::from_utf8(raw).map_err(|_| corrupted())?),
         DataType::Bytea => Value::Bytea(raw.into()),
         DataType::Interval(_) => Value::Interval(interval_from_raw(raw)?),
         DataType::Uuid => Value::Uuid(array(raw)?),

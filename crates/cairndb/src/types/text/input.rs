@@ -32,9 +32,13 @@ pub fn from_text(text: &str, data_type: DataType, context: &EvalContext) -> Resu
         DataType::Numeric(Some((precision, scale))) => Value::Numeric(Numeric::parse(text)?.fit(precision, scale)?),
         DataType::Oid => Value::BigInt(parse_oid(text)?),
         DataType::InternalChar => Value::text(internal_char(text)?),
-        DataType::Text | DataType::Varchar(_) | DataType::Char(_) | DataType::Name | DataType::Unknown => {
-            Value::Text(fit_string_assigned(text, data_type)?)
-        }
+        DataType::Text
+        | DataType::Varchar(_)
+        | DataType::Char(_)
+        | DataType::Name
+        | DataType::Void
+        | DataType::Reg(_)
+        | DataType::Unknown => Value::Text(fit_string_assigned(text, data_type)?),
         DataType::Bytea => Value::Bytea(parse_bytea(text)?.into()),
         DataType::Date => Value::Date(datetime::parse_date(text, context)?),
         DataType::Time(digits) => Value::Time(round_time(datetime::parse_time(text, context)?, digits)),

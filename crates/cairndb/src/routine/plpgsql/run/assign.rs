@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::{Run, error};
+use crate::functions::{arrays, json};
 use crate::routine::plpgsql::convert::converted;
 use crate::routine::plpgsql::fragment::Fragment;
-use crate::routine::plpgsql::tree::{Into, Kind, Place, Shape};
-use crate::types::DataType;
+use crate::routine::plpgsql::tree::{Indirection, Into, Kind, Place, Shape};
+use crate::types::{Composite, DIMENSIONS_MAX, DataType, cast_assign, too_many_dimensions};
 use crate::{Error, Result, Value};
 
 impl Run<'_> {
@@ -79,7 +80,11 @@ impl Run<'_> {
                 row.values[at] = value;
                 row.is_null = false;
             }
-            Place::Element(place, subscripts) => self.assign_element(place, subscripts, value, from)?,
+            Place::Part(place, steps) => {
+                let (before, data_type) = self.held(place)?;
+                let now = self.with_part((before, data_type), steps, (value, from))?;
+                self.assign(place, now, data_type)?;
+            }
         }
         Ok(())
     }
@@ -93,48 +98,133 @@ impl Run<'_> {
         Ok((at, shape.0[at].1))
     }
 
-    pub(super) fn assign_element(
-        &mut self,
-        place: &Place,
-        subscripts: &[Fragment],
-        value: Value,
-        from: DataType,
-    ) -> Result<()> {
-        let (before, data_type) = match place {
+    /// What a place holds, and as which type.
+    fn held(&self, place: &Place) -> Result<(Value, DataType)> {
+        match place {
             Place::Variable(variable) => match self.code.body.variables[*variable].kind {
-                Kind::Value(data_type) => (self.frame.value(*variable).clone(), data_type),
-                Kind::Row(_) => return Err(error("42804", "a row has no elements")),
+                Kind::Value(data_type) => Ok((self.frame.value(*variable).clone(), data_type)),
+                Kind::Row(_) => Err(error("42804", "a row has no elements")),
             },
             Place::Field(variable, field) => {
                 let (at, data_type) = self.field(*variable, field)?;
-                (self.frame.row(*variable)?.values[at].clone(), data_type)
+                Ok((self.frame.row(*variable)?.values[at].clone(), data_type))
             }
-            Place::Element(..) => return Err(Error::internal("an element of an element")),
+            Place::Part(..) => Err(Error::internal("a part of a part")),
+        }
+    }
+
+    /// What a value is with another in a part of it.
+    fn with_part(
+        &mut self,
+        (before, data_type): (Value, DataType),
+        steps: &[Indirection],
+        part: (Value, DataType),
+    ) -> Result<Value> {
+        let is_field = |step: &Indirection| matches!(step, Indirection::Field(_));
+        let (subscripts, rest) = match steps {
+            [] => return converted(part.0, part.1, data_type, &self.context.eval),
+            [Indirection::Field(field), rest @ ..] => return self.with_field((before, data_type), field, rest, part),
+            steps => steps.split_at(steps.iter().position(is_field).unwrap_or(steps.len())),
         };
-        if data_type == DataType::Jsonb {
-            let document = self.with_part(before, (value, from), subscripts)?;
-            return self.assign(place, document, data_type);
+        if data_type == DataType::Jsonb && rest.is_empty() {
+            return self.with_key(before, part, subscripts);
         }
         let Some(element) = data_type.element() else {
             let message =
                 format!("cannot subscript type {} because it does not support subscripting", data_type.type_name());
             return Err(error("42804", message));
         };
-        let mut args = vec![before, converted(value, from, element, &self.context.eval)?];
-        for subscript in subscripts {
-            let (value, from) = self.value(subscript)?;
-            args.push(converted(value, from, DataType::Integer, &self.context.eval)?);
+        if subscripts.len() > DIMENSIONS_MAX {
+            return Err(too_many_dimensions(subscripts.len()));
         }
-        let function = crate::functions::arrays::with_element(data_type, subscripts.len());
-        let function = function.ok_or_else(|| Error::internal("an array's element"))?;
-        let array = function.call(&args, &self.context.eval)?;
-        self.assign(place, array, data_type)
+        if subscripts.iter().any(|step| matches!(step, Indirection::Slice(_))) {
+            if !rest.is_empty() {
+                return Err(Error::unsupported("an assignment to fields of a slice of an array"));
+            }
+            let mut args = vec![before, converted(part.0, part.1, data_type, &self.context.eval)?];
+            args.extend(self.bounds(subscripts)?);
+            return arrays::with_slice(data_type, subscripts.len()).call(&args, &self.context.eval);
+        }
+        let mut places = Vec::with_capacity(subscripts.len());
+        for step in subscripts {
+            if let Indirection::Element(subscript) = step {
+                places.push(self.subscript(subscript)?);
+            }
+        }
+        let missing = || Error::internal("an array's element");
+        let known = match rest.is_empty() {
+            true => Value::Null,
+            false => {
+                let args: Vec<Value> = std::iter::once(before.clone()).chain(places.iter().cloned()).collect();
+                let function = arrays::element_at(data_type, places.len()).ok_or_else(missing)?;
+                function.call(&args, &self.context.eval)?
+            }
+        };
+        let function = arrays::with_element(data_type, places.len()).ok_or_else(missing)?;
+        let args = [before, self.with_part((known, element), rest, part)?].into_iter().chain(places);
+        function.call(&args.collect::<Vec<_>>(), &self.context.eval)
+    }
+
+    fn with_field(
+        &mut self,
+        (before, data_type): (Value, DataType),
+        field: &str,
+        rest: &[Indirection],
+        part: (Value, DataType),
+    ) -> Result<Value> {
+        let DataType::Composite(of) = data_type else {
+            let message = format!(
+                "cannot assign to field \"{field}\" because its type {} is not a composite type",
+                data_type.type_name()
+            );
+            return Err(error("42804", message));
+        };
+        let at = of.place_of(field).ok_or_else(|| {
+            let message = format!("cannot assign to field \"{field}\" because there is no such column in data type");
+            error("42703", format!("{message} {}", data_type.type_name()))
+        })?;
+        // The type may have been altered since.
+        let mut values = match cast_assign(&before, data_type, data_type, &self.context.eval)? {
+            Value::Composite(row) => row.values().to_vec(),
+            _ => vec![],
+        };
+        values.resize(of.attributes().len(), Value::Null);
+        let known = (values[at].clone(), of.attributes()[at].data_type);
+        values[at] = self.with_part(known, rest, part)?;
+        Ok(Composite::new(of, values).into())
+    }
+
+    fn subscript(&mut self, subscript: &Fragment) -> Result<Value> {
+        let (value, from) = self.value(subscript)?;
+        converted(value, from, DataType::Integer, &self.context.eval)
+    }
+
+    /// As `arrays::with_slice` takes them.
+    fn bounds(&mut self, steps: &[Indirection]) -> Result<Vec<Value>> {
+        let mut bounds = Vec::with_capacity(2 * steps.len());
+        for step in steps {
+            match step {
+                // A single subscript beside a slice means everything from 1 to it.
+                Indirection::Element(upper) => bounds.extend([Value::Integer(1), self.subscript(upper)?]),
+                Indirection::Slice(both) => {
+                    for bound in both {
+                        let left_out = Ok(Value::Boolean(true));
+                        bounds.push(bound.as_ref().map_or(left_out, |bound| self.subscript(bound))?);
+                    }
+                }
+                Indirection::Field(_) => return Err(Error::internal("a field among subscripts")),
+            }
+        }
+        Ok(bounds)
     }
 
     /// A document with a part replaced, or added.
-    fn with_part(&mut self, before: Value, (part, from): (Value, DataType), subscripts: &[Fragment]) -> Result<Value> {
+    fn with_key(&mut self, before: Value, (part, from): (Value, DataType), steps: &[Indirection]) -> Result<Value> {
         let mut args = vec![before, converted(part, from, DataType::Jsonb, &self.context.eval)?];
-        for subscript in subscripts {
+        for step in steps {
+            let Indirection::Element(subscript) = step else {
+                return Err(error("0A000", "jsonb subscript does not support slices"));
+            };
             let (value, from) = self.value(subscript)?;
             if !from.is_integer() && !from.is_string() {
                 let message = format!("subscript type {} is not supported", from.type_name());
@@ -143,6 +233,6 @@ impl Run<'_> {
             }
             args.push(converted(value, from, DataType::Text, &self.context.eval)?);
         }
-        crate::functions::json::with_element(subscripts.len()).call(&args, &self.context.eval)
+        json::with_element(steps.len()).call(&args, &self.context.eval)
     }
 }

@@ -38,7 +38,13 @@ impl<'a> Run<'a> {
 
     fn open_query(&mut self, variable: usize, query: &Query, scroll: Option<bool>) -> Result<()> {
         let name = match self.frame.value(variable) {
-            Value::Null => None,
+            Value::Null => {
+                let declared = &self.code.body.variables[variable];
+                if declared.constant {
+                    return Err(error("22005", format!("variable \"{}\" is declared CONSTANT", declared.name)));
+                }
+                None
+            }
             name => Some(shown(name, &self.context.eval)),
         };
         let (prepared, context) = self.ready_query(query)?;

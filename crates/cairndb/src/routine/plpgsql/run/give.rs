@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Flow, Returned, Run, error, not_of_table};
 use crate::api::Ran;
-use crate::catalog::{Returns, RoutineKind};
+use crate::catalog::Returns;
 use crate::routine::plpgsql::convert::converted;
 use crate::routine::plpgsql::fragment::Fragment;
 use crate::routine::plpgsql::tree::Shape;
@@ -15,23 +15,7 @@ use crate::{Error, Result, SqlState, Value};
 impl Run<'_> {
     pub(super) fn give(&mut self, value: Option<&Fragment>) -> Result<Flow> {
         match value {
-            None if self.routine.set || self.routine.returns == Returns::Void => {}
-            None if self.routine.outputs().next().is_some() || self.routine.kind == RoutineKind::Procedure => {}
-            None => return Err(error("42601", "missing expression at or near \";\"")),
-            Some(_) if self.routine.returns == Returns::Void => {
-                let message = match self.routine.kind {
-                    RoutineKind::Procedure => "RETURN cannot have a parameter in a procedure",
-                    RoutineKind::Function => "RETURN cannot have a parameter in function returning void",
-                };
-                return Err(error("42804", message));
-            }
-            Some(_) if self.routine.set => {
-                let message = "RETURN cannot have a parameter in function returning set";
-                return Err(error("42804", message).with_hint("Use RETURN NEXT or RETURN QUERY."));
-            }
-            Some(_) if self.routine.outputs().next().is_some() => {
-                return Err(error("42804", "RETURN cannot have a parameter in function with OUT parameters"));
-            }
+            None => {}
             Some(value) => {
                 let (value, data_type) = self.value(value)?;
                 self.returned = match self.routine.returns {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Opened, Ready, Run, error, of_statement, shape_of};
 use crate::Result;
 use crate::api::Ran;
-use crate::command::CommandKind;
+use crate::command;
 use crate::exec::ExecContext;
 use crate::routine::Variables;
 use crate::routine::plpgsql::Dynamic;
@@ -91,7 +91,7 @@ impl Run<'_> {
         values.extend(rows.map(|variable| self.frame.value(variable).clone()));
         let variables: Arc<dyn Variables> = Arc::new(Dynamic(types, tables));
         let parsed = Arc::new(parse_one(&text)?);
-        if matches!(CommandKind::of(&parsed), Some(CommandKind::Transaction)) {
+        if command::controls_transaction(&parsed) {
             return Err(error("0A000", "EXECUTE of transaction commands is not implemented"));
         }
         let prepared = self.runner.prepare(&parsed, &variables)?;

@@ -59,7 +59,8 @@ impl Run<'_> {
         let Some((routine, args)) = bound.prepared.plan()?.and_then(|plan| call_in(plan)) else { return Ok(vec![]) };
         let outputs = routine.inputs().zip(args).filter(|(input, _)| input.mode.is_out());
         let place = |(output, arg): (&RoutineParameter, &Expr)| {
-            let place = self.place_of(arg, &bound.sources).ok_or_else(|| {
+            let is_same = |_: &Place| arg.data_type().base() == output.data_type.base();
+            let place = self.place_of(arg, &bound.sources).filter(is_same).ok_or_else(|| {
                 let name = output.name.as_deref().unwrap_or_default();
                 let what = format!("procedure parameter \"{name}\" is an output parameter");
                 error("42601", format!("{what} but corresponding argument is not writable"))
@@ -75,13 +76,10 @@ impl Run<'_> {
         outputs.map(place).collect()
     }
 
-    /// The variable that an argument is.
+    /// The variable that an argument is; none where it is converted to another type, as in PostgreSQL.
     fn place_of(&self, arg: &Expr, sources: &[Source]) -> Option<Place> {
-        let source = match arg {
-            Expr::Parameter { index, .. } => sources.get(*index)?,
-            Expr::Cast { input, .. } => return self.place_of(input, sources),
-            _ => return None,
-        };
+        let Expr::Parameter { index, .. } = arg else { return self.row_that_is(arg, sources).map(Place::Variable) };
+        let source = sources.get(*index)?;
         match (&self.code.body.variables[source.variable].kind, source.field) {
             (Kind::Value(_), None) => Some(Place::Variable(source.variable)),
             (Kind::Row(_), Some(field)) => {
@@ -90,5 +88,20 @@ impl Run<'_> {
             }
             _ => None,
         }
+    }
+
+    /// The variable whose row, NULL where there is none, an argument is: see `Binder::variable_named`.
+    fn row_that_is(&self, arg: &Expr, sources: &[Source]) -> Option<usize> {
+        let Expr::Case { branches, otherwise: Some(row), .. } = arg else { return None };
+        let [(Expr::IsNull(present), _)] = branches.as_slice() else { return None };
+        let source = |expr: &Expr| match expr {
+            Expr::Parameter { index, .. } => sources.get(*index),
+            _ => None,
+        };
+        let variable = source(present).filter(|source| source.field.is_none())?.variable;
+        let Expr::Call { args: fields, .. } = &**row else { return None };
+        let mut fields = fields.iter().enumerate();
+        let is_whole = fields.all(|(at, field)| source(field) == Some(&Source { variable, field: Some(at) }));
+        (is_whole && matches!(self.code.body.variables[variable].kind, Kind::Row(_))).then_some(variable)
     }
 }
