@@ -52,7 +52,26 @@ impl Binder<'_> {
             }
             Expr::Literal { value, data_type: DataType::Unknown } => self.literal(value, to, context, span).map(Some),
             expr if !can_cast(from, to, context) => Ok(drop_expr(expr)),
-            expr => Ok(Some(converted(expr, from, to, context))),
+            expr => {
+                self.note_parts(&expr, to);
+                Ok(Some(converted(expr, from, to, context)))
+            }
+        }
+    }
+
+    /// Notes what strings in a row are read as.
+    fn note_parts(&self, row: &Expr, to: DataType) {
+        let (Expr::Call { args, .. }, DataType::Composite(of)) = (row, to) else { return };
+        if self.noted.is_none() || !matches!(row.data_type(), DataType::Composite(_)) {
+            return;
+        }
+        for (arg, attribute) in args.iter().zip(of.attributes()) {
+            match arg {
+                Expr::Literal { value: Value::Text(text), .. } if !is_fixed_text(text, attribute.data_type) => {
+                    self.note(|noted| noted.add_moment(NOWHERE, text, attribute.data_type));
+                }
+                _ => self.note_parts(arg, attribute.data_type),
+            }
         }
     }
 
