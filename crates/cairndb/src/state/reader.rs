@@ -63,7 +63,7 @@ impl Reader {
     /// See [`storage::Reader::is_later`].
     pub(crate) fn is_later(&self, tree: TreeId) -> Result<bool> {
         let (reader, tree) = self.of(tree);
-        Ok(reader.is_later(tree)?)
+        reader.is_later(tree)
     }
 
     /// See [`storage::Reader::pages_used`].
