@@ -11,7 +11,6 @@ mod functions;
 mod information_schema;
 mod pg_catalog;
 mod reg;
-mod usage;
 
 use std::cell::Cell;
 
@@ -53,9 +52,10 @@ impl Rows {
         self.put_with(named, Vec::new());
     }
 
-    /// A row of what is known: what it does not name is NULL.
+    /// A row of what is known: the last value of a name counts, what is not named is NULL.
     fn put_known(&mut self, named: Vec<(&'static str, Value)>) {
-        let value = |column: &str| named.iter().find(|(name, _)| *name == column).map(|(_, value)| value.clone());
+        debug_assert!(named.iter().all(|(name, _)| self.columns.iter().any(|(known, _)| known == name)), "{named:?}");
+        let value = |column: &str| named.iter().rfind(|(name, _)| *name == column).map(|(_, value)| value.clone());
         let row = self.columns.iter().map(|(column, _)| value(column).unwrap_or(Value::Null)).collect();
         self.add(row);
     }
@@ -113,7 +113,7 @@ pub(crate) fn permission_denied(name: &ObjectName) -> Error {
 
 fn relation(schema: Option<&str>, name: &str) -> Option<&'static SystemRelation> {
     let all: &[&[SystemRelation]] = match schema {
-        Some("information_schema") => &[information_schema::RELATIONS, usage::RELATIONS],
+        Some("information_schema") => &information_schema::RELATIONS,
         Some("pg_catalog") | None if name.starts_with("pg_") => &pg_catalog::RELATIONS,
         _ => return None,
     };
@@ -267,8 +267,7 @@ mod tests {
 
     #[test]
     fn no_relation_is_there_twice() {
-        let others = [[information_schema::RELATIONS].as_slice(), &[usage::RELATIONS]];
-        for relations in others.into_iter().chain([pg_catalog::RELATIONS.as_slice()]) {
+        for relations in [information_schema::RELATIONS.as_slice(), &pg_catalog::RELATIONS] {
             let mut names: Vec<&str> = relations.iter().copied().flatten().map(|relation| relation.name).collect();
             names.sort_unstable();
             let twice: Vec<_> = names.windows(2).filter(|pair| pair[0] == pair[1]).collect();
