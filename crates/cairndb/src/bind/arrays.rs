@@ -5,6 +5,7 @@ use cairn_parser::{self as ast, Id, Indirection, List, Operator, Query, Span};
 use super::binder::Binder;
 use super::coerce::{boolean, null};
 use super::context::Context;
+use super::equal::is_volatile;
 use super::operators::{Operand, symbol};
 use super::overload::no_function;
 use super::subquery::scalar_column;
@@ -242,6 +243,11 @@ impl Binder<'_> {
             return Ok(Expr::Call { function, args: [before, value].into_iter().chain(bounds).collect() });
         }
         let subscripts = self.subscripts_of(steps, context)?;
+        if !rest.is_empty() && subscripts.iter().any(is_volatile) {
+            // It is read by them, and written.
+            let error = Error::unsupported("an assignment to a field of an element whose subscript is volatile");
+            return Err(self.at(error.with_hint("Compute the subscript beforehand."), place));
+        }
         let mut element_at = |binder: &mut Self| {
             let function = arrays::element_at(data_type, count);
             let function = function.ok_or_else(|| Error::internal("an array's element"))?;
@@ -289,7 +295,7 @@ impl Binder<'_> {
     /// What is assigned to a part of a column.
     fn part(&mut self, value: Expr, part: DataType, column: &str, span: Span) -> Result<Expr> {
         let given = value.data_type();
-        self.coerce(value, part, CastContext::Assignment, span)?.ok_or_else(|| {
+        let converted = self.coerce(value, part, CastContext::Assignment, span)?.ok_or_else(|| {
             let message = format!(
                 "subscripted assignment to \"{column}\" requires type {} but expression is of type {}",
                 part.type_name(),
@@ -298,6 +304,11 @@ impl Binder<'_> {
             let error = Error::new(SqlState::DATATYPE_MISMATCH, message)
                 .with_hint("You will need to rewrite or cast the expression.");
             self.at(error, span)
+        })?;
+        // Columns look at lengths when they are stored, parts of them do not.
+        Ok(match arrays::fitted_part(converted.data_type(), part) {
+            Some(function) => Expr::Call { function, args: vec![converted] },
+            None => converted,
         })
     }
 

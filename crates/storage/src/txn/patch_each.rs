@@ -27,17 +27,23 @@ impl State {
         if few && self.is_short && self.find(tree).is_none() {
             return self.patch_few(private, tree, keys, from, change);
         }
-        self.note_keys(tree, (from..keys.len()).map(|at| keys.get(at)));
         let engine = private.engine();
         let at = self.open(engine, tree)?;
         let (mut done, mut patches) = (from, Patches::default());
         while done < keys.len() {
             self.send_early(engine)?;
             self.spill_if_large(engine);
-            let ran = self.patch_leaf(engine, (at, tree), keys, done, &mut patches, change)?;
+            let ran = self.patch_leaf(engine, (at, tree), keys, done, &mut patches, change);
+            // What is left to others is asked for again, and not all that follows with it.
+            let seen = match ran {
+                Ok(Ran::Onward(next)) => next,
+                Ok(Ran::Left(next)) => keys.len().min(next + 1),
+                Err(_) => keys.len(),
+            };
+            self.note_keys(tree, (done..seen).map(|at| keys.get(at)));
             self.free_waiting(&engine.pages);
             self.trees[at].writes += 1;
-            match ran {
+            match ran? {
                 Ran::Onward(next) => done = next,
                 Ran::Left(next) => return Ok(next),
             }

@@ -29,15 +29,28 @@ pub fn constructor(element: DataType) -> Option<Arc<Function>> {
     Some(Arc::new(Function { variadic: true, ..Function::clone(&function) }))
 }
 
-/// An array stored where strings have a length: too long a one is an error, as it is outside of arrays.
+/// An array or a row stored where strings have a length: too long a one is an error, as it is outside of arrays.
 pub fn fitted(from: DataType, to: DataType) -> Option<Arc<Function>> {
-    let limited = matches!(to.element(), Some(DataType::Varchar(Some(_)) | DataType::Char(_)));
-    let array = from.is_array() && limited && from != to;
+    let limited = to.element().is_some_and(has_length);
+    let is_row = matches!((from, to), (DataType::Composite(_), DataType::Composite(_)));
+    (from != to && (from.is_array() && limited || is_row)).then(|| fit(from, to))
+}
+
+/// A value stored in a field of a type whose strings have a length.
+pub fn fitted_part(from: DataType, to: DataType) -> Option<Arc<Function>> {
+    (from.is_string() && has_length(to)).then(|| fit(from, to))
+}
+
+fn has_length(data_type: DataType) -> bool {
+    matches!(data_type, DataType::Varchar(Some(_)) | DataType::Char(_))
+}
+
+fn fit(from: DataType, to: DataType) -> Arc<Function> {
     let eval = |function: &Function, args: &[Value], context: &EvalContext| match args {
         [value] => cast_assign(value, function.args[0], function.returns, context),
         _ => Err(wrong_arguments(args)),
     };
-    array.then(|| form(Form::Fitted, "array_fit", [from].into(), to, eval))
+    form(Form::Fitted, "array_fit", [from].into(), to, eval)
 }
 
 fn of_elements(function: &Function, args: &[Value], _: &EvalContext) -> Result<Value> {

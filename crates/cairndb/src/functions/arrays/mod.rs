@@ -11,7 +11,7 @@ mod subscript;
 mod text;
 
 pub(super) use construct::stack_collected;
-pub use construct::{constructor, fitted};
+pub use construct::{constructor, fitted, fitted_part};
 pub use quantified::{Quantifier, quantified};
 pub use set::{
     EXPANDED_ARRAY, EXPANDED_COLUMNS, EXPANDED_NAME, LISTENING_CHANNELS, ROWS_OF_ARRAY, STRING_TO_TABLE, SetRows,
