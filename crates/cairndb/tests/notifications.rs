@@ -245,7 +245,7 @@ fn every_way_to_run_a_statement_tells() {
     drop(rows);
     run(&writer, "PREPARE p (text) AS SELECT pg_notify('a', $1); EXECUTE p ('by name')");
     run(&writer, "BEGIN READ ONLY; NOTIFY a, 'read only'; SELECT pg_notify('a', 'and by function'); COMMIT");
-    run(&writer, "CREATE TEMP TABLE s AS SELECT pg_notify('a', 'temporary')");
+    run(&writer, "CREATE TEMP TABLE s AS SELECT pg_notify('a', 'temporary')::text AS told");
     run(&writer, "INSERT INTO t SELECT 3, pg_notify('a', 'inserted')::text");
     let expected = [
         "a:one",
