@@ -106,8 +106,9 @@ impl<'e> Asked<'e> {
 /// The node at the top uses up its input's columns: none of them goes on to the node above it.
 fn read_below(top: &mut PhysicalPlan) {
     let Some((table, columns)) = scanned(top) else { return };
+    let mut has_counted = false;
     if let N::Aggregate { aggregates, .. } = &mut top.node {
-        aggregates.iter_mut().for_each(|call| count_rows(call, &table, &columns));
+        aggregates.iter_mut().for_each(|call| has_counted |= count_rows(call, &table, &columns));
     }
     let fields = {
         let mut exprs = vec![];
@@ -124,7 +125,7 @@ fn read_below(top: &mut PhysicalPlan) {
         };
         asked.fields.into_iter().filter(is_alone).cloned().collect::<Vec<_>>()
     };
-    if fields.is_empty() {
+    if fields.is_empty() && !has_counted {
         return;
     }
     replace(top, &mut |expr| {
@@ -156,21 +157,22 @@ fn read_below(top: &mut PhysicalPlan) {
     });
 }
 
-/// `count` of a column as that of the rows that have a value there.
-fn count_rows(call: &mut AggregateCall, table: &Table, columns: &[usize]) {
-    let [Expr::Column { index, data_type }] = *call.args.as_slice() else { return };
+/// `count` of a column as that of the rows that have a value there; whether it is one.
+fn count_rows(call: &mut AggregateCall, table: &Table, columns: &[usize]) -> bool {
+    let [Expr::Column { index, data_type }] = *call.args.as_slice() else { return false };
     let counts = call.aggregate.kind == AggregateKind::Count && !call.distinct && call.order_by.is_empty();
-    let Some(of_rows) = aggregate_overloads("count").iter().find(|count| count.args.is_empty()) else { return };
+    let Some(of_rows) = aggregate_overloads("count").iter().find(|count| count.args.is_empty()) else { return false };
     if !counts || !is_long(data_type) {
-        return;
+        return false;
     }
     let args = std::mem::take(&mut call.args);
     call.aggregate = of_rows.clone();
     if columns.get(index).is_some_and(|&column| table.is_not_null(column)) {
-        return;
+        return true;
     }
     let is_there = args.into_iter().map(|column| Expr::Not(Box::new(Expr::IsNull(Box::new(column)))));
     call.filter = call.filter.take().into_iter().chain(is_there).reduce(|one, other| Expr::And(vec![one, other]));
+    true
 }
 
 fn is_in_row(table: &Table, column: Option<&usize>) -> bool {
