@@ -142,20 +142,10 @@ impl Accepts {
             }),
             Accepts::Number(least, most) => {
                 let number = value.trim().parse().ok().filter(|number: &f64| !number.is_nan());
-                let number = number.ok_or_else(|| invalid(name, value))?;
-                if (least..=most).contains(&number) {
-                    Ok(number.to_string())
-                } else {
-                    Err(outside(name, number, (least, most)))
-                }
+                within(name, number.ok_or_else(|| invalid(name, value))?, (least, most))
             }
             Accepts::Integer(least, most) => {
-                let number = value.trim().parse().map_err(|_| invalid(name, value))?;
-                if (least..=most).contains(&number) {
-                    Ok(number.to_string())
-                } else {
-                    Err(outside(name, number, (least, most)))
-                }
+                within(name, value.trim().parse().map_err(|_| invalid(name, value))?, (least, most))
             }
             Accepts::Size(piece) => size(name, value, piece),
             Accepts::OneOf(_, all) if !all.iter().any(|one| same(&one)) => {
@@ -367,9 +357,13 @@ fn invalid(name: &str, value: &str) -> Error {
     Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
 }
 
-fn outside<T: std::fmt::Display>(name: &str, value: T, (least, most): (T, T)) -> Error {
-    let message = format!("{value} is outside the valid range for parameter \"{name}\" ({least} .. {most})");
-    Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+/// The number as SHOW says it; SQLSTATE 22023 outside the bounds.
+fn within<T: PartialOrd + std::fmt::Display>(name: &str, number: T, (least, most): (T, T)) -> Result<String> {
+    if (&least..=&most).contains(&&number) {
+        return Ok(number.to_string());
+    }
+    let message = format!("{number} is outside the valid range for parameter \"{name}\" ({least} .. {most})");
+    Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message))
 }
 
 /// Texts are UTF-8 on both sides; SQLSTATE 0A000 for another encoding, 22023 for what is none.

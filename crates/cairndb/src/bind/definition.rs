@@ -39,6 +39,14 @@ struct Moment {
     data_type: DataType,
 }
 
+impl Moment {
+    fn is_not_told(&self) -> Error {
+        let Moment { text, data_type, .. } = self;
+        Error::unsupported(format!("the constant '{text}', which stands more than once, as a {data_type}"))
+            .with_hint("Write it as a typed constant, with its time zone: then it is the same for everybody.")
+    }
+}
+
 impl Noted {
     pub(super) fn add_string(&mut self, span: Span, text: &str) {
         if self.strings.iter().all(|(known, _)| known.start != span.start) {
@@ -53,38 +61,23 @@ impl Noted {
     /// Where strings have to be read by whoever makes the definition, and as what; from the last to the first. SQLSTATE 0A000 where
     /// one is not told from others that say the same: what is read does not always know where it is written.
     fn places(&self) -> Result<Vec<(Span, &str, DataType)>> {
-        let written = |moment: &Moment| {
-            self.strings.iter().find(|(at, text)| at.start == moment.span.start && *text == moment.text)
-        };
-        let mut places: Vec<(Span, &str, DataType)> = Vec::new();
+        let is_it =
+            |moment: &Moment, (at, text): &(Span, String)| at.start == moment.span.start && *text == moment.text;
+        let (mut places, mut lost) = (Vec::new(), Vec::new());
         for moment in &self.moments {
-            if let Some((span, text)) = written(moment)
-                && places.iter().all(|(known, ..)| known.start != span.start)
-            {
-                places.push((*span, text, moment.data_type));
+            match self.strings.iter().find(|string| is_it(moment, string)) {
+                Some((span, text)) => places.push((*span, text.as_str(), moment.data_type)),
+                None => lost.push(moment),
             }
         }
-        let placed = places.len();
-        for moment in self.moments.iter().filter(|moment| written(moment).is_none()) {
-            let is_free = |at: Span| places[..placed].iter().all(|(known, ..)| known.start != at.start);
-            let same: Vec<_> = self.strings.iter().filter(|(at, text)| *text == moment.text && is_free(*at)).collect();
-            match same.as_slice() {
-                [] => {}
-                [(span, text)]
-                    if places[placed..]
-                        .iter()
-                        .all(|(known, _, of)| known.start != span.start || *of == moment.data_type) =>
-                {
-                    places.push((*span, text, moment.data_type));
-                }
-                _ => {
-                    let message = format!(
-                        "the constant '{}', which stands more than once, as a {}",
-                        moment.text, moment.data_type
-                    );
-                    let hint = "Write it as a typed constant, with its time zone: then it is the same for everybody.";
-                    return Err(Error::unsupported(message).with_hint(hint));
-                }
+        let is_free = |(at, _): &&(Span, String)| places.iter().all(|(known, ..)| known.start != at.start);
+        let free: Vec<_> = self.strings.iter().filter(is_free).collect();
+        for moment in lost {
+            let mut same = free.iter().filter(|(_, text)| *text == moment.text);
+            match (same.next(), same.next()) {
+                (None, _) => {}
+                (Some((span, text)), None) => places.push((*span, text, moment.data_type)),
+                _ => return Err(moment.is_not_told()),
             }
         }
         places.sort_by_key(|(span, ..)| std::cmp::Reverse(span.start));

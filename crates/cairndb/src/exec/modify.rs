@@ -11,7 +11,8 @@ use crate::dml::Change;
 use crate::types::DataType;
 use crate::{Error, Value};
 
-/// Changes rows when it is first asked: reads its input to the end, then writes, unless the two follow each other. Its own rows are what RETURNING says.
+/// Changes rows when it is first asked: reads its input to the end, then writes, unless the two follow each other
+/// ([`Writes::follows`](super::operator::Writes::follows)). Its own rows are what RETURNING says.
 pub(crate) struct Modify {
     change: Arc<Change>,
     rows: Rows,

@@ -50,7 +50,7 @@ fn fit(from: DataType, to: DataType) -> Arc<Function> {
         [value] => cast_assign(value, function.args[0], function.returns, context),
         _ => Err(wrong_arguments(args)),
     };
-    form(Form::Fitted, "array_fit", [from].into(), to, eval)
+    form(Form::Fitted, "fit", [from].into(), to, eval)
 }
 
 fn of_elements(function: &Function, args: &[Value], _: &EvalContext) -> Result<Value> {
