@@ -224,7 +224,7 @@ fn has(wish: &DataType, value: ValueRef<'_>, context: &EvalContext) -> bool {
 
 /// The forms that SQLite's own functions write and read, and nothing that a database reads another way (`now`, `1/2/3`), nor
 /// digits of seconds that would be lost.
-fn is_moment(wish: &DataType, text: &str) -> bool {
+pub fn is_moment(wish: &DataType, text: &str) -> bool {
     let is_date = |text: &str| has_form(text, "0000-00-00");
     let (date, time) = match text.get(..10).filter(|date| is_date(date)) {
         Some(date) => (Some(date), text[10..].strip_prefix([' ', 'T'])),
@@ -275,7 +275,14 @@ mod tests {
 
     fn of(declared: &str, values: &[ValueRef<'_>]) -> String {
         let name = String::new();
-        let column = Column { name, declared: declared.to_string(), not_null: false, default: None, generated: None };
+        let column = Column {
+            name,
+            declared: declared.to_string(),
+            not_null: false,
+            default: None,
+            no_case: false,
+            generated: None,
+        };
         let mut seen = Values::new(&column);
         values.iter().for_each(|value| seen.see(*value, &EvalContext::now()));
         seen.data_type(declared).0.to_string()

@@ -6,10 +6,11 @@
 
 mod kinds;
 mod load;
+mod meaning;
 mod names;
 mod report;
 mod schema;
-mod tokens;
+mod texts;
 mod translate;
 
 use std::path::Path;
@@ -26,8 +27,9 @@ use crate::report::Failure;
 use crate::shell::open_file;
 use names::Names;
 use report::Report;
-use schema::{Index, Source, Table};
+use schema::{Index, Source, Table, View};
 use translate::Translation;
+use turso_parser::ast::Expr;
 
 /// Imports the file `from` into the new database `into`.
 pub fn sqlite(from: &Path, into: &Path, keep_case: bool) -> Result<ExitCode, Failure> {
@@ -78,6 +80,8 @@ struct Import<'a> {
     connection: &'a Connection,
     names: Names,
     report: Report,
+    /// What is there already, for what rests on it.
+    relations: Vec<meaning::Relation>,
 }
 
 fn import(
@@ -89,21 +93,24 @@ fn import(
 ) -> Result<Report, Failure> {
     let mut report = Report::default();
     let names = Names::new(source, keep_case, &mut report);
-    let mut import = Import { sqlite, source, connection, names, report };
+    let mut import = Import { sqlite, source, connection, names, report, relations: Vec::new() };
     for table in &source.tables {
         let told =
             |error: rusqlite::Error| Failure::Message(format!("{}: table {}: {error}", from.display(), table.name));
         import.table(table, &told)?;
     }
     for table in &source.tables {
-        table.indexes.iter().for_each(|index| import.index(table, index));
-        import.checks(table);
+        import.indexes_and_checks(table);
     }
     // When every table has its keys.
     source.tables.iter().for_each(|table| import.foreign_keys(table));
     import.views();
     for (name, why) in &source.left_out {
         import.report.leave_out(name, why);
+    }
+    if source.user_version != 0 {
+        let why = format!("is {}; nothing here keeps it, so put it where your migrations look", source.user_version);
+        import.report.change("PRAGMA user_version", &why);
     }
     Ok(import.report)
 }
@@ -122,7 +129,9 @@ impl Import<'_> {
             self.report.change(&table.name, why);
         }
         let bar = progress::steps(rows, "rows");
-        let loaded = self.fill_generated(table, &kinds, unique_only, &bar);
+        let relation = translate::relation(table, &kinds);
+        let loaded = self.fill_generated(table, (&kinds, &relation), unique_only, &bar);
+        self.relations.push(relation);
         bar.finish_and_clear();
         self.report.rows(&table.name, loaded?);
         table.columns.iter().zip(&kinds).for_each(|(column, kind)| self.default(table, column, &kind.data_type));
@@ -133,7 +142,7 @@ impl Import<'_> {
     fn fill_generated(
         &mut self,
         table: &Table,
-        kinds: &[Kind],
+        (kinds, relation): (&[Kind], &meaning::Relation),
         unique_only: bool,
         bar: &ProgressBar,
     ) -> Result<u64, Failure> {
@@ -142,8 +151,9 @@ impl Import<'_> {
         for (at, column) in table.columns.iter().enumerate() {
             let Some(generated) = &column.generated else { continue };
             let place = format!("{}.{}", table.name, column.name);
-            let found = generated.expression.as_deref().ok_or_else(|| "its expression is not found".to_string());
-            match found.and_then(|sql| self.same(table, kinds, at, sql)) {
+            let why = || table.not_understood.clone().unwrap_or_else(|| "its expression is not found".to_string());
+            let found = generated.expression.as_ref().ok_or_else(why);
+            match found.and_then(|expression| self.same(table, (kinds, relation), at, expression)) {
                 Ok(Translation { text, changes }) => {
                     if generated.is_virtual && !table.is_virtual(column) {
                         self.report
@@ -167,25 +177,22 @@ impl Import<'_> {
     }
 
     /// The expression of the column of this number, where it can be one here and gives what is there; why not.
-    fn same(&self, table: &Table, kinds: &[Kind], at: usize, sql: &str) -> Result<Translation, String> {
+    fn same(
+        &self,
+        table: &Table,
+        (kinds, relation): (&[Kind], &meaning::Relation),
+        at: usize,
+        expression: &Expr,
+    ) -> Result<Translation, String> {
+        let text = expression.to_string();
         let others =
             table.columns.iter().enumerate().filter(|(other, column)| *other != at && column.generated.is_some());
-        if let Some((_, other)) = others.into_iter().find(|(_, other)| translate::mentions(sql, &other.name)) {
+        if let Some((_, other)) = others.into_iter().find(|(_, other)| texts::mentions(&text, &other.name)) {
             return Err(format!("it is made of {}, which is generated too", other.name));
         }
-        let Translation { text, changes } = translate::expression(sql, &self.names);
-        let cast = format!("CAST(({text}) AS {})", kinds[at].data_type);
-        let plain = self.differing(table, kinds, at, &text);
-        let (text, differing) = match plain {
-            Ok(differing) => (text, differing),
-            // What is assigned to a column in SQLite, is converted to its type as by CAST.
-            Err(why) => match self.differing(table, kinds, at, &cast) {
-                Ok(differing) => (cast, differing),
-                Err(_) => return Err(why),
-            },
-        };
-        match differing {
-            0 => Ok(Translation { text, changes }),
+        let found = translate::generated(relation, &self.names, expression, &kinds[at].data_type)?;
+        match self.differing(table, kinds, at, &found.text)? {
+            0 => Ok(found),
             rows => Err(format!("its expression would give other values in {rows} of the rows here")),
         }
     }
@@ -259,38 +266,64 @@ impl Import<'_> {
     fn default(&mut self, table: &Table, column: &schema::Column, data_type: &cairndb::DataType) {
         let Some(default) = column.default.as_deref().filter(|_| column.generated.is_none()) else { return };
         let place = format!("{}.{}", table.name, column.name);
-        let Some(written) = translate::default(default, data_type, &self.names) else { return };
-        let statement = format!(
-            "ALTER TABLE {} ALTER COLUMN {} SET DEFAULT {written}",
-            self.names.shown(&table.name),
-            self.names.shown(&column.name)
-        );
-        if let Err(error) = self.connection.execute(&statement, ()) {
-            self.report.leave_out(&format!("default {default} of {place}"), error.message());
+        let made = translate::default(default, data_type, &self.names).and_then(|found| {
+            let Some(Translation { text, changes }) = found else { return Ok(Vec::new()) };
+            let (on, column) = (self.names.shown(&table.name), self.names.shown(&column.name));
+            self.make(&format!("ALTER TABLE {on} ALTER COLUMN {column} SET DEFAULT {text}"))?;
+            Ok(changes)
+        });
+        match made {
+            Ok(changes) => changes.iter().for_each(|change| self.report.change(&format!("{place}, default"), change)),
+            Err(why) => self.report.leave_out(&format!("default {default} of {place}"), &why),
         }
     }
 
-    fn index(&mut self, table: &Table, index: &Index) {
-        let (statement, changes) = match translate::index(table, index, &self.names) {
-            Ok(found) => found,
-            Err(why) => return self.report.leave_out(&format!("index {} of {}", index.name, table.name), &why),
+    fn indexes_and_checks(&mut self, table: &Table) {
+        let Some(relation) = self.relations.iter().find(|relation| relation.name == table.name).cloned() else {
+            return;
         };
-        changes.iter().for_each(|change| self.report.change(&index.name, change));
-        if let Err(error) = self.connection.execute(&statement, ()) {
-            self.report.leave_out(&format!("index {} of {}", index.name, table.name), error.message());
+        table.indexes.iter().for_each(|index| self.index(table, &relation, index));
+        self.checks(table, &relation);
+    }
+
+    fn index(&mut self, table: &Table, relation: &meaning::Relation, index: &Index) {
+        let made = translate::index(table, relation, index, &self.names)
+            .and_then(|Translation { text, changes }| self.make(&text).map(|()| changes));
+        match made {
+            Ok(changes) => changes.iter().for_each(|change| self.report.change(&index.name, change)),
+            Err(why) => self.report.leave_out(&format!("index {} of {}", index.name, table.name), &why),
         }
     }
 
-    fn checks(&mut self, table: &Table) {
-        for check in &table.checks {
-            let Translation { text, changes } = translate::expression(check, &self.names);
-            let statement = format!("ALTER TABLE {} ADD CHECK ({text})", self.names.shown(&table.name));
-            match self.connection.execute(&statement, ()) {
-                Ok(_) => changes.iter().for_each(|change| self.report.change(&table.name, change)),
-                Err(error) => {
-                    self.report.leave_out(&format!("CHECK ({}) of {}", check.trim(), table.name), error.message());
+    fn checks(&mut self, table: &Table, relation: &meaning::Relation) {
+        if let Some(why) = &table.not_understood {
+            self.report.leave_out(&format!("the CHECKs of {}, if it has any", table.name), why);
+        }
+        for (check, written) in &table.checks {
+            let what = format!("CHECK ({written}) of {}", table.name);
+            match translate::check(relation, &self.names, check) {
+                Ok(found) => {
+                    found.changes.iter().for_each(|change| self.report.change(&what, change));
+                    let statement = format!("ALTER TABLE {} ADD CHECK ({})", self.names.shown(&table.name), found.text);
+                    self.constraint(&what, &statement, SqlState::CHECK_VIOLATION, "some rows do not keep it");
                 }
+                Err(why) => self.report.leave_out(&what, &why),
             }
+        }
+    }
+
+    /// Makes a constraint: for new rows only, where some of those that are there break it.
+    fn constraint(&mut self, what: &str, statement: &str, broken: SqlState, why: &str) {
+        let made = self.connection.execute(statement, ()).map(drop).or_else(|error| match error.sqlstate() == broken {
+            true => {
+                self.connection.execute(&format!("{statement} NOT VALID"), ())?;
+                self.report.change(what, &format!("{why}, so it holds for new ones only (NOT VALID)"));
+                Ok(())
+            }
+            false => Err(error),
+        });
+        if let Err(error) = made {
+            self.report.leave_out(what, error.message());
         }
     }
 
@@ -298,47 +331,44 @@ impl Import<'_> {
         for key in &table.foreign_keys {
             let statement = translate::foreign_key(table, key, self.source, &self.names);
             let what = format!("foreign key of {} to {}", table.name, key.parent);
-            match self.connection.execute(&statement, ()) {
-                Ok(_) => {}
-                Err(error) if error.sqlstate() == SqlState::FOREIGN_KEY_VIOLATION => {
-                    let why = "rows that are there refer to nothing, so it holds for new ones only (NOT VALID)";
-                    match self.connection.execute(&format!("{statement} NOT VALID"), ()) {
-                        Ok(_) => self.report.change(&what, why),
-                        Err(error) => self.report.leave_out(&what, error.message()),
-                    }
-                }
-                Err(error) => self.report.leave_out(&what, error.message()),
-            }
+            let why = "rows that are there refer to nothing";
+            self.constraint(&what, &statement, SqlState::FOREIGN_KEY_VIOLATION, why);
         }
     }
 
     /// Views may rest on each other in any order: whatever works is made, until nothing more does.
     fn views(&mut self) {
-        let mut waiting: Vec<(&String, Translation)> =
-            self.source.views.iter().map(|(name, sql)| (name, translate::view(sql, &self.names))).collect();
+        let mut waiting: Vec<&View> = self.source.views.iter().collect();
         loop {
             let before = waiting.len();
             let mut failed = Vec::new();
-            waiting.retain(|(name, view)| {
-                let statement = format!("CREATE VIEW {} {}", self.names.shown(name), view.text);
-                match self.connection.execute(&statement, ()) {
-                    Ok(_) => {
-                        view.changes.iter().for_each(|change| self.report.change(name, change));
-                        false
-                    }
-                    Err(error) => {
-                        failed.push(error.message().to_string());
-                        true
-                    }
+            waiting.retain(|view| match self.view(view) {
+                Ok(()) => false,
+                Err(why) => {
+                    failed.push(why);
+                    true
                 }
             });
             if waiting.len() == before {
-                for ((name, _), why) in waiting.iter().zip(&failed) {
-                    self.report.leave_out(&format!("view {name}"), why);
+                for (view, why) in waiting.iter().zip(&failed) {
+                    self.report.leave_out(&format!("view {}", view.name), why);
                 }
                 return;
             }
         }
+    }
+
+    fn view(&mut self, view: &View) -> Result<(), String> {
+        let (Translation { text, changes }, relation) = translate::view(view, &self.relations, &self.names)?;
+        self.make(&text)?;
+        changes.iter().for_each(|change| self.report.change(&view.name, change));
+        self.relations.push(relation);
+        Ok(())
+    }
+
+    /// Runs what may be refused: then it is left out.
+    fn make(&self, statement: &str) -> Result<(), String> {
+        self.connection.execute(statement, ()).map(drop).map_err(|error| error.message().to_string())
     }
 
     fn run(&self, statement: &str) -> Result<(), Failure> {

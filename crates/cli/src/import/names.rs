@@ -26,7 +26,7 @@ impl Names {
             let columns = table.columns.iter().map(|column| &column.name);
             std::iter::once(&table.name).chain(columns).chain(table.indexes.iter().map(|index| &index.name))
         });
-        for name in tables.chain(source.views.iter().map(|(name, _)| name)) {
+        for name in tables.chain(source.views.iter().map(|view| &view.name)) {
             let plain = names.new_name(name);
             folded |= plain != *name && name.len() <= NAME_BYTES;
             if name.len() > NAME_BYTES {
@@ -68,10 +68,5 @@ impl Names {
         let mut written = String::new();
         quote_identifier(&self.plain(name), &mut written);
         written
-    }
-
-    /// Something of the file is called so.
-    pub fn is_known(&self, name: &str) -> bool {
-        self.known.contains_key(&name.to_ascii_lowercase())
     }
 }

@@ -1,18 +1,27 @@
 //! What a SQLite file holds, as its own catalog and the texts in it say.
 
 use rusqlite::{Result, Transaction};
+use turso_parser::ast::Expr;
 
-use super::tokens::{Kind, Token, tokens};
-use super::translate::mentions;
+use super::texts::{self, IndexText, TableText, mentions};
 
 /// All of it.
 #[derive(Default)]
 pub struct Source {
     pub tables: Vec<Table>,
-    /// Names, and what stands behind `CREATE VIEW name`.
-    pub views: Vec<(String, String)>,
+    pub views: Vec<View>,
+    /// What `PRAGMA user_version` says: most applications keep the number of their schema there.
+    pub user_version: i64,
     /// What is not taken over, and why.
     pub left_out: Vec<(String, String)>,
+}
+
+pub struct View {
+    pub name: String,
+    /// CREATE VIEW.
+    pub sql: String,
+    /// As SQLite calls them.
+    pub columns: Vec<String>,
 }
 
 #[derive(Default)]
@@ -24,7 +33,10 @@ pub struct Table {
     pub auto_increment: bool,
     /// The last value that AUTOINCREMENT gave.
     pub sequence: Option<i64>,
-    pub checks: Vec<String>,
+    /// Conditions, and how they are written.
+    pub checks: Vec<(Expr, String)>,
+    /// Why its text, which has its checks and generated columns, is not understood.
+    pub not_understood: Option<String>,
     pub indexes: Vec<Index>,
     pub foreign_keys: Vec<ForeignKey>,
 }
@@ -34,6 +46,8 @@ pub struct Column {
     pub declared: String,
     pub not_null: bool,
     pub default: Option<String>,
+    /// It compares without looking at case.
+    pub no_case: bool,
     pub generated: Option<Generated>,
 }
 
@@ -42,7 +56,7 @@ pub struct Generated {
     /// Computed whenever it is read.
     pub is_virtual: bool,
     /// `None`: it is not found in the text.
-    pub expression: Option<String>,
+    pub expression: Option<Expr>,
 }
 
 pub struct Index {
@@ -54,6 +68,12 @@ pub struct Index {
     /// CREATE INDEX, where there was one.
     pub sql: Option<String>,
     pub partial: bool,
+}
+
+impl Index {
+    pub fn text(&self) -> std::result::Result<IndexText, String> {
+        texts::index(self.sql.as_deref().ok_or("its text is not there")?)
+    }
 }
 
 pub struct IndexColumn {
@@ -73,6 +93,20 @@ pub struct ForeignKey {
 }
 
 impl Table {
+    fn take(&mut self, text: TableText) {
+        self.auto_increment = text.auto_increment;
+        self.checks = text.checks;
+        for column in &mut self.columns {
+            column.no_case = text.no_case.iter().any(|name| name.eq_ignore_ascii_case(&column.name));
+        }
+        for (name, expression) in text.generated {
+            let column = self.columns.iter_mut().find(|column| column.name.eq_ignore_ascii_case(&name));
+            if let Some(generated) = column.and_then(|column| column.generated.as_mut()) {
+                generated.expression = Some(expression);
+            }
+        }
+    }
+
     /// The column is computed where it is read, and no key or index wants it stored.
     pub fn is_virtual(&self, column: &Column) -> bool {
         let is_it = |name: &String| *name == column.name;
@@ -101,7 +135,8 @@ pub fn quoted(name: &str) -> String {
 }
 
 pub fn read(sqlite: &Transaction<'_>) -> Result<Source> {
-    let mut source = Source::default();
+    let user_version = sqlite.query_row("SELECT user_version FROM pragma_user_version", (), |row| row.get(0))?;
+    let mut source = Source { user_version, ..Source::default() };
     let mut listed =
         sqlite.prepare("SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema ORDER BY rowid")?;
     let listed = listed.query_map((), |row| {
@@ -126,7 +161,10 @@ pub fn read(sqlite: &Transaction<'_>) -> Result<Source> {
                 let without_row_id = found.is_some_and(|(.., without)| *without);
                 source.tables.push(read_table(sqlite, name, sql, without_row_id, &listed)?);
             }
-            ("view", _) => source.views.push((name.clone(), sql.clone())),
+            ("view", _) => match view_columns(sqlite, name) {
+                Ok(columns) => source.views.push(View { name: name.clone(), sql: sql.clone(), columns }),
+                Err(error) => source.left_out.push((format!("view {name}"), error.to_string())),
+            },
             ("trigger", _) => {
                 let why = "triggers are written in SQLite's dialect; here they call functions in PL/pgSQL";
                 source.left_out.push((format!("trigger {name} of {of}"), why.to_string()));
@@ -135,6 +173,11 @@ pub fn read(sqlite: &Transaction<'_>) -> Result<Source> {
         }
     }
     Ok(source)
+}
+
+fn view_columns(sqlite: &Transaction<'_>, name: &str) -> Result<Vec<String>> {
+    let mut columns = sqlite.prepare("SELECT name FROM pragma_table_xinfo(?1) ORDER BY cid")?;
+    columns.query_map([name], |row| row.get(0))?.collect()
 }
 
 fn read_table(
@@ -163,19 +206,15 @@ fn read_table(
             declared: row.get::<_, Option<String>>(1)?.unwrap_or_default(),
             not_null: row.get(2)?,
             default: row.get(3)?,
+            no_case: false,
             generated: (hidden > 1).then_some(Generated { is_virtual: hidden == 2, expression: None }),
         });
     }
     key.sort();
     table.primary_key = key.into_iter().map(|(_, column)| column).collect();
-    let found = tokens(sql);
-    table.auto_increment = found.iter().any(|token| token.is("AUTOINCREMENT"));
-    table.checks = checks(&found, sql);
-    for (name, expression) in generated(&found, sql) {
-        let column = table.columns.iter_mut().find(|column| column.name.eq_ignore_ascii_case(&name));
-        if let Some(generated) = column.and_then(|column| column.generated.as_mut()) {
-            generated.expression = Some(expression.to_string());
-        }
+    match texts::table(sql) {
+        Ok(text) => table.take(text),
+        Err(why) => table.not_understood = Some(why),
     }
     if table.auto_increment {
         let last = "SELECT seq FROM sqlite_sequence WHERE name = ?1";
@@ -185,58 +224,6 @@ fn read_table(
     table.indexes = read_indexes(sqlite, name, listed)?;
     table.foreign_keys = read_foreign_keys(sqlite, name)?;
     Ok(table)
-}
-
-/// The conditions of CREATE TABLE's CHECK constraints.
-fn checks(found: &[Token<'_>], sql: &str) -> Vec<String> {
-    let mut checks = Vec::new();
-    for (at, token) in found.iter().enumerate() {
-        if token.is("CHECK")
-            && let Some((inside, _)) = parenthesized(&found[at + 1..], sql)
-        {
-            checks.push(inside.to_string());
-        }
-    }
-    checks
-}
-
-/// The generated columns of CREATE TABLE, and their expressions: right in the table's parentheses only they have `AS (`.
-fn generated<'s>(found: &[Token<'_>], sql: &'s str) -> Vec<(String, &'s str)> {
-    let (mut depth, mut column, mut generated) = (0_usize, None, Vec::new());
-    for (at, token) in found.iter().enumerate() {
-        match token.text {
-            "(" if token.kind == Kind::Sign => depth += 1,
-            ")" if token.kind == Kind::Sign => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth == 1 && matches!(token.text, "(" | ",") && token.kind == Kind::Sign {
-            column = found.get(at + 1).map(Token::value);
-        }
-        if depth == 1
-            && token.is("AS")
-            && let (Some(column), Some((inside, _))) = (&column, parenthesized(&found[at + 1..], sql))
-        {
-            generated.push((column.clone(), inside));
-        }
-    }
-    generated
-}
-
-/// What stands in the parentheses with which the tokens begin, and how many tokens that is.
-pub fn parenthesized<'s>(found: &[Token<'_>], sql: &'s str) -> Option<(&'s str, usize)> {
-    let open = found.first().filter(|token| token.text == "(")?;
-    let mut depth = 0_usize;
-    for (at, token) in found.iter().enumerate() {
-        match token.text {
-            "(" => depth += 1,
-            ")" => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return Some((sql.get(open.start + 1..token.start)?, at + 1));
-        }
-    }
-    None
 }
 
 fn read_indexes(
@@ -291,17 +278,4 @@ fn read_foreign_keys(sqlite: &Transaction<'_>, table: &str) -> Result<Vec<Foreig
         }
     }
     Ok(keys.into_iter().map(|(_, key)| key).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn generated_columns_are_found_with_their_expressions() {
-        let sql = "CREATE TABLE t (a INT DEFAULT (1), \"b, (c\" TEXT GENERATED ALWAYS AS (a || ')' || cast(a AS text)) STORED,
-            [d] AS ((a)), CHECK (cast(a AS int) > 0))";
-        let found = generated(&tokens(sql), sql);
-        assert_eq!(found, [("b, (c".to_string(), "a || ')' || cast(a AS text)"), ("d".to_string(), "(a)")]);
-    }
 }

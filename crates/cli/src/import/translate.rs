@@ -1,10 +1,13 @@
-//! SQLite's SQL as PostgreSQL's, token by token, as far as that goes; the database itself says whether the outcome holds.
+//! Statements for what a SQLite file holds beside its rows.
 
 use cairndb::DataType;
+use turso_parser::ast::{Expr, SortOrder};
 
+use super::kinds::Kind as ColumnKind;
+use super::meaning::{Column, Relation, Translator, Value};
 use super::names::Names;
-use super::schema::{ForeignKey, Index, Source, Table, parenthesized, quoted};
-use super::tokens::{Kind, Token, tokens};
+use super::schema::{ForeignKey, Index, Source, Table, View, quoted};
+use super::texts;
 
 /// A text, and how its meaning differs.
 pub struct Translation {
@@ -12,159 +15,97 @@ pub struct Translation {
     pub changes: Vec<String>,
 }
 
-/// An expression or the body of a query.
-pub fn expression(sql: &str, names: &Names) -> Translation {
-    translate(&tokens(sql), names)
+/// What expressions and views see of a table.
+pub fn relation(table: &Table, kinds: &[ColumnKind]) -> Relation {
+    let columns = table.columns.iter().zip(kinds).map(|(column, kind)| Column {
+        name: column.name.clone(),
+        kind: super::meaning::Kind::of(&kind.data_type),
+        no_case: column.no_case,
+    });
+    let row_id = table.columns.iter().find(|column| table.is_row_id(column)).map(|column| column.name.clone());
+    Relation { name: table.name.clone(), columns: columns.collect(), row_id }
 }
 
-/// Whether an expression has a name in it.
-pub fn mentions(sql: &str, name: &str) -> bool {
-    let is_name = |token: &Token<'_>| matches!(token.kind, Kind::Word | Kind::Quoted);
-    tokens(sql).iter().any(|token| is_name(token) && token.value().eq_ignore_ascii_case(name))
+/// An expression over a table's rows.
+fn over(
+    relation: &Relation,
+    names: &Names,
+    expression: &Expr,
+    finish: impl FnOnce(Value) -> Result<Value, String>,
+) -> Result<Translation, String> {
+    let mut translator = Translator::of_table(names, relation);
+    let value = finish(translator.expression(expression)?)?;
+    Ok(Translation { text: value.text, changes: translator.changes() })
 }
 
-/// CREATE VIEW's text, behind the view's name.
-pub fn view(sql: &str, names: &Names) -> Translation {
-    let found = tokens(sql);
-    let is_body = |at: usize| {
-        found[at].is("AS")
-            && found.get(at + 1).is_some_and(|next| next.is("SELECT") || next.is("WITH") || next.is("VALUES"))
-    };
-    let body = (0..found.len()).find(|at| is_body(*at)).unwrap_or(0);
-    // The list of columns, if there is one, stands right before it.
-    let list = (0..body).find(|at| found[*at].text == "(" && found[*at].kind == Kind::Sign).unwrap_or(body);
-    translate(&found[list..], names)
+/// What a column of the type is generated as.
+pub fn generated(
+    relation: &Relation,
+    names: &Names,
+    expression: &Expr,
+    data_type: &DataType,
+) -> Result<Translation, String> {
+    over(relation, names, expression, |value| value.assigned_to(data_type))
 }
 
-fn translate(found: &[Token<'_>], names: &Names) -> Translation {
-    let mut words: Vec<String> = Vec::with_capacity(found.len());
-    let mut changes = Vec::new();
-    let mut rest = found.iter().enumerate();
-    while let Some((at, token)) = rest.next() {
-        let next = found.get(at + 1);
-        let called = next.is_some_and(|next| next.text == "(");
-        match token.kind {
-            Kind::Word if token.is("COLLATE") => {
-                rest.next();
-                let collation = next.map_or(String::new(), Token::value);
-                if !collation.eq_ignore_ascii_case("BINARY") {
-                    changes.push(format!("compares by characters, without COLLATE {collation}"));
-                }
-            }
-            Kind::Word if token.is("LIKE") => words.push("ILIKE".to_string()),
-            Kind::Word if token.is("IS") => words.push(is(found, at, &mut rest)),
-            Kind::Word if called => words.push(function(token.text)),
-            Kind::Word if names.is_known(token.text) => words.push(names.shown(token.text)),
-            Kind::Quoted => words.push(quoted_word(token, names)),
-            Kind::Blob => words.push(format!("'\\x{}'::bytea", token.text[1..].trim_matches('\''))),
-            Kind::Sign if token.text == "==" => words.push("=".to_string()),
-            _ => words.push(token.text.to_string()),
-        }
+/// A CHECK's condition.
+pub fn check(relation: &Relation, names: &Names, expression: &Expr) -> Result<Translation, String> {
+    over(relation, names, expression, |value| value.condition())
+}
+
+/// CREATE VIEW, and what the view gives.
+pub fn view(view: &View, relations: &[Relation], names: &Names) -> Result<(Translation, Relation), String> {
+    let select = texts::view(&view.sql)?;
+    let mut translator = Translator::new(names, relations);
+    let query = translator.query(&select)?;
+    if query.columns.len() != view.columns.len() {
+        return Err("it has other columns than SQLite says".to_string());
     }
-    Translation { text: joined(&words), changes }
-}
-
-/// Blanks between words, but none before what is called and around dots.
-fn joined(words: &[String]) -> String {
-    let mut text = String::new();
-    for (at, word) in words.iter().enumerate() {
-        let after_dot = at > 0 && words[at - 1] == ".";
-        if at > 0 && !after_dot && !matches!(word.as_str(), "." | "," | ")" | ";") {
-            text.push(' ');
-        }
-        text.push_str(word);
-    }
-    text
-}
-
-/// In SQLite IS compares any two values.
-fn is<'t>(found: &[Token<'_>], at: usize, rest: &mut impl Iterator<Item = (usize, &'t Token<'t>)>) -> String {
-    let not = found.get(at + 1).is_some_and(|next| next.is("NOT"));
-    let operand = found.get(at + 1 + usize::from(not));
-    let plain = operand.is_none_or(|next| ["NULL", "TRUE", "FALSE", "DISTINCT"].iter().any(|word| next.is(word)));
-    if not {
-        rest.next();
-    }
-    match (plain, not) {
-        (true, false) => "IS",
-        (true, true) => "IS NOT",
-        (false, false) => "IS NOT DISTINCT FROM",
-        (false, true) => "IS DISTINCT FROM",
-    }
-    .to_string()
-}
-
-fn function(name: &str) -> String {
-    match name.to_ascii_lowercase().as_str() {
-        "ifnull" => "coalesce".to_string(),
-        "instr" => "strpos".to_string(),
-        "typeof" => "pg_typeof".to_string(),
-        _ => name.to_string(),
-    }
-}
-
-/// In double quotes SQLite takes for a string what names nothing.
-fn quoted_word(token: &Token<'_>, names: &Names) -> String {
-    let value = token.value();
-    match token.text.starts_with('"') && !names.is_known(&value) {
-        true => string(&value),
-        false => names.shown(&value),
-    }
-}
-
-fn string(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
+    let list: Vec<String> = view.columns.iter().map(|column| names.shown(column)).collect();
+    let text = format!("CREATE VIEW {} ({}) AS {}", names.shown(&view.name), list.join(", "), query.text);
+    let columns =
+        query.columns.into_iter().zip(&view.columns).map(|(column, name)| Column { name: name.clone(), ..column });
+    let relation = Relation { name: view.name.clone(), columns: columns.collect(), row_id: None };
+    Ok((Translation { text, changes: translator.changes() }, relation))
 }
 
 /// A column's default; `None` where it is none.
-pub fn default(sql: &str, data_type: &DataType, names: &Names) -> Option<String> {
-    let found = tokens(sql);
-    let is_text = matches!(data_type, DataType::Text | DataType::Varchar(_));
-    let moment = |form: &str| match is_text {
-        true => format!("to_char(now() AT TIME ZONE 'UTC', '{form}')"),
-        false => "(now() AT TIME ZONE 'UTC')".to_string(),
-    };
-    let only = match found.as_slice() {
-        [token] => *token,
-        _ => return Some(format!("({})", translate(&found, names).text)),
-    };
-    Some(match only.kind {
-        Kind::Word if only.is("NULL") => return None,
-        Kind::Word if only.is("CURRENT_TIMESTAMP") => moment("YYYY-MM-DD HH24:MI:SS"),
-        Kind::Word if only.is("CURRENT_DATE") => {
-            format!("{}{}", moment("YYYY-MM-DD"), if is_text { "" } else { "::date" })
+pub fn default(sql: &str, data_type: &DataType, names: &Names) -> Result<Option<Translation>, String> {
+    let expression = match texts::expression(sql)? {
+        // A bare word is a string there.
+        Expr::Id(name) | Expr::Name(name)
+            if !["true", "false"].iter().any(|word| name.as_str().eq_ignore_ascii_case(word)) =>
+        {
+            Expr::Literal(turso_parser::ast::Literal::String(name.as_literal()))
         }
-        Kind::Word if only.is("CURRENT_TIME") => {
-            format!("{}{}", moment("HH24:MI:SS"), if is_text { "" } else { "::time" })
-        }
-        Kind::Word if only.is("TRUE") || only.is("FALSE") => only.text.to_string(),
-        Kind::Word | Kind::Quoted | Kind::String => string(&only.value()),
-        // 0 and 1 are SQLite's booleans.
-        Kind::Number if *data_type == DataType::Boolean => format!("'{}'", only.text),
-        Kind::Number if is_text => string(only.text),
-        _ => translate(&found, names).text,
-    })
+        other => other,
+    };
+    let mut translator = Translator::new(names, &[]);
+    let value = translator.expression(&expression)?;
+    if value.is_null() {
+        return Ok(None);
+    }
+    let text = value.assigned_to(data_type)?.text;
+    Ok(Some(Translation { text, changes: translator.changes() }))
 }
 
 /// The statement for an index, and what is not as it was; why there is none otherwise.
-pub fn index(table: &Table, index: &Index, names: &Names) -> Result<(String, Vec<String>), String> {
-    let mut changes = Vec::new();
+pub fn index(table: &Table, relation: &Relation, index: &Index, names: &Names) -> Result<Translation, String> {
     let (name, on) = (names.shown(&index.name), names.shown(&table.name));
-    let no_case = index.columns.iter().any(|column| column.collation.eq_ignore_ascii_case("NOCASE"));
+    let unique = if index.unique { "UNIQUE " } else { "" };
+    let collated =
+        |collation: &str| index.columns.iter().any(|column| column.collation.eq_ignore_ascii_case(collation));
+    let mut changes = Vec::new();
     if let Some(odd) = index.columns.iter().find(|column| !known_collation(&column.collation)) {
         changes.push(format!("compares by characters, without COLLATE {}", odd.collation));
     }
-    let expressions = index.columns.iter().any(|column| column.name.is_none());
-    if expressions || index.partial {
-        let sql = index.sql.as_deref().ok_or("its text is not there")?;
-        let found = tokens(sql);
-        let list = found.iter().position(|token| token.text == "(").ok_or("its text is not understood")?;
-        parenthesized(&found[list..], sql).ok_or("its text is not understood")?;
-        let translated = translate(&found[list..], names);
-        changes.extend(translated.changes);
-        let unique = if index.unique { "UNIQUE " } else { "" };
-        return Ok((format!("CREATE {unique}INDEX {name} ON {on} {}", translated.text), changes));
+    if index.partial || index.columns.iter().any(|column| column.name.is_none()) {
+        let (list, condition, found) = expressions(relation, index, names)?;
+        changes.extend(found);
+        let text = format!("CREATE {unique}INDEX {name} ON {on} ({list}){condition}");
+        return Ok(Translation { text, changes });
     }
+    let no_case = collated("NOCASE");
     let column = |column: &super::schema::IndexColumn| {
         let shown = names.shown(column.name.as_deref().unwrap_or_default());
         let order = if column.descending { " DESC" } else { "" };
@@ -178,12 +119,27 @@ pub fn index(table: &Table, index: &Index, names: &Names) -> Result<(String, Vec
         changes.push("COLLATE NOCASE: it is an index of lower(..) here, which queries have to ask for".to_string());
     }
     let columns = columns.join(", ");
-    let statement = match (index.of_constraint, no_case) {
+    let text = match (index.of_constraint, no_case) {
         (true, false) => format!("ALTER TABLE {on} ADD UNIQUE ({columns})"),
         (true, true) => format!("CREATE UNIQUE INDEX ON {on} ({columns})"),
-        (false, _) => format!("CREATE {}INDEX {name} ON {on} ({columns})", if index.unique { "UNIQUE " } else { "" }),
+        (false, _) => format!("CREATE {unique}INDEX {name} ON {on} ({columns})"),
     };
-    Ok((statement, changes))
+    Ok(Translation { text, changes })
+}
+
+/// The list of an index with expressions or a condition, the condition, and what differs.
+fn expressions(relation: &Relation, index: &Index, names: &Names) -> Result<(String, String, Vec<String>), String> {
+    let text = index.text()?;
+    let mut translator = Translator::of_table(names, relation);
+    let mut list = Vec::with_capacity(text.columns.len());
+    for column in &text.columns {
+        let value = translator.expression(&column.expr)?;
+        let order = if column.order == Some(SortOrder::Desc) { " DESC" } else { "" };
+        list.push(format!("({}){order}", value.plain().text));
+    }
+    let condition = text.condition.map(|condition| translator.expression(&condition)?.condition()).transpose()?;
+    let condition = condition.map(|condition| format!(" WHERE {}", condition.text)).unwrap_or_default();
+    Ok((list.join(", "), condition, translator.changes()))
 }
 
 fn known_collation(name: &str) -> bool {
