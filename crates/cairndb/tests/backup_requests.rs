@@ -184,3 +184,45 @@ fn a_folder_may_have_a_long_path() {
     database.close().unwrap();
     assert_eq!(names(path.parent().unwrap()), ["copy", "x.cairn"]);
 }
+
+/// Whoever closed connected to the socket by its name, removed it, and waited for his own thread, which nobody had woken. And a
+/// copy that was asked for by name was of the database that had been there before.
+#[test]
+fn after_the_files_were_moved_the_next_ones_socket_is_left_alone_and_closing_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, old) = (folder.path().join("data"), folder.path().join("old"));
+    let path = data.join("x.cairn");
+    for has_socket in [true, false] {
+        for folder in [&data, &old] {
+            let _ = fs::remove_dir_all(folder);
+            fs::create_dir(folder).unwrap();
+        }
+        let first = filled(&path, 10);
+        first.answer_backups().unwrap();
+        assert!(first.misplaced().is_none());
+        for name in names(&data).into_iter().filter(|name| has_socket || !name.ends_with("-socket")) {
+            fs::rename(data.join(&name), old.join(&name)).unwrap();
+        }
+        let warning = first.misplaced().expect("it was moved");
+        assert_eq!((warning.severity, warning.code.as_str()), ("WARNING", "01000"));
+        let second = filled(&path, 2000);
+        if !has_socket {
+            let refused = request(&path, "copy").unwrap_err();
+            assert!(refused.to_string().contains("moved away"), "{refused}");
+        }
+        second.answer_backups().unwrap();
+        let (done, closed) = std::sync::mpsc::channel();
+        thread::spawn(move || done.send(first.close()));
+        closed.recv_timeout(Duration::from_secs(20)).expect("closing does not come back").unwrap();
+        request(&path, "copy").unwrap();
+        let copy = Database::open(data.join("copy")).unwrap();
+        let (count,): (i64,) = copy.connect().unwrap().query_row_as("SELECT count(*) FROM t", ()).unwrap();
+        assert_eq!(count, 2000);
+        copy.close().unwrap();
+        second.close().unwrap();
+        assert_eq!(names(&data), ["copy", "x.cairn"]);
+        let first = Database::open(old.join("x.cairn")).unwrap();
+        let (count,): (i64,) = first.connect().unwrap().query_row_as("SELECT count(*) FROM t", ()).unwrap();
+        assert_eq!(count, 10);
+    }
+}

@@ -186,6 +186,20 @@ pub enum Broken {
     VerifiedUnburied,
     /// New pages take the frames that are kept for who reads.
     ReadersStarved,
+    /// A meta page that can not be read is taken for one that is not there.
+    MetaUnreadable,
+    /// Recovery writes pages before it knows that log and meta page belong together.
+    WrittenUnchecked,
+    /// Closing removes whatever has the log's name.
+    RemovedByName,
+    /// Who gives the lock back removes whatever has the lock file's name.
+    LockRemovedByName,
+    /// A database that was made just now is not locked itself.
+    FreshUnlocked,
+    /// A backup takes the place of what got its name meanwhile.
+    BackupOverwrites,
+    /// A backup lets its lock go before it opens its file.
+    BackupUnlocked,
 }
 
 #[cfg(feature = "broken-for-tests")]

@@ -148,7 +148,7 @@ impl Error {
             Error::NotADatabase { .. } | Error::NewerFormat { .. } => "58P01",
             Error::Corrupt { .. } | Error::MissingLog { .. } | Error::ForeignLog { .. } => "XX001",
             Error::Busy { .. } => "55006",
-            Error::CannotOpen { .. } => "58P01",
+            Error::CannotOpen { error, .. } => of_opening(error.kind()),
             Error::NoSuchTree(_) => "42P01",
             Error::KeyTooLong { .. } | Error::TooLarge => "54000",
             Error::CacheFull => "53200",
@@ -172,6 +172,17 @@ impl Error {
 
     pub(crate) fn corrupt(what: impl Into<String>) -> Error {
         Error::Corrupt { what: what.into() }
+    }
+}
+
+/// What the path or its rights are the reason for is told apart from a system that fails.
+fn of_opening(kind: io::ErrorKind) -> &'static str {
+    use io::ErrorKind::*;
+    match kind {
+        NotFound | PermissionDenied | AlreadyExists | NotADirectory | IsADirectory | ReadOnlyFilesystem
+        | InvalidInput | InvalidFilename | Unsupported => "58P01",
+        StorageFull | QuotaExceeded => "53100",
+        _ => "58030",
     }
 }
 

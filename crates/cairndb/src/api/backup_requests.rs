@@ -7,7 +7,9 @@
 //! What must hold:
 //! - Only the owner's user (and root) can connect: the socket gets its name when it has the rights 0600.
 //! - Only the process that holds the database's lock makes or replaces the socket, so one that nobody answers is one that a
-//!   killed process left.
+//!   killed process left. It is removed by who made it, if the name still is its socket's: the files may have been moved, and
+//!   another database be there, whose socket that is. For the same reason nobody is sent a copy of a database that does
+//!   not have its name any more, and the thread is woken through the socket itself, not through its name.
 //! - The thread keeps the database open for as long as it sends, and sends no longer than until the database is closed.
 //! - One is served at a time; the others wait. One that takes nothing for a while is sent away.
 //!
@@ -82,10 +84,11 @@ pub(crate) use system::Answers;
 
 #[cfg(unix)]
 mod system {
-    use std::fs::{self, DirBuilder, File, Permissions};
+    use std::fs::{self, DirBuilder, File, Metadata, Permissions};
     use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
-    use std::os::fd::AsRawFd;
-    use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
+    use std::net::Shutdown;
+    use std::os::fd::{AsRawFd, OwnedFd};
+    use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
     use std::os::unix::net::{UnixListener, UnixStream};
     use std::path::PathBuf;
     use std::sync::{Arc, Mutex};
@@ -110,9 +113,42 @@ mod system {
     pub(crate) struct Answers(Mutex<Option<Answering>>);
 
     struct Answering {
-        place: PathBuf,
+        socket: Socket,
         state: Arc<Mutex<State>>,
         join: Join,
+    }
+
+    /// A socket that listens under a name.
+    struct Socket {
+        listener: UnixListener,
+        place: PathBuf,
+        /// Device and number of what has the name.
+        identity: (u64, u64),
+    }
+
+    impl Socket {
+        fn has_its_name(&self) -> bool {
+            fs::symlink_metadata(&self.place).is_ok_and(|found| identity(&found) == self.identity)
+        }
+
+        /// Wakes who sleeps in `accept`; false where that can not be done.
+        fn wake(&self) -> bool {
+            let end = |listener: UnixListener| UnixStream::from(OwnedFd::from(listener)).shutdown(Shutdown::Both);
+            // Linux wakes him by that; elsewhere a socket that listens can not be shut.
+            let is_shut = cfg!(target_os = "linux") && self.listener.try_clone().and_then(end).is_ok();
+            let connect = || reach(&self.place).and_then(|at| UnixStream::connect(&at.path));
+            is_shut || self.has_its_name() && connect().is_ok()
+        }
+
+        fn remove(&self) {
+            if self.has_its_name() {
+                let _ = fs::remove_file(&self.place);
+            }
+        }
+    }
+
+    fn identity(found: &Metadata) -> (u64, u64) {
+        (found.dev(), found.ino())
     }
 
     /// What the thread may use.
@@ -134,29 +170,29 @@ mod system {
             if !store.path().is_absolute() {
                 return Err(Error::unsupported("a request for a backup of a database in memory"));
             }
-            let place = place_of(store.path())?;
-            let listener = listen(&place)?;
+            let socket = listen(place_of(store.path())?)?;
+            let listener = socket.listener.try_clone().map_err(failed("listen for requests for backups"))?;
             let state = Arc::new(Mutex::new(State { store: Some(store.clone()), stream: None }));
             let work = state.clone();
             let join = store.spawn("cairn-backups", Box::new(move || answer(&listener, &work)))?;
-            *answering = Some(Answering { place, state, join });
+            *answering = Some(Answering { socket, state, join });
             Ok(())
         }
 
         /// Ends, also what is being sent, and waits for the end.
         pub(crate) fn stop(&self) {
-            let Some(Answering { place, state, join }) = locked(&self.0).take() else { return };
+            let Some(Answering { socket, state, join }) = locked(&self.0).take() else { return };
             {
                 let mut state = locked(&state);
                 state.store = None;
                 if let Some(stream) = state.stream.take() {
-                    let _ = stream.shutdown(std::net::Shutdown::Both);
+                    let _ = stream.shutdown(Shutdown::Both);
                 }
             }
-            // The thread sleeps until somebody comes. Nobody can where the file was removed: then it sleeps on, with nothing.
-            let woken = reach(&place).and_then(|at| UnixStream::connect(&at.path));
-            let _ = fs::remove_file(&place);
-            if woken.is_ok() {
+            // The thread sleeps until somebody comes. Where nobody can, it sleeps on, with nothing.
+            let is_awake = socket.wake();
+            socket.remove();
+            if is_awake {
                 join();
             }
         }
@@ -184,8 +220,8 @@ mod system {
     }
 
     /// Makes the socket. The caller holds the database's lock: what is there is nobody's.
-    fn listen(place: &Path) -> Result<UnixListener> {
-        if fs::symlink_metadata(place).is_ok_and(|found| !found.file_type().is_socket()) {
+    fn listen(place: PathBuf) -> Result<Socket> {
+        if fs::symlink_metadata(&place).is_ok_and(|found| !found.file_type().is_socket()) {
             let message = format!("\"{}\", where requests for backups would come, is something else", place.display());
             return Err(Error::new(SqlState("58P02"), message).with_hint("Give that file another name."));
         }
@@ -193,7 +229,7 @@ mod system {
     }
 
     /// Until it has its rights, the socket is in a folder that nobody else may enter.
-    fn bind(place: &Path) -> io::Result<UnixListener> {
+    fn bind(place: PathBuf) -> io::Result<Socket> {
         let mut name = place.as_os_str().to_os_string();
         name.push("-new");
         let (folder, new) = (PathBuf::from(&name), PathBuf::from(&name).join("s"));
@@ -202,14 +238,15 @@ mod system {
             let _ = fs::remove_dir(&folder);
         };
         // Whether others could.
-        reach(place)?;
+        reach(&place)?;
         // What a crash left.
         clear();
         DirBuilder::new().mode(0o700).create(&folder)?;
         let bound = reach(&new).and_then(|at| UnixListener::bind(&at.path)).and_then(|listener| {
             fs::set_permissions(&new, Permissions::from_mode(0o600))?;
-            fs::rename(&new, place)?;
-            Ok(listener)
+            let identity = identity(&fs::symlink_metadata(&new)?);
+            fs::rename(&new, &place)?;
+            Ok(Socket { listener, place, identity })
         });
         clear();
         bound
@@ -220,12 +257,12 @@ mod system {
             let stream = match listener.accept() {
                 Ok((stream, _)) => stream,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                // Too many open files, as a rule: others may close theirs.
+                // It is over, or there are too many open files, as a rule: others may close theirs.
                 Err(_) => {
-                    std::thread::sleep(Duration::from_millis(100));
                     if locked(state).store.is_none() {
                         return;
                     }
+                    std::thread::sleep(Duration::from_millis(100));
                     continue;
                 }
             };

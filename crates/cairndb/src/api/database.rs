@@ -11,14 +11,14 @@ use super::backup_requests::Answers;
 use super::channels::Channels;
 use super::live::{Followers, LiveQueries, User};
 use super::sequences::SequenceValues;
-use super::{Connection, Options};
-use crate::Result;
+use super::{Connection, Notice, Options};
 use crate::catalog::{Catalog, CatalogCache, CatalogStamp, SystemTrees, bootstrap, load_after, system_trees};
 use crate::change_feed::{self, Keeper, feeds_tree};
 use crate::ddl;
 use crate::dml::RowNumbers;
 use crate::exec::{SpillSpace, SpillTotals};
 use crate::verify::{Verified, Violation};
+use crate::{Result, SqlState};
 
 /// An open database file (or one in memory). Cheap to clone; shared between threads.
 ///
@@ -301,7 +301,28 @@ impl Database {
         self.shared.store.sync_method()
     }
 
-    /// Checkpoints and closes, with the errors that dropping the last handle could not tell.
+    /// A warning where the files were moved, replaced or removed since the database was opened. It goes on with the files that it
+    /// has open, and closes them cleanly; its log and its lock file it does not remove then, wherever they lie, for what has
+    /// their names may be another database's. The next opening of the moved file does.
+    pub fn misplaced(&self) -> Option<Notice> {
+        let store = &self.shared.store;
+        // What can not be looked at is told by who has to do something there.
+        if store.has_its_name().unwrap_or(true) {
+            return None;
+        }
+        Some(Notice {
+            severity: "WARNING",
+            code: SqlState("01000"),
+            message: format!(
+                "the files of database \"{}\" were moved, replaced or removed while it was open",
+                store.path().display()
+            ),
+            detail: Some("It goes on where they are now; what has their names there is left alone.".to_owned()),
+        })
+    }
+
+    /// Checkpoints and closes, with the errors that dropping the last handle could not tell. Where the files were moved meanwhile
+    /// they are closed where they are ([`Database::misplaced`]).
     ///
     /// It is closed for all that have it, clones, connections, statements and pools: from now on they change nothing (SQLSTATE
     /// 55000; so does closing it again), and what an open transaction has not committed is gone. Whatever they still read is as it

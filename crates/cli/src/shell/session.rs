@@ -105,7 +105,7 @@ impl Session {
             eprintln!("WARNING:  the transaction that was still open is rolled back");
         }
         drop(self.connection);
-        Ok(self.database.close()?)
+        close(self.database)
     }
 
     /// Goes on with another database; the one that was open is closed.
@@ -124,8 +124,7 @@ impl Session {
         self.notifications = connection.notifications();
         self.connection = connection;
         (self.name, self.file) = (name_of(file), file.map(Path::to_path_buf));
-        std::mem::replace(&mut self.database, database).close()?;
-        Ok(())
+        close(std::mem::replace(&mut self.database, database))
     }
 
     /// The statement that ran last.
@@ -365,6 +364,14 @@ impl Drop for Piped {
 
 fn name_of(file: Option<&Path>) -> String {
     file.and_then(Path::file_stem).map_or("memory".into(), |stem| shown(&stem.to_string_lossy()))
+}
+
+/// Closes a database; that its files are somewhere else by now is no error.
+fn close(database: Database) -> Result<(), Failure> {
+    if let Some(notice) = database.misplaced() {
+        eprintln!("{notice}");
+    }
+    Ok(database.close()?)
 }
 
 /// It may be open for long: `cairn backup` works meanwhile. Where it can not, it is who asks that has to know.

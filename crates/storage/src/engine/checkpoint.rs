@@ -16,7 +16,6 @@ use super::shared::{Dropped, Engine};
 use super::stage::{Act, Stage};
 use super::version::Trees;
 use crate::broken::{self, Broken};
-use crate::io::AlignedBuf;
 use crate::log::Epoch;
 use crate::page::layout::Kind;
 use crate::page::{Owner, PageRef};
@@ -341,10 +340,7 @@ impl Engine {
 
     /// Writes a meta page in its turn, and syncs it.
     pub(crate) fn write_meta(&self, held: &CheckpointState, meta: &Meta) -> Result<()> {
-        let mut page = AlignedBuf::zeroed(self.pages.page_size());
-        meta.encode(&mut page);
-        let turn = if broken::is(Broken::MetaInPlace) { 0 } else { meta.sequence % 2 };
-        let at = turn * self.pages.page_size() as u64;
+        let (page, at) = meta.page();
         // Part of a failed write may be on its way to the disk.
         let written = self.pages.file().write_at(&page, at).map_err(Error::io("write the meta page"));
         written.inspect_err(|error| self.poison(error))?;

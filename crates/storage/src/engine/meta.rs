@@ -18,6 +18,7 @@
 
 use crate::broken::{self, Broken};
 use crate::bytes::{get_u32, get_u64, put_u32, put_u64};
+use crate::io::AlignedBuf;
 use crate::log::Epoch;
 use crate::options::is_page_size;
 use crate::page::PageRef;
@@ -103,6 +104,14 @@ impl Meta {
         put_u32(out, LOG_PLACES, self.log_places);
         let crc = crc32c::crc32c(&out[..CHECKSUM]);
         put_u32(out, CHECKSUM, crc);
+    }
+
+    /// The whole page, and where in the file its turn has it.
+    pub(crate) fn page(&self) -> (AlignedBuf, u64) {
+        let mut page = AlignedBuf::zeroed(self.page_size as usize);
+        self.encode(&mut page);
+        let turn = if broken::is(Broken::MetaInPlace) { 0 } else { self.sequence % 2 };
+        (page, turn * u64::from(self.page_size))
     }
 
     /// What a meta page's bytes are.

@@ -96,6 +96,14 @@ pub trait FileSystem: Send + Sync + Debug {
     /// Renames a file, replacing one that has the new name, at once for every observer.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
+    /// As `rename`, where nothing has the new name; otherwise [`io::ErrorKind::AlreadyExists`], and nothing is done.
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        match self.exists(to)? {
+            true => Err(io::ErrorKind::AlreadyExists.into()),
+            false => self.rename(from, to),
+        }
+    }
+
     /// As `rename`; where a file of that name exists, its permissions become those of the one that takes its place.
     fn take_place(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.rename(from, to)
@@ -110,6 +118,13 @@ pub trait FileSystem: Send + Sync + Debug {
     /// As `lock`, for who only reads: where the system can tell them apart, several such are there at a time, and no other.
     fn lock_shared(&self, path: &Path) -> io::Result<LockOutcome> {
         self.lock(path)
+    }
+
+    /// Locks the file `path` itself, which whoever holds the lock of a database has just made and is about to give the
+    /// database's name: from then on a second name of it, or the loss of what marks the lock, lets nobody in.
+    fn lock_made(&self, path: &Path) -> io::Result<LockOutcome> {
+        let _ = path;
+        Ok(LockOutcome::Held(Box::new(())))
     }
 }
 
@@ -147,6 +162,13 @@ pub trait File: Send + Sync + Debug {
     /// Whether the file has no bytes.
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
+    }
+
+    /// Whether this is the file that has the name `path` now: files are moved, replaced and removed while they are open. True
+    /// where files can not be told apart.
+    fn has_name(&self, path: &Path) -> io::Result<bool> {
+        let _ = path;
+        Ok(true)
     }
 
     /// Cuts the file, or extends it with zeros (holes where the file system has them).

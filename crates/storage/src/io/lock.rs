@@ -2,14 +2,15 @@
 //!
 //! The lock of `name` is the operating system's lock on the file `name-lock` beside it, which holds the owner's process
 //! id for whoever comes second. The system releases it when the owner dies, so there are no stale locks, only stale
-//! files. The owner removes the file while it still holds the lock; an opener that locked a file which has lost its name
+//! files. The owner removes the file while it still holds the lock, if the name still is that file's (whoever moved the
+//! database away may have put another in its place); an opener that locked a file which has lost its name
 //! meanwhile notices and begins again, so remover and next opener cannot both win.
 //!
 //! Where that file cannot be created (read-only media, a directory of others), the database file itself is locked:
 //! shared by those who can only read it, exclusively by those who could write. Owners of a lock file lock it too, so
-//! that neither kind misses the other, nor a second name (a hard link) of the same file. In such a place the
+//! that neither kind misses the other, nor a second name (a hard link) of the same file, nor one whose lock file somebody
+//! removed; what an owner creates it locks before the file has its name. In such a place the
 //! database file is locked before the lock file is looked at: an owner that creates the database has its lock file first.
-
 //!
 //! Who only reads takes a shared lock on the database file, wherever it lies, and leaves no file behind; it gives way to an
 //! owner whose lock file it sees. An owner that finds the database file locked tries again for a moment, since such a reader
@@ -22,6 +23,7 @@ use std::time::{Duration, Instant};
 
 use super::face::LockOutcome;
 use super::system;
+use crate::broken::{self, Broken};
 
 /// Tries to lock the database file `path`, which need not exist yet.
 pub(super) fn lock(path: &Path) -> io::Result<LockOutcome> {
@@ -46,6 +48,16 @@ pub(super) fn lock_shared(path: &Path) -> io::Result<LockOutcome> {
     }
     let database = resolve(path)?;
     lock_database_only(&database, &lock_path(&database), true)
+}
+
+/// Locks a file that the owner has just made.
+pub(super) fn lock_made(path: &Path) -> io::Result<LockOutcome> {
+    match lock_database(path, false)? {
+        DatabaseLock::Held(file) => Ok(LockOutcome::Held(Box::new(file))),
+        DatabaseLock::Busy => Ok(LockOutcome::Busy { pid: None }),
+        // Where the lock file alone counts.
+        DatabaseLock::Missing => Ok(LockOutcome::Held(Box::new(()))),
+    }
 }
 
 /// The one path that all names through symbolic links lead to.
@@ -83,9 +95,9 @@ fn read_pid(lock_path: &Path) -> Option<u32> {
 
 fn lock_by_file(database: &Path, lock_path: &Path) -> io::Result<LockOutcome> {
     let Some(file) = take_lock_file(lock_path)? else { return busy(lock_path) };
-    let owned = OwnedLockFile { file, path: lock_path.to_owned() };
+    let owned = OwnedLockFile { file: LockedFile(file), path: lock_path.to_owned() };
     // On a full disk the lock holds all the same, only nobody learns the id.
-    let _ = system::write_some_at(&owned.file, format!("{}\n", std::process::id()).as_bytes(), 0);
+    let _ = system::write_some_at(&owned.file.0, format!("{}\n", std::process::id()).as_bytes(), 0);
     let until = Instant::now() + GIVING_WAY;
     loop {
         match lock_database(database, false)? {
@@ -109,7 +121,7 @@ fn take_lock_file(lock_path: &Path) -> io::Result<Option<File>> {
 }
 
 enum DatabaseLock {
-    Held(File),
+    Held(LockedFile),
     Missing,
     Busy,
 }
@@ -119,12 +131,13 @@ fn lock_database(database: &Path, shared: bool) -> io::Result<DatabaseLock> {
     if cfg!(windows) && !shared {
         return Ok(DatabaseLock::Missing);
     }
-    let file = match File::open(database) {
+    // Network file systems make a flock a lock on bytes, and an exclusive one of those needs a file that may be written.
+    let file = match File::options().read(true).write(!shared).open(database) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(DatabaseLock::Missing),
         result => result?,
     };
     match if shared { file.try_lock_shared() } else { file.try_lock() } {
-        Ok(()) => Ok(DatabaseLock::Held(file)),
+        Ok(()) => Ok(DatabaseLock::Held(LockedFile(file))),
         Err(TryLockError::WouldBlock) => Ok(DatabaseLock::Busy),
         Err(TryLockError::Error(error)) => Err(error),
     }
@@ -142,24 +155,34 @@ fn lock_database_only(database: &Path, lock_path: &Path, shared: bool) -> io::Re
         DatabaseLock::Busy => return busy(lock_path),
         DatabaseLock::Missing => return Err(ErrorKind::NotFound.into()),
     };
-    match system::lock_is_held(lock_path) {
+    match system::lock_is_held(lock_path)? {
         true => busy(lock_path),
         false => Ok(LockOutcome::Held(Box::new(held))),
     }
 }
 
+/// A locked file, unlocked when it is dropped.
+struct LockedFile(File);
+
+impl Drop for LockedFile {
+    fn drop(&mut self) {
+        // Closing would do, had no child process inherited the descriptor between its fork and its exec.
+        let _ = self.0.unlock();
+    }
+}
+
 /// A locked lock file, removed before it is released.
 struct OwnedLockFile {
-    file: File,
+    file: LockedFile,
     path: PathBuf,
 }
 
 impl Drop for OwnedLockFile {
     fn drop(&mut self) {
         // Failing to remove it leaves a file that the next owner takes over.
-        let _ = fs::remove_file(&self.path);
-        // Closing would do, had no child process inherited the descriptor between its fork and its exec.
-        let _ = self.file.unlock();
+        if broken::is(Broken::LockRemovedByName) || system::still_named(&self.file.0, &self.path).unwrap_or(false) {
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 

@@ -66,6 +66,16 @@ impl FileSystem for MemFs {
         Ok(())
     }
 
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut names = self.names();
+        if names.files.contains_key(to) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let file = names.files.remove(from).ok_or_else(|| not_found(from))?;
+        names.files.insert(to.to_owned(), file);
+        Ok(())
+    }
+
     fn sync_directory(&self, _path_of_file: &Path) -> io::Result<()> {
         Ok(())
     }

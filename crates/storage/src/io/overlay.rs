@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::face::{File, SyncMethod};
@@ -79,6 +80,10 @@ impl File for Overlay {
         Ok(self.file.len()?.max(behind))
     }
 
+    fn has_name(&self, path: &Path) -> io::Result<bool> {
+        self.file.has_name(path)
+    }
+
     fn set_len(&self, _len: u64) -> io::Result<()> {
         Ok(())
     }
@@ -98,8 +103,6 @@ impl File for Overlay {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::super::{Create, FileSystem, MemFs, OpenHow};
     use super::*;
 

@@ -33,8 +33,10 @@ impl FileSystem for RealFs {
         let (parent, name) = (path.parent().unwrap_or(Path::new("")), path.file_name());
         let directory = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
         // A link to what is still to be created.
-        if let Ok(target) = fs::read_link(path) {
-            return self.absolute(&directory.join(target));
+        match fs::read_link(path) {
+            Ok(target) => return self.absolute(&directory.join(target)),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => {}
+            Err(error) => return Err(error),
         }
         match name {
             Some(name) => Ok(fs::canonicalize(directory)?.join(name)),
@@ -52,6 +54,25 @@ impl FileSystem for RealFs {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         fs::rename(from, to)
+    }
+
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        match system::rename_new(from, to) {
+            Err(error) if system::is_unsupported(&error) => {}
+            result => return result,
+        }
+        // A second name is never given over another file, and costs no copy.
+        match fs::hard_link(from, to) {
+            Ok(()) => return fs::remove_file(from),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(error),
+            Err(_) => {}
+        }
+        // A file system without either: what comes between these two calls is not seen.
+        match to.symlink_metadata() {
+            Ok(_) => Err(ErrorKind::AlreadyExists.into()),
+            Err(error) if error.kind() == ErrorKind::NotFound => fs::rename(from, to),
+            Err(error) => Err(error),
+        }
     }
 
     fn take_place(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -76,6 +97,10 @@ impl FileSystem for RealFs {
 
     fn lock_shared(&self, path: &Path) -> io::Result<LockOutcome> {
         lock::lock_shared(path)
+    }
+
+    fn lock_made(&self, path: &Path) -> io::Result<LockOutcome> {
+        lock::lock_made(path)
     }
 }
 
@@ -293,6 +318,10 @@ impl File for RealFile {
 
     fn len(&self) -> io::Result<u64> {
         Ok(self.buffered.metadata()?.len())
+    }
+
+    fn has_name(&self, path: &Path) -> io::Result<bool> {
+        system::still_named(&self.buffered, path)
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {

@@ -20,8 +20,9 @@ mod linux {
     use std::fs::{File, OpenOptions};
     use std::io::{self, IoSlice, IoSliceMut};
     use std::os::unix::fs::OpenOptionsExt;
+    use std::path::Path;
 
-    use rustix::fs::OFlags;
+    use rustix::fs::{CWD, OFlags, RenameFlags};
     use rustix::io::{Errno, ReadWriteFlags};
 
     const TMPFS: i64 = 0x0102_1994;
@@ -48,6 +49,14 @@ mod linux {
         }
     }
 
+    /// Renames where nothing has the new name.
+    pub(in crate::io) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+        match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            Err(Errno::INVAL | Errno::NOSYS) => Err(io::ErrorKind::Unsupported.into()),
+            result => Ok(result?),
+        }
+    }
+
     /// One synchronous write of at most all of `buf`; how many bytes were written.
     pub(in crate::io) fn write_dsync(file: &File, buf: &[u8], offset: u64) -> io::Result<usize> {
         loop {
@@ -64,6 +73,7 @@ mod linux {
 mod other {
     use std::fs::{File, OpenOptions};
     use std::io::{self, IoSliceMut};
+    use std::path::Path;
 
     pub(in crate::io) fn read_vectored(_file: &File, _bufs: &mut [IoSliceMut<'_>], _offset: u64) -> io::Result<usize> {
         Ok(0)
@@ -75,6 +85,10 @@ mod other {
 
     pub(in crate::io) fn ask_for_direct(_options: &mut OpenOptions) -> bool {
         false
+    }
+
+    pub(in crate::io) fn rename_new(_from: &Path, _to: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 
     pub(in crate::io) fn write_dsync(_file: &File, _buf: &[u8], _offset: u64) -> io::Result<usize> {
@@ -121,9 +135,19 @@ mod unix {
         }
     }
 
-    /// Whether someone has the lock file locked, for who can at most read it.
-    pub(in crate::io) fn lock_is_held(path: &Path) -> bool {
-        File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    /// Whether someone has the lock file locked, for who can at most read it. Of one that may not even be read nothing is
+    /// known; its owner has locked the database file, too.
+    pub(in crate::io) fn lock_is_held(path: &Path) -> io::Result<bool> {
+        use io::ErrorKind::{NotFound, PermissionDenied};
+        let file = match File::open(path) {
+            Err(error) if matches!(error.kind(), NotFound | PermissionDenied) => return Ok(false),
+            result => result?,
+        };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(false),
+            Err(TryLockError::WouldBlock) => Ok(true),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
     }
 }
 
@@ -169,8 +193,8 @@ mod windows {
     }
 
     /// Whether someone has the lock file open for writing.
-    pub(in crate::io) fn lock_is_held(path: &Path) -> bool {
+    pub(in crate::io) fn lock_is_held(path: &Path) -> io::Result<bool> {
         let opened = OpenOptions::new().read(true).share_mode(SHARE_READ_AND_DELETE).open(path);
-        opened.is_err_and(|error| error.raw_os_error() == Some(SHARING_VIOLATION))
+        Ok(opened.is_err_and(|error| error.raw_os_error() == Some(SHARING_VIOLATION)))
     }
 }

@@ -43,7 +43,7 @@ struct Places {
 }
 
 impl Segments {
-    /// Creates the log file, durably, replacing a leftover.
+    /// Creates the log file, durably; nothing has its name.
     pub(crate) fn create(
         files: &dyn FileSystem,
         path: &Path,
@@ -51,9 +51,6 @@ impl Segments {
         limit_bytes: u64,
         method: SyncMethod,
     ) -> Result<Segments> {
-        if files.exists(path).map_err(Error::io("look for the log"))? {
-            files.remove(path).map_err(Error::io("remove the old log"))?;
-        }
         let how = OpenHow { create: Create::New, read_only: false, direct: true };
         let file = files.open(path, how).map_err(Error::io("create the log"))?;
         let mut block = AlignedBuf::zeroed(BLOCK);
@@ -67,20 +64,21 @@ impl Segments {
         Ok(Self::new(file, Self::open_to_grow(files, path)?, identity, limit_bytes))
     }
 
-    /// Opens an existing log file; `None` if it is no log.
+    /// Opens an existing log file; with `None` if it is no log.
     pub(crate) fn open(
         files: &dyn FileSystem,
         path: &Path,
         read_only: bool,
-    ) -> Result<Option<(Arc<dyn File>, LogIdentity)>> {
+    ) -> Result<(Arc<dyn File>, Option<LogIdentity>)> {
         let how = OpenHow { create: Create::Never, read_only, direct: true };
         let file = files.open(path, how).map_err(Error::io("open the log"))?;
         let mut block = AlignedBuf::zeroed(BLOCK);
         if file.len().map_err(Error::io("read the log's length"))? < BLOCK as u64 {
-            return Ok(None);
+            return Ok((file, None));
         }
         file.read_at(&mut block, 0).map_err(Error::io("read the log's header"))?;
-        Ok(LogIdentity::decode(&block)?.map(|identity| (file, identity)))
+        let identity = LogIdentity::decode(&block)?;
+        Ok((file, identity))
     }
 
     /// Takes over an opened log file, durable as it is, with the segments found in it.

@@ -132,6 +132,11 @@ impl Pages {
         }
     }
 
+    /// Reads and writes through another face of the same file, while nobody else uses the pages.
+    pub(crate) fn go_through(&mut self, file: Arc<dyn File>) {
+        self.file = file;
+    }
+
     pub(crate) fn page_size(&self) -> usize {
         self.page_size
     }

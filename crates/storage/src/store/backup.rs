@@ -1,16 +1,19 @@
 //! Copying a snapshot into a new database file, while the database is in use.
 //!
-//! What must hold: a file that has the name asked for is a whole copy. It is made under another name, and what is left
+//! What must hold: a file that has the name asked for is a whole copy, and nothing that has got that name meanwhile is
+//! overwritten. A copy is made under another name, which is locked from before the first look at what lies there until the
+//! copy has its name or is removed: of several who make the same copy one goes on. What is left
 //! there by a failure, a panic of the caller's `progress`, or a crash is removed, at once or by the next backup.
 
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::create::{cannot_open, replaced};
 use super::handle::Store;
 use crate::broken::{self, Broken};
 use crate::env::Environment;
-use crate::io::{FileSystem, LockOutcome};
+use crate::io::{File, FileSystem, LockGuard, LockOutcome};
 use crate::log::log_path;
 use crate::{Durability, Error, Options, Result, Snapshot, Transaction, TreeId};
 
@@ -53,7 +56,8 @@ fn send_tree(snapshot: &Snapshot, tree: TreeId, target: &mut dyn Target) -> Resu
     Ok(())
 }
 
-/// A copy that is being made. Its parts are let go of in this order: the file is closed before it is removed.
+/// A copy that is being made. Its parts are let go of in this order: the file is closed before it is removed, and removed
+/// before its lock is given back.
 pub(super) struct NewCopy<'a> {
     /// The entries that wait, and their tree.
     transaction: Option<(TreeId, Transaction)>,
@@ -75,10 +79,9 @@ impl<'a> NewCopy<'a> {
         progress: &'a mut dyn FnMut(u64),
     ) -> Result<NewCopy<'a>> {
         let files = env.files.as_ref();
-        let cannot_open = |error| Error::CannotOpen { path: path.to_path_buf(), error: Arc::new(error) };
-        let path = files.absolute(path).map_err(cannot_open)?;
+        let path = files.absolute(path).map_err(cannot_open(path))?;
         if files.exists(&path).map_err(Error::io("look for the backup"))? {
-            return Err(cannot_open(std::io::ErrorKind::AlreadyExists.into()));
+            return Err(cannot_open(&path)(std::io::ErrorKind::AlreadyExists.into()));
         }
         let options = Options {
             durability: Durability::Off,
@@ -88,8 +91,10 @@ impl<'a> NewCopy<'a> {
             must_exist: false,
             ..options
         };
-        let unfinished = Unfinished::begin(files, &path)?;
-        let copy = Store::open_with(&unfinished.path, options, env.clone())?;
+        options.check()?;
+        let mut unfinished = Unfinished::begin(files, &path)?;
+        let copy = Store::open_held(unfinished.path.clone(), options, env.clone(), env.clone(), None)?;
+        unfinished.made = Some(copy.engine().pages.file().clone());
         Ok(NewCopy { transaction: None, copy, unfinished, path, waiting: 0, written: 0, progress })
     }
 
@@ -111,8 +116,10 @@ impl<'a> NewCopy<'a> {
 
     /// Gives the copy its name.
     pub(super) fn finish(self) -> Result<()> {
-        // The lock is kept until the copy has its name.
         self.copy.clone().close()?;
+        if !self.copy.has_its_name()? {
+            return Err(replaced(&self.unfinished.path));
+        }
         self.unfinished.finish(&self.path)
     }
 }
@@ -147,10 +154,14 @@ impl Target for NewCopy<'_> {
     }
 }
 
-/// The copy's name until it is whole.
+/// The copy's name until it is whole, and the lock of it.
 struct Unfinished<'a> {
     files: &'a dyn FileSystem,
     path: PathBuf,
+    /// `None` once the copy has its own name. Let go of after what is left was removed.
+    lock: Option<LockGuard>,
+    /// The copy's file, once there is one.
+    made: Option<Arc<dyn File>>,
 }
 
 impl<'a> Unfinished<'a> {
@@ -158,33 +169,36 @@ impl<'a> Unfinished<'a> {
     fn begin(files: &'a dyn FileSystem, target: &Path) -> Result<Unfinished<'a>> {
         let mut name = target.as_os_str().to_os_string();
         name.push("-unfinished");
-        let unfinished = Unfinished { files, path: PathBuf::from(name) };
-        match files.lock(&unfinished.path) {
-            Ok(LockOutcome::Held(_while_removing)) => unfinished.remove(),
-            Ok(LockOutcome::Busy { pid }) => return Err(Error::Busy { path: unfinished.keep(), pid }),
-            Err(error) => {
-                return Err(Error::CannotOpen { path: unfinished.keep(), error: Arc::new(error) });
+        let path = PathBuf::from(name);
+        let lock = match files.lock(&path) {
+            Ok(LockOutcome::Held(lock)) => lock,
+            Ok(LockOutcome::Busy { pid }) => return Err(Error::Busy { path, pid }),
+            Err(error) => return Err(cannot_open(&path)(error)),
+        };
+        let unfinished = Unfinished { files, path, lock: Some(lock), made: None };
+        unfinished.remove();
+        match broken::is(Broken::BackupUnlocked) {
+            false => Ok(unfinished),
+            true => {
+                Ok(Unfinished { lock: Some(Box::new(())), path: unfinished.path.clone(), made: None, ..unfinished })
             }
         }
-        Ok(unfinished)
     }
 
-    fn finish(self, target: &Path) -> Result<()> {
-        self.files.rename(&self.path, target).map_err(Error::io("name the backup"))?;
-        let files = self.files;
-        self.keep();
-        files.sync_directory(target).map_err(Error::io("sync the backup's directory"))
+    fn finish(mut self, target: &Path) -> Result<()> {
+        match broken::is(Broken::BackupOverwrites) {
+            true => self.files.rename(&self.path, target).map_err(Error::io("name the backup"))?,
+            false => self.files.rename_new(&self.path, target).map_err(cannot_open(target))?,
+        }
+        self.lock = None;
+        self.files.sync_directory(target).map_err(Error::io("sync the backup's directory"))
     }
 
-    /// What is there under the name is not this backup's.
-    fn keep(mut self) -> PathBuf {
-        let path = std::mem::take(&mut self.path);
-        std::mem::forget(self);
-        path
-    }
-
-    /// There may be both, one of them, or none.
+    /// There may be both, one of them, or none. Where the folder was moved, and another has its name, they are not ours.
     fn remove(&self) {
+        if self.made.as_ref().is_some_and(|made| !made.has_name(&self.path).unwrap_or(false)) {
+            return;
+        }
         let _ = self.files.remove(&self.path);
         let _ = self.files.remove(&log_path(&self.path));
     }
@@ -192,6 +206,8 @@ impl<'a> Unfinished<'a> {
 
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
-        self.remove();
+        if self.lock.is_some() {
+            self.remove();
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,8 +34,8 @@ pub(super) struct Opened {
     background: Mutex<Option<Background>>,
     /// Where backups go.
     copies: Environment,
-    /// Kept while the database is open; given back last.
-    _lock: Option<LockGuard>,
+    /// Kept while the database is open, and given back last: what locks a file that was made here, and the database's lock.
+    _lock: (Option<LockGuard>, Option<LockGuard>),
 }
 
 impl fmt::Debug for Store {
@@ -64,8 +64,18 @@ impl Opened {
         }
         // The meta pages say then that no log is needed, and nothing is written any more.
         self.engine.checkpoint_clean()?;
-        let log = log_path(&self.engine.path);
-        let files = &self.engine.env.files;
+        self.remove_log()
+    }
+
+    /// Unless another file has its name: whoever moved a database away may have put another in its place, which needs its own.
+    /// A clean database does not mind its log.
+    fn remove_log(&self) -> Result<()> {
+        let (log, files) = (log_path(&self.engine.path), &self.engine.env.files);
+        let file = &self.engine.segments()?.file;
+        let is_own = file.has_name(&log).map_err(Error::io("look for the log"))?;
+        if !is_own && !broken::is(Broken::RemovedByName) {
+            return Ok(());
+        }
         if !broken::is(Broken::LogRemovedFirst) {
             files.remove(&log).map_err(Error::io("remove the log"))?;
         }
@@ -114,20 +124,35 @@ impl Store {
 
     fn open_and_copy_to(path: &Path, options: Options, env: Environment, copies: Environment) -> Result<Store> {
         options.check()?;
+        let path = Self::absolute(path, &env)?;
+        let locked = if options.read_only { env.files.lock_shared(&path) } else { env.files.lock(&path) };
+        match locked {
+            Ok(LockOutcome::Held(guard)) => Self::open_held(path, options, env, copies, Some(guard)),
+            Ok(LockOutcome::Busy { pid }) => Err(Error::Busy { path, pid }),
+            Err(error) => Err(Error::CannotOpen { path, error: Arc::new(error) }),
+        }
+    }
+
+    fn absolute(path: &Path, env: &Environment) -> Result<PathBuf> {
         let absolute = match broken::is(Broken::PathAsGiven) {
             true => Ok(path.to_path_buf()),
             false => env.files.absolute(path),
         };
-        let path = absolute.map_err(|error| Error::CannotOpen { path: path.to_path_buf(), error: Arc::new(error) })?;
-        let locked = if options.read_only { env.files.lock_shared(&path) } else { env.files.lock(&path) };
-        let lock = match locked {
-            Ok(LockOutcome::Held(guard)) => Some(guard),
-            Ok(LockOutcome::Busy { pid }) => return Err(Error::Busy { path, pid }),
-            Err(error) => return Err(Error::CannotOpen { path, error: Arc::new(error) }),
-        };
-        let engine = open::open(&path, &options, &env)?;
+        absolute.map_err(|error| Error::CannotOpen { path: path.to_path_buf(), error: Arc::new(error) })
+    }
+
+    /// Of a database whose lock is held: by this store from now on, or by somebody who outlives it.
+    pub(super) fn open_held(
+        path: PathBuf,
+        options: Options,
+        env: Environment,
+        copies: Environment,
+        lock: Option<LockGuard>,
+    ) -> Result<Store> {
+        options.check()?;
+        let (engine, own) = open::open(&path, &options, &env)?;
         let background = Mutex::new(Some(Background::start(&engine)?));
-        let opened = Arc::new(Opened { engine: engine.clone(), background, copies, _lock: lock });
+        let opened = Arc::new(Opened { engine: engine.clone(), background, copies, _lock: (own, lock) });
         let handle = Arc::new(Handle::new(engine, opened.clone()));
         Ok(Store { handle, opened })
     }
@@ -274,6 +299,12 @@ impl Store {
     /// Where the database lies.
     pub fn path(&self) -> &Path {
         &self.engine().path
+    }
+
+    /// Whether the database's path still names its file: files are moved, replaced and removed while they are open.
+    pub fn has_its_name(&self) -> Result<bool> {
+        let engine = self.engine();
+        engine.pages.file().has_name(&engine.path).map_err(Error::io("look for the database file"))
     }
 
     /// How the log reaches the medium.

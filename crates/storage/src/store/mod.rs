@@ -2,8 +2,11 @@
 
 mod background;
 mod backup;
+mod beside;
 mod compact;
+mod create;
 mod ending;
+mod gate;
 mod handle;
 #[cfg(feature = "broken-for-tests")]
 mod invariants;

@@ -3,11 +3,17 @@
 //! What must hold: before the first commit after opening, the meta page durably says which log it needs, and the log
 //! begins a new epoch, so that nothing left behind the end of the old one can ever pass for a commit. Whatever does
 //! not fit together (a missing, foreign or damaged log, a meta page older than what the log tells of) is an error:
-//! going on would be silent loss.
+//! going on would be silent loss. What can not be read is an error too, not missing; and an opening that fails leaves the
+//! files as they were, but for what `docs/format.md` lists: the same files, readable again, have lost nothing.
+//!
+//! What is removed, renamed or opened a second time by its name is known to be the file that was looked at.
 
 use std::path::Path;
 use std::sync::Arc;
 
+use super::beside::{self, Beside};
+use super::create::{cannot_open, create, replaced, unused};
+use super::gate::Gate;
 use crate::broken::{self, Broken};
 use crate::engine::checkpoint::CheckpointState;
 use crate::engine::copies::{self, CatalogCopy};
@@ -18,9 +24,9 @@ use crate::engine::{
     Writer,
 };
 use crate::env::Environment;
-use crate::io::{AlignedBuf, Create, File, FileSystem, OpenHow, Overlay};
+use crate::io::{AlignedBuf, Create, File, LockGuard, OpenHow, Overlay};
 use crate::log::format::{BLOCK, LogIdentity};
-use crate::log::{self, Epoch, OpenBatch, Scan, ScanEnd, Segments, log_path, scan};
+use crate::log::{self, Epoch, OpenBatch, ScanEnd, Segments, log_path};
 use crate::page::layout::Kind;
 use crate::page::{PageRef, Pages};
 use crate::stats::Counters;
@@ -31,65 +37,30 @@ use crate::{Error, Options, Result, TreeId};
 /// A recovery in memory may take so many times as much of it as the cache.
 const OVERLAY: usize = 4;
 
-/// Opens (or creates) the database; the caller holds its lock.
-pub(crate) fn open(path: &Path, options: &Options, env: &Environment) -> Result<Arc<Engine>> {
+/// Opens (or creates) the database; the caller holds its lock. Returns with it what locks the file itself, if it was made here.
+pub(crate) fn open(path: &Path, options: &Options, env: &Environment) -> Result<(Arc<Engine>, Option<LockGuard>)> {
     let files = env.files.as_ref();
-    if !files.exists(path).map_err(cannot_open(path))? {
-        if options.read_only || options.must_exist {
-            return Err(cannot_open(path)(std::io::ErrorKind::NotFound.into()));
-        }
-        create(path, options, env)?;
-    } else if !options.read_only && !options.must_exist && is_unused(path, files)? {
-        create(path, options, env)?;
-    }
+    let may_create = !options.read_only && !options.must_exist;
+    let lock = match files.exists(path).map_err(cannot_open(path))? {
+        false if may_create => Some(create(path, None, options, env)?),
+        false => return Err(cannot_open(path)(std::io::ErrorKind::NotFound.into())),
+        true => match may_create.then(|| unused(path, files)).transpose()?.flatten() {
+            Some(empty) => Some(create(path, Some(&*empty), options, env)?),
+            None => None,
+        },
+    };
     let how = OpenHow { create: Create::Never, read_only: options.read_only, direct: true };
     let file = files.open(path, how).map_err(cannot_open(path))?;
     let meta = read_meta(&file, path)?;
-    if meta.clean {
-        check_left_over(path, files, &file, &meta)?;
-        return start(path, options, env, file, meta, None);
-    }
-    let log = open_log(path, files, &meta, options.read_only)?;
-    // Recovered in memory: nothing may be written.
-    let file = match options.read_only {
-        true => {
-            let page_size = meta.page_size as usize;
-            Arc::new(Overlay::over(file, page_size, options.cache_bytes / page_size * OVERLAY))
-        }
-        false => file,
+    let beside = match meta.clean {
+        true => beside::left_over(path, files, &file, &meta)?,
+        false => beside::log_of(path, files, &meta, options.read_only)?,
     };
-    start(path, options, env, file, meta, Some(log))
+    Ok((start(path, options, env, file, meta, beside)?, lock))
 }
 
-/// Whether somebody made the file, but not yet a database of it, as programs do that ask for the name of a temporary file.
-/// An empty file with a log beside it was a database once.
-fn is_unused(path: &Path, files: &dyn FileSystem) -> Result<bool> {
-    if files.exists(&log_path(path)).map_err(Error::io("look for the log"))? {
-        return Ok(false);
-    }
-    let how = OpenHow { create: Create::Never, read_only: true, direct: false };
-    let file = files.open(path, how).map_err(cannot_open(path))?;
-    Ok(file.len().map_err(Error::io("read the file's length"))? == 0)
-}
-
-fn cannot_open(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
-    let path = path.to_path_buf();
-    move |error| Error::CannotOpen { path, error: Arc::new(error) }
-}
-
-/// Makes an empty, cleanly closed database; it appears under its name only when it is whole.
-fn create(path: &Path, options: &Options, env: &Environment) -> Result<()> {
-    let mut unfinished = path.as_os_str().to_os_string();
-    unfinished.push("-new");
-    let unfinished = Path::new(&unfinished);
-    let files = env.files.as_ref();
-    if files.exists(unfinished).map_err(cannot_open(path))? {
-        files.remove(unfinished).map_err(cannot_open(path))?;
-        // Or a crash could keep the renaming below, and not this: the old file would have the database's name.
-        files.sync_directory(unfinished).map_err(Error::io("sync the new database's directory"))?;
-    }
-    let how = OpenHow { create: Create::New, read_only: false, direct: false };
-    let file = files.open(unfinished, how).map_err(cannot_open(path))?;
+/// Both meta pages of a new database.
+pub(super) fn write_new(file: &dyn File, options: &Options, env: &Environment) -> Result<()> {
     let meta = Meta {
         incompatible: 0,
         page_size: options.page_size as u32,
@@ -115,16 +86,14 @@ fn create(path: &Path, options: &Options, env: &Environment) -> Result<()> {
     meta.encode(&mut pages[..META_BYTES]);
     meta.encode(&mut pages[options.page_size..][..META_BYTES]);
     file.write_at(&pages, 0).map_err(Error::io("write the new database"))?;
-    file.sync().map_err(Error::io("sync the new database"))?;
-    drop(file);
-    files.take_place(unfinished, path).map_err(Error::io("name the new database"))?;
-    files.sync_directory(path).map_err(Error::io("sync the new database's directory"))
+    file.sync().map_err(Error::io("sync the new database"))
 }
 
 /// Reads both meta pages. The second's place depends on the page size, which the first tells unless it is damaged.
 pub(crate) fn read_meta(file: &Arc<dyn File>, path: &Path) -> Result<Meta> {
     let mut first = AlignedBuf::zeroed(META_BYTES);
-    if file.len().map_err(Error::io("read the file's length"))? < META_BYTES as u64 {
+    let length = file.len().map_err(Error::io("read the file's length"))?;
+    if length < META_BYTES as u64 {
         return Err(Error::NotADatabase { path: path.to_path_buf() });
     }
     file.read_at(&mut first, 0).map_err(Error::io("read the meta page"))?;
@@ -136,8 +105,13 @@ pub(crate) fn read_meta(file: &Arc<dyn File>, path: &Path) -> Result<Meta> {
     let mut second = MetaPage::Foreign;
     for size in sizes {
         let mut bytes = AlignedBuf::zeroed(META_BYTES);
-        if file.read_at(&mut bytes, size as u64).is_err() {
+        if u64::from(size) + META_BYTES as u64 > length {
             continue;
+        }
+        // It may be the newest: one that can not be read is not one that is not there.
+        match file.read_at(&mut bytes, size as u64) {
+            Err(_) if broken::is(Broken::MetaUnreadable) => continue,
+            read => read.map_err(Error::io("read the second meta page"))?,
         }
         match Meta::decode(&bytes) {
             MetaPage::Whole(meta) if meta.page_size == size => {
@@ -152,45 +126,6 @@ pub(crate) fn read_meta(file: &Arc<dyn File>, path: &Path) -> Result<Meta> {
     meta::choose(first, second, path)
 }
 
-fn open_log(path: &Path, files: &dyn FileSystem, meta: &Meta, read_only: bool) -> Result<(Arc<dyn File>, LogIdentity)> {
-    let log = log_path(path);
-    if !files.exists(&log).map_err(Error::io("look for the log"))? {
-        return Err(Error::MissingLog { path: log });
-    }
-    let opened = Segments::open(files, &log, read_only)?;
-    opened.filter(|(_, identity)| identity.database == meta.database).ok_or(Error::ForeignLog { path: log })
-}
-
-/// A log beside a clean database is left over from its closing, or was begun and not used yet. Any other holds commits
-/// that this file does not have.
-fn check_left_over(path: &Path, files: &dyn FileSystem, file: &Arc<dyn File>, meta: &Meta) -> Result<()> {
-    let log = log_path(path);
-    if !files.exists(&log).map_err(Error::io("look for the log"))? {
-        return Ok(());
-    }
-    let Some((log_file, identity)) = Segments::open(files, &log, true)? else { return check_both_metas(file, meta) };
-    let is_later = || log::has_later_epoch(&log_file, identity, &meta.epochs, meta.position);
-    match identity.database != meta.database || is_later()? {
-        true => Err(Error::ForeignLog { path: log }),
-        false => Ok(()),
-    }
-}
-
-/// A log whose header can not be read was begun and not used yet, if the newest meta page is clean. If one of the two is
-/// damaged, that one may have been the newest, and the log's header be damaged too.
-fn check_both_metas(file: &Arc<dyn File>, meta: &Meta) -> Result<()> {
-    for at in [0, u64::from(meta.page_size)] {
-        let mut bytes = AlignedBuf::zeroed(META_BYTES);
-        file.read_at(&mut bytes, at).map_err(Error::io("read the meta page"))?;
-        if !matches!(Meta::decode(&bytes), MetaPage::Whole(_)) {
-            return Err(Error::corrupt(
-                "a meta page and the log's header are damaged: acknowledged commits may be missing",
-            ));
-        }
-    }
-    Ok(())
-}
-
 /// Builds the engine on the checkpoint, replays the log, and begins a new epoch.
 fn start(
     path: &Path,
@@ -198,36 +133,80 @@ fn start(
     env: &Environment,
     file: Arc<dyn File>,
     mut meta: Meta,
-    log: Option<(Arc<dyn File>, LogIdentity)>,
+    beside: Beside,
 ) -> Result<Arc<Engine>> {
     let page_size = meta.page_size as usize;
     let counters = Arc::new(Counters::default());
-    let pages = Pages::new(file, options, page_size, counters.clone(), is_well_formed);
+    let pages: Arc<dyn File> = match &beside {
+        // Recovered in memory: nothing may be written.
+        Beside::Log(..) if options.read_only => {
+            Arc::new(Overlay::over(file.clone(), page_size, options.cache_bytes / page_size * OVERLAY))
+        }
+        _ => file.clone(),
+    };
+    let pages = Pages::new(pages, options, page_size, counters.clone(), is_well_formed);
     let restored = restore(&pages, &mut meta)?;
     let mut engine = assemble(path, options, env, pages, counters, &meta, restored);
-    if !options.read_only {
-        // An earlier run's sync of it may have failed: then it is in the system's cache only, and a crash would find the
-        // one before, whose pages are about to be used again.
-        engine.write_meta(&engine.checkpoint.lock(), &meta)?;
-        // Before anything else uses the pages: an earlier run may have freed, and used again, some of them. What cannot
-        // be read now is left for later.
-        let _ = engine.work_off_drops();
+    if options.read_only {
+        if let Beside::Log(log, identity) = beside {
+            beside::replay(&engine, &meta, &log, identity, None)?;
+        }
+        return Ok(Arc::new(engine));
     }
-    let (position, found) = match log {
-        None => (meta.position, None),
-        Some((file, identity)) => {
-            let end = replay(&mut engine, &meta, &file, identity)?;
-            if !options.read_only && !broken::is(Broken::RecoveryUnsettled) {
-                log::rewrite_end(&file, &end)?;
-            }
-            (end.position, Some((file, identity, end)))
+    // Before anything else uses the pages: an earlier run may have freed, and used again, some of them. What cannot
+    // be read now is left for later.
+    let _ = engine.work_off_drops();
+    let (position, found) = match beside {
+        Beside::LeftOver(left_over) => {
+            engine.write_meta(&engine.checkpoint.lock(), &meta)?;
+            (meta.position, Found::Nothing(left_over))
+        }
+        Beside::Log(log, identity) => {
+            let end = recover(&mut engine, &meta, file, &log, identity)?;
+            (end.position, Found::Log(log, identity, end))
         }
     };
-    if !options.read_only {
-        begin_epoch(&mut engine, &meta, position, found)?;
+    begin_epoch(&mut engine, &meta, position, found).map_err(of_failure)?;
+    Ok(Arc::new(engine))
+}
+
+/// Replays the log, and makes durable what was found. Before the first page is written the meta page is, once more: an earlier
+/// run's sync of it may have failed: then it is in the system's cache only, and a crash would find the one before, whose
+/// pages are about to be used again.
+fn recover(
+    engine: &mut Engine,
+    meta: &Meta,
+    file: Arc<dyn File>,
+    log: &Arc<dyn File>,
+    identity: LogIdentity,
+) -> Result<ScanEnd> {
+    let gate = Arc::new(Gate::before(file.clone(), beside::before_first_page(&engine.path, meta, log, identity)));
+    engine.pages.go_through(gate.clone());
+    let end = beside::replay(engine, meta, log, identity, Some(&gate));
+    engine.pages.go_through(file);
+    let end = end.map_err(|error| gate.check().err().unwrap_or(error))?;
+    if !gate.is_open() {
+        engine.write_meta(&engine.checkpoint.lock(), meta)?;
     }
-    let engine = Arc::new(engine);
-    Ok(engine)
+    if !broken::is(Broken::RecoveryUnsettled) {
+        log::rewrite_end(log, &end)?;
+    }
+    Ok(end)
+}
+
+/// What made the database read-only before anybody had it: an opening tells of that itself.
+fn of_failure(error: Error) -> Error {
+    match error {
+        Error::Poisoned { cause } => Error::io("begin the log")(std::io::Error::other(cause)),
+        error => error,
+    }
+}
+
+/// The log beside the file.
+enum Found {
+    Log(Arc<dyn File>, LogIdentity, ScanEnd),
+    /// None that is needed, and maybe a file that an earlier run left.
+    Nothing(Option<Arc<dyn File>>),
 }
 
 /// What a checkpoint's lists say.
@@ -328,61 +307,37 @@ fn assemble(
     }
 }
 
-/// Applies every commit behind the checkpoint.
-fn replay(engine: &mut Engine, meta: &Meta, file: &Arc<dyn File>, identity: LogIdentity) -> Result<ScanEnd> {
-    if log::places(file, identity)? < log::noted_places(file)?.max(meta.log_places) {
-        return Err(Error::corrupt("the log is shorter than it was: acknowledged commits may be missing"));
-    }
-    let mut replay = super::replay::Replay::new(engine, meta.position);
-    let request = Scan { file, identity, epochs: &meta.epochs, from: meta.needed_from, must_reach: meta.position };
-    let mut epoch = usize::MAX;
-    let end = scan(&request, &mut |batch| {
-        if batch.epoch != epoch {
-            // What an earlier run left uncommitted stays so.
-            replay.forget_parts();
-            epoch = batch.epoch;
-        }
-        replay.batch(file, &batch)
-    });
-    // Also where the log is damaged: what was whole before is for `salvage` to keep.
-    replay.flush()?;
-    let end = end?;
-    replay.finish(end.position)?;
-    if log::has_later_epoch(file, identity, &meta.epochs, end.position)? {
-        return Err(Error::ForeignLog { path: log_path(&engine.path) });
-    }
-    if end.checkpoint > meta.checkpoint && !broken::is(Broken::OlderMeta) {
-        return Err(Error::corrupt(format!(
-            "the newest meta page is damaged: the log tells of checkpoint {}, the file has {}",
-            end.checkpoint, meta.checkpoint
-        )));
-    }
-    Ok(end)
-}
-
 /// Makes the log ready for commits, and the meta page say so.
-fn begin_epoch(
-    engine: &mut Engine,
-    meta: &Meta,
-    position: u64,
-    found: Option<(Arc<dyn File>, LogIdentity, ScanEnd)>,
-) -> Result<()> {
+fn begin_epoch(engine: &mut Engine, meta: &Meta, position: u64, found: Found) -> Result<()> {
+    if !engine.pages.file().has_name(&engine.path).map_err(cannot_open(&engine.path))? {
+        return Err(replaced(&engine.path));
+    }
     let (files, method) = (engine.env.files.clone(), engine.options.sync_method);
     let limit = engine.options.log_limit_bytes;
     let (segments, last) = match found {
-        Some((file, identity, end)) => {
+        Found::Log(file, identity, end) => {
             let mut live: Vec<(u64, u32)> = end.segments.iter().map(|(number, place)| (*number, *place)).collect();
             live.sort_unstable();
             let needed = meta.needed_from / identity.segment_bytes as u64;
             let last = live.last().map_or(0, |(number, _)| *number);
             live.retain(|(number, _)| *number >= needed);
-            let growing = Segments::open_to_grow(files.as_ref(), &log_path(&engine.path))?;
+            let log = log_path(&engine.path);
+            let growing = Segments::open_to_grow(files.as_ref(), &log)?;
+            if !file.has_name(&log).map_err(Error::io("look for the log"))? {
+                return Err(replaced(&log));
+            }
             (Segments::resume(file, growing, identity, limit, method, live.into(), end.places)?, last)
         }
-        None => {
+        Found::Nothing(left_over) => {
             let identity =
                 LogIdentity { database: engine.database, segment_bytes: engine.options.log_segment_bytes as u32 };
             let log = log_path(&engine.path);
+            if let Some(old) = left_over {
+                if !old.has_name(&log).map_err(Error::io("look for the log"))? {
+                    return Err(replaced(&log));
+                }
+                files.remove(&log).map_err(Error::io("remove the old log"))?;
+            }
             (Segments::create(files.as_ref(), &log, identity, limit, method)?, 0)
         }
     };

@@ -13,6 +13,7 @@
 
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use super::backup::{NewCopy, Target, send};
 use super::handle::Store;
@@ -33,7 +34,8 @@ const WORDS: u64 = 4096;
 /// Sends a copy of the newest state. Where it can not be read to its end, the other side is told so.
 pub(super) fn send_copy(store: &Store, to: &mut dyn Write) -> Result<()> {
     let mut sending = Sending { to, entries: 0 };
-    let sent = sending.begin(store.page_size()).and_then(|()| send(store, &mut sending));
+    let begun = sending.begin(store.page_size()).and_then(|()| check_name(store));
+    let sent = begun.and_then(|()| send(store, &mut sending));
     if let Err(error) = &sent {
         let words = error.to_string();
         let length = (words.len() as u32).to_le_bytes();
@@ -41,6 +43,17 @@ pub(super) fn send_copy(store: &Store, to: &mut dyn Write) -> Result<()> {
         let _ = sending.write(&[&[FAILURE], &length, words.as_bytes()]);
     }
     sent.and(sending.to.flush().map_err(Error::io(SEND)))
+}
+
+/// Whoever asks for a copy asks by name: it may be another database's by now.
+fn check_name(store: &Store) -> Result<()> {
+    match store.has_its_name()? {
+        true => Ok(()),
+        false => {
+            let why = "the process that answers has another database open, whose files were moved away from there";
+            Err(Error::CannotOpen { path: store.path().to_path_buf(), error: Arc::new(io::Error::other(why)) })
+        }
+    }
 }
 
 const SEND: &str = "send a copy of the database";
@@ -68,7 +81,7 @@ impl Target for Sending<'_> {
 
     fn entry(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.entries += 1;
-        let lengths = [(key.len() as u32).to_le_bytes(), (value.len() as u32).to_le_bytes()];
+        let lengths = [sent_length(key.len())?, sent_length(value.len())?];
         self.write(&[&[ENTRY], &lengths[0], &lengths[1], key, value])
     }
 
@@ -78,18 +91,33 @@ impl Target for Sending<'_> {
     }
 }
 
+/// The stream has four bytes for a length: nothing longer is sent as something shorter.
+fn sent_length(bytes: usize) -> Result<[u8; 4]> {
+    let length = u32::try_from(bytes).map_err(|_| {
+        Error::io(SEND)(io::Error::other(format!(
+            "it has a value of {bytes} bytes, and a copy's may have {} at most",
+            u32::MAX
+        )))
+    });
+    length.map(u32::to_le_bytes)
+}
+
 /// Makes a new database file of what [`send_copy`] sent. The file has its name once it is whole.
 pub(super) fn receive_copy(from: &mut dyn Read, path: &Path, progress: &mut dyn FnMut(u64)) -> Result<()> {
-    let mut from = Receiving { from };
+    let mut from = Receiving { from, key_max: 0, value_max: 0 };
     let page_size = from.begin()?;
-    let env = Environment::real();
-    let mut copy = NewCopy::begin(&env, path, Options { page_size, ..Options::default() }, progress)?;
+    let (env, options) = (Environment::real(), Options { page_size, ..Options::default() });
+    (from.key_max, from.value_max) = (page_size as u64, options.log_limit_bytes);
+    let mut copy = NewCopy::begin(&env, path, options, progress)?;
     from.all(&mut copy)?;
     copy.finish()
 }
 
 struct Receiving<'a> {
     from: &'a mut dyn Read,
+    /// Bytes that a key, and a value, may have: more is not read.
+    key_max: u64,
+    value_max: u64,
 }
 
 impl Receiving<'_> {
@@ -104,9 +132,14 @@ impl Receiving<'_> {
     }
 
     /// So many bytes, for which no room is made before they come.
-    fn fill(&mut self, bytes: &mut Vec<u8>, length: u32) -> Result<()> {
+    fn fill(&mut self, bytes: &mut Vec<u8>, length: u32, most: u64) -> Result<()> {
         bytes.clear();
         let length = u64::from(length);
+        if length > most {
+            return Err(Error::corrupt(format!(
+                "a copy has a key or value of {length} bytes, where {most} are the most"
+            )));
+        }
         self.from.take(length).read_to_end(bytes).map_err(ended)?;
         if bytes.len() as u64 == length { Ok(()) } else { Err(ended(io::ErrorKind::UnexpectedEof.into())) }
     }
@@ -129,8 +162,8 @@ impl Receiving<'_> {
                 [TREE] => copy.tree(TreeId(self.number()?))?,
                 [ENTRY] => {
                     let lengths = (self.number()?, self.number()?);
-                    self.fill(&mut key, lengths.0)?;
-                    self.fill(&mut value, lengths.1)?;
+                    self.fill(&mut key, lengths.0, self.key_max)?;
+                    self.fill(&mut value, lengths.1, self.value_max)?;
                     copy.entry(&key, &value)?;
                     entries += 1;
                 }
@@ -216,6 +249,24 @@ mod tests {
             assert!(matches!(error.sqlstate(), "58030" | "XX001"), "{error}");
             assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "{error}");
         }
+    }
+
+    /// Nothing is read of it, and no memory taken.
+    #[test]
+    fn lengths_that_no_copy_has_are_refused() {
+        let dir = TempDir::new();
+        let head = sent(&filled())[..16].to_vec();
+        for (key, value) in [(1025, 1), (u32::MAX, 1), (4, (1 << 30) + 1), (4, u32::MAX)] {
+            let entry =
+                [&[TREE][..], &1_u32.to_le_bytes(), &[ENTRY], &key.to_le_bytes(), &value.to_le_bytes(), b"keys"];
+            let endless = [&head[..], &entry.concat()].concat();
+            let mut from = endless.as_slice().chain(io::repeat(7));
+            let error = Store::receive_copy(&mut from, dir.path().join("copy"), &mut |_| {}).unwrap_err();
+            assert!(matches!(error, Error::Corrupt { .. }), "{error}");
+            assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "{error}");
+        }
+        assert_eq!(sent_length(u32::MAX as usize).unwrap(), [255; 4]);
+        assert!(sent_length(1 << 32).unwrap_err().to_string().contains("4294967296 bytes"));
     }
 
     #[test]

@@ -2,10 +2,13 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
-use cairn_storage::io::{FileSystem, MemFs};
+use cairn_storage::broken::{Broken, must_be_caught};
+use cairn_storage::io::{Create, FileSystem, MemFs, OpenHow};
 use cairn_storage::{Environment, Error, Options, RealHost, Store, TreeId};
 
+use super::files::{Call, WatchedFiles};
 use super::put;
 
 /// Some trees, each of them a step of a backup.
@@ -78,4 +81,51 @@ fn the_backup_of_a_database_in_memory_is_a_file() {
     assert!(copy.snapshot().unwrap().reader().get(TreeId::CATALOG, b"key").unwrap().is_some());
     drop(copy);
     std::fs::remove_file(&path).unwrap();
+}
+
+/// The name was looked at when the backup began, and renamed to at its end: whatever had got it meanwhile was gone.
+fn a_backup_leaves_alone_what_got_its_name_meanwhile() {
+    let files = MemFs::new();
+    let env = Environment { files: Arc::new(files.clone()), host: Arc::new(RealHost::default()) };
+    let store = filled(env);
+    let how = OpenHow { create: Create::IfMissing, read_only: false, direct: false };
+    let mut others = |_| files.open(Path::new("copy"), how).unwrap().write_at(b"another's", 0).unwrap();
+    let refused = store.backup_to("copy", &mut others).unwrap_err();
+    let Error::CannotOpen { error, .. } = &refused else { panic!("{refused}") };
+    assert_eq!(error.kind(), std::io::ErrorKind::AlreadyExists);
+    let mut bytes = [0; 9];
+    files.open(Path::new("copy"), how).unwrap().read_at(&mut bytes, 0).unwrap();
+    assert_eq!(&bytes, b"another's");
+    let left = ["-log", "-unfinished", "-unfinished-log"];
+    assert!(left.iter().all(|end| !files.exists(Path::new(&format!("copy{end}"))).unwrap()));
+}
+
+#[test]
+fn what_gets_a_backups_name_meanwhile_stays() {
+    a_backup_leaves_alone_what_got_its_name_meanwhile();
+    must_be_caught(Broken::BackupOverwrites, a_backup_leaves_alone_what_got_its_name_meanwhile);
+}
+
+/// The lock was let go of between the removal of what an earlier one left and the opening of the copy. Of two backups to one
+/// name, the one that came second there removed the files of the other, which failed.
+fn a_backups_lock_is_held_until_it_has_its_name() {
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let note = events.clone();
+    let watched = WatchedFiles::new(MemFs::new(), move |path, _, call| {
+        let is_one = matches!(call, Call::Lock | Call::Unlock | Call::Rename);
+        if is_one && path == Path::new("copy-unfinished") {
+            note.lock().unwrap().push(call);
+        }
+        Ok(())
+    });
+    let store = filled(Environment { files: Arc::new(watched), host: Arc::new(RealHost::default()) });
+    let whole = store.backup_to("copy", &mut |_| ());
+    assert_eq!(*events.lock().unwrap(), [Call::Lock, Call::Rename, Call::Unlock]);
+    whole.unwrap();
+}
+
+#[test]
+fn of_two_backups_to_one_name_none_removes_the_others_files() {
+    a_backups_lock_is_held_until_it_has_its_name();
+    must_be_caught(Broken::BackupUnlocked, a_backups_lock_is_held_until_it_has_its_name);
 }

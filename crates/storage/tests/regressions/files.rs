@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cairn_storage::io::{File, FileSystem, LockOutcome, MemFs, OpenHow, SyncMethod};
+use cairn_storage::io::{File, FileSystem, LockGuard, LockOutcome, MemFs, OpenHow, SyncMethod};
 
 /// What is about to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,9 @@ pub enum Call {
     Sync,
     SetLength,
     Remove,
+    Rename,
+    Lock,
+    Unlock,
 }
 
 /// Told of each call: with which file, and through which of the times it was opened.
@@ -63,7 +66,13 @@ impl FileSystem for WatchedFiles {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        (self.watch)(from, usize::MAX, Call::Rename)?;
         self.files.rename(from, to)
+    }
+
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        (self.watch)(from, usize::MAX, Call::Rename)?;
+        self.files.rename_new(from, to)
     }
 
     fn sync_directory(&self, path_of_file: &Path) -> io::Result<()> {
@@ -71,7 +80,27 @@ impl FileSystem for WatchedFiles {
     }
 
     fn lock(&self, path: &Path) -> io::Result<LockOutcome> {
-        self.files.lock(path)
+        (self.watch)(path, usize::MAX, Call::Lock)?;
+        Ok(match self.files.lock(path)? {
+            LockOutcome::Held(lock) => LockOutcome::Held(Box::new(WatchedLock {
+                _lock: lock,
+                path: path.to_path_buf(),
+                watch: self.watch.clone(),
+            })),
+            busy => busy,
+        })
+    }
+}
+
+struct WatchedLock {
+    _lock: LockGuard,
+    path: PathBuf,
+    watch: Arc<Watch>,
+}
+
+impl Drop for WatchedLock {
+    fn drop(&mut self) {
+        let _ = (self.watch)(&self.path, usize::MAX, Call::Unlock);
     }
 }
 
@@ -117,6 +146,10 @@ impl File for WatchedFile {
 
     fn len(&self) -> io::Result<u64> {
         self.file.len()
+    }
+
+    fn has_name(&self, path: &Path) -> io::Result<bool> {
+        self.file.has_name(path)
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {

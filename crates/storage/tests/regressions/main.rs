@@ -6,6 +6,7 @@ mod failures;
 mod file_errors;
 mod files;
 mod log_errors;
+mod moved;
 mod opening;
 mod waiting;
 

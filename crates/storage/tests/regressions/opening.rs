@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use cairn_storage::io::{Create, FileSystem, MemFs, OpenHow};
-use cairn_storage::{Environment, Error, Host, Join, Options, RealHost, Store};
+use cairn_storage::broken::{Broken, must_be_caught};
+use cairn_storage::io::{CrashStrategy, Create, DiskImage, FileSystem, MemFs, OpenHow, SimDisk};
+use cairn_storage::{Environment, Error, Host, Join, Options, RealHost, Store, TreeId};
 
 use super::files::{Call, WatchedFiles};
 use super::put;
@@ -118,4 +119,166 @@ fn a_list_that_comes_back_to_itself_is_not_followed_for_ever() {
     let opened = Store::open_with(path, options, env);
     assert!(matches!(opened, Err(Error::Corrupt { .. })), "{opened:?}");
     assert!(reads.load(Ordering::SeqCst) < 20, "{reads:?} reads");
+}
+
+const PAGE: usize = 512;
+const KEYS: u32 = 1500;
+
+/// A cache that a recovery overfills many times.
+fn small() -> Options {
+    let mut options = Options::default();
+    options.page_size = PAGE;
+    options.cache_bytes = 64 * PAGE;
+    options.log_segment_bytes = 64 << 10;
+    options.log_limit_bytes = 16 << 20;
+    options.checkpoint_log_bytes = 8 << 20;
+    options
+}
+
+fn on(disk: &SimDisk) -> Environment {
+    Environment { files: Arc::new(disk.clone()), host: Arc::new(RealHost::default()) }
+}
+
+/// The disk of a database that was killed after several checkpoints; the pages of each lie where those of the one before the
+/// last were.
+fn killed() -> DiskImage {
+    let disk = SimDisk::new(1);
+    let store = Store::open_with("db", small(), on(&disk)).unwrap();
+    for round in 0..4u8 {
+        let transaction = store.begin().unwrap();
+        for key in 0..KEYS {
+            transaction.put(TreeId::CATALOG, &key.to_be_bytes(), &[round; 100]).unwrap();
+        }
+        transaction.commit(None).unwrap();
+        // A recovery applies all that came before a new tree when it comes to that.
+        let transaction = store.begin().unwrap();
+        transaction.create_tree().unwrap();
+        transaction.commit(None).unwrap();
+        store.checkpoint().unwrap();
+    }
+    put(&store, b"one more", 10).unwrap();
+    disk.crash(CrashStrategy::KeepAll)
+}
+
+/// Where the newest meta page is.
+fn newest_meta(disk: &SimDisk) -> u64 {
+    let bytes = disk.snapshot(Path::new("db")).unwrap();
+    let sequence = |at: usize| u64::from_le_bytes(bytes[at + 56..at + 64].try_into().unwrap());
+    if sequence(0) > sequence(PAGE) { 0 } else { PAGE as u64 }
+}
+
+fn contents(disk: &SimDisk) -> [Option<Vec<u8>>; 3] {
+    ["db", "db-log", "db-new"].map(|name| disk.snapshot(Path::new(name)))
+}
+
+fn all_is_there(disk: &SimDisk) {
+    let store = Store::open_with("db", small(), on(disk)).unwrap();
+    let snapshot = store.snapshot().unwrap();
+    for key in 0..KEYS {
+        assert_eq!(snapshot.reader().get(TreeId::CATALOG, &key.to_be_bytes()).unwrap().unwrap(), [3; 100]);
+    }
+    assert!(snapshot.reader().get(TreeId::CATALOG, b"one more").unwrap().is_some());
+    assert_eq!(store.verify().unwrap().leaked_pages, 0);
+}
+
+/// It counted as missing: the older one was gone by, the log replayed, and pages that the newest one uses written over,
+/// before what the log says of checkpoints was looked at. That opening failed, and so did all after it.
+fn an_error_of_the_newest_meta_page_is_told_and_changes_nothing() {
+    for page in [0, PAGE as u64] {
+        let disk = SimDisk::from_image(&killed(), 2);
+        let before = contents(&disk);
+        disk.fail_reads(Path::new("db"), page..page + 1);
+        let refused = Store::open_with("db", small(), on(&disk)).unwrap_err();
+        assert!(matches!(refused, Error::Io { .. }), "{refused}");
+        assert!(contents(&disk) == before, "something was written");
+        disk.clear_faults();
+        all_is_there(&disk);
+    }
+}
+
+#[test]
+fn a_meta_page_that_can_not_be_read_is_an_error() {
+    an_error_of_the_newest_meta_page_is_told_and_changes_nothing();
+    must_be_caught(Broken::MetaUnreadable, an_error_of_the_newest_meta_page_is_told_and_changes_nothing);
+}
+
+/// The same with a bit that is right again later.
+fn a_flipped_bit_that_flips_back_has_done_nothing() {
+    let disk = SimDisk::from_image(&killed(), 2);
+    let (bit, before) = (8 * (newest_meta(&disk) + 300), contents(&disk));
+    assert!(disk.flip_bit(Path::new("db"), bit));
+    let refused = Store::open_with("db", small(), on(&disk)).unwrap_err();
+    assert!(matches!(refused, Error::Corrupt { .. }), "{refused}");
+    assert!(disk.flip_bit(Path::new("db"), bit));
+    assert!(contents(&disk) == before, "something was written");
+    all_is_there(&disk);
+}
+
+#[test]
+fn nothing_is_written_before_log_and_meta_page_are_known_to_belong_together() {
+    a_flipped_bit_that_flips_back_has_done_nothing();
+    must_be_caught(Broken::WrittenUnchecked, a_flipped_bit_that_flips_back_has_done_nothing);
+}
+
+/// Nor where the log turns out to be damaged, or to be another's, at its end.
+#[test]
+fn a_log_that_is_refused_leaves_the_file_as_it_was() {
+    let image = killed();
+    let disk = SimDisk::from_image(&image, 2);
+    // The log of the same database, later: of an opening that this file does not know of.
+    let image = {
+        let later = SimDisk::from_image(&image, 3);
+        let store = Store::open_with("db", small(), on(&later)).unwrap();
+        put(&store, b"later", 10).unwrap();
+        later.crash(CrashStrategy::KeepAll)
+    };
+    let how = OpenHow { create: Create::Never, read_only: false, direct: false };
+    let log = image.bytes(Path::new("db-log")).unwrap();
+    let file = disk.open(Path::new("db-log"), how).unwrap();
+    file.set_len(log.len() as u64).unwrap();
+    file.write_at(&log, 0).unwrap();
+    let before = contents(&disk);
+    let refused = Store::open_with("db", small(), on(&disk)).unwrap_err();
+    assert!(matches!(refused, Error::ForeignLog { .. } | Error::Corrupt { .. }), "{refused}");
+    assert!(contents(&disk) == before, "something was written");
+}
+
+/// A database is made under its name with `-new` behind it: whatever had that name was removed.
+#[test]
+fn a_database_whose_name_another_one_is_made_under_stays() {
+    let files = MemFs::new();
+    let env = Environment { files: Arc::new(files.clone()), host: Arc::new(RealHost::default()) };
+    let store = Store::open_with("db-new", Options::default(), env.clone()).unwrap();
+    put(&store, b"key", 10).unwrap();
+    store.close().unwrap();
+    let refused = Store::open_with("db", Options::default(), env.clone()).unwrap_err();
+    assert!(matches!(&refused, Error::CannotOpen { .. }) && refused.to_string().contains("db-new"), "{refused}");
+    let store = Store::open_with("db-new", Options::default(), env.clone()).unwrap();
+    assert!(store.snapshot().unwrap().reader().get(TreeId::CATALOG, b"key").unwrap().is_some());
+    store.close().unwrap();
+    // What a crash left of an earlier creation goes.
+    files.remove(Path::new("db-new")).unwrap();
+    let how = OpenHow { create: Create::New, read_only: false, direct: false };
+    files.open(Path::new("db-new"), how).unwrap().set_len(8192).unwrap();
+    put(&Store::open_with("db", Options::default(), env).unwrap(), b"key", 10).unwrap();
+    assert!(!files.exists(Path::new("db-new")).unwrap());
+}
+
+/// What got the name while the database was made was replaced.
+#[test]
+fn a_file_that_gets_the_name_while_a_database_is_made_stays() {
+    let files = MemFs::new();
+    let how = OpenHow { create: Create::IfMissing, read_only: false, direct: false };
+    let others = files.clone();
+    let watched = WatchedFiles::new(files.clone(), move |path, _, call| {
+        if call == Call::Sync && path == Path::new("db-new") {
+            others.open(Path::new("db"), how)?.write_at(b"another's", 0)?;
+        }
+        Ok(())
+    });
+    let env = Environment { files: Arc::new(watched), host: Arc::new(RealHost::default()) };
+    let refused = Store::open_with("db", Options::default(), env).unwrap_err();
+    assert!(matches!(refused, Error::CannotOpen { .. }), "{refused}");
+    assert_eq!(files.open(Path::new("db"), how).unwrap().len().unwrap(), 9);
+    assert!(!files.exists(Path::new("db-new")).unwrap());
 }

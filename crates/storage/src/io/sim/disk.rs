@@ -2,7 +2,7 @@
 //!
 //! Every call takes one lock, so operations have one order, and their numbers follow it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::path::Path;
@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::content::CHUNK;
 use super::crash::{CrashStrategy, DiskImage};
 use super::faults::{FaultCounts, Faults, input_output_error};
+use super::locks::{Held, Locks};
 use super::random::Random;
 use super::recording::Recording;
 use super::state::{DiskState, FileRef, NameChange, Operation, directory_of};
@@ -25,18 +26,18 @@ pub struct SimDisk {
 }
 
 #[derive(Debug)]
-struct Machine {
-    state: DiskState,
+pub(super) struct Machine {
+    pub(super) state: DiskState,
     next_file: u64,
     operations: u64,
     crash_at: Option<u64>,
     crashed: bool,
     recording: Option<Recording>,
-    faults: Faults,
+    pub(super) faults: Faults,
     /// Of a file: how often its unsynced data could not be brought to the disk.
     lost: HashMap<u64, u64>,
     random: Random,
-    locked: HashSet<Arc<Path>>,
+    pub(super) locks: Locks,
     best_method: SyncMethod,
 }
 
@@ -58,13 +59,13 @@ impl SimDisk {
             faults: Faults::default(),
             lost: HashMap::new(),
             random: Random::new(seed),
-            locked: HashSet::new(),
+            locks: Locks::default(),
             best_method: SyncMethod::DirectDsync,
         };
         SimDisk { machine: Arc::new(Mutex::new(machine)) }
     }
 
-    fn machine(&self) -> MutexGuard<'_, Machine> {
+    pub(super) fn machine(&self) -> MutexGuard<'_, Machine> {
         self.machine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -104,20 +105,6 @@ impl SimDisk {
         machine.state.crash(strategy)
     }
 
-    /// Lets the `nth_from_now` sync fail (1 is the next): [`File::sync`], [`File::write_durable_at`] and
-    /// [`FileSystem::sync_directory`] count. Some of what it was to make durable is on the disk, the rest never will be.
-    pub fn fail_sync(&self, nth_from_now: u64) {
-        self.machine().faults.fail_sync(nth_from_now);
-    }
-
-    /// As [`SimDisk::fail_sync`], of one file's [`File::sync`] only. Does nothing if there is no such file.
-    pub fn fail_sync_of(&self, path: &Path, nth_from_now: u64) {
-        let mut machine = self.machine();
-        if let Some(&id) = machine.state.names.get(path) {
-            machine.faults.fail_sync_of(id, nth_from_now);
-        }
-    }
-
     /// How many syncs were attempted.
     pub fn sync_count(&self) -> u64 {
         self.machine().faults.syncs
@@ -126,49 +113,6 @@ impl SimDisk {
     /// How many operations failed because they were asked to, since the disk was made.
     pub fn fault_counts(&self) -> FaultCounts {
         self.machine().faults.counts
-    }
-
-    /// Lets reads that touch the range of bytes fail. Does nothing if there is no such file.
-    pub fn fail_reads(&self, path: &Path, range: Range<u64>) {
-        let mut machine = self.machine();
-        if let Some(&id) = machine.state.names.get(path) {
-            machine.faults.fail_reads(id, range);
-        }
-    }
-
-    /// Lets writes that touch the range of bytes fail and change nothing. Does nothing if there is no such file.
-    pub fn fail_writes(&self, path: &Path, range: Range<u64>) {
-        let mut machine = self.machine();
-        if let Some(&id) = machine.state.names.get(path) {
-            machine.faults.fail_writes(id, range);
-        }
-    }
-
-    /// Lets each read, and each write, change of length or sync, fail with a chance in parts per million.
-    pub fn fail_randomly(&self, reads_ppm: u32, writes_ppm: u32) {
-        self.machine().faults.fail_randomly(reads_ppm, writes_ppm);
-    }
-
-    /// Lets the system, after each write that is not durable yet, fail with a chance in parts per million to bring the
-    /// file's unsynced data to the disk. Nobody is told before the next sync, and then each open file once.
-    pub fn fail_writeback_randomly(&self, ppm: u32) {
-        self.machine().faults.fail_writeback_randomly(ppm);
-    }
-
-    /// Limits the space of all files together, in bytes, counted in blocks of 4096; holes are free. A write that does
-    /// not fit writes what fits, unsynced, and fails with [`ErrorKind::StorageFull`].
-    pub fn set_capacity(&self, bytes: Option<u64>) {
-        self.machine().faults.capacity = bytes;
-    }
-
-    /// The space that all files take together, as [`SimDisk::set_capacity`] counts it.
-    pub fn space_used(&self) -> u64 {
-        self.machine().chunks_used() * CHUNK
-    }
-
-    /// Ends all faults asked for, the limit of space included.
-    pub fn clear_faults(&self) {
-        self.machine().faults.clear();
     }
 
     /// Sets what [`SyncMethod::Auto`] finds to work best on files opened from now on; at first
@@ -205,8 +149,14 @@ impl Machine {
         }
     }
 
+    /// Before a call that is neither a read, a write nor a sync.
+    fn begin_call(&mut self) -> io::Result<()> {
+        self.check_alive()?;
+        self.faults.check_name(&mut self.random)
+    }
+
     /// Performs an operation, or begins it and crashes.
-    fn perform(&mut self, operation: Operation) -> io::Result<()> {
+    pub(super) fn perform(&mut self, operation: Operation) -> io::Result<()> {
         self.check_alive()?;
         if self.crash_at.is_some_and(|number| number <= self.operations) {
             self.state.begin(self.operations, &operation);
@@ -252,7 +202,7 @@ impl Machine {
         }
     }
 
-    fn chunks_used(&self) -> u64 {
+    pub(super) fn chunks_used(&self) -> u64 {
         let named = self.state.names.values().filter_map(|id| self.state.files.get(id));
         named.map(|file| file.cached.allocated_chunks()).sum()
     }
@@ -331,6 +281,7 @@ fn range(offset: u64, buf: &[u8]) -> io::Result<Range<u64>> {
 impl FileSystem for SimDisk {
     fn open(&self, path: &Path, how: OpenHow) -> io::Result<Arc<dyn File>> {
         let mut machine = self.machine();
+        machine.begin_call()?;
         let create = if how.read_only { Create::Never } else { how.create };
         let file = machine.open(path, create)?;
         let best_method = match machine.best_method {
@@ -343,20 +294,32 @@ impl FileSystem for SimDisk {
     }
 
     fn exists(&self, path: &Path) -> io::Result<bool> {
-        let machine = self.machine();
-        machine.check_alive()?;
+        let mut machine = self.machine();
+        machine.begin_call()?;
         Ok(machine.state.names.contains_key(path))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
         let mut machine = self.machine();
+        machine.begin_call()?;
         machine.find(path)?;
         machine.perform(Operation::Name(NameChange::Remove { path: path.into() }))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let mut machine = self.machine();
+        machine.begin_call()?;
         machine.find(from)?;
+        machine.perform(Operation::Name(NameChange::Rename { from: from.into(), to: to.into() }))
+    }
+
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut machine = self.machine();
+        machine.begin_call()?;
+        machine.find(from)?;
+        if machine.state.names.contains_key(to) {
+            return Err(ErrorKind::AlreadyExists.into());
+        }
         machine.perform(Operation::Name(NameChange::Rename { from: from.into(), to: to.into() }))
     }
 
@@ -370,24 +333,37 @@ impl FileSystem for SimDisk {
     }
 
     fn lock(&self, path: &Path) -> io::Result<LockOutcome> {
-        let path: Arc<Path> = path.into();
         let mut machine = self.machine();
-        machine.check_alive()?;
-        match machine.locked.insert(path.clone()) {
-            true => Ok(LockOutcome::Held(Box::new(SimLock { disk: self.clone(), path }))),
-            false => Ok(LockOutcome::Busy { pid: Some(std::process::id()) }),
+        machine.begin_call()?;
+        let file = machine.state.names.get(path).copied();
+        Ok(self.locked(machine.locks.take(path, file)))
+    }
+
+    fn lock_made(&self, path: &Path) -> io::Result<LockOutcome> {
+        let mut machine = self.machine();
+        machine.begin_call()?;
+        let file = machine.find(path)?;
+        Ok(self.locked(machine.locks.take_file(file)))
+    }
+}
+
+impl SimDisk {
+    fn locked(&self, held: Option<Held>) -> LockOutcome {
+        match held {
+            Some(held) => LockOutcome::Held(Box::new(SimLock { disk: self.clone(), held })),
+            None => LockOutcome::Busy { pid: Some(std::process::id()) },
         }
     }
 }
 
 struct SimLock {
     disk: SimDisk,
-    path: Arc<Path>,
+    held: Held,
 }
 
 impl Drop for SimLock {
     fn drop(&mut self) {
-        self.disk.machine().locked.remove(&self.path);
+        self.disk.machine().locks.give_back(self.held);
     }
 }
 
@@ -468,8 +444,14 @@ impl File for SimFile {
 
     fn len(&self) -> io::Result<u64> {
         let mut machine = self.disk.machine();
-        machine.check_alive()?;
+        machine.begin_call()?;
         Ok(machine.state.file(&self.file).cached.len())
+    }
+
+    fn has_name(&self, path: &Path) -> io::Result<bool> {
+        let mut machine = self.disk.machine();
+        machine.begin_call()?;
+        Ok(machine.state.names.get(path) == Some(&self.file.id))
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {

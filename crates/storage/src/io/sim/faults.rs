@@ -22,6 +22,10 @@ pub struct FaultCounts {
     pub full: u64,
     /// Writes that the system took and then could not bring to the disk, without being asked to.
     pub writebacks: u64,
+    /// Calls that create, find, name, remove or lock files, or ask for their length.
+    pub names: u64,
+    /// Calls of any kind that failed because it was their turn ([`SimDisk::fail_call`](super::SimDisk::fail_call)).
+    pub calls: u64,
 }
 
 #[derive(Debug, Default)]
@@ -37,6 +41,9 @@ pub(super) struct Faults {
     read_failures_ppm: u32,
     write_failures_ppm: u32,
     writeback_failures_ppm: u32,
+    name_failures_ppm: u32,
+    /// Which of the next calls fails, whatever it is.
+    failing_call: Option<u64>,
     pub(super) capacity: Option<u64>,
 }
 
@@ -74,6 +81,37 @@ impl Faults {
         fails.then(|| random.next())
     }
 
+    pub(super) fn fail_names_randomly(&mut self, ppm: u32) {
+        self.name_failures_ppm = ppm;
+    }
+
+    pub(super) fn fail_call(&mut self, nth_from_now: u64) {
+        self.failing_call = Some(nth_from_now);
+    }
+
+    /// Counts a call; whether it is the one that fails.
+    fn is_due(&mut self) -> bool {
+        let left = self.failing_call.map(|nth| nth.saturating_sub(1));
+        self.failing_call = left.filter(|left| *left > 0);
+        let is_due = left == Some(0);
+        self.counts.calls += u64::from(is_due);
+        is_due
+    }
+
+    /// Of a call that is neither a read, a write nor a sync.
+    pub(super) fn check_name(&mut self, random: &mut Random) -> io::Result<()> {
+        if self.is_due() {
+            return Err(input_output_error());
+        }
+        match self.name_failures_ppm > 0 && random.chance(self.name_failures_ppm.into(), MILLION) {
+            true => {
+                self.counts.names += 1;
+                Err(input_output_error())
+            }
+            false => Ok(()),
+        }
+    }
+
     pub(super) fn fail_sync_of(&mut self, file: u64, nth_from_now: u64) {
         self.failing_file_syncs.push((file, nth_from_now));
     }
@@ -97,14 +135,21 @@ impl Faults {
         let asked_for = self.failing_syncs.remove(&self.syncs);
         let fails = asked_for || random.chance(self.write_failures_ppm.into(), MILLION);
         self.counts.syncs += u64::from(fails);
+        let fails = self.is_due() || fails;
         fails.then(|| random.next())
     }
 
     pub(super) fn check_read(&mut self, file: u64, range: &Range<u64>, random: &mut Random) -> io::Result<()> {
+        if self.is_due() {
+            return Err(input_output_error());
+        }
         check(&self.unreadable, self.read_failures_ppm, file, range, random).inspect_err(|_| self.counts.reads += 1)
     }
 
     pub(super) fn check_write(&mut self, file: u64, range: &Range<u64>, random: &mut Random) -> io::Result<()> {
+        if self.is_due() {
+            return Err(input_output_error());
+        }
         check(&self.unwritable, self.write_failures_ppm, file, range, random).inspect_err(|_| self.counts.writes += 1)
     }
 }

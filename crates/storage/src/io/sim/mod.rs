@@ -34,13 +34,16 @@
 //! one by one, a rename as a whole.
 //!
 //! Files: `content` (copy-on-write bytes), `file` and `state` (what one file, and the disk, remember), `crash` (what
-//! a crash keeps), `recording` (images of every crash point), `faults` and `disk` (the living machine).
+//! a crash keeps), `recording` (images of every crash point), `faults`, `locks` and `disk` (the living machine), `asked` (what
+//! a test asks of it).
 
+mod asked;
 mod content;
 mod crash;
 mod disk;
 mod faults;
 mod file;
+mod locks;
 mod random;
 mod recording;
 mod state;

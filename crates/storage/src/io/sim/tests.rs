@@ -374,6 +374,53 @@ fn one_user_holds_the_lock() {
     assert!(matches!(disk.lock(db()).unwrap(), LockOutcome::Held(_)));
 }
 
+#[test]
+fn a_file_keeps_its_lock_by_a_second_name_and_without_the_mark() {
+    let disk = SimDisk::new(1);
+    let how = OpenHow { create: Create::New, read_only: false, direct: false };
+    let file = disk.open(db(), how).unwrap();
+    let held = disk.lock(db()).unwrap();
+    let (link, away) = (Path::new("link"), Path::new("away"));
+    disk.link(db(), link);
+    assert!(matches!(disk.lock(link).unwrap(), LockOutcome::Busy { .. }));
+    disk.move_lock(db(), None);
+    assert!(matches!(disk.lock(db()).unwrap(), LockOutcome::Busy { .. }));
+    assert_eq!(disk.rename_new(db(), link).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+    disk.rename_new(db(), away).unwrap();
+    assert_eq!([db(), link, away].map(|name| file.has_name(name).unwrap()), [false, true, true]);
+    drop(held);
+    let made = disk.lock_made(away).unwrap();
+    assert!(matches!(disk.lock(link).unwrap(), LockOutcome::Busy { .. }));
+    drop(made);
+    assert!(matches!(disk.lock(link).unwrap(), LockOutcome::Held(_)));
+}
+
+#[test]
+fn the_call_that_is_asked_to_fails_whatever_it_is() {
+    let disk = SimDisk::new(1);
+    let how = OpenHow { create: Create::IfMissing, read_only: false, direct: false };
+    let file = disk.open(db(), how).unwrap();
+    file.write_at(&[1; 10], 0).unwrap();
+    let calls: [&dyn Fn() -> bool; 9] = [
+        &|| disk.open(db(), how).is_err(),
+        &|| disk.exists(db()).is_err(),
+        &|| disk.rename(db(), db()).is_err(),
+        &|| disk.sync_directory(db()).is_err(),
+        &|| disk.lock(db()).is_err(),
+        &|| file.len().is_err(),
+        &|| file.read_at(&mut [0; 5], 0).is_err(),
+        &|| file.write_at(&[2], 0).is_err(),
+        &|| file.sync().is_err(),
+    ];
+    for failing in 0..calls.len() as u64 {
+        disk.fail_call(failing + 1);
+        let failed: Vec<u64> = (0..).zip(&calls).filter(|(_, call)| call()).map(|(number, _)| number).collect();
+        // Each open file hears of a failed sync.
+        assert!(failed == [failing] || failing == 8, "{failed:?} for {failing}");
+    }
+    assert_eq!(disk.fault_counts().calls, calls.len() as u64);
+}
+
 /// One byte per sector stands for all of it: what may be there after a crash.
 #[derive(Clone, Default)]
 struct Possible(BTreeSet<u8>);
