@@ -218,6 +218,13 @@ impl Error {
         let about = About::default();
         Error(Box::new(Parts { code, message, detail, hint, position, constraint, context, of_calls: false, about }))
     }
+    /// Something of the database is damaged: says what tells more, and what saves the rest.
+    pub(crate) fn damaged(message: impl Into<String>) -> Error {
+        Error::new(SqlState::DATA_CORRUPTED, message).with_hint(
+            "\"cairn verify FILE\" reads every page and tells what is damaged, \"cairn salvage FILE TARGET\" saves what is left into a new database; have a backup at hand.",
+        )
+    }
+
     /// Something not supported: SQLSTATE 0A000, with what to do instead where the page of what is not supported says it.
     ///
     /// ```
@@ -371,6 +378,9 @@ impl std::error::Error for Error {}
 
 impl From<cairn_storage::Error> for Error {
     fn from(error: cairn_storage::Error) -> Error {
-        Error::new(SqlState(error.sqlstate()), error.to_string())
+        match SqlState(error.sqlstate()) {
+            SqlState::DATA_CORRUPTED => Error::damaged(error.to_string()),
+            code => Error::new(code, error.to_string()),
+        }
     }
 }

@@ -12,7 +12,8 @@ pub fn run(words: Vec<OsString>) -> ExitCode {
 /// Says how to build it in. The other databases take minutes to compile, so an ordinary build is without it.
 #[cfg(not(feature = "bench"))]
 pub fn run(_: Vec<OsString>) -> ExitCode {
-    eprintln!("cairn: this build has no benchmarks; in CairnDB's source folder, build one that has:");
-    eprintln!("    cargo build --release -p cairn --features bench");
+    use crate::report::warn;
+    warn("cairn: this build has no benchmarks; in CairnDB's source folder, build one that has:");
+    warn("    cargo build --release -p cairn --features bench");
     ExitCode::FAILURE
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::args::{self, Command, Import, Input, ShellArgs};
-use crate::report::Failure;
+use crate::report::{Failure, warn};
 use crate::{bench, demo, dump, maintenance, shell, watch};
 
 /// Does what the process was asked to on its command line.
@@ -14,7 +14,7 @@ pub fn run() -> ExitCode {
         Ok(code) => code,
         Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("{failure}");
+            warn(&failure);
             ExitCode::FAILURE
         }
     }

@@ -15,7 +15,7 @@ use crate::maintenance::{plain_style, size, what_is_right};
 use crate::output::write_rows;
 use crate::place;
 use crate::progress;
-use crate::report::Failure;
+use crate::report::{Failure, say};
 use crate::shell::open_file;
 
 /// Runs the demo.
@@ -23,18 +23,17 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
     let example = Example::read(&args.example)?;
     let file = args.file.clone().unwrap_or_else(|| example.default_file(&args.example));
     remove_earlier_run(&file, &example)?;
-    println!("Loading {} into {}", args.example.display(), file.display());
+    say(format_args!("Loading {} into {}", args.example.display(), file.display()))?;
     let database = open_file(&file, Options::default())?;
     let connection = database.connect()?;
     let costs = load(&connection, &example)?;
     answer(&connection, &example)?;
-    costs.tell(&place::medium(&file, database.sync_method()));
+    costs.tell(&place::medium(&file, database.sync_method()))?;
     let verified = database.verify()?;
     drop(connection);
     database.close()?;
-    println!("Verified {}: {} ({})", file.display(), what_is_right(&verified), size(&file)?);
-    println!("More questions: cairn {} -f {}", file.display(), args.example.join("questions.sql").display());
-    Ok(())
+    say(format_args!("Verified {}: {} ({})", file.display(), what_is_right(&verified), size(&file)?))?;
+    say(format_args!("More questions: cairn {} -f {}", file.display(), args.example.join("questions.sql").display()))
 }
 
 /// The example's texts.
@@ -108,7 +107,7 @@ fn answer(connection: &Connection, example: &Example) -> Result<(), Failure> {
     let Some(first) = split_script(&example.questions).next() else { return Ok(()) };
     let before = example.questions.get(..first.start).unwrap_or_default();
     let question = before.lines().rev().find_map(|line| line.strip_prefix("-- ")).unwrap_or_default();
-    println!("\n{question}\n");
+    say(format_args!("\n{question}\n"))?;
     let mut rows = connection.query(first.text, ()).map_err(|error| Failure::sql(error, first.text))?;
     write_rows(&mut stdout().lock(), &mut rows, &plain_style(), &EvalContext::now())
 }
@@ -131,19 +130,19 @@ impl Costs {
         self.sorted.get(at).copied().unwrap_or_default()
     }
 
-    fn tell(&self, medium: &str) {
+    fn tell(&self, medium: &str) -> Result<(), Failure> {
         let micros = |time: Duration| format!("{:.0} us", time.as_secs_f64() * 1e6);
-        println!(
+        say(format_args!(
             "{} statements, each a durable commit, in {:.2} s. One of them, from SQL text to durable:",
             self.sorted.len(),
             self.total.as_secs_f64()
-        );
-        println!(
+        ))?;
+        say(format_args!(
             "p50 {}, p95 {}, slowest {}  ({medium})",
             micros(self.percentile(50)),
             micros(self.percentile(95)),
             micros(self.percentile(100))
-        );
+        ))
     }
 }
 

@@ -1,5 +1,8 @@
 //! `cairn`: CairnDB's shell and tools. The program is `main.rs`; this library is there to be tried by tests.
 
+// These panic where nobody reads the output any more: `report::say` and `report::warn` do not.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod args;
 mod bench;
 mod command;

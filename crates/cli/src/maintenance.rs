@@ -1,14 +1,15 @@
 //! `cairn verify`, `backup`, `compact`, `salvage` and `stats`.
 
+use std::fmt::Display;
 use std::path::Path;
 use std::process::ExitCode;
 
-use cairndb::salvage::{SalvageProgress, salvage_with_progress};
+use cairndb::salvage::{SalvageProgress, SavedTable, UncertainFile, salvage_with_progress};
 use cairndb::{Database, Options, Salvaged, SqlState, Verified};
 
 use crate::output::{Column, Expanded, Format, Grid, Style, write_grid};
 use crate::progress;
-use crate::report::Failure;
+use crate::report::{Failure, say};
 use crate::shell::open_file;
 
 /// Opens a database that must exist: a tool that makes an empty one to check it would hide a typing error.
@@ -22,7 +23,7 @@ pub fn open_existing(path: &Path, options: Options) -> Result<Database, Failure>
 
 /// What `cairn salvage` ends with when something is lost or uncertain, `cairn verify` when rows violate constraints, and an
 /// import when something is left out.
-pub const INCOMPLETE: u8 = 4;
+const INCOMPLETE: u8 = 4;
 
 /// Checks a whole database, which is only read.
 pub fn verify(path: &Path, constraints: bool) -> Result<ExitCode, Failure> {
@@ -33,16 +34,27 @@ pub fn verify(path: &Path, constraints: bool) -> Result<ExitCode, Failure> {
     bar.finish_and_clear();
     let (found, violated) = (result?, violated?);
     database.close()?;
-    println!("{}: {} ({})", path.display(), what_is_right(&found), size(path)?);
-    if violated.is_empty() {
-        if constraints {
-            println!("Every row keeps its table's constraints.");
-        }
-        return Ok(ExitCode::SUCCESS);
+    let mut lines = vec![format!("{}: {} ({})", path.display(), what_is_right(&found), size(path)?)];
+    if constraints && violated.is_empty() {
+        lines.push("Every row keeps its table's constraints.".into());
     }
-    println!("Violated constraints:");
-    violated.iter().for_each(|violation| println!("  {violation}"));
-    Ok(ExitCode::from(INCOMPLETE))
+    lines.extend(section("Violated constraints:", &violated));
+    tell(&lines, violated.is_empty())
+}
+
+/// Writes lines, and says with which code the command ends: that nobody reads them to their end is no reason for another.
+pub fn tell(lines: &[impl Display], is_complete: bool) -> Result<ExitCode, Failure> {
+    match lines.iter().try_for_each(say) {
+        Ok(()) | Err(Failure::BrokenPipe) if is_complete => Ok(ExitCode::SUCCESS),
+        Ok(()) | Err(Failure::BrokenPipe) => Ok(ExitCode::from(INCOMPLETE)),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// A title, and what is listed below it; nothing, if nothing is.
+pub fn section(title: &str, of: &[impl Display]) -> Vec<String> {
+    let title = (!of.is_empty()).then(|| title.to_string());
+    title.into_iter().chain(of.iter().map(|line| format!("  {line}"))).collect()
 }
 
 /// What a verification found right.
@@ -77,8 +89,7 @@ pub fn backup(path: &Path, target: &Path) -> Result<(), Failure> {
         Err(failure) if !is_in_use(&failure) => return Err(failure),
         Err(_) => {}
     }
-    println!("{} copied to {} ({})", path.display(), target.display(), size(target)?);
-    Ok(())
+    say(format_args!("{} copied to {} ({})", path.display(), target.display(), size(target)?))
 }
 
 fn is_in_use(failure: &Failure) -> bool {
@@ -93,8 +104,7 @@ pub fn compact(path: &Path) -> Result<(), Failure> {
     bar.finish_and_clear();
     let (before, after) = result?;
     database.close()?;
-    println!("{}: {} before, {} now", path.display(), human_bytes(before), human_bytes(after));
-    Ok(())
+    say(format_args!("{}: {} before, {} now", path.display(), human_bytes(before), human_bytes(after)))
 }
 
 /// Saves what is left of a damaged database, and says what is not.
@@ -109,40 +119,46 @@ pub fn salvage(path: &Path, target: &Path) -> Result<ExitCode, Failure> {
     });
     bar.finish_and_clear();
     let saved = result?;
-    println!("{} saved to {} ({})", path.display(), target.display(), size(target)?);
-    show_saved(&saved);
-    Ok(if saved.is_complete() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+    let mut lines = vec![format!("{} saved to {} ({})", path.display(), target.display(), size(target)?)];
+    lines.extend(words_of(&saved));
+    tell(&lines, saved.is_complete())
 }
 
-fn show_saved(saved: &Salvaged) {
-    for table in &saved.tables {
-        let indexes = match table.indexes.len() {
-            0 => String::new(),
-            _ => format!("; indexes made anew: {}", table.indexes.join(", ")),
-        };
-        println!("  {}: {} rows{indexes}", table.name, table.rows);
-    }
+/// What was saved, then what was not.
+fn words_of(saved: &Salvaged) -> Vec<String> {
+    let indexes = |table: &SavedTable| match table.indexes.len() {
+        0 => String::new(),
+        _ => format!("; indexes made anew: {}", table.indexes.join(", ")),
+    };
+    let mut lines: Vec<String> =
+        saved.tables.iter().map(|table| format!("  {}: {} rows{}", table.name, table.rows, indexes(table))).collect();
     if saved.pages_replaced > 0 {
-        println!("Damaged pages whose content was known from elsewhere: {}", saved.pages_replaced);
+        lines.push(format!("Damaged pages whose content was known from elsewhere: {}", saved.pages_replaced));
     }
-    if saved.lost.is_empty() {
-        println!("No row is known to be lost.");
-    } else {
-        println!("Lost:");
-        saved.lost.iter().for_each(|lost| println!("  {lost}"));
+    if saved.is_complete() {
+        lines.push("No row is known to be lost.".into());
     }
-    if !saved.dangling.is_empty() {
-        println!("Rows that refer to what is lost:");
-        saved.dangling.iter().for_each(|dangling| println!("  {dangling}"));
-    }
+    let lost = saved.lost.iter().map(ToString::to_string).chain(saved.lost_besides.iter().cloned());
+    lines.extend(section("Lost:", &lost.collect::<Vec<_>>()));
+    lines.extend(section("Rows that refer to what is lost:", &saved.dangling));
     if let Some(uncertain) = &saved.uncertain {
-        println!("Rows that may or may not be live, each with the reason, in {}:", uncertain.path.display());
-        uncertain.tables.iter().for_each(|(table, rows)| println!("  {table}: {rows} rows"));
+        lines.extend(uncertain_words(uncertain));
     }
-    if !saved.notes.is_empty() {
-        println!("To be known:");
-        saved.notes.iter().for_each(|note| println!("  {note}"));
-    }
+    lines.extend(section("To be known:", &saved.notes));
+    lines
+}
+
+fn uncertain_words(uncertain: &UncertainFile) -> Vec<String> {
+    let words = |(table, rows): &(String, u64)| match table.as_str() {
+        "salvage_unknown" => {
+            format!(
+                "{table}: {rows} entries, as bytes, of what has no definition any more, or of definitions themselves"
+            )
+        }
+        _ => format!("{table}: {rows} rows"),
+    };
+    let title = format!("What may or may not be live, each with the reason, in {}:", uncertain.path.display());
+    section(&title, &uncertain.tables.iter().map(words).collect::<Vec<_>>())
 }
 
 /// Shows what tables and indexes take, and counters.

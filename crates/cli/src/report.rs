@@ -1,7 +1,7 @@
 //! Failures and how they are told: PostgreSQL's shape, with the SQLSTATE, the line and a caret under the place.
 
 use std::fmt::{self, Write as _};
-use std::io;
+use std::io::{self, Write as _};
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -40,6 +40,16 @@ impl Failure {
     pub fn file(path: &std::path::Path, error: &io::Error) -> Failure {
         Failure::Message(format!("{}: {error}", path.display()))
     }
+}
+
+/// Writes a line for who asked for the command's output. That nobody reads it any more ends the command.
+pub fn say(line: impl fmt::Display) -> Result<(), Failure> {
+    Ok(writeln!(io::stdout().lock(), "{line}")?)
+}
+
+/// Writes a line beside the output: where nobody reads it, there is nobody to tell.
+pub fn warn(line: impl fmt::Display) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
 impl From<cairndb::Error> for Failure {

@@ -230,8 +230,11 @@ fn verify_finds_a_damaged_page() {
     let folder = tempfile::tempdir().unwrap();
     good(folder.path(), &["x.cairn", "-c", MAKE]);
     damage(&folder.path().join("x.cairn"));
-    let told = bad(folder.path(), &["verify", "x.cairn"]);
-    assert!(told.contains("XX001"), "{told}");
+    for arguments in [&["verify", "x.cairn"][..], &["x.cairn", "-c", "SELECT count(v) FROM t"]] {
+        let told = bad(folder.path(), arguments);
+        let names = |what: &str| told.contains(what);
+        assert!(names("XX001") && names("cairn verify") && names("cairn salvage"), "{told}");
+    }
 }
 
 /// Runs `cairn salvage`, which must end with this exit code; what it told.
@@ -309,6 +312,99 @@ fn a_damaged_index_and_a_missing_last_byte_cost_no_row_that_is_whole() {
     // What the last page held, at most.
     assert!(rows >= 1800, "{rows} rows: {told}");
     assert_eq!(told.contains("Lost:"), rows < 2000, "{told}");
+}
+
+/// All copies of the definitions lay side by side at the end of such a file.
+#[test]
+fn a_freshly_loaded_file_that_loses_its_end_keeps_every_definition() {
+    let folder = tempfile::tempdir().unwrap();
+    let make = "CREATE TABLE t (a int PRIMARY KEY, b text); CREATE VIEW v AS SELECT a FROM t; \
+                INSERT INTO t SELECT g, 'row ' || g FROM generate_series(1, 40000) g; CREATE INDEX ON t (b)";
+    good(folder.path(), &["x.cairn", "-c", make]);
+    let bytes = fs::read(folder.path().join("x.cairn")).unwrap();
+    for cut in [13_376, 40_000, 200_000, bytes.len() - 400_000] {
+        fs::write(folder.path().join("cut.cairn"), &bytes[..bytes.len() - cut]).unwrap();
+        let told = salvage(folder.path(), "cut.cairn", "saved.cairn", if cut <= 200_000 { 0 } else { 4 });
+        // What is missing at the end is the index, which is made anew, and at last rows.
+        assert_eq!(told.contains("No row is known to be lost."), !told.contains("Lost:"), "{cut} bytes: {told}");
+        assert!(told.contains("indexes made anew: t_b_idx") && told.lines().count() < 12, "{cut} bytes: {told}");
+        let query = "SELECT count(*), count(*) FILTER (WHERE b = 'row ' || a), (SELECT count(*) FROM v) FROM t";
+        let counts = good(folder.path(), &["saved.cairn", "--no-header", "--format", "csv", "-c", query]);
+        let counts: Vec<u64> = counts.trim().split(',').map(|count| count.parse().unwrap()).collect();
+        assert!(counts[0] == counts[1] && counts[0] == counts[2] && counts[0] > 5000, "{cut} bytes: {counts:?}");
+        assert_eq!(counts[0] == 40_000, !told.contains("Lost:"), "{cut} bytes: {told}");
+        fs::remove_file(folder.path().join("saved.cairn")).unwrap();
+    }
+}
+
+/// One line for each of some hundred pages, below the sentence that no row is known to be lost.
+#[test]
+fn what_is_lost_of_tables_without_definition_is_said_in_few_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let make = "CREATE TABLE t (a int PRIMARY KEY, b text); \
+                INSERT INTO t SELECT g, 'row ' || g FROM generate_series(1, 40000) g";
+    good(folder.path(), &["x.cairn", "-c", make]);
+    let mut bytes = fs::read(folder.path().join("x.cairn")).unwrap();
+    bytes.truncate(400_000);
+    // The catalog's pages (those of tree 1), and its copies.
+    for page in bytes.chunks_mut(4096).skip(2) {
+        let is_of_catalog = [1, 2].contains(&page[4]) && page[12..16] == [1, 0, 0, 0];
+        if is_of_catalog || [4, 5].contains(&page[4]) {
+            page.fill(0);
+        }
+    }
+    fs::write(folder.path().join("cut.cairn"), bytes).unwrap();
+    let told = salvage(folder.path(), "cut.cairn", "saved.cairn", 4);
+    assert!(!told.contains("No row is known to be lost."), "{told}");
+    assert!(told.contains("Lost:\n  definitions of tables"), "{told}");
+    assert!(told.contains("how many is not known; no table has it") && told.contains(" pages "), "{told}");
+    assert!(told.contains("entries, as bytes, of what has no definition any more"), "{told}");
+    assert!(told.lines().count() < 12, "{told}");
+}
+
+/// They panicked, or ended as if all were well.
+#[test]
+fn commands_whose_output_nobody_reads_end_as_if_somebody_had() {
+    let folder = tempfile::tempdir().unwrap();
+    good(folder.path(), &["x.cairn", "-c", MAKE]);
+    fs::copy(folder.path().join("x.cairn"), folder.path().join("damaged.cairn")).unwrap();
+    damage(&folder.path().join("damaged.cairn"));
+    let unread = |arguments: &[&str], code: i32| {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = Command::new(env!("CARGO_BIN_EXE_cairn"))
+            .current_dir(folder.path())
+            .args(arguments)
+            .stdout(writer)
+            .stderr(Stdio::piped())
+            .spawn()
+            .and_then(|child| child.wait_with_output())
+            .unwrap();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), told.as_str()), (Some(code), ""), "{arguments:?}");
+    };
+    unread(&["verify", "--constraints", "x.cairn"], 0);
+    unread(&["backup", "x.cairn", "copy.cairn"], 0);
+    unread(&["compact", "x.cairn"], 0);
+    unread(&["stats", "x.cairn"], 0);
+    unread(&["dump", "x.cairn"], 0);
+    unread(&["salvage", "damaged.cairn", "saved.cairn"], 4);
+    unread(&["x.cairn", "-c", "SELECT * FROM t"], 0);
+}
+
+#[test]
+fn files_that_are_not_there_or_that_are_are_told_in_words() {
+    let folder = tempfile::tempdir().unwrap();
+    good(folder.path(), &["x.cairn", "-c", MAKE]);
+    let told = [
+        bad(folder.path(), &["--read-only", "missing.cairn", "-c", "SELECT 1"]),
+        bad(folder.path(), &["salvage", "x.cairn", "x.cairn"]),
+        bad(folder.path(), &["salvage", "missing.cairn", "saved.cairn"]),
+        bad(folder.path(), &["backup", "x.cairn", "x.cairn"]),
+        bad(folder.path(), &["verify", "missing.cairn"]),
+        bad(folder.path(), &["dump", "missing.cairn"]),
+    ];
+    assert!(told.iter().all(|told| told.contains(".cairn") && !told.contains("entity")), "{told:?}");
 }
 
 #[test]

@@ -182,6 +182,8 @@ pub enum Broken {
     ListUnspilled,
     /// Salvage takes entries that may have been deleted for those that are there.
     SalvageRaisesDead,
+    /// The lists of a checkpoint, with the copy of the catalog, lie wherever pages are free.
+    CatalogTogether,
     /// A check counts pages as lost that a publication under way is about to free.
     VerifiedUnburied,
     /// New pages take the frames that are kept for who reads.

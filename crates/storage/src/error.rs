@@ -190,7 +190,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Conflict => f.write_str("could not serialize access due to concurrent update"),
-            Error::Io { what, error } => write!(f, "could not {what}: {error}"),
+            Error::Io { what, error } => write!(f, "could not {what}: {}", said(error)),
             Error::DiskFull { what } => write!(f, "could not {what}: no space left"),
             Error::OutcomeUnknown { cause } => write!(
                 f,
@@ -225,7 +225,7 @@ impl fmt::Display for Error {
             }
             Error::Busy { path, pid: None } => write!(f, "database \"{}\" is in use", path.display()),
             Error::ReadOnly => f.write_str("the database was opened read-only"),
-            Error::CannotOpen { path, error } => write!(f, "could not open \"{}\": {error}", path.display()),
+            Error::CannotOpen { path, error } => write!(f, "could not open \"{}\": {}", path.display(), said(error)),
             Error::NoSuchTree(tree) => write!(f, "tree {} does not exist", tree.number()),
             Error::KeyTooLong { length, limit } => {
                 write!(f, "key of {length} bytes exceeds the limit of {limit} bytes")
@@ -251,6 +251,17 @@ impl fmt::Display for Error {
             Error::BadOption(what) => write!(f, "bad option: {what}"),
             Error::NotResident(page) => write!(f, "page {} is not in memory", page.id),
         }
+    }
+}
+
+/// What the system said. Of errors without a number, which this crate makes itself, the kind alone would say it in words that
+/// speak of "entities".
+fn said(error: &io::Error) -> String {
+    let is_bare = error.raw_os_error().is_none() && error.get_ref().is_none();
+    match error.kind() {
+        io::ErrorKind::NotFound if is_bare => "there is no such file".into(),
+        io::ErrorKind::AlreadyExists if is_bare => "it exists already, and is not overwritten".into(),
+        _ => error.to_string(),
     }
 }
 

@@ -48,7 +48,8 @@ pub use names::{PageRef, TreeId};
 pub use options::{Durability, Options};
 pub use stats::Stats;
 pub use store::{
-    Doubt, Loss, Lost, Salvage, Store, TreeSize, Uncertain, UncertainEntry, Verified, salvage, salvage_with,
+    Doubt, Fault, Loss, Lost, Reasons, Salvage, Store, TreeSize, Uncertain, UncertainEntry, Verified, salvage,
+    salvage_with,
 };
 pub use tree::{LeafEntries, Patches, TreeShape};
 pub use txn::{

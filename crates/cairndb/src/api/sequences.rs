@@ -145,7 +145,7 @@ fn entry_key((id, generation): Identity) -> [u8; 12] {
 
 /// What a sequence's entry says: nothing, a number, or a number and a zero behind it.
 fn decode_entry(bytes: &[u8]) -> Result<Stand> {
-    let damaged = || Error::new(SqlState::DATA_CORRUPTED, "a sequence's value is damaged");
+    let damaged = || Error::damaged("a sequence's value is damaged");
     let (number, stand): (_, fn(i64) -> Stand) = match bytes {
         [] => return Ok(Stand::Start),
         [number @ .., 0] if number.len() == size_of::<i64>() => (number, Stand::Next),

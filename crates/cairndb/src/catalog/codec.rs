@@ -335,7 +335,7 @@ pub(super) fn numbers(bytes: &[u8]) -> Result<Vec<usize>> {
 }
 
 pub(super) fn corrupt(what: &str) -> Error {
-    Error::new(SqlState::DATA_CORRUPTED, format!("catalog entry is damaged: {what}"))
+    Error::damaged(format!("catalog entry is damaged: {what}"))
 }
 
 fn older(version: u8) -> Error {

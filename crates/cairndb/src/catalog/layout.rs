@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::{Index, IndexColumn, ObjectId, PastLayout, Table};
 use crate::types::row::{RowLayout, corrupted, decode_raw};
 use crate::types::{DataType, key};
-use crate::{Error, Result, SqlState, Value};
+use crate::{Error, Result, Value};
 
 /// Where a column's value is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -232,7 +232,7 @@ pub(crate) fn row_number_key(number: u64) -> [u8; 8] {
 
 /// The row number in a key.
 pub(crate) fn row_number(key: &[u8]) -> Result<u64> {
-    let bytes = key.try_into().map_err(|_| Error::new(SqlState::DATA_CORRUPTED, "a row number is damaged"))?;
+    let bytes = key.try_into().map_err(|_| Error::damaged("a row number is damaged"))?;
     Ok(u64::from_be_bytes(bytes))
 }
 

@@ -8,7 +8,7 @@
 //! ```
 //! Numbers are LEB128; keys and rows have their lengths before them.
 
-use crate::{Error, Result, SqlState};
+use crate::{Error, Result};
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +103,7 @@ pub(crate) fn write_rewritten(schemas: (u32, u32), old: RawRow<'_>, new: RawRow<
 impl<'a> Entry<'a> {
     /// SQLSTATE XX001 for bytes that are none.
     pub(crate) fn read(bytes: &'a [u8]) -> Result<Entry<'a>> {
-        Entry::take(bytes).ok_or_else(|| Error::new(SqlState::DATA_CORRUPTED, "an entry of a change feed is damaged"))
+        Entry::take(bytes).ok_or_else(|| Error::damaged("an entry of a change feed is damaged"))
     }
 
     fn take(bytes: &'a [u8]) -> Option<Entry<'a>> {

@@ -86,7 +86,7 @@ impl FeedInfo {
 }
 
 fn damaged() -> Error {
-    Error::new(SqlState::DATA_CORRUPTED, "what is known of the change feeds is damaged")
+    Error::damaged("what is known of the change feeds is damaged")
 }
 
 pub(super) fn number(bytes: &[u8]) -> Result<u64> {

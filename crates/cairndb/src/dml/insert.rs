@@ -16,7 +16,7 @@ use crate::catalog::{Catalog, TriggerEvent};
 use crate::exec::{self, Batch, Data, ExecContext, SourceRows, Surroundings, Vector, eval, eval_row};
 use crate::plan::{Expr, LogicalPlan, SequenceOp, walk};
 use crate::types::{DataType, EvalContext, ValueRef};
-use crate::{Error, Result, SqlState, Value};
+use crate::{Error, Result, Value};
 
 /// Bytes of rows that are encoded before they are inserted together: they stay in the processor's nearest cache.
 const RUN_BYTES: usize = 16 << 10;
@@ -286,7 +286,7 @@ impl<'r> Surroundings<'r> for RowOfParameters<'r> {
     type Miss = Error;
 
     fn parameter(self, index: usize, _: DataType) -> Result<ValueRef<'r>> {
-        self.row.lend(index).ok_or_else(|| Error::new(SqlState::DATA_CORRUPTED, "a row is damaged"))
+        self.row.lend(index).ok_or_else(|| Error::damaged("a row is damaged"))
     }
 
     fn eval(self) -> &'r EvalContext {

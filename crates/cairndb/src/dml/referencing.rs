@@ -6,7 +6,7 @@ use super::row::Target;
 use crate::catalog::{Index, Table};
 use crate::state::Reader;
 use crate::types::key;
-use crate::{Error, Result, SqlState, Value};
+use crate::{Error, Result, Value};
 
 /// A row with its tree key.
 pub(super) type Found = (Vec<u8>, Vec<Value>);
@@ -106,7 +106,7 @@ fn scan_index(
     {
         let row_key = index.row_key(table, key, value)?.to_vec();
         let row = reader.get_with(table.tree, &row_key, |value| target.layout.decode(&row_key, value))?;
-        let row = row.ok_or_else(|| Error::new(SqlState::DATA_CORRUPTED, "an index entry has no row"))??;
+        let row = row.ok_or_else(|| Error::damaged("an index entry has no row"))??;
         found.push((row_key, row));
     }
     Ok(found)

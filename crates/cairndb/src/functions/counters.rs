@@ -10,7 +10,7 @@ use cairn_storage::{OVERFLOWED, counters};
 use super::catalogue::{Eval, Function, Kernel};
 use super::support::{out_of_range, wrong_arguments};
 use crate::types::{DataType, EvalContext, Numeric};
-use crate::{Error, Result, SqlState, Value};
+use crate::{Error, Result, Value};
 
 /// Which counters an aggregate has, one behind the other, and how it answers from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ fn read<const N: usize>(args: &[Value]) -> Result<([i128; N], i32)> {
     let [Value::Bytea(bytes), Value::Integer(at), Value::Integer(last)] = args else {
         return Err(wrong_arguments(args));
     };
-    let damaged = || Error::new(SqlState::DATA_CORRUPTED, "the counters of a group are damaged");
+    let damaged = || Error::damaged("the counters of a group are damaged");
     let mut found = [0; N];
     let mut all = counters(bytes, 0).ok_or_else(damaged)?.skip(usize::try_from(*at).map_err(|_| damaged())?);
     for counter in &mut found {

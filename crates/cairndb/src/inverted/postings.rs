@@ -9,7 +9,7 @@ use cairn_storage::{Cursor, TreeId};
 
 use super::{ITEM_BYTES, Item};
 use crate::state::Reader;
-use crate::{Error, Result, SqlState};
+use crate::{Error, Result};
 
 /// Rows of a list, and bytes, at which it ends: short enough to be written anew for a few notes.
 pub(super) const ROWS_MAX: usize = 128;
@@ -57,7 +57,7 @@ fn take_number(bytes: &[u8], at: &mut usize) -> Result<usize> {
 }
 
 pub(super) fn damaged() -> Error {
-    Error::new(SqlState::DATA_CORRUPTED, "a list of an inverted index is damaged")
+    Error::damaged("a list of an inverted index is damaged")
 }
 
 /// A list that is being written.

@@ -39,6 +39,8 @@ pub struct Salvaged {
     pub tables: Vec<SavedTable>,
     /// Rows that are missing.
     pub lost: Vec<LostRows>,
+    /// What is missing besides, each in words: definitions, and rows of tables whose definition is lost.
+    pub lost_besides: Vec<String>,
     /// Foreign keys whose rows refer to rows that are missing.
     pub dangling: Vec<DanglingReferences>,
     /// Rows of which it can not be told whether they were deleted, or never committed, and rows that can not be right.
@@ -52,7 +54,8 @@ pub struct Salvaged {
 impl Salvaged {
     /// Whether every row was saved, and nothing is in doubt.
     pub fn is_complete(&self) -> bool {
-        self.lost.is_empty() && self.dangling.is_empty() && self.uncertain.is_none() && self.notes.is_empty()
+        let is_lost = !self.lost.is_empty() || !self.lost_besides.is_empty();
+        !is_lost && self.dangling.is_empty() && self.uncertain.is_none() && self.notes.is_empty()
     }
 }
 
@@ -228,7 +231,8 @@ impl fmt::Display for DanglingReferences {
 pub struct UncertainFile {
     /// The database.
     pub path: PathBuf,
-    /// Its tables, and how many rows are in each.
+    /// Its tables, and how many rows are in each. In `salvage_unknown` are the bytes of those that belong to no table that is
+    /// known, of definitions too.
     pub tables: Vec<(String, u64)>,
 }
 

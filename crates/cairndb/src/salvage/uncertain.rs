@@ -16,7 +16,7 @@ use crate::{Result, Value};
 /// Rows per transaction.
 const STEP: u64 = 1000;
 
-/// Where rows go that belong to no table that is known.
+/// The table of uncertain entries that belong to no table that is known: as bytes.
 const UNKNOWN: &str = "salvage_unknown";
 
 /// Rows that are kept apart. The file is made with the first.

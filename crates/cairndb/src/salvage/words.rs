@@ -1,8 +1,9 @@
 //! Losses in words of tables and keys: a range of a tree's bytes becomes the two saved rows that it lies between.
 
+use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use cairn_storage::{Loss, Lost, Reader, Store, TreeId};
+use cairn_storage::{Loss, Lost, Reader, Reasons, Store, TreeId};
 
 use super::report::{LostRows, LostWhat, Salvaged};
 use crate::Result;
@@ -25,17 +26,27 @@ pub(super) fn losses(
     let snapshot = store.snapshot()?;
     let reader = snapshot.reader();
     let system = system_trees(reader)?;
+    let mut nobodys: BTreeMap<TreeId, (usize, Reasons)> = BTreeMap::new();
     for loss in losses {
+        let why = &loss.why;
         if let Some(table) = catalog.tables().find(|table| table.tree == loss.tree) {
             report.lost.push(lost_rows(reader, table, eval, loss)?);
         } else if system.is_some_and(|trees| trees.statistics == loss.tree) {
-            report.notes.push(format!("statistics of tables are lost ({}); ANALYZE takes them anew", loss.why));
+            report.notes.push(format!("statistics of tables are lost ({why}); ANALYZE takes them anew"));
         } else if loss.tree == TreeId::CATALOG {
-            report.notes.push(format!("definitions of tables, views or sequences are lost ({})", loss.why));
+            report.lost_besides.push(format!("definitions of tables, views, functions or sequences ({why})"));
         } else if system.is_none_or(|trees| trees.sequences != loss.tree) {
-            let number = loss.tree.number();
-            report.notes.push(format!("rows of tree {number}, which no table has, are lost ({})", loss.why));
+            let (count, reasons) = nobodys.entry(loss.tree).or_default();
+            *count += 1;
+            reasons.add(why.clone());
         }
+    }
+    for (tree, (count, reasons)) in nobodys {
+        let places = if count == 1 { String::new() } else { format!(" at {count} places") };
+        report.lost_besides.push(format!(
+            "rows{places} of tree {}, how many is not known; no table has it: its definition is lost, or it was dropped ({reasons})",
+            tree.number()
+        ));
     }
     Ok(())
 }
@@ -56,7 +67,7 @@ fn lost_rows(reader: &Reader, table: &Table, eval: &EvalContext, loss: &Loss) ->
         true => vec!["row number".to_string()],
         false => table.primary_key.iter().map(|&column| table.columns[column].name.clone()).collect(),
     };
-    Ok(LostRows { table: table.name.clone(), columns, what, why: loss.why.clone() })
+    Ok(LostRows { table: table.name.clone(), columns, what, why: loss.why.to_string() })
 }
 
 /// The key of the first saved row at or behind a place in the table, or of the last before it.

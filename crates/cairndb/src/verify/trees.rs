@@ -16,7 +16,7 @@ use crate::exec::{self, EntrySorter, ExecContext};
 use crate::inverted::Postings;
 use crate::plan::{OptimizerOptions, optimize};
 use crate::types::EvalContext;
-use crate::{Error, Result, SqlState};
+use crate::{Error, Result};
 
 /// What a verification looked at.
 ///
@@ -175,7 +175,7 @@ pub(crate) fn expected(
 }
 
 fn corrupt(message: String) -> Error {
-    Error::new(SqlState::DATA_CORRUPTED, message)
+    Error::damaged(message)
 }
 
 fn too_few(table: &Table, index: &Index) -> Error {

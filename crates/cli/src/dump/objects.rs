@@ -7,7 +7,7 @@ use cairndb::DataType;
 
 use super::order::in_order;
 use super::{Dump, full, name, string, text};
-use crate::report::Failure;
+use crate::report::{Failure, warn};
 
 /// Of `pg_namespace n`: what is the user's, and stays.
 pub const USER_SCHEMAS: &str = "n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'";
@@ -354,10 +354,8 @@ impl Dump<'_> {
     /// where its query stands as a comment.
     fn leave_out(&self, out: &mut dyn Write, view: &str, query: &str, error: &cairndb::Error) -> Result<(), Failure> {
         let message = error.message();
-        eprintln!("WARNING:  view {view} is left out of the dump: {message}");
-        eprintln!(
-            "HINT:  Drop it, or make it anew with CREATE OR REPLACE VIEW; its query stands in the dump as a comment."
-        );
+        warn(format_args!("WARNING:  view {view} is left out of the dump: {message}"));
+        warn("HINT:  Drop it, or make it anew with CREATE OR REPLACE VIEW; its query stands in the dump as a comment.");
         // (A comment ends with its line, of which a name may have several.)
         let line = |text: &str| text.replace(['\n', '\r'], " ");
         writeln!(out, "-- View {} is left out: {}. Its query was:", line(view), line(message))?;

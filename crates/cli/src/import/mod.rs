@@ -21,7 +21,6 @@ use indicatif::ProgressBar;
 use kinds::Kind;
 use rusqlite::{OpenFlags, Transaction};
 
-use crate::maintenance::INCOMPLETE;
 use crate::progress;
 use crate::report::Failure;
 use crate::shell::open_file;
@@ -53,9 +52,10 @@ pub fn sqlite(from: &Path, into: &Path, keep_case: bool) -> Result<ExitCode, Fai
     });
     match imported {
         Ok(report) => {
-            println!("{} imported into {} ({})", from.display(), into.display(), crate::maintenance::size(into)?);
-            report.tell();
-            Ok(if report.is_complete() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+            let size = crate::maintenance::size(into)?;
+            let mut lines = vec![format!("{} imported into {} ({size})", from.display(), into.display())];
+            lines.extend(report.lines());
+            crate::maintenance::tell(&lines, report.is_complete())
         }
         Err(failure) => {
             if !existed {

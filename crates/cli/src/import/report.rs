@@ -1,5 +1,6 @@
 //! What an import tells: rows, changes with their reasons, and what is left out.
 
+use crate::maintenance::section;
 use crate::output::shown;
 
 /// See the module.
@@ -32,18 +33,15 @@ impl Report {
         self.left_out.is_empty()
     }
 
-    pub fn tell(&self) {
-        for (table, rows) in &self.rows {
-            println!("  {}: {rows} rows", shown(table));
-        }
-        tell("Changed, and why:", &self.changes);
-        tell("Left out, and why:", &self.left_out);
-    }
-}
-
-fn tell(title: &str, lines: &[(String, String)]) {
-    if !lines.is_empty() {
-        println!("{title}");
-        lines.iter().for_each(|(what, why)| println!("  {}: {}", shown(what), shown(why)));
+    /// What there is to tell, line by line.
+    pub fn lines(&self) -> Vec<String> {
+        let of = |lines: &[(String, String)]| {
+            lines.iter().map(|(what, why)| format!("{}: {}", shown(what), shown(why))).collect::<Vec<_>>()
+        };
+        let mut lines: Vec<String> =
+            self.rows.iter().map(|(table, rows)| format!("  {}: {rows} rows", shown(table))).collect();
+        lines.extend(section("Changed, and why:", &of(&self.changes)));
+        lines.extend(section("Left out, and why:", &of(&self.left_out)));
+        lines
     }
 }

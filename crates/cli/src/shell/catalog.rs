@@ -3,7 +3,7 @@
 use super::pattern::Pattern;
 use super::session::Session;
 use crate::output::{Column, Grid, cells_of};
-use crate::report::Failure;
+use crate::report::{Failure, warn};
 
 /// Of the schemas, those that are not the system's.
 const USER: &str = "n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'";
@@ -85,8 +85,8 @@ pub fn list_relations(session: &mut Session, command: &str, pattern: Option<&Pat
         return session.show(found);
     }
     match pattern {
-        Some(pattern) => eprintln!("Did not find any relation named \"{}\".", pattern.text),
-        None => eprintln!("Did not find any relations."),
+        Some(pattern) => warn(format_args!("Did not find any relation named \"{}\".", pattern.text)),
+        None => warn("Did not find any relations."),
     }
     Ok(())
 }

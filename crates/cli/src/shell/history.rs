@@ -4,6 +4,8 @@ use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::PathBuf;
 
+use crate::report::warn;
+
 /// The history file, created with its folder if need be; `None` where the user has no such place.
 pub fn file() -> Option<PathBuf> {
     let folder = state_folder()?.join("cairn");
@@ -11,7 +13,7 @@ pub fn file() -> Option<PathBuf> {
     match create(&folder, &path) {
         Ok(()) => Some(path),
         Err(error) => {
-            eprintln!("WARNING:  no history: {}: {error}", path.display());
+            warn(format_args!("WARNING:  no history: {}: {error}", path.display()));
             None
         }
     }

@@ -15,7 +15,7 @@ use super::session::{IN_MEMORY, Session};
 use super::splitter::{Piece, Splitter};
 use super::{help, history, meta, script};
 use crate::args::ShellArgs;
-use crate::report::Failure;
+use crate::report::{Failure, say, warn};
 
 /// Statements that the history keeps.
 const HISTORY_ENTRIES: usize = 10_000;
@@ -31,16 +31,16 @@ pub fn run(session: &mut Session, args: &ShellArgs) -> Result<ExitCode, Failure>
         // A history that cannot be read is empty.
         let _ = prompt.editor.load_history(path);
     }
-    println!("cairn {} - \\? for help, \\q to leave", env!("CARGO_PKG_VERSION"));
+    say(format_args!("cairn {} - \\? for help, \\q to leave", env!("CARGO_PKG_VERSION")))?;
     if in_memory {
-        println!("This database is in memory: it is gone when you leave.");
+        say("This database is in memory: it is gone when you leave.")?;
     }
     if !args.no_rc
         && let Some(path) = history::rc_file()
         && let Err(failure) = script::include(session, &path, 1)
         && !matches!(failure, Failure::Told)
     {
-        eprintln!("{failure}");
+        warn(&failure);
     }
     while !session.quitting() {
         match prompt.next_line(session)? {
@@ -138,7 +138,7 @@ impl Prompt {
             match result {
                 Ok(()) | Err(Failure::Told) => {}
                 Err(Failure::BrokenPipe) => return Err(Failure::BrokenPipe),
-                Err(failure) => eprintln!("{failure}"),
+                Err(failure) => warn(&failure),
             }
             session.tell_time()?;
             if session.quitting() {

@@ -13,7 +13,7 @@ use super::session::Session;
 use super::splitter::{Piece, Splitter};
 use crate::copy::Data;
 use crate::progress;
-use crate::report::Failure;
+use crate::report::{Failure, warn};
 
 /// How a script ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -233,7 +233,7 @@ fn tell(session: &mut Session, failure: &Failure, place: Option<&str>) -> Ended 
         failure => {
             // Behind what came before it; that this can not be written is told by what is written next.
             let _ = session.flush();
-            eprintln!("{}{failure}", place.unwrap_or_default());
+            warn(format_args!("{}{failure}", place.unwrap_or_default()));
         }
     }
     Ended::Failed

@@ -15,7 +15,7 @@ use super::{foreign, pager};
 use crate::args::ShellArgs;
 use crate::copy::copy_out;
 use crate::output::{Expanded, Format, Grid, Style, shown, write_endless, write_grid, write_rows};
-use crate::report::Failure;
+use crate::report::{Failure, warn};
 use crate::signals::Interrupts;
 
 /// How long the tags of a script's statements may wait for others before they are written out together.
@@ -102,7 +102,7 @@ impl Session {
     pub fn close(mut self) -> Result<(), Failure> {
         self.out.flush()?;
         if self.connection.in_transaction() {
-            eprintln!("WARNING:  the transaction that was still open is rolled back");
+            warn("WARNING:  the transaction that was still open is rolled back");
         }
         drop(self.connection);
         close(self.database)
@@ -118,7 +118,7 @@ impl Session {
         answer_backups(&database);
         let connection = database.connect()?;
         if self.connection.in_transaction() {
-            eprintln!("WARNING:  the transaction that was still open is rolled back");
+            warn("WARNING:  the transaction that was still open is rolled back");
         }
         self.interrupts.watch(connection.interrupt_handle());
         self.notifications = connection.notifications();
@@ -255,7 +255,7 @@ impl Session {
             let line = shown(&told.to_string());
             match self.style.format == Format::Table && self.style.header {
                 true => writeln!(self.out, "{line}")?,
-                false => eprintln!("{line}"),
+                false => warn(&line),
             }
         }
         Ok(())
@@ -411,7 +411,7 @@ fn write_outcome(
 ) -> Result<(), Failure> {
     for notice in outcome.notices() {
         out.flush()?;
-        eprintln!("{}", shown(&notice.to_string()));
+        warn(format_args!("{}", shown(&notice.to_string())));
     }
     match outcome.rows() {
         Some(rows) if rows.is_endless() => write_endless(out, rows, style, context),

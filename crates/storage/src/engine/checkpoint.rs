@@ -270,11 +270,12 @@ impl Engine {
         let listed = directory.len();
         copies::append_to_directory(&mut directory, &self.describe(&before.meta, target, clean), catalog);
         let directory_pages = pieces(directory.len(), self.pages.page_size());
-        let ids = self.pages.take_checkpoint_ids(target.version, directory_pages)?;
+        let ids = self.pages.take_checkpoint_ids(target.version, directory_pages, catalog.pages())?;
         own_pages.extend_from_slice(&ids);
         let first = write_chain(&self.pages, Kind::Directory, birth, &ids, &directory)?;
         directory.truncate(listed);
-        let (free_map, map, end) = self.write_free_map(target.version, &before.own_pages, birth, own_pages)?;
+        let (free_map, map, end) =
+            self.write_free_map(target.version, catalog.pages(), &before.own_pages, birth, own_pages)?;
         let number = before.meta.checkpoint + 1;
         let copies = copies::encode_lists(number, &directory, &map, self.pages.page_size() - META_BYTES);
         Ok(Lists { directory: first, free_map, end, copies })
@@ -286,6 +287,7 @@ impl Engine {
     fn write_free_map(
         &self,
         version: u64,
+        catalog: &[u32],
         replaced: &[u32],
         birth: u64,
         own_pages: &mut Vec<u32>,
@@ -294,7 +296,7 @@ impl Engine {
         let first = own_pages.len();
         let mut count = 1;
         loop {
-            let more = self.pages.take_checkpoint_ids(version, count)?;
+            let more = self.pages.take_checkpoint_ids(version, count, catalog)?;
             own_pages.extend_from_slice(&more);
             let (runs, end) = self.pages.free_runs(version, replaced);
             let mut free_map = encode_runs(&runs);

@@ -38,6 +38,8 @@ pub(crate) struct CatalogCopy {
     bytes: Vec<u8>,
     /// Whether these are all: otherwise the catalog is too large, or can not be read, and there is no copy.
     is_whole: bool,
+    /// The pages that the catalog itself lies in, ascending, if it was read by this process.
+    pages: Vec<u32>,
     /// How many bytes it was to take at most when it was read last; 0: it was not, or could not be.
     limit: usize,
 }
@@ -61,6 +63,11 @@ impl CatalogCopy {
     /// Whether it is of this catalog.
     pub(crate) fn is_of(&self, root: PageRef) -> bool {
         self.is_whole && self.root == root
+    }
+
+    /// The pages that the catalog itself lies in, ascending; none if they are not known.
+    pub(super) fn pages(&self) -> &[u32] {
+        &self.pages
     }
 
     /// Calls `each` with every entry.
@@ -116,7 +123,7 @@ pub(crate) fn after_directory(mut bytes: &[u8]) -> Option<DirectoryCopies> {
     let is_whole = read_varint(bytes)? == 1;
     let root = PageRef { id: next_u32(bytes)?, birth: read_varint(bytes)? };
     let bytes = next_slice(bytes)?.to_vec();
-    Some(DirectoryCopies { meta: *meta, catalog: CatalogCopy { root, bytes, is_whole, limit: 0 } })
+    Some(DirectoryCopies { meta: *meta, catalog: CatalogCopy { root, bytes, is_whole, ..CatalogCopy::default() } })
 }
 
 /// What a meta page of checkpoint `number` holds behind its own bytes: each list, if there is `room` for it.
@@ -169,13 +176,20 @@ impl Engine {
         let (end, free) = self.pages.page_counts();
         let in_use = (end.saturating_sub(free)) as usize * self.pages.page_size();
         let limit = (in_use / CATALOG_SHARE).clamp(CATALOG_BYTES[0], CATALOG_BYTES[1]);
-        if root == last.root && (last.is_whole || last.limit >= limit || root.is_none()) {
+        // The copy that an opening finds does not say where the catalog lies.
+        let is_known = last.is_whole && !last.pages.is_empty();
+        if root == last.root && (is_known || last.limit >= limit || root.is_none()) {
             return last.clone();
         }
         let mut copy = CatalogCopy { root, ..CatalogCopy::default() };
         let read = self.read_catalog(&mut copy, limit);
         copy.limit = if read.is_ok() { limit } else { 0 };
         copy.is_whole = read.unwrap_or(false);
+        copy.pages.sort_unstable();
+        if root == last.root && last.is_whole {
+            // Where pages of the catalog are damaged, this is all that is left of them.
+            return CatalogCopy { pages: copy.pages, ..last.clone() };
+        }
         if !copy.is_whole {
             copy.bytes = Vec::new();
         }
@@ -191,6 +205,7 @@ impl Engine {
             copy.root,
             &|_| true,
             &mut |visit| {
+                copy.pages.push(visit.page.id);
                 if visit.fences.is_none() || Node::new(visit.bytes).is_inner() {
                     return Ok(true);
                 }

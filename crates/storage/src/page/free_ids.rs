@@ -1,5 +1,8 @@
 //! Free page ids, lowest first: a short list of those that were freed last, which commits take again before there are more,
-//! in front of a bitmap with summaries, in which finding one looks at a word per level.
+//! in front of a bitmap with summaries, in which finding one looks at a word per level. The first ids may be kept for the lists of
+//! checkpoints (`page/apart.rs`): nobody else gets these before there are no others.
+
+use std::ops::Range;
 
 /// The length of the short list.
 const RECENT: usize = 16;
@@ -17,6 +20,9 @@ pub(crate) struct FreeIds {
     /// The bitmap's lowest id.
     lowest: u32,
     count: u32,
+    /// The ids that are kept, at most 64, and a bit for each of them that is free. `count` is without them.
+    kept: Range<u32>,
+    kept_free: u64,
 }
 
 impl FreeIds {
@@ -27,22 +33,65 @@ impl FreeIds {
             bits = bits.div_ceil(64);
             levels.push(vec![0u64; bits]);
             if bits == 1 {
-                return FreeIds { recent: Vec::with_capacity(RECENT), levels, lowest: NONE, count: 0 };
+                return FreeIds {
+                    recent: Vec::with_capacity(RECENT),
+                    levels,
+                    lowest: NONE,
+                    count: 0,
+                    kept: 0..0,
+                    kept_free: 0,
+                };
             }
         }
     }
 
+    /// Keeps the ids of a range for checkpoints, before any is inserted.
+    pub(super) fn keep(&mut self, kept: Range<u32>) {
+        debug_assert!(self.count == 0 && kept.len() <= 64);
+        (self.kept, self.kept_free) = (kept, 0);
+    }
+
+    /// How many there are, without those that are kept.
     pub(crate) fn count(&self) -> u32 {
         self.count
     }
 
+    /// Those that are kept, ascending.
+    pub(super) fn kept(&self) -> impl Iterator<Item = u32> {
+        let (first, free) = (self.kept.start, self.kept_free);
+        self.kept.clone().filter(move |id| free & 1 << (id - first) != 0)
+    }
+
+    /// The others, ascending, all of which lie below `end`.
+    pub(super) fn others(&self, end: u32) -> impl Iterator<Item = u32> {
+        let words = self.levels[0].iter().take(end.div_ceil(64) as usize).enumerate().filter(|(_, word)| **word != 0);
+        let of_bitmap = words.flat_map(|(at, &word)| {
+            (0..64).filter(move |bit| word & 1 << bit != 0).map(move |bit| at as u32 * 64 + bit)
+        });
+        let mut recent = self.recent.clone();
+        recent.sort_unstable();
+        let (mut recent, mut of_bitmap) = (recent.into_iter().peekable(), of_bitmap.peekable());
+        std::iter::from_fn(move || match (recent.peek(), of_bitmap.peek()) {
+            (Some(one), Some(other)) if one < other => recent.next(),
+            (Some(_), None) => recent.next(),
+            _ => of_bitmap.next(),
+        })
+    }
+
     pub(crate) fn contains(&self, id: u32) -> bool {
+        if self.kept.contains(&id) {
+            return self.kept_free & 1 << (id - self.kept.start) != 0;
+        }
         self.levels[0][id as usize / 64] & (1 << (id % 64)) != 0 || self.recent.contains(&id)
     }
 
     #[inline]
     pub(crate) fn insert(&mut self, id: u32) {
         debug_assert!(!self.contains(id), "page {id} freed twice");
+        if self.kept.contains(&id) {
+            self.kept_free |= 1 << (id - self.kept.start);
+            return;
+        }
         self.count += 1;
         if self.recent.len() == RECENT {
             self.move_to_bitmap();
@@ -69,6 +118,10 @@ impl FreeIds {
 
     pub(crate) fn remove(&mut self, id: u32) {
         debug_assert!(self.contains(id));
+        if self.kept.contains(&id) {
+            self.kept_free &= !(1 << (id - self.kept.start));
+            return;
+        }
         self.count -= 1;
         match self.recent.iter().position(|&recent| recent == id) {
             Some(at) => drop(self.recent.swap_remove(at)),
@@ -101,6 +154,14 @@ impl FreeIds {
             at = at * 64 + word.trailing_zeros() as usize;
         }
         at as u32
+    }
+
+    /// Takes the lowest id of those that are kept: for whoever finds no other.
+    #[cold]
+    pub(super) fn pop_kept(&mut self) -> Option<u32> {
+        let id = self.kept().next()?;
+        self.remove(id);
+        Some(id)
     }
 
     /// Takes the lowest id.
@@ -147,6 +208,21 @@ impl FreeIds {
 mod tests {
     use super::FreeIds;
     use std::collections::BTreeSet;
+
+    #[test]
+    fn ids_that_are_kept_are_handed_out_to_nobody_who_does_not_ask_for_them() {
+        let mut ids = FreeIds::new(1000);
+        ids.keep(2..10);
+        (2..100).for_each(|id| ids.insert(id));
+        assert_eq!((ids.count(), ids.kept().collect::<Vec<_>>()), (90, (2..10).collect()));
+        assert!(ids.others(100).eq(10..100));
+        assert_eq!((ids.pop(), ids.pop_kept(), ids.contains(2), ids.contains(3)), (Some(10), Some(2), false, true));
+        ids.insert(2);
+        ids.remove(5);
+        assert!(ids.kept().eq([2, 3, 4, 6, 7, 8, 9]));
+        while ids.pop().is_some() {}
+        assert_eq!(ids.kept().count(), 7);
+    }
 
     #[test]
     fn hands_out_the_lowest_id_first_as_a_sorted_set_would() {

@@ -1,6 +1,7 @@
 //! Pages: their layout, the cache, and the allocation and reuse of their ids.
 
 mod ahead;
+mod apart;
 mod cache;
 mod created;
 mod evict;

@@ -293,32 +293,6 @@ impl Pages {
 
     // What checkpoints and recovery need of the allocation.
 
-    /// Takes ids for pages that only the checkpoint of `version` holds and that never enter the cache.
-    pub(crate) fn take_checkpoint_ids(&self, version: u64, count: usize) -> Result<Vec<u32>> {
-        self.try_take_checkpoint_ids(version, count).or_else(|_| {
-            self.look_for_free_ids();
-            self.try_take_checkpoint_ids(version, count)
-        })
-    }
-
-    fn try_take_checkpoint_ids(&self, version: u64, count: usize) -> Result<Vec<u32>> {
-        let mut supply = self.supply.lock();
-        let mut taken = Vec::with_capacity(count);
-        for _ in 0..count {
-            match supply.take_id(self.max_pages()) {
-                Ok(id) => taken.push(id),
-                Err(error) => {
-                    if !broken::is(Broken::CheckpointIdsLeak) {
-                        taken.into_iter().for_each(|id| supply.ids.insert(id));
-                    }
-                    return Err(error);
-                }
-            }
-        }
-        taken.iter().for_each(|&id| self.info[id as usize].joined.store(version, Ordering::Release));
-        Ok(taken)
-    }
-
     /// Frees pages of a checkpoint that was replaced (or failed).
     pub(crate) fn free_checkpoint_ids(&self, ids: &[u32]) {
         self.free_private(ids);
@@ -350,7 +324,7 @@ impl Pages {
         if end > self.max_pages() {
             return Err(Error::BadOption("max_pages is below the database's size"));
         }
-        supply.end = end.max(2);
+        supply.keep_apart(end, self.max_pages());
         let mut next = 2;
         for &(first, length) in runs {
             let after = first.checked_add(length).filter(|&after| first >= next && after <= end);
@@ -413,9 +387,9 @@ mod tests {
         let pages = Pages::new(file, &options, 512, Arc::new(Counters::default()), |_| true);
         pages.restore(1, 90, &[(50, 5)]).unwrap();
         for _ in 0..3 {
-            assert!(matches!(pages.take_checkpoint_ids(1, 16), Err(Error::DiskFull { .. })));
+            assert!(matches!(pages.take_checkpoint_ids(1, 16, &[]), Err(Error::DiskFull { .. })));
         }
-        assert_eq!(pages.take_checkpoint_ids(1, 15).unwrap().len(), 15);
+        assert_eq!(pages.take_checkpoint_ids(1, 15, &[]).unwrap().len(), 15);
     }
 
     #[test]

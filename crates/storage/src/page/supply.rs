@@ -47,6 +47,9 @@ impl Supply {
             return Ok(id);
         }
         if self.end >= max_pages {
+            if let Some(id) = self.ids.pop_kept() {
+                return Ok(id);
+            }
             return Err(Error::DiskFull { what: "allocate a page (max_pages reached)" });
         }
         self.end += 1;

@@ -20,5 +20,5 @@ mod verify;
 
 pub use handle::Store;
 pub use measure::TreeSize;
-pub use salvage::{Doubt, Loss, Lost, Salvage, Uncertain, UncertainEntry, salvage, salvage_with};
+pub use salvage::{Doubt, Fault, Loss, Lost, Reasons, Salvage, Uncertain, UncertainEntry, salvage, salvage_with};
 pub use verify::Verified;

@@ -5,7 +5,7 @@ use crate::catalog::{ColumnPlace, TableLayout};
 use crate::exec::{Columns, Datum};
 use crate::types::row::decode_raw;
 use crate::types::{DataType, ValueRef, key};
-use crate::{Error, Result, SqlState, Value};
+use crate::{Error, Result, Value};
 
 /// A row as its tree has it.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +51,7 @@ fn lend(raw: &[u8], data_type: DataType) -> Result<Datum<'_>> {
     match data_type {
         DataType::Text | DataType::Varchar(_) | DataType::Char(_) | DataType::Name => match std::str::from_utf8(raw) {
             Ok(text) => Ok(Datum::Lent(ValueRef::Text(text))),
-            Err(_) => Err(Error::new(SqlState::DATA_CORRUPTED, "a row is damaged")),
+            Err(_) => Err(Error::damaged("a row is damaged")),
         },
         DataType::Bytea => Ok(Datum::Lent(ValueRef::Bytea(raw))),
         _ => decode_raw(raw, data_type).map(Datum::Own),

@@ -13,7 +13,7 @@ use crate::exec::context::Cx;
 use crate::exec::expr::{Evaluator, rebind_all};
 use crate::exec::operator::{Operator, Step};
 use crate::exec::vector::Vector;
-use crate::{Error, Result, SqlState, Value};
+use crate::{Error, Result, Value};
 
 /// Reads rows by their index entries.
 pub(crate) struct EntryReader {
@@ -174,7 +174,7 @@ fn push_part(part: &KeyPart, outputs: &[usize], rest: &mut &[u8], out: &mut [Vec
 }
 
 pub(super) fn missing_row(table: &Table) -> Error {
-    Error::new(SqlState::DATA_CORRUPTED, format!("an index of table \"{}\" points to a missing row", table.name))
+    Error::damaged(format!("an index of table \"{}\" points to a missing row", table.name))
 }
 
 /// Rows of a table in index order.

@@ -16,7 +16,7 @@ use crate::plan::{Expr, StoredPart, stored_part};
 use crate::types::key::IntegerStart;
 use crate::types::row::{ColumnBytes, Nulls, NullsOfRows, RowLayout, decode_raw, interval_from_raw};
 use crate::types::{DataType, key};
-use crate::{Error, Result, SqlState, Value};
+use crate::{Error, Result, Value};
 
 /// Reads chosen columns of a table's rows.
 pub(crate) struct RowReader {
@@ -54,7 +54,7 @@ struct Stored {
 }
 
 fn corrupted() -> Error {
-    Error::new(SqlState::DATA_CORRUPTED, "a stored row is damaged")
+    Error::damaged("a stored row is damaged")
 }
 
 impl RowReader {

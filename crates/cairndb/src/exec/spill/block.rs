@@ -195,5 +195,8 @@ fn take_lengths(bytes: &mut &[u8], rows: usize) -> Result<Vec<usize>> {
 }
 
 fn damaged() -> Error {
-    Error::new(SqlState::DATA_CORRUPTED, "a temporary file is damaged")
+    let error = Error::new(SqlState::DATA_CORRUPTED, "a temporary file is damaged");
+    error.with_hint(
+        "Nothing of the database is: the disk of temp_directory gives back other bytes than were written to it.",
+    )
 }

@@ -18,7 +18,7 @@ use std::cmp::Ordering;
 
 use crate::types::Numeric;
 use crate::types::row::decode_length;
-use crate::{Error, Result, SqlState};
+use crate::{Error, Result};
 
 pub(super) const NULL: u8 = 0;
 pub(super) const FALSE: u8 = 1;
@@ -287,5 +287,5 @@ pub(super) fn key_order(a: &[u8], b: &[u8]) -> Ordering {
 }
 
 pub(crate) fn damaged() -> Error {
-    Error::new(SqlState::DATA_CORRUPTED, "the bytes of a jsonb value are damaged")
+    Error::damaged("the bytes of a jsonb value are damaged")
 }

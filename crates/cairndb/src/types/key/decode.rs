@@ -7,7 +7,7 @@ use crate::types::numeric::SCALE_MAX;
 use crate::types::{
     Array, Composite, CompositeType, DIMENSIONS_MAX, DataType, Dimension, Interval, JsonPath, Numeric, Value,
 };
-use crate::{Error, Result, SqlState};
+use crate::{Error, Result};
 
 /// The encoding keeps all of a value of this type, not only its order: the column need not be in the row too.
 pub fn is_decodable(data_type: DataType) -> bool {
@@ -379,5 +379,5 @@ fn pad(mut text: String, length: u32) -> String {
 }
 
 fn corrupted() -> Error {
-    Error::new(SqlState::DATA_CORRUPTED, "a key's bytes are damaged")
+    Error::damaged("a key's bytes are damaged")
 }

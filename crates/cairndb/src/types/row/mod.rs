@@ -41,7 +41,7 @@ pub(crate) use layout::NoNulls;
 pub use layout::RowLayout;
 pub(crate) use layout::{ColumnBytes, IntegerPlace, Nulls, NullsOfRows};
 
-use crate::{Error, SqlState};
+use crate::Error;
 
 /// Bit of the header that says that the row has NULLs.
 const HAS_NULLS: u8 = 0x80;
@@ -51,5 +51,5 @@ const HEADER_KIND: u8 = 0xf0;
 pub(crate) const VERSIONS: u32 = 8;
 
 pub(crate) fn corrupted() -> Error {
-    Error::new(SqlState::DATA_CORRUPTED, "a row's bytes are damaged")
+    Error::damaged("a row's bytes are damaged")
 }

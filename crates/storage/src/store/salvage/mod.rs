@@ -20,6 +20,7 @@
 
 mod log;
 mod orphans;
+mod reasons;
 mod report;
 mod rescue;
 mod run;
@@ -29,6 +30,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 
+pub use reasons::{Fault, Reasons};
 pub use report::{Doubt, Loss, Lost, Salvage};
 pub use run::{salvage, salvage_with};
 pub use target::{Uncertain, UncertainEntry};

@@ -1,5 +1,6 @@
 //! What a salvage found.
 
+use super::reasons::{Fault, Reasons};
 use super::target::Uncertain;
 use crate::TreeId;
 
@@ -26,7 +27,7 @@ pub struct Loss {
     /// What it was.
     pub what: Lost,
     /// Why it is lost.
-    pub why: String,
+    pub why: Reasons,
 }
 
 /// What is missing.
@@ -84,7 +85,7 @@ impl Doubt {
 
 impl Salvage {
     /// Notes that a range of a tree is lost, or a part of it.
-    pub(super) fn lost(&mut self, tree: TreeId, what: Lost, why: impl Into<String>) {
-        self.losses.push(Loss { tree, what, why: why.into() });
+    pub(super) fn lost(&mut self, tree: TreeId, what: Lost, why: impl Into<Fault>) {
+        self.losses.push(Loss { tree, what, why: why.into().into() });
     }
 }

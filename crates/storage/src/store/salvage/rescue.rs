@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::reasons::Fault;
 use super::report::{Doubt, Lost, Salvage};
 use super::source::{PageSet, Source};
 use super::state::State;
@@ -24,7 +25,7 @@ pub(super) struct Hole {
     /// `None`: the root, whose level only it knew.
     pub(super) level: Option<u8>,
     pub(super) page: u32,
-    pub(super) why: String,
+    pub(super) why: Fault,
     /// Pages that belong here were found although nothing refers to them.
     pub(super) found: bool,
 }
@@ -95,11 +96,11 @@ impl<'s, 'p> Rescue<'s, 'p> {
         let read = self.source.node(step.page, step.tree.0);
         let read = read.and_then(|bytes| match fits(&bytes, step) {
             true => Ok(bytes),
-            false => Err(format!("page {} is not the one that was meant", step.page.id)),
+            false => Err(Fault::of(step.page.id, "is not the one that was meant")),
         });
         let bytes = match read {
             Ok(bytes) if self.reached.insert(step.page.id) => bytes,
-            Ok(_) => return self.hole(step, format!("page {} is referred to twice", step.page.id)),
+            Ok(_) => return self.hole(step, Fault::of(step.page.id, "is referred to twice")),
             Err(why) => return self.hole(step, why),
         };
         let node = Node::new(&bytes);
@@ -109,7 +110,7 @@ impl<'s, 'p> Rescue<'s, 'p> {
         }
     }
 
-    fn hole(&mut self, step: Step<'_>, why: String) -> Result<()> {
+    fn hole(&mut self, step: Step<'_>, why: Fault) -> Result<()> {
         let Step { tree, page, level, lower, upper } = step;
         let (lower, upper) = (lower.to_vec(), upper.map(<[u8]>::to_vec));
         self.holes.push(Hole { tree, lower, upper, level, page: page.id, why, found: false });
@@ -149,15 +150,15 @@ impl<'s, 'p> Rescue<'s, 'p> {
         Ok(())
     }
 
-    fn put(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<Result<(), String>> {
+    fn put(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<Result<(), Fault>> {
         match self.target.put(tree, key, value) {
-            Err(error @ Error::KeyTooLong { .. }) => Ok(Err(error.to_string())),
+            Err(error @ Error::KeyTooLong { .. }) => Ok(Err(error.to_string().into())),
             result => result.map(Ok),
         }
     }
 
     /// A long value. `sure`: its pages are nobody else's.
-    fn long(&mut self, tree: TreeId, length: u64, first: PageRef, sure: bool) -> Result<Vec<u8>, String> {
+    fn long(&mut self, tree: TreeId, length: u64, first: PageRef, sure: bool) -> Result<Vec<u8>, Fault> {
         if length > u64::from(self.source.pages) * self.source.page_size as u64 {
             return Err("it is longer than the file".into());
         }
@@ -170,7 +171,7 @@ impl<'s, 'p> Rescue<'s, 'p> {
             };
             let piece = chain_piece(&bytes).filter(|(piece, _)| is_new && !piece.is_empty());
             let Some((piece, next)) = piece.filter(|_| tree_of(&bytes) == tree.0) else {
-                return Err(format!("page {} is malformed", at.id));
+                return Err(Fault::of(at.id, "is malformed"));
             };
             self.chain_budget -= u64::from(!sure);
             value.extend_from_slice(piece);

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::reasons;
 use super::report::Salvage;
 use super::rescue::{Rescue, UncertainFile};
 use super::source::Source;
@@ -73,6 +74,7 @@ fn rescue(
     rescue.catalog()?;
     rescue.log(from, env)?;
     let Rescue { target, mut report, .. } = rescue;
+    report.losses = reasons::join(report.losses);
     // Tree ids are not given out again; a number that no database comes to is forged.
     let next_tree = state.meta.as_ref().map_or(0, |meta| meta.next_tree);
     report.entries = target.finish(if next_tree < 1 << 30 { next_tree } else { 0 })?;

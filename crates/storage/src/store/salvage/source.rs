@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::reasons::Fault;
 use crate::engine::copies::{ListCopies, decode_lists};
 use crate::engine::meta::{META_BYTES, Meta, MetaPage, newer_format};
 use crate::env::Environment;
@@ -80,36 +81,36 @@ impl<'a> Source<'a> {
     }
 
     /// The bytes of a page that is whole; otherwise what is wrong with it.
-    pub(super) fn page(&mut self, id: u32) -> Result<AlignedBuf, String> {
+    pub(super) fn page(&mut self, id: u32) -> Result<AlignedBuf, Fault> {
         self.read += 1;
         if self.read.is_multiple_of(STRIDE) {
             (self.progress)(self.read, self.pages.into());
         }
         if id < 2 || id >= self.pages {
-            return Err(format!("page {id} lies behind the file's end"));
+            return Err(Fault::of(id, "lies behind the file's end"));
         }
         let mut bytes = AlignedBuf::zeroed(self.page_size);
         let read = self.file.read_at(&mut bytes, u64::from(id) * self.page_size as u64);
-        read.map_err(|error| format!("page {id} can not be read: {error}"))?;
+        read.map_err(|error| Fault::of(id, format!("can not be read: {error}")))?;
         match layout::checksum_ok(&bytes) && layout::identity(&bytes).id == id {
             true => Ok(bytes),
-            false => Err(format!("page {id} is damaged")),
+            false => Err(Fault::of(id, "is damaged")),
         }
     }
 
     /// The bytes of the page meant.
-    pub(super) fn page_of(&mut self, page: PageRef, kinds: &[Kind]) -> Result<AlignedBuf, String> {
+    pub(super) fn page_of(&mut self, page: PageRef, kinds: &[Kind]) -> Result<AlignedBuf, Fault> {
         let bytes = self.page(page.id)?;
         let is_meant = layout::identity(&bytes) == page && Kind::of(&bytes).is_some_and(|kind| kinds.contains(&kind));
-        is_meant.then_some(bytes).ok_or_else(|| format!("page {} was overwritten", page.id))
+        is_meant.then_some(bytes).ok_or_else(|| Fault::of(page.id, "was overwritten"))
     }
 
     /// The bytes of a tree's page, if it is sound.
-    pub(super) fn node(&mut self, page: PageRef, tree: u32) -> Result<AlignedBuf, String> {
+    pub(super) fn node(&mut self, page: PageRef, tree: u32) -> Result<AlignedBuf, Fault> {
         let bytes = self.page_of(page, &[Kind::Leaf, Kind::Inner])?;
         match is_node_of(&bytes, tree) {
             true => Ok(bytes),
-            false => Err(format!("page {} is malformed", page.id)),
+            false => Err(Fault::of(page.id, "is malformed")),
         }
     }
 }

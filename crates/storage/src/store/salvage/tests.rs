@@ -355,6 +355,77 @@ fn a_file_that_was_cut_keeps_every_row_of_the_pages_that_are_left() {
     }
 }
 
+/// A file that one session made: definitions, many rows, definitions again.
+fn loaded_in_one_session(rows: u32, defines_last: bool) -> Made {
+    let env = Environment::in_memory();
+    let store = Store::open_with(NAME, options(), env.clone()).unwrap();
+    let transaction = store.begin().unwrap();
+    let [table, other] = [(); 2].map(|()| transaction.create_tree().unwrap());
+    let index = transaction.create_derived_tree().unwrap();
+    (0..20).for_each(|i| transaction.put(TreeId::CATALOG, &key(i), &[b'c'; 60]).unwrap());
+    transaction.commit(None).unwrap();
+    let transaction = store.begin().unwrap();
+    (0..rows).for_each(|i| transaction.put(table, &key(i), &[i as u8; 60]).unwrap());
+    transaction.put(other, b"one", b"row").unwrap();
+    transaction.commit(None).unwrap();
+    if defines_last {
+        let transaction = store.begin().unwrap();
+        (0..20).step_by(7).for_each(|i| transaction.put(TreeId::CATALOG, &key(i), &[b'd'; 60]).unwrap());
+        transaction.commit(None).unwrap();
+    }
+    store.close().unwrap();
+    let image = Image::of(&env);
+    let store = Store::open_with(NAME, Options { read_only: true, ..options() }, env).unwrap();
+    let (trees, held) = (rows_of(&store), live_pages(&store));
+    Made { image, trees, held, example: Example { table, other, index } }
+}
+
+/// All copies of the catalog lay side by side at the file's end.
+#[test]
+fn a_freshly_loaded_file_that_loses_its_end_keeps_its_definitions_and_the_rows_that_are_left() {
+    for (rows, defines_last) in [(400, true), (4000, true), (4000, false)] {
+        let made = loaded_in_one_session(rows, defines_last);
+        for bytes in [1, 4 << 10, 13 << 10, 40 << 10, 100 << 10] {
+            let length = made.image.file.len().saturating_sub(bytes);
+            let pages = (length / PAGE) as u32;
+            // All but the first pages.
+            if pages < 20 {
+                continue;
+            }
+            let outcome = run(&made.image.cut(length));
+            let what = format!("{rows} rows, {bytes} bytes less");
+            assert_eq!(outcome.trees[&TreeId::CATALOG], made.trees[&TreeId::CATALOG], "{what}");
+            let cut = made.held.range(pages..).filter(|(_, held)| held.tree == made.example.table);
+            let lost: BTreeSet<_> = cut.flat_map(|(_, held)| held.keys.iter().cloned()).collect();
+            let saved = outcome.trees[&made.example.table].keys();
+            assert!(saved.eq(made.trees[&made.example.table].keys().filter(|key| !lost.contains(*key))), "{what}");
+            assert!(outcome.report.losses.len() < 8, "{what}: {:?}", outcome.report);
+        }
+    }
+}
+
+#[test]
+fn no_part_of_a_file_has_the_catalog_and_its_copy() {
+    for defines_last in [true, false] {
+        let made = loaded_in_one_session(4000, defines_last);
+        for first in 2..made.image.pages() {
+            let mut image = made.image.clone();
+            let until = (first as usize + 16).min(image.pages() as usize);
+            image.file[first as usize * PAGE..until * PAGE].fill(0);
+            let outcome = run(&image);
+            assert_eq!(outcome.trees[&TreeId::CATALOG], made.trees[&TreeId::CATALOG], "16 pages from {first} on");
+        }
+    }
+}
+
+#[test]
+fn a_catalog_that_lies_beside_its_copy_is_noticed() {
+    use crate::broken::{Broken, must_be_caught};
+    let test = a_freshly_loaded_file_that_loses_its_end_keeps_its_definitions_and_the_rows_that_are_left;
+    must_be_caught(Broken::CatalogTogether, test);
+    must_be_caught(Broken::CatalogTogether, no_part_of_a_file_has_the_catalog_and_its_copy);
+}
+
 /// As after a crash: a checkpoint, and commits behind it in the log only.
 fn killed() -> Made {
     let env = Environment::in_memory();
