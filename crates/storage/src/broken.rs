@@ -164,6 +164,10 @@ pub enum Broken {
     GivenUpAsDamage,
     /// A transaction takes parts that the log gave up for still there.
     GivenUpUnnoticed,
+    /// Parts that a commit sends may be given up like those that are sent ahead.
+    CommitGivenUp,
+    /// Nobody waits for the segments that a commit under way still needs.
+    LogUnkept,
     /// Every commit looks at all slots.
     SlotsLookedAtAlways,
     /// Who extends the log uses the leader's open file, and keeps to itself what it is told.

@@ -107,6 +107,13 @@ pub enum Error {
     /// The transaction was ended because the log, which keeps the operations of a large transaction until it ends, reached
     /// its limit (or the disk's). Split it, or raise `log_limit_bytes`.
     OutlivedLog,
+    /// The transaction's changes have no room in the log, be there nothing else. Split it, or raise `log_limit_bytes`.
+    LogTooSmall {
+        /// Bytes of log that it takes, at the most.
+        needed: u64,
+        /// The most there may be.
+        limit: u64,
+    },
     /// The caller gave up waiting for another's turn; nothing of what it was about to commit stays.
     GivenUp,
     /// The caller asked not to be kept waiting, and would have been. Nothing was done.
@@ -156,7 +163,7 @@ impl Error {
             Error::SnapshotTooOld => "72000",
             Error::GivenUp => "57014",
             Error::WouldWait => "55P03",
-            Error::TransactionTooLarge { .. } | Error::OutlivedLog => "53400",
+            Error::TransactionTooLarge { .. } | Error::OutlivedLog | Error::LogTooSmall { .. } => "53400",
             Error::Ended | Error::Closed => "55000",
             Error::BadOption(_) => "22023",
             Error::BadPatch | Error::NotResident(_) => "XX000",
@@ -241,6 +248,12 @@ impl fmt::Display for Error {
             Error::GivenUp => f.write_str("canceling the commit: it had to wait for another transaction's turn"),
             Error::OutlivedLog => f.write_str(
                 "the transaction was ended: its changes are kept in the log until it ends, and the log could not grow any more (log_limit_bytes, or the disk is full); split it, commit it sooner, or make room",
+            ),
+            Error::LogTooSmall { needed, limit } => write!(
+                f,
+                "the transaction's changes take up to {} MB of the log, which is limited to {} MB (log_limit_bytes); split it, or raise the limit",
+                needed.div_ceil(1_000_000),
+                limit / 1_000_000
             ),
             Error::TransactionTooLarge { limit } => write!(
                 f,

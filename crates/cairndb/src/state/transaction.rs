@@ -34,7 +34,7 @@ pub(crate) struct Savepoint {
 /// In words, where it is the limit on temporary relations that was reached.
 fn full(error: Error) -> Error {
     match error {
-        Error::DiskFull { .. } | Error::OutlivedLog => {
+        Error::DiskFull { .. } | Error::OutlivedLog | Error::LogTooSmall { .. } => {
             Error::DiskFull { what: "keep temporary tables in temp_table_limit" }
         }
         error => error,

@@ -19,7 +19,7 @@ use super::stage::Act;
 use super::writer::{Cut, Writer};
 use crate::broken::{self, Broken};
 use crate::log::format::BatchHeader;
-use crate::log::{NoRoom, RecordKind, SealedBatch};
+use crate::log::{NoRoom, RecordKind, SealedBatch, Taker};
 use crate::sync::{MutexGuard, Ordering};
 use crate::{Durability, Error, Result};
 
@@ -35,11 +35,24 @@ impl Engine {
     /// Takes the commit lock with room for a record of so many bytes of operations.
     pub(crate) fn lock_with_room(&self, operations: usize) -> Result<WriterGuard<'_>> {
         self.slow_down();
+        self.lock_when_room(Taker::Anybody, operations)
+    }
+
+    /// As `lock_with_room`, by whoever it is. (To slow who keeps others from the log would help nobody.)
+    pub(crate) fn lock_with_room_by(&self, by: Taker, operations: usize) -> Result<WriterGuard<'_>> {
+        match by {
+            Taker::Anybody => self.lock_with_room(operations),
+            by => self.lock_when_room(by, operations),
+        }
+    }
+
+    #[inline(always)]
+    fn lock_when_room(&self, by: Taker, operations: usize) -> Result<WriterGuard<'_>> {
         let mut writer = self.lock_writer();
         let mut waited = 0;
         loop {
             self.publisher.life.check(Act::Change)?;
-            match writer.batch.reserve(operations, self.segments()?, self.database) {
+            match writer.batch.reserve_for(by, operations, self.segments()?, self.database) {
                 Ok(entered) => {
                     if entered {
                         self.set_pressure();
@@ -55,7 +68,7 @@ impl Engine {
                 }
                 Err(NoRoom::NoSegment) => {
                     drop(writer);
-                    self.make_log_room(&mut waited)?;
+                    self.make_log_room(by, &mut waited)?;
                     writer = self.lock_writer();
                 }
             }

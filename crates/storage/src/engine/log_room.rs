@@ -2,6 +2,7 @@
 
 use super::shared::Engine;
 use crate::broken::{self, Broken};
+use crate::log::{KeptSegments, OpenBatch, Segments, Taker};
 use crate::sync::Ordering;
 use crate::{Error, Result};
 
@@ -11,13 +12,23 @@ const PRESSURE_US_MAX: f64 = 4000.0;
 const PRESSURE_FROM: f64 = 0.5;
 
 impl Engine {
-    /// Slows a commit by as much as the log is full.
+    /// Slows a commit by as much as the log is full. While what is left of it is kept for another's, it waits for that: it
+    /// would take the ends of segments that this entered.
+    #[inline]
     pub(super) fn slow_down(&self) {
         let pressure = self.pressure_us.load(Ordering::Relaxed);
         if pressure > 0 {
-            self.counters.backpressure_us.add(pressure);
-            self.env.host.sleep(std::time::Duration::from_micros(pressure));
+            self.slow_down_by(pressure);
         }
+    }
+
+    #[cold]
+    fn slow_down_by(&self, pressure: u64) {
+        if self.segments.as_ref().is_some_and(Segments::wait_for_keeper) {
+            return;
+        }
+        self.counters.backpressure_us.add(pressure);
+        self.env.host.sleep(std::time::Duration::from_micros(pressure));
     }
 
     /// Sets how much commits are slowed by how full the log is.
@@ -25,6 +36,8 @@ impl Engine {
         let Some(segments) = &self.segments else { return };
         let over = (segments.fullness() - PRESSURE_FROM) / (1.0 - PRESSURE_FROM);
         let pressure = (over.clamp(0.0, 1.0).powi(2) * PRESSURE_US_MAX) as u64;
+        // So that they look.
+        let pressure = pressure.max(u64::from(segments.are_kept()));
         self.pressure_us.store(pressure, Ordering::Relaxed);
     }
 
@@ -40,9 +53,39 @@ impl Engine {
         })
     }
 
+    /// Fails if so many bytes of operations have no room in the log, be there nothing else.
+    pub(crate) fn check_log_takes(&self, operations: u64) -> Result<()> {
+        let segments = self.segments()?;
+        let needed = self.segments_for(operations)?;
+        match needed <= segments.limit() as u64 {
+            true => Ok(()),
+            false => Err(Error::LogTooSmall {
+                needed: needed * segments.size(),
+                limit: segments.limit() as u64 * segments.size(),
+            }),
+        }
+    }
+
+    fn segments_for(&self, operations: u64) -> Result<u64> {
+        Ok(OpenBatch::segments_for(operations, self.segments()?.size(), self.options.separate_blocks))
+    }
+
+    /// Keeps room in the log for so many bytes of operations, which the caller is about to send in parts, and for their commit
+    /// record: others wait for it where they would need another segment, rather than fill the log with it half sent.
+    /// An eighth more, as they go on to use what is left of segments that were entered.
+    pub(crate) fn keep_log_room(&self, operations: u64) -> Result<KeptSegments<'_>> {
+        let needed = self.segments_for(operations)? as usize;
+        let kept = self.segments()?.keep(needed + needed / 8 + 1);
+        self.set_pressure();
+        Ok(kept)
+    }
+
     /// No segment is ready: makes one, or waits for a checkpoint to free some. `waited` counts the checkpoints.
     #[cold]
-    pub(super) fn make_log_room(&self, waited: &mut u32) -> Result<()> {
+    pub(super) fn make_log_room(&self, by: Taker, waited: &mut u32) -> Result<()> {
+        if by == Taker::Anybody && self.segments()?.wait_for_keeper() {
+            return Ok(());
+        }
         match self.grow_log() {
             Ok(true) => return Ok(()),
             // At the limit, or the disk is full: a checkpoint may give segments back.

@@ -27,6 +27,9 @@ const PUT_BYTES: usize = 2 + 3 * 10;
 /// Room that a list takes when it is first written to: enough for a few rows.
 const FEW_BYTES: usize = 512;
 
+/// Room that a list keeps of what it took before it was sent.
+const KEPT_BYTES: usize = 4 << 20;
+
 /// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op<'a> {
@@ -156,6 +159,8 @@ impl OpList {
     /// The first `count` of `bytes` are elsewhere from now on.
     pub(crate) fn send(&mut self, count: usize) {
         self.bytes.drain(..count);
+        // A large value's room is not for those that follow.
+        self.bytes.shrink_to(KEPT_BYTES);
         self.sent += count as u64;
     }
 

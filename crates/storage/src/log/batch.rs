@@ -3,7 +3,7 @@
 use super::format::{
     BATCH_HEADER, BLOCK, RecordKind, SEGMENT_HEADER, SegmentHeader, align8, record_length, record_size, write_record,
 };
-use super::segments::Segments;
+use super::segments::{Segments, Taker};
 use crate::io::AlignedBuf;
 
 /// The most bytes of log in memory that no write has taken yet.
@@ -102,6 +102,17 @@ impl OpenBatch {
         (segment_bytes as usize / 4).min(BUFFER)
     }
 
+    /// How many segments so many bytes of operations take in parts, at the most: the first may be full but for a little, each part
+    /// may be a batch of its own, and the end of a segment that has no room for another stays empty.
+    pub(crate) fn segments_for(operations: u64, segment_bytes: u64, separate_blocks: bool) -> u64 {
+        let part = Self::record_limit(segment_bytes);
+        let unit = if separate_blocks { BLOCK } else { 8 };
+        let batch = (BATCH_HEADER + record_size(part)).next_multiple_of(unit) as u64;
+        let header = (SEGMENT_HEADER as u64).next_multiple_of(unit as u64);
+        let parts = operations.div_ceil(part as u64);
+        parts.div_ceil((segment_bytes - header) / batch) + 1
+    }
+
     pub(crate) fn segment_bytes(&self) -> u64 {
         self.segment_bytes as u64
     }
@@ -131,7 +142,19 @@ impl OpenBatch {
     }
 
     /// Makes sure that a record of so many bytes of operations can be appended; true if a new segment was entered.
+    #[inline]
     pub(crate) fn reserve(&mut self, operations: usize, segments: &Segments, database: u128) -> Result<bool, NoRoom> {
+        self.reserve_for(Taker::Anybody, operations, segments, database)
+    }
+
+    /// As `reserve`, by whoever it is.
+    pub(crate) fn reserve_for(
+        &mut self,
+        by: Taker,
+        operations: usize,
+        segments: &Segments,
+        database: u128,
+    ) -> Result<bool, NoRoom> {
         let header = if self.records == 0 { BATCH_HEADER } else { 0 };
         let needed = align8((header + record_size(operations)) as u64);
         let end = self.end() + needed;
@@ -148,18 +171,18 @@ impl OpenBatch {
         let is_untouched = self.segment.is_some_and(|(_, start)| start == self.base && self.start == SEGMENT_HEADER);
         assert!(!is_untouched, "a segment without batches would break the chain that recovery follows");
         let number = if self.segment.is_none() { self.base / segments.size() } else { segment_end / segments.size() };
-        self.enter_segment(number, segments, database).map(|()| true)
+        let place = segments.take(number, by).ok_or(NoRoom::NoSegment)?;
+        self.enter_segment(number, place, segments, database);
+        Ok(true)
     }
 
-    fn enter_segment(&mut self, number: u64, segments: &Segments, database: u128) -> Result<(), NoRoom> {
-        let place = segments.take(number).ok_or(NoRoom::NoSegment)?;
+    fn enter_segment(&mut self, number: u64, place: u32, segments: &Segments, database: u128) {
         self.base = number * segments.size();
         self.segment = Some((segments.offset(place), self.base));
         self.buffer.clear();
         self.buffer.extend_from_slice(&SegmentHeader { database, number, epoch: self.epoch }.encode());
         self.start = SEGMENT_HEADER;
         self.shared = 0;
-        Ok(())
     }
 
     /// The position behind a record with so many bytes of operations, if it is the next one, for which room was reserved.

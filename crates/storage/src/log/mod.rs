@@ -12,4 +12,4 @@ pub(crate) use pieces::Pieces;
 pub(crate) use scan::{
     Epoch, Scan, ScanEnd, Visited, has_later_epoch, later_epochs, noted_places, places, rewrite_end, scan, scan_damaged,
 };
-pub(crate) use segments::{Segments, log_path};
+pub(crate) use segments::{KeptSegments, Segments, Taker, log_path};

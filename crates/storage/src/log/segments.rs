@@ -30,6 +30,8 @@ pub(crate) struct Segments {
     places: Mutex<Places>,
     /// One filler at a time.
     filling: Mutex<()>,
+    /// Held by who keeps segments for what it is sending.
+    keeper: Mutex<()>,
     /// A write or a sync failed other than for want of space: it may have been the bytes of a batch.
     failed: AtomicBool,
 }
@@ -40,6 +42,39 @@ struct Places {
     live: VecDeque<(u64, u32)>,
     ready: VecDeque<u32>,
     count: u32,
+    /// Of those that there may still be, how many are for who keeps them (`Segments::keep`).
+    kept: usize,
+}
+
+/// Who enters a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taker {
+    Anybody,
+    /// The holder of [`KeptSegments`].
+    Keeper,
+    /// Who has a commit's beginning in the log, and little left of it. If he waited for who keeps segments, that one might
+    /// wait for the segments that he holds.
+    Begun,
+}
+
+/// Segments that are kept for the holder.
+#[derive(Debug)]
+pub(crate) struct KeptSegments<'s> {
+    segments: &'s Segments,
+    _one: MutexGuard<'s, ()>,
+}
+
+impl Drop for KeptSegments<'_> {
+    fn drop(&mut self) {
+        self.segments.places.lock().kept = 0;
+    }
+}
+
+impl Places {
+    /// Whether all segments that there may still be are kept.
+    fn are_kept(&self, limit: usize) -> bool {
+        self.kept > 0 && limit.saturating_sub(self.live.len()) <= self.kept
+    }
 }
 
 impl Segments {
@@ -115,8 +150,8 @@ impl Segments {
     fn new(file: Arc<dyn File>, growing: Arc<dyn File>, identity: LogIdentity, limit_bytes: u64) -> Segments {
         let growing = if broken::is(Broken::GrowUnheard) { file.clone() } else { growing };
         let limit = (limit_bytes / identity.segment_bytes as u64) as usize;
-        let (places, filling) = (Mutex::default(), Mutex::default());
-        Segments { file, growing, identity, limit, places, filling, failed: AtomicBool::new(false) }
+        let (places, filling, keeper) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Segments { file, growing, identity, limit, places, filling, keeper, failed: AtomicBool::new(false) }
     }
 
     pub(crate) fn size(&self) -> u64 {
@@ -128,12 +163,46 @@ impl Segments {
         BLOCK as u64 + place as u64 * self.size()
     }
 
-    /// Puts a segment on a ready place; `None` if there is none.
-    pub(crate) fn take(&self, number: u64) -> Option<u32> {
+    /// Puts a segment on a ready place; `None` if there is none, or none that is not kept for somebody else.
+    pub(crate) fn take(&self, number: u64, by: Taker) -> Option<u32> {
         let mut places = self.places.lock();
+        match by {
+            Taker::Anybody if places.are_kept(self.limit) => return None,
+            Taker::Anybody | Taker::Begun => {}
+            Taker::Keeper => places.kept = places.kept.saturating_sub(1),
+        }
         let place = places.ready.pop_front()?;
         places.live.push_back((number, place));
         Some(place)
+    }
+
+    /// Keeps so many segments of the log, those not yet there included, for the caller: nobody else gets one that is needed
+    /// for them. One keeps them at a time.
+    pub(crate) fn keep(&self, segments: usize) -> KeptSegments<'_> {
+        let one = self.keeper.lock();
+        if !broken::is(Broken::LogUnkept) {
+            self.places.lock().kept = segments;
+        }
+        KeptSegments { segments: self, _one: one }
+    }
+
+    /// Waits for who keeps the segments that are left, if there is somebody. Not under the commit lock.
+    pub(crate) fn wait_for_keeper(&self) -> bool {
+        let are_kept = self.are_kept();
+        if are_kept {
+            drop(self.keeper.lock());
+        }
+        are_kept
+    }
+
+    /// Whether all segments that there may still be are kept for somebody.
+    pub(crate) fn are_kept(&self) -> bool {
+        self.places.lock().are_kept(self.limit)
+    }
+
+    /// The most segments that there may be.
+    pub(crate) fn limit(&self) -> usize {
+        self.limit
     }
 
     /// Gives back the places of the segments before `position`.

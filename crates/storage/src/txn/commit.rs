@@ -5,7 +5,6 @@
 //! newer tree. What is much of that is done outside the commit lock, against newer and newer published states (`rebase`):
 //! under the lock only what was committed since the last of them is looked at, and no more than a little.
 
-use super::parts::RESENT;
 use super::private::PrivateTree;
 use super::reader::{Claimed, View};
 use super::state::State;
@@ -14,7 +13,7 @@ use super::transaction::Transaction;
 use super::validate::{self, Effort};
 use crate::broken::{self, Broken};
 use crate::engine::{Engine, GivesUp, Losses, Noted, Op, Trees, Writer, WriterGuard};
-use crate::log::{OpenBatch, RecordKind};
+use crate::log::{OpenBatch, RecordKind, Taker};
 use crate::page::{Lack, PageRef, SlotId};
 use crate::{Durability, Error, Result, TreeId};
 
@@ -141,28 +140,14 @@ impl State {
                 }
             }
         }
-        for _ in 0..RESENT {
-            match self.send_and_append(engine, slot, reads, gives_up) {
-                Err(Error::OutlivedLog) if self.ops.sent() == 0 => self.parts.begin_again(),
-                result => return result,
-            }
-        }
-        self.send_and_append(engine, slot, reads, gives_up)
-    }
-
-    fn send_and_append<'e>(
-        &mut self,
-        engine: &'e Engine,
-        slot: SlotId,
-        reads: &Noted<'_>,
-        gives_up: GivesUp<'_>,
-    ) -> Result<(WriterGuard<'e>, u64)> {
-        let last = self.parts.send_rest(engine, &self.ops)?;
-        self.append(engine, slot, reads, last, gives_up)
+        // (The room is given back when the record is in the log.)
+        let (last, room) = self.parts.send_rest(engine, &self.ops)?;
+        let by = self.parts.taker(&room);
+        self.append(engine, slot, reads, (last, by), gives_up)
     }
 
     /// Validates, brings the operations to the latest state and appends the record, whose operations begin `last` in those
-    /// in memory. The commit lock is held from then on.
+    /// in memory, and takes room in the log as said. The commit lock is held from then on.
     ///
     /// It ends whatever others commit meanwhile: who was overtaken [`TRIES`] times does what is left under the lock.
     fn append<'e>(
@@ -170,14 +155,14 @@ impl State {
         engine: &'e Engine,
         slot: SlotId,
         reads: &Noted<'_>,
-        last: usize,
+        (last, by): (usize, Taker),
         gives_up: GivesUp<'_>,
     ) -> Result<(WriterGuard<'e>, u64)> {
         let (mut lack, mut gone) = (Lack::default(), None);
         let mut tried = 0;
         loop {
             let effort = if tried < TRIES { Effort::Little } else { Effort::Whatever };
-            let writer = engine.lock_with_room(self.ops.bytes().len() - last)?;
+            let writer = engine.lock_with_room_by(by, self.ops.bytes().len() - last)?;
             self.parts.check_kept(&writer)?;
             if let Some(turn) = self.must_wait(engine) {
                 drop(writer);

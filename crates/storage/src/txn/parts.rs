@@ -2,20 +2,19 @@
 //!
 //! They go while the transaction still runs, for two reasons. Where commits wait for the medium, most of the operations are
 //! written by the time of the commit; memory keeps a copy of them, and the log gives such parts up when they stand in its
-//! way: they go again then. Beyond a bound the copy goes too, so that operations take little memory however many they are;
+//! way: the commit sends them once more then, and these stay. Beyond a bound the copy goes too, so that operations take little memory however many they are;
 //! whoever needs them again (a rebase) reads them back. The log keeps these until the transaction ends: one that lasts so
 //! long that the log reaches its limit is ended, rather than everybody else's commits refused (`Engine::make_log_room`).
+//! Who is about to send more than a segment keeps room in the log for it first, one at a time (`Segments::keep`): what fits is
+//! stored, whatever others commit meanwhile.
 //!
 //! What must hold: `Writer::open_parts` names a transaction from its first part until it ends or the log gave them up, and
 //! the log from there on is not reused meanwhile.
 
 use crate::broken::{self, Broken};
 use crate::engine::{Engine, Op, OpList, OpStream, OpenParts, Ops, Signal, Writer};
-use crate::log::{OpenBatch, Pieces, RecordKind};
+use crate::log::{KeptSegments, OpenBatch, Pieces, RecordKind, Taker};
 use crate::{Error, Result};
-
-/// How often a transaction sends parts again that the log gave up, before it is ended.
-pub(super) const RESENT: usize = 8;
 
 /// A transaction's parts.
 #[derive(Debug, Default)]
@@ -26,6 +25,8 @@ pub(crate) struct Parts {
     sent: Pieces,
     /// The log position behind the last of them.
     end: u64,
+    /// Whether the log keeps them until the transaction ends.
+    stays: bool,
 }
 
 impl Parts {
@@ -41,36 +42,66 @@ impl Parts {
 
     #[cold]
     fn send(&mut self, engine: &Engine, ops: &mut OpList) -> Result<()> {
-        let is_too_much = ops.bytes().len() >= OpenBatch::early_limit(engine.segments()?.size());
-        if !is_too_much && !engine.sends_ahead() {
-            return Ok(());
-        }
-        match self.send_all(engine, ops, is_too_much) {
-            // The rest goes another time, or at the commit.
-            Err(Error::OutlivedLog) if ops.sent() == 0 => self.begin_again(),
-            Err(error) => return Err(error),
-            Ok(()) if is_too_much => ops.send(ops.bytes().len()),
-            Ok(()) => engine.signals.raise(Signal::Log),
+        let (length, is_too_much) =
+            (ops.bytes().len(), ops.bytes().len() >= OpenBatch::early_limit(engine.segments()?.size()));
+        if is_too_much {
+            let room = self.stay(engine, ops)?;
+            self.send_up_to(engine, ops, length, room.as_ref().map_or(Taker::Anybody, |_| Taker::Keeper))?;
+            ops.send(length);
+        } else if engine.sends_ahead() {
+            match self.send_up_to(engine, ops, length, Taker::Anybody) {
+                // The rest goes another time, or at the commit.
+                Err(Error::OutlivedLog) if ops.sent() == 0 => self.begin_again(),
+                sent => sent?,
+            }
+            engine.signals.raise(Signal::Log);
         }
         Ok(())
     }
 
-    fn send_all(&mut self, engine: &Engine, ops: &OpList, for_good: bool) -> Result<()> {
-        self.send_up_to(engine, ops, ops.bytes().len())?;
-        if for_good { self.let_go(engine) } else { Ok(()) }
-    }
-
-    /// At commit: sends what does not fit into the commit record. Returns where that begins in the list's bytes.
-    pub(super) fn send_rest(&mut self, engine: &Engine, ops: &OpList) -> Result<usize> {
+    /// At commit: sends what does not fit into the commit record. Returns where that begins in the list's bytes, and the room
+    /// in the log that is kept until the record is in it.
+    pub(super) fn send_rest<'e>(
+        &mut self,
+        engine: &'e Engine,
+        ops: &OpList,
+    ) -> Result<(usize, Option<KeptSegments<'e>>)> {
         let limit = OpenBatch::record_limit(engine.segments()?.size());
+        let is_whole = ops.length() <= limit as u64 && self.is_unused();
+        let room = if is_whole { None } else { self.stay(engine, ops)? };
         let rest = ops.bytes().len() - self.sent_of(ops);
         let last = ops.bytes().len() - (rest - rest.saturating_sub(1) / limit * limit);
-        self.send_up_to(engine, ops, last)?;
-        Ok(last)
+        self.send_up_to(engine, ops, last, self.taker(&room))?;
+        Ok((last, room))
+    }
+
+    /// Has the log keep the parts from now on, those that are sent next included, until the transaction ends: else any
+    /// version that is cut meanwhile, by the checkpoint that a large transaction itself calls for, could have them given up
+    /// again and again. Parts that it has given up already go once more. Where much is left to send, room is kept for it.
+    fn stay<'e>(&mut self, engine: &'e Engine, ops: &OpList) -> Result<Option<KeptSegments<'e>>> {
+        engine.check_log_takes(ops.length())?;
+        let unsent = ops.length() - self.sent.length();
+        let room = (unsent > engine.segments()?.size()).then(|| engine.keep_log_room(ops.length() - ops.sent()));
+        let room = room.transpose()?;
+        if ops.sent() == 0 && (room.is_some() || !self.hold(engine)) {
+            // Few of much, or gone: what others wrote behind them would have to be kept too.
+            self.forget(engine);
+        }
+        self.stays = !broken::is(Broken::CommitGivenUp);
+        Ok(room)
+    }
+
+    /// As whom a commit enters segments that has sent its parts.
+    pub(super) fn taker(&self, room: &Option<KeptSegments<'_>>) -> Taker {
+        match room {
+            Some(_) => Taker::Keeper,
+            None if self.stays => Taker::Begun,
+            None => Taker::Anybody,
+        }
     }
 
     /// The log gave up what memory has a copy of: all of it has to go again.
-    pub(super) fn begin_again(&mut self) {
+    fn begin_again(&mut self) {
         *self = Parts::default();
     }
 
@@ -80,35 +111,36 @@ impl Parts {
     }
 
     /// In records of a size that fits.
-    fn send_up_to(&mut self, engine: &Engine, ops: &OpList, end: usize) -> Result<()> {
+    fn send_up_to(&mut self, engine: &Engine, ops: &OpList, end: usize, by: Taker) -> Result<()> {
         let limit = OpenBatch::record_limit(engine.segments()?.size());
         for piece in ops.bytes()[self.sent_of(ops)..end].chunks(limit) {
             let at = self.sent.length();
-            let (end, offset) = self.append(engine, at, piece)?;
+            let (end, offset) = self.append(engine, at, piece, by)?;
             assert!(self.sent.push(at, offset, piece), "parts are sent in order");
             self.end = end;
         }
         Ok(())
     }
 
-    /// Memory is to have no copy of them from now on.
-    fn let_go(&self, engine: &Engine) -> Result<()> {
+    /// Has the log not give them up; false if it has already.
+    fn hold(&self, engine: &Engine) -> bool {
         let mut writer = engine.lock_writer();
-        self.check_kept(&writer)?;
-        let parts = writer.open_parts.iter_mut();
-        parts.filter(|parts| Some(parts.transaction) == self.transaction).for_each(|parts| parts.is_copied = false);
-        Ok(())
+        let own = writer.open_parts.iter_mut().find(|parts| Some(parts.transaction) == self.transaction);
+        let is_there = own.map(|parts| parts.is_copied &= broken::is(Broken::CommitGivenUp)).is_some();
+        is_there || broken::is(Broken::GivenUpUnnoticed)
     }
 
     /// Returns the position behind the part, and where in the file its operations lie.
-    fn append(&mut self, engine: &Engine, at: u64, piece: &[u8]) -> Result<(u64, u64)> {
-        let mut writer = engine.lock_with_room(piece.len())?;
+    fn append(&mut self, engine: &Engine, at: u64, piece: &[u8], by: Taker) -> Result<(u64, u64)> {
+        // The first of a few waits for others' like any commit.
+        let by = if by == Taker::Begun && self.is_unused() { Taker::Anybody } else { by };
+        let mut writer = engine.lock_with_room_by(by, piece.len())?;
         let transaction = match self.transaction {
             Some(transaction) => transaction,
             None => {
                 let transaction = engine.stamp();
                 let first = writer.batch.position();
-                writer.open_parts.push(OpenParts { transaction, first, is_copied: true });
+                writer.open_parts.push(OpenParts { transaction, first, is_copied: !self.stays });
                 *self.transaction.insert(transaction)
             }
         };

@@ -199,6 +199,8 @@ impl State {
 
     /// Puts a value that may be long.
     pub(super) fn put_value(&mut self, engine: &Engine, tree: TreeId, key: &[u8], value: &[u8]) -> Result<()> {
+        // Before all its pages are written.
+        engine.check_log_takes(self.ops.length() + value.len() as u64)?;
         let at = self.open(engine, tree)?;
         let (stamp, pages) = (self.stamp, &engine.pages);
         let chain = self.trees[at].created.len();
