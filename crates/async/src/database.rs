@@ -6,9 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cairndb::internals::text_for;
-use cairndb::{Connection, Error, InterruptHandle, Params, Pooled, Result, Row, RowRef, SqlState, Ticket, Value};
+use cairndb::{
+    ChangeToken, Connection, Error, InterruptHandle, Params, Pooled, Result, Row, RowRef, SqlState, Ticket, Value,
+};
 
 use crate::batch::Batch;
+use crate::changes::Changes;
 use crate::error::closed;
 use crate::live::Live;
 use crate::notifications::Notifications;
@@ -60,11 +63,7 @@ impl Database {
     /// Opens or creates the database file at `path`.
     pub async fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Database> {
         let path = path.as_ref().to_owned();
-        apart(move || {
-            let database = cairndb::Database::open_with(path, options.database.clone())?;
-            Database::over(database, &options)
-        })
-        .await
+        apart(move || Database::of(cairndb::Database::open_with(path, options.database.clone())?, &options, true)).await
     }
 
     /// A database in memory, gone with its last handle.
@@ -83,15 +82,12 @@ impl Database {
     /// # pollster::block_on(work).unwrap();
     /// ```
     pub async fn open_in_memory_with(options: Options) -> Result<Database> {
-        apart(move || {
-            let database = cairndb::Database::open_in_memory_with(options.database.clone())?;
-            Database::over(database, &options)
-        })
-        .await
+        apart(move || Database::of(cairndb::Database::open_in_memory_with(options.database.clone())?, &options, true))
+            .await
     }
 
-    /// One that is open already, and that others may use beside this. Of the options' [`database`](Options::database) nothing
-    /// matters then.
+    /// One that is open already, and that others may use beside this: dropping the last handle lets go of it, and
+    /// [`Database::close`] closes it for all. Of the options' [`database`](Options::database) nothing matters then.
     ///
     /// ```
     /// # let work = async {
@@ -99,12 +95,18 @@ impl Database {
     /// let db = cairndb_async::Database::over(database.clone(), &cairndb_async::Options::default())?;
     /// db.execute("CREATE TABLE t (id int)", ()).await?;
     /// database.connect()?.execute("INSERT INTO t VALUES (1)", ())?;
+    /// drop(db);
+    /// database.connect()?.execute("INSERT INTO t VALUES (2)", ())?;
     /// # Ok::<(), cairndb::Error>(())
     /// # };
     /// # pollster::block_on(work).unwrap();
     /// ```
     pub fn over(database: cairndb::Database, options: &Options) -> Result<Database> {
-        Ok(Database { handle: Handle::new(Shared::new(database, options)?) })
+        Database::of(database, options, false)
+    }
+
+    fn of(database: cairndb::Database, options: &Options, is_own: bool) -> Result<Database> {
+        Ok(Database { handle: Handle::new(Shared::new(database, options, is_own)?) })
     }
 
     /// Runs one statement; the number of rows it inserted, updated or deleted. Ready once that is durable, as the database's
@@ -292,6 +294,26 @@ impl Database {
         self.handle.run(move |pooled| pooled.connection().live(&sql, params)).await.map(Live::new)
     }
 
+    /// What commits do to tables with a change feed, behind the token or (`None`) from now on: see [`cairndb::Database::changes`].
+    ///
+    /// ```
+    /// # use futures_util::StreamExt;
+    /// # let work = async {
+    /// # let db = cairndb_async::Database::open_in_memory().await?;
+    /// db.execute("CREATE TABLE task (id int PRIMARY KEY) WITH (change_feed = on)", ()).await?;
+    /// let mut changes = db.changes(None).await?;
+    /// db.execute("INSERT INTO task VALUES (1)", ()).await?;
+    /// let change = changes.next().await.expect("it is told")?;
+    /// assert_eq!(change.kind(), cairndb::ChangeKind::Insert);
+    /// # Ok::<(), cairndb::Error>(())
+    /// # };
+    /// # pollster::block_on(work).unwrap();
+    /// ```
+    pub async fn changes(&self, from: Option<ChangeToken>) -> Result<Changes> {
+        let changes = self.handle.run(move |pooled| pooled.connection().database().changes(from)).await?;
+        Ok(Changes::new(changes, self.handle.clone()))
+    }
+
     /// Listens to channels, whose names are taken as they are: what `NOTIFY` and `pg_notify()` tell them from now on.
     ///
     /// ```
@@ -315,7 +337,7 @@ impl Database {
     /// later is refused (SQLSTATE 57P01), and so are the next statements of transactions that are open, which are rolled back.
     /// Ready when the file is closed.
     pub async fn close(self) -> Result<()> {
-        self.handle.close();
+        self.handle.close_for_all();
         std::future::poll_fn(|context| self.handle.poll_ended(context)).await
     }
 }

@@ -31,6 +31,7 @@
 //!   refused outside of [`Database::transaction`] and [`Database::call`].
 
 mod batch;
+mod changes;
 mod database;
 mod error;
 mod gate;
@@ -44,6 +45,7 @@ mod task;
 mod transaction;
 mod worker;
 
+pub use changes::Changes;
 pub use database::Database;
 pub use live::Live;
 pub use notifications::Notifications;

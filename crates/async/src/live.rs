@@ -3,11 +3,11 @@
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use cairndb::{Field, LiveChange, LiveQuery, Result};
+use cairndb::{Field, LiveChange, LiveQuery, Result, StopHandle};
 use futures_core::Stream;
 
 /// A query whose result is kept current, as a stream of its changes, the whole result first: see [`cairndb::LiveQuery`].
-/// Dropping it ends it.
+/// It keeps the database open; dropping it ends it.
 ///
 /// ```
 /// # let work = async {
@@ -38,7 +38,12 @@ impl Live {
         self.0.key()
     }
 
-    /// The next change; `None`: the database was closed.
+    /// Ends it from elsewhere: see [`LiveQuery::stop_handle`].
+    pub fn stop_handle(&self) -> StopHandle {
+        self.0.stop_handle()
+    }
+
+    /// The next change; `None`: the database was closed, or it was stopped.
     ///
     /// # Errors
     ///

@@ -3,11 +3,11 @@
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use cairndb::{Connection, Notification, Result};
+use cairndb::{Connection, Notification, Result, StopHandle};
 use futures_core::Stream;
 
-/// What the channels tell to which it listens, as a stream: see [`cairndb::Notifications`]. It has a connection of its own.
-/// Dropping it ends it.
+/// What the channels tell to which it listens, as a stream: see [`cairndb::Notifications`]. It has a connection of its own, and
+/// keeps the database open; dropping it ends it.
 ///
 /// ```
 /// # let work = async {
@@ -32,7 +32,12 @@ impl Notifications {
         Ok(Notifications { heard: connection.notifications(), _connection: connection })
     }
 
-    /// The next one; `None`: the database was closed.
+    /// Ends it from elsewhere: see [`cairndb::Notifications::stop_handle`].
+    pub fn stop_handle(&self) -> StopHandle {
+        self.heard.stop_handle()
+    }
+
+    /// The next one; `None`: the database was closed, or it was stopped.
     pub async fn next_notification(&mut self) -> Option<Notification> {
         std::future::poll_fn(|context| self.heard.poll_notification(context)).await
     }

@@ -34,7 +34,8 @@ pub struct Options {
     pub workers: usize,
     /// Statements that may wait for such a thread (1024); who asks for more waits until there is a place.
     pub queue: usize,
-    /// Transactions that may be open at a time (64); who begins one more waits until one ends.
+    /// Transactions that may be open at a time (64); who begins one more waits until one ends, however long that is: as many tasks
+    /// that begin a second one within their first wait for each other for ever, so put a time limit of the runtime's around such.
     pub transactions: usize,
     pub(crate) on_connect: Option<OnConnect>,
 }

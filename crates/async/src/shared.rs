@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::{Context, Poll, Waker};
 
@@ -30,10 +30,12 @@ pub(crate) struct Shared {
     /// Connections of transactions that have ended.
     idle: Mutex<Vec<Pooled>>,
     workers: AtomicUsize,
+    /// Whether the end is the database's, too: others may have one that was open already.
+    closes: AtomicBool,
     ending: Mutex<Ending>,
 }
 
-/// The last one that is dropped closes the database.
+/// The last one that is dropped ends the workers, and closes the database where that is nobody else's.
 pub(crate) struct Handle(Arc<Shared>);
 
 impl Handle {
@@ -83,8 +85,8 @@ fn thread_number() -> usize {
 }
 
 impl Shared {
-    /// With its workers.
-    pub(crate) fn new(database: cairndb::Database, options: &Options) -> Result<Arc<Shared>> {
+    /// With its workers. `is_own`: nobody else has the database.
+    pub(crate) fn new(database: cairndb::Database, options: &Options, is_own: bool) -> Result<Arc<Shared>> {
         let plans = PlanCache::new();
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let at_once = (0..processors).map(|_| {
@@ -103,6 +105,7 @@ impl Shared {
             transactions: Gate::new(options.transactions.max(1)),
             idle: Mutex::default(),
             workers: AtomicUsize::new(0),
+            closes: AtomicBool::new(is_own),
             ending: Mutex::default(),
         });
         for _ in 0..options.workers.max(1) {
@@ -179,7 +182,13 @@ impl Shared {
         self.queue.put(job).map_err(|_| closed())
     }
 
-    /// Accepts nothing more. What was accepted is done; then the last worker closes the database.
+    /// As [`Shared::close`], and has the database closed whoever else has it.
+    pub(crate) fn close_for_all(&self) {
+        self.closes.store(true, Ordering::SeqCst);
+        self.close();
+    }
+
+    /// Accepts nothing more. What was accepted is done; then the last worker lets go of the database.
     pub(crate) fn close(&self) {
         self.places.close();
         self.transactions.close();
@@ -200,7 +209,13 @@ impl Shared {
         let Some(database) = lock(&self.database).take() else { return };
         lock(&self.idle).clear();
         self.at_once.iter().for_each(|one| drop(lock(one).take()));
-        let result = database.close();
+        let result = match self.closes.load(Ordering::SeqCst) {
+            true => database.close(),
+            false => {
+                drop(database);
+                Ok(())
+            }
+        };
         let mut ending = lock(&self.ending);
         ending.result = Some(result);
         let wakers = std::mem::take(&mut ending.wakers);

@@ -323,3 +323,56 @@ fn a_database_without_handles_is_closed() {
     assert_eq!(block_on(count(&again)), 0);
     block_on(again.close()).unwrap();
 }
+
+#[test]
+fn who_lets_go_of_a_database_that_others_have_leaves_it_open() {
+    let database = cairndb::Database::open_in_memory().unwrap();
+    let conn = database.connect().unwrap();
+    let over = || Database::over(database.clone(), &Options::default().workers(1)).unwrap();
+    let first = over();
+    block_on(first.execute("CREATE TABLE t (id int)", ())).unwrap();
+    drop(first.clone());
+    block_on(first.execute("INSERT INTO t VALUES (1)", ())).unwrap();
+    drop(first);
+    // Its workers end by themselves.
+    std::thread::sleep(Duration::from_millis(50));
+    conn.execute("INSERT INTO t VALUES (2)", ()).unwrap();
+    block_on(over().close()).unwrap();
+    assert_eq!(conn.execute("INSERT INTO t VALUES (3)", ()).unwrap_err().sqlstate().0, "55000");
+}
+
+#[test]
+fn a_live_query_whose_future_is_dropped_keeps_no_worker() {
+    let db = block_on(with_workers(1, 10));
+    let mut live = Box::pin(db.live(ENDLESS, ()));
+    assert!((&mut live).now_or_never().is_none());
+    std::thread::sleep(Duration::from_millis(50));
+    drop(live);
+    let began = Instant::now();
+    assert_eq!(block_on(count(&db)), 0);
+    assert!(began.elapsed() < Duration::from_millis(800), "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_change_feed_is_read_by_workers_and_waited_for_by_nobody() {
+    under_each_runtime(|| async {
+        let db = with_workers(1, 10).await;
+        db.execute("CREATE TABLE told (id int) WITH (change_feed = on)", ()).await.unwrap();
+        let mut changes = db.changes(None).await.unwrap();
+        for round in 0..3 {
+            assert!(changes.next_change().now_or_never().is_none());
+            db.execute("INSERT INTO told SELECT generate_series(1, 300)", ()).await.unwrap();
+            for _ in 0..300 {
+                assert!(changes.next_change().await.unwrap().is_some(), "{round}");
+            }
+        }
+        let handle = changes.stop_handle();
+        let stopping = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(30));
+            handle.stop();
+        });
+        assert!(changes.next_change().await.unwrap().is_none());
+        stopping.join().unwrap();
+        db.close().await
+    });
+}

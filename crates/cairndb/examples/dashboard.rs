@@ -36,8 +36,8 @@ fn main() -> Result<()> {
     let mut frames = 0;
     while Instant::now() < until {
         // Whatever came meanwhile is one change: who looks rarely misses nothing, and nobody waits for it.
-        let change = states.next_change_within(Duration::from_millis(100))?;
-        let newer = newest.next_change_within(Duration::ZERO)?;
+        let change = states.next_change_within(Duration::from_millis(100))?.item();
+        let newer = newest.next_change_within(Duration::ZERO)?.item();
         if change.is_some() || newer.is_some() {
             frames += 1;
             draw(&connection, changed(change.as_ref()), changed(newer.as_ref()))?;

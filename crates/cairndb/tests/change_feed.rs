@@ -76,7 +76,7 @@ impl Replica {
         let position = conn.position().unwrap();
         while changes.token().position() < position {
             let before = changes.token();
-            match changes.next_change_within(Duration::ZERO).unwrap() {
+            match changes.next_change_within(Duration::ZERO).unwrap().item() {
                 Some(change) => self.apply(&change),
                 None => assert!(changes.token().position() >= position, "stopped at {before}, before {position}"),
             }
@@ -220,13 +220,13 @@ fn a_feed_that_resumes_after_a_crash_has_missed_nothing() {
                 // Some of it is taken, to wherever that is.
                 let limit = random.below(30u32);
                 for _ in 0..limit {
-                    let Some(change) = changes.next_change_within(Duration::ZERO).unwrap() else { break };
+                    let Some(change) = changes.next_change_within(Duration::ZERO).unwrap().item() else { break };
                     replica.apply(&change);
                 }
             }
             // The rest of a commit that was begun goes with what it began.
             while changes.token().position() > 0
-                && let Some(change) = changes.next_change_within(Duration::ZERO).unwrap()
+                && let Some(change) = changes.next_change_within(Duration::ZERO).unwrap().item()
             {
                 let is_last = change.is_last();
                 replica.apply(&change);
@@ -250,7 +250,9 @@ fn a_feed_that_resumes_after_a_crash_has_missed_nothing() {
 }
 
 fn kinds(changes: &mut Changes) -> Vec<ChangeKind> {
-    std::iter::from_fn(|| changes.next_change_within(Duration::ZERO).unwrap()).map(|change| change.kind()).collect()
+    std::iter::from_fn(|| changes.next_change_within(Duration::ZERO).unwrap().item())
+        .map(|change| change.kind())
+        .collect()
 }
 
 #[test]
@@ -353,7 +355,7 @@ fn virtual_columns_are_not_told() {
     assert_eq!((row.get::<i64>(0).unwrap(), row.get::<String>(1).unwrap()), (1, "x".to_owned()));
     conn.execute("ALTER TABLE t ADD COLUMN more int GENERATED ALWAYS AS (id + 1) VIRTUAL", ()).unwrap();
     conn.execute("UPDATE t SET name = 'y'", ()).unwrap();
-    let told: Vec<Change> = std::iter::from_fn(|| changes.next_change_within(Duration::ZERO).unwrap()).collect();
+    let told: Vec<Change> = std::iter::from_fn(|| changes.next_change_within(Duration::ZERO).unwrap().item()).collect();
     assert_eq!(told.last().unwrap().new_row().unwrap().get::<String>(1).unwrap(), "y");
 }
 
@@ -380,4 +382,34 @@ fn a_task_is_woken_and_a_closed_database_ends_it() {
     std::thread::sleep(Duration::from_millis(50));
     db.close().unwrap();
     assert!(waiting.join().unwrap());
+}
+
+#[test]
+fn an_altered_table_is_told_as_it_was_and_its_columns_have_the_numbers_that_the_feed_has() {
+    let database = Database::open_in_memory().unwrap();
+    let conn = database.connect().unwrap();
+    conn.execute_script(
+        "CREATE TYPE mood AS ENUM ('sad'); CREATE TABLE t (gone int, id int PRIMARY KEY, m mood) WITH (change_feed = on); ALTER TABLE t DROP COLUMN gone",
+    )
+    .unwrap();
+    let names =
+        |table: &cairndb::ChangedTable| table.columns.iter().map(|of| (of.number, of.name.clone())).collect::<Vec<_>>();
+    let before = [(2, "id".to_owned()), (3, "m".to_owned())];
+    assert_eq!(names(&conn.changed_table("t").unwrap().unwrap()), before);
+    let mut changes = database.changes(Some(conn.change_token().unwrap())).unwrap();
+    conn.execute_script("ALTER TABLE t ADD COLUMN n int; ALTER TABLE t RENAME COLUMN n TO k").unwrap();
+    let mut next = || changes.next_change().unwrap().unwrap();
+    let (added, renamed) = (next(), next());
+    assert_eq!((added.kind(), renamed.kind()), (ChangeKind::Alter, ChangeKind::Alter));
+    assert_eq!(names(added.old_table()), before);
+    assert_eq!(
+        (names(added.table()), names(added.table())),
+        (names(renamed.old_table()), [&before[..], &[(4, "n".into())]].concat())
+    );
+    assert_eq!(names(renamed.table()), names(&conn.changed_table("t").unwrap().unwrap()));
+    // What its columns were is not known any more: the feed goes on.
+    conn.execute_script("ALTER TABLE t DROP COLUMN m; DROP TYPE mood").unwrap();
+    assert_eq!((next().kind(), conn.changed_table("nothing").is_err()), (ChangeKind::Alter, true));
+    conn.execute_script("CREATE TABLE silent (id int)").unwrap();
+    assert!(conn.changed_table("silent").unwrap().is_none());
 }

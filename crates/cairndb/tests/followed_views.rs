@@ -436,3 +436,29 @@ fn what_came_to_nothing_is_not_waited_for() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn one_of_a_view_that_commits_keep_hears_of_its_sums() -> Result<()> {
+    let database = Database::open_in_memory()?;
+    let conn = database.connect()?;
+    conn.execute_script(
+        "CREATE TABLE a (id int PRIMARY KEY, n int, v int); INSERT INTO a SELECT g, g % 3, g FROM generate_series(1, 20) g;
+         CREATE MATERIALIZED VIEW sums WITH (maintained = commit) AS SELECT n, count(*) AS c, sum(v) AS s, avg(v) AS mean FROM a GROUP BY n;
+         CREATE MATERIALIZED VIEW top WITH (maintained = after) AS SELECT n, s, mean FROM sums WHERE s > 75",
+    )?;
+    // It has begun to follow.
+    assert!(conn.wait_for_view("top", conn.position().unwrap(), LONG)?);
+    for change in [
+        "UPDATE a SET v = v + 1000 WHERE id = 1",
+        "BEGIN; DELETE FROM a WHERE id = 2; INSERT INTO a VALUES (2, 2, 900); COMMIT",
+    ] {
+        conn.execute_script(change)?;
+        assert!(conn.wait_for_view("top", conn.position().unwrap(), LONG)?);
+        assert_eq!(
+            rows(&conn, "SELECT * FROM top ORDER BY n"),
+            rows(&conn, "SELECT n, sum(v), avg(v) FROM a GROUP BY n HAVING sum(v) > 75 ORDER BY n"),
+            "{change}"
+        );
+    }
+    Ok(())
+}

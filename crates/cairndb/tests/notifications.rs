@@ -5,7 +5,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-use cairndb::{Connection, Database, Durability, Notifications, Options, SqlState};
+use cairndb::{Connection, Database, Durability, Next, Notifications, Options, SqlState};
 
 const LONG: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_millis(30);
@@ -150,7 +150,7 @@ fn a_session_in_a_transaction_hears_when_that_is_over() {
         run(&listener, "BEGIN; SELECT 1");
         run(&writer, "NOTIFY a, 'waits'");
         assert!(taken(&mut heard).is_empty());
-        assert_eq!(heard.next_notification_within(SHORT), None);
+        assert_eq!(heard.next_notification_within(SHORT), Next::NotYet);
         run(&listener, end);
         assert_eq!(taken(&mut heard), ["a:waits"]);
     }

@@ -62,7 +62,7 @@ fn results_and_views_that_are_kept_follow_them() {
         of("behind") == expected
     });
     assert!(is_there, "{}", of("behind"));
-    while let Some(change) = live.next_change_within(Duration::from_millis(200)).unwrap() {
+    while let Some(change) = live.next_change_within(Duration::from_millis(200)).unwrap().item() {
         let of = |row: cairndb::Row<'_>| (row.get::<i64>(0).unwrap(), row.get::<i64>(1).unwrap());
         for row in change.removed() {
             rows.remove(&of(row).0);

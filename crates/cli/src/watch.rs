@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use cairndb::{Connection, Database, EvalContext, LiveChange, LiveQuery, Options, Row, split_script};
+use cairndb::{Connection, Database, EvalContext, LiveChange, LiveQuery, Next, Options, Row, split_script};
 use console::Term;
 
 use crate::output::{Column, Expanded, Format, Grid, Style, cells_of, json_object, write_grid};
@@ -67,9 +67,9 @@ fn follow(
     while !leaving.load(Ordering::SeqCst) {
         let has_ended = writer.is_some_and(Writer::has_ended);
         match live.next_change_within(if has_ended { QUIET } else { NOTICE })? {
-            Some(change) => face.show(&change)?,
-            None if live.has_ended() || has_ended => return Ok(()),
-            None => {}
+            Next::Item(change) => face.show(&change)?,
+            Next::NotYet if !has_ended => {}
+            Next::NotYet | Next::End => return Ok(()),
         }
     }
     Ok(())

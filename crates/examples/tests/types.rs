@@ -368,7 +368,10 @@ fn parameters_have_names() {
     assert!(tx.transaction_failed());
     drop(tx);
     let mut live = conn.live("SELECT name FROM person WHERE id = :id", params! { id: 1 }).unwrap();
-    assert_eq!(live.next_change_within(Duration::from_secs(20)).unwrap().expect("the result").added().count(), 1);
+    assert_eq!(
+        live.next_change_within(Duration::from_secs(20)).unwrap().item().expect("the result").added().count(),
+        1
+    );
 }
 
 #[test]

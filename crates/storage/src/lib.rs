@@ -53,7 +53,7 @@ pub use store::{
 };
 pub use tree::{LeafEntries, Patches, TreeShape};
 pub use txn::{
-    Acknowledge, AppendListener, Appended, Changed, Cursor, Interest, KeyList, KeyRanges, Lookup, Observer,
+    Acknowledge, AppendCall, AppendListener, Appended, Changed, Cursor, Interest, KeyList, KeyRanges, Lookup, Observer,
     PointReader, PointWriter, ReadNotes, Reader, SampleSize, Savepoint, Session, Snapshot, Step, Ticket, Transaction,
     TransactionWriter, WriteError,
 };

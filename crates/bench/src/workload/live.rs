@@ -102,7 +102,7 @@ fn update(conn: &Connection) -> Result<Statement<'_>> {
 }
 
 fn next(live: &mut LiveQuery) -> Result<cairndb::LiveChange> {
-    live.next_change_within(LOST)?.ok_or_else(|| "a notification was lost".into())
+    live.next_change_within(LOST)?.item().ok_or_else(|| "a notification was lost".into())
 }
 
 /// From the call that commits to the subscriber's thread having the change; and the commit alone.

@@ -4,11 +4,13 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use cairn_storage::{AppendListener, Appended, Reader, TreeId};
+use cairn_storage::{AppendCall, AppendListener, Appended, Reader, TreeId};
 
+use super::next::{Next, Stop, StopHandle};
 use super::{Connection, Database, Row};
 use crate::catalog::{ObjectId, Table, TableLayout, schema_name_of};
 use crate::change_feed::{self, Entry, EntryKind, Epochs, FeedInfo, description, feeds_tree};
@@ -210,7 +212,8 @@ impl Change {
         &self.table
     }
 
-    /// The table, as the old row has it.
+    /// The table, as the old row has it; for [`ChangeKind::Alter`] as it was before (or as it is, where the types that it had
+    /// are gone).
     pub fn old_table(&self) -> &ChangedTable {
         &self.old_table
     }
@@ -270,6 +273,7 @@ impl Change {
 /// ```
 pub struct Changes {
     listener: AppendListener,
+    stop: Arc<Stopped>,
     epoch: u64,
     /// The entry that was read last; `u32::MAX`: all of its commit's.
     at: (u64, u32),
@@ -277,8 +281,44 @@ pub struct Changes {
     done: u64,
     waiting: VecDeque<Change>,
     tables: HashMap<(TreeId, u32), Arc<ChangedTable>>,
+    listed: Listed,
+    /// Feeds by their trees, and the stamps of those of which all was read: they are looked at again once they are others.
+    read: HashMap<TreeId, u64>,
     /// Keeps the database open; let go of last.
     database: Database,
+}
+
+/// The feeds that there are, as they were read last.
+#[derive(Default)]
+struct Listed {
+    /// Of the tree that lists them.
+    stamp: Option<u64>,
+    all: Vec<FeedInfo>,
+    forgotten: u64,
+}
+
+impl Listed {
+    fn look(&mut self, reader: &Reader, feeds: TreeId) -> Result<()> {
+        let stamp = reader.tree_stamp(feeds)?;
+        if self.stamp != Some(stamp) {
+            let (all, forgotten) = (change_feed::all(reader, feeds)?, change_feed::forgotten(reader, feeds)?);
+            *self = Listed { stamp: Some(stamp), all, forgotten };
+        }
+        Ok(())
+    }
+}
+
+/// Whether somebody has stopped it, and how he calls who waits.
+struct Stopped {
+    is_stopped: AtomicBool,
+    call: AppendCall,
+}
+
+impl Stop for Stopped {
+    fn stop(&self) {
+        self.is_stopped.store(true, Ordering::SeqCst);
+        self.call.call();
+    }
 }
 
 impl fmt::Debug for Changes {
@@ -348,13 +388,17 @@ impl Database {
             Some(token) if epochs.is_some_and(|epochs| epochs.has(token.epoch, token.position)) => token.position,
             Some(_) => return Err(too_late("they are of commits that this database does not have")),
         };
+        let stop = Arc::new(Stopped { is_stopped: AtomicBool::new(false), call: listener.caller() });
         let mut changes = Changes {
             listener,
+            stop,
             epoch,
             at: (position, u32::MAX),
             done: position,
             waiting: VecDeque::new(),
             tables: HashMap::new(),
+            listed: Listed::default(),
+            read: HashMap::new(),
             database: self.clone(),
         };
         changes.fill()?;
@@ -378,6 +422,33 @@ impl Connection {
             None => 0,
         };
         Ok(ChangeToken { epoch, position })
+    }
+}
+
+impl Connection {
+    /// The table, which SQL names so, as its change feed describes it in the state that this connection reads: who begins with the
+    /// table's rows in a transaction, and goes on from its [token](Connection::change_token), has the numbers of their columns
+    /// here. `None`: it has no change feed.
+    ///
+    /// # Errors
+    ///
+    /// 42P01 where there is no such table.
+    ///
+    /// ```
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// conn.execute("CREATE TABLE task (id int PRIMARY KEY, title text) WITH (change_feed = on)", ())?;
+    /// let task = conn.changed_table("task")?.expect("it has a feed");
+    /// let columns: Vec<(u32, &str)> = task.columns.iter().map(|column| (column.number, column.name.as_str())).collect();
+    /// assert_eq!(columns, [(1, "id"), (2, "title")]);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn changed_table(&self, table: &str) -> Result<Option<ChangedTable>> {
+        let catalog = self.catalog()?;
+        let name = relation_name(table)?;
+        let relation = catalog.relation(&name).ok_or_else(|| catalog.no_relation(&name))?;
+        let Some(table) = relation.table().filter(|table| table.feed.is_some()) else { return Ok(None) };
+        let schema = catalog.schema_name(table.schema).unwrap_or_default().to_owned();
+        Ok(Some(ChangedTable::of(Table::clone(table), schema)))
     }
 }
 
@@ -418,16 +489,48 @@ impl Changes {
         ChangeToken { epoch: self.epoch, position: self.done }
     }
 
-    /// Waits for the next change. `None`: the database was closed.
+    /// Waits for the next change. `None`: the database was closed, or it was [stopped](Changes::stop_handle).
     ///
     /// # Errors
     ///
     /// 55000 where it was too slow: what it has not taken yet is not kept any more. Begin again.
     pub fn next_change(&mut self) -> Result<Option<Change>> {
-        self.next_until(None)
+        self.next_until(None).map(Next::item)
     }
 
-    /// As `next_change`, for at most so long; `None` also: there is none so far.
+    /// The next change, if it was read with one before it: nothing is read, or waited for.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// conn.execute("CREATE TABLE task (id int PRIMARY KEY) WITH (change_feed = on)", ())?;
+    /// let mut changes = db.changes(Some(conn.change_token()?))?;
+    /// conn.execute("INSERT INTO task VALUES (1), (2)", ())?;
+    /// assert!(changes.take_read().is_none() && changes.next_change()?.is_some());
+    /// assert!(changes.take_read().is_some() && changes.take_read().is_none());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn take_read(&mut self) -> Option<Change> {
+        if self.is_stopped() {
+            return None;
+        }
+        let change = self.waiting.pop_front();
+        if let Some(change) = change.as_ref().filter(|change| change.is_last) {
+            self.done = change.position;
+        }
+        change
+    }
+
+    /// Ends it from another thread, also while it is waited for. Its token stays good.
+    pub fn stop_handle(&self) -> StopHandle {
+        StopHandle::of(&self.stop)
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.is_stopped.load(Ordering::SeqCst)
+    }
+
+    /// As `next_change`, for at most so long.
     ///
     /// # Errors
     ///
@@ -438,10 +541,11 @@ impl Changes {
     /// # let conn = db.connect()?;
     /// conn.execute("CREATE TABLE task (id int PRIMARY KEY) WITH (change_feed = on)", ())?;
     /// let mut changes = db.changes(None)?;
-    /// assert!(changes.next_change_within(std::time::Duration::from_millis(10))?.is_none());
+    /// let next = changes.next_change_within(std::time::Duration::from_millis(10))?;
+    /// assert!(matches!(next, cairndb::Next::NotYet));
     /// # Ok::<(), cairndb::Error>(())
     /// ```
-    pub fn next_change_within(&mut self, time: Duration) -> Result<Option<Change>> {
+    pub fn next_change_within(&mut self, time: Duration) -> Result<Next<Change>> {
         self.next_until(Instant::now().checked_add(time))
     }
 
@@ -466,41 +570,42 @@ impl Changes {
                 Ok(None) => {}
                 taken => return Poll::Ready(taken),
             }
-            if self.listener.check().is_err() {
+            if self.has_ended() {
                 return Poll::Ready(Ok(None));
             }
+            // (Whoever stops it calls when it is stopped.)
             if self.listener.wake(context.waker()) {
-                return Poll::Pending;
+                return if self.has_ended() { Poll::Ready(Ok(None)) } else { Poll::Pending };
             }
         }
     }
 
-    fn next_until(&mut self, until: Option<Instant>) -> Result<Option<Change>> {
+    fn next_until(&mut self, until: Option<Instant>) -> Result<Next<Change>> {
         loop {
             if let Some(change) = self.take()? {
-                return Ok(Some(change));
+                return Ok(Next::Item(change));
             }
-            if self.listener.check().is_err() {
-                return Ok(None);
+            if self.has_ended() {
+                return Ok(Next::End);
             }
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             if left.is_some_and(|left| left.is_zero()) {
-                return Ok(None);
+                return Ok(Next::NotYet);
             }
             self.listener.wait(left);
         }
     }
 
+    fn has_ended(&self) -> bool {
+        self.is_stopped() || self.listener.check().is_err()
+    }
+
     /// What there is now.
     fn take(&mut self) -> Result<Option<Change>> {
-        if self.waiting.is_empty() {
+        if self.waiting.is_empty() && !self.is_stopped() {
             self.fill()?;
         }
-        let change = self.waiting.pop_front();
-        if let Some(change) = change.as_ref().filter(|change| change.is_last) {
-            self.done = change.position;
-        }
-        Ok(change)
+        Ok(self.take_read())
     }
 
     /// Reads on, in the newest durable state; no state is held in between.
@@ -517,12 +622,9 @@ impl Changes {
         if self.epoch == 0 {
             self.epoch = Epochs::read(reader, feeds)?.newest()?;
         }
-        let all = change_feed::all(reader, feeds)?;
-        self.check_kept(&all, change_feed::forgotten(reader, feeds)?)?;
-        let mut heads = Vec::new();
-        for feed in &all {
-            heads.extend(Head::new(reader, feed.tree, self.at, last)?);
-        }
+        self.listed.look(reader, feeds)?;
+        self.check_kept()?;
+        let mut heads = self.heads(reader, last, last == snapshot.position())?;
         let mut bytes = 0;
         while let Some(next) = (0..heads.len()).min_by_key(|&head| heads[head].at) {
             let (position, ordinal) = heads[next].at;
@@ -550,6 +652,23 @@ impl Changes {
         Ok(())
     }
 
+    /// The feeds that have something, up to the position. `is_all`: there is nothing behind that.
+    fn heads(&mut self, reader: &Reader, last: u64, is_all: bool) -> Result<Vec<Head>> {
+        let mut heads = Vec::new();
+        for feed in &self.listed.all {
+            let stamp = reader.tree_stamp(feed.tree)?;
+            if self.read.get(&feed.tree) == Some(&stamp) {
+                continue;
+            }
+            match Head::new(reader, feed.tree, self.at, last)? {
+                Some(head) => heads.push(head),
+                None if is_all => drop(self.read.insert(feed.tree, stamp)),
+                None => {}
+            }
+        }
+        Ok(heads)
+    }
+
     /// There is nothing up to the position.
     fn idle(&mut self, last: u64) {
         if last > self.at.0 && self.at.1 == u32::MAX {
@@ -559,10 +678,11 @@ impl Changes {
     }
 
     /// Fails if something behind where this stands may be gone.
-    fn check_kept(&self, all: &[FeedInfo], forgotten: u64) -> Result<()> {
+    fn check_kept(&self) -> Result<()> {
         let (position, ordinal) = self.at;
         let needed = if ordinal == u32::MAX { position + 1 } else { position };
-        match all.iter().map(|feed| feed.horizon).chain([forgotten]).any(|horizon| horizon > needed) {
+        let mut horizons = self.listed.all.iter().map(|feed| feed.horizon).chain([self.listed.forgotten]);
+        match horizons.any(|horizon| horizon > needed) {
             true => Err(too_late("it is older, or more, than the feed's age or size allows")),
             false => Ok(()),
         }
@@ -570,7 +690,12 @@ impl Changes {
 
     fn change(&mut self, reader: &Reader, tree: TreeId, position: u64, value: &[u8]) -> Result<Change> {
         let entry = Entry::read(value)?;
-        let (table, old_table) = (self.table(reader, tree, entry.schema)?, self.table(reader, tree, entry.old_schema)?);
+        let table = self.table(reader, tree, entry.schema)?;
+        let old_table = match entry.kind {
+            // Each description has the number behind the one before. (What types it speaks of may be gone since.)
+            EntryKind::Altered => self.table(reader, tree, entry.schema - 1).unwrap_or_else(|_| table.clone()),
+            _ => self.table(reader, tree, entry.old_schema)?,
+        };
         let row = |row: Option<(&[u8], &[u8])>, table: &ChangedTable| {
             row.map(|(key, row)| Ok::<_, Error>((Box::from(key), table.row(key, row)?))).transpose()
         };
@@ -603,14 +728,15 @@ impl Changes {
         // A type that a column had may be gone with the table.
         let described = description(reader, tree, schema).ok().flatten();
         let described = described.ok_or_else(|| too_late("the types of the rows are gone"))?;
-        let table = Arc::new(ChangedTable::of(described, reader)?);
+        let of_schema = schema_name_of(reader, described.schema)?;
+        let table = Arc::new(ChangedTable::of(described, of_schema));
         self.tables.insert((tree, schema), table.clone());
         Ok(table)
     }
 }
 
 impl ChangedTable {
-    fn of(table: Table, reader: &Reader) -> Result<ChangedTable> {
+    fn of(table: Table, schema: String) -> ChangedTable {
         let layout = TableLayout::new(&table);
         let missing = |at: usize| layout.stored_columns().iter().position(|&stored| stored == at);
         let told: Vec<usize> = (0..table.columns.len()).filter(|&at| !table.columns[at].is_virtual).collect();
@@ -621,16 +747,16 @@ impl ChangedTable {
         });
         let field = |column: &crate::catalog::Column| Field { name: column.name.clone(), data_type: column.data_type };
         let ObjectId(id) = table.id;
-        Ok(ChangedTable {
+        ChangedTable {
             id,
-            schema: schema_name_of(reader, table.schema)?,
+            schema,
             columns: columns.collect(),
             primary_key: table.primary_key.iter().filter_map(|at| told.binary_search(at).ok()).collect(),
             fields: told.iter().map(|&at| field(&table.columns[at])).collect(),
             layout,
             told,
             name: table.name,
-        })
+        }
     }
 
     fn row(&self, key: &[u8], row: &[u8]) -> Result<Vec<Value>> {

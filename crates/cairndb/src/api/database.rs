@@ -350,6 +350,7 @@ impl Database {
         self.shared.followers.settle();
         self.shared.followers.stop();
         let store = self.shared.store.clone();
+        self.shared.followers.stop_watching(store.snapshot().map_or(0, |newest| newest.position()));
         self.shared.channels.close();
         // The last handle settles the sequences before the store closes.
         drop(self);

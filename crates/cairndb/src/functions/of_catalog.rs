@@ -49,6 +49,12 @@ impl Asked {
 }
 
 impl Function {
+    /// Whether it looks at the database as it is when it is called, not as its statement reads it.
+    pub(crate) fn looks_at_database(&self) -> bool {
+        let Kernel::Asked(Asked { what: What::Function(function), .. }) = &self.kernel else { return false };
+        matches!(function.eval, Eval::Database(_))
+    }
+
     fn asking(
         name: &'static str,
         args: Vec<DataType>,

@@ -11,7 +11,7 @@
 //! A left join B  dA left join B'; the rows of A that some row of dB goes with: left join B' with 1, left join B with -1
 //!                (and so semi and anti joins)
 //! grouping       the groups that some row of the input's change belongs to: as they are with 1, as they were with -1
-//!                (and so DISTINCT, set operations, partitions of window functions)
+//!                (and so DISTINCT, set operations, partitions of window functions; see `keyed_change`)
 //! ```
 //! What must hold:
 //! - Each plan reads changed rows (as `CteScan`s whose numbers begin at [`CHANGED`]), the tables as they are, and the tables as
@@ -22,6 +22,7 @@
 use std::sync::Arc;
 
 use super::expr::{AggregateCall, Expr};
+use super::keyed_change::{again, may_be_null, nulls_needed};
 use super::logical::{Field, JoinKind, LogicalPlan, SetOperator, SortKey};
 use super::nulls::nullable_columns;
 use super::optimize::{optimize, rewritten};
@@ -56,6 +57,8 @@ pub(crate) struct Term {
     pub(crate) plan: Arc<PhysicalPlan>,
     /// The numbers of the changed rows that it reads.
     pub(crate) reads: Vec<usize>,
+    /// It gives no rows unless one of these columns, of changed rows by their number, is NULL somewhere.
+    pub(crate) nulls: Option<Vec<(usize, usize)>>,
 }
 
 /// What is done to rows on the way from what is kept to the result.
@@ -113,7 +116,8 @@ impl Maintenance {
         let planned = |plan: LogicalPlan| {
             let mut reads = vec![];
             changed_in(&plan, &mut reads);
-            Ok(Term { plan: Arc::new(optimize(plan, catalog, options)?), reads })
+            let nulls = nulls_needed(&plan);
+            Ok(Term { plan: Arc::new(optimize(plan, catalog, options)?), reads, nulls })
         };
         let terms = terms.into_iter().map(planned).collect::<Result<_>>()?;
         let kept = match stages.is_empty() {
@@ -335,12 +339,12 @@ pub(crate) fn with_fault<R>(fault: Option<Fault>, f: impl FnOnce() -> R) -> R {
 }
 
 #[cfg(test)]
-fn has(fault: Fault) -> bool {
+pub(super) fn has(fault: Fault) -> bool {
     FAULT.get() == Some(fault)
 }
 
 #[cfg(not(test))]
-const fn has(_: Fault) -> bool {
+pub(super) const fn has(_: Fault) -> bool {
     false
 }
 
@@ -383,27 +387,25 @@ impl Deriver {
             LogicalPlan::SetOperation { op, all, left, right } => {
                 let mut changed = self.change(left)?;
                 changed.extend(self.change(right)?);
-                let width = plan.fields().len();
-                again(changed, width, |keys, state| {
-                    let [left, right] = [left, right].map(|side| {
-                        let columns = identity(side);
-                        Box::new(having_keys(state(side), &columns, keys.clone(), side))
-                    });
+                let either = |(left, right): (bool, bool)| left || right;
+                let nullable = nullable_columns(left).into_iter().zip(nullable_columns(right)).map(either).collect();
+                again(keys_of(changed, &identity(plan)), nullable, |keys, state| {
+                    let [left, right] = [left, right].map(|side| Box::new(keys.rows(state(side), &identity(side))));
                     LogicalPlan::SetOperation { op: *op, all: *all, left, right }
                 })
             }
             LogicalPlan::Distinct { input, on } if on.is_empty() => {
                 let columns = identity(input);
                 let changed = self.change(input)?;
-                again(keys_of(changed, &columns), columns.len(), |keys, state| {
-                    let input = Box::new(having_keys(state(input), &columns, keys, input));
-                    LogicalPlan::Distinct { input, on: vec![] }
+                again(keys_of(changed, &columns), nullable_columns(input), |keys, state| LogicalPlan::Distinct {
+                    input: Box::new(keys.rows(state(input), &columns)),
+                    on: vec![],
                 })
             }
             LogicalPlan::Aggregate { input, group_by, aggregates, fields } if !group_by.is_empty() => {
                 let changed = self.change(input)?;
-                again(keys_of(changed, group_by), group_by.len(), |keys, state| LogicalPlan::Aggregate {
-                    input: Box::new(having_keys(state(input), group_by, keys, input)),
+                again(keys_of(changed, group_by), may_be_null(group_by, input), |keys, state| LogicalPlan::Aggregate {
+                    input: Box::new(keys.rows(state(input), group_by)),
                     group_by: group_by.clone(),
                     aggregates: aggregates.clone(),
                     fields: fields.clone(),
@@ -411,12 +413,14 @@ impl Deriver {
             }
             LogicalPlan::Window { input, partition_by, order_by, calls, fields } if !partition_by.is_empty() => {
                 let changed = self.change(input)?;
-                again(keys_of(changed, partition_by), partition_by.len(), |keys, state| LogicalPlan::Window {
-                    input: Box::new(having_keys(state(input), partition_by, keys, input)),
-                    partition_by: partition_by.clone(),
-                    order_by: order_by.clone(),
-                    calls: calls.clone(),
-                    fields: fields.clone(),
+                again(keys_of(changed, partition_by), may_be_null(partition_by, input), |keys, state| {
+                    LogicalPlan::Window {
+                        input: Box::new(keys.rows(state(input), partition_by)),
+                        partition_by: partition_by.clone(),
+                        order_by: order_by.clone(),
+                        calls: calls.clone(),
+                        fields: fields.clone(),
+                    }
                 })
             }
             _ => return None,
@@ -518,20 +522,20 @@ fn project(input: LogicalPlan, exprs: &[Expr], fields: &[Field], weight: Expr) -
     LogicalPlan::Project { input: Box::new(input), exprs, fields: weighted(fields) }
 }
 
-fn with_weight(plan: LogicalPlan, weight: i64) -> LogicalPlan {
+pub(super) fn with_weight(plan: LogicalPlan, weight: i64) -> LogicalPlan {
     let (exprs, fields) = (identity(&plan), plan.fields());
     project(plan, &exprs, &fields, Expr::Literal { value: Value::BigInt(weight), data_type: DataType::BigInt })
 }
 
 /// Some of the input's columns, in this order.
-fn columns(input: LogicalPlan, order: &[usize]) -> LogicalPlan {
+pub(super) fn columns(input: LogicalPlan, order: &[usize]) -> LogicalPlan {
     let all = input.fields();
     let exprs = order.iter().map(|&index| Expr::Column { index, data_type: all[index].data_type }).collect();
     let fields = order.iter().map(|&index| all[index].clone()).collect();
     LogicalPlan::Project { input: Box::new(input), exprs, fields }
 }
 
-fn join(kind: JoinKind, left: LogicalPlan, right: LogicalPlan, on: Option<Expr>) -> LogicalPlan {
+pub(super) fn join(kind: JoinKind, left: LogicalPlan, right: LogicalPlan, on: Option<Expr>) -> LogicalPlan {
     LogicalPlan::Join { kind, left: Box::new(left), right: Box::new(right), on, lateral: false }
 }
 
@@ -561,7 +565,7 @@ fn exchanged(on: &Expr, left_width: usize, right_width: usize) -> Expr {
     mapped(on.clone(), &place)
 }
 
-fn union(terms: Vec<LogicalPlan>) -> Option<LogicalPlan> {
+pub(super) fn union(terms: Vec<LogicalPlan>) -> Option<LogicalPlan> {
     terms.into_iter().reduce(|left, right| LogicalPlan::SetOperation {
         op: SetOperator::Union,
         all: true,
@@ -578,42 +582,8 @@ fn keys_of(changed: Vec<LogicalPlan>, exprs: &[Expr]) -> Vec<LogicalPlan> {
     changed.into_iter().map(key).collect()
 }
 
-/// The part of a plan that has these keys, as it was with weight -1 and as it is with weight 1.
-fn again(
-    changed: Vec<LogicalPlan>,
-    width: usize,
-    part: impl Fn(LogicalPlan, &dyn Fn(&LogicalPlan) -> LogicalPlan) -> LogicalPlan,
-) -> Vec<LogicalPlan> {
-    let Some(keys) = union(changed) else { return vec![] };
-    let keys = match keys.fields().len() > width {
-        true => columns(keys, &(0..width).collect::<Vec<_>>()),
-        false => keys,
-    };
-    let was = part(keys.clone(), &before);
-    let is = part(keys, &Clone::clone);
-    let is = with_weight(is, 1);
-    if has(Fault::OldPartKept) { vec![is] } else { vec![with_weight(was, -1), is] }
-}
-
-/// The rows of `state` for which the expressions have the values of one of the keys. `of`: the plan, whatever the state.
-fn having_keys(state: LogicalPlan, exprs: &[Expr], keys: LogicalPlan, of: &LogicalPlan) -> LogicalPlan {
-    let width = state.fields().len();
-    let nullable = nullable_columns(of);
-    let never_null = |expr: &Expr| matches!(expr, Expr::Column { index, .. } if !nullable[*index]);
-    let same = |(at, expr): (usize, &Expr)| {
-        let key = Expr::Column { index: width + at, data_type: expr.data_type() };
-        match exact_overload("=", &[expr.data_type().base(), expr.data_type().base()]) {
-            Some(function) if never_null(expr) => Expr::Call { function, args: vec![expr.clone(), key] },
-            _ => Expr::IsNotDistinct(Box::new(expr.clone()), Box::new(key)),
-        }
-    };
-    let mut parts: Vec<Expr> = exprs.iter().enumerate().map(same).collect();
-    let on = if parts.len() == 1 { parts.pop() } else { Some(Expr::And(parts)) };
-    join(JoinKind::Semi, state, keys, on)
-}
-
 /// The plan of the tables as they were.
-fn before(plan: &LogicalPlan) -> LogicalPlan {
+pub(super) fn before(plan: &LogicalPlan) -> LogicalPlan {
     let mut plan = plan.clone();
     read_before(&mut plan);
     plan

@@ -27,6 +27,7 @@ mod join_graph;
 mod join_merge;
 mod join_method;
 mod join_order;
+mod keyed_change;
 mod keyed_row;
 mod keys;
 mod live;

@@ -2,6 +2,7 @@
 //! looks at, and by which columns its rows are told apart.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use cairn_storage::TreeId;
 
@@ -12,6 +13,7 @@ use super::refs::used_columns;
 use super::walk::{inputs, walk, walk_plan};
 use crate::catalog::Table;
 use crate::functions::arrays::LISTENING_CHANNELS;
+use crate::system::is_of_the_moment;
 use crate::{Error, Result};
 
 /// SQLSTATE 0A000, with the part of the query that is in the way, where its result may change without a commit that
@@ -33,6 +35,7 @@ pub(crate) fn refuse_unwatchable(plan: &LogicalPlan) -> Result<()> {
             Expr::Call { function, .. } if function.clock => {
                 format!("What {} says changes without a commit. Give the time as a parameter.", function.name)
             }
+            Expr::Call { function, .. } if function.looks_at_database() => changes_unseen(&function.name),
             _ => return,
         };
         refused.get_or_insert(hint);
@@ -44,13 +47,17 @@ pub(crate) fn refuse_unwatchable(plan: &LogicalPlan) -> Result<()> {
     }
 }
 
+fn changes_unseen(function: &str) -> String {
+    format!("What {function} says changes without a commit.")
+}
+
 fn refuse_functions(plan: &LogicalPlan, refused: &mut Option<String>) {
     match plan {
         LogicalPlan::TableFunction { name, stored: true, .. } => {
             refused.get_or_insert_with(|| format!("The function {name} is not part of the query's plan."));
         }
-        LogicalPlan::TableFunction { name, .. } if name == LISTENING_CHANNELS => {
-            refused.get_or_insert_with(|| format!("What {name} says changes without a commit."));
+        LogicalPlan::TableFunction { name, .. } if name == LISTENING_CHANNELS || is_of_the_moment(name) => {
+            refused.get_or_insert_with(|| changes_unseen(name));
         }
         LogicalPlan::Modify { .. } => {
             refused.get_or_insert_with(|| "It changes rows.".to_owned());
@@ -73,14 +80,14 @@ fn each_node(plan: &PhysicalPlan, visit: &mut dyn FnMut(&PhysicalPlan)) {
     plan.children().into_iter().for_each(|child| each_node(child, visit));
 }
 
-/// By the tree of a table, the positions of the columns that the plan looks at: a row of which no other column changed is
-/// the same to it.
-pub(crate) fn columns_read(plan: &PhysicalPlan) -> BTreeMap<TreeId, BTreeSet<usize>> {
-    let mut read = BTreeMap::<TreeId, BTreeSet<usize>>::new();
+/// By the tree of a table, the table as the plan has it (a view that commits keep is read by its groups), and the positions of the
+/// columns that are looked at: a row of which no other column changed is the same to the plan.
+pub(crate) fn columns_read(plan: &PhysicalPlan) -> BTreeMap<TreeId, (Arc<Table>, BTreeSet<usize>)> {
+    let mut read = BTreeMap::<TreeId, (Arc<Table>, BTreeSet<usize>)>::new();
     each_node(plan, &mut |plan| {
-        let mut add = |table: &Table, columns: &[usize]| {
+        let mut add = |table: &Arc<Table>, columns: &[usize]| {
             let known = columns.iter().filter(|column| **column < table.columns.len());
-            read.entry(table.tree).or_default().extend(known);
+            read.entry(table.tree).or_insert_with(|| (table.clone(), BTreeSet::new())).1.extend(known);
         };
         match &plan.node {
             N::TableScan { table, columns, fields, .. } => {

@@ -33,6 +33,12 @@ pub(super) fn function_of(relation: &str) -> Option<&'static str> {
     ASKED.iter().find(|(known, ..)| *known == relation).map(|(_, function, _)| *function)
 }
 
+/// Whether what the function gives changes without a commit, and is not the session's settings.
+pub(crate) fn is_of_the_moment(function: &str) -> bool {
+    let lasts = ["pg_show_all_settings", "pg_timezone_names", "pg_timezone_abbrevs"];
+    ASKED.iter().any(|(_, known, _)| *known == function) && !lasts.contains(&function)
+}
+
 /// What such a function gives now.
 pub(crate) fn answer(function: &str, context: &EvalContext) -> Option<Result<Answer>> {
     ASKED.iter().find(|(_, known, _)| *known == function).map(|(_, _, answers)| answers(context))

@@ -27,6 +27,7 @@ pub(crate) mod testing;
 pub mod text;
 mod value;
 mod value_ref;
+mod version;
 
 pub use array::{Array, Dimension};
 pub(crate) use array::{DIMENSIONS_MAX, ELEMENTS_MAX, Subscript, count_of, too_many_dimensions};

@@ -1,7 +1,7 @@
 //! Waiting for commits: for what they append, and until one can be seen.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -40,6 +40,11 @@ impl AppendListener {
         self.seen = self.bell().times();
     }
 
+    /// By which somebody else ends its wait.
+    pub fn caller(&self) -> AppendCall {
+        AppendCall { handle: Arc::downgrade(&self.handle) }
+    }
+
     /// The position up to which what was appended is durable.
     pub fn durable(&self) -> u64 {
         match broken::is(Broken::AppendsUndurable) {
@@ -61,6 +66,26 @@ impl AppendListener {
     /// Has the waker woken once something is appended; false if something was since the last `note`.
     pub fn wake(&self, waker: &Waker) -> bool {
         self.bell().wake(self.seen, waker)
+    }
+}
+
+/// Ends the waits of those who hear of appends, for no reason that they know of. It keeps nothing open.
+pub struct AppendCall {
+    handle: Weak<Handle>,
+}
+
+impl fmt::Debug for AppendCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AppendCall")
+    }
+}
+
+impl AppendCall {
+    /// Calls them.
+    pub fn call(&self) {
+        if let Some(handle) = self.handle.upgrade() {
+            handle.engine().appended.ring();
+        }
     }
 }
 

@@ -27,7 +27,7 @@ mod validate;
 
 pub use appended::Appended;
 pub use cursor::Cursor;
-pub use listen::AppendListener;
+pub use listen::{AppendCall, AppendListener};
 pub use lookup::{KeyList, Lookup};
 pub use observer::{Changed, Interest, KeyRanges, Observer, ReadNotes, Step};
 pub use point::{Acknowledge, PointReader, PointWriter, Session, WriteError};

@@ -119,7 +119,9 @@ impl Listener {
 
     /// Those who wait look again whether they still do.
     pub(super) fn rouse(&self) {
-        self.change(|_| {});
+        let wakers = std::mem::take(&mut self.heard().wakers);
+        self.changed.notify_all();
+        wake(wakers);
     }
 
     /// All there is.

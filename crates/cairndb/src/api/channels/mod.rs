@@ -20,6 +20,7 @@ pub(crate) use session::{Leaving, SessionChannels};
 use super::Connection;
 use super::database::Shared;
 use super::execute::Executed;
+use super::next::{Next, Stop, StopHandle};
 use crate::command::ChannelCommand;
 use crate::{Error, Result};
 
@@ -112,7 +113,29 @@ impl fmt::Display for Notification {
 /// ```
 pub struct Notifications {
     listener: Arc<Listener>,
+    stop: Arc<Stopped>,
     shared: Weak<Shared>,
+}
+
+/// Whether somebody has stopped them, and whom that is said.
+struct Stopped {
+    is_stopped: AtomicBool,
+    listener: Weak<Listener>,
+}
+
+impl Stopped {
+    fn is(&self) -> bool {
+        self.is_stopped.load(Ordering::SeqCst)
+    }
+}
+
+impl Stop for Stopped {
+    fn stop(&self) {
+        self.is_stopped.store(true, Ordering::SeqCst);
+        if let Some(listener) = self.listener.upgrade() {
+            listener.rouse();
+        }
+    }
 }
 
 impl fmt::Debug for Notifications {
@@ -127,27 +150,42 @@ impl Notifications {
         self.listener.take_all()
     }
 
-    /// Waits for the next one. `None`: the connection is gone, or the database was closed.
+    /// Waits for the next one. `None`: the connection is gone, the database was closed, or they were
+    /// [stopped](Notifications::stop_handle).
     ///
     /// The thread that has a transaction open on the connection would wait for ever.
     pub fn next_notification(&mut self) -> Option<Notification> {
-        self.listener.take(None, &|| false)
+        self.next_until(None).item()
     }
 
-    /// As `next_notification`, for at most so long; `None` also: there was none so far.
+    /// As `next_notification`, for at most so long.
     ///
     /// ```
     /// # let db = cairndb::Database::open_in_memory()?;
     /// # let conn = db.connect()?;
     /// let mut notifications = conn.notifications();
-    /// assert!(notifications.next_notification_within(std::time::Duration::from_millis(10)).is_none());
-    /// assert!(!notifications.has_ended());
+    /// let soon = std::time::Duration::from_millis(10);
+    /// assert_eq!(notifications.next_notification_within(soon), cairndb::Next::NotYet);
     /// drop((conn, db));
-    /// assert!(notifications.has_ended());
+    /// assert_eq!(notifications.next_notification_within(soon), cairndb::Next::End);
     /// # Ok::<(), cairndb::Error>(())
     /// ```
-    pub fn next_notification_within(&mut self, time: Duration) -> Option<Notification> {
-        self.listener.take(Instant::now().checked_add(time), &|| false)
+    pub fn next_notification_within(&mut self, time: Duration) -> Next<Notification> {
+        self.next_until(Instant::now().checked_add(time))
+    }
+
+    fn next_until(&mut self, until: Option<Instant>) -> Next<Notification> {
+        let taken = if self.stop.is() { None } else { self.listener.take(until, &|| self.stop.is()) };
+        match taken {
+            Some(notification) => Next::Item(notification),
+            None if self.has_ended() => Next::End,
+            None => Next::NotYet,
+        }
+    }
+
+    /// Ends them from another thread, also while they are waited for. The connection listens to what it does.
+    pub fn stop_handle(&self) -> StopHandle {
+        StopHandle::of(&self.stop)
     }
 
     /// For tasks of an asynchronous program: the next one, or its waker is woken once there is one.
@@ -161,29 +199,30 @@ impl Notifications {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn poll_notification(&mut self, context: &mut Context<'_>) -> Poll<Option<Notification>> {
+        if self.stop.is() {
+            return Poll::Ready(None);
+        }
         match self.listener.poll(context.waker()) {
             Taken::Some(notification) => Poll::Ready(Some(notification)),
             Taken::Over => Poll::Ready(None),
+            Taken::Nothing if self.stop.is() => Poll::Ready(None),
             Taken::Nothing => Poll::Pending,
         }
     }
 
-    /// Whether it has ended, and all was taken.
+    /// Whether they have ended, and all was taken.
     pub fn has_ended(&self) -> bool {
-        self.listener.is_over()
+        self.stop.is() || self.listener.is_over()
     }
 
     /// Calls `each` with every notification, on a thread of its own, until they end or the returned guard is dropped. A panic in
     /// `each` ends the calls and nothing else.
     pub fn on_notification(self, mut each: impl FnMut(Notification) + Send + 'static) -> Result<NotificationGuard> {
         let shared = self.shared.upgrade().ok_or_else(|| Error::from(cairn_storage::Error::Closed))?;
-        let stopped = Arc::new(AtomicBool::new(false));
-        let guard = NotificationGuard { stopped: stopped.clone(), listener: self.listener.clone() };
+        let guard = NotificationGuard { handle: self.stop_handle() };
+        let mut notifications = self;
         let work = move || {
-            let is_stopped = || stopped.load(Ordering::SeqCst);
-            while !is_stopped()
-                && let Some(notification) = self.listener.take(None, &is_stopped)
-            {
+            while let Some(notification) = notifications.next_notification() {
                 each(notification);
             }
         };
@@ -218,8 +257,7 @@ impl Iterator for Notifications {
 /// ```
 #[must_use = "dropping it ends the calls"]
 pub struct NotificationGuard {
-    stopped: Arc<AtomicBool>,
-    listener: Arc<Listener>,
+    handle: StopHandle,
 }
 
 impl fmt::Debug for NotificationGuard {
@@ -230,8 +268,7 @@ impl fmt::Debug for NotificationGuard {
 
 impl Drop for NotificationGuard {
     fn drop(&mut self) {
-        self.stopped.store(true, Ordering::SeqCst);
-        self.listener.rouse();
+        self.handle.stop();
     }
 }
 
@@ -239,7 +276,9 @@ impl Connection {
     /// What the channels tell to which this connection listens, now and later: see [`Notifications`].
     pub fn notifications(&self) -> Notifications {
         self.begin_to_hear();
-        Notifications { listener: self.channels().listener().clone(), shared: Arc::downgrade(self.shared()) }
+        let listener = self.channels().listener().clone();
+        let stop = Stopped { is_stopped: AtomicBool::new(false), listener: Arc::downgrade(&listener) };
+        Notifications { listener, stop: Arc::new(stop), shared: Arc::downgrade(self.shared()) }
     }
 
     /// `LISTEN` to the channel of this name, taken as it is.

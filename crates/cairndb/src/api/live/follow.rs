@@ -24,7 +24,7 @@ use super::result::{RowBytes, Weights};
 use super::service::{Service, Subscription};
 use super::subscriber::{End, Taken, TakenRows};
 use crate::api::database::Shared;
-use crate::api::{Connection, Database, locked};
+use crate::api::{Connection, Database, InterruptHandle, locked};
 use crate::catalog::{Catalog, CatalogStore, Materialized, ObjectId, Table, followed_tree_of};
 use crate::dml::row::{AtOnce, DeleteBuffers, Env, RowDelete, RowPlaces, Stored};
 use crate::dml::{DmlContext, Target};
@@ -37,7 +37,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How often a view's query may fail, before the view is given up: what it speaks of may be about to be renamed.
 const TRIES: usize = 3;
 /// How long the last handle of a database waits for its views.
-const LAST: Duration = Duration::from_secs(2);
+const LAST: Duration = Duration::from_millis(500);
 /// How long writing a small change takes, about.
 const WRITING: Duration = Duration::from_micros(50);
 /// Rows that one transaction changes, at most, when a view begins to follow; what comes by commits is one transaction's each.
@@ -76,7 +76,7 @@ impl Drop for User {
             self.0.stop();
             // It may hold the database while it works; with no handle left nobody has a live query.
             if let Some((service, join)) = locked(&self.0.watching).take().filter(|(service, _)| !service.is_here()) {
-                service.call();
+                service.stop();
                 join();
             }
         }
@@ -96,6 +96,8 @@ struct Follower {
     /// The position of what it wrote last; 0: nothing of this subscription so far.
     written: AtomicU64,
     is_over: AtomicBool,
+    /// Ends what it runs.
+    interrupt: Mutex<InterruptHandle>,
     thread: OnceLock<ThreadId>,
     join: Mutex<Option<Join>>,
 }
@@ -147,6 +149,15 @@ impl Followers {
         }
     }
 
+    /// Ends live queries, and what they run. They are told of what was committed up to this position before, if that takes no time.
+    pub(crate) fn stop_watching(&self, position: u64) {
+        let service = locked(&self.watching).as_ref().map(|(service, _)| service.clone());
+        if let Some(service) = service {
+            service.settle(position, PAUSE);
+            service.stop();
+        }
+    }
+
     /// Another thread keeps live queries current; the one before is at its end.
     pub(super) fn watched_by(&self, service: Arc<Service>, join: Join) {
         locked(&self.watching).replace((service, join));
@@ -183,6 +194,7 @@ impl Follower {
             failures: AtomicUsize::new(0),
             written: AtomicU64::new(0),
             is_over: AtomicBool::new(false),
+            interrupt: Mutex::default(),
             thread: OnceLock::new(),
             join: Mutex::default(),
         });
@@ -199,8 +211,9 @@ impl Follower {
 
     fn end(&self) {
         self.is_over.store(true, Ordering::SeqCst);
+        locked(&self.interrupt).interrupt();
         if let Some(subscription) = &*locked(&self.subscription) {
-            subscription.subscriber.end(End::Closed);
+            subscription.subscriber().end(End::Closed);
         }
     }
 
@@ -247,15 +260,27 @@ impl Follower {
         let Some(Materialized { query, .. }) = self.seen(&catalog).and_then(|view| view.materialized.clone()) else {
             return Ok(None);
         };
-        let connection = Connection::new(Database::of_engine(&shared))?;
-        // Whatever is not named with its schema is the system's.
-        connection.execute("SET search_path = ''", ())?;
+        let connection = self.connect(&shared)?;
+        // Whatever is not named with its schema is the system's. It has the time that it takes.
+        connection.execute_script("SET search_path = ''; SET statement_timeout = 0")?;
         let catalog = connection.catalog()?;
         let subscription = Arc::new(connection.subscription(&catalog.text_of(&query), ())?);
         self.written.store(0, Ordering::SeqCst);
         *locked(&self.subscription) = Some(subscription.clone());
         // Who ended it meanwhile found none.
         Ok((!self.is_over.load(Ordering::SeqCst)).then_some(subscription))
+    }
+
+    /// A connection that is interrupted when this ends.
+    fn connect(&self, shared: &Arc<Shared>) -> Result<Connection> {
+        let mut connection = Connection::new(Database::of_engine(shared))?;
+        connection.keeps_interrupt = true;
+        let handle = connection.interrupt_handle();
+        *locked(&self.interrupt) = handle.clone();
+        if self.is_over.load(Ordering::SeqCst) {
+            handle.interrupt();
+        }
+        Ok(connection)
     }
 
     /// The view, if it is the one that this follows.
@@ -266,7 +291,7 @@ impl Follower {
     /// Writes what comes, until it is to begin again (`true`), or is over.
     fn follow(&self, subscription: &Subscription) -> Result<bool> {
         loop {
-            let taken = match subscription.subscriber.take(None) {
+            let taken = match subscription.subscriber().take(None) {
                 Ok(Some(taken)) => taken,
                 Ok(None) => continue,
                 Err(End::Closed) => return Ok(false),
@@ -298,7 +323,7 @@ impl Follower {
 
     /// Writes a part of what was taken.
     fn write(&self, shared: &Arc<Shared>, subscription: &Subscription, work: &Work) -> Result<Written> {
-        let connection = Connection::new(Database::of_engine(shared))?;
+        let connection = self.connect(shared)?;
         let parsed = Arc::new(parse_one("COMMIT")?);
         let mut written = Written::Gone;
         let done = connection.write_by(&parsed, "REFRESH", |dml| {
@@ -414,12 +439,14 @@ impl Writing<'_> {
     fn bring(&self, rows: &HashMap<RowBytes, u64>) -> Result<Written> {
         let mut wanted: HashMap<Vec<u8>, u64> = HashMap::with_capacity(rows.len());
         for (row, count) in rows {
+            self.dml.exec.check()?;
             *wanted.entry(self.row(row)?).or_insert(0) += count;
         }
         let (tree, reader) = (self.target.table.tree, &self.dml.exec.reader);
         let mut going = Vec::new();
         let mut cursor = reader.cursor(tree, Bound::Unbounded, Bound::Unbounded)?;
         while let Some((key, row)) = cursor.next()? {
+            self.dml.exec.check()?;
             match wanted.get_mut(row) {
                 Some(count) if *count > 0 => *count -= 1,
                 _ => going.push((key.to_vec(), row.to_vec())),
@@ -599,6 +626,6 @@ impl Follower {
 
     /// Whether all that its query told is written.
     fn is_idle(&self, subscription: &Subscription) -> bool {
-        subscription.subscriber.told().is_some_and(|told| told <= self.written.load(Ordering::SeqCst))
+        subscription.subscriber().told().is_some_and(|told| told <= self.written.load(Ordering::SeqCst))
     }
 }

@@ -1,20 +1,24 @@
 //! Live queries: results that are kept current, told as changes.
 
+mod behind;
 mod change;
 mod changes;
 mod follow;
+mod long;
 mod plans;
 mod query;
 mod result;
 mod service;
+mod steps;
 mod subscribed;
 mod subscriber;
 #[cfg(test)]
 mod tests;
+mod wakes;
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -24,15 +28,15 @@ use change::ChangedRows;
 pub use change::LiveChange;
 pub(crate) use follow::{Followers, User};
 pub use query::LiveStatistics;
-use query::{Definition, Surroundings, not_a_query};
+use query::{Definition, Limits, Surroundings, not_a_query};
 pub(crate) use service::LiveQueries;
 use service::{Identity, Subscription};
 pub(super) use subscribed::SubscribedRows;
 use subscriber::{End, Taken, TakenRows};
 
 use super::execute::{Executed, Runnable};
+use super::next::{Next, StopHandle};
 use super::prepared::{Access, Body};
-use super::session::Settings;
 use super::{Connection, Params, Rows};
 use crate::plan::Field;
 use crate::sql::ParsedStatement;
@@ -44,8 +48,9 @@ use crate::{Database, Error, Result, SqlState};
 /// - Commits that do not change what the query reads cost it nothing; a result that stays the same is not told.
 /// - Who takes changes slower than they come gets them together: the net change since what was taken last. No writer waits.
 ///
-/// It ends with an error when a table of it is dropped, or altered so that the result's columns are others, and quietly when
-/// the database is closed. Dropping it ends it.
+/// It ends with an error when a table of it is dropped, or altered so that the result's columns are others, or when a change takes
+/// longer than the session's `statement_timeout`; and quietly when the database is closed, or by its [handle](LiveQuery::stop_handle).
+/// Dropping it ends it.
 ///
 /// ```
 /// let db = cairndb::Database::open_in_memory()?;
@@ -105,7 +110,8 @@ impl LiveQuery {
         self.subscription.done()
     }
 
-    /// Waits for the next change; the first is the whole result. `None`: the database was closed.
+    /// Waits for the next change; the first is the whole result. `None`: the database was closed, or it was
+    /// [stopped](LiveQuery::stop_handle).
     ///
     /// # Errors
     ///
@@ -114,7 +120,7 @@ impl LiveQuery {
         self.take(None)
     }
 
-    /// As `next_change`, for at most so long; `None` also: nothing has changed so far.
+    /// As `next_change`, for at most so long.
     ///
     /// # Errors
     ///
@@ -126,11 +132,22 @@ impl LiveQuery {
     /// conn.execute_script("CREATE TABLE t (id int PRIMARY KEY)")?;
     /// let mut live = conn.live("SELECT id FROM t", ())?;
     /// live.next_change()?;
-    /// assert!(live.next_change_within(std::time::Duration::from_millis(10))?.is_none() && !live.has_ended());
+    /// let next = live.next_change_within(std::time::Duration::from_millis(10))?;
+    /// assert!(matches!(next, cairndb::Next::NotYet));
     /// # Ok::<(), cairndb::Error>(())
     /// ```
-    pub fn next_change_within(&mut self, time: Duration) -> Result<Option<LiveChange>> {
-        self.take(Instant::now().checked_add(time))
+    pub fn next_change_within(&mut self, time: Duration) -> Result<Next<LiveChange>> {
+        let change = self.take(Instant::now().checked_add(time))?;
+        Ok(match change {
+            Some(change) => Next::Item(change),
+            None if self.ended => Next::End,
+            None => Next::NotYet,
+        })
+    }
+
+    /// Ends it from another thread, also while it is waited for; what runs for nobody else is interrupted.
+    pub fn stop_handle(&self) -> StopHandle {
+        StopHandle::of(&self.subscription.watching)
     }
 
     /// For tasks of an asynchronous program: the next change, or its waker is woken once there is one.
@@ -153,7 +170,7 @@ impl LiveQuery {
         if self.ended {
             return Poll::Ready(Ok(None));
         }
-        match self.subscription.subscriber.poll(context.waker()) {
+        match self.subscription.subscriber().poll(context.waker()) {
             Ok(None) => Poll::Pending,
             taken => Poll::Ready(self.told(taken)),
         }
@@ -168,13 +185,13 @@ impl LiveQuery {
     /// was one, is the last call's) or the returned guard is dropped. A panic in `each` ends this watching and nothing else.
     pub fn on_change(self, mut each: impl FnMut(Result<LiveChange>) + Send + 'static) -> Result<LiveGuard> {
         let stopped = Arc::new(AtomicBool::new(false));
-        let (seen, subscriber) = (stopped.clone(), self.subscription.subscriber.clone());
+        let (seen, handle) = (stopped.clone(), self.stop_handle());
         let store = self._database.shared.store.clone();
         let mut live = self;
         let work = move || {
             loop {
                 let change = live.next_change();
-                if seen.load(std::sync::atomic::Ordering::SeqCst) {
+                if seen.load(Ordering::SeqCst) {
                     return;
                 }
                 let is_last = change.is_err();
@@ -188,14 +205,14 @@ impl LiveQuery {
             }
         };
         let _ = store.spawn("cairn-live-call", Box::new(work))?;
-        Ok(LiveGuard { stopped, subscriber })
+        Ok(LiveGuard { stopped, handle })
     }
 
     fn take(&mut self, until: Option<Instant>) -> Result<Option<LiveChange>> {
         if self.ended {
             return Ok(None);
         }
-        let taken = self.subscription.subscriber.take(until);
+        let taken = self.subscription.subscriber().take(until);
         self.told(taken)
     }
 
@@ -251,7 +268,7 @@ impl Iterator for LiveQuery {
 #[must_use = "dropping it ends the calls"]
 pub struct LiveGuard {
     stopped: Arc<AtomicBool>,
-    subscriber: Arc<subscriber::Subscriber>,
+    handle: StopHandle,
 }
 
 impl fmt::Debug for LiveGuard {
@@ -262,8 +279,8 @@ impl fmt::Debug for LiveGuard {
 
 impl Drop for LiveGuard {
     fn drop(&mut self) {
-        self.stopped.store(true, std::sync::atomic::Ordering::SeqCst);
-        self.subscriber.end(End::Closed);
+        self.stopped.store(true, Ordering::SeqCst);
+        self.handle.stop();
     }
 }
 
@@ -278,6 +295,7 @@ impl Connection {
     /// - 42601: it is no query. 0A000, with the part of it that is in the way: its result may change without a commit (`now()`,
     ///   `random()`, values of sequences), or it reads temporary tables.
     /// - 25001: in an open transaction, whose changes nobody else sees.
+    /// - 57014: the session's `statement_timeout` was over, or it was [interrupted](crate::InterruptHandle).
     /// - What running the query fails with.
     pub fn live(&self, sql: &str, params: impl Params) -> Result<LiveQuery> {
         self.subscription(sql, params).map(|subscription| self.live_of(subscription))
@@ -292,6 +310,9 @@ impl Connection {
         if self.in_transaction() {
             let error = Error::new(SqlState::ACTIVE_SQL_TRANSACTION, "a live query cannot begin in a transaction");
             return Err(error.with_hint(COMMIT_FIRST));
+        }
+        if !self.keeps_interrupt {
+            self.interrupt.store(false, Ordering::Relaxed);
         }
         let sql = &*crate::api::text_for(sql, &params)?;
         let Runnable { parsed, .. } = self.runnable(sql)?;
@@ -338,17 +359,22 @@ impl Connection {
         let settings = self.state.borrow().settings.clone();
         let path = settings.search_path.clone();
         // What users wrote in Rust is the session's own.
-        let others = path.functions.is_empty().then(|| {
-            let Settings { time_zone, style, others, optimizer, .. } = &*settings;
-            format!("{:?} {time_zone} {style:?} {others:?} {optimizer:?}", path.schemas)
+        let shared_settings = path.functions.is_empty().then(|| self.shared().live.text_of(&settings));
+        let identity = shared_settings.as_ref().map(|settings| Identity {
+            text: text.into(),
+            parameters: format!("{:?}", context.parameters).into(),
+            settings: settings.clone(),
         });
-        let identity = others
-            .as_ref()
-            .map(|others| Identity { text: text.into(), context: format!("{:?} {others}", context.parameters).into() });
-        let options = settings.optimizer.clone();
-        let settings = others.map(|others| others.into_boxed_str());
-        let (parsed, surroundings) = (parsed.clone(), Surroundings::of(context));
-        let definition = Definition { parsed, path, options, surroundings, parameter_types, settings };
-        self.shared().live.subscribe(self.shared(), definition, identity)
+        let definition = Definition {
+            parsed: parsed.clone(),
+            path,
+            options: settings.optimizer.clone(),
+            parameter_types,
+            settings: shared_settings,
+            timeout: settings.statement_timeout,
+            surroundings: Surroundings::of(&context),
+        };
+        let limits = Limits { interrupt: context.interrupt, deadline: context.deadline };
+        self.shared().live.subscribe(self.shared(), definition, identity, &limits)
     }
 }

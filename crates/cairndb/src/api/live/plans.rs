@@ -63,7 +63,7 @@ impl Compiled {
 }
 
 /// A text, and what else its plan depends on.
-type Identity = (Box<str>, Box<str>);
+type Identity = (Box<str>, Arc<str>);
 
 /// Those that some query uses.
 #[derive(Default)]
@@ -127,7 +127,7 @@ fn compile(
         key: result_key(&plan).map(Arc::from),
         form: Arc::new(RowForm::new(&types)),
         tables: tables.iter().flat_map(|table| table.indexes.iter().map(|index| (index.tree, table.tree))).collect(),
-        relevant: Arc::new(Relevant::of(&plan, catalog, &tables)),
+        relevant: Arc::new(Relevant::of(&plan, catalog)),
         kept_terms: maintenance.iter().flat_map(|of| &of.terms).map(|_| Kept::default()).collect(),
         direct: maintenance.iter().flat_map(|of| &of.terms).map(Direct::of).collect(),
         readers: maintenance.iter().flat_map(|of| &of.changed).map(reader_of).collect(),

@@ -14,6 +14,8 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 use cairn_storage::{self as storage, Changed, KeyRanges, ReadNotes, Snapshot, TreeId};
 
@@ -25,9 +27,9 @@ use crate::api::parameters::collect;
 use crate::catalog::{Catalog, SearchPath, Table, TableLayout};
 use crate::exec::{
     Around, BatchSizes, Changed as ChangedTables, Direct, ExecContext, KeptState, RowChanges, SpillSpace, Terms,
-    execute_kept,
+    check_statement, execute_kept,
 };
-use crate::plan::{Maintenance, OptimizerOptions, PhysicalPlan, columns_read};
+use crate::plan::{Field, KeptStages, Maintenance, OptimizerOptions, PhysicalPlan, columns_read};
 use crate::sql::ParsedStatement;
 use crate::state::Reader;
 use crate::types::{DataType, EvalContext};
@@ -43,7 +45,22 @@ pub(super) struct Definition {
     /// What the values of its parameters were made for.
     pub(super) parameter_types: Vec<DataType>,
     /// What else its plan depends on, as text; `None`: on what is the session's own, and nobody else shares it.
-    pub(super) settings: Option<Box<str>>,
+    pub(super) settings: Option<Arc<str>>,
+    /// How long a statement of its session may take, and so a change of this.
+    pub(super) timeout: Option<Duration>,
+}
+
+/// What ends a run before it is done.
+#[derive(Clone, Default)]
+pub(super) struct Limits {
+    pub(super) interrupt: Arc<AtomicBool>,
+    pub(super) deadline: Option<Instant>,
+}
+
+impl Limits {
+    pub(super) fn check(&self) -> Result<()> {
+        check_statement(&self.interrupt, self.deadline)
+    }
 }
 
 impl Definition {
@@ -73,20 +90,22 @@ pub(super) struct Surroundings {
 
 impl Surroundings {
     /// Those of a statement of a session.
-    pub(super) fn of(context: ExecContext) -> Surroundings {
+    pub(super) fn of(context: &ExecContext) -> Surroundings {
         Surroundings {
-            parameters: context.parameters,
+            parameters: context.parameters.clone(),
             eval: Arc::new(context.eval.with_calls(None)),
             memory_budget: context.memory_budget,
             work_mem: context.work_mem,
-            spill: context.spill,
+            spill: context.spill.clone(),
             batch_sizes: context.batch_sizes,
         }
     }
 
-    fn over(&self, reader: Reader) -> ExecContext {
+    fn over(&self, reader: Reader, limits: &Limits) -> ExecContext {
         ExecContext {
             parameters: self.parameters.clone(),
+            interrupt: limits.interrupt.clone(),
+            deadline: limits.deadline,
             memory_budget: self.memory_budget,
             work_mem: self.work_mem,
             spill: self.spill.clone(),
@@ -99,6 +118,12 @@ impl Surroundings {
 /// See the module.
 pub(super) struct Query {
     definition: Definition,
+    /// Of what it does next.
+    pub(super) limits: Limits,
+    /// How long the next change is expected to take, where it is not like the last one.
+    pub(super) expected: Option<Duration>,
+    /// How long it took to run it the last time.
+    ran: Duration,
     pub(super) compiled: Arc<Compiled>,
     /// The catalog that was seen last, and as the query's session sees it.
     seen: (Arc<Catalog>, Arc<Catalog>),
@@ -153,17 +178,14 @@ pub(super) type Done = LiveStatistics;
 pub(super) struct Relevant(BTreeMap<TreeId, (Arc<TableLayout>, Vec<usize>)>);
 
 impl Relevant {
-    pub(super) fn of(plan: &PhysicalPlan, catalog: &Catalog, tables: &[Arc<Table>]) -> Relevant {
-        let read: BTreeMap<TreeId, BTreeSet<usize>> = columns_read(plan);
-        let mut relevant = BTreeMap::new();
-        for table in tables {
-            let Some(columns) = read.get(&table.tree) else { continue };
-            let layout = catalog.layout(table);
+    pub(super) fn of(plan: &PhysicalPlan, catalog: &Catalog) -> Relevant {
+        let relevant = |(tree, (table, columns)): (TreeId, (Arc<Table>, BTreeSet<usize>))| {
+            let layout = catalog.layout(&table);
             let stored = layout.stored_columns().iter().enumerate();
             let read = stored.filter(|(_, column)| columns.contains(column)).map(|(at, _)| at).collect();
-            relevant.insert(table.tree, (layout, read));
-        }
-        Relevant(relevant)
+            (tree, (layout, read))
+        };
+        Relevant(columns_read(plan).into_iter().map(relevant).collect())
     }
 
     /// Whether the query may tell the difference between what stood there and what stands there now.
@@ -188,6 +210,9 @@ impl Query {
         definition.fit_parameters(&compiled)?;
         Ok(Query {
             definition,
+            limits: Limits::default(),
+            expected: None,
+            ran: Duration::ZERO,
             compiled,
             seen: (now, seen),
             rows: ResultRows::default(),
@@ -219,14 +244,34 @@ impl Query {
         self.look_at_catalog(shared, plans, snapshot)?;
         let (reader, notes) = snapshot.noting();
         self.compiled.prepared.note(&reader, true)?;
+        let began = Instant::now();
         let rows = self.run(Reader::from(&reader))?;
+        self.ran = began.elapsed();
         let change = self.rows.change_to(&rows);
         let ranges = notes.ranges();
         self.reads_all = self.compiled.trees.iter().all(|tree| self.compiled.hears_all_of(*tree, &ranges));
         (self.rows, self.position, self.kept) = (rows, snapshot.position(), None);
         (self.ranges_then, self.ranges) = (ranges.len(), Arc::new(ranges));
         self.done.runs += 1;
+        self.expected = Some(self.expects());
         Ok(change)
+    }
+
+    /// What the next change is expected to take: where it can be followed little, but for what has to be kept first.
+    fn expects(&self) -> Duration {
+        match &self.compiled.maintenance {
+            Some(Maintenance { kept: None, .. }) => Duration::ZERO,
+            Some(Maintenance { kept: Some(kept), .. }) if !self.keeps_nothing && self.is_worth_keeping(kept) => {
+                beginning(kept)
+            }
+            _ => self.ran,
+        }
+    }
+
+    /// Whether what has to be kept costs few enough runs of the query: many are answered without looking at their rows.
+    fn is_worth_keeping(&self, kept: &KeptStages) -> bool {
+        let costs = beginning(kept);
+        costs <= LITTLE || costs <= self.ran.saturating_mul(RUNS_WORTH) || !self.definition.options.live_runs
     }
 
     /// Plans again where what the plan rests on is another now; whether it did.
@@ -248,10 +293,10 @@ impl Query {
             return Ok(false);
         }
         let compiled = plans.compiled(&self.definition, (stamp, seen), snapshot)?;
-        if compiled.fields[..] != self.compiled.fields[..] {
-            let message = "cached plan must not change result type";
+        if !are_versions(&compiled.fields, &self.compiled.fields) {
+            let message = "the live query's result has other columns now";
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
-                .with_hint("A table of the live query was altered. Watch the query again."));
+                .with_hint("A table or a type of it was altered. Watch the query again."));
         }
         self.definition.fit_parameters(&compiled)?;
         (self.compiled, self.kept, self.keeps_nothing) = (compiled, None, false);
@@ -260,7 +305,7 @@ impl Query {
     }
 
     fn run(&mut self, reader: Reader) -> Result<ResultRows> {
-        let context = self.definition.surroundings.over(reader);
+        let context = self.definition.surroundings.over(reader, &self.limits);
         let Compiled { plan, form, kept, .. } = &*self.compiled;
         let mut stream = execute_kept(plan.clone(), context, Some(kept))?;
         let (mut rows, mut values, mut bytes) = (ResultRows::begin(), Vec::<Value>::new(), Vec::new());
@@ -341,12 +386,14 @@ impl Query {
             self.ranges = Arc::new(self.ranges.with(&read));
         }
         let rows_of = |id: &usize| changed.iter().find(|(known, _)| known == id).map_or(0, |(_, rows)| rows.len());
-        let cost = maintenance.terms.iter().map(|term| {
+        let cost = maintenance.terms.iter().filter(|term| term.is_concerned(changed)).map(|term| {
             let rows = term.reads.iter().map(rows_of).sum::<usize>();
             term.plan.estimate.total * rows as f64
         });
-        let whole = maintenance.kept.as_ref().map_or(&self.compiled.plan, |kept| &kept.input);
-        let costs_less = || !self.definition.options.live_runs || cost.sum::<f64>() <= whole.estimate.total.max(1.0);
+        let kept = maintenance.kept.as_ref();
+        let whole = kept.map_or(&self.compiled.plan, |kept| &kept.input).estimate.total.max(1.0);
+        let is_begun = || self.kept.is_some() || kept.is_none_or(|kept| self.is_worth_keeping(kept));
+        let costs_less = || !self.definition.options.live_runs || cost.sum::<f64>() <= whole && is_begun();
         let has_few_ranges = self.ranges.len() <= 4 * self.ranges_then + RANGES_MORE;
         Ok(!self.keeps_nothing && has_few_ranges && costs_less())
     }
@@ -383,11 +430,11 @@ impl Query {
         changed: &ChangedTables,
         states: Option<(&storage::Reader, &storage::Reader)>,
     ) -> Result<Option<Weights>> {
-        let Query { definition, compiled, direct, buffers, rows, .. } = self;
+        let Query { definition, compiled, direct, buffers, rows, limits, .. } = self;
         let Some(maintenance) = &compiled.maintenance else { return Ok(None) };
         let terms = terms(maintenance, compiled, definition, direct);
         let surroundings = &definition.surroundings;
-        let context = states.map(|(was, is)| surroundings.over(Reader::with_before(is, was)));
+        let context = states.map(|(was, is)| surroundings.over(Reader::with_before(is, was), limits));
         let (values, bytes) = buffers.ready();
         let mut told = Told::new(&compiled.form, rows, bytes);
         let mut add = |values: &mut Vec<Value>, weight: i64| told.add(values, weight);
@@ -396,7 +443,10 @@ impl Query {
                 // Put back only when all went well.
                 let state = match self.kept.take() {
                     Some(state) => Some(state),
-                    None => KeptState::build(kept, &surroundings.over(Reader::from(was)))?,
+                    None => {
+                        self.expected = Some(Duration::ZERO);
+                        KeptState::build(kept, &surroundings.over(Reader::from(was), limits))?
+                    }
                 };
                 let Some(mut state) = state else {
                     self.keeps_nothing = true;
@@ -415,6 +465,26 @@ impl Query {
         self.done.rows += told.rows;
         Ok(Some(told.change))
     }
+}
+
+/// What it is expected to take to make what is kept of a query: its input, and each row of it once. (Roughly as measured: a row takes
+/// 0.2 to 0.3 us.)
+fn beginning(kept: &KeptStages) -> Duration {
+    let estimate = &kept.input.estimate;
+    Duration::try_from_secs_f64(estimate.total * 2e-6 + estimate.rows * 250e-9).unwrap_or(Duration::MAX)
+}
+
+/// So long a beginning may take whatever it is worth.
+const LITTLE: Duration = Duration::from_micros(250);
+
+/// So many runs of a query may what is kept of it cost.
+const RUNS_WORTH: u32 = 8;
+
+/// Whether a result's columns are what they were, but for what types have more now.
+fn are_versions(newer: &[Field], older: &[Field]) -> bool {
+    let is_version =
+        |(newer, older): (&Field, &Field)| newer.name == older.name && newer.data_type.is_version_of(older.data_type);
+    newer.len() == older.len() && newer.iter().zip(older).all(is_version)
 }
 
 fn terms<'q>(

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::{LiveChange, LiveQuery};
+use crate::api::next::Next;
 use crate::exec::{NoAnswer, check_statement};
 use crate::plan::Field;
 use crate::{DataType, Value};
@@ -52,10 +53,10 @@ impl SubscribedRows {
             }
             let left = until.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()).min(LOOK));
             match self.live.next_change_within(left)? {
-                Some(change) => self.change = Some((change, 0)),
-                None if self.live.has_ended() => return Ok(false),
-                None if until.is_some_and(|until| until <= Instant::now()) => return Err(NoAnswer::NotYet),
-                None => {}
+                Next::Item(change) => self.change = Some((change, 0)),
+                Next::End => return Ok(false),
+                Next::NotYet if until.is_some_and(|until| until <= Instant::now()) => return Err(NoAnswer::NotYet),
+                Next::NotYet => {}
             }
         }
     }

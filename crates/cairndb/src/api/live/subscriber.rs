@@ -38,9 +38,28 @@ struct Pending {
 /// Why there are no more changes.
 #[derive(Clone, Debug)]
 pub(super) enum End {
-    /// The database was closed.
+    /// The database was closed, or who watched it does so no more.
     Closed,
     Failed(Error),
+}
+
+/// What several who are told the same have after it who had the same before: they go on sharing it.
+#[derive(Default)]
+pub(super) struct Together(Option<(Arc<Weights>, Arc<Weights>)>);
+
+impl Together {
+    fn append(&mut self, pending: &mut Arc<Weights>, change: &Weights) {
+        match &self.0 {
+            Some((before, after)) if Arc::ptr_eq(before, pending) => *pending = after.clone(),
+            _ => {
+                let before = (Arc::strong_count(pending) > 1).then(|| pending.clone());
+                Arc::make_mut(pending).append(change);
+                if let Some(before) = before {
+                    self.0 = Some((before, pending.clone()));
+                }
+            }
+        }
+    }
 }
 
 /// So that taking allocates nothing.
@@ -74,14 +93,14 @@ impl Subscriber {
 
     /// Whether somebody waits for it, and has to be [woken](Subscriber::wake). `None`: nobody takes anything any more.
     #[must_use]
-    pub(super) fn change(&self, change: &Arc<Weights>, position: u64) -> Option<bool> {
+    pub(super) fn change(&self, change: &Arc<Weights>, position: u64, together: &mut Together) -> Option<bool> {
         let mut pending = self.pending();
         if pending.is_gone {
             return None;
         }
         match pending.change.is_empty() {
             true => pending.change = change.clone(),
-            false => Arc::make_mut(&mut pending.change).append(change),
+            false => together.append(&mut pending.change, change),
         }
         pending.position = position;
         Some(pending.waiting > 0 || pending.waker.is_some())
@@ -107,7 +126,7 @@ impl Subscriber {
     /// Nobody takes anything any more.
     pub(super) fn leave(&self) {
         let mut pending = self.pending();
-        *pending = Pending { is_gone: true, ..Pending::default() };
+        *pending = Pending { is_gone: true, ended: pending.ended.take(), ..Pending::default() };
     }
 
     /// The position of what was told last, taken or not, unless that came to nothing; `None`: there is nothing more to come.
@@ -172,6 +191,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn who_have_taken_nothing_share_what_they_have_not_taken() {
+        let change = |byte: u8| {
+            let mut change = Weights::default();
+            change.add(RowBytes::from(&[byte][..]), 1);
+            Arc::new(change)
+        };
+        let all = [Subscriber::default(), Subscriber::default(), Subscriber::default()];
+        for (position, byte) in (100..).zip([1, 2, 3]) {
+            let (change, mut together) = (change(byte), Together::default());
+            for subscriber in &all {
+                assert_eq!(subscriber.change(&change, position, &mut together), Some(false));
+            }
+        }
+        let pending: Vec<Arc<Weights>> = all.iter().map(|subscriber| subscriber.pending().change.clone()).collect();
+        assert!(pending.windows(2).all(|two| Arc::ptr_eq(&two[0], &two[1])));
+        assert_eq!(pending[0].in_order().count(), 3);
+    }
+
+    #[test]
     fn what_came_to_nothing_before_it_was_taken_was_not_told() {
         let row = RowBytes::from(&b"row"[..]);
         let weight = |weight| {
@@ -187,11 +225,11 @@ mod tests {
                 .take(None)
                 .is_ok_and(|taken| taken.is_some_and(|taken| matches!(taken.rows, TakenRows::First(_))))
         );
-        assert_eq!(subscriber.change(&weight(1), 200), Some(false));
+        assert_eq!(subscriber.change(&weight(1), 200, &mut Together::default()), Some(false));
         assert_eq!(subscriber.told(), Some(200));
-        assert_eq!(subscriber.change(&weight(-1), 300), Some(false));
+        assert_eq!(subscriber.change(&weight(-1), 300, &mut Together::default()), Some(false));
         assert_eq!(subscriber.told(), Some(100));
-        assert_eq!(subscriber.change(&weight(1), 400), Some(false));
+        assert_eq!(subscriber.change(&weight(1), 400, &mut Together::default()), Some(false));
         assert!(subscriber.take(None).is_ok_and(|taken| taken.is_some_and(|taken| taken.position == 400)));
         assert_eq!(subscriber.told(), Some(400));
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::plan::{Fault, with_fault};
-use crate::{Connection, Database, LiveQuery, Row};
+use crate::{Connection, Database, LiveQuery, Next, Row};
 
 /// Tables of so many rows that a few changes are followed.
 const SCHEMA: &str = "CREATE TABLE a (id int PRIMARY KEY, n int NOT NULL);
@@ -35,7 +35,7 @@ fn text(row: &Row<'_>) -> String {
 }
 
 fn apply(live: &mut LiveQuery, known: &mut Rows) {
-    while let Some(change) = live.next_change_within(Duration::from_millis(300)).unwrap() {
+    while let Next::Item(change) = live.next_change_within(Duration::from_millis(300)).unwrap() {
         let mut add = |row: &Row<'_>, weight| *known.entry(text(row)).or_insert(0) += weight;
         change.added().for_each(|row| add(&row, 1));
         change.removed().for_each(|row| add(&row, -1));

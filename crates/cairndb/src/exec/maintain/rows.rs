@@ -38,6 +38,15 @@ impl RowChanges {
         self.len
     }
 
+    /// Whether some row has NULL in the column.
+    fn has_null(&self, column: usize) -> bool {
+        match (self.rows.get(), self.batch.get()) {
+            (Some(rows), _) => rows.iter().any(|row| row[column] == Value::Null),
+            (None, Some(batch)) => (0..batch.len()).any(|row| batch.columns()[column].is_null(row)),
+            (None, None) => false,
+        }
+    }
+
     pub(super) fn rows(&self) -> &[Vec<Value>] {
         let rows = || self.batch.get().map(|batch| (0..batch.len()).map(|row| batch.row(row)).collect());
         self.rows.get_or_init(|| rows().unwrap_or_default())
@@ -196,6 +205,17 @@ fn look_same(older: &Value, newer: &Value) -> bool {
 /// The key of the row that an index's entry is of.
 pub(crate) fn entry_row_key<'k>(table: &Table, index: &Index, key: &'k [u8], value: &'k [u8]) -> Result<&'k [u8]> {
     row_key(&KeyPart::of_index(table, index), key, value)
+}
+
+impl Term {
+    /// Whether it may give rows, where these are what changed.
+    pub(crate) fn is_concerned(&self, changed: &Changed) -> bool {
+        let rows_of = |id: usize| changed.iter().find(|(known, _)| *known == id).map(|(_, rows)| rows);
+        let needs = |nulls: &Vec<(usize, usize)>| {
+            nulls.iter().any(|(id, column)| rows_of(*id).is_some_and(|rows| rows.has_null(*column)))
+        };
+        self.reads.iter().any(|id| rows_of(*id).is_some()) && self.nulls.as_ref().is_none_or(needs)
+    }
 }
 
 /// Runs a plan of a part of the change, which reads some of the changed rows; `each` gets its rows, whose last column is the weight.

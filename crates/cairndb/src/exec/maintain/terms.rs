@@ -30,7 +30,7 @@ impl Terms<'_> {
     pub(crate) fn need_no_state(&self, changed: &Changed) -> bool {
         let needs_none = |direct: &Direct| !direct.reads_states() && direct.few_of(changed).is_ok();
         let mut plans = self.plans.iter().zip(self.direct);
-        plans.all(|(term, direct)| !reads_some(term, changed) || direct.as_ref().is_some_and(needs_none))
+        plans.all(|(term, direct)| !term.is_concerned(changed) || direct.as_ref().is_some_and(needs_none))
     }
 
     /// Calls `each` with every row that they give, which it may take, and its weight. `values`: room for a row.
@@ -42,7 +42,7 @@ impl Terms<'_> {
         each: &mut dyn FnMut(&mut Vec<Value>, i64),
     ) -> Result<()> {
         for ((term, direct), kept) in self.plans.iter().zip(self.direct).zip(self.kept) {
-            if !reads_some(term, changed) {
+            if !term.is_concerned(changed) {
                 continue;
             }
             if let Some(direct) = direct {
@@ -70,9 +70,4 @@ impl Terms<'_> {
         values.clear();
         Ok(())
     }
-}
-
-/// Whether there is anything for the plan to read: without, it gives no rows.
-fn reads_some(term: &Term, changed: &Changed) -> bool {
-    term.reads.iter().any(|id| changed.iter().any(|(known, _)| known == id))
 }
