@@ -14,7 +14,7 @@ use super::join::{
 use super::limit::{Limit, LimitValues};
 use super::modify::{Modify, Rows};
 use super::operator::{BoxOperator, Operator, Step};
-use super::scan::{EntryReader, IndexScan, ItemScan, KeyPart, KeyRanges, PointGet, RowReader, TableScan};
+use super::scan::{EntryReader, Firsts, IndexScan, ItemScan, KeyPart, KeyRanges, PointGet, RowReader, TableScan};
 use super::simple::{Append, Filter, OneByOne, Project, Values};
 use super::sort::{Direction, Sort, SortKeys};
 use super::sort_runs::Runs;
@@ -146,11 +146,12 @@ impl Builder<'_> {
                 let reader = RowReader::with_fields(table, columns, fields)?;
                 Ok(Box::new(TableScan::new(ranges, reader, self.optional(filter)?)))
             }
-            N::IndexScan { table, index, columns, ranges, filter, reverse, covering } => {
+            N::IndexScan { table, index, columns, ranges, filter, reverse, covering, firsts } => {
                 let parts = KeyPart::of_index(table, index);
+                let firsts = (*firsts > 0).then(|| Firsts::new(&parts, *firsts));
                 let ranges = KeyRanges::new(index.tree, parts, ranges, *reverse, self.context)?;
                 let reader = EntryReader::new(table, index, columns, *covering);
-                Ok(Box::new(IndexScan::new(ranges, reader, self.optional(filter)?)))
+                Ok(Box::new(IndexScan::new(ranges, reader, self.optional(filter)?, firsts)))
             }
             N::ItemScan { table, index, columns, items, filter } => {
                 let asked = items.try_map(&mut |item| {
@@ -349,20 +350,36 @@ struct Counted {
     operator: BoxOperator,
 }
 
-impl Operator for Counted {
-    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
+impl Counted {
+    /// What `step` says; `rows` tells what it gave, if it gave anything or came to its end.
+    fn counted<T>(
+        &mut self,
+        cx: Cx<'_>,
+        step: impl FnOnce(&mut BoxOperator) -> Step<T>,
+        rows: impl FnOnce(&T) -> Option<Option<usize>>,
+    ) -> Step<T> {
         let pages = || cx.context().buffers.then(|| cx.context().reader.pages_used());
         let before = pages();
         let started = Instant::now();
         let outer = cx.shared.running.replace(self.id);
-        let batch = self.operator.next(cx);
+        let answer = step(&mut self.operator);
         cx.shared.running.set(outer);
         if let Some(counters) = cx.shared.counters.get(self.id) {
             counters.add_time(started.elapsed());
             before.zip(pages()).into_iter().for_each(|(before, after)| counters.add_pages(before, after));
-            batch.iter().for_each(|batch| counters.add(batch.as_ref().map(Batch::len)));
+            answer.as_ref().ok().and_then(rows).into_iter().for_each(|given| counters.add(given));
         }
-        batch
+        answer
+    }
+}
+
+impl Operator for Counted {
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
+        self.counted(cx, |operator| operator.next(cx), |batch| Some(batch.as_ref().map(Batch::len)))
+    }
+
+    fn skip(&mut self, rows: usize, cx: Cx<'_>) -> Step<usize> {
+        self.counted(cx, |operator| operator.skip(rows, cx), |passed| (*passed > 0).then_some(Some(*passed)))
     }
 
     fn want(&mut self, rows: usize) {

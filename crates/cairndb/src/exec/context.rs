@@ -278,6 +278,13 @@ impl Shared {
         Ok(found)
     }
 
+    /// Counts rows that the running node read and its filter dropped.
+    pub(crate) fn note_removed(&self, rows: usize) {
+        if let Some(counters) = self.counters_of(self.running.get()) {
+            counters.removed_rows.set(counters.removed_rows.get() + rows as u64);
+        }
+    }
+
     /// Counts bytes that the running node spilled.
     pub(crate) fn note_spilled(&self, bytes: usize) {
         if let Some(counters) = self.counters_of(self.running.get()) {
@@ -389,6 +396,7 @@ pub(crate) struct NodeCounters {
     begun: Cell<bool>,
     inner_rows: Cell<u64>,
     inner_nanos: Cell<u64>,
+    removed_rows: Cell<u64>,
     pages_hit: Cell<u64>,
     pages_read: Cell<u64>,
     held_bytes: Cell<usize>,
@@ -445,6 +453,7 @@ impl NodeCounters {
             first_nanos: self.first_nanos.get(),
             inner_rows: self.inner_rows.get(),
             inner_nanos: self.inner_nanos.get(),
+            removed_rows: self.removed_rows.get(),
             pages_hit: self.pages_hit.get(),
             pages_read: self.pages_read.get(),
             memory_bytes_max: self.memory_bytes_max.get() as u64,

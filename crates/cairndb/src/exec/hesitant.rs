@@ -75,6 +75,13 @@ impl Operator for Hesitant {
         self.operator.want(rows);
     }
 
+    fn skip(&mut self, rows: usize, cx: Cx<'_>) -> Step<usize> {
+        if self.random.below(3) == 0 {
+            return Err(NoAnswer::NotYet);
+        }
+        self.operator.skip(rows, cx)
+    }
+
     fn reset(&mut self, cx: Cx<'_>) {
         self.ended = false;
         self.operator.reset(cx);

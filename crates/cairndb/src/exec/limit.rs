@@ -96,6 +96,13 @@ impl Operator for Limit {
             if left.1 == Some(0) {
                 return self.next_ties(cx);
             }
+            if left.0 > 0 {
+                let skipped = self.input.skip(left.0, cx)?;
+                left.0 -= skipped;
+                if skipped > 0 {
+                    continue;
+                }
+            }
             let Some(batch) = self.input.next(cx)? else { return Ok(None) };
             if left.0 >= batch.len() {
                 left.0 -= batch.len();

@@ -44,6 +44,12 @@ pub(crate) trait Operator: Send {
     /// Tells that no more than so many rows will be asked for, until it starts over: a hint, for who reads in batches.
     fn want(&mut self, _rows: usize) {}
 
+    /// Goes past some of the next rows, at most so many, without making anything of them; how many. 0: it can not, or there are
+    /// none. Only for rows whose making can not fail and does nothing.
+    fn skip(&mut self, _rows: usize, _cx: Cx<'_>) -> Step<usize> {
+        Ok(0)
+    }
+
     /// Starts over: the next rows are the first again, under the outer rows that `next` is then given.
     fn reset(&mut self, cx: Cx<'_>);
 

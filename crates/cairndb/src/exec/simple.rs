@@ -68,8 +68,11 @@ impl Operator for Filter {
     fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         while let Some(batch) = self.input.next(cx)? {
             cx.check()?;
-            if let Some(batch) = keep_true(batch, &mut self.predicate, cx)? {
-                return Ok(Some(batch));
+            let read = batch.len();
+            let batch = keep_true(batch, &mut self.predicate, cx)?;
+            cx.shared.note_removed(read - batch.as_ref().map_or(0, Batch::len));
+            if batch.is_some() {
+                return Ok(batch);
             }
         }
         Ok(None)
@@ -145,6 +148,11 @@ impl Operator for Project {
         Ok(Some(Batch::new(columns, batch.len())))
     }
 
+    fn skip(&mut self, rows: usize, cx: Cx<'_>) -> Step<usize> {
+        let is_told = |expr: &Evaluator| expr.is_column() || expr.as_constant().is_some();
+        if self.exprs.iter().all(is_told) { self.input.skip(rows, cx) } else { Ok(0) }
+    }
+
     fn want(&mut self, rows: usize) {
         self.input.want(rows);
     }
@@ -188,5 +196,14 @@ impl Operator for Append {
     fn reset(&mut self, cx: Cx<'_>) {
         self.inputs.iter_mut().for_each(|input| input.reset(cx));
         self.current = 0;
+    }
+
+    fn park(&mut self) -> bool {
+        self.current = 0;
+        self.inputs.iter_mut().all(|input| input.park())
+    }
+
+    fn rebind(&mut self, parameters: &[Value]) -> bool {
+        self.inputs.iter_mut().all(|input| input.rebind(parameters))
     }
 }

@@ -41,6 +41,8 @@ pub struct NodeStatistics {
     pub inner_rows: u64,
     /// See `inner_rows`.
     pub inner_nanos: u64,
+    /// Rows that it read and its filter dropped.
+    pub removed_rows: u64,
     /// Pages that it and its inputs found in memory, and those that they waited for, where that was asked.
     pub pages_hit: u64,
     /// See `pages_hit`.

@@ -175,8 +175,14 @@ fn zoned<const OP: u8>(args: &[Value], context: &EvalContext) -> Result<Value> {
     }
 }
 
-/// The instant of a date or timestamp local to `zone`. Dates reach further than timestamps, hence the width.
-fn wide_instant(value: &Value, zone: &Zone) -> i128 {
+/// The instant of a date or timestamp local to `zone`. Dates reach further than timestamps, hence the width; infinities lie
+/// beyond all of them.
+pub(super) fn wide_instant(value: &Value, zone: &Zone) -> i128 {
+    match *value {
+        Value::Date(i32::MAX) | Value::Timestamp(i64::MAX) | Value::TimestampTz(i64::MAX) => return i128::MAX,
+        Value::Date(i32::MIN) | Value::Timestamp(i64::MIN) | Value::TimestampTz(i64::MIN) => return i128::MIN,
+        _ => {}
+    }
     let local = match *value {
         Value::Date(days) => match crate::types::date_to_timestamp(days) {
             Ok(micros) => micros,

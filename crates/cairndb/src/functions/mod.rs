@@ -19,7 +19,7 @@ mod in_range;
 pub mod json;
 mod like;
 mod math;
-
+mod nearest;
 mod of_catalog;
 mod operator;
 mod overlaps;
@@ -52,6 +52,7 @@ pub use catalogue::{
 pub(crate) use counters::Tally;
 pub(crate) use encoding::is_utf8 as is_utf8_encoding;
 pub use in_range::{Distance, in_range_offsets, invalid_size};
+pub(crate) use nearest::{Nearest, Nearness, nearness};
 pub use operator::Operator;
 use register::register_all;
 pub use series::Series;

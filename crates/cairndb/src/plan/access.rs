@@ -8,14 +8,13 @@ use super::estimate::{ColumnInfo, selectivity_of_all, table_rows};
 use super::expr::Expr;
 use super::implied::is_implied;
 use super::indexes::{BoundIndexes, Keyed, over};
-use super::keys::{KeyCondition, elements_of, key_any, key_condition, key_list};
+use super::keys::{KeyCondition, KeyPart, elements_of, key_any, key_condition, key_list};
 use super::logical::{LogicalPlan, scanned_fields};
 use super::order::Order;
 use super::physical::{Estimate, ItemCondition, Items, KeyBound, KeyRange};
 use super::refs::has_subquery;
 use super::refs::{conjuncts, is_volatile, used_columns};
 use crate::catalog::{Index, IndexColumn, Table};
-use crate::functions::Operator;
 use crate::inverted::{ItemClass, Query, commuted};
 use crate::types::key::is_decodable;
 use crate::types::{DataType, Value};
@@ -115,6 +114,8 @@ pub(super) struct AccessPath {
     pub(super) point: bool,
     /// Positions of the conditions that the ranges answer.
     pub(super) answered: Vec<usize>,
+    /// Positions of those that the ranges answer but for rows that are asked again.
+    pub(super) narrowed: Vec<usize>,
     pub(super) covering: bool,
     /// The key columns, and how many of them have one value only.
     pub(super) key: Vec<IndexColumn>,
@@ -205,8 +206,8 @@ fn equality<'e>(
 ) -> Option<(usize, Expr)> {
     conditions.find_map(|(place, condition)| {
         let found = key_condition(condition, type_of)?;
-        let is_it = found.op == Operator::Equal && columns.get(found.column) == Some(&column);
-        is_it.then_some((place, found.value))
+        let KeyPart::Equal(value) = found.key else { return None };
+        (columns.get(found.column) == Some(&column)).then_some((place, value))
     })
 }
 
@@ -230,6 +231,7 @@ fn full_scan(shape: &TableShape, infos: &[ColumnInfo]) -> AccessPath {
         items: None,
         point: false,
         answered: vec![],
+        narrowed: vec![],
         covering: false,
         key: primary_columns(&shape.table),
         fixed: 0,
@@ -248,6 +250,7 @@ struct Matcher<'a> {
     lower: Option<KeyBound>,
     upper: Option<KeyBound>,
     answered: Vec<usize>,
+    narrowed: Vec<usize>,
     /// Leading key columns with one value only.
     fixed: usize,
     /// How many values each prefix has in place of an array, which stands for its elements.
@@ -265,6 +268,7 @@ impl<'a> Matcher<'a> {
             lower: None,
             upper: None,
             answered: vec![],
+            narrowed: vec![],
             fixed: 0,
             elements: None,
         };
@@ -341,26 +345,24 @@ impl<'a> Matcher<'a> {
     }
 
     fn bounds(&mut self, column: usize) {
-        let (mut lower, mut upper, mut answered) = (None, None, vec![]);
-        for (place, KeyCondition { op, value, .. }) in self.conditions(column) {
-            let inclusive = matches!(op, Operator::LessEqual | Operator::GreaterEqual);
-            let slot = match op {
-                Operator::Greater | Operator::GreaterEqual => &mut lower,
-                Operator::Less | Operator::LessEqual => &mut upper,
-                _ => continue,
-            };
-            if slot.is_none() {
-                *slot = Some(KeyBound { value, inclusive });
-                answered.push(place);
+        let (mut lower, mut upper): (Option<KeyBound>, Option<KeyBound>) = (None, None);
+        let (mut answered, mut narrowed) = (vec![], vec![]);
+        for (place, KeyCondition { key, .. }) in self.conditions(column) {
+            let KeyPart::Range { lower: from, upper: to, exact } = key else { continue };
+            if (from.is_some() && lower.is_some()) || (to.is_some() && upper.is_some()) {
+                continue;
             }
+            (lower, upper) = (lower.or(from), upper.or(to));
+            if exact { &mut answered } else { &mut narrowed }.push(place);
         }
         (self.lower, self.upper) = (lower, upper);
         self.answered.extend(answered);
+        self.narrowed.extend(narrowed);
     }
 
     /// The path, if it is of any use: it answers something, gives an order, or reads less.
     fn finish(self, index: Option<(usize, &Arc<Index>)>, infos: &[ColumnInfo]) -> Option<AccessPath> {
-        if self.key.is_empty() || (index.is_none() && self.answered.is_empty()) {
+        if self.key.is_empty() || (index.is_none() && self.answered.is_empty() && self.narrowed.is_empty()) {
             return None;
         }
         let predicate = index.map_or_else(Vec::new, |(at, _)| self.shape.predicate(at));
@@ -373,6 +375,7 @@ impl<'a> Matcher<'a> {
             items: None,
             point,
             answered: self.answered,
+            narrowed: self.narrowed,
             covering,
             key: self.key,
             fixed: self.fixed,
@@ -412,6 +415,7 @@ fn by_items((shape, keyed): (&TableShape, &Keyed<'_>), index: &Arc<Index>, infos
         items: Some(items),
         point: false,
         answered: vec![],
+        narrowed: vec![],
         covering: false,
         key: vec![],
         fixed: 0,
@@ -469,7 +473,7 @@ fn estimate(
     infos: &[ColumnInfo],
 ) -> (f64, Estimate) {
     let all = table_rows(&shape.table);
-    let answered = path.answered.iter().map(|&place| shape.conditions[place].clone());
+    let answered = path.answered.iter().chain(&path.narrowed).map(|&place| shape.conditions[place].clone());
     let mut answered: Vec<Expr> = answered.collect();
     for part in predicate {
         if !answered.iter().any(|answered| same_expr(answered, &part)) {

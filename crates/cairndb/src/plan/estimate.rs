@@ -10,7 +10,7 @@ use super::expr::Expr;
 use super::keys::elements_of;
 use super::refs::is_boolean;
 use crate::catalog::{ColumnStatistics, Table, TableStatistics};
-use crate::functions::{self, EvalContext, Operator};
+use crate::functions::{self, EvalContext, Function, Nearest, Operator, nearness};
 use crate::types::{DataType, Value, ValueRef};
 
 const ROWS_UNKNOWN: f64 = 1000.0;
@@ -329,8 +329,24 @@ fn inside(low: &Value, high: &Value, value: &Value, data_type: DataType) -> f64 
     }
 }
 
+/// How a known value of the column lies to one that it is compared with, perhaps through a cast.
 fn compare(known: &Value, value: &Value, data_type: DataType) -> Option<Ordering> {
-    Some(known.compare_as(&converted(value, data_type)?, data_type))
+    let order = match nearest(value, data_type) {
+        // All that the type has is less.
+        Some(found) if found.is_null() => Ordering::Less,
+        Some(found) => known.compare_as(&found, data_type),
+        None => known.compare_as(&converted(value, data_type)?, data_type),
+    };
+    Some(order)
+}
+
+/// The first of the column's values that is not less than one of another type of its family; NULL: none.
+fn nearest(value: &Value, data_type: DataType) -> Option<Value> {
+    let from = ValueRef::from(value).data_type().filter(|from| *from != data_type.base())?;
+    let compared = [data_type.base(), from.base(), DataType::Double];
+    compared.into_iter().find_map(|compared| nearness(data_type, compared, from))?;
+    let function = Function::nearest(data_type, from, Nearest::AtLeast);
+    function.call(std::slice::from_ref(value), &EvalContext::default()).ok()
 }
 
 /// A literal in the column's type (it may be compared through a cast of the column).

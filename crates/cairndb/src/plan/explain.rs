@@ -62,17 +62,32 @@ pub struct ShownNode {
 pub(super) struct Detail {
     pub(super) label: &'static str,
     pub(super) parts: Vec<String>,
+    pub(super) kind: DetailKind,
+}
+
+/// What a property is in formats that tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DetailKind {
+    Text,
     /// There may be several parts.
-    pub(super) is_list: bool,
+    List,
+    Number,
 }
 
 impl Detail {
     fn of(label: &'static str, text: String) -> Detail {
-        Detail { label, parts: vec![text], is_list: false }
+        Detail { label, parts: vec![text], kind: DetailKind::Text }
     }
 
     fn list(label: &'static str, parts: Vec<String>) -> Detail {
-        Detail { label, parts, is_list: true }
+        Detail { label, parts, kind: DetailKind::List }
+    }
+
+    /// How many rows a filter dropped, on average of the node's runs.
+    fn removed(actual: &NodeStatistics) -> Option<Detail> {
+        let rows = actual.removed_rows as f64 / actual.loops.max(1) as f64;
+        let number = Detail { kind: DetailKind::Number, ..Detail::of("Rows Removed by Filter", format!("{rows:.0}")) };
+        (actual.removed_rows > 0).then_some(number)
     }
 }
 
@@ -168,6 +183,7 @@ impl Explainer<'_> {
             N::Filter { input, predicate } => {
                 let columns = self.columns(input);
                 details.of_filters.push(Detail::of("Filter", self.print(&columns, predicate)));
+                details.of_filters.extend(self.actual(plan).as_ref().and_then(Detail::removed));
                 return self.shown(input, top, details, ctes);
             }
             N::Cte { body, .. } | N::RecursiveCte { body, .. } => {
@@ -181,6 +197,7 @@ impl Explainer<'_> {
             false => vec![],
         };
         own.extend(self.details(plan));
+        own.extend(self.actual(plan).as_ref().and_then(Detail::removed));
         own.append(&mut details.of_filters);
         let mut children: Vec<ShownNode> = ctes.iter().filter_map(|cte| self.cte(cte)).collect();
         for (subplan, columns) in std::mem::take(&mut details.subplans) {
@@ -496,8 +513,12 @@ impl Explainer<'_> {
         match &plan.node {
             N::Values { rows } if rows.is_empty() => vec![Detail::of("One-Time Filter", "false".to_owned())],
             N::TableScan { table, ranges, filter, .. } => self.scan_details(plan, table, None, ranges, filter),
-            N::IndexScan { table, index, ranges, filter, .. } => {
-                self.scan_details(plan, table, Some(index), ranges, filter)
+            N::IndexScan { table, index, ranges, filter, firsts, .. } => {
+                let mut lines = self.scan_details(plan, table, Some(index), ranges, filter);
+                let mut key = key_columns(table, Some(index));
+                key.truncate(*firsts);
+                lines.extend((*firsts > 0).then(|| Detail::of("Distinct Key", key.join(", "))));
+                lines
             }
             N::ItemScan { table, index, items, filter, .. } => {
                 let key = key_columns(table, Some(index));

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::explain::{Detail, ShownNode};
+use super::explain::{Detail, DetailKind, ShownNode};
 
 /// A property of a node.
 enum Property {
@@ -218,9 +218,10 @@ fn properties(node: &ShownNode) -> Properties {
         all.push(("Actual Loops", number(loops as f64, 0)));
     }
     for detail in &node.details {
-        let property = match detail.is_list {
-            true => Property::Texts(detail.parts.clone()),
-            false => Property::Text(detail.parts.concat()),
+        let property = match detail.kind {
+            DetailKind::List => Property::Texts(detail.parts.clone()),
+            DetailKind::Text => Property::Text(detail.parts.concat()),
+            DetailKind::Number => Property::Number(detail.parts.concat()),
         };
         all.push((detail.label, property));
     }

@@ -9,7 +9,7 @@ use super::estimate::{join_equality, selectivity, table_rows, unique_keys};
 use super::expr::Expr;
 use super::join_graph::{Between, JoinGraph, Unit, Units, Way};
 use super::join_merge::Merge;
-use super::keys::{key_column, key_value, under_cast};
+use super::keys::{KeyPart, compared, key_value};
 use super::logical::JoinKind;
 use super::options::OptimizerOptions;
 use super::order::Order;
@@ -274,8 +274,9 @@ impl<'g> Pair<'g> {
         let types = |position: usize| shape.table.key_type(*keyed.columns.get(position)?);
         let own = keyed.conditions.iter().enumerate().find_map(|(place, condition)| {
             let found = super::keys::key_condition(condition, &types)?;
-            let fits = found.op == Operator::Equal && keyed.columns.get(found.column) == Some(&column);
-            (fits && !has_subquery(&found.value)).then_some((place, found.value))
+            let KeyPart::Equal(value) = found.key else { return None };
+            let fits = keyed.columns.get(found.column) == Some(&column);
+            (fits && !has_subquery(&value)).then_some((place, value))
         });
         let Some((place, value)) = own else { return false };
         lookup.keys.push(value);
@@ -305,18 +306,19 @@ impl<'g> Pair<'g> {
     ) -> Option<Expr> {
         let shape = unit.shape.as_ref()?;
         let data_type = shape.table.key_type(column)?;
-        let is_it = match expression {
-            Some(expression) => same_expr(under_cast(side), expression),
-            None => {
-                let types = |global: usize| self.graph.fields.get(global).map(|field| field.data_type);
-                let position = key_column(side, &types)?.checked_sub(unit.first)?;
+        let (compared, cast) = compared(side);
+        let is_it = match (expression, compared) {
+            (Some(expression), compared) => same_expr(compared, expression),
+            (None, Expr::Column { index, .. }) => {
+                let position = index.checked_sub(unit.first)?;
                 shape.columns.get(position) == Some(&column)
             }
+            _ => false,
         };
         if !is_it || self.graph.units_of(value) & !self.left.0 != 0 {
             return None;
         }
-        key_value(value, data_type)
+        key_value(value, data_type, cast.unwrap_or(data_type.base()))
     }
 
     /// Where several of the unit's columns are equal to the left's, any of them will do.

@@ -1,15 +1,29 @@
-//! Which conditions a key can answer: `column op constant`, as a value in the key's own encoding.
+//! Which conditions a key can answer: `column op value`, as values of the key's own type.
+//!
+//! A value of another type is looked for as what the key's type has nearest to it (`functions/nearest.rs`), wherever the two are
+//! compared in an order that the key keeps: one rule for constants, parameters, columns of joins, arrays and subqueries.
+
+use std::sync::Arc;
 
 use super::expr::Expr;
+use super::fold::fold;
+use super::physical::KeyBound;
 use super::refs::{is_volatile, used_columns};
-use crate::functions::Operator;
+use crate::functions::{Function, Nearest, Nearness, Operator, nearness};
 use crate::types::{DataType, Value};
 
-/// `column op value`, where `value` has the column's type and does not depend on the row.
+/// A condition on a column as keys see it. Its values have the column's type and do not depend on the row.
 pub(super) struct KeyCondition {
     pub(super) column: usize,
-    pub(super) op: Operator,
-    pub(super) value: Expr,
+    pub(super) key: KeyPart,
+}
+
+/// What a column's values have to be.
+pub(super) enum KeyPart {
+    /// This one.
+    Equal(Expr),
+    /// Within these bounds; unless `exact` each row is to be asked again.
+    Range { lower: Option<KeyBound>, upper: Option<KeyBound>, exact: bool },
 }
 
 /// The condition as one on a key column; `type_of` gives the columns' types.
@@ -21,25 +35,25 @@ pub(super) fn key_condition(condition: &Expr, type_of: &dyn Fn(usize) -> Option<
 }
 
 fn one_sided(
-    column: &Expr,
+    side: &Expr,
     value: &Expr,
     op: Operator,
     type_of: &dyn Fn(usize) -> Option<DataType>,
 ) -> Option<KeyCondition> {
-    let column = key_column(column, type_of)?;
+    let (column, compared) = compared_column(side, type_of)?;
     if is_volatile(value) || !used_columns(value).is_empty() {
         return None;
     }
-    Some(KeyCondition { column, op, value: key_value(value, type_of(column)?)? })
+    Some(KeyCondition { column, key: key_part(type_of(column)?, compared, op, value)? })
 }
 
 /// `column IN (constants)`.
 pub(super) fn key_list(condition: &Expr, type_of: &dyn Fn(usize) -> Option<DataType>) -> Option<(usize, Vec<Expr>)> {
     let Expr::InList { input, list, .. } = condition else { return None };
-    let column = key_column(input, type_of)?;
+    let (column, compared) = compared_column(input, type_of)?;
     let data_type = type_of(column)?;
     let constant = |value: &Expr| used_columns(value).is_empty() && !is_volatile(value);
-    let values = list.iter().map(|value| key_value(value, data_type).filter(constant));
+    let values = list.iter().map(|value| key_value(value, data_type, compared).filter(constant));
     Some((column, values.collect::<Option<_>>()?))
 }
 
@@ -50,17 +64,17 @@ pub(super) fn key_any(condition: &Expr, type_of: &dyn Fn(usize) -> Option<DataTy
     if !function.is_equal_to_any() || is_volatile(array) || !used_columns(array).is_empty() {
         return None;
     }
-    let column = key_column(input, type_of)?;
+    let (column, compared) = compared_column(input, type_of)?;
     let (data_type, element) = (type_of(column)?, array.data_type().element()?);
-    use DataType as T;
-    match (element, data_type) {
-        (T::Varchar(_) | T::Text, T::Varchar(_) | T::Text | T::Name) => Some((column, array.clone())),
-        _ if element.base() == data_type.base() => Some((column, array.clone())),
-        (T::SmallInt, T::Integer | T::BigInt) | (T::Integer, T::BigInt) => {
-            Some((column, Expr::Cast { input: Box::new(array.clone()), to: data_type.array()? }))
+    let converted = match conversion(data_type, compared, element)? {
+        Conversion::None => array.clone(),
+        Conversion::Widening => Expr::Cast { input: Box::new(array.clone()), to: data_type.array()? },
+        Conversion::Nearest(nearness) if nearness.is_one() => {
+            called(Function::nearest_elements(data_type.base().array()?, array.data_type()), array)
         }
-        _ => None,
-    }
+        Conversion::Nearest(_) => return None,
+    };
+    Some((column, converted))
 }
 
 /// How many elements the array has: those of a constant, or a guess that is PostgreSQL's.
@@ -68,6 +82,7 @@ pub(super) fn elements_of(array: &Expr) -> f64 {
     match array {
         Expr::Literal { value: Value::Array(array), .. } => array.values().len() as f64,
         Expr::Cast { input, .. } => elements_of(input),
+        Expr::Call { function, args } if function.is_nearest() => args.iter().map(elements_of).sum(),
         _ => 10.0,
     }
 }
@@ -84,14 +99,6 @@ pub(super) fn key_column(expr: &Expr, type_of: &dyn Fn(usize) -> Option<DataType
     }
 }
 
-/// What is under a cast that keeps order and equality.
-pub(super) fn under_cast(expr: &Expr) -> &Expr {
-    match expr {
-        Expr::Cast { input, to } if keeps_order(input.data_type(), *to) => input,
-        other => other,
-    }
-}
-
 fn keeps_order(from: DataType, to: DataType) -> bool {
     use DataType as T;
     match (from, to) {
@@ -101,37 +108,109 @@ fn keeps_order(from: DataType, to: DataType) -> bool {
     }
 }
 
-/// The value in the key column's type, if that is certain to be possible without changing what the comparison says.
-pub(super) fn key_value(value: &Expr, column: DataType) -> Option<Expr> {
-    use DataType as T;
-    let from = value.data_type();
-    match (from, column) {
-        // (Text that is too long for a name is the key of none.)
-        (T::Varchar(_) | T::Text, T::Varchar(_) | T::Text | T::Name) => Some(value.clone()),
-        _ if from.base() == column.base() => Some(value.clone()),
-        (T::SmallInt, T::Integer | T::BigInt) | (T::Integer, T::BigInt) => match narrowed(value, column) {
-            Some(literal) => Some(literal),
-            None => Some(Expr::Cast { input: Box::new(value.clone()), to: column }),
-        },
-        (T::BigInt | T::Integer, T::Integer | T::SmallInt) => narrowed(value, column),
-        _ => None,
+/// The column, and the type that it is compared as: its own, or that of a cast.
+fn compared_column(expr: &Expr, type_of: &dyn Fn(usize) -> Option<DataType>) -> Option<(usize, DataType)> {
+    let (input, cast) = compared(expr);
+    let Expr::Column { index, .. } = input else { return None };
+    Some((*index, cast.unwrap_or(type_of(*index)?.base())))
+}
+
+/// What is compared, and the type that it is cast to before.
+pub(super) fn compared(expr: &Expr) -> (&Expr, Option<DataType>) {
+    match expr {
+        Expr::Cast { input, to } => (input, Some(*to)),
+        other => (other, None),
     }
 }
 
-/// An integer literal as one of another integer type, if it fits.
-fn narrowed(value: &Expr, to: DataType) -> Option<Expr> {
-    let Expr::Literal { value, .. } = value else { return None };
-    let number = match value {
-        Value::SmallInt(number) => i64::from(*number),
-        Value::Integer(number) => i64::from(*number),
-        Value::BigInt(number) => *number,
+/// What the key's values have to be for `column op value`, where the column, of type `key`, is compared as `compared`.
+fn key_part(key: DataType, compared: DataType, op: Operator, value: &Expr) -> Option<KeyPart> {
+    let nearness = match conversion(key, compared, value.data_type())? {
+        Conversion::Nearest(nearness) => nearness,
+        _ => return plain_part(op, key_value(value, key, compared)?),
+    };
+    let bound = |which| KeyBound { value: nearest(key, which, value), inclusive: true };
+    let (lower, upper) = match op {
+        Operator::Equal if nearness.is_one() => return Some(KeyPart::Equal(nearest(key, Nearest::Equal, value))),
+        Operator::Equal => (Some(bound(Nearest::AtLeast)), Some(bound(Nearest::AtMost))),
+        Operator::Greater => (Some(bound(Nearest::Above)), None),
+        Operator::GreaterEqual => (Some(bound(Nearest::AtLeast)), None),
+        Operator::Less => (None, Some(bound(Nearest::Below))),
+        Operator::LessEqual => (None, Some(bound(Nearest::AtMost))),
         _ => return None,
     };
-    let value = match to {
-        DataType::SmallInt => Value::SmallInt(i16::try_from(number).ok()?),
-        DataType::Integer => Value::Integer(i32::try_from(number).ok()?),
-        DataType::BigInt => Value::BigInt(number),
+    Some(KeyPart::Range { lower, upper, exact: nearness.is_exact() })
+}
+
+/// As [`key_part`], of a value that has the key's type.
+fn plain_part(op: Operator, value: Expr) -> Option<KeyPart> {
+    let bound = |inclusive| Some(KeyBound { value: value.clone(), inclusive });
+    let (lower, upper) = match op {
+        Operator::Equal => return Some(KeyPart::Equal(value)),
+        Operator::Greater => (bound(false), None),
+        Operator::GreaterEqual => (bound(true), None),
+        Operator::Less => (None, bound(false)),
+        Operator::LessEqual => (None, bound(true)),
         _ => return None,
     };
-    Some(Expr::Literal { value, data_type: to })
+    Some(KeyPart::Range { lower, upper, exact: true })
+}
+
+/// What the key column's values are that equal the value, where it is compared as `compared`; none if that may be several.
+/// NULL: there is none.
+pub(super) fn key_value(value: &Expr, key: DataType, compared: DataType) -> Option<Expr> {
+    match conversion(key, compared, value.data_type())? {
+        Conversion::None => Some(value.clone()),
+        Conversion::Widening => Some(widened(value, key)),
+        Conversion::Nearest(nearness) => nearness.is_one().then(|| nearest(key, Nearest::Equal, value)),
+    }
+}
+
+/// How a value comes to be of a key's type.
+enum Conversion {
+    /// It is.
+    None,
+    /// The key's type has all values of the other.
+    Widening,
+    Nearest(Nearness),
+}
+
+/// How values of type `value` are looked for among those of a key that is cast to `compared` before they are compared with it.
+fn conversion(key: DataType, compared: DataType, value: DataType) -> Option<Conversion> {
+    use DataType as T;
+    if keeps_order(key, compared) {
+        match (value, key) {
+            // (Text that is too long for a name is the key of none.)
+            (T::Varchar(_) | T::Text | T::Name, T::Varchar(_) | T::Text | T::Name) => {
+                return Some(Conversion::None);
+            }
+            _ if value.base() == key.base() => return Some(Conversion::None),
+            (T::SmallInt, T::Integer | T::BigInt) | (T::Integer, T::BigInt) | (T::Real, T::Double) => {
+                return Some(Conversion::Widening);
+            }
+            _ => {}
+        }
+    }
+    nearness(key, compared, value).map(Conversion::Nearest)
+}
+
+fn widened(value: &Expr, to: DataType) -> Expr {
+    let mut cast = Expr::Cast { input: Box::new(value.clone()), to: to.base() };
+    if matches!(value, Expr::Literal { .. }) {
+        fold(&mut cast);
+    }
+    cast
+}
+
+/// The key's value that is nearest to another: computed now if both are constants.
+fn nearest(key: DataType, which: Nearest, value: &Expr) -> Expr {
+    called(Function::nearest(key, value.data_type(), which), value)
+}
+
+fn called(function: Function, value: &Expr) -> Expr {
+    let mut call = Expr::Call { function: Arc::new(function), args: vec![value.clone()] };
+    if matches!(value, Expr::Literal { .. }) {
+        fold(&mut call);
+    }
+    call
 }

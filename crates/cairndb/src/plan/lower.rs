@@ -154,12 +154,16 @@ impl Planner<'_> {
         &mut self,
         input: LogicalPlan,
         group_by: Vec<Expr>,
-        aggregates: Vec<AggregateCall>,
+        mut aggregates: Vec<AggregateCall>,
         fields: Vec<Field>,
         wanted: Option<Wanted<'_>>,
     ) -> Result<Planned> {
-        let input = match self.end_of_index(&input, &group_by, &aggregates)? {
-            Some(row) => row,
+        let few = match self.end_of_index(&input, &group_by, &aggregates)? {
+            Some(row) => Some(row),
+            None => self.distinct_values(&input, &group_by, &mut aggregates)?,
+        };
+        let input = match few {
+            Some(rows) => rows,
             None => self.gathered(input, &group_by, wanted)?,
         };
         let below = input.estimate();

@@ -3,6 +3,7 @@
 
 mod access;
 mod analyze;
+mod any_of;
 mod askers;
 mod changes;
 mod closure;
@@ -32,6 +33,7 @@ mod keyed_row;
 mod keys;
 mod live;
 mod logical;
+mod loose;
 mod lower;
 mod narrow;
 mod nulls;

@@ -125,6 +125,9 @@ pub enum PhysicalNode {
         reverse: bool,
         /// The index entry alone tells all of `columns`: the table need not be read.
         covering: bool,
+        /// Not 0: of the entries that begin with the same values of so many of the index's columns only the first one. Then
+        /// there is no filter.
+        firsts: usize,
     },
     /// Rows by an inverted index, in key order: those that it finds for `items`, of which `filter` asks again.
     ItemScan {

@@ -33,6 +33,8 @@ impl Names<'_> {
             Expr::Column { index, .. } => self.column(*index),
             Expr::Outer { level, index, .. } => self.outer(*level, *index),
             Expr::Parameter { index, .. } => format!("${}", index + 1),
+            // Said of what was given: that a key is looked for by its own type is no part of the condition.
+            Expr::Call { function, args } if function.is_nearest() => self.list(args),
             Expr::Call { function, args } => self.call(&function.name, function.op, args),
             Expr::Cast { input, to } => format!("({})::{to}", self.bare(input)),
             Expr::And(parts) => self.joined(parts, " AND "),

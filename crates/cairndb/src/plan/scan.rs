@@ -106,7 +106,13 @@ impl Planner<'_> {
                 best = Some((cost, path, direction));
             }
         }
-        let (_, path, direction) = best.ok_or_else(|| crate::Error::internal("a table without access path"))?;
+        let (cost, path, direction) = best.ok_or_else(|| crate::Error::internal("a table without access path"))?;
+        let in_parts = |wanted: Wanted<'_>| wanted.cost(path.estimate, 0, 1.0) - path.estimate.total;
+        if !path.point
+            && let Some(parts) = self.any_of(shape, cost - wanted.map_or(0.0, in_parts))?
+        {
+            return Ok((parts, 0));
+        }
         Ok((self.scan_node(shape, path, direction.reverse)?, direction.covered))
     }
 
@@ -126,7 +132,7 @@ impl Planner<'_> {
     }
 
     /// The node that follows one path.
-    fn scan_node(&mut self, shape: &TableShape, path: AccessPath, reverse: bool) -> Result<Planned> {
+    pub(super) fn scan_node(&mut self, shape: &TableShape, path: AccessPath, reverse: bool) -> Result<Planned> {
         let rest = shape.conditions.iter().enumerate().filter(|(place, _)| !path.answered.contains(place));
         let filter = self.predicate(rest.map(|(_, condition)| condition.clone()).collect())?;
         let ranges = path.ranges.into_iter().map(|range| self.range(range)).collect::<Result<Vec<_>>>()?;
@@ -146,7 +152,7 @@ impl Planner<'_> {
             }
             (None, _) => N::TableScan { table, columns, fields: vec![], ranges, filter, reverse },
             (Some(index), None) => {
-                N::IndexScan { table, index, columns, ranges, filter, reverse, covering: path.covering }
+                N::IndexScan { table, index, columns, ranges, filter, reverse, covering: path.covering, firsts: 0 }
             }
         };
         let estimate = path.estimate;

@@ -166,8 +166,12 @@ impl Planner<'_> {
         }
         let fields = input.fields().into_iter().enumerate();
         let columns = fields.map(|(index, field)| Expr::Column { index, data_type: field.data_type });
-        let input = self.gathered(input, &columns.collect::<Vec<_>>(), wanted)?;
-        Ok(self.different(input))
+        let columns = columns.collect::<Vec<_>>();
+        let loose = if wanted.is_none() { self.loose(&input)? } else { None };
+        let gathered = self.gathered(input, &columns, wanted)?;
+        let different = self.different(gathered);
+        let is_less = |loose: &Planned| loose.estimate().total < different.estimate().total;
+        Ok(loose.filter(is_less).unwrap_or(different))
     }
 
     fn distinct_on(&mut self, input: Planned, on: Vec<Expr>) -> Result<Planned> {

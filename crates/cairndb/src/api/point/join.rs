@@ -149,7 +149,7 @@ impl JoinSource {
                 let left = JoinSource::of(left, catalog)?;
                 left.with_several((table, index.as_deref(), columns), keys, residual.as_ref(), catalog)
             }
-            PhysicalNode::IndexScan { table, index, columns, ranges, filter, reverse: false, .. } => {
+            PhysicalNode::IndexScan { table, index, columns, ranges, filter, reverse: false, firsts: 0, .. } => {
                 let (source, index) = (JoinSource::default(), Some(&**index));
                 source.with_several((table, index, columns), only_prefix(ranges)?, filter.as_ref(), catalog)
             }
@@ -302,6 +302,8 @@ impl JoinSource {
         }
         let column = match expr {
             Expr::Cast { input, to: cast } if same_key_bytes(input.data_type(), *cast) => input,
+            // (One that is beyond the key's type has bytes that no key has.)
+            Expr::Call { function, args } if function.is_equal_integer() => args.first()?,
             expr => expr,
         };
         let Expr::Column { index, data_type } = column else { return None };

@@ -144,6 +144,11 @@ impl Evaluator {
         }
     }
 
+    /// Whether it is a column of the row as it is.
+    pub(crate) fn is_column(&self) -> bool {
+        matches!(self.node, Node::Column(_))
+    }
+
     pub(super) fn is_parameter(&self) -> bool {
         matches!(self.node, Node::Parameter { .. })
     }

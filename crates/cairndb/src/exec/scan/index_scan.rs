@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use cairn_storage::{KeyList, Lookup};
 
+use super::firsts::Firsts;
 use super::key_range::{KeyPart, KeyRanges};
 use super::row_reader::RowReader;
-use super::table_scan::{ScanSizes, filtered};
+use super::table_scan::{PASSED_MAX, ScanSizes, filtered, note_removed};
 use crate::catalog::{Index, Table};
 use crate::exec::batch::Batch;
 use crate::exec::context::Cx;
@@ -98,6 +99,29 @@ impl EntryReader {
         self.read_rest(out, cx)?;
         Ok(visited)
     }
+
+    /// As [`EntryReader::read`], of entries that begin otherwise than the one before; how many there were of all, and of those.
+    fn read_firsts(
+        &mut self,
+        (ranges, firsts): (&mut KeyRanges, &mut Firsts),
+        count: usize,
+        out: &mut [Vector],
+        cx: Cx<'_>,
+    ) -> Result<(usize, usize)> {
+        let mut taken = 0;
+        let visited = ranges.visit_lent(count, cx, |key, value| {
+            if !firsts.is_first(key)? {
+                return Ok(());
+            }
+            taken += 1;
+            self.take(key, value, out)
+        })?;
+        self.read_rest(out, cx)?;
+        if let Some(prefix) = firsts.passed() {
+            ranges.go_past(prefix, cx)?;
+        }
+        Ok((visited, taken))
+    }
 }
 
 /// The keys of `len` rows, from the one at `first` on.
@@ -182,12 +206,27 @@ pub(crate) struct IndexScan {
     ranges: KeyRanges,
     reader: EntryReader,
     filter: Option<Evaluator>,
+    firsts: Option<Firsts>,
     sizes: ScanSizes,
 }
 
 impl IndexScan {
-    pub(crate) fn new(ranges: KeyRanges, reader: EntryReader, filter: Option<Evaluator>) -> IndexScan {
-        IndexScan { ranges, reader, filter, sizes: ScanSizes::default() }
+    pub(crate) fn new(
+        ranges: KeyRanges,
+        reader: EntryReader,
+        filter: Option<Evaluator>,
+        firsts: Option<Firsts>,
+    ) -> IndexScan {
+        IndexScan { ranges, reader, filter, firsts, sizes: ScanSizes::default() }
+    }
+
+    /// Reads entries, about as many; how many there were, and how many rows that made.
+    fn read(&mut self, size: usize, vectors: &mut [Vector], cx: Cx<'_>) -> Result<(usize, usize)> {
+        let IndexScan { ranges, reader, firsts, .. } = self;
+        match firsts {
+            Some(firsts) => reader.read_firsts((ranges, firsts), size, vectors, cx),
+            None => reader.read(ranges, size, vectors, cx).map(|read| (read, read)),
+        }
     }
 }
 
@@ -198,30 +237,48 @@ impl Operator for IndexScan {
             cx.take_turn()?;
             let size = self.sizes.next(cx);
             let mut vectors = self.reader.vectors(size);
-            let len = self.reader.read(&mut self.ranges, size, &mut vectors, cx)?;
-            if len == 0 {
+            let (visited, len) = self.read(size, &mut vectors, cx)?;
+            if visited == 0 {
                 return Ok(None);
             }
-            if let Some(batch) = filtered(vectors, len, self.filter.as_mut(), cx)? {
-                return Ok(Some(batch));
+            if len == 0 {
+                continue;
+            }
+            let batch = filtered(vectors, len, self.filter.as_mut(), cx)?;
+            note_removed(len, batch.as_ref(), cx);
+            if batch.is_some() {
+                return Ok(batch);
             }
         }
     }
 
     fn want(&mut self, rows: usize) {
-        if self.filter.is_none() {
+        if self.filter.is_none() && self.firsts.is_none() {
             self.sizes.want(rows);
         }
     }
 
+    fn skip(&mut self, rows: usize, cx: Cx<'_>) -> Step<usize> {
+        if self.filter.is_some() || self.firsts.is_some() {
+            return Ok(0);
+        }
+        cx.check()?;
+        cx.take_turn()?;
+        let passed = self.ranges.pass(rows.min(PASSED_MAX), cx)?;
+        self.sizes.passed(passed);
+        Ok(passed)
+    }
+
     fn reset(&mut self, _cx: Cx<'_>) {
         self.ranges.reset();
+        self.firsts.iter_mut().for_each(Firsts::start_over);
         self.sizes = ScanSizes::default();
     }
 
     fn park(&mut self) -> bool {
         self.ranges.park();
         self.reader.park();
+        self.firsts.iter_mut().for_each(Firsts::start_over);
         self.sizes = ScanSizes::default();
         true
     }

@@ -6,7 +6,7 @@ use cairn_storage::{KeyList, Lookup};
 
 use super::index_scan::{made, missing_row, of_rows};
 use super::row_reader::RowReader;
-use super::table_scan::{ScanSizes, filtered};
+use super::table_scan::{ScanSizes, filtered, note_removed};
 use crate::catalog::{Index, Table};
 use crate::exec::batch::Batch;
 use crate::exec::context::Cx;
@@ -127,8 +127,10 @@ impl Operator for ItemScan {
             }
             let mut vectors = self.reader.vectors(len);
             self.read(&mut vectors, cx)?;
-            if let Some(batch) = filtered(vectors, len, self.filter.as_mut(), cx)? {
-                return Ok(Some(batch));
+            let batch = filtered(vectors, len, self.filter.as_mut(), cx)?;
+            note_removed(len, batch.as_ref(), cx);
+            if batch.is_some() {
+                return Ok(batch);
             }
         }
     }

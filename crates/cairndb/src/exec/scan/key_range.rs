@@ -99,6 +99,8 @@ pub(crate) struct KeyRanges {
     /// Those left to visit, the next one last; `None`: not started.
     pending: Option<Vec<Bytes>>,
     cursor: Option<Cursor>,
+    /// Where the range of the cursor begins and ends.
+    current: Bytes,
     /// A cursor that came to its end, for the next range.
     spare: Option<Cursor>,
     /// Of the entry that is visited.
@@ -127,7 +129,17 @@ impl KeyRanges {
             })
         };
         let ranges = ranges.iter().map(range).collect::<Result<_>>()?;
-        Ok(KeyRanges { tree, parts, ranges, reverse, pending: None, cursor: None, spare: None, key: Vec::new() })
+        Ok(KeyRanges {
+            tree,
+            parts,
+            ranges,
+            reverse,
+            pending: None,
+            cursor: None,
+            current: Bytes::default(),
+            spare: None,
+            key: Vec::new(),
+        })
     }
 
     /// Lets go of the state that was read.
@@ -220,6 +232,14 @@ impl KeyRanges {
         })
     }
 
+    /// Goes past up to `count` entries, fewer only at the end; how many there were.
+    pub(crate) fn pass(&mut self, count: usize, cx: Cx<'_>) -> Result<usize> {
+        self.visit_leaves(count, cx, |entries| match entries {
+            Entries::Lent(entries) => Ok(entries.len()),
+            Entries::One(..) => Ok(1),
+        })
+    }
+
     /// Goes through up to `count` entries, fewer only at the end; how many there were. `read` says how many it took.
     fn visit_leaves(
         &mut self,
@@ -259,7 +279,14 @@ impl KeyRanges {
         if self.pending.is_none() {
             self.pending = Some(self.evaluate(cx)?);
         }
-        let Some((start, end)) = self.pending.as_mut().and_then(Vec::pop) else { return Ok(false) };
+        let Some(range) = self.pending.as_mut().and_then(Vec::pop) else { return Ok(false) };
+        self.current = range;
+        self.open_current(cx)?;
+        Ok(true)
+    }
+
+    fn open_current(&mut self, cx: Cx<'_>) -> Result<()> {
+        let (start, end) = &self.current;
         let upper = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
         let lower = Bound::Included(start.as_slice());
         self.cursor = Some(match self.spare.take() {
@@ -269,7 +296,22 @@ impl KeyRanges {
             }
             None => cx.context().reader.cursor(self.tree, lower, upper)?,
         });
-        Ok(true)
+        Ok(())
+    }
+
+    /// Goes on, forwards, behind all entries of the range that begin with `prefix`, if there is still a range to go on in.
+    pub(crate) fn go_past(&mut self, prefix: &[u8], cx: Cx<'_>) -> Result<()> {
+        if self.cursor.is_none() {
+            return Ok(());
+        }
+        self.end_range();
+        match key::prefix_end(prefix) {
+            Some(start) if self.current.1.as_ref().is_none_or(|end| start < *end) => {
+                self.current.0 = start;
+                self.open_current(cx)
+            }
+            _ => Ok(()),
+        }
     }
 
     fn end_range(&mut self) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::key_range::{KeyPart, encode_prefix};
 use super::row_reader::RowReader;
-use super::table_scan::filtered;
+use super::table_scan::{filtered, note_removed};
 use crate::catalog::{Index, Table};
 use crate::exec::batch::Batch;
 use crate::exec::context::Cx;
@@ -64,7 +64,9 @@ impl Operator for PointGet {
         match found {
             Some(read) => {
                 read?;
-                Ok(filtered(vectors, 1, self.filter.as_mut(), cx)?)
+                let batch = filtered(vectors, 1, self.filter.as_mut(), cx)?;
+                note_removed(1, batch.as_ref(), cx);
+                Ok(batch)
             }
             None => Ok(None),
         }

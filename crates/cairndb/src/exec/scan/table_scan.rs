@@ -19,6 +19,9 @@ pub(crate) struct TableScan {
     sizes: ScanSizes,
 }
 
+/// Rows that are gone past before somebody is asked whether to go on.
+pub(super) const PASSED_MAX: usize = 8192;
+
 /// How many rows a scan reads at a time.
 #[derive(Default)]
 pub(super) struct ScanSizes {
@@ -40,6 +43,11 @@ impl ScanSizes {
         // A batch may have fewer rows than it may have: then more are asked for, and it grows from there.
         self.wanted = self.wanted.saturating_sub(self.last);
         self.last
+    }
+
+    /// So many of the rows that were wanted are not read.
+    pub(super) fn passed(&mut self, rows: usize) {
+        self.wanted = self.wanted.saturating_sub(rows);
     }
 
     /// Of a scan that drops no row that it reads.
@@ -76,8 +84,10 @@ impl Operator for TableScan {
             }
             // Rows that the filter would drop may be missing already.
             let len = vectors.first().map_or(seen, Vector::len);
-            if let Some(batch) = filtered(vectors, len, self.filter.as_mut(), cx)? {
-                return Ok(Some(batch));
+            let batch = filtered(vectors, len, self.filter.as_mut(), cx)?;
+            note_removed(seen, batch.as_ref(), cx);
+            if batch.is_some() {
+                return Ok(batch);
             }
         }
     }
@@ -86,6 +96,17 @@ impl Operator for TableScan {
         if self.filter.is_none() {
             self.sizes.want(rows);
         }
+    }
+
+    fn skip(&mut self, rows: usize, cx: Cx<'_>) -> Step<usize> {
+        if self.filter.is_some() {
+            return Ok(0);
+        }
+        cx.check()?;
+        cx.take_turn()?;
+        let passed = self.ranges.pass(rows.min(PASSED_MAX), cx)?;
+        self.sizes.passed(passed);
+        Ok(passed)
     }
 
     fn reset(&mut self, _cx: Cx<'_>) {
@@ -104,6 +125,11 @@ impl Operator for TableScan {
         self.limit();
         bound
     }
+}
+
+/// Counts the rows of those that were read that are not in the batch.
+pub(super) fn note_removed(seen: usize, batch: Option<&Batch>, cx: Cx<'_>) {
+    cx.shared.note_removed(seen - batch.map_or(0, Batch::len));
 }
 
 /// The rows that the filter lets through; `None`: not one.

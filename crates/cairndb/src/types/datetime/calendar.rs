@@ -18,9 +18,9 @@ pub const UNIX_EPOCH_MICROS: i64 = UNIX_EPOCH_DAYS * MICROS_PER_DAY;
 pub const JULIAN_EPOCH: i64 = 2_451_545;
 
 /// The first date: 4714-11-24 BC, Julian day 0.
-const DATE_MIN: i64 = -JULIAN_EPOCH;
+pub(crate) const DATE_MIN: i64 = -JULIAN_EPOCH;
 /// The last date: 5874897-12-31.
-const DATE_MAX: i64 = 2_147_483_493 - JULIAN_EPOCH;
+pub(crate) const DATE_MAX: i64 = 2_147_483_493 - JULIAN_EPOCH;
 const TIMESTAMP_MIN: i64 = -211_813_488_000_000_000;
 /// One past the last timestamp: 294277-01-01.
 const TIMESTAMP_END: i64 = 9_223_371_331_200_000_000;

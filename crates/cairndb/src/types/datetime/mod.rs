@@ -18,6 +18,7 @@ pub use calendar::{
     checked_date, checked_timestamp, clock_micros, day_of_week, day_of_year, days_in_month, is_date, is_infinite,
     is_infinite_date, is_time, is_timestamp, iso_week, iso_week_start, split_timestamp, timestamp_of,
 };
+pub(crate) use calendar::{DATE_MAX, DATE_MIN};
 pub use format::{offset_text, write_date, write_time, write_timestamp, write_timestamptz, write_timetz};
 pub(crate) use input::is_same_for_everyone;
 pub use input::{
