@@ -582,7 +582,8 @@ impl Connection {
                     return Ok(newer);
                 }
                 let State { stamp, catalog, reader, .. } = state;
-                let prepared = Arc::new(Prepared::new(&statement.parsed, *stamp, catalog, options, reader)?);
+                let options = options.within(&self.interrupt, self.deadline());
+                let prepared = Arc::new(Prepared::new(&statement.parsed, *stamp, catalog, &options, reader)?);
                 statement.prepared = Some(prepared.clone());
                 if let Some(hash) = statement.hash {
                     self.remember(hash, &prepared);

@@ -15,7 +15,7 @@ use crate::types::{CastContext, DataType};
 use crate::{Error, Result, SqlState};
 
 /// Queries of one WITH clause.
-const MAX_WITH_QUERIES: usize = 100;
+const MAX_WITH_QUERIES: usize = 300;
 
 /// A WITH query, bound, waiting for the body.
 pub(super) enum Definition {
