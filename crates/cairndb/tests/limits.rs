@@ -154,6 +154,37 @@ fn tables_have_1600_columns_at_most() {
     assert_eq!(code(conn.execute(&format!("CREATE TABLE wider AS SELECT {values}"), ())), SqlState::TOO_MANY_COLUMNS);
 }
 
+/// 120 units are ordered greedily; with the time of a statement over, planning is.
+#[test]
+fn planning_takes_no_longer_than_a_statement_may() {
+    let conn = connect(Options::default());
+    let tables: Vec<String> = (0..110).map(|n| format!("one t{n}")).collect();
+    let query = format!("SELECT count(*) FROM {}", tables.join(" CROSS JOIN "));
+    conn.execute_script("CREATE TABLE one (a int); INSERT INTO one VALUES (1)").unwrap();
+    conn.execute("SET statement_timeout = '20ms'", ()).unwrap();
+    let begun = Instant::now();
+    assert_eq!(code(conn.prepare(&query)), SqlState::QUERY_CANCELED);
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    conn.execute("RESET statement_timeout", ()).unwrap();
+    let found: i64 = conn.query_row(&query, (), |row| row.get(0)).unwrap();
+    assert_eq!(found, 1);
+}
+
+/// Items of a WITH beside each other are no depth.
+#[test]
+fn two_hundred_queries_of_a_with_stand_beside_each_other() {
+    let conn = connect(Options::default());
+    let alone: Vec<String> = (0..200).map(|n| format!("w{n} AS (SELECT {n} AS n)")).collect();
+    let sum = |with: &str| -> i64 {
+        let query = format!("WITH {with} SELECT w0.n + w199.n FROM w0, w199");
+        conn.query_row(&query, (), |row| row.get(0)).unwrap()
+    };
+    assert_eq!(sum(&alone.join(", ")), 199);
+    let next = |n: usize| format!("w{n} AS (SELECT n + 1 AS n FROM w{})", n - 1);
+    let chained: Vec<String> = std::iter::once("w0 AS (SELECT 0 AS n)".to_owned()).chain((1..200).map(next)).collect();
+    assert_eq!(sum(&chained.join(", ")), 199);
+}
+
 #[test]
 fn text_nesting_and_parameters_are_bounded() {
     let conn = connect(Options::default());

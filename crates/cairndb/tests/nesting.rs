@@ -19,6 +19,7 @@ const KINDS: &[Nested] = &[
     |depth| format!("SELECT {} FROM t", around("abs(", "id", ")", depth)),
     |depth| format!("SELECT {} FROM t", around("coalesce(id, ", "id", ")", depth)),
     |depth| format!("SELECT {} FROM t", around("CASE WHEN id > 0 THEN ", "id", " END", depth)),
+    |depth| format!("SELECT {} FROM t", around("CASE ", "random()", " WHEN 1 THEN 2 ELSE 3 END", depth)),
     |depth| format!("SELECT id{} FROM t", "::text::int".repeat(depth)),
     |depth| format!("SELECT 1 FROM t WHERE {}", around("true IN (", "id > 0", ")", depth)),
     |depth| format!("SELECT 1 FROM t WHERE {}", around("(id = 1 AND (id = 2 OR ", "id = 3", "))", depth)),

@@ -158,7 +158,8 @@ impl Runner {
             return Err(Error::new(SqlState("42P11"), message));
         };
         refuse_writers(prepared)?;
-        let context = context.reading(self.reader_for_cursor(routine, context.reader.clone())?);
+        let mut context = context.reading(self.reader_for_cursor(routine, context.reader.clone())?);
+        context.sparing = true;
         let (plan, key) = prepared.cursor_plan(plan)?;
         let rows = ScrolledRows::new(execute_kept(plan, context, None)?, keep_of(scroll));
         let mut cursors = self.session.cursors_mut()?;
@@ -281,6 +282,7 @@ impl Connection {
             if let Some(open) = &self.state.borrow().transaction {
                 context = context.reading(open.tx.reader_of_now()?);
             }
+            context.sparing = true;
             let Body::Plan(plan) = prepared.body()? else { return Err(Error::internal("a cursor without a plan")) };
             let (plan, key) = prepared.cursor_plan(plan)?;
             Ok((ScrolledRows::new(execute_kept(plan, context, None)?, keep), key))

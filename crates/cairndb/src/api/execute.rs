@@ -269,7 +269,9 @@ impl Connection {
         match done {
             Ok((affected, rows)) => {
                 let rows = rows?;
-                Ok(Some(Executed { tag, affected, rows: (!columns.is_empty()).then_some(rows) }))
+                // Rows of a SELECT may have no columns.
+                let has_rows = !columns.is_empty() || !plan.is_write();
+                Ok(Some(Executed { tag, affected, rows: has_rows.then_some(rows) }))
             }
             Err(Miss::General | Miss::Unfit) => Ok(None),
             Err(Miss::Error(error)) => Err(error),
@@ -580,7 +582,8 @@ impl Connection {
                     return Ok(newer);
                 }
                 let State { stamp, catalog, reader, .. } = state;
-                let prepared = Arc::new(Prepared::new(&statement.parsed, *stamp, catalog, options, reader)?);
+                let options = options.within(&self.interrupt, self.deadline());
+                let prepared = Arc::new(Prepared::new(&statement.parsed, *stamp, catalog, &options, reader)?);
                 statement.prepared = Some(prepared.clone());
                 if let Some(hash) = statement.hash {
                     self.remember(hash, &prepared);
@@ -612,6 +615,7 @@ impl Connection {
             spill: self.spill.with_limit(limits.temp_file_limit),
             batch_sizes: BatchSizes::up_to(prepared.options.batch_rows),
             one_by_one: false,
+            sparing: false,
             analyze: false,
             buffers: false,
         };

@@ -119,7 +119,7 @@ impl Prepared {
             keys: OnceLock::new(),
             noted: AtomicU64::new(0),
             catalog: catalog.clone(),
-            options: options.clone(),
+            options: options.lasting(),
             body,
             fields,
             point,

@@ -383,6 +383,12 @@ impl Runner {
             return query(plan, fields, context, limit);
         }
         let (tx, shared) = self.begin_changes(prepared)?;
+        if limit.is_some() && !prepared.changes() {
+            // Only functions that it calls change rows: it may end before its last one.
+            let context =
+                if context.reader.is_frozen() { context.clone() } else { context.reading(tx.reader_of_now()?) };
+            return query(plan, fields, &context, limit);
+        }
         let (_, catalog) = self.now();
         let done = {
             let room = Cell::new(std::mem::take(&mut *self.insert_room()));
@@ -437,23 +443,28 @@ impl Runner {
         done.map(|()| true)
     }
 
-    /// The rows of a query as they are now, whatever is changed while they are read; `None`: they are expected to be few, or
-    /// it changes some.
+    /// The rows of a query as they are now, whatever is changed while they are read, and worked out as they are asked for; `None`:
+    /// they are expected to be few, or it changes some.
     pub(crate) fn stream(
         &self,
         prepared: &Prepared,
         context: &ExecContext,
         routine: &Routine,
     ) -> Result<Option<RowStream>> {
-        let Some(plan) = prepared.plan()?.filter(|plan| plan.estimate.rows >= MANY && !prepared.writes()) else {
+        let is_asked_for = |plan: &&Arc<PhysicalPlan>| plan.estimate.rows >= MANY || exec::is_volatile(plan);
+        let Some(plan) = prepared.plan()?.filter(|plan| !prepared.changes() && is_asked_for(plan)) else {
             return Ok(None);
         };
-        let context = match self.transaction()? {
+        if prepared.writes() {
+            self.begin_changes(prepared)?;
+        }
+        let mut context = match self.transaction()? {
             Some(tx) if routine.may_write() => context.reading(tx.reader_of_now()?),
             // What it reads is its caller's, and may change while it is read.
             Some(_) => return Ok(None),
             None => context.clone(),
         };
+        context.sparing = true;
         exec::execute(plan.clone(), context).map(Some)
     }
 
@@ -661,6 +672,7 @@ impl ddl::Session for Runner {
 
 /// The rows of a query, no more of them than are wanted.
 fn query(plan: &Arc<PhysicalPlan>, fields: Vec<Field>, context: &ExecContext, limit: Option<usize>) -> Result<Ran> {
+    let context = &ExecContext { sparing: limit.is_some(), ..context.clone() };
     let mut stream = exec::execute(plan.clone(), context.clone())?;
     let (mut rows, mut held) = (Vec::new(), 0);
     while let Some(batch) = stream.next_batch()? {

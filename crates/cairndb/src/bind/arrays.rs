@@ -5,13 +5,12 @@ use cairn_parser::{self as ast, Id, Indirection, List, Operator, Query, Span};
 use super::binder::Binder;
 use super::coerce::{boolean, null};
 use super::context::Context;
-use super::equal::is_volatile;
 use super::operators::{Operand, symbol};
 use super::overload::no_function;
 use super::subquery::scalar_column;
 use crate::functions::arrays::EXPANDED_ARRAY;
 use crate::functions::{aggregate_overloads, arrays, json, no_array_type};
-use crate::plan::{AggregateCall, Expr, Field, LogicalPlan, QuantifiedOp};
+use crate::plan::{AggregateCall, Expr, Field, LogicalPlan, QuantifiedOp, is_volatile};
 use crate::sql::name_text;
 use crate::types::{Array, CastContext, DIMENSIONS_MAX, DataType, Value, too_many_dimensions};
 use crate::{Error, Result, SqlState};
@@ -331,7 +330,7 @@ impl Binder<'_> {
             _ => return Err(self.at(wrong_quantifier("op ANY/ALL (array) requires array on right side"), place)),
         };
         if let (Some(elements), true) = (literals_of(&array, span), (symbol, quantifier) == ("=", QuantifiedOp::Any)) {
-            return self.any_of((input, input_span), elements, Some(place));
+            return self.any_of_array((input, input_span), elements, Some(place));
         }
         let op = self.operator_for(symbol, input.data_type(), element).map_err(|error| self.at(error, place))?;
         if op.returns != DataType::Boolean {

@@ -100,6 +100,8 @@ pub(super) struct Binder<'a> {
     /// Where what `*` stands for is wanted.
     pub(super) stars: Option<Stars>,
     duplicated: usize,
+    /// How many operands are worked out once and referred to.
+    pub(super) shared: usize,
     /// What the table is called into which the RETURNING that is bound inserts.
     pub(super) inserts: Option<String>,
     /// The INTO that is meant: what the statement makes of the rows is done elsewhere.
@@ -142,6 +144,7 @@ impl<'a> Binder<'a> {
             rests: RefCell::default(),
             stars: None,
             duplicated: 0,
+            shared: 0,
             into: None,
             inserts: None,
             relations: 0,
@@ -213,6 +216,7 @@ impl<'a> Binder<'a> {
             rests: RefCell::new(self.rests.take()),
             stars: None,
             duplicated: self.duplicated,
+            shared: self.shared,
             into: None,
             inserts: None,
             relations: self.relations,
@@ -225,10 +229,10 @@ impl<'a> Binder<'a> {
             inner.levels = levels;
             work(&mut inner)
         });
-        let Binder { next_cte, unreachable, views, duplicated, relations, rests, .. } = inner;
+        let Binder { next_cte, unreachable, views, duplicated, shared, relations, rests, .. } = inner;
         self.rests = rests;
         (self.next_cte, self.unreachable, self.views) = (next_cte, unreachable, views);
-        (self.duplicated, self.relations) = (duplicated, relations);
+        (self.duplicated, self.shared, self.relations) = (duplicated, shared, relations);
         result?
     }
 

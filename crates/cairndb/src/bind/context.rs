@@ -33,6 +33,8 @@ pub(super) enum Clause {
     Having,
     OrderBy,
     Values,
+    /// The only row of an INSERT's VALUES, which is a SELECT's list.
+    OnlyRow,
     Limit,
     Offset,
     Update,
@@ -98,7 +100,7 @@ impl Clause {
             Clause::GroupBy => "GROUP BY",
             Clause::Having => "HAVING",
             Clause::OrderBy => "ORDER BY",
-            Clause::Values => "VALUES",
+            Clause::Values | Clause::OnlyRow => "VALUES",
             Clause::Limit => "LIMIT",
             Clause::Offset => "OFFSET",
             Clause::Update => "UPDATE",

@@ -1,6 +1,6 @@
 //! Whether two aggregates' calls are the same: for repeated aggregates.
 
-use crate::plan::{AggregateCall, Expr, same_expr, walk};
+use crate::plan::{AggregateCall, is_volatile, same_expr, walk};
 
 /// The same call of the same aggregate, of arguments that give the same values each time.
 pub(super) fn same_call(left: &AggregateCall, right: &AggregateCall) -> bool {
@@ -15,14 +15,4 @@ pub(super) fn same_call(left: &AggregateCall, right: &AggregateCall) -> bool {
         && exprs.len() == others.len()
         && !exprs.iter().any(|expr| is_volatile(expr))
         && exprs.iter().zip(others).all(|(a, b)| same_expr(a, b))
-}
-
-/// Whether evaluating it twice may give different values.
-pub(super) fn is_volatile(expr: &Expr) -> bool {
-    let itself = match expr {
-        Expr::Sequence { .. } => true,
-        Expr::Call { function, .. } => function.volatile,
-        _ => false,
-    };
-    itself || walk::children(expr).any(is_volatile)
 }

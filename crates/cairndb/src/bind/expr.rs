@@ -147,7 +147,7 @@ impl Binder<'_> {
     /// `(a, b) OVERLAPS (c, d)`: each a time, and another one or how long it is to it.
     fn overlaps(&mut self, sides: [Id<ast::Expr>; 2], expr: Id<ast::Expr>, context: &mut Context) -> Result<Expr> {
         let span = self.place(expr);
-        let mut times = Vec::with_capacity(4);
+        let (mut times, mut starts) = (Vec::with_capacity(4), Vec::with_capacity(2));
         for (side, name) in sides.into_iter().zip(["left", "right"]) {
             let items = row_of(self.tree, side).unwrap_or(List::EMPTY);
             let pair = <[Operand; 2]>::try_from(self.operands_of(items, context)?);
@@ -155,17 +155,17 @@ impl Binder<'_> {
                 let message = format!("wrong number of parameters on {name} side of OVERLAPS expression");
                 return Err(self.at(Error::new(SqlState::SYNTAX_ERROR, message), span));
             };
-            let is_length = end.0.data_type().base() == DataType::INTERVAL;
-            let end = match is_length {
-                true => {
-                    let begun = (self.duplicate(&start.0)?, start.1);
-                    (self.call("+", vec![begun, end], span)?, start.1)
-                }
-                false => end,
-            };
-            times.extend([start, end]);
+            if end.0.data_type().base() != DataType::INTERVAL {
+                times.extend([start, end]);
+                continue;
+            }
+            let (at, start) = (start.1, self.once(start));
+            let begun = self.use_of(&start)?;
+            times.extend([self.use_of(&start)?, (self.call("+", vec![begun, end], span)?, at)]);
+            starts.push(start);
         }
-        self.call("overlaps", times, span)
+        let overlap = self.call("overlaps", times, span)?;
+        Ok(starts.into_iter().rfold(overlap, |body, start| start.around(body)))
     }
 
     fn indirection(&mut self, base: Id<ast::Expr>, steps: List<Indirection>, context: &mut Context) -> Result<Expr> {

@@ -6,6 +6,7 @@ use cairn_parser::{self as ast, Id, List, SessionValue, Span, SpecialForm};
 use super::binder::Binder;
 use super::context::Context;
 use super::expr::keyword;
+use super::once::Once;
 use super::operators::Operand;
 use crate::plan::Expr;
 use crate::sql::name_text;
@@ -92,24 +93,23 @@ impl Binder<'_> {
         self.call("extract", vec![field, source], span)
     }
 
-    /// `CASE WHEN a = b THEN NULL ELSE a END`.
+    /// `CASE WHEN a = b THEN NULL ELSE a END`, where `a` is as it was compared: an untyped one has the type of `b`.
     fn nullif(&mut self, args: Vec<Operand>, span: Span) -> Result<Expr> {
-        let Ok([left, right]) = <[Operand; 2]>::try_from(args) else {
+        let Expr::Call { function, args } = self.operator("=", args, Some(span))? else {
+            return Err(Error::internal("a comparison is a call"));
+        };
+        let Ok([left, right]) = <[Expr; 2]>::try_from(args) else {
             return Err(Error::internal("NULLIF takes two arguments"));
         };
-        let result = self.duplicate(&left.0)?;
-        let equal = self.operator("=", vec![left, right], Some(span))?;
-        let result = self.known(result)?;
-        // The result is what was compared: a varchar was compared as text.
-        let compared = match &equal {
-            Expr::Call { function, .. } => function.args.first().copied(),
-            _ => None,
-        };
-        let data_type =
-            compared.filter(|compared| *compared != result.data_type().base()).unwrap_or(result.data_type());
+        let left = self.once((left, span));
+        let (compared, result) = (self.use_of(&left)?.0, self.use_of(&left)?.0);
+        // A varchar was compared as text.
+        let taken = function.args.first().copied();
+        let data_type = taken.filter(|taken| *taken != result.data_type().base()).unwrap_or(result.data_type());
         let result = self.implicit(result, data_type, span)?;
-        let null = super::coerce::null(data_type);
-        Ok(Expr::Case { branches: vec![(equal, null)], otherwise: Some(Box::new(result)), data_type })
+        let equal = Expr::Call { function, args: vec![compared, right] };
+        let branches = vec![(equal, super::coerce::null(data_type))];
+        Ok(left.around(Expr::Case { branches, otherwise: Some(Box::new(result)), data_type }))
     }
 
     /// GREATEST, LEAST.
@@ -178,7 +178,8 @@ impl Binder<'_> {
         let operand = match operand {
             Some(operand) => {
                 let (bound, span) = self.operand(operand, context)?;
-                Some((self.known(bound)?, span))
+                let operand = (self.known(bound)?, span);
+                Some(self.once(operand))
             }
             None => None,
         };
@@ -194,14 +195,18 @@ impl Binder<'_> {
         }
         let (mut results, data_type) = self.unify("CASE", results)?;
         let otherwise = otherwise.map(|_| Box::new(results.remove(0)));
-        Ok(Expr::Case { branches: whens.into_iter().zip(results).collect(), otherwise, data_type })
+        let case = Expr::Case { branches: whens.into_iter().zip(results).collect(), otherwise, data_type };
+        Ok(match operand {
+            Some(operand) => operand.around(case),
+            None => case,
+        })
     }
 
-    fn when(&mut self, operand: Option<&Operand>, when: Id<ast::When>, context: &mut Context) -> Result<Expr> {
+    fn when(&mut self, operand: Option<&Once>, when: Id<ast::When>, context: &mut Context) -> Result<Expr> {
         let (bound, span) = self.operand(self.tree.get(when).condition, context)?;
         match operand {
-            Some((operand, at)) => {
-                let operand = (self.duplicate(operand)?, *at);
+            Some(operand) => {
+                let operand = self.use_of(operand)?;
                 self.operator("=", vec![operand, (bound, span)], Some(self.tree.span(when)))
             }
             None => self.condition(bound, "CASE/WHEN", span),

@@ -8,7 +8,6 @@ use super::binder::{Binder, NOWHERE};
 use super::coerce::text;
 use super::composite::attribute_at;
 use super::context::{Clause, Context, SERIES_BASE, SetCall};
-use super::equal::is_volatile;
 use super::from::set_fields;
 use super::grouping::raise;
 use super::operators::Operand;
@@ -20,7 +19,7 @@ use crate::functions::arrays::is_set_function;
 use crate::functions::composite::zones_written;
 use crate::functions::json::populated;
 use crate::functions::{ANY, Aggregate, AggregateKind, Function, Hypothetical, window_overloads};
-use crate::plan::{AggregateCall, Expr, SequenceOp, SortKey, same_expr};
+use crate::plan::{AggregateCall, Expr, SequenceOp, SortKey, is_volatile, same_expr};
 use crate::sql::{list_span, name_text};
 use crate::system;
 use crate::types::{CastContext, CompositeType, DataType, can_cast};
@@ -398,11 +397,12 @@ impl<'a> Binder<'a> {
         let Some(called) = called else { return Ok(Expr::Sequence { op, name, value }) };
         let (bound, span) = self.operand(called, context)?;
         let called = self.condition(bound, "setval", span)?;
+        let called = self.once((called, span));
         let next = Expr::Sequence { op: SequenceOp::SetNext, name: name.clone(), value: value.clone() };
         let set = Expr::Sequence { op, name, value };
-        let otherwise = super::expr::not(self.duplicate(&called)?);
-        let branches = vec![(called, set), (otherwise, next)];
-        Ok(Expr::Case { branches, otherwise: None, data_type: DataType::BigInt })
+        let otherwise = super::expr::not(self.use_of(&called)?.0);
+        let branches = vec![(self.use_of(&called)?.0, set), (otherwise, next)];
+        Ok(called.around(Expr::Case { branches, otherwise: None, data_type: DataType::BigInt }))
     }
 
     /// A function that returns rows in the select list. Its column stands behind those of the query's row.
@@ -423,7 +423,7 @@ impl<'a> Binder<'a> {
     }
 
     fn refuse_set_call(&self, span: Span, context: &Context) -> Result<()> {
-        let listed = matches!(context.clause, Clause::Select | Clause::OrderBy);
+        let listed = matches!(context.clause, Clause::Select | Clause::OrderBy | Clause::OnlyRow);
         if !listed || context.in_aggregate || context.in_window || context.conditional.is_some() {
             let place = match context.conditional.filter(|_| listed) {
                 _ if context.in_aggregate => {

@@ -18,7 +18,7 @@ use super::updatable::TargetTable;
 use crate::catalog::{Column, Table};
 use crate::plan::{Expr, Field, LogicalPlan};
 use crate::sql::name_text;
-use crate::types::{DataType, Value, cast, from_text};
+use crate::types::{CastContext, DataType, Value, cast, from_text};
 use crate::{Error, Result, SqlState};
 
 /// Where values go, and what the other columns get.
@@ -183,21 +183,31 @@ impl Binder<'_> {
         let gaps = targets.gaps();
         let scope = Scope::default();
         let env = Env { scope: &scope, outer: None, within: None };
-        let mut context = Context::new(Some(&env), Clause::Values);
+        let clause = if tree.len(rows) == 1 { Clause::OnlyRow } else { Clause::Values };
+        let mut context = Context::new(Some(&env), clause);
         // Within WITH, rows belong to a plan.
         if self.ctes.is_empty()
             && !tree.list(targets.names).any(|target| self.sets_part(target))
             && let Some(constants) = self.constant_rows(rows, targets, &gaps, &mut context)?
+            && context.series.is_empty()
         {
             return Ok(InsertSource::Constants(constants));
         }
+        context.series.clear();
         let mut bound = Vec::with_capacity(tree.len(rows));
         for row in tree.list(rows) {
             let values = tree.get(row).values;
             self.check_row_width(values, width)?;
             bound.push(self.insert_row(values, targets, &gaps, &mut context)?);
         }
-        Ok(InsertSource::Plan(LogicalPlan::Values { rows: bound, fields: fields_of(targets.table) }))
+        let fields = fields_of(targets.table);
+        if context.series.is_empty() {
+            return Ok(InsertSource::Plan(LogicalPlan::Values { rows: bound, fields }));
+        }
+        let Some(mut exprs) = bound.pop() else { return Err(Error::internal("an INSERT without rows")) };
+        let nothing = LogicalPlan::Values { rows: vec![vec![]], fields: vec![] };
+        let input = Box::new(self.with_series(nothing, context.series, exprs.iter_mut())?);
+        Ok(InsertSource::Plan(LogicalPlan::Project { input, exprs, fields }))
     }
 
     /// `extra`: the first value that has no column.
@@ -367,7 +377,7 @@ impl Binder<'_> {
                 settled(field, self.part_type(column.data_type, &steps).unwrap_or(column.data_type))
             })
             .collect();
-        let plan = self.retype(plan, &types, &spans)?;
+        let plan = self.retype(plan, (&types, CastContext::Assignment), &spans)?;
         let mut values: Vec<(usize, Expr)> = Vec::with_capacity(types.len());
         for (position, (data_type, column)) in types.into_iter().zip(wanted).enumerate() {
             let index = targets.columns.get(position).copied().unwrap_or_default();

@@ -5,7 +5,7 @@ use cairn_parser::{self as ast, Id, List, Span, Tree};
 use super::binder::{Binder, NOWHERE};
 use super::context::{Clause, Context};
 use super::expr::{conjunction, not};
-use crate::plan::{Expr, OLD_BASE, ROW_PRESENT};
+use crate::plan::{Expr, OLD_BASE, ROW_PRESENT, used_columns};
 use crate::sql::{dotted, name_text, plain_name};
 use crate::types::{DataType, Value};
 use crate::{Error, Result, SqlState};
@@ -126,10 +126,12 @@ impl Binder<'_> {
         let Some((left, right)) = pairs.pop() else { return Err(Error::internal("a row without columns")) };
         let mut result = self.operator(symbol, vec![left, right], place)?;
         while let Some((left, right)) = pairs.pop() {
-            let copies = [(self.duplicate(&left.0)?, left.1), (self.duplicate(&right.0)?, right.1)];
-            let before = self.operator(&strict, copies.into(), place)?;
-            let equal = self.operator("=", vec![left, right], place)?;
-            result = Expr::Or(vec![before, Expr::And(vec![equal, result])]);
+            let (left, right) = (self.once(left), self.once(right));
+            let pair = vec![self.use_of(&left)?, self.use_of(&right)?];
+            let before = self.operator(&strict, pair, place)?;
+            let pair = vec![self.use_of(&left)?, self.use_of(&right)?];
+            let equal = self.operator("=", pair, place)?;
+            result = left.around(right.around(Expr::Or(vec![before, Expr::And(vec![equal, result])])));
         }
         Ok(result)
     }
@@ -141,6 +143,9 @@ impl Binder<'_> {
         [low, high]: [Id<ast::Expr>; 2],
         context: &mut Context,
     ) -> Result<Expr> {
+        if row_of(self.tree, input).is_some() {
+            return self.row_between(input, negated, [low, high], context);
+        }
         let (input, span) = self.operand(input, context)?;
         let copy = self.duplicate(&input)?;
         let low = self.operand(low, context)?;
@@ -148,6 +153,36 @@ impl Binder<'_> {
         let high = self.operand(high, context)?;
         let below = self.operator(if negated { ">" } else { "<=" }, vec![(copy, span), high], None)?;
         Ok(if negated { Expr::Or(vec![above, below]) } else { Expr::And(vec![above, below]) })
+    }
+
+    /// Of a row: two comparisons, as they would be written.
+    fn row_between(
+        &mut self,
+        input: Id<ast::Expr>,
+        negated: bool,
+        [low, high]: [Id<ast::Expr>; 2],
+        context: &mut Context,
+    ) -> Result<Expr> {
+        let above = self.compared(input, if negated { "<" } else { ">=" }, low, context)?;
+        let below = self.compared(input, if negated { ">" } else { "<=" }, high, context)?;
+        Ok(if negated { Expr::Or(vec![above, below]) } else { Expr::And(vec![above, below]) })
+    }
+
+    /// `left symbol right`, column by column where both are rows.
+    fn compared(
+        &mut self,
+        left: Id<ast::Expr>,
+        symbol: &str,
+        right: Id<ast::Expr>,
+        context: &mut Context,
+    ) -> Result<Expr> {
+        if let (Some(lefts), Some(rights)) = (row_of(self.tree, left), row_of(self.tree, right)) {
+            let span = self.tree.span(left);
+            let compared = self.row_comparison(lefts, symbol, rights, NOWHERE, context);
+            return compared.map_err(|error| self.at_behind(error, span));
+        }
+        let operands = vec![self.operand(left, context)?, self.operand(right, context)?];
+        self.operator(symbol, operands, None)
     }
 
     /// `a BETWEEN SYMMETRIC b AND c`: between them whichever is less.
@@ -158,6 +193,11 @@ impl Binder<'_> {
         [low, high]: [Id<ast::Expr>; 2],
         context: &mut Context,
     ) -> Result<Expr> {
+        if row_of(self.tree, input).is_some() {
+            let ways = [[low, high], [high, low]].map(|bounds| self.row_between(input, negated, bounds, context));
+            let ways = ways.into_iter().collect::<Result<_>>()?;
+            return Ok(if negated { Expr::And(ways) } else { Expr::Or(ways) });
+        }
         let input = self.operand(input, context)?;
         let bounds = [self.operand(low, context)?, self.operand(high, context)?];
         let mut ways = Vec::with_capacity(2);
@@ -247,13 +287,56 @@ impl Binder<'_> {
         self.any_of(input, elements, None)
     }
 
-    /// `input = any of elements`: one comparison where the elements agree on a type, else one for each.
+    /// `input IN (elements)`: one comparison where the elements agree on a type, else one for each. As in PostgreSQL, an element that
+    /// looks at the row is compared on its own, and so is one that is alone.
     pub(super) fn any_of(&mut self, input: Operand, elements: Vec<Operand>, place: Option<Span>) -> Result<Expr> {
+        let base = input.0.data_type().base();
+        let is_alike = |(element, _): &Operand| [base, DataType::Unknown].contains(&element.data_type().base());
+        if elements.iter().all(is_alike) {
+            return self.any_of_alike(input, elements, place);
+        }
+        let (mut together, mut apart): (Vec<_>, Vec<_>) =
+            elements.into_iter().partition(|(element, _)| used_columns(element).is_empty());
+        if together.len() < 2 {
+            apart.splice(0..0, together.drain(..));
+        }
+        let mut parts = Vec::with_capacity(1 + apart.len());
+        if !together.is_empty() {
+            let copy = (self.duplicate(&input.0)?, input.1);
+            parts.push(self.any_of_alike(copy, together, place)?);
+        }
+        parts.extend(self.equal_to_each(input, apart, place)?);
+        Ok(if parts.len() == 1 { conjunction(parts) } else { Expr::Or(parts) })
+    }
+
+    fn any_of_alike(&mut self, input: Operand, elements: Vec<Operand>, place: Option<Span>) -> Result<Expr> {
         let mut types = vec![(input.0.data_type(), input.1)];
         types.extend(elements.iter().map(|(element, span)| (element.data_type(), *span)));
-        let Ok(common) = self.common_type("IN", &types) else {
-            return self.any_of_different(input, elements, place);
-        };
+        match self.common_type("IN", &types) {
+            Ok(common) => self.in_list_of(input, elements, common, place),
+            Err(_) => self.equal_to_each(input, elements, place).map(Expr::Or),
+        }
+    }
+
+    /// `input = ANY (ARRAY[elements])`: the array has a type of its own, unless nothing in it has one.
+    pub(super) fn any_of_array(&mut self, input: Operand, elements: Vec<Operand>, place: Option<Span>) -> Result<Expr> {
+        let is_untyped = elements.iter().all(|(element, _)| element.data_type() == DataType::Unknown);
+        // An array of nothing but strings is one of texts, whose blanks count.
+        if is_untyped && !matches!(input.0.data_type(), DataType::Char(_)) {
+            return self.any_of_alike(input, elements, place);
+        }
+        let types: Vec<_> = elements.iter().map(|(element, span)| (element.data_type(), *span)).collect();
+        let common = self.common_type("ARRAY", &types)?;
+        self.in_list_of(input, elements, common, place)
+    }
+
+    fn in_list_of(
+        &mut self,
+        input: Operand,
+        elements: Vec<Operand>,
+        common: DataType,
+        place: Option<Span>,
+    ) -> Result<Expr> {
         let probe = Expr::Literal { value: Value::Null, data_type: common };
         let sides = [input, (probe, NOWHERE)];
         let equal = self.find_operator("=", &sides, place)?;
@@ -267,13 +350,13 @@ impl Binder<'_> {
         Ok(Expr::InList { input: Box::new(input), list, equal })
     }
 
-    fn any_of_different(&mut self, input: Operand, elements: Vec<Operand>, place: Option<Span>) -> Result<Expr> {
+    fn equal_to_each(&mut self, input: Operand, elements: Vec<Operand>, place: Option<Span>) -> Result<Vec<Expr>> {
         let mut parts = Vec::with_capacity(elements.len());
         for element in elements {
             let copy = (self.duplicate(&input.0)?, input.1);
             parts.push(self.operator("=", vec![copy, element], place)?);
         }
-        Ok(Expr::Or(parts))
+        Ok(parts)
     }
 }
 

@@ -164,7 +164,7 @@ fn count<C: Candidate>(candidate: &C, args: &[DataType], fits: impl Fn(DataType,
 }
 
 fn narrow<'c, C: Candidate>(candidates: Vec<&'c Arc<C>>, args: &[DataType]) -> Choice<&'c Arc<C>> {
-    let exact = |declared: DataType, arg: DataType| declared == arg.base() || same_bytes(declared, arg);
+    let exact = |declared: DataType, arg: DataType| declared == arg.base();
     let preferred = |declared: DataType, arg: DataType| {
         exact(declared, arg) || declared.is_preferred() && declared.category() == arg.category()
     };
@@ -180,11 +180,6 @@ fn narrow<'c, C: Candidate>(candidates: Vec<&'c Arc<C>>, args: &[DataType]) -> C
         [only] => Choice::One(only),
         _ => assume_all_alike(&candidates, args),
     }
-}
-
-/// `varchar` is `text` with a limit: functions of text are exact for it.
-fn same_bytes(declared: DataType, arg: DataType) -> bool {
-    declared == DataType::Text && matches!(arg, DataType::Varchar(_))
 }
 
 /// For each unknown: strings win, else the one category that all have; within it the preferred type.

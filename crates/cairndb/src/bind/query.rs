@@ -35,7 +35,7 @@ impl Binder<'_> {
             return Ok(plan);
         }
         let types: Vec<DataType> = plan.fields().iter().map(|field| known_type(field.data_type)).collect();
-        self.retype(plan, &types, &[])
+        self.retype(plan, (&types, CastContext::Implicit), &[])
     }
 
     /// A query whose literal columns may still be untyped, for who reads it decides.
@@ -103,8 +103,8 @@ impl Binder<'_> {
             }
             types.push(common);
         }
-        let left = self.retype(left, &types, left_spans)?;
-        let right = self.retype(right, &types, right_spans)?;
+        let left = self.retype(left, (&types, CastContext::Implicit), left_spans)?;
+        let right = self.retype(right, (&types, CastContext::Implicit), right_spans)?;
         Ok(LogicalPlan::SetOperation { op, all, left: Box::new(left), right: Box::new(right) })
     }
 
@@ -293,32 +293,43 @@ impl Binder<'_> {
     }
 
     /// The same rows with columns of these types; `spans` is where the columns were written, as far as known.
-    pub(super) fn retype(&mut self, plan: LogicalPlan, types: &[DataType], spans: &[Span]) -> Result<LogicalPlan> {
+    pub(super) fn retype(
+        &mut self,
+        plan: LogicalPlan,
+        (types, context): (&[DataType], CastContext),
+        spans: &[Span],
+    ) -> Result<LogicalPlan> {
         let fields = plan.fields();
         if fields.iter().map(|field| field.data_type).eq(types.iter().copied()) {
             return Ok(plan);
         }
         match plan {
             LogicalPlan::Project { input, exprs, fields } => {
-                let exprs = self.retype_row(exprs, types, spans)?;
+                let exprs = self.retype_row(exprs, (types, context), spans)?;
                 Ok(LogicalPlan::Project { input, exprs, fields: retyped(fields, types) })
             }
             LogicalPlan::Values { rows, fields } => {
-                let rows = rows.into_iter().map(|row| self.retype_row(row, types, &[])).collect::<Result<_>>()?;
+                let rows =
+                    rows.into_iter().map(|row| self.retype_row(row, (types, context), &[])).collect::<Result<_>>()?;
                 Ok(LogicalPlan::Values { rows, fields: retyped(fields, types) })
             }
             LogicalPlan::Limit { input, limit, offset, ties } if ties.is_empty() => {
-                let input = Box::new(self.retype(*input, types, spans)?);
+                let input = Box::new(self.retype(*input, (types, context), spans)?);
                 Ok(LogicalPlan::Limit { input, limit, offset, ties })
             }
-            plan => self.retype_around(plan, fields, types, spans),
+            plan => self.retype_around(plan, fields, (types, context), spans),
         }
     }
 
-    fn retype_row(&mut self, row: Vec<Expr>, types: &[DataType], spans: &[Span]) -> Result<Vec<Expr>> {
+    fn retype_row(
+        &mut self,
+        row: Vec<Expr>,
+        (types, context): (&[DataType], CastContext),
+        spans: &[Span],
+    ) -> Result<Vec<Expr>> {
         let converted = row.into_iter().zip(types).enumerate().map(|(column, (expr, to))| {
             let span = span_at(spans, column);
-            self.coerce(expr, *to, CastContext::Assignment, span)?.ok_or_else(|| {
+            self.coerce(expr, *to, context, span)?.ok_or_else(|| {
                 let message = format!("cannot convert to type {}", to.type_name());
                 self.at(Error::new(SqlState::CANNOT_COERCE, message), span)
             })
@@ -330,12 +341,12 @@ impl Binder<'_> {
         &mut self,
         plan: LogicalPlan,
         fields: Vec<Field>,
-        types: &[DataType],
+        (types, context): (&[DataType], CastContext),
         spans: &[Span],
     ) -> Result<LogicalPlan> {
         let columns = fields.iter().enumerate();
         let exprs = columns.map(|(index, field)| Expr::Column { index, data_type: field.data_type }).collect();
-        let exprs = self.retype_row(exprs, types, spans)?;
+        let exprs = self.retype_row(exprs, (types, context), spans)?;
         Ok(LogicalPlan::Project { input: Box::new(plan), exprs, fields: retyped(fields, types) })
     }
 }

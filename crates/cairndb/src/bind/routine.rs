@@ -8,11 +8,11 @@ use super::binder::Binder;
 use super::context::Context;
 use super::definition::Noted;
 use super::overload::{Choice, ambiguous_function, choose, no_function, undecided};
-use super::{Callees, ParameterTypes, equal};
+use super::{Callees, ParameterTypes};
 use crate::catalog::{Catalog, Language, ParameterMode, Relation, Returns, Routine, RoutineKind, no_schema};
 use crate::functions::arrays::{EXPANDED_ARRAY, EXPANDED_NAME};
 use crate::functions::{Decided, Function, Volatility, decide};
-use crate::plan::{Expr, Field, LogicalPlan, walk};
+use crate::plan::{Expr, Field, LogicalPlan, is_volatile, walk};
 use crate::routine::Parameters;
 use crate::sql::{ParsedStatement, dotted, name_text, parse_one, with_deep_stack};
 use crate::types::{CastContext, CompositeType, DataType};
@@ -470,8 +470,8 @@ fn may_take_its_place(routine: &Routine, body: &Expr, args: &[Expr]) -> bool {
     };
     let is_fit = |(arg, used): (&Expr, &usize)| match used {
         1 => true,
-        0 => !equal::is_volatile(arg) && !routine.strict,
-        _ => !equal::is_volatile(arg) && !is_large(arg),
+        0 => !is_volatile(arg) && !routine.strict,
+        _ => !is_volatile(arg) && !is_large(arg),
     };
     plain && nodes <= INLINED_NODES_MAX && (strict || !routine.strict) && args.iter().zip(&used).all(is_fit)
 }

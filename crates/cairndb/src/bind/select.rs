@@ -16,6 +16,7 @@ use super::context::{AGGREGATE_BASE, Clause, Context, SERIES_BASE, WINDOW_BASE};
 use super::from::Side;
 use super::grouping::Grouping;
 use super::grouping_sets::GroupBy;
+use super::late::{Late, Ordering};
 use super::output_name::output_name;
 use super::query::{RowLimits, limited};
 use super::scope::Env;
@@ -332,8 +333,6 @@ impl Binder<'_> {
         let outputs = parts.outputs.iter_mut().map(|output| &mut output.expr);
         let args = series.iter_mut().flat_map(|call| &mut call.args);
         plan = windows.apply(plan, outputs.chain(&mut parts.hidden).chain(args));
-        let outputs = parts.outputs.iter_mut().map(|output| &mut output.expr);
-        plan = self.with_series(plan, series, outputs.chain(&mut parts.hidden))?;
         let visible = parts.outputs.len();
         let (mut exprs, mut fields) = (Vec::with_capacity(visible), Vec::with_capacity(visible));
         for Output { expr, name, .. } in parts.outputs {
@@ -345,16 +344,19 @@ impl Binder<'_> {
             fields.push(Field { name: String::new(), data_type: expr.data_type() });
             exprs.push(expr);
         }
-        plan = LogicalPlan::Project { input: Box::new(plan), exprs, fields };
-        if matches!(parts.distinct, Deduplication::Rows) {
-            plan = LogicalPlan::Distinct { input: Box::new(plan), on: vec![] };
-        }
-        if !parts.sort.is_empty() {
-            plan = LogicalPlan::Sort { input: Box::new(plan), keys: parts.sort.clone() };
-        }
-        if let Deduplication::On(on) = parts.distinct {
-            plan = LogicalPlan::Distinct { input: Box::new(plan), on };
-        }
+        let on = match &parts.distinct {
+            Deduplication::On(on) => Some(on.as_slice()),
+            Deduplication::None | Deduplication::Rows => None,
+        };
+        let ordering = Ordering { sort: &parts.sort, on };
+        let differ = matches!(parts.distinct, Deduplication::Rows);
+        plan = match Late::of(&exprs, &ordering).filter(|_| !differ) {
+            Some(late) => self.sorted_first(plan, series, (exprs, fields), (late, ordering))?,
+            None => {
+                plan = self.with_series(plan, series, exprs.iter_mut())?;
+                ordering.over(LogicalPlan::Project { input: Box::new(plan), exprs, fields }, differ)
+            }
+        };
         plan = limited(plan, limits, &parts.sort);
         Ok(match shown {
             Some(fields) => first_columns(plan, fields),

@@ -12,7 +12,7 @@ use super::operators::{Operand, row_of, symbol};
 use super::scope::Env;
 use crate::functions::{ANY, Function};
 use crate::plan::{Expr, Field, LogicalPlan, QuantifiedOp, Subquery, SubqueryKind, walk};
-use crate::types::DataType;
+use crate::types::{CastContext, DataType};
 use crate::{Error, Result, SqlState};
 
 impl Binder<'_> {
@@ -22,7 +22,7 @@ impl Binder<'_> {
             ast::Expr::Subquery { query } => self.scalar_subquery(expr, query, context),
             ast::Expr::Exists { query } => {
                 let plan = self.inner_query(query, context)?;
-                Ok(make(SubqueryKind::Exists, plan))
+                Ok(make(SubqueryKind::Exists, without_columns(plan)))
             }
             ast::Expr::InQuery { operand, query, negated } => {
                 let plan = self.inner_query(query, context)?;
@@ -97,19 +97,20 @@ impl Binder<'_> {
             bound.push(self.operand(element, context)?);
         }
         if symbol == "=" && quantifier == QuantifiedOp::Any && !bound.is_empty() {
-            return self.any_of(input, bound, place);
+            return self.any_of_array(input, bound, place);
         }
+        let input = self.once(input);
         let mut parts = Vec::with_capacity(bound.len());
         for element in bound {
-            let copy = (self.duplicate(&input.0)?, input.1);
-            let part = self.operator(symbol, vec![copy, element], place)?;
+            let used = self.use_of(&input)?;
+            let part = self.operator(symbol, vec![used, element], place)?;
             if part.data_type() != DataType::Boolean {
                 let error = wrong_quantifier("op ANY/ALL (array) requires operator to yield boolean");
                 return Err(self.at(error, tree.span(operator)));
             }
             parts.push(part);
         }
-        Ok(if quantifier == QuantifiedOp::Any { Expr::Or(parts) } else { Expr::And(parts) })
+        Ok(input.around(if quantifier == QuantifiedOp::Any { Expr::Or(parts) } else { Expr::And(parts) }))
     }
 
     /// `(a, b) = (SELECT ...)`: a row of one query.
@@ -159,7 +160,7 @@ impl Binder<'_> {
             types.push(right_type(&op, field.data_type));
             ops.push(op);
         }
-        plan = self.retype(plan, &types, &[])?;
+        plan = self.retype(plan, (&types, CastContext::Implicit), &[])?;
         Ok(make(SubqueryKind::Quantified { left, ops, quantifier }, plan))
     }
 }
@@ -228,4 +229,14 @@ pub(super) fn scalar_column(plan: LogicalPlan, index: usize, field: Field) -> Ex
     let exprs = vec![Expr::Column { index, data_type }];
     let plan = LogicalPlan::Project { input: Box::new(plan), exprs, fields: vec![field] };
     make(SubqueryKind::Scalar { data_type }, plan)
+}
+
+/// A query of which only whether it has a row is asked: its columns are not worked out, in whatever order its rows would come.
+fn without_columns(plan: LogicalPlan) -> LogicalPlan {
+    match plan {
+        LogicalPlan::Project { input, .. } | LogicalPlan::Sort { input, .. } | LogicalPlan::Distinct { input, .. } => {
+            without_columns(*input)
+        }
+        other => other,
+    }
 }

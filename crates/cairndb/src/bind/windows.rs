@@ -9,14 +9,13 @@ use cairn_parser::{self as ast, Id, List, Name, Over, Span, WindowDefinition, Wi
 
 use super::binder::Binder;
 use super::context::{Clause, Context, SERIES_BASE, WINDOW_BASE};
-use super::equal::is_volatile;
 use super::functions::Call;
 use super::ordered_sets::without_group;
 use super::overload::{Choice, ambiguous_function, choose, no_function, undecided};
 use crate::functions::{WindowFunction, in_range_offsets, window_overloads};
 use crate::plan::{
     Expr, Field, FrameBound, FrameExclusion, FrameUnit, LogicalPlan, SortKey, WindowCall, WindowFrame, Windowed,
-    same_expr, walk,
+    is_volatile, same_expr, walk,
 };
 use crate::sql::name_text;
 use crate::types::{CastContext, DataType, can_cast};

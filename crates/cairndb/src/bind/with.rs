@@ -11,11 +11,11 @@ use super::scope::Env;
 use crate::dml;
 use crate::plan::{Field, LogicalPlan};
 use crate::sql::name_text;
-use crate::types::DataType;
+use crate::types::{CastContext, DataType};
 use crate::{Error, Result, SqlState};
 
 /// Queries of one WITH clause.
-const MAX_WITH_QUERIES: usize = 100;
+const MAX_WITH_QUERIES: usize = 300;
 
 /// A WITH query, bound, waiting for the body.
 pub(super) enum Definition {
@@ -54,8 +54,34 @@ impl Binder<'_> {
         if recursive {
             ctes = self.in_order_of_use(ctes)?;
         }
-        let definition = |cte: &Cte| self.definition(cte, name_text(tree, cte.name), (recursive, is_top), outer);
-        ctes.iter().map(definition).collect()
+        let mut definitions = Vec::with_capacity(ctes.len());
+        for cte in &ctes {
+            let name = name_text(tree, cte.name);
+            let before = self.ctes.len();
+            let own = self.own_queries(cte, recursive, outer)?;
+            let seen = self.ctes.len();
+            let definition = self.definition(cte, name, (recursive, is_top), outer)?;
+            // Nobody else sees what a recursive query has of its own.
+            self.ctes.drain(before..seen);
+            definitions.extend(own);
+            definitions.push(definition);
+        }
+        Ok(definitions)
+    }
+
+    /// The WITH that a recursive query has in front of both of its terms.
+    fn own_queries(&mut self, cte: &Cte, recursive: bool, outer: Option<&Env>) -> Result<Vec<Definition>> {
+        let tree = self.tree;
+        let Statement::Query { query } = tree.get(cte.statement) else { return Ok(vec![]) };
+        match tree.get(query).with.filter(|_| recursive && self.mentions(tree.reference(query), cte)) {
+            Some(with) if self.mentions(tree.reference(with), cte) => {
+                let name = name_text(tree, cte.name);
+                let message = format!("recursive reference to query \"{name}\" must not appear within a subquery");
+                Err(self.at(Error::new(SqlState::INVALID_RECURSION, message), tree.span(with)))
+            }
+            Some(with) => self.with(with, outer),
+            None => Ok(vec![]),
+        }
     }
 
     /// Behind WITH RECURSIVE a query may read those behind it as well: each comes behind what it reads.
@@ -225,7 +251,7 @@ impl Binder<'_> {
         let step_fields = step_plan.fields();
         self.check_step(name, &base.fields(), &step_fields[..step_fields.len() - unseen], cte, &spans)?;
         let types: Vec<DataType> = fields.iter().map(|field| field.data_type).collect();
-        let mut step = self.retype(step_plan, &types, &column_spans(self.tree, step))?;
+        let mut step = self.retype(step_plan, (&types, CastContext::Implicit), &column_spans(self.tree, step))?;
         if let Some(marks) = &marks {
             base = self.begun(marks, base)?;
             step = self.continued(marks, step)?;
@@ -285,7 +311,6 @@ impl Binder<'_> {
             return Err(self.at(Error::new(SqlState::INVALID_RECURSION, message), span));
         };
         let not_there = [
-            (query.with.is_some(), "WITH"),
             (!query.order_by.is_empty(), "ORDER BY"),
             (query.offset.is_some(), "OFFSET"),
             (query.limit.is_some(), "LIMIT"),

@@ -12,10 +12,10 @@ use std::sync::Arc;
 
 use super::DmlContext;
 use super::deferred::{Owed, What};
-use super::referencing::{Found, find_rows, second_with};
+use super::referencing::{Found, Referring, find_rows, second_with};
 use super::row::{
     ChangeBuffers, DeleteBuffers, Entries, Env, Lookup, ReferenceChecks, RowChange, RowDelete, Rules, Stop, Stored,
-    Target, Trees, Violation, Wanted, converted, exists, look_up, still_referenced,
+    Target, Trees, Violation, Wanted, converted, exists, is_padded, look_up, still_referenced,
 };
 use super::triggers::{Changed, ChangedRows, Running, TableTriggers, TransitionRows, has_trigger};
 use crate::bind::{Callees, bind_default};
@@ -456,7 +456,11 @@ impl<'a> ForeignKeys<'a> {
         let to = child.types_of(&foreign_key.columns);
         let Some(values) = self.convert(old, &from, &to) else { return Ok(Vec::new()) };
         let target = self.target(child)?;
-        find_rows(&target, &foreign_key.columns, &values, self.context.tx.reader(), limit)
+        // Their keys have blanks that do not count.
+        let padded = |(&from, &to): (&DataType, &DataType)| !matches!(to, DataType::Char(_)) && is_padded(to, from);
+        let padded = from.iter().zip(&to).map(padded).collect();
+        let wanted = Referring { columns: &foreign_key.columns, values: &values, padded };
+        find_rows(&target, &wanted, self.context.tx.reader(), limit)
     }
 
     fn act(&mut self, event: &Event) -> Result<()> {

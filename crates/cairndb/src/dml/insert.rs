@@ -10,6 +10,7 @@ use super::row::{
     Target, Touched, Trees,
 };
 use super::source::{Source, held_trees, rows_of, with_computed};
+use super::statement::Beside;
 use super::{DmlContext, DmlResult};
 use crate::bind::{BoundInsert, Callees, ConstantRows, Returning};
 use crate::catalog::{Catalog, TriggerEvent};
@@ -63,8 +64,9 @@ impl InsertPlan {
         rows: SourceRows<'_>,
         context: &'a DmlContext<'a>,
         keys: &mut ForeignKeys<'_>,
+        beside: Beside,
     ) -> Result<DmlResult> {
-        let mut inserter = Inserter::new(&self.program, context);
+        let mut inserter = Inserter::new(&self.program, context).beside(beside);
         match rows {
             SourceRows::Few(rows) => inserter.insert_computed(rows, keys)?,
             SourceRows::Constants(rows) => match rows.few() {
@@ -382,7 +384,7 @@ pub(crate) struct Inserter<'a> {
     program: &'a RowInsert,
     context: &'a DmlContext<'a>,
     /// Where ON CONFLICT may update.
-    touched: Option<Touched>,
+    touched: Option<Touched<'a>>,
     room: InsertRoom,
     result: DmlResult,
 }
@@ -396,6 +398,15 @@ impl<'a> Inserter<'a> {
             room: context.room.take(),
             result: DmlResult::default(),
         }
+    }
+
+    /// `beside`: who else changes rows.
+    fn beside(mut self, beside: Beside) -> Inserter<'a> {
+        let (context, tree) = (self.context, self.program.rules.target.table.tree);
+        if let (true, Some(touched)) = (beside != Beside::Nobody, &mut self.touched) {
+            touched.by_others = Some(Box::new(move |key| Ok(!context.is_untouched(tree, key)?)));
+        }
+        self
     }
 
     /// Rows of expressions. Each is evaluated when the one before is inserted: functions that it calls may look for that.

@@ -5,44 +5,42 @@ use std::ops::Bound;
 use super::row::Target;
 use crate::catalog::{Index, Table};
 use crate::state::Reader;
-use crate::types::key;
+use crate::types::{DataType, key};
 use crate::{Error, Result, Value};
 
 /// A row with its tree key.
 pub(super) type Found = (Vec<u8>, Vec<Value>);
 
 /// The rows whose `columns` equal `values` (of the columns' types, none NULL), at most `limit`.
-pub(super) fn find_rows(
-    target: &Target,
-    columns: &[usize],
-    values: &[Value],
-    reader: &Reader,
-    limit: usize,
-) -> Result<Vec<Found>> {
+pub(super) fn find_rows(target: &Target, wanted: &Referring<'_>, reader: &Reader, limit: usize) -> Result<Vec<Found>> {
     let table = &target.table;
-    let wanted = Wanted { columns, values };
     if wanted.leads(table.primary_key.iter().copied()) {
         let parts = table.primary_key.iter().map(|&column| (column, false, false));
-        return scan_table(target, &wanted.prefix(table, parts)?, &wanted, reader, limit);
+        return scan_table(target, &wanted.prefix(table, parts)?, wanted, reader, limit);
     }
     let covers = |index: &&std::sync::Arc<Index>| {
         index.predicate.is_none() && !index.is_inverted() && wanted.leads(index.columns.iter().map(|part| part.column))
     };
     match table.indexes.iter().find(covers) {
-        Some(index) => scan_index(target, index, &wanted, reader, limit),
-        None => scan_table(target, &[], &wanted, reader, limit),
+        Some(index) => scan_index(target, index, wanted, reader, limit),
+        None => scan_table(target, &[], wanted, reader, limit),
     }
 }
 
 /// Columns and the values they must have.
-struct Wanted<'a> {
-    columns: &'a [usize],
-    values: &'a [Value],
+pub(super) struct Referring<'a> {
+    pub(super) columns: &'a [usize],
+    pub(super) values: &'a [Value],
+    /// Which of them are strings whose blanks at the end do not count, though they are part of keys.
+    pub(super) padded: Vec<bool>,
 }
 
-impl Wanted<'_> {
+impl Referring<'_> {
     /// Whether these are the first columns of a key, in any order.
     fn leads(&self, key: impl Iterator<Item = usize>) -> bool {
+        if self.padded.contains(&true) {
+            return false;
+        }
         let leading: Vec<usize> = key.take(self.columns.len()).collect();
         leading.len() == self.columns.len() && self.columns.iter().all(|column| leading.contains(column))
     }
@@ -63,14 +61,18 @@ impl Wanted<'_> {
     }
 
     fn matches(&self, row: &[Value]) -> bool {
-        self.columns.iter().zip(self.values).all(|(&column, value)| row[column] == *value)
+        let pairs = self.columns.iter().zip(self.values).zip(&self.padded);
+        pairs.into_iter().all(|((&column, value), padded)| match padded {
+            true => !row[column].is_null() && row[column].compare_as(value, DataType::Char(0)).is_eq(),
+            false => row[column] == *value,
+        })
     }
 }
 
 fn scan_table(
     target: &Target,
     prefix: &[u8],
-    wanted: &Wanted<'_>,
+    wanted: &Referring<'_>,
     reader: &Reader,
     limit: usize,
 ) -> Result<Vec<Found>> {
@@ -91,7 +93,7 @@ fn scan_table(
 fn scan_index(
     target: &Target,
     index: &Index,
-    wanted: &Wanted<'_>,
+    wanted: &Referring<'_>,
     reader: &Reader,
     limit: usize,
 ) -> Result<Vec<Found>> {

@@ -329,7 +329,7 @@ impl Writes for Statement<'_> {
             keys.before_statement(table, *event, &assigned)?;
         }
         let result = match change {
-            Change::Insert(plan) => plan.run(rows, self.context, keys)?,
+            Change::Insert(plan) => plan.run(rows, self.context, keys, self.beside)?,
             Change::Update(plan) => plan.run(&source(rows)?, self.context, keys, self.beside)?,
             Change::Delete(plan) => plan.run(&source(rows)?, self.context, keys, self.beside)?,
             Change::Merge(plan) => plan.run(&source(rows)?, self.context, keys, self.beside)?,

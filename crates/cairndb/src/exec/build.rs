@@ -28,7 +28,13 @@ use crate::{DataType, Error, Result};
 
 /// The operators for a plan. Recursion is bounded by the plan's depth, which parsing bounds.
 pub(crate) fn build(plan: &PhysicalPlan, shared: &Shared) -> Result<BoxOperator> {
-    let operator = tried(Builder { shared, context: &shared.context }.node(plan)?, shared);
+    build_asked(plan, shared, shared.context.sparing)
+}
+
+/// As [`build`]; `sparing`: who asks may stop before the end. Then what is volatile is worked out for a row at a time, or for as
+/// many as are wanted, so that it is not worked out for rows that nobody asks for.
+pub(super) fn build_asked(plan: &PhysicalPlan, shared: &Shared, sparing: bool) -> Result<BoxOperator> {
+    let operator = tried(Builder { shared, context: &shared.context, sparing }.node(plan)?, shared);
     if !shared.context.analyze {
         return Ok(operator);
     }
@@ -47,6 +53,8 @@ pub(super) use super::hesitant::tried;
 struct Builder<'a> {
     shared: &'a Shared,
     context: &'a ExecContext,
+    /// See [`build_asked`].
+    sparing: bool,
 }
 
 /// Whether a WITH query changes rows: it does so itself, or it is what RETURNING makes of the changed rows.
@@ -58,13 +66,24 @@ fn is_change(definition: &PhysicalPlan) -> bool {
     }
 }
 
+/// Whether a plan may stop before it has read all rows of a WITH query.
+fn may_stop(plan: &PhysicalPlan) -> bool {
+    matches!(plan.node, N::Limit { .. }) || plan.children().into_iter().any(|input| may_stop(input))
+}
+
 fn types(fields: &[Field]) -> Vec<DataType> {
     fields.iter().map(|field| field.data_type).collect()
 }
 
 impl Builder<'_> {
+    /// An input that is asked as the operator itself is.
     fn child(&self, plan: &PhysicalPlan) -> Result<BoxOperator> {
-        build(plan, self.shared)
+        build_asked(plan, self.shared, self.sparing)
+    }
+
+    /// An input that is read to its end, whatever is asked of the operator.
+    fn whole(&self, plan: &PhysicalPlan) -> Result<BoxOperator> {
+        build_asked(plan, self.shared, false)
     }
 
     fn pair(&self, left: &PhysicalPlan, right: &PhysicalPlan) -> Result<[BoxOperator; 2]> {
@@ -104,7 +123,7 @@ impl Builder<'_> {
             N::Cte { .. } | N::RecursiveCte { .. } | N::CteScan { .. } => self.with(plan),
             N::Modify { change, rows } => {
                 let rows = match rows {
-                    ModifiedRows::Plan(input) | ModifiedRows::Few(input) => Rows::Input(self.child(input)?),
+                    ModifiedRows::Plan(input) | ModifiedRows::Few(input) => Rows::Input(self.whole(input)?),
                     ModifiedRows::Constants(rows) => Rows::Constants(rows.clone()),
                 };
                 Ok(Box::new(Modify::new(change.clone(), rows, types(&plan.fields))))
@@ -139,21 +158,44 @@ impl Builder<'_> {
         Err(Error::unsupported(message).with_hint("Make it in a statement of its own."))
     }
 
+    fn filter(&self, input: BoxOperator, predicate: &Expr) -> Result<BoxOperator> {
+        let input = match self.is_sparing(std::slice::from_ref(predicate)) {
+            true => Box::new(OneByOne::new(input)),
+            false => input,
+        };
+        Ok(Box::new(Filter::new(input, compile(predicate, self.context)?)))
+    }
+
+    /// A scan, and beside it the condition that has to be asked of a row at a time.
     fn scan(&self, plan: &PhysicalPlan) -> Result<BoxOperator> {
+        let (N::TableScan { filter, .. } | N::IndexScan { filter, .. } | N::ItemScan { filter, .. }) = &plan.node
+        else {
+            return self.scan_with(plan, &None);
+        };
+        match filter {
+            Some(predicate) if self.is_sparing(std::slice::from_ref(predicate)) => {
+                self.filter(self.scan_with(plan, &None)?, predicate)
+            }
+            filter => self.scan_with(plan, filter),
+        }
+    }
+
+    /// A scan with this filter in place of its own.
+    fn scan_with(&self, plan: &PhysicalPlan, filter: &Option<Expr>) -> Result<BoxOperator> {
         match &plan.node {
-            N::TableScan { table, columns, fields, ranges, filter, reverse } => {
+            N::TableScan { table, columns, fields, ranges, reverse, .. } => {
                 let ranges = KeyRanges::new(table.tree, KeyPart::of_table(table), ranges, *reverse, self.context)?;
                 let reader = RowReader::with_fields(table, columns, fields)?;
                 Ok(Box::new(TableScan::new(ranges, reader, self.optional(filter)?)))
             }
-            N::IndexScan { table, index, columns, ranges, filter, reverse, covering, firsts } => {
+            N::IndexScan { table, index, columns, ranges, reverse, covering, firsts, .. } => {
                 let parts = KeyPart::of_index(table, index);
                 let firsts = (*firsts > 0).then(|| Firsts::new(&parts, *firsts));
                 let ranges = KeyRanges::new(index.tree, parts, ranges, *reverse, self.context)?;
                 let reader = EntryReader::new(table, index, columns, *covering);
                 Ok(Box::new(IndexScan::new(ranges, reader, self.optional(filter)?, firsts)))
             }
-            N::ItemScan { table, index, columns, items, filter } => {
+            N::ItemScan { table, index, columns, items, .. } => {
                 let asked = items.try_map(&mut |item| {
                     Ok::<_, crate::Error>(((item.column, item.operator), compile(&item.value, self.context)?))
                 })?;
@@ -170,7 +212,7 @@ impl Builder<'_> {
     /// The inputs first, and with them what joins them: a deep plan recurses through small frames only.
     fn join(&self, plan: &PhysicalPlan) -> Result<BoxOperator> {
         match &plan.node {
-            N::HashJoin { left, right, .. } => self.hash_join(plan, self.pair(left, right)?),
+            N::HashJoin { left, right, .. } => self.hash_join(plan, [self.child(left)?, self.whole(right)?]),
             N::MergeJoin { left, right, .. } => self.merge_join(plan, self.pair(left, right)?),
             N::NestedLoopJoin { left, right, .. } => self.nested_loop_join(plan, self.pair(left, right)?),
             N::IndexJoin { left, .. } => self.index_join(plan, self.child(left)?),
@@ -251,7 +293,9 @@ impl Builder<'_> {
         match &plan.node {
             N::Cte { id, definition, body, .. } => {
                 let changes = is_change(definition);
-                Ok(Box::new(With::new(*id, self.child(definition)?, self.child(body)?, changes)))
+                let sparing = self.sparing || may_stop(body);
+                let definition = build_asked(definition, self.shared, sparing)?;
+                Ok(Box::new(With::new(*id, definition, self.child(body)?, changes)))
             }
             N::RecursiveCte { id, base, step, all, body, .. } => {
                 let seen = (!all).then(SeenRows::default);
@@ -267,13 +311,12 @@ impl Builder<'_> {
         match &plan.node {
             N::Filter { input, .. }
             | N::Project { input, .. }
-            | N::Sort { input, .. }
-            | N::TopN { input, .. }
-            | N::Limit { input, .. }
             | N::Distinct { input, .. }
-            | N::DistinctOn { input, .. }
-            | N::Window { input, .. }
-            | N::Aggregate { input, .. } => self.over(plan, input, self.child(input)?),
+            | N::DistinctOn { input, .. } => self.over(plan, input, self.child(input)?),
+            N::Limit { input, .. } => self.over(plan, input, build_asked(input, self.shared, true)?),
+            N::Sort { input, .. } | N::TopN { input, .. } | N::Window { input, .. } | N::Aggregate { input, .. } => {
+                self.over(plan, input, self.whole(input)?)
+            }
             N::Append { inputs } => {
                 let inputs = inputs.iter().map(|input| self.child(input)).collect::<Result<_>>()?;
                 Ok(Box::new(Append::new(inputs)))
@@ -301,12 +344,20 @@ impl Builder<'_> {
         self.context.one_by_one && exprs.into_iter().any(|expr| Callees::of(expr) == Callees::Writers)
     }
 
+    /// Whether they are to be evaluated for rows that are asked for only.
+    fn is_sparing(&self, exprs: &[Expr]) -> bool {
+        self.sparing && Facts::of_exprs(exprs).volatile
+    }
+
     /// What works on one input.
     fn over(&self, plan: &PhysicalPlan, below: &PhysicalPlan, input: BoxOperator) -> Result<BoxOperator> {
         Ok(match &plan.node {
-            N::Filter { predicate, .. } => Box::new(Filter::new(input, compile(predicate, self.context)?)),
+            N::Filter { predicate, .. } => self.filter(input, predicate)?,
             N::Project { exprs, .. } if self.is_one_by_one(exprs) => {
                 Box::new(Project::new(Box::new(OneByOne::new(input)), self.exprs(exprs)?))
+            }
+            N::Project { exprs, .. } if self.is_sparing(exprs) => {
+                Box::new(Project::new(Box::new(OneByOne::or_wanted(input)), self.exprs(exprs)?))
             }
             N::Project { exprs, .. } => Box::new(Project::new(input, self.exprs(exprs)?)),
             N::Sort { keys, presorted, .. } => {

@@ -116,6 +116,8 @@ pub struct ExecContext {
     pub batch_sizes: BatchSizes,
     /// Functions that may change rows are called for a row once the one before it was used, which they may look for.
     pub(crate) one_by_one: bool,
+    /// Who asks for the rows may stop before the end: what is volatile is worked out for rows that were asked for only.
+    pub(crate) sparing: bool,
     /// Count rows and measure the time of each plan node (`EXPLAIN ANALYZE`).
     pub analyze: bool,
     /// And the pages that each looks at.
@@ -162,6 +164,7 @@ impl ExecContext {
             spill: SpillSpace::default(),
             batch_sizes: BatchSizes::default(),
             one_by_one: false,
+            sparing: false,
             analyze: false,
             buffers: false,
         }

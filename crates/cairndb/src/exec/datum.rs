@@ -38,6 +38,28 @@ impl Datum<'_> {
 /// A row whose columns can be asked for by their position. `M`: why there is no value.
 pub(crate) trait Columns<M> {
     fn column(&self, index: usize) -> Result<Datum<'_>, M>;
+
+    /// The value of the `Let` of this number around what is evaluated; none: there is none.
+    fn shared(&self, _id: usize) -> Option<Datum<'_>> {
+        None
+    }
+}
+
+/// A row, and what an expression over it worked out for all of its parts.
+pub(crate) struct Sharing<'r, M> {
+    pub(crate) row: &'r dyn Columns<M>,
+    pub(crate) id: usize,
+    pub(crate) value: Value,
+}
+
+impl<M> Columns<M> for Sharing<'_, M> {
+    fn column(&self, index: usize) -> Result<Datum<'_>, M> {
+        self.row.column(index)
+    }
+
+    fn shared(&self, id: usize) -> Option<Datum<'_>> {
+        if id == self.id { Some(Datum::Lent((&self.value).into())) } else { self.row.shared(id) }
+    }
 }
 
 impl<M: From<Error>> Columns<M> for &[Value] {

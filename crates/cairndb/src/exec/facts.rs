@@ -48,3 +48,8 @@ impl Facts {
         expr_children(expr).for_each(|child| self.add_expr(child));
     }
 }
+
+/// Whether something in a plan is volatile.
+pub(crate) fn is_volatile(plan: &PhysicalPlan) -> bool {
+    Facts::of_plan(plan).volatile
+}

@@ -51,6 +51,7 @@ pub(crate) use context::check_statement;
 pub use context::{BatchSizes, DEFAULT_MEMORY_BUDGET, DEFAULT_WORK_MEM, ExecContext, SequenceSource, SequenceState};
 pub(crate) use datum::{Columns, Datum};
 pub(crate) use entry_sort::EntrySorter;
+pub(crate) use facts::is_volatile;
 pub(crate) use hash::QuickHashes;
 pub(crate) use maintain::{
     Around, Changed, ChangedReader, Direct, KeptState, RowChanges, Terms, changed_rows, entry_row_key,

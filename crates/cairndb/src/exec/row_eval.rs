@@ -8,7 +8,7 @@
 use std::cmp::Ordering;
 
 use super::context::ExecContext;
-use super::datum::{Columns, Datum};
+use super::datum::{Columns, Datum, Sharing};
 use crate::functions::{self, Function, Operator};
 use crate::plan::{Expr, SequenceOp};
 use crate::types::{DataType, EvalContext, ValueRef, compare_blank_padded, compare_f64};
@@ -54,11 +54,11 @@ pub fn eval_row(expr: &Expr, row: &[Value], context: &ExecContext) -> Result<Val
 }
 
 /// The value of `expr` for the row.
-pub(crate) fn eval<'a, S: Surroundings<'a>>(
-    expr: &'a Expr,
-    row: &'a dyn Columns<S::Miss>,
+pub(crate) fn eval<'e, 'a: 'e, S: Surroundings<'a>>(
+    expr: &'e Expr,
+    row: &'e dyn Columns<S::Miss>,
     around: S,
-) -> Result<Datum<'a>, S::Miss> {
+) -> Result<Datum<'e>, S::Miss> {
     match expr {
         Expr::Literal { value, .. } => Ok(Datum::Lent(value.into())),
         Expr::Column { index, .. } => row.column(*index),
@@ -99,6 +99,13 @@ pub(crate) fn eval<'a, S: Surroundings<'a>>(
             let value = value.as_ref().map(|value| eval(value, row, around).map(Datum::into_value)).transpose()?;
             around.sequence(*op, &name, value.as_ref()).map(Datum::Own)
         }
+        Expr::Let { id, value, body } => {
+            let value = eval(value, row, around)?.into_value();
+            eval(body, &Sharing { row, id: *id, value }, around).map(|made| Datum::Own(made.into_value()))
+        }
+        Expr::Shared { id, .. } => {
+            row.shared(*id).ok_or_else(|| S::missed(Error::internal("a shared value that was not worked out")))
+        }
         Expr::Outer { .. } => Err(S::missed(Error::internal("outer column outside of a query"))),
         Expr::Subquery(_) | Expr::Subplan(_) => Err(S::missed(Error::unsupported("a subquery in this place"))),
     }
@@ -110,12 +117,12 @@ fn boolean(value: bool) -> Datum<'static> {
     Datum::Lent(ValueRef::Boolean(value))
 }
 
-fn eval_call<'a, S: Surroundings<'a>>(
+fn eval_call<'e, 'a: 'e, S: Surroundings<'a>>(
     function: &Function,
-    args: &'a [Expr],
-    row: &'a dyn Columns<S::Miss>,
+    args: &'e [Expr],
+    row: &'e dyn Columns<S::Miss>,
     around: S,
-) -> Result<Datum<'a>, S::Miss> {
+) -> Result<Datum<'e>, S::Miss> {
     match args {
         [] => apply(function, &[], around),
         [one] => apply(function, &[eval(one, row, around)?.into_value()], around),
@@ -176,12 +183,12 @@ fn holds(operator: Operator, order: Ordering) -> Option<bool> {
     })
 }
 
-fn cast<'a, S: Surroundings<'a>>(
-    input: &'a Expr,
+fn cast<'e, 'a: 'e, S: Surroundings<'a>>(
+    input: &'e Expr,
     to: DataType,
-    row: &'a dyn Columns<S::Miss>,
+    row: &'e dyn Columns<S::Miss>,
     around: S,
-) -> Result<Datum<'a>, S::Miss> {
+) -> Result<Datum<'e>, S::Miss> {
     let value = eval(input, row, around)?;
     if value.is_null() {
         return Ok(value);
@@ -191,12 +198,12 @@ fn cast<'a, S: Surroundings<'a>>(
 }
 
 /// AND (`decisive` false) or OR (`decisive` true): stops at the first decisive argument.
-fn logic<'a, S: Surroundings<'a>>(
-    args: &'a [Expr],
+fn logic<'e, 'a: 'e, S: Surroundings<'a>>(
+    args: &'e [Expr],
     decisive: bool,
-    row: &'a dyn Columns<S::Miss>,
+    row: &'e dyn Columns<S::Miss>,
     around: S,
-) -> Result<Datum<'a>, S::Miss> {
+) -> Result<Datum<'e>, S::Miss> {
     let mut unknown = false;
     for arg in args {
         match eval(arg, row, around)?.get() {
@@ -208,13 +215,13 @@ fn logic<'a, S: Surroundings<'a>>(
     Ok(if unknown { NULL } else { boolean(!decisive) })
 }
 
-fn in_list<'a, S: Surroundings<'a>>(
-    input: &'a Expr,
-    list: &'a [Expr],
+fn in_list<'e, 'a: 'e, S: Surroundings<'a>>(
+    input: &'e Expr,
+    list: &'e [Expr],
     equal: &Function,
-    row: &'a dyn Columns<S::Miss>,
+    row: &'e dyn Columns<S::Miss>,
     around: S,
-) -> Result<Datum<'a>, S::Miss> {
+) -> Result<Datum<'e>, S::Miss> {
     let input = eval(input, row, around)?;
     let mut unknown = false;
     for element in list {

@@ -91,16 +91,23 @@ impl Operator for Filter {
     }
 }
 
-/// Its input's rows, one at a time.
+/// Its input's rows, one at a time, or as many together as are wanted in all.
 pub(crate) struct OneByOne {
     input: BoxOperator,
     /// What was read, and how many rows of it were given.
     read: Option<(Batch, usize)>,
+    /// How many rows are still wanted; `None`: that is not known, or one at a time is what is wanted.
+    wanted: Option<usize>,
+    takes_wanted: bool,
 }
 
 impl OneByOne {
     pub(crate) fn new(input: BoxOperator) -> OneByOne {
-        OneByOne { input, read: None }
+        OneByOne { input, read: None, wanted: None, takes_wanted: false }
+    }
+
+    pub(crate) fn or_wanted(input: BoxOperator) -> OneByOne {
+        OneByOne { takes_wanted: true, ..OneByOne::new(input) }
     }
 }
 
@@ -110,17 +117,31 @@ impl Operator for OneByOne {
             if let Some((batch, given)) = &mut self.read
                 && *given < batch.len()
             {
-                *given += 1;
-                return Ok(Some(batch.slice(*given - 1, 1)));
+                let rows = batch.slice(*given, self.wanted.unwrap_or(1).max(1));
+                *given += rows.len();
+                self.wanted.iter_mut().for_each(|wanted| *wanted -= rows.len().min(*wanted));
+                return Ok(Some(rows));
             }
             let Some(batch) = self.input.next(cx)? else { return Ok(None) };
             self.read = Some((batch, 0));
         }
     }
 
+    fn want(&mut self, rows: usize) {
+        if self.takes_wanted {
+            self.wanted = Some(rows);
+        }
+        self.input.want(rows);
+    }
+
     fn reset(&mut self, cx: Cx<'_>) {
-        self.read = None;
+        (self.read, self.wanted) = (None, None);
         self.input.reset(cx);
+    }
+
+    fn park(&mut self) -> bool {
+        (self.read, self.wanted) = (None, None);
+        self.input.park()
     }
 
     fn rebind(&mut self, parameters: &[Value]) -> bool {

@@ -175,24 +175,24 @@ fn zoned<const OP: u8>(args: &[Value], context: &EvalContext) -> Result<Value> {
     }
 }
 
-/// The instant of a date or timestamp local to `zone`. Dates reach further than timestamps, hence the width; infinities lie
-/// beyond all of them.
+/// The instant of a date or timestamp local to `zone`. Dates reach further than timestamps, hence the width.
 pub(super) fn wide_instant(value: &Value, zone: &Zone) -> i128 {
-    match *value {
-        Value::Date(i32::MAX) | Value::Timestamp(i64::MAX) | Value::TimestampTz(i64::MAX) => return i128::MAX,
-        Value::Date(i32::MIN) | Value::Timestamp(i64::MIN) | Value::TimestampTz(i64::MIN) => return i128::MIN,
-        _ => {}
-    }
+    // Behind whatever is not infinite, dates that no timestamp reaches too.
+    let infinite = |micros: i64| match micros {
+        i64::MAX => Some(i128::MAX),
+        i64::MIN => Some(i128::MIN),
+        _ => None,
+    };
     let local = match *value {
         Value::Date(days) => match crate::types::date_to_timestamp(days) {
             Ok(micros) => micros,
             Err(_) => return i128::from(days) * i128::from(crate::types::datetime::MICROS_PER_DAY),
         },
         Value::Timestamp(micros) => micros,
-        Value::TimestampTz(micros) => return micros.into(),
+        Value::TimestampTz(micros) => return infinite(micros).unwrap_or(micros.into()),
         _ => return 0,
     };
-    zone.to_utc(local).unwrap_or(local).into()
+    infinite(local).unwrap_or_else(|| zone.to_utc(local).unwrap_or(local).into())
 }
 
 /// NULLs are passed over; NULL only if all are.

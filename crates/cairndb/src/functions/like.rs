@@ -10,9 +10,13 @@ use crate::{Error, Result, SqlState};
 pub(super) fn register(catalogue: &mut Catalogue) {
     const PAIR: &[DataType] = &[DataType::Text, DataType::Text];
     const ESCAPED: &[DataType] = &[DataType::Text, DataType::Text, DataType::Text];
+    // Of `char(n)` a pattern sees the blanks, too.
+    const PADDED: &[DataType] = &[DataType::Char(0), DataType::Text];
+    const PADDED_ESCAPED: &[DataType] = &[DataType::Char(0), DataType::Text, DataType::Text];
     let mut add = |op: Operator, eval| {
-        catalogue.add(op.symbol(), PAIR, DataType::Boolean, eval).op(op);
-        catalogue.add(op.symbol(), ESCAPED, DataType::Boolean, eval).op(op);
+        for args in [PAIR, ESCAPED, PADDED, PADDED_ESCAPED] {
+            catalogue.add(op.symbol(), args, DataType::Boolean, eval).op(op);
+        }
     };
     add(Operator::Like, like::<false, false>);
     add(Operator::NotLike, like::<true, false>);

@@ -91,7 +91,7 @@ fn times(catalogue: &mut Catalogue) {
         &[DataType::TIME, DataType::INTERVAL],
         DataType::TIME,
         call!((Time t, Interval i) {
-            Ok(Value::Time(wrap_time(t.wrapping_add(i.micros % MICROS_PER_DAY))))
+            Ok(Value::Time(wrap_time(t.wrapping_add(i.micros))))
         }),
     );
     catalogue.add(
@@ -99,7 +99,7 @@ fn times(catalogue: &mut Catalogue) {
         &[DataType::INTERVAL, DataType::TIME],
         DataType::TIME,
         call!((Interval i, Time t) {
-            Ok(Value::Time(wrap_time(t.wrapping_add(i.micros % MICROS_PER_DAY))))
+            Ok(Value::Time(wrap_time(t.wrapping_add(i.micros))))
         }),
     );
     catalogue.add(
@@ -107,7 +107,7 @@ fn times(catalogue: &mut Catalogue) {
         &[DataType::TIME, DataType::INTERVAL],
         DataType::TIME,
         call!((Time t, Interval i) {
-            Ok(Value::Time(wrap_time(t.wrapping_sub(i.micros % MICROS_PER_DAY))))
+            Ok(Value::Time(wrap_time(t.wrapping_sub(i.micros))))
         }),
     );
     catalogue.add(
@@ -129,7 +129,7 @@ fn zoned_times(catalogue: &mut Catalogue) {
         "-",
         &[T, DataType::INTERVAL],
         T,
-        call!((TimeTz t, Interval i) shift_zoned(*t, -(i.micros % MICROS_PER_DAY))),
+        call!((TimeTz t, Interval i) shift_zoned(*t, i.micros.wrapping_neg())),
     );
     const INSTANT: DataType = DataType::TIMESTAMPTZ;
     catalogue.add("+", &[Date, T], INSTANT, call!((Date d, TimeTz t) date_and_zoned_time(*d, *t)));

@@ -33,7 +33,7 @@ fn part_with(plan: &LogicalPlan, wanted: &[usize], mut conditions: Vec<Expr>) ->
         }
         LogicalPlan::Join { kind: JoinKind::Inner, left, right, on, lateral: false } => {
             on.iter().for_each(|on| add_repeatable(&mut conditions, on));
-            let width = left.fields().len();
+            let width = left.width();
             if wanted.iter().all(|&column| column < width) {
                 return part_with(left, wanted, within(conditions, 0..width));
             }
@@ -46,12 +46,12 @@ fn part_with(plan: &LogicalPlan, wanted: &[usize], mut conditions: Vec<Expr>) ->
         LogicalPlan::Join { kind: JoinKind::Semi, left, right, on: Some(on), lateral: false }
             if !is_volatile(on) && !has_subquery(on) && !is_volatile_plan(right) =>
         {
-            let width = left.fields().len();
+            let width = left.width();
             let asked: Vec<usize> = used_columns(on).into_iter().filter(|&column| column < width).collect();
             let all: Vec<usize> = wanted.iter().chain(&asked).copied().collect();
             let (left, places) = part_with(left, &all, conditions)?;
             let (wanted, asked_at) = places.split_at(wanted.len());
-            let new_width = left.fields().len();
+            let new_width = left.width();
             let place = |column: usize| match asked.iter().position(|&asked| asked == column) {
                 Some(at) => asked_at[at],
                 None => column - width + new_width,
@@ -61,7 +61,7 @@ fn part_with(plan: &LogicalPlan, wanted: &[usize], mut conditions: Vec<Expr>) ->
             Some((join, wanted.to_vec()))
         }
         LogicalPlan::Join { kind: JoinKind::Left | JoinKind::Semi | JoinKind::Anti, left, lateral: false, .. } => {
-            let width = left.fields().len();
+            let width = left.width();
             let is_left = wanted.iter().all(|&column| column < width);
             if is_left { part_with(left, wanted, within(conditions, 0..width)) } else { None }
         }

@@ -95,7 +95,7 @@ impl<'c> Decorrelation<'c> {
             take_with(&mut input, |input| self.scalars_of(input, part));
         }
         let plan = filtered(input, kept);
-        if plan.fields().len() == columns.len() {
+        if plan.width() == columns.len() {
             return plan;
         }
         LogicalPlan::Project { input: Box::new(plan), exprs: columns, fields }
@@ -128,7 +128,7 @@ impl<'c> Decorrelation<'c> {
         parts.extend(conditions.map(|condition| join_condition(condition, left_fields.len())));
         let mut right = pulled.plan;
         drop_level(&mut right);
-        let extended = right.fields().len() > right_fields.len();
+        let extended = right.width() > right_fields.len();
         let plan = join(kind, left, right, parts);
         let fields = [left_fields, right_fields].concat();
         if !extended {
@@ -156,7 +156,7 @@ impl<'c> Decorrelation<'c> {
         let Some((Pulled { plan: mut right, conditions }, mut on)) = joined else { return Err((input, part)) };
         drop_level(&mut right);
         let right = self.plan(right);
-        let width = input.fields().len();
+        let width = input.width();
         on.extend(conditions.into_iter().map(|condition| join_condition(condition, width)));
         Ok(join(if anti { JoinKind::Anti } else { JoinKind::Semi }, input, right, on))
     }
@@ -164,7 +164,7 @@ impl<'c> Decorrelation<'c> {
     /// Joins the input with the correlated scalar aggregates in `expr`, which then refers to the new columns.
     fn scalars_of(&mut self, mut input: LogicalPlan, expr: &mut Expr) -> LogicalPlan {
         if let Expr::Subquery(subquery) = expr {
-            let width = input.fields().len();
+            let width = input.width();
             let side = match subquery.kind {
                 SubqueryKind::Scalar { .. } => scalar_side(&subquery.plan, width),
                 _ => None,
@@ -251,7 +251,7 @@ fn quantified_side(
     if anti && (nullable.iter().take(left.len()).any(|&column| column) || any_null(input, left)) {
         return None;
     }
-    let width = input.fields().len();
+    let width = input.width();
     let types = pulled.plan.fields();
     let mut on = vec![];
     for (index, (value, op)) in left.iter().zip(ops).enumerate() {
@@ -278,12 +278,12 @@ struct ScalarSide {
 impl ScalarSide {
     /// Groups only the rows whose keys some row of the join's left side has.
     fn keep_asked(&mut self, left: &LogicalPlan) {
-        let width = left.fields().len();
+        let width = left.width();
         let used: BTreeSet<usize> = self.on.iter().flat_map(used_columns).filter(|&column| column < width).collect();
         let used: Vec<usize> = used.into_iter().collect();
         let Some((asking, places)) = askers(left, &used) else { return };
         let LogicalPlan::Aggregate { input, group_by, .. } = &mut self.right else { return };
-        let grouped = input.fields().len();
+        let grouped = input.width();
         // A condition's columns: the left side's, which `asking` has, and the groups' keys, of which the input has the
         // expressions.
         let types = identity(left);

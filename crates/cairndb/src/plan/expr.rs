@@ -88,6 +88,22 @@ pub enum Expr {
         /// Compares the input with an element.
         equal: Arc<Function>,
     },
+    /// A value that is worked out once, and then referred to: what is volatile is never copied.
+    Let {
+        /// What `Shared` expressions of this number in the body stand for; those of a `Let` inside it hide them.
+        id: usize,
+        /// The value.
+        value: Box<Expr>,
+        /// What is made of it. (No query in it refers to it.)
+        body: Box<Expr>,
+    },
+    /// The value of the `Let` around it that has this number.
+    Shared {
+        /// Its number.
+        id: usize,
+        /// The type.
+        data_type: DataType,
+    },
     /// A query in an expression.
     Subquery(Box<Subquery>),
     /// What the optimizer leaves of a `Subquery` that it could not turn into a join: physical plans only.
@@ -211,12 +227,14 @@ impl Expr {
             | Expr::Column { data_type, .. }
             | Expr::Outer { data_type, .. }
             | Expr::Parameter { data_type, .. }
+            | Expr::Shared { data_type, .. }
             | Expr::Case { data_type, .. }
             | Expr::Coalesce { data_type, .. } => *data_type,
             Expr::Call { function, .. } => function.returns,
             Expr::Cast { to, .. } => *to,
             Expr::And(_) | Expr::Or(_) | Expr::Not(_) | Expr::IsNull(_) | Expr::IsNotDistinct(..) => DataType::Boolean,
             Expr::InList { .. } => DataType::Boolean,
+            Expr::Let { body, .. } => body.data_type(),
             Expr::Subquery(subquery) => subquery.kind.data_type(),
             Expr::Subplan(subplan) => subplan.kind.data_type(),
             Expr::Sequence { op, .. } => op.data_type(),

@@ -105,7 +105,7 @@ fn flatten_join(plan: LogicalPlan) -> LogicalPlan {
     if left_exprs.is_none() && right_exprs.is_none() {
         return LogicalPlan::Join { kind, left, right, on, lateral };
     }
-    let width = left.fields().len();
+    let width = left.width();
     let right_exprs = right_exprs.unwrap_or(columns.1).into_iter().map(|expr| {
         let expr = mapped(expr, &|column| column + width);
         // A lateral side's levels count the left row.

@@ -147,7 +147,8 @@ impl Planner<'_> {
     }
 
     fn best_tree(&self, graph: &JoinGraph) -> Result<Tree> {
-        choose(graph, self.options).ok_or_else(|| crate::Error::internal("a join of nothing"))
+        let tree = choose(graph, self.options)?;
+        tree.ok_or_else(|| crate::Error::internal("a join of nothing"))
     }
 
     fn whole_join(&mut self, graph: &JoinGraph, tree: &Tree, output: &[usize], fields: &[Field]) -> Result<Planned> {
@@ -311,7 +312,7 @@ impl Planner<'_> {
         on: &[Expr],
         lateral: bool,
     ) -> Result<(Planned, Planned, bool)> {
-        let width = left.fields().len();
+        let width = left.width();
         let keys = on.iter().filter_map(|part| local_hash_keys(part, width));
         let columns = keys.filter_map(|keys| columns_of(&keys)).map(|(a, b)| (ascending(&a), ascending(&b)));
         let (left_keys, right_keys): (Vec<SortKey>, Vec<SortKey>) = columns.unzip();

@@ -191,7 +191,7 @@ impl Collector {
     }
 
     fn unit(&mut self, plan: LogicalPlan, kind: JoinKind) -> Vec<usize> {
-        let width = plan.fields().len();
+        let width = plan.width();
         let first = self.owners.len();
         self.owners.extend(std::iter::repeat_n(self.drafts.len(), width));
         self.drafts.push(Draft { plan, kind, on: vec![], width });

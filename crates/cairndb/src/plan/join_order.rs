@@ -9,6 +9,7 @@ use super::join_method::{Candidate, Pair};
 use super::options::OptimizerOptions;
 use super::order::Order;
 use super::physical::Estimate;
+use crate::Result;
 
 /// Up to this many units every order is considered: 3^n pairs of sets.
 const DYNAMIC_MAX: usize = 9;
@@ -66,14 +67,15 @@ struct Entry {
 }
 
 /// Chooses the order and the methods.
-pub(super) fn choose(graph: &JoinGraph, options: &OptimizerOptions) -> Option<Tree> {
-    match graph.units.len() {
-        0 => None,
-        1 => Some(Tree::Unit(0)),
-        _ if !options.rewrites || !options.reorder_joins => as_written(graph, options),
-        count if count <= DYNAMIC_MAX => dynamic(graph, options).or_else(|| as_written(graph, options)),
-        _ => greedy(graph, options).or_else(|| as_written(graph, options)),
-    }
+pub(super) fn choose(graph: &JoinGraph, options: &OptimizerOptions) -> Result<Option<Tree>> {
+    let chosen = match graph.units.len() {
+        0 => return Ok(None),
+        1 => return Ok(Some(Tree::Unit(0))),
+        _ if !options.rewrites || !options.reorder_joins => None,
+        count if count <= DYNAMIC_MAX => dynamic(graph, options)?,
+        _ => greedy(graph, options)?,
+    };
+    Ok(chosen.or_else(|| as_written(graph, options)))
 }
 
 /// From the first unit to the last.
@@ -135,40 +137,59 @@ impl Part {
 }
 
 /// Joins, again and again, the two parts that give the fewest rows.
-fn greedy(graph: &JoinGraph, options: &OptimizerOptions) -> Option<Tree> {
-    let mut parts = leaves(graph);
-    while parts.len() > 1 {
-        let (left, right, chosen) =
-            cheapest_pair(graph, options, &parts, true).or_else(|| cheapest_pair(graph, options, &parts, false))?;
-        let right_part = parts.remove(right);
-        let left_part = parts.remove(if right < left { left - 1 } else { left });
-        parts.push(left_part.joined(right_part, chosen, (graph, options)));
+///
+/// What a pair costs is worked out once for as long as both its parts are there: a query of n units asks for n^2 pairs, not n^3.
+fn greedy(graph: &JoinGraph, options: &OptimizerOptions) -> Result<Option<Tree>> {
+    let mut parts: Vec<(usize, Part)> = leaves(graph).into_iter().enumerate().collect();
+    let mut pairs = [Pairs::default(), Pairs::default()];
+    for next in parts.len().. {
+        if parts.len() < 2 {
+            break;
+        }
+        let [connected, others] = &mut pairs;
+        let mut best = cheapest_pair((graph, options), &parts, true, connected)?;
+        if best.is_none() {
+            best = cheapest_pair((graph, options), &parts, false, others)?;
+        }
+        let Some((left, right, chosen)) = best else { return Ok(None) };
+        let (_, right_part) = parts.remove(right);
+        let (_, left_part) = parts.remove(if right < left { left - 1 } else { left });
+        parts.push((next, left_part.joined(right_part, chosen, (graph, options))));
     }
-    parts.pop().map(|part| part.tree)
+    Ok(parts.pop().map(|(_, part)| part.tree))
 }
 
+/// By the numbers of two parts: how they are joined best, if they can be.
+type Pairs = HashMap<(usize, usize), Option<Candidate>>;
+
 fn cheapest_pair(
-    graph: &JoinGraph,
-    options: &OptimizerOptions,
-    parts: &[Part],
+    (graph, options): (&JoinGraph, &OptimizerOptions),
+    parts: &[(usize, Part)],
     connected: bool,
-) -> Option<(usize, usize, Candidate)> {
-    let mut best: Option<(usize, usize, Candidate)> = None;
-    let rank = |Candidate { estimate, .. }: &Candidate| (estimate.rows, graph.cost_of_share(*estimate));
-    for (i, left) in parts.iter().enumerate() {
-        for (j, right) in parts.iter().enumerate().filter(|(j, _)| *j != i) {
-            let sets = ((left.units, left.estimate), (right.units, right.estimate));
-            let found = candidate(graph, options, sets, (&left.order, &right.order), connected, &mut None);
-            if let Some(found) = found.filter(|found| best.as_ref().is_none_or(|best| rank(found) < rank(&best.2))) {
-                best = Some((i, j, found));
+    pairs: &mut Pairs,
+) -> Result<Option<(usize, usize, Candidate)>> {
+    let mut best: Option<(usize, usize, (f64, f64), (usize, usize))> = None;
+    for (i, (left_number, left)) in parts.iter().enumerate() {
+        options.check()?;
+        for (j, (right_number, right)) in parts.iter().enumerate().filter(|(j, _)| *j != i) {
+            let numbers = (*left_number, *right_number);
+            let found = pairs.entry(numbers).or_insert_with(|| {
+                let sets = ((left.units, left.estimate), (right.units, right.estimate));
+                candidate(graph, options, sets, (&left.order, &right.order), connected, &mut None)
+            });
+            let Some(Candidate { estimate, .. }) = found else { continue };
+            let rank = (estimate.rows, graph.cost_of_share(*estimate));
+            if best.as_ref().is_none_or(|(_, _, least, _)| rank < *least) {
+                best = Some((i, j, rank, numbers));
             }
         }
     }
-    best
+    let chosen = |(i, j, _, numbers)| Some((i, j, pairs.get(&numbers).cloned().flatten()?));
+    Ok(best.and_then(chosen))
 }
 
 /// The best tree of every set that can be made, from small sets to large ones.
-fn dynamic(graph: &JoinGraph, options: &OptimizerOptions) -> Option<Tree> {
+fn dynamic(graph: &JoinGraph, options: &OptimizerOptions) -> Result<Option<Tree>> {
     let count = graph.units.len();
     let mut entries: HashMap<Units, Entry> = HashMap::new();
     for (place, unit) in graph.units.iter().enumerate() {
@@ -179,13 +200,14 @@ fn dynamic(graph: &JoinGraph, options: &OptimizerOptions) -> Option<Tree> {
     let mut sets: Vec<Units> = (1..=full).filter(|set| set.count_ones() > 1).collect();
     sets.sort_by_key(|set| set.count_ones());
     for set in sets {
+        options.check()?;
         let entry = best_split(graph, options, &entries, set, true)
             .or_else(|| best_split(graph, options, &entries, set, false));
         if let Some(entry) = entry {
             entries.insert(set, entry);
         }
     }
-    tree(&entries, full)
+    Ok(tree(&entries, full))
 }
 
 fn best_split(

@@ -273,23 +273,57 @@ impl LogicalPlan {
 
     /// The output columns.
     pub fn fields(&self) -> Vec<Field> {
+        let mut fields = Vec::with_capacity(self.width());
+        self.add_fields(&mut fields);
+        fields
+    }
+
+    /// Once through the plan: a deep one is asked at each of its levels.
+    fn add_fields(&self, all: &mut Vec<Field>) {
         match self {
             LogicalPlan::Values { fields, .. }
             | LogicalPlan::Project { fields, .. }
             | LogicalPlan::Aggregate { fields, .. }
             | LogicalPlan::Window { fields, .. }
             | LogicalPlan::CteScan { fields, .. }
-            | LogicalPlan::TableFunction { fields, .. } => fields.clone(),
-            LogicalPlan::Modify { change, .. } => change.fields().to_vec(),
-            LogicalPlan::Scan { table, columns, .. } => scanned_fields(table, columns),
-            LogicalPlan::Filter { input, .. }
-            | LogicalPlan::Sort { input, .. }
-            | LogicalPlan::Limit { input, .. }
-            | LogicalPlan::Distinct { input, .. } => input.fields(),
-            LogicalPlan::Join { kind: JoinKind::Semi | JoinKind::Anti, left, .. } => left.fields(),
-            LogicalPlan::Join { left, right, .. } => [left.fields(), right.fields()].concat(),
-            LogicalPlan::SetOperation { left, .. } => left.fields(),
-            LogicalPlan::With { body, .. } | LogicalPlan::RecursiveWith { body, .. } => body.fields(),
+            | LogicalPlan::TableFunction { fields, .. } => all.extend_from_slice(fields),
+            LogicalPlan::Modify { change, .. } => all.extend_from_slice(change.fields()),
+            LogicalPlan::Scan { table, columns, .. } => all.extend(scanned_fields(table, columns)),
+            LogicalPlan::Filter { input: plan, .. }
+            | LogicalPlan::Sort { input: plan, .. }
+            | LogicalPlan::Limit { input: plan, .. }
+            | LogicalPlan::Distinct { input: plan, .. }
+            | LogicalPlan::Join { kind: JoinKind::Semi | JoinKind::Anti, left: plan, .. }
+            | LogicalPlan::SetOperation { left: plan, .. }
+            | LogicalPlan::With { body: plan, .. }
+            | LogicalPlan::RecursiveWith { body: plan, .. } => plan.add_fields(all),
+            LogicalPlan::Join { left, right, .. } => {
+                left.add_fields(all);
+                right.add_fields(all);
+            }
+        }
+    }
+
+    /// How many they are.
+    pub(crate) fn width(&self) -> usize {
+        match self {
+            LogicalPlan::Values { fields, .. }
+            | LogicalPlan::Project { fields, .. }
+            | LogicalPlan::Aggregate { fields, .. }
+            | LogicalPlan::Window { fields, .. }
+            | LogicalPlan::CteScan { fields, .. }
+            | LogicalPlan::TableFunction { fields, .. } => fields.len(),
+            LogicalPlan::Modify { change, .. } => change.fields().len(),
+            LogicalPlan::Scan { columns, .. } => columns.len(),
+            LogicalPlan::Filter { input: plan, .. }
+            | LogicalPlan::Sort { input: plan, .. }
+            | LogicalPlan::Limit { input: plan, .. }
+            | LogicalPlan::Distinct { input: plan, .. }
+            | LogicalPlan::Join { kind: JoinKind::Semi | JoinKind::Anti, left: plan, .. }
+            | LogicalPlan::SetOperation { left: plan, .. }
+            | LogicalPlan::With { body: plan, .. }
+            | LogicalPlan::RecursiveWith { body: plan, .. } => plan.width(),
+            LogicalPlan::Join { left, right, .. } => left.width() + right.width(),
         }
     }
 }

@@ -22,6 +22,7 @@ pub(super) const ROUNDS: f64 = 10.0;
 impl Planner<'_> {
     /// The physical plan of `plan`.
     pub(super) fn lower(&mut self, plan: LogicalPlan) -> Result<Planned> {
+        self.options.check()?;
         if let Some(shape) = TableShape::of(&plan) {
             return Ok(self.scan(&shape, None)?.0);
         }

@@ -73,7 +73,7 @@ pub(super) fn nullable_columns(plan: &LogicalPlan) -> Vec<bool> {
         | LogicalPlan::CteScan { .. }
         | LogicalPlan::Modify { .. }
         | LogicalPlan::TableFunction { .. } => {
-            vec![true; plan.fields().len()]
+            vec![true; plan.width()]
         }
     }
 }

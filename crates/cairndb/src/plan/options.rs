@@ -1,4 +1,11 @@
-//! Switches of the optimizer.
+//! Switches of the optimizer, and how long it may take.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use crate::Result;
+use crate::exec::check_statement;
 
 /// What the optimizer may do. All on by default; tests turn things off to compare results.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +34,20 @@ pub struct OptimizerOptions {
     pub live_runs: bool,
     /// Rows in a batch when it has grown; 0 means `exec`'s default.
     pub batch_rows: usize,
+    pub(crate) patience: Patience,
 }
+
+/// What ends planning before its end. No part of what the options say: all are equal.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Patience(Option<(Arc<AtomicBool>, Option<Instant>)>);
+
+impl PartialEq for Patience {
+    fn eq(&self, _: &Patience) -> bool {
+        true
+    }
+}
+
+impl Eq for Patience {}
 
 impl Default for OptimizerOptions {
     fn default() -> Self {
@@ -44,11 +64,30 @@ impl Default for OptimizerOptions {
             live_changes: true,
             live_runs: true,
             batch_rows: 0,
+            patience: Patience::default(),
         }
     }
 }
 
 impl OptimizerOptions {
+    /// The same for a statement that may be interrupted, and has until `deadline`.
+    pub(crate) fn within(&self, interrupt: &Arc<AtomicBool>, deadline: Option<Instant>) -> OptimizerOptions {
+        OptimizerOptions { patience: Patience(Some((interrupt.clone(), deadline))), ..self.clone() }
+    }
+
+    /// The same for whenever they are used.
+    pub(crate) fn lasting(&self) -> OptimizerOptions {
+        OptimizerOptions { patience: Patience::default(), ..self.clone() }
+    }
+
+    /// SQLSTATE 57014 where the statement was interrupted, or its time is over.
+    pub(crate) fn check(&self) -> Result<()> {
+        match &self.patience.0 {
+            Some((interrupt, deadline)) => check_statement(interrupt, *deadline),
+            None => Ok(()),
+        }
+    }
+
     /// Everything off: full scans, nested loops, the query as written. What other settings must agree with.
     #[cfg(test)]
     pub fn naive() -> Self {
@@ -65,6 +104,7 @@ impl OptimizerOptions {
             live_changes: false,
             live_runs: true,
             batch_rows: 0,
+            patience: Patience::default(),
         }
     }
 }

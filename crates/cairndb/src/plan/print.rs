@@ -45,6 +45,8 @@ impl Names<'_> {
             Expr::Case { branches, otherwise, .. } => self.case(branches, otherwise.as_deref()),
             Expr::Coalesce { args, .. } => format!("COALESCE({})", self.list(args)),
             Expr::InList { input, list, .. } => format!("({} = ANY ({{{}}}))", self.print(input), self.list(list)),
+            Expr::Let { id, value, body } => format!("({} AS once{id}, {})", self.print(value), self.print(body)),
+            Expr::Shared { id, .. } => format!("once{id}"),
             Expr::Subquery(_) => "(subquery)".into(),
             Expr::Subplan(subplan) => self.subplan(subplan),
             Expr::Sequence { op, name, value } => {

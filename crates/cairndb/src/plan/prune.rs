@@ -13,7 +13,7 @@ type Columns = BTreeSet<usize>;
 
 /// Prunes a plan of which all output columns are wanted.
 pub(super) fn prune_all(plan: LogicalPlan) -> LogicalPlan {
-    let all = (0..plan.fields().len()).collect();
+    let all = (0..plan.width()).collect();
     prune(plan, &all).0
 }
 
@@ -90,7 +90,7 @@ fn prune(plan: LogicalPlan, required: &Columns) -> (LogicalPlan, Vec<usize>) {
             for (input, _) in walk::inputs_mut(&mut other) {
                 super::cte::take_with(input, prune_all);
             }
-            let kept = (0..other.fields().len()).collect();
+            let kept = (0..other.width()).collect();
             (other, kept)
         }
     }
@@ -118,7 +118,7 @@ fn prune_join(
     lateral: bool,
     required: &Columns,
 ) -> (LogicalPlan, Vec<usize>) {
-    let width = left.fields().len();
+    let width = left.width();
     let used = with_used(required, &on);
     let mut from_left: Columns = used.iter().copied().filter(|&column| column < width).collect();
     let from_right: Columns = used.iter().filter(|&&column| column >= width).map(|column| column - width).collect();
@@ -139,7 +139,7 @@ fn prune_join(
 }
 
 fn prune_aggregate(plan: LogicalPlan, required: &Columns) -> (LogicalPlan, Vec<usize>) {
-    let all = plan.fields().len();
+    let all = plan.width();
     let LogicalPlan::Aggregate { input, mut group_by, aggregates, fields } = plan else {
         return (plan, (0..all).collect());
     };
@@ -157,11 +157,11 @@ fn prune_aggregate(plan: LogicalPlan, required: &Columns) -> (LogicalPlan, Vec<u
 
 /// Only the calls that somebody uses are left; a window without is none.
 fn prune_window(plan: LogicalPlan, required: &Columns) -> (LogicalPlan, Vec<usize>) {
-    let all = plan.fields().len();
+    let all = plan.width();
     let LogicalPlan::Window { input, mut partition_by, mut order_by, calls, fields } = plan else {
         return (plan, (0..all).collect());
     };
-    let width = input.fields().len();
+    let width = input.width();
     let from_input: Columns = required.range(..width).copied().collect();
     let wanted: Vec<usize> = required.range(width..).copied().collect();
     if wanted.is_empty() {

@@ -65,7 +65,7 @@ fn pull_project(input: LogicalPlan, mut exprs: Vec<Expr>, mut fields: Vec<Field>
 }
 
 fn pull_join(kind: JoinKind, left: LogicalPlan, right: LogicalPlan, on: Option<Expr>, as_set: bool) -> Option<Pulled> {
-    let (left_width, right_width) = (left.fields().len(), right.fields().len());
+    let (left_width, right_width) = (left.width(), right.width());
     let inner = kind == JoinKind::Inner;
     let on: Vec<Expr> = on.map(conjuncts).unwrap_or_default();
     if !inner && (!is_left_only(kind) || uses_outer_row(&right) || on.iter().any(expr_uses_outer_row)) {
@@ -76,7 +76,7 @@ fn pull_join(kind: JoinKind, left: LogicalPlan, right: LogicalPlan, on: Option<E
     }
     let as_set = as_set && inner;
     let (left, right) = (pull(left, as_set)?, pull(right, as_set)?);
-    let extra = left.plan.fields().len() - left_width;
+    let extra = left.plan.width() - left_width;
     if extra > 0 && matches!(kind, JoinKind::Left) {
         return None;
     }

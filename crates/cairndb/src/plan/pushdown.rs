@@ -159,7 +159,7 @@ enum Side {
 
 impl Join {
     fn left_width(&self) -> usize {
-        self.left.fields().len()
+        self.left.width()
     }
 
     fn side(condition: &Expr, width: usize) -> Side {
@@ -221,7 +221,7 @@ impl Join {
 
     fn push_inner(mut self, conditions: Vec<Expr>, strict: &Columns) -> LogicalPlan {
         let width = self.left_width();
-        let strict = with_rejected(&conditions, strict, width + self.right.fields().len());
+        let strict = with_rejected(&conditions, strict, width + self.right.width());
         let (mut to_left, mut to_right) = (vec![], vec![]);
         for condition in conditions {
             match Self::side(&condition, width) {
@@ -261,7 +261,7 @@ impl Join {
         }
         let (left_strict, _) = split(strict, width);
         // A match needs `on` to be true, so the right side's rows that it rejects may go early.
-        let right_strict = with_rejected(&self.on, &Columns::new(), width + self.right.fields().len());
+        let right_strict = with_rejected(&self.on, &Columns::new(), width + self.right.width());
         let (_, right_strict) = split(&right_strict, width);
         filtered(self.rebuilt(to_left, to_right, &left_strict, &right_strict), stay)
     }
@@ -284,7 +284,7 @@ impl Join {
 
     /// A right join as a left join, under a projection that restores the columns' order.
     fn flipped(self) -> LogicalPlan {
-        let (left, right) = (self.left_width(), self.right.fields().len());
+        let (left, right) = (self.left_width(), self.right.width());
         let fields = [self.left.fields(), self.right.fields()].concat();
         let place = |column: usize| if column < left { column + right } else { column - left };
         let on = self.on.into_iter().map(|part| mapped(part, &place)).collect();
@@ -336,7 +336,7 @@ fn lift_inner(plan: &mut LogicalPlan, conditions: &mut Vec<Expr>, offset: usize)
             let parts = on.take().map(conjuncts).unwrap_or_default().into_iter().flat_map(factor_or);
             conditions.extend(parts.map(|part| mapped(part, &|column| column + offset)));
             lift_inner(left, conditions, offset);
-            let width = left.fields().len();
+            let width = left.width();
             lift_inner(right, conditions, offset + width);
         }
         _ => {}

@@ -215,7 +215,12 @@ pub(super) fn cheapest_first(mut parts: Vec<Expr>) -> Vec<Expr> {
 /// How many operators are evaluated for a row, subqueries aside.
 fn operators(expr: &Expr) -> usize {
     let itself = match expr {
-        Expr::Literal { .. } | Expr::Column { .. } | Expr::Outer { .. } | Expr::Parameter { .. } => 0,
+        Expr::Literal { .. }
+        | Expr::Column { .. }
+        | Expr::Outer { .. }
+        | Expr::Parameter { .. }
+        | Expr::Let { .. }
+        | Expr::Shared { .. } => 0,
         _ => 1,
     };
     itself + super::walk::children(expr).map(operators).sum::<usize>()

@@ -7,7 +7,7 @@ use super::logical::{JoinKind, LogicalPlan, SetOperator};
 
 /// Whether all rows of the plan differ for certain.
 pub(super) fn rows_differ(plan: &LogicalPlan) -> bool {
-    let all: Vec<usize> = (0..plan.fields().len()).collect();
+    let all: Vec<usize> = (0..plan.width()).collect();
     is_unique(plan, &all)
 }
 
@@ -29,17 +29,17 @@ pub(super) fn is_unique(plan: &LogicalPlan, columns: &[usize]) -> bool {
             is_unique(input, &through.collect::<Vec<_>>())
         }
         LogicalPlan::Window { input, .. } => {
-            let width = input.fields().len();
+            let width = input.width();
             is_unique(input, &columns.iter().copied().filter(|column| *column < width).collect::<Vec<_>>())
         }
         LogicalPlan::Aggregate { group_by, .. } => (0..group_by.len()).all(|group| columns.contains(&group)),
         LogicalPlan::Distinct { input, on } => {
-            let width = input.fields().len();
+            let width = input.width();
             (on.is_empty() && (0..width).all(|column| columns.contains(&column))) || is_unique(input, columns)
         }
         LogicalPlan::Join { kind: JoinKind::Semi | JoinKind::Anti, left, .. } => is_unique(left, columns),
         LogicalPlan::SetOperation { op: SetOperator::Union, all: false, left, .. } => {
-            (0..left.fields().len()).all(|column| columns.contains(&column))
+            (0..left.width()).all(|column| columns.contains(&column))
         }
         _ => false,
     }

@@ -49,14 +49,20 @@ impl<'e> Iterator for Children<'e> {
 pub(crate) fn children(expr: &Expr) -> Children<'_> {
     let none = || Children::new(None, &[], None);
     match expr {
-        Expr::Literal { .. } | Expr::Column { .. } | Expr::Outer { .. } | Expr::Parameter { .. } => none(),
+        Expr::Literal { .. }
+        | Expr::Column { .. }
+        | Expr::Outer { .. }
+        | Expr::Parameter { .. }
+        | Expr::Shared { .. } => none(),
         Expr::Call { args, .. } | Expr::And(args) | Expr::Or(args) | Expr::Coalesce { args, .. } => {
             Children::new(None, args, None)
         }
         Expr::Cast { input, .. } | Expr::Not(input) | Expr::IsNull(input) => {
             Children { first: Some(&**input), ..none() }
         }
-        Expr::IsNotDistinct(left, right) => Children { first: Some(&**left), last: Some(&**right), ..none() },
+        Expr::IsNotDistinct(left, right) | Expr::Let { value: left, body: right, .. } => {
+            Children { first: Some(&**left), last: Some(&**right), ..none() }
+        }
         Expr::Case { branches, otherwise, .. } => {
             let pairs = branches.iter();
             Children { pairs, last: otherwise.as_deref(), ..none() }
@@ -113,14 +119,18 @@ impl<'e> Iterator for ChildrenMut<'e> {
 pub(crate) fn children_mut(expr: &mut Expr) -> ChildrenMut<'_> {
     let none = || ChildrenMut::new(None, &mut [], None);
     match expr {
-        Expr::Literal { .. } | Expr::Column { .. } | Expr::Outer { .. } | Expr::Parameter { .. } => none(),
+        Expr::Literal { .. }
+        | Expr::Column { .. }
+        | Expr::Outer { .. }
+        | Expr::Parameter { .. }
+        | Expr::Shared { .. } => none(),
         Expr::Call { args, .. } | Expr::And(args) | Expr::Or(args) | Expr::Coalesce { args, .. } => {
             ChildrenMut::new(None, args, None)
         }
         Expr::Cast { input, .. } | Expr::Not(input) | Expr::IsNull(input) => {
             ChildrenMut { first: Some(&mut **input), ..none() }
         }
-        Expr::IsNotDistinct(left, right) => {
+        Expr::IsNotDistinct(left, right) | Expr::Let { value: left, body: right, .. } => {
             ChildrenMut { first: Some(&mut **left), last: Some(&mut **right), ..none() }
         }
         Expr::Case { branches, otherwise, .. } => {

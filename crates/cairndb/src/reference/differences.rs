@@ -261,13 +261,6 @@ pub static DIFFERENCES: &[Difference] = &[
         why: "constants that depend on the session are read when the statement runs; those of definitions (defaults, checks, views, indexes) when they are made, as in PostgreSQL",
     },
     Difference {
-        what: "VOLATILE functions below a sort",
-        example: "CREATE TABLE n (id integer); CREATE FUNCTION nid() RETURNS integer LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT count(*) FROM n); END'; INSERT INTO n SELECT nid() FROM generate_series(1, 3) g ORDER BY g; SELECT sum(id) FROM n",
-        here: Answer::Value("0"),
-        postgresql: Answer::Value("3"),
-        why: "columns are computed before rows are sorted; without ORDER BY each row of an INSERT is there before the next is computed, as in PostgreSQL",
-    },
-    Difference {
         what: "Versions",
         example: "SELECT version() LIKE 'CairnDB%'",
         here: Answer::Value("t"),

@@ -109,7 +109,18 @@ impl Expressions<'_> {
             }
             _ => *self.random.pick(&COMPARISONS),
         };
-        format!("({} {operator} {})", self.value(kind, depth), self.value(kind, depth))
+        let other = self.beside(kind);
+        format!("({} {operator} {})", self.value(kind, depth), self.value(other, depth))
+    }
+
+    /// What is compared with a value of a type: now and then another of the character types, whose blanks may count or not.
+    pub fn beside(&mut self, kind: Kind) -> Kind {
+        match self.dialect {
+            Dialect::Postgres if kind.is_text() && self.random.percent(40) => {
+                *self.random.pick(&[Kind::Text, Kind::Varchar, Kind::Char])
+            }
+            _ => kind,
+        }
     }
 
     /// Mostly a type that some column has.
@@ -122,7 +133,12 @@ impl Expressions<'_> {
 
     fn in_list(&mut self, depth: usize) -> String {
         let kind = self.comparable();
-        let items: Vec<String> = (0..1 + self.random.below(4)).map(|_| self.leaf(kind)).collect();
+        let items: Vec<String> = (0..1 + self.random.below(4))
+            .map(|_| {
+                let other = self.beside(kind);
+                self.leaf(other)
+            })
+            .collect();
         let not = *self.random.pick(&["", "NOT "]);
         format!("({} {not}IN ({}))", self.value(kind, depth - 1), items.join(", "))
     }
@@ -130,7 +146,8 @@ impl Expressions<'_> {
     fn between(&mut self, depth: usize) -> String {
         let kind = self.comparable();
         let not = *self.random.pick(&["", "NOT "]);
-        format!("({} {not}BETWEEN {} AND {})", self.value(kind, depth - 1), self.leaf(kind), self.leaf(kind))
+        let (low, high) = (self.beside(kind), self.beside(kind));
+        format!("({} {not}BETWEEN {} AND {})", self.value(kind, depth - 1), self.leaf(low), self.leaf(high))
     }
 
     fn like(&mut self, depth: usize) -> String {
@@ -138,8 +155,10 @@ impl Expressions<'_> {
             Dialect::Postgres => *self.random.pick(&["LIKE", "NOT LIKE", "ILIKE", "NOT ILIKE"]),
             Dialect::Sqlite => *self.random.pick(&["LIKE", "NOT LIKE"]),
         };
-        let pattern = *self.random.pick(&["a%", "%b%", "_b%", "%", "", "x_y", "A%", "%c", "__", "%\u{e9}"]);
-        format!("({} {operator} '{pattern}')", self.value(Kind::Text, depth - 1))
+        let pattern =
+            *self.random.pick(&["a%", "%b%", "_b%", "%", "", "x_y", "A%", "%c", "__", "%\u{e9}", "_____", "%  "]);
+        let kind = self.beside(Kind::Text);
+        format!("({} {operator} '{pattern}')", self.value(kind, depth - 1))
     }
 
     fn boolean_test(&mut self, depth: usize) -> String {

@@ -331,7 +331,13 @@ fn set_operation(g: &mut Expressions<'_>) -> Step {
         Dialect::Postgres => &["UNION", "UNION ALL", "INTERSECT", "EXCEPT", "INTERSECT ALL", "EXCEPT ALL"][..],
         Dialect::Sqlite => &["UNION", "UNION ALL", "INTERSECT", "EXCEPT"][..],
     });
-    let (left, right) = (operand(g, &kinds), operand(g, &kinds));
+    let others: Vec<Kind> = kinds.iter().map(|kind| g.beside(*kind)).collect();
+    let (left, right) = (operand(g, &kinds), operand(g, &others));
+    if others != kinds {
+        // Which of several equal values is shown is nobody's promise, how many there are is.
+        let text = format!("SELECT count(*) FROM ({left} {operator} {right}) AS counted");
+        return finish(g, text, &[(String::new(), Kind::BigInt)], false);
+    }
     let list: Vec<(String, Kind)> = kinds.iter().map(|kind| (String::new(), *kind)).collect();
     let mut text = format!("{left} {operator} {right}");
     // Without UNION beside INTERSECT: SQLite has no precedence among them.

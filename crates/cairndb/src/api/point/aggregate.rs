@@ -8,7 +8,7 @@ use cairn_storage::{Session, WriteError};
 use super::Miss;
 use super::few::{self, Several};
 use super::join::{JoinSource, Joined, Step, accepts, place};
-use super::shape::substitute;
+use super::shape::{project, substitute};
 use crate::Value;
 use crate::catalog::Catalog;
 use crate::dml::row::{Env, Stop, eval, is_evaluable};
@@ -135,7 +135,7 @@ impl<'p> Above<'p> {
         match &plan.node {
             PhysicalNode::Project { input, exprs } => {
                 let mut above = Above::of(input)?;
-                above.outputs = exprs.iter().map(|expr| substitute(expr, &above.outputs)).collect::<Option<_>>()?;
+                above.outputs = project(exprs, &above.outputs)?;
                 Some(above)
             }
             PhysicalNode::Filter { input, predicate } => {

@@ -70,10 +70,7 @@ fn only_row_of(plan: &PhysicalPlan) -> Option<Vec<Expr>> {
             [row] => Some(row.clone()),
             _ => None,
         },
-        PhysicalNode::Project { input, exprs } => {
-            let row = only_row_of(input)?;
-            exprs.iter().map(|expr| super::shape::substitute(expr, &row)).collect()
-        }
+        PhysicalNode::Project { input, exprs } => super::shape::project(exprs, &only_row_of(input)?),
         _ => None,
     }
 }

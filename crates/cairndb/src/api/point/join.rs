@@ -8,7 +8,7 @@ use cairn_storage::{PointReader, Reader, TreeId, WriteError};
 
 use super::Miss;
 use super::key::{key_columns, plain};
-use super::shape::substitute;
+use super::shape::{project, substitute};
 use crate::Error;
 use crate::api::Params;
 use crate::catalog::{Catalog, Index, IndexColumn, Table, TableLayout};
@@ -112,7 +112,7 @@ impl JoinSource {
         match &plan.node {
             PhysicalNode::Project { input, exprs } => {
                 let mut source = JoinSource::of(input, catalog)?;
-                source.outputs = exprs.iter().map(|expr| substitute(expr, &source.outputs)).collect::<Option<_>>()?;
+                source.outputs = project(exprs, &source.outputs)?;
                 Some(source)
             }
             PhysicalNode::Filter { input, predicate } => {

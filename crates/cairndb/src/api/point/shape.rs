@@ -7,7 +7,7 @@ use cairn_storage::TreeId;
 use super::key::KeyTemplate;
 use crate::catalog::Table;
 use crate::dml::row::{Stop, Trees, look_up};
-use crate::plan::{Expr, KeyedRow, PhysicalNode, PhysicalPlan, walk};
+use crate::plan::{Expr, KeyedRow, PhysicalNode, PhysicalPlan, expr_children, is_volatile, walk};
 
 /// A plan that reads one row by key and computes `outputs` from it.
 pub(super) struct PointSource {
@@ -33,7 +33,7 @@ impl PointSource {
         match &plan.node {
             PhysicalNode::Project { input, exprs } => {
                 let mut source = PointSource::of(input)?;
-                source.outputs = exprs.iter().map(|expr| substitute(expr, &source.outputs)).collect::<Option<_>>()?;
+                source.outputs = project(exprs, &source.outputs)?;
                 Some(source)
             }
             PhysicalNode::PointGet { table, index, columns, key, filter } => {
@@ -99,13 +99,41 @@ pub(super) fn is_empty(plan: &PhysicalPlan) -> bool {
     }
 }
 
-/// `expr` over the inputs of `columns`; `None` where a column is missing, or a subquery looks at the row.
+/// `expr` over the inputs of `columns`; `None` where a column is missing or volatile, or a subquery looks at the row.
 pub(super) fn substitute(expr: &Expr, columns: &[Expr]) -> Option<Expr> {
+    moved(expr, columns, &|column| !is_volatile(column))
+}
+
+/// What a projection makes of `columns`, over their inputs: as [`substitute`], but a volatile column is moved if it is worked out
+/// as often as before, which is once. `None` also where one would not be worked out any more.
+pub(super) fn project(exprs: &[Expr], columns: &[Expr]) -> Option<Vec<Expr>> {
+    let mut uses = vec![0; columns.len()];
+    exprs.iter().for_each(|expr| count_uses(expr, true, &mut uses));
+    if columns.iter().zip(uses).any(|(column, uses)| uses != 1 && is_volatile(column)) {
+        return None;
+    }
+    exprs.iter().map(|expr| moved(expr, columns, &|_| true)).collect()
+}
+
+/// How often each column is worked out for a row; 2 is also that of one which may not be.
+fn count_uses(expr: &Expr, certain: bool, uses: &mut [u32]) {
+    if let Expr::Column { index, .. } = expr
+        && let Some(uses) = uses.get_mut(*index)
+    {
+        *uses += if certain { 1 } else { 2 };
+    }
+    let all = matches!(expr, Expr::Call { .. } | Expr::Cast { .. } | Expr::Not(_) | Expr::IsNull(_) | Expr::Let { .. });
+    for (place, child) in expr_children(expr).enumerate() {
+        count_uses(child, certain && (all || place == 0), uses);
+    }
+}
+
+fn moved(expr: &Expr, columns: &[Expr], may_move: &dyn Fn(&Expr) -> bool) -> Option<Expr> {
     let mut complete = true;
     let mut substituted = expr.clone();
     walk::rewrite(&mut substituted, 0, &mut |expr, depth| match expr {
         Expr::Column { index, .. } if depth == 0 => {
-            let column = columns.get(*index).cloned();
+            let column = columns.get(*index).filter(|column| may_move(column)).cloned();
             complete &= column.is_some();
             column
         }

@@ -479,7 +479,12 @@ impl RowChange {
         let old: Vec<Value> =
             columns.clone().map(|column| Ok(both.old.column(column)?.into_value())).collect::<Result<_, Stop>>()?;
         let assigned = |column: usize| self.by_column[column].filter(|at| *at < values.len());
-        let value = |column| assigned(column).map_or_else(|| old[column].clone(), |at| values[at].clone());
+        // Generated columns have no values yet.
+        let value = |column: usize| match assigned(column) {
+            Some(at) => values[at].clone(),
+            None if table.columns[column].generated.is_some() => Value::Null,
+            None => old[column].clone(),
+        };
         let new: Vec<Value> = columns.map(value).collect();
         let Some(new) = checks.before(table, TriggerEvent::Update, Some(old), Some(new), &self.listed)? else {
             return Ok(false);

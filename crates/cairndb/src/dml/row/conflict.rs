@@ -12,8 +12,23 @@ use crate::catalog::Catalog;
 use crate::plan::{Expr, LogicalPlan};
 use crate::{Error, Result, SqlState, Value};
 
-/// The keys of rows that a statement inserted or updated under ON CONFLICT DO UPDATE.
-pub(crate) type Touched = HashSet<Vec<u8>>;
+/// Which rows a statement with ON CONFLICT DO UPDATE has inserted or updated: none of them is updated.
+#[derive(Default)]
+pub(crate) struct Touched<'a> {
+    keys: HashSet<Vec<u8>>,
+    /// Whether another part of the statement, or a function that it calls, did that to the row of a key.
+    pub(crate) by_others: Option<Box<dyn Fn(&[u8]) -> Result<bool> + 'a>>,
+}
+
+impl Touched<'_> {
+    pub(super) fn insert(&mut self, key: Vec<u8>) {
+        self.keys.insert(key);
+    }
+
+    fn has(&self, key: &[u8]) -> Result<bool> {
+        Ok(self.keys.contains(key) || self.by_others.as_ref().map_or(Ok(false), |touched| touched(key))?)
+    }
+}
 
 /// A conflict that the statement did not name is an error as ever: the insertion that follows comes to it.
 #[derive(Debug)]
@@ -81,11 +96,13 @@ impl Conflict {
         (existing, proposed): (&[u8], &Proposed<'_>),
         env: Env<'_>,
         buffers: &mut ChangeBuffers,
-        (checks, touched): (&mut dyn ReferenceChecks, Option<&mut Touched>),
+        (checks, touched): (&mut dyn ReferenceChecks, Option<&mut Touched<'_>>),
         returned: &mut Vec<Value>,
     ) -> Result<bool, Stop> {
         let Some(change) = &self.update else { return Ok(false) };
-        if touched.as_ref().is_some_and(|touched| touched.contains(existing)) {
+        if let Some(touched) = &touched
+            && touched.has(existing)?
+        {
             return Err(affected_twice().into());
         }
         let changed = match &self.asked {

@@ -166,7 +166,7 @@ impl RowInsert {
         row: &Proposed<'_>,
         env: Env<'_>,
         buffers: &mut InsertBuffers,
-        (checks, touched): (&mut dyn ReferenceChecks, Option<&mut Touched>),
+        (checks, touched): (&mut dyn ReferenceChecks, Option<&mut Touched<'_>>),
         returned: &mut Vec<Value>,
     ) -> Result<bool, Stop> {
         if let Some(conflict) = &self.conflict

@@ -52,7 +52,7 @@ pub(crate) use new_rows::{Given, NewRows};
 pub(crate) use operand::Operand;
 pub(crate) use places::RowPlaces;
 pub(crate) use proposed::{BatchRow, LentRow, Proposed, RowSource, Spare};
-pub(crate) use reference::{Lookup, Reference, Wanted, converted, same_key_bytes};
+pub(crate) use reference::{Lookup, Reference, Wanted, converted, is_padded, same_key_bytes};
 pub(crate) use rules::{AtOnce, ReferenceChecks, Rules, check_views};
 pub(crate) use stop::{Stop, Violation};
 pub(crate) use stored::Stored;

@@ -83,7 +83,7 @@ impl Reference {
                 lookup.wanted = self.wanted_of_null(row)?;
                 return Ok(());
             }
-            if same_key_bytes(part.from, part.data_type) {
+            if same_key_bytes(part.from, part.data_type) || is_padded(part.from, part.data_type) {
                 part.encode(value.get(), &mut lookup.key);
                 continue;
             }
@@ -125,6 +125,11 @@ impl Part {
     fn encode(&self, value: ValueRef<'_>, out: &mut Vec<u8>) {
         key::encode_ref(value, self.data_type, self.descending, self.nulls_first, out);
     }
+}
+
+/// Whether values of the referring column compare with those that it refers to as `char(n)` does: without the blanks at their ends.
+pub(crate) fn is_padded(from: DataType, to: DataType) -> bool {
+    matches!(from, DataType::Text | DataType::Varchar(_) | DataType::Char(_)) && matches!(to, DataType::Char(_))
 }
 
 /// A value of one side's type as the other side's; `None`: the other side cannot have such a value.

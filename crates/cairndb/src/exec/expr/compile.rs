@@ -11,7 +11,7 @@ use super::pattern::Pattern;
 use super::subplan::SubplanEvaluator;
 use crate::exec::context::ExecContext;
 use crate::functions::{Function, Operator, substring_bounds};
-use crate::plan::Expr;
+use crate::plan::{Expr, expr_children};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState, Value};
 
@@ -23,11 +23,13 @@ const DEPTH_MAX: usize = 450;
 pub(super) struct Compiler<'a> {
     context: &'a ExecContext,
     depth: usize,
+    /// By `Let` around what is compiled, innermost last: its number, and the column that has its value.
+    shared: Vec<(usize, usize)>,
 }
 
 /// Compiles one expression.
 pub(crate) fn compile(expr: &Expr, context: &ExecContext) -> Result<Evaluator> {
-    Compiler { context, depth: 0 }.compile(expr)
+    Compiler { context, depth: 0, shared: Vec::new() }.compile(expr)
 }
 
 /// Compiles a list of expressions.
@@ -100,6 +102,11 @@ impl Compiler<'_> {
             Expr::InList { input, list, equal } => {
                 in_list(self.compile(input)?, self.compile_list(list)?, equal.clone())?
             }
+            Expr::Let { id, value, body } => self.shared(*id, value, body)?,
+            Expr::Shared { id, .. } => {
+                let place = self.shared.iter().rev().find(|(number, _)| number == id);
+                Node::Column(place.ok_or_else(|| Error::internal("a shared value that was not worked out"))?.1)
+            }
             Expr::Subplan(subplan) => Node::Subplan(Box::new(SubplanEvaluator::new(subplan, self)?)),
             Expr::Subquery(_) => return Err(Error::internal("a subquery that was not planned")),
             Expr::Sequence { op, name, value } => {
@@ -112,6 +119,16 @@ impl Compiler<'_> {
         })
     }
 
+    fn shared(&mut self, id: usize, value: &Expr, body: &Expr) -> Result<Node> {
+        let around = self.shared.last().map_or(0, |(_, slot)| slot + 1);
+        let slot = width(value).max(width(body)).max(around);
+        let value = self.compile_box(value)?;
+        self.shared.push((id, slot));
+        let body = self.compile_box(body);
+        self.shared.pop();
+        Ok(Node::Let { slot, value, body: body? })
+    }
+
     fn case(&mut self, branches: &[(Expr, Expr)], otherwise: Option<&Expr>) -> Result<Node> {
         let mut compiled = Vec::with_capacity(branches.len());
         for (condition, result) in branches {
@@ -120,6 +137,19 @@ impl Compiler<'_> {
         let otherwise = otherwise.map(|otherwise| self.compile(otherwise)).transpose()?;
         Ok(Node::Case(Box::new(Case { branches: compiled, otherwise })))
     }
+}
+
+/// How many columns of its row an expression uses, with all those before them.
+fn width(expr: &Expr) -> usize {
+    let itself = match expr {
+        Expr::Column { index, .. } => index + 1,
+        Expr::Subplan(subplan) => {
+            let own = subplan.depends_on.iter().filter(|(level, _)| *level == 1);
+            own.map(|(_, index)| index + 1).max().unwrap_or(0)
+        }
+        _ => 0,
+    };
+    expr_children(expr).map(width).fold(itself, usize::max)
 }
 
 /// Adds what is known of a node from its children.
@@ -149,6 +179,9 @@ fn finish(node: Node, data_type: DataType) -> Evaluator {
         columns.extend(&child.columns);
         total &= child.total;
     });
+    if let Node::Let { slot, .. } = &node {
+        columns.retain(|column| column != slot);
+    }
     columns.sort_unstable();
     columns.dedup();
     Evaluator { node, data_type, columns, total }
@@ -178,6 +211,7 @@ fn each_child(node: &Node, visit: &mut dyn FnMut(&Evaluator)) {
             visit(input);
             list.iter().for_each(visit);
         }
+        Node::Let { value, body, .. } => [value, body].into_iter().for_each(|child| visit(child)),
         Node::Subplan(subplan) => subplan.left().iter().for_each(visit),
         Node::Sequence { name, value, .. } => {
             visit(name);
@@ -236,7 +270,7 @@ fn like_pattern(op: Operator, pair: &[Evaluator; 2]) -> Option<Pattern> {
     match pair[1].as_constant()? {
         Value::Text(pattern)
             if matches!(op, Operator::Like | Operator::NotLike)
-                && matches!(pair[0].data_type, DataType::Text | DataType::Varchar(_)) =>
+                && matches!(pair[0].data_type, DataType::Text | DataType::Varchar(_) | DataType::Char(_)) =>
         {
             Pattern::new(pattern)
         }

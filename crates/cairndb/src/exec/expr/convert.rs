@@ -28,9 +28,8 @@ pub(super) fn conversion(from: DataType, to: DataType) -> Conversion {
     match (from, to) {
         _ if from == to => Conversion::Relabel,
         (Char(_), Text | Varchar(None)) => Conversion::Unpad,
-        (Text | Varchar(_) | Name, Text | Varchar(None)) | (InternalChar, Text) | (Numeric(_), Numeric(None)) => {
-            Conversion::Relabel
-        }
+        (Text | Varchar(_) | Name, Text | Varchar(None)) | (Text | Varchar(_), Char(0)) => Conversion::Relabel,
+        (InternalChar, Text) | (Numeric(_), Numeric(None)) => Conversion::Relabel,
         (Time(_), Time(None)) | (TimeTz(_), TimeTz(None)) | (Timestamp(_), Timestamp(None)) => Conversion::Relabel,
         (TimestampTz(_), TimestampTz(None)) | (Interval(_), Interval(None)) => Conversion::Relabel,
         (SmallInt, Integer | BigInt | Double) | (Integer, BigInt | Double) | (Real, Double) => Conversion::Widen,

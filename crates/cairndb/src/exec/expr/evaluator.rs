@@ -123,6 +123,12 @@ pub(super) enum Node {
         list: Vec<Evaluator>,
         equal: Arc<Function>,
     },
+    /// The value is column `slot` of the rows that the body is evaluated on; neither uses that column, nor any behind it.
+    Let {
+        slot: usize,
+        value: Box<Evaluator>,
+        body: Box<Evaluator>,
+    },
     Subplan(Box<SubplanEvaluator>),
     Sequence {
         op: SequenceOp,
@@ -222,10 +228,21 @@ impl Evaluator {
             Node::Coalesce(args) => super::branch::coalesce(args, data_type, frame, cx),
             Node::InSet { set, .. } => set.eval(frame, cx),
             Node::InList { input, list, equal } => super::in_list::eval_list(input, list, equal, frame, cx),
+            Node::Let { slot, value, body } => {
+                let columns = with_shared(frame, *slot, value.vector(frame, cx)?)?;
+                body.eval(Frame { columns: &columns, len: frame.len }, cx)
+            }
             Node::Subplan(subplan) => subplan.eval(data_type, frame, cx),
             Node::Sequence { op, name, value } => eval_sequence(*op, name, value.as_deref_mut(), frame, cx),
         }
     }
+}
+
+/// The columns before `slot`, and in it the value.
+fn with_shared(frame: Frame<'_>, slot: usize, value: Arc<Vector>) -> Result<Vec<Arc<Vector>>> {
+    let columns =
+        frame.columns.get(..slot).ok_or_else(|| Error::internal("a row without the columns that are used"))?;
+    Ok(columns.iter().cloned().chain([value]).collect())
 }
 
 fn column(frame: Frame<'_>, index: usize) -> Result<Operand> {

@@ -30,6 +30,7 @@ impl Evaluator {
             | Node::Not(input)
             | Node::IsNull(input) => input.rebind(parameters),
             Node::InList { input, list, .. } => input.rebind(parameters) && rebind_all(list, parameters),
+            Node::Let { value, body, .. } => value.rebind(parameters) && body.rebind(parameters),
             Node::Case(_) | Node::Subplan(_) | Node::Sequence { .. } => false,
         }
     }

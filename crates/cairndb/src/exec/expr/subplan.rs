@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::compile::{Compiler, common_type};
 use super::evaluator::{Evaluator, Frame};
-use crate::exec::build::build;
+use crate::exec::build::build_asked;
 use crate::exec::compare::values_equal;
 use crate::exec::context::{Charge, Cx};
 use crate::exec::facts::Facts;
@@ -149,7 +149,10 @@ impl SubplanEvaluator {
                 operator.reset(cx);
                 operator
             }
-            none => none.insert(build(&self.plan, cx.shared)?),
+            none => {
+                let stops = !matches!(self.kind, SubqueryKind::Quantified { .. });
+                none.insert(build_asked(&self.plan, cx.shared, stops)?)
+            }
         };
         match &self.kind {
             SubqueryKind::Exists => Ok(Answer::Value(Value::Boolean(next_now(operator, cx)?.is_some()))),

@@ -70,13 +70,14 @@ impl Moment<'_> {
         self.clock_field(&upper, &number)
             .or_else(|| self.word_field(name, &upper, fill))
             .or_else(|| self.zone_field(name, &upper))
-            .unwrap_or_else(|| self.calendar_field(&upper, &number))
+            .unwrap_or_else(|| self.calendar_field(&upper, &number, fill))
     }
 
     fn clock_field(&self, name: &str, number: &dyn Fn(i64, usize) -> String) -> Option<String> {
         let hours = self.micros / MICROS_PER_HOUR;
         let fraction = self.micros % MICROS_PER_SECOND;
-        let digits = |count: usize| format!("{:06}", fraction.abs())[..count].to_string();
+        // A minus is one of the places.
+        let digits = |places: usize| format!("{:0places$}", fraction / 10_i64.pow(6 - places as u32));
         Some(match name {
             "HH" | "HH12" => number(if hours % 12 == 0 { 12 } else { hours % 12 }, 2),
             "HH24" => number(hours, 2),
@@ -162,12 +163,15 @@ impl Moment<'_> {
             "TZ" => zone.abbreviation_at(instant),
             "TZH" => offset_text(offset)[..3].to_string(),
             "TZM" => format!("{:02}", offset.abs() / 60 % 60),
-            "OF" => offset_text(offset),
+            // To the minute.
+            "OF" => offset_text(offset - offset % 60),
             _ => return None,
         })
     }
 
-    fn calendar_field(&self, name: &str, number: &dyn Fn(i64, usize) -> String) -> String {
+    fn calendar_field(&self, name: &str, number: &dyn Fn(i64, usize) -> String, fill: bool) -> String {
+        // Of an interval's days a minus is one of the places.
+        let counted = |value: i64, places: usize| format!("{value:0places$}", places = if fill { places } else { 0 });
         let days = self.days.unwrap_or(0);
         let shown = |year: i64| if year > 0 || self.days.is_none() { year } else { 1 - year };
         let year = shown(self.civil.year);
@@ -184,9 +188,13 @@ impl Moment<'_> {
             "IY" => number(iso_year % 100, 2),
             "I" => number(iso_year % 10, 1),
             "MM" => number(self.month.into(), 2),
-            "DDD" => number(self.days.map_or(self.interval_days, day_of_year), 3),
+            "DDD" => match self.days {
+                Some(days) => number(day_of_year(days), 3),
+                None => counted((self.civil.year * 12 + i64::from(self.month)) * 30 + self.interval_days, 3),
+            },
             "IDDD" => number(days - iso_week_start(iso_week(days).0, 1) + 1, 3),
-            "DD" => number(if self.days.is_some() { self.civil.day.into() } else { self.interval_days }, 2),
+            "DD" if self.days.is_none() => counted(self.interval_days, 2),
+            "DD" => number(self.civil.day.into(), 2),
             "D" => number(day_of_week(days) + 1, 0),
             "ID" => number((day_of_week(days) + 6) % 7 + 1, 0),
             "W" => number((i64::from(self.civil.day) - 1) / 7 + 1, 0),

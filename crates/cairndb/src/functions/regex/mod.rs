@@ -30,10 +30,14 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     let flagged: &[DataType] = const { &[TEXT, TEXT, TEXT] };
     let boolean = DataType::Boolean;
     let texts = TEXT.array().unwrap_or(TEXT);
-    catalogue.add("~", pair, boolean, call!((Text a, Text p) matches(a, p, "").map(Value::Boolean)));
-    catalogue.add("~*", pair, boolean, call!((Text a, Text p) matches(a, p, "i").map(Value::Boolean)));
-    catalogue.add("!~", pair, boolean, call!((Text a, Text p) matches(a, p, "").map(|m| Value::Boolean(!m))));
-    catalogue.add("!~*", pair, boolean, call!((Text a, Text p) matches(a, p, "i").map(|m| Value::Boolean(!m))));
+    // Of `char(n)` an expression sees the blanks, too.
+    let padded: &[DataType] = const { &[DataType::Char(0), TEXT] };
+    for args in [pair, padded] {
+        catalogue.add("~", args, boolean, call!((Text a, Text p) matches(a, p, "").map(Value::Boolean)));
+        catalogue.add("~*", args, boolean, call!((Text a, Text p) matches(a, p, "i").map(Value::Boolean)));
+        catalogue.add("!~", args, boolean, call!((Text a, Text p) matches(a, p, "").map(|m| Value::Boolean(!m))));
+        catalogue.add("!~*", args, boolean, call!((Text a, Text p) matches(a, p, "i").map(|m| Value::Boolean(!m))));
+    }
     for args in [pair, flagged] {
         catalogue.add("regexp_like", args, boolean, |args, _| {
             let call = Call::new("regexp_like", args, [])?;

@@ -76,10 +76,10 @@ pub(super) fn sizes(data_type: DataType, domain: Option<&UserType>) -> Named {
         return sizes;
     }
     let [length, octets] = match data_type {
-        DataType::Varchar(Some(length)) | DataType::Char(length) => {
+        DataType::Varchar(Some(length)) | DataType::Char(length @ 1..) => {
             [number(length as usize), number(length as usize * 4)]
         }
-        DataType::Text | DataType::Varchar(None) => [Value::Null, Value::Integer(1 << 30)],
+        DataType::Text | DataType::Varchar(None) | DataType::Char(0) => [Value::Null, Value::Integer(1 << 30)],
         _ => [Value::Null, Value::Null],
     };
     let [precision, radix, scale] = numeric_sizes(data_type);

@@ -11,6 +11,8 @@ pub enum Fault {
     Syntax,
     /// A part beyond its bounds.
     FieldRange,
+    /// All parts are within their bounds, and the whole is not.
+    Range,
     /// A zone too far from UTC.
     Displacement,
     /// No such time zone.

@@ -150,6 +150,7 @@ impl Fault {
             Fault::FieldRange => {
                 Error::new(SqlState::DATETIME_FIELD_OVERFLOW, format!("date/time field value out of range: \"{text}\""))
             }
+            Fault::Range => Error::new(SqlState::DATETIME_FIELD_OVERFLOW, format!("{type_name} out of range")),
             Fault::Displacement => {
                 Error::new(SqlState("22009"), format!("time zone displacement out of range: \"{text}\""))
             }

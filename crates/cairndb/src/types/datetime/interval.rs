@@ -151,32 +151,75 @@ fn clock_number(text: &str, limit: Option<IntervalLimit>) -> Result<Number, Faul
         return Err(Fault::FieldRange);
     }
     let fraction = (seconds.fraction * 1e6).round_ties_even() as i64;
-    let micros = i128::from(hours.whole) * i128::from(MICROS_PER_HOUR)
-        + i128::from(minutes.whole * MICROS_PER_MINUTE + seconds.whole * MICROS_PER_SECOND + fraction);
-    Ok(Number { whole: i64::try_from(micros).map_err(|_| Fault::FieldRange)?, fraction: 0.0 })
+    let micros = hours.whole.checked_mul(i128::from(MICROS_PER_HOUR)).ok_or(Fault::FieldRange)?
+        + minutes.whole * i128::from(MICROS_PER_MINUTE)
+        + seconds.whole * i128::from(MICROS_PER_SECOND)
+        + i128::from(fraction);
+    Ok(Number { whole: micros, fraction: 0.0 })
 }
 
-/// After the `P`: `1Y2M3DT4H5M6S`, `2W`.
+/// After the `P`: `1Y2M3DT4H5M6S`, `2W`; or without letters, `0001-02-03T04:05:06` and `00010203T040506`.
 fn parse_iso(text: &str) -> Result<Interval, Fault> {
     let (date, time) = text.split_once('t').unwrap_or((text, ""));
     if text.is_empty() {
         return Err(Fault::Syntax);
     }
     let mut total = Total::default();
-    iso_parts(date, &mut total, |unit| match unit {
-        'y' => Some(Unit::Months(12)),
-        'm' => Some(Unit::Months(1)),
+    let [years, months, days] = [Unit::Months(12), Unit::Months(1), Unit::Days(1)];
+    let [hours, minutes, seconds] = [MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND].map(Unit::Micros);
+    iso_side(date, &mut total, ([years, months, days], '-', 8), |unit| match unit {
+        'y' => Some(years),
+        'm' => Some(months),
         'w' => Some(Unit::Days(7)),
-        'd' => Some(Unit::Days(1)),
+        'd' => Some(days),
         _ => None,
     })?;
-    iso_parts(time, &mut total, |unit| match unit {
-        'h' => Some(Unit::Micros(MICROS_PER_HOUR)),
-        'm' => Some(Unit::Micros(MICROS_PER_MINUTE)),
-        's' => Some(Unit::Micros(MICROS_PER_SECOND)),
+    iso_side(time, &mut total, ([hours, minutes, seconds], ':', 6), |unit| match unit {
+        'h' => Some(hours),
+        'm' => Some(minutes),
+        's' => Some(seconds),
         _ => None,
     })?;
     total.finish(false)
+}
+
+/// What is before the `T`, or behind it. Without letters it is up to three numbers with a mark between them, or so many digits that
+/// are all three.
+fn iso_side(
+    text: &str,
+    total: &mut Total,
+    (units, mark, digits): ([Unit; 3], char, usize),
+    unit: impl Fn(char) -> Option<Unit>,
+) -> Result<(), Fault> {
+    if text.is_empty() || text.contains(|c: char| c.is_ascii_alphabetic()) {
+        return iso_parts(text, total, unit);
+    }
+    let (negative, number, mut rest) = iso_number(text)?;
+    let whole_digits = text.trim_start_matches('-').split('.').next().unwrap_or("").len();
+    if rest.is_empty() && whole_digits == digits {
+        let part = |whole: i128, fraction: f64| Number { whole, fraction };
+        total.add(negative, part(number.whole / 10_000, 0.0), units[0])?;
+        total.add(negative, part(number.whole / 100 % 100, 0.0), units[1])?;
+        return total.add(negative, part(number.whole % 100, number.fraction), units[2]);
+    }
+    total.add(negative, number, units[0])?;
+    for unit in &units[1..] {
+        if rest.is_empty() {
+            return Ok(());
+        }
+        let (negative, number, behind) = iso_number(rest.strip_prefix(mark).ok_or(Fault::Syntax)?)?;
+        total.add(negative, number, *unit)?;
+        rest = behind;
+    }
+    if rest.is_empty() { Ok(()) } else { Err(Fault::Syntax) }
+}
+
+/// Whether it is negative, a number, and what follows.
+fn iso_number(text: &str) -> Result<(bool, Number, &str), Fault> {
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    let end = unsigned.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(unsigned.len());
+    let (number, rest) = unsigned.split_at(end);
+    Ok((unsigned.len() < text.len(), Number::parse(number)?, rest))
 }
 
 fn iso_parts(mut text: &str, total: &mut Total, unit: impl Fn(char) -> Option<Unit>) -> Result<(), Fault> {
@@ -194,7 +237,7 @@ fn iso_parts(mut text: &str, total: &mut Total, unit: impl Fn(char) -> Option<Un
 /// A non-negative number, its fraction apart.
 #[derive(Clone, Copy)]
 struct Number {
-    whole: i64,
+    whole: i128,
     fraction: f64,
 }
 
@@ -231,7 +274,10 @@ impl Total {
         self.seen.push(unit);
         let sign = if negative || self.negated { -1 } else { 1 };
         let fraction = number.fraction * sign as f64;
-        let times = |size: i64| number.whole.checked_mul(size).ok_or(Fault::FieldRange).map(|n| n * sign);
+        let times = |size: i64| {
+            let number = number.whole.checked_mul(i128::from(size * sign)).ok_or(Fault::FieldRange)?;
+            i64::try_from(number).map_err(|_| Fault::FieldRange)
+        };
         let plus = |total: i64, more: i64| total.checked_add(more).ok_or(Fault::FieldRange);
         match unit {
             Unit::Months(1) => {
@@ -248,7 +294,8 @@ impl Total {
                 self.add_days(fraction * size as f64)
             }
             Unit::Micros(size) => {
-                self.micros += i128::from(number.whole) * i128::from(size) * i128::from(sign);
+                let micros = number.whole.checked_mul(i128::from(size * sign)).ok_or(Fault::FieldRange)?;
+                self.micros = self.micros.checked_add(micros).ok_or(Fault::FieldRange)?;
                 self.micros += (fraction * size as f64).round_ties_even() as i128;
                 Ok(())
             }
@@ -261,10 +308,16 @@ impl Total {
         Ok(())
     }
 
+    /// Years and months that are within bounds may not be together.
+    fn months_fault(&self) -> Fault {
+        let parts = (self.months / 12, self.months % 12);
+        if i32::try_from(parts.0).is_ok() { Fault::Range } else { Fault::FieldRange }
+    }
+
     fn finish(self, ago: bool) -> Result<Interval, Fault> {
         let sign = if ago { -1 } else { 1 };
         Ok(Interval {
-            months: i32::try_from(self.months * sign).map_err(|_| Fault::FieldRange)?,
+            months: i32::try_from(self.months * sign).map_err(|_| self.months_fault())?,
             days: i32::try_from(self.days * sign).map_err(|_| Fault::FieldRange)?,
             micros: i64::try_from(self.micros * i128::from(sign)).map_err(|_| Fault::FieldRange)?,
         })

@@ -81,9 +81,9 @@ impl TimeTz {
         TimeTz::new(round_time(self.micros(), digits), self.east()).unwrap_or(self)
     }
 
-    /// So much later, on whichever day.
+    /// So much later, on whichever day. (Beyond the range of microseconds it wraps, as in PostgreSQL.)
     pub(crate) fn shifted(self, by: i64) -> TimeTz {
-        let micros = (self.micros() + by % MICROS_PER_DAY).rem_euclid(MICROS_PER_DAY);
+        let micros = self.micros().wrapping_add(by).rem_euclid(MICROS_PER_DAY);
         TimeTz::new(micros, self.east()).unwrap_or(self)
     }
 
