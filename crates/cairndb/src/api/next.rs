@@ -71,7 +71,6 @@ pub(super) trait Stop: Send + Sync {
 /// let live = conn.live("SELECT id FROM t", ())?;
 /// let handle = live.stop_handle();
 /// let watching = std::thread::spawn(move || live.map(|change| change.map(|change| change.added().count())).collect::<Vec<_>>());
-/// # while !conn.query_row("SELECT true", (), |row| row.get::<bool>(0))? {}
 /// handle.stop();
 /// assert!(watching.join().expect("it ends").len() <= 1);
 /// # Ok::<(), cairndb::Error>(())
