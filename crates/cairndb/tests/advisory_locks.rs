@@ -185,3 +185,26 @@ fn a_cursor_reads_what_it_would_have_read_before_a_lock() -> Result<()> {
     assert!(rows(&b, "FETCH ALL FROM c").is_empty());
     b.execute_script("ROLLBACK")
 }
+
+/// A pool's interrupt is renewed for each use of a connection: what waits looked at the first one.
+#[test]
+fn a_renewed_interrupt_ends_who_waits() -> Result<()> {
+    let database = Database::open_in_memory()?;
+    let holder = database.connect()?;
+    holder.execute("SELECT pg_advisory_lock(1)", ())?;
+    for waiting in ["SELECT pg_advisory_lock(1)", "SELECT pg_sleep(20)"] {
+        let mut pooled = cairndb::Pooled::new(database.connect()?, &cairndb::PlanCache::default());
+        let handle = pooled.renew_interrupt();
+        let started = std::time::Instant::now();
+        let code = std::thread::scope(|scope| {
+            let waits =
+                scope.spawn(move || pooled.connection().execute(waiting, ()).err().map(|error| error.sqlstate().0));
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            handle.interrupt();
+            waits.join().expect("an answer")
+        });
+        assert_eq!(code, Some("57014"), "{waiting}");
+        assert!(started.elapsed() < std::time::Duration::from_secs(5), "{waiting}: {:?}", started.elapsed());
+    }
+    Ok(())
+}

@@ -175,12 +175,12 @@ fn groups_of_an_execution_that_was_not_read_to_its_end_are_gone() -> Result<()> 
 #[test]
 fn an_execution_that_failed_or_a_new_schema_leaves_nothing_behind() -> Result<()> {
     let connection = table()?;
-    let mut statement = connection.prepare("SELECT 10 / (n - $1), * FROM t WHERE id < 3 AND n IS NOT NULL")?;
+    let mut statement = connection.prepare("SELECT 10 / (n - $1), name FROM t WHERE id < 3 AND n IS NOT NULL")?;
     assert_eq!(prepared_rows(statement.query((0i64,))?)?.len(), 2);
     assert!(prepared_rows(statement.query((1i64,))?).is_err());
     assert_eq!(prepared_rows(statement.query((5i64,))?)?.len(), 2);
-    connection.execute("ALTER TABLE t ADD COLUMN more int DEFAULT 4", ())?;
-    assert!(prepared_rows(statement.query((5i64,))?)?.iter().all(|row| row.ends_with("Integer(4)]")));
+    connection.execute("ALTER TABLE t DROP COLUMN name, ADD COLUMN name text DEFAULT 'new'", ())?;
+    assert!(prepared_rows(statement.query((5i64,))?)?.iter().all(|row| row.ends_with("Text(\"new\")]")));
     Ok(())
 }
 
@@ -198,5 +198,29 @@ fn values_are_lent_as_they_are_copied() -> Result<()> {
             assert_eq!(format!("{owned:?}"), format!("{:?}", row.value(at)));
         }
     }
+    Ok(())
+}
+
+#[test]
+fn the_columns_of_a_prepared_statement_stay_what_they_were() -> Result<()> {
+    let connection = connect("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 2)");
+    let mut point = connection.prepare("SELECT * FROM t WHERE id = $1")?;
+    let mut all = connection.prepare("SELECT * FROM t")?;
+    let mut named = connection.prepare("SELECT n FROM t")?;
+    let mut changed = connection.prepare("UPDATE t SET id = id + 1 RETURNING *")?;
+    for statement in [&mut all, &mut named] {
+        assert_eq!(prepared_rows(statement.query(())?)?.len(), 1);
+    }
+    assert_eq!(prepared_rows(point.query((1,))?)?.len(), 1);
+    let refused = |rows: Result<Rows>| rows.err().map(|error| error.sqlstate().0);
+    for change in ["ALTER TABLE t ALTER COLUMN id TYPE bigint", "ALTER TABLE t ADD COLUMN more text"] {
+        connection.execute(change, ())?;
+        assert_eq!(refused(point.query((1,))), Some("0A000"), "{change}");
+        assert_eq!(refused(all.query(())), Some("0A000"), "{change}");
+        assert_eq!(refused(changed.query(())), Some("0A000"), "{change}");
+    }
+    assert_eq!(prepared_rows(named.query(())?)?, ["[Integer(2)]"]);
+    assert_eq!(common::rows(&connection, "SELECT id, more FROM t"), ["1|NULL"], "what was refused changed nothing");
+    assert_eq!(connection.query("SELECT * FROM t", ())?.columns().len(), 3, "a text is what it says now");
     Ok(())
 }

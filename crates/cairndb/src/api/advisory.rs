@@ -113,7 +113,8 @@ pub(crate) struct SessionLocks {
     has_got: AtomicBool,
     /// Those of the open transaction, in order.
     of_transaction: Mutex<Vec<(Advisory, bool)>>,
-    interrupt: Arc<AtomicBool>,
+    /// The connection's, which may get another.
+    interrupt: Mutex<Arc<AtomicBool>>,
     /// When the statement that runs has to be over.
     deadline: Mutex<Option<Instant>>,
 }
@@ -127,7 +128,7 @@ impl SessionLocks {
             has_any: AtomicBool::new(false),
             has_got: AtomicBool::new(false),
             of_transaction: Mutex::default(),
-            interrupt: interrupt.clone(),
+            interrupt: Mutex::new(interrupt.clone()),
             deadline: Mutex::default(),
         }
     }
@@ -137,9 +138,14 @@ impl SessionLocks {
         *locked(&self.deadline) = deadline;
     }
 
+    /// What runs from now on is interrupted by this.
+    pub(crate) fn renew_interrupt(&self, interrupt: &Arc<AtomicBool>) {
+        *locked(&self.interrupt) = interrupt.clone();
+    }
+
     /// Fails when the statement was cancelled or its time is up.
     pub(crate) fn check(&self) -> Result<()> {
-        check_statement(&self.interrupt, *locked(&self.deadline))
+        check_statement(&locked(&self.interrupt), *locked(&self.deadline))
     }
 
     /// Locks a number; false: it is locked by another, and is not to be waited for.
@@ -178,7 +184,7 @@ impl SessionLocks {
     pub(crate) fn sleep(&self, time: Duration) -> Result<()> {
         let begun = Instant::now();
         loop {
-            check_statement(&self.interrupt, *locked(&self.deadline))?;
+            self.check()?;
             match time.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()) {
                 Some(left) => std::thread::sleep(left.min(LOOK)),
                 None => return Ok(()),

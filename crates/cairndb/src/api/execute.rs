@@ -15,6 +15,7 @@ use cairn_storage::{self as storage, Acknowledge, Durability, Losses};
 use super::control::{aborted, sole};
 use super::cursors::OF_STATEMENT;
 use super::explain::{explain, explain_named};
+use super::named::refuse_other_columns;
 use super::point::{self, Miss, PointPlan};
 use super::prepared::{Access, Body, Prepared};
 use super::rows::{FewRows, add_row};
@@ -578,12 +579,19 @@ impl Connection {
                     && newer.is_current(state.stamp, &state.catalog, options)
                     && newer.fits(state.reader)?
                 {
+                    if statement.kept.is_some() {
+                        refuse_other_columns(newer.fields(), known.fields(), &state.catalog)?;
+                    }
                     statement.prepared = Some(newer.clone());
                     return Ok(newer);
                 }
                 let State { stamp, catalog, reader, .. } = state;
                 let options = options.within(&self.interrupt, self.deadline());
                 let prepared = Arc::new(Prepared::new(&statement.parsed, *stamp, catalog, &options, reader)?);
+                // (Of a text that is given anew each time nobody knows what it gave before.)
+                if let (Some(known), Some(_)) = (known, &statement.kept) {
+                    refuse_other_columns(prepared.fields(), known.fields(), catalog)?;
+                }
                 statement.prepared = Some(prepared.clone());
                 if let Some(hash) = statement.hash {
                     self.remember(hash, &prepared);

@@ -146,13 +146,8 @@ impl Connection {
         let values = self.arguments(parsed, arguments, &parameters)?;
         self.prepare_now(&mut runnable)?;
         let now = runnable.prepared.as_ref().map_or(&[][..], |prepared| prepared.fields());
-        // A type that was altered is still the same.
-        let is_same = |(now, then): (&Field, &Field), catalog: &Catalog| {
-            now.name == then.name && now.data_type == catalog.now(then.data_type)
-        };
-        let are_same = |catalog: &Catalog| now.iter().zip(&fields).all(|both| is_same(both, catalog));
-        if *now != *fields && (now.len() != fields.len() || !are_same(&*self.catalog()?)) {
-            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, "cached plan must not change result type"));
+        if *now != *fields {
+            refuse_other_columns(now, &fields, &*self.catalog()?)?;
         }
         if let Some(named) = self.named().get_mut(name) {
             named.runnable.prepared.clone_from(&runnable.prepared);
@@ -176,6 +171,15 @@ impl Connection {
             (1..).zip(arguments).zip(types).map(value).collect()
         })
     }
+}
+
+/// SQLSTATE 0A000 where a statement's columns are not those that it was prepared with. A type that was altered is still the same.
+pub(super) fn refuse_other_columns(now: &[Field], then: &[Field], catalog: &Catalog) -> Result<()> {
+    let is_same = |(now, then): (&Field, &Field)| now.name == then.name && now.data_type == catalog.now(then.data_type);
+    if now.len() == then.len() && now.iter().zip(then).all(is_same) {
+        return Ok(());
+    }
+    Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, "cached plan must not change result type"))
 }
 
 fn unknown(name: &str) -> Error {

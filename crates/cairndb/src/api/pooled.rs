@@ -49,6 +49,7 @@ impl Pooled {
     pub fn renew_interrupt(&mut self) -> InterruptHandle {
         let connection = &mut self.connection;
         connection.interrupt = Arc::new(AtomicBool::new(false));
+        connection.channels().locks.renew_interrupt(&connection.interrupt);
         connection.keeps_interrupt = true;
         connection.interrupt_handle()
     }
@@ -77,6 +78,7 @@ impl Pooled {
     pub fn end_use(&self) -> bool {
         let connection = &self.connection;
         connection.take_notices();
+        connection.channels().random.forget();
         *connection.sequences.lock().unwrap_or_else(PoisonError::into_inner) = SessionSequences::default();
         let Ok(mut state) = connection.state.try_borrow_mut() else { return false };
         state.lost = Losses::default();

@@ -1,11 +1,12 @@
-//! Randomness: `random()` from a fast generator per thread, `gen_random_uuid()` from the system.
+//! Randomness: `random()` from a fast generator of the session's own, `gen_random_uuid()` from the system.
 
-use std::cell::Cell;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::catalogue::Catalogue;
 use super::digest::Digest;
-use super::support::call;
-use crate::types::{DataType, Value};
+use super::support::{call, wrong_arguments};
+use crate::types::{DataType, EvalContext, Value, to_text};
 use crate::{Error, Result, SqlState};
 
 pub(super) fn register(catalogue: &mut Catalogue) {
@@ -16,20 +17,59 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     ossp(catalogue);
 }
 
-thread_local! {
+/// What a session's `random()` draws from: begun by the system, so that no session's values tell another's, or by `setseed`.
+/// (splitmix64; not for secrets.)
+#[derive(Debug, Default)]
+pub(crate) struct Generator {
     /// Zero: not seeded yet.
-    static STATE: Cell<u64> = const { Cell::new(0) };
+    state: AtomicU64,
 }
 
-/// Uniform in [0, 1). (splitmix64; not for secrets.)
-pub(super) fn unit() -> f64 {
-    let seed = match STATE.get() {
-        0 => getrandom::u64().unwrap_or(1) | 1,
-        state => state,
-    };
-    let state = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    STATE.set(state);
-    mixed(state)
+impl Generator {
+    /// How far the state moves at each step.
+    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+    /// Uniform in [0, 1).
+    fn unit(&self) -> f64 {
+        if self.state.load(Relaxed) == 0 {
+            let seed = getrandom::u64().unwrap_or(1) | 1;
+            // (Whoever else seeded it meanwhile did as well.)
+            let _ = self.state.compare_exchange(0, seed, Relaxed, Relaxed);
+        }
+        mixed(self.state.fetch_add(Generator::STEP, Relaxed).wrapping_add(Generator::STEP))
+    }
+
+    /// The same values follow the same seed.
+    fn seed(&self, seed: f64) {
+        // Zero and minus zero are one seed.
+        self.state.store((seed + 0.0).to_bits() | 1, Relaxed);
+    }
+
+    /// Begins anew, by the system: for another user.
+    pub(crate) fn forget(&self) {
+        self.state.store(0, Relaxed);
+    }
+}
+
+/// Uniform in [0, 1), from the session's generator.
+pub(super) fn unit(context: &EvalContext) -> f64 {
+    match &context.channels {
+        Some(session) => session.random().unit(),
+        // Where there is no session nobody else draws from it.
+        None => Generator::default().unit(),
+    }
+}
+
+/// Gives an empty text.
+pub(super) fn set_seed(args: &[Value], context: &EvalContext) -> Result<Value> {
+    let [Value::Double(seed)] = args else { return Err(wrong_arguments(args)) };
+    if !(-1.0..=1.0).contains(seed) {
+        let message = format!("setseed parameter {} is out of allowed range [-1,1]", to_text(&args[0], context));
+        return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+    }
+    let session = context.channels.as_ref().ok_or_else(|| Error::unsupported("setseed() in this place"))?;
+    session.random().seed(*seed);
+    Ok(Value::text(""))
 }
 
 /// A number in [0, 1) made of all bits of another.

@@ -31,9 +31,9 @@ fn share(percentage: &Value) -> Result<f64> {
     }
 }
 
-fn by_chance(_: &Function, args: &[Value], _: &EvalContext) -> Result<Value> {
+fn by_chance(_: &Function, args: &[Value], context: &EvalContext) -> Result<Value> {
     let [percentage, ..] = args else { return Err(wrong_arguments(args)) };
-    Ok(Value::Boolean(unit() < share(percentage)?))
+    Ok(Value::Boolean(unit(context) < share(percentage)?))
 }
 
 fn again(_: &Function, args: &[Value], context: &EvalContext) -> Result<Value> {

@@ -10,6 +10,7 @@ use cairn_storage::{Stats, TreeId};
 use super::style::TextStyle;
 use super::{DataType, Value};
 use crate::catalog::ObjectId;
+use crate::functions::Generator;
 use crate::routine::{Caller, Calls};
 use crate::state::Reader;
 use crate::{Error, Result};
@@ -108,6 +109,9 @@ pub(crate) trait Speaks: fmt::Debug + Send + Sync {
 
     /// What the database counted.
     fn counted(&self) -> Result<Stats>;
+
+    /// What the session's `random()` draws from.
+    fn random(&self) -> &Generator;
 
     /// Does nothing for so long. SQLSTATE 57014 where the statement is to end before.
     fn sleep(&self, time: Duration) -> Result<()>;

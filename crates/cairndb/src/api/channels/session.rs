@@ -13,6 +13,7 @@ use crate::api::advisory::SessionLocks;
 use crate::api::database::Shared;
 use crate::api::locked;
 use crate::command::ChannelCommand;
+use crate::functions::Generator;
 use crate::types::{Advisory, LockScope, Speaks};
 use crate::{Error, Result};
 
@@ -21,6 +22,8 @@ pub(crate) struct SessionChannels {
     database: Weak<Shared>,
     channels: Arc<Channels>,
     pub(crate) locks: SessionLocks,
+    /// What `random()` draws from.
+    pub(crate) random: Generator,
     /// Whether the open transaction, or the statement on its own that runs, said anything: what a commit asks.
     has_said: AtomicBool,
     said: Mutex<Said>,
@@ -40,6 +43,7 @@ impl SessionChannels {
             database: Arc::downgrade(database),
             channels: database.channels.clone(),
             locks,
+            random: Generator::default(),
             has_said: AtomicBool::new(false),
             said: Mutex::default(),
             listener: OnceLock::new(),
@@ -153,6 +157,10 @@ impl Speaks for SessionChannels {
 
     fn counted(&self) -> Result<Stats> {
         Ok(self.shared()?.store.stats())
+    }
+
+    fn random(&self) -> &Generator {
+        &self.random
     }
 
     fn sleep(&self, time: Duration) -> Result<()> {
