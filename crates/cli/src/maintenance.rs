@@ -34,6 +34,7 @@ pub fn verify(path: &Path, constraints: bool) -> Result<ExitCode, Failure> {
     let (found, violated) = (result?, violated?);
     database.close()?;
     println!("{}: {} ({})", path.display(), what_is_right(&found), size(path)?);
+    found.notes.iter().for_each(|note| println!("  {note}"));
     if violated.is_empty() {
         if constraints {
             println!("Every row keeps its table's constraints.");

@@ -21,7 +21,7 @@ use crate::types::DataType;
 use crate::{Error, SqlState, Value};
 
 pub(crate) use asked::{Setting, answer, listed_settings};
-pub(crate) use functions::{Eval, SystemFunction, Takes, function, is_function};
+pub(crate) use functions::{Eval, SystemFunction, Takes, function, functions, is_function};
 pub(crate) use reg::Reg;
 
 /// A relation that the system makes.
