@@ -35,6 +35,7 @@ pub fn verify(path: &Path, constraints: bool) -> Result<ExitCode, Failure> {
     let (found, violated) = (result?, violated?);
     database.close()?;
     let mut lines = vec![format!("{}: {} ({})", path.display(), what_is_right(&found), size(path)?)];
+    lines.extend(found.notes.iter().map(|note| format!("  {note}")));
     if constraints && violated.is_empty() {
         lines.push("Every row keeps its table's constraints.".into());
     }

@@ -22,6 +22,7 @@ mod counted;
 mod engine;
 mod env;
 mod error;
+mod held;
 pub mod io;
 mod log;
 #[cfg(cairn_loom)]
@@ -43,6 +44,7 @@ pub use counted::counted;
 pub use engine::{AppendKey, COUNTERS_MAX, Losses, OVERFLOWED, counters};
 pub use env::{Environment, Host, Join, QuietHost, RealHost};
 pub use error::{Error, Result};
+pub use held::is_holding;
 pub use io::SyncMethod;
 pub use names::{PageRef, TreeId};
 pub use options::{Durability, Options};

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[&[&str]] = &[
     &["broken", "bytes", "counted", "modelled", "simulated"],
     &["names"],
-    &["error", "sync"],
+    &["error", "held", "sync"],
     &["io", "stats"],
     &["env", "options"],
     &["log", "page"],

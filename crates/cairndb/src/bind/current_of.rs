@@ -146,6 +146,7 @@ fn key_of_current((table, change): (ObjectId, u64), name: &str, part: usize, ret
         name: "current_of".into(),
         data_type: DataType::Text,
         immutable: false,
+        bounded: false,
         // The point path knows no cursors.
         calls: true,
         entry: 3 << 61 | u64::from(table.0) << 8 | part as u64,

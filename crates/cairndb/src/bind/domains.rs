@@ -13,9 +13,11 @@ use super::entry::alone;
 use super::index::{in_parentheses, is_immutable};
 use super::parameters::Callees;
 use super::scope::{Env, Relation, Scope};
+use super::system::asks_catalog;
 use crate::catalog::{Catalog, Check, Definition, TypeKind, UserType};
+use crate::dml::row::Held;
 use crate::exec::{self, Surroundings};
-use crate::functions::{Checked, Function};
+use crate::functions::{Checked, Function, OF_DOMAIN};
 use crate::plan::{Expr, SequenceOp, walk};
 use crate::sql;
 use crate::types::{DataType, EvalContext, ValueRef};
@@ -161,13 +163,18 @@ impl Binder<'_> {
         if calls {
             self.parameters.calls = self.parameters.calls.max(Callees::Readers);
         }
-        let immutable = rules.conditions.iter().all(|(_, condition)| is_immutable(condition));
+        let conditions = || rules.conditions.iter().map(|(_, condition)| condition);
+        let (immutable, bounded) = (conditions().all(is_immutable), conditions().all(|of| Held::Commit.allows(of)));
+        if conditions().any(asks_catalog) {
+            self.rests.borrow_mut().add_everything();
+        }
         let check = move |value: &Value, context: &EvalContext| {
             rules.check(0, std::slice::from_ref(value), context).map(|()| value.clone())
         };
         // Of one version of the domain: two calls with the same value are the same.
-        let entry = 1 << 63 | u64::from(domain.id.0) << 32 | domain.change & u64::from(u32::MAX);
-        let checked = Checked { name: Cow::Owned(name), data_type, immutable, calls, entry, check: Arc::new(check) };
+        let entry = OF_DOMAIN | u64::from(domain.id.0) << 32 | domain.change & u64::from(u32::MAX);
+        let checked =
+            Checked { name: Cow::Owned(name), data_type, immutable, bounded, calls, entry, check: Arc::new(check) };
         Ok(Expr::Call { function: Arc::new(Function::checked(checked)), args: vec![value] })
     }
 }

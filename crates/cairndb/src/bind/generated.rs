@@ -6,7 +6,7 @@ use super::binder::Binder;
 use super::context::Clause;
 use super::definition::{noting, numbers_of, settled};
 use super::entry::{alone, over_columns};
-use super::index::{in_parentheses, is_immutable};
+use super::index::{in_parentheses, mutable_part};
 use super::virtuals::Virtuals;
 use crate::catalog::{Catalog, Column, RowExpression, Table};
 use crate::plan::{Expr, walk};
@@ -37,8 +37,9 @@ pub(crate) fn resolve_generated(
         noting(&parsed.tree, parsed.depth, catalog, |binder| generated(binder, parsed.expr, column, table))
     })?;
     // Asked once: columns are what they are if more is known to be mutable later.
-    if !is_immutable(&bound) {
-        return Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, "generation expression is not immutable"));
+    if let Some(part) = mutable_part(&bound) {
+        let error = Error::new(SqlState::INVALID_OBJECT_DEFINITION, "generation expression is not immutable");
+        return Err(error.with_detail(part));
     }
     // As PostgreSQL 18: another definition of the function would be other values of rows that nobody changed.
     if column.is_virtual && definition.references().iter().any(|known| catalog.routine_by_id(known.object).is_some()) {

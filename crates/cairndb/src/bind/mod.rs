@@ -69,7 +69,7 @@ pub use entry::{bind_check, bind_default, bind_statement, bind_view_query};
 pub(crate) use from::named_as_view;
 pub(crate) use generated::{bind_generated, bind_using, resolve_generated};
 pub(crate) use groups::{BoundGroups, bound_groups};
-pub(crate) use index::{bind_index, bound_indexes, is_immutable, resolve_key, resolve_predicate};
+pub(crate) use index::{bind_index, bound_indexes, is_immutable, mutable_part, resolve_key, resolve_predicate};
 pub(crate) use parameters::Callees;
 pub use parameters::ParameterTypes;
 pub use rows::ConstantRows;
@@ -78,6 +78,7 @@ pub use statement::{
     Arbiter, BoundDelete, BoundExplain, BoundInsert, BoundMerge, BoundStatement, BoundUpdate, ConflictAction,
     InsertSource, MergeStep, OnConflict, Returning,
 };
+pub(crate) use system::asks_catalog;
 pub(crate) use trigger::{bind_when, resolve_when};
 pub use updatable::ViewCheck;
 pub(crate) use updatable::{is_deletable, refuse_unchecked, updatable_columns, view_face};

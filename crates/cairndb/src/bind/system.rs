@@ -10,11 +10,20 @@ use super::context::Context;
 use super::functions::Call;
 use super::overload::no_function;
 use crate::functions::Function;
-use crate::plan::{Expr, Field, LogicalPlan};
+use crate::plan::{Expr, Field, LogicalPlan, walk};
 use crate::sql::name_text;
 use crate::system::{self, Reg, Takes};
 use crate::types::{CastContext, DataType, can_cast};
 use crate::{Error, Result, SqlState};
+
+/// Whether the expression asks the catalog: it has what that said when the expression was bound.
+pub(crate) fn asks_catalog(expr: &Expr) -> bool {
+    let mut asks = false;
+    walk::walk(expr, 0, &mut |expr, _| {
+        asks |= matches!(expr, Expr::Call { function, .. } if function.asks_catalog());
+    });
+    asks
+}
 
 impl Binder<'_> {
     /// The catalog for a function that asks it; the plan rests on all of the schema.

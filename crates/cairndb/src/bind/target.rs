@@ -17,6 +17,7 @@ use super::statement::Returning;
 use super::updatable::{Purpose, TargetTable, refuse_subqueries};
 use super::virtuals::Virtuals;
 use crate::catalog::{self, Column, RelationKind, Table, TriggerEvent, View};
+use crate::dml::Target;
 use crate::plan::{Expr, Field, LogicalPlan, NEW_BASE, OLD_BASE, ROW_PRESENT, SequenceOp};
 use crate::sql::name_text;
 use crate::types::DataType;
@@ -73,8 +74,9 @@ impl Binder<'_> {
                 Err(self.at(Error::new(SqlState::WRONG_OBJECT_TYPE, message), tree.span(name)))
             }
             Some(catalog::Relation::Table(table)) => {
-                self.rests.borrow_mut().add_written(table);
-                Ok(TargetTable::plain(Arc::clone(table)))
+                let table = Arc::clone(table);
+                self.rests_on_written(&table)?;
+                Ok(TargetTable::plain(table))
             }
             Some(catalog::Relation::View(view)) if verb == "merge into" => not_updatable(&view.name),
             Some(catalog::Relation::View(view)) => {
@@ -89,6 +91,16 @@ impl Binder<'_> {
         }
     }
 
+    /// The statement changes the table's rows, as far as the table's own rules let it.
+    fn rests_on_written(&self, table: &Arc<Table>) -> Result<()> {
+        self.rests.borrow_mut().add_written(table);
+        // A face is a view's, with rules of its own.
+        if !table.is_face && Target::of(table, self.catalog)?.asks_catalog {
+            self.rests.borrow_mut().add_everything();
+        }
+        Ok(())
+    }
+
     /// The table behind a view, or the view as its triggers see it. SQLSTATE 55000 where there is none, or more.
     fn target_view(&mut self, view: &Arc<View>, verb: &'static str) -> Result<TargetTable> {
         let (event, doing) = match verb {
@@ -98,7 +110,7 @@ impl Binder<'_> {
         };
         match self.updatable(view, Purpose::new(event))? {
             Ok((table, face)) => {
-                self.rests.borrow_mut().add_written(&table);
+                self.rests_on_written(&table)?;
                 if let (TriggerEvent::Insert, Some((view, column))) = (event, &face.not_given) {
                     return Err(not_given(&format!("{verb} column"), column, view));
                 }

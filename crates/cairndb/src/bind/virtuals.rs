@@ -124,6 +124,7 @@ fn of_length(value: Expr, data_type: DataType) -> Expr {
         name: data_type.type_name().into(),
         data_type,
         immutable: true,
+        bounded: true,
         calls: false,
         entry: 1 << 62 | u64::from(is_char) << 32 | u64::from(limit),
         check: Arc::new(check),

@@ -172,16 +172,16 @@ impl Ddl<'_> {
         let is_changed = |number: &u32| changes.iter().any(|change| table.columns[change.position].number == *number);
         let uses = |check: &&Check| check.valid && check.columns.iter().any(is_changed);
         table.checks.iter().filter(uses).try_for_each(|check| self.verify_check(&table, check))?;
-        self.verify_references(&table, &changes)
+        self.verify_references(&table, |column| changes.iter().any(|change| change.position == column))
     }
 
-    /// The foreign keys of columns whose types changed, from the table and to it.
-    fn verify_references(&self, table: &Arc<Table>, changes: &[TypeChange]) -> Result<()> {
-        let is_changed = |column: &usize| changes.iter().any(|change| change.position == *column);
+    /// The foreign keys of columns that have other values now, from the table and to it.
+    pub(super) fn verify_references(&self, table: &Arc<Table>, is_changed: impl Fn(usize) -> bool) -> Result<()> {
         for child in self.catalog.tables() {
             for (at, key) in child.foreign_keys.iter().enumerate().filter(|(_, key)| key.valid) {
-                let refers = child.id == table.id && key.columns.iter().any(is_changed);
-                let is_referred = key.referenced_table == table.id && key.referenced_columns.iter().any(is_changed);
+                let refers = child.id == table.id && key.columns.iter().any(|column| is_changed(*column));
+                let is_referred =
+                    key.referenced_table == table.id && key.referenced_columns.iter().any(|column| is_changed(*column));
                 if refers || is_referred {
                     self.verify_foreign_key(child.id, at)?;
                 }

@@ -286,6 +286,7 @@ impl<'c> Graph<'c> {
         for number in column.generated.iter().flat_map(|generated| &generated.columns) {
             self.add(own, Bond::Normal, Object::Column(table.id, *number));
         }
+        column.generated.iter().for_each(|generated| self.add_references(own, &generated.definition));
         if let Some(default) = &column.default {
             let object = Object::Default(table.id, column.number);
             self.add(object, Bond::Automatic, own);

@@ -33,6 +33,8 @@ impl Ddl<'_> {
         }
         let (name, data_type, kind) = (name.name.clone(), base, TypeKind::Domain(domain));
         self.store.put_type(&UserType { id, schema, name, array_id, kind, change: 0, data_type })?;
+        self.reload()?;
+        self.remake_resting((&[], &[id]), &[&create.name.name])?;
         Ok("CREATE DOMAIN")
     }
 
@@ -109,6 +111,7 @@ impl Ddl<'_> {
         }
         self.store.put_type(&new)?;
         self.touch_dependents(id)?;
+        self.remake_resting((&[], &self.catalog.types_resting_on(id)), &[&name])?;
         match &alter.change {
             DomainChange::NotNull(true) => self.verify_domain(id, None)?,
             DomainChange::AddCheck(DomainCheck { valid: true, .. }) => {

@@ -94,8 +94,18 @@ impl Ddl<'_> {
     pub(super) fn drop_objects(&mut self, targets: &[Object], cascade: bool) -> Result<()> {
         let all = doomed(&self.catalog, targets);
         self.settle(targets, &all, cascade)?;
+        let routines = all.iter().filter_map(|doomed| match doomed.object {
+            Object::Routine(id) => self.catalog.routine_by_id(id)?.routine().map(|routine| routine.name.clone()),
+            _ => None,
+        });
+        let routines: Vec<String> = routines.collect();
         self.remove(&all)?;
-        self.reload()
+        self.reload()?;
+        match routines.is_empty() {
+            true => Ok(()),
+            // Bodies may call others of the name from now on.
+            false => self.remake_resting((&[], &[]), &routines.iter().map(String::as_str).collect::<Vec<_>>()),
+        }
     }
 
     /// Refuses, or says what goes along.

@@ -133,7 +133,7 @@ fn settle(dml: &DmlContext<'_>, (table, index): (&Table, &Index), mut state: Sta
 
 /// Brings the index from one state of the table to a newer one.
 fn follow(dml: &DmlContext<'_>, (table, index): (&Table, &Index), older: &State, newer: &State) -> Result<()> {
-    let mut of_old = Entries::of(table, index, dml.catalog)?;
+    let mut of_old = Entries::kept(table, index, dml.catalog)?;
     let mut of_new = Entries::of(table, index, dml.catalog)?;
     let mut changes = |is_coming: bool| {
         each_change(dml, table.tree, older, newer, |key, old, new| {

@@ -17,7 +17,7 @@ pub(super) const INTERRUPT_ROWS: u32 = 1024;
 impl Ddl<'_> {
     /// Fills an empty index from the table's rows; SQLSTATE 23505 where it is unique and they are not.
     pub(super) fn build_index(&self, table: &Table, index: &Index) -> Result<()> {
-        build_index(self.dml, self.dml.tx.reader(), table, index)
+        self.calling_rows(|dml| build_index(dml, dml.tx.reader(), table, index))
     }
 }
 

@@ -29,6 +29,7 @@ mod materialized;
 mod names;
 mod privileges;
 mod reindex;
+mod resting;
 mod rewrite;
 mod routine;
 mod schema;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::context::Ddl;
-use crate::catalog::{Index, ObjectId, ObjectName, Relation, Table, no_schema};
+use crate::catalog::{Index, ObjectName, Relation, Table, no_schema};
 use crate::command::{Reindex, Reindexed};
 use crate::functions::DATABASE_NAME;
 use crate::{Error, Result, SqlState};
@@ -12,14 +12,14 @@ impl Ddl<'_> {
     pub(super) fn reindex(&mut self, reindex: &Reindex) -> Result<&'static str> {
         match &reindex.what {
             Reindexed::Index(name) => match self.relation(name)?.cloned() {
-                Some(Relation::Index(table, index)) => self.rebuild(&table, Some(index.id))?,
+                Some(Relation::Index(table, index)) => self.rebuild(&table, |known| known.id == index.id)?,
                 // The rows themselves, which lie in its order.
                 Some(Relation::PrimaryKey(_)) => {}
                 Some(_) => return Err(wrong_kind(name, "an index")),
                 None => return Err(self.catalog.no_relation(name)),
             },
             Reindexed::Table(name) => match self.relation(name)?.cloned() {
-                Some(Relation::Table(table)) => self.rebuild(&table, None)?,
+                Some(Relation::Table(table)) => self.rebuild(&table, |_| true)?,
                 Some(_) => return Err(wrong_kind(name, "a table or materialized view")),
                 None => return Err(self.catalog.no_relation(name)),
             },
@@ -39,14 +39,14 @@ impl Ddl<'_> {
 
     fn rebuild_all(&mut self, wanted: impl Fn(&Table) -> bool) -> Result<()> {
         let tables: Vec<Arc<Table>> = self.catalog.tables().filter(|table| wanted(table)).cloned().collect();
-        tables.iter().try_for_each(|table| self.rebuild(table, None))
+        tables.iter().try_for_each(|table| self.rebuild(table, |_| true))
     }
 
-    /// Builds one index, or all, of the table. SQLSTATE 23505 where a damaged unique one let rows through.
-    fn rebuild(&mut self, table: &Table, only: Option<ObjectId>) -> Result<()> {
+    /// Builds those of the table's indexes that are wanted. SQLSTATE 23505 where rows are not as unique as one of them wants them.
+    pub(super) fn rebuild(&mut self, table: &Table, wanted: impl Fn(&Index) -> bool) -> Result<()> {
         self.refuse_pending(table, "REINDEX")?;
         let (mut new, mut old) = (Table::clone(table), Vec::new());
-        for index in new.indexes.iter_mut().filter(|index| only.is_none_or(|only| index.id == only)) {
+        for index in new.indexes.iter_mut().filter(|index| wanted(index)) {
             old.push(index.tree);
             let tree = self.dml.tx.create_derived_tree(table.schema)?;
             *index = Arc::new(Index { tree, ..Index::clone(index) });
@@ -56,8 +56,7 @@ impl Ddl<'_> {
         }
         let new = Arc::new(new);
         self.store.put_table(&new)?;
-        let is_new = |index: &&Arc<Index>| only.is_none_or(|only| index.id == only);
-        new.indexes.iter().filter(is_new).try_for_each(|index| self.build_index(&new, index))?;
+        new.indexes.iter().filter(|index| wanted(index)).try_for_each(|index| self.build_index(&new, index))?;
         old.into_iter().try_for_each(|tree| self.dml.tx.drop_tree(tree))?;
         self.reload()
     }

@@ -62,6 +62,7 @@ impl Ddl<'_> {
         if settings.and_then(|settings| settings.shown("check_function_bodies")).is_none_or(|shown| shown == "on") {
             self.check_body(routine.id)?;
         }
+        self.remake_resting((&[routine.id], &[]), &[&routine.name])?;
         Ok(match create.kind {
             RoutineKind::Function => "CREATE FUNCTION",
             RoutineKind::Procedure => "CREATE PROCEDURE",
@@ -89,6 +90,7 @@ impl Ddl<'_> {
             self.store.leave_routine_name(&known)?;
         }
         self.reload()?;
+        self.remake_resting((&[routine.id], &[]), &[&known.name, &routine.name])?;
         Ok(alter.tag())
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::foreign_keys::ForeignKeys;
-use super::row::{DeleteBuffers, Env, RowDelete, Stop, Target};
+use super::row::{DeleteBuffers, Env, Held, RowDelete, Stop, Target};
 use super::source::{Source, held_trees, rows_of, source_key};
 use super::statement::Beside;
 use super::triggers::changed_by_trigger;
@@ -61,7 +61,8 @@ impl DeletePlan {
         let (table, mut result) = (&self.target().table, DmlResult::default());
         let (mut key, mut buffers) = (Vec::new(), DeleteBuffers::default());
         let (env, mut tx) = (Env::of(context.exec), context.tx);
-        let is_alone = beside == Beside::Nobody && self.program.is_evaluable();
+        let is_alone =
+            beside == Beside::Nobody && self.program.is_evaluable(Held::Transaction) && !self.target().loses_entries;
         source.for_each_batch(context.exec, |_, batch| {
             let mut hold = if is_alone { tx.writer(table.tree)? } else { None };
             let trees = held_trees(&mut hold, &mut tx);

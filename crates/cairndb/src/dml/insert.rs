@@ -6,8 +6,8 @@ use cairn_storage::{Error as StorageError, KeyList, TransactionWriter};
 
 use super::foreign_keys::ForeignKeys;
 use super::row::{
-    BatchRow, Conflict, Env, Given, InsertBuffers, LentRow, NewRows, Proposed, ReferenceChecks, RowInsert, Spare, Stop,
-    Target, Touched, Trees,
+    BatchRow, Conflict, Env, Given, Held, InsertBuffers, LentRow, NewRows, Proposed, ReferenceChecks, RowInsert, Spare,
+    Stop, Target, Touched, Trees,
 };
 use super::source::{Source, held_trees, rows_of, with_computed};
 use super::statement::Beside;
@@ -93,7 +93,8 @@ pub(crate) fn insert_each(
     parameters: &Batch,
 ) -> Result<()> {
     let mut computed = ComputedRows::of(exprs);
-    let is_ahead = plan.program.rules.are_evaluable() && (computed.only_sequence().is_some() || !computed.draw());
+    let is_ahead =
+        plan.program.rules.are_evaluable(Held::Transaction) && (computed.only_sequence().is_some() || !computed.draw());
     let evaluated = if is_ahead { computed.evaluate(parameters, context.exec) } else { Ok(()) };
     let inserted = insert_computed_rows(plan, (&mut computed, is_ahead), context, parameters);
     let failed = match &inserted {

@@ -235,6 +235,7 @@ impl Run<'_, '_> {
         if !program.prepare(&self.key, Some(&row), env, &mut change, told)? {
             return Ok(None);
         }
+        program.settle_old(&mut trees, &self.key, env, &mut change)?;
         program.take_old(&mut trees, &self.key, &change)?;
         if !program.returns_after() {
             self.result.add();

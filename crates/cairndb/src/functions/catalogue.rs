@@ -13,7 +13,9 @@ use std::sync::{Arc, LazyLock};
 use super::Operator;
 use super::aggregate::{AGGREGATES, Placed};
 use super::arrays::Quantifier;
+use super::bounded::is_bounded;
 use super::of_catalog::Asked;
+use super::register::STABLE_IN_NAME;
 use super::signature::{Declared, decide};
 use super::users::Volatility;
 use crate::Result;
@@ -52,12 +54,17 @@ pub enum Kernel {
 /// The value, if it is of a domain; an error otherwise.
 pub(crate) type Check = dyn Fn(&Value, &EvalContext) -> Result<Value> + Send + Sync;
 
+/// Set in the entries of domains.
+pub(crate) const OF_DOMAIN: u64 = 1 << 63;
+
 /// What makes a value one of a domain.
 pub(crate) struct Checked {
     pub(crate) name: Cow<'static, str>,
     /// The domain's base type.
     pub(crate) data_type: DataType,
     pub(crate) immutable: bool,
+    /// No condition takes more than a pass over the value: see [`Function::bounded`].
+    pub(crate) bounded: bool,
     /// It calls functions of the schema's.
     pub(crate) calls: bool,
     /// Tells it from others, and is the same for the same domain.
@@ -86,8 +93,15 @@ pub struct Function {
     pub(super) entry: u64,
     /// NULL in, NULL out, without a call.
     pub strict: bool,
-    /// May be folded at plan time (same arguments, same answer).
+    /// PostgreSQL's IMMUTABLE: same arguments, same answer, for ever. What indexes and generated columns may rest on.
     pub immutable: bool,
+    /// May be called while a statement is planned: the answer is the same for as long as the plan is right. That is another
+    /// question than `immutable`: a plan rests on the schema, so it may hold what the catalog says; and a function of the schema's,
+    /// though IMMUTABLE, is only run where somebody runs it.
+    pub folds: bool,
+    /// A call takes no longer than a pass over its arguments, which are lent from rows and parameters, and gives no more than their
+    /// sum, or a page. What is not bounded is run under no lock that others wait for, so what nobody has looked at is not.
+    pub bounded: bool,
     /// Every call may answer anew (`random()`): never folded, never hoisted. Functions that are neither immutable nor
     /// volatile (`now()`) have one answer within a statement.
     pub volatile: bool,
@@ -310,6 +324,8 @@ impl Function {
             entry: next_entry(),
             strict: true,
             immutable: true,
+            folds: true,
+            bounded: false,
             volatile: false,
             clock: false,
             waits: false,
@@ -326,6 +342,8 @@ impl Function {
             entry: checked.entry,
             strict: false,
             immutable: checked.immutable,
+            folds: checked.immutable && !checked.calls,
+            bounded: checked.bounded,
             ..Function::new(checked.name, [checked.data_type], checked.data_type, kernel)
         }
     }
@@ -361,6 +379,15 @@ impl Function {
         if let Kernel::Stored(routine) = &self.kernel { Some(routine) } else { None }
     }
 
+    /// How PostgreSQL classifies it.
+    pub(crate) fn volatility(&self) -> Volatility {
+        match (self.immutable, self.volatile) {
+            (true, _) => Volatility::Immutable,
+            (false, true) => Volatility::Volatile,
+            (false, false) => Volatility::Stable,
+        }
+    }
+
     /// Whether it is a function of the schema's, or calls one.
     pub(crate) fn calls_routines(&self) -> bool {
         matches!(self.kernel, Kernel::Stored(_) | Kernel::Checked { calls: true, .. })
@@ -369,6 +396,11 @@ impl Function {
     /// Whether it asks what a domain is of now, which may change.
     pub(crate) fn asks_domain(&self) -> bool {
         matches!(self.kernel, Kernel::Checked { .. })
+    }
+
+    /// Whether it gives its argument, if a domain has nothing against it.
+    pub(crate) fn asks_only_domain(&self) -> bool {
+        self.asks_domain() && self.entry & OF_DOMAIN != 0
     }
 
     /// As a candidate that takes other arguments.
@@ -407,8 +439,9 @@ impl Function {
         Function {
             polymorphic: pseudo_types(arguments, declared),
             strict: routine.strict,
+            immutable: routine.volatility == Volatility::Immutable,
             // Calls are not made beforehand: what stands in the body may be another one by then.
-            immutable: false,
+            folds: false,
             volatile: routine.volatility == Volatility::Volatile,
             ..Function::new(routine.name.clone(), args, returns, Kernel::Stored(Arc::new(routine)))
         }
@@ -602,12 +635,12 @@ impl Function {
         self
     }
     pub(super) fn stable(&mut self) -> &mut Function {
-        self.immutable = false;
+        (self.immutable, self.folds) = (false, false);
         self
     }
     /// Its answer follows the clock.
     pub(super) fn of_the_clock(&mut self) -> &mut Function {
-        self.immutable = false;
+        (self.immutable, self.folds) = (false, false);
         self.clock = true;
         self
     }
@@ -621,7 +654,7 @@ impl Function {
         self.volatile()
     }
     pub(super) fn volatile(&mut self) -> &mut Function {
-        self.immutable = false;
+        (self.immutable, self.folds) = (false, false);
         self.volatile = true;
         self
     }
@@ -630,5 +663,12 @@ impl Function {
 static FUNCTIONS: LazyLock<Catalogue> = LazyLock::new(|| {
     let mut catalogue = Catalogue::default();
     super::register_all(&mut catalogue);
+    for (name, entries) in &mut catalogue.by_name {
+        // (Nobody else has them yet.)
+        for entry in entries.iter_mut().filter_map(Arc::get_mut) {
+            entry.bounded = is_bounded(name, entry);
+            entry.immutable &= !STABLE_IN_NAME.contains(name);
+        }
+    }
     catalogue
 });

@@ -27,7 +27,7 @@ pub fn zones_written(data_type: DataType) -> Option<Arc<Function>> {
         [value] => write_zones(value, context),
         _ => Err(wrong_arguments(args)),
     });
-    Some(Arc::new(Function { immutable: false, ..Arc::unwrap_or_clone(written) }))
+    Some(Arc::new(Function { immutable: false, folds: false, ..Arc::unwrap_or_clone(written) }))
 }
 
 /// The type with `json` for times with a zone; `None`: it has none.

@@ -5,6 +5,7 @@ mod aggregate;
 mod arithmetic;
 pub mod arrays;
 mod bits;
+mod bounded;
 mod catalogue;
 mod clock;
 mod comparison;
@@ -44,11 +45,11 @@ mod window;
 pub use crate::types::{EvalContext, cast};
 pub use aggregate::{Hypothetical, PlacedBy};
 pub use arrays::SetRows;
-pub(crate) use catalogue::Checked;
 pub use catalogue::{
     ANY, Accumulator, Aggregate, AggregateKind, Function, aggregate_overloads, exact_overload, function_names,
     overloads,
 };
+pub(crate) use catalogue::{Checked, OF_DOMAIN};
 pub(crate) use counters::Tally;
 pub(crate) use encoding::is_utf8 as is_utf8_encoding;
 pub use in_range::{Distance, in_range_offsets, invalid_size};

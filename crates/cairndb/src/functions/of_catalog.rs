@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::catalogue::Kernel;
 use super::support::wrong_arguments;
-use super::{ANY, Function};
+use super::{ANY, Function, Volatility};
 use crate::catalog::Catalog;
 use crate::system::{Eval, Reg, SystemFunction, Takes};
 use crate::types::{DataType, EvalContext, Value};
@@ -62,15 +62,22 @@ impl Function {
         what: What,
         catalog: Arc<Catalog>,
     ) -> Function {
-        // Immutable: the plan rests on the schema.
-        Function::new(name, args, returns, Kernel::Asked(Asked { what, catalog }))
+        // A plan that holds an answer rests on the schema; what is stored rests on none, so nothing of this is immutable.
+        Function { immutable: false, ..Function::new(name, args, returns, Kernel::Asked(Asked { what, catalog })) }
     }
 
     /// One of the system's functions, for arguments of these types.
     pub(crate) fn of_system(of: &'static SystemFunction, types: Vec<DataType>, catalog: Arc<Catalog>) -> Function {
         let args = types.iter().zip(of.takes).map(|(given, takes)| if *takes == Takes::Any { ANY } else { *given });
         let function = Function::asking(of.name, args.collect(), of.returns, What::Function(of), catalog);
-        Function { strict: of.strict, immutable: matches!(of.eval, Eval::Catalog(_)), ..function }
+        let volatility = of.volatility();
+        Function {
+            strict: of.strict,
+            immutable: volatility == Volatility::Immutable,
+            folds: matches!(of.eval, Eval::Catalog(_)),
+            volatile: volatility == Volatility::Volatile,
+            ..function
+        }
     }
 
     /// `text::regclass`
@@ -96,6 +103,11 @@ impl Function {
     /// Whether it is that.
     pub(crate) fn names_type(&self) -> bool {
         matches!(&self.kernel, Kernel::Asked(Asked { what: What::TypeName, .. }))
+    }
+
+    /// Whether its answer follows the schema.
+    pub(crate) fn asks_catalog(&self) -> bool {
+        matches!(&self.kernel, Kernel::Asked(Asked { what: What::Function(_) | What::Read(_) | What::Write(_), .. }))
     }
 
     /// What the value is an oid of, where it is to be written as a name.

@@ -18,7 +18,7 @@ pub fn sampled(row: &[DataType], repeatable: bool) -> Arc<Function> {
     let args = [DataType::Real].into_iter().chain(seed).chain(row.iter().map(|of| of.base())).collect();
     let eval = if repeatable { again } else { by_chance };
     let function = form(Form::Sampled, "tablesample", args, DataType::Boolean, eval);
-    Arc::new(Function { immutable: false, volatile: true, ..Arc::unwrap_or_clone(function) })
+    Arc::new(Function { immutable: false, folds: false, volatile: true, ..Arc::unwrap_or_clone(function) })
 }
 
 /// The part of the rows that a percentage means.

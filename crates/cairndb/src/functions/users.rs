@@ -87,6 +87,17 @@ pub(crate) enum Volatility {
     Volatile,
 }
 
+impl Volatility {
+    /// As SQL says it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Volatility::Immutable => "immutable",
+            Volatility::Stable => "stable",
+            Volatility::Volatile => "volatile",
+        }
+    }
+}
+
 impl Default for FunctionOptions {
     /// Volatile, and not called with NULL.
     fn default() -> FunctionOptions {
@@ -256,6 +267,7 @@ pub(crate) fn function<R: Into<Value>>(
     Function {
         strict: options.strict,
         immutable: options.volatility == Volatility::Immutable,
+        folds: options.volatility == Volatility::Immutable,
         volatile: options.volatility == Volatility::Volatile,
         ..Function::new(name.to_owned(), args, returns, Kernel::Closure(Arc::new(guarded)))
     }

@@ -135,7 +135,7 @@ pub(super) fn null(data_type: DataType) -> Expr {
 }
 
 fn fold_call(function: &Function, args: &[Expr]) -> Option<Expr> {
-    if !function.immutable {
+    if !function.folds {
         return None;
     }
     if function.strict && args.iter().any(is_null_literal) {

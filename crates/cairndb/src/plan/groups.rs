@@ -24,7 +24,7 @@ use super::refs::{conjunction, substitute};
 use super::walk;
 use crate::bind::is_immutable;
 use crate::catalog::{Column, Table};
-use crate::dml::row::is_evaluable;
+use crate::dml::row::Held;
 use crate::functions::{ANY, AggregateKind, Tally, aggregate_overloads, exact_overload};
 use crate::types::{DataType, Numeric};
 use crate::{Error, Result, Value};
@@ -330,7 +330,7 @@ fn name_of(plan: &LogicalPlan) -> &'static str {
 
 /// Whoever changes a row evaluates it, and must come to the same whenever the row is changed.
 fn steady(expr: &Expr) -> Result<(), InTheWay> {
-    if !is_evaluable(expr) {
+    if !Held::Transaction.allows(expr) {
         return Err("a subquery, or a function of the schema's".to_owned());
     }
     let mut asks_domain = false;

@@ -15,12 +15,43 @@ pub(crate) struct BoundIndex {
     pub(crate) expressions: Vec<(usize, Expr)>,
     /// Rows for which it is not true have no entry.
     pub(crate) predicate: Option<Expr>,
+    /// It rests on functions or types that users made, whatever became of their calls.
+    pub(crate) of_users: bool,
+}
+
+impl BoundIndex {
+    /// The same of rows that have their entries: what domains ask for was looked at when these were made, and their conditions may be
+    /// others by now.
+    pub(crate) fn kept(&self) -> BoundIndex {
+        BoundIndex {
+            expressions: self.expressions.iter().map(|(column, expr)| (*column, unasked(expr))).collect(),
+            predicate: self.predicate.as_ref().map(unasked),
+            of_users: self.of_users,
+        }
+    }
+
+    /// All that is evaluated for an entry.
+    pub(crate) fn exprs(&self) -> impl Iterator<Item = &Expr> + Clone {
+        self.expressions.iter().map(|(_, expr)| expr).chain(&self.predicate)
+    }
+}
+
+/// The same value, of no domain.
+fn unasked(expr: &Expr) -> Expr {
+    let mut expr = expr.clone();
+    walk::rewrite(&mut expr, 0, &mut |expr, _| match expr {
+        Expr::Call { function, args } if function.asks_only_domain() => args.first().map(unasked),
+        _ => None,
+    });
+    expr
 }
 
 /// One for each index of a table, of which at least one has expressions.
 #[derive(Debug)]
 pub(crate) struct BoundIndexes {
     pub(crate) all: Vec<BoundIndex>,
+    /// By index: see [`BoundIndex::kept`].
+    pub(crate) kept: Vec<BoundIndex>,
     /// By index: as [`BoundIndex::expressions`], but folded as a query's are.
     keys: Vec<Vec<(usize, Expr)>>,
     /// By index: the folded parts of its predicate.
@@ -39,6 +70,7 @@ impl BoundIndexes {
         BoundIndexes {
             keys: all.iter().map(|index| index.expressions.iter().map(key).collect()).collect(),
             predicates: all.iter().map(parts).collect(),
+            kept: all.iter().map(BoundIndex::kept).collect(),
             all,
         }
     }

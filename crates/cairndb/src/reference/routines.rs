@@ -1,9 +1,10 @@
 //! The functions, operators, aggregates and window functions.
 
 use crate::functions::{
-    Aggregate, Declared, Function, WindowFunction, aggregate_overloads, function_names, overloads, window_names,
-    window_overloads,
+    Aggregate, Declared, Function, Volatility, WindowFunction, aggregate_overloads, function_names, overloads,
+    window_names, window_overloads,
 };
+use crate::system::{self, SystemFunction};
 
 /// One function, for some argument types.
 ///
@@ -23,6 +24,8 @@ pub struct Routine {
     pub returns: String,
     /// The last argument may be given several times.
     pub variadic: bool,
+    /// `immutable`, `stable` or `volatile`, as PostgreSQL has it.
+    pub volatility: &'static str,
 }
 
 /// How a function is called.
@@ -82,6 +85,25 @@ pub fn routines() -> Vec<Routine> {
     all
 }
 
+/// What is known of the functions that ask the catalog, as of the others. Their arguments are told as far as they are known: an oid,
+/// where a relation may be named, too.
+///
+/// ```
+/// let all = cairndb::reference::catalog_routines();
+/// assert!(all.iter().any(|routine| routine.name == "to_regclass" && routine.volatility == "stable"));
+/// ```
+pub fn catalog_routines() -> Vec<Routine> {
+    let routine = |of: &SystemFunction| Routine {
+        kind: RoutineKind::Function,
+        name: of.name.to_owned(),
+        arguments: Vec::new(),
+        returns: of.returns.type_name().to_owned(),
+        variadic: false,
+        volatility: of.volatility().word(),
+    };
+    system::functions().iter().map(routine).collect()
+}
+
 fn of_function(function: &Function) -> Routine {
     let is_name = function.name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
     Routine {
@@ -90,6 +112,7 @@ fn of_function(function: &Function) -> Routine {
         arguments: arguments(function.args.len(), |at| function.declared(at)),
         returns: function.declared_result().type_name().to_owned(),
         variadic: function.variadic,
+        volatility: function.volatility().word(),
     }
 }
 
@@ -100,6 +123,7 @@ fn of_aggregate(aggregate: &Aggregate) -> Routine {
         arguments: arguments(aggregate.args.len(), |at| aggregate.declared(at)),
         returns: aggregate.declared_result().type_name().to_owned(),
         variadic: false,
+        volatility: Volatility::Immutable.word(),
     }
 }
 
@@ -110,6 +134,7 @@ fn of_window(function: &WindowFunction) -> Routine {
         arguments: arguments(function.args.len(), |at| function.declared(at)),
         returns: function.declared_result().type_name().to_owned(),
         variadic: false,
+        volatility: Volatility::Immutable.word(),
     }
 }
 

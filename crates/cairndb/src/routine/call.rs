@@ -95,6 +95,11 @@ impl Runner {
         control: Option<Control<'_>>,
         work: impl FnOnce(Option<Control<'_>>) -> Result<T> + Send,
     ) -> Result<T> {
+        // What a body asks for may wait for the very lock.
+        debug_assert!(
+            !cairn_storage::is_holding(),
+            "a function runs while its own transaction or the commit lock is held"
+        );
         let (_depth, is_full) = Depth::enter(self.depth())?;
         if !is_full {
             return work(control);

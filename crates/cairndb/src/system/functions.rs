@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::describe::{self, index_by_oid, relation_by_oid};
-use super::pg_catalog::built_in;
+use super::pg_catalog::{BUILT_IN, built_in};
 use super::reg::{self, Reg, namespace_name};
 use super::{names, oid_of};
 use crate::bind::{is_deletable, updatable_columns};
 use crate::catalog::{Catalog, Commentable, ObjectId, Relation, Routine, TriggerEvent, View, quoted};
-use crate::functions::DATABASE_NAME;
+use crate::functions::{DATABASE_NAME, Volatility};
 use crate::sql::relation_name;
 use crate::types::{Array, DataType, Speaks, Value};
 use crate::{Error, Result, SqlState};
@@ -42,6 +42,17 @@ pub(crate) struct SystemFunction {
     pub(crate) eval: Eval,
 }
 
+impl SystemFunction {
+    /// As PostgreSQL lists it; all of a name are of one. What no list of ours has asks the catalog as the others do.
+    pub(crate) fn volatility(&self) -> Volatility {
+        match BUILT_IN.iter().find(|of| of.name == self.name).map(|of| of.volatility) {
+            Some("i") => Volatility::Immutable,
+            Some("v") => Volatility::Volatile,
+            _ => Volatility::Stable,
+        }
+    }
+}
+
 /// What a function of the system's is made of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Eval {
@@ -55,6 +66,11 @@ pub(crate) enum Eval {
 pub(crate) fn function(name: &str, arguments: usize) -> Option<&'static SystemFunction> {
     let fits = |of: &&SystemFunction| of.name == name && (of.least..=of.takes.len()).contains(&arguments);
     FUNCTIONS.iter().find(fits)
+}
+
+/// All of them.
+pub(crate) fn functions() -> &'static [SystemFunction] {
+    FUNCTIONS
 }
 
 /// Whether there is a function of this name.

@@ -21,7 +21,7 @@ use crate::types::DataType;
 use crate::{Error, SqlState, Value};
 
 pub(crate) use asked::{Setting, answer, is_of_the_moment, listed_settings};
-pub(crate) use functions::{Eval, SystemFunction, Takes, function, is_function};
+pub(crate) use functions::{Eval, SystemFunction, Takes, function, functions, is_function};
 pub(crate) use reg::Reg;
 
 /// A relation that the system makes.

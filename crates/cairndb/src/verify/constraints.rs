@@ -8,6 +8,7 @@
 use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::time::Duration;
 
 use cairn_storage::Reader;
 
@@ -19,8 +20,10 @@ use crate::dml::{Target, key_detail};
 use crate::exec::{Datum, ExecContext, eval_row};
 use crate::salvage::{DanglingReferences, dangling_references};
 use crate::types::EvalContext;
-use crate::{Result, Value};
+use crate::{Error, Result, Value};
 
+/// How long functions may run for each table.
+const FUNCTIONS_TIME: Duration = Duration::from_secs(600);
 /// How many of the rows that violate a constraint are told.
 const EXAMPLES: usize = 5;
 
@@ -112,10 +115,12 @@ impl From<DanglingReferences> for Violation {
 /// Every constraint that rows of the newest state violate.
 pub(crate) fn verify_constraints(database: &Database) -> Result<Vec<Violation>> {
     let snapshot = database.shared.store.snapshot()?;
-    let catalog = load(snapshot.reader())?;
+    let (connection, catalog) = (database.connect()?, load(snapshot.reader())?);
+    let catalog = Arc::new(catalog);
     let mut found = Vec::new();
     for table in catalog.tables().filter(|table| !table.is_kept_by_commits()) {
-        found.extend(verify_rows(snapshot.reader(), table, &catalog)?);
+        let context = connection.looking(&snapshot.reader().into(), &catalog, FUNCTIONS_TIME)?;
+        found.extend(verify_rows((snapshot.reader(), &context), table, &catalog)?);
         for index in table.indexes.iter().filter(|index| index.is_deferrable()) {
             found.extend(verify_key(snapshot.reader(), table, index)?);
         }
@@ -124,9 +129,12 @@ pub(crate) fn verify_constraints(database: &Database) -> Result<Vec<Violation>> 
     Ok(found)
 }
 
-fn verify_rows(reader: &Reader, table: &Arc<Table>, catalog: &Catalog) -> Result<Vec<Violation>> {
+fn verify_rows(
+    (reader, context): (&Reader, &ExecContext),
+    table: &Arc<Table>,
+    catalog: &Catalog,
+) -> Result<Vec<Violation>> {
     let target = Target::of(table, catalog)?;
-    let context = ExecContext::new(reader.into(), Arc::new(EvalContext::now()));
     let not_null = (0..table.columns.len()).filter(|&column| table.columns[column].not_null);
     let mut nulls: Vec<(usize, Violation)> = not_null
         .map(|column| (column, none_yet(table, Violated::NotNull(table.columns[column].name.clone()))))
@@ -145,36 +153,45 @@ fn verify_rows(reader: &Reader, table: &Arc<Table>, catalog: &Catalog) -> Result
         let violated = Violated::Domain(described.name.clone(), rules.name.clone());
         domains.push((column, rules, none_yet(table, violated)));
     }
+    // What is ended because of it violates nothing.
+    let in_time = || {
+        context.check().map_err(|error| {
+            let message = format!("table \"{}\" could not be checked: its functions take too long", table.name);
+            Error::new(error.sqlstate(), message)
+        })
+    };
     let layout = TableLayout::new(table);
     let mut cursor = reader.cursor(table.tree, Bound::Unbounded, Bound::Unbounded)?;
     while let Some((key, value)) = cursor.next()? {
+        in_time()?;
         let mut row = layout.decode(key, value)?;
         // Where that fails the column is as if it were NULL.
-        let _ = target.virtuals.fill(&mut row, &context);
+        let _ = target.virtuals.fill(&mut row, context);
         for (column, rules, violation) in &mut domains {
             if rules.check(*column, &row, &context.eval).is_err() {
-                violation.add(table, &row, &context);
+                violation.add(table, &row, context);
             }
         }
         for (column, violation) in &mut nulls {
             if row[*column].is_null() {
-                violation.add(table, &row, &context);
+                violation.add(table, &row, context);
             }
         }
         for (generated, violation) in target.generated.iter().zip(&mut computed) {
             let data_type = table.columns[generated.column].data_type;
-            let value = eval_row(&generated.value, &row, &context);
+            let value = eval_row(&generated.value, &row, context);
             let value = value.and_then(|value| settle(Datum::Own(value), data_type, &context.eval));
             if !value.is_ok_and(|value| value.compare_as(&row[generated.column], data_type).is_eq()) {
-                violation.add(table, &row, &context);
+                violation.add(table, &row, context);
             }
         }
         for ((check, condition), violation) in table.checks.iter().zip(&target.checks).zip(&mut checks) {
-            if check.valid && matches!(eval_row(condition, &row, &context), Ok(Value::Boolean(false)) | Err(_)) {
-                violation.add(table, &row, &context);
+            if check.valid && matches!(eval_row(condition, &row, context), Ok(Value::Boolean(false)) | Err(_)) {
+                violation.add(table, &row, context);
             }
         }
     }
+    in_time()?;
     let all = nulls.into_iter().map(|(_, violation)| violation);
     let all = all.chain(domains.into_iter().map(|(.., violation)| violation)).chain(computed).chain(checks);
     Ok(all.filter(|found| found.rows > 0).collect())

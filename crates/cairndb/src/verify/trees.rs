@@ -1,22 +1,25 @@
 //! Checking a database: the storage engine's pages, then every index against its table, both ways at once: the entries that
 //! the rows ask for, sorted, beside those that the index has.
+//!
+//! What users' functions have to do with it keeps nothing from being checked: they run for so long and no longer, and what they
+//! refuse, or what is wrong, is told when all the rest was looked at.
 
 use std::cmp::Ordering;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::time::Duration;
 
 use cairn_storage::Reader;
 
-use crate::api::Shared;
-use crate::bind::{BoundGroups, bound_groups};
-use crate::catalog::{Catalog, Index, Table, TableLayout, load};
+use crate::api::Database;
+use crate::bind::{BoundGroups, bind_generated, bind_index, bound_groups, mutable_part};
+use crate::catalog::{Catalog, Column, Index, RowExpression, Table, TableLayout, load};
 use crate::dml::Entries;
 use crate::dml::row::{BatchRow, LentRow, group_entry};
 use crate::exec::{self, EntrySorter, ExecContext};
 use crate::inverted::Postings;
 use crate::plan::{OptimizerOptions, optimize};
-use crate::types::EvalContext;
-use crate::{Error, Result};
+use crate::{Error, Result, SqlState};
 
 /// What a verification looked at.
 ///
@@ -29,7 +32,7 @@ use crate::{Error, Result};
 /// assert!(found.trees > 1 && found.pages > 1 && found.entries > 1);
 /// # Ok::<(), cairndb::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verified {
     /// Trees, and the pages and entries in them.
@@ -44,28 +47,91 @@ pub struct Verified {
     pub indexes: u64,
     /// Entries of these.
     pub index_entries: u64,
+    /// What is right, and need not stay so: indexes and columns that rest on functions that are not IMMUTABLE, each in a sentence.
+    /// They can not be made any more; older versions made some.
+    pub notes: Vec<String>,
 }
 
+/// How long functions may run for each index.
+const FUNCTIONS_TIME: Duration = Duration::from_secs(60);
+
 /// Checks the newest state.
-pub(crate) fn verify(shared: &Shared) -> Result<Verified> {
-    let cairn_storage::Verified { trees, pages, entries, free_pages, .. } = shared.store.verify()?;
+pub(crate) fn verify(database: &Database) -> Result<Verified> {
+    verify_within(database, FUNCTIONS_TIME)
+}
+
+fn verify_within(database: &Database, time: Duration) -> Result<Verified> {
+    let cairn_storage::Verified { trees, pages, entries, free_pages, .. } = database.shared.store.verify()?;
     let mut found = Verified { trees, pages, entries, free_pages, ..Verified::default() };
-    let snapshot = shared.store.snapshot()?;
+    let snapshot = database.shared.store.snapshot()?;
     let reader = snapshot.reader();
-    let mut context = ExecContext::new(reader.into(), Arc::new(EvalContext::now()));
-    context.spill = shared.spill_space();
-    let catalog = load(reader)?;
+    let (connection, catalog) = (database.connect()?, Arc::new(load(reader)?));
+    let looking = || connection.looking(&reader.into(), &catalog, time);
+    let mut wrong = Wrong::default();
     for table in catalog.tables() {
         match table.is_kept_by_commits() {
-            true => check_groups(table, &catalog, &context)?,
-            false => check_rows(reader, table, &TableLayout::new(table))?,
-        }
+            true => wrong.note(check_groups(table, &catalog, &looking()?)),
+            false => wrong.note(check_rows(reader, table, &TableLayout::new(table))),
+        };
+        found.notes.extend(mutable_columns(table, &catalog));
         for index in &table.indexes {
             found.indexes += 1;
-            found.index_entries += check_index((table, index), &catalog, &context)?;
+            found.notes.extend(mutable_index(table, index, &catalog));
+            let checked = check_index((table, index), &catalog, &looking()?);
+            found.index_entries += wrong.note(checked.map_err(|error| unchecked(error, (table, index)))).unwrap_or(0);
         }
     }
-    Ok(found)
+    wrong.told().map_or(Ok(found), Err)
+}
+
+/// All that is wrong.
+#[derive(Default)]
+struct Wrong(Vec<Error>);
+
+impl Wrong {
+    fn note<T>(&mut self, checked: Result<T>) -> Option<T> {
+        checked.map_err(|error| self.0.push(error)).ok()
+    }
+
+    /// The worst of it, with the rest.
+    fn told(mut self) -> Option<Error> {
+        self.0.sort_by_key(|error| error.sqlstate() != SqlState::DATA_CORRUPTED);
+        let mut all = self.0.into_iter();
+        let first = all.next()?;
+        let rest: Vec<String> = all.map(|error| error.message().to_owned()).collect();
+        Some(if rest.is_empty() { first } else { first.with_detail(format!("Moreover: {}.", rest.join("; "))) })
+    }
+}
+
+/// An index whose functions do not let it be checked is not wrong for that.
+fn unchecked(error: Error, (table, index): (&Table, &Index)) -> Error {
+    if error.sqlstate() == SqlState::DATA_CORRUPTED {
+        return error;
+    }
+    let message = match error.sqlstate() {
+        SqlState::QUERY_CANCELED => "its functions take too long".to_owned(),
+        _ => error.message().to_owned(),
+    };
+    let message = format!("index \"{}\" of table \"{}\" could not be checked: {message}", index.name, table.name);
+    Error::new(error.sqlstate(), message)
+}
+
+/// What of an index may be something else another time.
+fn mutable_index(table: &Table, index: &Index, catalog: &Catalog) -> Option<String> {
+    let bound = if index.is_plain() { None } else { bind_index(index, table, catalog).ok() }?;
+    let part = bound.exprs().find_map(mutable_part)?;
+    Some(format!("Index \"{}\" of table \"{}\" rests on what is not IMMUTABLE. {part}", index.name, table.name))
+}
+
+/// The same of stored columns that are computed.
+fn mutable_columns(table: &Table, catalog: &Catalog) -> Vec<String> {
+    let computed = table.columns.iter().filter_map(|column| Some((column, column.stored_expression()?)));
+    let note = |(column, expression): (&Column, &RowExpression)| {
+        let part = mutable_part(&bind_generated(expression, column, table, catalog).ok()?)?;
+        let (column, table) = (&column.name, &table.name);
+        Some(format!("Column \"{column}\" of table \"{table}\" is computed by what is not IMMUTABLE. {part}"))
+    };
+    computed.filter_map(note).collect()
 }
 
 /// Whether every row can be read, and lies under its own key.
@@ -165,7 +231,7 @@ pub(crate) fn expected(
     catalog: &Catalog,
     context: &ExecContext,
 ) -> Result<EntrySorter> {
-    let mut entries = Entries::of(table, index, catalog)?;
+    let mut entries = Entries::kept(table, index, catalog)?;
     let mut sorter = EntrySorter::new(context);
     let mut cursor = context.reader.cursor(table.tree, Bound::Unbounded, Bound::Unbounded)?;
     while let Some((key, value)) = cursor.next()? {
@@ -240,5 +306,58 @@ mod tests {
             };
             assert_eq!(message, expected);
         }
+    }
+
+    #[test]
+    fn functions_are_run_for_so_long_and_keep_nothing_from_being_checked() {
+        let database = Database::open_in_memory().unwrap();
+        let connection = database.connect().unwrap();
+        connection
+            .execute_script(
+                "CREATE FUNCTION ends(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN $1 % 10; END $$;
+                 CREATE FUNCTION raises(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS
+                     $$ BEGIN IF now() > '2020-01-01' AND $1 = 7 THEN INSERT INTO t VALUES (0, 0); END IF; RETURN 1; END $$;
+                 CREATE TABLE t (a int PRIMARY KEY, b int); CREATE INDEX first ON t (ends(a));
+                 CREATE INDEX wrong ON t (raises(a)); CREATE INDEX last ON t (ends(b));
+                 INSERT INTO t SELECT g, g FROM generate_series(1, 5) g",
+            )
+            .unwrap();
+        assert_eq!(database.verify().unwrap().index_entries, 15);
+        // What no statement does: the row is written beside the indexes.
+        let catalog = connection.catalog().unwrap();
+        let table = catalog.table("t").unwrap();
+        let (mut key, mut row) = (Vec::new(), Vec::new());
+        let layout = crate::catalog::TableLayout::new(table);
+        layout.encode_key(&[7.into(), 7.into()], &mut key);
+        layout.encode_row(&[7.into(), 7.into()], &mut row);
+        let transaction = database.shared.store.begin().unwrap();
+        transaction.put(table.tree, &key, &row).unwrap();
+        transaction.commit(None).unwrap();
+        let error = database.verify().unwrap_err();
+        assert_eq!(error.message(), "index \"first\" lacks the entry of a row of table \"t\"");
+        let detail = error.detail().unwrap_or_default();
+        assert!(
+            detail.contains("index \"wrong\" of table \"t\" could not be checked: INSERT is not allowed"),
+            "{detail}"
+        );
+        assert!(detail.contains("index \"last\" lacks the entry"), "{detail}");
+        assert_eq!(connection.query_row_as::<i64>("SELECT count(*) FROM t", ()).unwrap(), 6, "nothing is written");
+    }
+
+    #[test]
+    fn a_function_that_does_not_end_is_ended() {
+        let database = Database::open_in_memory().unwrap();
+        let connection = database.connect().unwrap();
+        connection
+            .execute_script(
+                "CREATE FUNCTION f(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS
+                     $$ BEGIN WHILE to_regclass('stop') IS NOT NULL LOOP END LOOP; RETURN 1; END $$;
+                 CREATE TABLE t (a int PRIMARY KEY); CREATE INDEX i ON t (f(a)); INSERT INTO t VALUES (1);
+                 CREATE TABLE stop (a int)",
+            )
+            .unwrap();
+        let error = super::verify_within(&database, std::time::Duration::from_millis(200)).unwrap_err();
+        let message = "index \"i\" of table \"t\" could not be checked: its functions take too long";
+        assert_eq!((error.sqlstate().0, error.message()), ("57014", message));
     }
 }

@@ -14,6 +14,7 @@ use super::ticket::Ticket;
 use crate::broken::{self, Broken};
 use crate::engine::meta::{ADDS, APPENDS};
 use crate::engine::{AppendKey, COUNTER_BYTES, Deltas, Engine, GivesUp, Handle, Op, OpList, Ops, Version, Writer};
+use crate::held::Holding;
 use crate::log::{OpenBatch, RecordKind};
 use crate::page::{COMMIT, Lack, Pin};
 use crate::tree::node::inline_limit;
@@ -229,7 +230,7 @@ fn attempt<R, E>(
     let (appends, result) = {
         let pin = engine.pages.slots.pin(COMMIT)?;
         let latest = Latest { engine, writer, pin: &pin, position: 0, undo };
-        let mut point = PointWriter { latest, ops, appends: 0 };
+        let mut point = PointWriter { latest, ops, appends: 0, _holding: Holding::new() };
         let written = match write(&mut point) {
             Ok(written) if point.appends > 0 => point.put_appends().map(|()| written).map_err(WriteError::Storage),
             written => written,
@@ -311,6 +312,7 @@ pub struct PointWriter<'a> {
     ops: &'a mut OpList,
     /// How many of them append.
     appends: u32,
+    _holding: Holding,
 }
 
 impl fmt::Debug for PointWriter<'_> {

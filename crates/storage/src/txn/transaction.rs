@@ -12,6 +12,7 @@ use super::savepoint::Savepoint;
 use super::state::{Private, State};
 use super::ticket::Ticket;
 use crate::engine::{Handle, Losses, Reads, Turn};
+use crate::held::Holding;
 use crate::sync::{MutexGuard, Ordering};
 use crate::tree::Patches;
 use crate::{Durability, Error, Result, TreeId};
@@ -71,7 +72,7 @@ impl Transaction {
     /// For several reads and changes that belong together, a row's for instance: nobody else's come in between. Whatever else
     /// uses the transaction meanwhile waits, this thread included: for ever.
     pub fn writer(&self) -> Result<Writer<'_>> {
-        Ok(Writer { state: self.writable()?, private: &self.private })
+        Ok(Writer { state: self.writable()?, private: &self.private, _holding: Holding::new() })
     }
 
     /// A new, empty tree; it exists once this transaction commits.
@@ -267,6 +268,7 @@ impl Drop for Transaction {
 pub struct Writer<'a> {
     state: MutexGuard<'a, State>,
     private: &'a Private,
+    _holding: Holding,
 }
 
 impl fmt::Debug for Writer<'_> {

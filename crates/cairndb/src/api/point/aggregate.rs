@@ -11,7 +11,7 @@ use super::join::{JoinSource, Joined, Step, accepts, place};
 use super::shape::{project, substitute};
 use crate::Value;
 use crate::catalog::Catalog;
-use crate::dml::row::{Env, Stop, eval, is_evaluable};
+use crate::dml::row::{Env, Stop, eval, is_of_point};
 use crate::exec::{Columns, Datum};
 use crate::functions::{Accumulator, Aggregate};
 use crate::plan::{AggregateCall, Expr, PhysicalNode, PhysicalPlan};
@@ -79,7 +79,7 @@ impl PointAggregate {
         let several = Several::of(&source, of_rows.clone())?;
         let conditions = source.steps.iter().filter_map(Step::condition);
         let mut all = of_rows.chain(conditions).chain(&source.filters).chain(&having).chain(&outputs);
-        if !all.all(is_evaluable) {
+        if !all.all(is_of_point) {
             return None;
         }
         let (steps, filters) = (source.steps.into(), source.filters.into());

@@ -9,7 +9,7 @@ use super::shape::{Finder, PointSource};
 use super::{Miss, WriteBuffers};
 use crate::bind::Returning;
 use crate::dml::DeletePlan;
-use crate::dml::row::{AtOnce, Env, NoColumns, RowDelete, Stored, Target, look_up};
+use crate::dml::row::{AtOnce, Env, Held, NoColumns, RowDelete, Stored, Target, look_up};
 use crate::plan::PhysicalPlan;
 
 /// A DELETE from a table that nothing refers to.
@@ -36,7 +36,7 @@ impl PointDelete {
         }
         let returning = returning.map(|returning| returning.exprs.as_slice());
         let program = RowDelete::new(target, source.filter.as_ref(), returning);
-        program.is_evaluable().then(|| PointDelete { finder: source.finder(), program })
+        program.is_evaluable(Held::Commit).then(|| PointDelete { finder: source.finder(), program })
     }
 
     pub(super) fn is_plain(&self) -> bool {

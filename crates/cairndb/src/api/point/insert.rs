@@ -7,7 +7,7 @@ use cairn_storage::Ticket;
 use super::place::Place;
 use super::{Miss, WriteBuffers};
 use crate::dml::InsertPlan;
-use crate::dml::row::{AtOnce, Env, Numbers, RowInsert, RowSource};
+use crate::dml::row::{AtOnce, Env, Held, Numbers, RowInsert, RowSource};
 use crate::plan::{Expr, ModifiedRows, PhysicalNode, PhysicalPlan};
 
 /// An INSERT of one row of VALUES.
@@ -21,7 +21,8 @@ pub(in crate::api) struct PointInsert {
 impl PointInsert {
     pub(super) fn of(plan: &InsertPlan, exprs: &[Expr]) -> Option<PointInsert> {
         let program = plan.program.clone();
-        let source = RowSource::of(&program.rules.target.table, exprs).filter(|_| program.is_evaluable())?;
+        let source =
+            RowSource::of(&program.rules.target.table, exprs).filter(|_| program.is_evaluable(Held::Commit))?;
         Some(PointInsert { is_plain: source.is_plain() && program.is_plain(), source, program })
     }
 

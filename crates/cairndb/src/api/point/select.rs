@@ -7,7 +7,7 @@ use super::row_ref::{RowRef, StoredRow};
 use super::{Miss, general, missed};
 use crate::Value;
 use crate::catalog::{Catalog, ColumnPlace};
-use crate::dml::row::{Env, Stop, eval, is_evaluable};
+use crate::dml::row::{Env, Stop, eval, is_of_point};
 use crate::exec::Columns;
 use crate::plan::{Expr, KeyedRow, PhysicalPlan};
 use crate::types::DataType;
@@ -55,7 +55,7 @@ impl PointSelect {
     }
 
     pub(super) fn new(steps: Box<[Step]>, filters: Box<[Expr]>, outputs: &[Expr]) -> Option<PointSelect> {
-        if !filters.iter().chain(steps.iter().filter_map(Step::condition)).all(is_evaluable) {
+        if !filters.iter().chain(steps.iter().filter_map(Step::condition)).all(is_of_point) {
             return None;
         }
         let mut computed = Vec::new();
@@ -63,7 +63,7 @@ impl PointSelect {
         for expr in outputs {
             places.push(match Output::stored(&steps, expr) {
                 Some(output) => output,
-                None if is_evaluable(expr) => {
+                None if is_of_point(expr) => {
                     computed.push(expr.clone());
                     Output::Computed(computed.len() - 1)
                 }

@@ -208,3 +208,64 @@ fn statements_of_one_row_by_key_are_not_planned() {
         assert!(direct_is_some(text, &catalog), "{text}");
     }
 }
+
+fn point_is_some(text: &str, catalog: &Catalog) -> bool {
+    both_ways(text, catalog).is_some_and(|(direct, planned)| direct.is_some() || planned.is_some())
+}
+
+/// They run under the commit lock, for which everybody waits, or on the thread of whoever asked for them.
+#[test]
+fn what_may_take_long_is_no_statement_of_one_row() {
+    let connection = Database::open_in_memory().expect("opens").connect().expect("connects");
+    connection.execute_script(SCHEMA).expect("a schema");
+    connection
+        .execute_script(
+            "CREATE FUNCTION routine(text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN $1; END $$;
+             CREATE DOMAIN padded AS text CHECK (length(lpad(VALUE, 9)) = 9); CREATE DOMAIN small AS text CHECK (VALUE <> '');
+             CREATE TABLE costly_check (id int PRIMARY KEY, s text CHECK (s !~ '^(a|b)*c$'));
+             CREATE TABLE costly_column (id int PRIMARY KEY, n int, s text GENERATED ALWAYS AS (repeat('x', n)) STORED);
+             CREATE TABLE costly_index (id int PRIMARY KEY, s text); CREATE INDEX ON costly_index (lpad(s, 99));
+             CREATE TABLE costly_predicate (id int PRIMARY KEY, s text); CREATE INDEX ON costly_predicate (id) WHERE s ~ '(a|b)*c';
+             CREATE TABLE counted (id int PRIMARY KEY, s text);
+             CREATE MATERIALIZED VIEW counts WITH (maintained = commit) AS SELECT replace(s, 'a', 'b') AS g, count(*) FROM counted GROUP BY 1;
+             CREATE TABLE cheap (id int PRIMARY KEY, s text CHECK (length(s) < 9), n int, t text GENERATED ALWAYS AS (s || 'x') STORED);
+             CREATE UNIQUE INDEX ON cheap (lower(s)) WHERE n > 0",
+        )
+        .expect("a schema");
+    let catalog = connection.catalog().expect("a catalog");
+    for text in [
+        "UPDATE t SET a = length(md5(repeat('a', $1))) WHERE id = 1",
+        "UPDATE t SET s = lpad(s, $1) WHERE id = 1",
+        "UPDATE t SET s = routine(s) WHERE id = 1",
+        "UPDATE t SET s = s::padded WHERE id = 1",
+        "UPDATE t SET s = 'x' WHERE id = 1 AND s ~ '(a|b)*c'",
+        "UPDATE t SET s = 'x' WHERE id = 1 RETURNING replace(s, 'a', s)",
+        "UPDATE t SET s = CASE WHEN a > 1 THEN array_to_string(array_fill(1, ARRAY[a]), ',') ELSE '' END WHERE id = 1",
+        "DELETE FROM t WHERE id = 1 AND regexp_replace(s, 'a*', '') = ''",
+        "INSERT INTO heap VALUES (1, repeat('a', $1))",
+        "INSERT INTO heap VALUES (1, 'a') ON CONFLICT (k) DO UPDATE SET s = rpad(excluded.s, $1)",
+        "SELECT repeat(s, $1) FROM t WHERE id = 1",
+        "SELECT string_agg(repeat(s, 9), '') FROM t WHERE a = 1",
+        "UPDATE costly_check SET s = 'x' WHERE id = 1",
+        "INSERT INTO costly_check VALUES (1, 'x')",
+        "UPDATE costly_column SET n = 1 WHERE id = 1",
+        "UPDATE costly_index SET s = 'x' WHERE id = 1",
+        "INSERT INTO costly_index VALUES (1, 'x')",
+        "DELETE FROM costly_index WHERE id = 1",
+        "DELETE FROM costly_predicate WHERE id = 1",
+        "INSERT INTO counted VALUES (1, 'x')",
+        "DELETE FROM counted WHERE id = 1",
+    ] {
+        assert!(!point_is_some(text, &catalog), "{text}");
+    }
+    for text in [
+        "UPDATE t SET a = a * 2 + $1, s = coalesce(lower(s), 'none') || '!', n = round(n * 1.1, 2), d = current_date WHERE id = 1",
+        "UPDATE t SET s = s::small WHERE id = 1 AND a IN (1, 2, 3) AND left(s, 3) = 'abc' AND length(md5(s)) = 32",
+        "SELECT upper(s), date_trunc('month', d), now(), a BETWEEN 1 AND 2 FROM t WHERE id = 1",
+        "INSERT INTO heap VALUES (1, md5($1))",
+        "UPDATE cheap SET s = 'x' WHERE id = 1",
+        "DELETE FROM cheap WHERE id = 1",
+    ] {
+        assert!(point_is_some(text, &catalog), "{text}");
+    }
+}

@@ -10,7 +10,7 @@ use super::{Miss, WriteBuffers};
 use crate::bind::Returning;
 use crate::catalog::Catalog;
 use crate::dml::UpdatePlan;
-use crate::dml::row::{AtOnce, Env, RowChange, Target};
+use crate::dml::row::{AtOnce, Env, Held, RowChange, Target};
 use crate::plan::PhysicalPlan;
 
 /// An UPDATE that leaves the row's key, and what other tables refer to, alone.
@@ -43,7 +43,7 @@ impl PointUpdate {
         let assigned = assigned.iter().copied().zip(values.iter().cloned()).collect();
         let returning = returning.map(|returning| returning.exprs.as_slice());
         let change = RowChange::new(target, catalog, assigned, source.filter.as_ref(), (returning, 0));
-        change.is_evaluable().then(|| PointUpdate { finder: source.finder(), change })
+        change.is_evaluable(Held::Commit).then(|| PointUpdate { finder: source.finder(), change })
     }
 
     pub(super) fn is_plain(&self) -> bool {

@@ -101,6 +101,12 @@ impl Addition {
         }
     }
 
+    /// What is evaluated of a row.
+    pub(super) fn exprs(&self) -> impl Iterator<Item = &Expr> + Clone {
+        let of_parts = self.parts.iter().flat_map(|part| part.argument.iter().chain(&part.filter));
+        self.filter.iter().chain(self.keys.iter().map(|(key, _)| key)).chain(of_parts)
+    }
+
     /// The table's row changes from `old` to `new`; `None`: there is none.
     pub(super) fn add(
         &self,

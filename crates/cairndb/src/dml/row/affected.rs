@@ -1,6 +1,6 @@
 //! What RETURNING sees: a row, and the row as it was and as it is.
 
-use super::env::{self, Env};
+use super::env::{self, Env, Held};
 use super::stop::Stop;
 use super::target::Target;
 use crate::Value;
@@ -62,8 +62,8 @@ impl RowReturning {
     }
 
     /// Whether a point statement can do it.
-    pub(super) fn is_evaluable(&self) -> bool {
-        self.exprs.iter().all(env::is_evaluable)
+    pub(super) fn is_evaluable(&self, held: Held) -> bool {
+        self.exprs.iter().all(|expr| held.allows(expr))
     }
 
     pub(super) fn is_after(&self) -> bool {

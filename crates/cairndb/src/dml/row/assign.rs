@@ -3,7 +3,7 @@
 use super::fit::{fitted, is_limited, settle};
 use super::sum::Sum;
 use super::target::Generated;
-use super::{Env, Operand, Stop, Stored, Target, env};
+use super::{Env, Held, Operand, Stop, Stored, Target, env};
 use crate::catalog::ColumnPlace;
 use crate::exec::{Columns, Datum};
 use crate::plan::Expr;
@@ -112,10 +112,10 @@ impl Assignment {
         !matches!(self.value, NewValue::Computed(_) | NewValue::Generated(_))
     }
 
-    /// Whether a point statement can do it.
-    pub(super) fn is_evaluable(&self) -> bool {
+    /// Whether it can be done while this is held.
+    pub(super) fn is_evaluable(&self, held: Held) -> bool {
         match &self.value {
-            NewValue::Computed(expr) | NewValue::Generated(expr) => env::is_evaluable(expr),
+            NewValue::Computed(expr) | NewValue::Generated(expr) => held.allows(expr),
             _ => true,
         }
     }

@@ -15,8 +15,8 @@ use super::derive::derive;
 use super::entry::{Entry, grow};
 use super::target::Generated;
 use super::{
-    Env, Given, Lookup, NewColumn, ReferenceChecks, Rules, Stop, Stored, Target, Trees, Violation, Wanted, env, exists,
-    look_up,
+    Env, Given, Held, Lookup, NewColumn, ReferenceChecks, Rules, Stop, Stored, Target, Trees, Violation, Wanted, env,
+    exists, look_up,
 };
 use crate::Value;
 use crate::bind::ViewCheck;
@@ -242,16 +242,16 @@ impl RowChange {
         &self.listed
     }
 
-    /// Whether a point statement can do it: the key stays, and what other tables refer to.
-    pub(crate) fn is_evaluable(&self) -> bool {
+    /// Whether it can be done while this is held, as a point statement does it: the key stays, and what other tables refer to.
+    pub(crate) fn is_evaluable(&self, held: Held) -> bool {
         !self.moves
             && !self.is_told
             && self.rules.target.table.triggers.is_empty()
             && !self.changed_indexes().any(|index| index.is_inverted() || index.is_deferrable())
-            && self.rules.are_evaluable()
-            && self.filter.iter().all(env::is_evaluable)
-            && self.returning.as_ref().is_none_or(RowReturning::is_evaluable)
-            && self.assignments.iter().all(Assignment::is_evaluable)
+            && self.rules.are_evaluable(held)
+            && self.filter.iter().all(|filter| held.allows(filter))
+            && self.returning.as_ref().is_none_or(|returning| returning.is_evaluable(held))
+            && self.assignments.iter().all(|assignment| assignment.is_evaluable(held))
     }
 
     fn changed_indexes(&self) -> impl Iterator<Item = &Index> {
@@ -260,7 +260,7 @@ impl RowChange {
 
     /// Whether nothing is looked at for it but the row itself and its entries.
     pub(crate) fn is_alone(&self) -> bool {
-        self.is_evaluable() && self.rules.references.is_empty()
+        self.is_evaluable(Held::Transaction) && self.rules.references.is_empty() && !self.rules.target.loses_entries
     }
 
     /// Nothing is evaluated.
@@ -299,6 +299,7 @@ impl RowChange {
             self.put_new(trees, key, buffers)?;
             return Ok(true);
         }
+        self.settle_old(trees, key, env, buffers)?;
         self.refers(trees, key, buffers, checks)
             .and_then(|()| self.find_duplicate(trees, buffers, false))
             .map_err(|stop| self.worded(stop, key, beside, env, buffers))?;
@@ -435,9 +436,8 @@ impl RowChange {
         let moved = self.moves && new_key != key;
         grow(entries, self.indexes.len());
         for (&at, (before, after)) in self.indexes.iter().zip(entries) {
-            let index = target.index(at);
-            before.encode(index, &old, key, env)?;
-            after.encode(index, &new, if moved { new_key } else { key }, env)?;
+            before.encode(target.kept_index(at), &old, key, env)?;
+            after.encode(target.index(at), &new, if moved { new_key } else { key }, env)?;
         }
         self.encode(key, beside, env, buffers, moved)?;
         Ok(true)
@@ -571,6 +571,23 @@ impl RowChange {
     #[inline]
     fn is_row_only(&self) -> bool {
         self.indexes.is_empty() && !self.moves
+    }
+
+    /// Sees to it that the old row's entries are those that it has.
+    #[inline]
+    pub(crate) fn settle_old(
+        &self,
+        trees: &mut dyn Trees,
+        key: &[u8],
+        env: Env<'_>,
+        buffers: &mut ChangeBuffers,
+    ) -> Result<(), Stop> {
+        let target = &*self.rules.target;
+        if !target.loses_entries {
+            return Ok(());
+        }
+        let entries = self.indexes.iter().zip(&mut buffers.entries);
+        entries.map(|(&at, (before, _))| before.settle(trees, target.kept_index(at), key, env)).collect()
     }
 
     /// Finds what is in the new row's way. `taken`: the old row's entries are not there any more.

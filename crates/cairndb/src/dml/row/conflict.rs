@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::asked::{Answered, Asked};
 use super::{
-    ChangeBuffers, Env, InsertBuffers, Proposed, ReferenceChecks, RowChange, Stop, Target, Trees, exists, look_up,
+    ChangeBuffers, Env, Held, InsertBuffers, Proposed, ReferenceChecks, RowChange, Stop, Target, Trees, exists, look_up,
 };
 use crate::bind::{Arbiter, ConflictAction, OnConflict, ViewCheck};
 use crate::catalog::Catalog;
@@ -76,8 +76,8 @@ impl Conflict {
         Ok(Conflict { update, ..self })
     }
 
-    pub(super) fn is_evaluable(&self) -> bool {
-        self.asked.is_none() && self.update.as_ref().is_none_or(|change| change.is_evaluable())
+    pub(super) fn is_evaluable(&self, held: Held) -> bool {
+        self.asked.is_none() && self.update.as_ref().is_none_or(|change| change.is_evaluable(held))
     }
 
     /// Whether it asks subqueries.

@@ -6,7 +6,7 @@ use super::affected::{Affected, RowReturning};
 use super::change::is_as_it_was;
 use super::derive::derive;
 use super::entry::{Entry, grow};
-use super::{Env, ReferenceChecks, Stop, Target, Trees, env, look_up};
+use super::{Env, Held, ReferenceChecks, Stop, Target, Trees, env, look_up};
 use crate::Value;
 use crate::catalog::{Timing, TriggerEvent};
 use crate::dml::{changed_by_trigger, has_trigger, is_told};
@@ -45,13 +45,14 @@ impl RowDelete {
         }
     }
 
-    /// Whether a point statement can do it: nothing refers to the row.
-    pub(crate) fn is_evaluable(&self) -> bool {
-        !self.is_told
+    /// Whether it can be done while this is held, as a point statement does it: nothing refers to the row.
+    pub(crate) fn is_evaluable(&self, held: Held) -> bool {
+        self.target.held >= Some(held)
+            && !self.is_told
             && self.target.table.triggers.is_empty()
             && !self.target.table.indexes.iter().any(|index| index.is_inverted())
-            && self.filter.iter().all(env::is_evaluable)
-            && self.returning.as_ref().is_none_or(RowReturning::is_evaluable)
+            && self.filter.iter().all(|filter| held.allows(filter))
+            && self.returning.as_ref().is_none_or(|returning| returning.is_evaluable(held))
     }
 
     /// Nothing is evaluated.
@@ -95,7 +96,10 @@ impl RowDelete {
         }
         grow(&mut buffers.entries, table.indexes.len());
         for (at, entry) in (0..table.indexes.len()).zip(&mut buffers.entries) {
-            entry.encode(self.target.index(at), row, key, env)?;
+            entry.encode(self.target.kept_index(at), row, key, env)?;
+            if self.target.loses_entries {
+                entry.settle(trees, self.target.kept_index(at), key, env)?;
+            }
         }
         let affected = Affected { row, old: Some(row), new: None };
         self.returning.as_ref().map_or(Ok(()), |returning| returning.before(&affected, env, returned))?;

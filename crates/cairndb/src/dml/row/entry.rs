@@ -152,6 +152,35 @@ impl Entry {
         }
     }
 
+    /// Sees to it that this is the entry that a row of the index has. Functions that say they are IMMUTABLE and are not may give
+    /// something else than they gave when the row was written. Then its entry is looked for among all, before anything is changed, so
+    /// that none stays that leads to no row, or to another one.
+    #[cold]
+    pub(super) fn settle(
+        &mut self,
+        trees: &mut dyn Trees,
+        of: Indexed<'_>,
+        row_key: &[u8],
+        env: Env<'_>,
+    ) -> Result<(), Stop> {
+        // (Items' notes say what a row has not, whether it had it or not.)
+        if self.absent || of.index.is_inverted() || of.bound.is_none_or(|bound| !bound.of_users) {
+            return Ok(());
+        }
+        let mut is_it = false;
+        let value = self.value(row_key);
+        trees.get(of.index.tree, &self.key, &mut |found| is_it = found == value)?;
+        if is_it {
+            return Ok(());
+        }
+        let is_of_row = |key: &[u8], value: &[u8]| Ok(of.index.row_key(of.table, key, value)? == row_key);
+        match trees.find(of.index.tree, &is_of_row, &|| env.check())? {
+            Some(key) => self.key = key,
+            None => self.absent = true,
+        }
+        Ok(())
+    }
+
     /// Notes of each item, but those of another entry, that the row has it, or that it has not.
     #[cold]
     fn note(
@@ -235,6 +264,12 @@ impl<'a> Entries<'a> {
     pub(crate) fn of(table: &'a Table, index: &'a Index, catalog: &Catalog) -> Result<Entries<'a>> {
         let bound = if index.is_plain() { None } else { Some(bind_index(index, table, catalog)?) };
         Ok(Entries { table, index, layout: TableLayout::new(table), bound, entry: Entry::default() })
+    }
+
+    /// The same, of rows that have their entries.
+    pub(crate) fn kept(table: &'a Table, index: &'a Index, catalog: &Catalog) -> Result<Entries<'a>> {
+        let Entries { layout, bound, entry, .. } = Entries::of(table, index, catalog)?;
+        Ok(Entries { table, index, layout, bound: bound.as_ref().map(BoundIndex::kept), entry })
     }
 
     /// Calls `each` with the key and the value of every entry of the row: of an inverted index, its items and the row's key.

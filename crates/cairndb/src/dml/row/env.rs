@@ -1,4 +1,4 @@
-//! What a row program's expressions depend on besides the row, and which of them the point path can evaluate.
+//! What a row program's expressions depend on besides the row, and which of them can be evaluated while something is held.
 
 use super::{Stop, Target};
 use crate::api::Params;
@@ -30,6 +30,11 @@ impl<'a> Env<'a> {
     /// `None`: a point statement's.
     pub(super) fn context(self) -> Option<&'a ExecContext> {
         self.context
+    }
+
+    /// For what takes long: SQLSTATE 57014 where the statement is to end.
+    pub(super) fn check(self) -> crate::Result<()> {
+        self.context.map_or(Ok(()), ExecContext::check)
     }
 
     /// To compute what is stored in.
@@ -90,18 +95,44 @@ impl Columns<Stop> for NoColumns {
     }
 }
 
-/// Whether a point statement can evaluate everything in the expression: it depends on nothing but the row, the
-/// parameters and the clock.
-pub(crate) fn is_evaluable(expr: &Expr) -> bool {
-    let mut known = true;
-    walk::walk(expr, 0, &mut |expr, _| {
-        known &= match expr {
-            Expr::Outer { .. } | Expr::Subquery(_) | Expr::Subplan(_) | Expr::Sequence { .. } => false,
-            Expr::Call { function, .. } => !function.calls_routines() && !function.waits,
-            _ => true,
-        };
-    });
-    known
+/// What is held while an expression is evaluated; what comes later allows less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Held {
+    /// The statement's own transaction: nothing that asks it, which a function of the schema's does, and nothing that waits.
+    Transaction,
+    /// The commit lock, for which everybody waits, or the thread of whoever asked for a point statement: moreover nothing that
+    /// takes longer than the values are long ([`Function::bounded`](crate::functions::Function::bounded)).
+    Commit,
+}
+
+impl Held {
+    /// Whether everything in the expression can be evaluated meanwhile: it depends on nothing but the row, the parameters and
+    /// the clock.
+    pub(crate) fn allows(self, expr: &Expr) -> bool {
+        let of_commit = self == Held::Commit;
+        let mut allows = true;
+        walk::walk(expr, 0, &mut |expr, _| {
+            allows &= match expr {
+                Expr::Outer { .. } | Expr::Subquery(_) | Expr::Subplan(_) | Expr::Sequence { .. } => false,
+                Expr::Call { function, .. } => {
+                    !function.calls_routines() && !function.waits && (function.bounded || !of_commit)
+                }
+                Expr::InList { equal, .. } => equal.bounded || !of_commit,
+                _ => true,
+            };
+        });
+        allows
+    }
+
+    /// The most of which all of these can be evaluated; `None`: nothing may be held.
+    pub(super) fn most<'e>(exprs: impl Iterator<Item = &'e Expr> + Clone) -> Option<Held> {
+        [Held::Commit, Held::Transaction].into_iter().find(|held| exprs.clone().all(|expr| held.allows(expr)))
+    }
+}
+
+/// Whether a point statement can evaluate everything in the expression.
+pub(crate) fn is_of_point(expr: &Expr) -> bool {
+    Held::Commit.allows(expr)
 }
 
 /// Whether a column of the row is in the expression.

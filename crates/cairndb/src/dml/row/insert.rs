@@ -8,8 +8,8 @@ use super::affected::{Affected, RowReturning};
 use super::derive::derive;
 use super::entry::{Entry, grow};
 use super::{
-    ChangeBuffers, Conflict, Env, Lookup, Proposed, ReferenceChecks, Rules, Stop, Target, Touched, Trees, Violation,
-    exists,
+    ChangeBuffers, Conflict, Env, Held, Lookup, Proposed, ReferenceChecks, Rules, Stop, Target, Touched, Trees,
+    Violation, exists,
 };
 use crate::bind::{Callees, ViewCheck};
 use crate::catalog::{Catalog, Table};
@@ -77,13 +77,13 @@ impl RowInsert {
         Ok(self)
     }
 
-    /// Whether a point statement can do it.
-    pub(crate) fn is_evaluable(&self) -> bool {
-        self.rules.are_evaluable()
+    /// Whether it can be done while this is held, as a point statement does it.
+    pub(crate) fn is_evaluable(&self, held: Held) -> bool {
+        self.rules.are_evaluable(held)
             && self.rules.target.table.triggers.is_empty()
             && !self.rules.target.table.indexes.iter().any(|index| index.is_inverted() || index.is_deferrable())
-            && self.conflict.as_ref().is_none_or(Conflict::is_evaluable)
-            && self.returning.as_ref().is_none_or(RowReturning::is_evaluable)
+            && self.conflict.as_ref().is_none_or(|conflict| conflict.is_evaluable(held))
+            && self.returning.as_ref().is_none_or(|returning| returning.is_evaluable(held))
     }
 
     /// Nothing is evaluated.
@@ -101,7 +101,9 @@ impl RowInsert {
 
     /// Whether nobody is asked for it, and no tree but those of the row and its entries: the transaction can be held meanwhile.
     pub(crate) fn is_alone(&self) -> bool {
-        self.is_evaluable() && self.rules.references.is_empty() && !self.rules.target.layout.has_row_numbers()
+        self.is_evaluable(Held::Transaction)
+            && self.rules.references.is_empty()
+            && !self.rules.target.layout.has_row_numbers()
     }
 
     /// Whether the row is all that is written, and nobody looks at it: many can be encoded before the first is inserted.

@@ -44,7 +44,7 @@ pub(crate) use change::{ChangeBuffers, RowChange};
 pub(crate) use conflict::{Conflict, Touched};
 pub(crate) use delete::{DeleteBuffers, RowDelete};
 pub(crate) use entry::Entries;
-pub(crate) use env::{Env, NoColumns, eval, has_columns, is_evaluable};
+pub(crate) use env::{Env, Held, NoColumns, eval, has_columns, is_of_point};
 pub(crate) use fit::{fitted, settle};
 pub(crate) use insert::{InsertBuffers, Numbers, RowInsert};
 use new_rows::NewColumn;

@@ -34,7 +34,7 @@ impl RowSource {
         }
         let source = |(expr, column): (&Expr, &crate::catalog::Column)| match Operand::of(expr, column.data_type) {
             Some(operand) => Some(Source::Operand(operand)),
-            None if env::is_evaluable(expr) && !env::has_columns(expr) => Some(Source::Computed(expr.clone())),
+            None if env::is_of_point(expr) && !env::has_columns(expr) => Some(Source::Computed(expr.clone())),
             None => None,
         };
         let columns: Box<[Source]> = exprs.iter().zip(&table.columns).map(source).collect::<Option<_>>()?;

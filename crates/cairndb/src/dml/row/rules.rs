@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::asked::Viewed;
 use super::entry::grow;
-use super::env::{self, Env};
+use super::env::{self, Env, Held};
 use super::violation::failing_row;
 use super::{Lookup, Stop, Target, Trees, Violation, Wanted, exists};
 use crate::bind::ViewCheck;
@@ -63,15 +63,15 @@ impl Rules {
         &self.not_null
     }
 
-    /// Whether a point statement can look after them.
-    pub(crate) fn are_evaluable(&self) -> bool {
+    /// Whether they can be looked after while this is held, and what is kept of a row besides it.
+    pub(crate) fn are_evaluable(&self, held: Held) -> bool {
         let generated = self.target.generated.iter().map(|generated| &generated.value);
         let domains =
             self.target.domains.iter().flat_map(|(_, rules)| &rules.conditions).map(|(_, condition)| condition);
         let views = self.views.iter().filter_map(Viewed::plain);
         let virtuals = self.not_null_virtual.iter().filter_map(|column| self.target.virtuals.expression(*column));
         let all = self.target.checks.iter().chain(generated).chain(virtuals).chain(domains).chain(views);
-        !self.ask() && all.into_iter().all(env::is_evaluable)
+        !self.ask() && self.target.held >= Some(held) && all.into_iter().all(|expr| held.allows(expr))
     }
 
     /// Whether views ask subqueries of the row.

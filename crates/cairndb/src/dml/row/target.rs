@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use super::entry::Indexed;
-use super::{Addition, Numbers, Reference, RowInsert};
+use super::{Addition, Held, Numbers, Reference, RowInsert};
 use crate::Result;
-use crate::bind::{Callees, DomainRules, Virtuals, bind_check, bind_generated, bound_groups, bound_indexes};
+use crate::bind::{
+    Callees, DomainRules, Virtuals, asks_catalog, bind_check, bind_generated, bound_groups, bound_indexes,
+};
 use crate::catalog::{Catalog, Table, TableLayout, row_number_key};
-use crate::plan::{BoundIndexes, Expr, walk};
+use crate::plan::{BoundIndex, BoundIndexes, Expr, walk};
 use crate::types::{ValueRef, key};
 
 /// A table with its layout and its rules, bound.
@@ -28,8 +30,14 @@ pub(crate) struct Target {
     pub(crate) references: Vec<Reference>,
     /// To the materialized views that its rows count for.
     pub(super) additions: Box<[Addition]>,
-    /// What its rules call.
+    /// What its rules and its indexes call.
     pub(crate) calls: Callees,
+    /// Its rules or its indexes have what the catalog said when they were bound.
+    pub(crate) asks_catalog: bool,
+    /// Entries may have to be looked for: functions that users made need not give again what they gave.
+    pub(crate) loses_entries: bool,
+    /// What may be held while its indexes' entries are made, and what its rows count for.
+    pub(super) held: Option<Held>,
     /// What the indexes rest on besides columns.
     bound: Option<Arc<BoundIndexes>>,
 }
@@ -77,21 +85,24 @@ impl Target {
         let domains: Box<[(usize, DomainRules)]> = domains.filter_map(Result::transpose).collect::<Result<_>>()?;
         let generated = generated.collect::<Result<Box<[Generated]>>>()?;
         let checks = checks.collect::<Result<Vec<Expr>>>()?;
-        let conditions = domains.iter().flat_map(|(_, rules)| &rules.conditions).map(|(_, condition)| condition);
-        let rules = checks.iter().chain(conditions).chain(generated.iter().map(|generated| &generated.value));
-        let calls = rules.map(Callees::of).max().unwrap_or_default();
+        let (bound, additions) = (bound_indexes(table, catalog)?, additions(table, catalog)?);
+        let (calls, asks_catalog) = asked((&checks, &domains, &generated), bound.as_deref());
+        let held = Held::most(indexed(bound.as_deref()).chain(additions.iter().flat_map(Addition::exprs)));
         Ok(Target {
             domains,
             generated,
             calls,
+            asks_catalog,
+            loses_entries: bound.iter().flat_map(|bound| &bound.all).any(|bound| bound.of_users),
+            held,
             virtuals: Virtuals::of(table, catalog)?,
             schema: catalog.schema_name(table.schema).unwrap_or_default().into(),
             table: table.clone(),
             layout: catalog.layout(table),
             checks,
             references: references.collect::<Result<_>>()?,
-            additions: additions(table, catalog)?,
-            bound: bound_indexes(table, catalog)?,
+            additions,
+            bound,
         })
     }
 
@@ -105,6 +116,14 @@ impl Target {
     pub(super) fn index(&self, at: usize) -> Indexed<'_> {
         let bound =
             self.bound.as_ref().and_then(|bound| bound.all.get(at)).filter(|_| !self.table.indexes[at].is_plain());
+        Indexed { table: &self.table, index: &self.table.indexes[at], bound }
+    }
+
+    /// The same, for rows that have their entries.
+    #[inline]
+    pub(super) fn kept_index(&self, at: usize) -> Indexed<'_> {
+        let bound =
+            self.bound.as_ref().and_then(|bound| bound.kept.get(at)).filter(|_| !self.table.indexes[at].is_plain());
         Indexed { table: &self.table, index: &self.table.indexes[at], bound }
     }
 
@@ -124,6 +143,22 @@ impl Target {
         }
         Ok(())
     }
+}
+
+/// What entries of the indexes are made of.
+fn indexed(bound: Option<&BoundIndexes>) -> impl Iterator<Item = &Expr> + Clone {
+    bound.into_iter().flat_map(|bound| &bound.all).flat_map(BoundIndex::exprs)
+}
+
+/// What the rules and the indexes call, and whether they ask the catalog.
+fn asked(
+    (checks, domains, generated): (&[Expr], &[(usize, DomainRules)], &[Generated]),
+    bound: Option<&BoundIndexes>,
+) -> (Callees, bool) {
+    let conditions = domains.iter().flat_map(|(_, rules)| &rules.conditions).map(|(_, condition)| condition);
+    let rules = checks.iter().chain(conditions).chain(generated.iter().map(|generated| &generated.value));
+    let all = rules.chain(indexed(bound));
+    (all.clone().map(Callees::of).max().unwrap_or_default(), all.clone().any(asks_catalog))
 }
 
 /// What is added to the views that the table's rows count for: those that have rows.

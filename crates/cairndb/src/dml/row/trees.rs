@@ -1,8 +1,13 @@
 //! The trees that a row program works on.
 
+use std::ops::Bound;
+
 use cairn_storage::{PointWriter, Result, TransactionWriter, TreeId};
 
-use crate::state;
+use crate::{Error, state};
+
+/// Whether it is the entry that is looked for, by its key and its value.
+pub(crate) type IsIt<'a> = &'a dyn Fn(&[u8], &[u8]) -> crate::Result<bool>;
 
 /// Trees to read and write by key.
 pub(crate) trait Trees {
@@ -17,6 +22,17 @@ pub(crate) trait Trees {
     fn append(&mut self, tree: TreeId, value: &[u8]) -> Result<()>;
     /// Adds to the counters of the entry under `key`, which begins with `front`.
     fn add(&mut self, tree: TreeId, key: &[u8], front: &[u8], deltas: &[i128]) -> Result<()>;
+    /// The key of the first entry of all that it is; `check` is asked now and then whether to go on. Whoever holds a lock has no time for
+    /// that: an error, for which the general path runs what was to be done.
+    fn find(
+        &mut self,
+        tree: TreeId,
+        is_it: IsIt<'_>,
+        check: &dyn Fn() -> crate::Result<()>,
+    ) -> crate::Result<Option<Vec<u8>>> {
+        let _ = (tree, is_it, check);
+        Err(Error::internal("an entry is looked for while a lock is held"))
+    }
 }
 
 impl Trees for PointWriter<'_> {
@@ -88,6 +104,25 @@ impl Trees for &state::Transaction {
     }
     fn add(&mut self, tree: TreeId, key: &[u8], front: &[u8], deltas: &[i128]) -> Result<()> {
         state::Transaction::add(self, tree, key, front, deltas)
+    }
+    fn find(
+        &mut self,
+        tree: TreeId,
+        is_it: IsIt<'_>,
+        check: &dyn Fn() -> crate::Result<()>,
+    ) -> crate::Result<Option<Vec<u8>>> {
+        let mut cursor = self.reader().cursor(tree, Bound::Unbounded, Bound::Unbounded)?;
+        let mut count = 0u32;
+        while let Some((key, value)) = cursor.next()? {
+            count = count.wrapping_add(1);
+            if count.is_multiple_of(1024) {
+                check()?;
+            }
+            if is_it(key, value)? {
+                return Ok(Some(key.to_vec()));
+            }
+        }
+        Ok(None)
     }
 }
 

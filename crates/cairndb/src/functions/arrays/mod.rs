@@ -68,7 +68,9 @@ pub(super) fn form(
     eval: Typed,
 ) -> Arc<Function> {
     let function = Function::new(name, args, returns, Kernel::Typed(eval));
-    Arc::new(Function { entry: form as u64, strict: false, ..function })
+    // What puts an element somewhere fills up what is before it.
+    let bounded = !matches!(form, Form::WithElement | Form::WithSlice | Form::Populated | Form::Sampled);
+    Arc::new(Function { entry: form as u64, strict: false, bounded, ..function })
 }
 
 /// An argument that is an array.

@@ -29,6 +29,8 @@ pub fn quantified(op: &Arc<Function>, all: bool, array: DataType) -> Option<Arc<
         entry: op.entry | 1 << if all { 62 } else { 61 },
         strict: false,
         immutable: op.immutable,
+        folds: op.folds,
+        bounded: op.bounded,
         volatile: op.volatile,
         ..Function::new(name, [left, array], DataType::Boolean, kernel)
     }))

@@ -52,7 +52,7 @@ pub fn populated(of: CompositeType, document: DataType) -> Arc<Function> {
             document => row_of(base.as_composite(), Document::of(document)?, of, context),
         }
     });
-    Arc::new(Function { immutable: false, ..Function::clone(&function) })
+    Arc::new(Function { immutable: false, folds: false, ..Function::clone(&function) })
 }
 
 fn row_of(base: Option<&Composite>, document: Document<'_>, of: CompositeType, context: &EvalContext) -> Result<Value> {

@@ -1,0 +1,98 @@
+//! Every built-in function and operator is as immutable, stable or volatile as in PostgreSQL, where one is installed: what is stored may rest on
+//! what is immutable.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cairn_conformance::engine::{Engine, PostgresEngine, PostgresServer};
+use cairndb::reference::{Routine, RoutineKind, catalog_routines, routines};
+
+/// What there is by names: the types of arguments, and how it is called there.
+type Known = BTreeMap<String, Vec<(String, String)>>;
+
+const FUNCTIONS: &str = "
+    SELECT proname, (SELECT string_agg(format_type(t, NULL), ', ' ORDER BY n) FROM unnest(proargtypes) WITH ORDINALITY u (t, n)),
+           CASE provolatile WHEN 'i' THEN 'immutable' WHEN 's' THEN 'stable' ELSE 'volatile' END
+    FROM pg_proc WHERE prokind = 'f'";
+
+const OPERATORS: &str = "
+    SELECT oprname, concat_ws(', ', format_type(nullif(oprleft, 0), NULL), format_type(oprright, NULL)),
+           CASE provolatile WHEN 'i' THEN 'immutable' WHEN 's' THEN 'stable' ELSE 'volatile' END
+    FROM pg_operator JOIN pg_proc p ON p.oid = oprcode";
+
+/// What PostgreSQL reads as syntax, or has in an extension that is not installed.
+const NOT_THERE: &[&str] = &[
+    "current_catalog",
+    "current_date",
+    "current_role",
+    "current_time",
+    "current_timestamp",
+    "digest",
+    "gen_random_bytes",
+    "greatest",
+    "hmac",
+    "least",
+    "localtime",
+    "localtimestamp",
+    "trim",
+    "user",
+    "uuid_generate_v3",
+    "uuid_generate_v4",
+    "uuid_generate_v5",
+    "uuid_nil",
+    "uuid_ns_dns",
+    "uuid_ns_oid",
+    "uuid_ns_url",
+    "uuid_ns_x500",
+];
+
+/// What is otherwise here: the age of times with a zone is told in the session's, and what is stored is the same for all sessions.
+/// (A sign before an interval there is not.)
+const OTHERWISE: &[(&str, &str)] = &[("age", "timestamp with time zone, timestamp with time zone"), ("+", "interval")];
+
+fn known(engine: &PostgresEngine<'_>, query: &str) -> Known {
+    let answer = engine.session().expect("a session").run(query).expect("the catalog");
+    let mut known = Known::new();
+    for row in answer.rows {
+        let [name, arguments, volatility] = &row[..] else { panic!("three columns") };
+        let text = |value: &Option<String>| value.clone().unwrap_or_default();
+        known.entry(text(name)).or_default().push((text(arguments), text(volatility)));
+    }
+    known
+}
+
+/// What PostgreSQL may call it: of those with its arguments, or else of all of its name.
+fn called(known: &Known, routine: &Routine) -> BTreeSet<String> {
+    let of_name = known.get(&routine.name).map_or(&[][..], Vec::as_slice);
+    let arguments = routine.arguments.join(", ");
+    let exact: BTreeSet<_> =
+        of_name.iter().filter(|(known, _)| *known == arguments).map(|(_, it)| it.clone()).collect();
+    if exact.is_empty() { of_name.iter().map(|(_, it)| it.clone()).collect() } else { exact }
+}
+
+#[test]
+fn every_function_is_as_volatile_as_in_postgresql() {
+    let Some(server) = PostgresServer::start_for_test() else { return };
+    let engine = PostgresEngine::create(&server).expect("a database");
+    let (functions, operators) = (known(&engine, FUNCTIONS), known(&engine, OPERATORS));
+    let (mut compared, mut wrong) = (0, Vec::new());
+    for routine in routines().into_iter().chain(catalog_routines()) {
+        let there = match routine.kind {
+            RoutineKind::Function if NOT_THERE.contains(&routine.name.as_str()) => continue,
+            RoutineKind::Function => called(&functions, &routine),
+            RoutineKind::Operator => called(&operators, &routine),
+            RoutineKind::Aggregate | RoutineKind::Window => continue,
+        };
+        compared += 1;
+        let is_other = OTHERWISE.contains(&(routine.name.as_str(), &routine.arguments.join(", ")));
+        if !there.contains(routine.volatility) && !is_other {
+            wrong.push(format!(
+                "{}({}) is {}, there {there:?}",
+                routine.name,
+                routine.arguments.join(", "),
+                routine.volatility
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {compared}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(compared > 800, "{compared}");
+}
