@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use cairn_storage::io::{FileSystem, SimDisk};
+use cairn_storage::io::{Create, FileSystem, OpenHow, SimDisk};
 use cairn_storage::simulated::Scheduler as _;
 use cairn_storage::{
     Acknowledge, Durability, Error, PointWriter, Result, Session, Snapshot, Store, Ticket, Transaction, TreeId,
@@ -594,7 +594,10 @@ impl Client {
     fn keep(&mut self) -> Result<()> {
         scheduler::current().sleep(Duration::from_micros(self.random.below(8000)));
         match self.random.below(12) {
-            0 if self.world.shape.backups => self.ask(self.back_up()),
+            0 if self.world.shape.backups => {
+                let is_contended = self.random.one_in(4);
+                self.ask(self.back_up(is_contended))
+            }
             1 if self.world.shape.compactions => self.ask(self.store.compact().map(drop)),
             2 => {
                 self.store.stats();
@@ -614,11 +617,17 @@ impl Client {
         }
     }
 
-    fn back_up(&self) -> Result<()> {
+    /// `is_contended`: somebody else makes a file of the same name meanwhile.
+    fn back_up(&self, is_contended: bool) -> Result<()> {
         let path = Path::new("backup");
         let noted = self.begin("backup", true);
         self.remove_backup();
-        let result = self.store.backup_to(path, &mut |_| ()).and_then(|()| self.read_backup(&noted, path));
+        let (disk, mut is_taken) = (&self.world.disk, false);
+        let result = self.store.backup_to(path, &mut |_| is_taken |= is_contended && take_name(disk, path));
+        let result = match is_taken {
+            true => check_taken(disk, path, result),
+            false => result.and_then(|()| self.read_backup(&noted, path)),
+        };
         self.remove_backup();
         match result {
             Ok(()) => self.end(&noted, PROMISED),
@@ -647,6 +656,22 @@ impl Client {
             noted.must::<()>(Err(format!("{leaked} pages of a backup are lost")));
         }
         copy.close()
+    }
+}
+
+/// Somebody else makes a file of the backup's name; whether he could.
+fn take_name(disk: &SimDisk, path: &Path) -> bool {
+    let how = OpenHow { create: Create::New, read_only: false, direct: false };
+    disk.open(path, how).is_ok_and(|file| file.write_at(OTHERS, 0).is_ok())
+}
+
+const OTHERS: &[u8] = b"another's";
+
+/// What another has made is there still, and the backup is not told of as made.
+fn check_taken(disk: &SimDisk, path: &Path, result: Result<()>) -> Result<()> {
+    match result {
+        Err(error) if disk.has_crashed() || disk.snapshot(path).is_some_and(|bytes| bytes == OTHERS) => Err(error),
+        result => scheduler::current().fail(format!("a backup took another's name: {result:?}")),
     }
 }
 

@@ -99,6 +99,8 @@ impl Tally {
         sum.faults.full += did.faults.full;
         sum.flips += did.flips;
         sum.faults.writebacks += did.faults.writebacks;
+        sum.faults.names += did.faults.names;
+        sum.doors += did.doors;
         sum.spawns += did.spawns;
         sum.closings += did.closings;
         sum.held = sum.held.max(did.held);
@@ -131,17 +133,26 @@ impl fmt::Display for Tally {
         let (faults, flips) = (did.faults, did.flips);
         writeln!(
             f,
-            "faults: {} reads, {} writes, {} syncs, {} writebacks failed, {} writes without space; {} bits flipped at rest: {} \
-             harmless, {} named as damage, {} took the last batch",
+            "faults: {} reads, {} writes, {} syncs, {} writebacks, {} calls that name files failed, {} writes without space; {} \
+             bits flipped at rest: {} harmless, {} named as damage ({} put right again), {} took the last batch",
             faults.reads,
             faults.writes,
             faults.syncs,
             faults.writebacks,
+            faults.names,
             faults.full,
             flips.tried,
             flips.harmless,
             flips.named,
+            flips.put_right,
             flips.torn
+        )?;
+        let doors = did.doors;
+        writeln!(
+            f,
+            "a call failed during {} openings ({} refused) and {} closings; {} others tried to open what was open, {} databases \
+             were moved while they were open",
+            doors.openings, doors.refused, doors.closings, doors.others, doors.moved
         )?;
         writeln!(
             f,

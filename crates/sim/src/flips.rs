@@ -31,6 +31,8 @@ pub struct Flips {
     pub harmless: u64,
     /// An error named the damage.
     pub named: u64,
+    /// The same files were opened again, after the bit had flipped back.
+    pub put_right: u64,
     /// The last batch was gone.
     pub torn: u64,
 }
@@ -40,6 +42,7 @@ impl AddAssign for Flips {
         self.tried += other.tried;
         self.harmless += other.harmless;
         self.named += other.named;
+        self.put_right += other.put_right;
         self.torn += other.torn;
     }
 }
@@ -62,7 +65,9 @@ pub(crate) fn try_some(disk: &SimDisk, shape: &Shape, history: &Shared, random: 
     for _ in 0..5 {
         let name = random.pick(&[DATABASE, LOG]);
         let Some(bytes) = image.bytes(Path::new(name)).filter(|bytes| !bytes.is_empty()) else { continue };
-        let Some(bit) = used_bit(&bytes, random) else { continue };
+        // Now and then one of the meta pages: there are few of them.
+        let pages = if name == DATABASE && random.one_in(3) { 2 * shape.page_size } else { bytes.len() };
+        let Some(bit) = used_bit(&bytes[..pages.min(bytes.len())], random) else { continue };
         let mut damaged = image.clone();
         damaged.flip_bit(Path::new(name), bit);
         flips.tried += 1;
@@ -72,11 +77,38 @@ pub(crate) fn try_some(disk: &SimDisk, shape: &Shape, history: &Shared, random: 
                 Ok(()) if name == LOG => flips.torn += 1,
                 why => fail(format!("bit {bit} of {name} flipped, and the answer is wrong: {why:?}")),
             },
-            Err(error) if is_damage(&error) => flips.named += 1,
+            Err(error) if is_damage(&error) => {
+                flips.named += 1;
+                flips.put_right += u64::from(put_right(&damaged, (name, bit), whole, (shape, history, random)));
+            }
             Err(error) => fail(format!("bit {bit} of {name} flipped: {error} ({error:?})")),
         }
     }
     flips
+}
+
+/// Opens files with a damaged bit, which is refused, and the same files again after it has flipped back. False: the damage is
+/// not in the way of the opening.
+fn put_right(
+    damaged: &DiskImage,
+    (name, bit): (&str, u64),
+    whole: u64,
+    (shape, history, random): (&Shape, &Shared, &mut Random),
+) -> bool {
+    let disk = SimDisk::from_image(damaged, random.number());
+    disk.set_best_sync_method(shape.method);
+    let env = machine::environment(&disk, &SyncFailed::default());
+    if Store::open_with(Path::new(DATABASE), shape.options(), env).is_ok() {
+        return false;
+    }
+    disk.flip_bit(Path::new(name), bit);
+    match Copy::on(&disk, shape, history) {
+        Ok(copy) if copy.digest == whole => true,
+        Ok(_) => {
+            scheduler::current().fail(format!("bit {bit} of {name} flipped and flipped back, and the answer is wrong"))
+        }
+        Err(error) => scheduler::current().fail(format!("bit {bit} of {name} flipped and flipped back: {error}")),
+    }
 }
 
 /// What a salvage makes of an undamaged copy: all there is, but for what is derived.
@@ -122,7 +154,11 @@ impl Copy {
     fn of(image: &DiskImage, shape: &Shape, history: &Shared, random: &mut Random) -> Result<Copy> {
         let disk = SimDisk::from_image(image, random.number());
         disk.set_best_sync_method(shape.method);
-        let env = machine::environment(&disk, &SyncFailed::default());
+        Copy::on(&disk, shape, history)
+    }
+
+    fn on(disk: &SimDisk, shape: &Shape, history: &Shared) -> Result<Copy> {
+        let env = machine::environment(disk, &SyncFailed::default());
         let store = Store::open_with(Path::new(DATABASE), shape.options(), env)?;
         let seen: Shared = Rc::new(RefCell::new(history.borrow().for_reading()));
         let (reading, digest) = look(&seen, &store, shape.keys)?;

@@ -4,6 +4,7 @@
 pub mod check;
 pub mod clients;
 mod company;
+pub mod doors;
 mod feed;
 pub mod fleet;
 pub mod flips;

@@ -127,12 +127,20 @@ impl FileSystem for SlowFiles {
         timed(3, || self.disk.rename(from, to))
     }
 
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        timed(3, || self.disk.rename_new(from, to))
+    }
+
     fn sync_directory(&self, path_of_file: &Path) -> io::Result<()> {
         timed(4, || self.disk.sync_directory(path_of_file))
     }
 
     fn lock(&self, path: &Path) -> io::Result<LockOutcome> {
         self.disk.lock(path)
+    }
+
+    fn lock_made(&self, path: &Path) -> io::Result<LockOutcome> {
+        self.disk.lock_made(path)
     }
 }
 
@@ -179,6 +187,10 @@ impl File for SlowFile {
 
     fn len(&self) -> io::Result<u64> {
         self.file.len()
+    }
+
+    fn has_name(&self, path: &Path) -> io::Result<bool> {
+        self.file.has_name(path)
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {

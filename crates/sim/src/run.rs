@@ -12,6 +12,7 @@ use cairn_storage::{Error, Result, Store};
 
 use crate::check::check;
 use crate::clients::{self, Kind, World};
+use crate::doors::{Doorman, Doors};
 use crate::flips::{self, Flips};
 use crate::history::{History, Outcome, Txn};
 use crate::machine;
@@ -76,6 +77,8 @@ pub struct Did {
     pub panics: u64,
     /// States that who watches was told of.
     pub watched: u64,
+    /// What went wrong while the database was opened or closed, and with its files.
+    pub doors: Doors,
 }
 
 impl Did {
@@ -107,6 +110,7 @@ pub fn simulate_broken(seed: u64, steps: u64, broken: Option<cairn_storage::brok
 struct Director {
     shape: Shape,
     random: Random,
+    doorman: Doorman,
     history: Shared,
     disk: SimDisk,
     sync_failed: machine::SyncFailed,
@@ -136,7 +140,7 @@ impl Director {
         let history = Rc::new(RefCell::new(History::new()));
         history.borrow_mut().key_bytes = shape.sizes.key_bytes;
         let sync_failed = machine::SyncFailed::default();
-        Director { shape, random: Random::new(!seed), history, disk, sync_failed, did }
+        Director { shape, random: Random::new(!seed), doorman: Doorman::of(seed), history, disk, sync_failed, did }
     }
 
     fn note(&self, note: impl FnOnce(&mut Did)) {
@@ -191,7 +195,16 @@ impl Director {
             let spawns_fail = attempt < 3 && self.shape.company.spawns_fail && self.random.one_in(2);
             let spawns = if spawns_fail { self.random.below(3) } else { u64::MAX };
             let env = machine::environment_with(&self.disk, &self.sync_failed, spawns);
-            match Store::open_with(Path::new(DATABASE), self.shape.options(), env) {
+            let (mut doors, before) = (Doors::default(), self.disk.fault_counts().calls);
+            let before = if attempt < 3 && !spawns_fail { self.doorman.arm(&self.disk) } else { before };
+            let opened = Store::open_with(Path::new(DATABASE), self.shape.options(), env);
+            let has_failed = self.doorman.opened(&self.disk, before, &opened, &mut doors);
+            self.note(|did| did.doors += doors);
+            match opened {
+                Err(_) if has_failed && !self.disk.has_crashed() => {
+                    self.disk.crash_at(u64::MAX);
+                    continue;
+                }
                 Err(Error::Io { .. }) if spawns_fail && !self.disk.has_crashed() => {
                     self.disk.crash_at(u64::MAX);
                     self.note(|did| did.spawns += 1);
@@ -304,6 +317,7 @@ impl Director {
             did.faults.syncs += after.syncs - before.syncs;
             did.faults.full += after.full - before.full;
             did.faults.writebacks += after.writebacks - before.writebacks;
+            did.faults.names += after.names - before.names;
         });
         if let Some(store) = &store {
             self.take_stats(store);
@@ -337,6 +351,7 @@ impl Director {
             self.disk.fail_randomly(faults.reads_ppm, faults.writes_ppm);
         }
         self.disk.fail_writeback_randomly(faults.writebacks_ppm);
+        self.disk.fail_names_randomly(self.doorman.names_ppm());
         if faults.writes_ppm > 0 && self.random.one_in(2) {
             self.disk.fail_sync(1 + self.random.below(60));
         }
@@ -359,6 +374,9 @@ impl Director {
     /// Kills the database, or closes it, cleanly or not.
     fn end_life(&mut self, store: Option<Store>) {
         let began = self.history.borrow_mut().now();
+        let mut doors = Doors::default();
+        let store = store.and_then(|store| self.doorman.beside(&self.disk, &self.shape, store, &mut doors));
+        let before = self.doorman.arm(&self.disk);
         let result: Result<()> = match (self.random.below(3), store) {
             (0, Some(store)) => {
                 let closed = store.close();
@@ -377,6 +395,8 @@ impl Director {
                 Ok(())
             }
         };
+        doors.closings += u64::from(self.doorman.ended(&self.disk, before));
+        self.note(|did| did.doors += doors);
         match result {
             Err(error) if !is_expected(&error) => fail(format!("closing failed: {error}")),
             _ => {}

@@ -10,7 +10,7 @@ use cairn_storage::broken::Broken;
 
 /// Switches that are noticed within seconds, and the most seeds that each may take: many times what it took from
 /// several first seeds, so that a change of the engine, which changes all runs, does not make the test miss one by chance.
-const CANARIES: [(Broken, u64); 66] = [
+const CANARIES: [(Broken, u64); 71] = [
     (Broken::AppendsMisplaced, FEW),
     (Broken::AppendsUndurable, MANY),
     (Broken::SavepointKeepsAppends, FEW),
@@ -28,6 +28,11 @@ const CANARIES: [(Broken, u64); 66] = [
     (Broken::OlderMeta, MANY),
     (Broken::PassedOver, MANY),
     (Broken::RecoveryUnsettled, MANY),
+    (Broken::BackupOverwrites, FEW),
+    (Broken::FreshUnlocked, MANY),
+    (Broken::MetaUnreadable, MANY),
+    (Broken::RemovedByName, FEW),
+    (Broken::WrittenUnchecked, MANY),
     (Broken::AcknowledgeEarly, FEW),
     (Broken::AheadUnchecked, MANY),
     (Broken::BackupShort, FEW),

@@ -190,8 +190,13 @@ impl<'a> Unfinished<'a> {
             true => self.files.rename(&self.path, target).map_err(Error::io("name the backup"))?,
             false => self.files.rename_new(&self.path, target).map_err(cannot_open(target))?,
         }
+        let synced = self.files.sync_directory(target).map_err(Error::io("sync the backup's directory"));
+        if synced.is_err() && self.made.as_ref().is_some_and(|made| made.has_name(target).unwrap_or(false)) {
+            // No later sync says that the name is durable.
+            let _ = self.files.remove(target);
+        }
         self.lock = None;
-        self.files.sync_directory(target).map_err(Error::io("sync the backup's directory"))
+        synced
     }
 
     /// There may be both, one of them, or none. Where the folder was moved, and another has its name, they are not ours.

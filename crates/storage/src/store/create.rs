@@ -58,9 +58,13 @@ pub(super) fn create(path: &Path, empty: Option<&dyn File>, options: &Options, e
         give_name(unfinished, path, empty, files)?;
         Ok(lock)
     });
-    if made.is_err() && file.has_name(unfinished).unwrap_or(false) {
-        // What can not be removed now the next one removes.
-        let _ = files.remove(unfinished);
+    if made.is_err() {
+        // Under either name: of a renaming whose sync failed no later sync says that it is durable.
+        for name in [unfinished, path] {
+            if file.has_name(name).unwrap_or(false) {
+                let _ = files.remove(name);
+            }
+        }
     }
     made
 }

@@ -282,3 +282,20 @@ fn a_file_that_gets_the_name_while_a_database_is_made_stays() {
     assert_eq!(files.open(Path::new("db"), how).unwrap().len().unwrap(), 9);
     assert!(!files.exists(Path::new("db-new")).unwrap());
 }
+
+/// A folder whose sync failed while a database got its name: the next opening took the file, and a crash the name.
+#[test]
+fn a_database_whose_name_could_not_be_made_durable_is_made_anew() {
+    for seed in 0..40 {
+        let disk = SimDisk::new(seed);
+        // That of the file comes first.
+        disk.fail_sync(2);
+        let refused = Store::open_with("db", small(), on(&disk)).unwrap_err();
+        assert!(matches!(refused, Error::Io { .. }), "{refused}");
+        assert_eq!(disk.paths().len(), 0, "{:?}", disk.paths());
+        put(&Store::open_with("db", small(), on(&disk)).unwrap(), b"key", 10).unwrap();
+        let disk = SimDisk::from_image(&disk.crash(CrashStrategy::KeepNone), seed);
+        let store = Store::open_with("db", small(), on(&disk)).unwrap();
+        assert!(store.snapshot().unwrap().reader().get(TreeId::CATALOG, b"key").unwrap().is_some());
+    }
+}
