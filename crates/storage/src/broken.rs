@@ -186,6 +186,10 @@ pub enum Broken {
     VerifiedUnburied,
     /// New pages take the frames that are kept for who reads.
     ReadersStarved,
+    /// An opening after a crash has the number of the one before.
+    OpeningKept,
+    /// What was told by an earlier opening is compared as a bare number.
+    PositionsBare,
 }
 
 #[cfg(feature = "broken-for-tests")]
