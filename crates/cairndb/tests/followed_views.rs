@@ -37,7 +37,7 @@ fn create(conn: &Connection) {
 }
 
 fn compare(conn: &Connection, after: &str) {
-    let position = conn.position().map_or_else(|| conn.change_token().unwrap(), |position| position);
+    let position = conn.position().unwrap_or_else(|| conn.change_token().unwrap());
     for (at, query) in VIEWS.iter().enumerate() {
         let sorted = |sql: &str| {
             let mut rows = rows(conn, sql);
