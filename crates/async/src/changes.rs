@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use cairndb::{Change, ChangeToken, Result, StopHandle};
+use cairndb::{Change, Position, Result, StopHandle};
 use futures_core::Stream;
 
 use crate::error::SHUTDOWN;
@@ -31,7 +31,7 @@ use crate::shared::Handle;
 /// ```
 pub struct Changes {
     state: State,
-    token: ChangeToken,
+    token: Position,
     stop: StopHandle,
     /// Its workers read for it.
     handle: Arc<Handle>,
@@ -60,7 +60,7 @@ impl Changes {
     }
 
     /// Where to go on from: see [`cairndb::Changes::token`].
-    pub fn token(&self) -> ChangeToken {
+    pub fn token(&self) -> Position {
         self.token
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use cairndb::internals::text_for;
 use cairndb::{
-    ChangeToken, Connection, Error, InterruptHandle, Params, Pooled, Result, Row, RowRef, SqlState, Ticket, Value,
+    Connection, Error, InterruptHandle, Params, Pooled, Position, Result, Row, RowRef, SqlState, Ticket, Value,
 };
 
 use crate::batch::Batch;
@@ -309,7 +309,7 @@ impl Database {
     /// # };
     /// # pollster::block_on(work).unwrap();
     /// ```
-    pub async fn changes(&self, from: Option<ChangeToken>) -> Result<Changes> {
+    pub async fn changes(&self, from: Option<Position>) -> Result<Changes> {
         let changes = self.handle.run(move |pooled| pooled.connection().database().changes(from)).await?;
         Ok(Changes::new(changes, self.handle.clone()))
     }

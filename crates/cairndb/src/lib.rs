@@ -29,11 +29,11 @@ mod verify;
 
 pub use api::schema;
 pub use api::{
-    Ahead, ArrayElement, AtOnce, Change, ChangeColumn, ChangeFeedLimits, ChangeKind, ChangeToken, ChangedTable,
-    Changes, ClientCopy, Connection, Database, Durability, FromRow, FromValue, InterruptHandle, IntoRows, LiveChange,
-    LiveGuard, LiveQuery, LiveStatistics, Mapped, NamedParams, Next, Notice, Notification, NotificationGuard,
-    Notifications, Options, Outcome, OwnedRow, Params, PlanCache, Pool, Pooled, PooledConnection, RelationSize, Row,
-    RowIndex, RowRef, Rows, RowsAs, Statement, StopHandle, Ticket, ToValue, Transaction, Turn, ValueRef,
+    Ahead, ArrayElement, AtOnce, Change, ChangeColumn, ChangeFeedLimits, ChangeKind, ChangedTable, Changes, ClientCopy,
+    Connection, Database, Durability, FromRow, FromValue, InterruptHandle, IntoRows, LiveChange, LiveGuard, LiveQuery,
+    LiveStatistics, Mapped, NamedParams, Next, Notice, Notification, NotificationGuard, Notifications, Options,
+    Outcome, OwnedRow, Params, PlanCache, Pool, Pooled, PooledConnection, Position, RelationSize, Row, RowIndex,
+    RowRef, Rows, RowsAs, Statement, StopHandle, Ticket, ToValue, Transaction, Turn, ValueRef,
 };
 #[cfg(feature = "derive")]
 pub use cairndb_derive::FromRow;

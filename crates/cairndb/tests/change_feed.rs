@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use cairn_storage::io::{CrashStrategy, SimDisk};
 use cairn_storage::{Environment, QuietHost, Store};
-use cairndb::{Change, ChangeKind, ChangeToken, Changes, Connection, Database, Durability, Options, Value};
+use cairndb::{Change, ChangeKind, Changes, Connection, Database, Durability, Options, Position, Value};
 use common::Random;
 
 /// Rows by key, as the feed tells of them; of each its values by the column's number.
@@ -74,11 +74,11 @@ impl Replica {
     /// Takes all that was committed before the connection's last commit, which is durable.
     fn follow(&mut self, changes: &mut Changes, conn: &Connection) {
         let position = conn.position().unwrap();
-        while changes.token().position() < position {
+        while changes.token() < position {
             let before = changes.token();
             match changes.next_change_within(Duration::ZERO).unwrap().item() {
                 Some(change) => self.apply(&change),
-                None => assert!(changes.token().position() >= position, "stopped at {before}, before {position}"),
+                None => assert!(changes.token() >= position, "stopped at {before}, before {position}"),
             }
         }
     }
@@ -184,7 +184,7 @@ fn changes_applied_to_what_was_there_are_what_is_there() {
             }
             // Somebody else takes over.
             if round % 40 == 39 {
-                let token: ChangeToken = changes.token().to_string().parse().unwrap();
+                let token: Position = changes.token().to_string().parse().unwrap();
                 assert_eq!(token, changes.token());
                 changes = db.changes(Some(token)).unwrap();
             }
@@ -225,9 +225,7 @@ fn a_feed_that_resumes_after_a_crash_has_missed_nothing() {
                 }
             }
             // The rest of a commit that was begun goes with what it began.
-            while changes.token().position() > 0
-                && let Some(change) = changes.next_change_within(Duration::ZERO).unwrap().item()
-            {
+            while let Some(change) = changes.next_change_within(Duration::ZERO).unwrap().item() {
                 let is_last = change.is_last();
                 replica.apply(&change);
                 if is_last {
@@ -290,7 +288,7 @@ fn who_comes_too_late_or_from_elsewhere_is_told_and_begins_again() {
         conn.execute("DELETE FROM small WHERE id = 0", ()).unwrap();
     }
     too_late("0123456789abcdef-10".parse().unwrap());
-    assert!("nonsense".parse::<ChangeToken>().is_err());
+    assert!("nonsense".parse::<Position>().is_err());
     // A copy goes on by itself.
     let token = conn.change_token().unwrap();
     db.backup_to(folder.join("copy")).unwrap();

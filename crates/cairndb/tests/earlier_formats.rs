@@ -40,6 +40,8 @@ fn a_file_of_format_2_opens_and_goes_on() -> Result<()> {
     let ordered = "INSERT INTO orders (customer) VALUES (4) RETURNING id, number, paid";
     assert_eq!(rows(&conn, ordered), ["4|115|f"]);
     assert_eq!(rows(&conn, "SELECT n FROM drawn"), ["120"]);
+    let position = conn.position().expect("a commit");
+    assert!(conn.wait_for(position, std::time::Duration::ZERO)?, "the file knew of no openings");
     assert_eq!(fails(&conn, "INSERT INTO customer (name) VALUES ('')", "23514").constraint(), Some("named"));
     assert_eq!(fails(&conn, "UPDATE customer SET balance = -2000", "23514").constraint(), Some("sane"));
     fails(&conn, "INSERT INTO customer (name, \"Born\") VALUES ('Ada', '1815-12-10')", "23505");
@@ -53,6 +55,7 @@ fn a_file_of_format_2_opens_and_goes_on() -> Result<()> {
     database.close()?;
     let database = Database::open(&path)?;
     assert_same(&database.connect()?);
+    assert!(database.connect()?.wait_for(position, std::time::Duration::ZERO)?, "a clean end begins no opening");
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use cairndb::{Connection, Database, Result};
-use common::{Random, connect, fails, rows};
+use common::{Random, beyond, connect, fails, rows};
 
 const LONG: Duration = Duration::from_secs(30);
 const TABLES: &str =
@@ -37,7 +37,7 @@ fn create(conn: &Connection) {
 }
 
 fn compare(conn: &Connection, after: &str) {
-    let position = conn.position().unwrap_or_default();
+    let position = conn.position().unwrap_or_else(|| conn.change_token().unwrap());
     for (at, query) in VIEWS.iter().enumerate() {
         let sorted = |sql: &str| {
             let mut rows = rows(conn, sql);
@@ -142,7 +142,7 @@ fn a_change_is_one_commit_of_the_view_and_what_is_beside_it_stays() -> Result<()
     conn.execute("UPDATE item SET name = 'y'", ())?;
     assert!(conn.wait_for_view("v", conn.position().unwrap(), LONG)?);
     assert_eq!(conn.view_position("v")?, Some(position));
-    assert!(!conn.wait_for_view("v", conn.position().unwrap() + 100_000, Duration::from_millis(20))?);
+    assert!(!conn.wait_for_view("v", beyond(conn.position().unwrap(), 100_000), Duration::from_millis(20))?);
     Ok(())
 }
 
@@ -230,7 +230,7 @@ fn they_follow_what_is_renamed_and_end_with_what_is_dropped() -> Result<()> {
     assert_eq!(rows(&conn, "SELECT * FROM x"), ["a|5.00"]);
     // A view of a view stands behind it.
     let position = conn.view_position("x")?.unwrap();
-    assert!(conn.wait_for_view("w", position + 1, LONG)?);
+    assert!(conn.wait_for_view("w", beyond(position, 1), LONG)?);
     assert_eq!(rows(&conn, "SELECT * FROM w"), ["5.00"]);
     conn.execute_script("ALTER MATERIALIZED VIEW x SET SCHEMA s; DELETE FROM thing WHERE id = 2")?;
     assert!(conn.wait_for_view("s.x", conn.position().unwrap(), LONG)?);
@@ -238,7 +238,7 @@ fn they_follow_what_is_renamed_and_end_with_what_is_dropped() -> Result<()> {
     fails(&conn, "DROP TABLE thing", "2BP01");
     conn.execute_script("DROP TABLE thing CASCADE")?;
     fails(&conn, "SELECT * FROM w", "42P01");
-    assert_eq!(conn.wait_for_view("w", 1, LONG).expect_err("it is gone").sqlstate().0, "42P01");
+    assert_eq!(conn.wait_for_view("w", position, LONG).expect_err("it is gone").sqlstate().0, "42P01");
     Ok(())
 }
 
@@ -279,7 +279,7 @@ fn large_results_begin_in_steps_and_many_equal_rows_lie_beside_each_other() -> R
         conn.database().clone().close()?;
     }
     let conn = Database::open(&path)?.connect()?;
-    assert!(conn.wait_for_view("v", 0, LONG)?);
+    assert!(conn.wait_for_view("v", conn.change_token()?, LONG)?);
     assert_eq!(
         rows(&conn, "SELECT n, count(*) FROM v GROUP BY n ORDER BY 1"),
         ["0|25", "1|25", "2|25", "3|25", "9|29800"]
@@ -331,10 +331,10 @@ fn whoever_is_killed_while_they_are_written_finds_them_right() -> Result<()> {
             rows
         };
         for (view, query) in [("a", "SELECT g, max(x), count(*) FROM t GROUP BY g"), ("r", "SELECT g FROM t")] {
-            assert!(conn.wait_for_view(view, 0, LONG)?);
+            assert!(conn.wait_for_view(view, conn.change_token()?, LONG)?);
             assert_eq!(sorted(&format!("SELECT * FROM {view}")), sorted(query), "{view} in {round}");
         }
-        assert!(conn.wait_for_view("b", conn.view_position("a")?.unwrap_or_default(), LONG)?);
+        assert!(conn.wait_for_view("b", conn.view_position("a")?.expect("it follows"), LONG)?);
         assert_eq!(sorted("SELECT * FROM b"), sorted("SELECT n, count(*) FROM a GROUP BY n"), "{round}");
         conn.database().verify()?;
     }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use cairndb::{Connection, Database, EvalContext, LiveChange, LiveQuery, Next, Options, Row, split_script};
+use cairndb::{Connection, Database, EvalContext, LiveChange, LiveQuery, Next, Options, Position, Row, split_script};
 use console::Term;
 
 use crate::output::{Column, Expanded, Format, Grid, Style, cells_of, json_object, write_grid};
@@ -112,11 +112,11 @@ struct Lines {
 }
 
 impl Lines {
-    fn line(&self, sign: &str, row: &[Option<String>], old: Option<&[Option<String>]>, position: u64) -> String {
+    fn line(&self, sign: &str, row: &[Option<String>], old: Option<&[Option<String>]>, position: Position) -> String {
         if self.format == Format::Json {
             let old = old.map_or(String::new(), |old| format!(",\"old\":{}", json_object(&self.columns, old)));
             let row = json_object(&self.columns, row);
-            return format!("{{\"change\":\"{sign}\",\"position\":{position},\"row\":{row}{old}}}");
+            return format!("{{\"change\":\"{sign}\",\"position\":\"{position}\",\"row\":{row}{old}}}");
         }
         let mut line = sign.to_string();
         for cell in row {

@@ -101,7 +101,7 @@ fn a_subscription_is_shown_as_it_comes_and_ended_by_ctrl_c() {
     });
     assert_eq!((lines.next().unwrap(), lines.next().unwrap()), ("CREATE TABLE\n".into(), "INSERT 0 2\n".into()));
     let header = lines.next().unwrap();
-    assert!(header.starts_with(" position | change | a |  b"), "{header}");
+    assert!(header.trim_start().starts_with("position ") && header.contains(" | change | a |  b"), "{header}");
     assert!(lines.next().unwrap().starts_with("-----"));
     let rows: Vec<String> = lines.collect();
     assert!(rows[0].ends_with(" | insert | 1 | one\n") && rows[1].ends_with(" | insert | 2 | \n"), "{rows:?}");

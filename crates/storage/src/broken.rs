@@ -206,6 +206,10 @@ pub enum Broken {
     BackupOverwrites,
     /// A backup lets its lock go before it opens its file.
     BackupUnlocked,
+    /// An opening after a crash has the number of the one before.
+    OpeningKept,
+    /// What was told by an earlier opening is compared as a bare number.
+    PositionsBare,
 }
 
 #[cfg(feature = "broken-for-tests")]

@@ -125,6 +125,13 @@ pub enum Error {
     },
     /// The snapshot, or the transaction that was read from, has ended.
     Ended,
+    /// A position names no place in this database's log.
+    NoSuchPosition {
+        /// As it was told.
+        position: String,
+        /// Where it may be from.
+        why: &'static str,
+    },
     /// The database was closed.
     Closed,
     /// An option has a value that cannot work.
@@ -164,7 +171,7 @@ impl Error {
             Error::GivenUp => "57014",
             Error::WouldWait => "55P03",
             Error::TransactionTooLarge { .. } | Error::OutlivedLog | Error::LogTooSmall { .. } => "53400",
-            Error::Ended | Error::Closed => "55000",
+            Error::Ended | Error::Closed | Error::NoSuchPosition { .. } => "55000",
             Error::BadOption(_) => "22023",
             Error::BadPatch | Error::NotResident(_) => "XX000",
         }
@@ -260,6 +267,7 @@ impl fmt::Display for Error {
                 "the transaction has more than max_transaction_bytes ({limit}) of changes; split it, or raise the limit"
             ),
             Error::Ended => f.write_str("the transaction or snapshot has ended"),
+            Error::NoSuchPosition { position, why } => write!(f, "position {position} is not one of this database: {why}"),
             Error::Closed => f.write_str("the database is closed"),
             Error::BadOption(what) => write!(f, "bad option: {what}"),
             Error::NotResident(page) => write!(f, "page {} is not in memory", page.id),

@@ -41,7 +41,7 @@ mod txn;
 
 #[cfg(feature = "counters")]
 pub use counted::counted;
-pub use engine::{AppendKey, COUNTERS_MAX, Losses, OVERFLOWED, counters};
+pub use engine::{AppendKey, COUNTERS_MAX, Losses, OVERFLOWED, Position, counters};
 pub use env::{Environment, Host, Join, QuietHost, RealHost};
 pub use error::{Error, Result};
 pub use held::is_holding;

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
@@ -11,7 +10,7 @@ use std::time::{Duration, Instant};
 use cairn_storage::{AppendCall, AppendListener, Appended, Reader, TreeId};
 
 use super::next::{Next, Stop, StopHandle};
-use super::{Connection, Database, Row};
+use super::{Connection, Database, Position, Row};
 use crate::catalog::{ObjectId, Table, TableLayout, schema_name_of};
 use crate::change_feed::{self, Entry, EntryKind, Epochs, FeedInfo, description, feeds_tree};
 use crate::plan::Field;
@@ -21,54 +20,6 @@ use crate::{Error, Result, SqlState, Value};
 /// Changes that are read ahead, and bytes of them.
 const AHEAD: usize = 256;
 const AHEAD_BYTES: usize = 1 << 20;
-
-/// Where a consumer of changes stands: all commits up to there are behind it. As text it outlives the process.
-///
-/// ```
-/// # let db = cairndb::Database::open_in_memory()?;
-/// # let conn = db.connect()?;
-/// let token = conn.change_token()?;
-/// let text = token.to_string();
-/// assert_eq!(text.parse::<cairndb::ChangeToken>()?, token);
-/// assert_eq!(token.at(token.position()), token);
-/// # Ok::<(), cairndb::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ChangeToken {
-    epoch: u64,
-    position: u64,
-}
-
-impl ChangeToken {
-    /// The log position behind the last of those commits.
-    pub fn position(&self) -> u64 {
-        self.position
-    }
-
-    /// The same opening of the database, at another position: that of a state that was read, or of a commit.
-    pub fn at(&self, position: u64) -> ChangeToken {
-        ChangeToken { epoch: self.epoch, position }
-    }
-}
-
-impl fmt::Display for ChangeToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}-{:x}", self.epoch, self.position)
-    }
-}
-
-impl FromStr for ChangeToken {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<ChangeToken> {
-        let number = |text: &str| u64::from_str_radix(text, 16).ok();
-        let token = text.split_once('-').and_then(|(epoch, position)| Some((number(epoch)?, number(position)?)));
-        let (epoch, position) = token.ok_or_else(|| {
-            Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("\"{text}\" is no place in a change feed"))
-        })?;
-        Ok(ChangeToken { epoch, position })
-    }
-}
 
 /// What a change is.
 ///
@@ -187,7 +138,7 @@ pub struct ChangeColumn {
 /// assert_eq!(change.new_row().expect("it is there").get::<String>("title")?, "end");
 /// assert_eq!(change.old_key(), change.new_key());
 /// assert_eq!(change.old_table().id, change.table().id);
-/// assert!(change.is_last() && change.position() > 0);
+/// assert!(change.is_last() && change.position() <= conn.position().expect("a commit"));
 /// # Ok::<(), cairndb::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -195,7 +146,7 @@ pub struct Change {
     kind: ChangeKind,
     table: Arc<ChangedTable>,
     old_table: Arc<ChangedTable>,
-    position: u64,
+    position: Position,
     is_last: bool,
     old: Option<(Box<[u8]>, Vec<Value>)>,
     new: Option<(Box<[u8]>, Vec<Value>)>,
@@ -218,8 +169,8 @@ impl Change {
         &self.old_table
     }
 
-    /// The log position behind the commit: the same for all of its changes, greater than those of commits before.
-    pub fn position(&self) -> u64 {
+    /// The position of the commit: the same for all of its changes, greater than those of commits before.
+    pub fn position(&self) -> Position {
         self.position
     }
 
@@ -274,12 +225,14 @@ impl Change {
 pub struct Changes {
     listener: AppendListener,
     stop: Arc<Stopped>,
-    epoch: u64,
+    /// Of the session that tells of them.
+    session: u64,
     /// The entry that was read last; `u32::MAX`: all of its commit's.
     at: (u64, u32),
     /// Behind the last commit that was handed out whole.
     done: u64,
-    waiting: VecDeque<Change>,
+    /// Read ahead, each with the place of its commit.
+    waiting: VecDeque<(u64, Change)>,
     tables: HashMap<(TreeId, u32), Arc<ChangedTable>>,
     listed: Listed,
     /// Feeds by their trees, and the stamps of those of which all was read: they are looked at again once they are others.
@@ -374,25 +327,22 @@ impl Database {
     ///
     /// 55000 where some of it is not kept any more, or the token is of commits that a crash took, or of another database: read the
     /// tables anew, and go on from there ([`Connection::change_token`]).
-    pub fn changes(&self, from: Option<ChangeToken>) -> Result<Changes> {
+    pub fn changes(&self, from: Option<Position>) -> Result<Changes> {
         // It listens before it looks.
         let listener = self.shared.store.listen_to_appends();
         let snapshot = self.shared.store.durable_snapshot()?;
         let reader = snapshot.reader();
         let epochs = feeds_tree(reader)?.map(|feeds| Epochs::read(reader, feeds)).transpose()?;
-        let epoch = epochs.as_ref().map_or(Ok(0), Epochs::newest)?;
+        let session = epochs.as_ref().map_or(Ok(0), Epochs::newest)?;
         let position = match from {
             None => snapshot.position(),
-            // Before there was a feed all openings were alike.
-            Some(token) if token.epoch == 0 && epochs.is_none() => token.position,
-            Some(token) if epochs.is_some_and(|epochs| epochs.has(token.epoch, token.position)) => token.position,
-            Some(_) => return Err(too_late("they are of commits that this database does not have")),
+            Some(token) => self.place_in_feeds(&token.0, epochs.as_ref())?,
         };
         let stop = Arc::new(Stopped { is_stopped: AtomicBool::new(false), call: listener.caller() });
         let mut changes = Changes {
             listener,
             stop,
-            epoch,
+            session,
             at: (position, u32::MAX),
             done: position,
             waiting: VecDeque::new(),
@@ -404,12 +354,25 @@ impl Database {
         changes.fill()?;
         Ok(changes)
     }
+
+    /// What the feeds know of sessions goes farther back than what the database knows of openings, and clean ends are in it: so
+    /// they notice that a file was replaced by an earlier copy.
+    fn place_in_feeds(&self, token: &cairn_storage::Position, sessions: Option<&Epochs>) -> Result<u64> {
+        let is_known = sessions.is_some_and(|sessions| sessions.has(token.session(), token.bare()));
+        if is_known || (token.is_of_earlier_version() && token.session() == 0 && sessions.is_none()) {
+            return Ok(token.bare());
+        }
+        if token.is_of_earlier_version() || (sessions.is_some() && token.session() != 0) {
+            return Err(too_late("they are of commits that this database does not have"));
+        }
+        Ok(self.shared.store.place_of(token)?)
+    }
 }
 
 impl Connection {
     /// The place in the change feeds of the state that this connection reads: within a transaction its own, otherwise the newest.
     /// Who reads tables in a transaction and goes on with the changes from there sees each change once.
-    pub fn change_token(&self) -> Result<ChangeToken> {
+    pub fn change_token(&self) -> Result<Position> {
         let shared = self.shared();
         let snapshot = shared.store.durable_snapshot()?;
         let position = match &self.state.borrow().transaction {
@@ -417,11 +380,11 @@ impl Connection {
             None => snapshot.position(),
         };
         let reader = snapshot.reader();
-        let epoch = match feeds_tree(reader)? {
+        let session = match feeds_tree(reader)? {
             Some(feeds) => Epochs::read(reader, feeds)?.newest()?,
             None => 0,
         };
-        Ok(ChangeToken { epoch, position })
+        Ok(token_of(shared, session, position))
     }
 }
 
@@ -450,6 +413,12 @@ impl Connection {
         let schema = catalog.schema_name(table.schema).unwrap_or_default().to_owned();
         Ok(Some(ChangedTable::of(Table::clone(table), schema)))
     }
+}
+
+/// As the feeds' `session` tells it: who only reads has none, and tells what the last one would have.
+fn token_of(shared: &super::database::Shared, session: u64, position: u64) -> Position {
+    let Position(told) = shared.told(position);
+    Position(if told.session() == 0 { told.in_session(session) } else { told })
 }
 
 fn too_late(why: &str) -> Error {
@@ -485,8 +454,12 @@ impl Head {
 
 impl Changes {
     /// Where to go on from: behind the last commit whose last change was handed out.
-    pub fn token(&self) -> ChangeToken {
-        ChangeToken { epoch: self.epoch, position: self.done }
+    pub fn token(&self) -> Position {
+        self.at_place(self.done)
+    }
+
+    fn at_place(&self, position: u64) -> Position {
+        token_of(&self.database.shared, self.session, position)
     }
 
     /// Waits for the next change. `None`: the database was closed, or it was [stopped](Changes::stop_handle).
@@ -514,11 +487,11 @@ impl Changes {
         if self.is_stopped() {
             return None;
         }
-        let change = self.waiting.pop_front();
-        if let Some(change) = change.as_ref().filter(|change| change.is_last) {
-            self.done = change.position;
+        let (place, change) = self.waiting.pop_front()?;
+        if change.is_last {
+            self.done = place;
         }
-        change
+        Some(change)
     }
 
     /// Ends it from another thread, also while it is waited for. Its token stays good.
@@ -619,8 +592,8 @@ impl Changes {
             self.idle(last);
             return Ok(());
         };
-        if self.epoch == 0 {
-            self.epoch = Epochs::read(reader, feeds)?.newest()?;
+        if self.session == 0 {
+            self.session = Epochs::read(reader, feeds)?.newest()?;
         }
         self.listed.look(reader, feeds)?;
         self.check_kept()?;
@@ -628,7 +601,7 @@ impl Changes {
         let mut bytes = 0;
         while let Some(next) = (0..heads.len()).min_by_key(|&head| heads[head].at) {
             let (position, ordinal) = heads[next].at;
-            if let Some(before) = self.waiting.back_mut().filter(|before| before.position != position) {
+            if let Some((_, before)) = self.waiting.back_mut().filter(|(place, _)| *place != position) {
                 before.is_last = true;
             }
             if self.waiting.len() >= AHEAD || bytes >= AHEAD_BYTES {
@@ -636,16 +609,16 @@ impl Changes {
             }
             bytes += heads[next].value.len();
             let change = self.change(reader, heads[next].tree, position, &heads[next].value)?;
-            self.waiting.push_back(change);
+            self.waiting.push_back((position, change));
             self.at = (position, ordinal);
             if !heads[next].step(last)? {
                 heads.swap_remove(next);
             }
         }
         match self.waiting.back_mut() {
-            Some(change) => {
+            Some((place, change)) => {
                 change.is_last = true;
-                self.at = (change.position, u32::MAX);
+                self.at = (*place, u32::MAX);
             }
             None => self.idle(last),
         }
@@ -712,7 +685,7 @@ impl Changes {
                 EntryKind::Dropped => ChangeKind::Drop,
                 EntryKind::Rewriting => ChangeKind::Rewriting,
             },
-            position,
+            position: self.at_place(position),
             is_last: false,
             old: row(entry.old, &old_table)?,
             new: row(entry.new, &table)?,

@@ -14,7 +14,7 @@ use cairn_storage::{Reader, Store, TreeId};
 
 use crate::catalog::{ObjectId, feeds_tree_of, put_feeds_tree};
 use crate::state::Transaction;
-use crate::{Error, Result, SqlState};
+use crate::{Error, Result};
 
 pub(crate) use crate::catalog::feeds_tree_of as feeds_tree;
 
@@ -161,7 +161,7 @@ pub(crate) fn ensure(tx: &Transaction, store: &Store) -> Result<TreeId> {
     let feeds = tx.create_tree(ObjectId::PUBLIC)?;
     put_feeds_tree(tx, feeds)?;
     tx.put(feeds, &[DATABASE], &store.database_id().to_le_bytes())?;
-    tx.put(feeds, &position_key(EPOCH, 1), &epoch_of(0)?)?;
+    tx.put(feeds, &position_key(EPOCH, 1), &epoch_of(store, 0))?;
     Ok(feeds)
 }
 
@@ -207,10 +207,8 @@ impl Epochs {
     }
 }
 
-fn epoch_of(end: u64) -> Result<Vec<u8>> {
-    let random = getrandom::u64()
-        .map_err(|error| Error::new(SqlState::INTERNAL_ERROR, format!("no random numbers: {error}")))?;
-    Ok([random.to_le_bytes(), end.to_le_bytes()].concat())
+fn epoch_of(store: &Store, end: u64) -> Vec<u8> {
+    [store.session_number().to_le_bytes(), end.to_le_bytes()].concat()
 }
 
 /// The database is opened to be written: notes where commits stand, before there is another; where the feeds are a copy of
@@ -237,7 +235,7 @@ pub(crate) fn open(store: &Store) -> Result<()> {
         Ok(())
     })?;
     let last = keys.last().and_then(|key| key[1..].try_into().ok()).map_or(0, u64::from_be_bytes);
-    tx.put(feeds, &position_key(EPOCH, last + 1), &epoch_of(snapshot.position())?)?;
+    tx.put(feeds, &position_key(EPOCH, last + 1), &epoch_of(store, snapshot.position()))?;
     let excess = keys.len().saturating_sub(EPOCHS);
     keys.iter().take(excess).try_for_each(|key| tx.delete(feeds, key).map(drop))?;
     Ok(tx.commit(Some(cairn_storage::Durability::Full))?)

@@ -1,7 +1,7 @@
 //! Helpers of the behaviour tests.
 #![allow(dead_code)]
 
-use cairndb::{Connection, Database, Error, Value};
+use cairndb::{Connection, Database, Error, Position, Value};
 
 /// A connection to a database in memory that a script has prepared.
 pub fn connect(script: &str) -> Connection {
@@ -57,4 +57,12 @@ impl Random {
     pub fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
         &of[self.below(of.len())]
     }
+}
+
+/// The same opening's position, so many bytes of log later.
+pub fn beyond(position: Position, bytes: u64) -> Position {
+    let text = position.to_string();
+    let (opening, place) = text.rsplit_once('-').unwrap();
+    let place = u64::from_str_radix(place, 16).unwrap() + bytes;
+    format!("{opening}-{place:x}").parse().unwrap()
 }

@@ -9,13 +9,14 @@
 //!  56 sequence u64      64 checkpoint u64    72 version u64        80 position u64               88 needed from u64
 //!  96 next stamp u64   104 next tree u32    108 end of pages u32  112 directory 12              124 free map 12
 //! 136 log segment u32  140 epochs u32       144 epochs: (seed, start, end) u64 x 3 each, up to 12
-//! 432 log places u32  508 checksum u32
+//! 432 log places u32  436 opening u64      444 where the newest openings began, plus 1: u64 x 8    508 checksum u32
 //! ```
 //! What follows in the page is a copy of the checkpoint's lists, for salvage ([`super::copies`]).
 //!
 //! Feature bits: an unknown bit in *incompatible* keeps the file from being opened, in *read-only compatible* from being
 //! written.
 
+use super::openings::Openings;
 use crate::broken::{self, Broken};
 use crate::bytes::{get_u32, get_u64, put_u32, put_u64};
 use crate::io::AlignedBuf;
@@ -38,6 +39,8 @@ const MAGIC: &[u8; 8] = b"CairnDB\n";
 const FORMAT: u32 = 1;
 const CHECKSUM: usize = META_BYTES - 4;
 const LOG_PLACES: usize = 144 + 24 * EPOCHS_MAX;
+const OPENINGS: usize = LOG_PLACES + 4;
+const _: () = assert!(OPENINGS + Openings::BYTES <= CHECKSUM);
 
 /// A meta page's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +71,7 @@ pub(crate) struct Meta {
     pub(crate) epochs: Vec<Epoch>,
     /// Places that the log has at least.
     pub(crate) log_places: u32,
+    pub(crate) openings: Openings,
     /// What the page holds behind these bytes, for salvage (see `copies`): not read back with them.
     pub(crate) lists: Vec<u8>,
 }
@@ -102,6 +106,7 @@ impl Meta {
             put_u64(out, 160 + 24 * i, epoch.end);
         }
         put_u32(out, LOG_PLACES, self.log_places);
+        self.openings.encode(&mut out[OPENINGS..]);
         let crc = crc32c::crc32c(&out[..CHECKSUM]);
         put_u32(out, CHECKSUM, crc);
     }
@@ -153,6 +158,7 @@ impl Meta {
             log_segment_bytes: get_u32(bytes, 136),
             epochs: (0..count).map(|i| Self::epoch(bytes, 144 + 24 * i)).collect(),
             log_places: get_u32(bytes, LOG_PLACES),
+            openings: Openings::decode(&bytes[OPENINGS..]),
             lists: Vec::new(),
         }))
     }
@@ -215,6 +221,7 @@ mod tests {
             log_segment_bytes: 1 << 20,
             epochs: vec![Epoch { seed: 1, start: 2, end: 3 }],
             log_places: 3,
+            openings: Openings::FIRST.next(5, 8),
             lists: Vec::new(),
         }
     }

@@ -25,6 +25,7 @@ pub(crate) struct Engine {
     pub(crate) options: Options,
     pub(crate) path: PathBuf,
     pub(crate) database: u128,
+    pub(crate) opening: super::openings::Opening,
     pub(crate) pages: Pages,
     pub(crate) counters: Arc<Counters>,
     /// `None` in a database opened for reading only.

@@ -10,7 +10,7 @@ use super::background::Background;
 use super::open;
 use super::verify::Verified;
 use crate::broken::{self, Broken};
-use crate::engine::{Act, Engine, Handle, Losses, Stage};
+use crate::engine::{Act, Engine, Handle, Losses, Position, Stage};
 use crate::env::Environment;
 use crate::io::{LockGuard, LockOutcome};
 use crate::log::log_path;
@@ -219,6 +219,22 @@ impl Store {
     /// Hears of commits that append from now on.
     pub fn listen_to_appends(&self) -> AppendListener {
         AppendListener::new(&self.handle)
+    }
+
+    /// A place in this database's log, as users are told it.
+    pub fn told(&self, position: u64) -> Position {
+        self.engine().told(position)
+    }
+
+    /// The place in this database's log that was told, here or by an earlier opening. [`Error::NoSuchPosition`] where it was told
+    /// by another database, is of a commit that a crash took, or so old that this is not known.
+    pub fn place_of(&self, told: &Position) -> Result<u64> {
+        self.engine().place_of(told)
+    }
+
+    /// A number that no other opening of a database has; 0 where it is only read.
+    pub fn session_number(&self) -> u64 {
+        self.engine().opening.session
     }
 
     /// Waits until a snapshot has the commit at this log position, for at most so long; false: it has not so far. Soon after

@@ -20,8 +20,8 @@ use crate::engine::copies::{self, CatalogCopy};
 use crate::engine::lists::{decode_directory, decode_runs, read_chain};
 use crate::engine::meta::{self, EPOCHS_MAX, META_BYTES, Meta, MetaPage};
 use crate::engine::{
-    Chain, Changes, Dropped, Engine, Publisher, Queue, Signals, Spares, Stage, Tickets, Trees, VersionPtr, Watch,
-    Writer,
+    Chain, Changes, Dropped, Engine, Opening, Openings, Publisher, Queue, Signals, Spares, Stage, Tickets, Trees,
+    VersionPtr, Watch, Writer,
 };
 use crate::env::Environment;
 use crate::io::{AlignedBuf, Create, File, LockGuard, OpenHow, Overlay};
@@ -80,6 +80,7 @@ pub(super) fn write_new(file: &dyn File, options: &Options, env: &Environment) -
         log_segment_bytes: options.log_segment_bytes as u32,
         epochs: Vec::new(),
         log_places: 0,
+        openings: Openings::FIRST,
         lists: Vec::new(),
     };
     let mut pages = AlignedBuf::zeroed(2 * options.page_size);
@@ -148,9 +149,10 @@ fn start(
     let restored = restore(&pages, &mut meta)?;
     let mut engine = assemble(path, options, env, pages, counters, &meta, restored);
     if options.read_only {
-        if let Beside::Log(log, identity) = beside {
-            beside::replay(&engine, &meta, &log, identity, None)?;
-        }
+        engine.opening.began = match beside {
+            Beside::Log(log, identity) => beside::replay(&engine, &meta, &log, identity, None)?.position,
+            Beside::LeftOver(_) => meta.position,
+        };
         return Ok(Arc::new(engine));
     }
     // Before anything else uses the pages: an earlier run may have freed, and used again, some of them. What cannot
@@ -166,6 +168,7 @@ fn start(
             (end.position, Found::Log(log, identity, end))
         }
     };
+    engine.opening.began = position;
     begin_epoch(&mut engine, &meta, position, found).map_err(of_failure)?;
     Ok(Arc::new(engine))
 }
@@ -269,6 +272,7 @@ fn assemble(
         options: options.clone(),
         path: path.to_path_buf(),
         database: meta.database,
+        opening: Opening { timeline: meta.timeline, openings: meta.openings, ..Opening::default() },
         pages,
         counters,
         segments: None,
@@ -357,12 +361,13 @@ fn begin_epoch(engine: &mut Engine, meta: &Meta, position: u64, found: Found) ->
         let segment_bytes = engine.segments()?.identity.segment_bytes as usize;
         writer.batch = OpenBatch::new(start, alignment, epoch.seed, separate, segment_bytes);
     }
-    announce(engine, position, epoch)?;
+    let is_after_crash = !meta.clean && !broken::is(Broken::OpeningKept);
+    announce(engine, position, epoch, is_after_crash)?;
     first_batch(engine)
 }
 
-/// Writes the meta page that names the new epoch (and where the one before it ended).
-fn announce(engine: &mut Engine, position: u64, epoch: Epoch) -> Result<()> {
+/// Writes the meta page that names the new epoch (and where the one before it ended), and the new opening after a crash.
+fn announce(engine: &mut Engine, position: u64, epoch: Epoch, is_after_crash: bool) -> Result<()> {
     if engine.checkpoint.lock().meta.epochs.len() >= EPOCHS_MAX {
         // Many crashes without a checkpoint in between: the list is full, so one is made now.
         compact_epochs(engine, position)?;
@@ -375,13 +380,21 @@ fn announce(engine: &mut Engine, position: u64, epoch: Epoch) -> Result<()> {
     state.meta.clean = false;
     state.meta.next_stamp = engine.next_stamp.load(Ordering::Relaxed);
     state.meta.sequence += 1;
+    if is_after_crash || state.meta.openings.number == 0 {
+        state.meta.openings = state.meta.openings.next(position, state.meta.sequence);
+    }
+    // Random numbers may come again where a simulation draws them; epochs begin elsewhere each time.
+    let session = (engine.env.host.random() ^ epoch.start.rotate_left(32)).max(1);
     let segment_bytes = engine.segments()?.identity.segment_bytes;
     state.meta.log_places = engine.segments()?.places();
     state.meta.log_segment_bytes = segment_bytes;
-    match broken::is(Broken::EpochUnannounced) {
-        false => engine.write_meta(&state, &state.meta),
-        true => Ok(()),
+    if !broken::is(Broken::EpochUnannounced) {
+        engine.write_meta(&state, &state.meta)?;
     }
+    let openings = state.meta.openings;
+    drop(state);
+    engine.opening = Opening { openings, session, ..engine.opening };
+    Ok(())
 }
 
 fn compact_epochs(engine: &Engine, position: u64) -> Result<()> {

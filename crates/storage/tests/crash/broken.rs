@@ -76,6 +76,16 @@ fn appends_under_other_keys_after_a_crash_are_noticed() {
 }
 
 #[test]
+fn an_opening_with_the_number_of_the_one_before_is_noticed() {
+    must_be_caught(Broken::OpeningKept, crash_tests);
+}
+
+#[test]
+fn positions_compared_as_bare_numbers_are_noticed() {
+    must_be_caught(Broken::PositionsBare, crash_tests);
+}
+
+#[test]
 fn ignored_sync_errors_are_noticed() {
     must_be_caught(Broken::SyncErrors, || {
         fail_every_sync();

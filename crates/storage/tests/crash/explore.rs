@@ -38,6 +38,16 @@ impl Known {
 /// Whether a state may be what a crash leaves; an explanation if not.
 pub type Admits<'a> = &'a dyn Fn(u64) -> Result<(), String>;
 
+/// Whether positions are right in what was recovered to this state.
+pub type Told<'a> = &'a dyn Fn(u64, &Store) -> Result<(), String>;
+
+/// What is right.
+#[derive(Clone, Copy)]
+pub struct Judge<'a> {
+    pub admits: Admits<'a>,
+    pub told: Told<'a>,
+}
+
 /// How closely to look.
 #[derive(Clone, Copy, Debug)]
 pub struct Depth {
@@ -53,7 +63,9 @@ pub fn explore(run: &Run, depth: Depth) -> Result<(), String> {
     let (mut rng, mut known) = (Rng(run.seed ^ 0xC4A5), Known::default());
     while let Some(at) = points.advance() {
         let admits = |digest| run.history.admits(at, digest);
-        crash_point(&points, &run.options, &admits, depth, &mut rng, &mut known).map_err(|what| {
+        let told = |digest, store: &Store| run.history.judge_positions(at, digest, store);
+        let judge = Judge { admits: &admits, told: &told };
+        crash_point(&points, &run.options, judge, depth, &mut rng, &mut known).map_err(|what| {
             let operation = points.recording().describe(at);
             if std::env::var_os("CAIRN_CRASH_TRACE").is_some() {
                 (0..=at).for_each(|number| println!("{number}: {}", points.recording().describe(number)));
@@ -67,7 +79,7 @@ pub fn explore(run: &Run, depth: Depth) -> Result<(), String> {
 fn crash_point(
     points: &CrashPoints,
     options: &Options,
-    admits: Admits<'_>,
+    judge: Judge<'_>,
     depth: Depth,
     rng: &mut Rng,
     known: &mut Known,
@@ -77,7 +89,7 @@ fn crash_point(
     for strategy in CrashStrategy::family(rng.next(), depth.random).take(count) {
         let image = points.image(strategy);
         let nested = depth.nested > 0 && rng.one_in(depth.nested);
-        check_new(image, options, admits, nested, rng.next(), known).map_err(|what| format!("{strategy:?}: {what}"))?;
+        check_new(image, options, judge, nested, rng.next(), known).map_err(|what| format!("{strategy:?}: {what}"))?;
     }
     Ok(())
 }
@@ -86,22 +98,22 @@ fn crash_point(
 fn check_new(
     image: DiskImage,
     options: &Options,
-    admits: Admits<'_>,
+    judge: Judge<'_>,
     nested: bool,
     seed: u64,
     known: &mut Known,
 ) -> Result<(), String> {
     if !nested && let Some(digest) = known.find(&image) {
         AGAIN.fetch_add(1, Ordering::Relaxed);
-        return admits(digest);
+        return (judge.admits)(digest);
     }
-    let digest = check(&image, options, admits, nested, seed)?;
+    let digest = check(&image, options, judge, nested, seed)?;
     known.add(image, digest);
     Ok(())
 }
 
 /// Recovers from one disk; returns the digest of what is there.
-pub fn check(image: &DiskImage, options: &Options, admits: Admits<'_>, nested: bool, seed: u64) -> Result<u64, String> {
+pub fn check(image: &DiskImage, options: &Options, judge: Judge<'_>, nested: bool, seed: u64) -> Result<u64, String> {
     IMAGES.fetch_add(1, Ordering::Relaxed);
     let disk = SimDisk::from_image(image, seed);
     if nested {
@@ -109,9 +121,10 @@ pub fn check(image: &DiskImage, options: &Options, admits: Admits<'_>, nested: b
     }
     let store = machine::open(&disk, options, seed).map_err(|error| format!("opening: {error}"))?;
     let digest = digest_store(&store).map_err(|error| format!("reading: {error}"))?;
-    admits(digest)?;
+    (judge.admits)(digest)?;
+    (judge.told)(digest, &store)?;
     if nested {
-        return check_onward(&disk, store, options, digest, seed).map(|()| digest);
+        return check_onward(&disk, store, options, judge.told, digest, seed).map(|()| digest);
     }
     verify(&store)?;
     // What is left is thrown away, so the machine need not be shut down in order.
@@ -128,7 +141,14 @@ fn verify(store: &Store) -> Result<(), String> {
 }
 
 /// Commits once more, and crashes at every operation since the machine was switched on.
-fn check_onward(disk: &SimDisk, store: Store, options: &Options, before: u64, seed: u64) -> Result<(), String> {
+fn check_onward(
+    disk: &SimDisk,
+    store: Store,
+    options: &Options,
+    told: Told<'_>,
+    before: u64,
+    seed: u64,
+) -> Result<(), String> {
     let begun = disk.operation_count();
     let after = commit_after(&store, seed).map_err(|error| format!("a commit after recovery: {error}"))?;
     let durable = disk.operation_count();
@@ -143,10 +163,13 @@ fn check_onward(disk: &SimDisk, store: Store, options: &Options, before: u64, se
             _ if found == before && at < durable => Ok(()),
             _ => Err(format!("neither the state before nor that after the commit ({begun}..{durable})")),
         };
+        // What was lost before stays so, whatever stands behind it now.
+        let told = |_, store: &Store| told(before, store);
+        let judge = Judge { admits: &admits, told: &told };
         let seed = seed ^ at << 20;
         let count = if points.unsynced() == 0 { 1 } else { 5 };
         for strategy in CrashStrategy::family(seed, 2).take(count) {
-            check_new(points.image(strategy), options, &admits, false, seed, &mut known)
+            check_new(points.image(strategy), options, judge, false, seed, &mut known)
                 .map_err(|what| format!("after recovery, crash at {at}, {strategy:?}: {what}"))?;
         }
     }

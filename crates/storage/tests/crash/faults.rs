@@ -1,9 +1,9 @@
 //! Disks that fail while they are in use: syncs, reads, writes, and space that runs out.
 
 use cairn_storage::io::{CrashStrategy, SimDisk};
-use cairn_storage::{Error, Result};
+use cairn_storage::{Error, Result, Store};
 
-use super::explore::check;
+use super::explore::{Judge, check};
 use super::machine::{self, Rng};
 use super::workload::{Shape, Worker, digest_model, digest_store};
 
@@ -13,7 +13,9 @@ fn check_crashes(worker: &Worker<'_>, disk: &SimDisk, seed: u64, what: &str) {
     let at = worker.now();
     for strategy in CrashStrategy::family(seed, 2) {
         let admits = |digest| worker.history.admits(at, digest);
-        check(&disk.crash(strategy), &worker.options, &admits, false, seed)
+        let told = |digest, store: &Store| worker.history.judge_positions(at, digest, store);
+        let judge = Judge { admits: &admits, told: &told };
+        check(&disk.crash(strategy), &worker.options, judge, false, seed)
             .unwrap_or_else(|error| panic!("{what}, {strategy:?}: {error}"));
     }
 }

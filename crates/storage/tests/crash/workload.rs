@@ -5,8 +5,8 @@ use std::ops::Bound;
 
 use cairn_storage::io::{Recording, SimDisk};
 use cairn_storage::{
-    Acknowledge, AppendKey, Durability, Error, Losses, Options, Result, Store, Transaction, TreeId, WriteError,
-    counters,
+    Acknowledge, AppendKey, Durability, Error, Losses, Options, Position, Result, Store, Transaction, TreeId,
+    WriteError, counters,
 };
 
 use super::machine::{self, Rng};
@@ -69,6 +69,8 @@ pub struct State {
     pub begun: u64,
     /// A crash at this operation or later must not take it; `u64::MAX`: nobody was promised that.
     pub durable: u64,
+    /// Where the commit stands, as it was told, and before which disk operation.
+    pub told: Option<(Position, u64)>,
 }
 
 /// All states, in the order of commits.
@@ -77,7 +79,7 @@ pub struct History(pub Vec<State>);
 
 impl History {
     pub fn committed(&mut self, digest: u64, begun: u64, durable: bool, now: u64) {
-        self.0.push(State { digest, begun, durable: u64::MAX });
+        self.0.push(State { digest, begun, durable: u64::MAX, told: None });
         if durable {
             self.all_durable(now);
         }
@@ -87,6 +89,23 @@ impl History {
         for state in self.0.iter_mut().rev().take_while(|state| state.durable == u64::MAX) {
             state.durable = now;
         }
+    }
+
+    /// Whether positions of commits that a crash took are refused, and those of commits that it left are known, where a crash at
+    /// operation `at` left the state.
+    pub fn judge_positions(&self, at: u64, digest: u64, store: &Store) -> Result<(), String> {
+        let may = self.0.iter().rposition(|state| state.begun <= at).unwrap_or(0);
+        let found = || (0..self.0.len()).filter(|&i| i <= may && self.0[i].digest == digest);
+        let (Some(first), Some(last)) = (found().next(), found().next_back()) else { return Ok(()) };
+        for (number, state) in self.0.iter().enumerate() {
+            let Some((told, _)) = state.told.as_ref().filter(|(_, then)| *then <= at) else { continue };
+            match store.place_of(told) {
+                Ok(_) if number > last => return Err(format!("state {number} is lost, and its position is reached")),
+                Err(error) if number <= first => return Err(format!("state {number} is there: {error}")),
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Whether a crash at operation `at` may leave the state; an explanation if not.
@@ -300,8 +319,11 @@ impl<'d> Worker<'d> {
                     model.entry(tree).or_default().insert(key.bytes().to_vec(), value.clone());
                 }
                 model.entry(tree).or_default().insert(key, value);
+                let position = ticket.position();
                 let waited = ticket.wait();
-                self.outcome(waited, model, begun, if later { Durability::Full } else { mode })
+                let outcome = self.outcome(waited, model, begun, if later { Durability::Full } else { mode });
+                self.tell(position, outcome.is_ok());
+                outcome
             }
             // The old value is a long one.
             Err(WriteError::Caller(()) | WriteError::Storage(Error::TooLarge)) => Ok(()),
@@ -313,6 +335,14 @@ impl<'d> Worker<'d> {
                 }
                 Err(error)
             }
+        }
+    }
+
+    /// What the last commit's position is told as; 0: it has none, for it changed nothing.
+    fn tell(&mut self, position: u64, is_committed: bool) {
+        if position > 0 && is_committed {
+            let told = (self.store().told(position), self.now());
+            self.history.0.last_mut().expect("it was committed").told = Some(told);
         }
     }
 
@@ -387,7 +417,9 @@ impl<'d> Worker<'d> {
             let key = AppendKey::new(position.unwrap_or_default(), ordinal);
             model.entry(tree).or_default().insert(key.bytes().to_vec(), value);
         }
-        match self.outcome(result, model, begun, if pipelined { Durability::Full } else { mode }) {
+        let outcome = self.outcome(result, model, begun, if pipelined { Durability::Full } else { mode });
+        self.tell(position.unwrap_or_default(), outcome.is_ok());
+        match outcome {
             // It was too large for what log there is, or dropped a tree whose pages an undone point write changed:
             // nothing of it stays.
             Err(Error::DiskFull { .. } | Error::Conflict) => Ok(()),

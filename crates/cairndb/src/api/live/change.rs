@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::result::{FEW, RowBytes, RowForm, Weights};
-use crate::api::Row;
+use crate::api::{Position, Row};
 use crate::plan::Field;
 use crate::{Result, Value};
 
@@ -22,24 +22,24 @@ use crate::{Result, Value};
 /// assert_eq!((old.get::<i32>("n")?, new.get::<i32>("n")?), (10, 11));
 /// let gone: Vec<i32> = change.removed().map(|row| row.get("id")).collect::<Result<_, _>>()?;
 /// assert_eq!((gone, change.added().count()), (vec![2], 0));
-/// assert!(change.position() > 0);
+/// assert_eq!(Some(change.position()), conn.position());
 /// # Ok::<(), cairndb::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct LiveChange {
     fields: Arc<[Field]>,
-    position: u64,
+    position: Position,
     is_first: bool,
     rows: ChangedRows,
 }
 
 impl LiveChange {
-    pub(super) fn new(fields: Arc<[Field]>, position: u64, is_first: bool, rows: ChangedRows) -> LiveChange {
+    pub(super) fn new(fields: Arc<[Field]>, position: Position, is_first: bool, rows: ChangedRows) -> LiveChange {
         LiveChange { fields, position, is_first, rows }
     }
 
-    /// The log position of the state that the result is now of: greater from change to change.
-    pub fn position(&self) -> u64 {
+    /// The position of the state that the result is now of: greater from change to change.
+    pub fn position(&self) -> Position {
         self.position
     }
 

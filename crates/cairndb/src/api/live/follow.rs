@@ -24,7 +24,7 @@ use super::result::{RowBytes, Weights};
 use super::service::{Service, Subscription};
 use super::subscriber::{End, Taken, TakenRows};
 use crate::api::database::Shared;
-use crate::api::{Connection, Database, InterruptHandle, locked};
+use crate::api::{Connection, Database, InterruptHandle, Position, locked};
 use crate::catalog::{Catalog, CatalogStore, Materialized, ObjectId, Table, followed_tree_of};
 use crate::dml::row::{AtOnce, DeleteBuffers, Env, RowDelete, RowPlaces, Stored};
 use crate::dml::{DmlContext, Target};
@@ -508,7 +508,7 @@ impl Writing<'_> {
 }
 
 impl Connection {
-    /// The log position of the state that a maintained materialized view shows: that of the connection's newest state for one that
+    /// The position of the state that a maintained materialized view shows: that of the connection's newest state for one that
     /// commits keep current; for one that follows, that of its last change. `None`: it has not begun to follow.
     ///
     /// # Errors
@@ -522,9 +522,9 @@ impl Connection {
     /// println!("it has what was committed before {:?}", conn.view_position("v")?);
     /// # Ok::<(), cairndb::Error>(())
     /// ```
-    pub fn view_position(&self, view: &str) -> Result<Option<u64>> {
+    pub fn view_position(&self, view: &str) -> Result<Option<Position>> {
         let view = self.maintained_view(view)?;
-        self.view_shows(&view)
+        Ok(self.view_shows(&view)?.map(|place| self.shared().told(place)))
     }
 
     fn view_shows(&self, view: &Table) -> Result<Option<u64>> {
@@ -558,10 +558,11 @@ impl Connection {
     /// # Errors
     ///
     /// As [`Connection::view_position`] and [`Connection::wait_for`]; 55000 for a view that is not kept current any more.
-    pub fn wait_for_view(&self, view: &str, position: u64, time: Duration) -> Result<bool> {
+    pub fn wait_for_view(&self, view: &str, position: Position, time: Duration) -> Result<bool> {
         let until = Instant::now().checked_add(time);
         let left = || until.map_or(time, |until| until.saturating_duration_since(Instant::now()));
-        if !self.wait_for(position, time)? {
+        let position = self.shared().store.place_of(&position.0)?;
+        if !self.wait_for_place(position, time)? {
             return Ok(false);
         }
         loop {

@@ -74,7 +74,7 @@ pub struct LiveQuery {
     subscription: Subscription,
     ended: bool,
     /// Keeps the database open; let go of last.
-    _database: Database,
+    database: Database,
 }
 
 impl fmt::Debug for LiveQuery {
@@ -186,7 +186,7 @@ impl LiveQuery {
     pub fn on_change(self, mut each: impl FnMut(Result<LiveChange>) + Send + 'static) -> Result<LiveGuard> {
         let stopped = Arc::new(AtomicBool::new(false));
         let (seen, handle) = (stopped.clone(), self.stop_handle());
-        let store = self._database.shared.store.clone();
+        let store = self.database.shared.store.clone();
         let mut live = self;
         let work = move || {
             loop {
@@ -236,7 +236,8 @@ impl LiveQuery {
             TakenRows::Change(change) => ChangedRows::of(change, form, key.as_deref())?,
         };
         let is_first = matches!(taken.rows, TakenRows::First(_));
-        Ok(LiveChange::new(fields.clone(), taken.position, is_first, rows))
+        let position = self.database.shared.told(taken.position);
+        Ok(LiveChange::new(fields.clone(), position, is_first, rows))
     }
 }
 
@@ -302,7 +303,7 @@ impl Connection {
     }
 
     fn live_of(&self, subscription: Subscription) -> LiveQuery {
-        LiveQuery { subscription, ended: false, _database: self.database.clone() }
+        LiveQuery { subscription, ended: false, database: self.database.clone() }
     }
 
     /// The same, which does not keep the database open.

@@ -35,7 +35,7 @@ impl SubscribedRows {
     /// The result's columns behind the two that tell of the change.
     pub(in crate::api) fn fields(&self) -> Vec<Field> {
         let field = |name: &str, data_type| Field { name: name.to_owned(), data_type };
-        let told = [field("position", DataType::BigInt), field("change", DataType::Text)];
+        let told = [field("position", DataType::Text), field("change", DataType::Text)];
         told.into_iter().chain(self.live.columns().iter().cloned()).collect()
     }
 
@@ -65,9 +65,8 @@ impl SubscribedRows {
     fn tell_next(&mut self) -> bool {
         let Some((change, told)) = &mut self.change else { return false };
         let Some((what, row)) = change.told(*told) else { return false };
-        let position = i64::try_from(change.position()).unwrap_or(i64::MAX);
         self.row.clear();
-        self.row.extend([Value::BigInt(position), Value::text(what)]);
+        self.row.extend([Value::text(change.position().to_string()), Value::text(what)]);
         self.row.extend_from_slice(row);
         *told += 1;
         true

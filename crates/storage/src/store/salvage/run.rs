@@ -9,6 +9,7 @@ use super::rescue::{Rescue, UncertainFile};
 use super::source::Source;
 use super::state::State;
 use super::target::{Target, remove};
+use crate::engine::Openings;
 use crate::env::Environment;
 use crate::io::LockOutcome;
 use crate::{Error, Options, Result};
@@ -77,6 +78,7 @@ fn rescue(
     report.losses = reasons::join(report.losses);
     // Tree ids are not given out again; a number that no database comes to is forged.
     let next_tree = state.meta.as_ref().map_or(0, |meta| meta.next_tree);
+    target.come_after(state.meta.as_ref().map_or(Openings::default(), |meta| meta.openings));
     report.entries = target.finish(if next_tree < 1 << 30 { next_tree } else { 0 })?;
     Ok(report)
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::report::Doubt;
 use crate::bytes::{get_u32, get_u64};
+use crate::engine::Openings;
 use crate::env::Environment;
 use crate::io::FileSystem;
 use crate::log::log_path;
@@ -91,6 +92,14 @@ impl Target {
             Err(Error::NoSuchTree(_)) => Ok(None),
             result => result,
         }
+    }
+
+    /// No position of the damaged database passes for one of this, whatever it is told by.
+    pub(super) fn come_after(&self, openings: Openings) {
+        let mut state = self.store.engine().checkpoint.lock();
+        state.meta.openings = Openings::behind(openings.number);
+        // Which of the two meta pages is written next stays as it is.
+        state.meta.sequence += 2 * state.meta.openings.number.saturating_sub(state.meta.sequence);
     }
 
     /// Counts the entries of trees that are not derived, and closes the database.
