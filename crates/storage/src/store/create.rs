@@ -58,13 +58,9 @@ pub(super) fn create(path: &Path, empty: Option<&dyn File>, options: &Options, e
         give_name(unfinished, path, empty, files)?;
         Ok(lock)
     });
-    if made.is_err() {
-        // Under either name: of a renaming whose sync failed no later sync says that it is durable.
-        for name in [unfinished, path] {
-            if file.has_name(name).unwrap_or(false) {
-                let _ = files.remove(name);
-            }
-        }
+    if made.is_err() && file.has_name(unfinished).unwrap_or(false) {
+        // What can not be removed now the next one removes.
+        let _ = files.remove(unfinished);
     }
     made
 }
@@ -90,7 +86,11 @@ fn give_name(unfinished: &Path, path: &Path, empty: Option<&dyn File>, files: &d
             files.take_place(unfinished, path).map_err(Error::io("name the new database"))?;
         }
     }
-    files.sync_directory(path).map_err(Error::io("sync the new database's directory"))
+    files.sync_directory(path).map_err(|error| {
+        // It has the name by now, and no later sync says that this is durable.
+        let _ = files.remove(path);
+        Error::io("sync the new database's directory")(error)
+    })
 }
 
 /// Removes what a crash left of an earlier creation. A database may have such a name, too.
