@@ -28,9 +28,6 @@ use crate::sync::{AtomicU32, AtomicU64, Awake, Mutex, Ordering};
 use crate::tree::{Scratch, is_well_formed};
 use crate::{Error, Options, Result, TreeId};
 
-/// A recovery in memory may take so many times as much of it as the cache.
-const OVERLAY: usize = 4;
-
 /// Opens (or creates) the database; the caller holds its lock.
 pub(crate) fn open(path: &Path, options: &Options, env: &Environment) -> Result<Arc<Engine>> {
     let files = env.files.as_ref();
@@ -54,7 +51,7 @@ pub(crate) fn open(path: &Path, options: &Options, env: &Environment) -> Result<
     let file = match options.read_only {
         true => {
             let page_size = meta.page_size as usize;
-            Arc::new(Overlay::over(file, page_size, options.cache_bytes / page_size * OVERLAY))
+            Arc::new(Overlay::over(file, page_size, options.overlay_bytes() / page_size))
         }
         false => file,
     };
@@ -202,7 +199,7 @@ fn start(
 ) -> Result<Arc<Engine>> {
     let page_size = meta.page_size as usize;
     let counters = Arc::new(Counters::default());
-    let pages = Pages::new(file, options, page_size, counters.clone(), is_well_formed);
+    let pages = Pages::new(file, options, page_size, counters.clone(), is_well_formed)?;
     let restored = restore(&pages, &mut meta)?;
     let mut engine = assemble(path, options, env, pages, counters, &meta, restored);
     if !options.read_only {
