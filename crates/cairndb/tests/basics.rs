@@ -1,6 +1,6 @@
 //! Tables, rows and queries, end to end.
 
-use cairndb::{Connection, Database, Result};
+use cairndb::{Connection, Database, Options, Result};
 
 fn connect() -> Connection {
     Database::open_in_memory().unwrap().connect().unwrap()
@@ -91,6 +91,54 @@ fn explain_tells_of_every_node_what_was_expected_and_what_happened() -> Result<(
             "{name} in {plan:#?}"
         );
     }
+    Ok(())
+}
+
+/// Pages that were read ahead passed for those that were in memory.
+#[test]
+fn explain_tells_pages_that_were_read_from_those_that_were_in_memory() -> Result<()> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.cairn");
+    let open = || Database::open_with(&path, Options::default().cache_bytes(64 << 20))?.connect();
+    open()?.execute_script(
+        "CREATE TABLE t (id int PRIMARY KEY, n text); INSERT INTO t SELECT g, repeat('x', 200) FROM generate_series(1, 5000) g",
+    )?;
+    let conn = open()?;
+    let pages = || -> Result<(i64, i64)> {
+        let sql = "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT count(n), max(id) FROM t WHERE n > 'a'";
+        let plan: String = conn.query_row(sql, (), |row| row.get(0))?;
+        let of = |name: &str| -> i64 {
+            let behind = plan.split(&format!("\"{name}\": ")).nth(1).unwrap_or("-1");
+            behind.split([',', '\n']).next().and_then(|number| number.parse().ok()).unwrap_or(-1)
+        };
+        Ok((of("Shared Hit Blocks"), of("Shared Read Blocks")))
+    };
+    // 5000 rows of more than 200 bytes have 250 leaves at least. (Planning may have read some of them.)
+    let (hit, read) = pages()?;
+    assert!(read >= 16, "{hit} hit, {read} read");
+    let (hit, read) = pages()?;
+    assert!(hit >= 200 && read == 0, "{hit} hit, {read} read, the second time");
+    Ok(())
+}
+
+#[test]
+fn the_caches_size_is_shown_and_not_set() -> Result<()> {
+    let folder = tempfile::tempdir().unwrap();
+    let show = |conn: &Connection, name: &str| conn.query_row(&format!("SHOW {name}"), (), |row| row.get::<String>(0));
+    let database = Database::open_with(folder.path().join("x.cairn"), Options::default().cache_bytes(48 << 20))?;
+    let conn = database.connect()?;
+    assert_eq!((show(&conn, "cache_bytes")?, show(&conn, "effective_cache_size")?), ("48MB".into(), "48MB".into()));
+    let listed = "SELECT setting || unit FROM pg_settings WHERE name = 'cache_bytes'";
+    assert_eq!(conn.query_row(listed, (), |row| row.get::<String>(0))?, "49152kB");
+    assert_eq!(conn.execute("SET cache_bytes = '1GB'", ()).unwrap_err().sqlstate().0, "55P02");
+    conn.execute("SET effective_cache_size = '2GB'", ())?;
+    assert_eq!((show(&conn, "cache_bytes")?, show(&conn, "effective_cache_size")?), ("48MB".into(), "2GB".into()));
+    assert_eq!(database.stats().cache_bytes, 48 << 20);
+    // What nobody chose is a share of the memory.
+    let shares = ["a", "b"].map(|name| Database::open(folder.path().join(name)).unwrap());
+    let bytes = shares.each_ref().map(|database| database.stats().cache_bytes);
+    assert!(bytes.iter().all(|bytes| *bytes >= 16 << 20), "{bytes:?}");
+    assert_eq!(Database::open_in_memory()?.stats().cache_bytes, 256 << 20);
     Ok(())
 }
 

@@ -49,6 +49,9 @@ pub struct ShellArgs {
     /// Refuse every change; the file may be on read-only media
     #[arg(long)]
     pub read_only: bool,
+    /// Memory for pages, as 512MB or 4GB; without it a quarter of what there is (SHOW cache_bytes)
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "0", hide_default_value = true)]
+    pub cache_bytes: usize,
     /// Do not run ~/.cairnrc (or the file that CAIRNRC names), which an interactive shell runs first
     #[arg(short = 'X', long)]
     pub no_rc: bool,
@@ -56,6 +59,28 @@ pub struct ShellArgs {
     #[arg(long)]
     pub keep_going: bool,
 }
+
+/// Bytes, or a number with a unit, as settings have it.
+fn size(text: &str) -> Result<usize, String> {
+    let digits = text.find(|ch: char| !ch.is_ascii_digit()).unwrap_or(text.len());
+    let unit = match text[digits..].trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "kb" => 10,
+        "mb" => 20,
+        "gb" => 30,
+        "tb" => 40,
+        _ => return Err("a size is a number with B, kB, MB, GB or TB".to_string()),
+    };
+    let bytes = text[..digits].parse().ok().and_then(|number: usize| number.checked_mul(1 << unit));
+    match bytes {
+        Some(bytes @ 1..) if bytes < CACHE_MIN => Err(format!("a cache has at least {} kB", CACHE_MIN >> 10)),
+        Some(bytes) => Ok(bytes),
+        None => Err("a size is a number with B, kB, MB, GB or TB".to_string()),
+    }
+}
+
+/// 64 of the largest pages, so that any database opens with it.
+const CACHE_MIN: usize = 64 * 32_768;
 
 /// Everything but the shell.
 #[derive(Debug, Subcommand)]

@@ -393,6 +393,109 @@ fn commands_whose_output_nobody_reads_end_as_if_somebody_had() {
 }
 
 #[test]
+fn the_cache_has_the_size_that_is_asked_for_and_takes_memory_as_it_is_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let show = |arguments: &[&str]| {
+        let all = [
+            arguments,
+            &[
+                "--no-header",
+                "--format",
+                "csv",
+                "-c",
+                "SHOW cache_bytes",
+                "-c",
+                ".open other.cairn",
+                "-c",
+                "SHOW cache_bytes",
+            ],
+        ];
+        good(folder.path(), &all.concat()).lines().filter(|line| *line == "64MB").count()
+    };
+    assert_eq!(show(&["x.cairn", "--cache-bytes", "64MB"]), 2);
+    assert_eq!(show(&["--cache-bytes", "67108864"]), 2);
+    for wrong in ["1 parsec", "", "-1", "64 kB", "99999999999TB"] {
+        let output = cairn(folder.path(), &["--cache-bytes", wrong, "x.cairn", "-c", "SELECT 1"]);
+        assert_eq!(output.status.code(), Some(2), "{wrong}: {}", text(&output));
+    }
+    let told = good(folder.path(), &["stats", "x.cairn"]);
+    assert!(["page_hits", "page_misses", "pages_read", "cache_bytes"].iter().all(|name| told.contains(name)), "{told}");
+}
+
+/// Resident memory of a shell with a cache of this size that has done next to nothing, in bytes.
+#[cfg(target_os = "linux")]
+fn idle_memory(folder: &Path, cache: &str) -> u64 {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_cairn"))
+        .args(["--cache-bytes", cache, "x.cairn"])
+        .current_dir(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    writeln!(child.stdin.as_mut().unwrap(), "CREATE TABLE IF NOT EXISTS t (a int); CHECKPOINT; \\echo done").unwrap();
+    let mut lines = BufReader::new(child.stdout.as_mut().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap() == "done"));
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    drop(Shell(child));
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.split_whitespace().next().unwrap().parse::<u64>().unwrap() << 10
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_large_cache_that_is_not_used_is_not_resident() {
+    let folder = tempfile::tempdir().unwrap();
+    let (small, large) = (idle_memory(folder.path(), "64MB"), idle_memory(folder.path(), "64GB"));
+    assert!(large < small + (8 << 20), "{large} bytes, and {small} with a small cache");
+}
+
+/// As `pg_dump -C` and `pg_dumpall` write it: the rows went into a new file in the working folder.
+#[test]
+fn a_script_stays_in_the_database_that_was_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "CREATE TABLE t (a int);\n\\connect app\nINSERT INTO t VALUES (1);\n\
+                  \\connect -reuse-previous=on \"dbname='we ird'\"\nINSERT INTO t VALUES (2);\n\
+                  \\c postgresql://me@host/app\nINSERT INTO t VALUES (3);\n";
+    fs::write(folder.path().join("dump.sql"), script).unwrap();
+    fs::write(folder.path().join("around.sql"), "\\i dump.sql\n").unwrap();
+    for arguments in [&["-f", "dump.sql"][..], &["-f", "around.sql"], &["-c", "\\i dump.sql"]] {
+        let told = good(folder.path(), &[&["x.cairn"], arguments].concat());
+        let stays = "a script stays in the database that was named, \"x\"";
+        assert!(told.contains(&format!("NOTICE:  \\connect app: {stays}")), "{told}");
+        assert!(told.contains(&format!("NOTICE:  \\connect we ird: {stays}")), "{told}");
+        let query = "SELECT sum(a), count(*) FROM t";
+        let sums = good(folder.path(), &["x.cairn", "--no-header", "--format", "csv", "-c", query]);
+        assert_eq!(sums.trim(), "6,3");
+        fs::remove_file(folder.path().join("x.cairn")).unwrap();
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no file was made");
+}
+
+#[test]
+fn a_typed_connect_opens_what_is_there_and_makes_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    good(folder.path(), &["other one.cairn", "-c", "CREATE TABLE here (a int)"]);
+    let connect = |command: &str| cairn(folder.path(), &["x.cairn", "-c", command, "-c", "SELECT a FROM here"]);
+    let by_string = "\\connect -reuse-previous=on \"dbname='other one.cairn'\"";
+    for command in ["\\c 'other one.cairn'", by_string, ".open 'other one.cairn'"] {
+        assert!(connect(command).status.success(), "{command}: {}", text(&connect(command)));
+    }
+    for (command, said) in [
+        ("\\c missing", "there is no file \"missing\"; .open missing makes a new database"),
+        ("\\c -reuse-previous=on", "relation \"here\" does not exist"),
+        ("\\c postgres://localhost/x", "the address of a server"),
+        ("\\c x me", "user \"me\": there are no servers and no roles"),
+        ("\\c x.cairn", "The database is \"x\"."),
+    ] {
+        let told = text(&connect(command));
+        assert!(told.contains(said), "{command}: {told}");
+    }
+    let mut names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["other one.cairn", "x.cairn"]);
+}
+
+#[test]
 fn files_that_are_not_there_or_that_are_are_told_in_words() {
     let folder = tempfile::tempdir().unwrap();
     good(folder.path(), &["x.cairn", "-c", MAKE]);

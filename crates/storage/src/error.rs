@@ -95,6 +95,11 @@ pub enum Error {
     BadPatch,
     /// Every page of the cache is in use by unfinished work; a larger cache or smaller transactions help.
     CacheFull,
+    /// The process's address space has no room for the cache and its tables.
+    NoMemory {
+        /// What was asked for.
+        bytes: usize,
+    },
     /// The statement is too large for the point path; use a transaction.
     TooLarge,
     /// All snapshot slots are taken.
@@ -165,7 +170,7 @@ impl Error {
             Error::CannotOpen { error, .. } => of_opening(error.kind()),
             Error::NoSuchTree(_) => "42P01",
             Error::KeyTooLong { .. } | Error::TooLarge => "54000",
-            Error::CacheFull => "53200",
+            Error::CacheFull | Error::NoMemory { .. } => "53200",
             Error::TooManySnapshots { .. } => "53300",
             Error::SnapshotTooOld => "72000",
             Error::GivenUp => "57014",
@@ -246,6 +251,10 @@ impl fmt::Display for Error {
             }
             Error::BadPatch => f.write_str("patch of a missing or shorter value"),
             Error::CacheFull => f.write_str("every page of the cache is in use; raise cache_bytes"),
+            Error::NoMemory { bytes } => write!(
+                f,
+                "there is no room in the process's address space for a cache of {bytes} bytes and its tables; lower cache_bytes, or raise the limit (ulimit -v)"
+            ),
             Error::TooLarge => f.write_str("too large for a point write"),
             Error::TooManySnapshots { limit } => write!(f, "more than {limit} snapshots, transactions and cursors are open"),
             Error::SnapshotTooOld => f.write_str(

@@ -28,11 +28,13 @@ pub struct Options {
     /// The mode of commits that do not choose their own.
     pub durability: Durability,
     /// Opens for reading only; works from read-only media. A database that was not closed is recovered in memory, which
-    /// takes as much of it as the commits in its log changed, at most four times `cache_bytes`.
+    /// takes as much of it as the commits in its log changed, at most four times `cache_bytes` (1 GiB where it is 0).
     pub read_only: bool,
     /// Fails instead of creating a database that is not there.
     pub must_exist: bool,
-    /// Bytes of memory for pages.
+    /// Bytes of memory for pages, of which none is taken before it is used; 0: a share of what the process may use, a quarter of the
+    /// machine's (or the control group's, or of `ulimit -v`), and of less where other databases are open in it (a database in
+    /// memory has 256 MiB).
     pub cache_bytes: usize,
     /// Bytes of a page of a new database: a power of two, 512 to 32,768.
     pub page_size: usize,
@@ -75,7 +77,7 @@ impl Default for Options {
             durability: Durability::Full,
             read_only: false,
             must_exist: false,
-            cache_bytes: 256 << 20,
+            cache_bytes: 0,
             page_size: 4096,
             log_segment_bytes: 4 << 20,
             log_limit_bytes: 1 << 30,
@@ -94,7 +96,21 @@ impl Default for Options {
     }
 }
 
+/// The cache of a database in memory whose user chose none, of which each page would be in memory twice.
+pub(crate) const IN_MEMORY_CACHE: usize = 256 << 20;
+
+/// A recovery in memory may take so many times as much of it as the cache, if somebody chose its size; otherwise so much.
+const OVERLAY: (usize, usize) = (4, 1 << 30);
+
 impl Options {
+    /// The bytes of changed pages that a recovery in memory may hold.
+    pub(crate) fn overlay_bytes(&self) -> usize {
+        match self.cache_bytes {
+            0 => OVERLAY.1,
+            chosen => chosen.saturating_mul(OVERLAY.0),
+        }
+    }
+
     pub(crate) fn check(&self) -> Result<()> {
         let page = self.page_size;
         let segment = self.log_segment_bytes;
@@ -107,8 +123,8 @@ impl Options {
         if self.log_limit_bytes < 4 * segment as u64 {
             return Err(Error::BadOption("log_limit_bytes must be at least four segments"));
         }
-        if self.cache_bytes < 64 * page {
-            return Err(Error::BadOption("cache_bytes must be at least 64 pages"));
+        if self.cache_bytes != 0 && self.cache_bytes < 64 * page {
+            return Err(Error::BadOption("cache_bytes must be at least 64 pages, or 0"));
         }
         if self.max_pages < 64 || self.max_snapshots < 4 {
             return Err(Error::BadOption("max_pages must be at least 64, max_snapshots at least 4"));

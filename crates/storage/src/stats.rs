@@ -66,6 +66,8 @@ counters! {
     pages_evicted,
     /// Dirty bytes in the cache, now.
     dirty_bytes,
+    /// Bytes of pages that the cache takes at most; memory for them is taken as they are used.
+    cache_bytes,
     /// Pages in the file, now, free ones included.
     pages_total,
     /// Free pages in the file, now.

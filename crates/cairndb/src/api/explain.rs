@@ -10,7 +10,7 @@ use super::settings::changed_switches;
 use crate::bind::{BoundStatement, Callees, ParameterTypes, bind_statement};
 use crate::command::{ExplainFormat, Told};
 use crate::dml::{self, DmlContext};
-use crate::exec::{self, ExecContext, NodeStatistics};
+use crate::exec::{self, ExecContext, NodeStatistics, pages_between};
 use crate::plan::{
     ExplainOptions, ExplainedWhole, Field, OptimizerOptions, PhysicalPlan, explain as plan_lines, explain_json,
     explain_yaml, explained,
@@ -64,7 +64,7 @@ pub(super) fn explanation(
         false => None,
     };
     let execution = started.elapsed();
-    let planning_pages = before.zip(after).map(|(before, after)| (after.0 - before.0, after.1 - before.1));
+    let planning_pages = before.zip(after).map(|(before, after)| pages_between(before, after));
     let run = ExplainedRun { plan, statistics, planning, planning_pages, execution };
     Ok(report(told, Some(&run), &prepared.options))
 }

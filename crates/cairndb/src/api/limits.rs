@@ -133,7 +133,7 @@ fn bytes(name: &str, value: &str) -> Result<u64> {
 }
 
 /// In the largest unit that gives a whole number, as PostgreSQL shows it.
-fn show_bytes(bytes: u64) -> String {
+pub(super) fn show_bytes(bytes: u64) -> String {
     let units = [("TB", KB << 30), ("GB", KB << 20), ("MB", KB << 10), ("kB", KB)];
     match units.into_iter().find(|(_, size)| bytes >= *size && bytes.is_multiple_of(*size)) {
         Some((unit, size)) => format!("{}{unit}", bytes / size),

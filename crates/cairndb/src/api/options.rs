@@ -36,7 +36,9 @@ pub struct Options {
     pub durability: Durability,
     /// Refuse every change; works on read-only media.
     pub read_only: bool,
-    /// Bytes of memory for pages; 0 means the default.
+    /// Bytes of memory for pages, taken as they are used (`SHOW cache_bytes`); 0 means the default: a quarter of the memory that the process
+    /// may use (the machine's, its control group's, or `ulimit -v`), or half of what is left of a third of it where other
+    /// databases are open in the process, and at least 16 MiB; for a database in memory 256 MiB.
     pub cache_bytes: usize,
     /// Bytes of log after which a checkpoint begins; 0 means the default. More of them make checkpoints rarer and
     /// reopening after a crash longer.
@@ -189,9 +191,7 @@ impl Options {
         options.read_only = self.read_only;
         options.max_snapshot_age = self.max_snapshot_age;
         options.max_transaction_bytes = self.max_transaction_bytes;
-        if self.cache_bytes > 0 {
-            options.cache_bytes = self.cache_bytes;
-        }
+        options.cache_bytes = self.cache_bytes;
         if self.checkpoint_log_bytes > 0 {
             options.checkpoint_log_bytes = self.checkpoint_log_bytes;
         }

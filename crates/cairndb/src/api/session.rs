@@ -41,6 +41,8 @@ pub(crate) struct Settings {
     pub(crate) optimizer: OptimizerOptions,
     /// The database's, for what does not say its own.
     pub(crate) default_durability: Durability,
+    /// What the database's cache takes at most.
+    pub(crate) cache_bytes: u64,
     /// Settings that change nothing here, or are the application's own, where they were set.
     pub(crate) others: BTreeMap<String, String>,
 }

@@ -8,7 +8,7 @@ use cairn_storage::Durability;
 
 use super::Connection;
 use super::execute::Executed;
-use super::limits::{Limits, size};
+use super::limits::{Limits, show_bytes, size};
 use super::notice::{DEFAULT_LEVEL, LEVELS};
 use super::sequences::SessionSequences;
 use super::session::Settings;
@@ -206,6 +206,7 @@ impl Settings {
             durability: None,
             optimizer: OptimizerOptions::default(),
             default_durability: options.durability,
+            cache_bytes: database.shared.store.cache_bytes() as u64,
             others: BTreeMap::new(),
         }
     }
@@ -246,7 +247,7 @@ impl Settings {
             }
             // The application's own.
             _ if is_applications(name) => self.set_other(name, value.map(str::to_owned)),
-            _ if FIXED.iter().any(|(known, _)| *known == name) => {
+            _ if name == "cache_bytes" || FIXED.iter().any(|(known, _)| *known == name) => {
                 let message = format!("parameter \"{name}\" cannot be changed");
                 return Err(Error::new(SqlState("55P02"), message));
             }
@@ -296,6 +297,8 @@ impl ShownSettings for Settings {
             }),
             "batch_rows" => self.optimizer.batch_rows.to_string(),
             _ if self.others.contains_key(name) => self.others.get(name)?.clone(),
+            // What was set is kept; nothing else but the database's own cache is known.
+            "cache_bytes" | "effective_cache_size" => show_bytes(self.cache_bytes),
             _ if self.limits.show(name).is_some() => self.limits.show(name)?,
             _ => {
                 let without_effect = WITHOUT_EFFECT.iter().map(|(known, shown, _)| (*known, *shown));
@@ -663,6 +666,7 @@ mod tests {
             durability: None,
             optimizer: OptimizerOptions::default(),
             default_durability: Durability::Full,
+            cache_bytes: 0,
             others: BTreeMap::new(),
         };
         let mut settings = options.clone();

@@ -408,6 +408,12 @@ pub(crate) struct NodeCounters {
     spill_files: Cell<u64>,
 }
 
+/// Of the pages that were used between two moments, those that were in memory, and those that were read for it.
+pub(crate) fn pages_between(before: (u64, u64), after: (u64, u64)) -> (u64, u64) {
+    let read = after.1.saturating_sub(before.1);
+    (after.0.saturating_sub(before.0).saturating_sub(read), read)
+}
+
 impl NodeCounters {
     /// One of the node's charges changed from `before` to `after` bytes.
     fn hold(&self, before: usize, after: usize) {
@@ -427,8 +433,9 @@ impl NodeCounters {
 
     /// Notes the pages that were used between two readings of the store's counters.
     pub(crate) fn add_pages(&self, before: (u64, u64), after: (u64, u64)) {
-        self.pages_hit.set(self.pages_hit.get() + after.0.saturating_sub(before.0));
-        self.pages_read.set(self.pages_read.get() + after.1.saturating_sub(before.1));
+        let (hit, read) = pages_between(before, after);
+        self.pages_hit.set(self.pages_hit.get() + hit);
+        self.pages_read.set(self.pages_read.get() + read);
     }
 
     /// Notes what a node's `next` gave; `rows` `None`: it came to its end.

@@ -162,13 +162,16 @@ fn greedy(graph: &JoinGraph, options: &OptimizerOptions) -> Result<Option<Tree>>
 /// By the numbers of two parts: how they are joined best, if they can be.
 type Pairs = HashMap<(usize, usize), Option<Candidate>>;
 
+/// Two parts by their places, how cheap their join is, and their numbers.
+type Cheapest = (usize, usize, (f64, f64), (usize, usize));
+
 fn cheapest_pair(
     (graph, options): (&JoinGraph, &OptimizerOptions),
     parts: &[(usize, Part)],
     connected: bool,
     pairs: &mut Pairs,
 ) -> Result<Option<(usize, usize, Candidate)>> {
-    let mut best: Option<(usize, usize, (f64, f64), (usize, usize))> = None;
+    let mut best: Option<Cheapest> = None;
     for (i, (left_number, left)) in parts.iter().enumerate() {
         options.check()?;
         for (j, (right_number, right)) in parts.iter().enumerate().filter(|(j, _)| *j != i) {

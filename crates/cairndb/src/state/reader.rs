@@ -68,12 +68,12 @@ impl Reader {
 
     /// See [`storage::Reader::pages_used`].
     pub(crate) fn pages_used(&self) -> (u64, u64) {
-        let (hits, misses) = self.database.pages_used();
-        let (more, waited) = match &self.beside {
+        let (used, read) = self.database.pages_used();
+        let (more, more_read) = match &self.beside {
             Some(Beside::Temporary(other) | Beside::Before(other)) => other.pages_used(),
             None => (0, 0),
         };
-        (hits + more, misses + waited)
+        (used + more, read + more_read)
     }
 
     /// Of the database alone.

@@ -38,7 +38,7 @@ fn ours(name: &str, rest: &str) -> Result<Option<String>, Failure> {
         "tables" => Some(format!("dtvm {}", rest.replace('%', "*"))),
         "indexes" | "indices" => with("di"),
         "databases" => Some("l".to_string()),
-        "open" => with("c"),
+        "open" => with("open"),
         "shell" | "system" => with("!"),
         "read" => with("i"),
         "output" | "once" if rest == "stdout" => Some("o".to_string()),

@@ -16,7 +16,7 @@ General
   \\q                     leave the shell (so do exit, quit, Ctrl-D)
   \\?                     this list
   \\h [STATEMENT]         syntax of SQL statements
-  \\c FILE                close this database and open another, or :memory:
+  \\c FILE                close this database and open another, or :memory: (.open FILE makes one)
   \\timing [on|off]       show how long each statement took
   \\echo TEXT             write a line
   \\! [COMMAND]           run a command of the operating system's shell

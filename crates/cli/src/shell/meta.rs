@@ -8,7 +8,7 @@ use super::pattern::Pattern;
 use super::session::{Session, system};
 use super::splitter::{Splitter, is_dot_command};
 use super::variables::expanded;
-use super::{catalog, describe, dot, help, script, statement};
+use super::{catalog, connect, describe, dot, help, script, statement};
 use crate::copy::{self, Copy, Direction};
 use crate::output::{Expanded, Format};
 use crate::report::Failure;
@@ -76,12 +76,8 @@ pub fn run(session: &mut Session, text: &str, splitter: &mut Splitter, depth: us
             session.variables.remove(name);
             Ok(())
         }
-        "c" | "connect" => {
-            let file = first.ok_or_else(|| Failure::Message("\\c: a file is missing, or :memory:".to_string()))?;
-            session.reopen(Some(Path::new(file)))?;
-            let message = format!("The database is now \"{}\".", session.name());
-            session.say(&message)
-        }
+        "c" | "connect" => connect::connect(session, rest),
+        "open" => connect::open_named(session, first),
         "sf" | "sv" => catalog::text(session, name, first),
         _ if matches!(name.trim_end_matches(['+', 'S']), "l" | "dn" | "df" | "dD" | "dT") => {
             catalog::list(session, name, Pattern::of(rest)?.as_ref())

@@ -3,6 +3,7 @@
 mod catalog;
 mod colours;
 mod complete;
+mod connect;
 mod cursor;
 mod describe;
 mod dot;

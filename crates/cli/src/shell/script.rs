@@ -87,6 +87,15 @@ impl<R: Read> Script<R> {
     }
 
     fn run(&mut self, session: &mut Session, keep_going: bool, depth: usize) -> Ended {
+        // What stands behind `-c` was typed.
+        let around = session.in_script;
+        session.in_script |= self.name.is_some();
+        let ended = self.run_pieces(session, keep_going, depth);
+        session.in_script = around;
+        ended
+    }
+
+    fn run_pieces(&mut self, session: &mut Session, keep_going: bool, depth: usize) -> Ended {
         let mut ended = Ended::Well;
         loop {
             let pieces = match self.next_line(session) {

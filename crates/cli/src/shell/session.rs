@@ -50,16 +50,20 @@ pub struct Session {
     pub pager: bool,
     /// After `\restrict`: what `\unrestrict` has to say.
     pub restricted: Option<String>,
+    /// A script is being run, which nobody typed.
+    pub in_script: bool,
+    /// As databases are opened; 0: as they like.
+    cache_bytes: usize,
 }
 
 impl Session {
     /// Opens the database and takes over Ctrl-C.
     pub fn open(args: &ShellArgs, interactive: bool) -> Result<Session, Failure> {
         let file = args.file.as_deref().filter(|file| *file != Path::new(IN_MEMORY));
-        let options = Options::default().read_only(args.read_only);
+        let options = Options::default().read_only(args.read_only).cache_bytes(args.cache_bytes);
         let database = match file {
             Some(path) => open_file(path, options)?,
-            None => Database::open_in_memory()?,
+            None => Database::open_in_memory_with(options)?,
         };
         answer_backups(&database);
         let connection = database.connect()?;
@@ -93,6 +97,8 @@ impl Session {
             last: None,
             pager: interactive,
             restricted: None,
+            in_script: false,
+            cache_bytes: args.cache_bytes,
         };
         session.write_to_stdout();
         Ok(session)
@@ -112,7 +118,7 @@ impl Session {
     pub fn reopen(&mut self, file: Option<&Path>) -> Result<(), Failure> {
         let file = file.filter(|file| *file != Path::new(IN_MEMORY));
         let database = match file {
-            Some(path) => open_file(path, Options::default())?,
+            Some(path) => open_file(path, Options::default().cache_bytes(self.cache_bytes))?,
             None => Database::open_in_memory()?,
         };
         answer_backups(&database);
@@ -369,7 +375,7 @@ fn name_of(file: Option<&Path>) -> String {
 /// Closes a database; that its files are somewhere else by now is no error.
 fn close(database: Database) -> Result<(), Failure> {
     if let Some(notice) = database.misplaced() {
-        eprintln!("{notice}");
+        warn(&notice);
     }
     Ok(database.close()?)
 }

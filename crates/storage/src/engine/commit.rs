@@ -321,7 +321,7 @@ impl Engine {
 
     /// Has frames made free ahead of need.
     fn look_at_memory(&self, number: u64) {
-        let are_few = number.is_multiple_of(64) && self.pages.frames_for_new() * 32 < self.pages.frame_count();
+        let are_few = number.is_multiple_of(64) && self.pages.are_frames_few();
         if are_few || self.pages.is_memory_short() {
             self.signals.raise(Signal::House);
         }

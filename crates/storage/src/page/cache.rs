@@ -13,10 +13,11 @@ use std::sync::Arc;
 
 use super::evict::Evictor;
 use super::fetch::Fetches;
-use super::frames::{COOLING, DIRTY, FIXED, Frame, FrameTable};
+use super::frames::{COOLING, DIRTY, FIXED, Frame, FrameTable, State};
 use super::layout;
 use super::memory::{ZeroAtomic, prefetch_value, zeroed};
 use super::reuse::Reuse;
+use super::share::Share;
 use super::slots::{Pin, Slots};
 use super::supply::Supply;
 use crate::io::File;
@@ -39,6 +40,9 @@ const FRAMES_MIN: usize = if cfg!(cairn_loom) { 2 } else { 64 };
 /// One frame in so many is kept for who loads pages, and how many at most.
 const KEPT: usize = 8;
 const KEPT_MAX: usize = 64;
+
+/// The most frames that are made free ahead of need.
+const AHEAD_MAX: usize = 8192;
 
 /// The most bytes of frames whose memory is asked for ahead of their first use: half as many as are in use.
 const AHEAD: usize = 16 << 20;
@@ -77,6 +81,8 @@ pub(crate) struct Pages {
     page_size: usize,
     max_pages: u32,
     pub(super) frames: FrameTable,
+    /// Given back behind the frames.
+    _share: Share,
     pub(super) info: Box<[PageInfo]>,
     /// Whether a page's body is what its header says it is: the layer that made it knows.
     pub(super) is_well_formed: fn(&[u8]) -> bool,
@@ -107,15 +113,23 @@ impl Pages {
         page_size: usize,
         counters: Arc<Counters>,
         is_well_formed: fn(&[u8]) -> bool,
-    ) -> Pages {
-        let count = (options.cache_bytes / page_size).clamp(FRAMES_MIN, 1 << 31) as u32;
-        let (table, frames) = FrameTable::new(page_size, options.max_pages, count);
+    ) -> Result<Pages> {
+        let mut share = Share::new(options.cache_bytes);
+        let (table, frames) = loop {
+            let count = (share.bytes() / page_size).clamp(FRAMES_MIN, 1 << 31) as u32;
+            match FrameTable::new(page_size, options.max_pages, count) {
+                Some(made) => break made,
+                None if share.halve() => {}
+                None => return Err(Error::NoMemory { bytes: share.bytes() }),
+            }
+        };
         let kept = (frames.len() / KEPT).min(KEPT_MAX);
-        Pages {
+        Ok(Pages {
             page_size,
             max_pages: options.max_pages,
             frames: table,
-            info: zeroed(options.max_pages as usize),
+            _share: share,
+            info: zeroed(options.max_pages as usize).ok_or(Error::NoMemory { bytes: options.max_pages as usize })?,
             is_well_formed,
             touched: AtomicU32::new(0),
             populated: AtomicU32::new(0),
@@ -129,7 +143,7 @@ impl Pages {
             fetches: Fetches::default(),
             slots: Slots::new(options.max_snapshots),
             counters,
-        }
+        })
     }
 
     /// Reads and writes through another face of the same file, while nobody else uses the pages.
@@ -332,6 +346,21 @@ impl Pages {
     fn ahead_of(&self, touched: u32, part: u32) -> u32 {
         let ahead = (touched / 2).min((AHEAD / self.page_size) as u32) / part;
         touched.saturating_add(ahead).min(self.frames.count())
+    }
+
+    /// The words of the frames that were ever used.
+    pub(super) fn states(&self) -> impl Iterator<Item = State> {
+        self.frames.states(self.touched.load(Ordering::Relaxed))
+    }
+
+    /// Whether so few frames are free for new pages that some are to be made free ahead of need.
+    pub(crate) fn are_frames_few(&self) -> bool {
+        self.frames_for_new() < (self.frame_count() / 32).min(AHEAD_MAX / 2)
+    }
+
+    /// How many frames are made free ahead at a time: who does it has other things to do.
+    pub(crate) fn frames_ahead(&self) -> usize {
+        (self.frame_count() / 16).min(AHEAD_MAX)
     }
 
     /// Frames that are nobody's.

@@ -113,7 +113,7 @@ impl Pages {
                 },
             };
             if gone == 0 {
-                let comes_back = waiting > 0 || failed.is_none() && self.frames.states().any(|state| state.is(WRITING));
+                let comes_back = waiting > 0 || failed.is_none() && self.states().any(|state| state.is(WRITING));
                 crate::sync::thread::sleep(NAP);
                 *(if comes_back { &mut naps } else { &mut idle }) += 1;
             }
@@ -261,7 +261,7 @@ mod tests {
             crate::Options { page_size: 512, cache_bytes: frames * 512, max_pages: 1 << 18, ..Default::default() };
         let how = OpenHow { create: Create::New, read_only: false, direct: false };
         let file = MemFs::default().open(Path::new("pages"), how).unwrap();
-        Pages::new(file, &options, 512, Arc::new(Counters::default()), |_| true)
+        Pages::new(file, &options, 512, Arc::new(Counters::default()), |_| true).unwrap()
     }
 
     /// Eviction wrote dirty pages out and left them where they were until its hand came round again; with more of them

@@ -10,6 +10,8 @@
 //!   anything else with it. So an entry stands only for a frame that is its page's, or that is being taken from it.
 //! - `FIXED` and `DIRTY` are set when the frame is given, and only cleared after that.
 
+use std::ops::Range;
+
 use super::layout;
 use super::memory::{Frames, zeroed};
 use crate::PageRef;
@@ -40,6 +42,42 @@ pub(super) struct Frame(u32);
 impl Frame {
     pub(super) fn index(&self) -> u32 {
         self.0
+    }
+}
+
+/// Frames that are free: those that were used before, and those that never were, which are no more than a range.
+#[derive(Debug)]
+pub(super) struct FreeFrames {
+    /// Last freed first used: a warm frame halves the cost of a copy.
+    used: Vec<Frame>,
+    fresh: Range<u32>,
+}
+
+impl FreeFrames {
+    pub(super) fn len(&self) -> usize {
+        self.used.len() + self.fresh.len()
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<Frame> {
+        self.used.pop().or_else(|| self.fresh.next().map(Frame))
+    }
+
+    pub(super) fn push(&mut self, frame: Frame) {
+        self.used.push(frame);
+    }
+
+    pub(super) fn append(&mut self, frames: &mut Vec<Frame>) {
+        self.used.append(frames);
+    }
+
+    pub(super) fn extend(&mut self, frames: impl Iterator<Item = Frame>) {
+        self.used.extend(frames);
+    }
+
+    #[cfg(any(test, feature = "broken-for-tests"))]
+    pub(super) fn indexes(&self) -> impl Iterator<Item = u32> {
+        self.used.iter().map(Frame::index).chain(self.fresh.clone())
     }
 }
 
@@ -99,11 +137,11 @@ pub(super) struct FrameTable {
 }
 
 impl FrameTable {
-    /// Also returns all frames, the first one last.
-    pub(super) fn new(page_size: usize, max_pages: u32, count: u32) -> (FrameTable, Vec<Frame>) {
-        let (entries, states) = (zeroed(max_pages as usize), zeroed(count as usize));
-        let table = FrameTable { entries, states, memory: Frames::new(page_size, count) };
-        (table, (0..count).rev().map(Frame).collect())
+    /// Also returns all frames. `None`: there is no room for them.
+    pub(super) fn new(page_size: usize, max_pages: u32, count: u32) -> Option<(FrameTable, FreeFrames)> {
+        let (entries, states) = (zeroed(max_pages as usize)?, zeroed(count as usize)?);
+        let table = FrameTable { entries, states, memory: Frames::new(page_size, count)? };
+        Some((table, FreeFrames { used: Vec::new(), fresh: 0..count }))
     }
 
     pub(super) fn count(&self) -> u32 {
@@ -137,8 +175,9 @@ impl FrameTable {
         self.state(frame.0).0 >= USE
     }
 
-    pub(super) fn states(&self) -> impl Iterator<Item = State> {
-        self.states.iter().map(|state| State(state.load(Ordering::Acquire)))
+    /// The words of the first frames, as many as were ever used: those of the others would take memory.
+    pub(super) fn states(&self, used: u32) -> impl Iterator<Item = State> {
+        self.states.iter().take(used as usize).map(|state| State(state.load(Ordering::Acquire)))
     }
 
     /// Where the page is, for who changes what is known of it.

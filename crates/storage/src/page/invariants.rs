@@ -1,7 +1,7 @@
 //! What must hold of frames, looked at as a whole, for tests and simulations.
 
 use super::cache::Pages;
-use super::frames::{COOLING, FIXED, FREED, WRITING};
+use super::frames::{COOLING, FIXED, FREED, Frame, WRITING};
 
 impl Pages {
     /// What does not hold. Frames that are in somebody's hands are in no place; `at_rest`: nobody does anything, so each
@@ -13,8 +13,8 @@ impl Pages {
         let supply = self.supply.lock();
         let mut broken = Vec::new();
         let mut places = vec![0; self.frames.count() as usize];
-        let waiting = evictor.in_limbo().chain(&supply.frames).chain(reuse.freed_frames());
-        waiting.for_each(|frame| places[frame.index() as usize] += 1);
+        let waiting = evictor.in_limbo().chain(reuse.freed_frames()).map(Frame::index);
+        waiting.chain(supply.frames.indexes()).for_each(|frame| places[frame as usize] += 1);
         for (frame, place) in (0..).zip(&mut places) {
             let state = self.frames.state(frame);
             let is_in_table = |id| self.frames.address_of(id) & !COOLING == self.frames.memory.address(frame);

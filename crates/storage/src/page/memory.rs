@@ -1,7 +1,7 @@
 //! The memory behind the cache: one region of frames, and large arrays of zeroed atomics. All `unsafe` about raw
 //! memory is here; who may touch a frame when is argued in `cache`.
 
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::alloc::Layout;
 
 use crate::sync::{AtomicU32, AtomicU64};
 
@@ -28,16 +28,13 @@ unsafe impl Send for Frames {}
 unsafe impl Sync for Frames {}
 
 impl Frames {
-    pub(super) fn new(page_size: usize, count: u32) -> Frames {
-        let layout = Layout::from_size_align(page_size * count as usize, ALIGNMENT).expect("cache size is checked");
-        // SAFETY: the layout has a non-zero size: at least 64 frames of 512 bytes.
-        let base = unsafe { alloc(layout) };
-        if base.is_null() {
-            handle_alloc_error(layout);
-        }
+    /// `None`: the address space has no room for them.
+    pub(super) fn new(page_size: usize, count: u32) -> Option<Frames> {
+        let layout = Layout::from_size_align(page_size.checked_mul(count as usize)?, ALIGNMENT).ok()?;
+        let base = reserve(layout)?;
         advise_huge_pages(base, layout.size());
         assert!(page_size.is_power_of_two());
-        Frames { base, layout, page_size, shift: page_size.trailing_zeros(), count }
+        Some(Frames { base, layout, page_size, shift: page_size.trailing_zeros(), count })
     }
 
     pub(super) fn count(&self) -> u32 {
@@ -110,9 +107,43 @@ impl Frames {
 
 impl Drop for Frames {
     fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this layout.
-        unsafe { dealloc(self.base, self.layout) }
+        // SAFETY: reserved in `new` with this layout, and nobody's any more.
+        unsafe { give_back(self.base, self.layout) }
     }
+}
+
+/// A range of addresses whose memory the system provides when it is first used, and does not count before: caches are
+/// large, and most databases small.
+#[cfg(all(target_os = "linux", not(miri)))]
+fn reserve(layout: Layout) -> Option<*mut u8> {
+    use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
+    let how = MapFlags::PRIVATE | MapFlags::NORESERVE;
+    // SAFETY: a new mapping, where the system likes to have it.
+    let base = unsafe { mmap_anonymous(std::ptr::null_mut(), layout.size(), ProtFlags::READ | ProtFlags::WRITE, how) };
+    base.ok().map(|base| base.cast())
+}
+
+/// # Safety
+/// The range is one of `reserve` for the same layout, and nobody uses it again.
+#[cfg(all(target_os = "linux", not(miri)))]
+unsafe fn give_back(base: *mut u8, layout: Layout) {
+    // SAFETY: by the caller's promise.
+    let _ = unsafe { rustix::mm::munmap(base.cast(), layout.size()) };
+}
+
+#[cfg(not(all(target_os = "linux", not(miri))))]
+fn reserve(layout: Layout) -> Option<*mut u8> {
+    // SAFETY: the layout has a non-zero size: at least two frames of 512 bytes.
+    let base = unsafe { std::alloc::alloc(layout) };
+    (!base.is_null()).then_some(base)
+}
+
+/// # Safety
+/// The range is one of `reserve` for the same layout, and nobody uses it again.
+#[cfg(not(all(target_os = "linux", not(miri))))]
+unsafe fn give_back(base: *mut u8, layout: Layout) {
+    // SAFETY: by the caller's promise.
+    unsafe { std::alloc::dealloc(base, layout) }
 }
 
 /// Asks the processor for the first bytes, as many as an entry usually has.
@@ -181,21 +212,21 @@ impl ZeroAtomic for AtomicU32 {
     }
 }
 
-/// A large array of zeroes that costs memory only where it is touched.
+/// A large array of zeroes that costs memory only where it is touched. `None`: the address space has no room for it.
 #[cfg(not(any(cairn_shuttle, cairn_loom)))]
-pub(super) fn zeroed<T: ZeroAtomic>(len: usize) -> Box<[T]> {
-    let layout = Layout::array::<T>(len).expect("array size is checked");
+pub(super) fn zeroed<T: ZeroAtomic>(len: usize) -> Option<Box<[T]>> {
+    let layout = Layout::array::<T>(len).ok()?;
     // SAFETY: the size is not zero (options demand at least 64 pages).
     let memory = unsafe { std::alloc::alloc_zeroed(layout) };
     if memory.is_null() {
-        handle_alloc_error(layout);
+        return None;
     }
     // SAFETY: std's atomics have the layout of their integer, for which zero bytes are a valid zero; the allocation is
     // this layout's, as `Box` expects.
-    unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(memory.cast::<T>(), len)) }
+    Some(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(memory.cast::<T>(), len)) })
 }
 
 #[cfg(any(cairn_shuttle, cairn_loom))]
-pub(super) fn zeroed<T: ZeroAtomic>(len: usize) -> Box<[T]> {
-    (0..len).map(|_| T::zero()).collect()
+pub(super) fn zeroed<T: ZeroAtomic>(len: usize) -> Option<Box<[T]>> {
+    Some((0..len).map(|_| T::zero()).collect())
 }

@@ -16,6 +16,7 @@ mod memory;
 #[cfg(all(test, cairn_loom))]
 mod models;
 mod reuse;
+mod share;
 mod slots;
 mod supply;
 #[cfg(test)]

@@ -43,7 +43,7 @@ fn pages() -> Pages {
     let options = crate::Options { cache_bytes: 1024, max_pages: 8, max_snapshots: 1, ..Default::default() };
     let how = OpenHow { create: Create::New, read_only: false, direct: false };
     let file = MemFs::default().open(Path::new("pages"), how).unwrap();
-    Pages::new(file, &options, 512, Arc::new(Counters::default()), |_| true)
+    Pages::new(file, &options, 512, Arc::new(Counters::default()), |_| true).unwrap()
 }
 
 /// A page in frame 0 that is in the file, and may be evicted.

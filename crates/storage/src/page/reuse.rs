@@ -384,7 +384,7 @@ mod tests {
         let how = OpenHow { create: Create::New, read_only: false, direct: false };
         let file = MemFs::default().open(Path::new("pages"), how).unwrap();
         let options = crate::Options { page_size: 512, cache_bytes: 64 * 512, max_pages: 100, ..Default::default() };
-        let pages = Pages::new(file, &options, 512, Arc::new(Counters::default()), |_| true);
+        let pages = Pages::new(file, &options, 512, Arc::new(Counters::default()), |_| true).unwrap();
         pages.restore(1, 90, &[(50, 5)]).unwrap();
         for _ in 0..3 {
             assert!(matches!(pages.take_checkpoint_ids(1, 16, &[]), Err(Error::DiskFull { .. })));
@@ -477,7 +477,7 @@ mod tests {
         let options = crate::Options { page_size: 512, cache_bytes: 64 * 512, max_pages: END, ..Default::default() };
         let children_first: Vec<u32> = (2..END).collect();
         for _ in 0..10 {
-            let pages = Pages::new(file.clone(), &options, 512, Arc::new(Counters::default()), |_| true);
+            let pages = Pages::new(file.clone(), &options, 512, Arc::new(Counters::default()), |_| true).unwrap();
             pages.restore(1, END, &[]).unwrap();
             pages.hold(1);
             std::thread::scope(|scope| {

@@ -6,7 +6,7 @@
 //! The last frames are for who loads pages: a new page is dirty, and while the disk is full it can not go. Pages that were
 //! loaded can always go, so who only reads finds frames however much was changed.
 
-use super::frames::Frame;
+use super::frames::{Frame, FreeFrames};
 use super::free_ids::FreeIds;
 use crate::broken::{self, Broken};
 use crate::{Error, Result};
@@ -16,14 +16,13 @@ pub(crate) struct Supply {
     pub(super) ids: FreeIds,
     /// No page at or beyond this was ever used.
     pub(super) end: u32,
-    /// Free frames, last freed first used: a warm frame halves the cost of a copy.
-    pub(super) frames: Vec<Frame>,
+    pub(super) frames: FreeFrames,
     /// Frames that no new page gets.
     pub(super) kept: usize,
 }
 
 impl Supply {
-    pub(super) fn new(max_pages: u32, frames: Vec<Frame>, kept: usize) -> Supply {
+    pub(super) fn new(max_pages: u32, frames: FreeFrames, kept: usize) -> Supply {
         Supply { ids: FreeIds::new(max_pages), end: 2, frames, kept }
     }
 

@@ -26,7 +26,6 @@ impl Pages {
     /// Dirty sealed pages that belong to `version`, ascending.
     pub(crate) fn dirty_in(&self, version: u64) -> Vec<u32> {
         let mut ids: Vec<u32> = self
-            .frames
             .states()
             .filter(|state| state.is(DIRTY) && !state.is(FIXED))
             .filter_map(|state| state.page())
@@ -42,7 +41,7 @@ impl Pages {
     }
 
     pub(crate) fn dirty_count(&self) -> usize {
-        self.frames.states().filter(|state| state.is(DIRTY)).count()
+        self.states().filter(|state| state.is(DIRTY)).count()
     }
 
     /// Writes sealed dirty pages to their places, neighbours together, without syncing.

@@ -161,9 +161,8 @@ fn keep_house(engine: &Engine) -> Result<()> {
     engine.set_pressure();
     engine.pages.populate_ahead();
     while segments.ready() < READY && engine.grow_log()? {}
-    let frames = engine.pages.frame_count();
-    if engine.pages.frames_for_new() < frames / 32 {
-        engine.pages.evict(frames / 16)?;
+    if engine.pages.are_frames_few() {
+        engine.pages.evict(engine.pages.frames_ahead())?;
     }
     engine.work_off_drops()
 }

@@ -14,6 +14,7 @@ use crate::engine::{Act, Engine, Handle, Losses, Position, Stage};
 use crate::env::Environment;
 use crate::io::{LockGuard, LockOutcome};
 use crate::log::log_path;
+use crate::options::IN_MEMORY_CACHE;
 use crate::stats::Stats;
 use crate::sync::{Mutex, Ordering};
 use crate::txn::{AppendListener, Interest, Observer, Session, Snapshot, Transaction};
@@ -113,7 +114,8 @@ impl Store {
 
     /// A database in memory, gone with its last handle. Its backups are files.
     pub fn open_in_memory(options: Options) -> Result<Store> {
-        let options = Options { log_limit_bytes: 64 << 20, checkpoint_log_bytes: 16 << 20, ..options };
+        let cache_bytes = if options.cache_bytes == 0 { IN_MEMORY_CACHE } else { options.cache_bytes };
+        let options = Options { cache_bytes, log_limit_bytes: 64 << 20, checkpoint_log_bytes: 16 << 20, ..options };
         Self::open_and_copy_to(Path::new("memory"), options, Environment::in_memory(), Environment::real())
     }
 
@@ -248,12 +250,18 @@ impl Store {
         self.engine().database
     }
 
+    /// The bytes of memory that its cache takes at most.
+    pub fn cache_bytes(&self) -> usize {
+        self.engine().pages.frame_count() * self.engine().pages.page_size()
+    }
+
     /// Counters since the database was opened.
     pub fn stats(&self) -> Stats {
         let engine = self.engine();
         let counters = &engine.counters;
         let page = engine.pages.page_size() as u64;
         let (total, free) = engine.pages.page_counts();
+        counters.cache_bytes.set(self.cache_bytes() as u64);
         counters.dirty_bytes.set(engine.pages.dirty_count() as u64 * page);
         let (hits, searches) = engine.pages.slots.hits_and_searches();
         counters.page_hits.set(hits);

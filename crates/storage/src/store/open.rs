@@ -34,9 +34,6 @@ use crate::sync::{AtomicU32, AtomicU64, Awake, Mutex, Ordering};
 use crate::tree::{Scratch, is_well_formed};
 use crate::{Error, Options, Result, TreeId};
 
-/// A recovery in memory may take so many times as much of it as the cache.
-const OVERLAY: usize = 4;
-
 /// Opens (or creates) the database; the caller holds its lock. Returns with it what locks the file itself, if it was made here.
 pub(crate) fn open(path: &Path, options: &Options, env: &Environment) -> Result<(Arc<Engine>, Option<LockGuard>)> {
     let files = env.files.as_ref();
@@ -141,11 +138,11 @@ fn start(
     let pages: Arc<dyn File> = match &beside {
         // Recovered in memory: nothing may be written.
         Beside::Log(..) if options.read_only => {
-            Arc::new(Overlay::over(file.clone(), page_size, options.cache_bytes / page_size * OVERLAY))
+            Arc::new(Overlay::over(file.clone(), page_size, options.overlay_bytes() / page_size))
         }
         _ => file.clone(),
     };
-    let pages = Pages::new(pages, options, page_size, counters.clone(), is_well_formed);
+    let pages = Pages::new(pages, options, page_size, counters.clone(), is_well_formed)?;
     let restored = restore(&pages, &mut meta)?;
     let mut engine = assemble(path, options, env, pages, counters, &meta, restored);
     if options.read_only {

@@ -291,11 +291,12 @@ impl Reader {
         }
     }
 
-    /// How many pages of the store were found in memory, and how many were waited for, since it was opened: by all who
-    /// read it.
+    /// How many pages of the store were looked at, and how many of these were read from the file for it, when they were asked for or
+    /// ahead, since it was opened: by all who read it.
     pub fn pages_used(&self) -> (u64, u64) {
         let engine = self.handle().engine();
-        (engine.pages.slots.hits_and_searches().0, engine.counters.page_misses.get())
+        let read = engine.counters.page_misses.get() + engine.counters.pages_read_ahead.get();
+        (engine.pages.slots.hits_and_searches().0, read)
     }
 
     /// Calls `read` with the value under `key`; `None` where there is none.

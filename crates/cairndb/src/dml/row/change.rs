@@ -586,8 +586,8 @@ impl RowChange {
         if !target.loses_entries {
             return Ok(());
         }
-        let entries = self.indexes.iter().zip(&mut buffers.entries);
-        entries.map(|(&at, (before, _))| before.settle(trees, target.kept_index(at), key, env)).collect()
+        let mut entries = self.indexes.iter().zip(&mut buffers.entries);
+        entries.try_for_each(|(&at, (before, _))| before.settle(trees, target.kept_index(at), key, env))
     }
 
     /// Finds what is in the new row's way. `taken`: the old row's entries are not there any more.

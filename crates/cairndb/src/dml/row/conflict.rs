@@ -12,12 +12,15 @@ use crate::catalog::Catalog;
 use crate::plan::{Expr, LogicalPlan};
 use crate::{Error, Result, SqlState, Value};
 
+/// Whether others have touched the row of a key.
+pub(crate) type ByOthers<'a> = Box<dyn Fn(&[u8]) -> Result<bool> + 'a>;
+
 /// Which rows a statement with ON CONFLICT DO UPDATE has inserted or updated: none of them is updated.
 #[derive(Default)]
 pub(crate) struct Touched<'a> {
     keys: HashSet<Vec<u8>>,
     /// Whether another part of the statement, or a function that it calls, did that to the row of a key.
-    pub(crate) by_others: Option<Box<dyn Fn(&[u8]) -> Result<bool> + 'a>>,
+    pub(crate) by_others: Option<ByOthers<'a>>,
 }
 
 impl Touched<'_> {
