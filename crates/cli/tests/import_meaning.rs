@@ -437,7 +437,7 @@ fn defaults_and_checks_do_what_they_did() {
         }
         let rows = rows(&mut dice);
         for (at, check) in made.iter().enumerate() {
-            let name = format!("CHECK (");
+            let name = "CHECK (";
             let is_left_out = !conn
                 .query_row_as::<bool>(
                     &format!(
@@ -448,7 +448,7 @@ fn defaults_and_checks_do_what_they_did() {
                 .unwrap()
                 || told
                     .lines()
-                    .any(|line| line.trim_start().starts_with(&name) && line.contains(&format!(" of k{at}: ")));
+                    .any(|line| line.trim_start().starts_with(name) && line.contains(&format!(" of k{at}: ")));
             if is_left_out {
                 continue;
             }

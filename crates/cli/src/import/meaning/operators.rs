@@ -266,10 +266,9 @@ fn counted(left: Value, right: Value) -> Found<(Value, Value, Kind)> {
         _ => Kind::Integer,
     };
     // Beside a real or a decimal, a number with a point is one; beside an integer, or another such number, it has to be said.
-    let has_to = |one: &Value, other: &Value| {
-        one.kind == Kind::Real
-            && !(matches!(other.kind, Kind::Real | Kind::Numeric) && !matches!(other.form, Form::Number(_)))
-    };
+    let is_said_by =
+        |other: &Value| matches!(other.kind, Kind::Real | Kind::Numeric) && !matches!(other.form, Form::Number(_));
+    let has_to = |one: &Value, other: &Value| one.kind == Kind::Real && !is_said_by(other);
     let (say_left, say_right) = (has_to(&left, &right), has_to(&right, &left));
     let left = if say_left { left.plain() } else { left };
     let right = if say_right { right.plain() } else { right };

@@ -149,10 +149,10 @@ impl Translator<'_> {
         self.expression(expression)?.condition()
     }
 
-    fn values(&mut self, rows: &[Vec<Box<Expr>>]) -> Found<Query> {
+    fn values(&mut self, rows: &[impl AsRef<[Box<Expr>]>]) -> Found<Query> {
         let mut lines = Vec::with_capacity(rows.len());
         for row in rows {
-            lines.push(self.expressions(row)?);
+            lines.push(self.expressions(row.as_ref())?);
         }
         let width = lines.first().map_or(0, Vec::len);
         let mut columns = Vec::with_capacity(width);
