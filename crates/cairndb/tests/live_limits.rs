@@ -233,3 +233,28 @@ fn what_costs_too_much_to_follow_is_run_again() -> Result<()> {
     assert_eq!((count.statistics().runs, few.statistics().followed), (2, 1));
     Ok(())
 }
+
+#[test]
+fn what_was_read_when_time_ran_out_is_still_heard_of() {
+    let database = Database::open_in_memory().unwrap();
+    let conn = database.connect().unwrap();
+    conn.execute_script(
+        "CREATE TABLE asked (id int PRIMARY KEY, g int, k int, note text); CREATE INDEX ON asked (g);
+        CREATE TABLE items (id int PRIMARY KEY, k int); CREATE INDEX ON items (k);
+        INSERT INTO asked SELECT i, i % 1000, i, 'old' FROM generate_series(1, 5000) i;
+        INSERT INTO asked VALUES (6000, 1, -1, 'old');
+        INSERT INTO items SELECT i, CASE WHEN i <= 60000 THEN -1 ELSE i - 60000 END FROM generate_series(1, 65000) i;
+        ANALYZE; SET enable_live_runs = off",
+    )
+    .unwrap();
+    let sql = "SELECT a.id, a.note, i.id FROM asked a JOIN items i ON i.k = a.k WHERE a.g = 1";
+    let mut live = conn.live(sql, ()).unwrap();
+    let first = live.next_change_within(LONG).unwrap().item().unwrap().added().count();
+    // Too much for the thread in which it begins.
+    conn.execute("INSERT INTO asked VALUES (5001, 1, -1, 'new')", ()).unwrap();
+    let many = live.next_change_within(LONG).unwrap().item().unwrap().added().count();
+    assert_eq!((first, many), (60005, 60000));
+    conn.execute("UPDATE asked SET note = 'newer' WHERE id = 5001", ()).unwrap();
+    let told = live.next_change_within(LONG / 3).unwrap().item().expect("the row was read");
+    assert_eq!(told.added().count() + told.updated().count(), 60000);
+}

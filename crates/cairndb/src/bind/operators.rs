@@ -330,6 +330,15 @@ impl Binder<'_> {
         self.in_list_of(input, elements, common, place)
     }
 
+    /// The elements of an array that has no type but that of its strings: texts. (Beside a `char(n)` a string alone would be one, too.)
+    pub(super) fn texts_of_strings(&mut self, elements: Vec<Operand>) -> Result<Vec<Operand>> {
+        if !elements.iter().all(|(element, _)| element.data_type() == DataType::Unknown) {
+            return Ok(elements);
+        }
+        let text = |(element, span)| Ok((self.implicit(element, DataType::Text, span)?, span));
+        elements.into_iter().map(text).collect()
+    }
+
     fn in_list_of(
         &mut self,
         input: Operand,

@@ -99,6 +99,9 @@ impl Binder<'_> {
         if symbol == "=" && quantifier == QuantifiedOp::Any && !bound.is_empty() {
             return self.any_of_array(input, bound, place);
         }
+        if matches!(input.0.data_type(), DataType::Char(_)) {
+            bound = self.texts_of_strings(bound)?;
+        }
         let input = self.once(input);
         let mut parts = Vec::with_capacity(bound.len());
         for element in bound {

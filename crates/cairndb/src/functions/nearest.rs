@@ -116,8 +116,10 @@ impl Function {
     ) -> Function {
         let in_zone =
             |data_type: DataType| matches!(data_type.element().unwrap_or(data_type), DataType::TimestampTz(_));
+        // Folded in no zone but the session's, which is known when the statement runs.
         let immutable = !in_zone(returns) && !in_zone(args[0]);
-        Function { entry: ENTRY | which as u64, immutable, ..Function::new(NAME, args, returns, Kernel::Typed(kernel)) }
+        let found = Function::new(NAME, args, returns, Kernel::Typed(kernel));
+        Function { entry: ENTRY | which as u64, immutable, folds: immutable, ..found }
     }
 
     /// Whether it gives a key's nearest value.

@@ -132,6 +132,8 @@ pub(super) struct Query {
     kept: Option<KeptState>,
     /// That can not be kept.
     keeps_nothing: bool,
+    /// Its result, and what it is interested in, are of the plan before: there was no time to run it.
+    is_of_older_plan: bool,
     /// Shorter ways than the plans of a change, of those that have one, with the parameters in them: made when they are first
     /// asked for.
     direct: OnceCell<Vec<Option<Direct>>>,
@@ -218,6 +220,7 @@ impl Query {
             rows: ResultRows::default(),
             kept: None,
             keeps_nothing: false,
+            is_of_older_plan: false,
             direct: OnceCell::new(),
             buffers: Buffers::default(),
             changed: vec![],
@@ -251,6 +254,7 @@ impl Query {
         let ranges = notes.ranges();
         self.reads_all = self.compiled.trees.iter().all(|tree| self.compiled.hears_all_of(*tree, &ranges));
         (self.rows, self.position, self.kept) = (rows, snapshot.position(), None);
+        self.is_of_older_plan = false;
         (self.ranges_then, self.ranges) = (ranges.len(), Arc::new(ranges));
         self.done.runs += 1;
         self.expected = Some(self.expects());
@@ -300,6 +304,7 @@ impl Query {
         }
         self.definition.fit_parameters(&compiled)?;
         (self.compiled, self.kept, self.keeps_nothing) = (compiled, None, false);
+        self.is_of_older_plan = true;
         self.direct = OnceCell::new();
         Ok(true)
     }
@@ -327,7 +332,7 @@ impl Query {
     pub(super) fn follow(&mut self, shared: &Shared, plans: &Plans, changes: &Changes) -> Result<Option<Weights>> {
         let Some(older) = changes.older.as_ref().filter(|_| changes.is_complete()) else { return Ok(None) };
         let newer = &changes.newer;
-        if self.look_at_catalog(shared, plans, newer)? {
+        if self.look_at_catalog(shared, plans, newer)? || self.is_of_older_plan {
             return Ok(None);
         }
         let mut changed = std::mem::take(&mut self.changed);

@@ -321,21 +321,19 @@ impl Service {
         changes: Option<&Changes>,
     ) -> Result<Weights> {
         let (before, compiled) = (query.ranges.clone(), query.compiled.clone());
-        let followed = match changes.map(|changes| query.follow(shared, &self.plans, changes)) {
-            Some(Err(error)) if error.sqlstate() == SqlState::QUERY_CANCELED => {
-                *locked(&shown.relevant) = query.relevant();
-                return Err(error);
-            }
+        let change = match changes.map(|changes| query.follow(shared, &self.plans, changes)) {
+            Some(Ok(Some(change))) => Ok(change),
+            Some(Err(error)) if error.sqlstate() == SqlState::QUERY_CANCELED => Err(error),
             // What can not be told by changes, for whatever reason, is found out by running the query.
-            followed => followed.and_then(|followed| followed.unwrap_or(None)),
-        };
-        let change = match followed {
-            Some(change) => Ok(change),
-            None => query.advance(shared, &self.plans, state),
+            _ => query.advance(shared, &self.plans, state),
         };
         // (It has another plan also where there was no time for that.)
         if !Arc::ptr_eq(&compiled, &query.compiled) {
             *locked(&shown.relevant) = query.relevant();
+        }
+        if change.is_err() {
+            // What it came to read meanwhile is not what its result is of, and nobody was told that it is interested in it.
+            query.ranges = before.clone();
         }
         let change = change?;
         *locked(&shown.done) = query.done;
