@@ -65,6 +65,17 @@ impl Changes {
     }
 
     /// Ends it from elsewhere.
+    ///
+    /// ```
+    /// # let work = async {
+    /// # let db = cairndb_async::Database::open_in_memory().await?;
+    /// let mut changes = db.changes(None).await?;
+    /// changes.stop_handle().stop();
+    /// assert!(changes.next_change().await?.is_none());
+    /// # Ok::<(), cairndb::Error>(())
+    /// # };
+    /// # pollster::block_on(work).unwrap();
+    /// ```
     pub fn stop_handle(&self) -> StopHandle {
         self.stop.clone()
     }

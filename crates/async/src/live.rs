@@ -39,6 +39,18 @@ impl Live {
     }
 
     /// Ends it from elsewhere: see [`LiveQuery::stop_handle`].
+    ///
+    /// ```
+    /// # let work = async {
+    /// # let db = cairndb_async::Database::open_in_memory().await?;
+    /// let mut live = db.live("SELECT 1", ()).await?;
+    /// live.next_change().await?;
+    /// live.stop_handle().stop();
+    /// assert!(live.next_change().await?.is_none());
+    /// # Ok::<(), cairndb::Error>(())
+    /// # };
+    /// # pollster::block_on(work).unwrap();
+    /// ```
     pub fn stop_handle(&self) -> StopHandle {
         self.0.stop_handle()
     }

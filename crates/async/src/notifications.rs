@@ -33,6 +33,17 @@ impl Notifications {
     }
 
     /// Ends it from elsewhere: see [`cairndb::Notifications::stop_handle`].
+    ///
+    /// ```
+    /// # let work = async {
+    /// # let db = cairndb_async::Database::open_in_memory().await?;
+    /// let mut news = db.listen(["news"]).await?;
+    /// news.stop_handle().stop();
+    /// assert!(news.next_notification().await.is_none());
+    /// # Ok::<(), cairndb::Error>(())
+    /// # };
+    /// # pollster::block_on(work).unwrap();
+    /// ```
     pub fn stop_handle(&self) -> StopHandle {
         self.heard.stop_handle()
     }

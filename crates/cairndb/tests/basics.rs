@@ -77,6 +77,7 @@ fn explain_tells_of_every_node_what_was_expected_and_what_happened() -> Result<(
         "Nested Loop (actual rows=4 loops=1)",
         "  ->  Seq Scan on u y (actual rows=4 loops=1)",
         "        Filter: (y.k = 7)",
+        "        Rows Removed by Filter: 1996",
         "  ->  Index Scan using t_pkey on t x (actual rows=1 loops=4)",
         "        Index Cond: (id = y.v)",
     ];

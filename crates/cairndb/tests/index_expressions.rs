@@ -117,7 +117,7 @@ fn queries_that_want_other_rows_do_not() {
         ("SELECT id FROM person WHERE name = 'Name8' AND left_at IS NOT NULL", "present"),
         ("SELECT id FROM person WHERE age >= 79 AND name = 'Name80' ORDER BY id LIMIT 5", "old"),
         ("SELECT id FROM person WHERE age >= 80 ORDER BY id LIMIT 5", "old"),
-        ("SELECT id FROM person WHERE (age >= 80 OR id = 4) AND name = 'Name4' ORDER BY id", "old"),
+        ("SELECT id FROM person WHERE (age >= 79 OR id = 4) AND name = 'Name4' ORDER BY id", "old"),
         ("SELECT id FROM person WHERE upper(name) = 'NAME7'", "lower_name"),
         ("SELECT p.id FROM person p JOIN person q ON p.name = q.name WHERE q.id = 8", "present"),
         ("SELECT p.id, q.id FROM person q LEFT JOIN person p ON p.name = q.name WHERE q.id = 8", "present"),

@@ -173,7 +173,7 @@ fn a_schema_change_is_noticed() -> Result<()> {
     other.execute("CREATE UNIQUE INDEX t_a ON t (a)", ())?;
     assert_eq!(insert.execute((2i64,)).unwrap_err().constraint(), Some("t_a"));
     other.execute("ALTER TABLE t DROP COLUMN s", ())?;
-    assert_eq!(select.query((1i64,))?.columns().len(), 4);
+    assert_eq!(select.query((1i64,)).err().map(|error| error.sqlstate().0), Some("0A000"));
     assert_eq!(insert.execute((3i64,)).unwrap_err().sqlstate().0, "42601");
     other.execute("DROP TABLE t", ())?;
     assert_eq!(select.query_point((1i64,), |_| ()).unwrap_err().sqlstate().0, "42P01");

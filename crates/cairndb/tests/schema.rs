@@ -176,17 +176,21 @@ fn a_table_is_made_from_a_query() -> Result<()> {
 #[test]
 fn prepared_statements_are_planned_again_when_the_schema_changes() -> Result<()> {
     let conn = connect("CREATE TABLE t (a int PRIMARY KEY, b int); INSERT INTO t VALUES (1, 10)");
-    let mut statement = conn.prepare("SELECT * FROM t")?;
-    assert_eq!(statement.columns().len(), 2);
+    let mut all = conn.prepare("SELECT * FROM t")?;
+    let mut statement = conn.prepare("SELECT b + 1 AS c FROM t WHERE a > 0")?;
+    assert_eq!(all.columns().len(), 2);
     conn.execute("ALTER TABLE t ADD COLUMN c int DEFAULT 5", ())?;
     statement.query_row((), |row| {
-        assert_eq!(row.get::<i32>("c")?, 5);
+        assert_eq!(row.get::<i32>("c")?, 11);
         Ok(())
     })?;
+    // Columns that were told stay: whoever reads them by place would read others.
+    assert_eq!(all.query(()).err().map(|error| error.sqlstate().0), Some("0A000"));
     conn.execute("DROP TABLE t", ())?;
     assert_eq!(statement.query(()).err().map(|error| error.sqlstate().0), Some("42P01"));
-    conn.execute("CREATE TABLE t (z text)", ())?;
-    assert_eq!(statement.query(())?.columns()[0].name, "z");
+    conn.execute("CREATE TABLE t (z text, b int, a int)", ())?;
+    conn.execute("INSERT INTO t VALUES ('x', 20, 1)", ())?;
+    assert_eq!(statement.query_row((), |row| row.get::<i32>("c"))?, 21);
     Ok(())
 }
 

@@ -369,8 +369,8 @@ fn successor(op: Op, old: Option<&Version>, payload_op: Op, payload: Vec<u8>) ->
 /// Errors that a client may meet when nothing is wrong with the engine.
 pub fn is_expected(error: &Error) -> bool {
     use Error::{CacheFull, CannotOpen, Closed, Conflict, DiskFull, Ended, Io, OutcomeUnknown, Poisoned, TooLarge};
-    let is_refused =
-        matches!(error, Conflict | TooLarge | CacheFull | Error::OutlivedLog | Error::TooManySnapshots { .. });
+    let is_of_the_log = matches!(error, Error::OutlivedLog | Error::LogTooSmall { .. });
+    let is_refused = is_of_the_log || matches!(error, Conflict | TooLarge | CacheFull | Error::TooManySnapshots { .. });
     let is_disk = matches!(error, Io { .. } | DiskFull { .. } | CannotOpen { .. });
     is_refused || is_disk || matches!(error, OutcomeUnknown { .. } | Poisoned { .. } | Closed | Ended)
 }

@@ -114,7 +114,7 @@ pub enum Error {
     OutlivedLog,
     /// The transaction's changes have no room in the log, be there nothing else. Split it, or raise `log_limit_bytes`.
     LogTooSmall {
-        /// Bytes of log that it takes, at the most.
+        /// Bytes of log that it takes, at the least.
         needed: u64,
         /// The most there may be.
         limit: u64,
@@ -267,7 +267,7 @@ impl fmt::Display for Error {
             ),
             Error::LogTooSmall { needed, limit } => write!(
                 f,
-                "the transaction's changes take up to {} MB of the log, which is limited to {} MB (log_limit_bytes); split it, or raise the limit",
+                "the transaction's changes take at least {} MB of the log, which is limited to {} MB (log_limit_bytes); split it, or raise the limit",
                 needed.div_ceil(1_000_000),
                 limit / 1_000_000
             ),

@@ -305,6 +305,12 @@ impl Database {
     /// A warning where the files were moved, replaced or removed since the database was opened. It goes on with the files that it
     /// has open, and closes them cleanly; its log and its lock file it does not remove then, wherever they lie, for what has
     /// their names may be another database's. The next opening of the moved file does.
+    ///
+    /// ```
+    /// let db = cairndb::Database::open_in_memory()?;
+    /// assert!(db.misplaced().is_none());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn misplaced(&self) -> Option<Notice> {
         let store = &self.shared.store;
         // What can not be looked at is told by who has to do something there.

@@ -164,7 +164,11 @@ fn count<C: Candidate>(candidate: &C, args: &[DataType], fits: impl Fn(DataType,
 }
 
 fn narrow<'c, C: Candidate>(candidates: Vec<&'c Arc<C>>, args: &[DataType]) -> Choice<&'c Arc<C>> {
-    let exact = |declared: DataType, arg: DataType| declared == arg.base();
+    // `varchar` is `text` with a limit: functions of text are exact for it, but beside a `char(n)`, as which it is then compared.
+    let is_text =
+        |arg: DataType| matches!(arg, DataType::Varchar(_)) && !args.iter().any(|arg| matches!(arg, DataType::Char(_)));
+    let exact =
+        |declared: DataType, arg: DataType| declared == arg.base() || (declared == DataType::Text && is_text(arg));
     let preferred = |declared: DataType, arg: DataType| {
         exact(declared, arg) || declared.is_preferred() && declared.category() == arg.category()
     };

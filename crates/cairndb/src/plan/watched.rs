@@ -29,13 +29,13 @@ pub(crate) fn refuse_unwatchable(plan: &LogicalPlan) -> Result<()> {
                     function.name
                 )
             }
+            Expr::Call { function, .. } if function.looks_at_database() => changes_unseen(&function.name),
             Expr::Call { function, .. } if function.volatile => {
                 format!("The function {} may answer anew at every call.", function.name)
             }
             Expr::Call { function, .. } if function.clock => {
                 format!("What {} says changes without a commit. Give the time as a parameter.", function.name)
             }
-            Expr::Call { function, .. } if function.looks_at_database() => changes_unseen(&function.name),
             _ => return,
         };
         refused.get_or_insert(hint);

@@ -53,10 +53,11 @@ impl Engine {
         })
     }
 
-    /// Fails if so many bytes of operations have no room in the log, be there nothing else.
+    /// Fails if so many bytes of operations have no room in the log, be there nothing else, and however well they fill it: what
+    /// might fit is tried.
     pub(crate) fn check_log_takes(&self, operations: u64) -> Result<()> {
         let segments = self.segments()?;
-        let needed = self.segments_for(operations)?;
+        let needed = OpenBatch::least_segments_for(operations, segments.size());
         match needed <= segments.limit() as u64 {
             true => Ok(()),
             false => Err(Error::LogTooSmall {

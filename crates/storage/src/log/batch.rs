@@ -113,6 +113,11 @@ impl OpenBatch {
         parts.div_ceil((segment_bytes - header) / batch) + 1
     }
 
+    /// How many segments so many bytes of operations take at the least: one batch fills each.
+    pub(crate) fn least_segments_for(operations: u64, segment_bytes: u64) -> u64 {
+        operations.div_ceil(segment_bytes - (SEGMENT_HEADER + BATCH_HEADER) as u64)
+    }
+
     pub(crate) fn segment_bytes(&self) -> u64 {
         self.segment_bytes as u64
     }

@@ -211,6 +211,15 @@ impl Notifications {
     }
 
     /// Whether they have ended, and all was taken.
+    ///
+    /// ```
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// let news = conn.notifications();
+    /// assert!(!news.has_ended());
+    /// news.stop_handle().stop();
+    /// assert!(news.has_ended());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn has_ended(&self) -> bool {
         self.stop.is() || self.listener.is_over()
     }

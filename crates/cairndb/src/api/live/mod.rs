@@ -176,7 +176,16 @@ impl LiveQuery {
         }
     }
 
-    /// Whether it has ended.
+    /// Whether it has ended: so it was told by the last call that took a change.
+    ///
+    /// ```
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// let mut live = conn.live("SELECT 1", ())?;
+    /// live.next_change()?;
+    /// live.stop_handle().stop();
+    /// assert!(live.next_change()?.is_none() && live.has_ended());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn has_ended(&self) -> bool {
         self.ended
     }
