@@ -423,6 +423,8 @@ fn defaults_and_checks_do_what_they_did() {
         let conn = Database::open(folder.path().join("a.cairn")).unwrap().connect().unwrap();
         sqlite.execute("INSERT INTO def (id) VALUES (1)", ()).unwrap();
         conn.execute("INSERT INTO def (id) VALUES (1)", ()).unwrap();
+        // A second may have gone by in between.
+        sqlite.execute("INSERT INTO def (id) VALUES (2)", ()).unwrap();
         for (at, column) in columns.iter().enumerate() {
             let is_left_out =
                 told.contains(&format!(" of def.c{at}: ")) || is_told(&told, &format!("def.c{at}, default"));
@@ -432,7 +434,8 @@ fn defaults_and_checks_do_what_they_did() {
             let sql = format!("SELECT c{at} FROM def");
             let there = there(&sqlite, &sql).unwrap();
             let here = conn.query_row_as::<Option<String>>(&format!("SELECT c{at}::text FROM def"), ()).unwrap();
-            assert!(is_same(&there[0][0], here.as_deref()), "{column}: {there:?} there, {here:?} here");
+            let is_one = there.iter().any(|row| is_same(&row[0], here.as_deref()));
+            assert!(is_one, "{column}: {there:?} there, {here:?} here");
             defaults += 1;
         }
         let rows = rows(&mut dice);
