@@ -214,7 +214,10 @@ fn a_log_that_is_made_longer_is_the_one_that_was_made() {
         fs::rename(&there, &data)
     });
     let refused = Store::open_with(&path, Options::default(), env).unwrap_err();
-    assert!(fs::read(folder.at("data/db-log")).unwrap()[..log.len()] == log, "the other's log was written to: {refused}");
+    assert!(
+        fs::read(folder.at("data/db-log")).unwrap()[..log.len()] == log,
+        "the other's log was written to: {refused}"
+    );
     assert!(matches!(refused, Error::CannotOpen { .. }), "{refused}");
 }
 
