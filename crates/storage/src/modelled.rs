@@ -10,7 +10,7 @@ pub(crate) use loom::sync::{Condvar as RawCondvar, Mutex as RawMutex, MutexGuard
 use loom::sync::atomic::{self, fence};
 
 pub(crate) mod thread {
-    pub(crate) use loom::thread::Builder;
+    pub(crate) use loom::thread::{Builder, current};
 
     pub(crate) fn sleep(_time: std::time::Duration) {
         loom::thread::yield_now();
