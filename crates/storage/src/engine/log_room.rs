@@ -10,6 +10,8 @@ use crate::{Error, Result};
 const PRESSURE_US_MAX: f64 = 4000.0;
 /// The part of the log that may fill before commits are slowed.
 const PRESSURE_FROM: f64 = 0.5;
+/// What commits look by for who keeps log room, where there is no other pressure.
+const LOOK_US: u64 = 1;
 
 impl Engine {
     /// Slows a commit by as much as the log is full. While what is left of it is kept for another's, it waits for that: it
@@ -27,6 +29,10 @@ impl Engine {
         if self.segments.as_ref().is_some_and(Segments::wait_for_keeper) {
             return;
         }
+        if pressure == LOOK_US {
+            // He is gone, most likely.
+            return self.set_pressure();
+        }
         self.counters.backpressure_us.add(pressure);
         self.env.host.sleep(std::time::Duration::from_micros(pressure));
     }
@@ -37,7 +43,7 @@ impl Engine {
         let over = (segments.fullness() - PRESSURE_FROM) / (1.0 - PRESSURE_FROM);
         let pressure = (over.clamp(0.0, 1.0).powi(2) * PRESSURE_US_MAX) as u64;
         // So that they look.
-        let pressure = pressure.max(u64::from(segments.are_kept()));
+        let pressure = if segments.are_kept() { pressure.max(LOOK_US) } else { pressure };
         self.pressure_us.store(pressure, Ordering::Relaxed);
     }
 
@@ -148,5 +154,42 @@ impl Engine {
             }
             _ => Ok(false),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::sync::Ordering;
+    use crate::{Options, Store, TreeId};
+
+    fn put(store: &Store, bytes: usize) {
+        let transaction = store.begin().unwrap();
+        transaction.put(TreeId::CATALOG, b"key", &vec![7; bytes]).unwrap();
+        transaction.commit(None).unwrap();
+    }
+
+    /// Whoever came after it to store something large panicked, too.
+    #[test]
+    fn a_panic_of_who_keeps_log_room_is_no_matter_of_the_next_one() {
+        let store = Store::open_in_memory(Options::default()).unwrap();
+        let panicked = std::thread::scope(|scope| {
+            let keeps = || {
+                let _room = store.engine().keep_log_room(1 << 20);
+                panic!("by a caller's closure, say");
+            };
+            scope.spawn(keeps).join()
+        });
+        assert!(panicked.is_err());
+        put(&store, 20 << 20);
+    }
+
+    /// Each commit slept, until a segment was entered or a checkpoint made.
+    #[test]
+    fn nobody_is_slowed_by_who_has_kept_log_room() {
+        let store = Store::open_in_memory(Options::default()).unwrap();
+        drop(store.engine().keep_log_room(1 << 30).unwrap());
+        assert!(store.engine().pressure_us.load(Ordering::Relaxed) > 0, "nobody would have waited for it");
+        (0..10).for_each(|_| put(&store, 10));
+        assert_eq!(store.stats().backpressure_us, 0);
     }
 }

@@ -141,7 +141,7 @@ impl RealFile {
 
     fn with_direct(buffered: fs::File, path: &Path, how: OpenHow) -> RealFile {
         let in_memory = system::lives_in_memory(&buffered);
-        let direct = if how.direct && !in_memory { open_direct(path, how) } else { None };
+        let direct = if how.direct && !in_memory { open_direct(&buffered, path, how) } else { None };
         let file = RealFile {
             buffered,
             direct_works: AtomicBool::new(direct.is_some()),
@@ -221,14 +221,15 @@ impl RealFile {
     }
 }
 
-/// Opens a second descriptor past the cache. The file exists by now; failing only means that the cache is used.
-fn open_direct(path: &Path, how: OpenHow) -> Option<fs::File> {
+/// Opens a second descriptor of the file past the cache. The file exists by now; failing only means that the cache is used. So does
+/// another file that got its name in between.
+fn open_direct(file: &fs::File, path: &Path, how: OpenHow) -> Option<fs::File> {
     let mut options = OpenOptions::new();
     options.read(true).write(!how.read_only);
     if !system::ask_for_direct(&mut options) {
         return None;
     }
-    options.open(path).ok()
+    options.open(path).ok().filter(|direct| system::is_same(direct, file))
 }
 
 fn read_all_at(file: &fs::File, mut buf: &mut [u8], mut offset: u64) -> io::Result<()> {
@@ -376,6 +377,21 @@ mod tests {
             directories.push(TempDir::within(memory));
         }
         directories
+    }
+
+    /// The name may be another file's by the time that it is opened past the cache.
+    #[test]
+    fn what_is_written_past_the_cache_is_written_to_the_file_that_was_opened() {
+        for dir in directories() {
+            let [path, other] = ["db", "other"].map(|name| dir.path().join(name));
+            fs::write(&other, [1; 8192]).unwrap();
+            let buffered = OpenOptions::new().read(true).write(true).create_new(true).open(&path).unwrap();
+            let how = OpenHow { create: Create::Never, read_only: false, direct: true };
+            let file = RealFile::with_direct(buffered, &other, how);
+            file.write_at(&AlignedBuf::zeroed(4096), 0).unwrap();
+            assert_eq!(file.len().unwrap(), 4096);
+            assert!(fs::read(&other).unwrap().iter().all(|byte| *byte == 1));
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub(super) fn is_unsupported(error: &std::io::Error) -> bool {
 mod linux {
     use std::fs::{File, OpenOptions};
     use std::io::{self, IoSlice, IoSliceMut};
-    use std::os::unix::fs::OpenOptionsExt;
+    use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
     use std::path::Path;
 
     use rustix::fs::{CWD, OFlags, RenameFlags};
@@ -27,6 +27,12 @@ mod linux {
 
     const TMPFS: i64 = 0x0102_1994;
     const RAMFS: i64 = 0x8584_58f6;
+
+    /// Whether two open files are one.
+    pub(in crate::io) fn is_same(one: &File, other: &File) -> bool {
+        let identity = |file: &File| file.metadata().map(|known| (known.dev(), known.ino()));
+        matches!((identity(one), identity(other)), (Ok(one), Ok(other)) if one == other)
+    }
 
     pub(in crate::io) fn lives_in_memory(file: &File) -> bool {
         #[allow(clippy::unnecessary_cast, reason = "the field's type differs between architectures")]
@@ -79,6 +85,10 @@ mod other {
         Ok(0)
     }
 
+    pub(in crate::io) fn is_same(_one: &File, _other: &File) -> bool {
+        true
+    }
+
     pub(in crate::io) fn lives_in_memory(_file: &File) -> bool {
         false
     }
@@ -125,12 +135,12 @@ mod unix {
         }
     }
 
-    /// Whether `path` still is the name of the open file.
+    /// Whether `path` still is the name of the open file: not where nothing has it, nor where a file has its folder's.
     pub(in crate::io) fn still_named(file: &File, path: &Path) -> io::Result<bool> {
         let open = file.metadata()?;
         match std::fs::metadata(path) {
             Ok(named) => Ok((named.dev(), named.ino()) == (open.dev(), open.ino())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(false),
             Err(error) => Err(error),
         }
     }

@@ -179,18 +179,24 @@ impl Segments {
     /// Keeps so many segments of the log, those not yet there included, for the caller: nobody else gets one that is needed
     /// for them. One keeps them at a time.
     pub(crate) fn keep(&self, segments: usize) -> KeptSegments<'_> {
-        let one = self.keeper.lock();
+        let one = self.one_keeper();
         if !broken::is(Broken::LogUnkept) {
             self.places.lock().kept = segments;
         }
         KeptSegments { segments: self, _one: one }
     }
 
+    /// Who keeps segments waits for a turn, too, where his caller is asked whether he gives up: a panic there is no matter of the
+    /// next one's.
+    fn one_keeper(&self) -> MutexGuard<'_, ()> {
+        self.keeper.lock_noting(|| ())
+    }
+
     /// Waits for who keeps the segments that are left, if there is somebody. Not under the commit lock.
     pub(crate) fn wait_for_keeper(&self) -> bool {
         let are_kept = self.are_kept();
         if are_kept {
-            drop(self.keeper.lock());
+            drop(self.one_keeper());
         }
         are_kept
     }

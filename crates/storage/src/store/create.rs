@@ -55,7 +55,7 @@ pub(super) fn create(path: &Path, empty: Option<&dyn File>, options: &Options, e
     let file = files.open(unfinished, how).map_err(cannot_open(path))?;
     let made = write_new(&*file, options, env).and_then(|()| {
         let lock = lock_made(unfinished, files)?;
-        give_name(unfinished, path, empty, files)?;
+        give_name(&*file, unfinished, path, empty, files)?;
         Ok(lock)
     });
     if made.is_err() && file.has_name(unfinished).unwrap_or(false) {
@@ -76,7 +76,13 @@ fn lock_made(unfinished: &Path, files: &dyn FileSystem) -> Result<LockGuard> {
     }
 }
 
-fn give_name(unfinished: &Path, path: &Path, empty: Option<&dyn File>, files: &dyn FileSystem) -> Result<()> {
+fn give_name(
+    made: &dyn File,
+    unfinished: &Path,
+    path: &Path,
+    empty: Option<&dyn File>,
+    files: &dyn FileSystem,
+) -> Result<()> {
     match empty {
         None => files.rename_new(unfinished, path).map_err(cannot_open(path))?,
         Some(empty) => {
@@ -87,8 +93,10 @@ fn give_name(unfinished: &Path, path: &Path, empty: Option<&dyn File>, files: &d
         }
     }
     files.sync_directory(path).map_err(|error| {
-        // It has the name by now, and no later sync says that this is durable.
-        let _ = files.remove(path);
+        // No later sync says that its name is durable.
+        if made.has_name(path).unwrap_or(false) {
+            let _ = files.remove(path);
+        }
         Error::io("sync the new database's directory")(error)
     })
 }

@@ -339,7 +339,12 @@ fn begin_epoch(engine: &mut Engine, meta: &Meta, position: u64, found: Found) ->
                 }
                 files.remove(&log).map_err(Error::io("remove the old log"))?;
             }
-            (Segments::create(files.as_ref(), &log, identity, limit, method)?, 0)
+            let segments = Segments::create(files.as_ref(), &log, identity, limit, method)?;
+            // It was opened by its name once more, to make it longer.
+            if !segments.file.has_name(&log).map_err(Error::io("look for the log"))? {
+                return Err(replaced(&log));
+            }
+            (segments, 0)
         }
     };
     // A segment that no epoch has touched: behind every position, and behind every segment, whole or not.

@@ -1,12 +1,14 @@
 //! Files that are not those that were opened any more: moved, replaced, linked, removed beside a database that is open.
 #![cfg(unix)]
 
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::{fmt, fs, io};
 
 use cairn_storage::broken::{Broken, must_be_caught};
-use cairn_storage::{Error, Options, Store, TreeId};
+use cairn_storage::io::{File, FileSystem, LockOutcome, OpenHow};
+use cairn_storage::{Environment, Error, Options, RealHost, Store, TreeId};
 
 use super::put;
 
@@ -113,6 +115,126 @@ fn a_close_after_the_files_were_moved_or_removed_is_a_success() {
     let store = open(&folder.at("old/db"));
     fs::remove_dir_all(folder.at("old")).unwrap();
     store.close().unwrap();
+}
+
+/// "could not look for the log: Not a directory", of a database that was closed.
+#[test]
+fn a_close_after_a_file_got_the_name_of_the_folder_is_a_success() {
+    let folder = Folder::new();
+    let store = open(&folder.at("data/db"));
+    fill(&store, 10);
+    fs::rename(folder.at("data"), folder.at("old")).unwrap();
+    fs::write(folder.at("data"), b"a file").unwrap();
+    assert!(!store.has_its_name().unwrap());
+    store.close().unwrap();
+    assert_eq!(keys(&folder.at("old/db")), 10);
+}
+
+/// The machine's files, with something done the first time that a file's folder is to be synced.
+struct AtSync {
+    files: Arc<dyn FileSystem>,
+    of: PathBuf,
+    is_done: AtomicBool,
+    act: Box<dyn Fn() -> io::Result<()> + Send + Sync>,
+}
+
+impl AtSync {
+    fn environment(of: PathBuf, act: impl Fn() -> io::Result<()> + Send + Sync + 'static) -> Environment {
+        let (files, is_done) = (Environment::real().files, AtomicBool::new(false));
+        let files = Arc::new(AtSync { files, of, is_done, act: Box::new(act) });
+        Environment { files, host: Arc::new(RealHost::default()) }
+    }
+}
+
+impl fmt::Debug for AtSync {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AtSync")
+    }
+}
+
+impl FileSystem for AtSync {
+    fn open(&self, path: &Path, how: OpenHow) -> io::Result<Arc<dyn File>> {
+        self.files.open(path, how)
+    }
+
+    fn absolute(&self, path: &Path) -> io::Result<PathBuf> {
+        self.files.absolute(path)
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        self.files.exists(path)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.files.remove(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.files.rename(from, to)
+    }
+
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.files.rename_new(from, to)
+    }
+
+    fn take_place(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.files.take_place(from, to)
+    }
+
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        self.files.sync_directory(path)?;
+        match path == self.of && !self.is_done.swap(true, Ordering::Relaxed) {
+            true => (self.act)(),
+            false => Ok(()),
+        }
+    }
+
+    fn lock(&self, path: &Path) -> io::Result<LockOutcome> {
+        self.files.lock(path)
+    }
+
+    fn lock_made(&self, path: &Path) -> io::Result<LockOutcome> {
+        self.files.lock_made(path)
+    }
+}
+
+/// A log is opened a second time, by its name, to make it longer: zeroes went into the log of another database, which had it
+/// by then.
+#[test]
+fn a_log_that_is_made_longer_is_the_one_that_was_made() {
+    let folder = Folder::new();
+    let (path, others) = (folder.at("data/db"), folder.at("others"));
+    fs::create_dir(&others).unwrap();
+    let other = open(&others.join("db"));
+    fill(&other, 100);
+    let log = fs::read(others.join("db-log")).unwrap();
+    let (data, old, there) = (folder.at("data"), folder.at("old"), others.clone());
+    let env = AtSync::environment(folder.at("data/db-log"), move || {
+        fs::rename(&data, &old)?;
+        fs::rename(&there, &data)
+    });
+    let refused = Store::open_with(&path, Options::default(), env).unwrap_err();
+    assert!(
+        fs::read(folder.at("data/db-log")).unwrap()[..log.len()] == log,
+        "the other's log was written to: {refused}"
+    );
+    assert!(matches!(refused, Error::CannotOpen { .. }), "{refused}");
+}
+
+/// It was removed by its name, which another had by then.
+#[test]
+fn what_got_the_name_of_a_database_that_could_not_be_made_stays() {
+    let folder = Folder::new();
+    let (path, old) = (folder.at("data/db"), folder.at("old"));
+    let (from, to) = (path.clone(), old.clone());
+    let env = AtSync::environment(path.clone(), move || {
+        fs::rename(&from, &to)?;
+        fs::write(&from, b"another's")?;
+        Err(io::Error::other("not synced"))
+    });
+    let refused = Store::open_with(&path, Options::default(), env).unwrap_err();
+    assert!(refused.to_string().contains("not synced"), "{refused}");
+    assert_eq!(fs::read(&path).unwrap(), b"another's");
 }
 
 fn is_busy(opened: Result<Store, Error>) -> bool {
