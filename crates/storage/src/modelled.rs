@@ -76,9 +76,9 @@ macro_rules! atomics {
 
 atomics! {
     AtomicBool: bool, swap, fetch_or;
-    AtomicU32: u32, swap, fetch_add, fetch_max;
+    AtomicU32: u32, swap, fetch_add, fetch_sub, fetch_max;
     AtomicU64: u64, swap, fetch_add, fetch_max, fetch_and;
-    AtomicUsize: usize, swap, fetch_add, fetch_max;
+    AtomicUsize: usize, swap, fetch_add, fetch_max, fetch_min;
     AtomicPtr[T]: *mut T, swap;
 }
 
