@@ -69,8 +69,8 @@ fn busy(db: &Database) -> (Work<'_>, Sender<()>) {
     (work, go)
 }
 
-/// It panicked in the thread that had taken up another's work, who was told that the database was closed; and who waited behind
-/// it was not woken.
+/// It panicked in the thread that had taken up another's work, who was told that the database was closed (the process ended where
+/// his waker panicked then, too); and who waited behind it was not woken.
 #[test]
 fn a_waker_that_panics_takes_nothing_from_others() {
     ends(|| {
