@@ -338,7 +338,7 @@ impl Database {
     /// Ready when the file is closed.
     pub async fn close(self) -> Result<()> {
         self.handle.close_for_all();
-        std::future::poll_fn(|context| self.handle.poll_ended(context)).await
+        self.handle.ended().await
     }
 }
 

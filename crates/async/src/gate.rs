@@ -1,15 +1,16 @@
 //! A bounded number of places, for which tasks wait.
 //!
-//! What must hold: a place that comes free wakes one who waits, and if he is no longer there, the next.
+//! What must hold: a place that comes free wakes one who waits, and if he is no longer there, or could not be woken, the next.
+//! (What [wakers](crate::wakers) ask for holds, too.)
 
-use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use cairndb::Result;
 
 use crate::error::closed;
+use crate::wakers::{Wakers, wake_caught};
 
 /// See the module.
 pub(crate) struct Gate(Mutex<Places>);
@@ -17,15 +18,12 @@ pub(crate) struct Gate(Mutex<Places>);
 struct Places {
     free: usize,
     is_closed: bool,
-    serial: u64,
-    /// In the order in which they came.
-    waiting: BTreeMap<u64, Waker>,
+    waiting: Wakers,
 }
 
 impl Gate {
     pub(crate) fn new(places: usize) -> Arc<Gate> {
-        let waiting = BTreeMap::new();
-        Arc::new(Gate(Mutex::new(Places { free: places, is_closed: false, serial: 0, waiting })))
+        Arc::new(Gate(Mutex::new(Places { free: places, is_closed: false, waiting: Wakers::default() })))
     }
 
     fn places(&self) -> MutexGuard<'_, Places> {
@@ -41,17 +39,23 @@ impl Gate {
     pub(crate) fn close(&self) {
         let mut places = self.places();
         places.is_closed = true;
-        let all = std::mem::take(&mut places.waiting);
+        let all = places.waiting.take_all();
         drop(places);
-        all.into_values().for_each(Waker::wake);
+        for waker in all {
+            wake_caught(waker);
+        }
     }
 
     /// Wakes the first who waits, if there is a place.
-    fn wake_one(&self, mut places: MutexGuard<'_, Places>) {
-        let first = if places.free > 0 { places.waiting.pop_first() } else { None };
-        drop(places);
-        if let Some((_, waker)) = first {
-            waker.wake();
+    fn wake_one<'a>(&'a self, mut places: MutexGuard<'a, Places>) {
+        while places.free > 0
+            && let Some(first) = places.waiting.take_first()
+        {
+            drop(places);
+            if wake_caught(first) {
+                return;
+            }
+            places = self.places();
         }
     }
 }
@@ -78,23 +82,22 @@ impl Future for Enter {
     type Output = Result<Place>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<Place>> {
-        let gate = self.gate.clone();
+        let (gate, waker) = (self.gate.clone(), context.waker().clone());
         let mut places = gate.places();
         if places.is_closed {
             return Poll::Ready(Err(closed()));
         }
         if places.free > 0 {
             places.free -= 1;
-            if let Some(id) = self.id.take() {
-                places.waiting.remove(&id);
-            }
-            return Poll::Ready(Ok(Place(self.gate.clone())));
+            let before = self.id.take().and_then(|id| places.waiting.take(id));
+            drop(places);
+            let place = Place(gate);
+            drop(before);
+            return Poll::Ready(Ok(place));
         }
-        let id = *self.id.get_or_insert_with(|| {
-            places.serial += 1;
-            places.serial
-        });
-        places.waiting.insert(id, context.waker().clone());
+        let before = places.waiting.put(&mut self.id, waker);
+        drop(places);
+        drop(before);
         Poll::Pending
     }
 }
@@ -103,9 +106,13 @@ impl Drop for Enter {
     fn drop(&mut self) {
         let Some(id) = self.id else { return };
         let mut places = self.gate.places();
-        // He was woken for a place that he does not take: it is the next one's.
-        if places.waiting.remove(&id).is_none() {
-            self.gate.wake_one(places);
+        match places.waiting.take(id) {
+            Some(waker) => {
+                drop(places);
+                drop(waker);
+            }
+            // He was woken for a place that he does not take: it is the next one's.
+            None => self.gate.wake_one(places),
         }
     }
 }

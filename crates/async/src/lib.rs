@@ -43,6 +43,7 @@ mod rows;
 mod shared;
 mod task;
 mod transaction;
+mod wakers;
 mod worker;
 
 pub use changes::Changes;

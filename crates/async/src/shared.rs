@@ -2,9 +2,10 @@
 
 use std::cell::Cell;
 use std::ops::Deref;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use cairndb::{AtOnce, PlanCache, Pooled, Result, Value};
 
@@ -13,6 +14,7 @@ use crate::gate::{Gate, Place};
 use crate::options::{OnConnect, Options};
 use crate::queue::{Job, Queue};
 use crate::task::{Work, task};
+use crate::wakers::{Wakers, wake_caught};
 use crate::worker::Worker;
 
 /// See the module.
@@ -63,7 +65,7 @@ impl Drop for Handle {
 struct Ending {
     /// Once it is over.
     result: Option<Result<()>>,
-    wakers: Vec<Waker>,
+    wakers: Wakers,
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -207,7 +209,8 @@ impl Shared {
 
     fn end(&self) {
         let Some(database) = lock(&self.database).take() else { return };
-        lock(&self.idle).clear();
+        let idle = std::mem::take(&mut *lock(&self.idle));
+        drop(idle);
         self.at_once.iter().for_each(|one| drop(lock(one).take()));
         let result = match self.closes.load(Ordering::SeqCst) {
             true => database.close(),
@@ -218,21 +221,46 @@ impl Shared {
         };
         let mut ending = lock(&self.ending);
         ending.result = Some(result);
-        let wakers = std::mem::take(&mut ending.wakers);
+        let wakers = ending.wakers.take_all();
         drop(ending);
-        wakers.into_iter().for_each(Waker::wake);
+        for waker in wakers {
+            wake_caught(waker);
+        }
     }
 
     /// Ready once the database is closed.
-    pub(crate) fn poll_ended(&self, context: &mut Context<'_>) -> Poll<Result<()>> {
-        let mut ending = lock(&self.ending);
+    pub(crate) fn ended(&self) -> Ended<'_> {
+        Ended { shared: self, place: None }
+    }
+}
+
+/// From [`Shared::ended`].
+pub(crate) struct Ended<'a> {
+    shared: &'a Shared,
+    /// Once it waits.
+    place: Option<u64>,
+}
+
+impl Future for Ended<'_> {
+    type Output = Result<()>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        let waker = context.waker().clone();
+        let mut ending = lock(&self.shared.ending);
         if let Some(result) = &ending.result {
             return Poll::Ready(result.clone());
         }
-        if !ending.wakers.iter().any(|waker| waker.will_wake(context.waker())) {
-            ending.wakers.push(context.waker().clone());
-        }
+        let before = ending.wakers.put(&mut self.place, waker);
+        drop(ending);
+        drop(before);
         Poll::Pending
+    }
+}
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        let forgotten = self.place.and_then(|place| lock(&self.shared.ending).wakers.take(place));
+        drop(forgotten);
     }
 }
 

@@ -3,6 +3,7 @@
 //! What must hold:
 //! - Every task ends: with what its work came to, with the panic that it met, or, where nobody runs it, with an error.
 //! - One whose future is gone is not begun; one that runs is interrupted.
+//! - What [wakers](crate::wakers) ask for.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -12,6 +13,7 @@ use std::task::{Context, Poll, Waker};
 use cairndb::{InterruptHandle, Result};
 
 use crate::error::{closed, panicked};
+use crate::wakers::wake_caught;
 
 /// Shared by a future and its work.
 struct Task<T>(Mutex<State<T>>);
@@ -55,7 +57,7 @@ impl<T> Task<T> {
         let waker = state.waker.take();
         drop(state);
         if let Some(waker) = waker {
-            waker.wake();
+            wake_caught(waker);
         }
     }
 }
@@ -123,16 +125,16 @@ impl<T> Future for Answer<T> {
     type Output = Result<T>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
+        let waker = context.waker().clone();
         let mut state = self.0.state();
         match std::mem::replace(&mut state.phase, Phase::Over) {
             Phase::Done(result) => Poll::Ready(result),
             Phase::Over => Poll::Ready(Err(closed())),
             unfinished => {
                 state.phase = unfinished;
-                match &mut state.waker {
-                    Some(waker) => waker.clone_from(context.waker()),
-                    None => state.waker = Some(context.waker().clone()),
-                }
+                let before = state.waker.replace(waker);
+                drop(state);
+                drop(before);
                 Poll::Pending
             }
         }
@@ -142,8 +144,9 @@ impl<T> Future for Answer<T> {
 impl<T> Drop for Answer<T> {
     fn drop(&mut self) {
         let mut state = self.0.state();
-        let phase = std::mem::replace(&mut state.phase, Phase::Over);
+        let (phase, waker) = (std::mem::replace(&mut state.phase, Phase::Over), state.waker.take());
         drop(state);
+        drop(waker);
         if let Phase::Running(interrupt) = phase {
             interrupt.interrupt();
         }

@@ -21,7 +21,7 @@ impl Worker {
     pub(crate) fn work(shared: Arc<Shared>) {
         let mut worker = Worker { shared, pooled: None };
         while let Some(job) = worker.shared.queue.take() {
-            // A task tells of its work's panic itself; this is one of what is around it, of a waker say.
+            // A task tells of its work's panic itself; this is one of what is around it, of dropping what nobody takes say.
             if catch_unwind(AssertUnwindSafe(|| job(&mut worker))).is_err() {
                 worker.pooled = None;
             }

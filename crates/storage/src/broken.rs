@@ -210,6 +210,10 @@ pub enum Broken {
     OpeningKept,
     /// What was told by an earlier opening is compared as a bare number.
     PositionsBare,
+    /// A waker that panics does so in whoever wakes it.
+    WakersSpread,
+    /// Wakers stay where their listener has gone.
+    WakersKept,
 }
 
 #[cfg(feature = "broken-for-tests")]

@@ -80,7 +80,10 @@ impl Host for RealHost {
     fn spawn(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> std::io::Result<Join> {
         let handle = crate::sync::thread::Builder::new().name(name.to_string()).spawn(work)?;
         Ok(Box::new(move || {
-            let _ = handle.join();
+            // What a waker lets go of may be the last that kept a database open: then its own thread closes it.
+            if handle.thread().id() != crate::sync::thread::current().id() {
+                let _ = handle.join();
+            }
         }))
     }
 }

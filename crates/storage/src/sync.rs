@@ -18,7 +18,7 @@ mod primitives {
     };
 
     pub(crate) mod thread {
-        pub(crate) use std::thread::Builder;
+        pub(crate) use std::thread::{Builder, current};
 
         pub(crate) use crate::simulated::sleep;
     }

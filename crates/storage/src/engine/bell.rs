@@ -4,10 +4,15 @@
 //! - Where nobody listens, who rings looks at one word.
 //! - Who listens, then asks how often the bell was rung, then looks for what he waits for, and then waits for it to be rung
 //!   again, misses nothing: it is rung after what it is rung for can be seen.
+//! - Wakers are others' code: they are copied, run and dropped without the lock, one that panics harms nobody else, and none
+//!   stays when its listener has gone. Leaving one costs the same however many there are.
 
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 use std::time::Duration;
 
+use crate::broken::{self, Broken};
 use crate::sync::{AtomicU32, Condvar, Mutex, Ordering};
 
 /// See the module.
@@ -21,8 +26,10 @@ pub(crate) struct Bell {
 #[derive(Debug, Default)]
 struct State {
     times: u64,
-    /// Of tasks, each woken once.
-    wakers: Vec<Waker>,
+    /// The last place that was given to a listener.
+    places: u64,
+    /// Of tasks, each woken once, by the places of their listeners.
+    wakers: BTreeMap<u64, Waker>,
 }
 
 impl Default for Bell {
@@ -40,6 +47,22 @@ impl Bell {
     /// One fewer.
     pub(crate) fn leave(&self) {
         self.listeners.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Nobody waits in this place any more.
+    pub(crate) fn forget(&self, place: u64) {
+        if broken::is(Broken::WakersKept) {
+            return;
+        }
+        let forgotten = self.state.lock().wakers.remove(&place);
+        // What belongs to a waker ends without the lock.
+        drop(forgotten);
+    }
+
+    /// One more listens, until this is dropped.
+    pub(crate) fn listening(&self) -> Listening<'_> {
+        self.listen();
+        Listening(self)
     }
 
     #[inline]
@@ -61,7 +84,7 @@ impl Bell {
         let wakers = std::mem::take(&mut state.wakers);
         drop(state);
         self.rung.notify_all();
-        wakers.into_iter().for_each(Waker::wake);
+        wakers.into_values().for_each(wake_caught);
     }
 
     /// How often it was rung for somebody.
@@ -80,15 +103,105 @@ impl Bell {
         }
     }
 
-    /// Has the waker woken when it is rung more often than `times`; false if it was.
-    pub(crate) fn wake(&self, times: u64, waker: &Waker) -> bool {
+    /// Has the waker woken when it is rung more often than `times`; false if it was. `place`: the listener's, once it has one.
+    pub(crate) fn wake(&self, times: u64, place: &mut Option<u64>, waker: &Waker) -> bool {
+        let waker = waker.clone();
         let mut state = self.state.lock();
         if state.times != times {
+            // The copy ends behind the lock.
             return false;
         }
-        if !state.wakers.iter().any(|known| known.will_wake(waker)) {
-            state.wakers.push(waker.clone());
-        }
+        let place = *place.get_or_insert_with(|| {
+            state.places += 1;
+            state.places
+        });
+        let before = state.wakers.insert(place, waker);
+        drop(state);
+        drop(before);
         true
+    }
+}
+
+/// From [`Bell::listening`].
+pub(crate) struct Listening<'a>(&'a Bell);
+
+impl Drop for Listening<'_> {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
+}
+
+/// Wakes; what a waker does wrong is nothing to who wakes it.
+pub(crate) fn wake_caught(waker: Waker) {
+    if broken::is(Broken::WakersSpread) {
+        return waker.wake();
+    }
+    let Err(panic) = catch_unwind(AssertUnwindSafe(|| waker.wake())) else { return };
+    // What a panic carries is others' code, too.
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+        std::mem::forget(panic);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::task::{Wake, Waker};
+
+    use super::Bell;
+    use crate::broken::{Broken, must_be_caught};
+
+    /// Counts, or panics.
+    #[derive(Default)]
+    struct Task {
+        woken: AtomicU64,
+        panics: bool,
+    }
+
+    impl Wake for Task {
+        fn wake(self: Arc<Self>) {
+            assert!(!self.panics, "a waker that panics");
+            self.woken.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    fn wakers_that_panic() {
+        let bell = Bell::default();
+        bell.listen();
+        let tasks = [true, false, true, false].map(|panics| Arc::new(Task { panics, ..Task::default() }));
+        for task in &tasks {
+            assert!(bell.wake(0, &mut None, &Waker::from(task.clone())));
+        }
+        bell.ring();
+        assert_eq!(tasks.map(|task| task.woken.load(Ordering::SeqCst)), [0, 1, 0, 1]);
+        assert!(!bell.wake(0, &mut None, Waker::noop()), "it was rung");
+    }
+
+    fn listeners_that_go() {
+        let (bell, task) = (Bell::default(), Arc::new(Task::default()));
+        bell.listen();
+        let waker = Waker::from(task.clone());
+        for _ in 0..51_000 {
+            let mut place = None;
+            // Polled again, it has one waker all the same.
+            assert!(bell.wake(0, &mut place, &waker) && bell.wake(0, &mut place, &waker));
+            bell.forget(place.expect("a place"));
+        }
+        assert_eq!(Arc::strong_count(&task), 2, "wakers are kept");
+        bell.ring();
+        assert_eq!(task.woken.load(Ordering::SeqCst), 0);
+    }
+
+    #[test]
+    fn a_waker_that_panics_is_nothing_to_others() {
+        wakers_that_panic();
+        must_be_caught(Broken::WakersSpread, wakers_that_panic);
+    }
+
+    #[test]
+    fn no_waker_stays_when_its_listener_goes() {
+        listeners_that_go();
+        must_be_caught(Broken::WakersKept, listeners_that_go);
     }
 }

@@ -7,12 +7,12 @@
 //!   So one of the two sees the other.
 //! - Whatever makes the database fail wakes all, or leaves it to the log thread, which every ticket has called
 //!   (`store/background.rs` `flush`).
-//! - Wakers run without a lock. One that panics harms nobody else.
+//! - Wakers are copied, run and dropped without a lock. One that panics harms nobody else.
 
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
+use super::bell::wake_caught;
 use crate::sync::Mutex;
 
 /// A ticket's place; each has another.
@@ -42,6 +42,7 @@ impl Tickets {
         waker: &Waker,
         is_over: impl FnOnce() -> bool,
     ) -> bool {
+        let waker = waker.clone();
         let mut waiting = self.0.lock();
         if is_over() {
             return false;
@@ -50,10 +51,9 @@ impl Tickets {
             waiting.serial += 1;
             TicketId { position, serial: waiting.serial }
         });
-        match waiting.wakers.get_mut(&id) {
-            Some(known) => known.clone_from(waker),
-            None => drop(waiting.wakers.insert(id, waker.clone())),
-        }
+        let before = waiting.wakers.insert(id, waker);
+        drop(waiting);
+        drop(before);
         true
     }
 
@@ -83,7 +83,5 @@ impl Tickets {
 }
 
 fn wake_each(wakers: BTreeMap<TicketId, Waker>) {
-    for waker in wakers.into_values() {
-        let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
-    }
+    wakers.into_values().for_each(wake_caught);
 }

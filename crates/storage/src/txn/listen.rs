@@ -17,6 +17,8 @@ use crate::{Error, Result};
 pub struct AppendListener {
     handle: Arc<Handle>,
     seen: u64,
+    /// Its place among those whose wakers are woken, once it has one.
+    place: Option<u64>,
 }
 
 impl fmt::Debug for AppendListener {
@@ -28,7 +30,7 @@ impl fmt::Debug for AppendListener {
 impl AppendListener {
     pub(crate) fn new(handle: &Arc<Handle>) -> AppendListener {
         handle.engine().appended.listen();
-        AppendListener { handle: handle.clone(), seen: 0 }
+        AppendListener { handle: handle.clone(), seen: 0, place: None }
     }
 
     fn bell(&self) -> &Bell {
@@ -63,9 +65,11 @@ impl AppendListener {
         self.bell().wait(self.seen, longest);
     }
 
-    /// Has the waker woken once something is appended; false if something was since the last `note`.
-    pub fn wake(&self, waker: &Waker) -> bool {
-        self.bell().wake(self.seen, waker)
+    /// Has the waker woken, in place of the one before, once something is appended; false if something was since the last
+    /// `note`.
+    pub fn wake(&mut self, waker: &Waker) -> bool {
+        let bell = &self.handle.engine().appended;
+        bell.wake(self.seen, &mut self.place, waker)
     }
 }
 
@@ -92,6 +96,9 @@ impl AppendCall {
 impl Drop for AppendListener {
     fn drop(&mut self) {
         self.bell().leave();
+        if let Some(place) = self.place {
+            self.bell().forget(place);
+        }
     }
 }
 
@@ -106,10 +113,9 @@ impl Engine {
         if self.newest_position()? >= position {
             return Ok(true);
         }
-        self.published.listen();
-        let waited = self.wait_listening(position, longest, gives_up);
-        self.published.leave();
-        waited
+        // `gives_up` is the caller's, and may panic.
+        let _listening = self.published.listening();
+        self.wait_listening(position, longest, gives_up)
     }
 
     /// Of what readers see.

@@ -5,10 +5,12 @@ mod closing;
 mod failures;
 mod file_errors;
 mod files;
+mod hooked;
 mod log_errors;
 mod moved;
 mod opening;
 mod waiting;
+mod wakers;
 
 use std::sync::Arc;
 

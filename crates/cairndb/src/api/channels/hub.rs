@@ -9,6 +9,7 @@
 //!   So what a commit tells and to what it listens has one place in a queue, which is taken under the commit lock, and the queue is
 //!   worked off from its head, by whoever comes, one at a time.
 //! - Under the commit lock nobody waits for listeners: the queue has a lock of its own, held for a moment.
+//! - Who waits is woken while none of these locks is held.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, Weak};
@@ -72,17 +73,21 @@ impl Channels {
         listeners.all.retain(|known| known.strong_count() > 0);
         listeners.all.push(Arc::downgrade(&listener));
         if listeners.is_closed {
-            listener.end();
+            // Nobody waits for it yet.
+            listener.end(&mut Vec::new());
         }
         listener
     }
 
     /// Its connection is gone.
     pub(super) fn leave(&self, listener: &Arc<Listener>) {
+        let mut wakers = Vec::new();
         let mut listeners = locked(&self.listeners);
         listeners.unlisten_all(listener);
         // Under the lock: what it wishes afterwards is not done.
-        listener.end();
+        listener.end(&mut wakers);
+        drop(listeners);
+        wake(wakers);
     }
 
     /// The database is being closed.
@@ -92,7 +97,9 @@ impl Channels {
             listeners.is_closed = true;
             std::mem::take(&mut listeners.all)
         };
-        all.iter().filter_map(Weak::upgrade).for_each(|listener| listener.end());
+        let mut wakers = Vec::new();
+        all.iter().filter_map(Weak::upgrade).for_each(|listener| listener.end(&mut wakers));
+        wake(wakers);
     }
 
     /// Nobody listens any more in a database that is closed, and who notifies is told so.

@@ -2,9 +2,9 @@
 //!
 //! What must hold: it is never more than [`HEARD_BYTES_MAX`]: beyond that the oldest is dropped, and counted by what follows it; so
 //! whoever notifies waits for nobody who listens. While a transaction is open on the connection, nothing is given out.
+//! (What [wakers](crate::api::wakers) ask for holds, too.)
 
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::{Duration, Instant};
@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use super::Notification;
 use super::said::{NOTE_BYTES, Note};
 use crate::api::locked;
+use crate::api::wakers::{Wakers, wake_caught};
 
 /// What waits for one connection takes no more memory than this.
 pub(super) const HEARD_BYTES_MAX: usize = 4 << 20;
@@ -32,7 +33,7 @@ struct Heard {
     /// The transactions that hold back what is heard.
     holds: usize,
     is_over: bool,
-    wakers: Vec<Waker>,
+    wakers: Wakers,
 }
 
 /// Holds back what is heard for as long as it lives.
@@ -48,7 +49,9 @@ impl Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        self.0.change(|heard| heard.holds -= 1);
+        let mut wakers = Vec::new();
+        self.0.change(&mut wakers, |heard| heard.holds -= 1);
+        wake(wakers);
     }
 }
 
@@ -65,25 +68,17 @@ impl Listener {
         locked(&self.heard)
     }
 
-    /// Changes something, and tells those who wait.
-    fn change(&self, change: impl FnOnce(&mut Heard)) {
-        let mut wakers = Vec::new();
-        {
-            let mut heard = self.heard();
-            change(&mut heard);
-            heard.tell(&mut wakers);
-        }
-        self.changed.notify_all();
-        wake(wakers);
-    }
-
-    /// Those who are told of it are left in `wakers`: to be woken once no lock is held.
-    pub(super) fn hear(&self, note: &Note, is_own: bool, wakers: &mut Vec<Waker>) {
+    /// Changes something, and tells those who wait, of whom tasks are left in `wakers`: to be woken once no lock is held.
+    fn change(&self, wakers: &mut Vec<Waker>, change: impl FnOnce(&mut Heard)) {
         let mut heard = self.heard();
-        heard.add(note, is_own);
+        change(&mut heard);
         heard.tell(wakers);
         drop(heard);
         self.changed.notify_all();
+    }
+
+    pub(super) fn hear(&self, note: &Note, is_own: bool, wakers: &mut Vec<Waker>) {
+        self.change(wakers, |heard| heard.add(note, is_own));
     }
 
     pub(super) fn channels(&self) -> Vec<Arc<str>> {
@@ -109,8 +104,8 @@ impl Listener {
     }
 
     /// Nothing more is heard.
-    pub(super) fn end(&self) {
-        self.change(|heard| heard.is_over = true);
+    pub(super) fn end(&self, wakers: &mut Vec<Waker>) {
+        self.change(wakers, |heard| heard.is_over = true);
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -119,7 +114,7 @@ impl Listener {
 
     /// Those who wait look again whether they still do.
     pub(super) fn rouse(&self) {
-        let wakers = std::mem::take(&mut self.heard().wakers);
+        let wakers = self.heard().wakers.take_all();
         self.changed.notify_all();
         wake(wakers);
     }
@@ -149,14 +144,23 @@ impl Listener {
         }
     }
 
-    /// The next; where there is nothing, the waker is woken when there is.
-    pub(super) fn poll(&self, waker: &Waker) -> Taken {
+    /// The next; where there is nothing, the waker is woken when there is. `place`: of who asks, once he has one.
+    pub(super) fn poll(&self, place: &mut Option<u64>, waker: &Waker) -> Taken {
+        let waker = waker.clone();
         let mut heard = self.heard();
         let taken = heard.take();
-        if matches!(taken, Taken::Nothing) && !heard.wakers.iter().any(|known| known.will_wake(waker)) {
-            heard.wakers.push(waker.clone());
+        if matches!(taken, Taken::Nothing) {
+            let before = heard.wakers.put(place, waker);
+            drop(heard);
+            drop(before);
         }
         taken
+    }
+
+    /// Nobody asks from there any more.
+    pub(super) fn forget(&self, place: u64) {
+        let forgotten = self.heard().wakers.take(place);
+        drop(forgotten);
     }
 }
 
@@ -201,7 +205,7 @@ impl Heard {
     /// Those who wait for something, if there is.
     fn tell(&mut self, wakers: &mut Vec<Waker>) {
         if self.is_over || self.holds == 0 {
-            wakers.append(&mut self.wakers);
+            wakers.extend(self.wakers.take_all());
         }
     }
 }
@@ -210,9 +214,7 @@ fn bytes_of(notification: &Notification) -> usize {
     NOTE_BYTES + notification.channel.len() + notification.payload.len()
 }
 
-/// One that panics harms nobody else.
-pub(super) fn wake(wakers: Vec<Waker>) {
-    for waker in wakers {
-        let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
-    }
+/// While nothing is locked.
+pub(super) fn wake(wakers: impl IntoIterator<Item = Waker>) {
+    wakers.into_iter().for_each(wake_caught);
 }

@@ -113,6 +113,8 @@ impl fmt::Display for Notification {
 /// ```
 pub struct Notifications {
     listener: Arc<Listener>,
+    /// Its place among those whose wakers are woken, once it has one.
+    place: Option<u64>,
     stop: Arc<Stopped>,
     shared: Weak<Shared>,
 }
@@ -202,7 +204,7 @@ impl Notifications {
         if self.stop.is() {
             return Poll::Ready(None);
         }
-        match self.listener.poll(context.waker()) {
+        match self.listener.poll(&mut self.place, context.waker()) {
             Taken::Some(notification) => Poll::Ready(Some(notification)),
             Taken::Over => Poll::Ready(None),
             Taken::Nothing if self.stop.is() => Poll::Ready(None),
@@ -237,6 +239,14 @@ impl Notifications {
         };
         let _ = shared.store.spawn("cairn-notify-call", Box::new(work))?;
         Ok(guard)
+    }
+}
+
+impl Drop for Notifications {
+    fn drop(&mut self) {
+        if let Some(place) = self.place {
+            self.listener.forget(place);
+        }
     }
 }
 
@@ -287,7 +297,7 @@ impl Connection {
         self.begin_to_hear();
         let listener = self.channels().listener().clone();
         let stop = Stopped { is_stopped: AtomicBool::new(false), listener: Arc::downgrade(&listener) };
-        Notifications { listener, stop: Arc::new(stop), shared: Arc::downgrade(self.shared()) }
+        Notifications { listener, place: None, stop: Arc::new(stop), shared: Arc::downgrade(self.shared()) }
     }
 
     /// `LISTEN` to the channel of this name, taken as it is.

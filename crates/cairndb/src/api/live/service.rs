@@ -365,9 +365,9 @@ impl Service {
     /// Ends the query for all who watch it.
     pub(super) fn end(&self, shown: &Shown, end: &End) {
         self.forget(shown);
-        for subscriber in locked(&shown.subscribers).drain(..) {
-            subscriber.end(end.clone());
-        }
+        // Whom it wakes may leave at once, for which he needs the list.
+        let all = std::mem::take(&mut *locked(&shown.subscribers));
+        all.iter().for_each(|subscriber| subscriber.end(end.clone()));
     }
 }
 

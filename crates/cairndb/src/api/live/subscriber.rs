@@ -2,7 +2,7 @@
 //!
 //! What must hold: what is kept is the first result until it is taken, and the net change since (or since what was taken last),
 //! so it is never more than twice what the result was and is;
-//! whoever brings changes waits for nobody who takes them.
+//! whoever brings changes waits for nobody who takes them. (What [wakers](crate::api::wakers) ask for holds, too.)
 
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::result::{RowBytes, Weights};
 use crate::Error;
+use crate::api::wakers::wake_caught;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -118,15 +119,16 @@ impl Subscriber {
         if waiting > 0 {
             self.changed.notify_all();
         }
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        waker.into_iter().for_each(wake_caught);
     }
 
     /// Nobody takes anything any more.
     pub(super) fn leave(&self) {
         let mut pending = self.pending();
-        *pending = Pending { is_gone: true, ended: pending.ended.take(), ..Pending::default() };
+        let gone = Pending { is_gone: true, ended: pending.ended.take(), ..Pending::default() };
+        let left = std::mem::replace(&mut *pending, gone);
+        drop(pending);
+        drop(left);
     }
 
     /// The position of what was told last, taken or not, unless that came to nothing; `None`: there is nothing more to come.
@@ -158,10 +160,13 @@ impl Subscriber {
 
     /// What there is; else the waker is woken when there is something.
     pub(super) fn poll(&self, waker: &Waker) -> Result<Option<Taken>, End> {
+        let waker = waker.clone();
         let mut pending = self.pending();
         let taken = pending.take()?;
         if taken.is_none() {
-            pending.waker = Some(waker.clone());
+            let before = pending.waker.replace(waker);
+            drop(pending);
+            drop(before);
         }
         Ok(taken)
     }

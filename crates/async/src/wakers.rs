@@ -1,0 +1,54 @@
+//! Wakers of those who wait for something, by their places, in the order in which they came.
+//!
+//! What must hold: wakers are others' code. They are copied, woken and dropped while nothing is locked, so whatever takes one out
+//! hands it to the caller; one that panics harms nobody else; none stays when who waited has gone.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::Waker;
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Wakers {
+    /// The last place that was given to somebody.
+    last: u64,
+    waiting: BTreeMap<u64, Waker>,
+}
+
+impl Wakers {
+    /// Returns the one before. `place`: of who waits, once he has one.
+    #[must_use]
+    pub(crate) fn put(&mut self, place: &mut Option<u64>, waker: Waker) -> Option<Waker> {
+        let place = *place.get_or_insert_with(|| {
+            self.last += 1;
+            self.last
+        });
+        self.waiting.insert(place, waker)
+    }
+
+    /// Nobody waits there any more.
+    #[must_use]
+    pub(crate) fn take(&mut self, place: u64) -> Option<Waker> {
+        self.waiting.remove(&place)
+    }
+
+    #[must_use]
+    pub(crate) fn take_first(&mut self) -> Option<Waker> {
+        self.waiting.pop_first().map(|(_, waker)| waker)
+    }
+
+    #[must_use]
+    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Waker> + use<> {
+        std::mem::take(&mut self.waiting).into_values()
+    }
+}
+
+/// Wakes; what a waker does wrong is nothing to who wakes it. False: it panicked, and may have woken nobody.
+pub(crate) fn wake_caught(waker: Waker) -> bool {
+    let Err(panic) = catch_unwind(AssertUnwindSafe(|| waker.wake())) else { return true };
+    // What a panic carries is others' code, too.
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+        std::mem::forget(panic);
+    }
+    false
+}
