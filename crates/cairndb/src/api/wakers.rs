@@ -32,7 +32,6 @@ impl Wakers {
         self.waiting.remove(&place)
     }
 
-    #[must_use]
     pub(super) fn take_all(&mut self) -> impl Iterator<Item = Waker> + use<> {
         std::mem::take(&mut self.waiting).into_values()
     }
