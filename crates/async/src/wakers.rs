@@ -37,7 +37,6 @@ impl Wakers {
         self.waiting.pop_first().map(|(_, waker)| waker)
     }
 
-    #[must_use]
     pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Waker> + use<> {
         std::mem::take(&mut self.waiting).into_values()
     }
