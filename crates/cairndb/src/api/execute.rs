@@ -154,6 +154,7 @@ impl Connection {
         is_rollback: bool,
         work: impl FnOnce() -> Result<Executed>,
     ) -> Result<Executed> {
+        self.check_process()?;
         drop(self.state_mut()?);
         if !self.keeps_interrupt {
             self.interrupt.store(false, Ordering::Relaxed);

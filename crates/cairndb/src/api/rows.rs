@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use cairn_storage::Process;
+
 use super::live::SubscribedRows;
 use super::prepared::Prepared;
 use super::{FromRow, FromValue, RowRef};
@@ -46,6 +48,8 @@ pub struct Rows {
     count: u64,
     /// Set when an error occurs: the transaction that the query belongs to has failed.
     transaction_failed: Option<Arc<AtomicBool>>,
+    /// Where the query runs.
+    process: Process,
 }
 
 #[derive(Clone)]
@@ -251,7 +255,7 @@ impl Rows {
     }
 
     fn new(columns: Columns, source: RowSource) -> Rows {
-        Rows { columns, source, count: 0, transaction_failed: None }
+        Rows { columns, source, count: 0, transaction_failed: None, process: Process::current() }
     }
 
     /// The result of a statement that returns no rows.
@@ -331,6 +335,7 @@ impl Rows {
     ///
     /// The query's; rows that were worked out in the same call before it are not given then.
     pub fn ahead(&mut self, rows: usize, time: Duration) -> Result<Ahead> {
+        self.process.check()?;
         if self.is_endless() {
             return self.ahead_of_changes(rows, time);
         }
@@ -425,6 +430,7 @@ impl Rows {
 
     /// Comes to the next batch, or the next row that is none of a batch, in time if there is a limit.
     fn advance_source(&mut self, time: Option<Duration>) -> std::result::Result<bool, NoAnswer> {
+        self.process.check().map_err(Error::from)?;
         match &mut self.source {
             RowSource::Few { rows, next } if *next < rows.len => *next += 1,
             RowSource::Few { .. } => return Ok(false),

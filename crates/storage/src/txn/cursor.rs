@@ -115,7 +115,7 @@ impl Cursor {
 
     /// Remembers only what was passed over as read, and lets go of the transaction's pages.
     fn close_read(&mut self) {
-        let Some((number, lower, upper)) = self.read.take() else { return };
+        let Some((number, lower, upper)) = self.read.take().filter(|_| self.reader.handle().is_here()) else { return };
         let last = self.tree.last_key();
         let (lower, upper) = (as_slice(&lower), as_slice(&upper));
         let part = match (self.tree.is_exhausted(), self.backward) {
@@ -151,6 +151,7 @@ fn begin(
         Source::Snapshot(view, None) => Ok((view.root(tree)?, None, None)),
         Source::Snapshot(view, Some(notes)) => {
             let root = view.root(tree)?;
+            view.handle.engine_here()?;
             let number = notes.lock().open(tree, lower, upper);
             Ok((root, None, Some((number, lower.map(<[u8]>::to_vec), upper.map(<[u8]>::to_vec)))))
         }

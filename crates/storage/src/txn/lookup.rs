@@ -84,6 +84,7 @@ impl Lookup {
         match &self.reader.0 {
             Source::Snapshot(view, notes) => {
                 if let Some(notes) = notes {
+                    view.handle.engine_here()?;
                     notes.lock().key(tree, key);
                 }
                 get_at(&view.handle, self.slot, view.root(tree)?, key, read)

@@ -40,7 +40,7 @@ impl View {
     }
 
     fn register(handle: &Arc<Handle>, owner: Owner) -> Result<View> {
-        let engine = handle.engine();
+        let engine = handle.engine_here()?;
         let (slot, version) = engine.enter_newest(owner)?;
         let number = version.number.load(Ordering::SeqCst);
         if owner == Owner::Held {
@@ -304,6 +304,7 @@ impl Reader {
         match &self.0 {
             Source::Snapshot(view, notes) => {
                 if let Some(notes) = notes {
+                    view.handle.engine_here()?;
                     notes.lock().key(tree, key);
                 }
                 let claimed = Claimed::new(view.handle.engine())?;
@@ -355,7 +356,8 @@ impl Reader {
                 let mut state = private.lock()?;
                 keys.for_each(|key| state.note_key(tree, key));
             }
-            Source::Snapshot(_, Some(notes)) => {
+            Source::Snapshot(view, Some(notes)) => {
+                view.handle.engine_here()?;
                 let mut notes = notes.lock();
                 keys.for_each(|key| notes.key(tree, key));
             }
@@ -369,7 +371,10 @@ impl Reader {
     pub fn note_read(&self, tree: TreeId, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<()> {
         match &self.0 {
             Source::Transaction(private, _) => private.lock()?.note_range(tree, (lower, upper)),
-            Source::Snapshot(_, Some(notes)) => notes.lock().range(tree, lower, upper),
+            Source::Snapshot(view, Some(notes)) => {
+                view.handle.engine_here()?;
+                notes.lock().range(tree, lower, upper);
+            }
             Source::Snapshot(_, None) => {}
         }
         Ok(())

@@ -93,6 +93,7 @@ impl Private {
 
     /// Fails once the transaction has ended.
     pub(crate) fn lock(&self) -> Result<MutexGuard<'_, State>> {
+        self.handle.engine_here()?;
         // A transaction that a panic left in the middle of a change is at its end.
         let mut is_whole = true;
         let state = self.state.lock_noting(|| is_whole = false);
@@ -101,6 +102,9 @@ impl Private {
 
     /// Ends the transaction without a trace, if it has not ended yet.
     pub(super) fn abandon(&self) {
+        if !self.handle.is_here() {
+            return;
+        }
         let mut state = self.state.lock_noting(|| ());
         if state.base.is_some() {
             state.end(self.engine());
