@@ -144,12 +144,12 @@ impl Binder<'_> {
 
     /// A statement's rows, with names where a column is of such a type, and vectors as PostgreSQL writes them.
     pub(super) fn show_regs(&mut self, plan: LogicalPlan) -> Result<LogicalPlan> {
-        let fields = plan.fields();
-        let shown: Vec<Option<Shown>> =
-            (0..fields.len()).map(|column| shown_column(&plan, column, &mut vec![])).collect();
-        if shown.iter().all(Option::is_none) {
+        let shown = |column| shown_column(&plan, column, &mut vec![]);
+        let columns = 0..plan.width();
+        if columns.clone().all(|column| shown(column).is_none()) {
             return Ok(plan);
         }
+        let (fields, shown) = (plan.fields(), columns.map(shown).collect::<Vec<_>>());
         let (mut exprs, mut texts) = (vec![], vec![]);
         for (index, (field, shown)) in fields.into_iter().zip(shown).enumerate() {
             let column = Expr::Column { index, data_type: field.data_type };
@@ -215,8 +215,8 @@ fn shown_column<'p>(plan: &'p LogicalPlan, column: usize, parts: &mut Vec<(usize
         | LogicalPlan::Sort { input, .. }
         | LogicalPlan::Limit { input, .. }
         | LogicalPlan::Distinct { input, .. } => shown_column(input, column, parts),
-        LogicalPlan::Window { input, .. } if column < input.fields().len() => shown_column(input, column, parts),
-        LogicalPlan::Join { left, right, .. } => match left.fields().len() {
+        LogicalPlan::Window { input, .. } if column < input.width() => shown_column(input, column, parts),
+        LogicalPlan::Join { left, right, .. } => match left.width() {
             width if column < width => shown_column(left, column, parts),
             width => shown_column(right, column - width, parts),
         },
