@@ -337,6 +337,7 @@ impl Database {
     /// later is refused (SQLSTATE 57P01), and so are the next statements of transactions that are open, which are rolled back.
     /// Ready when the file is closed.
     pub async fn close(self) -> Result<()> {
+        self.handle.process.check()?;
         self.handle.close_for_all();
         self.handle.ended().await
     }

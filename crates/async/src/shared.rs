@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::{Context, Poll};
 
-use cairndb::{AtOnce, PlanCache, Pooled, Result, Value};
+use cairndb::{AtOnce, PlanCache, Pooled, Process, Result, Value};
 
 use crate::error::closed;
 use crate::gate::{Gate, Place};
@@ -35,6 +35,8 @@ pub(crate) struct Shared {
     /// Whether the end is the database's, too: others may have one that was open already.
     closes: AtomicBool,
     ending: Mutex<Ending>,
+    /// That of the workers: a child of it has none.
+    pub(crate) process: Process,
 }
 
 /// The last one that is dropped ends the workers, and closes the database where that is nobody else's.
@@ -56,7 +58,9 @@ impl Deref for Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        self.0.close();
+        if self.0.process.is_current() {
+            self.0.close();
+        }
     }
 }
 
@@ -109,6 +113,7 @@ impl Shared {
             workers: AtomicUsize::new(0),
             closes: AtomicBool::new(is_own),
             ending: Mutex::default(),
+            process: Process::current(),
         });
         for _ in 0..options.workers.max(1) {
             shared.workers.fetch_add(1, Ordering::SeqCst);
@@ -170,6 +175,7 @@ impl Shared {
         &self,
         job: impl FnOnce(Work<T>, &mut Worker) + Send + 'static,
     ) -> Result<T> {
+        self.process.check()?;
         let place = self.places.enter().await?;
         let (work, answer) = task();
         self.put(place, move |worker| job(work, worker))?;
@@ -245,6 +251,7 @@ impl Future for Ended<'_> {
     type Output = Result<()>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        self.shared.process.check()?;
         let waker = context.waker().clone();
         let mut ending = lock(&self.shared.ending);
         if let Some(result) = &ending.result {

@@ -10,13 +10,13 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use cairndb::{InterruptHandle, Result};
+use cairndb::{InterruptHandle, Process, Result};
 
 use crate::error::{closed, panicked};
 use crate::wakers::wake_caught;
 
 /// Shared by a future and its work.
-struct Task<T>(Mutex<State<T>>);
+struct Task<T>(Mutex<State<T>>, Process);
 
 struct State<T> {
     phase: Phase<T>,
@@ -117,7 +117,7 @@ pub(crate) struct Answer<T>(Arc<Task<T>>);
 
 /// A task.
 pub(crate) fn task<T>() -> (Work<T>, Answer<T>) {
-    let task = Arc::new(Task(Mutex::new(State { phase: Phase::Waiting, waker: None })));
+    let task = Arc::new(Task(Mutex::new(State { phase: Phase::Waiting, waker: None }), Process::current()));
     (Work(task.clone()), Answer(task))
 }
 
@@ -125,6 +125,8 @@ impl<T> Future for Answer<T> {
     type Output = Result<T>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
+        // In a child of the process nobody does it.
+        self.0.1.check()?;
         let waker = context.waker().clone();
         let mut state = self.0.state();
         match std::mem::replace(&mut state.phase, Phase::Over) {
@@ -143,6 +145,9 @@ impl<T> Future for Answer<T> {
 
 impl<T> Drop for Answer<T> {
     fn drop(&mut self) {
+        if !self.0.1.is_current() {
+            return;
+        }
         let mut state = self.0.state();
         let (phase, waker) = (std::mem::replace(&mut state.phase, Phase::Over), state.waker.take());
         drop(state);

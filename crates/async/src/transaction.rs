@@ -67,6 +67,7 @@ where
     F: FnMut(Transaction) -> Fut,
     Fut: Future<Output = Result<T>>,
 {
+    handle.process.check()?;
     let place = handle.transactions.enter().await?;
     let (connection, turns) = (Mutex::new(Some(handle.take_idle()?)), Gate::new(1));
     let open = Arc::new(Open { handle: handle.clone(), turns, connection, place: Mutex::new(Some(place)) });
@@ -175,6 +176,9 @@ fn ended_by_hand() -> Error {
 /// Its future was dropped: a worker rolls back.
 impl Drop for Open {
     fn drop(&mut self) {
+        if !self.handle.process.is_current() {
+            return;
+        }
         let Some(pooled) = lock(&self.connection).take() else { return };
         let place = lock(&self.place).take();
         let undo = move |worker: &mut Worker| {

@@ -40,7 +40,7 @@ pub use cairndb_derive::FromRow;
 // What the storage engine tells through `Database`.
 #[cfg(feature = "counters")]
 pub use cairn_storage::counted;
-pub use cairn_storage::{Stats, SyncMethod};
+pub use cairn_storage::{Process, Stats, SyncMethod};
 pub use error::{Error, Result, SqlState};
 pub use functions::{AggregateFunction, Arguments, FunctionOptions};
 pub use plan::Field;

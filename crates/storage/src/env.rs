@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::io::{FileSystem, MemFs, RealFs};
+use crate::process::Process;
 
 /// Files, clock, randomness and threads.
 #[derive(Clone, Debug)]
@@ -79,12 +80,33 @@ impl Host for RealHost {
 
     fn spawn(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> std::io::Result<Join> {
         let handle = crate::sync::thread::Builder::new().name(name.to_string()).spawn(work)?;
+        let mut started = Started(Some(handle), Process::current());
         Ok(Box::new(move || {
             // What a waker lets go of may be the last that kept a database open: then its own thread closes it.
-            if handle.thread().id() != crate::sync::thread::current().id() {
+            if let Some(handle) = started.here()
+                && handle.thread().id() != crate::sync::thread::current().id()
+            {
                 let _ = handle.join();
             }
         }))
+    }
+}
+
+/// A thread's handle, in the process that started it. In a child there is no such thread to wait for, and what the system calls by
+/// its number may be another.
+struct Started<H>(Option<H>, Process);
+
+impl<H> Started<H> {
+    fn here(&mut self) -> Option<H> {
+        if self.1.is_current() { self.0.take() } else { None }
+    }
+}
+
+impl<H> Drop for Started<H> {
+    fn drop(&mut self) {
+        let here = self.here();
+        drop(here);
+        std::mem::forget(self.0.take());
     }
 }
 

@@ -139,6 +139,8 @@ pub enum Error {
     },
     /// The database was closed.
     Closed,
+    /// The database was opened by the process that this one was forked from: nothing of it can be used here.
+    Forked,
     /// An option has a value that cannot work.
     BadOption(&'static str),
     /// Internal: the page is not in memory. Never leaves the crate, except through a point write's closure, which must
@@ -176,7 +178,7 @@ impl Error {
             Error::GivenUp => "57014",
             Error::WouldWait => "55P03",
             Error::TransactionTooLarge { .. } | Error::OutlivedLog | Error::LogTooSmall { .. } => "53400",
-            Error::Ended | Error::Closed | Error::NoSuchPosition { .. } => "55000",
+            Error::Ended | Error::Closed | Error::Forked | Error::NoSuchPosition { .. } => "55000",
             Error::BadOption(_) => "22023",
             Error::BadPatch | Error::NotResident(_) => "XX000",
         }
@@ -278,6 +280,9 @@ impl fmt::Display for Error {
             Error::Ended => f.write_str("the transaction or snapshot has ended"),
             Error::NoSuchPosition { position, why } => write!(f, "position {position} is not one of this database: {why}"),
             Error::Closed => f.write_str("the database is closed"),
+            Error::Forked => f.write_str(
+                "the database was opened before fork(), by the parent of this process, and can not be used in the child; fork before it is opened, or drop it here and open it again once the parent has closed it",
+            ),
             Error::BadOption(what) => write!(f, "bad option: {what}"),
             Error::NotResident(page) => write!(f, "page {} is not in memory", page.id),
         }

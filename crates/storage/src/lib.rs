@@ -30,6 +30,7 @@ mod modelled;
 mod names;
 mod options;
 mod page;
+mod process;
 #[cfg(feature = "simulated")]
 #[doc(hidden)]
 pub mod simulated;
@@ -48,6 +49,7 @@ pub use held::is_holding;
 pub use io::SyncMethod;
 pub use names::{PageRef, TreeId};
 pub use options::{Durability, Options};
+pub use process::Process;
 pub use stats::Stats;
 pub use store::{
     Doubt, Fault, Loss, Lost, Reasons, Salvage, Store, TreeSize, Uncertain, UncertainEntry, Verified, salvage,

@@ -11,6 +11,7 @@ const LAYERS: &[&[&str]] = &[
     &["broken", "bytes", "counted", "modelled", "simulated"],
     &["names"],
     &["error", "held", "sync"],
+    &["process"],
     &["io", "stats"],
     &["env", "options"],
     &["log", "page"],

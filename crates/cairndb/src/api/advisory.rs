@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use cairn_storage::Process;
+
 use super::locked;
 use crate::exec::check_statement;
 use crate::types::{Advisory, LockScope};
@@ -29,6 +31,8 @@ type Session = u64;
 pub(crate) struct AdvisoryLocks {
     state: Mutex<State>,
     released: Condvar,
+    /// Where they are held.
+    process: Process,
 }
 
 #[derive(Debug, Default)]
@@ -258,7 +262,7 @@ impl SessionLocks {
 /// With the session all its locks go.
 impl Drop for SessionLocks {
     fn drop(&mut self) {
-        if self.has_any.load(Ordering::Relaxed) {
+        if self.has_any.load(Ordering::Relaxed) && self.locks.process.is_current() {
             self.go_back(0);
             self.unlock_all();
         }

@@ -55,6 +55,7 @@ impl Database {
             );
             return Err(error.with_hint("Another process can open it for reading meanwhile, and copy it."));
         }
+        self.shared.store.process().check()?;
         self.shared.backup_answers.begin(&self.shared.store)
     }
 

@@ -575,6 +575,7 @@ impl Changes {
 
     /// What there is now.
     fn take(&mut self) -> Result<Option<Change>> {
+        self.database.shared.store.process().check()?;
         if self.waiting.is_empty() && !self.is_stopped() {
             self.fill()?;
         }

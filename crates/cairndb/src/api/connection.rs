@@ -145,6 +145,11 @@ impl Connection {
         &self.database.shared
     }
 
+    /// Refuses everything in a child of the process that opened the database, before anything is locked.
+    pub(super) fn check_process(&self) -> Result<()> {
+        Ok(self.shared().store.process().check()?)
+    }
+
     /// The database this is a connection to.
     pub fn database(&self) -> &Database {
         &self.database
@@ -156,6 +161,7 @@ impl Connection {
     }
 
     fn parsed(&self, sql: &str) -> Result<Runnable> {
+        self.check_process()?;
         let mut cache = self.cache.borrow_mut();
         let hash = cache.hash(sql);
         if let Some(prepared) = self.find_plan(&mut cache, hash, sql) {
@@ -370,6 +376,7 @@ impl Connection {
 
     /// Begins a transaction; dropping the guard rolls it back. SQLSTATE 25001 where one is open.
     pub fn begin(&self) -> Result<Transaction<'_>> {
+        self.check_process()?;
         if self.in_transaction() {
             return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, "there is already a transaction in progress"));
         }
@@ -464,6 +471,7 @@ impl Connection {
     }
 
     pub(super) fn change_settings(&self, change: impl Fn(&mut Settings)) -> Result<()> {
+        self.check_process()?;
         let mut state = self.state_mut()?;
         if let Some(kept) = state.kept() {
             change(kept);

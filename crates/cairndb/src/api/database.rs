@@ -22,6 +22,9 @@ use crate::{Result, SqlState};
 
 /// An open database file (or one in memory). Cheap to clone; shared between threads.
 ///
+/// It is the process's that opened it: in a child of that by `fork`, everything fails (SQLSTATE 55000), and dropping it there leaves the
+/// files as they are. Fork first, or open the database in the child once the parent has closed it.
+///
 /// ```
 /// use cairndb::{Database, Options};
 ///
@@ -126,6 +129,10 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        // A child of the process has none of the threads, and the files are its parent's.
+        if !self.store.process().is_current() {
+            return;
+        }
         self.backup_answers.stop();
         self.followers.stop();
         self.feeds.stop();
@@ -352,6 +359,7 @@ impl Database {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn close(self) -> Result<()> {
+        self.shared.store.process().check()?;
         self.shared.backup_answers.stop();
         // Nothing writes any more but the caller.
         self.shared.followers.settle();

@@ -84,6 +84,7 @@ impl Pool {
     }
 
     fn get_until(&self, until: Option<Instant>) -> Result<Option<PooledConnection>> {
+        self.0.database.shared.store.process().check()?;
         let mut state = self.0.state();
         while state.lent >= self.0.size {
             state = match until.map(|until| until.saturating_duration_since(Instant::now())) {
@@ -140,6 +141,10 @@ impl Deref for PooledConnection {
 impl Drop for PooledConnection {
     fn drop(&mut self) {
         // One with something left in its session ends here, and a new one takes its place when it is needed.
+        // In a child of the process nobody gives it back.
+        if !self.pool.database.shared.store.process().is_current() {
+            return;
+        }
         let whole = self.pooled.take().filter(Pooled::end_use);
         let mut state = self.pool.state();
         state.idle.extend(whole);

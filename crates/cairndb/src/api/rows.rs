@@ -5,6 +5,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cairn_storage::Process;
+
 use super::belonging::Part;
 use super::live::SubscribedRows;
 use super::prepared::Prepared;
@@ -46,6 +48,8 @@ pub struct Rows {
     count: u64,
     /// What the query belongs to, until there are no more rows; `None`: to nothing, for it was a statement on its own.
     part: Option<Arc<Part>>,
+    /// Where the query runs.
+    process: Process,
 }
 
 #[derive(Clone)]
@@ -251,7 +255,7 @@ impl Rows {
     }
 
     fn new(columns: Columns, source: RowSource) -> Rows {
-        Rows { columns, source, count: 0, part: None }
+        Rows { columns, source, count: 0, part: None, process: Process::current() }
     }
 
     /// The result of a statement that returns no rows.
@@ -333,6 +337,7 @@ impl Rows {
     ///
     /// The query's; rows that were worked out in the same call before it are not given then.
     pub fn ahead(&mut self, rows: usize, time: Duration) -> Result<Ahead> {
+        self.process.check()?;
         if self.is_endless() {
             return self.ahead_of_changes(rows, time);
         }
@@ -468,6 +473,7 @@ impl Rows {
 
     /// Comes to the next batch, or the next row that is none of a batch, in time if there is a limit.
     fn advance_source(&mut self, time: Option<Duration>) -> Step<bool> {
+        self.process.check().map_err(Error::from)?;
         match &mut self.source {
             RowSource::Few { rows, next } if *next < rows.len => *next += 1,
             RowSource::Few { .. } => return Ok(false),

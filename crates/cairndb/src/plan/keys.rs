@@ -126,8 +126,9 @@ pub(super) fn compared(expr: &Expr) -> (&Expr, Option<DataType>) {
 /// What the key's values have to be for `column op value`, where the column, of type `key`, is compared as `compared`.
 fn key_part(key: DataType, compared: DataType, op: Operator, value: &Expr) -> Option<KeyPart> {
     let nearness = match conversion(key, compared, value.data_type())? {
+        Conversion::None => return plain_part(op, value.clone()),
+        Conversion::Widening => return plain_part(op, widened(value, key)),
         Conversion::Nearest(nearness) => nearness,
-        _ => return plain_part(op, key_value(value, key, compared)?),
     };
     let bound = |which| KeyBound { value: nearest(key, which, value), inclusive: true };
     let (lower, upper) = match op {
@@ -195,7 +196,12 @@ fn conversion(key: DataType, compared: DataType, value: DataType) -> Option<Conv
 }
 
 fn widened(value: &Expr, to: DataType) -> Expr {
-    let mut cast = Expr::Cast { input: Box::new(value.clone()), to: to.base() };
+    let to = to.base();
+    // (What most statements that come as text hold: a number that fits into an integer, for a bigint key.)
+    if let (Expr::Literal { value: Value::Integer(number), .. }, DataType::BigInt) = (value, to) {
+        return Expr::Literal { value: Value::BigInt(i64::from(*number)), data_type: to };
+    }
+    let mut cast = Expr::Cast { input: Box::new(value.clone()), to };
     if matches!(value, Expr::Literal { .. }) {
         fold(&mut cast);
     }

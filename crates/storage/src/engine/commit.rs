@@ -48,6 +48,7 @@ impl Engine {
 
     #[inline(always)]
     fn lock_when_room(&self, by: Taker, operations: usize) -> Result<WriterGuard<'_>> {
+        self.check_process()?;
         let mut writer = self.lock_writer();
         let mut waited = 0;
         loop {
@@ -78,6 +79,7 @@ impl Engine {
     /// As `lock_with_room`, for who must not be kept waiting: `None` where somebody has the lock for longer than a moment, or
     /// room has to be made first.
     pub(crate) fn try_lock_with_room(&self, operations: usize) -> Result<Option<WriterGuard<'_>>> {
+        self.check_process()?;
         if self.pressure_us.load(Ordering::Relaxed) > 0 {
             return Ok(None);
         }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::shared::Engine;
+use crate::Result;
 
 /// What everything that uses a database has, by an `Arc`; with the last of them goes what opened it, which closes it.
 pub(crate) struct Handle {
@@ -26,5 +27,17 @@ impl Handle {
     #[inline]
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// The engine, in the process that opened it.
+    #[inline]
+    pub(crate) fn engine_here(&self) -> Result<&Engine> {
+        self.engine.check_process().map(|()| &*self.engine)
+    }
+
+    /// Whether this is the process that opened it.
+    #[inline]
+    pub(crate) fn is_here(&self) -> bool {
+        self.engine.pages.slots.process.is_current()
     }
 }

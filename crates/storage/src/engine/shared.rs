@@ -113,6 +113,12 @@ impl Engine {
         self.segments.as_ref().ok_or(Error::ReadOnly)
     }
 
+    /// Refuses everything in a child of the process that opened the database (see `process.rs`).
+    #[inline]
+    pub(crate) fn check_process(&self) -> Result<()> {
+        self.pages.slots.process.check()
+    }
+
     /// Refuses changes where the database does not take any (see `stage.rs`).
     #[inline]
     pub(crate) fn check_writable(&self) -> Result<()> {

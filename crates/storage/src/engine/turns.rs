@@ -226,7 +226,7 @@ impl Turn {
     /// Takes a turn for what the lost tries read, and waits until the newest published state has all that was committed
     /// before. `None`: no turn was to be had in time.
     pub(crate) fn take(handle: &Arc<Handle>, lost: &Losses, gives_up: &dyn Fn() -> bool) -> Result<Option<Turn>> {
-        let engine = handle.engine();
+        let engine = handle.engine_here()?;
         let Some(number) = engine.turns.take(engine, lost, gives_up) else { return Ok(None) };
         let turn = Turn { handle: handle.clone(), number };
         engine.wait_for_all()?;
@@ -242,7 +242,8 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let engine = self.handle.engine();
-        engine.turns.end(engine, self.number);
+        if let Ok(engine) = self.handle.engine_here() {
+            engine.turns.end(engine, self.number);
+        }
     }
 }

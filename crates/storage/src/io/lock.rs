@@ -24,6 +24,7 @@ use std::time::{Duration, Instant};
 use super::face::LockOutcome;
 use super::system;
 use crate::broken::{self, Broken};
+use crate::process::Process;
 
 /// Tries to lock the database file `path`, which need not exist yet.
 pub(super) fn lock(path: &Path) -> io::Result<LockOutcome> {
@@ -95,7 +96,7 @@ fn read_pid(lock_path: &Path) -> Option<u32> {
 
 fn lock_by_file(database: &Path, lock_path: &Path) -> io::Result<LockOutcome> {
     let Some(file) = take_lock_file(lock_path)? else { return busy(lock_path) };
-    let owned = OwnedLockFile { file: LockedFile(file), path: lock_path.to_owned() };
+    let owned = OwnedLockFile { file: LockedFile::new(file), path: lock_path.to_owned() };
     // On a full disk the lock holds all the same, only nobody learns the id.
     let _ = system::write_some_at(&owned.file.0, format!("{}\n", std::process::id()).as_bytes(), 0);
     let until = Instant::now() + GIVING_WAY;
@@ -137,7 +138,7 @@ fn lock_database(database: &Path, shared: bool) -> io::Result<DatabaseLock> {
         result => result?,
     };
     match if shared { file.try_lock_shared() } else { file.try_lock() } {
-        Ok(()) => Ok(DatabaseLock::Held(LockedFile(file))),
+        Ok(()) => Ok(DatabaseLock::Held(LockedFile::new(file))),
         Err(TryLockError::WouldBlock) => Ok(DatabaseLock::Busy),
         Err(TryLockError::Error(error)) => Err(error),
     }
@@ -161,13 +162,21 @@ fn lock_database_only(database: &Path, lock_path: &Path, shared: bool) -> io::Re
     }
 }
 
-/// A locked file, unlocked when it is dropped.
-struct LockedFile(File);
+/// A locked file, unlocked when it is dropped: not in a child of the process, which shares the lock.
+struct LockedFile(File, Process);
+
+impl LockedFile {
+    fn new(file: File) -> LockedFile {
+        LockedFile(file, Process::current())
+    }
+}
 
 impl Drop for LockedFile {
     fn drop(&mut self) {
         // Closing would do, had no child process inherited the descriptor between its fork and its exec.
-        let _ = self.0.unlock();
+        if self.1.is_current() {
+            let _ = self.0.unlock();
+        }
     }
 }
 
@@ -179,6 +188,9 @@ struct OwnedLockFile {
 
 impl Drop for OwnedLockFile {
     fn drop(&mut self) {
+        if !self.file.1.is_current() {
+            return;
+        }
         // Failing to remove it leaves a file that the next owner takes over.
         if broken::is(Broken::LockRemovedByName) || system::still_named(&self.file.0, &self.path).unwrap_or(false) {
             let _ = fs::remove_file(&self.path);

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use super::aligned::BLOCK;
 use super::face::{Create, File, FileSystem, LockOutcome, OpenHow, SyncMethod};
 use super::{lock, system};
+use crate::process::Process;
 
 /// The machine's own file system.
 #[derive(Clone, Copy, Debug, Default)]
@@ -112,6 +113,8 @@ struct RealFile {
     direct_works: AtomicBool,
     in_memory: bool,
     method: AtomicU8,
+    /// A child of it shares the file, and uses it for nothing.
+    process: Process,
 }
 
 /// The methods in the order of their codes in `RealFile::method`.
@@ -148,9 +151,14 @@ impl RealFile {
             direct,
             in_memory,
             method: AtomicU8::new(0),
+            process: Process::current(),
         };
         file.set_method(if in_memory { SyncMethod::MemoryFile } else { PORTABLE });
         file
+    }
+
+    fn check_process(&self) -> io::Result<()> {
+        self.process.check().map_err(io::Error::other)
     }
 
     fn set_method(&self, method: SyncMethod) {
@@ -278,6 +286,7 @@ fn write_dsync(file: &fs::File, mut buf: &[u8], mut offset: u64, alignment: usiz
 
 impl File for RealFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.check_process()?;
         let done = match self.direct_for(buf.as_ptr(), buf.len(), offset) {
             Some(direct) => self.try_direct(|| system::read_some_at(direct, buf, offset))?,
             None => 0,
@@ -286,6 +295,7 @@ impl File for RealFile {
     }
 
     fn read_vectored_at(&self, bufs: &mut [IoSliceMut<'_>], mut offset: u64) -> io::Result<()> {
+        self.check_process()?;
         let mut done = self.read_at_once(bufs, offset)?;
         for buf in bufs {
             let filled = done.min(buf.len());
@@ -299,6 +309,7 @@ impl File for RealFile {
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.check_process()?;
         let done = match self.direct_for(buf.as_ptr(), buf.len(), offset) {
             Some(direct) => self.try_direct(|| system::write_some_at(direct, buf, offset))?,
             None => 0,
@@ -307,10 +318,12 @@ impl File for RealFile {
     }
 
     fn write_durable_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.check_process()?;
         self.write_with(self.sync_method(), buf, offset)
     }
 
     fn sync(&self) -> io::Result<()> {
+        self.check_process()?;
         match self.sync_method() {
             SyncMethod::MemoryFile => Ok(()),
             _ => self.buffered.sync_data(),
@@ -318,14 +331,17 @@ impl File for RealFile {
     }
 
     fn len(&self) -> io::Result<u64> {
+        self.check_process()?;
         Ok(self.buffered.metadata()?.len())
     }
 
     fn has_name(&self, path: &Path) -> io::Result<bool> {
+        self.check_process()?;
         system::still_named(&self.buffered, path)
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
+        self.check_process()?;
         self.buffered.set_len(len)
     }
 
@@ -341,6 +357,7 @@ impl File for RealFile {
     }
 
     fn choose_sync_method(&self, wanted: SyncMethod, block: &[u8], offset: u64) -> io::Result<SyncMethod> {
+        self.check_process()?;
         for method in self.candidates(wanted) {
             match self.write_with(method, block, offset) {
                 Ok(()) => {

@@ -9,7 +9,8 @@
 //!   and those around its own), and of its address space (`ulimit -v`), of which its other mappings take a part.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The least that a share is.
 const LEAST: u64 = 16 << 20;
@@ -21,8 +22,8 @@ const UNKNOWN: u64 = 1 << 30;
 const ALL: u64 = 3;
 const FIRST: u64 = 4;
 
-/// What the shares that live now have together.
-static TAKEN: Mutex<u64> = Mutex::new(0);
+/// What the shares that live now have together. (No lock, which a thread might have while another one forks.)
+static TAKEN: AtomicU64 = AtomicU64::new(0);
 
 /// A cache's size while the cache lives.
 #[derive(Debug)]
@@ -40,9 +41,11 @@ impl Share {
         }
         static LIMIT: OnceLock<u64> = OnceLock::new();
         let limit = *LIMIT.get_or_init(|| usable_memory(&|path| std::fs::read_to_string(path).ok()));
-        let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes = share_of(limit, *taken);
-        *taken += bytes;
+        let mut bytes = 0;
+        update(|taken| {
+            bytes = share_of(limit, taken);
+            taken + bytes
+        });
         Share { bytes, is_counted: true }
     }
 
@@ -71,8 +74,11 @@ impl Drop for Share {
 }
 
 fn give_back(bytes: u64) {
-    let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
-    *taken = taken.saturating_sub(bytes);
+    update(|taken| taken.saturating_sub(bytes));
+}
+
+fn update(mut change: impl FnMut(u64) -> u64) {
+    let _ = TAKEN.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |taken| Some(change(taken)));
 }
 
 /// What the next gets of so much memory.

@@ -19,6 +19,7 @@
 use std::cell::Cell;
 
 use crate::broken::{self, Broken};
+use crate::process::Process;
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 use crate::{Error, Result};
 
@@ -88,6 +89,8 @@ pub(crate) struct Slots {
     hint: Alone,
     /// Frames evicted in an epoch are free once every reader began in a later one. Begins at 1.
     epoch: AtomicU64,
+    /// Where they are looked at.
+    pub(crate) process: Process,
     /// Slots looked at for their versions.
     #[cfg(test)]
     pub(crate) looks: AtomicUsize,
@@ -120,6 +123,7 @@ impl Slots {
             ranges,
             hint: Alone(AtomicUsize::new(ENGINE + STATEMENTS)),
             epoch: AtomicU64::new(1),
+            process: Process::current(),
             #[cfg(test)]
             looks: AtomicUsize::new(0),
         }
@@ -233,9 +237,10 @@ impl Slots {
         self.slots[id.at].may_end.store(version.unwrap_or(NONE), Ordering::Release);
     }
 
-    /// Begins looking at pages; fails where the snapshot that they belong to was ended.
+    /// Begins looking at pages; fails where the snapshot that they belong to was ended, and in a child of the process.
     #[inline]
     pub(crate) fn pin(&self, id: SlotId) -> Result<Pin<'_>> {
+        self.process.check()?;
         let slot = &self.slots[id.at];
         // A swap is a full fence on every processor: the entries loaded after it are no older than the epoch.
         let fence = if broken::is(Broken::PinUnfenced) { Ordering::Release } else { Ordering::SeqCst };

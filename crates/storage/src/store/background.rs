@@ -64,6 +64,10 @@ impl Drop for Background {
         if self.joins.len() < WRITING.len() && broken::is(Broken::ThreadsLeft) {
             return;
         }
+        // A child of the process has none of them.
+        if self.engine.check_process().is_err() {
+            return;
+        }
         self.engine.signals.stop();
         self.engine.pages.fetches.stop();
         self.joins.drain(..).for_each(|join| join());

@@ -15,6 +15,7 @@ use crate::broken::{self, Broken};
 use crate::env::Environment;
 use crate::io::{File, FileSystem, LockGuard, LockOutcome};
 use crate::log::log_path;
+use crate::process::Process;
 use crate::{Durability, Error, Options, Result, Snapshot, Transaction, TreeId};
 
 /// Bytes put into the copy per transaction.
@@ -162,6 +163,8 @@ struct Unfinished<'a> {
     lock: Option<LockGuard>,
     /// The copy's file, once there is one.
     made: Option<Arc<dyn File>>,
+    /// Who makes it: none of its children.
+    process: Process,
 }
 
 impl<'a> Unfinished<'a> {
@@ -175,7 +178,7 @@ impl<'a> Unfinished<'a> {
             Ok(LockOutcome::Busy { pid }) => return Err(Error::Busy { path, pid }),
             Err(error) => return Err(cannot_open(&path)(error)),
         };
-        let unfinished = Unfinished { files, path, lock: Some(lock), made: None };
+        let unfinished = Unfinished { files, path, lock: Some(lock), made: None, process: Process::current() };
         unfinished.remove();
         match broken::is(Broken::BackupUnlocked) {
             false => Ok(unfinished),
@@ -211,7 +214,7 @@ impl<'a> Unfinished<'a> {
 
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
-        if self.lock.is_some() {
+        if self.lock.is_some() && self.process.is_current() {
             self.remove();
         }
     }

@@ -15,6 +15,7 @@ use crate::env::Environment;
 use crate::io::{LockGuard, LockOutcome};
 use crate::log::log_path;
 use crate::options::IN_MEMORY_CACHE;
+use crate::process::Process;
 use crate::stats::Stats;
 use crate::sync::{Mutex, Ordering};
 use crate::txn::{AppendListener, Interest, Observer, Session, Snapshot, Transaction};
@@ -48,6 +49,7 @@ impl fmt::Debug for Store {
 impl Opened {
     /// Stops the background and, if it may, leaves a clean database without a log. Errors leave it to recovery.
     fn close(&self) -> Result<()> {
+        self.engine.check_process()?;
         // One closes at a time.
         let mut background = self.background.lock();
         let settled = self.settle();
@@ -195,6 +197,7 @@ impl Store {
 
     /// A handle for point statements; one per connection.
     pub fn session(&self) -> Result<Session> {
+        self.handle.engine_here()?;
         Session::new(&self.handle)
     }
 
@@ -210,7 +213,7 @@ impl Store {
 
     /// Starts a thread, as the database's surroundings do it; the returned closure waits for its end.
     pub fn spawn(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> Result<crate::Join> {
-        self.engine().env.host.spawn(name, work).map_err(Error::io("start a thread"))
+        self.handle.engine_here()?.env.host.spawn(name, work).map_err(Error::io("start a thread"))
     }
 
     /// Watches the database from now on; `None` while somebody else does.
@@ -231,7 +234,7 @@ impl Store {
     /// The place in this database's log that was told, here or by an earlier opening. [`Error::NoSuchPosition`] where it was told
     /// by another database, is of a commit that a crash took, or so old that this is not known.
     pub fn place_of(&self, told: &Position) -> Result<u64> {
-        self.engine().place_of(told)
+        self.handle.engine_here()?.place_of(told)
     }
 
     /// A number that no other opening of a database has; 0 where it is only read.
@@ -242,7 +245,13 @@ impl Store {
     /// Waits until a snapshot has the commit at this log position, for at most so long; false: it has not so far. Soon after
     /// `gives_up` returns true it fails with [`Error::GivenUp`].
     pub fn wait_visible(&self, position: u64, longest: Option<Duration>, gives_up: &dyn Fn() -> bool) -> Result<bool> {
-        self.engine().wait_visible(position, longest, gives_up)
+        self.handle.engine_here()?.wait_visible(position, longest, gives_up)
+    }
+
+    /// The process that opened it: in children of that every call fails ([`Error::Forked`]).
+    #[inline]
+    pub fn process(&self) -> Process {
+        self.engine().pages.slots.process
     }
 
     /// Tells the database from all others, its own copies included.
@@ -259,6 +268,9 @@ impl Store {
     pub fn stats(&self) -> Stats {
         let engine = self.engine();
         let counters = &engine.counters;
+        if !self.handle.is_here() {
+            return counters.read();
+        }
         let page = engine.pages.page_size() as u64;
         let (total, free) = engine.pages.page_counts();
         counters.cache_bytes.set(self.cache_bytes() as u64);
@@ -277,35 +289,39 @@ impl Store {
 
     /// Writes the newest state to the database file now; commits go on meanwhile.
     pub fn checkpoint(&self) -> Result<()> {
-        self.engine().run_checkpoint()
+        self.handle.engine_here()?.run_checkpoint()
     }
 
     /// Does now what the background does when it has time: frees what was dropped, and writes a checkpoint, so that the log
     /// can be used again. For a store in surroundings without threads.
     pub fn keep_house(&self) -> Result<()> {
-        self.engine().work_off_drops()?;
+        self.handle.engine_here()?.work_off_drops()?;
         self.engine().run_checkpoint()
     }
 
     /// Reads every page of the newest state and of the newest checkpoint and checks all there is to check.
     pub fn verify(&self) -> Result<Verified> {
+        self.handle.engine_here()?;
         super::verify::verify(self)
     }
 
     /// How much room a tree takes; all of it is read. A tree that is not there takes none.
     pub fn tree_size(&self, tree: crate::TreeId) -> Result<super::TreeSize> {
+        self.handle.engine_here()?;
         super::measure::measure(self, tree)
     }
 
     /// A consistent copy of the newest durable state in a new file, made while the database is in use. The file has its
     /// name once it is whole. `progress` hears of the bytes written so far.
     pub fn backup_to(&self, path: impl AsRef<Path>, progress: &mut dyn FnMut(u64)) -> Result<()> {
+        self.handle.engine_here()?;
         super::backup::backup(self, path.as_ref(), progress)
     }
 
     /// Sends a consistent copy of the newest durable state to another process, which makes a file of it by
     /// [`Store::receive_copy`].
     pub fn send_copy(&self, to: &mut dyn Write) -> Result<()> {
+        self.handle.engine_here()?;
         super::transfer::send_copy(self, to)
     }
 
@@ -317,7 +333,7 @@ impl Store {
 
     /// Moves what lies at the end of the file into free space and gives the rest back. Returns (bytes before, after).
     pub fn compact(&self) -> Result<(u64, u64)> {
-        super::compact::compact(self.engine())
+        super::compact::compact(self.handle.engine_here()?)
     }
 
     /// Where the database lies.
@@ -327,7 +343,7 @@ impl Store {
 
     /// Whether the database's path still names its file: files are moved, replaced and removed while they are open.
     pub fn has_its_name(&self) -> Result<bool> {
-        let engine = self.engine();
+        let engine = self.handle.engine_here()?;
         engine.pages.file().has_name(&engine.path).map_err(Error::io("look for the database file"))
     }
 

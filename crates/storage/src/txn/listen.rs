@@ -39,7 +39,9 @@ impl AppendListener {
 
     /// What becomes durable from now on ends a wait.
     pub fn note(&mut self) {
-        self.seen = self.bell().times();
+        if self.handle.is_here() {
+            self.seen = self.bell().times();
+        }
     }
 
     /// By which somebody else ends its wait.
@@ -55,21 +57,24 @@ impl AppendListener {
         }
     }
 
-    /// Fails once nothing is committed any more: the database is being closed, or failed, or is only read.
+    /// Fails once nothing is committed any more: the database is being closed, or failed, or is only read. And in a child of
+    /// the process that opened it, where nothing here waits.
     pub fn check(&self) -> Result<()> {
-        self.handle.engine().publisher.life.check(Act::Change)
+        self.handle.engine_here()?.publisher.life.check(Act::Change)
     }
 
     /// Sleeps until something was appended since the last `note`, for at most so long, or for no reason.
     pub fn wait(&self, longest: Option<Duration>) {
-        self.bell().wait(self.seen, longest);
+        if self.handle.is_here() {
+            self.bell().wait(self.seen, longest);
+        }
     }
 
     /// Has the waker woken, in place of the one before, once something is appended; false if something was since the last
     /// `note`.
     pub fn wake(&mut self, waker: &Waker) -> bool {
         let bell = &self.handle.engine().appended;
-        bell.wake(self.seen, &mut self.place, waker)
+        self.handle.is_here() && bell.wake(self.seen, &mut self.place, waker)
     }
 }
 
@@ -87,7 +92,7 @@ impl fmt::Debug for AppendCall {
 impl AppendCall {
     /// Calls them.
     pub fn call(&self) {
-        if let Some(handle) = self.handle.upgrade() {
+        if let Some(handle) = self.handle.upgrade().filter(|handle| handle.is_here()) {
             handle.engine().appended.ring();
         }
     }
@@ -96,7 +101,7 @@ impl AppendCall {
 impl Drop for AppendListener {
     fn drop(&mut self) {
         self.bell().leave();
-        if let Some(place) = self.place {
+        if let Some(place) = self.place.filter(|_| self.handle.is_here()) {
             self.bell().forget(place);
         }
     }

@@ -187,7 +187,9 @@ impl Interest {
     /// `owner` is interested in these from now on, and in nothing else. Of a commit that a snapshot does not have which is
     /// taken hereafter, the observer will tell.
     pub fn set(&self, owner: u64, ranges: KeyRanges) {
-        self.handle.engine().watch.set_interests(owner, Some(ranges.0));
+        if let Ok(engine) = self.handle.engine_here() {
+            engine.watch.set_interests(owner, Some(ranges.0));
+        }
     }
 
     /// As `set`, by who has read these in a state that is not the newest any more, and said before that he is interested in
@@ -205,12 +207,16 @@ impl Interest {
 
     /// `owner` is interested in nothing any more.
     pub fn forget(&self, owner: u64) {
-        self.handle.engine().watch.set_interests(owner, None);
+        if let Ok(engine) = self.handle.engine_here() {
+            engine.watch.set_interests(owner, None);
+        }
     }
 
     /// Has [`Observer::next`] return, whether or not something has changed.
     pub fn call(&self) {
-        self.handle.engine().watch.call();
+        if let Ok(engine) = self.handle.engine_here() {
+            engine.watch.call();
+        }
     }
 }
 
@@ -251,7 +257,7 @@ pub enum Changed<'a> {
 impl Observer {
     /// `None`: somebody observes already.
     pub(crate) fn begin(handle: &Arc<Handle>) -> Result<Option<(Observer, Interest)>> {
-        if !handle.engine().watch.begin() {
+        if !handle.engine_here()?.watch.begin() {
             return Ok(None);
         }
         let mut observer = Observer { handle: handle.clone(), last: None, touched: Touched::default() };
@@ -276,6 +282,7 @@ impl Observer {
     ///
     /// [`Error::Closed`] once the database was closed; why it failed, once it did.
     pub fn next(&mut self, longest: Option<Duration>) -> Result<Option<Step>> {
+        self.handle.engine_here()?;
         let call = self.wait(longest);
         let engine = self.handle.engine();
         self.touched.append(call.touched);
@@ -329,7 +336,9 @@ impl Observer {
 
 impl Drop for Observer {
     fn drop(&mut self) {
-        self.handle.engine().watch.end();
+        if let Ok(engine) = self.handle.engine_here() {
+            engine.watch.end();
+        }
     }
 }
 

@@ -31,6 +31,7 @@ impl Ticket {
         if engine.durable() >= self.position || broken::is(Broken::TicketEarly) {
             return Ok(());
         }
+        engine.check_process()?;
         engine.wait_durable(engine.lock_writer(), self.position).map_err(Error::of_appended_commit)
     }
 
@@ -41,6 +42,9 @@ impl Ticket {
         let is_durable = || engine.durable() >= self.position;
         if is_durable() || broken::is(Broken::TicketEarly) {
             return Poll::Ready(Ok(()));
+        }
+        if let Err(forked) = engine.check_process() {
+            return Poll::Ready(Err(forked));
         }
         let is_over = || is_durable() || engine.publisher.life.check(Act::Log).is_err();
         if engine.tickets.register(self.position, &mut self.id, context.waker(), is_over) {
@@ -66,7 +70,9 @@ impl Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        if let (Some(handle), Some(id)) = (&self.handle, self.id) {
+        if let (Some(handle), Some(id)) = (&self.handle, self.id)
+            && handle.is_here()
+        {
             handle.engine().tickets.forget(id);
         }
     }

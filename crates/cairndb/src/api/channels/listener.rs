@@ -9,6 +9,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
+use cairn_storage::Process;
+
 use super::Notification;
 use super::said::{NOTE_BYTES, Note};
 use crate::api::locked;
@@ -22,6 +24,8 @@ pub(super) const HEARD_BYTES_MAX: usize = 4 << 20;
 pub(super) struct Listener {
     heard: Mutex<Heard>,
     changed: Condvar,
+    /// Where it hears: in a child of the process nobody says anything, and who had a lock is not there.
+    process: Process,
 }
 
 #[derive(Debug, Default)]
@@ -49,6 +53,9 @@ impl Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
+        if !self.0.is_here() {
+            return;
+        }
         let mut wakers = Vec::new();
         self.0.change(&mut wakers, |heard| heard.holds -= 1);
         wake(wakers);
@@ -64,6 +71,10 @@ pub(super) enum Taken {
 }
 
 impl Listener {
+    pub(super) fn is_here(&self) -> bool {
+        self.process.is_current()
+    }
+
     fn heard(&self) -> MutexGuard<'_, Heard> {
         locked(&self.heard)
     }

@@ -17,6 +17,8 @@ use listener::{Listener, Taken};
 pub(crate) use said::SaidMark;
 pub(crate) use session::{Leaving, SessionChannels};
 
+use cairn_storage::Process;
+
 use super::Connection;
 use super::database::Shared;
 use super::execute::Executed;
@@ -123,18 +125,20 @@ pub struct Notifications {
 struct Stopped {
     is_stopped: AtomicBool,
     listener: Weak<Listener>,
+    /// The database's: in a child of it they are over.
+    process: Process,
 }
 
 impl Stopped {
     fn is(&self) -> bool {
-        self.is_stopped.load(Ordering::SeqCst)
+        self.is_stopped.load(Ordering::SeqCst) || !self.process.is_current()
     }
 }
 
 impl Stop for Stopped {
     fn stop(&self) {
         self.is_stopped.store(true, Ordering::SeqCst);
-        if let Some(listener) = self.listener.upgrade() {
+        if let Some(listener) = self.listener.upgrade().filter(|listener| listener.is_here()) {
             listener.rouse();
         }
     }
@@ -149,7 +153,7 @@ impl fmt::Debug for Notifications {
 impl Notifications {
     /// All that wait now, without waiting for others.
     pub fn drain(&mut self) -> Vec<Notification> {
-        self.listener.take_all()
+        if self.listener.is_here() { self.listener.take_all() } else { Vec::new() }
     }
 
     /// Waits for the next one. `None`: the connection is gone, the database was closed, or they were
@@ -244,7 +248,7 @@ impl Notifications {
 
 impl Drop for Notifications {
     fn drop(&mut self) {
-        if let Some(place) = self.place {
+        if let Some(place) = self.place.filter(|_| self.listener.is_here()) {
             self.listener.forget(place);
         }
     }
@@ -294,9 +298,12 @@ impl Drop for NotificationGuard {
 impl Connection {
     /// What the channels tell to which this connection listens, now and later: see [`Notifications`].
     pub fn notifications(&self) -> Notifications {
-        self.begin_to_hear();
+        let process = self.shared().store.process();
+        if process.is_current() {
+            self.begin_to_hear();
+        }
         let listener = self.channels().listener().clone();
-        let stop = Stopped { is_stopped: AtomicBool::new(false), listener: Arc::downgrade(&listener) };
+        let stop = Stopped { is_stopped: AtomicBool::new(false), listener: Arc::downgrade(&listener), process };
         Notifications { listener, place: None, stop: Arc::new(stop), shared: Arc::downgrade(self.shared()) }
     }
 

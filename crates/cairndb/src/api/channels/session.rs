@@ -187,7 +187,7 @@ pub(crate) struct Leaving(pub(crate) Arc<SessionChannels>);
 
 impl Drop for Leaving {
     fn drop(&mut self) {
-        if let Some(listener) = self.0.listener.get() {
+        if let Some(listener) = self.0.listener.get().filter(|listener| listener.is_here()) {
             self.0.channels.leave(listener);
         }
     }

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
-use cairn_storage::{Join, TreeId};
+use cairn_storage::{Join, Process, TreeId};
 
 use super::result::{RowBytes, Weights};
 use super::service::{Service, Subscription};
@@ -51,6 +51,8 @@ pub(crate) struct Followers {
     watching: Mutex<Option<(Arc<Service>, Join)>>,
     /// Handles of the database that are not the threads' own.
     users: AtomicUsize,
+    /// That of the threads.
+    process: Process,
 }
 
 /// What each such handle has: the last that goes waits for the threads.
@@ -71,7 +73,7 @@ impl Clone for User {
 
 impl Drop for User {
     fn drop(&mut self) {
-        if self.0.users.fetch_sub(1, Ordering::SeqCst) == 1 {
+        if self.0.users.fetch_sub(1, Ordering::SeqCst) == 1 && self.0.process.is_current() {
             self.0.settle();
             self.0.stop();
             // It may hold the database while it works; with no handle left nobody has a live query.

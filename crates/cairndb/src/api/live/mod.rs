@@ -170,6 +170,7 @@ impl LiveQuery {
         if self.ended {
             return Poll::Ready(Ok(None));
         }
+        self.subscription.subscriber().process.check()?;
         match self.subscription.subscriber().poll(context.waker()) {
             Ok(None) => Poll::Pending,
             taken => Poll::Ready(self.told(taken)),
@@ -221,6 +222,7 @@ impl LiveQuery {
         if self.ended {
             return Ok(None);
         }
+        self.subscription.subscriber().process.check()?;
         let taken = self.subscription.subscriber().take(until);
         self.told(taken)
     }
@@ -317,6 +319,7 @@ impl Connection {
 
     /// The same, which does not keep the database open.
     fn subscription(&self, sql: &str, params: impl Params) -> Result<Subscription> {
+        self.check_process()?;
         if self.in_transaction() {
             let error = Error::new(SqlState::ACTIVE_SQL_TRANSACTION, "a live query cannot begin in a transaction");
             return Err(error.with_hint(COMMIT_FIRST));

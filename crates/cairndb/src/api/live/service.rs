@@ -98,8 +98,8 @@ pub(super) struct Subscription {
 
 /// Who watches what.
 pub(super) struct Watching {
-    service: Arc<Service>,
-    shown: Arc<Shown>,
+    pub(super) service: Arc<Service>,
+    pub(super) shown: Arc<Shown>,
     pub(super) subscriber: Arc<Subscriber>,
 }
 
@@ -405,7 +405,10 @@ impl Shown {
 impl Subscription {
     /// How its query was kept current so far, for all who watch it.
     pub(super) fn done(&self) -> Done {
-        *locked(&self.watching.shown.done)
+        match self.subscriber().process.is_current() {
+            true => *locked(&self.watching.shown.done),
+            false => Done::default(),
+        }
     }
 
     pub(super) fn subscriber(&self) -> &Arc<Subscriber> {
@@ -436,13 +439,19 @@ impl Drop for Subscription {
 
 impl Stop for Watching {
     fn stop(&self) {
-        self.subscriber.end(End::Closed);
-        self.leave();
+        if self.subscriber.process.is_current() {
+            self.subscriber.end(End::Closed);
+            self.leave();
+        }
     }
 }
 
 impl Watching {
     fn leave(&self) {
+        // In a child of the process there is nobody to be left.
+        if !self.subscriber.process.is_current() {
+            return;
+        }
         self.subscriber.leave();
         let mut subscribers = locked(&self.shown.subscribers);
         subscribers.retain(|subscriber| !Arc::ptr_eq(subscriber, &self.subscriber));

@@ -8,6 +8,8 @@ use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
+use cairn_storage::Process;
+
 use super::result::{RowBytes, Weights};
 use crate::Error;
 use crate::api::wakers::wake_caught;
@@ -17,6 +19,8 @@ use crate::api::wakers::wake_caught;
 pub(super) struct Subscriber {
     pending: Mutex<Pending>,
     changed: Condvar,
+    /// Where it is told something.
+    pub(super) process: Process,
 }
 
 #[derive(Debug, Default)]

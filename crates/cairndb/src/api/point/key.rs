@@ -39,11 +39,13 @@ impl KeyTemplate {
         if columns.is_empty() || columns.len() != exprs.len() {
             return None;
         }
-        let part = |(IndexColumn { column, descending, nulls_first }, expr): (IndexColumn, &Expr)| {
+        // (As many as there are: each statement that comes as text makes one.)
+        let mut parts = Vec::with_capacity(exprs.len());
+        for (IndexColumn { column, descending, nulls_first }, expr) in columns.into_iter().zip(exprs) {
             let data_type = table.key_type(column)?;
-            Some(Part { operand: Operand::of(expr, data_type)?, data_type, descending, nulls_first })
-        };
-        columns.into_iter().zip(exprs).map(part).collect::<Option<_>>().map(KeyTemplate)
+            parts.push(Part { operand: Operand::of(expr, data_type)?, data_type, descending, nulls_first });
+        }
+        Some(KeyTemplate(parts.into()))
     }
 
     /// Writes the key over `out`; `None`: a value needs converting, or is NULL.

@@ -7,6 +7,8 @@ use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use cairn_storage::Process;
+
 use super::space::SpillSpace;
 use crate::{Error, Result, SqlState};
 
@@ -26,15 +28,18 @@ pub(super) struct SpillFile {
     file: File,
     end: u64,
     space: SpillSpace,
+    /// A child of it would move the place in the file that both share, and write over what its parent reads.
+    process: Process,
 }
 
 impl SpillFile {
     pub(super) fn create(space: &SpillSpace) -> Result<SpillFile> {
-        Ok(SpillFile { file: space.create()?, end: 0, space: space.clone() })
+        Ok(SpillFile { file: space.create()?, end: 0, space: space.clone(), process: Process::current() })
     }
 
     /// Appends bytes; SQLSTATE 53400 beyond the session's limit, 53100 on a full disk.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<Extent> {
+        self.process.check()?;
         self.space.take(bytes.len() as u64)?;
         let extent = Extent { offset: self.end, length: bytes.len() };
         // Counted even if the write fails half-way: the file may have grown.
@@ -46,6 +51,7 @@ impl SpillFile {
     }
 
     pub(super) fn read(&mut self, extent: Extent, into: &mut Vec<u8>) -> Result<()> {
+        self.process.check()?;
         into.clear();
         into.resize(extent.length, 0);
         let read = self.file.seek(SeekFrom::Start(extent.offset)).and_then(|_| self.file.read_exact(into));

@@ -11,6 +11,7 @@ use crate::env::Environment;
 use crate::io::FileSystem;
 use crate::log::log_path;
 use crate::page::PageRef;
+use crate::process::Process;
 use crate::store::Store;
 use crate::{Durability, Error, Options, Result, Transaction, TreeId};
 
@@ -149,6 +150,7 @@ pub struct Uncertain {
     count: u64,
     path: PathBuf,
     files: Arc<dyn FileSystem>,
+    process: Process,
 }
 
 impl std::fmt::Debug for Uncertain {
@@ -161,7 +163,7 @@ impl Uncertain {
     pub(super) fn create(path: PathBuf, page_size: usize, options: &Options, env: &Environment) -> Result<Uncertain> {
         remove(env.files.as_ref(), &path);
         let target = Some(Target::create(&path, page_size, options, env)?);
-        Ok(Uncertain { target, count: 0, path, files: env.files.clone() })
+        Ok(Uncertain { target, count: 0, path, files: env.files.clone(), process: Process::current() })
     }
 
     pub(super) fn push(&mut self, entry: &UncertainEntry) -> Result<()> {
@@ -206,6 +208,9 @@ impl Uncertain {
 impl Drop for Uncertain {
     fn drop(&mut self) {
         self.target = None;
+        if !self.process.is_current() {
+            return;
+        }
         remove(self.files.as_ref(), &self.path);
     }
 }
