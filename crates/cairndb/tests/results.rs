@@ -5,7 +5,8 @@ mod common;
 use cairndb::{Connection, Result, Rows};
 use common::connect;
 
-const COUNT: i32 = 5000;
+/// More than what is worked out for the first row.
+const COUNT: i32 = 100;
 
 /// t and u have `COUNT` rows, in which n is 0.
 fn filled() -> Connection {
@@ -36,7 +37,7 @@ const QUERIES: [&str; 8] = [
     "SELECT n FROM t ORDER BY n, id",
     "SELECT n FROM t WHERE id IN (1, 2)",
     "UPDATE t SET n = n RETURNING id",
-    "SELECT g FROM generate_series(1, 5000) AS s(g)",
+    "SELECT g FROM generate_series(1, 100) AS s(g)",
     "VALUES (1, 1), (1, 2)",
 ];
 
@@ -145,5 +146,91 @@ fn the_first_temporary_table_is_made_beside_results_that_call_functions() -> Res
     assert_eq!(left(&mut rows), (COUNT as usize - 1, None));
     conn.execute("COMMIT", ())?;
     assert_eq!(conn.query_row("SELECT sum(a) FROM x", (), |row| row.get::<i64>(0))?, 3);
+    Ok(())
+}
+
+/// The values of column 1, each with how often it is there.
+fn counted(rows: &mut Rows) -> Result<Vec<(i64, usize)>> {
+    let mut counts = std::collections::BTreeMap::new();
+    while let Some(row) = rows.next()? {
+        *counts.entry(row.get::<i64>(1)?).or_default() += 1;
+    }
+    Ok(counts.into_iter().collect())
+}
+
+/// Ways to read n of t and u: by scans, by look-ups, by key, within functions, behind sorts, of what is temporary.
+const READS: [&str; 10] = [
+    "SELECT id, n::bigint FROM t ORDER BY id",
+    "SELECT id, (SELECT n FROM u WHERE u.id = t.id + (random() * 0)::int)::bigint FROM t ORDER BY id",
+    "SELECT t.id, u.n::bigint FROM t JOIN u ON u.id = t.id WHERE t.id > 0 ORDER BY t.id",
+    "SELECT t.id, x.n::bigint FROM t, LATERAL (SELECT n FROM u WHERE u.id = t.id LIMIT 1) x",
+    "SELECT id, looked(id)::bigint FROM t",
+    "SELECT id, n::bigint FROM t WHERE id <= 50 UNION ALL SELECT id, n FROM u WHERE id > 50",
+    "SELECT id, (SELECT max(n) FROM u)::bigint + n FROM t",
+    "SELECT g, coalesce((SELECT n FROM u WHERE u.id = g), 0)::bigint FROM generate_series(1, 100) AS s(g)",
+    "SELECT id, n::bigint FROM x ORDER BY id",
+    "SELECT x.id, (SELECT n FROM x y WHERE y.id = x.id)::bigint + u.n FROM x JOIN u USING (id)",
+];
+
+#[test]
+fn a_result_sees_what_was_there_when_it_was_asked_for() -> Result<()> {
+    let conn = filled();
+    conn.execute_script(
+        "CREATE TEMP TABLE x (id int PRIMARY KEY, n int); INSERT INTO x SELECT * FROM t;
+         CREATE FUNCTION looked(int) RETURNS int STABLE LANGUAGE sql AS 'SELECT n FROM u WHERE id = $1';
+         CREATE FUNCTION nothing() RETURNS int VOLATILE LANGUAGE plpgsql AS 'BEGIN UPDATE u SET n = 9; UPDATE x SET n = 9; RETURN 1; END'",
+    )?;
+    let changes = [
+        "UPDATE t SET n = 7; UPDATE u SET n = 7; UPDATE x SET n = 7",
+        "DELETE FROM u; DELETE FROM t; DELETE FROM x",
+        "TRUNCATE t, u, x; DROP TABLE u CASCADE",
+        "ALTER TABLE u ALTER n TYPE text; ALTER TABLE t DROP COLUMN n; DROP TABLE x",
+        "SELECT nothing()",
+        "SAVEPOINT s; UPDATE u SET n = 7; UPDATE x SET n = 7; ROLLBACK TO s; UPDATE t SET n = 8; UPDATE u SET n = 8",
+        "DO 'BEGIN BEGIN UPDATE u SET n = 3; UPDATE x SET n = 3; RAISE no_data_found; EXCEPTION WHEN OTHERS THEN UPDATE t SET n = 2; END; END'",
+        "INSERT INTO t SELECT i, 4 FROM generate_series(-50, 0) AS s(i); INSERT INTO u SELECT i, 4 FROM generate_series(-50, 0) AS s(i)",
+        "UPDATE u SET n = 1 WHERE id % 10 = 1",
+    ];
+    for change in changes {
+        for before in ["SELECT 1", "UPDATE t SET n = 0 WHERE id % 10 = 0; UPDATE u SET n = 0 WHERE id = 99"] {
+            conn.execute("BEGIN", ())?;
+            conn.execute_script(before)?;
+            let mut results = READS.map(|read| (read, conn.query(read, ())));
+            for (read, rows) in &mut results {
+                let rows = rows.as_mut().unwrap_or_else(|error| panic!("{read}: {error}"));
+                assert_eq!(rows.next()?.map(|row| row.get::<i64>(1)).transpose()?, Some(0), "{read}");
+            }
+            conn.execute_script(change)?;
+            for (read, rows) in results {
+                assert_eq!(counted(&mut rows?)?, [(0, COUNT as usize - 1)], "{read}; {change}");
+            }
+            conn.execute("ROLLBACK", ())?;
+        }
+    }
+    Ok(())
+}
+
+/// Each sees what was there for it, however many there are, and nobody else lacks room to read.
+#[test]
+fn thousands_of_results_of_a_transaction_are_there_at_once() -> Result<()> {
+    let conn = filled();
+    let mut joined =
+        conn.prepare("SELECT t.id, u.n::bigint FROM t JOIN u ON u.id = t.id WHERE t.id > 0 AND u.id > 0")?;
+    conn.execute("BEGIN", ())?;
+    let mut results = Vec::new();
+    for number in 0..4200_i64 {
+        let mut rows = joined.query(())?;
+        assert_eq!(rows.next()?.map(|row| row.get::<i64>(1)).transpose()?, Some(number / 2100));
+        results.push(rows);
+        if number == 2099 {
+            conn.execute("UPDATE u SET n = n + 1", ())?;
+        }
+    }
+    let other = conn.database().connect()?;
+    other.execute_script("BEGIN; UPDATE t SET n = 1 WHERE id = 40; COMMIT")?;
+    assert_eq!(other.query("SELECT id FROM t WHERE n = 0", ())?.into_iter().count(), COUNT as usize - 1);
+    for (number, mut rows) in results.into_iter().enumerate().step_by(699) {
+        assert_eq!(counted(&mut rows)?, [(number as i64 / 2100, COUNT as usize - 1)]);
+    }
     Ok(())
 }

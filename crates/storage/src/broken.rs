@@ -174,8 +174,8 @@ pub enum Broken {
     GrowUnheard,
     /// Who cuts the file syncs it beside checkpoints, and keeps to himself what he is told.
     CutUnheard,
-    /// A cursor that finds no slot keeps pages, and its range as read.
-    CursorKeepsHold,
+    /// A write changes what is read by who began before it.
+    ReadUnfrozen,
     /// Ids taken for a checkpoint that there are too few for are never given back.
     CheckpointIdsLeak,
     /// An operation that moved entries leaves the place that was known before.

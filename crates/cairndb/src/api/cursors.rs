@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
-use super::execute::{Executed, Runnable, verb_of};
+use super::execute::{Executed, Runnable, State, verb_of};
 use super::prepared::{Access, Body, Prepared};
 use super::runner::{RoutineSession, Runner};
 use super::{Connection, Params, Rows};
@@ -278,10 +278,12 @@ impl Connection {
         let (rows, key) = self.with_state(|state| {
             let prepared = self.plan(&mut runnable, state)?;
             refuse_writers(&prepared)?;
+            let reader = match &self.state.borrow().transaction {
+                Some(open) => &open.tx.reader_until_done()?,
+                None => state.reader,
+            };
+            let state = &State { reader, catalog: state.catalog.clone(), ..*state };
             let mut context = self.context(&prepared, state, params)?;
-            if let Some(open) = &self.state.borrow().transaction {
-                context = context.reading(open.tx.reader_of_now()?);
-            }
             context.sparing = true;
             let Body::Plan(plan) = prepared.body()? else { return Err(Error::internal("a cursor without a plan")) };
             let (plan, key) = prepared.cursor_plan(plan)?;

@@ -679,6 +679,10 @@ impl Connection {
         if let Some(executed) = self.run_as_point(statement, &prepared, params)? {
             return Ok(executed);
         }
+        // What is changed while the rows are read is not seen by them.
+        let reader = state.tx.map(|(tx, _)| tx.reader_until_done()).transpose()?;
+        let state =
+            &State { reader: reader.as_ref().unwrap_or(state.reader), catalog: state.catalog.clone(), ..*state };
         let context = self.context(&prepared, state, params)?;
         if let Some(told) = statement.explained {
             return explain_named(told, &prepared, &context, None);

@@ -325,6 +325,9 @@ impl Runner {
 
     /// What statements see that are planned now.
     fn reader(&self) -> Result<Reader> {
+        if self.base.reader.is_frozen() {
+            return Ok(self.base.reader.clone());
+        }
         Ok(self.transaction()?.map_or_else(|| self.base.reader.clone(), |tx| tx.reader().clone()))
     }
 

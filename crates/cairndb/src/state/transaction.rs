@@ -163,6 +163,12 @@ impl Transaction {
         Ok(Reader::new(&self.database.reader_of_now()?, temporary.transpose()?.as_ref()))
     }
 
+    /// See [`storage::Transaction::reader_until_done`].
+    pub(crate) fn reader_until_done(&self) -> Result<Reader> {
+        let temporary = self.temporary.get().map(|temporary| temporary.tx.reader_until_done());
+        Ok(Reader::new(&self.database.reader_until_done()?, temporary.transpose()?.as_ref()))
+    }
+
     pub(crate) fn savepoint(&self) -> Result<Savepoint> {
         let temporary = self.temporary.get().map(|temporary| temporary.tx.savepoint());
         Ok(Savepoint { database: self.database.savepoint()?, temporary: temporary.transpose()? })

@@ -16,7 +16,8 @@ type Noted = (u64, Bound<Vec<u8>>, Bound<Vec<u8>>);
 /// returns lives until the next call. A long scan holds its snapshot, but no pages.
 pub struct Cursor {
     reader: Reader,
-    slot: SlotId,
+    /// See [`Reader::claim_slot`].
+    slot: Option<SlotId>,
     tree: TreeCursor,
     /// In a transaction: under which number its range is remembered as read, and the range.
     read: Option<Noted>,
@@ -33,14 +34,10 @@ impl fmt::Debug for Cursor {
 
 impl Cursor {
     pub(super) fn open(reader: &Reader, tree: TreeId, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor> {
-        if broken::is(Broken::CursorKeepsHold) {
-            let _ = begin(reader, tree, lower, upper)?;
-        }
         // The slot first: what is begun is only ended by the cursor.
         let slot = reader.claim_slot()?;
         let begun = begin(reader, tree, lower, upper);
-        let release = |_: &Error| reader.handle().engine().pages.slots.release(slot);
-        let (root, held, read) = begun.inspect_err(release)?;
+        let (root, held, read) = begun.inspect_err(|_| reader.release_slot(slot))?;
         let tree = TreeCursor::new(root, lower, upper);
         Ok(Cursor { reader: reader.clone(), slot, tree, read, held, backward: false })
     }
@@ -59,11 +56,14 @@ impl Cursor {
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         let Cursor { reader, slot, tree, .. } = self;
         match &reader.0 {
-            Source::Snapshot(view, _) => tree.next(&view.handle.engine().pages, *slot),
+            Source::Snapshot(view, _) => {
+                let slot = slot.ok_or(Error::Ended)?;
+                tree.next(&view.handle.engine().pages, slot)
+            }
             // The lock keeps the transaction from ending, and its pages from being freed, during the step.
             Source::Transaction(private, _) => {
-                let _state = private.lock()?;
-                tree.next(&private.handle().engine().pages, *slot)
+                let state = private.lock()?;
+                tree.next(&private.handle().engine().pages, state.slot()?)
             }
         }
     }
@@ -81,10 +81,13 @@ impl Cursor {
     ) -> Result<Option<R>> {
         let Cursor { reader, slot, tree, .. } = self;
         match &reader.0 {
-            Source::Snapshot(view, _) => tree.next_entries(&view.handle.engine().pages, *slot, limit, read),
+            Source::Snapshot(view, _) => {
+                let slot = slot.ok_or(Error::Ended)?;
+                tree.next_entries(&view.handle.engine().pages, slot, limit, read)
+            }
             Source::Transaction(private, _) => {
-                let _state = private.lock()?;
-                tree.next_entries(&private.handle().engine().pages, *slot, limit, read)
+                let state = private.lock()?;
+                tree.next_entries(&private.handle().engine().pages, state.slot()?, limit, read)
             }
         }
     }
@@ -94,10 +97,13 @@ impl Cursor {
         self.backward = true;
         let Cursor { reader, slot, tree, .. } = self;
         match &reader.0 {
-            Source::Snapshot(view, _) => tree.prev(&view.handle.engine().pages, *slot),
+            Source::Snapshot(view, _) => {
+                let slot = slot.ok_or(Error::Ended)?;
+                tree.prev(&view.handle.engine().pages, slot)
+            }
             Source::Transaction(private, _) => {
-                let _state = private.lock()?;
-                tree.prev(&private.handle().engine().pages, *slot)
+                let state = private.lock()?;
+                tree.prev(&private.handle().engine().pages, state.slot()?)
             }
         }
     }
@@ -155,9 +161,9 @@ fn begin(
             let number = notes.lock().open(tree, lower, upper);
             Ok((root, None, Some((number, lower.map(<[u8]>::to_vec), upper.map(<[u8]>::to_vec)))))
         }
-        Source::Transaction(private, then) => {
+        Source::Transaction(private, frozen) => {
             let mut state = private.lock()?;
-            let (root, held) = match then {
+            let (root, held) = match frozen.as_ref().and_then(|frozen| frozen.then()) {
                 // The savepoint keeps its pages.
                 Some(then) => (state.root_then(then, tree)?, None),
                 None => state.root_for_cursor(private.engine(), tree)?,
@@ -179,7 +185,7 @@ fn as_slice(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
 impl Drop for Cursor {
     fn drop(&mut self) {
         self.close_read();
-        self.reader.handle().engine().pages.slots.release(self.slot);
+        self.reader.release_slot(self.slot);
     }
 }
 
@@ -190,28 +196,78 @@ mod tests {
     use super::super::reader::Source;
     use crate::{Error, Options, Store, TreeId};
 
-    /// It kept the transaction's pages for a cursor that there was none of, and its range as read.
     #[test]
-    fn a_cursor_that_finds_no_slot_keeps_nothing() {
+    fn readers_of_a_transaction_share_its_slot() {
         let options = Options { max_snapshots: 4, ..Options::default() };
         let store = Store::open_in_memory(options).unwrap();
         let transaction = store.begin().unwrap();
         transaction.put(TreeId::CATALOG, b"key", b"value").unwrap();
         let held: Vec<_> = (0..3).map(|_| store.snapshot().unwrap()).collect();
-        let cursor = transaction.reader().cursor(TreeId::CATALOG, Bound::Unbounded, Bound::Unbounded);
-        assert!(matches!(cursor, Err(Error::TooManySnapshots { limit: 4 })));
-        let Source::Transaction(private, _) = &transaction.reader().0 else { panic!("a transaction's reader") };
-        let state = private.lock().unwrap();
-        assert!(!state.holds.any_cursor());
-        assert!(state.reads.to_sorted_ranges().is_empty());
+        let all = || transaction.reader().cursor(TreeId::CATALOG, Bound::Unbounded, Bound::Unbounded).unwrap();
+        let mut cursors: Vec<_> = (0..100).map(|_| (all(), transaction.reader().lookup().unwrap())).collect();
+        transaction.put(TreeId::CATALOG, b"key", b"another").unwrap();
+        for (cursor, lookup) in &mut cursors {
+            assert_eq!(cursor.next().unwrap(), Some((&b"key"[..], &b"value"[..])));
+            assert_eq!(lookup.get_with(TreeId::CATALOG, b"key", <[u8]>::len).unwrap(), Some(7));
+        }
+        assert!(matches!(store.snapshot(), Err(Error::TooManySnapshots { limit: 4 })));
         drop(held);
     }
 
+    fn a_reader_until_done_reads_one_state() {
+        let store = Store::open_in_memory(Options::default()).unwrap();
+        let transaction = store.begin().unwrap();
+        let trees = [TreeId::CATALOG, transaction.create_tree().unwrap(), transaction.create_tree().unwrap()];
+        let put = |value: &[u8]| trees.iter().for_each(|&tree| transaction.put(tree, b"key", value).unwrap());
+        put(b"first");
+        let (first, again) = (transaction.reader_until_done().unwrap(), transaction.reader_until_done().unwrap());
+        let begin = transaction.savepoint().unwrap();
+        put(b"second");
+        let second = transaction.reader_until_done().unwrap();
+        let made = transaction.create_tree().unwrap();
+        transaction.put(made, b"key", b"").unwrap();
+        transaction.drop_tree(trees[2]).unwrap();
+        let third = transaction.reader_until_done().unwrap();
+        let check = |reader: &super::Reader, value: &[u8]| {
+            for tree in trees {
+                assert_eq!(reader.get(tree, b"key").unwrap().as_deref(), Some(value));
+                assert!(reader.is_frozen() && !reader.is_later(tree).unwrap());
+                let mut cursor = reader.cursor(tree, Bound::Unbounded, Bound::Unbounded).unwrap();
+                assert_eq!(cursor.next().unwrap(), Some((&b"key"[..], value)));
+            }
+        };
+        check(&first, b"first");
+        check(&second, b"second");
+        assert!(second.is_later(made).unwrap() && second.get(made, b"key").unwrap().is_none());
+        assert!(matches!(third.get(trees[2], b"key"), Err(Error::NoSuchTree(_))));
+        drop((second, third));
+        transaction.rollback_to(&begin).unwrap();
+        put(b"fourth");
+        check(&first, b"first");
+        check(&again, b"first");
+        assert_eq!(transaction.reader().get(trees[1], b"key").unwrap().as_deref(), Some(&b"fourth"[..]));
+    }
+
     #[test]
-    fn a_cursor_that_keeps_its_hold_is_noticed() {
-        crate::broken::must_be_caught(
-            crate::broken::Broken::CursorKeepsHold,
-            a_cursor_that_finds_no_slot_keeps_nothing,
-        );
+    fn readers_until_done_read_the_state_that_they_began_with() {
+        a_reader_until_done_reads_one_state();
+    }
+
+    #[test]
+    fn a_write_that_freezes_nothing_is_noticed() {
+        crate::broken::must_be_caught(crate::broken::Broken::ReadUnfrozen, a_reader_until_done_reads_one_state);
+    }
+
+    /// What costs nothing where it is not needed: the list of a short transaction stays one.
+    #[test]
+    fn a_reader_that_is_done_makes_no_transaction_long() {
+        let store = Store::open_in_memory(Options::default()).unwrap();
+        let transaction = store.begin().unwrap();
+        for number in 0..3_u32 {
+            transaction.put(TreeId::CATALOG, &number.to_be_bytes(), b"").unwrap();
+            drop(transaction.reader_until_done().unwrap());
+        }
+        let Source::Transaction(private, _) = &transaction.reader().0 else { panic!("a transaction's reader") };
+        assert!(private.lock().unwrap().trees.is_empty());
     }
 }

@@ -11,7 +11,8 @@ use crate::{Error, Result, TreeId};
 /// holds its state, but no pages.
 pub struct Lookup {
     reader: Reader,
-    slot: SlotId,
+    /// See [`Reader::claim_slot`].
+    slot: Option<SlotId>,
 }
 
 impl fmt::Debug for Lookup {
@@ -82,14 +83,14 @@ impl Lookup {
     /// As [`Reader::get_with`].
     pub fn get_with<R>(&mut self, tree: TreeId, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
         match &self.reader.0 {
-            Source::Snapshot(view, notes) => {
+            Source::Snapshot(view, notes) if let Some(slot) = self.slot => {
                 if let Some(notes) = notes {
                     view.handle.engine_here()?;
                     notes.lock().key(tree, key);
                 }
-                get_at(&view.handle, self.slot, view.root(tree)?, key, read)
+                get_at(&view.handle, slot, view.root(tree)?, key, read)
             }
-            Source::Transaction(..) => self.reader.get_with(tree, key, read),
+            _ => self.reader.get_with(tree, key, read),
         }
     }
 
@@ -109,9 +110,9 @@ impl Lookup {
         let mut done = from;
         while done < keys.len() {
             let found = match &self.reader.0 {
-                Source::Snapshot(view, notes) => {
+                Source::Snapshot(view, notes) if let Some(slot) = self.slot => {
                     let (pages, root) = (&view.handle.engine().pages, view.root(tree)?);
-                    let pin = pages.slots.pin(self.slot)?;
+                    let pin = pages.slots.pin(slot)?;
                     let mut values = [&[][..]; GROUP];
                     let values = &mut values[..GROUP.min(keys.len() - done)];
                     let found = match get_group(pages, &pin, root, |at| keys.get(done + at), values) {
@@ -128,7 +129,7 @@ impl Lookup {
                     }
                     found
                 }
-                Source::Transaction(..) => 0,
+                _ => 0,
             };
             if found > 0 {
                 done += found;
@@ -147,7 +148,7 @@ impl Lookup {
 
 impl Drop for Lookup {
     fn drop(&mut self) {
-        self.reader.handle().engine().pages.slots.release(self.slot);
+        self.reader.release_slot(self.slot);
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::cursor::Cursor;
 use super::lookup::Lookup;
-use super::savepoint::Savepoint;
+use super::savepoint::Frozen;
 use super::state::Private;
 use crate::engine::{Engine, Handle, Kept, Reads, Version};
 use crate::page::{Owner, PAGES_ONLY, PageRef, SlotId};
@@ -64,6 +64,11 @@ impl View {
 
     pub(crate) fn root(&self, tree: TreeId) -> Result<PageRef> {
         self.version().trees.root(tree).ok_or(Error::NoSuchTree(tree))
+    }
+
+    /// A slot for looking at the version's pages beside others who do: it notices when the version is ended.
+    pub(super) fn claim_slot(&self) -> Result<SlotId> {
+        Ok(self.handle.engine().pages.slots.claim(self.owner, PAGES_ONLY)?.following(self.slot))
     }
 }
 
@@ -258,8 +263,8 @@ pub struct Reader(pub(crate) Source);
 pub(crate) enum Source {
     /// With what notes its reads, if anything does.
     Snapshot(Arc<View>, Option<Arc<Mutex<Reads>>>),
-    /// With the state of its own that is read, where that is not the present one.
-    Transaction(Arc<Private>, Option<Arc<Savepoint>>),
+    /// With the state of its own that is read, where that is not always the present one.
+    Transaction(Arc<Private>, Option<Arc<Frozen>>),
 }
 
 impl Reader {
@@ -278,7 +283,7 @@ impl Reader {
     /// Whether the transaction has made the tree since the state that is read, in which there is nothing in it.
     pub fn is_later(&self, tree: TreeId) -> Result<bool> {
         match &self.0 {
-            Source::Transaction(private, Some(then)) => private.lock()?.is_later(then, tree),
+            Source::Transaction(private, Some(frozen)) => private.lock()?.is_later_than(frozen, tree),
             _ => Ok(false),
         }
     }
@@ -311,7 +316,7 @@ impl Reader {
                 get_at(&view.handle, claimed.slot.following(view.slot), view.root(tree)?, key, read)
             }
             Source::Transaction(private, None) => private.get_with(tree, key, read),
-            Source::Transaction(private, Some(then)) => private.get_then(then, tree, key, read),
+            Source::Transaction(private, Some(frozen)) => private.get_frozen(frozen, tree, key, read),
         }
     }
 
@@ -320,13 +325,20 @@ impl Reader {
         Lookup::new(self)
     }
 
-    /// A slot for looking at the state's pages: it notices when the state is ended.
-    pub(super) fn claim_slot(&self) -> Result<SlotId> {
-        let (holder, owner) = match &self.0 {
-            Source::Snapshot(view, _) => (view.slot, view.owner),
-            Source::Transaction(private, _) => (private.lock()?.slot()?, Owner::Held),
-        };
-        Ok(self.handle().engine().pages.slots.claim(owner, PAGES_ONLY)?.following(holder))
+    /// A slot for looking at the state's pages beside others who do; it notices when the state is ended.
+    /// `None`: it is a transaction's, all readers of which use its own, one at a time.
+    pub(super) fn claim_slot(&self) -> Result<Option<SlotId>> {
+        match &self.0 {
+            Source::Snapshot(view, _) => view.claim_slot().map(Some),
+            Source::Transaction(..) => Ok(None),
+        }
+    }
+
+    /// Gives back what `claim_slot` gave.
+    pub(super) fn release_slot(&self, slot: Option<SlotId>) {
+        if let Some(slot) = slot {
+            self.handle().engine().pages.slots.release(slot);
+        }
     }
 
     /// A copy of the value under `key`.
@@ -345,7 +357,7 @@ impl Reader {
         match &self.0 {
             Source::Snapshot(view, _) => view.root(tree).map(|root| root.birth),
             Source::Transaction(private, None) => private.lock()?.tree_stamp(private.engine(), tree),
-            Source::Transaction(private, Some(then)) => Ok(private.lock()?.root_then(then, tree)?.birth),
+            Source::Transaction(private, Some(frozen)) => private.lock()?.stamp_frozen(private.engine(), frozen, tree),
         }
     }
 

@@ -32,7 +32,7 @@ impl State {
     /// As `catch_up`, while the transaction goes on: a tree of its own that was overtaken is a conflict.
     pub(super) fn go_on_from_newest(&mut self, engine: &Engine) -> Result<()> {
         self.outgrow(engine)?;
-        if self.reads.is_any_open() {
+        if self.reads.is_any_open() || self.is_read() {
             return Err(Error::Conflict);
         }
         let claimed = Claimed::by_engine(engine)?;

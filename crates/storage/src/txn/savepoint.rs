@@ -1,5 +1,7 @@
 //! Savepoints: where a transaction can be rolled back to.
 
+use std::sync::{Arc, OnceLock};
+
 use super::holds::HoldToken;
 use super::own::OwnMark;
 use super::private::PrivateTree;
@@ -32,6 +34,23 @@ struct SavedTree {
     chains: usize,
 }
 
+/// A state of a transaction's that is read whatever it writes later. It is the present one, and costs nothing, until something is
+/// written.
+#[derive(Debug, Default)]
+pub(crate) struct Frozen(OnceLock<Savepoint>);
+
+impl Frozen {
+    pub(super) fn at(then: Savepoint) -> Frozen {
+        Frozen(OnceLock::from(then))
+    }
+
+    /// Where it is not the present state any more. To be asked, and its answer to be used, under the transaction's lock.
+    #[inline]
+    pub(super) fn then(&self) -> Option<&Savepoint> {
+        self.0.get()
+    }
+}
+
 impl Savepoint {
     /// The root that a tree of the transaction's own had.
     pub(super) fn root(&self, tree: TreeId) -> Option<Result<PageRef>> {
@@ -58,6 +77,36 @@ impl State {
         let trees = self.trees.iter().map(save).collect();
         let (own, ops, appends) = (self.own.mark(), self.ops.mark(), self.appends.mark());
         Savepoint { trees, own, ops, appends, _hold: self.holds.savepoint(self.stamp) }
+    }
+
+    /// The present state, for who reads it later.
+    pub(super) fn reading(&mut self) -> Arc<Frozen> {
+        self.reading.get_or_insert_default().clone()
+    }
+
+    /// To be called before something is written, or taken back: what others read stays as it is.
+    #[inline]
+    pub(super) fn freeze_read(&mut self, engine: &Engine) -> Result<()> {
+        if !self.is_read() || broken::is(Broken::ReadUnfrozen) {
+            return Ok(());
+        }
+        self.freeze_now(engine)
+    }
+
+    /// Whether somebody reads the present state, and will.
+    #[inline]
+    pub(super) fn is_read(&self) -> bool {
+        self.reading.as_ref().is_some_and(|reading| Arc::strong_count(reading) > 1)
+    }
+
+    #[cold]
+    fn freeze_now(&mut self, engine: &Engine) -> Result<()> {
+        let then = self.freeze(engine)?;
+        if let Some(reading) = self.reading.take() {
+            // Nobody else sets it, and nobody did.
+            let _ = reading.0.set(then);
+        }
+        Ok(())
     }
 
     /// Undoes every change since the savepoint; what was read stays remembered.

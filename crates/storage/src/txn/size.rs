@@ -78,15 +78,15 @@ impl Reader {
     fn at_root<R>(&self, tree: TreeId, look: impl FnOnce(&Engine, SlotId, PageRef) -> Result<R>) -> Result<R> {
         match &self.0 {
             Source::Snapshot(view, _) => {
-                let slot = self.claim_slot()?;
+                let slot = view.claim_slot()?;
                 let engine = view.handle.engine();
                 let looked = view.root(tree).and_then(|root| look(engine, slot, root));
                 engine.pages.slots.release(slot);
                 looked
             }
-            Source::Transaction(private, then) => {
+            Source::Transaction(private, frozen) => {
                 let state = private.lock()?;
-                let root = match then {
+                let root = match frozen.as_ref().and_then(|frozen| frozen.then()) {
                     Some(then) => state.root_then(then, tree)?,
                     None => state.root(tree)?,
                 };

@@ -14,7 +14,7 @@ use super::own::OwnWrites;
 use super::parts::Parts;
 use super::private::PrivateTree;
 use super::reader::{View, get_at};
-use super::savepoint::Savepoint;
+use super::savepoint::{Frozen, Savepoint};
 use crate::broken::{self, Broken};
 use crate::engine::{Bounds, Engine, Handle, OpList, Reads, Turn};
 use crate::page::{PageRef, SlotId};
@@ -50,6 +50,8 @@ pub(crate) struct State {
     pub(super) stamp: u64,
     /// Who else sees its pages.
     pub(super) holds: Holds,
+    /// The present state, if somebody reads it.
+    pub(super) reading: Option<Arc<Frozen>>,
     pub(super) scratch: Scratch,
     /// While it lives, commits wait that would change what was read.
     pub(super) turn: Option<Turn>,
@@ -75,6 +77,7 @@ impl Private {
             reads: Reads::default(),
             stamp,
             holds: Holds::new(stamp),
+            reading: None,
             scratch: Scratch::default(),
             turn,
             began,
@@ -118,15 +121,16 @@ impl Private {
 }
 
 impl Private {
-    /// As `get_with`, of what was there at the savepoint.
-    pub(super) fn get_then<R>(
+    /// As `get_with`, of a state that stays as it is.
+    pub(super) fn get_frozen<R>(
         &self,
-        then: &Savepoint,
+        frozen: &Frozen,
         tree: TreeId,
         key: &[u8],
         read: impl FnOnce(&[u8]) -> R,
     ) -> Result<Option<R>> {
         let mut state = self.lock()?;
+        let Some(then) = frozen.then() else { return state.get_with(self, tree, key, read) };
         state.note_key(tree, key);
         get_at(&self.handle, state.slot()?, state.root_then(then, tree)?, key, read)
     }
@@ -178,6 +182,19 @@ impl State {
     pub(super) fn is_later(&self, then: &Savepoint, tree: TreeId) -> Result<bool> {
         let was_there = then.root(tree).is_some() || self.base()?.root(tree).is_ok();
         Ok(!was_there && self.find(tree).is_some())
+    }
+
+    /// As `is_later`, of a state that stays as it is.
+    pub(super) fn is_later_than(&self, frozen: &Frozen, tree: TreeId) -> Result<bool> {
+        frozen.then().map_or(Ok(false), |then| self.is_later(then, tree))
+    }
+
+    /// As `tree_stamp`, of a state that stays as it is.
+    pub(super) fn stamp_frozen(&mut self, engine: &Engine, frozen: &Frozen, tree: TreeId) -> Result<u64> {
+        match frozen.then() {
+            Some(then) => Ok(self.root_then(then, tree)?.birth),
+            None => self.tree_stamp(engine, tree),
+        }
     }
 
     pub(super) fn base(&self) -> Result<&View> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::changes::check_key;
 use super::lookup::KeyList;
 use super::reader::{Reader, Source};
-use super::savepoint::Savepoint;
+use super::savepoint::{Frozen, Savepoint};
 use super::state::{Private, State};
 use super::ticket::Ticket;
 use crate::engine::{Handle, Losses, Reads, Turn};
@@ -62,7 +62,8 @@ impl Transaction {
     fn writable(&self) -> Result<MutexGuard<'_, State>> {
         let engine = self.private.engine();
         engine.check_writable()?;
-        let state = self.private.lock()?;
+        let mut state = self.private.lock()?;
+        state.freeze_read(engine)?;
         match engine.options.max_transaction_bytes {
             limit if limit > 0 && state.ops.length() > limit => Err(Error::TransactionTooLarge { limit }),
             _ => Ok(state),
@@ -161,17 +162,29 @@ impl Transaction {
     /// there. Pages are kept for it while it lives.
     pub fn reader_of_now(&self) -> Result<Reader> {
         let savepoint = self.private.lock()?.freeze(self.private.engine())?;
-        Ok(Reader(Source::Transaction(self.private.clone(), Some(Arc::new(savepoint)))))
+        Ok(Reader(Source::Transaction(self.private.clone(), Some(Arc::new(Frozen::at(savepoint))))))
+    }
+
+    /// As [`Transaction::reader_of_now`], for who may be done before something is written: only then pages are kept for it, once
+    /// for all who have such a reader of the same state.
+    pub fn reader_until_done(&self) -> Result<Reader> {
+        let reading = self.private.lock()?.reading();
+        Ok(Reader(Source::Transaction(self.private.clone(), Some(reading))))
     }
 
     /// Where to roll back to.
     pub fn savepoint(&self) -> Result<Savepoint> {
-        Ok(self.private.lock()?.savepoint(self.private.engine()))
+        let (mut state, engine) = (self.private.lock()?, self.private.engine());
+        // What is read is kept by what is before the savepoint, with which it stays.
+        state.freeze_read(engine)?;
+        Ok(state.savepoint(engine))
     }
 
     /// Undoes every change since the savepoint, which stays usable; what was read stays remembered.
     pub fn rollback_to(&self, savepoint: &Savepoint) -> Result<()> {
-        self.private.lock()?.rollback_to(self.private.engine(), savepoint);
+        let (mut state, engine) = (self.private.lock()?, self.private.engine());
+        state.freeze_read(engine)?;
+        state.rollback_to(engine, savepoint);
         Ok(())
     }
 
