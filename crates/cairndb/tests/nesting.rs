@@ -1,6 +1,6 @@
 //! What may be nested as deeply as the parser takes it runs on a thread with Rust's usual stack.
 
-use cairndb::{Connection, Database, Result, SqlState};
+use cairndb::{Connection, Database, Next, Result, SqlState};
 
 /// The stack of a thread that nobody chose one for.
 const STACK_BYTES: usize = 2 << 20;
@@ -13,7 +13,7 @@ fn around(open: &str, middle: &str, close: &str, depth: usize) -> String {
 }
 
 const KINDS: &[Nested] = &[
-    |depth| format!("SELECT id{} FROM t", " + 1".repeat(depth)),
+    |depth| format!("SELECT {}id{} FROM t", "(1 + ".repeat(depth), ")".repeat(depth)),
     |depth| format!("SELECT {}id FROM t", "- ".repeat(depth)),
     |depth| format!("SELECT 1 FROM t WHERE {}(id = 1)", "NOT ".repeat(depth)),
     |depth| format!("SELECT {} FROM t", around("abs(", "id", ")", depth)),
@@ -29,7 +29,6 @@ const KINDS: &[Nested] = &[
     |depth| format!("SELECT 1 FROM t WHERE {}", around("EXISTS (SELECT 1 FROM t WHERE ", "id > 0", ")", depth)),
     |depth| format!("SELECT 1 FROM t WHERE {}", around("id IN (SELECT id FROM t WHERE ", "id > 0", ")", depth)),
     |depth| around("WITH a AS (", "SELECT id FROM t", ") SELECT * FROM a", depth),
-    |depth| format!("SELECT id FROM t{}", " UNION ALL SELECT id FROM t".repeat(depth)),
     |depth| around("SELECT id FROM t UNION ALL (", "SELECT id FROM t", ")", depth),
     |depth| format!("UPDATE t SET id = {}", around("abs(", "id", ")", depth)),
     |depth| format!("INSERT INTO t VALUES ({})", around("abs(", "9", ")", depth)),
@@ -75,6 +74,64 @@ fn what_is_nested_to_the_limit_runs_on_a_usual_stack() {
     std::thread::Builder::new().stack_size(STACK_BYTES).spawn(work).unwrap().join().unwrap();
 }
 
+/// What is flat as text, of so many parts.
+const LONG: &[Nested] = &[
+    |count| format!("SELECT id{} FROM t", " + 1".repeat(count)),
+    |count| format!("SELECT 1{}", " + 1".repeat(count)),
+    |count| format!("SELECT sum(id){} FROM t GROUP BY id % 2", " + count(*)".repeat(count)),
+    |count| format!("SELECT id % 2{0} FROM t GROUP BY id % 2{0}", " + 1".repeat(count)),
+    |count| format!("SELECT id::text{} FROM t", " || id".repeat(count)),
+    |count| format!("SELECT '{{}}'::jsonb{}", " -> 'a'".repeat(count)),
+    |count| format!("SELECT 1 FROM t WHERE id{} > 0 ORDER BY id{0}", " + 1".repeat(count / 4)),
+    |count| format!("SELECT 1 FROM t WHERE id > 0{}", " AND id > 0".repeat(count)),
+    |count| format!("SELECT 1 FROM t WHERE id > 0{}", " OR id > 0".repeat(count)),
+    |count| format!("SELECT CASE{} END FROM t", " WHEN id = 7 THEN 8".repeat(count)),
+    |count| format!("SELECT id FROM t{}", " UNION ALL SELECT id FROM t".repeat(count / 4)),
+    |count| format!("SELECT id FROM t{}", " UNION SELECT 7".repeat(count / 4)),
+    |count| format!("SELECT id FROM t{}", " INTERSECT SELECT id FROM t".repeat(count / 16)),
+    |count| format!("SELECT id FROM t{}", " EXCEPT SELECT 7".repeat(count / 4)),
+    |count| format!("SELECT id FROM t{}", " EXCEPT ALL SELECT 7".repeat(count / 4)),
+    |count| format!("UPDATE t SET id = id{}", " + 0".repeat(count)),
+    |count| format!("INSERT INTO t VALUES (1{})", " + 0".repeat(count)),
+];
+
+/// Flat text is no depth, on the stack of a usual thread: run, prepared again, explained, in views and watched.
+#[test]
+fn what_is_long_runs_on_a_usual_stack_and_what_is_longer_is_refused() {
+    let work = || {
+        let db = Database::open_in_memory().unwrap();
+        let conn = db.connect().unwrap();
+        conn.execute_script("CREATE TABLE t (id int); INSERT INTO t VALUES (1), (2)").unwrap();
+        for kind in LONG {
+            let text = kind(2000);
+            let error = run(&conn, &text).and_then(|()| run(&conn, &format!("EXPLAIN {text}"))).err();
+            assert!(error.is_none(), "{error:?} for {}", &kind(1));
+            if let Err(error) = run(&conn, &kind(20_000)) {
+                assert_eq!(error.sqlstate(), SqlState::STATEMENT_TOO_COMPLEX, "{error:?}");
+            }
+        }
+        let sum = format!("SELECT id{} AS n FROM t", " + 1".repeat(2000));
+        let union = format!("SELECT id AS n FROM t{}", " UNION ALL SELECT id FROM t".repeat(300));
+        for text in [sum, union] {
+            conn.execute_script(&format!("CREATE OR REPLACE VIEW v AS {text}")).unwrap();
+            run(&conn, "SELECT * FROM v").unwrap();
+            let mut live = conn.live(&text, ()).unwrap();
+            conn.execute("INSERT INTO t VALUES (9)", ()).unwrap();
+            let told = live.next_change_within(std::time::Duration::from_secs(60)).unwrap();
+            assert!(matches!(told, Next::Item(_)), "{told:?}");
+        }
+        let sum = format!("id{}", " + 1".repeat(1000));
+        conn.execute(
+            &format!("CREATE TABLE c (id int CHECK ({sum} > 0), n int DEFAULT (1{}))", " + 1".repeat(1000)),
+            (),
+        )
+        .unwrap();
+        conn.execute(&format!("CREATE INDEX ON c (({sum}))"), ()).unwrap();
+        run(&conn, "INSERT INTO c VALUES (1), (2)").unwrap();
+    };
+    std::thread::Builder::new().stack_size(STACK_BYTES).spawn(work).unwrap().join().unwrap();
+}
+
 fn assert_too_complex(conn: &Connection, text: &str) {
     let error = run(conn, text).unwrap_err();
     assert_eq!(error.sqlstate(), SqlState::STATEMENT_TOO_COMPLEX, "{error:?}");
@@ -97,7 +154,7 @@ fn views_of_nested_queries_run_and_are_too_deep_upon_each_other() {
         run(&conn, "SELECT * FROM v1").unwrap();
         assert_too_complex(&conn, "SELECT * FROM v7");
         // Where subqueries become one, an expression of each comes into the next.
-        let sums = format!("(SELECT id{} AS id FROM ", " + 1".repeat(200));
+        let sums = format!("(SELECT {}id{} AS id FROM ", "abs(".repeat(200), ")".repeat(200));
         assert_too_complex(&conn, &format!("SELECT id FROM {}", around(&sums, "t", ") x", 60)));
     };
     std::thread::Builder::new().stack_size(STACK_BYTES).spawn(work).unwrap().join().unwrap();

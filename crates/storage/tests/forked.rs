@@ -196,7 +196,7 @@ fn while_others_hold_locks() {
                 goes_on.recv().unwrap();
                 Ok::<_, WriteError<()>>(writer.put(TREE, b"held", b"value")?)
             });
-            write.unwrap();
+            write.unwrap().1.wait().unwrap();
         });
         is_held.recv().unwrap();
         let Some(process) = forks() else { end_child(|| everything.is_refused()) };

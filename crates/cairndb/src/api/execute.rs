@@ -557,7 +557,7 @@ impl Connection {
             Access::Schema => self.change_schema(&open.tx, &statement.parsed, &state)?,
             _ => self.write(&open.tx, statement, &state, params)?,
         };
-        executed.rows = executed.rows.map(|rows| rows.in_transaction(open.failed.clone()));
+        executed.rows = executed.rows.map(|rows| rows.belonging_to(Some(open.part())));
         if access == Access::Schema {
             drop(session);
             self.state.borrow_mut().see_temporary()?;

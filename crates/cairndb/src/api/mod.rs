@@ -4,6 +4,7 @@ mod advisory;
 mod array;
 mod at_once;
 mod backup_requests;
+mod belonging;
 mod bodies;
 mod changes;
 mod channels;

@@ -3,15 +3,15 @@
 use std::cell::{Cell, OnceCell};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cairn_storage::Process;
 
+use super::belonging::Part;
 use super::live::SubscribedRows;
 use super::prepared::Prepared;
 use super::{FromRow, FromValue, RowRef};
-use crate::exec::{Batch, NoAnswer, RowStream};
+use crate::exec::{Batch, NoAnswer, RowStream, Step};
 use crate::plan::{Field, PhysicalPlan};
 use crate::types::ValueRef;
 use crate::{Error, Result, SqlState, Value};
@@ -46,8 +46,8 @@ pub struct Rows {
     columns: Columns,
     source: RowSource,
     count: u64,
-    /// Set when an error occurs: the transaction that the query belongs to has failed.
-    transaction_failed: Option<Arc<AtomicBool>>,
+    /// What the query belongs to, until there are no more rows; `None`: to nothing, for it was a statement on its own.
+    part: Option<Arc<Part>>,
     /// Where the query runs.
     process: Process,
 }
@@ -255,7 +255,7 @@ impl Rows {
     }
 
     fn new(columns: Columns, source: RowSource) -> Rows {
-        Rows { columns, source, count: 0, transaction_failed: None, process: Process::current() }
+        Rows { columns, source, count: 0, part: None, process: Process::current() }
     }
 
     /// The result of a statement that returns no rows.
@@ -269,9 +269,9 @@ impl Rows {
         Ok(())
     }
 
-    /// Errors of these rows fail the transaction whose flag this is.
-    pub(crate) fn in_transaction(mut self, failed: Arc<AtomicBool>) -> Rows {
-        self.transaction_failed = Some(failed);
+    /// The rows belong to a transaction, or a part of one: they end with it, and their errors fail it.
+    pub(super) fn belonging_to(mut self, part: Option<&Arc<Part>>) -> Rows {
+        self.part = part.cloned();
         self
     }
 
@@ -301,6 +301,9 @@ impl Rows {
     }
 
     /// The next row; it lives until the next call. After an error there are no more rows.
+    ///
+    /// Rows of a query in a transaction are there for as long as that is open, and ROLLBACK TO has not taken the query back
+    /// (SQLSTATE 34000).
     #[allow(clippy::should_implement_trait)]
     #[inline]
     pub fn next(&mut self) -> Result<Option<Row<'_>>> {
@@ -317,11 +320,10 @@ impl Rows {
     /// what was read, a subquery in an expression for the rows of a step, a user's function.
     pub fn next_within(&mut self, time: Duration) -> Result<Turn<'_>> {
         if !self.step_in_batch() {
-            match self.advance_source(Some(time)) {
-                Ok(true) => {}
-                Ok(false) => return Ok(Turn::End),
-                Err(NoAnswer::NotYet) => return Ok(Turn::NotYet),
-                Err(NoAnswer::Failed(error)) => return Err(self.fail(error)),
+            match self.advance_to(Some(time))? {
+                Some(true) => {}
+                Some(false) => return Ok(Turn::End),
+                None => return Ok(Turn::NotYet),
             }
         }
         Ok(Turn::Row(self.row()))
@@ -339,11 +341,12 @@ impl Rows {
         if self.is_endless() {
             return self.ahead_of_changes(rows, time);
         }
+        self.check_part()?;
         let RowSource::Stream { stream, current } = &mut self.source else {
             let nothing = RowSource::Few { rows: FewRows::default(), next: 0 };
             let source = std::mem::replace(&mut self.source, nothing);
             let count = source.ready();
-            return Ok(Ahead { rows: Rows::new(self.columns.clone(), source), count, is_end: true });
+            return Ok(Ahead { rows: self.of_these(source), count, is_end: true });
         };
         let (mut batches, mut is_end) = (Vec::from_iter(current.rest()), false);
         let until = Instant::now().checked_add(time);
@@ -362,7 +365,7 @@ impl Rows {
         }
         let count = batches.iter().map(Batch::len).sum();
         let source = RowSource::Ready { batches: batches.into_iter(), current: BatchRow::new() };
-        Ok(Ahead { rows: Rows::new(self.columns.clone(), source), count, is_end })
+        Ok(Ahead { rows: self.of_these(source), count, is_end })
     }
 
     /// As `ahead`, of SUBSCRIBE: all that there is once there is something, or so many.
@@ -387,13 +390,25 @@ impl Rows {
         Ok(Ahead { rows: Rows::new(self.columns.clone(), RowSource::Few { rows: few, next: 0 }), count, is_end })
     }
 
-    /// Goes to the next row of the current batch, where there is one.
+    /// A part of the rows.
+    fn of_these(&self, source: RowSource) -> Rows {
+        Rows::new(self.columns.clone(), source).belonging_to(self.part.as_ref())
+    }
+
+    /// Goes to the next row of the current batch, where there is one, and nothing to look at before.
     #[inline]
     fn step_in_batch(&mut self) -> bool {
         match &mut self.source {
-            RowSource::Stream { current, .. } | RowSource::Ready { current, .. } => current.step(),
-            RowSource::Few { .. } | RowSource::Subscribed(_) => false,
+            RowSource::Stream { current, .. } | RowSource::Ready { current, .. } if self.part.is_none() => {
+                current.step()
+            }
+            _ => false,
         }
+    }
+
+    /// See [`Part::check`].
+    fn check_part(&self) -> Result<()> {
+        self.part.as_ref().map_or(Ok(()), |part| part.check())
     }
 
     /// The row that was come to.
@@ -412,24 +427,52 @@ impl Rows {
     #[inline(never)]
     fn advance(&mut self) -> Result<bool> {
         loop {
-            match self.advance_source(None) {
-                Ok(is_row) => return Ok(is_row),
-                Err(NoAnswer::Failed(error)) => return Err(self.fail(error)),
-                Err(NoAnswer::NotYet) => {}
+            if let Some(is_row) = self.advance_to(None)? {
+                return Ok(is_row);
             }
+        }
+    }
+
+    /// As `advance`, in time if there is a limit: `None` where that was not enough.
+    fn advance_to(&mut self, time: Option<Duration>) -> Result<Option<bool>> {
+        if self.part.is_some() {
+            self.check_part()?;
+            if let RowSource::Stream { current, .. } | RowSource::Ready { current, .. } = &mut self.source
+                && current.step()
+            {
+                return Ok(Some(true));
+            }
+        }
+        match self.advance_source(time) {
+            Ok(is_row) => {
+                if !is_row {
+                    self.end();
+                }
+                Ok(Some(is_row))
+            }
+            Err(NoAnswer::NotYet) => Ok(None),
+            Err(NoAnswer::Failed(error)) => Err(self.fail(error)),
+        }
+    }
+
+    /// There are no more rows, and nothing that they hold.
+    fn end(&mut self) {
+        self.part = None;
+        if let RowSource::Stream { .. } = self.source {
+            self.source = RowSource::Few { rows: FewRows::default(), next: 0 };
         }
     }
 
     fn fail(&mut self, error: Error) -> Error {
         self.source = RowSource::Few { rows: FewRows::default(), next: 0 };
-        if let Some(failed) = &self.transaction_failed {
-            failed.store(true, Ordering::Relaxed);
+        if let Some(part) = self.part.take() {
+            part.fail();
         }
         error
     }
 
     /// Comes to the next batch, or the next row that is none of a batch, in time if there is a limit.
-    fn advance_source(&mut self, time: Option<Duration>) -> std::result::Result<bool, NoAnswer> {
+    fn advance_source(&mut self, time: Option<Duration>) -> Step<bool> {
         self.process.check().map_err(Error::from)?;
         match &mut self.source {
             RowSource::Few { rows, next } if *next < rows.len => *next += 1,

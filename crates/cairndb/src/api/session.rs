@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use cairn_storage::{Durability, Losses};
 
+use super::belonging::{Part, Whole};
 use super::channels::{Hold, SaidMark, SessionChannels};
 use super::limits::Limits;
 use super::names::Names;
@@ -52,7 +53,10 @@ pub(crate) struct OpenTransaction {
     /// Functions that a statement calls hold it for as long as they run.
     pub(crate) tx: Arc<Transaction>,
     /// Shared with the rows of its queries, whose errors fail it too.
-    pub(crate) failed: Arc<AtomicBool>,
+    failed: Arc<AtomicBool>,
+    /// What the rows of a query that begins now belong to, and what all belong to.
+    part: Arc<Part>,
+    whole: Whole,
     pub(crate) read_only: bool,
     /// When it began, and when its last statement ended.
     pub(crate) begun: Instant,
@@ -79,6 +83,8 @@ pub(crate) struct OpenTransaction {
 struct NamedSavepoint {
     name: String,
     state: Savepoint,
+    /// What is behind it.
+    part: Arc<Part>,
     deferred: DeferredMark,
     said: SaidMark,
     read_only: bool,
@@ -155,9 +161,13 @@ impl SessionState {
         let default = self.settings.default_read_only;
         let said = read_only.filter(|read_only| *read_only != default);
         let read_only = said.unwrap_or(default);
+        let failed = Arc::default();
+        let whole = Whole::new(&failed);
         self.transaction = Some(OpenTransaction {
             tx: Arc::new(tx),
-            failed: Arc::default(),
+            part: whole.part(),
+            whole,
+            failed,
             read_only,
             begun: Instant::now(),
             idle_since: Cell::new(Instant::now()),
@@ -202,6 +212,7 @@ impl SessionState {
     /// Takes the transaction out, with the settings that its end leaves.
     pub(crate) fn end(&mut self, committed: bool) -> Option<OpenTransaction> {
         let open = self.transaction.take()?;
+        open.whole.end();
         if let Some(changed) = &open.changed {
             self.settings = if committed { changed.1.clone() } else { changed.0.clone() };
         }
@@ -262,6 +273,11 @@ impl OpenTransaction {
         Err(error)
     }
 
+    /// What the rows of a query that begins now belong to.
+    pub(crate) fn part(&self) -> &Arc<Part> {
+        &self.part
+    }
+
     /// How many savepoints there are.
     pub(crate) fn depth(&self) -> usize {
         self.savepoints.len()
@@ -269,9 +285,12 @@ impl OpenTransaction {
 
     /// The session's `settings` are as they are now when it is rolled back to.
     pub(crate) fn savepoint(&mut self, name: String, settings: &Arc<Settings>) -> Result<()> {
+        let state = self.tx.savepoint()?;
+        self.part = Arc::new(Part::behind(&self.part));
         self.savepoints.push(NamedSavepoint {
             name,
-            state: self.tx.savepoint()?,
+            state,
+            part: self.part.clone(),
             deferred: self.deferred.mark(),
             said: self.channels.mark(),
             read_only: self.read_only,
@@ -290,6 +309,9 @@ impl OpenTransaction {
     /// Forgets the savepoint and those after it; how many are left.
     pub(crate) fn release(&mut self, name: &str) -> Result<usize> {
         let at = self.find(name)?;
+        if let Some(savepoint) = self.savepoints.get(at) {
+            self.part = savepoint.part.within();
+        }
         self.savepoints.truncate(at);
         Ok(at)
     }
@@ -299,8 +321,11 @@ impl OpenTransaction {
     pub(crate) fn rollback_to(&mut self, name: &str, settings: &mut Arc<Settings>) -> Result<usize> {
         let at = self.find(name)?;
         self.savepoints.truncate(at + 1);
-        if let Some(savepoint) = self.savepoints.last() {
+        if let Some(savepoint) = self.savepoints.last_mut() {
             self.tx.rollback_to(&savepoint.state)?;
+            savepoint.part.end();
+            savepoint.part = Arc::new(Part::behind(&savepoint.part.within()));
+            self.part = savepoint.part.clone();
             self.deferred.go_back(&savepoint.deferred);
             self.channels.go_back(savepoint.said);
             settings.clone_from(&savepoint.settings);

@@ -90,6 +90,15 @@ impl<'c> Statement<'c> {
 
     /// Runs a query.
     pub fn query(&mut self, params: impl Params) -> Result<Rows> {
+        let rows = self.read_now(params)?;
+        Ok(match &self.connection.state.borrow().transaction {
+            Some(open) => rows.belonging_to(Some(open.part())),
+            None => rows,
+        })
+    }
+
+    /// As `query`, of rows that are read at once.
+    fn read_now(&mut self, params: impl Params) -> Result<Rows> {
         let ordered = self.ordered(&params)?;
         let params: &dyn Params = ordered.as_ref().map_or(&params, |ordered| ordered);
         if self.returns_rows()
@@ -129,7 +138,7 @@ impl<'c> Statement<'c> {
 
     /// Runs a query that must give at least one row, and converts the first. No row: SQLSTATE P0002.
     pub fn query_row<T>(&mut self, params: impl Params, map: impl FnOnce(Row<'_>) -> Result<T>) -> Result<T> {
-        let mut rows = self.query(params)?;
+        let mut rows = self.read_now(params)?;
         let row = rows.next()?.ok_or_else(|| Error::new(SqlState("P0002"), "query returned no rows"))?;
         map(row)
     }

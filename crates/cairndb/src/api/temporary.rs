@@ -70,10 +70,8 @@ impl Connection {
             return Ok(());
         }
         let store = TemporaryStore::open(state.settings.limits.temp_table_limit)?;
-        if let Some(open) = &mut state.transaction {
-            let message = "temporary tables cannot be made while rows of a query with functions are being read";
-            let tx = Arc::get_mut(&mut open.tx).ok_or_else(|| Error::new(SqlState::OBJECT_IN_USE, message))?;
-            tx.add_temporary(&store)?;
+        if let Some(open) = &state.transaction {
+            open.tx.add_temporary(&store)?;
         }
         state.temporary = Some(Arc::new(Temporary { store, sequences: SequenceValues::default() }));
         state.see_temporary()

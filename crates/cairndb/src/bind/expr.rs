@@ -28,6 +28,7 @@ impl Binder<'_> {
             E::Boolean { value } => Ok(boolean(value)),
             E::Parameter { number } => self.parameter(number),
             E::TypedString { data_type, literal } => self.typed_string(data_type, literal),
+            E::Binary { left, .. } if self.goes_on(left) => self.long_chain(expr, context),
             E::Binary { operator, left, right } => self.binary(left, operator, right, context),
             E::Unary { operator, operand } => self.unary(operator, operand, context),
             E::And { operands } | E::Or { operands } => self.chain(expr, operands, context),

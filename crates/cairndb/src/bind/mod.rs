@@ -28,6 +28,7 @@ mod join;
 mod late;
 mod literal;
 mod locking;
+mod long;
 mod merge;
 mod named_arguments;
 mod nearest;

@@ -4,7 +4,7 @@ use cairn_parser::{
     self as ast, Direction, Id, LimitForm, List, NullsOrder, Query, QueryBody, SetOperation, Span, Tree,
 };
 
-use super::binder::{Binder, Confine, NOWHERE};
+use super::binder::{Binder, NOWHERE};
 use super::coerce::null;
 use super::context::{Clause, Context};
 use super::operators::symbol;
@@ -61,18 +61,9 @@ impl Binder<'_> {
                 self.locking_beside(query.locking, Some("cannot be applied to VALUES"))?;
                 self.values(rows, outer)?
             }
-            QueryBody::SetOperation { operation, all, left, right } => {
+            QueryBody::SetOperation { .. } => {
                 self.locking_beside(query.locking, Some("is not allowed with UNION/INTERSECT/EXCEPT"))?;
-                // As PostgreSQL: what a set operation takes away may not grow with what it is taken from.
-                let (on_left, on_right) = match operation {
-                    SetOperation::Union => (None, None),
-                    SetOperation::Intersect => (all.then_some(Confine::Intersect), all.then_some(Confine::Intersect)),
-                    SetOperation::Except => (all.then_some(Confine::Except), Some(Confine::Except)),
-                };
-                let left_side = self.within(on_left, |binder| binder.untyped_query(left, outer))?;
-                let sides = [left_side, self.within(on_right, |binder| binder.untyped_query(right, outer))?];
-                let spans = [left, right].map(|side| column_spans(self.tree, side));
-                self.set_operation(set_operator(operation), all, sides, [&spans[0], &spans[1]])?
+                self.set_operations(query.body, outer)?
             }
         };
         let sorted = self.sort_output(plan, query.order_by)?;
@@ -80,21 +71,20 @@ impl Binder<'_> {
         Ok(limited(sorted, limits, &keys))
     }
 
-    fn set_operation(
-        &mut self,
-        op: SetOperator,
-        all: bool,
-        [left, right]: [LogicalPlan; 2],
+    /// The types that the columns of both sides of a set operation agree on.
+    pub(super) fn common_types(
+        &self,
+        (op, all): (SetOperator, bool),
+        [lefts, rights]: [&[Field]; 2],
         [left_spans, right_spans]: [&[Span]; 2],
-    ) -> Result<LogicalPlan> {
+    ) -> Result<Vec<DataType>> {
         let name = set_name(op);
-        let (lefts, rights) = (left.fields(), right.fields());
         if lefts.len() != rights.len() {
             let message = format!("each {name} query must have the same number of columns");
             return Err(self.at(Error::new(SqlState::SYNTAX_ERROR, message), span_at(right_spans, 0)));
         }
         let mut types = Vec::with_capacity(lefts.len());
-        for (column, (left, right)) in lefts.iter().zip(&rights).enumerate() {
+        for (column, (left, right)) in lefts.iter().zip(rights).enumerate() {
             let sides =
                 [(left.data_type, span_at(left_spans, column)), (right.data_type, span_at(right_spans, column))];
             let common = self.common_type(name, &sides)?;
@@ -103,9 +93,7 @@ impl Binder<'_> {
             }
             types.push(common);
         }
-        let left = self.retype(left, (&types, CastContext::Implicit), left_spans)?;
-        let right = self.retype(right, (&types, CastContext::Implicit), right_spans)?;
-        Ok(LogicalPlan::SetOperation { op, all, left: Box::new(left), right: Box::new(right) })
+        Ok(types)
     }
 
     /// VALUES as a query: each column's rows agree on a type.
@@ -393,7 +381,7 @@ pub(super) fn limited(plan: LogicalPlan, limits: RowLimits, order: &[SortKey]) -
     }
 }
 
-fn set_operator(operation: SetOperation) -> SetOperator {
+pub(super) fn set_operator(operation: SetOperation) -> SetOperator {
     match operation {
         SetOperation::Union => SetOperator::Union,
         SetOperation::Intersect => SetOperator::Intersect,

@@ -56,7 +56,7 @@ pub(crate) use hash::QuickHashes;
 pub(crate) use maintain::{
     Around, Changed, ChangedReader, Direct, KeptState, RowChanges, Terms, changed_rows, entry_row_key,
 };
-pub(crate) use operator::{NoAnswer, SourceRows, Writes};
+pub(crate) use operator::{NoAnswer, SourceRows, Step, Writes};
 pub use row_eval::eval_row;
 pub(crate) use row_eval::{Surroundings, eval, sequence};
 pub(crate) use scroll::{Keep, ScrolledRows, only_forward};

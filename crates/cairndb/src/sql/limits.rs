@@ -1,7 +1,10 @@
 //! Caps that keep any text from overflowing the stack.
 //!
-//! Invariant: no tree is deeper than [`MAX_DEPTH`]; the parser sees to it as it makes the nodes. So a tree can be
-//! walked by recursion. Statements deeper than [`SHALLOW_DEPTH`] are bound on a thread with a stack of its own
+//! Invariant: no tree is nested deeper than [`MAX_DEPTH`]; the parser sees to it. So what is nested can be walked by recursion.
+//! Flat text is no depth: a chain of operators, or of UNION, is a tree as deep as it is long, up to [`CHAIN_MAX`], and is
+//! bound in a loop (`bind/long.rs`) to what is as deep as its logarithm, or as a part of it. Whoever walks the syntax
+//! tree by recursion does it on a stack of its own that has room for all of it, and nobody walks it elsewhere.
+//! Statements deeper than [`SHALLOW_DEPTH`] are bound on a thread with a stack of its own
 //! ([`with_deep_stack`]), for the caller's may be small (2 MiB in a test).
 //!
 //! Each level takes, in a debug build, at most 12 KiB of stack to bind and to plan (LEFT JOINs; expressions take 5), and
@@ -15,9 +18,12 @@ use crate::{Error, Result, SqlState};
 /// The longest statement text.
 pub const MAX_TEXT_BYTES: usize = 64 << 20;
 
-/// The deepest syntax tree, in nodes. An operator or a call is one, UNION two, a query in FROM three, one in an
+/// How deep a statement may be nested, in nodes of its syntax tree. A chain of operators counts once. An operator or a call is one, UNION two, a query in FROM three, one in an
 /// expression four.
 pub const MAX_DEPTH: u16 = 400;
+
+/// The deepest syntax tree with its chains: 2,000 arms of UNION, 4,000 terms of a sum.
+pub(super) const CHAIN_MAX: u16 = 4_000;
 
 /// Up to here the caller's stack is used: TPC-H's queries are at most 18 deep.
 const SHALLOW_DEPTH: usize = 24;
@@ -27,7 +33,8 @@ const DEEP_STACK_BYTES: usize = 128 << 20;
 /// What the parser is told.
 pub(super) const OPTIONS: Options = Options {
     placeholders: Placeholders { question_marks: true, names: false },
-    depth_max: MAX_DEPTH,
+    depth_max: CHAIN_MAX,
+    nesting_max: MAX_DEPTH,
     text_bytes_max: MAX_TEXT_BYTES,
 };
 

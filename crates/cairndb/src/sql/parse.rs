@@ -2,7 +2,7 @@
 
 use cairn_parser::{self as ast, Id, ParseError, Parts, Query, Room, Statement, Tree};
 
-use super::limits::{MAX_DEPTH, OPTIONS};
+use super::limits::{CHAIN_MAX, MAX_DEPTH, OPTIONS};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
@@ -125,7 +125,10 @@ pub(super) fn refusal(error: &ParseError, text: &str, characters_before: usize) 
     let refused = Error::new(SqlState(error.sqlstate), &error.message).at(position);
     match error.hint {
         _ if refused.sqlstate() == SqlState::STATEMENT_TOO_COMPLEX => {
-            refused.with_hint(format!("Statements may be nested {MAX_DEPTH} levels deep."))
+            refused.with_hint(format!(
+                "Statements may be nested {MAX_DEPTH} levels deep; a chain of operators may have {CHAIN_MAX} of them, one of UNION {}.",
+                CHAIN_MAX / 2
+            ))
         }
         Some(hint) => refused.with_hint(hint),
         None => refused,

@@ -3,7 +3,7 @@
 //! The database's transaction commits first: it may lose to another. The temporary one has nobody to lose to, and all that it
 //! needs room for has it before.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cairn_storage::{self as storage, Durability, Error, Losses, Result, TreeId};
 
@@ -13,8 +13,11 @@ use crate::catalog::ObjectId;
 /// A transaction of the database and, if the session has temporary relations, one of those.
 pub(crate) struct Transaction {
     database: storage::Transaction,
-    temporary: Option<Temporary>,
+    /// Set once, with the session's first temporary relation, whoever has the transaction then.
+    temporary: OnceLock<Temporary>,
     reader: Reader,
+    /// The same with what is temporary.
+    reader_of_both: OnceLock<Reader>,
 }
 
 struct Temporary {
@@ -50,23 +53,25 @@ impl Temporary {
 
 impl Transaction {
     pub(crate) fn new(database: storage::Transaction, temporary: Option<&Arc<TemporaryStore>>) -> Result<Transaction> {
-        let temporary = temporary.map(Temporary::begin).transpose()?;
-        let reader = Reader::new(database.reader(), temporary.as_ref().map(|temporary| temporary.tx.reader()));
-        Ok(Transaction { database, temporary, reader })
+        let reader = Reader::from(database.reader());
+        let (temporary_part, reader_of_both) = (OnceLock::new(), OnceLock::new());
+        let tx = Transaction { database, temporary: temporary_part, reader, reader_of_both };
+        temporary.map_or(Ok(()), |store| tx.add_temporary(store))?;
+        Ok(tx)
     }
 
     /// The session's first temporary relation is about to be made.
-    pub(crate) fn add_temporary(&mut self, store: &Arc<TemporaryStore>) -> Result<()> {
+    pub(crate) fn add_temporary(&self, store: &Arc<TemporaryStore>) -> Result<()> {
         let temporary = Temporary::begin(store)?;
-        self.reader = Reader::new(self.database.reader(), Some(temporary.tx.reader()));
-        self.temporary = Some(temporary);
+        let temporary = self.temporary.get_or_init(|| temporary);
+        self.reader_of_both.get_or_init(|| Reader::new(self.database.reader(), Some(temporary.tx.reader())));
         Ok(())
     }
 
     /// Sees the transaction's writes as they are made.
     #[inline]
     pub(crate) fn reader(&self) -> &Reader {
-        &self.reader
+        self.reader_of_both.get().unwrap_or(&self.reader)
     }
 
     /// That of the database alone.
@@ -82,11 +87,11 @@ impl Transaction {
 
     /// The session's temporary store, if it has one.
     pub(crate) fn temporary_store(&self) -> Option<&Arc<TemporaryStore>> {
-        self.temporary.as_ref().map(|temporary| &temporary.store)
+        self.temporary.get().map(|temporary| &temporary.store)
     }
 
     fn temporary(&self) -> Result<&Temporary> {
-        self.temporary.as_ref().ok_or(Error::NoSuchTree(TemporaryTrees::CATALOG))
+        self.temporary.get().ok_or(Error::NoSuchTree(TemporaryTrees::CATALOG))
     }
 
     fn change<T>(
@@ -120,7 +125,7 @@ impl Transaction {
     }
 
     pub(crate) fn drop_tree(&self, tree: TreeId) -> Result<()> {
-        if let (Some(temporary), true) = (&self.temporary, TemporaryTrees::have(tree)) {
+        if let (Some(temporary), true) = (self.temporary.get(), TemporaryTrees::have(tree)) {
             temporary.store.note_dropped();
         }
         self.change(tree, 0, |tx| tx.drop_tree(tree))
@@ -154,17 +159,17 @@ impl Transaction {
 
     /// See [`storage::Transaction::reader_of_now`].
     pub(crate) fn reader_of_now(&self) -> Result<Reader> {
-        let temporary = self.temporary.as_ref().map(|temporary| temporary.tx.reader_of_now().map_err(full));
+        let temporary = self.temporary.get().map(|temporary| temporary.tx.reader_of_now().map_err(full));
         Ok(Reader::new(&self.database.reader_of_now()?, temporary.transpose()?.as_ref()))
     }
 
     pub(crate) fn savepoint(&self) -> Result<Savepoint> {
-        let temporary = self.temporary.as_ref().map(|temporary| temporary.tx.savepoint());
+        let temporary = self.temporary.get().map(|temporary| temporary.tx.savepoint());
         Ok(Savepoint { database: self.database.savepoint()?, temporary: temporary.transpose()? })
     }
 
     pub(crate) fn rollback_to(&self, savepoint: &Savepoint) -> Result<()> {
-        if let Some(Temporary { tx, origin, .. }) = &self.temporary {
+        if let Some(Temporary { tx, origin, .. }) = self.temporary.get() {
             tx.rollback_to(savepoint.temporary.as_ref().unwrap_or(origin))?;
         }
         self.database.rollback_to(&savepoint.database)
@@ -192,8 +197,10 @@ impl Transaction {
     }
 
     fn commit_both(self, commit: impl FnOnce(storage::Transaction) -> Result<Option<u64>>) -> Result<Option<u64>> {
-        let Some(Temporary { tx, origin, store }) = self.temporary else { return commit(self.database) };
-        drop((origin, self.reader));
+        let Some(Temporary { tx, origin, store }) = self.temporary.into_inner() else {
+            return commit(self.database);
+        };
+        drop((origin, self.reader, self.reader_of_both));
         if tx.has_changes() && self.database.has_changes() {
             // What needs pages gets them now.
             tx.reader_of_now().map_err(full)?;
@@ -211,7 +218,7 @@ impl Transaction {
         lost: &mut Losses,
         gives_up: &dyn Fn() -> bool,
     ) -> Result<(Option<u64>, Option<storage::Ticket>)> {
-        if self.temporary.is_some() {
+        if self.temporary.get().is_some() {
             return self.commit_or_note(durability, lost, gives_up).map(|position| (position, None));
         }
         let ticket = self.database.commit_async_or_note(durability, lost, gives_up)?;
@@ -226,7 +233,7 @@ impl Transaction {
     /// Rolls back now; whatever still refers to the transaction hears that it has ended.
     pub(crate) fn abandon(&self) {
         self.database.abandon();
-        if let Some(temporary) = &self.temporary {
+        if let Some(temporary) = self.temporary.get() {
             temporary.tx.abandon();
         }
     }

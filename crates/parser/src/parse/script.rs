@@ -14,13 +14,16 @@ pub struct Options {
     pub placeholders: Placeholders,
     /// How deep a tree may be. Whoever walks trees by recursion chooses it by his stack.
     pub depth_max: u16,
+    /// How deep a tree may be nested, where chains of operators and of set operations are one level however long they are
+    /// ([`Tree::continued`]).
+    pub nesting_max: u16,
     /// How long a text may be, in bytes; never more than 4 GiB less one.
     pub text_bytes_max: usize,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { placeholders: Placeholders::default(), depth_max: 1000, text_bytes_max: 64 << 20 }
+        Options { placeholders: Placeholders::default(), depth_max: 1000, nesting_max: 1000, text_bytes_max: 64 << 20 }
     }
 }
 
@@ -81,6 +84,7 @@ fn first_from<'a>(
     let start = parser.start();
     parser.reserve(room.is_some());
     let result = parser.statement().and_then(|statement| parser.end_of_statement().map(|()| statement));
+    let result = result.and_then(|statement| parser.check_nesting(statement).map(|()| statement));
     let span = Span { start, end: parser.end().max(start) };
     let behind = parser.skip_statement();
     let complete = parser.at(T::Semicolon);
@@ -122,6 +126,18 @@ impl<'a> Iterator for Statements<'a> {
 impl<'a> Parser<'a> {
     fn end_of_statement(&mut self) -> Result<()> {
         if matches!(self.kind(), T::Semicolon | T::Eof) { Ok(()) } else { Err(self.unexpected()) }
+    }
+
+    /// SQLSTATE 54001 where what was read is nested too deeply.
+    fn check_nesting<N>(&self, node: Id<N>) -> Result<()> {
+        // What is not deep is not nested deeply.
+        if self.tree.depth(node) <= self.options.nesting_max {
+            return Ok(());
+        }
+        match self.tree.nested_too_deep(self.options.nesting_max) {
+            Some(start) => Err(self.too_deep(start)),
+            None => Ok(()),
+        }
     }
 
     /// The byte behind the next semicolon.
@@ -191,11 +207,12 @@ pub fn parse_type_name(text: &str, options: Options) -> Result<(Tree<'_>, Id<Typ
 fn parse_whole<'a, N>(
     text: &'a str,
     options: Options,
-    read: impl FnOnce(&mut Parser<'a>) -> Result<N>,
-) -> Result<(Tree<'a>, N)> {
+    read: impl FnOnce(&mut Parser<'a>) -> Result<Id<N>>,
+) -> Result<(Tree<'a>, Id<N>)> {
     check_length(text, options)?;
     let mut parser = Parser::new(text, 0, options, Room::default());
     let result = read(&mut parser)?;
+    parser.check_nesting(result)?;
     match parser.at(T::Eof) {
         true => Ok((parser.tree, result)),
         false => Err(parser.unexpected()),

@@ -273,7 +273,7 @@ impl<'a> Parser<'a> {
     }
 
     #[cold]
-    pub(super) fn too_deep(&self, position: u32) -> Box<ParseError> {
+    pub(crate) fn too_deep(&self, position: u32) -> Box<ParseError> {
         ParseError::new(STATEMENT_TOO_COMPLEX, "stack depth limit exceeded", position)
             .with_hint("The statement is nested too deeply.")
     }

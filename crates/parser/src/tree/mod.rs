@@ -3,6 +3,7 @@
 mod define;
 mod field;
 mod ids;
+mod nesting;
 mod node;
 mod walk;
 

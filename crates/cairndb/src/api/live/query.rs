@@ -339,10 +339,12 @@ impl Query {
         let change = self.change_of(changes, (older, newer), &mut changed);
         changed.clear();
         self.changed = changed;
-        let Some(change) = change? else { return Ok(None) };
-        if !self.rows.add(&change) {
-            return Ok(None);
-        }
+        let added = change.map(|change| change.filter(|change| self.rows.add(change)));
+        let Ok(Some(change)) = added else {
+            // It may be of the newer state already, in which the result is not: nor will it be, if there is no time to run it.
+            self.kept = None;
+            return added;
+        };
         self.position = newer.position();
         self.done.followed += 1;
         Ok(Some(change))

@@ -98,8 +98,8 @@ pub(super) struct Subscription {
 
 /// Who watches what.
 pub(super) struct Watching {
-    service: Arc<Service>,
-    shown: Arc<Shown>,
+    pub(super) service: Arc<Service>,
+    pub(super) shown: Arc<Shown>,
     pub(super) subscriber: Arc<Subscriber>,
 }
 

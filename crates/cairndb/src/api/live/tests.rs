@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::changes::Changes;
+use crate::api::locked;
 use crate::plan::{Fault, with_fault};
 use crate::{Connection, Database, LiveQuery, Next, Row};
 
@@ -86,4 +88,29 @@ fn plans_of_changes_that_are_wrong_are_noticed() {
         println!("{fault:?}: {wrong:?}");
         assert!(!wrong.is_empty(), "{fault:?}");
     }
+}
+
+/// A change that turns out not to be followed, and for which there is no time to run the query: another thread tries it again.
+#[test]
+fn what_was_given_up_half_way_is_followed_from_the_result_again() {
+    let database = Database::open_in_memory().unwrap();
+    let conn = database.connect().unwrap();
+    conn.execute_script(SCHEMA).unwrap();
+    conn.execute_script("CREATE INDEX a_n ON a (n); ANALYZE a").unwrap();
+    let live = conn.live("SELECT DISTINCT n FROM a", ()).unwrap();
+    let watching = &live.subscription.watching;
+    // The thread passes it by meanwhile.
+    let mut query = locked(&watching.shown.query);
+    let (store, ranges) = (&conn.shared().store, query.ranges.clone());
+    let older = store.durable_snapshot().unwrap();
+    conn.execute("INSERT INTO a VALUES (4, 1000)", ()).unwrap();
+    let newer = store.durable_snapshot().unwrap();
+    let changes = Changes::between(&older, &newer, &ranges, &|_| true, &|| Ok(())).unwrap();
+    for _ in 0..2 {
+        let change = query.follow(conn.shared(), &watching.service.plans, &changes).unwrap();
+        assert!(change.is_none(), "{change:?}: rows that nobody told it of are not to be relied on");
+        query.ranges = ranges.clone();
+    }
+    let told = query.advance(conn.shared(), &watching.service.plans, &newer).unwrap();
+    assert_eq!(told.in_order().count(), 1);
 }
