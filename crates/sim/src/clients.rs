@@ -1,7 +1,7 @@
 //! The clients of a run: writers, readers, changers of the schema, and who looks after the database.
 
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
@@ -11,8 +11,8 @@ use std::time::Duration;
 use cairn_storage::io::{Create, FileSystem, OpenHow, SimDisk};
 use cairn_storage::simulated::Scheduler as _;
 use cairn_storage::{
-    Acknowledge, Durability, Error, PointWriter, Result, Session, Snapshot, Store, Ticket, Transaction, TreeId,
-    WriteError,
+    Acknowledge, Durability, Error, Losses, PointReader, PointWriter, Result, Session, Snapshot, Store, Ticket,
+    Transaction, TreeId, WriteError,
 };
 
 use crate::company;
@@ -25,7 +25,9 @@ use crate::run::Did;
 use crate::scheduler;
 use crate::shape::{Shape, is_tried};
 use crate::sums;
+use crate::told;
 use crate::value::Register;
+use crate::wakers::Given;
 
 /// What the clients of one life share.
 pub struct World {
@@ -41,6 +43,8 @@ pub struct World {
     pub left: Cell<u32>,
     /// Whether the disk has hardly more room than what there was when this life began.
     pub is_full: bool,
+    /// Whether calls fail that name files.
+    pub names_fail: bool,
     /// What was done.
     pub did: Arc<Mutex<Did>>,
 }
@@ -94,14 +98,16 @@ pub enum Kind {
 
 /// One client.
 pub struct Client {
-    world: Rc<World>,
-    store: Store,
+    pub(crate) world: Rc<World>,
+    pub(crate) store: Store,
     session: Option<Session>,
-    random: Random,
+    pub(crate) random: Random,
     /// Commits that were not waited for yet.
     tickets: Vec<(Txn, Ticket)>,
     /// Whether there was no slot for something of its own.
     refused: Cell<bool>,
+    /// To wait with for commits.
+    given: Given,
 }
 
 /// Whether a crash may take back what was committed so, although readers saw it.
@@ -109,7 +115,7 @@ fn is_weak(mode: Durability) -> bool {
     matches!(mode, Durability::Interval | Durability::Off)
 }
 
-const PROMISED: Outcome = Outcome::Committed { promised: true };
+pub(crate) const PROMISED: Outcome = Outcome::Committed { promised: true };
 
 /// Runs a client until there is nothing left to do, or the database is gone.
 pub fn run(kind: Kind, world: Rc<World>, store: Store, seed: u64) {
@@ -122,7 +128,8 @@ pub fn run(kind: Kind, world: Rc<World>, store: Store, seed: u64) {
         _ => {}
     }
     let (random, refused) = (Random::new(seed), Cell::new(false));
-    let mut client = Client { world, store, session: None, random, tickets: Vec::new(), refused };
+    let given = Given::default();
+    let mut client = Client { world, store, session: None, random, tickets: Vec::new(), refused, given };
     while client.take_turn() {
         let result = match kind {
             Kind::Writer => client.write(),
@@ -135,6 +142,7 @@ pub fn run(kind: Kind, world: Rc<World>, store: Store, seed: u64) {
         client.rest();
     }
     client.settle(0);
+    client.given.are_gone(&client.world);
 }
 
 impl Client {
@@ -162,14 +170,14 @@ impl Client {
         opened.inspect_err(|_| self.refused.set(true))
     }
 
-    fn begin(&self, kind: &'static str, published: bool) -> Noted {
+    pub(crate) fn begin(&self, kind: &'static str, published: bool) -> Noted {
         let mut history = self.world.history.borrow_mut();
         let txn = history.begin(kind);
         history.txns[txn].published = published;
         Noted { history: self.world.history.clone(), txn }
     }
 
-    fn end(&self, noted: &Noted, outcome: Outcome) {
+    pub(crate) fn end(&self, noted: &Noted, outcome: Outcome) {
         self.world.history.borrow_mut().end(noted.txn, outcome);
     }
 
@@ -259,7 +267,7 @@ impl Client {
             }
             if panics {
                 // Told to nobody: it is not a failure of the run.
-                std::panic::resume_unwind(Box::new("on purpose"));
+                resume_unwind(Box::new("on purpose"));
             }
             if fails { Err(WriteError::Caller(())) } else { Ok(()) }
         };
@@ -285,10 +293,14 @@ impl Client {
         };
         match result {
             Ok(((), ticket)) if !ticket.is_durable() => {
+                self.note_place(noted.txn, ticket.position());
                 self.tickets.push((noted.txn, ticket));
                 Ok(())
             }
-            Ok(_) if has_written(noted) => self.told(noted, Ok(()), mode),
+            Ok(((), ticket)) if has_written(noted) => {
+                self.note_place(noted.txn, ticket.position());
+                self.told(noted, Ok(()), mode)
+            }
             // What an answer without a change rests on is durable in every mode.
             Ok(_) | Err(WriteError::Caller(())) => {
                 self.world.history.borrow_mut().undo(noted.txn, 0);
@@ -302,11 +314,16 @@ impl Client {
     fn transaction(&mut self) -> Result<()> {
         let noted = self.begin("transaction", true);
         let mut transaction = self.ask(self.store.begin())?;
-        let mut outcome = self.fill_transaction(&noted, &mut transaction);
+        let is_huge = self.world.shape.company.huge && self.random.one_in(30);
+        let mut outcome = match is_huge {
+            true => self.fill_huge(&noted, &mut transaction),
+            false => self.fill_transaction(&noted, &mut transaction),
+        };
         if matches!(outcome, Err(Error::DiskFull { .. })) && self.random.one_in(2) {
             outcome = self.try_again(&transaction).and(outcome);
         }
-        self.commit(&noted, transaction, outcome)
+        let result = self.commit(&noted, transaction, outcome);
+        if is_huge { self.judge_huge(noted.txn, result) } else { result }
     }
 
     /// Who finds no room keeps what he has changed, and tries for a while, before he gives up: he has every frame then that new
@@ -436,6 +453,7 @@ impl Client {
             let result = transaction.commit_async();
             return match result {
                 Ok(ticket) => {
+                    self.note_place(noted.txn, ticket.position());
                     self.tickets.push((noted.txn, ticket));
                     Ok(())
                 }
@@ -444,15 +462,46 @@ impl Client {
         }
         let mode = self.mode();
         noted.history.borrow_mut().txns[noted.txn].weak = is_weak(mode);
-        let result = transaction.commit(Some(mode));
+        let result = match self.random.one_in(8) {
+            true => self.commit_in_order(transaction, mode),
+            false => transaction.commit_or_note(Some(mode), &mut Losses::default(), &|| false),
+        };
+        let result = result.map(|place| self.note_place(noted.txn, place.unwrap_or(0)));
         self.told(noted, result, mode)
+    }
+
+    fn commit_in_order(&mut self, transaction: Transaction, mode: Durability) -> Result<Option<u64>> {
+        let panics = self.world.shape.company.panics && self.random.one_in(10);
+        let mut appended = |_| {
+            if panics {
+                resume_unwind(Box::new("on purpose"));
+            }
+        };
+        let commit = || transaction.commit_in_order(Some(mode), &mut Losses::default(), &|| false, &mut appended);
+        match catch_unwind(AssertUnwindSafe(commit)) {
+            Ok(committed) => committed,
+            Err(_) => {
+                self.world.note(|did| did.panics += 1);
+                // Nobody was told.
+                Err(Error::OutcomeUnknown { cause: "a panic".to_owned() })
+            }
+        }
+    }
+
+    /// Of a commit that changed something.
+    fn note_place(&self, txn: Txn, place: u64) {
+        if place > 0 {
+            told::note(&self.world.history, &self.store, txn, place);
+        }
     }
 
     /// Waits for pipelined commits, all but so many.
     fn settle(&mut self, kept: usize) {
         while self.tickets.len() > kept {
-            let (txn, ticket) = self.tickets.remove(0);
-            let outcome = if ticket.wait().is_ok() { PROMISED } else { Outcome::Unknown };
+            let (txn, mut ticket) = self.tickets.remove(0);
+            let is_task = self.world.shape.company.wakers && self.random.one_in(2);
+            let told = if is_task { self.given.poll(&self.world, &mut ticket) } else { None };
+            let outcome = if told.unwrap_or_else(|| ticket.wait()).is_ok() { PROMISED } else { Outcome::Unknown };
             self.world.history.borrow_mut().end(txn, outcome);
         }
     }
@@ -565,8 +614,9 @@ impl Client {
     fn point_read(&mut self) -> Result<()> {
         let noted = self.begin("point read", true);
         let (table, keys) = (self.random.below(TABLES.into()) as u32, [self.key(), self.key()]);
+        let panics = self.world.shape.company.panics && self.random.one_in(60);
         let mut session = self.store.session()?;
-        let result = session.read(|reader| {
+        let mut read = |reader: &PointReader<'_>| {
             noted.history.borrow_mut().txns[noted.txn].reads.clear();
             let (Some(table), _) = noted.table(reader, table)? else { return Ok(()) };
             for key in keys {
@@ -577,8 +627,16 @@ impl Client {
                     result => result?,
                 }
             }
+            if panics {
+                resume_unwind(Box::new("on purpose"));
+            }
             Ok(())
-        });
+        };
+        let Ok(result) = catch_unwind(AssertUnwindSafe(|| session.read(&mut read))) else {
+            self.world.note(|did| did.panics += 1);
+            self.end(&noted, Outcome::Aborted);
+            return Ok(());
+        };
         match result {
             Ok(()) => {
                 self.end(&noted, PROMISED);
@@ -594,6 +652,9 @@ impl Client {
     fn keep(&mut self) -> Result<()> {
         scheduler::current().sleep(Duration::from_micros(self.random.below(8000)));
         match self.random.below(12) {
+            0 if self.world.shape.backups && self.world.shape.company.twice && self.random.one_in(2) => {
+                self.ask(self.back_up_twice())
+            }
             0 if self.world.shape.backups => {
                 let is_contended = self.random.one_in(4);
                 self.ask(self.back_up(is_contended))
@@ -631,6 +692,9 @@ impl Client {
         self.remove_backup();
         match result {
             Ok(()) => self.end(&noted, PROMISED),
+            Err(error @ Error::LogTooSmall { .. }) => {
+                scheduler::current().fail(format!("a backup has no room for what there is: {error}"))
+            }
             // The copy's own failures are no business of the original's.
             Err(error) if !is_expected(&error) => return Err(error),
             Err(_) => self.end(&noted, Outcome::Aborted),
@@ -639,13 +703,13 @@ impl Client {
     }
 
     /// What a crash left of one, too.
-    fn remove_backup(&self) {
+    pub(crate) fn remove_backup(&self) {
         for name in ["backup", "backup-log", "backup-new"] {
             let _ = FileSystem::remove(&self.world.disk, Path::new(name));
         }
     }
 
-    fn read_backup(&self, noted: &Noted, path: &Path) -> Result<()> {
+    pub(crate) fn read_backup(&self, noted: &Noted, path: &Path) -> Result<()> {
         let env = machine::environment(&self.world.disk, &self.world.sync_failed);
         let copy = Store::open_with(path, self.world.shape.options(), env)?;
         let snapshot = copy.snapshot()?;

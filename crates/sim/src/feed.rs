@@ -15,6 +15,7 @@ use crate::random::{Random, mix};
 use crate::rows::{Noted, Put};
 use crate::scheduler;
 use crate::value::{Op, Register};
+use crate::wakers::Given;
 
 /// Behind all that a reader may have taken before.
 const BEGIN: (u64, u32) = (0, u32::MAX);
@@ -81,11 +82,20 @@ impl Noted {
 /// Takes what is appended as it becomes durable.
 pub(crate) fn listen(world: &World, store: &Store, seed: u64) {
     let (mut random, mut listener) = (Random::new(seed), store.listen_to_appends());
-    let mut taken = Vec::new();
+    let (mut taken, mut given, mut waits) = (Vec::new(), Given::default(), false);
     while world.take_turn() {
+        let (before, waited) = (taken.len(), std::mem::take(&mut waits));
         listener.note();
         match take(world, store, &listener, &mut taken) {
             Err(error) if world.is_over(&error) => return,
+            _ if waited && taken.len() > before => given.is_called(world),
+            _ if world.shape.company.wakers && random.one_in(2) => {
+                waits = given.wait(world, &mut listener, &mut random);
+                if random.one_in(3) {
+                    (listener, waits) = (store.listen_to_appends(), false);
+                    given.are_gone(world);
+                }
+            }
             _ if random.one_in(2) => scheduler::current().sleep(Duration::from_micros(random.below(400))),
             _ => listener.wait(Some(Duration::from_micros(random.below(3000)))),
         }

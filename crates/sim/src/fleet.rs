@@ -107,6 +107,12 @@ impl Tally {
         sum.idle = sum.idle.max(did.idle);
         sum.panics += did.panics;
         sum.watched += did.watched;
+        sum.changed += did.changed;
+        sum.read += did.read;
+        sum.refused += did.refused;
+        sum.huge += did.huge;
+        sum.wakers += did.wakers;
+        sum.twice += did.twice;
     }
 }
 
@@ -159,6 +165,12 @@ impl fmt::Display for Tally {
             "{} openings without all threads, {} closings beside work, {} closures that panicked; up to {} snapshots held, {} \
              idle sessions, {} watched states",
             did.spawns, did.closings, did.panics, did.held, did.idle, did.watched
+        )?;
+        writeln!(
+            f,
+            "{} openings with other options, {} for reading only; {} commits of values that take much of the log, {} wakers that \
+             panic, {} backups by two at once; positions of commits that a crash took: {} refused",
+            did.changed, did.read, did.huge, did.wakers, did.twice, did.refused
         )?;
         write!(
             f,

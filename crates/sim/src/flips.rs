@@ -135,7 +135,7 @@ fn used_bit(bytes: &[u8], random: &mut Random) -> Option<u64> {
 }
 
 /// The files as a reader sees them now.
-fn image_of(disk: &SimDisk) -> DiskImage {
+pub(crate) fn image_of(disk: &SimDisk) -> DiskImage {
     let mut image = DiskImage::new();
     for path in disk.paths() {
         image.insert(&path, &disk.snapshot(&path).unwrap_or_default());
@@ -144,8 +144,8 @@ fn image_of(disk: &SimDisk) -> DiskImage {
 }
 
 /// What a copy of the disk held.
-struct Copy {
-    digest: u64,
+pub(crate) struct Copy {
+    pub(crate) digest: u64,
     /// What its reader saw.
     reading: Transaction,
 }
@@ -159,7 +159,11 @@ impl Copy {
 
     fn on(disk: &SimDisk, shape: &Shape, history: &Shared) -> Result<Copy> {
         let env = machine::environment(disk, &SyncFailed::default());
-        let store = Store::open_with(Path::new(DATABASE), shape.options(), env)?;
+        Copy::in_store(Store::open_with(Path::new(DATABASE), shape.options(), env)?, shape, history)
+    }
+
+    /// Of what was opened, which is closed.
+    pub(crate) fn in_store(store: Store, shape: &Shape, history: &Shared) -> Result<Copy> {
         let seen: Shared = Rc::new(RefCell::new(history.borrow().for_reading()));
         let (reading, digest) = look(&seen, &store, shape.keys)?;
         store.verify()?;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use cairn_storage::TreeId;
 
+use crate::told::Told;
 use crate::value::{Op, Register, Version};
 
 /// Number of a transaction.
@@ -92,6 +93,10 @@ pub struct History {
     pub is_salvaged: bool,
     /// Where commits append to.
     pub feed: Option<TreeId>,
+    /// How often somebody began to open it.
+    pub(crate) openings: u32,
+    /// What commits were told of where they are.
+    pub(crate) told: Vec<Told>,
     /// Additions to tallies, in the order of their bits.
     additions: Vec<Op>,
     /// What was appended, by number.

@@ -15,11 +15,13 @@ use crate::clients::{self, Kind, World};
 use crate::doors::{Doorman, Doors};
 use crate::flips::{self, Flips};
 use crate::history::{History, Outcome, Txn};
+use crate::lives::Lives;
 use crate::machine;
 use crate::random::Random;
 use crate::rows::{Noted, Shared, is_expected};
 use crate::scheduler::{self, Ran};
 use crate::shape::Shape;
+use crate::told;
 
 /// Where the database is.
 pub(crate) const DATABASE: &str = "db";
@@ -79,6 +81,18 @@ pub struct Did {
     pub watched: u64,
     /// What went wrong while the database was opened or closed, and with its files.
     pub doors: Doors,
+    /// Openings with other options than the one before, and for reading only.
+    pub changed: u64,
+    /// Openings for reading only.
+    pub read: u64,
+    /// Positions of commits that a crash took, each time that they were refused.
+    pub refused: u64,
+    /// Commits that ended with a value that takes much of the log.
+    pub huge: u64,
+    /// Wakers that panic, given away.
+    pub wakers: u64,
+    /// Backups that two made at once.
+    pub twice: u64,
 }
 
 impl Did {
@@ -108,7 +122,12 @@ pub fn simulate_broken(seed: u64, steps: u64, broken: Option<cairn_storage::brok
 }
 
 struct Director {
+    /// As the database was made, and as this life is.
+    first: Shape,
     shape: Shape,
+    lives: Lives,
+    /// What was there for who only read, before this life.
+    read: Option<u64>,
     random: Random,
     doorman: Doorman,
     history: Shared,
@@ -140,7 +159,8 @@ impl Director {
         let history = Rc::new(RefCell::new(History::new()));
         history.borrow_mut().key_bytes = shape.sizes.key_bytes;
         let sync_failed = machine::SyncFailed::default();
-        Director { shape, random: Random::new(!seed), doorman: Doorman::of(seed), history, disk, sync_failed, did }
+        let (random, doorman, lives) = (Random::new(!seed), Doorman::of(seed), Lives::of(seed));
+        Director { first: shape, shape, lives, read: None, random, doorman, history, disk, sync_failed, did }
     }
 
     fn note(&self, note: impl FnOnce(&mut Did)) {
@@ -187,7 +207,19 @@ impl Director {
             let flips = flips::try_some(&self.disk, &self.shape, &self.history, &mut self.random);
             self.note(|did| did.flips += flips);
         }
+        let is_changed = self.lives.next(&self.first, &mut self.shape);
+        self.disk.set_best_sync_method(self.shape.method);
+        let read = self.lives.read(&self.disk, &self.shape, &self.history);
+        self.note(|did| {
+            did.changed += u64::from(is_changed);
+            did.read += u64::from(read.is_some());
+        });
+        self.read = read;
         for attempt in 0.. {
+            self.history.borrow_mut().openings += 1;
+            if self.disk.snapshot(Path::new(DATABASE)).is_none() {
+                self.shape.asked_page_size = self.first.page_size;
+            }
             if attempt < 3 && self.random.one_in(3) {
                 self.disk.crash_at(self.disk.operation_count() + self.random.below(25));
             }
@@ -228,6 +260,8 @@ impl Director {
 
     /// The machine loses power, and has it again.
     fn crash(&mut self) {
+        // What lay in the system's cache may be gone.
+        self.read = None;
         let seed = self.random.number();
         let strategy = match self.random.below(6) {
             0 => CrashStrategy::KeepNone,
@@ -242,8 +276,15 @@ impl Director {
     }
 
     fn look(&self, store: &Store) {
-        if let Err(error) = look(&self.history, store, self.shape.keys) {
-            fail(format!("the recovered database can not be read: {error}"));
+        match look(&self.history, store, self.shape.keys) {
+            Ok((_, digest)) if self.read.is_some_and(|read| read != digest) => {
+                fail("who only read found something else than who recovered".to_owned())
+            }
+            Ok((recovery, _)) => {
+                let refused = told::ask(&self.history, recovery, store);
+                self.note(|did| did.refused += refused);
+            }
+            Err(error) => fail(format!("the recovered database can not be read: {error}")),
         }
     }
 
@@ -277,7 +318,8 @@ impl Director {
             self.verify(&store);
         }
         let before = self.disk.fault_counts();
-        let is_full = self.arm();
+        let names_ppm = self.doorman.names_ppm();
+        let is_full = self.arm(names_ppm);
         let left = 20 + self.random.below(200) as u32;
         let world = Rc::new(World {
             history: self.history.clone(),
@@ -286,6 +328,7 @@ impl Director {
             sync_failed: self.sync_failed.clone(),
             left: Cell::new(left),
             is_full,
+            names_fail: names_ppm > 0,
             did: self.did.clone(),
         });
         let company = self.shape.company;
@@ -329,11 +372,12 @@ impl Director {
     }
 
     fn take_stats(&self, store: &Store) {
-        let (stats, sizes) = (store.stats(), self.shape.sizes);
+        let (stats, sizes, first) = (store.stats(), self.shape.sizes, self.first.sizes);
         self.note(|did| {
             did.log_bytes += stats.log_bytes_written;
-            let segments = did.openings + did.log_bytes / sizes.segment as u64;
-            did.segments_left_over = segments.saturating_sub(sizes.segments);
+            // Of the least size, and the most of them, that it may have had.
+            did.segments_left_over = (did.openings + did.log_bytes / sizes.segment.max(first.segment) as u64)
+                .saturating_sub(sizes.segments.max(first.segments));
             did.checkpoints += stats.checkpoints;
             did.evicted += stats.pages_evicted;
             did.conflicts += stats.conflicts;
@@ -342,7 +386,7 @@ impl Director {
     }
 
     /// Prepares what will go wrong in this life. Whether the disk is full from its begin on.
-    fn arm(&mut self) -> bool {
+    fn arm(&mut self, names_ppm: u32) -> bool {
         if !self.random.one_in(3) {
             self.disk.crash_at(self.disk.operation_count() + self.random.below(300));
         }
@@ -351,7 +395,7 @@ impl Director {
             self.disk.fail_randomly(faults.reads_ppm, faults.writes_ppm);
         }
         self.disk.fail_writeback_randomly(faults.writebacks_ppm);
-        self.disk.fail_names_randomly(self.doorman.names_ppm());
+        self.disk.fail_names_randomly(names_ppm);
         if faults.writes_ppm > 0 && self.random.one_in(2) {
             self.disk.fail_sync(1 + self.random.below(60));
         }

@@ -40,6 +40,8 @@ pub struct Faults {
 pub struct Shape {
     /// Bytes of a page.
     pub page_size: usize,
+    /// What is asked for instead, of a database that has another size.
+    pub asked_page_size: usize,
     /// Keys per table.
     pub keys: u32,
     /// Clients.
@@ -110,6 +112,12 @@ pub struct Company {
     pub watches: bool,
     /// Somebody takes what is appended.
     pub listens: bool,
+    /// Some transactions end with a value that takes much of the log.
+    pub huge: bool,
+    /// Wakers panic when they are woken.
+    pub wakers: bool,
+    /// A backup is made by two at once, now and then.
+    pub twice: bool,
 }
 
 impl Shape {
@@ -121,11 +129,12 @@ impl Shape {
         let (least, keys) = (random.pick(&[512, 512, 512, 1024]), random.pick(&[12, 40, 80]));
         let is_least = !(other.one_in(3) && is_tried("sizes"));
         let page_size = if is_least { least } else { other.pick(&[512, 1024, 2048, 4096, 8192]) };
-        let company = Company::of(&mut other);
+        let company = Company::of(&mut other, &mut Random::new(seed ^ 0xc0de_0000));
         let sizes = Sizes::of(is_least, page_size, company, &mut other);
         let methods = [SyncMethod::DirectDsync, SyncMethod::DirectDsync, SyncMethod::Dsync, SyncMethod::WriteSync];
         Shape {
             page_size,
+            asked_page_size: page_size,
             keys: if sizes.is_least { keys } else { other.pick(&[40, 120, 250]) },
             writers: random.pick(&[2, 3, 4, 4, 6, 8]),
             readers: 1 + random.below(2),
@@ -156,8 +165,8 @@ impl Shape {
     /// What the database is opened with.
     pub fn options(&self) -> Options {
         let mut options = Options::default();
-        options.page_size = self.page_size;
-        options.cache_bytes = self.frames * self.page_size;
+        options.page_size = self.asked_page_size;
+        options.cache_bytes = self.frames * self.page_size.max(self.asked_page_size);
         options.log_segment_bytes = self.sizes.segment;
         options.log_limit_bytes = self.sizes.segments * self.sizes.segment as u64;
         options.checkpoint_log_bytes = self.sizes.segment as u64 * 5 / 4;
@@ -188,8 +197,11 @@ impl Sizes {
 }
 
 impl Company {
-    fn of(random: &mut Random) -> Company {
+    fn of(random: &mut Random, later: &mut Random) -> Company {
         Company {
+            huge: later.one_in(4) && is_tried("huge"),
+            wakers: later.one_in(3) && is_tried("wakers"),
+            twice: later.one_in(2) && is_tried("twice"),
             spawns_fail: random.one_in(4) && is_tried("spawns"),
             closes: random.one_in(4) && is_tried("closes"),
             drops: random.one_in(4) && is_tried("drops"),

@@ -10,7 +10,21 @@ use cairn_storage::broken::Broken;
 
 /// Switches that are noticed within seconds, and the most seeds that each may take: many times what it took from
 /// several first seeds, so that a change of the engine, which changes all runs, does not make the test miss one by chance.
-const CANARIES: [(Broken, u64); 71] = [
+const CANARIES: [(Broken, u64); 85] = [
+    (Broken::AppendsUntold, MANY),
+    (Broken::CopiesLimited, MANY),
+    (Broken::LogLimitAsAsked, MANY),
+    (Broken::BackupUnlocked, MANY),
+    (Broken::CommitGivenUp, MANY),
+    (Broken::LogUnkept, MANY),
+    (Broken::OpeningKept, MANY),
+    (Broken::PagesAsAsked, MANY),
+    (Broken::PanicsSpread, MANY),
+    (Broken::PositionsBare, MANY),
+    (Broken::ReadOnlyWrites, MANY),
+    (Broken::SegmentsAsAsked, MANY),
+    (Broken::WakersKept, MANY),
+    (Broken::WakersSpread, MANY),
     (Broken::AppendsMisplaced, FEW),
     (Broken::AppendsUndurable, MANY),
     (Broken::SavepointKeepsAppends, FEW),

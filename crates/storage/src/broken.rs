@@ -204,12 +204,26 @@ pub enum Broken {
     FreshUnlocked,
     /// A backup takes the place of what got its name meanwhile.
     BackupOverwrites,
+    /// A backup removes whatever has the name that it is made under first.
+    BackupTakesName,
+    /// Who makes a new database removes what another is making.
+    BegunTaken,
     /// A backup lets its lock go before it opens its file.
     BackupUnlocked,
     /// An opening after a crash has the number of the one before.
     OpeningKept,
     /// What was told by an earlier opening is compared as a bare number.
     PositionsBare,
+    /// The log is written in segments of the size that is asked for, whatever it has.
+    SegmentsAsAsked,
+    /// The log's limit is counted in whole segments of those that it has, be there room for none.
+    LogLimitAsAsked,
+    /// Copies of a database, and what is salvaged of it, have no room for values that its log could not take now.
+    CopiesLimited,
+    /// Pages are taken to be of the size that is asked for, whatever the file has.
+    PagesAsAsked,
+    /// Who only reads, and recovers, writes what he recovers to the file.
+    ReadOnlyWrites,
     /// A waker that panics does so in whoever wakes it.
     WakersSpread,
     /// Wakers stay where their listener has gone.

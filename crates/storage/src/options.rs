@@ -69,6 +69,8 @@ pub struct Options {
     pub max_snapshots: usize,
     /// Pages that the database may grow to.
     pub max_pages: u32,
+    /// A new database is a copy that is being made: its id says so.
+    pub(crate) is_copy: bool,
 }
 
 impl Default for Options {
@@ -92,12 +94,16 @@ impl Default for Options {
             max_transaction_bytes: 0,
             max_snapshots: 4096,
             max_pages: 1 << 26,
+            is_copy: false,
         }
     }
 }
 
 /// The cache of a database in memory whose user chose none, of which each page would be in memory twice.
 pub(crate) const IN_MEMORY_CACHE: usize = 256 << 20;
+
+/// The log has room for so many segments at the least, also where it is one of larger ones than are asked for.
+pub(crate) const LOG_SEGMENTS_MIN: u64 = 4;
 
 /// A recovery in memory may take so many times as much of it as the cache, if somebody chose its size; otherwise so much.
 const OVERLAY: (usize, usize) = (4, 1 << 30);
@@ -120,7 +126,7 @@ impl Options {
         if !segment.is_power_of_two() || !(16384..=1 << 30).contains(&segment) {
             return Err(Error::BadOption("log_segment_bytes must be a power of two from 16 KiB to 1 GiB"));
         }
-        if self.log_limit_bytes < 4 * segment as u64 {
+        if self.log_limit_bytes < LOG_SEGMENTS_MIN * segment as u64 {
             return Err(Error::BadOption("log_limit_bytes must be at least four segments"));
         }
         if self.cache_bytes != 0 && self.cache_bytes < 64 * page {

@@ -219,3 +219,53 @@ fn a_commit_that_no_one_waits_for_may_be_large() {
     }
     assert!(has(&store, b"a", LIMIT * 3 / 4));
 }
+
+fn open_with(files: &Arc<MemFs>, options: Options) -> Store {
+    let env = Environment { files: files.clone(), host: Arc::new(RealHost::default()) };
+    Store::open_with("large", options, env).unwrap()
+}
+
+/// The log may have been larger when it was stored. (Backups failed, and so did a salvage, of all there was.)
+#[test]
+fn a_backup_and_a_salvage_have_values_that_the_log_could_not_take_now() {
+    let files = Arc::new(MemFs::new());
+    let store = open(&files);
+    store_large(&store, b"a", LIMIT / 2).unwrap();
+    store_large(&store, b"b", 100).unwrap();
+    store.close().unwrap();
+    let mut options = options();
+    options.log_limit_bytes = 4 * SEGMENT as u64;
+    let store = open_with(&files, options.clone());
+    assert!(matches!(store_large(&store, b"c", LIMIT / 2), Err(Error::LogTooSmall { .. })));
+    store.backup_to("copy", &mut |_| {}).unwrap();
+    store.close().unwrap();
+    let env = Environment { files: files.clone(), host: Arc::new(RealHost::default()) };
+    let salvage = cairn_storage::salvage_with("large", "saved", options.clone(), env.clone(), &mut |_, _| ()).unwrap();
+    assert!(salvage.losses.is_empty());
+    drop(salvage);
+    for name in ["copy", "saved"] {
+        let store = Store::open_with(name, options.clone(), env.clone()).unwrap();
+        assert!(has(&store, b"a", LIMIT / 2) && has(&store, b"b", 100), "{name}");
+    }
+}
+
+/// Of a log of large segments, which it was opened with before, four may be more than the limit that is asked for now. (There was
+/// room for none, and what goes to the log in parts was refused.)
+#[test]
+fn a_log_of_large_segments_goes_on_under_a_smaller_limit() {
+    let files = Arc::new(MemFs::new());
+    let store = open(&files);
+    store_large(&store, b"a", 100).unwrap();
+    let left = copy(&files);
+    drop(store);
+    let mut options = options();
+    options.log_segment_bytes = 16 << 10;
+    options.log_limit_bytes = 64 << 10;
+    options.checkpoint_log_bytes = 32 << 10;
+    let store = open_with(&left, options);
+    for round in 0..100u8 {
+        store_large(&store, &[round], 20_000).unwrap();
+    }
+    store_large(&store, b"a", 3 * SEGMENT / 2).unwrap();
+    assert!(has(&store, b"a", 3 * SEGMENT / 2));
+}

@@ -3,6 +3,7 @@
 use super::shared::Engine;
 use crate::broken::{self, Broken};
 use crate::log::{KeptSegments, OpenBatch, Segments, Taker};
+use crate::options::LOG_SEGMENTS_MIN;
 use crate::sync::Ordering;
 use crate::{Error, Result};
 
@@ -71,6 +72,14 @@ impl Engine {
                 limit: segments.limit() as u64 * segments.size(),
             }),
         }
+    }
+
+    /// Lets the log have room for a transaction of so many bytes, whatever its limit: what one database has its copy may have, made with
+    /// another limit or not.
+    pub(crate) fn allow_in_log(&self, bytes: usize) -> Result<()> {
+        let needed = if broken::is(Broken::CopiesLimited) { 0 } else { self.segments_for(bytes as u64)? };
+        self.segments()?.allow((needed + needed / 8 + LOG_SEGMENTS_MIN) as usize);
+        Ok(())
     }
 
     fn segments_for(&self, operations: u64) -> Result<u64> {

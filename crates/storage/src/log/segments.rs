@@ -12,7 +12,8 @@ use std::sync::Arc;
 use super::format::{BLOCK, LogIdentity};
 use crate::broken::{self, Broken};
 use crate::io::{AlignedBuf, Create, File, FileSystem, OpenHow, SyncMethod};
-use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
+use crate::options::LOG_SEGMENTS_MIN;
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering};
 use crate::{Error, Result};
 
 /// Zeroes are written in pieces of this size: small, so that commits hardly notice.
@@ -26,7 +27,7 @@ pub(crate) struct Segments {
     /// written: a sync of new space through `file` would take the error that the sync of a batch should have had.
     growing: Arc<dyn File>,
     pub(crate) identity: LogIdentity,
-    limit: usize,
+    limit: AtomicUsize,
     places: Mutex<Places>,
     /// One filler at a time.
     filling: Mutex<()>,
@@ -149,8 +150,10 @@ impl Segments {
 
     fn new(file: Arc<dyn File>, growing: Arc<dyn File>, identity: LogIdentity, limit_bytes: u64) -> Segments {
         let growing = if broken::is(Broken::GrowUnheard) { file.clone() } else { growing };
-        let limit = (limit_bytes / identity.segment_bytes as u64) as usize;
+        let least = if broken::is(Broken::LogLimitAsAsked) { 0 } else { LOG_SEGMENTS_MIN };
+        let limit = (limit_bytes / identity.segment_bytes as u64).max(least) as usize;
         let (places, filling, keeper) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let limit = AtomicUsize::new(limit);
         Segments { file, growing, identity, limit, places, filling, keeper, failed: AtomicBool::new(false) }
     }
 
@@ -167,7 +170,7 @@ impl Segments {
     pub(crate) fn take(&self, number: u64, by: Taker) -> Option<u32> {
         let mut places = self.places.lock();
         match by {
-            Taker::Anybody if places.are_kept(self.limit) => return None,
+            Taker::Anybody if places.are_kept(self.limit()) => return None,
             Taker::Anybody | Taker::Begun => {}
             Taker::Keeper => places.kept = places.kept.saturating_sub(1),
         }
@@ -203,12 +206,17 @@ impl Segments {
 
     /// Whether all segments that there may still be are kept for somebody.
     pub(crate) fn are_kept(&self) -> bool {
-        self.places.lock().are_kept(self.limit)
+        self.places.lock().are_kept(self.limit())
     }
 
     /// The most segments that there may be.
     pub(crate) fn limit(&self) -> usize {
-        self.limit
+        self.limit.load(Ordering::Relaxed)
+    }
+
+    /// Lets there be at least so many.
+    pub(crate) fn allow(&self, segments: usize) {
+        self.limit.fetch_max(segments, Ordering::Relaxed);
     }
 
     /// Gives back the places of the segments before `position`.
@@ -233,7 +241,7 @@ impl Segments {
 
     /// Live segments against the most there may be: how full the log is.
     pub(crate) fn fullness(&self) -> f64 {
-        self.places.lock().live.len() as f64 / self.limit as f64
+        self.places.lock().live.len() as f64 / self.limit() as f64
     }
 
     pub(crate) fn live_bytes(&self) -> u64 {
@@ -242,7 +250,7 @@ impl Segments {
 
     /// Whether another place could be added.
     fn can_grow(&self) -> bool {
-        (self.places.lock().count as usize) < self.limit
+        (self.places.lock().count as usize) < self.limit()
     }
 
     /// Adds a place: zeroes, synced. False at the limit.

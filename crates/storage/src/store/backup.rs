@@ -3,7 +3,8 @@
 //! What must hold: a file that has the name asked for is a whole copy, and nothing that has got that name meanwhile is
 //! overwritten. A copy is made under another name, which is locked from before the first look at what lies there until the
 //! copy has its name or is removed: of several who make the same copy one goes on. What is left
-//! there by a failure, a panic of the caller's `progress`, or a crash is removed, at once or by the next backup.
+//! there by a failure, a panic of the caller's `progress`, or a crash is removed, at once or by the next backup: a database whose id
+//! says that it was made as a copy, and its log. Whatever else has that name is left alone, and the backup is refused.
 
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
@@ -11,10 +12,12 @@ use std::sync::Arc;
 
 use super::create::{cannot_open, replaced};
 use super::handle::Store;
+use super::open::{is_copys, read_meta};
 use crate::broken::{self, Broken};
 use crate::env::Environment;
-use crate::io::{File, FileSystem, LockGuard, LockOutcome};
-use crate::log::log_path;
+use crate::io::{Create, File, FileSystem, LockGuard, LockOutcome, OpenHow};
+use crate::log::format::BLOCK;
+use crate::log::{Segments, log_path};
 use crate::process::Process;
 use crate::{Durability, Error, Options, Result, Snapshot, Transaction, TreeId};
 
@@ -90,6 +93,7 @@ impl<'a> NewCopy<'a> {
             max_snapshot_age: None,
             read_only: false,
             must_exist: false,
+            is_copy: true,
             ..options
         };
         options.check()?;
@@ -139,6 +143,7 @@ impl Target for NewCopy<'_> {
             return Err(Error::corrupt("a copy has an entry of no tree"));
         };
         let tree = *tree;
+        self.copy.engine().allow_in_log(self.waiting + key.len() + value.len())?;
         transaction.put(tree, key, value)?;
         self.waiting += key.len() + value.len();
         if self.waiting >= STEP {
@@ -178,8 +183,8 @@ impl<'a> Unfinished<'a> {
             Ok(LockOutcome::Busy { pid }) => return Err(Error::Busy { path, pid }),
             Err(error) => return Err(cannot_open(&path)(error)),
         };
+        remove_left(files, &path)?;
         let unfinished = Unfinished { files, path, lock: Some(lock), made: None, process: Process::current() };
-        unfinished.remove();
         match broken::is(Broken::BackupUnlocked) {
             false => Ok(unfinished),
             true => {
@@ -202,14 +207,52 @@ impl<'a> Unfinished<'a> {
         synced
     }
 
-    /// There may be both, one of them, or none. Where the folder was moved, and another has its name, they are not ours.
+    /// Where the folder was moved, and another has its name, what is there is not ours.
     fn remove(&self) {
-        if self.made.as_ref().is_some_and(|made| !made.has_name(&self.path).unwrap_or(false)) {
-            return;
+        match &self.made {
+            Some(made) if !made.has_name(&self.path).unwrap_or(false) => {}
+            Some(_) => {
+                let _ = self.files.remove(&self.path);
+                let _ = self.files.remove(&log_path(&self.path));
+            }
+            None => drop(remove_left(self.files, &self.path)),
         }
-        let _ = self.files.remove(&self.path);
-        let _ = self.files.remove(&log_path(&self.path));
     }
+}
+
+/// Removes what an earlier copy left, whose lock is held: the file, its log, both or none.
+fn remove_left(files: &dyn FileSystem, path: &Path) -> Result<()> {
+    let (log, how) = (log_path(path), OpenHow { create: Create::Never, read_only: true, direct: false });
+    let is_there = |path| files.exists(path).map_err(cannot_open(path));
+    let (has_file, has_log) = (is_there(path)?, is_there(&log)?);
+    if has_file && !broken::is(Broken::BackupTakesName) {
+        let file = files.open(path, how).map_err(cannot_open(path))?;
+        match read_meta(&file, path) {
+            Ok(meta) if is_copys(meta.database) => {}
+            Err(error @ (Error::Io { .. } | Error::DiskFull { .. })) => return Err(error),
+            _ => return Err(others(path)),
+        }
+    }
+    if has_log && !broken::is(Broken::BackupTakesName) {
+        // One that was not begun is empty, or a part of its header.
+        let (file, identity) = Segments::open(files, &log, true)?;
+        let is_ours = identity.is_some_and(|identity| is_copys(identity.database));
+        let is_begun = file.len().map_err(Error::io("read the log's length"))? <= BLOCK as u64;
+        if !is_ours && !(has_file && identity.is_none() && is_begun) {
+            return Err(others(&log));
+        }
+    }
+    let remove = |path: &Path| files.remove(path).map_err(Error::io("remove what an earlier backup left"));
+    // Without its file a log is known by its own header.
+    if has_file {
+        remove(path)?;
+    }
+    if has_log { remove(&log) } else { Ok(()) }
+}
+
+fn others(path: &Path) -> Error {
+    let why = "a backup is made under this name first, and something else has it; give that another name";
+    cannot_open(path)(std::io::Error::new(std::io::ErrorKind::AlreadyExists, why))
 }
 
 impl Drop for Unfinished<'_> {

@@ -53,8 +53,8 @@ pub(super) fn create(path: &Path, empty: Option<&dyn File>, options: &Options, e
     remove_begun(unfinished, files)?;
     let how = OpenHow { create: Create::New, read_only: false, direct: false };
     let file = files.open(unfinished, how).map_err(cannot_open(path))?;
-    let made = write_new(&*file, options, env).and_then(|()| {
-        let lock = lock_made(unfinished, files)?;
+    let made = lock_made(unfinished, files).and_then(|lock| {
+        write_new(&*file, options, env)?;
         give_name(&*file, unfinished, path, empty, files)?;
         Ok(lock)
     });
@@ -101,11 +101,12 @@ fn give_name(
     })
 }
 
-/// Removes what a crash left of an earlier creation. A database may have such a name, too.
+/// Removes what a crash left of an earlier creation: nobody has it locked. A database may have such a name, too.
 fn remove_begun(unfinished: &Path, files: &dyn FileSystem) -> Result<()> {
     if !files.exists(unfinished).map_err(cannot_open(unfinished))? {
         return Ok(());
     }
+    let _lock = (!broken::is(Broken::BegunTaken)).then(|| lock_made(unfinished, files)).transpose()?;
     let how = OpenHow { create: Create::Never, read_only: true, direct: false };
     let file = files.open(unfinished, how).map_err(cannot_open(unfinished))?;
     if !is_begun(&*file)? {

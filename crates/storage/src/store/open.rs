@@ -56,13 +56,31 @@ pub(crate) fn open(path: &Path, options: &Options, env: &Environment) -> Result<
     Ok((start(path, options, env, file, meta, beside)?, lock))
 }
 
+fn id(first: u64, second: u64) -> u128 {
+    u128::from(first) << 64 | u128::from(second)
+}
+
+/// The id of a database that is made as a copy: by its second half it is known as that.
+fn copys_id(random: u64) -> u128 {
+    // The finalizer of SplitMix64.
+    let mut mixed = random ^ 0x636f_7079_636f_7079;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    id(random, mixed ^ (mixed >> 31))
+}
+
+/// Whether a database of this id was made as a copy.
+pub(super) fn is_copys(database: u128) -> bool {
+    database == copys_id((database >> 64) as u64)
+}
+
 /// Both meta pages of a new database.
 pub(super) fn write_new(file: &dyn File, options: &Options, env: &Environment) -> Result<()> {
     let meta = Meta {
         incompatible: 0,
         page_size: options.page_size as u32,
         clean: true,
-        database: (env.host.random() as u128) << 64 | env.host.random() as u128,
+        database: if options.is_copy { copys_id(env.host.random()) } else { id(env.host.random(), env.host.random()) },
         timeline: 1,
         sequence: 1,
         checkpoint: 1,
@@ -133,11 +151,14 @@ fn start(
     mut meta: Meta,
     beside: Beside,
 ) -> Result<Arc<Engine>> {
-    let page_size = meta.page_size as usize;
+    let page_size = match broken::is(Broken::PagesAsAsked) {
+        false => meta.page_size as usize,
+        true => options.page_size,
+    };
     let counters = Arc::new(Counters::default());
     let pages: Arc<dyn File> = match &beside {
         // Recovered in memory: nothing may be written.
-        Beside::Log(..) if options.read_only => {
+        Beside::Log(..) if options.read_only && !broken::is(Broken::ReadOnlyWrites) => {
             Arc::new(Overlay::over(file.clone(), page_size, options.overlay_bytes() / page_size))
         }
         _ => file.clone(),
@@ -360,7 +381,10 @@ fn begin_epoch(engine: &mut Engine, meta: &Meta, position: u64, found: Found) ->
     {
         let separate = engine.options.separate_blocks;
         let mut writer = engine.lock_writer();
-        let segment_bytes = engine.segments()?.identity.segment_bytes as usize;
+        let segment_bytes = match broken::is(Broken::SegmentsAsAsked) {
+            false => engine.segments()?.identity.segment_bytes as usize,
+            true => engine.options.log_segment_bytes,
+        };
         writer.batch = OpenBatch::new(start, alignment, epoch.seed, separate, segment_bytes);
     }
     let is_after_crash = !meta.clean && !broken::is(Broken::OpeningKept);

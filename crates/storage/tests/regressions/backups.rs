@@ -57,14 +57,83 @@ fn a_backup_that_does_not_come_to_its_end_leaves_nothing() {
 /// A crash in the middle of one; the next goes on regardless.
 #[test]
 fn what_an_earlier_backup_left_is_removed() {
+    let (files, left) = (MemFs::new(), MemFs::new());
+    let env = Environment { files: Arc::new(files.clone()), host: Arc::new(RealHost::default()) };
+    let store = filled(env.clone());
+    let names = ["copy-unfinished", "copy-unfinished-log"];
+    store.backup_to("copy", &mut |_| names.iter().for_each(|name| copy_file(&files, &left, name))).unwrap();
+    // Of the two, a crash may leave one.
+    for kept in [&names[..], &names[..1], &names[1..]] {
+        files.remove(Path::new("copy")).unwrap();
+        kept.iter().for_each(|name| copy_file(&left, &files, name));
+        store.backup_to("copy", &mut |_| ()).unwrap();
+        let copy = Store::open_with("copy", Options::default(), env.clone()).unwrap();
+        assert_eq!(copy.snapshot().unwrap().trees().len(), 4);
+        assert!(names.iter().all(|name| !files.exists(Path::new(name)).unwrap()), "{kept:?}");
+    }
+}
+
+fn copy_file(from: &MemFs, to: &MemFs, name: &str) {
+    let open = |files: &MemFs, create| {
+        files.open(Path::new(name), OpenHow { create, read_only: false, direct: false }).unwrap()
+    };
+    let (from, to) = (open(from, Create::Never), open(to, Create::IfMissing));
+    let mut bytes = vec![0; from.len().unwrap() as usize];
+    from.read_at(&mut bytes, 0).unwrap();
+    to.set_len(0).unwrap();
+    to.write_at(&bytes, 0).unwrap();
+}
+
+/// Whatever had the name that a backup is made under first was removed, and what had that of its log.
+fn a_backup_leaves_alone_what_is_no_copy_that_was_begun() {
     let files = MemFs::new();
-    let env = Environment { files: std::sync::Arc::new(files.clone()), host: std::sync::Arc::new(RealHost::default()) };
-    drop(Store::open_with("copy-unfinished", Options::default(), env.clone()).unwrap());
-    files.rename(Path::new("copy-unfinished"), Path::new("copy-unfinished-log")).unwrap();
-    filled(env.clone()).backup_to("copy", &mut |_| ()).unwrap();
-    let copy = Store::open_with("copy", Options::default(), env).unwrap();
-    assert_eq!(copy.snapshot().unwrap().trees().len(), 4);
-    assert!(!files.exists(Path::new("copy-unfinished-log")).unwrap());
+    let env = Environment { files: Arc::new(files.clone()), host: Arc::new(RealHost::default()) };
+    let store = filled(env.clone());
+    let how = |create| OpenHow { create, read_only: false, direct: false };
+    for name in ["copy-unfinished", "copy-unfinished-log"] {
+        for is_database in [true, false] {
+            match is_database {
+                true => drop(Store::open_with(name, Options::default(), env.clone()).unwrap()),
+                false => files.open(Path::new(name), how(Create::New)).unwrap().write_at(b"notes", 0).unwrap(),
+            }
+            let length = || files.open(Path::new(name), how(Create::Never)).unwrap().len().unwrap();
+            let before = length();
+            let refused = store.backup_to("copy", &mut |_| ()).unwrap_err();
+            assert!(refused.to_string().contains("something else has it"), "{refused}");
+            assert_eq!(refused.sqlstate(), "58P01");
+            assert_eq!(length(), before);
+            files.remove(Path::new(name)).unwrap();
+        }
+    }
+    store.backup_to("copy", &mut |_| ()).unwrap();
+}
+
+#[test]
+fn what_has_the_name_that_a_backup_is_made_under_stays() {
+    a_backup_leaves_alone_what_is_no_copy_that_was_begun();
+    must_be_caught(Broken::BackupTakesName, a_backup_leaves_alone_what_is_no_copy_that_was_begun);
+}
+
+/// What can not be removed was left out, and the backup told of damage.
+#[test]
+fn what_an_earlier_backup_left_and_can_not_be_removed_is_told() {
+    let files = MemFs::new();
+    let left = MemFs::new();
+    let watched = WatchedFiles::new(files.clone(), |path, _, call| match call {
+        Call::Remove if path == Path::new("copy-unfinished") => Err(std::io::ErrorKind::PermissionDenied.into()),
+        _ => Ok(()),
+    });
+    let store = filled(Environment { files: Arc::new(files.clone()), host: Arc::new(RealHost::default()) });
+    let names = ["copy-unfinished", "copy-unfinished-log"];
+    store.backup_to("copy", &mut |_| names.iter().for_each(|name| copy_file(&files, &left, name))).unwrap();
+    store.close().unwrap();
+    files.remove(Path::new("copy")).unwrap();
+    names.iter().for_each(|name| copy_file(&left, &files, name));
+    let watched = Environment { files: Arc::new(watched), host: Arc::new(RealHost::default()) };
+    let store = Store::open_with("db", Options::default(), watched).unwrap();
+    let refused = store.backup_to("copy", &mut |_| ()).unwrap_err();
+    assert!(refused.to_string().starts_with("could not remove what an earlier backup left"), "{refused}");
+    assert!(names.iter().all(|name| files.exists(Path::new(name)).unwrap()));
 }
 
 /// It was made in memory too, where nobody could find it.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use cairn_storage::broken::{Broken, must_be_caught};
-use cairn_storage::io::{CrashStrategy, Create, DiskImage, FileSystem, MemFs, OpenHow, SimDisk};
+use cairn_storage::io::{CrashStrategy, Create, DiskImage, FileSystem, MemFs, OpenHow, RealFs, SimDisk};
 use cairn_storage::{Environment, Error, Host, Join, Options, RealHost, Store, TreeId};
 
 use super::files::{Call, WatchedFiles};
@@ -298,4 +298,29 @@ fn a_database_whose_name_could_not_be_made_durable_is_made_anew() {
         let store = Store::open_with("db", small(), on(&disk)).unwrap();
         assert!(store.snapshot().unwrap().reader().get(TreeId::CATALOG, b"key").unwrap().is_some());
     }
+}
+
+/// Whoever makes a database, whose lock was taken away, had what he was making removed by the next.
+#[cfg(unix)]
+fn what_another_is_making_stays() {
+    let folder =
+        std::env::temp_dir().join(format!("cairn-begun-{}-{:?}", std::process::id(), std::thread::current().id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let [path, begun] = ["db", "db-new"].map(|name| folder.join(name));
+    std::fs::write(&begun, b"").unwrap();
+    let making = RealFs.lock_made(&begun).unwrap();
+    let opened = Store::open(&path, Options::default()).map(drop);
+    let is_there = begun.exists();
+    drop(making);
+    let again = Store::open(&path, Options::default()).map(drop);
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(matches!(opened, Err(Error::Busy { .. })) && is_there, "{opened:?}");
+    again.unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn who_makes_a_database_leaves_alone_what_another_is_making() {
+    what_another_is_making_stays();
+    must_be_caught(Broken::BegunTaken, what_another_is_making_stays);
 }

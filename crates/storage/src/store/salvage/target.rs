@@ -31,6 +31,7 @@ pub(super) struct Target {
 impl Target {
     /// Creates it.
     pub(super) fn create(path: &Path, page_size: usize, options: &Options, env: &Environment) -> Result<Target> {
+        let step = (options.log_limit_bytes / OF_LOG).min(STEP as u64) as usize;
         let options = Options {
             page_size,
             durability: Durability::Off,
@@ -40,7 +41,6 @@ impl Target {
             must_exist: false,
             ..options.clone()
         };
-        let step = (options.log_limit_bytes / OF_LOG).min(STEP as u64) as usize;
         Ok(Target { store: Store::open_with(path, options, env.clone())?, transaction: None, bytes: 0, step })
     }
 
@@ -77,6 +77,7 @@ impl Target {
     }
 
     pub(super) fn put(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<()> {
+        self.store.engine().allow_in_log(key.len() + value.len())?;
         self.transaction_for(key.len() + value.len() + 16)?.put(tree, key, value)
     }
 
