@@ -164,6 +164,10 @@ pub enum Broken {
     GivenUpAsDamage,
     /// A transaction takes parts that the log gave up for still there.
     GivenUpUnnoticed,
+    /// There is no end of the numbers of trees.
+    TreesUncounted,
+    /// What a copy says of the number of trees is believed.
+    TreesUnchecked,
     /// Parts that a commit sends may be given up like those that are sent ahead.
     CommitGivenUp,
     /// Nobody waits for the segments that a commit under way still needs.

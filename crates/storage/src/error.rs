@@ -119,6 +119,8 @@ pub enum Error {
         /// The most there may be.
         limit: u64,
     },
+    /// The database has made as many trees (tables, indexes, and others of its own) as have a number. Copy it by dump and load.
+    NoTreeNumber,
     /// The caller gave up waiting for another's turn; nothing of what it was about to commit stays.
     GivenUp,
     /// The caller asked not to be kept waiting, and would have been. Nothing was done.
@@ -171,7 +173,7 @@ impl Error {
             Error::Busy { .. } => "55006",
             Error::CannotOpen { error, .. } => of_opening(error.kind()),
             Error::NoSuchTree(_) => "42P01",
-            Error::KeyTooLong { .. } | Error::TooLarge => "54000",
+            Error::KeyTooLong { .. } | Error::TooLarge | Error::NoTreeNumber => "54000",
             Error::CacheFull | Error::NoMemory { .. } => "53200",
             Error::TooManySnapshots { .. } => "53300",
             Error::SnapshotTooOld => "72000",
@@ -266,6 +268,9 @@ impl fmt::Display for Error {
             Error::GivenUp => f.write_str("canceling the commit: it had to wait for another transaction's turn"),
             Error::OutlivedLog => f.write_str(
                 "the transaction was ended: its changes are kept in the log until it ends, and the log could not grow any more (log_limit_bytes, or the disk is full); split it, commit it sooner, or make room",
+            ),
+            Error::NoTreeNumber => f.write_str(
+                "the database has given all numbers that tables and indexes can have; dump it and load that into a new one",
             ),
             Error::LogTooSmall { needed, limit } => write!(
                 f,

@@ -45,6 +45,13 @@ impl TreeId {
     pub const CATALOG: TreeId = TreeId(1);
 
     const DERIVED: u32 = 1 << 31;
+    /// No tree has a number from here on.
+    pub(crate) const NUMBERS: u32 = Self::DERIVED;
+
+    /// Whether a tree may be called so: none has the number 0, and the catalog's is no other's.
+    pub(crate) fn is_possible(self) -> bool {
+        self == Self::CATALOG || self.number() > 1
+    }
 
     pub(crate) fn new(number: u32, derived: bool) -> TreeId {
         TreeId(number | if derived { Self::DERIVED } else { 0 })

@@ -44,6 +44,11 @@ fn full(error: Error) -> Error {
     }
 }
 
+/// Numbers from a certain one on are those of temporary relations.
+fn permanent(tree: TreeId) -> Result<TreeId> {
+    if TemporaryTrees::have(tree) { Err(Error::NoTreeNumber) } else { Ok(tree) }
+}
+
 impl Temporary {
     fn begin(store: &Arc<TemporaryStore>) -> Result<Temporary> {
         let tx = store.store().begin()?;
@@ -111,7 +116,7 @@ impl Transaction {
     /// A new tree for a relation in this schema.
     pub(crate) fn create_tree(&self, schema: ObjectId) -> Result<TreeId> {
         match schema.is_temporary() {
-            false => self.database.create_tree(),
+            false => permanent(self.database.create_tree()?),
             true => self.temporary()?.tx.create_tree(),
         }
     }
@@ -119,7 +124,7 @@ impl Transaction {
     /// As `create_tree`, for an index.
     pub(crate) fn create_derived_tree(&self, schema: ObjectId) -> Result<TreeId> {
         match schema.is_temporary() {
-            false => self.database.create_derived_tree(),
+            false => permanent(self.database.create_derived_tree()?),
             true => self.temporary()?.tx.create_derived_tree(),
         }
     }

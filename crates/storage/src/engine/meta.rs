@@ -23,7 +23,7 @@ use crate::io::AlignedBuf;
 use crate::log::Epoch;
 use crate::options::is_page_size;
 use crate::page::PageRef;
-use crate::{Error, Result};
+use crate::{Error, Result, TreeId};
 
 pub(crate) const META_BYTES: usize = 512;
 /// Epochs that the meta page can tell of; a checkpoint shortens the list.
@@ -134,7 +134,7 @@ impl Meta {
         }
         // The cache is made of such pages: a forged size must not ask for memory.
         let page_size = get_u32(bytes, 24);
-        if !is_page_size(page_size as usize) {
+        if !is_page_size(page_size as usize) || get_u32(bytes, 104) > TreeId::NUMBERS {
             return MetaPage::Damaged;
         }
         let count = (get_u32(bytes, 140) as usize).min(EPOCHS_MAX);
@@ -232,6 +232,15 @@ mod tests {
             let mut bytes = [0; META_BYTES];
             Meta { page_size, ..example() }.encode(&mut bytes);
             assert_eq!(Meta::decode(&bytes), MetaPage::Damaged, "{page_size}");
+        }
+    }
+
+    #[test]
+    fn a_next_tree_that_no_database_has_is_damage() {
+        for next_tree in [TreeId::NUMBERS + 1, u32::MAX] {
+            let mut bytes = [0; META_BYTES];
+            Meta { next_tree, ..example() }.encode(&mut bytes);
+            assert_eq!(Meta::decode(&bytes), MetaPage::Damaged, "{next_tree}");
         }
     }
 

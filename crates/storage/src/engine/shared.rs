@@ -10,13 +10,14 @@ use super::signals::Signals;
 use super::stage::Act;
 use super::version::Version;
 use super::writer::Writer;
+use crate::broken::{self, Broken};
 use crate::env::Environment;
 use crate::log::format::BLOCK;
 use crate::log::{SealedBatch, Segments};
 use crate::page::{Lack, Owner, PageRef, Pages, SlotId};
 use crate::stats::Counters;
 use crate::sync::{AtomicU32, AtomicU64, Awake, Mutex, Ordering};
-use crate::{Durability, Error, Options, Result, SyncMethod};
+use crate::{Durability, Error, Options, Result, SyncMethod, TreeId};
 
 /// Shared by every handle and background thread of one open database.
 #[derive(Debug)]
@@ -107,6 +108,16 @@ pub(crate) struct Dropped {
 impl Engine {
     pub(crate) fn stamp(&self) -> u64 {
         self.next_stamp.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A number that no tree has had. There are 2^31 of them in the life of a database; a checkpoint never writes a larger one.
+    pub(crate) fn tree_number(&self) -> Result<u32> {
+        let after = |number: u32| match number < TreeId::NUMBERS || broken::is(Broken::TreesUncounted) {
+            true => Some(number.wrapping_add(1)),
+            false => None,
+        };
+        let given = self.next_tree.fetch_update(Ordering::Relaxed, Ordering::Relaxed, after);
+        given.map_err(|_| Error::NoTreeNumber)
     }
 
     pub(crate) fn segments(&self) -> Result<&Segments> {

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use super::backup::{NewCopy, Target, send};
 use super::handle::Store;
+use crate::broken::{self, Broken};
 use crate::env::Environment;
 use crate::{Error, Options, Result, TreeId};
 
@@ -159,7 +160,7 @@ impl Receiving<'_> {
         let mut entries = 0;
         loop {
             match self.bytes::<1>()? {
-                [TREE] => copy.tree(TreeId(self.number()?))?,
+                [TREE] => copy.tree(self.tree()?)?,
                 [ENTRY] => {
                     let lengths = (self.number()?, self.number()?);
                     self.fill(&mut key, lengths.0, self.key_max)?;
@@ -168,7 +169,7 @@ impl Receiving<'_> {
                     entries += 1;
                 }
                 [END] => {
-                    let next_tree = self.number()?;
+                    let next_tree = self.next_tree()?;
                     let sent = u64::from_le_bytes(self.bytes()?);
                     return match sent == entries {
                         true => copy.end(next_tree),
@@ -178,6 +179,22 @@ impl Receiving<'_> {
                 [FAILURE] => return Err(self.failure()?),
                 [other] => return Err(Error::corrupt(format!("a copy has a part of the unknown kind {other}"))),
             }
+        }
+    }
+
+    fn tree(&mut self) -> Result<TreeId> {
+        let tree = TreeId(self.number()?);
+        match tree.is_possible() {
+            true => Ok(tree),
+            false => Err(Error::corrupt(format!("a copy has a tree of the number {}", tree.0))),
+        }
+    }
+
+    fn next_tree(&mut self) -> Result<u32> {
+        let next = self.number()?;
+        match next <= TreeId::NUMBERS || broken::is(Broken::TreesUnchecked) {
+            true => Ok(next),
+            false => Err(Error::corrupt(format!("a copy says that the next tree is {next}"))),
         }
     }
 

@@ -71,7 +71,7 @@ impl State {
         match beside {
             None if self.appends.ops.bytes().len() <= FEW => self.append_under(engine, tree, ordinal, value),
             None => {
-                let beside = self.make_tree(engine, false);
+                let beside = self.make_tree(engine, false)?;
                 self.append_under(engine, tree, BESIDE, &beside.0.to_le_bytes())?;
                 self.appends.beside.push((tree, beside));
                 self.put(engine, beside, &ordinal.to_be_bytes(), value)

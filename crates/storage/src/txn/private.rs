@@ -8,7 +8,6 @@ use super::state::State;
 use crate::broken::{self, Broken};
 use crate::engine::{Engine, SPILL};
 use crate::page::{Created, PageRef, Pages, Pin, SlotId};
-use crate::sync::Ordering;
 use crate::tree::{LongValue, TreeEdit, node};
 use crate::{Error, Result, TreeId};
 
@@ -130,12 +129,11 @@ impl State {
     }
 
     /// A new, empty tree.
-    pub(super) fn make_tree(&mut self, engine: &Engine, derived: bool) -> TreeId {
-        let number = engine.next_tree.fetch_add(1, Ordering::Relaxed);
-        let tree = TreeId::new(number, derived);
+    pub(super) fn make_tree(&mut self, engine: &Engine, derived: bool) -> Result<TreeId> {
+        let tree = TreeId::new(engine.tree_number()?, derived);
         self.add_tree(tree, None);
         self.ops.create(tree);
-        tree
+        Ok(tree)
     }
 
     pub(super) fn add_tree(&mut self, tree: TreeId, base: Option<PageRef>) {

@@ -88,7 +88,7 @@ impl Transaction {
     }
 
     fn create(&self, derived: bool) -> Result<TreeId> {
-        Ok(self.writable()?.make_tree(self.private.engine(), derived))
+        self.writable()?.make_tree(self.private.engine(), derived)
     }
 
     /// Forgets what commits before `position` appended to the tree, at most so many entries; the position of the last of
@@ -106,6 +106,9 @@ impl Transaction {
     /// Makes a tree of this id if there is none: for copies, which keep the ids.
     pub fn ensure_tree(&self, tree: TreeId) -> Result<()> {
         let mut state = self.writable()?;
+        if !tree.is_possible() {
+            return Err(Error::NoSuchTree(tree));
+        }
         if state.root(tree).is_err() {
             self.private.engine().next_tree.fetch_max(tree.number() + 1, Ordering::Relaxed);
             state.add_tree(tree, None);

@@ -76,9 +76,9 @@ fn rescue(
     rescue.log(from, env)?;
     let Rescue { target, mut report, .. } = rescue;
     report.losses = reasons::join(report.losses);
-    // Tree ids are not given out again; a number that no database comes to is forged.
+    // Tree ids are not given out again.
     let next_tree = state.meta.as_ref().map_or(0, |meta| meta.next_tree);
     target.come_after(state.meta.as_ref().map_or(Openings::default(), |meta| meta.openings));
-    report.entries = target.finish(if next_tree < 1 << 30 { next_tree } else { 0 })?;
+    report.entries = target.finish(next_tree)?;
     Ok(report)
 }
