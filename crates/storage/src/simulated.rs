@@ -292,6 +292,18 @@ macro_rules! atomic_integers {
                 self.0.compare_exchange(current, new, success, failure)
             }
 
+            /// Nobody comes between what it reads and what it writes, here as in std's.
+            #[inline]
+            pub(crate) fn fetch_update(
+                &self,
+                set: Ordering,
+                fetch: Ordering,
+                update: impl FnMut($integer) -> Option<$integer>,
+            ) -> Result<$integer, $integer> {
+                atomic();
+                self.0.fetch_update(set, fetch, update)
+            }
+
             #[inline]
             pub(crate) fn fetch_and(&self, value: $integer, order: Ordering) -> $integer {
                 atomic();
