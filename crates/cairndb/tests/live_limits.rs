@@ -264,27 +264,3 @@ fn what_was_read_when_time_ran_out_is_still_heard_of() {
     let told = live.next_change_within(LONG / 3).unwrap().item().expect("the row was read");
     assert_eq!(told.added().count() + told.updated().count(), 60000);
 }
-
-#[test]
-fn who_is_dear_is_told_though_commits_keep_those_who_are_cheap_behind() -> Result<()> {
-    let (_database, conn) = database();
-    conn.execute_script(
-        "CREATE TABLE dear (id int PRIMARY KEY, n int); INSERT INTO dear SELECT g, g FROM generate_series(1, 200) g",
-    )?;
-    // More of them than there is time for before the next commit.
-    let begin = |least: i32| conn.live("SELECT count(*) FROM one WHERE n >= $1", (least,));
-    let cheap: Vec<LiveQuery> = (0..800).map(begin).collect::<Result<_>>()?;
-    let mut dear = conn.live("SELECT id, n, row_number() OVER (ORDER BY n, id) FROM dear", ())?;
-    assert!(dear.next_change_within(LONG)?.item().unwrap().is_first());
-    // Once more, so that it is known what it takes.
-    conn.execute("UPDATE dear SET n = 0 WHERE id = 7", ())?;
-    assert!(dear.next_change_within(LONG)?.item().is_some());
-    conn.execute_script("BEGIN; UPDATE dear SET n = -1 WHERE id = 8; UPDATE one SET n = n + 1; COMMIT")?;
-    let began = Instant::now();
-    while matches!(dear.next_change_within(Duration::ZERO)?, Next::NotYet) {
-        assert!(began.elapsed() < LONG / 3, "{} cheap ones", cheap.len());
-        conn.execute("UPDATE one SET n = n + 1", ())?;
-    }
-    println!("told after {:?}", began.elapsed());
-    Ok(())
-}

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cairn_storage::Snapshot;
 
@@ -26,35 +26,14 @@ pub(super) struct Queries {
 /// A query that has to be brought to a newer state though no step tells it what changed: it was busy, or had not said yet that
 /// it looks at it, or is in a state that the thread has not looked at, or there was no time for it. (What changed before that and is
 /// undone after it is no difference between the thread's two states.)
+#[derive(Default)]
 pub(super) struct Behind {
     /// The state's position, at least.
     pub(super) wanted: u64,
-    /// Since when it waits.
-    since: Instant,
     /// The state that its result is of, where it is at hand.
     pub(super) own: Option<Arc<Snapshot>>,
     /// Another thread has it, or will: see `long`.
     is_handed_over: bool,
-}
-
-/// Who has waited for so long comes before those who are cheaper: where these come without an end, he would wait as long.
-const PATIENCE: Duration = Duration::from_millis(100);
-
-/// In which order those that wait are looked at: who has waited for long, the longest first, then the cheapest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Rank {
-    Late(Instant),
-    InTime(Duration),
-}
-
-impl Rank {
-    /// Of one that waits since then, and is expected to take so long.
-    pub(super) fn of(since: Instant, expected: Duration, now: Instant) -> Rank {
-        match now.saturating_duration_since(since) >= PATIENCE {
-            true => Rank::Late(since),
-            false => Rank::InTime(expected),
-        }
-    }
 }
 
 impl Queries {
@@ -68,8 +47,7 @@ impl Queries {
             return;
         }
         let own = own.and_then(|own| self.share(own));
-        let begins = || Behind { wanted, since: Instant::now(), own: None, is_handed_over: false };
-        let known = self.behind.entry(id).or_insert_with(begins);
+        let known = self.behind.entry(id).or_default();
         known.wanted = wanted.max(known.wanted);
         // The last of them: it is used only for a result that is of this state.
         known.own = own.or(known.own.take());
@@ -118,11 +96,11 @@ impl Queries {
         }
     }
 
-    /// Those that this thread is to look at, in the order of [`Rank`].
-    pub(super) fn due(&self, now: Instant) -> Vec<u64> {
+    /// Those that this thread is to look at, the cheapest first.
+    pub(super) fn due(&self) -> Vec<u64> {
         let own = self.behind.iter().filter(|(_, behind)| !behind.is_handed_over);
-        let rank = |id, behind: &Behind| Some(Rank::of(behind.since, self.by_id.get(id)?.expected(), now));
-        let mut due: Vec<(Rank, u64)> = own.filter_map(|(id, behind)| Some((rank(id, behind)?, *id))).collect();
+        let mut due: Vec<(Duration, u64)> =
+            own.filter_map(|(id, _)| Some((self.by_id.get(id)?.expected(), *id))).collect();
         due.sort_unstable();
         due.into_iter().map(|(_, id)| id).collect()
     }
@@ -141,19 +119,5 @@ impl Queries {
         {
             self.by_identity.remove(identity);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn who_waits_for_long_comes_before_who_is_cheaper() {
-        let now = Instant::now();
-        let rank =
-            |waited, expected| Rank::of(now - Duration::from_millis(waited), Duration::from_micros(expected), now);
-        assert!(rank(0, 1) < rank(0, 2) && rank(99, 2) > rank(0, 1));
-        assert!(rank(100, 900) < rank(0, 1) && rank(300, 900) < rank(200, 1));
     }
 }

@@ -16,9 +16,6 @@ use crate::plan::ChangedRows;
 const ENTRIES: usize = 1 << 16;
 const BYTES: usize = 16 << 20;
 
-/// After so many entries that differ it is looked whether there is time for more.
-const BETWEEN_CHECKS: usize = 256;
-
 /// So many batches of changed rows are kept for others that read the same columns.
 const KEPT: usize = 16;
 
@@ -63,31 +60,23 @@ impl Changes {
         }
     }
 
-    /// What differs in these ranges, of what `is_told` asks for: there may be much of it, and of what it does not ask for. Fails where
-    /// `check` does.
+    /// What differs in these ranges, of what `is_told` asks for.
     pub(super) fn between(
         older: &Snapshot,
         newer: &Snapshot,
         ranges: &KeyRanges,
         is_told: &dyn Fn(Changed<'_>) -> bool,
-        check: &dyn Fn() -> Result<()>,
-    ) -> Result<Changes> {
+    ) -> Changes {
         let mut changes = Changes::none(Some(older.clone()), newer.clone());
-        let (mut looked_at, mut in_time) = (0_usize, Ok(()));
         let found = older.each_difference(newer, ranges, &mut |changed| {
             if is_told(changed) {
                 changes.note(changed);
             }
-            looked_at += 1;
-            if looked_at.is_multiple_of(BETWEEN_CHECKS) {
-                in_time = check();
-            }
-            in_time.is_ok() && !changes.is_incomplete
+            !changes.is_incomplete
         });
-        in_time?;
         // What can not be told is found out by who reads it.
         changes.is_incomplete |= found.is_err();
-        Ok(changes)
+        changes
     }
 
     /// Nothing differs.

@@ -5,16 +5,15 @@
 //! What must hold:
 //! - A query that is handed over stays among those that are behind, and is nobody's but these threads', until it is given back: with
 //!   the state that its result is of, from which the first thread goes on.
-//! - In each of them the cheapest comes first, unless somebody has waited for long ([`Rank`]).
+//! - In each of them the cheapest comes first.
 //! - Whoever ends the first thread ends these, and what they run.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::ThreadId;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cairn_storage::{Join, Snapshot};
 
-use super::behind::Rank;
 use super::service::{Service, Shown};
 use super::steps::Since;
 use super::subscriber::End;
@@ -40,8 +39,7 @@ struct Lane {
 
 #[derive(Default)]
 struct State {
-    /// Those that wait, and since when.
-    waiting: Vec<(Instant, u64)>,
+    waiting: Vec<u64>,
     /// Once there is such a thread.
     join: Option<Join>,
     thread: Option<ThreadId>,
@@ -73,18 +71,16 @@ impl Long {
 }
 
 impl Lane {
-    /// Waits for the next, the first by [`Rank`]; `None`: there will be none.
+    /// Waits for the next, which is the cheapest; `None`: there will be none.
     fn next(&self, expected: impl Fn(u64) -> Duration) -> Option<u64> {
         let mut state = locked(&self.state);
         loop {
             if state.is_over {
                 return None;
             }
-            let now = Instant::now();
-            let rank = |(since, id): &(Instant, u64)| (Rank::of(*since, expected(*id), now), *id);
-            let first = (0..state.waiting.len()).min_by_key(|at| rank(&state.waiting[*at]));
-            if let Some(at) = first {
-                return Some(state.waiting.swap_remove(at).1);
+            let cheapest = (0..state.waiting.len()).min_by_key(|at| (expected(state.waiting[*at]), state.waiting[*at]));
+            if let Some(at) = cheapest {
+                return Some(state.waiting.swap_remove(at));
             }
             state = self.called.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -108,7 +104,7 @@ impl Service {
     fn put_in_lane(self: &Arc<Service>, number: usize, shared: &Shared, shown: &Shown) {
         let lane = &self.long.0[number];
         let mut state = locked(&lane.state);
-        state.waiting.push((Instant::now(), shown.id));
+        state.waiting.push(shown.id);
         if state.join.is_none() && !state.is_over {
             let service = self.clone();
             match shared.store.spawn(LANES[number].0, Box::new(move || service.work(number))) {

@@ -3,8 +3,7 @@
 //!
 //! What must hold:
 //! - It is never away from what is new for long: a query has [`PIECE`] there, all those of a step [`STEP`], the cheapest first; what
-//!   does not fit is left behind, from where it is taken up between steps (in the order of [`Rank`]), or goes on in other threads
-//!   (`long`).
+//!   does not fit is left behind, from where it is taken up between steps, or goes on in other threads (`long`).
 //! - It waits for no subscriber, and for no query that runs elsewhere: that is looked at again.
 
 use std::any::Any;
@@ -17,8 +16,6 @@ use std::time::Duration;
 use cairn_storage::{Changed, KeyRanges, Observer, Snapshot, Step};
 
 use super::behind::Behind;
-#[cfg(doc)]
-use super::behind::Rank;
 use super::changes::Changes;
 use super::query::{Query, Relevant};
 use super::result::Weights;
@@ -194,9 +191,9 @@ impl Service {
     /// Those that are behind, as far as this state helps; for the rest the thread is called once there is a newer one. True: there
     /// are more, for which there was no time.
     fn look_again(self: &Arc<Service>, shared: &Shared, state: Option<&Snapshot>) -> bool {
+        let due = locked(&self.queries).due();
         let mut wakes = Wakes::default();
         let began = wakes.now;
-        let due = locked(&self.queries).due(began);
         for id in due {
             if wakes.now.duration_since(began) >= PIECE {
                 return true;
@@ -227,7 +224,7 @@ impl Service {
         drop(queries);
         let expected = shown.expected();
         wakes.look(expected);
-        let mut query = match shown.query.try_lock() {
+        let query = match shown.query.try_lock() {
             Ok(query) => query,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => {
@@ -238,14 +235,9 @@ impl Service {
         if state.position() <= query.position {
             return;
         }
-        if expected > PIECE {
-            query.limits = shown.limits(wakes.now, Some(PIECE));
-            let is_unchanged = is_unchanged(&query, since, state);
-            wakes.lap();
-            if !is_unchanged {
-                drop(query);
-                return self.hand_over(shared, &shown, state.position(), since.state());
-            }
+        if expected > PIECE && !is_unchanged(&query, since, state) {
+            drop(query);
+            return self.hand_over(shared, &shown, state.position(), since.state());
         }
         if !self.bring_in_time((shared, &shown), query, (state, since), Some(PIECE), wakes) {
             self.hand_over(shared, &shown, state.position(), since.state());
@@ -308,7 +300,7 @@ impl Service {
         let changes = match since {
             Since::Step(changes) => Some(changes),
             Since::Own(own) => {
-                between = changes_since(own, query, state)?;
+                between = changes_since(own, query, state);
                 Some(&between)
             }
             Since::Unknown => None,
@@ -362,20 +354,20 @@ impl Service {
     }
 }
 
-/// Fails where the query's limits end it.
-fn changes_since(own: &Snapshot, query: &Query, state: &Snapshot) -> Result<Changes> {
-    let (relevant, limits) = (query.relevant(), &query.limits);
-    Changes::between(own, state, &query.ranges, &|changed| relevant.is_told(changed), &|| limits.check())
+fn changes_since(own: &Snapshot, query: &Query, state: &Snapshot) -> Changes {
+    let relevant = query.relevant();
+    Changes::between(own, state, &query.ranges, &|changed| relevant.is_told(changed))
 }
 
 fn begin_with_its_result(changes: &Changes, query: &Query) -> bool {
     changes.older.as_ref().is_some_and(|older| query.position <= older.position())
 }
 
-/// Whether nothing has changed for the query since it was in a state of its own, as far as its limits let that be seen.
+/// Whether nothing has changed for the query since it was in a state of its own.
 fn is_unchanged(query: &Query, since: Since<'_>, state: &Snapshot) -> bool {
     let Since::Own(own) = since else { return false };
-    changes_since(own, query, state).is_ok_and(|changes| begin_with_its_result(&changes, query) && changes.are_none())
+    let changes = changes_since(own, query, state);
+    begin_with_its_result(&changes, query) && changes.are_none()
 }
 
 /// Tells those who watch a query how it changed.
