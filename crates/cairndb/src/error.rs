@@ -380,7 +380,16 @@ impl From<cairn_storage::Error> for Error {
     fn from(error: cairn_storage::Error) -> Error {
         match SqlState(error.sqlstate()) {
             SqlState::DATA_CORRUPTED => Error::damaged(error.to_string()),
-            code => Error::new(code, error.to_string()),
+            code => {
+                let told = Error::new(code, error.to_string());
+                match error {
+                    cairn_storage::Error::Busy { is_read: true, .. } => told.with_hint(
+                        "Whoever has it only reads it: it can be opened beside him by who only reads it, too \
+                        (Options::read_only, --read-only).",
+                    ),
+                    _ => told,
+                }
+            }
         }
     }
 }

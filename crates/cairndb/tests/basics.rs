@@ -1,6 +1,6 @@
 //! Tables, rows and queries, end to end.
 
-use cairndb::{Connection, Database, Options, Result};
+use cairndb::{Connection, Database, Options, Result, SqlState};
 
 fn connect() -> Connection {
     Database::open_in_memory().unwrap().connect().unwrap()
@@ -275,4 +275,22 @@ fn closing_ends_changes_for_all_handles_and_the_last_gives_the_file_free() -> Re
     let count: i64 = Database::open(&path)?.connect()?.query_row("SELECT count(*) FROM t", (), |row| row.get(0))?;
     assert_eq!(count, 1);
     Ok(())
+}
+
+#[test]
+fn who_may_not_write_a_file_is_told_where_he_may_read_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.cairn");
+    let writing = Database::open(&path).unwrap();
+    let refused = |options: Options| Database::open_with(&path, options).err().expect("it is another's");
+    for options in [Options::default(), Options::default().read_only(true)] {
+        assert_eq!((refused(options.clone()).sqlstate(), refused(options).hint()), (SqlState::OBJECT_IN_USE, None));
+    }
+    drop(writing);
+    let reading = Database::open_with(&path, Options::default().read_only(true)).unwrap();
+    let told = refused(Options::default());
+    assert!(told.hint().is_some_and(|hint| hint.contains("--read-only")), "{told:?}");
+    drop(Database::open_with(&path, Options::default().read_only(true)).unwrap());
+    drop(reading);
+    drop(Database::open(&path).unwrap());
 }

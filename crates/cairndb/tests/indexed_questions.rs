@@ -59,6 +59,8 @@ const OTHERS: usize = 400;
 
 /// How many questions are asked of each pair of types.
 const ASKED: usize = 5;
+/// And how many of those that may be asked of every row.
+const WIDE: usize = 2;
 
 /// A table's name for a type.
 fn name(prefix: &str, data_type: &str) -> String {
@@ -130,6 +132,23 @@ fn questions(key: &str, value: &str, unknown: &[&str], random: &mut Random) -> V
     ]
 }
 
+/// Those that may be asked of every row, too: by other columns, by any or all of an array, by rows and by two bounds in any order.
+fn wide_questions(key: &str, value: &str, random: &mut Random) -> Vec<String> {
+    let (keys, values, op) = (name("k", key), name("v", value), *random.pick(&OPERATORS));
+    let n = random.below(9) as i64 - 1;
+    vec![
+        format!("SELECT n, id FROM {values} JOIN {keys} ON k = v OR b = n ORDER BY n, id"),
+        format!("SELECT n, id FROM {values} LEFT JOIN {keys} ON k = v OR (k {op} v AND b = 1) ORDER BY n, id"),
+        format!("SELECT n, id FROM {values} JOIN {keys} ON k = ANY (ARRAY[v, $]) ORDER BY n, id"),
+        format!("SELECT id FROM {keys} WHERE k = ANY ((SELECT array_agg(v) FROM {values})::{value}[]) ORDER BY id"),
+        format!("SELECT id FROM {keys} WHERE k {op} ALL (ARRAY[$, $]) ORDER BY id"),
+        format!("SELECT id FROM {keys} WHERE k {op} ANY (ARRAY[$, $]) AND b = {n} ORDER BY id"),
+        format!("SELECT id FROM {keys} WHERE (k, b) > ($, {n}) ORDER BY id"),
+        format!("SELECT id FROM {keys} WHERE k BETWEEN SYMMETRIC $ AND $ ORDER BY id"),
+        format!("SELECT count(*), min(b) FROM {keys} WHERE k {op} $ AND b BETWEEN {n} AND 1100"),
+    ]
+}
+
 /// A few of them: all would take their time for every pair of types.
 fn some(mut questions: Vec<String>, random: &mut Random) -> Vec<String> {
     (0..ASKED).map(|_| questions.swap_remove(random.below(questions.len()))).collect()
@@ -181,7 +200,10 @@ fn indexes_answer_as_scans_do_for_every_pair_of_types() -> Result<()> {
             conn.execute(&format!("SET TIME ZONE '{zone}'"), ())?;
             for (key, _) in types {
                 for (value, values) in types {
-                    for question in some(questions(key, value, &OPERATORS, &mut random), &mut random) {
+                    let mut asked_of_it = some(questions(key, value, &OPERATORS, &mut random), &mut random);
+                    let mut wide = wide_questions(key, value, &mut random);
+                    asked_of_it.extend((0..WIDE).map(|_| wide.swap_remove(random.below(wide.len()))));
+                    for question in asked_of_it {
                         let given = [*random.pick(values), *random.pick(values)];
                         let scanned = asked(&conn, &question, value, given, false);
                         let found = asked(&conn, &question, value, given, true);

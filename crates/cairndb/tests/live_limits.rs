@@ -1,5 +1,6 @@
 //! What live queries may cost: they end in time, with who watches them and with the database, and keep no one else waiting.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -263,4 +264,53 @@ fn what_was_read_when_time_ran_out_is_still_heard_of() {
     conn.execute("UPDATE asked SET note = 'newer' WHERE id = 5001", ()).unwrap();
     let told = live.next_change_within(LONG / 3).unwrap().item().expect("the row was read");
     assert_eq!(told.added().count() + told.updated().count(), 60000);
+}
+
+/// Those that cost less came first at every commit, and there was always one.
+#[test]
+fn one_that_costs_more_is_told_while_commits_go_on() -> Result<()> {
+    let (database, conn) = database();
+    conn.execute("INSERT INTO many SELECT g FROM generate_series(1, 25) g", ())?;
+    let cheap: Vec<LiveQuery> =
+        (0..1500).map(|number| conn.live("SELECT n + $1 FROM one", (number,))).collect::<Result<_>>()?;
+    let mut costly = conn.live("SELECT max(x.id * y.id) + max(n) FROM many x, many y, one", ())?;
+    costly.next_change()?;
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let conn = database.connect().unwrap();
+            while !is_over.load(Ordering::Relaxed) {
+                conn.execute("UPDATE one SET n = n + 1", ()).unwrap();
+            }
+        });
+        let told: Vec<_> = (0..3).map(|_| costly.next_change_within(Duration::from_secs(5))).collect();
+        is_over.store(true, Ordering::Relaxed);
+        told.into_iter().for_each(|told| assert!(told.unwrap().item().is_some(), "it was passed by"));
+    });
+    drop(cheap);
+    Ok(())
+}
+
+#[test]
+fn a_transaction_that_changes_much_keeps_nobody_waiting_whom_it_does_not_concern() -> Result<()> {
+    let (database, conn) = database();
+    conn.execute_script("CREATE TABLE wide (id int PRIMARY KEY, n int, other int)")?;
+    conn.execute("INSERT INTO wide SELECT g, g, g FROM generate_series(1, 60000) g", ())?;
+    let mut all = conn.live("SELECT id FROM wide WHERE n < 0", ())?;
+    let mut few = conn.live("SELECT n FROM wide WHERE id = 7", ())?;
+    let mut light = conn.live("SELECT n FROM one", ())?;
+    for live in [&mut all, &mut few, &mut light] {
+        live.next_change()?;
+    }
+    let writer = database.connect()?;
+    conn.execute("UPDATE wide SET other = other + 1, n = CASE WHEN id = 7 THEN -1 ELSE n END", ())?;
+    writer.execute("UPDATE one SET n = n + 1", ())?;
+    let began = Instant::now();
+    assert!(light.next_change_within(LONG)?.item().is_some());
+    assert!(began.elapsed() < AT_ONCE, "{:?}", began.elapsed());
+    // And who is concerned is told what it is to him.
+    let told = |live: &mut LiveQuery| live.next_change_within(LONG).map(|change| change.item().is_some());
+    assert!(told(&mut few)? && told(&mut all)?);
+    assert!(matches!(few.next_change_within(Duration::from_millis(50))?, Next::NotYet));
+    Ok(())
 }

@@ -151,7 +151,7 @@ fn take_step(world: &World, noted: &Noted, step: &Step, trees: &[TreeId], known:
     let (begun, known) = known;
     // Told are differences from the older state.
     let mut is_anything = step.older().is_some_and(|older| older.position() < *begun);
-    step.each(&mut |changed| match changed {
+    step.each(&mut || true, &mut |changed| match changed {
         Changed::Entry(tree, key, _, is) => {
             let entries = known.entry(tree).or_default();
             match is {

@@ -72,6 +72,8 @@ pub enum Error {
         path: PathBuf,
         /// The holder's process id, where it could be learned.
         pid: Option<u32>,
+        /// Whoever has it only reads it: it can be opened read-only beside him.
+        is_read: bool,
     },
     /// The database was opened read-only.
     ReadOnly,
@@ -238,15 +240,15 @@ impl fmt::Display for Error {
                 path.display()
             ),
             // Another container's process may have the same number.
-            Error::Busy { path, pid: Some(pid) } if *pid == std::process::id() => write!(
+            Error::Busy { path, pid: Some(pid), .. } if *pid == std::process::id() => write!(
                 f,
                 "database \"{}\" is in use by process {pid}, this one's number: a handle of it is open here, or in another container",
                 path.display()
             ),
-            Error::Busy { path, pid: Some(pid) } => {
+            Error::Busy { path, pid: Some(pid), .. } => {
                 write!(f, "database \"{}\" is in use by process {pid}", path.display())
             }
-            Error::Busy { path, pid: None } => write!(f, "database \"{}\" is in use", path.display()),
+            Error::Busy { path, pid: None, .. } => write!(f, "database \"{}\" is in use", path.display()),
             Error::ReadOnly => f.write_str("the database was opened read-only"),
             Error::CannotOpen { path, error } => write!(f, "could not open \"{}\": {}", path.display(), said(error)),
             Error::NoSuchTree(tree) => write!(f, "tree {} does not exist", tree.number()),

@@ -180,7 +180,7 @@ impl<'a> Unfinished<'a> {
         let path = PathBuf::from(name);
         let lock = match files.lock(&path) {
             Ok(LockOutcome::Held(lock)) => lock,
-            Ok(LockOutcome::Busy { pid }) => return Err(Error::Busy { path, pid }),
+            Ok(LockOutcome::Busy { pid }) => return Err(Error::Busy { path, pid, is_read: false }),
             Err(error) => return Err(cannot_open(&path)(error)),
         };
         remove_left(files, &path)?;

@@ -72,7 +72,7 @@ fn lock_made(unfinished: &Path, files: &dyn FileSystem) -> Result<LockGuard> {
     }
     match files.lock_made(unfinished).map_err(Error::io("lock the new database"))? {
         LockOutcome::Held(guard) => Ok(guard),
-        LockOutcome::Busy { pid } => Err(Error::Busy { path: unfinished.to_path_buf(), pid }),
+        LockOutcome::Busy { pid } => Err(Error::Busy { path: unfinished.to_path_buf(), pid, is_read: false }),
     }
 }
 

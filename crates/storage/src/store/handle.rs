@@ -132,7 +132,11 @@ impl Store {
         let locked = if options.read_only { env.files.lock_shared(&path) } else { env.files.lock(&path) };
         match locked {
             Ok(LockOutcome::Held(guard)) => Self::open_held(path, options, env, copies, Some(guard)),
-            Ok(LockOutcome::Busy { pid }) => Err(Error::Busy { path, pid }),
+            Ok(LockOutcome::Busy { pid }) => {
+                let shared = || env.files.lock_shared(&path);
+                let is_read = !options.read_only && matches!(shared(), Ok(LockOutcome::Held(_)));
+                Err(Error::Busy { path, pid, is_read })
+            }
             Err(error) => Err(Error::CannotOpen { path, error: Arc::new(error) }),
         }
     }

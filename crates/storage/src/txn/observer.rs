@@ -353,27 +353,35 @@ impl Step {
         &self.newer
     }
 
-    /// Calls `each` with every change of what somebody is interested in.
-    pub fn each(&self, each: &mut dyn FnMut(Changed<'_>)) -> Result<()> {
+    /// Calls `each` with every change of what somebody is interested in, while `goes_on`, which is asked for each key that differs.
+    /// False: there may be more.
+    pub fn each(&self, goes_on: &mut dyn FnMut() -> bool, each: &mut dyn FnMut(Changed<'_>)) -> Result<bool> {
         let Some(older) = &self.older else {
             each(Changed::Anything);
-            return Ok(());
+            return Ok(true);
         };
-        match self.each_since(older, each) {
+        match self.each_since(older, goes_on, each) {
             Err(Error::SnapshotTooOld) => each(Changed::Anything),
             done => return done,
         }
-        Ok(())
+        Ok(true)
     }
 
-    fn each_since(&self, older: &Snapshot, each: &mut dyn FnMut(Changed<'_>)) -> Result<()> {
+    fn each_since(
+        &self,
+        older: &Snapshot,
+        goes_on: &mut dyn FnMut() -> bool,
+        each: &mut dyn FnMut(Changed<'_>),
+    ) -> Result<bool> {
         let watch = &self.handle.engine().watch;
         if self.touched.may_be_anything() {
             let trees = watch.with_interests(|interests| interests.trees().collect::<Vec<_>>());
             for tree in trees {
-                self.each_of(older, tree, each)?;
+                if !self.each_of(older, tree, goes_on, each)? {
+                    return Ok(false);
+                }
             }
-            return Ok(());
+            return Ok(true);
         }
         let root = |snapshot: &Snapshot, tree| snapshot.view().root(tree).ok();
         // What was left may be of a commit that this state does not have yet.
@@ -392,29 +400,41 @@ impl Step {
             if dropped.contains(&tree) {
                 continue;
             }
+            if !goes_on() {
+                return Ok(false);
+            }
             let was = get(older, tree, key, &mut before)?;
             let is = get(&self.newer, tree, key, &mut after)?;
             if was != is || before != after {
                 each(Changed::Entry(tree, key, was.map(|()| &before[..]), is.map(|()| &after[..])));
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// All that changed in a tree, of what somebody is interested in.
-    fn each_of(&self, older: &Snapshot, tree: TreeId, each: &mut dyn FnMut(Changed<'_>)) -> Result<()> {
+    fn each_of(
+        &self,
+        older: &Snapshot,
+        tree: TreeId,
+        goes_on: &mut dyn FnMut() -> bool,
+        each: &mut dyn FnMut(Changed<'_>),
+    ) -> Result<bool> {
         let is_there = |snapshot: &Snapshot| snapshot.view().root(tree).is_ok();
         if is_there(older) && !is_there(&self.newer) {
             each(Changed::Dropped(tree));
-            return Ok(());
+            return Ok(true);
         }
         let watch = &self.handle.engine().watch;
+        let mut is_all = true;
         older.diff(&self.newer, tree, Bound::Unbounded, Bound::Unbounded, |key, was, is| {
-            if watch.with_interests(|interests| interests.is_any_in(tree, key)) {
+            is_all = goes_on();
+            if is_all && watch.with_interests(|interests| interests.is_any_in(tree, key)) {
                 each(Changed::Entry(tree, key, was, is));
             }
-            true
-        })
+            is_all
+        })?;
+        Ok(is_all)
     }
 
     /// Calls `each` with everybody who is interested in the key; some more than once.
@@ -451,14 +471,14 @@ mod tests {
     fn told(step: &Step) -> Vec<String> {
         let mut told = Vec::new();
         let text = |value: Option<&[u8]>| value.map_or("-".into(), |value| String::from_utf8_lossy(value).into_owned());
-        step.each(&mut |changed| {
+        let all = step.each(&mut || true, &mut |changed| {
             told.push(match changed {
                 Changed::Entry(_, key, was, is) => format!("{} {} {}", text(Some(key)), text(was), text(is)),
                 Changed::Dropped(_) => "dropped".into(),
                 Changed::Anything => "anything".into(),
             });
-        })
-        .unwrap();
+        });
+        assert!(all.unwrap());
         told
     }
 
@@ -544,7 +564,16 @@ mod tests {
         }
         tx.delete(a, b"c").unwrap();
         tx.commit(None).unwrap();
-        assert_eq!(told(&observer.next(SOON).unwrap().unwrap()), ["c old -"]);
+        let step = observer.next(SOON).unwrap().unwrap();
+        assert_eq!(told(&step), ["c old -"]);
+        // Also where nothing of it is told.
+        let mut keys = 0;
+        let mut few = || {
+            keys += 1;
+            keys <= 10
+        };
+        assert!(!step.each(&mut few, &mut |changed| assert!(matches!(changed, Changed::Entry(..)))).unwrap());
+        assert_eq!(keys, 11);
         let tx = store.begin().unwrap();
         tx.drop_tree(b).unwrap();
         tx.commit(None).unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cairn_storage::Snapshot;
 
@@ -11,6 +11,31 @@ use crate::exec::QuickHashes;
 
 /// So many states are held for queries that are behind; for more of them what changed is found out by running them.
 const OWN_STATES: usize = 64;
+
+/// Whoever waits for longer than this is not passed by any more.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// When a query comes: whoever waited longest of those that waited for long, then the cheapest. (Where the cheapest always comes
+/// first, and commits never end, others never come.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Turn {
+    Waited(Instant, u64),
+    Costs(Duration, u64),
+}
+
+impl Turn {
+    pub(super) fn of(shown: &Shown, now: Instant) -> Turn {
+        match shown.waits_since().filter(|since| now.saturating_duration_since(*since) > PATIENCE) {
+            Some(since) => Turn::Waited(since, shown.id),
+            None => Turn::Costs(shown.expected(), shown.id),
+        }
+    }
+
+    fn id(self) -> u64 {
+        let (Turn::Waited(_, id) | Turn::Costs(_, id)) = self;
+        id
+    }
+}
 
 #[derive(Default)]
 pub(super) struct Queries {
@@ -43,9 +68,8 @@ impl Queries {
 
     /// Notes that a query is behind; `own`: the state that its result is of.
     pub(super) fn note_behind(&mut self, id: u64, wanted: u64, own: Option<Arc<Snapshot>>) {
-        if !self.by_id.contains_key(&id) {
-            return;
-        }
+        let Some(shown) = self.by_id.get(&id) else { return };
+        shown.wait();
         let own = own.and_then(|own| self.share(own));
         let known = self.behind.entry(id).or_default();
         known.wanted = wanted.max(known.wanted);
@@ -96,13 +120,13 @@ impl Queries {
         }
     }
 
-    /// Those that this thread is to look at, the cheapest first.
+    /// Those that this thread is to look at, in their turn.
     pub(super) fn due(&self) -> Vec<u64> {
         let own = self.behind.iter().filter(|(_, behind)| !behind.is_handed_over);
-        let mut due: Vec<(Duration, u64)> =
-            own.filter_map(|(id, _)| Some((self.by_id.get(id)?.expected(), *id))).collect();
+        let now = Instant::now();
+        let mut due: Vec<Turn> = own.filter_map(|(id, _)| Some(Turn::of(self.by_id.get(id)?, now))).collect();
         due.sort_unstable();
-        due.into_iter().map(|(_, id)| id).collect()
+        due.into_iter().map(Turn::id).collect()
     }
 
     /// One of these, which is not behind any more.

@@ -61,22 +61,29 @@ impl Changes {
     }
 
     /// What differs in these ranges, of what `is_told` asks for.
+    ///
+    /// # Errors
+    ///
+    /// `is_told`'s.
     pub(super) fn between(
         older: &Snapshot,
         newer: &Snapshot,
         ranges: &KeyRanges,
-        is_told: &dyn Fn(Changed<'_>) -> bool,
-    ) -> Changes {
+        is_told: &mut dyn FnMut(Changed<'_>) -> Result<bool>,
+    ) -> Result<Changes> {
         let mut changes = Changes::none(Some(older.clone()), newer.clone());
+        let mut failed = None;
         let found = older.each_difference(newer, ranges, &mut |changed| {
-            if is_told(changed) {
-                changes.note(changed);
+            match is_told(changed) {
+                Ok(true) => changes.note(changed),
+                Ok(false) => {}
+                Err(error) => failed = Some(error),
             }
-            !changes.is_incomplete
+            failed.is_none() && !changes.is_incomplete
         });
         // What can not be told is found out by who reads it.
         changes.is_incomplete |= found.is_err();
-        changes
+        failed.map_or(Ok(changes), Err)
     }
 
     /// Nothing differs.

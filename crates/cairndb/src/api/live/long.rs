@@ -5,15 +5,16 @@
 //! What must hold:
 //! - A query that is handed over stays among those that are behind, and is nobody's but these threads', until it is given back: with
 //!   the state that its result is of, from which the first thread goes on.
-//! - In each of them the cheapest comes first.
+//! - In each of them the cheapest comes first, unless others have waited for long: see [`Turn`].
 //! - Whoever ends the first thread ends these, and what they run.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::ThreadId;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cairn_storage::{Join, Snapshot};
 
+use super::behind::Turn;
 use super::service::{Service, Shown};
 use super::steps::Since;
 use super::subscriber::End;
@@ -71,15 +72,14 @@ impl Long {
 }
 
 impl Lane {
-    /// Waits for the next, which is the cheapest; `None`: there will be none.
-    fn next(&self, expected: impl Fn(u64) -> Duration) -> Option<u64> {
+    /// Waits for the next; `None`: there will be none. `turn`: of a query that is there yet.
+    fn next(&self, turn: impl Fn(u64) -> Option<Turn>) -> Option<u64> {
         let mut state = locked(&self.state);
         loop {
             if state.is_over {
                 return None;
             }
-            let cheapest = (0..state.waiting.len()).min_by_key(|at| (expected(state.waiting[*at]), state.waiting[*at]));
-            if let Some(at) = cheapest {
+            if let Some(at) = (0..state.waiting.len()).min_by_key(|at| turn(state.waiting[*at])) {
                 return Some(state.waiting.swap_remove(at));
             }
             state = self.called.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -123,8 +123,8 @@ impl Service {
     fn work(self: &Arc<Service>, number: usize) {
         let lane = &self.long.0[number];
         locked(&lane.state).thread = Some(std::thread::current().id());
-        let expected = |id| locked(&self.queries).by_id.get(&id).map_or(Duration::ZERO, |shown| shown.expected());
-        while let Some(id) = lane.next(expected) {
+        let turn = |id| locked(&self.queries).by_id.get(&id).map(|shown| Turn::of(shown, Instant::now()));
+        while let Some(id) = lane.next(turn) {
             let Some(shared) = self.shared.upgrade() else { return };
             let Some((shown, own)) = locked(&self.queries).handed_over(id) else { continue };
             if self.bring_in_lane(number, (&shared, &shown), own.as_deref()) {

@@ -78,6 +78,8 @@ pub(super) struct Shown {
     pub(super) done: Mutex<Done>,
     /// How long it is expected to take until it is in a newer state, in nanoseconds.
     expected: AtomicU64,
+    /// Since when it is behind.
+    waits: Mutex<Option<Instant>>,
     pub(super) subscribers: Mutex<Vec<Arc<Subscriber>>>,
     /// Nobody watches it any more: what it runs ends.
     pub(super) interrupt: Arc<AtomicBool>,
@@ -245,6 +247,7 @@ impl Service {
             query: Mutex::new(query),
             done: Mutex::default(),
             expected: AtomicU64::new(0),
+            waits: Mutex::default(),
             subscribers: Mutex::default(),
             interrupt: Arc::default(),
             timeout: definition.timeout,
@@ -379,6 +382,20 @@ impl Shown {
 
     pub(super) fn expect(&self, time: Duration) {
         self.expected.store(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    pub(super) fn waits_since(&self) -> Option<Instant> {
+        *locked(&self.waits)
+    }
+
+    /// It is behind from now on, if it is not already.
+    pub(super) fn wait(&self) {
+        locked(&self.waits).get_or_insert_with(Instant::now);
+    }
+
+    /// It is in the state that it was to be brought to.
+    pub(super) fn is_brought(&self) {
+        *locked(&self.waits) = None;
     }
 
     /// Those of a change that begins now, and has so long.

@@ -2,8 +2,10 @@
 //! before.
 //!
 //! What must hold:
-//! - It is never away from what is new for long: a query has [`PIECE`] there, all those of a step [`STEP`], the cheapest first; what
-//!   does not fit is left behind, from where it is taken up between steps, or goes on in other threads (`long`).
+//! - It is never away from what is new for long: a query has [`PIECE`] there, all those of a step [`STEP`], the cheapest first, and
+//!   finding out which they are has as long; what does not fit is left behind, from where it is taken up between steps, or goes on
+//!   in other threads (`long`).
+//! - However many commits there are: whoever is behind has his turn (`behind`).
 //! - It waits for no subscriber, and for no query that runs elsewhere: that is looked at again.
 
 use std::any::Any;
@@ -11,13 +13,13 @@ use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, TryLockError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cairn_storage::{Changed, KeyRanges, Observer, Snapshot, Step};
 
 use super::behind::Behind;
 use super::changes::Changes;
-use super::query::{Query, Relevant};
+use super::query::{Limits, Query, Relevant};
 use super::result::Weights;
 use super::service::{Service, Shown};
 use super::subscriber::{End, Together};
@@ -29,8 +31,10 @@ use crate::{Error, Result, SqlState};
 
 /// A query has so long in this thread.
 const PIECE: Duration = Duration::from_millis(3);
-/// The queries of a step have so long together.
+/// The queries of a step have so long together, and so long it takes to find out which they are.
 const STEP: Duration = Duration::from_millis(10);
+/// After so many changes the clock is read.
+const LOOKED_AT: usize = 256;
 /// Where they are expected to take longer, those that take less than this are cheap.
 const CHEAP: Duration = Duration::from_micros(16);
 
@@ -136,8 +140,12 @@ impl Service {
     fn take_step(self: &Arc<Service>, shared: &Shared, step: &Step) {
         let mut affected = Affected::default();
         let mut changes = Changes::of(step);
-        let mut asked = Vec::new();
-        let told = step.each(&mut |changed| {
+        let (mut asked, mut looked, began) = (Vec::new(), 0, Instant::now());
+        let mut has_time = || {
+            looked += 1;
+            looked % LOOKED_AT != 0 || began.elapsed() < STEP
+        };
+        let told = step.each(&mut has_time, &mut |changed| {
             changes.note(changed);
             asked.clear();
             let mut add = |id| asked.push(id);
@@ -148,6 +156,9 @@ impl Service {
             }
             self.add_told(&asked, changed, &mut affected);
         });
+        if matches!(told, Ok(false)) {
+            return self.leave_all_behind(step);
+        }
         if told.is_err() {
             // What can not be told is found out by who reads it.
             changes.note_incomplete();
@@ -161,6 +172,14 @@ impl Service {
                 false => locked(&self.queries).leave_behind(id, step.newer().position(), Since::Step(&changes).state()),
             }
         }
+    }
+
+    /// Each query finds out what the step is to it.
+    fn leave_all_behind(&self, step: &Step) {
+        let older = step.older().cloned().map(Arc::new);
+        let mut queries = locked(&self.queries);
+        let all: Vec<u64> = queries.by_id.keys().copied().collect();
+        all.into_iter().for_each(|id| queries.leave_behind(id, step.newer().position(), older.clone()));
     }
 
     /// Adds those of the queries that may tell the difference; some are asked more than once. Queries of the same plan look at the
@@ -233,9 +252,9 @@ impl Service {
             }
         };
         if state.position() <= query.position {
-            return;
+            return shown.is_brought();
         }
-        if expected > PIECE && !is_unchanged(&query, since, state) {
+        if expected > PIECE && !is_unchanged(&query, since, state, &shown.limits(wakes.now, Some(PIECE))) {
             drop(query);
             return self.hand_over(shared, &shown, state.position(), since.state());
         }
@@ -260,6 +279,7 @@ impl Service {
         let expected = (query.done != before).then(|| query.expected.take());
         let error = match brought {
             Ok(change) => {
+                shown.is_brought();
                 tell(shown, change, &query, wakes);
                 drop(query);
                 None
@@ -300,7 +320,7 @@ impl Service {
         let changes = match since {
             Since::Step(changes) => Some(changes),
             Since::Own(own) => {
-                between = changes_since(own, query, state);
+                between = changes_since(own, query, state, &query.limits)?;
                 Some(&between)
             }
             Since::Unknown => None,
@@ -354,20 +374,30 @@ impl Service {
     }
 }
 
-fn changes_since(own: &Snapshot, query: &Query, state: &Snapshot) -> Changes {
+/// # Errors
+///
+/// 57014 where that takes longer than the limits allow.
+fn changes_since(own: &Snapshot, query: &Query, state: &Snapshot, limits: &Limits) -> Result<Changes> {
     let relevant = query.relevant();
-    Changes::between(own, state, &query.ranges, &|changed| relevant.is_told(changed))
+    let mut looked = 0;
+    Changes::between(own, state, &query.ranges, &mut |changed| {
+        looked += 1;
+        if looked % LOOKED_AT == 0 {
+            limits.check()?;
+        }
+        Ok(relevant.is_told(changed))
+    })
 }
 
 fn begin_with_its_result(changes: &Changes, query: &Query) -> bool {
     changes.older.as_ref().is_some_and(|older| query.position <= older.position())
 }
 
-/// Whether nothing has changed for the query since it was in a state of its own.
-fn is_unchanged(query: &Query, since: Since<'_>, state: &Snapshot) -> bool {
+/// Whether nothing has changed for the query since it was in a state of its own; false where that is not found out in time.
+fn is_unchanged(query: &Query, since: Since<'_>, state: &Snapshot, limits: &Limits) -> bool {
     let Since::Own(own) = since else { return false };
-    let changes = changes_since(own, query, state);
-    begin_with_its_result(&changes, query) && changes.are_none()
+    let changes = changes_since(own, query, state, limits);
+    changes.is_ok_and(|changes| begin_with_its_result(&changes, query) && changes.are_none())
 }
 
 /// Tells those who watch a query how it changed.

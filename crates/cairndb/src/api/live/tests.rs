@@ -105,7 +105,7 @@ fn what_was_given_up_half_way_is_followed_from_the_result_again() {
     let older = store.durable_snapshot().unwrap();
     conn.execute("INSERT INTO a VALUES (4, 1000)", ()).unwrap();
     let newer = store.durable_snapshot().unwrap();
-    let changes = Changes::between(&older, &newer, &ranges, &|_| true);
+    let changes = Changes::between(&older, &newer, &ranges, &mut |_| Ok(true)).unwrap();
     for _ in 0..2 {
         let change = query.follow(conn.shared(), &watching.service.plans, &changes).unwrap();
         assert!(change.is_none(), "{change:?}: rows that nobody told it of are not to be relied on");

@@ -21,8 +21,20 @@ impl Firsts {
         Firsts { parts: parts[..count.min(parts.len())].into(), last: Vec::new(), alike: 0 }
     }
 
-    /// Whether the entry begins otherwise than the one before. (Encoded values end by themselves: what begins with the bytes of
-    /// some begins with those values.)
+    /// What of an entry's key has to follow, behind a beginning that it has in common with others, where it begins as the one
+    /// before; `None`: it begins otherwise. (Encoded values end by themselves: what begins with the bytes of some begins with
+    /// those values.)
+    pub(crate) fn behind(&self, common: &[u8]) -> Option<&[u8]> {
+        let (shared, rest) = self.last.split_at(common.len().min(self.last.len()));
+        (!self.last.is_empty() && common.starts_with(shared)).then_some(rest)
+    }
+
+    /// So many more entries began as the one before.
+    pub(crate) fn add_alike(&mut self, count: usize) {
+        self.alike += count;
+    }
+
+    /// Whether the entry begins otherwise than the one before.
     pub(crate) fn is_first(&mut self, key: &[u8]) -> Result<bool> {
         if !self.last.is_empty() && key.starts_with(&self.last) {
             self.alike += 1;

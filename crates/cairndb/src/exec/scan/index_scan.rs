@@ -109,10 +109,7 @@ impl EntryReader {
         cx: Cx<'_>,
     ) -> Result<(usize, usize)> {
         let mut taken = 0;
-        let visited = ranges.visit_lent(count, cx, |key, value| {
-            if !firsts.is_first(key)? {
-                return Ok(());
-            }
+        let visited = ranges.visit_firsts(count, cx, firsts, |key, value| {
             taken += 1;
             self.take(key, value, out)
         })?;

@@ -4,6 +4,7 @@ use std::ops::Bound;
 
 use cairn_storage::{Cursor, LeafEntries, TreeId};
 
+use super::firsts::Firsts;
 use super::row_reader::RowReader;
 use crate::catalog::{Index, Table};
 use crate::exec::context::{Cx, ExecContext};
@@ -212,6 +213,54 @@ impl KeyRanges {
                 Ok(entries.len())
             }
             Entries::One(key, value) => each(key, value).map(|()| 1),
+        });
+        self.key = key;
+        visited
+    }
+
+    /// As [`KeyRanges::visit_lent`], of the entries that begin otherwise than the one before.
+    pub(crate) fn visit_firsts(
+        &mut self,
+        count: usize,
+        cx: Cx<'_>,
+        firsts: &mut Firsts,
+        mut each: impl FnMut(&[u8], &[u8]) -> Result<()>,
+    ) -> Result<usize> {
+        let mut key = std::mem::take(&mut self.key);
+        let visited = self.visit_leaves(count, cx, |entries| match entries {
+            Entries::Lent(entries) => {
+                let prefix = entries.key_prefix();
+                key.clear();
+                key.extend_from_slice(prefix);
+                let mut at = 0;
+                while at < entries.len() {
+                    let alike = match firsts.behind(prefix) {
+                        Some(rest) => {
+                            (at..entries.len()).take_while(|at| entries.key_rest(*at).starts_with(rest)).count()
+                        }
+                        None => 0,
+                    };
+                    firsts.add_alike(alike);
+                    at += alike;
+                    if at == entries.len() {
+                        break;
+                    }
+                    let Some(value) = entries.value(at) else { return Ok(at) };
+                    key.truncate(prefix.len());
+                    key.extend_from_slice(entries.key_rest(at));
+                    if firsts.is_first(&key)? {
+                        each(&key, value)?;
+                    }
+                    at += 1;
+                }
+                Ok(at)
+            }
+            Entries::One(key, value) => {
+                if firsts.is_first(key)? {
+                    each(key, value)?;
+                }
+                Ok(1)
+            }
         });
         self.key = key;
         visited

@@ -45,7 +45,9 @@ pub fn salvage_with(
     }
     // First: what whoever has it open writes while it closes is not what was read before.
     let _lock = match env.files.lock(from) {
-        Ok(LockOutcome::Busy { pid }) => return Err(Error::Busy { path: from.to_path_buf(), pid }),
+        Ok(LockOutcome::Busy { pid }) => {
+            return Err(Error::Busy { path: from.to_path_buf(), pid, is_read: false });
+        }
         outcome => outcome.ok(),
     };
     let (mut source, metas) = Source::open(from, &env, progress)?;
