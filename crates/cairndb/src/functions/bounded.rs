@@ -3,9 +3,11 @@
 //!
 //! What is in no list here is not known to be bounded. Not bounded are what is as long as a number says (`repeat`, `lpad`,
 //! `array_fill`), what grows with the product of two arguments (`replace`, containment of documents), regular expressions, and
-//! functions of `numeric` that go on until enough digits are right. (A product of two `numeric` grows with both, but neither has
-//! more digits than the type allows, and that is as long as a page. LIKE takes as many looks at a text as its
-//! pattern has letters, which somebody has written.)
+//! functions of `numeric` that go on until enough digits are right.
+//!
+//! Of two `numeric` a product and its like take as long as the product of their lengths, and LIKE takes as many looks at a text as
+//! its pattern has letters: a call of these is bounded where an argument is short, as what was written is, or a column
+//! that says how many digits it has ([`Function::takes`]).
 
 use super::{Function, Operator};
 use crate::types::DataType;
@@ -27,8 +29,6 @@ const BOUNDED: &[&str] = &[
     "least",
     "overlaps",
     "starts_with",
-    "~~",
-    "!~~",
     "^@",
     // Texts.
     "||",
@@ -136,9 +136,6 @@ const BOUNDED: &[&str] = &[
 const BOUNDED_OF_NUMBERS: &[&str] = &[
     "+",
     "-",
-    "*",
-    "/",
-    "%",
     "&",
     "|",
     "#",
@@ -147,8 +144,6 @@ const BOUNDED_OF_NUMBERS: &[&str] = &[
     ">>",
     "@",
     "abs",
-    "mod",
-    "div",
     "sign",
     "ceil",
     "ceiling",
@@ -158,10 +153,13 @@ const BOUNDED_OF_NUMBERS: &[&str] = &[
     "scale",
     "min_scale",
     "trim_scale",
-    "gcd",
-    "lcm",
-    "width_bucket",
 ];
+
+/// For numbers and times, too; of two `numeric` it takes as long as the product of their lengths.
+const PRODUCTS: &[&str] = &["*", "/", "%", "mod", "div", "gcd", "lcm", "width_bucket"];
+
+/// Patterns, in last place.
+const PATTERNS: &[&str] = &["~~", "!~~"];
 
 /// For numbers that take no more room than a word.
 const BOUNDED_OF_WORDS: &[&str] = &[
@@ -179,10 +177,35 @@ pub(super) fn is_bounded(name: &str, entry: &Function) -> bool {
     match name {
         // (`||` of documents and arrays: the parts of both.)
         _ if BOUNDED.contains(&name) => true,
+        _ if PRODUCTS.contains(&name) => entry.args.iter().all(|of| is_number(*of) && is_word(of)),
         _ if BOUNDED_OF_NUMBERS.contains(&name) => entry.args.iter().all(|of| is_number(*of)),
         _ if BOUNDED_OF_WORDS.contains(&name) => entry.args.iter().all(is_word),
         _ if BOUNDED_OF_ONE_TEXT.contains(&name) => texts <= 1,
         _ => entry.op == Some(Operator::Concat),
+    }
+}
+
+/// What a function that is not bounded takes, where an argument may be short enough for it to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Takes {
+    /// As many passes over either argument as the other is long.
+    Product,
+    /// As many passes over the first argument as the last is long.
+    Quotient,
+}
+
+impl Function {
+    /// `None`: it is bounded, or takes something else.
+    pub(crate) fn takes(&self) -> Option<Takes> {
+        if self.bounded || self.calls_routines() {
+            return None;
+        }
+        match &*self.name {
+            name if PATTERNS.contains(&name) => Some(Takes::Quotient),
+            name if !PRODUCTS.contains(&name) || !self.args.iter().all(|of| is_number(*of)) => None,
+            "*" => Some(Takes::Product),
+            _ => Some(Takes::Quotient),
+        }
     }
 }
 
@@ -213,7 +236,7 @@ mod tests {
 
     #[test]
     fn every_name_of_the_lists_is_a_functions() {
-        let all = [BOUNDED, BOUNDED_OF_NUMBERS, BOUNDED_OF_WORDS, BOUNDED_OF_ONE_TEXT].concat();
+        let all = [BOUNDED, BOUNDED_OF_NUMBERS, PRODUCTS, PATTERNS, BOUNDED_OF_WORDS, BOUNDED_OF_ONE_TEXT].concat();
         let unknown: Vec<&str> = all.into_iter().filter(|name| overloads(name).is_empty()).collect();
         assert!(unknown.is_empty(), "{unknown:?}");
     }
@@ -240,6 +263,16 @@ mod tests {
             "array_to_string",
         ] {
             assert!(!overloads(name).is_empty(), "{name}");
+            assert!(overloads(name).iter().all(|entry| !entry.bounded), "{name}");
+        }
+        for name in PRODUCTS {
+            let is_numeric = |of: &DataType| matches!(of, DataType::Numeric(_));
+            assert!(
+                overloads(name).iter().all(|entry| !(entry.bounded && entry.args.iter().any(is_numeric))),
+                "{name}"
+            );
+        }
+        for name in PATTERNS {
             assert!(overloads(name).iter().all(|entry| !entry.bounded), "{name}");
         }
         let bounded = |name: &str| overloads(name).iter().filter(|entry| entry.bounded).count();

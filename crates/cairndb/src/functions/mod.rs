@@ -45,6 +45,7 @@ mod window;
 pub use crate::types::{EvalContext, cast};
 pub use aggregate::{Hypothetical, PlacedBy};
 pub use arrays::SetRows;
+pub(crate) use bounded::Takes;
 pub use catalogue::{
     ANY, Accumulator, Aggregate, AggregateKind, Function, aggregate_overloads, exact_overload, function_names,
     overloads,

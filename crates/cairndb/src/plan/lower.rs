@@ -11,7 +11,7 @@ use super::join_graph::is_graph;
 use super::logical::{Field, LogicalPlan, SetOperator, SortKey};
 use super::physical::{ModifiedRows, PhysicalNode as N};
 use super::planner::{CteInfo, ExprCost, Planned, Planner};
-use super::refs::{conjuncts, map_columns};
+use super::refs::{conjuncts, is_volatile, map_columns};
 use super::scan::{Wanted, column_index, groups_of};
 use crate::Result;
 use crate::types::Value;
@@ -207,8 +207,12 @@ impl Planner<'_> {
             limit.as_ref().map(|limit| row_count(Some(limit)) + offset.as_ref().map_or(0.0, |o| row_count(Some(o))));
         let input = match input {
             LogicalPlan::Sort { input, keys } => self.sort(*input, keys, wanted)?,
-            // The projection of an ORDER BY's extra columns lies between.
-            LogicalPlan::Project { input, exprs, fields } if matches!(*input, LogicalPlan::Sort { .. }) => {
+            // The projection of an ORDER BY's extra columns lies between. (What is volatile is worked out for rows that OFFSET
+            // passes as well.)
+            LogicalPlan::Project { input, exprs, fields }
+                if matches!(*input, LogicalPlan::Sort { .. })
+                    && !((offset.is_some() || !ties.is_empty()) && exprs.iter().any(is_volatile)) =>
+            {
                 let LogicalPlan::Sort { input, keys } = *input else {
                     return Err(crate::Error::internal("a sort that is none"));
                 };

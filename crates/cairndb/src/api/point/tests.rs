@@ -226,6 +226,7 @@ fn what_may_take_long_is_no_statement_of_one_row() {
              CREATE TABLE costly_column (id int PRIMARY KEY, n int, s text GENERATED ALWAYS AS (repeat('x', n)) STORED);
              CREATE TABLE costly_index (id int PRIMARY KEY, s text); CREATE INDEX ON costly_index (lpad(s, 99));
              CREATE TABLE costly_predicate (id int PRIMARY KEY, s text); CREATE INDEX ON costly_predicate (id) WHERE s ~ '(a|b)*c';
+             CREATE TABLE costly_product (id int PRIMARY KEY, n numeric, m numeric(12, 2));
              CREATE TABLE counted (id int PRIMARY KEY, s text);
              CREATE MATERIALIZED VIEW counts WITH (maintained = commit) AS SELECT replace(s, 'a', 'b') AS g, count(*) FROM counted GROUP BY 1;
              CREATE TABLE cheap (id int PRIMARY KEY, s text CHECK (length(s) < 9), n int, t text GENERATED ALWAYS AS (s || 'x') STORED);
@@ -253,6 +254,12 @@ fn what_may_take_long_is_no_statement_of_one_row() {
         "INSERT INTO costly_index VALUES (1, 'x')",
         "DELETE FROM costly_index WHERE id = 1",
         "DELETE FROM costly_predicate WHERE id = 1",
+        "UPDATE t SET s = 'x' WHERE id = 1 AND s LIKE s",
+        "UPDATE t SET s = 'x' WHERE id = 1 AND s NOT LIKE $1",
+        "UPDATE costly_product SET n = n * n WHERE id = 1",
+        "UPDATE costly_product SET n = n * $1 WHERE id = 1",
+        "UPDATE costly_product SET n = 1 / n WHERE id = 1",
+        "UPDATE costly_product SET n = mod(m, n) WHERE id = 1",
         "INSERT INTO counted VALUES (1, 'x')",
         "DELETE FROM counted WHERE id = 1",
     ] {
@@ -263,6 +270,8 @@ fn what_may_take_long_is_no_statement_of_one_row() {
         "UPDATE t SET s = s::small WHERE id = 1 AND a IN (1, 2, 3) AND left(s, 3) = 'abc' AND length(md5(s)) = 32",
         "SELECT upper(s), date_trunc('month', d), now(), a BETWEEN 1 AND 2 FROM t WHERE id = 1",
         "INSERT INTO heap VALUES (1, md5($1))",
+        "UPDATE t SET s = 'x' WHERE id = 1 AND s LIKE 'a%b%'",
+        "UPDATE costly_product SET n = m * $1 * m, m = n * 1.1 + n / 3 - m % 7 WHERE id = 1",
         "UPDATE cheap SET s = 'x' WHERE id = 1",
         "DELETE FROM cheap WHERE id = 1",
     ] {

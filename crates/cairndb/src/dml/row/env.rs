@@ -1,5 +1,6 @@
 //! What a row program's expressions depend on besides the row, and which of them can be evaluated while something is held.
 
+use super::lengths::is_bounded_call;
 use super::{Stop, Target};
 use crate::api::Params;
 use crate::exec::{self, Columns, Datum, ExecContext, Surroundings};
@@ -114,8 +115,8 @@ impl Held {
         walk::walk(expr, 0, &mut |expr, _| {
             allows &= match expr {
                 Expr::Outer { .. } | Expr::Subquery(_) | Expr::Subplan(_) | Expr::Sequence { .. } => false,
-                Expr::Call { function, .. } => {
-                    !function.calls_routines() && !function.waits && (function.bounded || !of_commit)
+                Expr::Call { function, args } => {
+                    !function.calls_routines() && !function.waits && (!of_commit || is_bounded_call(function, args))
                 }
                 Expr::InList { equal, .. } => equal.bounded || !of_commit,
                 _ => true,

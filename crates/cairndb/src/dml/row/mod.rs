@@ -25,6 +25,7 @@ mod entry;
 mod env;
 mod fit;
 mod insert;
+mod lengths;
 mod new_rows;
 mod operand;
 mod places;

@@ -8,7 +8,7 @@ use super::firsts::Firsts;
 use super::key_range::{KeyPart, KeyRanges};
 use super::row_reader::RowReader;
 use super::table_scan::{PASSED_MAX, ScanSizes, filtered, note_removed};
-use crate::catalog::{Index, Table};
+use crate::catalog::{Index, ObjectId, Table};
 use crate::exec::batch::Batch;
 use crate::exec::context::Cx;
 use crate::exec::expr::{Evaluator, rebind_all};
@@ -19,6 +19,7 @@ use crate::{Error, Result, Value};
 /// Reads rows by their index entries.
 pub(crate) struct EntryReader {
     table: Arc<Table>,
+    index: ObjectId,
     index_parts: Vec<KeyPart>,
     source: Source,
     /// Finds the table's rows; made when the first one is asked for.
@@ -49,7 +50,8 @@ impl EntryReader {
         } else {
             Source::Table { reader: Box::new(RowReader::new(table, columns)), keys: KeyList::default() }
         };
-        EntryReader { table: table.clone(), index_parts: KeyPart::of_index(table, index), source, lookup: None }
+        let index_parts = KeyPart::of_index(table, index);
+        EntryReader { table: table.clone(), index: index.id, index_parts, source, lookup: None }
     }
 
     /// Empty vectors for the columns.
@@ -82,7 +84,7 @@ impl EntryReader {
 
     /// Appends the rows that lie in the table to the vectors, in the order of the entries that were taken.
     pub(crate) fn read_rest(&mut self, out: &mut [Vector], cx: Cx<'_>) -> Result<()> {
-        let EntryReader { table, source, lookup, .. } = self;
+        let EntryReader { table, index, source, lookup, .. } = self;
         let Source::Table { reader, keys } = source else { return Ok(()) };
         let tree = cx.context().reader.known_as(table.tree);
         let found = made(lookup, table, cx)?.get_each(tree, keys, 0, |first, rows| {
@@ -90,7 +92,7 @@ impl EntryReader {
         })?;
         let all = keys.len();
         keys.clear();
-        if found == all { Ok(()) } else { Err(missing_row(table)) }
+        if found == all { Ok(()) } else { Err(missing_row(table, *index)) }
     }
 
     /// Appends the rows of up to `count` entries to the vectors, fewer only at the end; how many there were.
@@ -194,8 +196,12 @@ fn push_part(part: &KeyPart, outputs: &[usize], rest: &mut &[u8], out: &mut [Vec
     outputs.iter().try_for_each(|&output| out[output].push(&value))
 }
 
-pub(super) fn missing_row(table: &Table) -> Error {
-    Error::damaged(format!("an index of table \"{}\" points to a missing row", table.name))
+pub(super) fn missing_row(table: &Table, index: ObjectId) -> Error {
+    let index = table.indexes.iter().find(|other| other.id == index).map_or("", |index| &index.name);
+    let hint = format!(
+        "REINDEX INDEX {index} makes it anew of the rows that there are; \"cairn verify FILE\" tells whether anything else is damaged."
+    );
+    Error::damaged(format!("index \"{index}\" of table \"{}\" points to a missing row", table.name)).with_hint(hint)
 }
 
 /// Rows of a table in index order.
@@ -282,5 +288,22 @@ impl Operator for IndexScan {
 
     fn rebind(&mut self, parameters: &[Value]) -> bool {
         self.ranges.rebind(parameters) && rebind_all(&mut self.filter, parameters)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_missing_row_is_told_with_the_index_that_points_to_it_and_what_to_do() {
+        let connection = crate::Database::open_in_memory().expect("opens").connect().expect("connects");
+        connection
+            .execute_script("CREATE TABLE t (id int PRIMARY KEY, n int); CREATE INDEX i ON t (n)")
+            .expect("a table");
+        let catalog = connection.catalog().expect("a catalog");
+        let table = catalog.tables().find(|table| table.name == "t").expect("a table");
+        let error = super::missing_row(table, table.indexes[0].id);
+        assert_eq!(error.sqlstate().0, "XX001");
+        assert!(error.message().contains("index \"i\" of table \"t\""), "{error:?}");
+        assert!(error.hint().is_some_and(|hint| hint.contains("REINDEX INDEX i ")), "{error:?}");
     }
 }

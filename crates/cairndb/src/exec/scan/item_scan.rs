@@ -89,12 +89,12 @@ impl ItemScan {
     }
 
     fn read(&mut self, out: &mut [Vector], cx: Cx<'_>) -> Result<()> {
-        let ItemScan { table, keys, reader, lookup, .. } = self;
+        let ItemScan { table, index, keys, reader, lookup, .. } = self;
         let tree = cx.context().reader.known_as(table.tree);
         let found = made(lookup, table, cx)?.get_each(tree, keys, 0, |first, rows| {
             reader.read(of_rows(keys, first, rows.len(), &mut [&[][..]; Lookup::AT_ONCE]), rows, out)
         })?;
-        if found == keys.len() { Ok(()) } else { Err(missing_row(table)) }
+        if found == keys.len() { Ok(()) } else { Err(missing_row(table, index.id)) }
     }
 
     fn start_over(&mut self) {
