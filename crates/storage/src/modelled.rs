@@ -61,6 +61,20 @@ macro_rules! atomics {
                 changed
             }
 
+            #[track_caller]
+            #[allow(dead_code)]
+            pub(crate) fn fetch_update(
+                &self,
+                set: Ordering,
+                fetch: Ordering,
+                update: impl FnMut($value) -> Option<$value>,
+            ) -> Result<$value, $value> {
+                fence_of(set);
+                let changed = self.0.fetch_update(set, fetch, update);
+                fence_of(set);
+                changed
+            }
+
             $(
                 #[track_caller]
                 pub(crate) fn $method(&self, value: $value, order: Ordering) -> $value {
