@@ -108,7 +108,7 @@ fn a_result_ends_with_its_connection_and_with_what_was_worked_out_ahead() -> Res
     let conn = filled();
     conn.execute("BEGIN", ())?;
     let mut rows = conn.query("SELECT id FROM t", ())?;
-    let mut ahead = rows.ahead(100, std::time::Duration::MAX)?.rows;
+    let mut ahead = rows.ahead(20, std::time::Duration::MAX)?.rows;
     assert!(rows.next()?.is_some() && ahead.next()?.is_some());
     drop(conn);
     assert_eq!((left(&mut rows), left(&mut ahead)), ((0, Some("34000")), (0, Some("34000"))));
@@ -232,5 +232,64 @@ fn thousands_of_results_of_a_transaction_are_there_at_once() -> Result<()> {
     for (number, mut rows) in results.into_iter().enumerate().step_by(699) {
         assert_eq!(counted(&mut rows)?, [(number as i64 / 2100, COUNT as usize - 1)]);
     }
+    Ok(())
+}
+
+/// What gives many rows of 200 bytes at once, each with its number: t's ids from 1 to 4000, ascending.
+const WHOLE: [&str; 7] = [
+    "FETCH ALL FROM c",
+    "UPDATE t SET s = s || '' RETURNING id, s",
+    "DELETE FROM t RETURNING id, s",
+    "INSERT INTO t SELECT id + 4000, s FROM t ORDER BY id RETURNING id - 4000, s",
+    "WITH x AS (UPDATE t SET s = s || '' RETURNING id, s) SELECT id, s FROM x",
+    "MERGE INTO t USING generate_series(1, 4000) AS g ON g = id WHEN MATCHED THEN UPDATE SET s = s || '' RETURNING id, s",
+    "UPDATE t SET s = s || '' RETURNING id, (SELECT t.s)",
+];
+
+#[test]
+fn what_fetch_and_returning_give_is_on_disk_beyond_work_mem() -> Result<()> {
+    let conn = connect(
+        "CREATE TABLE t (id int PRIMARY KEY, s text);
+         INSERT INTO t SELECT i, repeat(chr(65 + i % 26), 200) FROM generate_series(1, 4000) AS s(i); SET work_mem = '64kB'",
+    );
+    for query in WHOLE {
+        conn.execute_script(
+            "BEGIN; SET LOCAL temp_file_limit = '300kB'; DECLARE c CURSOR FOR SELECT * FROM t ORDER BY id",
+        )?;
+        let refused = conn.query(query, ()).err().map(|error| error.sqlstate().0);
+        assert_eq!(refused, Some("53400"), "{query}: it fits nowhere else");
+        conn.execute_script("ROLLBACK; BEGIN; DECLARE c CURSOR FOR SELECT * FROM t ORDER BY id")?;
+        let mut rows = conn.query(query, ())?;
+        // It is whole, whatever comes after.
+        conn.execute_script("SET LOCAL temp_file_limit = 0; SET LOCAL work_mem = '8MB'; CLOSE c; TRUNCATE t")?;
+        let mut number = 0;
+        while let Some(row) = rows.next()? {
+            number += 1;
+            let letter = char::from(b'A' + u8::try_from(number % 26).expect("a letter"));
+            let expected = (number, String::from(letter).repeat(200));
+            assert_eq!(row.read::<(i32, String)>()?, expected, "{query}");
+        }
+        assert_eq!((number, rows.count_so_far()), (4000, 4000), "{query}");
+        conn.execute("ROLLBACK", ())?;
+    }
+    Ok(())
+}
+
+#[test]
+fn few_rows_of_much_are_on_disk_too_and_are_given_ahead() -> Result<()> {
+    let conn = connect("CREATE TABLE t (id int PRIMARY KEY, s text, a text[], j jsonb); SET work_mem = '64kB'");
+    let mut insert = conn.prepare(
+        "INSERT INTO t SELECT i, repeat('x', 300000), ARRAY[repeat('y', 300000)], to_jsonb(repeat('z', 300000))
+         FROM generate_series(1, $1) AS s(i) RETURNING *",
+    )?;
+    conn.execute("SET temp_file_limit = '1MB'", ())?;
+    assert_eq!(insert.query((9,)).err().map(|error| error.sqlstate().0), Some("53400"));
+    conn.execute("RESET temp_file_limit", ())?;
+    let mut rows = insert.query((9,))?;
+    assert_eq!(rows.next()?.map(|row| row.get::<i32>(0)).transpose()?, Some(1));
+    let ahead = rows.ahead(2, std::time::Duration::MAX)?;
+    assert!(ahead.is_end && ahead.count == 8);
+    let lengths = ahead.rows.mapped(|row| Ok(row.get::<String>(1)?.len() + row.get::<Vec<String>>(2)?[0].len()));
+    assert_eq!(lengths.collect::<Result<Vec<_>>>()?, [600_000; 8]);
     Ok(())
 }

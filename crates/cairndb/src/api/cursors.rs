@@ -16,7 +16,7 @@ use super::{Connection, Params, Rows};
 use crate::bind::RowKey;
 use crate::catalog::{ObjectId, Routine};
 use crate::command::{self, CursorCommand, DeclareCursor, Direction};
-use crate::exec::{ExecContext, Keep, ScrolledRows, execute_kept, only_forward};
+use crate::exec::{Collected, ExecContext, Keep, ScrolledRows, execute_kept, only_forward};
 use crate::plan::Field;
 use crate::sql::ParsedStatement;
 use crate::state::Reader;
@@ -186,6 +186,7 @@ impl Runner {
             if rows.is_empty() {
                 rows.push(row);
             }
+            Ok(())
         });
         let count = count.inspect_err(|_| cursor.failed = true)?;
         Ok((cursor.fields().to_vec(), rows, count))
@@ -311,21 +312,17 @@ impl Connection {
             return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
         }
         cursor.rows.begin_statement(deadline);
-        let mut rows = Vec::new();
+        let fields = cursor.fields().to_vec();
+        let mut rows = Collected::of(cursor.rows.context(), &fields);
         let count = match moves && direction.stays() {
             // Nothing is read for it, so any cursor can.
             true => Ok(u64::from(cursor.is_on_row())),
-            false => cursor.fetch(direction, &mut |row| {
-                if !moves {
-                    rows.push(row);
-                }
-            }),
+            false => cursor.fetch(direction, &mut |row| if moves { Ok(()) } else { rows.push(row) }),
         };
         let affected = count.inspect_err(|_| cursor.failed = true)?;
-        let fields = cursor.fields();
         let (tag, rows) = match moves {
             true => ("MOVE", None),
-            false => ("FETCH", Some(Rows::buffered(fields.to_vec(), rows))),
+            false => ("FETCH", Some(Rows::collected(fields, rows.finish()))),
         };
         Ok(Executed { tag, affected, rows })
     }
@@ -405,11 +402,11 @@ impl Cursor {
     }
 
     /// How many rows were come to, each of which `each` gets.
-    fn fetch(&mut self, direction: Direction, each: &mut dyn FnMut(Vec<Value>)) -> Result<u64> {
+    fn fetch(&mut self, direction: Direction, each: &mut dyn FnMut(Vec<Value>) -> Result<()>) -> Result<u64> {
         let (width, mut last) = (self.fields().len(), None);
         let count = self.come_to(direction, &mut |mut row| {
             last = Some(row.split_off(width));
-            each(row);
+            each(row)
         })?;
         if let Some(last) = last {
             self.current = last;
@@ -417,17 +414,17 @@ impl Cursor {
         Ok(count)
     }
 
-    fn come_to(&mut self, direction: Direction, each: &mut dyn FnMut(Vec<Value>)) -> Result<u64> {
+    fn come_to(&mut self, direction: Direction, each: &mut dyn FnMut(Vec<Value>) -> Result<()>) -> Result<u64> {
         match direction {
             direction if direction.stays() => self.same(each),
             Direction::Forward(count) => self.forward(count, each),
             Direction::Backward(count) => self.backward(count, each),
             Direction::Relative(by @ 1..) => {
-                self.forward(Some(by.unsigned_abs() - 1), &mut |_| {})?;
+                self.forward(Some(by.unsigned_abs() - 1), &mut |_| Ok(()))?;
                 self.forward(Some(1), each)
             }
             Direction::Relative(by) => {
-                self.backward(Some(by.unsigned_abs() - 1), &mut |_| {})?;
+                self.backward(Some(by.unsigned_abs() - 1), &mut |_| Ok(()))?;
                 self.backward(Some(1), each)
             }
             Direction::Absolute(0) => {
@@ -439,8 +436,8 @@ impl Cursor {
                 self.forward(Some(1), each)
             }
             Direction::Absolute(row) => {
-                self.forward(None, &mut |_| {})?;
-                self.backward(Some(row.unsigned_abs() - 1), &mut |_| {})?;
+                self.forward(None, &mut |_| Ok(()))?;
+                self.backward(Some(row.unsigned_abs() - 1), &mut |_| Ok(()))?;
                 self.backward(Some(1), each)
             }
         }
@@ -463,24 +460,24 @@ impl Cursor {
         self.position > 0 && !self.at_end
     }
 
-    fn same(&mut self, each: &mut dyn FnMut(Vec<Value>)) -> Result<u64> {
+    fn same(&mut self, each: &mut dyn FnMut(Vec<Value>) -> Result<()>) -> Result<u64> {
         if !self.is_on_row() {
             return Ok(0);
         }
         self.check_back(self.position - 1)?;
         let row = self.rows.row(self.position - 1)?;
-        Ok(row.map_or(0, |row| {
-            each(row);
-            1
-        }))
+        match row {
+            Some(row) => each(row).map(|()| 1),
+            None => Ok(0),
+        }
     }
 
-    fn forward(&mut self, count: Option<u64>, each: &mut dyn FnMut(Vec<Value>)) -> Result<u64> {
+    fn forward(&mut self, count: Option<u64>, each: &mut dyn FnMut(Vec<Value>) -> Result<()>) -> Result<u64> {
         let mut come_to = 0;
         while !self.at_end && count.is_none_or(|count| come_to < count) {
             match self.rows.row(self.position)? {
                 Some(row) => {
-                    each(row);
+                    each(row)?;
                     (self.position, come_to) = (self.position + 1, come_to + 1);
                 }
                 None => self.at_end = true,
@@ -489,7 +486,7 @@ impl Cursor {
         Ok(come_to)
     }
 
-    fn backward(&mut self, count: Option<u64>, each: &mut dyn FnMut(Vec<Value>)) -> Result<u64> {
+    fn backward(&mut self, count: Option<u64>, each: &mut dyn FnMut(Vec<Value>) -> Result<()>) -> Result<u64> {
         if count == Some(0) {
             return Ok(0);
         }
@@ -498,7 +495,7 @@ impl Cursor {
         while count.is_none_or(|count| come_to < count) && come_to + 1 < last {
             let row =
                 self.rows.row(last - come_to - 2)?.ok_or_else(|| Error::internal("a row of a cursor is missing"))?;
-            each(row);
+            each(row)?;
             come_to += 1;
         }
         let is_through = count.is_none_or(|count| come_to < count);
@@ -514,7 +511,7 @@ impl Cursor {
             (self.position, self.at_end) = (row, false);
             return Ok(());
         }
-        self.forward(Some(row - at), &mut |_| {}).map(drop)
+        self.forward(Some(row - at), &mut |_| Ok(())).map(drop)
     }
 }
 

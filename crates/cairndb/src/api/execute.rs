@@ -732,7 +732,7 @@ impl Connection {
             // A RETURNING with subqueries is a query over what is changed, with a row for each.
             _ => done.affected.max(done.rows.len() as u64),
         };
-        let rows = (!plan.fields.is_empty()).then(|| Rows::buffered(plan.fields.clone(), done.rows));
+        let rows = (!plan.fields.is_empty()).then(|| Rows::collected(plan.fields.clone(), done.rows));
         Ok(Executed { tag: tag_of(statement.parsed.syntax()), affected, rows })
     }
 

@@ -11,10 +11,10 @@ use super::belonging::Part;
 use super::live::SubscribedRows;
 use super::prepared::Prepared;
 use super::{FromRow, FromValue, RowRef};
-use crate::exec::{Batch, NoAnswer, RowStream, Step};
+use crate::exec::{Batch, Collected, NoAnswer, RowStream, Step};
 use crate::plan::{Field, PhysicalPlan};
 use crate::types::ValueRef;
-use crate::{Error, Result, SqlState, Value};
+use crate::{DataType, Error, Result, SqlState, Value};
 
 /// The rows of a query, produced as they are asked for.
 ///
@@ -73,6 +73,12 @@ enum RowSource {
         batches: std::vec::IntoIter<Batch>,
         current: BatchRow,
     },
+    /// What is there already, some of it on disk.
+    Collected {
+        rows: Box<Collected>,
+        types: Vec<DataType>,
+        current: BatchRow,
+    },
     /// What changes, for as long as somebody asks.
     Subscribed(Box<SubscribedRows>),
 }
@@ -86,6 +92,7 @@ impl RowSource {
             RowSource::Ready { batches, current } => {
                 current.left() + batches.as_slice().iter().map(Batch::len).sum::<usize>()
             }
+            RowSource::Collected { rows, current, .. } => current.left() + rows.len(),
             RowSource::Subscribed(_) => 0,
         }
     }
@@ -234,6 +241,17 @@ impl Rows {
         let len = rows.len();
         let values = rows.into_iter().flatten().collect();
         Rows::new(Columns::Own(columns.into()), RowSource::Few { rows: FewRows { values, len }, next: 0 })
+    }
+
+    pub(super) fn collected(columns: Vec<Field>, rows: Collected) -> Rows {
+        match rows.into_few() {
+            Ok(few) => Rows::buffered(columns, few),
+            Err(rows) => {
+                let types = columns.iter().map(|field| field.data_type).collect();
+                let source = RowSource::Collected { rows: Box::new(rows), types, current: BatchRow::new() };
+                Rows::new(Columns::Own(columns.into()), source)
+            }
+        }
     }
 
     /// What a point statement gave.
@@ -399,7 +417,11 @@ impl Rows {
     #[inline]
     fn step_in_batch(&mut self) -> bool {
         match &mut self.source {
-            RowSource::Stream { current, .. } | RowSource::Ready { current, .. } if self.part.is_none() => {
+            RowSource::Stream { current, .. }
+            | RowSource::Ready { current, .. }
+            | RowSource::Collected { current, .. }
+                if self.part.is_none() =>
+            {
                 current.step()
             }
             _ => false,
@@ -418,7 +440,9 @@ impl Rows {
         let values = match &self.source {
             RowSource::Few { rows, next } => RowValues::Own(rows.row(*next - 1)),
             RowSource::Subscribed(rows) => RowValues::Own(rows.row()),
-            RowSource::Stream { current, .. } | RowSource::Ready { current, .. } => RowValues::Batch(current),
+            RowSource::Stream { current, .. }
+            | RowSource::Ready { current, .. }
+            | RowSource::Collected { current, .. } => RowValues::Batch(current),
         };
         Row { columns: self.columns.fields(), values }
     }
@@ -437,7 +461,9 @@ impl Rows {
     fn advance_to(&mut self, time: Option<Duration>) -> Result<Option<bool>> {
         if self.part.is_some() {
             self.check_part()?;
-            if let RowSource::Stream { current, .. } | RowSource::Ready { current, .. } = &mut self.source
+            if let RowSource::Stream { current, .. }
+            | RowSource::Ready { current, .. }
+            | RowSource::Collected { current, .. } = &mut self.source
                 && current.step()
             {
                 return Ok(Some(true));
@@ -458,7 +484,7 @@ impl Rows {
     /// There are no more rows, and nothing that they hold.
     fn end(&mut self) {
         self.part = None;
-        if let RowSource::Stream { .. } = self.source {
+        if let RowSource::Stream { .. } | RowSource::Collected { .. } = self.source {
             self.source = RowSource::Few { rows: FewRows::default(), next: 0 };
         }
     }
@@ -479,6 +505,10 @@ impl Rows {
             RowSource::Few { .. } => return Ok(false),
             RowSource::Subscribed(rows) => return rows.step(time),
             RowSource::Ready { batches, current } => match batches.next() {
+                Some(batch) => current.begin(batch),
+                None => return Ok(false),
+            },
+            RowSource::Collected { rows, types, current } => match rows.next_batch(types)? {
                 Some(batch) => current.begin(batch),
                 None => return Ok(false),
             },

@@ -401,7 +401,7 @@ impl Runner {
         };
         let changes = matches!(dml::beneath_returning(plan).node, PhysicalNode::Modify { .. });
         let affected = if changes { done.affected } else { done.rows.len() as u64 };
-        Ok(Ran { fields, rows: done.rows, affected, changes, counts: true })
+        Ok(Ran { fields, rows: done.rows.into_rows()?, affected, changes, counts: true })
     }
 
     /// Runs EXPLAIN, whose lines are rows like a query's.

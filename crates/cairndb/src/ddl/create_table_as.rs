@@ -131,7 +131,7 @@ impl Ddl<'_> {
         let calls = if changes == Changes::Anything { Callees::Writers } else { Callees::Readers };
         let done = dml::run(&plan, &DmlContext { exec: &exec, ..*self.dml }, calls)?;
         self.explain_run(plan, planning, || done.statistics);
-        Ok(done.rows)
+        done.rows.into_rows()
     }
 }
 

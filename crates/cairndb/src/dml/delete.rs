@@ -58,7 +58,7 @@ impl DeletePlan {
         keys: &mut ForeignKeys<'_>,
         beside: Beside,
     ) -> Result<DmlResult> {
-        let (table, mut result) = (&self.target().table, DmlResult::default());
+        let (table, mut result) = (&self.target().table, DmlResult::new(context, self.returning.as_ref()));
         let (mut key, mut buffers) = (Vec::new(), DeleteBuffers::default());
         let (env, mut tx) = (Env::of(context.exec), context.tx);
         let is_alone =
@@ -79,7 +79,7 @@ impl DeletePlan {
                 let row = SourceRow::of(self.target(), row);
                 // A target row may come more than once; only its first time counts.
                 if self.program.run(trees, (&key, &row), env, &mut buffers, keys, &mut result.returned)? {
-                    result.add();
+                    result.add()?;
                 }
             }
             Ok(())

@@ -67,6 +67,7 @@ impl InsertPlan {
         beside: Beside,
     ) -> Result<DmlResult> {
         let mut inserter = Inserter::new(&self.program, context).beside(beside);
+        inserter.result = DmlResult::new(context, self.returning.as_ref());
         match rows {
             SourceRows::Few(rows) => inserter.insert_computed(rows, keys)?,
             SourceRows::Constants(rows) => match rows.few() {
@@ -504,7 +505,7 @@ impl<'a> Inserter<'a> {
         let row = row.generated(&program.rules.target, env, generated)?;
         program.prepare(&row, env, context.numbers(table.tree), buffers)?;
         if program.run(trees, &row, env, buffers, (checks, touched.as_mut()), &mut result.returned)? {
-            result.add();
+            result.add()?;
         }
         spare.keep(row);
         Ok(())

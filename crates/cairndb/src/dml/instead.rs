@@ -95,14 +95,14 @@ impl InsteadPlan {
         keys: &mut ForeignKeys<'_>,
     ) -> Result<DmlResult> {
         // A trigger that changes the view, too, has its own.
-        let (triggers, mut result) = (self.triggers(context)?, DmlResult::default());
+        let (triggers, mut result) = (self.triggers(context)?, DmlResult::new(context, self.returning.as_ref()));
         source.for_each_row(context.exec, |_, row| {
             let (old, new) = self.rows_of(row, context)?;
             let Some(done) = keys.instead(&triggers, self.event, old.clone(), new)? else { return Ok(()) };
             let env = Env::of(context.exec);
             check_views(&self.view_checks, &self.face, &done.as_slice(), env)?;
             self.return_row((row, old.as_deref(), &done), env, &mut result.returned)?;
-            result.add();
+            result.add()?;
             Ok(())
         })?;
         Ok(result)

@@ -149,7 +149,7 @@ impl MergePlan {
             inserters,
             change: ChangeBuffers::default(),
             delete: DeleteBuffers::default(),
-            result: DmlResult::default(),
+            result: DmlResult::new(context, self.returning.as_ref()),
         };
         source.for_each_row(context.exec, |_, row| run.take(row))?;
         Ok(run.result)
@@ -238,7 +238,6 @@ impl Run<'_, '_> {
         values.push(Value::text(action));
         values.extend(both);
         let value = |expr| eval_row(expr, &values, self.context.exec);
-        self.result.rows.push(returning.exprs.iter().map(value).collect::<Result<_>>()?);
-        Ok(())
+        self.result.rows.push(returning.exprs.iter().map(value).collect::<Result<_>>()?)
     }
 }

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::DmlContext;
 use super::parts::{within_parts, without_parts};
-use crate::Value;
 use crate::bind::Returning;
+use crate::exec::Collected;
 use crate::plan::{Expr, Field, LogicalPlan, PhysicalNode, PhysicalPlan, map_columns, walk};
 use crate::types::DataType;
+use crate::{Result, Value};
 
 /// A RETURNING that has subqueries, which are asked when all rows are changed: of each row the change gives the columns that
 /// they and the other expressions depend on, and what is returned is a query over those. Like the parts of a WITH, it sees the
@@ -92,31 +94,35 @@ fn add_columns(expr: &Expr, used: &mut BTreeMap<usize, DataType>) {
     });
 }
 
-/// Rows that RETURNING made.
-pub(crate) type ReturningRows = Vec<Vec<Value>>;
-
 /// What a data-changing statement did.
 #[derive(Debug, Default)]
 pub(crate) struct DmlResult {
     pub(crate) affected: u64,
     /// Empty where there is no RETURNING.
-    pub(crate) rows: ReturningRows,
+    pub(crate) rows: Collected,
     /// What RETURNING made of a row that has yet to be counted.
     pub(super) returned: Vec<Value>,
 }
 
 impl DmlResult {
+    /// Of a statement that runs in this context.
+    pub(super) fn new(context: &DmlContext<'_>, returning: Option<&Returning>) -> DmlResult {
+        let rows = returning.map_or_else(Collected::default, |of| Collected::of(context.exec, &of.fields));
+        DmlResult { rows, ..DmlResult::default() }
+    }
+
     /// Counts affected rows where there is no RETURNING.
     pub(super) fn add_many(&mut self, rows: u64) {
         self.affected += rows;
     }
 
     /// Counts one affected row.
-    pub(super) fn add(&mut self) {
+    pub(super) fn add(&mut self) -> Result<()> {
         self.affected += 1;
         // Without RETURNING there is never anything.
-        if !self.returned.is_empty() {
-            self.rows.push(std::mem::take(&mut self.returned));
+        match self.returned.is_empty() {
+            true => Ok(()),
+            false => self.rows.push(std::mem::take(&mut self.returned)),
         }
     }
 }

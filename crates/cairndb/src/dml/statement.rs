@@ -11,9 +11,9 @@ use super::triggers::{TableTriggers, has_trigger};
 use super::{DeletePlan, DmlContext, InsertPlan, InsteadPlan, MergePlan, UpdatePlan};
 use crate::bind::{BoundDelete, BoundInsert, BoundMerge, BoundUpdate, Callees, InsertSource, Returning};
 use crate::catalog::{Catalog, Table, Timing, TriggerEvent};
-use crate::exec::{self, NodeStatistics, SourceRows, Writes};
+use crate::exec::{self, Collected, NodeStatistics, SourceRows, Writes};
 use crate::plan::{Expr, Field, LogicalPlan, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan, optimize};
-use crate::{Error, Result, Value};
+use crate::{Error, Result};
 
 /// What becomes of each row that a plan's node is given.
 #[derive(Debug)]
@@ -174,7 +174,7 @@ pub(crate) struct Done {
     /// Rows that the plan's own change affected: not those of WITH.
     pub(crate) affected: u64,
     /// The plan's result.
-    pub(crate) rows: Vec<Vec<Value>>,
+    pub(crate) rows: Collected,
     /// By node, where the context asks for them.
     pub(crate) statistics: Vec<NodeStatistics>,
 }
@@ -217,16 +217,19 @@ pub(crate) fn run(plan: &Arc<PhysicalPlan>, context: &DmlContext<'_>, calls: Cal
         return Ok(Done { affected, rows, statistics: vec![] });
     }
     let mut stream = exec::execute(plan.clone(), context.exec.clone())?;
-    let mut rows = Vec::new();
+    let mut rows = match plan.fields.is_empty() {
+        true => Collected::default(),
+        false => Collected::of(context.exec, &plan.fields),
+    };
     while let Some(batch) = stream.next_writing(Some(&statement))? {
-        rows.extend((0..batch.len()).map(|row| batch.row(row)));
+        (0..batch.len()).try_for_each(|row| rows.push(batch.row(row)))?;
     }
     let affected = match plan.node {
         PhysicalNode::Modify { .. } => statement.affected.get(),
         _ => 0,
     };
     statement.keys.into_inner().finish()?;
-    Ok(Done { affected, rows, statistics: stream.statistics() })
+    Ok(Done { affected, rows: rows.finish(), statistics: stream.statistics() })
 }
 
 /// The change that a plan is, and its rows, where nothing is below it that would have to run.
@@ -313,7 +316,7 @@ struct Statement<'a> {
 }
 
 impl Writes for Statement<'_> {
-    fn change(&self, change: &Change, rows: SourceRows<'_>) -> Result<Vec<Vec<Value>>> {
+    fn change(&self, change: &Change, rows: SourceRows<'_>) -> Result<Collected> {
         let mut keys = self.keys.borrow_mut();
         let keys = keys.deref_mut();
         let source = |rows| match rows {
@@ -339,7 +342,7 @@ impl Writes for Statement<'_> {
             keys.after_statement(table, *event, &assigned)?;
         }
         self.affected.set(result.affected);
-        Ok(result.rows)
+        Ok(result.rows.finish())
     }
 
     fn follows(&self) -> bool {

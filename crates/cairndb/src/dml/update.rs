@@ -91,7 +91,7 @@ impl UpdatePlan {
         beside: Beside,
     ) -> Result<DmlResult> {
         let seen = self.is_joined.then(HashSet::new);
-        let (key, result) = (Vec::new(), DmlResult::default());
+        let (key, result) = (Vec::new(), DmlResult::new(context, self.returning.as_ref()));
         let mut run = Run { program: &self.program, context, keys, beside, seen, key, result };
         match self.program.changes_unique_keys() {
             true => run.together(source)?,
@@ -142,7 +142,7 @@ impl Run<'_, '_> {
                 let Run { program, keys, key, result, .. } = self;
                 let (env, keys) = (Env::of(exec), &mut **keys);
                 if program.run(trees, (key, Some(&row)), env, &mut change, keys, &mut result.returned)? {
-                    result.add();
+                    result.add()?;
                 }
             }
             Ok(())
@@ -184,7 +184,7 @@ impl Run<'_, '_> {
                 let (key, beside) = (keys.get(done), row(done));
                 let told = &mut **checks as &mut dyn ReferenceChecks;
                 if program.run(writer, (key, Some(&beside)), env, change, told, &mut result.returned)? {
-                    result.add();
+                    result.add()?;
                 }
                 done += 1;
             }
@@ -238,7 +238,7 @@ impl Run<'_, '_> {
         program.settle_old(&mut trees, &self.key, env, &mut change)?;
         program.take_old(&mut trees, &self.key, &change)?;
         if !program.returns_after() {
-            self.result.add();
+            self.result.add()?;
         }
         Ok(Some(Waiting { batch, row: row.row, key: std::mem::take(&mut self.key), change }))
     }
@@ -252,7 +252,7 @@ impl Run<'_, '_> {
         program.note(key, Some(&row), env, change, self.keys)?;
         if program.returns_after() {
             program.returning_after((key, Some(&row)), env, change, &mut self.result.returned)?;
-            self.result.add();
+            self.result.add()?;
         }
         Ok(())
     }

@@ -170,6 +170,15 @@ impl ExecContext {
         }
     }
 
+    /// The statement is over: what is read of it later is read whatever becomes of its transaction, and its time.
+    pub(crate) fn end_statement(&mut self) {
+        (self.interrupt, self.deadline, self.transaction_deadline) = (Arc::default(), None, None);
+        (self.sequences, self.parameters) = (None, Arc::default());
+        if self.eval.calls.is_some() {
+            self.eval = Arc::new(self.eval.with_calls(None));
+        }
+    }
+
     /// Fails when the statement was cancelled or its time is up.
     pub fn check(&self) -> Result<()> {
         check_statement(&self.interrupt, self.deadline)?;

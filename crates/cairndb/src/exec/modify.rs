@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::batch::Batch;
+use super::collected::Collected;
 use super::context::Cx;
 use super::operator::{BoxOperator, Operator, SourceRows, Step, next_now};
-use super::vector::Vector;
+use crate::Error;
 use crate::bind::ConstantRows;
 use crate::dml::Change;
 use crate::types::DataType;
-use crate::{Error, Value};
 
 /// Changes rows when it is first asked: reads its input to the end, then writes, unless the two follow each other
 /// ([`Writes::follows`](super::operator::Writes::follows)). Its own rows are what RETURNING says.
@@ -19,7 +19,7 @@ pub(crate) struct Modify {
     /// What was read of them.
     read: Vec<Batch>,
     types: Vec<DataType>,
-    returned: Option<std::vec::IntoIter<Vec<Value>>>,
+    returned: Option<Collected>,
 }
 
 /// From which rows.
@@ -35,7 +35,7 @@ impl Modify {
         Modify { change, rows, read: Vec::new(), types, returned: None }
     }
 
-    fn run(&mut self, cx: Cx<'_>) -> Step<Vec<Vec<Value>>> {
+    fn run(&mut self, cx: Cx<'_>) -> Step<Collected> {
         let writes = cx.writes.ok_or_else(|| Error::internal("a plan that changes rows is only read"))?;
         let rows = match &mut self.rows {
             Rows::Constants(rows) => SourceRows::Constants(rows),
@@ -65,16 +65,10 @@ impl Operator for Modify {
             Some(returned) => returned,
             None => {
                 let rows = self.run(cx)?;
-                self.returned.insert(rows.into_iter())
+                self.returned.insert(rows)
             }
         };
-        let mut columns: Vec<Vector> = self.types.iter().map(|&data_type| Vector::new(data_type)).collect();
-        let mut len = 0;
-        for row in returned.take(cx.context().batch_sizes.max) {
-            len += 1;
-            columns.iter_mut().zip(&row).try_for_each(|(column, value)| column.push(value))?;
-        }
-        Ok((len > 0).then(|| Batch::new(columns.into_iter().map(Arc::new).collect(), len)))
+        Ok(returned.next_batch(&self.types)?)
     }
 
     /// It is never run twice.

@@ -1,6 +1,7 @@
 //! What every operator is: a source of batches that can stop and go on, on any thread, and start over.
 
 use super::batch::Batch;
+use super::collected::Collected;
 use super::context::Cx;
 use crate::bind::ConstantRows;
 use crate::dml::Change;
@@ -68,7 +69,7 @@ pub(crate) trait Operator: Send {
 /// Who changes rows for the operators of a statement.
 pub(crate) trait Writes {
     /// Changes rows as the statement says, from batches or from rows that are there; what RETURNING makes of them.
-    fn change(&self, change: &Change, rows: SourceRows<'_>) -> Result<Vec<Vec<Value>>>;
+    fn change(&self, change: &Change, rows: SourceRows<'_>) -> Result<Collected>;
 
     /// Whether each of the rows is to be changed before the next one is asked for, which may look for it.
     fn follows(&self) -> bool;

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::batch::Batch;
-use super::context::Cx;
+use super::context::{Cx, ExecContext};
 use super::spill::BatchList;
 use super::stream::RowStream;
 use crate::state::Reader;
@@ -43,6 +43,11 @@ impl ScrolledRows {
 
     pub(crate) fn fields(&self) -> &[crate::plan::Field] {
         &self.stream.plan().fields
+    }
+
+    /// What its statement runs in.
+    pub(crate) fn context(&self) -> &ExecContext {
+        self.stream.context()
     }
 
     /// Whether the row of this number, from 0, can be asked for, and those behind it.

@@ -128,6 +128,10 @@ impl RowStream {
         &self.plan
     }
 
+    pub(crate) fn context(&self) -> &ExecContext {
+        &self.shared.context
+    }
+
     /// What its operators share.
     pub(crate) fn shared_mut(&mut self) -> &mut Shared {
         &mut self.shared
