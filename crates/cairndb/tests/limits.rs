@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use cairn_storage::{Environment, Options as StorageOptions, Store, TreeId};
 use cairndb::{Connection, Database, Options, SqlState, Value};
 
 /// Waiting for the background takes as long as a busy machine makes it.
@@ -195,4 +196,23 @@ fn text_nesting_and_parameters_are_bounded() {
     assert_eq!(code(conn.execute(&long, ())), SqlState::PROGRAM_LIMIT_EXCEEDED);
     assert!(conn.prepare("SELECT $70000::int").is_err());
     assert_eq!(conn.query_row("SELECT 1", (), |row| row.get::<Value>(0)).unwrap(), Value::Integer(1));
+}
+
+/// Numbers of temporary relations begin where those of others end: a table that got one lay in the session's own store.
+#[test]
+fn a_database_that_has_had_all_tables_it_can_have_says_so() {
+    let store = Store::open_with("many", StorageOptions::default(), Environment::in_memory()).unwrap();
+    let conn = Database::over(store.clone(), Options::default()).unwrap().connect().unwrap();
+    conn.execute_script("CREATE TABLE t (n int)").unwrap();
+    let transaction = store.begin().unwrap();
+    transaction.ensure_tree(TreeId((1 << 30) - 2)).unwrap();
+    transaction.commit(None).unwrap();
+    conn.execute_script("CREATE TABLE last (n int); INSERT INTO last VALUES (1)").unwrap();
+    for more in ["CREATE TABLE more (n int)", "CREATE INDEX more ON last (n)", "TRUNCATE last"] {
+        let refused = conn.execute(more, ()).unwrap_err();
+        assert_eq!(refused.sqlstate().0, "54000", "{more}: {refused}");
+    }
+    conn.execute_script("CREATE TEMP TABLE own (n int); INSERT INTO own SELECT n FROM last").unwrap();
+    let all: i64 = conn.query_row("SELECT count(*) FROM last JOIN own USING (n)", (), |row| row.get(0)).unwrap();
+    assert_eq!(all, 1);
 }

@@ -237,6 +237,15 @@ fn verify_finds_a_damaged_page() {
     }
 }
 
+#[test]
+fn a_dump_that_fails_leaves_no_script() {
+    let folder = tempfile::tempdir().unwrap();
+    good(folder.path(), &["x.cairn", "-c", MAKE]);
+    damage(&folder.path().join("x.cairn"));
+    assert!(bad(folder.path(), &["dump", "x.cairn", "-o", "x.sql"]).contains("XX001"));
+    assert!(!folder.path().join("x.sql").exists());
+}
+
 /// Runs `cairn salvage`, which must end with this exit code; what it told.
 fn salvage(folder: &Path, from: &str, to: &str, code: i32) -> String {
     let output = cairn(folder, &["salvage", from, to]);

@@ -168,6 +168,12 @@ pub enum Broken {
     TreesUncounted,
     /// What a copy says of the number of trees is believed.
     TreesUnchecked,
+    /// Who finds no page id does not look whether a checkpoint would let go of some.
+    FullForGood,
+    /// Who frees pages finds no more ids than who needs more.
+    IdsUnkept,
+    /// A checkpoint finds no more ids than others.
+    ListsUnkept,
     /// Parts that a commit sends may be given up like those that are sent ahead.
     CommitGivenUp,
     /// Nobody waits for the segments that a commit under way still needs.

@@ -154,6 +154,14 @@ pub enum Error {
 }
 
 impl Error {
+    /// What can not be done where `max_pages` are in use.
+    pub(crate) const NO_PAGE: &str = "allocate a page (max_pages reached)";
+
+    /// Whether there are as many pages as there may be.
+    pub(crate) fn is_of_pages(&self) -> bool {
+        matches!(self, Error::DiskFull { what } if *what == Error::NO_PAGE)
+    }
+
     /// What a commit is told that is in the log's buffer, when the database fails before it is durable.
     pub(crate) fn of_appended_commit(self) -> Error {
         match self {

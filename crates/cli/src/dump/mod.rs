@@ -45,12 +45,32 @@ pub fn run(file: &Path, output: Option<&Path>, schema_only: bool) -> Result<(), 
         Some(path) => {
             let file = File::create_new(path).map_err(|error| Failure::file(path, &error))?;
             let mut out = BufWriter::new(file);
-            write(&connection, &mut out, schema_only)?;
-            out.flush().and_then(|()| out.get_ref().sync_all()).map_err(|error| Failure::file(path, &error))?;
+            let written = write(&connection, &mut out, schema_only).and_then(|()| {
+                out.flush().and_then(|()| out.get_ref().sync_all()).map_err(|error| Failure::file(path, &error))
+            });
+            // Half a script is none; another's file that has the name by now stays.
+            if written.is_err() && has_name(out.get_ref(), path) {
+                let _ = std::fs::remove_file(path);
+            }
+            written?;
         }
     }
     drop(connection);
     Ok(database.close()?)
+}
+
+/// Whether this is the file that is open.
+#[cfg(unix)]
+fn has_name(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let (open, named) = (file.metadata(), std::fs::symlink_metadata(path));
+    matches!((open, named), (Ok(open), Ok(named)) if (open.dev(), open.ino()) == (named.dev(), named.ino()))
+}
+
+/// An open file keeps its name there.
+#[cfg(not(unix))]
+fn has_name(_file: &File, _path: &Path) -> bool {
+    true
 }
 
 /// Writes the script, of one state.

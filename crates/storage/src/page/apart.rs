@@ -14,7 +14,7 @@
 use std::ops::Range;
 
 use super::cache::Pages;
-use super::supply::Supply;
+use super::supply::{Needs, Supply};
 use crate::broken::{self, Broken};
 use crate::sync::Ordering;
 use crate::{Error, Result};
@@ -63,7 +63,7 @@ impl Supply {
     }
 
     /// Takes ids for the lists of a checkpoint, of a database whose catalog lies in these pages.
-    fn take_apart(&mut self, count: usize, catalog: &[u32], max_pages: u32) -> Result<Vec<u32>> {
+    fn take_apart(&mut self, count: usize, catalog: &[u32]) -> Result<Vec<u32>> {
         let distance = if self.end < PAGES_MIN { 0 } else { (self.end / SHARE).clamp(DISTANCE[0], DISTANCE[1]) };
         let around = Around { catalog, distance };
         let far =
@@ -81,25 +81,26 @@ impl Supply {
             kept.iter().for_each(|&id| self.ids.remove(id));
             return Ok(kept);
         }
-        match u32::try_from(count).ok().and_then(|count| behind.checked_add(count)).filter(|&end| end <= max_pages) {
+        match u32::try_from(count).ok().and_then(|count| behind.checked_add(count)).filter(|&end| end <= self.limit) {
             Some(end) => {
                 (self.end..behind).for_each(|id| self.ids.insert(id));
                 self.end = end;
                 Ok((behind..end).collect())
             }
-            None => self.take_any(count, max_pages),
+            None => self.take_any(count),
         }
     }
 
     /// Takes the ids that any page would get.
-    fn take_any(&mut self, count: usize, max_pages: u32) -> Result<Vec<u32>> {
+    fn take_any(&mut self, count: usize) -> Result<Vec<u32>> {
         let mut taken = Vec::with_capacity(count);
         for _ in 0..count {
-            match self.take_id(max_pages) {
+            match self.take_id(Needs::Checkpoint) {
                 Ok(id) => taken.push(id),
                 Err(error) => {
                     if !broken::is(Broken::CheckpointIdsLeak) {
                         taken.into_iter().for_each(|id| self.ids.insert(id));
+                        self.fill_up();
                     }
                     return Err(error);
                 }
@@ -122,8 +123,8 @@ impl Pages {
     fn try_take_checkpoint_ids(&self, version: u64, count: usize, catalog: &[u32]) -> Result<Vec<u32>> {
         let mut supply = self.supply.lock();
         let taken = match broken::is(Broken::CatalogTogether) {
-            true => supply.take_any(count, self.max_pages()),
-            false => supply.take_apart(count, catalog, self.max_pages()),
+            true => supply.take_any(count),
+            false => supply.take_apart(count, catalog),
         }?;
         taken.iter().for_each(|&id| self.info[id as usize].joined.store(version, Ordering::Release));
         Ok(taken)

@@ -19,7 +19,7 @@ use super::memory::{ZeroAtomic, prefetch_value, zeroed};
 use super::reuse::Reuse;
 use super::share::Share;
 use super::slots::{Pin, Slots};
-use super::supply::Supply;
+use super::supply::{Needs, Supply, reserve_of};
 use crate::io::File;
 use crate::stats::Counters;
 use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering};
@@ -115,9 +115,10 @@ impl Pages {
         is_well_formed: fn(&[u8]) -> bool,
     ) -> Result<Pages> {
         let mut share = Share::new(options.cache_bytes);
+        let max_pages = options.max_pages + reserve_of(options.max_pages);
         let (table, frames) = loop {
             let count = (share.bytes() / page_size).clamp(FRAMES_MIN, 1 << 31) as u32;
-            match FrameTable::new(page_size, options.max_pages, count) {
+            match FrameTable::new(page_size, max_pages, count) {
                 Some(made) => break made,
                 None if share.halve() => {}
                 None => return Err(Error::NoMemory { bytes: share.bytes() }),
@@ -126,10 +127,10 @@ impl Pages {
         let kept = (frames.len() / KEPT).min(KEPT_MAX);
         Ok(Pages {
             page_size,
-            max_pages: options.max_pages,
+            max_pages,
             frames: table,
             _share: share,
-            info: zeroed(options.max_pages as usize).ok_or(Error::NoMemory { bytes: options.max_pages as usize })?,
+            info: zeroed(max_pages as usize).ok_or(Error::NoMemory { bytes: max_pages as usize })?,
             is_well_formed,
             touched: AtomicU32::new(0),
             populated: AtomicU32::new(0),
@@ -262,14 +263,26 @@ impl Pages {
     /// Takes what frames are free beyond those that are kept for who loads: to evict others, the caller would have to let go of its pin first. So after
     /// [`Error::CacheFull`] it does, calls [`Pages::make_room`] and begins again.
     pub(crate) fn create(&self, birth: u64, copy_of: Option<&[u8]>) -> Result<PageRef> {
-        let taken = self.supply.lock().take(self.max_pages);
+        let taken = self.supply.lock().take(Needs::More);
         let (frame, id) = match taken {
             Err(Error::DiskFull { .. }) => {
                 self.look_for_free_ids();
-                self.supply.lock().take(self.max_pages)?
+                self.supply.lock().take(Needs::More)?
             }
             taken => taken?,
         };
+        Ok(self.make(frame, id, birth, copy_of))
+    }
+
+    /// As `create`, for who frees pages, where others find no id.
+    #[cold]
+    pub(crate) fn create_to_free(&self, birth: u64, copy_of: Option<&[u8]>) -> Result<PageRef> {
+        let (frame, id) = self.supply.lock().take(Needs::Less)?;
+        Ok(self.make(frame, id, birth, copy_of))
+    }
+
+    #[inline(always)]
+    fn make(&self, frame: Frame, id: u32, birth: u64, copy_of: Option<&[u8]>) -> PageRef {
         self.touch(&frame);
         let page = PageRef { id, birth };
         let address = self.frames.memory.address(frame.index());
@@ -282,7 +295,7 @@ impl Pages {
         }
         // After the entry, and before anybody can write the page out and evict it: see `load`.
         self.renewals(id).fetch_add(1, Ordering::SeqCst);
-        Ok(page)
+        page
     }
 
     /// Gives the frame to a new page although its id's last page is in memory: somebody without a registered version

@@ -26,6 +26,8 @@ pub(crate) struct Created {
     waits_for: u64,
     /// How many have to wait before they are looked through again.
     look_at: usize,
+    /// The owner frees pages: he may take ids that are kept for that.
+    pub(crate) frees: bool,
 }
 
 impl Created {

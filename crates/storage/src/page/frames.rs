@@ -54,6 +54,11 @@ pub(super) struct FreeFrames {
 }
 
 impl FreeFrames {
+    #[cfg(test)]
+    pub(super) fn none() -> FreeFrames {
+        FreeFrames { used: Vec::new(), fresh: 0..0 }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.used.len() + self.fresh.len()
     }

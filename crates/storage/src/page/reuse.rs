@@ -287,6 +287,7 @@ impl Pages {
             let mut supply = self.supply.lock();
             supply.frames.append(frames);
             ids.iter().for_each(|&id| supply.ids.insert(id));
+            supply.fill_up();
             ids.clear();
         }
     }
@@ -334,19 +335,20 @@ impl Pages {
             next = after;
         }
         (next..end).for_each(|id| self.info[id as usize].joined.store(version, Ordering::Relaxed));
+        supply.fill_up();
         Ok(())
     }
 
     /// (pages below the end, free ones among them).
     pub(crate) fn page_counts(&self) -> (u32, u32) {
         let supply = self.supply.lock();
-        (supply.end, supply.ids.count())
+        (supply.end, supply.ids.count() + supply.reserve.len() as u32)
     }
 
     /// Whether `id` is free, for `verify`.
     pub(crate) fn is_free(&self, id: u32) -> bool {
         let supply = self.supply.lock();
-        id >= supply.end || supply.ids.contains(id)
+        id >= supply.end || supply.ids.contains(id) || supply.reserve.contains(&id)
     }
 
     /// Whether the page belongs to `version`, which must be held.
@@ -358,11 +360,7 @@ impl Pages {
     /// written, meanwhile.
     pub(crate) fn truncate(&self) -> Result<()> {
         let mut supply = self.supply.lock();
-        while supply.end > 2 && supply.ids.contains(supply.end - 1) {
-            let last = supply.end - 1;
-            supply.ids.remove(last);
-            supply.end = last;
-        }
+        supply.cut();
         let end = supply.end - u32::from(broken::is(Broken::CutTooShort));
         let length = u64::from(end) * self.page_size() as u64;
         self.file().set_len(length).map_err(Error::io("truncate the database file"))
@@ -387,9 +385,10 @@ mod tests {
         let pages = Pages::new(file, &options, 512, Arc::new(Counters::default()), |_| true).unwrap();
         pages.restore(1, 90, &[(50, 5)]).unwrap();
         for _ in 0..3 {
-            assert!(matches!(pages.take_checkpoint_ids(1, 16, &[]), Err(Error::DiskFull { .. })));
+            assert!(matches!(pages.take_checkpoint_ids(1, 80, &[]), Err(Error::DiskFull { .. })));
         }
-        assert_eq!(pages.take_checkpoint_ids(1, 15, &[]).unwrap().len(), 15);
+        // Five, ten below `max_pages`, and the reserve.
+        assert_eq!(pages.take_checkpoint_ids(1, 79, &[]).unwrap().len(), 79);
     }
 
     #[test]

@@ -157,7 +157,11 @@ impl<'a> Replay<'a> {
             _ => {}
         }
         writer.changed = true;
-        self.engine.apply(&mut writer, self.slot, op)
+        // What fitted fits again: recovery copies pages that are given back with the next checkpoint only.
+        writer.changes.created.frees = true;
+        let applied = self.engine.apply(&mut writer, self.slot, op);
+        writer.changes.created.frees = false;
+        applied
     }
 
     fn publish(&self, position: Option<u64>) {

@@ -306,8 +306,16 @@ impl<'a> TreeEdit<'a> {
         Ok(())
     }
 
+    #[inline]
+    fn create_page(&self, copy_of: Option<&[u8]>) -> Result<PageRef> {
+        match self.pages.create(self.stamp, copy_of) {
+            Err(error) if self.created.frees && error.is_of_pages() => self.pages.create_to_free(self.stamp, copy_of),
+            page => page,
+        }
+    }
+
     fn new_page(&mut self, kind: Kind, level: u8) -> Result<PageRef> {
-        let page = self.pages.create(self.stamp, None)?;
+        let page = self.create_page(None)?;
         self.created.push(self.pages, page.id);
         let tree = self.tree;
         let bytes = self.page_mut(page);
@@ -407,7 +415,7 @@ impl<'a> TreeEdit<'a> {
     fn copy(&mut self, page: PageRef) -> Result<PageRef> {
         // SAFETY: the page is sealed: nobody changes it; the pin keeps its frame.
         let bytes = unsafe { self.pages.peek(page) }.ok_or(Stop::Miss(page))?;
-        let copy = self.pages.create(self.stamp, Some(bytes))?;
+        let copy = self.create_page(Some(bytes))?;
         self.pages.counters.bytes_copied.add(bytes.len() as u64);
         self.created.push(self.pages, copy.id);
         self.leave(page);

@@ -31,6 +31,7 @@ pub(crate) fn write(
         let page = loop {
             match pages.create(stamp, None) {
                 Err(Error::CacheFull) => pages.make_room(&mut lack)?,
+                Err(error) if created.frees && error.is_of_pages() => break pages.create_to_free(stamp, None)?,
                 page => break page?,
             }
         };

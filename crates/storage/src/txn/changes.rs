@@ -176,7 +176,7 @@ impl State {
                 self.own.write(tree, key, None);
             }
         } else {
-            self.change(engine, tree, |edit| {
+            self.change_as(engine, tree, true, |edit| {
                 found = edit.delete(key)?;
                 Ok(())
             })?;

@@ -85,6 +85,14 @@ impl Transaction {
             true => state.append_short(engine, gives_up).transpose(),
             false => None,
         };
+        let appended = match appended {
+            Some(Err(error)) if error.is_of_pages() => {
+                // What is changed in private trees may find one. (What was taken back is another state than the published one.)
+                engine.wait_for_all()?;
+                None
+            }
+            appended => appended,
+        };
         match appended.unwrap_or_else(|| state.append_long(engine, gives_up)) {
             Ok((writer, position)) => {
                 state.end(engine);
@@ -337,7 +345,9 @@ impl State {
         if !again.is_empty() || !self.appends.is_empty() {
             engine.counters.rebases.add(u64::from(!again.is_empty()));
             let mark = writer.mark(engine.stamp());
+            writer.changes.created.frees = self.only_frees();
             let reapplied = self.reapply(engine, slot, writer, &again);
+            writer.changes.created.frees = false;
             if let Err(error) = reapplied.and_then(|()| self.put_appends(engine, slot, writer, &again, position)) {
                 writer.undo(mark, &engine.pages);
                 return Err(error);

@@ -133,6 +133,8 @@ impl<'a> Latest<'a> {
                 Ok(value)
             }
             Err(error) => {
+                // The way there may be copied already: another state than the published one, which nothing would publish.
+                self.writer.changed |= error.is_of_pages();
                 self.undo.cut(mark);
                 Err(error)
             }
@@ -146,13 +148,11 @@ pub(super) fn roll_back(engine: &Engine, undo: &OpList, writer: &mut Writer) -> 
         return Ok(());
     }
     let undo: Vec<Op<'_>> = Ops::new(undo.bytes()).filter_map(Result::ok).collect();
-    for op in undo.into_iter().rev() {
-        if let Err(error) = engine.apply(writer, COMMIT, op) {
-            engine.poison(&error);
-            return Err(error);
-        }
-    }
-    Ok(())
+    // It may have failed for want of ids.
+    writer.changes.created.frees = true;
+    let undone = undo.into_iter().rev().try_for_each(|op| engine.apply(writer, COMMIT, op));
+    writer.changes.created.frees = false;
+    undone.inspect_err(|error| engine.poison(error))
 }
 
 pub(super) fn inline(value: Option<Value<'_>>) -> Result<Option<&[u8]>> {

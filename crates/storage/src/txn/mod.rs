@@ -5,6 +5,7 @@ mod appends;
 mod changes;
 mod commit;
 mod cursor;
+mod freeing;
 mod holds;
 mod latest;
 mod listen;

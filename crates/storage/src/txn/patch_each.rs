@@ -64,7 +64,7 @@ impl State {
         let mut ops = std::mem::take(&mut self.ops);
         let mut ran = Ran::Left(from);
         let key = |at: usize| (at < keys.len()).then(|| keys.get(at));
-        let result = self.try_and_spill(engine, self.slot()?, at, |edit| {
+        let result = self.try_and_spill(engine, self.slot()?, at, self.is_freeing(), |edit| {
             ran = edit.patch_run(key, from, patches, |at, value, patches| {
                 let is_done = change(at, value, patches) && patches.fit(value.len());
                 if is_done {

@@ -72,10 +72,11 @@ impl State {
             return Ok(());
         }
         let own = std::mem::take(&mut self.own);
+        let frees = self.is_freeing() || self.only_frees();
         let moved = own.of(tree).try_for_each(|(key, value)| {
             self.spill_if_large(engine);
             let cell = value.map(node::Cell::Inline);
-            self.try_and_spill(engine, slot, at, |edit| match cell {
+            self.try_and_spill(engine, slot, at, frees || cell.is_none(), |edit| match cell {
                 Some(cell) => edit.put(key, cell).map(drop),
                 None => edit.delete(key).map(drop),
             })
@@ -145,6 +146,17 @@ impl State {
         &mut self,
         engine: &Engine,
         tree: TreeId,
+        run: impl FnMut(&mut TreeEdit<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.change_as(engine, tree, self.is_freeing(), run)
+    }
+
+    /// As `change`; `frees`: pages, in the end.
+    pub(super) fn change_as(
+        &mut self,
+        engine: &Engine,
+        tree: TreeId,
+        frees: bool,
         mut run: impl FnMut(&mut TreeEdit<'_>) -> Result<()>,
     ) -> Result<()> {
         let at = self.open(engine, tree)?;
@@ -153,29 +165,35 @@ impl State {
         self.spill_if_large(engine);
         let slot = self.slot()?;
         let chains = self.trees[at].chains.len();
-        self.try_and_spill(engine, slot, at, &mut run)?;
+        self.try_and_spill(engine, slot, at, frees, &mut run)?;
         self.free_chains(engine, slot, at, chains);
         self.free_waiting(pages);
         self.trees[at].writes += 1;
         Ok(())
     }
 
-    /// Changes a tree; where its own pages fill the cache, once more without them.
+    /// Changes a tree; where its own pages fill the cache, once more without them, and where the database has none left, once
+    /// more when it may have.
     pub(super) fn try_and_spill(
         &mut self,
         engine: &Engine,
         slot: SlotId,
         at: usize,
+        frees: bool,
         mut run: impl FnMut(&mut TreeEdit<'_>) -> Result<()>,
     ) -> Result<()> {
         let pages = &engine.pages;
         let mut change = |state: &mut State| engine.with_pages(slot, |pin| run(&mut state.edit(at, pages, pin)));
-        match change(self) {
+        let changed = match change(self) {
             Err(Error::CacheFull) if !broken::is(Broken::ListUnspilled) => {
                 self.spill(engine);
                 change(self)
             }
             result => result,
+        };
+        match changed {
+            Err(error) if error.is_of_pages() => self.change_when_full(engine, slot, at, frees, &mut run),
+            changed => changed,
         }
     }
 

@@ -86,7 +86,7 @@ impl State {
         let pages = &engine.pages;
         match op {
             Op::Put { key, value, .. } => self.redo_put(engine, slot, at, key, value),
-            Op::Delete { key, .. } => engine.with_pages(slot, |pin| self.edit(at, pages, pin).delete(key).map(drop)),
+            Op::Delete { key, .. } => self.try_and_spill(engine, slot, at, true, |edit| edit.delete(key).map(drop)),
             Op::Patch { key, offset, bytes, .. } => {
                 match engine.with_pages(slot, |pin| self.edit(at, pages, pin).patch(key, offset, bytes, |_| ()))? {
                     Patched::Done => Ok(()),

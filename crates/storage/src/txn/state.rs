@@ -59,6 +59,7 @@ pub(crate) struct State {
     pub(super) began: Option<Duration>,
     /// Pages of undone work that cursors may still see: freed at the end.
     pub(super) undone: Vec<u32>,
+    pub(super) freeing: super::freeing::Freeing,
 }
 
 impl Private {
@@ -82,6 +83,7 @@ impl Private {
             turn,
             began,
             undone: Vec::new(),
+            freeing: Default::default(),
         };
         Ok(Private { state: Mutex::new(state), handle: handle.clone() })
     }

@@ -91,6 +91,13 @@ impl Transaction {
         self.writable()?.make_tree(self.private.engine(), derived)
     }
 
+    /// What the transaction does from here on, until it is told `false`, frees pages in the end, as deleting rows and dropping
+    /// tables does: in a database that has no page left (`max_pages`) it gets those that are kept for that. Deletions do
+    /// by themselves; this is for what goes with them.
+    pub fn free_pages(&self, begins: bool) -> Result<()> {
+        self.private.lock().map(|mut state| state.free_pages(begins))
+    }
+
     /// Forgets what commits before `position` appended to the tree, at most so many entries; the position of the last of
     /// them. Of that commit, entries may be left.
     pub fn forget_appended(&self, tree: TreeId, position: u64, most: usize) -> Result<Option<u64>> {

@@ -54,7 +54,7 @@ impl TreeEdit<'_> {
     pub(super) fn spares(&mut self, path: &Path) -> Result<Vec<PageRef>> {
         let mut spares = Vec::with_capacity(path.depth + 1);
         for _ in 0..=path.depth {
-            match self.pages.create(self.stamp, None) {
+            match self.create_page(None) {
                 Ok(page) => spares.push(page),
                 Err(error) => {
                     self.free_spares(spares);
