@@ -238,7 +238,8 @@ fn remove_left(files: &dyn FileSystem, path: &Path) -> Result<()> {
         let (file, identity) = Segments::open(files, &log, true)?;
         let is_ours = identity.is_some_and(|identity| is_copys(identity.database));
         let is_begun = file.len().map_err(Error::io("read the log's length"))? <= BLOCK as u64;
-        if !is_ours && !(has_file && identity.is_none() && is_begun) {
+        let is_nothing_yet = has_file && identity.is_none() && is_begun;
+        if !(is_ours || is_nothing_yet) {
             return Err(others(&log));
         }
     }
