@@ -66,7 +66,7 @@ impl Everything {
     }
 
     /// Asks all of it for all that it does.
-    fn is_refused(mut self) {
+    fn assert_refused(mut self) {
         let store = &self.store;
         refused(store.begin());
         refused(store.begin_after(&Losses::default()));
@@ -145,7 +145,7 @@ fn with_all_of_a_database() {
         end_child(|| {
             let opened = || Store::open(&path, Options::default());
             assert!(matches!(opened(), Err(Error::Busy { pid: Some(_), .. })), "the parent has it");
-            everything.is_refused();
+            everything.assert_refused();
             let Some(grandchild) = forks() else { end_child(|| refused(store.begin())) };
             await_child(grandchild);
             drop(store.clone());
@@ -199,7 +199,7 @@ fn while_others_hold_locks() {
             write.unwrap().1.wait().unwrap();
         });
         is_held.recv().unwrap();
-        let Some(process) = forks() else { end_child(|| everything.is_refused()) };
+        let Some(process) = forks() else { end_child(|| everything.assert_refused()) };
         await_child(process);
         go_on.send(()).unwrap();
         writer.join().unwrap();
@@ -222,7 +222,7 @@ fn while_others_hold_locks() {
         }
         for _ in 0..20 {
             let everything = Everything::of(&store);
-            let Some(process) = forks() else { end_child(|| everything.is_refused()) };
+            let Some(process) = forks() else { end_child(|| everything.assert_refused()) };
             await_child(process);
         }
         is_over.store(true, Ordering::Relaxed);
