@@ -48,26 +48,40 @@ pub(super) fn on_another_thread<T: Send>(step: impl FnOnce() -> T + Send) -> T {
 /// The operator, hesitant where the execution is.
 pub(super) fn tried(operator: BoxOperator, shared: &Shared) -> BoxOperator {
     match shared.hesitation.random() {
-        Some(random) => Box::new(Hesitant { operator, random, ended: false }),
+        Some(random) => Box::new(Hesitant { operator, random, hesitated: 0, ended: false }),
         None => operator,
     }
 }
+
+/// So often an operator says "not yet" before one answer. Each time all those above it are asked anew: if they might hesitate
+/// without an end, hundreds of operators above each other would come to the lowest once in (3/2)^hundreds times.
+const TIMES: u8 = 3;
 
 /// Says "not yet" every now and then before it asks.
 struct Hesitant {
     operator: BoxOperator,
     random: Random,
+    /// How often it did since its last answer.
+    hesitated: u8,
     ended: bool,
+}
+
+impl Hesitant {
+    fn hesitate(&mut self) -> Step<()> {
+        if self.hesitated < TIMES && self.random.below(3) == 0 {
+            self.hesitated += 1;
+            return Err(NoAnswer::NotYet);
+        }
+        Ok(())
+    }
 }
 
 impl Operator for Hesitant {
     fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         assert!(!self.ended, "asked again after the end");
-        if self.random.below(3) == 0 {
-            return Err(NoAnswer::NotYet);
-        }
+        self.hesitate()?;
         let batch = self.operator.next(cx)?;
-        self.ended = batch.is_none();
+        (self.ended, self.hesitated) = (batch.is_none(), 0);
         Ok(batch)
     }
 
@@ -76,19 +90,19 @@ impl Operator for Hesitant {
     }
 
     fn skip(&mut self, rows: usize, cx: Cx<'_>) -> Step<usize> {
-        if self.random.below(3) == 0 {
-            return Err(NoAnswer::NotYet);
-        }
-        self.operator.skip(rows, cx)
+        self.hesitate()?;
+        let skipped = self.operator.skip(rows, cx)?;
+        self.hesitated = 0;
+        Ok(skipped)
     }
 
     fn reset(&mut self, cx: Cx<'_>) {
-        self.ended = false;
+        (self.ended, self.hesitated) = (false, 0);
         self.operator.reset(cx);
     }
 
     fn park(&mut self) -> bool {
-        self.ended = false;
+        (self.ended, self.hesitated) = (false, 0);
         self.operator.park()
     }
 

@@ -76,10 +76,7 @@ fn scenarios_go_on_where_they_stopped() {
     let mut count = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        // (Hundreds of operators that each stop again and again take longer than everything else together; it is about texts, not
-        // about operators.)
-        let is_long = path.file_stem().is_some_and(|name| name == "flat_text_is_no_depth");
-        if is_long || path.extension().is_none_or(|extension| extension != "slt") {
+        if path.extension().is_none_or(|extension| extension != "slt") {
             continue;
         }
         let script = statements(&std::fs::read_to_string(&path).unwrap());

@@ -9,7 +9,7 @@ use super::expr::Expr;
 use super::fold::fold;
 use super::physical::KeyBound;
 use super::refs::{is_volatile, used_columns};
-use crate::functions::{Function, Nearest, Nearness, Operator, nearness};
+use crate::functions::{EvalContext, Function, Nearest, Nearness, Operator, cast, nearness};
 use crate::types::{DataType, Value};
 
 /// A condition on a column as keys see it. Its values have the column's type and do not depend on the row.
@@ -197,15 +197,12 @@ fn conversion(key: DataType, compared: DataType, value: DataType) -> Option<Conv
 
 fn widened(value: &Expr, to: DataType) -> Expr {
     let to = to.base();
-    // (What most statements that come as text hold: a number that fits into an integer, for a bigint key.)
-    if let (Expr::Literal { value: Value::Integer(number), .. }, DataType::BigInt) = (value, to) {
-        return Expr::Literal { value: Value::BigInt(i64::from(*number)), data_type: to };
+    if let Expr::Literal { value: literal, data_type } = value
+        && let Ok(value) = cast(literal, *data_type, to, &EvalContext::default())
+    {
+        return Expr::Literal { value, data_type: to };
     }
-    let mut cast = Expr::Cast { input: Box::new(value.clone()), to };
-    if matches!(value, Expr::Literal { .. }) {
-        fold(&mut cast);
-    }
-    cast
+    Expr::Cast { input: Box::new(value.clone()), to }
 }
 
 /// The key's value that is nearest to another: computed now if both are constants.

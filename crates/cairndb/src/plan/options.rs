@@ -72,46 +72,12 @@ impl Default for OptimizerOptions {
 impl OptimizerOptions {
     /// The same for a statement that may be interrupted, and has until `deadline`.
     pub(crate) fn within(&self, interrupt: &Arc<AtomicBool>, deadline: Option<Instant>) -> OptimizerOptions {
-        self.with_patience(Patience(Some((interrupt.clone(), deadline))))
+        OptimizerOptions { patience: Patience(Some((interrupt.clone(), deadline))), ..*self }
     }
 
     /// The same for whenever they are used.
     pub(crate) fn lasting(&self) -> OptimizerOptions {
-        self.with_patience(Patience::default())
-    }
-
-    /// (Each statement that comes as text has its own: what it has not is not counted up and down for it.)
-    fn with_patience(&self, patience: Patience) -> OptimizerOptions {
-        let &OptimizerOptions {
-            rewrites,
-            decorrelate,
-            reorder_joins,
-            indexes,
-            hash_joins,
-            merge_joins,
-            index_joins,
-            ordering,
-            point_statements,
-            live_changes,
-            live_runs,
-            batch_rows,
-            patience: _,
-        } = self;
-        OptimizerOptions {
-            rewrites,
-            decorrelate,
-            reorder_joins,
-            indexes,
-            hash_joins,
-            merge_joins,
-            index_joins,
-            ordering,
-            point_statements,
-            live_changes,
-            live_runs,
-            batch_rows,
-            patience,
-        }
+        OptimizerOptions { patience: Patience::default(), ..*self }
     }
 
     /// SQLSTATE 57014 where the statement was interrupted, or its time is over.
