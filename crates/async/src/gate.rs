@@ -1,7 +1,7 @@
 //! A bounded number of places, for which tasks wait.
 //!
 //! What must hold: a place that comes free wakes one who waits, and if he is no longer there, or could not be woken, the next.
-//! (What [wakers](crate::wakers) ask for holds, too.)
+//! (What [wakers](Wakers) ask for holds, too.)
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use cairndb::Result;
 
 use crate::error::closed;
-use crate::wakers::{Wakers, wake_caught};
+use cairndb::internals::{Wakers, wake_caught};
 
 /// See the module.
 pub(crate) struct Gate(Mutex<Places>);

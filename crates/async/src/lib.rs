@@ -43,7 +43,6 @@ mod rows;
 mod shared;
 mod task;
 mod transaction;
-mod wakers;
 mod worker;
 
 pub use changes::Changes;

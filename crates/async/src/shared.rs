@@ -14,8 +14,8 @@ use crate::gate::{Gate, Place};
 use crate::options::{OnConnect, Options};
 use crate::queue::{Job, Queue};
 use crate::task::{Work, task};
-use crate::wakers::{Wakers, wake_caught};
 use crate::worker::Worker;
+use cairndb::internals::{Wakers, wake_caught};
 
 /// See the module.
 pub(crate) struct Shared {

@@ -3,7 +3,7 @@
 //! What must hold:
 //! - Every task ends: with what its work came to, with the panic that it met, or, where nobody runs it, with an error.
 //! - One whose future is gone is not begun; one that runs is interrupted.
-//! - What [wakers](crate::wakers) ask for.
+//! - What [wakers](cairndb::internals::Wakers) ask for.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use std::task::{Context, Poll, Waker};
 use cairndb::{InterruptHandle, Process, Result};
 
 use crate::error::{closed, panicked};
-use crate::wakers::wake_caught;
+use cairndb::internals::wake_caught;
 
 /// Shared by a future and its work.
 struct Task<T>(Mutex<State<T>>, Process);

@@ -58,6 +58,7 @@ pub use verify::{Verified, Violated, Violation};
 pub mod internals {
     pub use crate::api::{column_of, refuse_names, text_for};
     pub use crate::types::{key, row, sample_types};
+    pub use cairn_storage::{Wakers, wake_caught};
 }
 
 /// The README's example is compiled and run with the documentation tests.

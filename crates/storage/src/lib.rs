@@ -39,6 +39,7 @@ mod store;
 mod sync;
 mod tree;
 mod txn;
+mod wakers;
 
 #[cfg(feature = "counters")]
 pub use counted::counted;
@@ -61,3 +62,4 @@ pub use txn::{
     PointReader, PointWriter, ReadNotes, Reader, SampleSize, Savepoint, Session, Snapshot, Step, Ticket, Transaction,
     TransactionWriter, WriteError,
 };
+pub use wakers::{Wakers, wake_all, wake_caught};

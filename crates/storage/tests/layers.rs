@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// From the lowest to the highest. Those in one line do not know each other.
 const LAYERS: &[&[&str]] = &[
     &["broken", "bytes", "counted", "modelled", "simulated"],
-    &["names"],
+    &["names", "wakers"],
     &["error", "held", "sync"],
     &["process"],
     &["io", "stats"],

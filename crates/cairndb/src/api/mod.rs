@@ -49,7 +49,6 @@ mod statement_cache;
 mod temporary;
 mod ticket;
 mod transaction;
-mod wakers;
 
 pub use crate::types::ValueRef;
 pub use array::ArrayElement;

@@ -7,13 +7,12 @@
 //! - Wakers are others' code: they are copied, run and dropped without the lock, one that panics harms nobody else, and none
 //!   stays when its listener has gone. Leaving one costs the same however many there are.
 
-use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 use std::time::Duration;
 
 use crate::broken::{self, Broken};
 use crate::sync::{AtomicU32, Condvar, Mutex, Ordering};
+use crate::wakers::{self, Wakers};
 
 /// See the module.
 #[derive(Debug)]
@@ -26,10 +25,8 @@ pub(crate) struct Bell {
 #[derive(Debug, Default)]
 struct State {
     times: u64,
-    /// The last place that was given to a listener.
-    places: u64,
     /// Of tasks, each woken once, by the places of their listeners.
-    wakers: BTreeMap<u64, Waker>,
+    wakers: Wakers,
 }
 
 impl Default for Bell {
@@ -54,7 +51,7 @@ impl Bell {
         if broken::is(Broken::WakersKept) {
             return;
         }
-        let forgotten = self.state.lock().wakers.remove(&place);
+        let forgotten = self.state.lock().wakers.take(place);
         // What belongs to a waker ends without the lock.
         drop(forgotten);
     }
@@ -81,10 +78,10 @@ impl Bell {
     fn wake_all(&self) {
         let mut state = self.state.lock();
         state.times += 1;
-        let wakers = std::mem::take(&mut state.wakers);
+        let wakers = state.wakers.take_all();
         drop(state);
         self.rung.notify_all();
-        wakers.into_values().for_each(wake_caught);
+        wakers::wake_all(wakers);
     }
 
     /// How often it was rung for somebody.
@@ -111,11 +108,7 @@ impl Bell {
             // The copy ends behind the lock.
             return false;
         }
-        let place = *place.get_or_insert_with(|| {
-            state.places += 1;
-            state.places
-        });
-        let before = state.wakers.insert(place, waker);
+        let before = state.wakers.put(place, waker);
         drop(state);
         drop(before);
         true
@@ -128,18 +121,6 @@ pub(crate) struct Listening<'a>(&'a Bell);
 impl Drop for Listening<'_> {
     fn drop(&mut self) {
         self.0.leave();
-    }
-}
-
-/// Wakes; what a waker does wrong is nothing to who wakes it.
-pub(crate) fn wake_caught(waker: Waker) {
-    if broken::is(Broken::WakersSpread) {
-        return waker.wake();
-    }
-    let Err(panic) = catch_unwind(AssertUnwindSafe(|| waker.wake())) else { return };
-    // What a panic carries is others' code, too.
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
-        std::mem::forget(panic);
     }
 }
 

@@ -12,8 +12,8 @@
 use std::collections::BTreeMap;
 use std::task::Waker;
 
-use super::bell::wake_caught;
 use crate::sync::Mutex;
+use crate::wakers::wake_all;
 
 /// A ticket's place; each has another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,5 +83,5 @@ impl Tickets {
 }
 
 fn wake_each(wakers: BTreeMap<TicketId, Waker>) {
-    wakers.into_values().for_each(wake_caught);
+    wake_all(wakers.into_values());
 }

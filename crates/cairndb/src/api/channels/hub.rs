@@ -15,9 +15,9 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, Weak};
 use std::task::Waker;
 
-use cairn_storage as storage;
+use cairn_storage::{self as storage, wake_all};
 
-use super::listener::{Listener, wake};
+use super::listener::Listener;
 use super::said::{Note, Said, Wish};
 use crate::Result;
 use crate::api::locked;
@@ -87,7 +87,7 @@ impl Channels {
         // Under the lock: what it wishes afterwards is not done.
         listener.end(&mut wakers);
         drop(listeners);
-        wake(wakers);
+        wake_all(wakers);
     }
 
     /// The database is being closed.
@@ -99,7 +99,7 @@ impl Channels {
         };
         let mut wakers = Vec::new();
         all.iter().filter_map(Weak::upgrade).for_each(|listener| listener.end(&mut wakers));
-        wake(wakers);
+        wake_all(wakers);
     }
 
     /// Nobody listens any more in a database that is closed, and who notifies is told so.
@@ -129,7 +129,7 @@ impl Channels {
                 listeners.take(&told, &mut wakers);
             }
         }
-        wake(wakers);
+        wake_all(wakers);
     }
 
     fn next(&self) -> Option<Told> {

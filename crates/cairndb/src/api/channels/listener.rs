@@ -2,19 +2,18 @@
 //!
 //! What must hold: it is never more than [`HEARD_BYTES_MAX`]: beyond that the oldest is dropped, and counted by what follows it; so
 //! whoever notifies waits for nobody who listens. While a transaction is open on the connection, nothing is given out.
-//! (What [wakers](crate::api::wakers) ask for holds, too.)
+//! (What [wakers](Wakers) ask for holds, too.)
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use cairn_storage::Process;
+use cairn_storage::{Process, Wakers, wake_all};
 
 use super::Notification;
 use super::said::{NOTE_BYTES, Note};
 use crate::api::locked;
-use crate::api::wakers::{Wakers, wake_caught};
 
 /// What waits for one connection takes no more memory than this.
 pub(super) const HEARD_BYTES_MAX: usize = 4 << 20;
@@ -58,7 +57,7 @@ impl Drop for Hold {
         }
         let mut wakers = Vec::new();
         self.0.change(&mut wakers, |heard| heard.holds -= 1);
-        wake(wakers);
+        wake_all(wakers);
     }
 }
 
@@ -127,7 +126,7 @@ impl Listener {
     pub(super) fn rouse(&self) {
         let wakers = self.heard().wakers.take_all();
         self.changed.notify_all();
-        wake(wakers);
+        wake_all(wakers);
     }
 
     /// All there is.
@@ -223,9 +222,4 @@ impl Heard {
 
 fn bytes_of(notification: &Notification) -> usize {
     NOTE_BYTES + notification.channel.len() + notification.payload.len()
-}
-
-/// While nothing is locked.
-pub(super) fn wake(wakers: impl IntoIterator<Item = Waker>) {
-    wakers.into_iter().for_each(wake_caught);
 }

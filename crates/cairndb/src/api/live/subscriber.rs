@@ -2,17 +2,16 @@
 //!
 //! What must hold: what is kept is the first result until it is taken, and the net change since (or since what was taken last),
 //! so it is never more than twice what the result was and is;
-//! whoever brings changes waits for nobody who takes them. (What [wakers](crate::api::wakers) ask for holds, too.)
+//! whoever brings changes waits for nobody who takes them. (What [wakers](cairn_storage::Wakers) ask for holds, too.)
 
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use cairn_storage::Process;
+use cairn_storage::{Process, wake_all};
 
 use super::result::{RowBytes, Weights};
 use crate::Error;
-use crate::api::wakers::wake_caught;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -123,7 +122,7 @@ impl Subscriber {
         if waiting > 0 {
             self.changed.notify_all();
         }
-        waker.into_iter().for_each(wake_caught);
+        wake_all(waker);
     }
 
     /// Nobody takes anything any more.
