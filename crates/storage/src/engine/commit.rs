@@ -16,10 +16,11 @@ use super::publisher::{Leading, Step};
 use super::shared::Engine;
 use super::signals::Signal;
 use super::stage::Act;
+use super::turns::GivesUp;
 use super::writer::{Cut, Writer};
 use crate::broken::{self, Broken};
 use crate::log::format::BatchHeader;
-use crate::log::{NoRoom, RecordKind, SealedBatch, Taker};
+use crate::log::{KeptSegments, NoRoom, RecordKind, SealedBatch, Taker};
 use crate::sync::{MutexGuard, Ordering};
 use crate::{Durability, Error, Result};
 
@@ -32,22 +33,43 @@ impl Engine {
         self.writer.lock_soon(&self.awake, || self.publisher.life.fail("a thread panicked in the middle of a change"))
     }
 
-    /// Takes the commit lock with room for a record of so many bytes of operations.
-    pub(crate) fn lock_with_room(&self, operations: usize) -> Result<WriterGuard<'_>> {
-        self.slow_down();
-        self.lock_when_room(Taker::Anybody, operations)
-    }
-
-    /// As `lock_with_room`, by whoever it is. (To slow who keeps others from the log would help nobody.)
-    pub(crate) fn lock_with_room_by(&self, by: Taker, operations: usize) -> Result<WriterGuard<'_>> {
-        match by {
-            Taker::Anybody => self.lock_with_room(operations),
-            by => self.lock_when_room(by, operations),
+    /// Takes the commit lock with room for a record of so many bytes of operations; fails soon after the caller gives up.
+    #[inline]
+    pub(crate) fn lock_with_room(&self, operations: usize, gives_up: GivesUp<'_>) -> Result<WriterGuard<'_>> {
+        match self.is_slowed() {
+            true => self.lock_slowed(operations, gives_up),
+            false => self.lock_when_room(Taker::Anybody, operations, gives_up),
         }
     }
 
-    #[inline(always)]
-    fn lock_when_room(&self, by: Taker, operations: usize) -> Result<WriterGuard<'_>> {
+    #[cold]
+    fn lock_slowed(&self, operations: usize, gives_up: GivesUp<'_>) -> Result<WriterGuard<'_>> {
+        let room = self.slow_down(gives_up)?;
+        let by = room.as_ref().map_or(Taker::Anybody, KeptSegments::taker);
+        self.lock_when_room(by, operations, gives_up)
+    }
+
+    /// With a segment of the log that nobody else gets.
+    #[cold]
+    fn lock_with_segment(&self, operations: usize, gives_up: GivesUp<'_>) -> Result<WriterGuard<'_>> {
+        let room = self.keep_segment(gives_up)?;
+        self.lock_when_room(room.taker(), operations, gives_up)
+    }
+
+    /// As `lock_with_room`, by whoever it is. (To slow who keeps others from the log would help nobody.)
+    pub(crate) fn lock_with_room_by(
+        &self,
+        by: Taker,
+        operations: usize,
+        gives_up: GivesUp<'_>,
+    ) -> Result<WriterGuard<'_>> {
+        match by {
+            Taker::Anybody => self.lock_with_room(operations, gives_up),
+            by => self.lock_when_room(by, operations, gives_up),
+        }
+    }
+
+    fn lock_when_room(&self, by: Taker, operations: usize, gives_up: GivesUp<'_>) -> Result<WriterGuard<'_>> {
         self.check_process()?;
         let mut writer = self.lock_writer();
         let mut waited = 0;
@@ -69,7 +91,10 @@ impl Engine {
                 }
                 Err(NoRoom::NoSegment) => {
                     drop(writer);
-                    self.make_log_room(by, &mut waited)?;
+                    if by == Taker::Anybody {
+                        return self.lock_with_segment(operations, gives_up);
+                    }
+                    self.make_log_room(&mut waited)?;
                     writer = self.lock_writer();
                 }
             }

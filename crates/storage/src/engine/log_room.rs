@@ -1,8 +1,13 @@
 //! Space for the log, and what happens while there is little: commits are slowed, then wait for a checkpoint.
 
+use std::time::Duration;
+
 use super::shared::Engine;
+use super::stage::Act;
+use super::turns::GivesUp;
+use super::writer::OpenParts;
 use crate::broken::{self, Broken};
-use crate::log::{KeptSegments, OpenBatch, Segments, Taker};
+use crate::log::{InLine, KeptSegments, OpenBatch, Segments, Waited};
 use crate::options::LOG_SEGMENTS_MIN;
 use crate::sync::Ordering;
 use crate::{Error, Result};
@@ -14,28 +19,44 @@ const PRESSURE_FROM: f64 = 0.5;
 /// What commits look by for who keeps log room, where there is no other pressure.
 const LOOK_US: u64 = 1;
 
+const LOG_IS_FULL: &str = "extend the log (the disk is full, or log_limit_bytes reached)";
+/// How often who waits for room looks whether its caller has given up.
+const LOOK: Duration = Duration::from_millis(10);
+/// How long others wait for a transaction that holds the log, and does nothing, before it is ended.
+const IDLE: Duration = Duration::from_millis(100);
+
+/// What room is kept for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Needs {
+    /// Bytes of operations.
+    pub(crate) operations: u64,
+    /// The caller has parts in the log, which stay.
+    pub(crate) has_parts: bool,
+}
+
 impl Engine {
-    /// Slows a commit by as much as the log is full. While what is left of it is kept for another's, it waits for that: it
-    /// would take the ends of segments that this entered.
+    /// Whether a commit is to be slowed, or to wait for others' large ones.
     #[inline]
-    pub(super) fn slow_down(&self) {
-        let pressure = self.pressure_us.load(Ordering::Relaxed);
-        if pressure > 0 {
-            self.slow_down_by(pressure);
-        }
+    pub(super) fn is_slowed(&self) -> bool {
+        self.pressure_us.load(Ordering::Relaxed) > 0
     }
 
+    /// Slows a commit by as much as the log is full. While what is left of it is promised to others, it waits for a segment of its
+    /// own: it would take the ends of segments that they entered.
     #[cold]
-    fn slow_down_by(&self, pressure: u64) {
-        if self.segments.as_ref().is_some_and(Segments::wait_for_keeper) {
-            return;
+    pub(super) fn slow_down(&self, gives_up: GivesUp<'_>) -> Result<Option<KeptSegments<'_>>> {
+        if self.segments.as_ref().is_some_and(Segments::must_wait) {
+            return self.keep_segment(gives_up).map(Some);
         }
+        let pressure = self.pressure_us.load(Ordering::Relaxed);
         if pressure == LOOK_US {
-            // He is gone, most likely.
-            return self.set_pressure();
+            // They are gone, most likely.
+            self.set_pressure();
+        } else {
+            self.counters.backpressure_us.add(pressure);
+            self.env.host.sleep(Duration::from_micros(pressure));
         }
-        self.counters.backpressure_us.add(pressure);
-        self.env.host.sleep(std::time::Duration::from_micros(pressure));
+        Ok(None)
     }
 
     /// Sets how much commits are slowed by how full the log is.
@@ -44,7 +65,7 @@ impl Engine {
         let over = (segments.fullness() - PRESSURE_FROM) / (1.0 - PRESSURE_FROM);
         let pressure = (over.clamp(0.0, 1.0).powi(2) * PRESSURE_US_MAX) as u64;
         // So that they look.
-        let pressure = if segments.are_kept() { pressure.max(LOOK_US) } else { pressure };
+        let pressure = if segments.must_wait() { pressure.max(LOOK_US) } else { pressure };
         self.pressure_us.store(pressure, Ordering::Relaxed);
     }
 
@@ -86,22 +107,79 @@ impl Engine {
         Ok(OpenBatch::segments_for(operations, self.segments()?.size(), self.options.separate_blocks))
     }
 
-    /// Keeps room in the log for so many bytes of operations, which the caller is about to send in parts, and for their commit
-    /// record: others wait for it where they would need another segment, rather than fill the log with it half sent.
-    /// An eighth more, as they go on to use what is left of segments that were entered.
-    pub(crate) fn keep_log_room(&self, operations: u64) -> Result<KeptSegments<'_>> {
-        let needed = self.segments_for(operations)? as usize;
-        let kept = self.segments()?.keep(needed + needed / 8 + 1);
-        self.set_pressure();
-        Ok(kept)
+    /// Keeps room in the log for what the caller is about to send in parts, and for their commit record: others wait for it
+    /// where they would need another segment, rather than fill the log with it half sent. An eighth more, as who came before
+    /// goes on to use what is left of segments that were entered.
+    pub(crate) fn keep_log_room(&self, needs: Needs, gives_up: GivesUp<'_>) -> Result<KeptSegments<'_>> {
+        let segments = self.segments()?;
+        let needed = self.segments_for(needs.operations)? as usize;
+        // Beside the one that is written to, and one for the rest of this.
+        let most = segments.limit().saturating_sub(2).max(2);
+        let wanted = (needed + needed / 8 + 1).min(most);
+        let least = OpenBatch::least_segments_for(needs.operations, segments.size()) as usize;
+        self.wait_in_line(&segments.stand_in_line(wanted, needs.has_parts), (wanted, least), gives_up)
     }
 
-    /// No segment is ready: makes one, or waits for a checkpoint to free some. `waited` counts the checkpoints.
-    #[cold]
-    pub(super) fn make_log_room(&self, by: Taker, waited: &mut u32) -> Result<()> {
-        if by == Taker::Anybody && self.segments()?.wait_for_keeper() {
-            return Ok(());
+    /// Keeps one segment, for a record that has no room elsewhere.
+    pub(super) fn keep_segment(&self, gives_up: GivesUp<'_>) -> Result<KeptSegments<'_>> {
+        let line = self.segments()?.stand_in_line(1, false);
+        self.wait_in_line(&line, (1, 1), gives_up)
+    }
+
+    /// Waits until so many segments are to be had, or as many as can be made free, if they are no fewer than the second.
+    fn wait_in_line<'e>(
+        &'e self,
+        line: &InLine<'e>,
+        (mut wanted, least): (usize, usize),
+        gives_up: GivesUp<'_>,
+    ) -> Result<KeptSegments<'e>> {
+        let (mut waited, since) = (0, self.env.host.now());
+        loop {
+            self.publisher.life.check(Act::Change)?;
+            match line.look(wanted) {
+                Waited::Kept(kept) => {
+                    self.set_pressure();
+                    return Ok(kept);
+                }
+                _ if gives_up.is_some_and(|gives_up| gives_up()) => return Err(Error::GivenUp),
+                Waited::ForOthers => {
+                    self.set_pressure();
+                    line.wait(LOOK);
+                }
+                Waited::First { .. } if waited > 1 && self.oldest_parts()?.is_some() => {
+                    match self.env.host.now() < since + IDLE {
+                        true => line.wait(LOOK),
+                        false => self.end_oldest_parts()?,
+                    }
+                    waited = 1;
+                    self.run_checkpoint()?;
+                }
+                Waited::First { left } if waited > 2 => match left >= least && left < wanted {
+                    true => wanted = left,
+                    false => return Err(Error::DiskFull { what: LOG_IS_FULL }),
+                },
+                Waited::First { .. } => {
+                    waited += 1;
+                    self.run_checkpoint_for_room(waited)?;
+                }
+            }
         }
+    }
+
+    /// Has a checkpoint free what it can of the log.
+    fn run_checkpoint_for_room(&self, times: u32) -> Result<()> {
+        if times > 1 {
+            // A version that needs less of the log may not be published yet.
+            self.wait_for_all()?;
+        }
+        // Whatever checkpoint runs now may have begun too early to free anything: wait for one that begins later.
+        self.run_checkpoint()
+    }
+
+    /// No segment is ready for who was promised some: makes one, or waits for a checkpoint to free some. `waited` counts the
+    /// checkpoints.
+    #[cold]
+    pub(super) fn make_log_room(&self, waited: &mut u32) -> Result<()> {
         match self.grow_log() {
             Ok(true) => return Ok(()),
             // At the limit, or the disk is full: a checkpoint may give segments back.
@@ -109,24 +187,17 @@ impl Engine {
             Err(error) => return Err(error),
         }
         *waited += 1;
-        if *waited > 2 && self.end_oldest_parts()? {
-            *waited = 1;
-        } else if *waited > 1 {
-            // A version that needs less of the log may not be published yet.
-            self.wait_for_all()?;
-        }
         if *waited > 3 {
-            return Err(Error::DiskFull { what: "extend the log (the disk is full, or log_limit_bytes reached)" });
+            return Err(Error::DiskFull { what: LOG_IS_FULL });
         }
-        // Whatever checkpoint runs now may have begun too early to free anything: wait for one that begins later.
-        self.run_checkpoint()
+        self.run_checkpoint_for_room(*waited)
     }
 
     /// The parts of a transaction that failed need no log any more. A version published meanwhile says otherwise, and
     /// the log might be full of them: so another one follows.
     pub(crate) fn forget_parts(&self, transaction: u64) {
         let mut writer = self.lock_writer();
-        writer.open_parts.retain(|open| open.transaction != transaction);
+        writer.end_parts(self, transaction);
         writer.changed = true;
         drop(writer);
         // If this fails, so will everything else.
@@ -149,20 +220,23 @@ impl Engine {
         }
     }
 
-    /// Ends the transaction that has had parts in the log for longest, if the log cannot be reused because of it.
-    fn end_oldest_parts(&self) -> Result<bool> {
+    /// The transaction that has had parts in the log for longest, if the log cannot be reused because of it.
+    fn oldest_parts(&self) -> Result<Option<OpenParts>> {
         let writer = self.lock_writer();
         let oldest = writer.open_parts.iter().min_by_key(|parts| parts.first).copied();
         drop(writer);
         let segments = self.segments()?;
         let holds = |first: u64| segments.oldest_live().is_some_and(|number| first / segments.size() <= number);
-        match oldest {
-            Some(parts) if holds(parts.first) => {
-                self.forget_parts(parts.transaction);
-                Ok(true)
-            }
-            _ => Ok(false),
+        Ok(oldest.filter(|parts| holds(parts.first)))
+    }
+
+    /// Ends it, unless one of them is about to be committed.
+    fn end_oldest_parts(&self) -> Result<()> {
+        match self.oldest_parts()? {
+            Some(parts) if !self.segments()?.has_keeper() => self.forget_parts(parts.transaction),
+            _ => {}
         }
+        Ok(())
     }
 }
 
@@ -170,6 +244,10 @@ impl Engine {
 mod tests {
     use crate::sync::Ordering;
     use crate::{Options, Store, TreeId};
+
+    fn needs(operations: u64) -> super::Needs {
+        super::Needs { operations, has_parts: false }
+    }
 
     fn put(store: &Store, bytes: usize) {
         let transaction = store.begin().unwrap();
@@ -183,7 +261,7 @@ mod tests {
         let store = Store::open_in_memory(Options::default()).unwrap();
         let panicked = std::thread::scope(|scope| {
             let keeps = || {
-                let _room = store.engine().keep_log_room(1 << 20);
+                let _room = store.engine().keep_log_room(needs(1 << 20), None);
                 panic!("by a caller's closure, say");
             };
             scope.spawn(keeps).join()
@@ -196,9 +274,54 @@ mod tests {
     #[test]
     fn nobody_is_slowed_by_who_has_kept_log_room() {
         let store = Store::open_in_memory(Options::default()).unwrap();
-        drop(store.engine().keep_log_room(1 << 30).unwrap());
+        drop(store.engine().keep_log_room(needs(1 << 30), None).unwrap());
         assert!(store.engine().pressure_us.load(Ordering::Relaxed) > 0, "nobody would have waited for it");
         (0..10).for_each(|_| put(&store, 10));
         assert_eq!(store.stats().backpressure_us, 0);
+    }
+
+    /// It waited for as long as others needed the log.
+    #[test]
+    fn who_waits_for_log_room_can_give_up() {
+        let mut options = Options::default();
+        options.log_limit_bytes = 8 * options.log_segment_bytes as u64;
+        let store = Store::open_in_memory(options).unwrap();
+        put(&store, 10);
+        let kept =
+            (store.engine().keep_log_room(needs(1 << 40), None).unwrap(), store.engine().keep_segment(None).unwrap());
+        let transaction = store.begin().unwrap();
+        transaction.put(TreeId::CATALOG, b"other", b"value").unwrap();
+        let (mut lost, asked) = (crate::Losses::default(), std::cell::Cell::new(0));
+        let gives_up = || asked.replace(asked.get() + 1) > 2;
+        let result = transaction.commit_or_note(None, &mut lost, &gives_up);
+        assert!(matches!(result, Err(crate::Error::GivenUp)), "{result:?}");
+        drop(kept);
+        put(&store, 10);
+        assert_eq!(store.snapshot().unwrap().reader().get(TreeId::CATALOG, b"other").unwrap(), None);
+    }
+
+    /// Who stored the next large one was there first, again and again.
+    #[test]
+    fn who_needs_little_and_waited_for_a_large_one_goes_before_the_next() {
+        use crate::log::Waited;
+        let mut options = Options::default();
+        options.log_limit_bytes = 8 * options.log_segment_bytes as u64;
+        let store = Store::open_in_memory(options).unwrap();
+        let segments = store.engine().segments().unwrap();
+        let is_kept = |waited: Waited<'_>| matches!(waited, Waited::Kept(_));
+        let kept = store.engine().keep_log_room(needs(1 << 40), None).unwrap();
+        let next = segments.stand_in_line(6, false);
+        let (little, next_but_one) = (segments.stand_in_line(1, false), segments.stand_in_line(6, false));
+        assert!(!is_kept(little.look(1)) && !is_kept(next.look(6)), "beyond what there is");
+        drop(kept);
+        let late = segments.stand_in_line(1, false);
+        assert!(!is_kept(next.look(6)) && !is_kept(late.look(1)), "passed who waited longer");
+        assert!(is_kept(little.look(1)));
+        drop(little);
+        assert!(!is_kept(late.look(1)), "large ones would wait for small ones without end");
+        assert!(is_kept(next.look(6)));
+        drop(next);
+        assert!(!is_kept(next_but_one.look(6)));
+        assert!(is_kept(late.look(1)));
     }
 }

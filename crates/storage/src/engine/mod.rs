@@ -32,6 +32,7 @@ pub(crate) use commit::WriterGuard;
 pub use counters::{COUNTER_BYTES, COUNTERS_MAX, OVERFLOWED, counters};
 pub(crate) use counters::{Deltas, Sum};
 pub(crate) use handle::Handle;
+pub(crate) use log_room::Needs;
 pub use openings::Position;
 pub(crate) use openings::{Opening, Openings};
 pub use ops::AppendKey;

@@ -116,6 +116,16 @@ impl Writer {
         Cut { version, changes }
     }
 
+    /// A transaction's parts belong to a commit now, or to nobody.
+    pub(crate) fn end_parts(&mut self, engine: &super::shared::Engine, transaction: u64) {
+        let Some(at) = self.open_parts.iter().position(|open| open.transaction == transaction) else { return };
+        if !self.open_parts.swap_remove(at).is_copied
+            && let Some(segments) = &engine.segments
+        {
+            segments.end_parts();
+        }
+    }
+
     /// Gives the pages made since the last version to eviction, sealed, when they take too much of the cache.
     pub(crate) fn spill(&mut self, engine: &super::shared::Engine) {
         if self.changes.created.kept() * SPILL >= engine.pages.frame_count() {

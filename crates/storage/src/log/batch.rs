@@ -3,7 +3,8 @@
 use super::format::{
     BATCH_HEADER, BLOCK, RecordKind, SEGMENT_HEADER, SegmentHeader, align8, record_length, record_size, write_record,
 };
-use super::segments::{Segments, Taker};
+use super::kept::Taker;
+use super::segments::Segments;
 use crate::io::AlignedBuf;
 
 /// The most bytes of log in memory that no write has taken yet.

@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::format::{BLOCK, LogIdentity};
+use super::kept::{PlacesGuard, Promises, Taker};
 use crate::broken::{self, Broken};
 use crate::io::{AlignedBuf, Create, File, FileSystem, OpenHow, SyncMethod};
 use crate::options::LOG_SEGMENTS_MIN;
-use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering};
+use crate::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering};
 use crate::{Error, Result};
 
 /// Zeroes are written in pieces of this size: small, so that commits hardly notice.
@@ -31,51 +32,20 @@ pub(crate) struct Segments {
     places: Mutex<Places>,
     /// One filler at a time.
     filling: Mutex<()>,
-    /// Held by who keeps segments for what it is sending.
-    keeper: Mutex<()>,
+    /// Who waits for segments is to look again.
+    pub(super) changed: Condvar,
     /// A write or a sync failed other than for want of space: it may have been the bytes of a batch.
     failed: AtomicBool,
 }
 
 #[derive(Debug, Default)]
-struct Places {
+pub(super) struct Places {
     /// Live segments, oldest first: (number, place).
     live: VecDeque<(u64, u32)>,
     ready: VecDeque<u32>,
     count: u32,
-    /// Of those that there may still be, how many are for who keeps them (`Segments::keep`).
-    kept: usize,
-}
-
-/// Who enters a segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Taker {
-    Anybody,
-    /// The holder of [`KeptSegments`].
-    Keeper,
-    /// Who has a commit's beginning in the log, and little left of it. If he waited for who keeps segments, that one might
-    /// wait for the segments that he holds.
-    Begun,
-}
-
-/// Segments that are kept for the holder.
-#[derive(Debug)]
-pub(crate) struct KeptSegments<'s> {
-    segments: &'s Segments,
-    _one: MutexGuard<'s, ()>,
-}
-
-impl Drop for KeptSegments<'_> {
-    fn drop(&mut self) {
-        self.segments.places.lock().kept = 0;
-    }
-}
-
-impl Places {
-    /// Whether all segments that there may still be are kept.
-    fn are_kept(&self, limit: usize) -> bool {
-        self.kept > 0 && limit.saturating_sub(self.live.len()) <= self.kept
-    }
+    /// Of those that there may still be.
+    pub(super) promises: Promises,
 }
 
 impl Segments {
@@ -152,9 +122,9 @@ impl Segments {
         let growing = if broken::is(Broken::GrowUnheard) { file.clone() } else { growing };
         let least = if broken::is(Broken::LogLimitAsAsked) { 0 } else { LOG_SEGMENTS_MIN };
         let limit = (limit_bytes / identity.segment_bytes as u64).max(least) as usize;
-        let (places, filling, keeper) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let (places, filling, changed) = (Mutex::default(), Mutex::default(), Condvar::new());
         let limit = AtomicUsize::new(limit);
-        Segments { file, growing, identity, limit, places, filling, keeper, failed: AtomicBool::new(false) }
+        Segments { file, growing, identity, limit, places, filling, changed, failed: AtomicBool::new(false) }
     }
 
     pub(crate) fn size(&self) -> u64 {
@@ -166,47 +136,25 @@ impl Segments {
         BLOCK as u64 + place as u64 * self.size()
     }
 
-    /// Puts a segment on a ready place; `None` if there is none, or none that is not kept for somebody else.
+    /// Puts a segment on a ready place; `None` if there is none, or none that is not promised to somebody else.
     pub(crate) fn take(&self, number: u64, by: Taker) -> Option<u32> {
         let mut places = self.places.lock();
-        match by {
-            Taker::Anybody if places.are_kept(self.limit()) => return None,
-            Taker::Anybody | Taker::Begun => {}
-            Taker::Keeper => places.kept = places.kept.saturating_sub(1),
+        if by == Taker::Anybody && places.promises.are_all(self.left(&places)) {
+            return None;
         }
         let place = places.ready.pop_front()?;
         places.live.push_back((number, place));
+        places.promises.take(by);
         Some(place)
     }
 
-    /// Keeps so many segments of the log, those not yet there included, for the caller: nobody else gets one that is needed
-    /// for them. One keeps them at a time.
-    pub(crate) fn keep(&self, segments: usize) -> KeptSegments<'_> {
-        let one = self.one_keeper();
-        if !broken::is(Broken::LogUnkept) {
-            self.places.lock().kept = segments;
-        }
-        KeptSegments { segments: self, _one: one }
+    pub(super) fn lock_places(&self) -> PlacesGuard<'_> {
+        self.places.lock()
     }
 
-    /// Who keeps segments waits for a turn, too, where his caller is asked whether he gives up: a panic there is no matter of the
-    /// next one's.
-    fn one_keeper(&self) -> MutexGuard<'_, ()> {
-        self.keeper.lock_noting(|| ())
-    }
-
-    /// Waits for who keeps the segments that are left, if there is somebody. Not under the commit lock.
-    pub(crate) fn wait_for_keeper(&self) -> bool {
-        let are_kept = self.are_kept();
-        if are_kept {
-            drop(self.one_keeper());
-        }
-        are_kept
-    }
-
-    /// Whether all segments that there may still be are kept for somebody.
-    pub(crate) fn are_kept(&self) -> bool {
-        self.places.lock().are_kept(self.limit())
+    /// How many segments more there may be.
+    pub(super) fn left(&self, places: &Places) -> usize {
+        self.limit().saturating_sub(places.live.len())
     }
 
     /// The most segments that there may be.
@@ -228,6 +176,7 @@ impl Segments {
             places.live.pop_front();
             places.ready.push_back(place);
         }
+        self.changed.notify_all();
     }
 
     /// The number of the oldest segment that is in use.

@@ -77,7 +77,7 @@ fn move_down(engine: &Engine) -> Result<usize> {
     for tree in trees {
         let mut from = Some(Vec::new());
         while from.is_some() {
-            let mut writer = engine.lock_with_room(64)?;
+            let mut writer = engine.lock_with_room(64, None)?;
             let step = Step { tree, wanted_end, pages: step_pages };
             let mark = writer.mark(engine.stamp());
             match step.run(engine, claimed.slot, &mut writer, &mut from) {

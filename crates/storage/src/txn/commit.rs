@@ -13,7 +13,7 @@ use super::transaction::Transaction;
 use super::validate::{self, Effort};
 use crate::broken::{self, Broken};
 use crate::engine::{Engine, GivesUp, Losses, Noted, Op, Trees, Writer, WriterGuard};
-use crate::log::{OpenBatch, RecordKind, Taker};
+use crate::log::{KeptSegments, OpenBatch, RecordKind};
 use crate::page::{Lack, PageRef, SlotId};
 use crate::{Durability, Error, Result, TreeId};
 
@@ -149,9 +149,8 @@ impl State {
             }
         }
         // (The room is given back when the record is in the log.)
-        let (last, room) = self.parts.send_rest(engine, &self.ops)?;
-        let by = self.parts.taker(&room);
-        self.append(engine, slot, reads, (last, by), gives_up)
+        let (last, room) = self.parts.send_rest(engine, &self.ops, gives_up)?;
+        self.append(engine, slot, reads, (last, room), gives_up)
     }
 
     /// Validates, brings the operations to the latest state and appends the record, whose operations begin `last` in those
@@ -163,17 +162,20 @@ impl State {
         engine: &'e Engine,
         slot: SlotId,
         reads: &Noted<'_>,
-        (last, by): (usize, Taker),
+        (last, mut room): (usize, Option<KeptSegments<'e>>),
         gives_up: GivesUp<'_>,
     ) -> Result<(WriterGuard<'e>, u64)> {
         let (mut lack, mut gone) = (Lack::default(), None);
         let mut tried = 0;
         loop {
             let effort = if tried < TRIES { Effort::Little } else { Effort::Whatever };
-            let writer = engine.lock_with_room_by(by, self.ops.bytes().len() - last)?;
+            let by = self.parts.taker(room.as_ref());
+            let writer = engine.lock_with_room_by(by, self.ops.bytes().len() - last, gives_up)?;
             self.parts.check_kept(&writer)?;
             if let Some(turn) = self.must_wait(engine) {
                 drop(writer);
+                // Its owner may wait for it.
+                room = None;
                 engine.turns.wait_for(engine, turn, gives_up)?;
                 continue;
             }
@@ -226,7 +228,7 @@ impl State {
         let position = self.end_of_record(&writer, kind, last);
         self.apply(engine, slot, &mut writer, position)?;
         let position = self.append_record(engine, &mut writer, kind, last, position);
-        self.parts.close(&mut writer);
+        self.parts.close(engine, &mut writer);
         engine.counters.commits.add(1);
         Ok((writer, position))
     }

@@ -4,15 +4,15 @@
 //! written by the time of the commit; memory keeps a copy of them, and the log gives such parts up when they stand in its
 //! way: the commit sends them once more then, and these stay. Beyond a bound the copy goes too, so that operations take little memory however many they are;
 //! whoever needs them again (a rebase) reads them back. The log keeps these until the transaction ends: one that lasts so
-//! long that the log reaches its limit is ended, rather than everybody else's commits refused (`Engine::make_log_room`).
-//! Who is about to send more than a segment keeps room in the log for it first, one at a time (`Segments::keep`): what fits is
+//! long that the log reaches its limit is ended, rather than everybody else's commits refused (`Engine::keep_log_room`).
+//! Who is about to send parts that stay keeps room in the log for them first (`log/kept.rs`): what fits is
 //! stored, whatever others commit meanwhile.
 //!
 //! What must hold: `Writer::open_parts` names a transaction from its first part until it ends or the log gave them up, and
 //! the log from there on is not reused meanwhile.
 
 use crate::broken::{self, Broken};
-use crate::engine::{Engine, Op, OpList, OpStream, OpenParts, Ops, Signal, Writer};
+use crate::engine::{Engine, GivesUp, Needs, Op, OpList, OpStream, OpenParts, Ops, Signal, Writer};
 use crate::log::{KeptSegments, OpenBatch, Pieces, RecordKind, Taker};
 use crate::{Error, Result};
 
@@ -45,8 +45,8 @@ impl Parts {
         let (length, is_too_much) =
             (ops.bytes().len(), ops.bytes().len() >= OpenBatch::early_limit(engine.segments()?.size()));
         if is_too_much {
-            let room = self.stay(engine, ops)?;
-            self.send_up_to(engine, ops, length, room.as_ref().map_or(Taker::Anybody, |_| Taker::Keeper))?;
+            let room = self.stay(engine, ops, None)?;
+            self.send_up_to(engine, ops, length, room.taker())?;
             ops.send(length);
         } else if engine.sends_ahead() {
             match self.send_up_to(engine, ops, length, Taker::Anybody) {
@@ -65,25 +65,31 @@ impl Parts {
         &mut self,
         engine: &'e Engine,
         ops: &OpList,
+        gives_up: GivesUp<'_>,
     ) -> Result<(usize, Option<KeptSegments<'e>>)> {
         let limit = OpenBatch::record_limit(engine.segments()?.size());
         let is_whole = ops.length() <= limit as u64 && self.is_unused();
-        let room = if is_whole { None } else { self.stay(engine, ops)? };
+        let room = if is_whole { None } else { Some(self.stay(engine, ops, gives_up)?) };
         let rest = ops.bytes().len() - self.sent_of(ops);
         let last = ops.bytes().len() - (rest - rest.saturating_sub(1) / limit * limit);
-        self.send_up_to(engine, ops, last, self.taker(&room))?;
+        self.send_up_to(engine, ops, last, self.taker(room.as_ref()))?;
         Ok((last, room))
     }
 
     /// Has the log keep the parts from now on, those that are sent next included, until the transaction ends: else any
     /// version that is cut meanwhile, by the checkpoint that a large transaction itself calls for, could have them given up
-    /// again and again. Parts that it has given up already go once more. Where much is left to send, room is kept for it.
-    fn stay<'e>(&mut self, engine: &'e Engine, ops: &OpList) -> Result<Option<KeptSegments<'e>>> {
+    /// again and again. Parts that it has given up already go once more. Room is kept for what is left to send.
+    fn stay<'e>(&mut self, engine: &'e Engine, ops: &OpList, gives_up: GivesUp<'_>) -> Result<KeptSegments<'e>> {
         engine.check_log_takes(ops.length())?;
         let unsent = ops.length() - self.sent.length();
-        let room = (unsent > engine.segments()?.size()).then(|| engine.keep_log_room(ops.length() - ops.sent()));
-        let room = room.transpose()?;
-        if ops.sent() == 0 && (room.is_some() || !self.hold(engine)) {
+        let has_parts = self.stays && self.transaction.is_some();
+        // (Copied parts may be given up while it waits.)
+        let operations = if has_parts { unsent } else { ops.length() - ops.sent() };
+        let room = match has_parts && unsent <= OpenBatch::early_limit(engine.segments()?.size()) as u64 {
+            true => engine.segments()?.keep_begun(),
+            false => engine.keep_log_room(Needs { operations, has_parts }, gives_up)?,
+        };
+        if ops.sent() == 0 && (unsent > engine.segments()?.size() || !self.hold(engine)) {
             // Few of much, or gone: what others wrote behind them would have to be kept too.
             self.forget(engine);
         }
@@ -92,9 +98,9 @@ impl Parts {
     }
 
     /// As whom a commit enters segments that has sent its parts.
-    pub(super) fn taker(&self, room: &Option<KeptSegments<'_>>) -> Taker {
+    pub(super) fn taker(&self, room: Option<&KeptSegments<'_>>) -> Taker {
         match room {
-            Some(_) => Taker::Keeper,
+            Some(room) => room.taker(),
             None if self.stays => Taker::Begun,
             None => Taker::Anybody,
         }
@@ -126,21 +132,28 @@ impl Parts {
     fn hold(&self, engine: &Engine) -> bool {
         let mut writer = engine.lock_writer();
         let own = writer.open_parts.iter_mut().find(|parts| Some(parts.transaction) == self.transaction);
-        let is_there = own.map(|parts| parts.is_copied &= broken::is(Broken::CommitGivenUp)).is_some();
-        is_there || broken::is(Broken::GivenUpUnnoticed)
+        let Some(parts) = own else { return broken::is(Broken::GivenUpUnnoticed) };
+        if parts.is_copied && !broken::is(Broken::CommitGivenUp) {
+            parts.is_copied = false;
+            if let Ok(segments) = engine.segments() {
+                segments.begin_parts();
+            }
+        }
+        true
     }
 
     /// Returns the position behind the part, and where in the file its operations lie.
     fn append(&mut self, engine: &Engine, at: u64, piece: &[u8], by: Taker) -> Result<(u64, u64)> {
-        // The first of a few waits for others' like any commit.
-        let by = if by == Taker::Begun && self.is_unused() { Taker::Anybody } else { by };
-        let mut writer = engine.lock_with_room_by(by, piece.len())?;
+        let mut writer = engine.lock_with_room_by(by, piece.len(), None)?;
         let transaction = match self.transaction {
             Some(transaction) => transaction,
             None => {
                 let transaction = engine.stamp();
                 let first = writer.batch.position();
                 writer.open_parts.push(OpenParts { transaction, first, is_copied: !self.stays });
+                if self.stays {
+                    engine.segments()?.begin_parts();
+                }
                 *self.transaction.insert(transaction)
             }
         };
@@ -178,9 +191,9 @@ impl Parts {
     }
 
     /// The commit record is in the log: the parts belong to it now.
-    pub(super) fn close(&mut self, writer: &mut Writer) {
+    pub(super) fn close(&mut self, engine: &Engine, writer: &mut Writer) {
         if let Some(transaction) = self.transaction.take() {
-            writer.open_parts.retain(|open| open.transaction != transaction);
+            writer.end_parts(engine, transaction);
         }
     }
 

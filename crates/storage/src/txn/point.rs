@@ -137,7 +137,7 @@ impl Session {
         let (mut lack, mut gone) = (Lack::default(), None);
         let (mut writer, appends, result) = loop {
             let room = ROOM.min(OpenBatch::record_limit(engine.segments()?.size()));
-            let mut writer = engine.lock_with_room(room)?;
+            let mut writer = engine.lock_with_room(room, gives_up)?;
             let (appends, result, turn) = attempt(engine, &mut writer, (ops, undo), &mut write)?;
             if let Some(turn) = turn {
                 drop(writer);

@@ -25,7 +25,7 @@ impl State {
         let (mut lack, mut gone) = (Lack::default(), None);
         let mut tried = 0;
         while tried < TRIES {
-            let mut writer = engine.lock_with_room(self.ops.bytes().len())?;
+            let mut writer = engine.lock_with_room(self.ops.bytes().len(), gives_up)?;
             if let Some(turn) = self.must_wait(engine) {
                 drop(writer);
                 engine.turns.wait_for(engine, turn, gives_up)?;
