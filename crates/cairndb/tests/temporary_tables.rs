@@ -128,6 +128,32 @@ fn what_is_too_much_is_refused_and_can_be_made_room_for() -> Result<()> {
     Ok(())
 }
 
+/// Copy on write takes pages before it gives any back: nothing could be deleted, nor dropped.
+#[test]
+fn what_is_full_is_emptied_in_any_way() -> Result<()> {
+    let ways = ["DELETE FROM t WHERE id = 1", "DELETE FROM t", "TRUNCATE t", "DROP TABLE t"];
+    for (at, way) in ways.into_iter().enumerate() {
+        let db = Database::open_in_memory_with(Options::default().temp_table_limit(1 << 20))?;
+        let conn = db.connect()?;
+        conn.execute_script("CREATE TEMP TABLE t (id int PRIMARY KEY, v text)")?;
+        let mut insert = conn.prepare("INSERT INTO t VALUES ($1, repeat('x', 200))")?;
+        let full = (1..100_000).find_map(|id| insert.execute((id,)).err()).expect("it is full at some time");
+        assert_eq!(full.sqlstate().0, "53100");
+        // Whatever came before.
+        for way in &ways[..at] {
+            if way.contains("id = 1") {
+                conn.execute(way, ())?;
+            }
+        }
+        conn.execute(way, ())?;
+        if !way.contains("WHERE") {
+            conn.execute_script("CREATE TEMP TABLE u (n int); INSERT INTO u SELECT generate_series(1, 1000)")?;
+            assert_eq!(rows(&conn, "SELECT count(*) FROM u"), ["1000"]);
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn rows_that_are_being_read_stay_as_they_were() -> Result<()> {
     let db = database("")?;

@@ -45,7 +45,11 @@ pub(crate) fn execute(
         return Ok(done);
     }
     let mut ddl = Ddl::new(parsed, context, trees, options, session)?;
-    ddl.done.tag = ddl.dispatch(&command)?;
+    let frees = matches!(command, SchemaCommand::Drop(_) | SchemaCommand::DropSchemas(_) | SchemaCommand::Truncate(_));
+    ddl.done.tag = match frees {
+        true => ddl.dispatch_freeing(&command)?,
+        false => ddl.dispatch(&command)?,
+    };
     for notice in said_in_vain(parsed) {
         ddl.notice(SqlState("00000"), notice);
     }
@@ -63,6 +67,14 @@ fn wants_to_be_alone(command: &SchemaCommand) -> Option<&str> {
 }
 
 impl Ddl<'_> {
+    /// As `dispatch`, of what leaves pages free.
+    fn dispatch_freeing(&mut self, command: &SchemaCommand) -> Result<&'static str> {
+        self.dml.tx.free_pages(true)?;
+        let tag = self.dispatch(command);
+        self.dml.tx.free_pages(false)?;
+        tag
+    }
+
     fn dispatch(&mut self, command: &SchemaCommand) -> Result<&'static str> {
         use SchemaCommand as S;
         match command {

@@ -181,6 +181,18 @@ pub(crate) struct Done {
 
 /// Runs a plan that changes rows to its end. `calls`: what it says itself, and the views that it names.
 pub(crate) fn run(plan: &Arc<PhysicalPlan>, context: &DmlContext<'_>, calls: Callees) -> Result<Done> {
+    match &beneath_returning(plan).node {
+        PhysicalNode::Modify { change, .. } if matches!(**change, Change::Delete(_)) => {
+            context.tx.free_pages(true)?;
+            let done = run_changes(plan, context, calls);
+            context.tx.free_pages(false)?;
+            done
+        }
+        _ => run_changes(plan, context, calls),
+    }
+}
+
+fn run_changes(plan: &Arc<PhysicalPlan>, context: &DmlContext<'_>, calls: Callees) -> Result<Done> {
     let change = beneath_returning(plan);
     let mut changes = Vec::new();
     if !is_of_few(plan) {

@@ -113,6 +113,14 @@ impl Transaction {
         change(&temporary.tx).map_err(full)
     }
 
+    /// What is done until `false` frees pages in the end: a full database has some for that.
+    pub(crate) fn free_pages(&self, begins: bool) -> Result<()> {
+        if let Some(temporary) = self.temporary.get() {
+            temporary.tx.free_pages(begins)?;
+        }
+        self.database.free_pages(begins)
+    }
+
     /// A new tree for a relation in this schema.
     pub(crate) fn create_tree(&self, schema: ObjectId) -> Result<TreeId> {
         match schema.is_temporary() {

@@ -232,7 +232,10 @@ pub(super) fn missed(error: WriteError<Miss>) -> Miss {
     match error {
         // A value outside its leaf, or too much for one point write.
         // Or it would have to wait, for which the general path knows how long it may.
-        WriteError::Storage(StorageError::TooLarge | StorageError::GivenUp | StorageError::WouldWait) => Miss::General,
+        // Or there is no room: the general path may find some.
+        WriteError::Storage(
+            StorageError::TooLarge | StorageError::GivenUp | StorageError::WouldWait | StorageError::DiskFull { .. },
+        ) => Miss::General,
         WriteError::Storage(error) => error.into(),
         WriteError::Caller(miss) => miss,
     }
