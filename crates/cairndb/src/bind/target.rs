@@ -95,7 +95,7 @@ impl Binder<'_> {
     fn rests_on_written(&self, table: &Arc<Table>) -> Result<()> {
         self.rests.borrow_mut().add_written(table);
         // A face is a view's, with rules of its own.
-        if !table.is_face && Target::of(table, self.catalog)?.asks_catalog {
+        if !table.is_face && table.has_expressions() && Target::of(table, self.catalog)?.asks_catalog {
             self.rests.borrow_mut().add_everything();
         }
         Ok(())

@@ -514,6 +514,13 @@ impl KeyExpression {
 }
 
 impl Table {
+    /// Whether anything of it has to be evaluated for a row that is written: CHECKs, domains, generated columns, indexes' expressions.
+    pub(crate) fn has_expressions(&self) -> bool {
+        !self.checks.is_empty()
+            || self.columns.iter().any(|column| column.domain.is_some() || column.generated.is_some())
+            || !self.indexes.iter().all(|index| index.is_plain())
+    }
+
     /// A table without columns.
     pub(crate) fn new(id: ObjectId, name: impl Into<String>, tree: TreeId) -> Table {
         Table {

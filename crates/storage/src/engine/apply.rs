@@ -20,7 +20,7 @@ impl Engine {
                 return Ok(());
             }
             Op::Drop { .. } => {
-                let root = writer.trees.remove(tree).ok_or(Error::NoSuchTree(tree))?;
+                let root = writer.trees.remove(tree).ok_or_else(|| Error::NoSuchTree(tree))?;
                 if !root.is_none() {
                     writer.changes.drops.push(root);
                 }
@@ -28,7 +28,7 @@ impl Engine {
             }
             _ => {}
         }
-        let mut root = writer.trees.root(tree).ok_or(Error::NoSuchTree(tree))?;
+        let mut root = writer.trees.root(tree).ok_or_else(|| Error::NoSuchTree(tree))?;
         if let Op::Add { key, front, deltas, .. } = op {
             let sum = self.sum_at(slot, (tree, root), key, front, Deltas::Encoded(deltas))?;
             return match sum.value() {
@@ -103,7 +103,8 @@ impl Engine {
     ) -> Result<Vec<u8>> {
         let mut value = Vec::new();
         overflow_value(&self.pages, slot, length, first, &mut value)?;
-        let part = value.get_mut(offset..).and_then(|rest| rest.get_mut(..bytes.len())).ok_or(Error::BadPatch)?;
+        let part =
+            value.get_mut(offset..).and_then(|rest| rest.get_mut(..bytes.len())).ok_or_else(|| Error::BadPatch)?;
         part.copy_from_slice(bytes);
         Ok(value)
     }

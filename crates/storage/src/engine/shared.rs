@@ -121,7 +121,7 @@ impl Engine {
     }
 
     pub(crate) fn segments(&self) -> Result<&Segments> {
-        self.segments.as_ref().ok_or(Error::ReadOnly)
+        self.segments.as_ref().ok_or_else(|| Error::ReadOnly)
     }
 
     /// Refuses everything in a child of the process that opened the database (see `process.rs`).

@@ -130,7 +130,7 @@ impl Pages {
             max_pages,
             frames: table,
             _share: share,
-            info: zeroed(max_pages as usize).ok_or(Error::NoMemory { bytes: max_pages as usize })?,
+            info: zeroed(max_pages as usize).ok_or_else(|| Error::NoMemory { bytes: max_pages as usize })?,
             is_well_formed,
             touched: AtomicU32::new(0),
             populated: AtomicU32::new(0),

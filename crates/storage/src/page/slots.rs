@@ -166,7 +166,7 @@ impl Slots {
             })
         };
         let Range { first: start, end, .. } = &self.ranges[Owner::Held as usize];
-        first.or_else(held).map(SlotId::new).ok_or(Error::TooManySnapshots { limit: end - start })
+        first.or_else(held).map(SlotId::new).ok_or_else(|| Error::TooManySnapshots { limit: end - start })
     }
 
     /// A slot that this thread takes first from now on: one that no other thread does so, or any.

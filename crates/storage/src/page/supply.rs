@@ -73,7 +73,7 @@ impl Supply {
         if self.frames.len() <= self.kept && !broken::is(Broken::ReadersStarved) {
             return Err(Error::CacheFull);
         }
-        let frame = self.frames.pop().ok_or(Error::CacheFull)?;
+        let frame = self.frames.pop().ok_or_else(|| Error::CacheFull)?;
         match self.take_id(needs) {
             Ok(id) => Ok((frame, id)),
             Err(error) => {

@@ -136,7 +136,7 @@ pub(crate) fn chain(
             let pin = pages.slots.pin(slot)?;
             if let Some(bytes) = pages.get(&pin, at) {
                 piece.clear();
-                break overflow::piece(bytes, &mut piece).ok_or(Error::from(Stop::Misplaced(at)));
+                break overflow::piece(bytes, &mut piece).ok_or_else(|| Error::from(Stop::Misplaced(at)));
             }
             drop(pin);
             if let Err(error) = pages.load(at) {

@@ -40,7 +40,7 @@ impl Appends {
     pub(super) fn ordinal(&mut self) -> Result<u32> {
         let ordinal = self.ordinals;
         // Up to the one that is kept.
-        self.ordinals = ordinal.checked_add(1).ok_or(Error::TooLarge)?;
+        self.ordinals = ordinal.checked_add(1).ok_or_else(|| Error::TooLarge)?;
         Ok(ordinal)
     }
 

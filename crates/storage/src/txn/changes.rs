@@ -139,7 +139,7 @@ impl State {
         }
         let engine = private.engine();
         if let Some(own) = self.own.get(tree, key) {
-            let length = own.ok_or(Error::BadPatch)?.len();
+            let length = own.ok_or_else(|| Error::BadPatch)?.len();
             return match self.takes_short(engine, tree, key, length)? {
                 true if self.own.patch(tree, key, offset, bytes) => Ok(true),
                 true => Err(Error::BadPatch),
@@ -148,15 +148,20 @@ impl State {
         }
         let root = self.root(tree)?;
         let own = &mut self.own;
-        let patched =
-            get_inline_at(private.handle(), self.base.as_ref().ok_or(Error::Ended)?.slot, root, key, |value| {
+        let patched = get_inline_at(
+            private.handle(),
+            self.base.as_ref().ok_or_else(|| Error::Ended)?.slot,
+            root,
+            key,
+            |value| {
                 let fits = offset.checked_add(bytes.len()).is_some_and(|end| end <= value.len());
                 let has_room = own.has_room(key, value.len());
                 if fits && has_room {
                     own.write_patched(tree, key, Some(value), offset, bytes);
                 }
                 (fits, has_room)
-            })?;
+            },
+        )?;
         match patched {
             Some(Some((true, true))) => Ok(true),
             Some(Some((true, false))) => self.outgrow(engine).map(|()| false),

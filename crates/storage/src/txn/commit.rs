@@ -261,7 +261,7 @@ impl State {
     pub(super) fn check_trees(&self, latest: &Trees) -> Result<()> {
         for private in &self.trees {
             let Some(base) = private.base else { continue };
-            let now = latest.root(private.id).ok_or(Error::Conflict)?;
+            let now = latest.root(private.id).ok_or_else(|| Error::Conflict)?;
             if private.dropped && now != base && !broken::is(Broken::DropConflicts) {
                 return Err(Error::Conflict);
             }
@@ -279,7 +279,7 @@ impl State {
         effort: Effort,
     ) -> Result<bool> {
         self.check_trees(latest)?;
-        let base = self.base.as_ref().ok_or(Error::Ended)?;
+        let base = self.base.as_ref().ok_or_else(|| Error::Ended)?;
         let states = (&base.version().trees, latest);
         validate::validate_latest(engine, slot.following(base.slot), reads, states, effort)
     }
@@ -308,7 +308,7 @@ impl State {
         if self.ops.sent() > 0 && self.appends.is_empty() {
             return Ok(());
         }
-        let newest = View::unending(&self.base.as_ref().ok_or(Error::Ended)?.handle)?;
+        let newest = View::unending(&self.base.as_ref().ok_or_else(|| Error::Ended)?.handle)?;
         let (slot, trees) = (slot.following(newest.slot), &newest.version().trees);
         let mut load =
             |root, key: &[u8]| engine.with_pages(slot, |pin| crate::tree::get(&engine.pages, pin, root, key).map(drop));

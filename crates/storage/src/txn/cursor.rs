@@ -57,7 +57,7 @@ impl Cursor {
         let Cursor { reader, slot, tree, .. } = self;
         match &reader.0 {
             Source::Snapshot(view, _) => {
-                let slot = slot.ok_or(Error::Ended)?;
+                let slot = slot.ok_or_else(|| Error::Ended)?;
                 tree.next(&view.handle.engine().pages, slot)
             }
             // The lock keeps the transaction from ending, and its pages from being freed, during the step.
@@ -82,7 +82,7 @@ impl Cursor {
         let Cursor { reader, slot, tree, .. } = self;
         match &reader.0 {
             Source::Snapshot(view, _) => {
-                let slot = slot.ok_or(Error::Ended)?;
+                let slot = slot.ok_or_else(|| Error::Ended)?;
                 tree.next_entries(&view.handle.engine().pages, slot, limit, read)
             }
             Source::Transaction(private, _) => {
@@ -98,7 +98,7 @@ impl Cursor {
         let Cursor { reader, slot, tree, .. } = self;
         match &reader.0 {
             Source::Snapshot(view, _) => {
-                let slot = slot.ok_or(Error::Ended)?;
+                let slot = slot.ok_or_else(|| Error::Ended)?;
                 tree.prev(&view.handle.engine().pages, slot)
             }
             Source::Transaction(private, _) => {

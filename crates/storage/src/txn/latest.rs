@@ -23,7 +23,7 @@ pub(super) struct Latest<'a> {
 
 impl<'a> Latest<'a> {
     pub(super) fn root(&self, tree: TreeId) -> Result<PageRef> {
-        self.writer.trees.root(tree).ok_or(Error::NoSuchTree(tree))
+        self.writer.trees.root(tree).ok_or_else(|| Error::NoSuchTree(tree))
     }
 
     /// The value under `key`. A change of the same key that follows needs no second descent.
@@ -35,7 +35,7 @@ impl<'a> Latest<'a> {
         let mut root = self.root(tree)?;
         let place = self.writer.edit(&self.engine.pages, self.pin, tree, &mut root).find(key)?;
         let Some((leaf, at)) = place else { return Ok(None) };
-        let page = self.engine.pages.get(self.pin, leaf).ok_or(Error::NotResident(leaf))?;
+        let page = self.engine.pages.get(self.pin, leaf).ok_or_else(|| Error::NotResident(leaf))?;
         Ok(Some(Node::new(page).cell(at).0.into()))
     }
 

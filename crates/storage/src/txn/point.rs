@@ -280,7 +280,7 @@ impl<'a> PointReader<'a> {
     /// [`Reader`](super::Reader).
     #[inline]
     pub fn get(&self, tree: TreeId, key: &[u8]) -> Result<Option<&'a [u8]>> {
-        let root = self.version.trees.root(tree).ok_or(Error::NoSuchTree(tree))?;
+        let root = self.version.trees.root(tree).ok_or_else(|| Error::NoSuchTree(tree))?;
         inline(get(&self.engine.pages, self.pin, root, key)?)
     }
 
@@ -288,14 +288,14 @@ impl<'a> PointReader<'a> {
     /// [`Lookup::AT_ONCE`](super::Lookup::AT_ONCE), beginning with the key at `from`: how many of them, from the first on,
     /// are there and lie in their leaves.
     pub fn get_each(&self, tree: TreeId, keys: &KeyList, from: usize, values: &mut [&'a [u8]]) -> Result<usize> {
-        let root = self.version.trees.root(tree).ok_or(Error::NoSuchTree(tree))?;
+        let root = self.version.trees.root(tree).ok_or_else(|| Error::NoSuchTree(tree))?;
         Ok(get_group(&self.engine.pages, self.pin, root, |at| keys.get(from + at), values)?)
     }
 
     /// The entries from `lower` up to `upper` (not included) in the first leaf that has any; the others follow behind
     /// their last key.
     pub fn entries(&self, tree: TreeId, lower: &[u8], upper: &[u8]) -> Result<Option<LeafEntries<'a>>> {
-        let root = self.version.trees.root(tree).ok_or(Error::NoSuchTree(tree))?;
+        let root = self.version.trees.root(tree).ok_or_else(|| Error::NoSuchTree(tree))?;
         Ok(entries(&self.engine.pages, self.pin, root, (lower, upper))?)
     }
 

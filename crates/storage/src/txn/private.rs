@@ -286,7 +286,7 @@ impl State {
 
 /// The page that follows in a long value's chain.
 fn next_in_chain(pages: &Pages, pin: &Pin<'_>, page: PageRef) -> Result<PageRef> {
-    pages.get(pin, page).map(crate::tree::next_in_chain).ok_or(Error::NotResident(page))
+    pages.get(pin, page).map(crate::tree::next_in_chain).ok_or_else(|| Error::NotResident(page))
 }
 
 #[cfg(test)]

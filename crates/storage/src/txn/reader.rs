@@ -63,7 +63,7 @@ impl View {
     }
 
     pub(crate) fn root(&self, tree: TreeId) -> Result<PageRef> {
-        self.version().trees.root(tree).ok_or(Error::NoSuchTree(tree))
+        self.version().trees.root(tree).ok_or_else(|| Error::NoSuchTree(tree))
     }
 
     /// A slot for looking at the version's pages beside others who do: it notices when the version is ended.

@@ -14,7 +14,7 @@ impl State {
     /// Validates against the newest published version, which the transaction rests on from then on, and moves the private
     /// trees onto it; false if none of them had been overtaken.
     pub(super) fn catch_up(&mut self, engine: &Engine, slot: SlotId, reads: &Noted<'_>) -> Result<bool> {
-        let base = self.base.as_ref().ok_or(Error::Ended)?;
+        let base = self.base.as_ref().ok_or_else(|| Error::Ended)?;
         // The commit ends by itself.
         let newest = View::unending(&base.handle)?;
         let trees = &newest.version().trees;
@@ -36,7 +36,7 @@ impl State {
             return Err(Error::Conflict);
         }
         let claimed = Claimed::by_engine(engine)?;
-        let base = self.base.as_ref().ok_or(Error::Ended)?;
+        let base = self.base.as_ref().ok_or_else(|| Error::Ended)?;
         let newest = View::newest(&base.handle)?;
         let (from, to) = (&base.version().trees, &newest.version().trees);
         self.check_trees(to)?;

@@ -97,6 +97,7 @@ impl Private {
     }
 
     /// Fails once the transaction has ended.
+    #[inline]
     pub(crate) fn lock(&self) -> Result<MutexGuard<'_, State>> {
         self.handle.engine_here()?;
         // A transaction that a panic left in the middle of a change is at its end.
@@ -200,7 +201,7 @@ impl State {
     }
 
     pub(super) fn base(&self) -> Result<&View> {
-        self.base.as_ref().ok_or(Error::Ended)
+        self.base.as_ref().ok_or_else(|| Error::Ended)
     }
 
     /// For looking at pages, by who holds the transaction's lock.

@@ -72,7 +72,7 @@ pub(super) fn validate_few(engine: &Engine, slot: SlotId, reads: &Reads, (from, 
     let pin = engine.pages.slots.pin(slot)?;
     for (tree, key) in points {
         let Some(older) = from.root(tree).filter(|_| !is_unchecked(tree)) else { continue };
-        let newer = to.root(tree).ok_or(Error::Conflict)?;
+        let newer = to.root(tree).ok_or_else(|| Error::Conflict)?;
         if differs_at(&engine.pages, &pin, older, newer, key)? {
             return Err(Error::Conflict);
         }

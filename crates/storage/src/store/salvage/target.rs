@@ -177,7 +177,7 @@ impl Uncertain {
         bytes.extend_from_slice(value);
         let number = self.count.to_be_bytes();
         self.count += 1;
-        self.target.as_mut().ok_or(Error::Ended)?.put(TreeId::CATALOG, &number, &bytes)
+        self.target.as_mut().ok_or_else(|| Error::Ended)?.put(TreeId::CATALOG, &number, &bytes)
     }
 
     /// How many there are.
@@ -187,7 +187,7 @@ impl Uncertain {
 
     /// Calls `each` with every one, in the order in which they were found.
     pub fn for_each<E: From<Error>>(&mut self, mut each: impl FnMut(UncertainEntry) -> Result<(), E>) -> Result<(), E> {
-        let target = self.target.as_mut().ok_or(Error::Ended)?;
+        let target = self.target.as_mut().ok_or_else(|| Error::Ended)?;
         target.commit()?;
         let snapshot = target.store.snapshot()?;
         let mut cursor = snapshot.reader().cursor(TreeId::CATALOG, Bound::Unbounded, Bound::Unbounded)?;
