@@ -66,7 +66,8 @@ impl InsertPlan {
         keys: &mut ForeignKeys<'_>,
         beside: Beside,
     ) -> Result<DmlResult> {
-        let mut inserter = Inserter::new(&self.program, context).beside(beside);
+        let mut inserter = Inserter::new(&self.program, context);
+        inserter.run_beside(beside);
         inserter.result = DmlResult::new(context, self.returning.as_ref());
         match rows {
             SourceRows::Few(rows) => inserter.insert_computed(rows, keys)?,
@@ -403,12 +404,11 @@ impl<'a> Inserter<'a> {
     }
 
     /// `beside`: who else changes rows.
-    fn beside(mut self, beside: Beside) -> Inserter<'a> {
+    fn run_beside(&mut self, beside: Beside) {
         let (context, tree) = (self.context, self.program.rules.target.table.tree);
         if let (true, Some(touched)) = (beside != Beside::Nobody, &mut self.touched) {
             touched.by_others = Some(Box::new(move |key| Ok(!context.is_untouched(tree, key)?)));
         }
-        self
     }
 
     /// Rows of expressions. Each is evaluated when the one before is inserted: functions that it calls may look for that.

@@ -103,6 +103,7 @@ pub(crate) fn insert_of(mut bound: BoundInsert, catalog: &Catalog) -> Result<Log
     Ok(later.over(input, |input| modify(change, input)))
 }
 
+#[inline]
 fn insertion(bound: BoundInsert, around: &LogicalPlan, catalog: &Catalog) -> Result<Change> {
     Ok(match bound.table.is_face {
         true => Change::Instead(InsteadPlan::insert(bound)),
