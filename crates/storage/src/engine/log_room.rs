@@ -149,12 +149,15 @@ impl Engine {
                     line.wait(LOOK);
                 }
                 Waited::First { .. } if waited > 1 && self.oldest_parts(own)?.is_some() => {
+                    // Once they are gone, another checkpoint frees what they held.
+                    waited = 2;
                     match self.env.host.now() < since + IDLE {
                         true => line.wait(LOOK),
-                        false => self.end_oldest_parts(own)?,
+                        false => {
+                            self.end_oldest_parts(own)?;
+                            self.run_checkpoint()?;
+                        }
                     }
-                    waited = 1;
-                    self.run_checkpoint()?;
                 }
                 Waited::First { left } if waited > 2 => match left >= least && left < wanted {
                     true => wanted = left,
