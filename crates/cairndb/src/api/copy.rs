@@ -1,5 +1,6 @@
 //! COPY from and to the client: bytes that the caller gives and takes.
 
+use cairn_parser::token::quoted;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use super::named_params::refuse_names;
 use super::parameters::fit;
 use super::{Connection, Params, Rows};
 use crate::bind::{bind_check, bind_default, resolve_check, view_face};
-use crate::catalog::{Catalog, Definition, ObjectName, Relation, Table, TriggerEvent, quoted};
+use crate::catalog::{Catalog, Definition, ObjectName, Relation, Table, TriggerEvent};
 use crate::command::{self, Command, Copied, Copy, Endpoint, Forced};
 use crate::copy::{Bad, Header, Records, Tuples, write_header, write_row, write_trailer, write_tuple};
 use crate::dml::row::RowInsert;

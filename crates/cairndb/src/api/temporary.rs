@@ -3,6 +3,7 @@
 //! Their catalog is part of the session's search path. When it changes, by DDL or because a transaction or a part of one is
 //! taken back, the session gets another path; so what was planned before is planned anew.
 
+use cairn_parser::token::quoted;
 use std::sync::Arc;
 
 use cairn_storage::Reader;
@@ -11,7 +12,7 @@ use super::Connection;
 use super::execute::Runnable;
 use super::sequences::SequenceValues;
 use super::session::SessionState;
-use crate::catalog::{OnCommit, RelationKind, SearchPath, load_temporary, quoted, temporary_stamp};
+use crate::catalog::{OnCommit, RelationKind, SearchPath, load_temporary, temporary_stamp};
 use crate::command::SchemaCommand;
 use crate::sql::parse_one;
 use crate::state::{TemporaryStore, Transaction};

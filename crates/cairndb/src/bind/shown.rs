@@ -1,11 +1,12 @@
 //! Definitions as they would be written now: what was renamed since stands under its new name.
 
 use cairn_parser::token::fold_identifier;
+use cairn_parser::token::quoted;
 use cairn_parser::{Id, List, NodeRef, Query, QueryBody, Span, Target, Tree};
 
 use super::definition::is_unchanged;
 use super::output_name::output_name;
-use crate::catalog::{Catalog, Column, Definition, KnownColumn, Reference, Routine, Table, UserType, View, quoted};
+use crate::catalog::{Catalog, Column, Definition, KnownColumn, Reference, Routine, Table, UserType, View};
 use crate::sql;
 
 impl Catalog {

@@ -1,7 +1,7 @@
 //! `*` written out: a view keeps the columns that it had when it was made, whatever its tables get later.
 
 use cairn_parser::Span;
-use cairn_parser::token::quote_identifier;
+use cairn_parser::token::quoted;
 
 use super::scope::{Relation, Scope};
 use crate::plan::{Expr, same_expr};
@@ -77,10 +77,4 @@ fn has(relation: &Relation, name: &str, expr: &Expr) -> bool {
 fn qualified(relation: &Relation, name: &str) -> Option<String> {
     let is_one = relation.columns().filter(|(other, _)| *other == name).count() == 1;
     (is_one && !relation.alias.is_empty()).then(|| format!("{}.{}", quoted(&relation.alias), quoted(name)))
-}
-
-fn quoted(name: &str) -> String {
-    let mut out = String::new();
-    quote_identifier(name, &mut out);
-    out
 }

@@ -26,7 +26,7 @@ pub(crate) use layout::{Apart, row_number, row_number_key};
 pub use layout::{ColumnPlace, TableLayout};
 pub(crate) use live::{Live, Sample};
 pub use names::ObjectName;
-pub(crate) use names::{SearchPath, TEMPORARY, USER, default_path, quoted, take_quoted};
+pub(crate) use names::{SearchPath, TEMPORARY, USER, default_path, take_quoted};
 pub use objects::{Catalog, Relation, RelationKind};
 pub(crate) use objects::{Commentable, already_exists, no_schema};
 pub(crate) use past::PastLayout;

@@ -1,9 +1,8 @@
 //! How relations are named and found: schemas, the search path, names as statements give them.
 
+use cairn_parser::token::quoted;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
-
-use cairn_parser::token::quote_identifier;
 
 use super::objects::TemporaryObjects;
 use crate::functions::users::UsersFunctions;
@@ -47,13 +46,6 @@ impl fmt::Display for ObjectName {
             None => out.write_str(&self.name),
         }
     }
-}
-
-/// A name as SQL has it, in quotes where it needs them.
-pub(crate) fn quoted(name: &str) -> String {
-    let mut out = String::new();
-    quote_identifier(name, &mut out);
-    out
 }
 
 /// The user that everybody is.

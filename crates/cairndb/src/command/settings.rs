@@ -4,9 +4,9 @@ use cairn_parser::{CallForm, Expr, Id, List, Name, QueryBody, Statement, Target,
 
 use super::clause::Clause;
 use super::transaction::read_only;
-use crate::catalog::quoted;
 use crate::sql::{ParsedStatement, name_text};
 use crate::{Error, Result, SqlState};
+use cairn_parser::token::quoted;
 
 pub(super) const SEARCH_PATH: &str = "search_path";
 

@@ -1,5 +1,6 @@
 //! CREATE TABLE.
 
+use cairn_parser::token::quoted;
 use cairn_parser::{Expr, Id};
 
 use super::context::Ddl;
@@ -7,7 +8,7 @@ use super::names::Chosen;
 use super::sequence::serial_type;
 use crate::bind::{resolve_default, resolve_generated};
 use crate::catalog::{
-    Column, Definition, Identity, ObjectId, OnCommit, Reference, RowExpression, Table, already_exists, quoted,
+    Column, Definition, Identity, ObjectId, OnCommit, Reference, RowExpression, Table, already_exists,
 };
 use crate::command::{self, ColumnDefinition, Constraint, CreateTable, SequenceOptions, TableElement};
 use crate::types::DataType;

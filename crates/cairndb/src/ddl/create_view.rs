@@ -1,12 +1,13 @@
 //! CREATE VIEW.
 
+use cairn_parser::token::quoted;
 use std::collections::BTreeMap;
 
 use cairn_parser::{Id, Query};
 
 use super::context::Ddl;
 use crate::bind::{ParameterTypes, bind_view_query, definition_fields, named_as_view, refuse_unchecked, resolve_query};
-use crate::catalog::{Catalog, Definition, ObjectId, Relation, View, already_exists, quoted};
+use crate::catalog::{Catalog, Definition, ObjectId, Relation, View, already_exists};
 use crate::command::{Command, CreateView, ExplainMade, Makes, SchemaCommand};
 use crate::plan::Field;
 use crate::sql::{ParsedStatement, parse_one};

@@ -5,13 +5,14 @@
 //! ones are sorted together by their bytes, and what has no partner goes or comes. So the difference of two states of the tree
 //! is what really changed.
 
+use cairn_parser::token::quoted;
 use std::sync::Arc;
 
 use super::context::Ddl;
 use super::create_table_as::set_columns;
 use super::names::missing;
 use crate::bind::bind_definition;
-use crate::catalog::{Definition, Index, Maintained, Materialized, ObjectName, Relation, RelationKind, Table, quoted};
+use crate::catalog::{Definition, Index, Maintained, Materialized, ObjectName, Relation, RelationKind, Table};
 use crate::command::{CreateMaterializedView, Maintain, RefreshMaterializedView};
 use crate::dml::row::{AtOnce, BatchRow, DeleteBuffers, Env, LentRow, RowDelete, RowInsert, Stored};
 use crate::dml::{Inserter, Target};

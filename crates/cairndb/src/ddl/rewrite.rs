@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use cairn_parser::Span;
-use cairn_parser::token::quote_identifier;
+use cairn_parser::token::quoted;
 
 use super::context::Ddl;
 use super::index_build::not_unique;
@@ -110,8 +110,7 @@ fn rename(definition: &mut Definition, from: &str, to: &str, which: fn(&[Span]) 
     let mut spans: Vec<Span> =
         places(&parsed, which).into_iter().filter(|(name, _)| name == from).map(|(_, span)| span).collect();
     spans.sort_by_key(|span| span.start);
-    let mut name = String::new();
-    quote_identifier(to, &mut name);
+    let name = quoted(to);
     let (mut renamed, mut done) = (String::with_capacity(text.len()), 0);
     let mut references = definition.references.clone();
     for span in spans {

@@ -1,5 +1,7 @@
 //! `format`, quoting, hexadecimal, `encode`, `decode`, `md5`.
 
+use cairn_parser::token::quoted;
+
 use super::ANY;
 use super::catalogue::Catalogue;
 use super::digest::md5_hex;
@@ -11,7 +13,7 @@ use crate::{Error, Result, SqlState};
 const TEXT: DataType = DataType::Text;
 
 pub(super) fn register(catalogue: &mut Catalogue) {
-    catalogue.add("quote_ident", &[TEXT], TEXT, call!((Text a) Ok(Value::from(quote_ident(a)))));
+    catalogue.add("quote_ident", &[TEXT], TEXT, call!((Text a) Ok(Value::from(quoted(a)))));
     catalogue.add("quote_literal", &[TEXT], TEXT, call!((Text a) Ok(Value::from(quote_literal(a)))));
     catalogue.add("quote_nullable", &[TEXT], TEXT, quote_nullable).called_on_null();
     for name in ["quote_literal", "quote_nullable"] {
@@ -29,97 +31,6 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     catalogue.add("md5", &[DataType::Bytea], TEXT, call!((Bytea a) Ok(Value::from(md5_hex(a)))));
     catalogue.add("encode", &[DataType::Bytea, TEXT], TEXT, call!((Bytea a, Text form) encode(a, form)));
     catalogue.add("decode", &[TEXT, TEXT], DataType::Bytea, call!((Text a, Text form) decode(a, form)));
-}
-
-/// Words that PostgreSQL reserves: quoted as identifiers.
-const RESERVED: [&str; 77] = [
-    "all",
-    "analyse",
-    "analyze",
-    "and",
-    "any",
-    "array",
-    "as",
-    "asc",
-    "asymmetric",
-    "both",
-    "case",
-    "cast",
-    "check",
-    "collate",
-    "column",
-    "constraint",
-    "create",
-    "current_catalog",
-    "current_date",
-    "current_role",
-    "current_time",
-    "current_timestamp",
-    "current_user",
-    "default",
-    "deferrable",
-    "desc",
-    "distinct",
-    "do",
-    "else",
-    "end",
-    "except",
-    "false",
-    "fetch",
-    "for",
-    "foreign",
-    "from",
-    "grant",
-    "group",
-    "having",
-    "in",
-    "initially",
-    "intersect",
-    "into",
-    "lateral",
-    "leading",
-    "limit",
-    "localtime",
-    "localtimestamp",
-    "not",
-    "null",
-    "offset",
-    "on",
-    "only",
-    "or",
-    "order",
-    "placing",
-    "primary",
-    "references",
-    "returning",
-    "select",
-    "session_user",
-    "some",
-    "symmetric",
-    "table",
-    "then",
-    "to",
-    "trailing",
-    "true",
-    "union",
-    "unique",
-    "user",
-    "using",
-    "variadic",
-    "when",
-    "where",
-    "window",
-    "with",
-];
-
-/// An identifier as SQL text: quoted where it must be.
-pub fn quote_ident(name: &str) -> String {
-    let plain_start = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_');
-    let plain = plain_start && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    if plain && RESERVED.binary_search(&name).is_err() {
-        return name.to_string();
-    }
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// A string as an SQL literal.
@@ -268,7 +179,7 @@ impl Specifier {
                 ));
             }
             ('L', true) => "NULL".to_string(),
-            ('I', false) => quote_ident(&to_text(arg, context)),
+            ('I', false) => quoted(&to_text(arg, context)),
             ('L', false) => quote_literal(&to_text(arg, context)),
             _ => to_text(arg, context),
         };
@@ -365,12 +276,4 @@ fn parse_base64(text: &str) -> Result<Vec<u8>> {
         }
     }
     Ok(bytes)
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn reserved_words_are_in_order() {
-        assert!(super::RESERVED.is_sorted());
-    }
 }

@@ -3,10 +3,11 @@
 use super::{index_columns, names, oid_of};
 use crate::catalog::{
     Catalog, Check, Column, Deferral, ForeignKey, Index, Language, ObjectId, ParameterMode, ReferentialAction,
-    Relation, Returns, Routine, RoutineKind, RoutineParameter, Table, Trigger, TriggerEvent, Triggered, quoted,
+    Relation, Returns, Routine, RoutineKind, RoutineParameter, Table, Trigger, TriggerEvent, Triggered,
 };
 use crate::functions::Volatility;
 use crate::types::DataType;
+use cairn_parser::token::quoted;
 
 /// An index of a table.
 pub(super) struct Indexed<'t> {

@@ -1,5 +1,6 @@
 //! Functions that ask the catalog. They are bound with the catalog of their statement, as system relations' rows are made of it.
 
+use cairn_parser::token::quoted;
 use std::sync::Arc;
 
 use super::describe::{self, index_by_oid, relation_by_oid};
@@ -7,7 +8,7 @@ use super::pg_catalog::{BUILT_IN, built_in};
 use super::reg::{self, Reg, namespace_name};
 use super::{names, oid_of};
 use crate::bind::{is_deletable, updatable_columns};
-use crate::catalog::{Catalog, Commentable, ObjectId, Relation, Routine, TriggerEvent, View, quoted};
+use crate::catalog::{Catalog, Commentable, ObjectId, Relation, Routine, TriggerEvent, View};
 use crate::functions::{DATABASE_NAME, Volatility};
 use crate::sql::relation_name;
 use crate::types::{Array, DataType, Speaks, Value};

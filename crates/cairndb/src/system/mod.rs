@@ -190,7 +190,7 @@ fn view_columns(catalog: &Catalog, view: &crate::catalog::View, rows: &Rows) -> 
 
 fn names(table: &Table, columns: &[usize]) -> Vec<String> {
     let name = |&column: &usize| match table.columns.get(column) {
-        Some(column) => crate::catalog::quoted(&column.name).to_string(),
+        Some(column) => cairn_parser::token::quoted(&column.name),
         // What is no call stands in parentheses of its own.
         None => match table.key_name(column) {
             name if name.starts_with('(') => format!("({name})"),

@@ -6,11 +6,12 @@
 use super::describe::relation_by_oid;
 use super::pg_catalog::BuiltIn;
 use super::{is_schema, oid_of, pg_catalog};
-use crate::catalog::{Catalog, ObjectId, ObjectName, Relation, no_schema, quoted};
+use crate::catalog::{Catalog, ObjectId, ObjectName, Relation, no_schema};
 use crate::sql::relation_name;
 pub(crate) use crate::types::Reg;
 use crate::types::{DataType, TYPES};
 use crate::{Error, Result, SqlState};
+use cairn_parser::token::quoted;
 
 /// The one role there is: who has the database open.
 pub(super) const OWNER_OID: i64 = 10;

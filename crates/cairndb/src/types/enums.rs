@@ -12,8 +12,8 @@ use super::data_type::TypeCategory;
 use super::info::{Physical, TypeInfo};
 use super::interned::Interner;
 use super::{DataType, Value};
-use crate::catalog::quoted;
 use crate::{Error, Result, SqlState};
+use cairn_parser::token::quoted;
 
 /// An enum type: the number of its definition.
 ///

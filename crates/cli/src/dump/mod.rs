@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write, stdout};
 use std::path::Path;
 
-use cairn_parser::token::quote_identifier;
+use cairn_parser::token::quoted as name;
 use cairndb::{Connection, Options};
 
 use crate::maintenance::open_existing;
@@ -132,13 +132,6 @@ impl Dump<'_> {
 /// The text in a column; empty for NULL.
 fn text(row: &Texts, at: usize) -> &str {
     row.get(at).and_then(Option::as_deref).unwrap_or_default()
-}
-
-/// A name as SQL has it.
-fn name(plain: &str) -> String {
-    let mut written = String::new();
-    quote_identifier(plain, &mut written);
-    written
 }
 
 /// The name of something in a schema.

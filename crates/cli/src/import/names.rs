@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cairn_parser::token::quote_identifier;
+use cairn_parser::token::quoted;
 
 use super::report::Report;
 use super::schema::Source;
@@ -65,8 +65,6 @@ impl Names {
 
     /// The same as SQL has it, in quotes where it needs them.
     pub fn shown(&self, name: &str) -> String {
-        let mut written = String::new();
-        quote_identifier(&self.plain(name), &mut written);
-        written
+        quoted(&self.plain(name))
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::path::Path;
 
-use cairn_parser::token::{KeywordClass, find_keyword, quote_identifier};
+use cairn_parser::token::{self, KeywordClass, find_keyword};
 use cairn_parser::{Options, parse_statement};
 use cairndb::reference::{Routine, RoutineKind, routines};
 use cairndb::schema::{self, RelationKind, Schema};
@@ -213,11 +213,7 @@ fn names<'a>(known: impl Iterator<Item = &'a String>, word: &str) -> Vec<String>
     };
     let written = |name: &String| match quoted {
         Some(_) => format!("\"{}\"", name.replace('"', "\"\"")),
-        None => {
-            let mut written = String::new();
-            quote_identifier(name, &mut written);
-            written
-        }
+        None => token::quoted(name),
     };
     known.filter(begins).map(written).collect()
 }
@@ -326,7 +322,7 @@ mod tests {
     fn the_statement_says_whose_columns_are_meant() {
         let offered =
             |text: &str| assistant().candidates(&text.replacen('|', "", 1), text.find('|').expect("a cursor")).1;
-        assert_eq!(offered("select | from missions"), ["missions", "Launch day", "mission_id"].map(quoted));
+        assert_eq!(offered("select | from missions"), ["missions", "Launch day", "mission_id"].map(token::quoted));
         assert_eq!(offered("select c.| from crew c"), ["name", "seat", "mission_id"]);
         assert_eq!(offered("select x.s|"), ["seat"]);
         assert_eq!(offered("select m.l| from crew c, missions m"), ["\"Launch day\""]);
@@ -362,12 +358,6 @@ mod tests {
             }
         }
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    }
-
-    fn quoted(name: &str) -> String {
-        let mut written = String::new();
-        quote_identifier(name, &mut written);
-        written
     }
 
     #[test]

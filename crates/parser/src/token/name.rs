@@ -30,6 +30,13 @@ pub fn quote_identifier(name: &str, out: &mut String) {
     out.push('"');
 }
 
+/// The same on its own.
+pub fn quoted(name: &str) -> String {
+    let mut out = String::new();
+    quote_identifier(name, &mut out);
+    out
+}
+
 fn is_plain(name: &str) -> bool {
     let starts = name.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase() || byte == b'_');
     starts

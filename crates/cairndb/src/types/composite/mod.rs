@@ -19,7 +19,7 @@ use super::info::{Physical, TypeInfo};
 use super::interned::Interner;
 use super::{DataType, Value};
 use crate::Result;
-use crate::catalog::quoted;
+use cairn_parser::token::quoted;
 
 /// A composite type: the number of its definition.
 ///
