@@ -1,0 +1,162 @@
+//! Layers know only those below them, but for what is listed here: a list that only gets shorter.
+
+use std::collections::BTreeSet;
+
+#[path = "../../storage/tests/layers/sources.rs"]
+mod sources;
+
+use sources::{Source, names_of_root, roots_named};
+
+/// From the lowest to the highest.
+const LAYERS: [&str; 21] = [
+    "error",
+    "types",
+    "state",
+    "inverted",
+    "functions",
+    "catalog",
+    "change_feed",
+    "sql",
+    "copy",
+    "command",
+    "plan",
+    "system",
+    "bind",
+    "exec",
+    "dml",
+    "routine",
+    "ddl",
+    "verify",
+    "salvage",
+    "api",
+    "reference",
+];
+
+/// Files that name modules above their own, by what keeps them from not doing so.
+const UPWARD: &[(&str, &[(&str, &str)])] = &[
+    (
+        "what runs statements is within `api`, and bodies of routines and EXPLAIN run them",
+        &[
+            ("bind/expr", "routine"),
+            ("bind/from", "routine"),
+            ("bind/parameters", "routine"),
+            ("bind/routine", "routine"),
+            ("ddl/context", "api"),
+            ("ddl/explain", "api"),
+            ("dml/triggers", "routine"),
+            ("routine", "api"),
+            ("routine/call", "api"),
+            ("routine/compiled", "api"),
+            ("routine/plpgsql", "api"),
+            ("routine/plpgsql/fragment", "api"),
+            ("routine/plpgsql/repeated", "api"),
+            ("routine/plpgsql/run", "api"),
+            ("routine/plpgsql/run/give", "api"),
+            ("routine/plpgsql/run/message", "api"),
+            ("routine/plpgsql/run/sql", "api"),
+            ("routine/sql_body", "api"),
+            ("routine/transactions", "api"),
+            ("types/context", "routine"),
+            ("types/context", "state"),
+        ],
+    ),
+    (
+        "a program that changes rows is compiled where its plan is made",
+        &[
+            ("bind/target", "dml"),
+            ("bind/with", "dml"),
+            ("exec/maintain/lookup", "dml"),
+            ("exec/maintain/rows", "dml"),
+            ("exec/modify", "dml"),
+            ("exec/operator", "dml"),
+            ("plan/groups", "dml"),
+            ("plan/logical", "dml"),
+            ("plan/physical", "dml"),
+        ],
+    ),
+    (
+        "vectors, and the evaluation of one row, stand beside the operators",
+        &[
+            ("bind/domains", "dml"),
+            ("bind/domains", "exec"),
+            ("bind/rows", "exec"),
+            ("bind/virtuals", "exec"),
+            ("plan/explain", "exec"),
+            ("plan/options", "exec"),
+        ],
+    ),
+    ("facts about expressions stand beside the binder", &[("plan/groups", "bind"), ("plan/physical", "bind")]),
+    (
+        "system relations are made while a statement is bound, and views among them are bound for that",
+        &[
+            ("plan/watched", "system"),
+            ("system", "bind"),
+            ("system/functions", "bind"),
+            ("system/information_schema/relations", "bind"),
+        ],
+    ),
+    (
+        "functions that ask the catalog are found beside the others",
+        &[
+            ("functions/arrays/set", "system"),
+            ("functions/catalogue", "catalog"),
+            ("functions/of_catalog", "catalog"),
+            ("functions/of_catalog", "system"),
+        ],
+    ),
+    (
+        "checking and salvaging a file open it as users do",
+        &[
+            ("salvage/catalog", "api"),
+            ("salvage/references", "api"),
+            ("salvage/run", "api"),
+            ("salvage/uncertain", "api"),
+            ("verify/constraints", "api"),
+            ("verify/constraints", "salvage"),
+            ("verify/trees", "api"),
+        ],
+    ),
+    ("single uses", &[("catalog/store", "change_feed"), ("error", "reference"), ("types/from_syntax", "sql")]),
+];
+
+fn layer(module: &str) -> usize {
+    let known = LAYERS.iter().position(|layer| *layer == module);
+    known.unwrap_or_else(|| panic!("`{module}` is in no layer: put it into the table"))
+}
+
+/// The upward uses of the sources, a file and a module each.
+fn upward(sources: &[Source]) -> BTreeSet<(String, String)> {
+    let names = names_of_root();
+    let mut upward = BTreeSet::new();
+    for source in sources {
+        let own = &source.modules[0];
+        for name in roots_named(source) {
+            // (What is neither is another crate's, or a macro.)
+            let Some(module) =
+                LAYERS.iter().find(|layer| **layer == name).copied().or(names.get(&name).map(String::as_str))
+            else {
+                continue;
+            };
+            if LAYERS.contains(&module) && layer(module) > layer(own) {
+                upward.insert((source.name(), module.to_string()));
+            }
+        }
+    }
+    upward
+}
+
+#[test]
+fn no_module_names_one_above_but_those_listed() {
+    let sources = sources::sources();
+    assert!(sources.len() > 500, "{} files are not the whole crate", sources.len());
+    let found = upward(&sources);
+    let listed: BTreeSet<(String, String)> = UPWARD
+        .iter()
+        .flat_map(|(_, uses)| *uses)
+        .map(|(file, module)| (file.to_string(), module.to_string()))
+        .collect();
+    let new: Vec<_> = found.difference(&listed).collect();
+    let gone: Vec<_> = listed.difference(&found).collect();
+    assert!(new.is_empty(), "these name modules above their own: {new:#?}");
+    assert!(gone.is_empty(), "these do not any more; take them from the list: {gone:#?}");
+}
