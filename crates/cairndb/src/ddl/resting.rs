@@ -64,7 +64,12 @@ impl<'c> Changed<'c> {
 
     /// Whether what the text says may mean something else now.
     fn is_in(&self, definition: &Definition) -> bool {
-        self.changes(definition) || definition.references().iter().any(|known| self.types.contains(&known.object))
+        let is_of = |id: ObjectId| {
+            let routine = self.catalog.routine_by_id(id).and_then(|function| function.routine());
+            self.types.contains(&id)
+                || routine.is_some_and(|of| of.domains().any(|domain| self.types.contains(&domain.id)))
+        };
+        self.changes(definition) || definition.references().iter().any(|known| is_of(known.object))
     }
 
     /// Whether it may give another value: it is not only a domain that looks at it.

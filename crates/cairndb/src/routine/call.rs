@@ -305,6 +305,7 @@ pub(crate) fn run_block(
         language: Language::PlPgSql,
         parameters: vec![],
         returns: Returns::Void,
+        domain: None,
         set: false,
         volatility: Volatility::Volatile,
         strict: false,

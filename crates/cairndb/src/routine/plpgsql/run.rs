@@ -229,10 +229,7 @@ impl<'a> Run<'a> {
                 let (value, data_type) = self.value(default)?;
                 self.assign(&Place::Variable(variable), value, data_type)
             }
-            (Kind::Value(_), None) => {
-                self.frame.set(variable, Value::Null);
-                Ok(())
-            }
+            (Kind::Value(_), None) => self.set(variable, Value::Null),
             (Kind::Row(_), None) => {
                 self.frame.row_mut(variable)?.begin();
                 Ok(())
@@ -284,12 +281,13 @@ impl<'a> Run<'a> {
     }
 
     /// A place in the body, as PostgreSQL tells it.
-    fn place(&self, at: Option<(u32, &str)>) -> String {
+    pub(super) fn place(&self, at: Option<(u32, &str)>) -> String {
         let types: Vec<&str> = self.routine.inputs().map(|input| input.type_name()).collect();
         let types = types.join(",");
         let arguments = if self.routine.id.0 == 0 { String::new() } else { format!("({types})") };
         let name = &self.routine.name;
         match at {
+            Some((0, what)) => format!("PL/pgSQL function {name}{arguments} {what}"),
             Some((line, what)) if what.starts_with("during ") || what.starts_with("at ") => {
                 format!("PL/pgSQL function {name}{arguments} line {line} {what}")
             }
