@@ -86,7 +86,7 @@ impl Runner {
             true => vec![vec![Value::Null; fields.len()]],
             false => rows,
         };
-        Ok(Ran { fields, rows, ..Ran::default() })
+        Ok(Ran { fields, rows: rows.into(), ..Ran::default() })
     }
 
     /// Runs what is one level deeper, where there is room for it.

@@ -53,11 +53,16 @@ impl SqlBody {
             return Ok(rows);
         }
         if routine.returns == Returns::Record {
-            return done.rows.into_iter().map(|row| Ok(vec![as_record(&done.fields, row)?])).collect();
+            return done
+                .rows
+                .into_rows_within(context.memory_budget)?
+                .into_iter()
+                .map(|row| Ok(vec![as_record(&done.fields, row)?]))
+                .collect();
         }
         let types = result_types(routine, runner)?;
         check_result(routine, &done.fields, &types)?;
-        rows = done.rows;
+        rows = done.rows.into_rows_within(context.memory_budget)?;
         if whole_row(&done.fields, &types).is_some() {
             rows = rows.into_iter().map(|row| exploded(row, types.len())).collect();
             self.check_results(&rows, context).map_err(of_it(before.len() + 1))?;

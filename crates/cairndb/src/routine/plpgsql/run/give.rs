@@ -199,16 +199,18 @@ impl Run<'_> {
         }
         let given: Vec<DataType> = ran.fields.iter().map(|field| field.data_type).collect();
         self.found(ran.rows.len() as u64);
-        if self.routine.returns == Returns::Record {
-            let fields = ran.fields;
-            return ran.rows.into_iter().try_for_each(|row| self.keep(vec![as_record(&fields, row)?]));
-        }
-        if ran.rows.is_empty() {
+        let is_record = self.routine.returns == Returns::Record;
+        if ran.rows.is_empty() && !is_record {
             return self.fitted(vec![], &given).map(drop);
         }
-        for row in ran.rows {
-            let row = self.fitted(row, &given)?;
-            self.keep_checked(row)?;
+        let (fields, mut rows) = (ran.fields, ran.rows);
+        while let Some(batch) = rows.next_batch(&given)? {
+            for row in (0..batch.len()).map(|at| batch.row(at)) {
+                match is_record {
+                    true => self.keep(vec![as_record(&fields, row)?])?,
+                    false => self.keep_checked(self.fitted(row, &given)?)?,
+                }
+            }
         }
         Ok(())
     }
