@@ -112,6 +112,13 @@ impl Ddl<'_> {
     pub(super) fn remake_resting(&mut self, changed: (&[ObjectId], &[ObjectId]), names: &[&str]) -> Result<()> {
         let catalog = self.catalog.clone();
         let changed = Changed::of(&catalog, changed, names);
+        // Plans have what domains ask for, with the functions that this calls.
+        for of in catalog.types().filter(|of| changed.types.contains(&of.id)) {
+            self.store.put_type(of)?;
+        }
+        if !changed.types.is_empty() {
+            self.reload()?;
+        }
         for table in catalog.tables().filter(|table| definitions_of(table).any(|of| changed.is_in(of))) {
             let indexes = changed.indexes(table).map(|index| index.id).collect();
             let resting = Resting { table: table.id, indexes, columns: changed.columns(table) };
