@@ -116,6 +116,20 @@ const UPWARD: &[(&str, &[(&str, &str)])] = &[
             ("verify/trees", "api"),
         ],
     ),
+    (
+        "traits of values, ids and numbers of rows stand beside who hands them out",
+        &[
+            ("dml/row/env", "api"),
+            ("dml/row/operand", "api"),
+            ("dml/row/proposed", "api"),
+            ("dml/row/sum", "api"),
+            ("functions/users", "api"),
+            ("state/store", "dml"),
+            ("state/transaction", "catalog"),
+            ("types/context", "catalog"),
+            ("types/context", "functions"),
+        ],
+    ),
     ("single uses", &[("catalog/store", "change_feed"), ("error", "reference"), ("types/from_syntax", "sql")]),
 ];
 

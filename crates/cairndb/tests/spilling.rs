@@ -127,7 +127,8 @@ fn quotas_are_told_with_what_to_raise() {
 
 #[test]
 fn a_folder_that_is_not_there_is_an_io_error_of_the_statement_alone() {
-    let (_, conn) = filled(Options::default().work_mem(1).temp_directory("/nowhere/at all"));
+    let (_, conn) = filled(Options::default().temp_directory("/nowhere/at all"));
+    conn.execute("SET work_mem = '64kB'", ()).unwrap();
     let error = rows(&conn, "SELECT * FROM big ORDER BY name").unwrap_err();
     assert_eq!(error.sqlstate().0, "58030");
     assert_eq!(rows(&conn, "SELECT count(id) FROM big").unwrap(), [[Value::BigInt(6_000)]]);
@@ -145,4 +146,38 @@ fn explain_analyze_tells_memory_and_disk() {
     conn.execute("SET work_mem = '64kB'", ()).unwrap();
     let spilled = explained(&conn);
     assert!(spilled.contains("Memory: ") && spilled.contains("kB  Temporary Files: "), "{spilled}");
+}
+
+/// What a change reads before it writes, and what statements of functions give, is spooled like all else.
+#[test]
+fn changes_and_the_statements_of_functions() {
+    let (_, plenty) = filled(Options::default());
+    let (scarce_db, scarce) = filled(Options::default().work_mem(8 << 10));
+    let functions = "CREATE FUNCTION total() RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+         DECLARE r record; s bigint := 0;
+         BEGIN FOR r IN SELECT id, note FROM big, generate_series(1, 5) LOOP s := s + r.id + coalesce(length(r.note), 0); END LOOP; RETURN s; END $$;
+         CREATE FUNCTION asks() RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RETURN total(); END $$;
+         CREATE FUNCTION doubled() RETURNS bigint LANGUAGE plpgsql AS $$
+         DECLARE r record; s bigint := 0;
+         BEGIN FOR r IN UPDATE big SET price = price * 2 RETURNING id LOOP s := s + r.id; END LOOP; RETURN s; END $$";
+    [&plenty, &scarce].iter().for_each(|conn| conn.execute_script(functions).unwrap());
+    let steps = [
+        "UPDATE big SET price = price + 1, note = note || 'y'",
+        "UPDATE big SET id = id + 10000",
+        "UPDATE big SET name = other.v FROM other WHERE big.id = other.k + 10000",
+        "DELETE FROM big WHERE id % 3 = 0",
+        "INSERT INTO big SELECT id - 10000, grp, name, price, note FROM big",
+        "MERGE INTO big USING (SELECT k, min(v) AS v FROM other GROUP BY k) o ON id = k WHEN MATCHED AND k % 2 = 0 THEN UPDATE SET name = v WHEN MATCHED THEN DELETE",
+        "CREATE TABLE copied AS WITH c AS (UPDATE big SET grp = grp + 1 RETURNING *) SELECT * FROM c",
+        "SELECT asks()",
+        "SELECT doubled()",
+    ];
+    for step in steps {
+        let before = scarce_db.stats().spill_bytes_written;
+        let (expected, found) = (rows(&plenty, step).unwrap(), rows(&scarce, step).unwrap());
+        assert!(scarce_db.stats().spill_bytes_written > before, "{step} spilled nothing");
+        assert!(expected == found, "{step}: {expected:?}, {found:?}");
+        let all = "SELECT count(*), sum(id), sum(grp), min(name), max(name), sum(price), sum(length(note)) FROM big";
+        assert!(rows(&plenty, all).unwrap() == rows(&scarce, all).unwrap(), "{step}");
+    }
 }

@@ -121,7 +121,7 @@ fn run(
             let context = ExecContext { parameters, eval: Arc::new(eval), ..context.clone() };
             let ran = runner.call_procedure(&prepared, &context, control)?;
             let has_columns = ran.fields.iter().any(|field| !field.name.is_empty());
-            let rows = has_columns.then(|| Rows::buffered(ran.fields, ran.rows));
+            let rows = has_columns.then(|| Rows::collected(ran.fields, ran.rows));
             Ok(Executed { rows, ..Executed::tag("CALL") })
         }
         _ => Err(Error::internal("neither CALL nor DO")),

@@ -25,7 +25,7 @@ use crate::catalog::{Catalog, CatalogStamp, ObjectId, ObjectName, Routine, Searc
 use crate::command::{self, Command, Execute, SchemaCommand, SessionCommand, TransactionCommand};
 use crate::ddl;
 use crate::dml::{self, Deferred, DeferredMark, DmlContext, InsertRoom};
-use crate::exec::{self, Batch, ExecContext, Keep, RowStream, ScrolledRows, SequenceSource};
+use crate::exec::{self, Batch, Collected, ExecContext, Keep, RowStream, ScrolledRows, SequenceSource};
 use crate::plan::{Expr, Field, OptimizerOptions, PhysicalNode, PhysicalPlan};
 use crate::routine::{Calls, CompiledRoutines, Variables};
 use crate::sql::ParsedStatement;
@@ -171,7 +171,7 @@ pub(crate) struct Planned {
 #[derive(Debug, Default)]
 pub(crate) struct Ran {
     pub(crate) fields: Vec<Field>,
-    pub(crate) rows: Vec<Vec<Value>>,
+    pub(crate) rows: Collected,
     /// Rows changed, or returned.
     pub(crate) affected: u64,
     /// It changes rows itself.
@@ -401,7 +401,7 @@ impl Runner {
         };
         let changes = matches!(dml::beneath_returning(plan).node, PhysicalNode::Modify { .. });
         let affected = if changes { done.affected } else { done.rows.len() as u64 };
-        Ok(Ran { fields, rows: done.rows.into_rows()?, affected, changes, counts: true })
+        Ok(Ran { fields, rows: done.rows, affected, changes, counts: true })
     }
 
     /// Runs EXPLAIN, whose lines are rows like a query's.
@@ -418,7 +418,7 @@ impl Runner {
             }
         };
         // FOUND stays what it was.
-        Ok(Ran { affected: rows.len() as u64, fields, rows, ..Ran::default() })
+        Ok(Ran { affected: rows.len() as u64, fields, rows: rows.into(), ..Ran::default() })
     }
 
     /// For a statement that changes rows.
@@ -551,7 +551,7 @@ impl Runner {
         }
         self.see_changes(&tx, &shared)?;
         let (fields, rows) = done.rows.unwrap_or_default();
-        Ok(Ran { affected: done.affected, fields, rows, ..Ran::default() })
+        Ok(Ran { affected: done.affected, fields, rows: rows.into(), ..Ran::default() })
     }
 
     fn set_constraints(&self, names: Option<&[ObjectName]>, deferred: bool, context: &ExecContext) -> Result<Ran> {
@@ -677,20 +677,19 @@ impl ddl::Session for Runner {
 fn query(plan: &Arc<PhysicalPlan>, fields: Vec<Field>, context: &ExecContext, limit: Option<usize>) -> Result<Ran> {
     let context = &ExecContext { sparing: limit.is_some(), ..context.clone() };
     let mut stream = exec::execute(plan.clone(), context.clone())?;
-    let (mut rows, mut held) = (Vec::new(), 0);
+    let mut rows = Collected::default();
     while let Some(batch) = stream.next_batch()? {
-        held += batch.memory_bytes();
-        if held > context.memory_budget {
-            return Err(Error::new(SqlState::OUT_OF_MEMORY, "out of memory"));
+        let left = limit.map_or(batch.len(), |limit| batch.len().min(limit - rows.len()));
+        if limit.is_none() && rows.is_plain() && !rows.is_empty() {
+            rows = rows.listed(context, &fields)?;
         }
-        rows.extend((0..batch.len()).map(|row| batch.row(row)));
+        (0..left).try_for_each(|row| rows.push(batch.row(row)))?;
         if limit.is_some_and(|limit| rows.len() >= limit) {
             break;
         }
     }
-    rows.truncate(limit.unwrap_or(usize::MAX));
     let affected = rows.len() as u64;
-    Ok(Ran { fields, rows, affected, changes: false, counts: true })
+    Ok(Ran { fields, rows: rows.finish(), affected, changes: false, counts: true })
 }
 
 /// A function that is said to change nothing does.

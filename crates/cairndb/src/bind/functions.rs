@@ -15,11 +15,12 @@ use super::ordered_sets::without_group;
 use super::overload::{Choice, choose, no_function};
 use super::routine::{Given, Named, returned_row};
 use super::windows::without_over;
+use crate::catalog::Returns;
 use crate::functions::arrays::is_set_function;
 use crate::functions::composite::zones_written;
 use crate::functions::json::populated;
 use crate::functions::{ANY, Aggregate, AggregateKind, Function, Hypothetical, window_overloads};
-use crate::plan::{AggregateCall, Expr, SequenceOp, SortKey, is_volatile, same_expr};
+use crate::plan::{AggregateCall, Expr, Field, SequenceOp, SortKey, is_volatile, same_expr};
 use crate::sql::{list_span, name_text};
 use crate::system;
 use crate::types::{CastContext, CompositeType, DataType, can_cast};
@@ -455,6 +456,17 @@ impl<'a> Binder<'a> {
             Some(routine) => returned_row(routine, self.catalog).map_err(|error| self.at(error, call.span))?,
             None => None,
         };
+        let any = function.routine().is_some_and(|routine| routine.returns == Returns::Record);
+        if let (true, Some(of)) = (any, row) {
+            // Each is a value that says what it is.
+            function.routine().into_iter().for_each(|routine| self.parameters.note_call(routine));
+            let fields = vec![Field { name: call.name.to_owned(), data_type: DataType::Composite(of) }];
+            let args = vec![Expr::Call { function, args }];
+            return Ok(Self::one_set_call(
+                SetCall { name: call.name.to_owned(), stored: true, args, fields, row: None },
+                context,
+            ));
+        }
         let (args, fields) = self.stored_rows(function, args, None)?;
         Ok(Self::one_set_call(SetCall { name: call.name.to_owned(), stored: true, args, fields, row }, context))
     }

@@ -9,7 +9,7 @@ use super::context::Context;
 use super::definition::Noted;
 use super::overload::{Choice, ambiguous_function, choose, no_function, undecided};
 use super::{Callees, ParameterTypes};
-use crate::catalog::{Catalog, Language, ParameterMode, Relation, Returns, Routine, RoutineKind, no_schema};
+use crate::catalog::{Catalog, Language, OfDomain, ParameterMode, Relation, Returns, Routine, RoutineKind, no_schema};
 use crate::functions::arrays::{EXPANDED_ARRAY, EXPANDED_NAME};
 use crate::functions::{Decided, Function, Volatility, decide};
 use crate::plan::{Expr, Field, LogicalPlan, is_volatile, walk};
@@ -171,7 +171,7 @@ impl<'a> Binder<'a> {
         let mut args = Vec::new();
         for (parameter, from) in routine.inputs().zip(&arranged.arguments) {
             let to = parameter.data_type;
-            args.push(match (from, &arranged.spread) {
+            let value = match (from, &arranged.spread) {
                 (_, Some(range)) if parameter.mode == ParameterMode::Variadic => {
                     let element = to.element().ok_or_else(|| Error::internal("VARIADIC of no array"))?;
                     let mut elements = Vec::new();
@@ -192,9 +192,20 @@ impl<'a> Binder<'a> {
                         binder.default_value(parsed.expr, to, name)
                     })?
                 }
+            };
+            args.push(match &parameter.domain {
+                Some(domain) if !parameter.only_out => self.of_domain_of(value, domain)?,
+                _ => value,
             });
         }
         Ok(args)
+    }
+
+    /// A value of the base type as one of a domain that a function speaks of.
+    fn of_domain_of(&mut self, value: Expr, domain: &OfDomain) -> Result<Expr> {
+        let of = self.catalog.type_by_id(domain.id).ok_or_else(|| Error::internal("a function's domain is gone"))?;
+        self.rests.borrow_mut().add_type(of.schema, &of.name, Some(of));
+        self.of_domain(value, of)
     }
 
     /// The value of a call: the call, or what its function's body says.
@@ -275,10 +286,7 @@ impl<'a> Binder<'a> {
 pub(super) fn returned_row(routine: &Routine, catalog: &Catalog) -> Result<Option<CompositeType>> {
     match routine.returns {
         Returns::Void | Returns::Trigger | Returns::Any(_) => Ok(None),
-        Returns::Record => {
-            let error = Error::unsupported("a function that returns any record outside of FROM");
-            Err(error.with_hint(RECORD_HINT))
-        }
+        Returns::Record => CompositeType::any_record().map(Some),
         Returns::Type(DataType::Composite(of)) if !routine.is_output() => Ok(Some(of)),
         Returns::Type(_) => Ok(None),
         Returns::Row => {
@@ -415,14 +423,15 @@ fn expression_of(
     // What is wrong with a body is told when it is called.
     let Ok(parsed) = parse_one(&routine.body) else { return Ok(None) };
     let ast::Statement::Query { query } = parsed.syntax() else { return Ok(None) };
-    let bound = with_deep_stack(parsed.depth, || bind_expression(&parsed, query, data_type, catalog, parameters))?;
+    let declared = (data_type, routine.domain.as_ref());
+    let bound = with_deep_stack(parsed.depth, || bind_expression(&parsed, query, declared, catalog, parameters))?;
     Ok(bound.ok().flatten())
 }
 
 fn bind_expression(
     parsed: &ParsedStatement,
     query: ast::Id<ast::Query>,
-    data_type: DataType,
+    (data_type, domain): (DataType, Option<&OfDomain>),
     catalog: &Catalog,
     parameters: &mut ParameterTypes,
 ) -> Result<Option<Expr>> {
@@ -431,6 +440,10 @@ fn bind_expression(
     let is_alone = matches!(&*input, LogicalPlan::Values { rows, .. } if rows.len() == 1 && rows[0].is_empty());
     let (Some(expr), true, true) = (exprs.pop(), exprs.is_empty(), is_alone) else { return Ok(None) };
     let expr = binder.coerce(expr, data_type.base(), CastContext::Assignment, super::binder::NOWHERE)?;
+    let expr = match (expr, domain) {
+        (Some(expr), Some(domain)) => Some(binder.of_domain_of(expr, domain)?),
+        (expr, _) => expr,
+    };
     let (rests, calls) = (binder.rests.take(), parameters.calls);
     parameters.rests = rests;
     Ok(expr.filter(|_| calls != Callees::Writers))

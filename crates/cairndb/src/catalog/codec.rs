@@ -79,12 +79,14 @@ const WITH_ZONED_TIMES: u8 = 26;
 /// That of a function of pseudo-types, that takes rows of tables, or that returns any record: who does not know of them could not
 /// call it.
 const WITH_OPEN_TYPES: u8 = 27;
+/// That of a function that takes or gives values of domains: who does not know of them would not look at these.
+const WITH_DOMAINS: u8 = 28;
 
 /// The oldest version that is read.
 const OLDEST: u8 = 2;
 
 /// The newest one.
-const NEWEST: u8 = WITH_OPEN_TYPES;
+const NEWEST: u8 = WITH_DOMAINS;
 
 /// Builds one record.
 #[derive(Default)]
@@ -208,6 +210,11 @@ impl Writer {
     /// The record of a function of pseudo-types, that takes rows of tables, or that returns any record.
     pub(super) fn entry_with_open_types() -> Writer {
         Writer { out: vec![WITH_OPEN_TYPES], temporary: false }
+    }
+
+    /// The record of a function of domains.
+    pub(super) fn entry_with_domains() -> Writer {
+        Writer { out: vec![WITH_DOMAINS], temporary: false }
     }
 
     /// The record of a materialized view.

@@ -32,7 +32,7 @@ pub(crate) use objects::{Commentable, already_exists, no_schema};
 pub(crate) use past::PastLayout;
 pub(crate) use rests::{Rests, note_all, note_keys};
 pub use routine::Routine;
-pub(crate) use routine::{Language, ParameterMode, Returns, RoutineKind, RoutineParameter};
+pub(crate) use routine::{Language, OfDomain, ParameterMode, Returns, RoutineKind, RoutineParameter};
 pub use schema::{
     Check, Column, ColumnStatistics, Deferral, ForeignKey, Identity, Index, IndexColumn, ObjectId, ReferentialAction,
     Sequence, Table, TableStatistics, View,

@@ -21,6 +21,8 @@ pub struct Routine {
     /// All of them, those of the result included.
     pub(crate) parameters: Vec<RoutineParameter>,
     pub(crate) returns: Returns,
+    /// The domain that the value is of which it gives, besides its type.
+    pub(crate) domain: Option<OfDomain>,
     /// It returns rows.
     pub(crate) set: bool,
     pub(crate) volatility: Volatility,
@@ -59,8 +61,18 @@ pub(crate) struct RoutineParameter {
     pub(crate) pseudo: Option<Declared>,
     /// Its type is that of this table's rows, as the table is now.
     pub(crate) row_of: Option<ObjectId>,
+    /// The domain that its values are of, besides their type.
+    pub(crate) domain: Option<OfDomain>,
     /// What it is where a call does not say.
     pub(crate) default: Option<Definition>,
+}
+
+/// A domain that something is of, which has the domain's base type besides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OfDomain {
+    pub(crate) id: ObjectId,
+    /// The domain's name.
+    pub(crate) name: String,
 }
 
 /// Which way a parameter goes.
@@ -124,9 +136,20 @@ impl RoutineParameter {
         self.pseudo.unwrap_or(Declared::Type(self.data_type.base()))
     }
 
+    /// The number of its type, or of the domain that it is of.
+    pub(crate) fn oid(&self) -> i64 {
+        self.domain.as_ref().map_or_else(|| self.declared().oid(), |domain| super::oid_of(domain.id)).into()
+    }
+
+    /// That, and the domain that it is of.
+    pub(crate) fn named(&self) -> (Declared, Option<ObjectId>) {
+        (self.declared(), self.domain.as_ref().map(|domain| domain.id))
+    }
+
     /// The name of that.
-    pub(crate) fn type_name(&self) -> &'static str {
-        self.pseudo.map_or_else(|| self.data_type.type_name(), Declared::type_name)
+    pub(crate) fn type_name(&self) -> &str {
+        let base = || self.pseudo.map_or_else(|| self.data_type.type_name(), Declared::type_name);
+        self.domain.as_ref().map_or_else(base, |domain| &domain.name)
     }
 }
 
@@ -151,11 +174,16 @@ impl Routine {
         self.inputs().map(RoutineParameter::declared).collect()
     }
 
+    /// The domains among them.
+    pub(crate) fn argument_domains(&self) -> Vec<Option<ObjectId>> {
+        self.inputs().map(|input| input.domain.as_ref().map(|domain| domain.id)).collect()
+    }
+
     /// Of a procedure with parameters that only go out, the types of the others: who names it may leave those out.
-    pub(crate) fn types_in(&self) -> Option<Vec<Declared>> {
+    pub(crate) fn types_in(&self) -> Option<Vec<(Declared, Option<ObjectId>)>> {
         let has_only_out = self.parameters.iter().any(|parameter| parameter.only_out);
         let others = self.inputs().filter(|parameter| !parameter.only_out);
-        has_only_out.then(|| others.map(RoutineParameter::declared).collect())
+        has_only_out.then(|| others.map(RoutineParameter::named).collect())
     }
 
     /// As it is in a call that has decided what its pseudo-types are; `None`: nothing decides one of them.
@@ -183,7 +211,13 @@ impl Routine {
     /// The types that users made of which it takes or gives values.
     pub(crate) fn user_types(&self) -> impl Iterator<Item = ObjectId> {
         let returns = if let Returns::Type(data_type) = self.returns { Some(data_type) } else { None };
-        self.parameters.iter().map(|parameter| parameter.data_type).chain(returns).filter_map(type_id)
+        let values = self.parameters.iter().map(|parameter| parameter.data_type).chain(returns);
+        values.filter_map(type_id).chain(self.domains().map(|domain| domain.id))
+    }
+
+    /// The domains of which it takes or gives values.
+    pub(crate) fn domains(&self) -> impl Iterator<Item = &OfDomain> {
+        self.parameters.iter().filter_map(|parameter| parameter.domain.as_ref()).chain(&self.domain)
     }
 
     /// `name(types)`
@@ -229,6 +263,7 @@ pub(super) fn encode_routine(routine: &Routine, change: u64) -> Vec<u8> {
     let zoned = types.clone().any(DataType::is_zoned_time);
     let is_open = routine.is_polymorphic() || routine.takes_rows() || routine.returns == Returns::Record;
     let mut w = match limited {
+        _ if routine.domains().next().is_some() => Writer::entry_with_domains(),
         _ if is_open => Writer::entry_with_open_types(),
         _ if zoned => Writer::entry_with_zoned_times(),
         _ if types.any(DataType::is_of_catalog) => Writer::entry_with_catalog_types(),
@@ -258,6 +293,9 @@ pub(super) fn encode_routine(routine: &Routine, change: u64) -> Vec<u8> {
     w.flag(12, routine.strict);
     w.text(13, &routine.body);
     routine.search_path.iter().for_each(|schema| w.text(14, schema));
+    if let Some(domain) = &routine.domain {
+        w.number(16, domain.id.0.into());
+    }
     w.finish()
 }
 
@@ -270,6 +308,9 @@ fn encode_parameter(parameter: &RoutineParameter, w: &mut Writer) {
         (Some(pseudo), _) => w.number(6, pseudo.number()),
         (None, Some(table)) => w.number(7, table.0.into()),
         (None, None) => w.data_type(3, parameter.data_type),
+    }
+    if let Some(domain) = &parameter.domain {
+        w.number(8, domain.id.0.into());
     }
     if let Some(default) = &parameter.default {
         super::entries::encode_definition(default, (4, 5), w);
@@ -285,6 +326,7 @@ pub(super) fn decode_routine(id: ObjectId, bytes: &[u8], types: &Types) -> Resul
         language: Language::Sql,
         parameters: Vec::new(),
         returns: Returns::Void,
+        domain: None,
         set: false,
         volatility: Volatility::Volatile,
         strict: false,
@@ -317,6 +359,7 @@ pub(super) fn decode_routine(id: ObjectId, bytes: &[u8], types: &Types) -> Resul
             13 => routine.body = codec::text(value)?,
             14 => routine.search_path.push(codec::text(value)?),
             15 => routine.returns = Returns::Any(decode_pseudo(value)?),
+            16 => routine.domain = Some(decode_domain(value, types)?),
             _ => {}
         }
     }
@@ -329,7 +372,8 @@ pub(super) fn decode_routine(id: ObjectId, bytes: &[u8], types: &Types) -> Resul
 fn decode_parameter(bytes: &[u8], types: &Types) -> Result<RoutineParameter> {
     let (name, mode, data_type) = (None, ParameterMode::In, DataType::Unknown);
     let (pseudo, row_of, default) = (None, None, None);
-    let mut parameter = RoutineParameter { name, mode, only_out: false, data_type, pseudo, row_of, default };
+    let domain = None;
+    let mut parameter = RoutineParameter { name, mode, only_out: false, data_type, pseudo, row_of, domain, default };
     let (mut text, mut references) = (None, None);
     let mut fields = Fields::record(bytes);
     while let Some((tag, value)) = fields.next()? {
@@ -341,6 +385,7 @@ fn decode_parameter(bytes: &[u8], types: &Types) -> Result<RoutineParameter> {
             5 => references = super::entries::decode_references(value)?,
             6 => parameter.pseudo = Some(decode_pseudo(value)?),
             7 => parameter.row_of = Some(ObjectId(codec::number(value)?)),
+            8 => parameter.domain = Some(decode_domain(value, types)?),
             _ => {}
         }
     }
@@ -355,6 +400,12 @@ fn decode_pseudo(bytes: &[u8]) -> Result<Declared> {
     Declared::numbered(codec::number(bytes)?).ok_or_else(|| corrupt("function"))
 }
 
+fn decode_domain(bytes: &[u8], types: &Types) -> Result<OfDomain> {
+    let id = ObjectId(codec::number(bytes)?);
+    let of = types.get(id).filter(|of| of.domain().is_some()).ok_or_else(|| corrupt("a function of no domain"))?;
+    Ok(OfDomain { id, name: of.name.clone() })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -367,6 +418,7 @@ mod tests {
             data_type: DataType::Varchar(Some(10)),
             pseudo: None,
             row_of: None,
+            domain: None,
             default: default.map(Definition::from),
         };
         Routine {
@@ -382,6 +434,7 @@ mod tests {
                 parameter("c", ParameterMode::Table, None),
             ],
             returns: Returns::Row,
+            domain: None,
             set: true,
             volatility: Volatility::Stable,
             strict: true,
@@ -404,6 +457,7 @@ mod tests {
                 data_type: DataType::Unknown,
                 pseudo: Some(Declared::Array),
                 row_of: None,
+                domain: None,
                 default: None,
             });
             let (data_type, row_of) = (DataType::Unknown, Some(ObjectId(44)));

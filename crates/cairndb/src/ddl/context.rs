@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use cairn_parser::{Expr, Id, TypeName};
+use cairn_parser::{Expr, Id, Tree, TypeName};
 use cairn_storage::TreeId;
 
 use super::execute::Done;
@@ -20,7 +20,7 @@ use crate::exec::{ExecContext, SequenceSource};
 use crate::plan::OptimizerOptions;
 use crate::sql::ParsedStatement;
 use crate::system;
-use crate::types::{DataType, EvalContext};
+use crate::types::{DataType, EvalContext, UsersTypes};
 use crate::{Error, Result, SqlState, Value};
 
 /// What schema changes ask of the session that runs them.
@@ -110,6 +110,15 @@ impl<'a> Ddl<'a> {
 
     /// A type, and the domain that it is of.
     pub(super) fn typed(&self, name: Id<TypeName>) -> Result<(DataType, Option<Arc<UserType>>)> {
+        self.typed_by(name, DataType::from_syntax)
+    }
+
+    /// The same, as what a type's name means is read.
+    pub(super) fn typed_by(
+        &self,
+        name: Id<TypeName>,
+        read: fn(&Tree<'_>, Id<TypeName>, UsersTypes<'_>) -> Result<DataType>,
+    ) -> Result<(DataType, Option<Arc<UserType>>)> {
         let domain = RefCell::new(None);
         let tree = &self.parsed.tree;
         let place = || self.parsed.position_of(tree.span(name).start as usize);
@@ -118,7 +127,7 @@ impl<'a> Ddl<'a> {
             domain.replace(found.filter(|of| of.domain().is_some()).cloned());
             Ok(found.map(|of| of.data_type))
         };
-        let found = DataType::from_syntax(tree, name, &users).map_err(|error| error.at(place()))?;
+        let found = read(tree, name, &users).map_err(|error| error.at(place()))?;
         let domain = domain.into_inner();
         match domain.is_some() && !tree.get(name).bounds.is_empty() {
             true => Err(Error::unsupported("an array of a domain").at(place())),

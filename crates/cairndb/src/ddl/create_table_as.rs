@@ -12,10 +12,10 @@ use crate::catalog::{Column, Table};
 use crate::command::{CreateTableAs, RowsOf};
 use crate::dml::row::{AtOnce, RowInsert};
 use crate::dml::{self, BatchRow, DmlContext, Inserter, Target};
-use crate::exec::{self, ExecContext};
+use crate::exec::{self, Collected, ExecContext};
 use crate::plan::{Field, LogicalPlan, optimize};
 use crate::types::DataType;
-use crate::{Error, Result, SqlState, Value};
+use crate::{Error, Result, SqlState};
 
 /// What gives a relation its rows.
 pub(super) struct RowSource {
@@ -96,7 +96,11 @@ impl Ddl<'_> {
                 self.for_each_row_of(source, |row| inserter.insert(row, &mut AtOnce))?;
             }
             source => {
-                self.changed_rows(source)?.iter().try_for_each(|row| inserter.insert(row.as_slice(), &mut AtOnce))?
+                let (mut changed, types) = self.changed_rows(source)?;
+                while let Some(batch) = changed.next_batch(&types)? {
+                    let row = |row| BatchRow { columns: batch.columns(), row };
+                    (0..batch.len()).try_for_each(|at| inserter.insert(row(at), &mut AtOnce))?;
+                }
             }
         }
         Ok(inserter.affected())
@@ -122,7 +126,7 @@ impl Ddl<'_> {
     }
 
     /// The rows of a query that changes others while it is read: they are all there before the first is stored.
-    fn changed_rows(&self, source: RowSource) -> Result<Vec<Vec<Value>>> {
+    fn changed_rows(&self, source: RowSource) -> Result<(Collected, Vec<DataType>)> {
         let RowSource { plan, exec, changes } = source;
         let started = Instant::now();
         let plan = Arc::new(optimize(plan, &self.catalog, self.options)?);
@@ -130,8 +134,9 @@ impl Ddl<'_> {
         let exec = self.explained(exec.unwrap_or_else(|| self.dml.exec.clone()));
         let calls = if changes == Changes::Anything { Callees::Writers } else { Callees::Readers };
         let done = dml::run(&plan, &DmlContext { exec: &exec, ..*self.dml }, calls)?;
+        let types = plan.fields.iter().map(|field| field.data_type).collect();
         self.explain_run(plan, planning, || done.statistics);
-        done.rows.into_rows()
+        Ok((done.rows, types))
     }
 }
 

@@ -98,8 +98,8 @@ impl Ddl<'_> {
             S::Call(call) => {
                 let text = self.parsed.tree.written(call.call);
                 let ran = run_call(self.session.runner(&self.catalog)?, text, &self.dml.exec.eval)?;
-                self.done.rows =
-                    (!ran.fields.iter().all(|field| field.name.is_empty())).then_some((ran.fields, ran.rows));
+                let has_columns = !ran.fields.iter().all(|field| field.name.is_empty());
+                self.done.rows = has_columns.then_some((ran.fields, ran.rows.into_rows()?));
                 Ok("CALL")
             }
             S::CreateRoutine(create) => self.create_routine(create),

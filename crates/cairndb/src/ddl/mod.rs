@@ -32,6 +32,7 @@ mod reindex;
 mod resting;
 mod rewrite;
 mod routine;
+mod routine_types;
 mod schema;
 mod sequence;
 mod trigger;

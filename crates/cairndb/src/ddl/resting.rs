@@ -64,7 +64,12 @@ impl<'c> Changed<'c> {
 
     /// Whether what the text says may mean something else now.
     fn is_in(&self, definition: &Definition) -> bool {
-        self.changes(definition) || definition.references().iter().any(|known| self.types.contains(&known.object))
+        let is_of = |id: ObjectId| {
+            let routine = self.catalog.routine_by_id(id).and_then(|function| function.routine());
+            self.types.contains(&id)
+                || routine.is_some_and(|of| of.domains().any(|domain| self.types.contains(&domain.id)))
+        };
+        self.changes(definition) || definition.references().iter().any(|known| is_of(known.object))
     }
 
     /// Whether it may give another value: it is not only a domain that looks at it.
@@ -107,6 +112,13 @@ impl Ddl<'_> {
     pub(super) fn remake_resting(&mut self, changed: (&[ObjectId], &[ObjectId]), names: &[&str]) -> Result<()> {
         let catalog = self.catalog.clone();
         let changed = Changed::of(&catalog, changed, names);
+        // Plans have what domains ask for, with the functions that this calls.
+        for of in catalog.types().filter(|of| changed.types.contains(&of.id)) {
+            self.store.put_type(of)?;
+        }
+        if !changed.types.is_empty() {
+            self.reload()?;
+        }
         for table in catalog.tables().filter(|table| definitions_of(table).any(|of| changed.is_in(of))) {
             let indexes = changed.indexes(table).map(|index| index.id).collect();
             let resting = Resting { table: table.id, indexes, columns: changed.columns(table) };

@@ -6,13 +6,30 @@ use cairn_parser::{Id, TypeName};
 
 use super::context::Ddl;
 use super::dependency::Object;
+use super::routine_types::ParameterType;
 use crate::bind::resolve_default;
-use crate::catalog::{Language, ObjectId, ParameterMode, Returns, Routine, RoutineKind, RoutineParameter, TEMPORARY};
+use crate::catalog::{
+    Language, ObjectId, OfDomain, ParameterMode, Returns, Routine, RoutineKind, RoutineParameter, TEMPORARY,
+};
 use crate::command::{AlterRoutine, CreateRoutine, DropRoutines, Parameter, Properties, RoutineChange, Signature};
 use crate::functions::{Declared, Volatility};
-use crate::sql::{name_text, plain_name};
+use crate::sql::plain_name;
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
+
+/// What a function gives.
+struct Given {
+    returns: Returns,
+    domain: Option<OfDomain>,
+    /// It gives rows.
+    set: bool,
+}
+
+impl Given {
+    fn of(returns: Returns, set: bool) -> Given {
+        Given { returns, domain: None, set }
+    }
+}
 
 impl Ddl<'_> {
     pub(super) fn create_routine(&mut self, create: &CreateRoutine) -> Result<&'static str> {
@@ -21,7 +38,7 @@ impl Ddl<'_> {
             return Err(Error::unsupported("a temporary function"));
         }
         let parameters = self.parameters(create)?;
-        let (returns, set) = self.returns(create, &parameters)?;
+        let Given { returns, domain, set } = self.returns(create, &parameters)?;
         refuse_undecided(&parameters, returns)?;
         let mut routine = Routine {
             id: ObjectId(0),
@@ -31,6 +48,7 @@ impl Ddl<'_> {
             language: create.language,
             parameters,
             returns,
+            domain,
             set,
             volatility: create.properties.volatility.unwrap_or(Volatility::Volatile),
             strict: create.properties.strict.unwrap_or(false),
@@ -44,6 +62,7 @@ impl Ddl<'_> {
         let types = routine.argument_types();
         let same = |known: &&Arc<Routine>| known.argument_types() == types;
         let known = self.routines_named(schema, &routine.name).into_iter().find(|known| same(&known));
+        known.iter().try_for_each(|known| refuse_same_but_domains(known, &routine))?;
         routine.id = match &known {
             None => self.store.allocate_id(schema)?,
             Some(known) if create.or_replace => {
@@ -106,9 +125,8 @@ impl Ddl<'_> {
     fn refuse_taken_routine(&self, routine: &Routine) -> Result<()> {
         let types = routine.argument_types();
         let all = self.routines_named(routine.schema, &routine.name);
-        if all.iter().all(|known| known.argument_types() != types) {
-            return Ok(());
-        }
+        let Some(known) = all.iter().find(|known| known.argument_types() == types) else { return Ok(()) };
+        refuse_same_but_domains(known, routine)?;
         let schema = self.catalog.schema_name(routine.schema).unwrap_or_default();
         let message = format!("function {} already exists in schema \"{schema}\"", routine.signature());
         Err(Error::new(SqlState("42723"), message))
@@ -131,7 +149,7 @@ impl Ddl<'_> {
         let mut parameters: Vec<RoutineParameter> = Vec::new();
         let mut has_default = false;
         for given in &create.parameters {
-            let (declared, row_of) = self.declared_type(given.data_type)?;
+            let ParameterType { declared, row_of, domain } = self.declared_type(given.data_type)?;
             if row_of.is_some() && given.mode != ParameterMode::In {
                 let error = Error::unsupported("a parameter of the type of a table's rows that goes out");
                 return Err(self.at_type(error.with_hint("Use RETURNS."), given.data_type));
@@ -167,7 +185,7 @@ impl Ddl<'_> {
                 }
             };
             let (name, mode, only_out) = (given.name.clone(), given.mode, false);
-            let mut parameter = RoutineParameter { name, mode, only_out, data_type, pseudo, row_of, default };
+            let mut parameter = RoutineParameter { name, mode, only_out, data_type, pseudo, row_of, domain, default };
             if create.kind == RoutineKind::Procedure {
                 parameter.take_place_in_call();
             }
@@ -192,100 +210,69 @@ impl Ddl<'_> {
         }
     }
 
-    /// The type of a parameter, which may be one that calls decide.
-    fn declared_type(&self, name: Id<TypeName>) -> Result<(Declared, Option<ObjectId>)> {
-        if let Some(pseudo) = self.pseudo_type(name) {
-            return Ok((pseudo, None));
-        }
-        let Some(id) = self.row_type(name)? else { return Ok((Declared::Type(self.parameter_type(name)?), None)) };
-        let table = self.catalog.table_by_id(id).filter(|table| !table.is_temporary() && table.materialized.is_none());
-        let table = table.ok_or_else(|| {
-            let error = Error::unsupported("an argument of the type of a temporary table's rows, or of a view's");
-            self.at_type(error, name)
-        })?;
-        let schema = self.catalog.schema_name(table.schema).unwrap_or_default();
-        Ok((Declared::Type(DataType::Composite(table.row_type(schema)?)), Some(id)))
-    }
-
-    fn pseudo_type(&self, name: Id<TypeName>) -> Option<Declared> {
-        let tree = &self.parsed.tree;
-        let node = tree.get(name);
-        let plain = plain_name(tree, node.names).map(|(plain, _)| plain)?;
-        Declared::named(plain).filter(|_| node.bounds.is_empty() && !node.of_column)
-    }
-
-    fn parameter_type(&self, name: Id<TypeName>) -> Result<DataType> {
-        let tree = &self.parsed.tree;
-        if tree.get(name).set_of {
-            return Err(invalid("functions cannot accept set arguments"));
-        }
-        match self.column_type(name)? {
-            Some(data_type) => Ok(data_type.base()),
-            None => self.data_type(name).map(DataType::base),
-        }
-    }
-
-    /// The type of `table.column%TYPE`.
-    fn column_type(&self, name: Id<TypeName>) -> Result<Option<DataType>> {
-        let tree = &self.parsed.tree;
-        if !tree.get(name).of_column {
-            return Ok(None);
-        }
-        let mut parts: Vec<String> =
-            tree.list(tree.get(name).names).map(|part| name_text(tree, part).to_owned()).collect();
-        let column = parts.pop().unwrap_or_default();
-        let relation = crate::sql::object_name(parts)?;
-        let table = self.table_or_materialized(&relation)?;
-        let found = table.columns.iter().find(|known| known.name == column).map(|known| known.data_type);
-        found.map(Some).ok_or_else(|| {
-            let message = format!("column \"{column}\" of relation \"{}\" does not exist", table.name);
-            Error::new(SqlState::UNDEFINED_COLUMN, message)
-        })
-    }
-
-    /// What the function gives, and whether that is rows.
-    fn returns(&self, create: &CreateRoutine, parameters: &[RoutineParameter]) -> Result<(Returns, bool)> {
+    /// What the function gives.
+    fn returns(&self, create: &CreateRoutine, parameters: &[RoutineParameter]) -> Result<Given> {
         let outputs: Vec<&RoutineParameter> = parameters.iter().filter(|parameter| parameter.mode.is_out()).collect();
         let by_outputs = match outputs.as_slice() {
             [] => None,
-            [one] => Some(one.pseudo.map_or(Returns::Type(one.data_type), Returns::Any)),
-            _ => Some(Returns::Row),
+            [one] => {
+                let returns = one.pseudo.map_or(Returns::Type(one.data_type), Returns::Any);
+                Some(Given { domain: one.domain.clone(), ..Given::of(returns, false) })
+            }
+            _ => Some(Given::of(Returns::Row, false)),
         };
         let is_table = outputs.iter().any(|output| output.mode == ParameterMode::Table);
         let Some(name) = create.returns else {
             return match by_outputs {
                 // A procedure's parameters that go out are CALL's row.
-                Some(_) if create.kind == RoutineKind::Procedure => Ok((Returns::Row, false)),
-                Some(returns) => Ok((returns, is_table)),
-                None if create.kind == RoutineKind::Procedure => Ok((Returns::Void, false)),
+                Some(_) if create.kind == RoutineKind::Procedure => Ok(Given::of(Returns::Row, false)),
+                Some(given) => Ok(Given { set: is_table, ..given }),
+                None if create.kind == RoutineKind::Procedure => Ok(Given::of(Returns::Void, false)),
                 None => Err(invalid("function result type must be specified")),
             };
         };
+        match by_outputs {
+            Some(by_outputs) => self.said_of_outputs(name, by_outputs),
+            None => self.returned(name, parameters.is_empty()),
+        }
+    }
+
+    /// RETURNS beside parameters that go out, which is to say what they say.
+    fn said_of_outputs(&self, name: Id<TypeName>, by_outputs: Given) -> Result<Given> {
         let tree = &self.parsed.tree;
         let set = tree.get(name).set_of;
         let plain = plain_name(tree, tree.get(name).names).map(|(plain, _)| plain);
-        if let Some(by_outputs) = by_outputs {
-            let said = match (plain, self.pseudo_type(name)) {
-                (Some("record"), _) => Returns::Row,
-                (_, Some(pseudo)) => Returns::Any(pseudo),
-                _ => Returns::Type(self.result_type(name)?),
-            };
-            if said != by_outputs {
-                let wanted = match by_outputs {
-                    Returns::Type(data_type) => data_type.type_name(),
-                    Returns::Any(pseudo) => pseudo.type_name(),
-                    _ => "record",
-                };
-                return Err(invalid(&format!("function result type must be {wanted} because of OUT parameters")));
+        let (said, domain) = match (plain, self.pseudo_type(name)) {
+            (Some("record"), _) => (Returns::Row, None),
+            (_, Some(pseudo)) => (Returns::Any(pseudo), None),
+            _ => {
+                let (data_type, domain) = self.result_type(name)?;
+                (Returns::Type(data_type), domain)
             }
-            return Ok((by_outputs, set));
+        };
+        if (said, &domain) == (by_outputs.returns, &by_outputs.domain) {
+            return Ok(Given { set, ..by_outputs });
         }
+        let wanted = match (by_outputs.returns, &by_outputs.domain) {
+            (_, Some(domain)) => &domain.name,
+            (Returns::Type(data_type), None) => data_type.type_name(),
+            (Returns::Any(pseudo), None) => pseudo.type_name(),
+            _ => "record",
+        };
+        Err(invalid(&format!("function result type must be {wanted} because of OUT parameters")))
+    }
+
+    /// RETURNS where nothing else says what is given.
+    fn returned(&self, name: Id<TypeName>, takes_nothing: bool) -> Result<Given> {
+        let tree = &self.parsed.tree;
+        let set = tree.get(name).set_of;
+        let plain = plain_name(tree, tree.get(name).names).map(|(plain, _)| plain);
         match plain {
-            Some("void") if !set => return Ok((Returns::Void, false)),
+            Some("void") if !set => return Ok(Given::of(Returns::Void, false)),
             Some("trigger") if !set => {
-                return match parameters {
-                    [] => Ok((Returns::Trigger, false)),
-                    _ => Err(Error::new(
+                return match takes_nothing {
+                    true => Ok(Given::of(Returns::Trigger, false)),
+                    false => Err(Error::new(
                         SqlState::INVALID_FUNCTION_DEFINITION,
                         "trigger functions cannot have declared arguments",
                     )
@@ -295,41 +282,16 @@ impl Ddl<'_> {
             _ => {}
         }
         if let Some(pseudo) = self.pseudo_type(name) {
-            return Ok((Returns::Any(pseudo), set));
+            return Ok(Given::of(Returns::Any(pseudo), set));
         }
         if plain == Some("record") {
-            return Ok((Returns::Record, set));
+            return Ok(Given::of(Returns::Record, set));
         }
         if let Some(table) = self.row_type(name)? {
-            return Ok((Returns::RowOf(table), set));
+            return Ok(Given::of(Returns::RowOf(table), set));
         }
-        Ok((Returns::Type(self.result_type(name)?), set))
-    }
-
-    fn result_type(&self, name: Id<TypeName>) -> Result<DataType> {
-        if let Some(data_type) = self.column_type(name)? {
-            return Ok(data_type.base());
-        }
-        DataType::element_or_array(&self.parsed.tree, name, &self.catalog.users_types())
-            .map(DataType::base)
-            .map_err(|error| self.at_type(error, name))
-    }
-
-    fn at_type(&self, error: Error, name: Id<TypeName>) -> Error {
-        error.at(self.parsed.position_of(self.parsed.tree.span(name).start as usize))
-    }
-
-    /// The table whose row a type's name means.
-    fn row_type(&self, name: Id<TypeName>) -> Result<Option<ObjectId>> {
-        let tree = &self.parsed.tree;
-        let node = tree.get(name);
-        if node.names.is_empty() || !node.bounds.is_empty() || node.of_column {
-            return Ok(None);
-        }
-        let is_type = DataType::element_or_array(tree, name, &self.catalog.users_types()).is_ok();
-        let parts: Vec<String> = tree.list(node.names).map(|part| name_text(tree, part).to_owned()).collect();
-        let found = crate::sql::object_name(parts).ok().and_then(|name| self.catalog.relation(&name).cloned());
-        Ok(found.filter(|_| !is_type).and_then(|relation| relation.table().map(|table| table.id)))
+        let (data_type, domain) = self.result_type(name)?;
+        Ok(Given { domain, ..Given::of(Returns::Type(data_type), set) })
     }
 
     pub(super) fn drop_routines(&mut self, drop: &DropRoutines) -> Result<&'static str> {
@@ -361,8 +323,9 @@ impl Ddl<'_> {
         let types = signature
             .arguments
             .as_ref()
-            .map(|types| types.iter().map(|name| Ok(self.declared_type(*name)?.0)).collect::<Result<Vec<Declared>>>());
+            .map(|types| types.iter().map(|name| self.declared_type(*name)).collect::<Result<Vec<ParameterType>>>());
         let types = types.transpose()?;
+        let named = types.as_ref().map(|types| types.iter().map(ParameterType::named).collect::<Vec<_>>());
         let noun = match kind {
             Some(RoutineKind::Function) => "function",
             Some(RoutineKind::Procedure) => "procedure",
@@ -371,9 +334,10 @@ impl Ddl<'_> {
         let mut found = Vec::new();
         for schema in schemas {
             let all = self.routines_named(schema, &name.name).into_iter();
-            let is_meant = |known: &Arc<Routine>| match &types {
+            let is_meant = |known: &Arc<Routine>| match &named {
                 Some(types) => {
-                    known.argument_types() == *types || known.types_in().is_some_and(|known| known == *types)
+                    known.inputs().map(RoutineParameter::named).eq(types.iter().copied())
+                        || known.types_in().is_some_and(|known| known == *types)
                 }
                 None => kind.is_none_or(|kind| known.kind == kind),
             };
@@ -390,7 +354,7 @@ impl Ddl<'_> {
                 _ => Ok(one.clone()),
             },
             ([], Some(types)) => {
-                let types: Vec<&str> = types.iter().map(|declared| declared.type_name()).collect();
+                let types: Vec<&str> = types.iter().map(ParameterType::name).collect();
                 let message = format!("{noun} {name}({}) does not exist", types.join(", "));
                 Err(Error::new(SqlState::UNDEFINED_FUNCTION, message))
             }
@@ -414,8 +378,18 @@ fn is_missing(error: &Error) -> bool {
     )
 }
 
-fn invalid(message: &str) -> Error {
+pub(super) fn invalid(message: &str) -> Error {
     Error::new(SqlState::INVALID_FUNCTION_DEFINITION, message)
+}
+
+/// SQLSTATE 0A000 where two functions of one name would differ in domains only: a value of a domain is one of its base type, so that
+/// no call could say which is meant.
+fn refuse_same_but_domains(known: &Routine, new: &Routine) -> Result<()> {
+    if known.argument_domains() == new.argument_domains() {
+        return Ok(());
+    }
+    let detail = format!("{} {} is there.", known.noun(), known.signature());
+    Err(Error::unsupported("a function whose arguments differ from another's in domains only").with_detail(detail))
 }
 
 /// SQLSTATE 42P13 where nothing that a call gives decides the type of what comes out.
@@ -460,11 +434,11 @@ fn check_replacement(known: &Routine, new: &Routine) -> Result<()> {
         let detail = format!("\"{}\" is a {}.", known.name, known.noun());
         return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).with_detail(detail));
     }
-    if (known.returns, known.set) != (new.returns, new.set) {
+    if (known.returns, &known.domain, known.set) != (new.returns, &new.domain, new.set) {
         return Err(invalid("cannot change return type of existing function").with_hint(hint));
     }
-    let outputs = |routine: &Routine| -> Vec<(Option<String>, Declared)> {
-        routine.outputs().map(|output| (output.name.clone(), output.declared())).collect()
+    let outputs = |routine: &Routine| -> Vec<_> {
+        routine.outputs().map(|output| (output.name.clone(), output.named())).collect()
     };
     if known.returns == Returns::Row && outputs(known) != outputs(new) {
         let detail = "Row type defined by OUT parameters is different.";

@@ -53,7 +53,7 @@ impl DeletePlan {
     /// `beside`: who else changes rows.
     pub(super) fn run(
         &self,
-        source: &Source,
+        source: &Source<'_>,
         context: &DmlContext<'_>,
         keys: &mut ForeignKeys<'_>,
         beside: Beside,

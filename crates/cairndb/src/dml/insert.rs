@@ -76,7 +76,7 @@ impl InsertPlan {
                 None => inserter.insert_constants(rows, keys)?,
             },
             SourceRows::Lazy(next) => inserter.insert_lazily(next, keys)?,
-            SourceRows::Batches(batches) => inserter.insert_all(&Source::new(batches), keys)?,
+            SourceRows::Batches(batches, shared) => inserter.insert_all(&Source::new(batches, shared), keys)?,
         }
         Ok(std::mem::take(&mut inserter.result))
     }
@@ -474,7 +474,7 @@ impl<'a> Inserter<'a> {
         Ok(())
     }
 
-    fn insert_all(&mut self, source: &Source, keys: &mut ForeignKeys<'_>) -> Result<()> {
+    fn insert_all(&mut self, source: &Source<'_>, keys: &mut ForeignKeys<'_>) -> Result<()> {
         source.for_each_row(self.context.exec, |_, row| self.insert(row, keys))
     }
 

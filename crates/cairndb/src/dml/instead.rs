@@ -90,7 +90,7 @@ impl InsteadPlan {
 
     pub(super) fn run(
         &self,
-        source: &Source,
+        source: &Source<'_>,
         context: &DmlContext<'_>,
         keys: &mut ForeignKeys<'_>,
     ) -> Result<DmlResult> {

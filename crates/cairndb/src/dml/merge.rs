@@ -129,7 +129,7 @@ impl MergePlan {
     /// `beside`: who else changes rows.
     pub(super) fn run(
         &self,
-        source: &Source,
+        source: &Source<'_>,
         context: &DmlContext<'_>,
         keys: &mut ForeignKeys<'_>,
         beside: Beside,

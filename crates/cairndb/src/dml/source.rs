@@ -7,20 +7,28 @@ use cairn_storage::{KeyList, TransactionWriter};
 use super::row::{BatchRow, LentRow, Target, Trees};
 use crate::bind::ConstantRows;
 use crate::catalog::row_number_key;
-use crate::exec::{Batch, Columns, Data, ExecContext, Vector, eval_row};
+use crate::exec::{Batch, BatchList, Columns, Cx, Data, ExecContext, Shared, Vector, eval_row};
 use crate::plan::Expr;
 use crate::state::Transaction;
 use crate::types::{DataType, ValueRef, key};
 use crate::{Error, Result};
 
 /// All rows of a statement's source, read before the first write so that the statement never sees its own changes. They stay in
-/// columns: compact, and values are made one row at a time.
-pub(super) struct Source(Vec<Batch>);
+/// columns: compact, and values are made one row at a time; on disk, where they are too many.
+pub(super) struct Source<'s> {
+    batches: &'s BatchList,
+    shared: &'s Shared,
+}
 
-impl Source {
+impl<'s> Source<'s> {
     /// Their text is known to be text.
-    pub(super) fn new(batches: Vec<Batch>) -> Source {
-        Source(batches)
+    pub(super) fn new(batches: &'s BatchList, shared: &'s Shared) -> Source<'s> {
+        Source { batches, shared }
+    }
+
+    /// What a change keeps of them is charged to.
+    pub(super) fn shared(&self) -> &'s Shared {
+        self.shared
     }
 
     /// The rows, each with the position of its batch, and with a check against cancellation before each batch.
@@ -38,15 +46,19 @@ impl Source {
         context: &ExecContext,
         mut each: impl FnMut(usize, &Batch) -> Result<()>,
     ) -> Result<()> {
-        self.0.iter().enumerate().try_for_each(|(at, batch)| {
+        (0..self.batches.len()).try_for_each(|at| {
             context.check()?;
-            each(at, batch)
+            match self.batches.kept(at) {
+                Some(batch) => each(at, batch),
+                None => each(at, &self.batch(at)?),
+            }
         })
     }
 
-    /// One of them.
-    pub(super) fn row(&self, batch: usize, row: usize) -> BatchRow<'_> {
-        BatchRow { columns: self.0[batch].columns(), row }
+    /// One of the batches.
+    pub(super) fn batch(&self, at: usize) -> Result<Batch> {
+        let cx = Cx { shared: self.shared, outer: None, writes: None };
+        self.batches.get(at, cx)?.ok_or_else(|| Error::internal("no such batch of a statement's rows"))
     }
 }
 

@@ -333,7 +333,7 @@ impl Writes for Statement<'_> {
         let mut keys = self.keys.borrow_mut();
         let keys = keys.deref_mut();
         let source = |rows| match rows {
-            SourceRows::Batches(batches) => Ok(Source::new(batches)),
+            SourceRows::Batches(batches, shared) => Ok(Source::new(batches, shared)),
             SourceRows::Few(_) | SourceRows::Constants(_) | SourceRows::Lazy(_) => {
                 Err(Error::internal("rows that are only inserted"))
             }

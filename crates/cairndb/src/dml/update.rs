@@ -13,7 +13,7 @@ use super::triggers::changed_by_trigger;
 use super::{BatchRow, DmlContext, DmlResult};
 use crate::bind::{BoundUpdate, Callees, Returning};
 use crate::catalog::Catalog;
-use crate::exec::{Batch, Vector, row_number};
+use crate::exec::{Batch, Charge, Vector, row_number};
 use crate::plan::Expr;
 use crate::{Error, Result};
 
@@ -33,6 +33,12 @@ struct Waiting {
     row: usize,
     key: Vec<u8>,
     change: ChangeBuffers,
+}
+
+impl Waiting {
+    fn memory_bytes(&self) -> usize {
+        size_of::<Waiting>() + self.key.len() + self.change.memory_bytes()
+    }
 }
 
 /// One execution.
@@ -85,7 +91,7 @@ impl UpdatePlan {
     /// `beside`: who else changes rows.
     pub(super) fn run(
         &self,
-        source: &Source,
+        source: &Source<'_>,
         context: &DmlContext<'_>,
         keys: &mut ForeignKeys<'_>,
         beside: Beside,
@@ -124,7 +130,7 @@ impl Run<'_, '_> {
         self.seen.as_ref().is_some_and(|seen| seen.contains(&self.key))
     }
 
-    fn one_by_one(&mut self, source: &Source) -> Result<()> {
+    fn one_by_one(&mut self, source: &Source<'_>) -> Result<()> {
         let (exec, mut tx, mut change) = (self.context.exec, self.context.tx, ChangeBuffers::default());
         let tree = self.program.rules.target.table.tree;
         let is_alone = self.beside == Beside::Nobody && self.program.is_alone();
@@ -210,18 +216,27 @@ impl Run<'_, '_> {
     }
 
     /// All old keys go before the first new one comes: `SET id = id + 1` only fails where keys really collide.
-    fn together(&mut self, source: &Source) -> Result<()> {
-        let mut waiting = Vec::new();
+    fn together(&mut self, source: &Source<'_>) -> Result<()> {
+        let (mut waiting, mut held) = (Vec::new(), Charge::of_nobody());
         let taken = source.for_each_row(self.context.exec, |batch, row| {
             if self.is_new(row)? {
-                waiting.extend(self.take(batch, row)?);
+                if let Some(taken) = self.take(batch, row)? {
+                    held.add(taken.memory_bytes(), source.shared())?;
+                    waiting.push(taken);
+                }
             }
             Ok(())
         });
         // What is wrong with a row before the one that could not be taken is told first.
+        let mut current = None;
         for Waiting { batch, row, key, change } in &waiting {
-            self.put(key, source.row(*batch, *row), change)?;
+            if current.as_ref().is_none_or(|(at, _)| at != batch) {
+                current = Some((*batch, source.batch(*batch)?));
+            }
+            let Some((_, batch)) = &current else { return Err(Error::internal("a row of no batch")) };
+            self.put(key, BatchRow { columns: batch.columns(), row: *row }, change)?;
         }
+        held.clear(source.shared());
         taken
     }
 

@@ -10,7 +10,7 @@ use super::context::{Cx, ExecContext, Shared};
 use super::spill::BatchList;
 use super::vector::Vector;
 use crate::plan::Field;
-use crate::{DataType, Result, Value};
+use crate::{DataType, Error, Result, SqlState, Value};
 
 /// What is kept as it is has at most so many bytes.
 const FEW_BYTES: usize = 256 << 10;
@@ -61,6 +61,32 @@ impl Collected {
         Ok(())
     }
 
+    /// The same, from here on as [`Collected::of`] has them.
+    pub(crate) fn listed(self, context: &ExecContext, fields: &[Field]) -> Result<Collected> {
+        let mut listed = Collected::of(context, fields);
+        self.few.into_iter().try_for_each(|row| listed.push(row))?;
+        Ok(listed)
+    }
+
+    /// Whether they are kept as they are, however many come.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.listed.is_none()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The first of them.
+    pub(crate) fn into_first(mut self) -> Result<Option<Vec<Value>>> {
+        if let Some(listed) = &mut self.listed
+            && let Some(batch) = listed.next()?
+        {
+            return Ok(Some(batch.row(0)));
+        }
+        Ok(self.few.into_iter().next())
+    }
+
     /// The row that was pushed last.
     pub(crate) fn pop(&mut self) -> Option<Vec<Value>> {
         self.few.pop()
@@ -88,16 +114,25 @@ impl Collected {
         }
     }
 
-    /// All of them, in memory.
-    pub(crate) fn into_rows(mut self) -> Result<Vec<Vec<Value>>> {
-        let mut rows = Vec::new();
+    /// All of them, in memory; SQLSTATE 53200 where that is more than so many bytes.
+    pub(crate) fn into_rows_within(mut self, budget: usize) -> Result<Vec<Vec<Value>>> {
+        let (mut rows, mut held) = (Vec::new(), 0);
         if let Some(listed) = &mut self.listed {
             while let Some(batch) = listed.next()? {
+                held += batch.memory_bytes();
+                if held > budget {
+                    return Err(Error::new(SqlState::OUT_OF_MEMORY, "out of memory"));
+                }
                 rows.extend((0..batch.len()).map(|row| batch.row(row)));
             }
         }
         rows.append(&mut self.few);
         Ok(rows)
+    }
+
+    /// All of them, in memory.
+    pub(crate) fn into_rows(self) -> Result<Vec<Vec<Value>>> {
+        self.into_rows_within(usize::MAX)
     }
 
     /// The next ones, with columns of these types.
@@ -112,6 +147,12 @@ impl Collected {
             few if few.is_empty() => Ok(None),
             few => batch_of(types, &few).map(Some),
         }
+    }
+}
+
+impl From<Vec<Vec<Value>>> for Collected {
+    fn from(few: Vec<Vec<Value>>) -> Collected {
+        Collected { few, ..Collected::default() }
     }
 }
 

@@ -330,6 +330,9 @@ impl Shared {
     }
 }
 
+/// The number of no node of a plan.
+pub(crate) const NOBODY: usize = usize::MAX;
+
 /// Bytes that an operator holds, given back when it lets go of what they were for.
 #[derive(Default)]
 pub(crate) struct Charge {
@@ -339,6 +342,11 @@ pub(crate) struct Charge {
 }
 
 impl Charge {
+    /// Of what EXPLAIN ANALYZE tells as no node's.
+    pub(crate) fn of_nobody() -> Charge {
+        Charge { bytes: 0, node: Some(NOBODY) }
+    }
+
     /// Holds `bytes` more.
     pub(crate) fn add(&mut self, bytes: usize, shared: &Shared) -> Result<()> {
         self.note(self.bytes.saturating_add(bytes), shared);

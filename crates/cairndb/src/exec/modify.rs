@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::batch::Batch;
 use super::collected::Collected;
-use super::context::Cx;
+use super::context::{Cx, NOBODY};
 use super::operator::{BoxOperator, Operator, SourceRows, Step, next_now};
+use super::spill::BatchList;
 use crate::Error;
 use crate::bind::ConstantRows;
 use crate::dml::Change;
@@ -16,8 +17,8 @@ use crate::types::DataType;
 pub(crate) struct Modify {
     change: Arc<Change>,
     rows: Rows,
-    /// What was read of them.
-    read: Vec<Batch>,
+    /// What was read of them: on disk beyond `work_mem`.
+    read: BatchList,
     types: Vec<DataType>,
     returned: Option<Collected>,
 }
@@ -32,7 +33,7 @@ pub(crate) enum Rows {
 
 impl Modify {
     pub(crate) fn new(change: Arc<Change>, rows: Rows, types: Vec<DataType>) -> Modify {
-        Modify { change, rows, read: Vec::new(), types, returned: None }
+        Modify { change, rows, read: BatchList::default(), types, returned: None }
     }
 
     fn run(&mut self, cx: Cx<'_>) -> Step<Collected> {
@@ -47,11 +48,17 @@ impl Modify {
                 while let Some(mut batch) = input.next(cx)? {
                     cx.check()?;
                     batch.check_text();
-                    self.read.push(batch);
+                    // Of its input, EXPLAIN ANALYZE tells.
+                    let running = cx.shared.running.replace(NOBODY);
+                    let added = self.read.add(batch, cx);
+                    cx.shared.running.set(running);
+                    added?;
                 }
                 // No cursor holds the pages that are about to change.
                 self.rows = Rows::Read;
-                SourceRows::Batches(std::mem::take(&mut self.read))
+                let changed = writes.change(&self.change, SourceRows::Batches(&self.read, cx.shared));
+                self.read.clear(cx);
+                return Ok(changed?);
             }
             Rows::Read => return Err(Error::internal("rows are changed a second time").into()),
         };

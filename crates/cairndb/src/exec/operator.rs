@@ -2,7 +2,8 @@
 
 use super::batch::Batch;
 use super::collected::Collected;
-use super::context::Cx;
+use super::context::{Cx, Shared};
+use super::spill::BatchList;
 use crate::bind::ConstantRows;
 use crate::dml::Change;
 use crate::plan::Expr;
@@ -77,7 +78,8 @@ pub(crate) trait Writes {
 
 /// The rows that a change starts from.
 pub(crate) enum SourceRows<'a> {
-    Batches(Vec<Batch>),
+    /// All of them, with what they are charged to.
+    Batches(&'a BatchList, &'a Shared),
     /// As they come.
     Lazy(&'a mut dyn FnMut() -> Result<Option<Batch>>),
     Constants(&'a ConstantRows),

@@ -282,6 +282,8 @@ impl Function {
             Kernel::Quantified(quantifier) => quantifier.run(args, context),
             Kernel::Closure(eval) => eval(args),
             Kernel::Stored(routine) => match self.returns {
+                // What gives any record gives one that says what it is.
+                _ if routine.returns == Returns::Record => context.caller()?.value(routine, args, context),
                 DataType::Composite(of) if !routine.is_output() || routine.returns == Returns::Row => {
                     let row = context.caller()?.row(routine, args, context)?;
                     Ok(row.map_or(Value::Null, |row| Composite::new(of, row).into()))

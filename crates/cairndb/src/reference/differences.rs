@@ -140,6 +140,20 @@ pub static UNSUPPORTED: &[Unsupported] = &[
         "make a function that takes the columns it needs",
     ),
     not("Arrays of domains", "CREATE DOMAIN d AS integer; CREATE TABLE a (d d[])", NOT_THERE, "use CHECK on the array"),
+    not(
+        "Functions that differ in domains only",
+        "CREATE DOMAIN d AS integer; CREATE FUNCTION f(d) RETURNS integer LANGUAGE sql AS 'SELECT 1'; \
+         CREATE FUNCTION f(integer) RETURNS integer LANGUAGE sql AS 'SELECT 2'",
+        NOT_THERE,
+        "give one of them another name: a value of a domain is one of its base type, so that no call could say which is meant",
+    ),
+    not(
+        "Functions of domains over composite types",
+        "CREATE TYPE c AS (a integer); CREATE DOMAIN d AS c; \
+         CREATE FUNCTION f(d) RETURNS integer LANGUAGE sql AS 'SELECT 1'",
+        NOT_THERE,
+        "use the composite type, and cast to the domain in the body",
+    ),
     not("Money", "SELECT '1'::money", NOT_THERE, "use numeric"),
     not("Network addresses", "SELECT '127.0.0.1'::inet", NOT_THERE, "use text"),
     not("XML", "SELECT '<a/>'::xml", NOT_THERE, "use text"),

@@ -72,6 +72,11 @@ static CALLED: &[(&str, &[&str])] = &[
     ("Extended statistics", &["CREATE STATISTICS", "ALTER STATISTICS"]),
     ("Functions of rows in definitions", &["a function of a table's rows in a definition"]),
     ("Arrays of domains", &["an array of a domain"]),
+    ("Functions that differ in domains only", &["a function whose arguments differ from another's in domains only"]),
+    (
+        "Functions of domains over composite types",
+        &["a function of a domain over a composite type", "a variable of a domain over a composite type"],
+    ),
     ("Money", &["type money"]),
     ("Network addresses", &["type inet", "type cidr", "type macaddr", "type macaddr8"]),
     ("XML", &["type xml"]),

@@ -86,7 +86,7 @@ impl Runner {
             true => vec![vec![Value::Null; fields.len()]],
             false => rows,
         };
-        Ok(Ran { fields, rows, ..Ran::default() })
+        Ok(Ran { fields, rows: rows.into(), ..Ran::default() })
     }
 
     /// Runs what is one level deeper, where there is room for it.
@@ -305,6 +305,7 @@ pub(crate) fn run_block(
         language: Language::PlPgSql,
         parameters: vec![],
         returns: Returns::Void,
+        domain: None,
         set: false,
         volatility: Volatility::Volatile,
         strict: false,

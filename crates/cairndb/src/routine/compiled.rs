@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use super::domains::Results;
 use super::plpgsql::PlPgSql;
 use super::sql_body::SqlBody;
 use crate::Result;
@@ -37,7 +38,7 @@ impl CompiledRoutines {
         let now = Arc::downgrade(&runner.catalog());
         let compiled = match known {
             Some((compiled, seen)) if seen.ptr_eq(&now) => return Ok(compiled),
-            Some((compiled, _)) if compiled.is_current(runner) => compiled,
+            Some((compiled, _)) if compiled.is_current(routine, runner) => compiled,
             _ => Arc::new(Compiled::new(routine, runner)?),
         };
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -57,16 +58,18 @@ impl CompiledRoutines {
 impl Compiled {
     pub(crate) fn new(routine: &Routine, runner: &Runner) -> Result<Compiled> {
         match routine.language {
-            Language::Sql => SqlBody::new(routine).map(Compiled::Sql),
+            Language::Sql => SqlBody::new(routine, runner).map(Compiled::Sql),
             Language::PlPgSql => Ok(Compiled::PlPgSql(Box::new(PlPgSql::new(routine, runner)?))),
         }
     }
 
     /// Whether reading it once more would give the same.
-    fn is_current(&self, runner: &Runner) -> bool {
+    fn is_current(&self, routine: &Routine, runner: &Runner) -> bool {
+        // What domains ask for may call functions, and these others.
+        let no_domains = || Results::of(routine, &runner.catalog()).is_ok_and(|now| now.is_empty());
         match self {
-            Compiled::Sql(_) => true,
-            Compiled::PlPgSql(body) => body.is_current(runner),
+            Compiled::Sql(body) => !body.gives_domains() && no_domains(),
+            Compiled::PlPgSql(body) => !body.has_domains() && no_domains() && body.is_current(runner),
         }
     }
 }

@@ -8,6 +8,7 @@
 
 mod call;
 mod compiled;
+mod domains;
 mod plpgsql;
 mod sql_body;
 mod transactions;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::domains::Results;
 use super::{Parameters, Variables};
 use crate::Result;
 use crate::api::{Planned, Runner};
@@ -9,7 +10,7 @@ use crate::catalog::{ObjectId, Returns, Routine};
 use crate::exec::ExecContext;
 use crate::plan::Field;
 use crate::sql::split_script;
-use crate::types::{CastContext, CompositeType, DataType, can_cast, cast_assign};
+use crate::types::{CastContext, Composite, CompositeType, DataType, can_cast, cast_assign};
 use crate::{Error, SqlState, Value};
 
 /// See the module.
@@ -17,16 +18,23 @@ use crate::{Error, SqlState, Value};
 pub(crate) struct SqlBody {
     variables: Arc<dyn Variables>,
     statements: Vec<Planned>,
+    results: Results,
 }
 
 impl SqlBody {
-    pub(crate) fn new(routine: &Routine) -> Result<SqlBody> {
+    pub(crate) fn new(routine: &Routine, runner: &Runner) -> Result<SqlBody> {
         let variables: Arc<dyn Variables> = Arc::new(Parameters::of(routine));
         let mut statements = Vec::new();
         for source in split_script(&routine.body) {
             statements.push(Planned::new(source.parse()?));
         }
-        Ok(SqlBody { variables, statements })
+        let results = Results::of(routine, &runner.catalog())?;
+        Ok(SqlBody { variables, statements, results })
+    }
+
+    /// What it gives is of domains.
+    pub(super) fn gives_domains(&self) -> bool {
+        !self.results.is_empty()
     }
 
     /// Runs the statements; the rows of the last.
@@ -44,11 +52,21 @@ impl SqlBody {
         if routine.returns == Returns::Void {
             return Ok(rows);
         }
+        if routine.returns == Returns::Record {
+            return done
+                .rows
+                .into_rows_within(context.memory_budget)?
+                .into_iter()
+                .map(|row| Ok(vec![as_record(&done.fields, row)?]))
+                .collect();
+        }
         let types = result_types(routine, runner)?;
         check_result(routine, &done.fields, &types)?;
-        rows = done.rows;
+        rows = done.rows.into_rows_within(context.memory_budget)?;
         if whole_row(&done.fields, &types).is_some() {
-            return Ok(rows.into_iter().map(|row| exploded(row, types.len())).collect());
+            rows = rows.into_iter().map(|row| exploded(row, types.len())).collect();
+            self.check_results(&rows, context).map_err(of_it(before.len() + 1))?;
+            return Ok(rows);
         }
         for row in &mut rows {
             for ((value, field), to) in row.iter_mut().zip(&done.fields).zip(&types) {
@@ -57,7 +75,15 @@ impl SqlBody {
                 }
             }
         }
+        self.check_results(&rows, context).map_err(of_it(before.len() + 1))?;
         Ok(rows)
+    }
+
+    fn check_results(&self, rows: &[Vec<Value>], context: &ExecContext) -> Result<()> {
+        match self.results.is_empty() {
+            true => Ok(()),
+            false => rows.iter().try_for_each(|row| self.results.check(row, &context.eval)),
+        }
     }
 
     /// Binds every statement, and looks whether the last gives what is declared.
@@ -77,7 +103,8 @@ impl SqlBody {
 pub(super) fn result_types(routine: &Routine, runner: &Runner) -> Result<Vec<DataType>> {
     Ok(match routine.returns {
         Returns::Void | Returns::Trigger => vec![],
-        Returns::Any(_) | Returns::Record => return Err(Error::internal("a call that says nothing of its types")),
+        Returns::Any(_) => return Err(Error::internal("a call that says nothing of its types")),
+        Returns::Record => vec![DataType::Composite(CompositeType::any_record()?)],
         Returns::Type(DataType::Composite(of)) if !routine.is_output() => attribute_types(of),
         Returns::Type(data_type) => vec![data_type.base()],
         Returns::Row => routine.outputs().map(|output| output.data_type.base()).collect(),
@@ -97,6 +124,15 @@ fn whole_row(fields: &[Field], types: &[DataType]) -> Option<CompositeType> {
         }
         _ => None,
     }
+}
+
+/// A query's row as a value; a row that is its only column is the value.
+pub(super) fn as_record(fields: &[Field], mut row: Vec<Value>) -> Result<Value> {
+    if let ([Field { data_type: DataType::Composite(_), .. }], true) = (fields, row.len() == 1) {
+        return Ok(row.pop().unwrap_or(Value::Null));
+    }
+    let of = CompositeType::record(fields.iter().map(|field| (field.name.clone(), field.data_type.handed_on())))?;
+    Ok(Composite::new(of, row).into())
 }
 
 /// The columns of a row that is a value.

@@ -2,8 +2,9 @@
 
 use super::{index_columns, names, oid_of};
 use crate::catalog::{
-    Catalog, Check, Column, Deferral, ForeignKey, Index, Language, ObjectId, ParameterMode, ReferentialAction,
-    Relation, Returns, Routine, RoutineKind, RoutineParameter, Table, Trigger, TriggerEvent, Triggered,
+    Catalog, Check, Column, Deferral, ForeignKey, Index, Language, ObjectId, OfDomain, ParameterMode,
+    ReferentialAction, Relation, Returns, Routine, RoutineKind, RoutineParameter, Table, Trigger, TriggerEvent,
+    Triggered,
 };
 use crate::functions::Volatility;
 use crate::types::DataType;
@@ -282,10 +283,16 @@ pub(super) fn arguments(catalog: &Catalog, routine: &Routine, defaults: bool) ->
 fn type_of(catalog: &Catalog, parameter: &RoutineParameter) -> String {
     let table = parameter.row_of.and_then(|table| catalog.table_by_id(table));
     match (parameter.pseudo, table) {
+        _ if parameter.domain.is_some() => domain_of(catalog, parameter.domain.as_ref()).unwrap_or_default(),
         (Some(pseudo), _) => pseudo.type_name().to_owned(),
         (None, Some(table)) => catalog.table_name(table),
         (None, None) => parameter.data_type.base().to_string(),
     }
+}
+
+/// The name of a domain that a function speaks of.
+fn domain_of(catalog: &Catalog, domain: Option<&OfDomain>) -> Option<String> {
+    Some(catalog.shown_type(catalog.type_by_id(domain?.id)?))
 }
 
 /// What a function returns; `None`: it is a procedure.
@@ -303,6 +310,7 @@ pub(super) fn result(catalog: &Catalog, routine: &Routine) -> Option<String> {
         return Some(format!("TABLE({})", columns.join(", ")));
     }
     let of = match routine.returns {
+        _ if routine.domain.is_some() => domain_of(catalog, routine.domain.as_ref()).unwrap_or_default(),
         Returns::Void => "void".to_owned(),
         Returns::Trigger => "trigger".to_owned(),
         Returns::Type(data_type) => data_type.base().to_string(),

@@ -243,7 +243,7 @@ fn routine(catalog: &Catalog, text: &str, with_arguments: bool) -> Result<i64> {
     });
     let wanted = wanted.transpose()?;
     let fits = |of: &std::sync::Arc<crate::catalog::Routine>| {
-        let types = of.argument_types().into_iter().map(|of| i64::from(of.oid()));
+        let types = of.inputs().map(|input| input.oid());
         wanted.as_ref().is_none_or(|wanted| types.eq(wanted.iter().copied()))
     };
     let is_searched = name.schema.as_deref().is_none_or(|schema| schema == "pg_catalog");

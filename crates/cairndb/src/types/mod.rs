@@ -40,12 +40,14 @@ pub(crate) use collation::{COLLATION_HINT, is_known_collation};
 pub use compare::{compare_blank_padded, compare_f64, float_hash_bits};
 pub use composite::{Attribute, Composite, CompositeType};
 pub(crate) use composite::{CompositeDefinition, NamedComposite};
+pub(crate) use composite::{is_open, read_open, write_open};
 pub(crate) use context::{Advisory, ListedCursor, ListedStatement, LockScope, SessionNames, ShownSettings, Speaks};
 pub use context::{EvalContext, ZoneName};
 pub use data_type::{DataType, TypeCategory};
 pub use datetime::{IntervalField, IntervalLimit, TimeTz};
 pub(crate) use enums::{EnumDefinition, EnumLabel, first_keys, key_between};
 pub use enums::{EnumType, EnumValue};
+pub(crate) use from_syntax::UsersTypes;
 pub use info::{ElementType, Physical, TYPES, sample_types};
 #[cfg(test)]
 pub(crate) use info::{sample_composite, sample_enum};

@@ -82,6 +82,15 @@ pub(crate) struct ChangeBuffers {
     old_lookup: Lookup,
 }
 
+impl ChangeBuffers {
+    /// About how many bytes it takes beside itself.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let entries = self.entries.len() * size_of::<(Entry, Entry)>();
+        let values = self.values.len() * size_of::<Value>();
+        entries + values + self.old.len() + self.bytes.len() + self.row.len() + self.new_key.len()
+    }
+}
+
 /// How the row's bytes are to be changed.
 #[derive(Debug, Default)]
 enum RowWrite {

@@ -24,16 +24,42 @@ impl BatchList {
     }
 
     pub(crate) fn push(&mut self, batch: &Batch, cx: Cx<'_>) -> Result<()> {
+        match self.has_room(batch, cx) {
+            true => self.keep(batch.clone(), cx),
+            false => self.set_aside(batch, cx)?,
+        }
+        Ok(())
+    }
+
+    /// The same, of a batch that nobody else needs.
+    pub(crate) fn add(&mut self, batch: Batch, cx: Cx<'_>) -> Result<()> {
+        match self.has_room(&batch, cx) {
+            true => self.keep(batch, cx),
+            false => self.set_aside(&batch, cx)?,
+        }
+        Ok(())
+    }
+
+    fn has_room(&self, batch: &Batch, cx: Cx<'_>) -> bool {
+        self.spilled.is_none() && !self.charge.would_exceed(batch.memory_bytes(), cx.shared)
+    }
+
+    fn keep(&mut self, batch: Batch, cx: Cx<'_>) {
+        self.charge.note_more(batch.memory_bytes(), cx.shared);
+        self.kept.push(batch);
+    }
+
+    fn set_aside(&mut self, batch: &Batch, cx: Cx<'_>) -> Result<()> {
         if self.spilled.is_none() {
-            if !self.charge.would_exceed(batch.memory_bytes(), cx.shared) {
-                self.kept.push(batch.clone());
-                self.charge.note_more(batch.memory_bytes(), cx.shared);
-                return Ok(());
-            }
             let types = batch.columns().iter().map(|column| column.data_type()).collect();
             self.spilled = Some(RunFile::create(types, cx)?.run());
         }
         self.spilled.as_mut().map_or(Ok(()), |run| run.push(batch, cx))
+    }
+
+    /// One of those that are in memory.
+    pub(crate) fn kept(&self, index: usize) -> Option<&Batch> {
+        self.kept.get(index)
     }
 
     pub(crate) fn get(&self, index: usize, cx: Cx<'_>) -> Result<Option<Batch>> {

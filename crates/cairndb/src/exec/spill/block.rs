@@ -15,6 +15,7 @@ use crate::exec::decimals::Decimals;
 use crate::exec::vector::{Data, Representation, Vector};
 use crate::types::row::{decode_raw, encode_value_raw, interval_from_raw};
 use crate::types::{SCALE_MAX, ValueRef};
+use crate::types::{is_open, read_open, write_open};
 use crate::{DataType, Error, Result, SqlState, Value};
 
 /// Appends a batch.
@@ -89,7 +90,7 @@ fn encode_data(column: &Vector, out: &mut Vec<u8>) -> Result<()> {
         Data::Interval(values) => {
             values.iter().for_each(|&value| encode_value_raw(ValueRef::Interval(value), out));
         }
-        Data::Values(values) => encode_values(values, out)?,
+        Data::Values(values) => encode_values(values, is_open(column.data_type()), out)?,
     }
     Ok(())
 }
@@ -124,11 +125,14 @@ fn decode_decimals(bytes: &mut &[u8], rows: usize) -> Result<Decimals> {
     }
 }
 
-fn encode_values(values: &[Value], out: &mut Vec<u8>) -> Result<()> {
+fn encode_values(values: &[Value], is_open: bool, out: &mut Vec<u8>) -> Result<()> {
     let mut bytes = Vec::new();
     for value in values {
         let start = bytes.len();
-        encode_value_raw(ValueRef::from(value), &mut bytes);
+        match is_open && !value.is_null() {
+            true => write_open(value, &mut bytes),
+            false => encode_value_raw(ValueRef::from(value), &mut bytes),
+        }
         put_length(bytes.len() - start, out)?;
     }
     out.extend_from_slice(&bytes);
@@ -156,9 +160,11 @@ fn decode_data(bytes: &mut &[u8], data_type: DataType, rows: usize, validity: Op
             Data::Interval(take(bytes, rows * 16)?.chunks(16).map(interval_from_raw).collect::<Result<_>>()?)
         }
         Representation::Values => {
+            let is_open = is_open(data_type);
             let lengths = take_lengths(bytes, rows)?.into_iter().enumerate();
             let value = |(row, length)| match (take(bytes, length)?, validity) {
                 (_, Some(validity)) if !validity.get(row) => Ok(Value::Null),
+                (raw, _) if is_open => read_open(raw, data_type),
                 (raw, _) => decode_raw(raw, stored_type(data_type)),
             };
             Data::Values(lengths.map(value).collect::<Result<_>>()?)

@@ -23,11 +23,12 @@ use scope::{Tables, kinds_of};
 pub(crate) use tree::Shape;
 use tree::{Body, Kind};
 
+use super::domains::{Results, rules_of};
 use super::sql_body::result_types;
 use super::transactions::Control;
 use super::{Firing, RowsVariable, TriggerCall, Variables};
 use crate::api::Runner;
-use crate::bind::{definition_fields, named_as_view};
+use crate::bind::{DomainRules, definition_fields, named_as_view};
 use crate::catalog::{Relation, Returns, Routine};
 use crate::exec::ExecContext;
 use crate::plan::Field;
@@ -47,6 +48,7 @@ pub(crate) struct PlPgSql {
     /// Of a trigger's function.
     trigger: Option<TriggerVariables>,
     asked: Asked,
+    results: Results,
 }
 
 /// What was asked of the catalog while the body was read, and what it said.
@@ -102,10 +104,26 @@ impl Variables for Dynamic {
 struct FromCatalog<'a>(&'a Runner, RefCell<Asked>);
 
 impl Types for FromCatalog<'_> {
-    fn data_type(&self, text: &str) -> Result<DataType> {
+    fn data_type(&self, text: &str) -> Result<(DataType, Option<Arc<DomainRules>>)> {
         let data_type = self.type_named(text)?;
         self.1.borrow_mut().types.push((text.to_owned(), data_type));
-        Ok(data_type)
+        let catalog = self.0.catalog();
+        let named = relation_name(text).ok();
+        let found = named.map(|name| catalog.user_type(name.schema.as_deref(), &name.name, |_, _| {})).transpose()?;
+        let domain = found.flatten().filter(|of| of.domain().is_some());
+        if domain.is_some() && matches!(data_type, DataType::Composite(_)) {
+            return Err(Error::unsupported("a variable of a domain over a composite type"));
+        }
+        let rules = domain.map(|of| DomainRules::of(of, 0, &catalog).map(Arc::new)).transpose()?;
+        Ok((data_type, rules))
+    }
+
+    fn of_column(&self, table: &str, column: &str) -> Result<Option<Arc<DomainRules>>> {
+        let (Ok(name), catalog) = (relation_name(table), self.0.catalog()) else { return Ok(None) };
+        let Some(Relation::Table(table)) = catalog.relation(&name) else { return Ok(None) };
+        let domain = table.columns.iter().find(|known| known.name == column).and_then(|column| column.domain);
+        let domain = domain.and_then(|domain| catalog.type_by_id(domain));
+        domain.map(|of| DomainRules::of(of, 0, &catalog).map(Arc::new)).transpose()
     }
 
     fn row(&self, name: &str) -> Result<Option<Arc<Shape>>> {
@@ -159,6 +177,9 @@ impl PlPgSql {
         for (at, parameter) in (1..).zip(&routine.parameters) {
             let name = parameter.name.clone().unwrap_or_default();
             let variable = parser.add(&name, Kind::of(parameter.data_type));
+            let domain = parameter.domain.as_ref();
+            let rules = domain.map(|of| rules_of(of, 0, &runner.catalog()).map(Arc::new)).transpose()?;
+            parser.variables[variable].domain = rules;
             // What only goes out is counted too.
             parser.name(&format!("${at}"), variable);
             if parameter.mode.is_in() {
@@ -192,8 +213,13 @@ impl PlPgSql {
         let Parser { scopes, variables, names, cursors, conflict, .. } = parser;
         let kinds = Arc::new(kinds_of(&variables));
         let _ = names.set(Names { scopes: Arc::new(scopes), variables: kinds, conflict });
-        let asked = types.1.take();
-        Ok(PlPgSql { body: Body { variables, cursors, block }, inputs, outputs, found, trigger, asked })
+        let (asked, results) = (types.1.take(), Results::of(routine, &runner.catalog())?);
+        Ok(PlPgSql { body: Body { variables, cursors, block }, inputs, outputs, found, trigger, asked, results })
+    }
+
+    /// Its variables or what it gives are of domains.
+    pub(crate) fn has_domains(&self) -> bool {
+        !self.results.is_empty() || self.body.variables.iter().any(|variable| variable.domain.is_some())
     }
 
     /// Whether the types and rows that it speaks of are what they were when it was read.
@@ -299,10 +325,16 @@ impl PlPgSql {
             let message = "control reached end of function without RETURN";
             return Err(Error::new(SqlState("2F005"), message));
         }
-        Ok(match run.take_returned() {
-            Returned::Nothing | Returned::Row(None) => vec![],
-            Returned::Value(value) => vec![vec![value]],
-            Returned::Row(Some(row)) => vec![row],
-        })
+        let row = match run.take_returned() {
+            Returned::Nothing | Returned::Row(None) => return Ok(vec![]),
+            Returned::Value(value) => vec![value],
+            Returned::Row(Some(row)) => row,
+        };
+        if !self.results.is_empty() {
+            let place = "while casting return value to function's return type";
+            let checked = self.results.check(&row, &run.context.eval);
+            checked.map_err(|error| error.called_from(&run.place(Some((0, place)))))?;
+        }
+        Ok(vec![row])
     }
 }

@@ -15,6 +15,7 @@ use super::tree::{
     Block, BoundCursor, Case, Condition, Declared, Handlers, Indirection, Into, Item, Kind, Level, Loop, Over, Place,
     Query, Raise, RaiseOption, Shape, Statement, Step,
 };
+use crate::bind::DomainRules;
 use crate::catalog::{Returns, Routine, RoutineKind};
 use crate::routine::{Conflict, Ending};
 use crate::sql::parse_expression;
@@ -26,7 +27,10 @@ const DEPTH_MAX: usize = 100;
 
 /// What types are called.
 pub(super) trait Types {
-    fn data_type(&self, text: &str) -> Result<DataType>;
+    /// A type, and what its values must be, if it is a domain.
+    fn data_type(&self, text: &str) -> Result<(DataType, Option<Arc<DomainRules>>)>;
+    /// What the values of a table's column must be.
+    fn of_column(&self, table: &str, column: &str) -> Result<Option<Arc<DomainRules>>>;
     /// The row of a table or view.
     fn row(&self, name: &str) -> Result<Option<Arc<Shape>>>;
 }
@@ -108,7 +112,8 @@ impl<'a> Parser<'a> {
 
     /// A variable that is in sight from here on.
     pub(super) fn add(&mut self, name: &str, kind: Kind) -> usize {
-        self.variables.push(Declared { name: name.to_owned(), kind, line: 0, constant: false, not_null: false });
+        let (line, constant, not_null, domain) = (0, false, false, None);
+        self.variables.push(Declared { name: name.to_owned(), kind, line, constant, not_null, domain });
         let variable = self.variables.len() - 1;
         self.name(name, variable);
         variable
@@ -329,7 +334,7 @@ impl<'a> Parser<'a> {
             return self.cursor_declaration(&name, declares);
         }
         let constant = self.eat("constant");
-        let kind = self.kind()?;
+        let (kind, domain) = self.kind()?;
         let not_null = self.eat("not");
         if not_null {
             self.expect("null")?;
@@ -345,11 +350,13 @@ impl<'a> Parser<'a> {
         let variable = self.add(&name, kind);
         let declared = &mut self.variables[variable];
         (declared.line, declared.constant, declared.not_null) = (line, constant, not_null);
+        declared.domain = domain;
         declares.push((variable, default));
         Ok(())
     }
 
-    fn kind(&mut self) -> Result<Kind> {
+    /// What a variable holds, and what its values must be.
+    fn kind(&mut self) -> Result<(Kind, Option<Arc<DomainRules>>)> {
         let text = self.text_until(&[";", ":=", "=", "default", "not", "collate"])?;
         if self.eat("collate") {
             self.identifier()?;
@@ -357,7 +364,7 @@ impl<'a> Parser<'a> {
         let squeezed: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let lower = squeezed.to_ascii_lowercase();
         if lower == "record" {
-            return Ok(Kind::Row(None));
+            return Ok((Kind::Row(None), None));
         }
         let unknown = |name: &str| {
             let message = format!("relation \"{name}\" does not exist");
@@ -369,25 +376,27 @@ impl<'a> Parser<'a> {
                 .then(|| squeezed[..at].trim_end().trim_end_matches('%').trim_end())
         };
         if let Some(table) = without("%rowtype").or_else(|| without("% rowtype")) {
-            return self.types.row(table)?.map(|shape| Kind::Row(Some(shape))).ok_or_else(|| unknown(table));
+            let shape = self.types.row(table)?.ok_or_else(|| unknown(table))?;
+            return Ok((Kind::Row(Some(shape)), None));
         }
         if let Some(of) = without("%type").or_else(|| without("% type")) {
             return self.type_of(of);
         }
         match self.types.data_type(&squeezed) {
-            Ok(data_type) => Ok(Kind::of(data_type)),
+            Ok((data_type, domain)) => Ok((Kind::of(data_type), domain)),
             Err(error) => match self.types.row(&squeezed) {
-                Ok(Some(shape)) => Ok(Kind::Row(Some(shape))),
+                Ok(Some(shape)) => Ok((Kind::Row(Some(shape)), None)),
                 _ => Err(error),
             },
         }
     }
 
     /// `name%TYPE`
-    fn type_of(&self, name: &str) -> Result<Kind> {
+    fn type_of(&self, name: &str) -> Result<(Kind, Option<Arc<DomainRules>>)> {
         let plain = name.to_ascii_lowercase();
         if let Some(variable) = self.scopes.find(self.scope, None, &plain) {
-            return Ok(self.variables[variable].kind.clone());
+            let declared = &self.variables[variable];
+            return Ok((declared.kind.clone(), declared.domain.clone()));
         }
         let (table, column) = plain.rsplit_once('.').unwrap_or(("", &plain));
         let column = column.trim_matches('"');
@@ -399,14 +408,14 @@ impl<'a> Parser<'a> {
             let message = format!("invalid type name \"{name}%TYPE\"");
             return Err(Error::new(SqlState::SYNTAX_ERROR, message));
         }
-        let shape = match self.scopes.find(self.scope, None, table).map(|variable| &self.variables[variable].kind) {
-            Some(Kind::Row(Some(shape))) => Some(shape.clone()),
-            _ => self.types.row(table)?,
+        let (shape, domain) = match self.scopes.find(self.scope, None, table).map(|at| &self.variables[at].kind) {
+            Some(Kind::Row(Some(shape))) => (Some(shape.clone()), None),
+            _ => (self.types.row(table)?, self.types.of_column(table, column)?),
         };
         let none = || Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{table}\" does not exist"));
         let shape = shape.ok_or_else(none)?;
         let found = shape.0.iter().find(|(known, _)| known == column);
-        found.map(|(_, data_type)| Kind::Value(*data_type)).ok_or_else(missing)
+        found.map(|(_, data_type)| (Kind::Value(*data_type), domain)).ok_or_else(missing)
     }
 
     fn handlers(&mut self) -> Result<Handlers> {

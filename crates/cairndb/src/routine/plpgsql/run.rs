@@ -18,7 +18,7 @@ use super::frame::Frame;
 use super::tree::{Block, Case, Condition, Handlers, Into, Kind, Loop, Over, Place, Shape, Statement, Step};
 use crate::api::{Prepared, Runner};
 use crate::catalog::Routine;
-use crate::exec::{Batch, ExecContext, RowStream, ScrolledRows};
+use crate::exec::{Batch, Collected, ExecContext, RowStream, ScrolledRows};
 use crate::plan::Field;
 use crate::routine::transactions::{Control, Obstacle};
 use crate::types::{Array, DataType};
@@ -55,6 +55,12 @@ type Ready = (Arc<Prepared>, Box<ExecContext>);
 /// A query's rows.
 enum Opened {
     All(Vec<Field>, std::vec::IntoIter<Vec<Value>>),
+    /// `batch`: as of a stream.
+    Collected {
+        rows: Box<Collected>,
+        batch: Option<(Batch, usize)>,
+        fields: Vec<Field>,
+    },
     /// `batch`: what is left of the batch that was read last, from this row on.
     Stream {
         stream: Box<RowStream>,
@@ -68,30 +74,44 @@ enum Opened {
 impl Opened {
     fn fields(&self) -> &[Field] {
         match self {
-            Opened::All(fields, _) | Opened::Stream { fields, .. } | Opened::Held(_, _, fields) => fields,
+            Opened::All(fields, _)
+            | Opened::Collected { fields, .. }
+            | Opened::Stream { fields, .. }
+            | Opened::Held(_, _, fields) => fields,
         }
     }
 
     fn next(&mut self) -> Result<Option<Vec<Value>>> {
-        let (stream, batch) = match self {
-            Opened::Stream { stream, batch, .. } => (stream, batch),
-            Opened::All(_, rows) => return Ok(rows.next()),
+        match self {
+            Opened::All(_, rows) => Ok(rows.next()),
+            Opened::Collected { rows, batch, fields } => {
+                let types = || fields.iter().map(|field| field.data_type).collect::<Vec<_>>();
+                next_of(batch, || rows.next_batch(&types()))
+            }
+            Opened::Stream { stream, batch, .. } => next_of(batch, || stream.next_batch()),
             Opened::Held(rows, at, _) => {
                 *at += 1;
-                return rows.lock().unwrap_or_else(PoisonError::into_inner).row(*at - 1);
+                rows.lock().unwrap_or_else(PoisonError::into_inner).row(*at - 1)
             }
-        };
-        loop {
-            if let Some((rows, at)) = batch
-                && *at < rows.len()
-            {
-                *at += 1;
-                return Ok(Some(rows.row(*at - 1)));
-            }
-            *batch = stream.next_batch()?.map(|rows| (rows, 0));
-            if batch.is_none() {
-                return Ok(None);
-            }
+        }
+    }
+}
+
+/// The next row of what is read by batches: of the one that was read last, what is left from a row on, or of the next one.
+fn next_of(
+    batch: &mut Option<(Batch, usize)>,
+    mut more: impl FnMut() -> Result<Option<Batch>>,
+) -> Result<Option<Vec<Value>>> {
+    loop {
+        if let Some((rows, at)) = batch
+            && *at < rows.len()
+        {
+            *at += 1;
+            return Ok(Some(rows.row(*at - 1)));
+        }
+        *batch = more()?.map(|rows| (rows, 0));
+        if batch.is_none() {
+            return Ok(None);
         }
     }
 }
@@ -229,10 +249,7 @@ impl<'a> Run<'a> {
                 let (value, data_type) = self.value(default)?;
                 self.assign(&Place::Variable(variable), value, data_type)
             }
-            (Kind::Value(_), None) => {
-                self.frame.set(variable, Value::Null);
-                Ok(())
-            }
+            (Kind::Value(_), None) => self.set(variable, Value::Null),
             (Kind::Row(_), None) => {
                 self.frame.row_mut(variable)?.begin();
                 Ok(())
@@ -284,12 +301,13 @@ impl<'a> Run<'a> {
     }
 
     /// A place in the body, as PostgreSQL tells it.
-    fn place(&self, at: Option<(u32, &str)>) -> String {
+    pub(super) fn place(&self, at: Option<(u32, &str)>) -> String {
         let types: Vec<&str> = self.routine.inputs().map(|input| input.type_name()).collect();
         let types = types.join(",");
         let arguments = if self.routine.id.0 == 0 { String::new() } else { format!("({types})") };
         let name = &self.routine.name;
         match at {
+            Some((0, what)) => format!("PL/pgSQL function {name}{arguments} {what}"),
             Some((line, what)) if what.starts_with("during ") || what.starts_with("at ") => {
                 format!("PL/pgSQL function {name}{arguments} line {line} {what}")
             }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::fragment::Fragment;
 use crate::Result;
+use crate::bind::DomainRules;
 use crate::routine::Ending;
 use crate::types::{CompositeType, DataType};
 
@@ -35,6 +36,8 @@ pub(super) struct Declared {
     pub(super) line: u32,
     pub(super) constant: bool,
     pub(super) not_null: bool,
+    /// What its values must be.
+    pub(super) domain: Option<Arc<DomainRules>>,
 }
 
 /// What a variable holds.

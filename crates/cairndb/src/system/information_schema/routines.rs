@@ -4,7 +4,7 @@ use super::types::TypeName;
 use super::{Named, ROUTINE, SPECIFIC, TRIGGER, located, located_in};
 use crate::Value;
 use crate::catalog::{
-    Catalog, ParameterMode, Returns, Routine, RoutineKind, RoutineParameter, Trigger, TriggerEvent, Triggered,
+    Catalog, OfDomain, ParameterMode, Returns, Routine, RoutineKind, RoutineParameter, Trigger, TriggerEvent, Triggered,
 };
 use crate::functions::Volatility;
 use crate::system::describe::{self, in_parentheses};
@@ -79,7 +79,15 @@ pub(super) fn type_of_values(of: &RoutineParameter) -> Option<DataType> {
     (of.pseudo.is_none() && of.row_of.is_none()).then_some(of.data_type)
 }
 
+/// That of a domain that it is of.
+fn domain_name(catalog: &Catalog, domain: Option<&OfDomain>) -> Option<TypeName> {
+    catalog.type_by_id(domain?.id).map(|of| TypeName::of_domain(catalog, of))
+}
+
 fn result_name(catalog: &Catalog, of: &Routine) -> TypeName {
+    if let Some(name) = domain_name(catalog, of.domain.as_ref()) {
+        return name;
+    }
     match of.returns {
         Returns::Void => TypeName::pseudo("void"),
         Returns::Trigger => TypeName::pseudo("trigger"),
@@ -150,6 +158,9 @@ pub(super) fn parameters(catalog: &Catalog, rows: &mut Rows) {
 }
 
 fn parameter_name(catalog: &Catalog, of: &RoutineParameter) -> TypeName {
+    if let Some(name) = domain_name(catalog, of.domain.as_ref()) {
+        return name;
+    }
     match (of.pseudo, of.row_of.and_then(|table| catalog.table_by_id(table))) {
         (Some(pseudo), _) => TypeName::pseudo(pseudo.type_name()),
         (None, Some(table)) => TypeName::of_rows(catalog, table),

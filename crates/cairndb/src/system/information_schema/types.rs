@@ -49,13 +49,14 @@ impl TypeName {
     pub(super) fn under(catalog: &Catalog, domain: &UserType) -> TypeName {
         let of = domain.domain();
         match of.and_then(|of| of.parent).and_then(|parent| catalog.type_by_id(parent)) {
-            Some(parent) => TypeName {
-                standard: text(USERS),
-                schema: schema_name(catalog, parent.schema),
-                name: text(&parent.name),
-            },
+            Some(parent) => TypeName::of_domain(catalog, parent),
             None => TypeName::of(of.map_or(domain.data_type, |of| of.base)),
         }
+    }
+
+    /// That of a domain itself.
+    pub(super) fn of_domain(catalog: &Catalog, of: &UserType) -> TypeName {
+        TypeName { standard: text(USERS), schema: schema_name(catalog, of.schema), name: text(&of.name) }
     }
 
     pub(super) fn told(self) -> Named {

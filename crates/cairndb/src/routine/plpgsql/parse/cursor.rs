@@ -27,8 +27,10 @@ impl Parser<'_> {
             loop {
                 let argument = self.identifier()?;
                 let text = self.text_until(&[",", ")"])?;
-                let kind = Kind::of(self.types.data_type(text)?);
-                arguments.push(self.add(&argument, kind));
+                let (data_type, domain) = self.types.data_type(text)?;
+                let variable = self.add(&argument, Kind::of(data_type));
+                self.variables[variable].domain = domain;
+                arguments.push(variable);
                 if !self.eat(",") {
                     break;
                 }

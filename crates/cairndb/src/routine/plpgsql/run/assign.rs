@@ -71,7 +71,7 @@ impl Run<'_> {
                         format!("null value cannot be assigned to variable \"{}\" declared NOT NULL", declared.name);
                     return Err(error("22004", message));
                 }
-                self.frame.set(*variable, value);
+                self.set(*variable, value)?;
             }
             Place::Field(variable, field) => {
                 let (at, to) = self.field(*variable, field)?;
@@ -86,6 +86,15 @@ impl Run<'_> {
                 self.assign(place, now, data_type)?;
             }
         }
+        Ok(())
+    }
+
+    /// Gives a variable a value of its type; SQLSTATE 23502, 23514 where that is none of its domain.
+    pub(super) fn set(&mut self, variable: usize, value: Value) -> Result<()> {
+        if let Some(rules) = &self.code.body.variables[variable].domain {
+            rules.check(0, std::slice::from_ref(&value), &self.context.eval)?;
+        }
+        self.frame.set(variable, value);
         Ok(())
     }
 

@@ -9,8 +9,17 @@ use crate::catalog::Returns;
 use crate::routine::plpgsql::convert::converted;
 use crate::routine::plpgsql::fragment::Fragment;
 use crate::routine::plpgsql::tree::Shape;
+use crate::routine::sql_body::as_record;
 use crate::types::{Composite, DataType};
 use crate::{Error, Result, SqlState, Value};
+
+/// What a function gives that returns any record.
+fn record(value: Value) -> Result<Value> {
+    match value.is_null() || value.as_composite().is_some() {
+        true => Ok(value),
+        false => Err(error("42804", "cannot return non-composite value from function returning composite type")),
+    }
+}
 
 impl Run<'_> {
     pub(super) fn give(&mut self, value: Option<&Fragment>) -> Result<Flow> {
@@ -19,6 +28,7 @@ impl Run<'_> {
             Some(value) => {
                 let (value, data_type) = self.value(value)?;
                 self.returned = match self.routine.returns {
+                    Returns::Record => Returned::Value(record(value)?),
                     _ if self.gives_rows() && value.as_composite().is_some() => {
                         Returned::Row(value.as_composite().map(|row| self.columns_of(row)).transpose()?)
                     }
@@ -37,6 +47,9 @@ impl Run<'_> {
     }
 
     pub(super) fn row_of(&mut self, variable: usize) -> Result<Returned> {
+        if self.routine.returns == Returns::Record {
+            return self.frame.whole(variable).map(Returned::Value);
+        }
         let row = self.frame.row(variable)?;
         let is_other = |wanted: &Arc<Shape>| {
             row.shape.as_ref().is_some_and(|shape| !Arc::ptr_eq(shape, wanted) && shape.0 != wanted.0)
@@ -109,16 +122,28 @@ impl Run<'_> {
             None => self.code.outputs.iter().map(|output| self.frame.whole(*output)).collect::<Result<_>>()?,
             Some(value) => {
                 let (value, data_type) = self.value(value)?;
+                if self.routine.returns == Returns::Record {
+                    return self.keep(vec![record(value)?]);
+                }
                 if let (true, Some(row)) = (self.gives_rows(), value.as_composite()) {
                     let row = self.columns_of(row)?;
-                    return self.keep(row);
+                    return self.keep_checked(row);
                 }
                 let [to] = self.types.as_slice() else {
                     return Err(error("42804", "wrong result type supplied in RETURN NEXT"));
                 };
-                vec![converted(value, data_type, *to, &self.context.eval)?]
+                let row = vec![converted(value, data_type, *to, &self.context.eval)?];
+                return self.keep_checked(row);
             }
         };
+        self.keep(row)
+    }
+
+    /// Keeps a row that may be none of the result's domains.
+    fn keep_checked(&mut self, row: Vec<Value>) -> Result<()> {
+        if !self.code.results.is_empty() {
+            self.code.results.check(&row, &self.context.eval)?;
+        }
         self.keep(row)
     }
 
@@ -135,9 +160,12 @@ impl Run<'_> {
         if !self.routine.set {
             return Err(error("42804", "cannot use RETURN NEXT in a non-SETOF function"));
         }
+        if self.routine.returns == Returns::Record {
+            return self.keep(vec![Composite::new(shape.row_type()?, values).into()]);
+        }
         let given: Vec<DataType> = shape.0.iter().map(|(_, data_type)| *data_type).collect();
         let row = self.fitted(values, &given)?;
-        self.keep(row)
+        self.keep_checked(row)
     }
 
     pub(super) fn fitted(&self, values: Vec<Value>, given: &[DataType]) -> Result<Vec<Value>> {
@@ -171,12 +199,18 @@ impl Run<'_> {
         }
         let given: Vec<DataType> = ran.fields.iter().map(|field| field.data_type).collect();
         self.found(ran.rows.len() as u64);
-        if ran.rows.is_empty() {
+        let is_record = self.routine.returns == Returns::Record;
+        if ran.rows.is_empty() && !is_record {
             return self.fitted(vec![], &given).map(drop);
         }
-        for row in ran.rows {
-            let row = self.fitted(row, &given)?;
-            self.keep(row)?;
+        let (fields, mut rows) = (ran.fields, ran.rows);
+        while let Some(batch) = rows.next_batch(&given)? {
+            for row in (0..batch.len()).map(|at| batch.row(at)) {
+                match is_record {
+                    true => self.keep(vec![as_record(&fields, row)?])?,
+                    false => self.keep_checked(self.fitted(row, &given)?)?,
+                }
+            }
         }
         Ok(())
     }

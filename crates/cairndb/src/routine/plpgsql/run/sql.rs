@@ -63,7 +63,10 @@ impl Run<'_> {
             (None, _) => {
                 let ran = self.runner.run_prepared(&ready.0, &ready.1, None);
                 self.statement = Some(ready.1);
-                Opened::All(fields, ran?.rows.into_iter())
+                match ran?.rows.into_few() {
+                    Ok(few) => Opened::All(fields, few.into_iter()),
+                    Err(rows) => Opened::Collected { rows: Box::new(rows), batch: None, fields },
+                }
             }
         };
         Ok((opened, changes))
@@ -128,7 +131,7 @@ impl Run<'_> {
                     return Err(error("P0002", "query returned no rows"));
                 }
                 let shape = shape_of(&ran.fields);
-                self.put(into, ran.rows.into_iter().next(), &shape)?;
+                self.put(into, ran.rows.into_first()?, &shape)?;
             }
         }
         Ok(())

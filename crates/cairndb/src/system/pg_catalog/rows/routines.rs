@@ -3,7 +3,7 @@
 use super::{namespace, number, oid, oids, owner, small, texts, vector, yes};
 use crate::Value;
 use crate::catalog::{
-    Catalog, Deferral, ParameterMode, Returns, Routine, RoutineKind, SearchPath, Timing, TriggerEvent,
+    Catalog, Deferral, ParameterMode, Returns, Routine, RoutineKind, RoutineParameter, SearchPath, Timing, TriggerEvent,
 };
 use crate::functions::Volatility;
 use crate::system::describe::{self};
@@ -43,6 +43,9 @@ pub(in crate::system::pg_catalog) fn pg_proc(catalog: &Catalog, rows: &mut Rows)
             ParameterMode::Table => "t",
         };
         let returns = match of.returns {
+            Returns::Type(_) if of.domain.is_some() => {
+                of.domain.as_ref().map_or(0, |domain| crate::catalog::oid_of(domain.id)).into()
+            }
             Returns::Void => 2278,
             Returns::Trigger => 2279,
             Returns::Type(data_type) => data_type.oid().into(),
@@ -51,7 +54,7 @@ pub(in crate::system::pg_catalog) fn pg_proc(catalog: &Catalog, rows: &mut Rows)
             Returns::RowOf(table) => i64::from(crate::catalog::oid_of(table)),
             Returns::Row | Returns::Record => 2249,
         };
-        let inputs = of.inputs().map(|input| Value::BigInt(input.declared().oid().into())).collect();
+        let inputs = of.inputs().map(|input| Value::BigInt(input.oid())).collect();
         let last = of.parameters.iter().find(|parameter| parameter.mode == ParameterMode::Variadic);
         let element = last.and_then(|last| last.declared().element()).map_or(0, |element| element.oid());
         let mut row = vec![
@@ -83,7 +86,7 @@ pub(in crate::system::pg_catalog) fn pg_proc(catalog: &Catalog, rows: &mut Rows)
             ("prosrc", text(&of.body)),
         ];
         if outs {
-            row.push(("proallargtypes", oids(of.parameters.iter().map(|of| of.declared().oid().into()))));
+            row.push(("proallargtypes", oids(of.parameters.iter().map(RoutineParameter::oid))));
             row.push(("proargmodes", texts(of.parameters.iter().map(|of| mode(of.shown_mode()).to_owned()))));
         }
         if !of.search_path.is_empty() {
