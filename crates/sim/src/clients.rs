@@ -11,13 +11,14 @@ use std::time::Duration;
 use cairn_storage::io::{Create, FileSystem, OpenHow, SimDisk};
 use cairn_storage::simulated::Scheduler as _;
 use cairn_storage::{
-    Acknowledge, Durability, Error, Losses, PointReader, PointWriter, Result, Session, Snapshot, Store, Ticket,
-    Transaction, TreeId, WriteError,
+    Acknowledge, Durability, Error, Losses, Patience as _, PointReader, PointWriter, Result, Session, Snapshot, Store,
+    Ticket, Transaction, TreeId, WriteError,
 };
 
 use crate::company;
 use crate::feed;
 use crate::history::{Outcome, Txn};
+use crate::hurry::Hurry;
 use crate::machine;
 use crate::random::Random;
 use crate::rows::{Get, Noted, Point, Shared, TABLES, Table, is_expected};
@@ -108,6 +109,10 @@ pub struct Client {
     refused: Cell<bool>,
     /// To wait with for commits.
     given: Given,
+    /// Of the transaction that runs, if it does not wait for ever.
+    pub(crate) hurry: Option<Arc<Hurry>>,
+    /// Whether the value that it ends with has room in the log, whatever others commit.
+    pub(crate) is_sure: bool,
 }
 
 /// Whether a crash may take back what was committed so, although readers saw it.
@@ -129,7 +134,9 @@ pub fn run(kind: Kind, world: Rc<World>, store: Store, seed: u64) {
     }
     let (random, refused) = (Random::new(seed), Cell::new(false));
     let given = Given::default();
-    let mut client = Client { world, store, session: None, random, tickets: Vec::new(), refused, given };
+    let (hurry, is_sure) = (None, false);
+    let mut client =
+        Client { world, store, session: None, random, tickets: Vec::new(), refused, given, hurry, is_sure };
     while client.take_turn() {
         let result = match kind {
             Kind::Writer => client.write(),
@@ -313,8 +320,10 @@ impl Client {
 
     fn transaction(&mut self) -> Result<()> {
         let noted = self.begin("transaction", true);
-        let mut transaction = self.ask(self.store.begin())?;
-        let is_huge = self.world.shape.company.huge && self.random.one_in(30);
+        let begun = self.begin_transaction();
+        let mut transaction = self.ask(begun)?;
+        let company = self.world.shape.company;
+        let is_huge = company.huge && self.random.one_in(30) || company.room && self.random.one_in(6);
         let mut outcome = match is_huge {
             true => self.fill_huge(&noted, &mut transaction),
             false => self.fill_transaction(&noted, &mut transaction),
@@ -332,7 +341,7 @@ impl Client {
         for _ in 0..self.random.below(40) {
             // Of one page each.
             match transaction.create_tree().and_then(|tree| transaction.put(tree, b"key", b"value")) {
-                Err(error) if !is_expected(&error) => return Err(error),
+                Err(error) if !is_expected(&error) || matches!(error, Error::GivenUp) => return Err(error),
                 _ => self.rest(),
             }
         }
@@ -444,12 +453,14 @@ impl Client {
     }
 
     fn commit(&mut self, noted: &Noted, transaction: Transaction, filled: Result<()>) -> Result<()> {
+        let hurry = self.hurry.take();
         if filled.is_err() || self.random.one_in(12) {
+            self.judge_hurry(hurry.as_deref(), &filled);
             transaction.rollback();
             self.end(noted, Outcome::Aborted);
             return self.ask(filled);
         }
-        if self.random.one_in(5) {
+        if hurry.is_none() && self.random.one_in(5) {
             let result = transaction.commit_async();
             return match result {
                 Ok(ticket) => {
@@ -463,8 +474,13 @@ impl Client {
         let mode = self.mode();
         noted.history.borrow_mut().txns[noted.txn].weak = is_weak(mode);
         let result = match self.random.one_in(8) {
-            true => self.commit_in_order(transaction, mode),
-            false => transaction.commit_or_note(Some(mode), &mut Losses::default(), &|| false),
+            true if hurry.is_none() => self.commit_in_order(transaction, mode),
+            _ => {
+                let gives_up = || hurry.as_ref().is_some_and(|hurry| hurry.is_over());
+                let result = transaction.commit_or_note(Some(mode), &mut Losses::default(), &gives_up);
+                self.judge_hurry(hurry.as_deref(), &result);
+                result
+            }
         };
         let result = result.map(|place| self.note_place(noted.txn, place.unwrap_or(0)));
         self.told(noted, result, mode)
@@ -508,7 +524,8 @@ impl Client {
 
     fn change_schema(&mut self) -> Result<()> {
         let noted = self.begin("schema change", true);
-        let mut transaction = self.ask(self.store.begin())?;
+        let begun = self.begin_transaction();
+        let mut transaction = self.ask(begun)?;
         let outcome = self.fill_schema_change(&noted, &mut transaction);
         self.commit(&noted, transaction, outcome)
     }

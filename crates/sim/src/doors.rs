@@ -189,6 +189,9 @@ impl Place<'_> {
             _ => {}
         }
         self.others(DATABASE);
+        if !self.disk.has_lock(Path::new(DATABASE)) {
+            fail("the lock of another database is gone with the closing of one that was there before".to_owned());
+        }
         self.look_at_killed();
         drop(second);
         self.remove(DATABASE);

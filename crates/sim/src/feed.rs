@@ -17,6 +17,9 @@ use crate::scheduler;
 use crate::value::{Op, Register};
 use crate::wakers::Given;
 
+/// One in so many times that something was taken, the machine loses power at once.
+const CUT: u64 = 6;
+
 /// Behind all that a reader may have taken before.
 const BEGIN: (u64, u32) = (0, u32::MAX);
 
@@ -86,7 +89,11 @@ pub(crate) fn listen(world: &World, store: &Store, seed: u64) {
     while world.take_turn() {
         let (before, waited) = (taken.len(), std::mem::take(&mut waits));
         listener.note();
-        match take(world, store, &listener, &mut taken) {
+        let took = take(world, store, &listener, &mut taken);
+        if world.shape.company.cuts && world.shape.weak && taken.len() > before && random.one_in(CUT) {
+            world.disk.crash_at(world.disk.operation_count());
+        }
+        match took {
             Err(error) if world.is_over(&error) => return,
             _ if waited && taken.len() > before => given.is_called(world),
             _ if world.shape.company.wakers && random.one_in(2) => {

@@ -9,6 +9,7 @@ use cairn_storage::broken::Broken;
 
 use crate::run::{Did, simulate_broken};
 use crate::scheduler::Ran;
+use crate::shape::Shape;
 
 /// Which seeds, and how.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +22,13 @@ pub struct Fleet {
     pub threads: u64,
     /// What is broken on purpose.
     pub broken: Option<Broken>,
+    /// Seeds whose runs lean otherwise are passed over, and count.
+    pub only: fn(&Shape) -> bool,
+}
+
+/// Every run.
+pub fn any(_: &Shape) -> bool {
+    true
 }
 
 /// What all runs did together.
@@ -58,6 +66,10 @@ impl Fleet {
                         let number = next.fetch_add(1, Ordering::Relaxed);
                         if !more(number, lock().failures.len() as u64) {
                             return;
+                        }
+                        if !(self.only)(&Shape::of(self.first + number)) {
+                            lock().seeds += 1;
+                            continue;
                         }
                         let (ran, did) = simulate_broken(self.first + number, self.steps, self.broken);
                         lock().add(self.first + number, ran, did);
@@ -111,6 +123,7 @@ impl Tally {
         sum.read += did.read;
         sum.refused += did.refused;
         sum.huge += did.huge;
+        sum.given_up += did.given_up;
         sum.wakers += did.wakers;
         sum.twice += did.twice;
     }
@@ -168,9 +181,9 @@ impl fmt::Display for Tally {
         )?;
         writeln!(
             f,
-            "{} openings with other options, {} for reading only; {} commits of values that take much of the log, {} wakers that \
-             panic, {} backups by two at once; positions of commits that a crash took: {} refused",
-            did.changed, did.read, did.huge, did.wakers, did.twice, did.refused
+            "{} openings with other options, {} for reading only; {} commits of values that take much of the log, {} gave up \
+             waiting, {} wakers that panic, {} backups by two at once; positions of commits that a crash took: {} refused",
+            did.changed, did.read, did.huge, did.given_up, did.wakers, did.twice, did.refused
         )?;
         write!(
             f,

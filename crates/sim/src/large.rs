@@ -33,7 +33,11 @@ impl Client {
         // Batches that share no block fill it less well.
         let most = if self.world.shape.separate_blocks { 4 } else { 8 };
         let log = sizes.segment * sizes.segments as usize;
-        let (key, length) = (self.random.below(KEYS) as u32, log / 16 * (1 + self.random.below(most) as usize));
+        // More than that is stored or not, with whatever is there beside it.
+        let drawn = if self.world.shape.company.room && self.random.one_in(3) { 15 } else { most };
+        let share = 1 + self.random.below(drawn);
+        self.is_sure = share <= most;
+        let (key, length) = (self.random.below(KEYS) as u32, log / 16 * share as usize);
         // Replaced, not patched: what is there may be larger than the log of this life.
         let mut by = self.random.clone();
         while by.clone().one_in(3) {
@@ -49,7 +53,7 @@ impl Client {
         let has_room = world.shape.faults == Faults::default() && !world.disk.has_crashed();
         match &result {
             Ok(()) => world.note(|did| did.huge += u64::from(is_done)),
-            Err(error @ (Error::OutlivedLog | Error::LogTooSmall { .. })) if has_room => {
+            Err(error) if has_room && self.is_sure && is_of_log(error) => {
                 scheduler::current().fail(format!("a value that fits in the log was refused: {error}"))
             }
             Err(_) => {}
@@ -101,6 +105,15 @@ impl Client {
         {
             scheduler::current().fail(format!("of two backups at once: {error} ({error:?})"));
         }
+    }
+}
+
+/// Whether it is told that there is no room in the log.
+fn is_of_log(error: &Error) -> bool {
+    match error {
+        Error::OutlivedLog | Error::LogTooSmall { .. } => true,
+        Error::DiskFull { what } => what.starts_with("extend the log"),
+        _ => false,
     }
 }
 

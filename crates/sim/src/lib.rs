@@ -10,6 +10,7 @@ pub mod fleet;
 pub mod flips;
 mod graph;
 pub mod history;
+mod hurry;
 mod large;
 mod lives;
 pub mod machine;

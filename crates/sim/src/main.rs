@@ -8,7 +8,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use cairn_sim::fleet::{Fleet, Tally};
+use cairn_sim::fleet::{Fleet, Tally, any};
 use cairn_sim::run::simulate;
 use cairn_sim::shape::Shape;
 
@@ -24,7 +24,7 @@ fn main() -> ExitCode {
     }
     if let Some(seeds) = value("--seeds") {
         let first = value("--first").unwrap_or(1);
-        let fleet = Fleet { first, steps, threads: value("--threads").unwrap_or(2), broken: None };
+        let fleet = Fleet { first, steps, threads: value("--threads").unwrap_or(2), broken: None, only: any };
         return report(&fleet.run(|begun, _| begun < seeds));
     }
     let Some(minutes) = value("--minutes") else {
@@ -32,8 +32,13 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
     let until = Instant::now() + Duration::from_secs(60 * minutes);
-    let fleet =
-        Fleet { first: value("--first").unwrap_or(1), steps, threads: value("--threads").unwrap_or(2), broken: None };
+    let fleet = Fleet {
+        first: value("--first").unwrap_or(1),
+        steps,
+        threads: value("--threads").unwrap_or(2),
+        broken: None,
+        only: any,
+    };
     report(&fleet.run(|_, _| Instant::now() < until))
 }
 

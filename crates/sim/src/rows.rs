@@ -372,5 +372,8 @@ pub fn is_expected(error: &Error) -> bool {
     let is_of_the_log = matches!(error, Error::OutlivedLog | Error::LogTooSmall { .. });
     let is_refused = is_of_the_log || matches!(error, Conflict | TooLarge | CacheFull | Error::TooManySnapshots { .. });
     let is_disk = matches!(error, Io { .. } | DiskFull { .. } | CannotOpen { .. });
-    is_refused || is_disk || matches!(error, OutcomeUnknown { .. } | Poisoned { .. } | Closed | Ended)
+    is_refused
+        || is_disk
+        || matches!(error, Error::GivenUp)
+        || matches!(error, OutcomeUnknown { .. } | Poisoned { .. } | Closed | Ended)
 }

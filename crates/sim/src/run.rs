@@ -89,6 +89,8 @@ pub struct Did {
     pub refused: u64,
     /// Commits that ended with a value that takes much of the log.
     pub huge: u64,
+    /// Those who had to wait, and gave up.
+    pub given_up: u64,
     /// Wakers that panic, given away.
     pub wakers: u64,
     /// Backups that two made at once.
@@ -364,6 +366,9 @@ impl Director {
         });
         if let Some(store) = &store {
             self.take_stats(store);
+            if store.passed_in_line() > 0 {
+                fail("who needs much of the log went before who waits longer for little".to_owned());
+            }
             if self.random.one_in(2) {
                 self.check_frames(store);
             }

@@ -118,6 +118,10 @@ pub struct Company {
     pub wakers: bool,
     /// A backup is made by two at once, now and then.
     pub twice: bool,
+    /// Many transactions end with a value that takes much of the log, or nearly all of it, and some give up when they have to wait.
+    pub room: bool,
+    /// The machine loses power when somebody has just taken what was appended.
+    pub cuts: bool,
 }
 
 impl Shape {
@@ -129,7 +133,8 @@ impl Shape {
         let (least, keys) = (random.pick(&[512, 512, 512, 1024]), random.pick(&[12, 40, 80]));
         let is_least = !(other.one_in(3) && is_tried("sizes"));
         let page_size = if is_least { least } else { other.pick(&[512, 1024, 2048, 4096, 8192]) };
-        let company = Company::of(&mut other, &mut Random::new(seed ^ 0xc0de_0000));
+        let (later, latest) = (Random::new(seed ^ 0xc0de_0000), Random::new(seed ^ 0x400b_0000));
+        let company = Company::of(&mut other, later, latest);
         let sizes = Sizes::of(is_least, page_size, company, &mut other);
         let methods = [SyncMethod::DirectDsync, SyncMethod::DirectDsync, SyncMethod::Dsync, SyncMethod::WriteSync];
         Shape {
@@ -197,8 +202,10 @@ impl Sizes {
 }
 
 impl Company {
-    fn of(random: &mut Random, later: &mut Random) -> Company {
+    fn of(random: &mut Random, mut later: Random, mut latest: Random) -> Company {
         Company {
+            room: latest.one_in(4) && is_tried("room"),
+            cuts: latest.one_in(2) && is_tried("cuts"),
             huge: later.one_in(4) && is_tried("huge"),
             wakers: later.one_in(3) && is_tried("wakers"),
             twice: later.one_in(2) && is_tried("twice"),

@@ -178,6 +178,14 @@ pub enum Broken {
     CommitGivenUp,
     /// Nobody waits for the segments that a commit under way still needs.
     LogUnkept,
+    /// What a commit was promised of the log stays promised when it is done.
+    PromiseKept,
+    /// Who came last is first of those who wait for room in the log.
+    LineReversed,
+    /// Who waits for room in the log waits on, whatever his caller says.
+    RoomForEver,
+    /// Who waits for room in the log before he commits does not ask whether he may.
+    PatienceUnasked,
     /// Every commit looks at all slots.
     SlotsLookedAtAlways,
     /// Who extends the log uses the leader's open file, and keeps to itself what it is told.

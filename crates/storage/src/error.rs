@@ -123,7 +123,7 @@ pub enum Error {
     },
     /// The database has made as many trees (tables, indexes, and others of its own) as have a number. Copy it by dump and load.
     NoTreeNumber,
-    /// The caller gave up waiting for another's turn; nothing of what it was about to commit stays.
+    /// The caller gave up waiting for others (a turn, or room in the log); nothing of the change or the commit stays.
     GivenUp,
     /// The caller asked not to be kept waiting, and would have been. Nothing was done.
     WouldWait,
@@ -275,7 +275,7 @@ impl fmt::Display for Error {
                 "snapshot too old: it was held for longer than max_snapshot_age; run the query or transaction again, or raise the limit",
             ),
             Error::WouldWait => f.write_str("the operation would have had to wait"),
-            Error::GivenUp => f.write_str("canceling the commit: it had to wait for another transaction's turn"),
+            Error::GivenUp => f.write_str("canceling the statement: it had to wait for others, and was interrupted or may take no longer"),
             Error::OutlivedLog => f.write_str(
                 "the transaction was ended: its changes are kept in the log until it ends, and the log could not grow any more (log_limit_bytes, or the disk is full); split it, commit it sooner, or make room",
             ),

@@ -59,7 +59,7 @@ pub use store::{
 pub use tree::{LeafEntries, Patches, TreeShape};
 pub use txn::{
     Acknowledge, AppendCall, AppendListener, Appended, Changed, Cursor, Interest, KeyList, KeyRanges, Lookup, Observer,
-    PointReader, PointWriter, ReadNotes, Reader, SampleSize, Savepoint, Session, Snapshot, Step, Ticket, Transaction,
-    TransactionWriter, WriteError,
+    Patience, PointReader, PointWriter, ReadNotes, Reader, SampleSize, Savepoint, Session, Snapshot, Step, Ticket,
+    Transaction, TransactionWriter, WriteError,
 };
 pub use wakers::{Wakers, wake_all, wake_caught};

@@ -43,8 +43,15 @@ impl Process {
     /// [`Error::Forked`] in a child.
     #[inline]
     pub fn check(self) -> Result<()> {
-        if self.is_current() { Ok(()) } else { Err(Error::Forked) }
+        if self.is_current() { Ok(()) } else { Err(refusal()) }
     }
+}
+
+/// Out of the way of those who ask.
+#[cold]
+#[inline(never)]
+fn refusal() -> Error {
+    Error::Forked
 }
 
 impl Default for Process {

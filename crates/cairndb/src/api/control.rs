@@ -120,7 +120,8 @@ impl Connection {
     /// AND CHAIN: the next transaction begins at once, with the same modes.
     fn chain(&self, chain: bool, read_only: bool) -> Result<()> {
         if chain {
-            let tx = self.with_temporary(self.shared().store.begin()?)?;
+            let begun = self.shared().store.begin_patiently(&Losses::default(), self.channels().clone(), &|| false);
+            let tx = self.with_temporary(begun?)?;
             self.state.borrow_mut().begin(tx, Some(read_only));
         }
         Ok(())

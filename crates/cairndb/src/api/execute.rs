@@ -382,16 +382,16 @@ impl Connection {
         self.state.borrow().settings.statement_timeout.and_then(|limit| Instant::now().checked_add(limit))
     }
 
-    /// Begins a transaction, which may have to wait for its turn where it lost often: for as long as the statement may.
+    /// Begins a transaction, which may have to wait for its turn where it lost often, and for room in the log: for as long as the
+    /// statement may.
     pub(super) fn begin_in_time(&self, lost: &Losses, deadline: Option<Instant>) -> Result<Transaction> {
         // Of a statement that failed, or runs again.
         self.channels().forget();
-        if lost.times() == 0 {
-            return self.with_temporary(self.shared().store.begin()?);
-        }
         let in_time = || exec::check_statement(&self.interrupt, deadline);
-        let tx = self.shared().store.begin_after_unless(lost, &|| in_time().is_err())?;
-        in_time()?;
+        let tx = self.shared().store.begin_patiently(lost, self.channels().clone(), &|| in_time().is_err())?;
+        if lost.times() > 0 {
+            in_time()?;
+        }
         self.with_temporary(tx)
     }
 

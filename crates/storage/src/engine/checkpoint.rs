@@ -71,25 +71,36 @@ impl Engine {
             self.publisher.life.check(Act::Checkpoint)?;
         }
         let began = self.env.host.now();
+        self.rounds.begin();
+        let made = self.checkpoint_newest(&mut state, needed);
+        self.rounds.end(&made.as_ref().map(drop).map_err(Error::clone));
+        if made? {
+            let took = (self.env.host.now() - began).as_micros() as u64;
+            self.counters.checkpoints.add(1);
+            self.counters.checkpoint_us.add(took);
+            self.counters.checkpoint_us_max.raise(took);
+        }
+        Ok(())
+    }
+
+    /// False: there was no need.
+    fn checkpoint_newest(
+        &self,
+        state: &mut CheckpointState,
+        needed: impl FnOnce(&Target, &Meta) -> bool,
+    ) -> Result<bool> {
         // Its position may be behind records that changed nothing.
         self.publish_latest(&mut self.lock_writer());
         let target = self.hold_newest()?;
-        let result = match needed(&target, &state.meta) {
-            true => self.write_checkpoint(&mut state, &target, false),
-            false => {
-                self.pages.unhold(target.version);
-                return Ok(());
-            }
-        };
-        if let Err(error) = result {
-            self.let_go(target.version);
-            return Err(error);
+        if !needed(&target, &state.meta) {
+            self.pages.unhold(target.version);
+            return Ok(false);
         }
-        let took = (self.env.host.now() - began).as_micros() as u64;
-        self.counters.checkpoints.add(1);
-        self.counters.checkpoint_us.add(took);
-        self.counters.checkpoint_us_max.raise(took);
-        Ok(())
+        let written = self.write_checkpoint(state, &target, false);
+        if written.is_err() {
+            self.let_go(target.version);
+        }
+        written.map(|()| true)
     }
 
     /// After a failed checkpoint. Not if the failure left unknown which checkpoint a recovery will find: then the pages of

@@ -94,7 +94,7 @@ impl Engine {
                     if by == Taker::Anybody {
                         return self.lock_with_segment(operations, gives_up);
                     }
-                    self.make_log_room(&mut waited)?;
+                    self.make_log_room(&mut waited, gives_up)?;
                     writer = self.lock_writer();
                 }
             }

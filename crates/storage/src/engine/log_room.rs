@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::shared::Engine;
+use super::signals::Signal;
 use super::stage::Act;
 use super::turns::GivesUp;
 use super::writer::OpenParts;
@@ -20,7 +21,7 @@ const PRESSURE_FROM: f64 = 0.5;
 const LOOK_US: u64 = 1;
 
 const LOG_IS_FULL: &str = "extend the log (the disk is full, or log_limit_bytes reached)";
-/// How often who waits for room looks whether its caller has given up.
+/// How often who waits for room, or for a checkpoint, looks whether its caller has given up.
 const LOOK: Duration = Duration::from_millis(10);
 /// How long others wait for a transaction that holds the log, and does nothing, before it is ended.
 const IDLE: Duration = Duration::from_millis(100);
@@ -30,8 +31,8 @@ const IDLE: Duration = Duration::from_millis(100);
 pub(crate) struct Needs {
     /// Bytes of operations.
     pub(crate) operations: u64,
-    /// The caller, where it has parts in the log, which stay.
-    pub(crate) parts_of: Option<u64>,
+    /// The caller's transaction, if it has parts in the log, which stay.
+    pub(crate) own: Option<u64>,
 }
 
 impl Engine {
@@ -109,16 +110,21 @@ impl Engine {
 
     /// Keeps room in the log for what the caller is about to send in parts, and for their commit record: others wait for it
     /// where they would need another segment, rather than fill the log with it half sent. An eighth more, as who came before
-    /// goes on to use what is left of segments that were entered.
+    /// they had to wait goes on to use what is left of segments that were entered.
     pub(crate) fn keep_log_room(&self, needs: Needs, gives_up: GivesUp<'_>) -> Result<KeptSegments<'_>> {
         let segments = self.segments()?;
-        let needed = self.segments_for(needs.operations)? as usize;
         // Beside the one that is written to, and one for the rest of this.
         let most = segments.limit().saturating_sub(2).max(2);
-        let wanted = (needed + needed / 8 + 1).min(most);
+        let wanted = self.wanted_for(needs.operations)?.min(most);
         let least = OpenBatch::least_segments_for(needs.operations, segments.size()) as usize;
-        let line = segments.stand_in_line(wanted, needs.parts_of.is_some());
-        self.wait_in_line(&line, (wanted, least), needs.parts_of, gives_up)
+        let line = segments.stand_in_line(wanted, needs.own.is_some());
+        self.wait_in_line(&line, (wanted, least), needs.own, gives_up)
+    }
+
+    /// How many segments are kept for so many bytes of operations.
+    pub(crate) fn wanted_for(&self, operations: u64) -> Result<usize> {
+        let needed = self.segments_for(operations)? as usize;
+        Ok(needed + needed / 8 + 1)
     }
 
     /// Keeps one segment, for a record that has no room elsewhere.
@@ -127,11 +133,12 @@ impl Engine {
         self.wait_in_line(&line, (1, 1), None, gives_up)
     }
 
-    /// Waits until so many segments are to be had, or as many as can be made free, if they are no fewer than the second.
+    /// Waits until so many segments are to be had. When no more can be made free, it goes on with what there is, and others wait
+    /// meanwhile: where the caller's `own` parts are in the way, or it may suffice, with `least` of them.
     fn wait_in_line<'e>(
         &'e self,
         line: &InLine<'e>,
-        (mut wanted, least): (usize, usize),
+        (wanted, least): (usize, usize),
         own: Option<u64>,
         gives_up: GivesUp<'_>,
     ) -> Result<KeptSegments<'e>> {
@@ -143,48 +150,76 @@ impl Engine {
                     self.set_pressure();
                     return Ok(kept);
                 }
-                _ if gives_up.is_some_and(|gives_up| gives_up()) => return Err(Error::GivenUp),
+                _ if gives_up.is_some_and(|gives_up| gives_up()) && !broken::is(Broken::RoomForEver) => {
+                    return Err(Error::GivenUp);
+                }
                 Waited::ForOthers => {
                     self.set_pressure();
                     line.wait(LOOK);
                 }
-                Waited::First { .. } if waited > 1 && self.oldest_parts(own)?.is_some() => {
-                    // Once they are gone, another checkpoint frees what they held.
-                    waited = 2;
-                    match self.env.host.now() < since + IDLE {
-                        true => line.wait(LOOK),
-                        false => {
-                            self.end_oldest_parts(own)?;
-                            self.run_checkpoint()?;
-                        }
-                    }
+                Waited::First { .. } if own.is_some() && self.oldest_parts()?.map(|parts| parts.transaction) == own => {
+                    return Ok(line.keep(wanted));
                 }
-                Waited::First { left } if waited > 2 => match left >= least && left < wanted {
-                    true => wanted = left,
-                    false => return Err(Error::DiskFull { what: LOG_IS_FULL }),
-                },
+                Waited::First { .. }
+                    if waited > 1
+                        && let Some(oldest) = self.oldest_parts()? =>
+                {
+                    match !oldest.is_copied && self.env.host.now() < since + IDLE {
+                        true => line.wait(LOOK),
+                        false => self.end_oldest_parts()?,
+                    }
+                    waited = 1;
+                    self.wait_for_checkpoint(2, gives_up)?;
+                }
+                // (Beside those there is the one that is written to, and the one behind.)
+                Waited::First { left } if waited > 2 && left + 2 >= least => return Ok(line.keep(wanted)),
+                Waited::First { .. } if waited > 2 => return Err(Error::DiskFull { what: LOG_IS_FULL }),
                 Waited::First { .. } => {
                     waited += 1;
-                    self.run_checkpoint_for_room(waited)?;
+                    // So that others stand in line behind it.
+                    self.set_pressure();
+                    self.wait_for_checkpoint(waited, gives_up)?;
                 }
             }
         }
     }
 
-    /// Has a checkpoint free what it can of the log.
-    fn run_checkpoint_for_room(&self, times: u32) -> Result<()> {
-        if times > 1 {
+    /// Has a checkpoint free what it can of the log: one that begins from now on, for what runs already may have begun too early.
+    ///
+    /// Who may give up leaves it to the background: a checkpoint takes as long as the disk does.
+    fn wait_for_checkpoint(&self, times: u32, gives_up: GivesUp<'_>) -> Result<()> {
+        let (Some(gives_up), Some(number)) = (gives_up, self.rounds.next()) else {
+            return self.run_checkpoint_for_room(times > 1);
+        };
+        self.signals.raise(Signal::Checkpoint);
+        loop {
+            if let Some(outcome) = self.rounds.outcome(number, LOOK) {
+                return outcome;
+            }
+            if gives_up() && !broken::is(Broken::RoomForEver) {
+                return Err(Error::GivenUp);
+            }
+            self.publisher.life.check(Act::Change)?;
+        }
+    }
+
+    fn run_checkpoint_for_room(&self, is_again: bool) -> Result<()> {
+        if is_again {
             // A version that needs less of the log may not be published yet.
             self.wait_for_all()?;
         }
-        // Whatever checkpoint runs now may have begun too early to free anything: wait for one that begins later.
         self.run_checkpoint()
+    }
+
+    /// In the background, for whoever waits.
+    pub(crate) fn run_checkpoint_for_others(&self) -> Result<()> {
+        self.run_checkpoint_for_room(self.segments.as_ref().is_some_and(Segments::is_waited_for))
     }
 
     /// No segment is ready for who was promised some: makes one, or waits for a checkpoint to free some. `waited` counts the
     /// checkpoints.
     #[cold]
-    pub(super) fn make_log_room(&self, waited: &mut u32) -> Result<()> {
+    pub(super) fn make_log_room(&self, waited: &mut u32, gives_up: GivesUp<'_>) -> Result<()> {
         match self.grow_log() {
             Ok(true) => return Ok(()),
             // At the limit, or the disk is full: a checkpoint may give segments back.
@@ -195,7 +230,7 @@ impl Engine {
         if *waited > 3 {
             return Err(Error::DiskFull { what: LOG_IS_FULL });
         }
-        self.run_checkpoint_for_room(*waited)
+        self.wait_for_checkpoint(*waited, gives_up)
     }
 
     /// The parts of a transaction that failed need no log any more. A version published meanwhile says otherwise, and
@@ -225,20 +260,25 @@ impl Engine {
         }
     }
 
-    /// The transaction that has had parts in the log for longest, if the log cannot be reused because of it, and it is another's.
-    fn oldest_parts(&self, own: Option<u64>) -> Result<Option<OpenParts>> {
+    /// The transaction that has had parts in the log for longest, if the log cannot be reused because of it.
+    pub(crate) fn oldest_parts(&self) -> Result<Option<OpenParts>> {
         let writer = self.lock_writer();
         let oldest = writer.open_parts.iter().min_by_key(|parts| parts.first).copied();
         drop(writer);
         let segments = self.segments()?;
         let holds = |first: u64| segments.oldest_live().is_some_and(|number| first / segments.size() <= number);
-        Ok(oldest.filter(|parts| Some(parts.transaction) != own && holds(parts.first)))
+        Ok(oldest.filter(|parts| holds(parts.first)))
     }
 
     /// Ends it, unless one of them is about to be committed.
-    fn end_oldest_parts(&self, own: Option<u64>) -> Result<()> {
-        match self.oldest_parts(own)? {
-            Some(parts) if !self.segments()?.has_keeper() => self.forget_parts(parts.transaction),
+    fn end_oldest_parts(&self) -> Result<()> {
+        match self.oldest_parts()? {
+            Some(parts) if !self.segments()?.has_keeper() => {
+                let mut writer = self.lock_writer();
+                writer.end_parts(self, parts.transaction);
+                // The version that says so is published before the next checkpoint.
+                writer.changed = true;
+            }
             _ => {}
         }
         Ok(())
@@ -247,11 +287,15 @@ impl Engine {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::time::{Duration, Instant};
+
     use crate::sync::Ordering;
-    use crate::{Options, Store, TreeId};
+    use crate::txn::Patience;
+    use crate::{Environment, Options, Store, TreeId};
 
     fn needs(operations: u64) -> super::Needs {
-        super::Needs { operations, parts_of: None }
+        super::Needs { operations, own: None }
     }
 
     fn put(store: &Store, bytes: usize) {
@@ -292,8 +336,7 @@ mod tests {
         options.log_limit_bytes = 8 * options.log_segment_bytes as u64;
         let store = Store::open_in_memory(options).unwrap();
         put(&store, 10);
-        let kept =
-            (store.engine().keep_log_room(needs(1 << 40), None).unwrap(), store.engine().keep_segment(None).unwrap());
+        let kept = store.engine().keep_log_room(needs(1 << 40), None).unwrap();
         let transaction = store.begin().unwrap();
         transaction.put(TreeId::CATALOG, b"other", b"value").unwrap();
         let (mut lost, asked) = (crate::Losses::default(), std::cell::Cell::new(0));
@@ -303,6 +346,80 @@ mod tests {
         drop(kept);
         put(&store, 10);
         assert_eq!(store.snapshot().unwrap().reader().get(TreeId::CATALOG, b"other").unwrap(), None);
+    }
+
+    /// How long it may take until who gave up is back.
+    const BACK: Duration = Duration::from_secs(5);
+
+    /// Runs `work` while a checkpoint takes longer than anybody waits: whether it came back by itself.
+    fn comes_back(store: &Store, work: impl FnOnce() + Send) -> bool {
+        let (done, is_done) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            let slow = store.engine().checkpoint.lock();
+            scope.spawn(move || {
+                work();
+                done.send(()).unwrap();
+            });
+            let came = is_done.recv_timeout(BACK).is_ok();
+            drop(slow);
+            came
+        })
+    }
+
+    fn small_log() -> Store {
+        let mut options = Options::default();
+        options.log_segment_bytes = 16 << 10;
+        options.log_limit_bytes = 4 * options.log_segment_bytes as u64;
+        options.checkpoint_log_bytes = options.log_limit_bytes;
+        Store::open_with("room", options, Environment::in_memory()).unwrap()
+    }
+
+    #[derive(Debug)]
+    struct Until(Instant);
+
+    impl Until {
+        fn soon() -> Until {
+            Until(Instant::now() + Duration::from_millis(200))
+        }
+    }
+
+    impl Patience for Until {
+        fn is_over(&self) -> bool {
+            Instant::now() > self.0
+        }
+    }
+
+    /// It came back when two checkpoints were made, be it minutes.
+    #[test]
+    fn who_waits_for_a_checkpoint_to_free_the_log_can_give_up() {
+        let store = small_log();
+        let commits = || {
+            let (until, mut lost) = (Until::soon(), crate::Losses::default());
+            let mut commit = || {
+                let transaction = store.begin().unwrap();
+                transaction.put(TreeId::CATALOG, b"key", &[7; 1500]).unwrap();
+                transaction.commit_or_note(None, &mut lost, &|| until.is_over())
+            };
+            let told = (0..100).find_map(|_| commit().err());
+            assert!(matches!(told, Some(crate::Error::GivenUp)), "{told:?}");
+        };
+        assert!(comes_back(&store, commits));
+        put(&store, 1500);
+    }
+
+    /// What it stores goes to the log before the commit, which alone asked.
+    #[test]
+    fn who_waits_for_room_before_the_commit_can_give_up() {
+        let store = small_log();
+        let puts = || {
+            // Those of others, which only a checkpoint frees.
+            (0..30).for_each(|_| put(&store, 1500));
+            let transaction = store.begin_patiently(&Default::default(), Arc::new(Until::soon()), &|| false).unwrap();
+            let told = (0..100).find_map(|_| transaction.put(TreeId::CATALOG, b"key", &[7; 8000]).err());
+            assert!(matches!(told, Some(crate::Error::GivenUp)), "{told:?}");
+        };
+        assert!(comes_back(&store, puts));
+        put(&store, 1500);
     }
 
     /// Who stored the next large one was there first, again and again.

@@ -18,6 +18,7 @@ mod openings;
 mod ops;
 mod publisher;
 mod reads;
+mod rounds;
 mod shared;
 mod signals;
 mod stage;

@@ -41,6 +41,8 @@ pub(crate) struct Engine {
     pub(crate) next_stamp: AtomicU64,
     pub(crate) next_tree: AtomicU32,
     pub(crate) checkpoint: Mutex<super::checkpoint::CheckpointState>,
+    /// Who waits for one.
+    pub(crate) rounds: super::rounds::Rounds,
     /// Log position of the newest durable checkpoint, and its number.
     pub(crate) checkpoint_position: AtomicU64,
     pub(crate) checkpoint_number: AtomicU64,

@@ -4,14 +4,17 @@
 //! might wait for what only it can let go of. So it is promised what it needs before it sends anything.
 //!
 //! What must hold:
-//! - The segments that there may still be are never fewer than those promised: to who is about to send, and one to each
-//!   transaction that has parts in the log and will send the rest with its commit. Nobody gets one beyond that.
+//! - The segments that there may still be are no fewer than those promised: to who is about to send, and one to each
+//!   transaction that has parts in the log and will send the rest with its commit. Nobody else gets one of these.
+//! - A promise lasts for what is left to send, and not for so many segments entered: others write into those, too. When no
+//!   more is left than what is promised, they wait before they write.
 //! - Who was promised segments waits for nobody who waits for some. (He gives them back before he waits for a turn, `turns.rs`:
 //!   what is left of him is a record, for which a transaction with parts has its segment.)
 //! - Who waits stands in line, and nobody passes the first but transactions that have parts in the log: what they hold, others wait
 //!   for. Once who was promised much is done, those go first who need little and have waited for him: a small commit waits
 //!   for one large one, however many follow.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use super::segments::Segments;
@@ -42,12 +45,17 @@ pub(super) struct Promises {
     number: u64,
     /// Who needs little and came before this number goes first: somebody who needed much is done since.
     little_before: u64,
+    /// How often something changed for the better for who waits.
+    changes: u64,
+    /// How often one who needs much went before one who needs little and has waited for longer.
+    passed: u64,
 }
 
 #[derive(Debug)]
 struct Keeper {
     number: u64,
     wanted: usize,
+    /// Segments that he may still need.
     left: usize,
 }
 
@@ -70,13 +78,16 @@ impl Promises {
         !self.waiting.is_empty() || promised > 0 && left <= promised
     }
 
-    /// Notes that a segment was taken.
-    pub(super) fn take(&mut self, by: Taker) {
-        if let Taker::Keeper(number) = by
-            && let Some(keeper) = self.keepers.iter_mut().find(|keeper| keeper.number == number)
-        {
-            keeper.left = keeper.left.saturating_sub(1);
+    /// He needs no more than so many from now on.
+    fn needs(&mut self, number: u64, segments: usize) {
+        if let Some(keeper) = self.keepers.iter_mut().find(|keeper| keeper.number == number) {
+            keeper.left = keeper.left.min(segments);
         }
+    }
+
+    /// Who waits is to look again.
+    pub(super) fn note_change(&mut self) {
+        self.changes += 1;
     }
 
     fn next_number(&mut self) -> u64 {
@@ -91,7 +102,15 @@ impl Promises {
             Waiting { is_little: true, number, .. } if *number < self.little_before => 1,
             _ => 2,
         };
+        if broken::is(Broken::LineReversed) {
+            return self.waiting.last().map(|waiting| waiting.number);
+        }
         self.waiting.iter().min_by_key(|waiting| (rank(waiting), waiting.number)).map(|waiting| waiting.number)
+    }
+
+    fn note_passed(&mut self, by: u64) {
+        let is_passed = |waiting: &Waiting| waiting.is_little && waiting.number < by;
+        self.passed += u64::from(self.waiting.iter().any(is_passed));
     }
 
     fn promise(&mut self, number: u64, wanted: usize) {
@@ -119,11 +138,18 @@ impl KeptSegments<'_> {
     pub(crate) fn taker(&self) -> Taker {
         Taker::Keeper(self.number)
     }
+
+    /// Some of what it was kept for is sent: no more than so many are needed for the rest.
+    pub(crate) fn needs(&self, segments: usize) {
+        self.segments.promises(|promises| promises.needs(self.number, segments));
+    }
 }
 
 impl Drop for KeptSegments<'_> {
     fn drop(&mut self) {
-        self.segments.promises(|promises| promises.is_done(self.number));
+        if !broken::is(Broken::PromiseKept) {
+            self.segments.promises(|promises| promises.is_done(self.number));
+        }
     }
 }
 
@@ -133,6 +159,8 @@ pub(crate) struct InLine<'s> {
     segments: &'s Segments,
     number: u64,
     has_parts: bool,
+    /// The changes that there had been when he looked.
+    seen: Cell<u64>,
 }
 
 /// What has become of who waits.
@@ -152,11 +180,15 @@ impl<'s> InLine<'s> {
     pub(crate) fn look(&self, wanted: usize) -> Waited<'s> {
         let mut places = self.segments.lock_places();
         let left = self.segments.left(&places);
+        self.seen.set(places.promises.changes);
         if places.promises.first() != Some(self.number) {
             return Waited::ForOthers;
         }
         if left >= self.needed(&places.promises, wanted) {
-            places.promises.promise(self.number, wanted);
+            if wanted > LITTLE && !self.has_parts {
+                places.promises.note_passed(self.number);
+            }
+            places.promises.promise(self.number, wanted + self.behind(wanted));
             return Waited::Kept(KeptSegments { segments: self.segments, number: self.number });
         }
         match places.promises.keepers.is_empty() {
@@ -165,14 +197,27 @@ impl<'s> InLine<'s> {
         }
     }
 
-    /// With one for what comes behind, where there will be parts; who has parts was promised that before.
-    fn needed(&self, promises: &Promises, wanted: usize) -> usize {
-        promises.segments() + wanted + usize::from(!self.has_parts && wanted > LITTLE)
+    /// Is promised so many, be they to be had or not.
+    pub(crate) fn keep(&self, wanted: usize) -> KeptSegments<'s> {
+        self.segments.promises(|promises| promises.promise(self.number, wanted));
+        KeptSegments { segments: self.segments, number: self.number }
     }
 
-    /// Waits until something has changed, or for this time.
+    fn needed(&self, promises: &Promises, wanted: usize) -> usize {
+        promises.segments() + wanted + self.behind(wanted)
+    }
+
+    /// One for what comes behind, where there will be parts.
+    fn behind(&self, wanted: usize) -> usize {
+        usize::from(!self.has_parts && wanted > LITTLE)
+    }
+
+    /// Waits until something has changed since he looked, or for this time.
     pub(crate) fn wait(&self, longest: Duration) {
-        drop(self.segments.changed.wait_for(self.segments.lock_places(), longest));
+        let places = self.segments.lock_places();
+        if places.promises.changes == self.seen.get() {
+            drop(self.segments.changed.wait_for(places, longest));
+        }
     }
 }
 
@@ -190,7 +235,7 @@ impl Segments {
             promises.waiting.push(Waiting { number, is_little: wanted <= LITTLE, has_parts });
             number
         });
-        InLine { segments: self, number, has_parts }
+        InLine { segments: self, number, has_parts, seen: Cell::new(0) }
     }
 
     /// The caller has parts in the log, and is about to commit with what he was promised when he sent them.
@@ -220,13 +265,27 @@ impl Segments {
         !promises.waiting.is_empty() || !promises.keepers.is_empty() && promises.are_all(self.left(&places))
     }
 
+    /// For [`Store::passed_in_line`](crate::Store::passed_in_line).
+    pub(crate) fn passed(&self) -> u64 {
+        self.lock_places().promises.passed
+    }
+
+    /// Whether somebody waits for segments, or was promised some.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        let places = self.lock_places();
+        !places.promises.waiting.is_empty() || !places.promises.keepers.is_empty()
+    }
+
     /// Whether somebody was promised segments, and is about to be done.
     pub(crate) fn has_keeper(&self) -> bool {
         !self.lock_places().promises.keepers.is_empty()
     }
 
     fn promises<R>(&self, change: impl FnOnce(&mut Promises) -> R) -> R {
-        let changed = change(&mut self.lock_places().promises);
+        let mut places = self.lock_places();
+        let changed = change(&mut places.promises);
+        places.promises.note_change();
+        drop(places);
         self.changed.notify_all();
         changed
     }

@@ -144,7 +144,6 @@ impl Segments {
         }
         let place = places.ready.pop_front()?;
         places.live.push_back((number, place));
-        places.promises.take(by);
         Some(place)
     }
 
@@ -176,6 +175,8 @@ impl Segments {
             places.live.pop_front();
             places.ready.push_back(place);
         }
+        places.promises.note_change();
+        drop(places);
         self.changed.notify_all();
     }
 
@@ -198,7 +199,7 @@ impl Segments {
     }
 
     /// Whether another place could be added.
-    fn can_grow(&self) -> bool {
+    pub(crate) fn can_grow(&self) -> bool {
         (self.places.lock().count as usize) < self.limit()
     }
 

@@ -176,6 +176,12 @@ fn fetch_thread(engine: &Engine) {
 }
 
 fn checkpoint_thread(engine: &Engine) {
+    engine.rounds.serve(true);
+    make_checkpoints(engine);
+    engine.rounds.serve(false);
+}
+
+fn make_checkpoints(engine: &Engine) {
     let mut longest = None;
     while !engine.signals.stopped() {
         engine.signals.wait(&[Signal::Checkpoint], longest);
@@ -186,7 +192,7 @@ fn checkpoint_thread(engine: &Engine) {
         if !engine.signals.take(Signal::Checkpoint) {
             continue;
         }
-        let done = engine.run_checkpoint();
+        let done = engine.run_checkpoint_for_others();
         if matches!(done, Err(Error::Closed)) {
             return;
         }

@@ -18,7 +18,7 @@ use crate::options::IN_MEMORY_CACHE;
 use crate::process::Process;
 use crate::stats::Stats;
 use crate::sync::{Mutex, Ordering};
-use crate::txn::{AppendListener, Interest, Observer, Session, Snapshot, Transaction};
+use crate::txn::{AppendListener, Interest, Observer, Patience, Session, Snapshot, Transaction};
 use crate::{Error, Options, Result};
 
 /// An open database. Cheap to clone. It is closed, with a last checkpoint, when its last clone and everything that
@@ -197,6 +197,17 @@ impl Store {
     /// As `begin_after`; soon after `gives_up` returns true it waits no longer, and the transaction begins like any other.
     pub fn begin_after_unless(&self, lost: &Losses, gives_up: &dyn Fn() -> bool) -> Result<Transaction> {
         Transaction::begin_after(&self.handle, lost, gives_up)
+    }
+
+    /// As `begin_after_unless`, for who must not be kept waiting by what he changes either: where that needs room in the log that
+    /// others have, it fails with [`Error::GivenUp`] soon after `patience` is over.
+    pub fn begin_patiently(
+        &self,
+        lost: &Losses,
+        patience: Arc<dyn Patience>,
+        gives_up: &dyn Fn() -> bool,
+    ) -> Result<Transaction> {
+        Transaction::begin_patiently(&self.handle, lost, patience, gives_up)
     }
 
     /// A handle for point statements; one per connection.

@@ -9,4 +9,10 @@ impl Store {
     pub fn broken_frames(&self, at_rest: bool) -> Vec<String> {
         self.engine().pages.broken_frames(at_rest)
     }
+
+    /// How often room in the log was promised to who needs much before one who needs little and has waited for longer: never.
+    #[doc(hidden)]
+    pub fn passed_in_line(&self) -> u64 {
+        self.engine().segments.as_ref().map_or(0, |segments| segments.passed())
+    }
 }

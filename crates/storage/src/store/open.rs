@@ -316,6 +316,7 @@ fn assemble(
         checkpoint: Mutex::new(CheckpointState { meta: meta.clone(), own_pages, catalog }),
         checkpoint_position: AtomicU64::new(meta.position),
         checkpoint_number: AtomicU64::new(meta.checkpoint),
+        rounds: Default::default(),
         drops: Mutex::new(drops.into()),
         freeing: Mutex::new(()),
         pressure_us: AtomicU64::new(0),

@@ -133,13 +133,11 @@ impl Receiving<'_> {
     }
 
     /// So many bytes, for which no room is made before they come.
-    fn fill(&mut self, bytes: &mut Vec<u8>, length: u32, most: u64) -> Result<()> {
+    fn fill(&mut self, bytes: &mut Vec<u8>, length: u32, most: u64, too_long: fn(u64, u64) -> Error) -> Result<()> {
         bytes.clear();
         let length = u64::from(length);
         if length > most {
-            return Err(Error::corrupt(format!(
-                "a copy has a key or value of {length} bytes, where {most} are the most"
-            )));
+            return Err(too_long(length, most));
         }
         self.from.take(length).read_to_end(bytes).map_err(ended)?;
         if bytes.len() as u64 == length { Ok(()) } else { Err(ended(io::ErrorKind::UnexpectedEof.into())) }
@@ -163,8 +161,8 @@ impl Receiving<'_> {
                 [TREE] => copy.tree(self.tree()?)?,
                 [ENTRY] => {
                     let lengths = (self.number()?, self.number()?);
-                    self.fill(&mut key, lengths.0, self.key_max)?;
-                    self.fill(&mut value, lengths.1, self.value_max)?;
+                    self.fill(&mut key, lengths.0, self.key_max, no_key)?;
+                    self.fill(&mut value, lengths.1, self.value_max, too_large)?;
                     copy.entry(&key, &value)?;
                     entries += 1;
                 }
@@ -204,6 +202,19 @@ impl Receiving<'_> {
         self.from.take(length).read_to_end(&mut words).map_err(ended)?;
         Ok(Error::io(RECEIVE)(io::Error::other(String::from_utf8_lossy(&words).into_owned())))
     }
+}
+
+/// No database has such a key.
+fn no_key(bytes: u64, most: u64) -> Error {
+    Error::corrupt(format!("a copy has a key of {bytes} bytes, where {most} are the most"))
+}
+
+/// One that has a larger log may well have it.
+fn too_large(bytes: u64, most: u64) -> Error {
+    Error::io(RECEIVE)(io::Error::other(format!(
+        "it has a value of {bytes} bytes, and one that comes from another process may have {most} at most; have the process \
+         that has it open make the copy itself"
+    )))
 }
 
 fn ended(error: io::Error) -> Error {
@@ -279,7 +290,15 @@ mod tests {
             let endless = [&head[..], &entry.concat()].concat();
             let mut from = endless.as_slice().chain(io::repeat(7));
             let error = Store::receive_copy(&mut from, dir.path().join("copy"), &mut |_| {}).unwrap_err();
-            assert!(matches!(error, Error::Corrupt { .. }), "{error}");
+            match key > 1024 {
+                true => assert!(matches!(error, Error::Corrupt { .. }), "{error}"),
+                // It may well have one: that it is too large is told, and of what size.
+                false => {
+                    let (is, most) = (format!("a value of {value} bytes"), format!("{} at most", 1 << 30));
+                    assert!(matches!(error, Error::Io { .. }), "{error}");
+                    assert!(error.to_string().contains(&is) && error.to_string().contains(&most), "{error}");
+                }
+            }
             assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "{error}");
         }
         assert_eq!(sent_length(u32::MAX as usize).unwrap(), [255; 4]);

@@ -170,7 +170,8 @@ impl State {
         loop {
             let effort = if tried < TRIES { Effort::Little } else { Effort::Whatever };
             let by = self.parts.taker(room.as_ref());
-            let writer = engine.lock_with_room_by(by, self.ops.bytes().len() - last, gives_up)?;
+            let locked = engine.lock_with_room_by(by, self.ops.bytes().len() - last, gives_up);
+            let writer = locked.map_err(|error| self.parts.end_without_room(engine, error))?;
             self.parts.check_kept(&writer)?;
             if let Some(turn) = self.must_wait(engine) {
                 drop(writer);

@@ -31,6 +31,7 @@ pub use cursor::Cursor;
 pub use listen::{AppendCall, AppendListener};
 pub use lookup::{KeyList, Lookup};
 pub use observer::{Changed, Interest, KeyRanges, Observer, ReadNotes, Step};
+pub use parts::Patience;
 pub use point::{Acknowledge, PointReader, PointWriter, Session, WriteError};
 pub(crate) use reader::Claimed;
 pub use reader::{Reader, Snapshot};

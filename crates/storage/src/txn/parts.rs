@@ -11,10 +11,20 @@
 //! What must hold: `Writer::open_parts` names a transaction from its first part until it ends or the log gave them up, and
 //! the log from there on is not reused meanwhile.
 
+use std::fmt;
+use std::sync::Arc;
+
 use crate::broken::{self, Broken};
 use crate::engine::{Engine, GivesUp, Needs, Op, OpList, OpStream, OpenParts, Ops, Signal, Writer};
 use crate::log::{KeptSegments, OpenBatch, Pieces, RecordKind, Taker};
 use crate::{Error, Result};
+
+/// Who runs a transaction, and may not be kept waiting for ever: by a statement that has to wait for room in the log while it
+/// changes something ([`Store::begin_patiently`](crate::Store::begin_patiently)).
+pub trait Patience: fmt::Debug + Send + Sync {
+    /// Whether it is over: the change fails with [`Error::GivenUp`] soon after.
+    fn is_over(&self) -> bool;
+}
 
 /// A transaction's parts.
 #[derive(Debug, Default)]
@@ -27,9 +37,15 @@ pub(crate) struct Parts {
     end: u64,
     /// Whether the log keeps them until the transaction ends.
     stays: bool,
+    /// How long whoever has the transaction waits for room, before it commits.
+    patience: Option<Arc<dyn Patience>>,
 }
 
 impl Parts {
+    pub(super) fn new(patience: Option<Arc<dyn Patience>>) -> Parts {
+        Parts { patience, ..Parts::default() }
+    }
+
     /// Sends all operations to the log if those that it does not have are many.
     #[inline]
     pub(super) fn send_early(&mut self, engine: &Engine, ops: &mut OpList) -> Result<()> {
@@ -42,14 +58,20 @@ impl Parts {
 
     #[cold]
     fn send(&mut self, engine: &Engine, ops: &mut OpList) -> Result<()> {
+        let patience = self.patience.clone().filter(|_| !broken::is(Broken::PatienceUnasked));
+        let gives_up = || patience.as_ref().is_some_and(|patience| patience.is_over());
+        self.send_unless(engine, ops, patience.is_some().then_some(&gives_up))
+    }
+
+    fn send_unless(&mut self, engine: &Engine, ops: &mut OpList, gives_up: GivesUp<'_>) -> Result<()> {
         let (length, is_too_much) =
             (ops.bytes().len(), ops.bytes().len() >= OpenBatch::early_limit(engine.segments()?.size()));
         if is_too_much {
-            let room = self.stay(engine, ops, None)?;
-            self.send_up_to(engine, ops, length, room.taker())?;
+            let room = self.stay(engine, ops, gives_up)?;
+            self.send_up_to(engine, ops, length, Some(&room), gives_up)?;
             ops.send(length);
         } else if engine.sends_ahead() {
-            match self.send_up_to(engine, ops, length, Taker::Anybody) {
+            match self.send_up_to(engine, ops, length, None, gives_up) {
                 // The rest goes another time, or at the commit.
                 Err(Error::OutlivedLog) if ops.sent() == 0 => self.begin_again(),
                 sent => sent?,
@@ -72,7 +94,7 @@ impl Parts {
         let room = if is_whole { None } else { Some(self.stay(engine, ops, gives_up)?) };
         let rest = ops.bytes().len() - self.sent_of(ops);
         let last = ops.bytes().len() - (rest - rest.saturating_sub(1) / limit * limit);
-        self.send_up_to(engine, ops, last, self.taker(room.as_ref()))?;
+        self.send_up_to(engine, ops, last, room.as_ref(), gives_up)?;
         Ok((last, room))
     }
 
@@ -81,16 +103,19 @@ impl Parts {
     /// again and again. Parts that it has given up already go once more. Room is kept for what is left to send.
     fn stay<'e>(&mut self, engine: &'e Engine, ops: &OpList, gives_up: GivesUp<'_>) -> Result<KeptSegments<'e>> {
         engine.check_log_takes(ops.length())?;
-        let unsent = ops.length() - self.sent.length();
-        let parts_of = self.transaction.filter(|_| self.stays);
-        // (Copied parts may be given up while it waits.)
-        let operations = if parts_of.is_some() { unsent } else { ops.length() - ops.sent() };
-        let room = match parts_of.is_some() && unsent <= OpenBatch::early_limit(engine.segments()?.size()) as u64 {
-            true => engine.segments()?.keep_begun(),
-            false => engine.keep_log_room(Needs { operations, parts_of }, gives_up)?,
+        let segments = engine.segments()?;
+        if ops.sent() == 0 && ops.length() - self.sent.length() > segments.size() {
+            // Few of much: what others wrote behind them would have to be kept too.
+            self.forget(engine);
+        }
+        let (unsent, own) = (ops.length() - self.sent.length(), self.transaction.filter(|_| self.stays));
+        // Those of which memory has all may be given up while it waits.
+        let operations = if ops.sent() > 0 { unsent } else { ops.length() };
+        let room = match own.is_some() && operations <= OpenBatch::early_limit(segments.size()) as u64 {
+            true => segments.keep_begun(),
+            false => engine.keep_log_room(Needs { operations, own }, gives_up)?,
         };
-        if ops.sent() == 0 && (unsent > engine.segments()?.size() || !self.hold(engine)) {
-            // Few of much, or gone: what others wrote behind them would have to be kept too.
+        if ops.sent() == 0 && !self.hold(engine) {
             self.forget(engine);
         }
         self.stays = !broken::is(Broken::CommitGivenUp);
@@ -101,14 +126,14 @@ impl Parts {
     pub(super) fn taker(&self, room: Option<&KeptSegments<'_>>) -> Taker {
         match room {
             Some(room) => room.taker(),
-            None if self.stays => Taker::Begun,
+            None if self.stays && self.transaction.is_some() => Taker::Begun,
             None => Taker::Anybody,
         }
     }
 
     /// The log gave up what memory has a copy of: all of it has to go again.
     fn begin_again(&mut self) {
-        *self = Parts::default();
+        *self = Parts::new(self.patience.take());
     }
 
     /// How many of the bytes in memory the log has.
@@ -116,14 +141,24 @@ impl Parts {
         (self.sent.length() - ops.sent()) as usize
     }
 
-    /// In records of a size that fits.
-    fn send_up_to(&mut self, engine: &Engine, ops: &OpList, end: usize, by: Taker) -> Result<()> {
+    /// In records of a size that fits; in the room that is kept for them, if there is some.
+    fn send_up_to(
+        &mut self,
+        engine: &Engine,
+        ops: &OpList,
+        end: usize,
+        room: Option<&KeptSegments<'_>>,
+        gives_up: GivesUp<'_>,
+    ) -> Result<()> {
         let limit = OpenBatch::record_limit(engine.segments()?.size());
         for piece in ops.bytes()[self.sent_of(ops)..end].chunks(limit) {
             let at = self.sent.length();
-            let (end, offset) = self.append(engine, at, piece, by)?;
+            let (end, offset) = self.append(engine, at, piece, (self.taker(room), gives_up))?;
             assert!(self.sent.push(at, offset, piece), "parts are sent in order");
             self.end = end;
+            if let Some(room) = room {
+                room.needs(engine.wanted_for(ops.length() - self.sent.length())?);
+            }
         }
         Ok(())
     }
@@ -143,8 +178,15 @@ impl Parts {
     }
 
     /// Returns the position behind the part, and where in the file its operations lie.
-    fn append(&mut self, engine: &Engine, at: u64, piece: &[u8], by: Taker) -> Result<(u64, u64)> {
-        let mut writer = engine.lock_with_room_by(by, piece.len(), None)?;
+    fn append(
+        &mut self,
+        engine: &Engine,
+        at: u64,
+        piece: &[u8],
+        (by, gives_up): (Taker, GivesUp<'_>),
+    ) -> Result<(u64, u64)> {
+        let locked = engine.lock_with_room_by(by, piece.len(), gives_up);
+        let mut writer = locked.map_err(|error| self.end_without_room(engine, error))?;
         let transaction = match self.transaction {
             Some(transaction) => transaction,
             None => {
@@ -161,6 +203,21 @@ impl Parts {
         let end = engine.append(&mut writer, RecordKind::Part { transaction, at }, piece);
         let offset = writer.batch.offset_of(end - piece.len() as u64);
         Ok((end, offset))
+    }
+
+    /// Of a failure to find room: where the log is at its limit, and the transaction's own parts are in the way, it is ended by that.
+    pub(super) fn end_without_room(&self, engine: &Engine, error: Error) -> Error {
+        let is_limit = engine.segments().is_ok_and(|segments| !segments.can_grow());
+        let is_by_limit = is_limit && matches!(error, Error::DiskFull { .. });
+        let own = self.transaction.filter(|_| self.stays && is_by_limit);
+        let oldest = engine.oldest_parts().ok().flatten().map(|parts| parts.transaction);
+        match own.filter(|_| own == oldest) {
+            Some(transaction) => {
+                engine.forget_parts(transaction);
+                Error::OutlivedLog
+            }
+            None => error,
+        }
     }
 
     /// Fails if the log gave the parts up.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::appends::Appends;
 use super::holds::Holds;
 use super::own::OwnWrites;
-use super::parts::Parts;
+use super::parts::{Parts, Patience};
 use super::private::PrivateTree;
 use super::reader::{View, get_at};
 use super::savepoint::{Frozen, Savepoint};
@@ -63,7 +63,12 @@ pub(crate) struct State {
 }
 
 impl Private {
-    pub(super) fn new(handle: &Arc<Handle>, turn: Option<Turn>, began: Option<Duration>) -> Result<Private> {
+    pub(super) fn new(
+        handle: &Arc<Handle>,
+        turn: Option<Turn>,
+        began: Option<Duration>,
+        patience: Option<Arc<dyn Patience>>,
+    ) -> Result<Private> {
         let base = Some(View::newest(handle)?);
         let stamp = handle.engine().stamp();
         let state = State {
@@ -74,7 +79,7 @@ impl Private {
             trees: Vec::new(),
             ops: OpList::default(),
             appends: Appends::default(),
-            parts: Parts::default(),
+            parts: Parts::new(patience),
             reads: Reads::default(),
             stamp,
             holds: Holds::new(stamp),

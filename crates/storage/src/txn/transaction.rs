@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::changes::check_key;
 use super::lookup::KeyList;
+use super::parts::Patience;
 use super::reader::{Reader, Source};
 use super::savepoint::{Frozen, Savepoint};
 use super::state::{Private, State};
@@ -34,18 +35,45 @@ impl fmt::Debug for Transaction {
 
 impl Transaction {
     pub(crate) fn begin(handle: &Arc<Handle>) -> Result<Transaction> {
-        Self::begin_with(handle, None, None)
+        Self::begin_with(handle, None, None, None)
+    }
+
+    /// As `begin` or `begin_after`, by whom that may not be kept waiting for ever.
+    pub(crate) fn begin_patiently(
+        handle: &Arc<Handle>,
+        lost: &Losses,
+        patience: Arc<dyn Patience>,
+        gives_up: &dyn Fn() -> bool,
+    ) -> Result<Transaction> {
+        match lost.times() {
+            0 => Self::begin_with(handle, None, None, Some(patience)),
+            _ => Self::begin_again(handle, lost, Some(patience), gives_up),
+        }
     }
 
     /// After tries that lost; with a turn if these were many.
     pub(crate) fn begin_after(handle: &Arc<Handle>, lost: &Losses, gives_up: &dyn Fn() -> bool) -> Result<Transaction> {
-        let turn = if lost.is_due() { Turn::take(handle, lost, gives_up)? } else { None };
-        let began = (lost.times() > 0).then(|| handle.engine().env.host.now());
-        Self::begin_with(handle, turn, began)
+        Self::begin_again(handle, lost, None, gives_up)
     }
 
-    fn begin_with(handle: &Arc<Handle>, turn: Option<Turn>, began: Option<Duration>) -> Result<Transaction> {
-        let private = Arc::new(Private::new(handle, turn, began)?);
+    fn begin_again(
+        handle: &Arc<Handle>,
+        lost: &Losses,
+        patience: Option<Arc<dyn Patience>>,
+        gives_up: &dyn Fn() -> bool,
+    ) -> Result<Transaction> {
+        let turn = if lost.is_due() { Turn::take(handle, lost, gives_up)? } else { None };
+        let began = (lost.times() > 0).then(|| handle.engine().env.host.now());
+        Self::begin_with(handle, turn, began, patience)
+    }
+
+    fn begin_with(
+        handle: &Arc<Handle>,
+        turn: Option<Turn>,
+        began: Option<Duration>,
+        patience: Option<Arc<dyn Patience>>,
+    ) -> Result<Transaction> {
+        let private = Arc::new(Private::new(handle, turn, began, patience)?);
         Ok(Transaction { reader: Reader(Source::Transaction(private.clone(), None)), private })
     }
 

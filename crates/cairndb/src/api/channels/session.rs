@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::Duration;
 
-use cairn_storage::{Stats, TreeId};
+use cairn_storage::{Patience, Stats, TreeId};
 
 use super::hub::{Channels, Telling, Told};
 use super::listener::{Hold, Listener};
@@ -34,6 +34,13 @@ pub(crate) struct SessionChannels {
 impl std::fmt::Debug for SessionChannels {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("SessionChannels")
+    }
+}
+
+/// Of the statement that runs.
+impl Patience for SessionChannels {
+    fn is_over(&self) -> bool {
+        self.locks.check().is_err()
     }
 }
 

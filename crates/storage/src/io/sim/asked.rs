@@ -89,4 +89,9 @@ impl SimDisk {
     pub fn move_lock(&self, from: &Path, to: Option<&Path>) {
         self.machine().locks.rename(from, to);
     }
+
+    /// Whether something marks the lock of a database, as its lock file does.
+    pub fn has_lock(&self, path: &Path) -> bool {
+        self.machine().locks.has(path)
+    }
 }

@@ -363,7 +363,7 @@ struct SimLock {
 
 impl Drop for SimLock {
     fn drop(&mut self) {
-        self.disk.machine().locks.give_back(self.held);
+        self.disk.machine().locks.give_back(&self.held);
     }
 }
 

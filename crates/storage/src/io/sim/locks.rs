@@ -5,10 +5,14 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::broken::{self, Broken};
+
 /// A lock that is held.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Held {
     number: u64,
+    /// What it was called when it was taken.
+    name: Option<Arc<Path>>,
     file: Option<u64>,
 }
 
@@ -26,22 +30,31 @@ impl Locks {
             return None;
         }
         self.numbers += 1;
-        self.names.insert(path.into(), self.numbers);
+        let name: Arc<Path> = path.into();
+        self.names.insert(name.clone(), self.numbers);
         self.files.extend(file);
-        Some(Held { number: self.numbers, file })
+        Some(Held { number: self.numbers, name: Some(name), file })
     }
 
     /// As `take`, of the file alone.
     pub(super) fn take_file(&mut self, file: u64) -> Option<Held> {
-        self.files.insert(file).then_some(Held { number: 0, file: Some(file) })
+        self.files.insert(file).then_some(Held { number: 0, name: None, file: Some(file) })
     }
 
     /// Ends it, wherever the name is by now.
-    pub(super) fn give_back(&mut self, held: Held) {
-        self.names.retain(|_, number| *number != held.number);
+    pub(super) fn give_back(&mut self, held: &Held) {
+        match &held.name {
+            Some(name) if broken::is(Broken::LockRemovedByName) => drop(self.names.remove(name)),
+            _ => self.names.retain(|_, number| *number != held.number),
+        }
         if let Some(file) = held.file {
             self.files.remove(&file);
         }
+    }
+
+    /// Whether somebody has the lock of this name.
+    pub(super) fn has(&self, path: &Path) -> bool {
+        self.names.contains_key(path)
     }
 
     /// Somebody removes what marks the lock, or moves it.
