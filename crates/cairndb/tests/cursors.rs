@@ -116,6 +116,24 @@ fn cursors_that_call_functions_do_not_keep_their_transaction_from_ending() {
     assert_eq!(numbers(&conn, "FETCH ALL FROM h"), [4, 6]);
 }
 
+/// Not that of DECLARE, which is long over.
+#[test]
+fn functions_of_a_cursor_have_the_time_of_who_asks_for_its_rows() {
+    let (_database, conn) = many();
+    conn.execute_script(
+        "CREATE FUNCTION up_to(n bigint) RETURNS bigint STABLE LANGUAGE plpgsql AS
+             'BEGIN RETURN (SELECT count(*) FROM t WHERE a <= n AND a < 3); END';
+         BEGIN",
+    )
+    .expect("a function");
+    let limit = std::time::Duration::from_millis(500);
+    conn.set_statement_timeout(Some(limit)).expect("a limit");
+    conn.execute("DECLARE c CURSOR FOR SELECT up_to(a) FROM t WHERE a < 3 ORDER BY a", ()).expect("a cursor");
+    std::thread::sleep(limit + std::time::Duration::from_millis(50));
+    assert_eq!(numbers(&conn, "FETCH ALL FROM c"), [1, 2]);
+    conn.execute("ROLLBACK", ()).expect("rolls back");
+}
+
 #[test]
 fn a_cursor_from_before_its_tables_key_was_altered_says_no_row() {
     let db = Database::open_in_memory().unwrap();

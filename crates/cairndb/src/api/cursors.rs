@@ -1,6 +1,7 @@
 //! Cursors: DECLARE, FETCH, MOVE and CLOSE.
 //!
-//! - A cursor reads what its transaction saw when it was declared, whatever is written later.
+//! - A cursor reads what its transaction saw when it was declared, whatever is written later; functions that it calls and that may change
+//!   rows do so as its rows are asked for. A row that it goes back to is the row that it was: no function runs twice for it.
 //! - It reads on as rows are asked for, a batch at a time: an error of a row may be told before that row is asked for. Without SCROLL it goes back as long as what it passed fits in `work_mem`.
 //! - It ends with its transaction, with the savepoint that it was declared behind, or, WITH HOLD, with the session: then COMMIT
 //!   reads what is left, and keeps it on disk beyond `work_mem`.
@@ -9,19 +10,18 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
+use super::cursor::Cursor;
 use super::execute::{Executed, Runnable, State, verb_of};
 use super::prepared::{Access, Body, Prepared};
 use super::runner::{RoutineSession, Runner};
 use super::{Connection, Params, Rows};
-use crate::bind::RowKey;
 use crate::catalog::{ObjectId, Routine};
 use crate::command::{self, CursorCommand, DeclareCursor, Direction};
-use crate::exec::{Collected, ExecContext, Keep, ScrolledRows, execute_kept, only_forward};
+use crate::exec::{Collected, ExecContext, Keep, ScrolledRows, execute_kept};
 use crate::plan::Field;
 use crate::sql::ParsedStatement;
 use crate::state::Reader;
 use crate::types::ListedCursor;
-use crate::types::datetime::clock_micros;
 use crate::{Error, Result, SqlState, Value};
 
 /// By name.
@@ -33,36 +33,6 @@ pub(super) struct OpenCursors(Mutex<Cursors>);
 
 /// The depth of a cursor that a function opened in a statement on its own, with which it ends.
 pub(super) const OF_STATEMENT: usize = usize::MAX;
-
-/// See the module.
-pub(super) struct Cursor {
-    rows: ScrolledRows,
-    scroll: Option<bool>,
-    hold: bool,
-    /// Behind how many savepoints of the open transaction it was declared; `None`: its transaction is over.
-    depth: Option<usize>,
-    /// The number of the row that it is on, from 1; 0: before the first.
-    position: u64,
-    /// Behind the last row, which `position` is.
-    at_end: bool,
-    failed: bool,
-    /// A loop goes over it, in a procedure that may end its transaction: it ends with the statement then.
-    pinned: bool,
-    /// What its rows have behind their columns.
-    key: Option<RowKey>,
-    /// That of the row that it is on.
-    current: Vec<Value>,
-    /// What declared it.
-    statement: Arc<ParsedStatement>,
-    /// Microseconds since 2000-01-01 UTC.
-    made: i64,
-}
-
-impl std::fmt::Debug for Cursor {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Cursor at {}", self.position)
-    }
-}
 
 impl OpenCursors {
     /// Whether there is one; or one is being read.
@@ -82,7 +52,7 @@ impl OpenCursors {
         Ok(self.lock()?.iter().map(listed).collect())
     }
 
-    /// SQLSTATE 55006 while rows of one are read, which may call functions.
+    /// SQLSTATE 55006 while a transaction's end reads what is left of them, for which functions may be called.
     fn lock(&self) -> Result<MutexGuard<'_, Cursors>> {
         match self.0.try_lock() {
             Ok(cursors) => Ok(cursors),
@@ -119,19 +89,59 @@ impl OpenCursors {
     }
 }
 
+impl OpenCursors {
+    /// One, for as long as rows of it are read: functions that it calls may use others meanwhile, but not this one.
+    fn take(&self, name: &str) -> Result<Cursor> {
+        let mut cursors = self.lock()?;
+        let cursor = cursors.get_mut(name).ok_or_else(|| unknown(name))?;
+        if cursor.failed || cursor.rows.is_none() {
+            return Err(not_to_be_run(name));
+        }
+        let stays = cursor.without_rows();
+        Ok(std::mem::replace(cursor, stays))
+    }
+
+    /// It was read. It is gone where what is undone meanwhile has made it.
+    fn give_back(&self, name: &str, read: Cursor) -> Result<()> {
+        if let Some(cursor) = self.lock()?.get_mut(name).filter(|cursor| cursor.rows.is_none()) {
+            *cursor = Cursor { depth: cursor.depth, pinned: cursor.pinned, ..read };
+        }
+        Ok(())
+    }
+
+    /// Reads rows of one.
+    fn read<T>(&self, name: &str, work: impl FnOnce(&mut Cursor) -> Result<T>) -> Result<T> {
+        let mut cursor = self.take(name)?;
+        let done = work(&mut cursor).inspect_err(|_| cursor.failed = true);
+        self.give_back(name, cursor)?;
+        done
+    }
+
+    /// SQLSTATE 24000 while it is being read.
+    fn close(&self, name: &str) -> Result<()> {
+        let mut cursors = self.lock()?;
+        match cursors.get(name) {
+            None => Err(unknown(name)),
+            Some(cursor) if cursor.rows.is_none() => {
+                Err(Error::new(SqlState("24000"), format!("cannot drop active portal \"{name}\"")))
+            }
+            Some(_) => {
+                cursors.remove(name);
+                Ok(())
+            }
+        }
+    }
+}
+
 impl RoutineSession {
     fn cursors_mut(&self) -> Result<MutexGuard<'_, Cursors>> {
         self.names.cursors.lock()
     }
 }
 
-/// SQLSTATE 0A000 for a cursor over a plan that changes rows while it is read.
-fn refuse_writers(prepared: &Prepared) -> Result<()> {
-    if !prepared.calls_writers() {
-        return Ok(());
-    }
-    let error = Error::unsupported("a cursor over functions that may change rows");
-    Err(error.with_hint("Declare the functions STABLE, if they change nothing."))
+/// SQLSTATE 0A000: what its functions change would have to be committed when it is declared.
+fn alone_with_writers() -> Error {
+    Error::unsupported("a cursor WITH HOLD over functions that may change rows outside of a transaction")
 }
 
 fn keep_of(scroll: Option<bool>) -> Keep {
@@ -153,11 +163,11 @@ impl Runner {
         routine: &Routine,
         scroll: Option<bool>,
     ) -> Result<String> {
-        let Some(plan) = prepared.plan()?.filter(|_| !prepared.writes()) else {
+        let Some(plan) = prepared.plan()?.filter(|_| !prepared.changes()) else {
             let message = format!("cannot open {} query as cursor", verb_of(&prepared.parsed));
             return Err(Error::new(SqlState("42P11"), message));
         };
-        refuse_writers(prepared)?;
+        self.may_begin_changes(prepared)?;
         let mut context = context.reading(self.reader_for_cursor(routine, context.reader.clone())?);
         context.sparing = true;
         let (plan, key) = prepared.cursor_plan(plan)?;
@@ -177,23 +187,22 @@ impl Runner {
 
     /// The rows come to, of these fields, and how many.
     pub(crate) fn fetch_cursor(&self, name: &str, direction: Direction) -> Result<(Vec<Field>, Vec<Vec<Value>>, u64)> {
-        let mut cursors = self.session.cursors_mut()?;
-        let cursor = cursors.get_mut(name).ok_or_else(|| unknown(name))?;
-        cursor.rows.begin_statement(self.base.deadline);
-        let mut rows = Vec::new();
-        let count = cursor.fetch(direction, &mut |row| {
-            // Of several, as MOVE comes to them, nobody wants more than one.
-            if rows.is_empty() {
-                rows.push(row);
-            }
-            Ok(())
-        });
-        let count = count.inspect_err(|_| cursor.failed = true)?;
-        Ok((cursor.fields().to_vec(), rows, count))
+        self.session.names.cursors.read(name, |cursor| {
+            cursor.rows_mut()?.begin_statement(self.base.deadline)?;
+            let mut rows = Vec::new();
+            let count = cursor.fetch(direction, &mut |row| {
+                // Of several, as MOVE comes to them, nobody wants more than one.
+                if rows.is_empty() {
+                    rows.push(row);
+                }
+                Ok(())
+            })?;
+            Ok((cursor.fields().to_vec(), rows, count))
+        })
     }
 
     pub(crate) fn close_cursor(&self, name: &str) -> Result<()> {
-        self.session.cursors_mut()?.remove(name).map(drop).ok_or_else(|| unknown(name))
+        self.session.names.cursors.close(name)
     }
 
     /// A loop goes over it, and its transaction may end.
@@ -250,10 +259,10 @@ impl Connection {
                 Ok(Executed::tag("DECLARE CURSOR"))
             }
             CursorCommand::Fetch { name, direction, moves } => self.fetch(name, *direction, *moves),
-            CursorCommand::Close(Some(name)) => match self.cursors_mut()?.remove(name) {
-                Some(_) => Ok(Executed::tag("CLOSE CURSOR")),
-                None => Err(unknown(name)),
-            },
+            CursorCommand::Close(Some(name)) => {
+                self.routines.names.cursors.close(name)?;
+                Ok(Executed::tag("CLOSE CURSOR"))
+            }
             CursorCommand::Close(None) => {
                 self.cursors_mut()?.clear();
                 Ok(Executed::tag("CLOSE CURSOR ALL"))
@@ -278,12 +287,19 @@ impl Connection {
         let keep = keep_of(*scroll);
         let (rows, key) = self.with_state(|state| {
             let prepared = self.plan(&mut runnable, state)?;
-            refuse_writers(&prepared)?;
-            let reader = match &self.state.borrow().transaction {
+            let session = self.state.borrow();
+            let open = session.transaction.as_ref();
+            let reader = match open {
                 Some(open) => &open.tx.reader_until_done()?,
                 None => state.reader,
             };
-            let state = &State { reader, catalog: state.catalog.clone(), ..*state };
+            // What its functions change they change while it is read.
+            let tx = match open {
+                _ if !prepared.calls_writers() => None,
+                Some(open) => Some((&open.tx, Some(&open.deferred))),
+                None => return Err(alone_with_writers()),
+            };
+            let state = &State { reader, tx, catalog: state.catalog.clone(), ..*state };
             let mut context = self.context(&prepared, state, params)?;
             context.sparing = true;
             let Body::Plan(plan) = prepared.body()? else { return Err(Error::internal("a cursor without a plan")) };
@@ -297,7 +313,7 @@ impl Connection {
         let mut cursor = Cursor { hold: *hold, depth, ..Cursor::new(rows, key, *scroll, &runnable.parsed) };
         if depth.is_none() {
             let ending = self.shared().store.begin()?;
-            cursor.rows.hold(&Reader::from(ending.reader()))?;
+            cursor.rows_mut()?.hold(&Reader::from(ending.reader()))?;
         }
         self.cursors_mut()?.insert(name.clone(), cursor);
         Ok(())
@@ -305,21 +321,19 @@ impl Connection {
 
     fn fetch(&self, name: &str, direction: Direction, moves: bool) -> Result<Executed> {
         let deadline = self.deadline();
-        let mut cursors = self.cursors_mut()?;
-        let cursor = cursors.get_mut(name).ok_or_else(|| unknown(name))?;
-        if cursor.failed {
-            let message = format!("portal \"{name}\" cannot be run");
-            return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
-        }
-        cursor.rows.begin_statement(deadline);
-        let fields = cursor.fields().to_vec();
-        let mut rows = Collected::of(cursor.rows.context(), &fields);
-        let count = match moves && direction.stays() {
-            // Nothing is read for it, so any cursor can.
-            true => Ok(u64::from(cursor.is_on_row())),
-            false => cursor.fetch(direction, &mut |row| if moves { Ok(()) } else { rows.push(row) }),
-        };
-        let affected = count.inspect_err(|_| cursor.failed = true)?;
+        let (fields, rows, affected) = self.routines.names.cursors.read(name, |cursor| {
+            let read = cursor.rows_mut()?;
+            read.begin_statement(deadline)?;
+            let context = read.context().clone();
+            let fields = cursor.fields().to_vec();
+            let mut rows = Collected::of(&context, &fields);
+            let affected = match moves && direction.stays() {
+                // Nothing is read for it, so any cursor can.
+                true => u64::from(cursor.is_on_row()),
+                false => cursor.fetch(direction, &mut |row| if moves { Ok(()) } else { rows.push(row) })?,
+            };
+            Ok((fields, rows, affected))
+        })?;
         let (tag, rows) = match moves {
             true => ("MOVE", None),
             false => ("FETCH", Some(Rows::collected(fields, rows.finish()))),
@@ -335,11 +349,16 @@ impl Connection {
         self.cursors_mut()?.retain(|_, cursor| cursor.depth.is_none() || cursor.hold && !cursor.failed);
         let state = self.state.borrow();
         let Some(open) = &state.transaction else { return Ok(()) };
-        for cursor in self.cursors_mut()?.values_mut().filter(|cursor| cursor.hold && cursor.depth.is_some()) {
-            cursor.rows.begin_statement(deadline);
-            cursor.rows.hold(open.tx.reader())?;
-        }
-        Ok(())
+        let is_held =
+            |(name, cursor): (&String, &Cursor)| (cursor.hold && cursor.depth.is_some()).then(|| name.clone());
+        let held: Vec<String> = self.cursors_mut()?.iter().filter_map(is_held).collect();
+        held.iter().try_for_each(|name| {
+            self.routines.names.cursors.read(name, |cursor| {
+                let rows = cursor.rows_mut()?;
+                rows.begin_statement(deadline)?;
+                rows.hold(open.tx.reader())
+            })
+        })
     }
 
     /// Before the transaction of a procedure ends: reads what loops over cursors have left, and ends the others.
@@ -348,7 +367,7 @@ impl Connection {
         let mut cursors = self.cursors_mut()?;
         cursors.retain(|_, cursor| cursor.depth != Some(OF_STATEMENT) || cursor.pinned);
         for cursor in cursors.values_mut().filter(|cursor| cursor.pinned && cursor.depth.is_some()) {
-            cursor.rows.hold(reader)?;
+            cursor.rows_mut()?.hold(reader)?;
             cursor.depth = None;
         }
         Ok(())
@@ -376,143 +395,9 @@ impl Connection {
     }
 }
 
-impl Cursor {
-    /// Before its first row.
-    fn new(rows: ScrolledRows, key: Option<RowKey>, scroll: Option<bool>, statement: &Arc<ParsedStatement>) -> Cursor {
-        let (depth, current) = (None, Vec::new());
-        Cursor {
-            rows,
-            scroll,
-            hold: false,
-            depth,
-            position: 0,
-            at_end: false,
-            failed: false,
-            pinned: false,
-            key,
-            current,
-            statement: statement.clone(),
-            made: clock_micros(),
-        }
-    }
-
-    fn fields(&self) -> &[Field] {
-        let all = self.rows.fields();
-        &all[..all.len() - self.key.map_or(0, |key| key.columns)]
-    }
-
-    /// How many rows were come to, each of which `each` gets.
-    fn fetch(&mut self, direction: Direction, each: &mut dyn FnMut(Vec<Value>) -> Result<()>) -> Result<u64> {
-        let (width, mut last) = (self.fields().len(), None);
-        let count = self.come_to(direction, &mut |mut row| {
-            last = Some(row.split_off(width));
-            each(row)
-        })?;
-        if let Some(last) = last {
-            self.current = last;
-        }
-        Ok(count)
-    }
-
-    fn come_to(&mut self, direction: Direction, each: &mut dyn FnMut(Vec<Value>) -> Result<()>) -> Result<u64> {
-        match direction {
-            direction if direction.stays() => self.same(each),
-            Direction::Forward(count) => self.forward(count, each),
-            Direction::Backward(count) => self.backward(count, each),
-            Direction::Relative(by @ 1..) => {
-                self.forward(Some(by.unsigned_abs() - 1), &mut |_| Ok(()))?;
-                self.forward(Some(1), each)
-            }
-            Direction::Relative(by) => {
-                self.backward(Some(by.unsigned_abs() - 1), &mut |_| Ok(()))?;
-                self.backward(Some(1), each)
-            }
-            Direction::Absolute(0) => {
-                self.go_to(0)?;
-                Ok(0)
-            }
-            Direction::Absolute(row @ 1..) => {
-                self.go_to(row.unsigned_abs() - 1)?;
-                self.forward(Some(1), each)
-            }
-            Direction::Absolute(row) => {
-                self.forward(None, &mut |_| Ok(()))?;
-                self.backward(Some(row.unsigned_abs() - 1), &mut |_| Ok(()))?;
-                self.backward(Some(1), each)
-            }
-        }
-    }
-
-    /// The number that the next row forward would have, were it not behind the end.
-    fn next(&self) -> u64 {
-        self.position + u64::from(self.at_end) + 1
-    }
-
-    /// SQLSTATE 55000 where it can not go back to the row of this number, from 0.
-    fn check_back(&self, number: u64) -> Result<()> {
-        match self.scroll == Some(false) || !self.rows.has(number) {
-            true => Err(only_forward()),
-            false => Ok(()),
-        }
-    }
-
-    fn is_on_row(&self) -> bool {
-        self.position > 0 && !self.at_end
-    }
-
-    fn same(&mut self, each: &mut dyn FnMut(Vec<Value>) -> Result<()>) -> Result<u64> {
-        if !self.is_on_row() {
-            return Ok(0);
-        }
-        self.check_back(self.position - 1)?;
-        let row = self.rows.row(self.position - 1)?;
-        match row {
-            Some(row) => each(row).map(|()| 1),
-            None => Ok(0),
-        }
-    }
-
-    fn forward(&mut self, count: Option<u64>, each: &mut dyn FnMut(Vec<Value>) -> Result<()>) -> Result<u64> {
-        let mut come_to = 0;
-        while !self.at_end && count.is_none_or(|count| come_to < count) {
-            match self.rows.row(self.position)? {
-                Some(row) => {
-                    each(row)?;
-                    (self.position, come_to) = (self.position + 1, come_to + 1);
-                }
-                None => self.at_end = true,
-            }
-        }
-        Ok(come_to)
-    }
-
-    fn backward(&mut self, count: Option<u64>, each: &mut dyn FnMut(Vec<Value>) -> Result<()>) -> Result<u64> {
-        if count == Some(0) {
-            return Ok(0);
-        }
-        let (last, mut come_to) = (self.next() - 1, 0);
-        self.check_back(count.map_or(0, |count| last.saturating_sub(count + 1)))?;
-        while count.is_none_or(|count| come_to < count) && come_to + 1 < last {
-            let row =
-                self.rows.row(last - come_to - 2)?.ok_or_else(|| Error::internal("a row of a cursor is missing"))?;
-            each(row)?;
-            come_to += 1;
-        }
-        let is_through = count.is_none_or(|count| come_to < count);
-        (self.position, self.at_end) = (if is_through { 0 } else { last - come_to }, false);
-        Ok(come_to)
-    }
-
-    /// Goes to a row, or as far as there are any.
-    fn go_to(&mut self, row: u64) -> Result<()> {
-        let at = self.next() - 1;
-        if row < at {
-            self.check_back(row)?;
-            (self.position, self.at_end) = (row, false);
-            return Ok(());
-        }
-        self.forward(Some(row - at), &mut |_| Ok(())).map(drop)
-    }
+/// SQLSTATE 55000: it has failed, or is being read.
+fn not_to_be_run(name: &str) -> Error {
+    Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, format!("portal \"{name}\" cannot be run"))
 }
 
 fn unknown(name: &str) -> Error {

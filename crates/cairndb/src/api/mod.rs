@@ -12,6 +12,7 @@ mod connection;
 mod control;
 mod convert;
 mod copy;
+mod cursor;
 mod cursors;
 mod database;
 mod execute;

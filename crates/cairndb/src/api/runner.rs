@@ -8,6 +8,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Instant;
 
 use super::Notice;
 use super::channels::{SaidMark, SessionChannels};
@@ -434,6 +435,11 @@ impl Runner {
         Ok((tx, shared))
     }
 
+    /// The same, where it is one.
+    pub(super) fn may_begin_changes(&self, prepared: &Prepared) -> Result<()> {
+        if prepared.writes() { self.begin_changes(prepared).map(drop) } else { Ok(()) }
+    }
+
     /// Runs an INSERT once for each row of `parameters`. False, and nothing done: it is something else, or more than the
     /// insertion of one row.
     pub(crate) fn insert_each(&self, prepared: &Prepared, context: &ExecContext, parameters: &Batch) -> Result<bool> {
@@ -458,9 +464,7 @@ impl Runner {
         let Some(plan) = prepared.plan()?.filter(|plan| !prepared.changes() && is_asked_for(plan)) else {
             return Ok(None);
         };
-        if prepared.writes() {
-            self.begin_changes(prepared)?;
-        }
+        self.may_begin_changes(prepared)?;
         let mut context = match self.transaction()? {
             Some(tx) if routine.may_write() => context.reading(tx.reader_of_now()?),
             // What it reads is its caller's, and may change while it is read.
@@ -571,6 +575,27 @@ impl Runner {
 
     fn is_temporary_by_path(&self, command: &SchemaCommand) -> bool {
         self.now().1.path().begins_temporary() && command.makes_in_path()
+    }
+
+    /// Runs the functions of another statement, to be over by then, of the same transaction: under the schema as it is by now.
+    /// `None`: that is what this one does.
+    pub(crate) fn of_statement(&self, deadline: Option<Instant>) -> Result<Option<Runner>> {
+        let ((stamp, catalog), shared) = (self.now(), self.shared()?);
+        let changed = match self.transaction()? {
+            Some(tx) if CatalogStamp::of(tx.reader().database(), shared.trees)? != stamp => Some(tx),
+            _ => None,
+        };
+        if changed.is_none() && self.base.deadline == deadline {
+            return Ok(None);
+        }
+        let mut next = ddl::Session::runner(self, &catalog)?;
+        next.base.deadline = deadline;
+        if let Some(tx) = changed {
+            next.see_changes(&tx, &shared)?;
+            let (_, catalog) = next.now();
+            next.base.sequences = Some(ddl::Session::sequences(&next, &catalog));
+        }
+        Ok(Some(next))
     }
 
     /// Looks at the schema again, where a command or a rollback has changed it.

@@ -1,11 +1,13 @@
 //! The rows of a cursor: read as they are asked for, and kept as far as they may be asked for again.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::batch::Batch;
 use super::context::{Cx, ExecContext};
 use super::spill::BatchList;
 use super::stream::RowStream;
+use crate::routine::Calls;
 use crate::state::Reader;
 use crate::{Error, Result, SqlState, Value};
 
@@ -55,9 +57,15 @@ impl ScrolledRows {
         self.keep != Keep::Nothing || self.current.as_ref().is_some_and(|(start, _)| *start <= number)
     }
 
-    /// Another statement asks from here on.
-    pub(crate) fn begin_statement(&mut self, deadline: Option<Instant>) {
-        self.stream.shared_mut().context.deadline = deadline;
+    /// Another statement asks from here on. What is done before it begins nobody's functions see.
+    pub(crate) fn begin_statement(&mut self, deadline: Option<Instant>) -> Result<()> {
+        let context = &mut self.stream.shared_mut().context;
+        context.deadline = deadline;
+        let Some(calls) = context.eval.calls.as_ref().filter(|_| !self.done) else { return Ok(()) };
+        let Some(caller) = calls.caller.for_statement(deadline)? else { return Ok(()) };
+        let calls = Calls { caller, reader: calls.reader.clone() };
+        context.eval = Arc::new(context.eval.with_calls(Some(calls)));
+        Ok(())
     }
 
     /// The row of this number, from 0; `None`: there are fewer.

@@ -148,6 +148,13 @@ pub static UNSUPPORTED: &[Unsupported] = &[
         "give one of them another name: a value of a domain is one of its base type, so that no call could say which is meant",
     ),
     not(
+        "Cursors WITH HOLD over functions that write, outside of transactions",
+        "CREATE FUNCTION w() RETURNS integer LANGUAGE plpgsql AS 'BEGIN INSERT INTO t VALUES (1); RETURN 1; END'; \
+         DECLARE c CURSOR WITH HOLD FOR SELECT w()",
+        NOT_THERE,
+        "declare it between BEGIN and COMMIT, which reads it to its end",
+    ),
+    not(
         "Functions of domains over composite types",
         "CREATE TYPE c AS (a integer); CREATE DOMAIN d AS c; \
          CREATE FUNCTION f(d) RETURNS integer LANGUAGE sql AS 'SELECT 1'",
@@ -228,6 +235,14 @@ pub static DIFFERENCES: &[Difference] = &[
         here: Answer::Error("0A000"),
         postgresql: Answer::Done,
         why: "a cursor tells the row that it is on by its primary key; its query may be ordered and limited besides",
+    },
+    Difference {
+        what: "Tables that cursors read",
+        example: "BEGIN; DECLARE c CURSOR FOR SELECT * FROM t; ALTER TABLE t ADD COLUMN c integer",
+        here: Answer::Done,
+        postgresql: Answer::Error("55006"),
+        why: "a cursor reads what there was when it was declared, whatever becomes of its tables. One that goes back gives the \
+              rows that it gave: functions that it calls, which may change rows, do not run again for them",
     },
     Difference {
         what: "RETURNING of MERGE",

@@ -74,6 +74,10 @@ static CALLED: &[(&str, &[&str])] = &[
     ("Arrays of domains", &["an array of a domain"]),
     ("Functions that differ in domains only", &["a function whose arguments differ from another's in domains only"]),
     (
+        "Cursors WITH HOLD over functions that write, outside of transactions",
+        &["a cursor WITH HOLD over functions that may change rows outside of a transaction"],
+    ),
+    (
         "Functions of domains over composite types",
         &["a function of a domain over a composite type", "a variable of a domain over a composite type"],
     ),

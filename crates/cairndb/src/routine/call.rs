@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use super::plpgsql::{PlPgSql, Room};
 use super::transactions::Control;
@@ -203,6 +204,10 @@ impl Fires for Fired<'_> {
 }
 
 impl Caller for Runner {
+    fn for_statement(&self, deadline: Option<Instant>) -> Result<Option<Arc<dyn Caller>>> {
+        Ok(self.of_statement(deadline)?.map(|runner| Arc::new(runner) as Arc<dyn Caller>))
+    }
+
     fn value(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Value> {
         let rows = self.call(routine, args, eval)?;
         if routine.returns == Returns::Void {

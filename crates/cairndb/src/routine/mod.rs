@@ -16,6 +16,7 @@ mod variables;
 
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::time::Instant;
 
 pub(crate) use call::{called_procedure, check_body, run_block, run_call};
 pub(crate) use compiled::{Compiled, CompiledRoutines};
@@ -82,6 +83,9 @@ impl Calls {
 
 /// Runs functions for who evaluates their calls.
 pub(crate) trait Caller: Debug + Send + Sync {
+    /// The same for another statement of its transaction, which is to be over by then; `None`: there is nothing to tell them apart.
+    fn for_statement(&self, deadline: Option<Instant>) -> Result<Option<Arc<dyn Caller>>>;
+
     /// The value of a call.
     fn value(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Value>;
 
