@@ -166,7 +166,7 @@ impl Client {
     }
 
     /// Asks for what takes a slot.
-    fn ask<T>(&self, opened: Result<T>) -> Result<T> {
+    pub(crate) fn ask<T>(&self, opened: Result<T>) -> Result<T> {
         opened.inspect_err(|_| self.refused.set(true))
     }
 
@@ -443,7 +443,7 @@ impl Client {
         Ok(())
     }
 
-    fn commit(&mut self, noted: &Noted, transaction: Transaction, filled: Result<()>) -> Result<()> {
+    pub(crate) fn commit(&mut self, noted: &Noted, transaction: Transaction, filled: Result<()>) -> Result<()> {
         if filled.is_err() || self.random.one_in(12) {
             transaction.rollback();
             self.end(noted, Outcome::Aborted);
@@ -507,6 +507,9 @@ impl Client {
     }
 
     fn change_schema(&mut self) -> Result<()> {
+        if self.world.shape.is_narrow() && self.random.one_in(2) {
+            return self.drop_when_full();
+        }
         let noted = self.begin("schema change", true);
         let mut transaction = self.ask(self.store.begin())?;
         let outcome = self.fill_schema_change(&noted, &mut transaction);
