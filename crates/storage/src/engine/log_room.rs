@@ -31,8 +31,8 @@ const IDLE: Duration = Duration::from_millis(100);
 pub(crate) struct Needs {
     /// Bytes of operations.
     pub(crate) operations: u64,
-    /// The caller has parts in the log, which stay.
-    pub(crate) has_parts: bool,
+    /// The caller, where it has parts in the log, which stay.
+    pub(crate) parts_of: Option<u64>,
 }
 
 impl Engine {
@@ -118,13 +118,14 @@ impl Engine {
         let most = segments.limit().saturating_sub(2).max(2);
         let wanted = (needed + needed / 8 + 1).min(most);
         let least = OpenBatch::least_segments_for(needs.operations, segments.size()) as usize;
-        self.wait_in_line(&segments.stand_in_line(wanted, needs.has_parts), (wanted, least), gives_up)
+        let line = segments.stand_in_line(wanted, needs.parts_of.is_some());
+        self.wait_in_line(&line, (wanted, least), needs.parts_of, gives_up)
     }
 
     /// Keeps one segment, for a record that has no room elsewhere.
     pub(super) fn keep_segment(&self, gives_up: GivesUp<'_>) -> Result<KeptSegments<'_>> {
         let line = self.segments()?.stand_in_line(1, false);
-        self.wait_in_line(&line, (1, 1), gives_up)
+        self.wait_in_line(&line, (1, 1), None, gives_up)
     }
 
     /// Waits until so many segments are to be had, or as many as can be made free, if they are no fewer than the second.
@@ -132,6 +133,7 @@ impl Engine {
         &'e self,
         line: &InLine<'e>,
         (mut wanted, least): (usize, usize),
+        own: Option<u64>,
         gives_up: GivesUp<'_>,
     ) -> Result<KeptSegments<'e>> {
         let (mut waited, since) = (0, self.env.host.now());
@@ -147,13 +149,16 @@ impl Engine {
                     self.set_pressure();
                     line.wait(LOOK);
                 }
-                Waited::First { .. } if waited > 1 && self.oldest_parts()?.is_some() => {
+                Waited::First { .. } if waited > 1 && self.oldest_parts(own)?.is_some() => {
+                    // Once they are gone, another checkpoint frees what they held.
+                    waited = 2;
                     match self.env.host.now() < since + IDLE {
                         true => line.wait(LOOK),
-                        false => self.end_oldest_parts()?,
+                        false => {
+                            self.end_oldest_parts(own)?;
+                            self.run_checkpoint()?;
+                        }
                     }
-                    waited = 1;
-                    self.run_checkpoint()?;
                 }
                 Waited::First { left } if waited > 2 => match left >= least && left < wanted {
                     true => wanted = left,
@@ -226,19 +231,19 @@ impl Engine {
         }
     }
 
-    /// The transaction that has had parts in the log for longest, if the log cannot be reused because of it.
-    fn oldest_parts(&self) -> Result<Option<OpenParts>> {
+    /// The transaction that has had parts in the log for longest, if the log cannot be reused because of it, and it is another's.
+    fn oldest_parts(&self, own: Option<u64>) -> Result<Option<OpenParts>> {
         let writer = self.lock_writer();
         let oldest = writer.open_parts.iter().min_by_key(|parts| parts.first).copied();
         drop(writer);
         let segments = self.segments()?;
         let holds = |first: u64| segments.oldest_live().is_some_and(|number| first / segments.size() <= number);
-        Ok(oldest.filter(|parts| holds(parts.first)))
+        Ok(oldest.filter(|parts| Some(parts.transaction) != own && holds(parts.first)))
     }
 
     /// Ends it, unless one of them is about to be committed.
-    fn end_oldest_parts(&self) -> Result<()> {
-        match self.oldest_parts()? {
+    fn end_oldest_parts(&self, own: Option<u64>) -> Result<()> {
+        match self.oldest_parts(own)? {
             Some(parts) if !self.segments()?.has_keeper() => self.forget_parts(parts.transaction),
             _ => {}
         }
@@ -252,7 +257,7 @@ mod tests {
     use crate::{Options, Store, TreeId};
 
     fn needs(operations: u64) -> super::Needs {
-        super::Needs { operations, has_parts: false }
+        super::Needs { operations, parts_of: None }
     }
 
     fn put(store: &Store, bytes: usize) {

@@ -165,7 +165,7 @@ impl<'s> InLine<'s> {
         }
     }
 
-    /// One for what comes behind, where there will be parts.
+    /// With one for what comes behind, where there will be parts; who has parts was promised that before.
     fn needed(&self, promises: &Promises, wanted: usize) -> usize {
         promises.segments() + wanted + usize::from(!self.has_parts && wanted > LITTLE)
     }

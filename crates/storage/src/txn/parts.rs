@@ -82,12 +82,12 @@ impl Parts {
     fn stay<'e>(&mut self, engine: &'e Engine, ops: &OpList, gives_up: GivesUp<'_>) -> Result<KeptSegments<'e>> {
         engine.check_log_takes(ops.length())?;
         let unsent = ops.length() - self.sent.length();
-        let has_parts = self.stays && self.transaction.is_some();
+        let parts_of = self.transaction.filter(|_| self.stays);
         // (Copied parts may be given up while it waits.)
-        let operations = if has_parts { unsent } else { ops.length() - ops.sent() };
-        let room = match has_parts && unsent <= OpenBatch::early_limit(engine.segments()?.size()) as u64 {
+        let operations = if parts_of.is_some() { unsent } else { ops.length() - ops.sent() };
+        let room = match parts_of.is_some() && unsent <= OpenBatch::early_limit(engine.segments()?.size()) as u64 {
             true => engine.segments()?.keep_begun(),
-            false => engine.keep_log_room(Needs { operations, has_parts }, gives_up)?,
+            false => engine.keep_log_room(Needs { operations, parts_of }, gives_up)?,
         };
         if ops.sent() == 0 && (unsent > engine.segments()?.size() || !self.hold(engine)) {
             // Few of much, or gone: what others wrote behind them would have to be kept too.
