@@ -173,7 +173,7 @@ impl Client {
     }
 
     /// Asks for what takes a slot.
-    fn ask<T>(&self, opened: Result<T>) -> Result<T> {
+    pub(crate) fn ask<T>(&self, opened: Result<T>) -> Result<T> {
         opened.inspect_err(|_| self.refused.set(true))
     }
 
@@ -452,7 +452,7 @@ impl Client {
         Ok(())
     }
 
-    fn commit(&mut self, noted: &Noted, transaction: Transaction, filled: Result<()>) -> Result<()> {
+    pub(crate) fn commit(&mut self, noted: &Noted, transaction: Transaction, filled: Result<()>) -> Result<()> {
         let hurry = self.hurry.take();
         if filled.is_err() || self.random.one_in(12) {
             self.judge_hurry(hurry.as_deref(), &filled);
@@ -523,6 +523,9 @@ impl Client {
     }
 
     fn change_schema(&mut self) -> Result<()> {
+        if self.world.shape.is_narrow() && self.random.one_in(2) {
+            return self.drop_when_full();
+        }
         let noted = self.begin("schema change", true);
         let begun = self.begin_transaction();
         let mut transaction = self.ask(begun)?;

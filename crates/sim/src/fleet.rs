@@ -126,6 +126,10 @@ impl Tally {
         sum.given_up += did.given_up;
         sum.wakers += did.wakers;
         sum.twice += did.twice;
+        sum.fulls.openings += did.fulls.openings;
+        sum.fulls.asked += did.fulls.asked;
+        sum.fulls.dropped += did.fulls.dropped;
+        sum.fulls.again += did.fulls.again;
     }
 }
 
@@ -184,6 +188,12 @@ impl fmt::Display for Tally {
             "{} openings with other options, {} for reading only; {} commits of values that take much of the log, {} gave up \
              waiting, {} wakers that panic, {} backups by two at once; positions of commits that a crash took: {} refused",
             did.changed, did.read, did.huge, did.given_up, did.wakers, did.twice, did.refused
+        )?;
+        let fulls = did.fulls;
+        writeln!(
+            f,
+            "{} openings on a full disk, {} of which asked for room; {} tables dropped where there may be few pages, {} at another try",
+            fulls.openings, fulls.asked, fulls.dropped, fulls.again
         )?;
         write!(
             f,

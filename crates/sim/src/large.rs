@@ -112,7 +112,7 @@ impl Client {
 fn is_of_log(error: &Error) -> bool {
     match error {
         Error::OutlivedLog | Error::LogTooSmall { .. } => true,
-        Error::DiskFull { what } => what.starts_with("extend the log"),
+        Error::DiskFull { what, .. } => what.starts_with("extend the log"),
         _ => false,
     }
 }

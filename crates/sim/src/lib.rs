@@ -8,6 +8,7 @@ pub mod doors;
 mod feed;
 pub mod fleet;
 pub mod flips;
+pub mod full;
 mod graph;
 pub mod history;
 mod hurry;

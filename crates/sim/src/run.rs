@@ -14,6 +14,7 @@ use crate::check::check;
 use crate::clients::{self, Kind, World};
 use crate::doors::{Doorman, Doors};
 use crate::flips::{self, Flips};
+use crate::full::{Full, Fulls};
 use crate::history::{History, Outcome, Txn};
 use crate::lives::Lives;
 use crate::machine;
@@ -95,6 +96,8 @@ pub struct Did {
     pub wakers: u64,
     /// Backups that two made at once.
     pub twice: u64,
+    /// What is full.
+    pub fulls: Fulls,
 }
 
 impl Did {
@@ -132,6 +135,7 @@ struct Director {
     read: Option<u64>,
     random: Random,
     doorman: Doorman,
+    full: Full,
     history: Shared,
     disk: SimDisk,
     sync_failed: machine::SyncFailed,
@@ -162,7 +166,8 @@ impl Director {
         history.borrow_mut().key_bytes = shape.sizes.key_bytes;
         let sync_failed = machine::SyncFailed::default();
         let (random, doorman, lives) = (Random::new(!seed), Doorman::of(seed), Lives::of(seed));
-        Director { first: shape, shape, lives, read: None, random, doorman, history, disk, sync_failed, did }
+        let full = Full::of(seed);
+        Director { first: shape, shape, lives, full, read: None, random, doorman, history, disk, sync_failed, did }
     }
 
     fn note(&self, note: impl FnOnce(&mut Did)) {
@@ -183,6 +188,7 @@ impl Director {
             let store = self.live(store);
             self.end_life(store);
         }
+        self.full.has_room();
         let store = self.open();
         self.look(&store);
         self.verify(&store);
@@ -230,11 +236,20 @@ impl Director {
             let spawns = if spawns_fail { self.random.below(3) } else { u64::MAX };
             let env = machine::environment_with(&self.disk, &self.sync_failed, spawns);
             let (mut doors, before) = (Doors::default(), self.disk.fault_counts().calls);
-            let before = if attempt < 3 && !spawns_fail { self.doorman.arm(&self.disk) } else { before };
+            let is_full = self.full.arm(&self.disk);
+            let is_armed = attempt < 3 && !spawns_fail && !is_full;
+            let before = if is_armed { self.doorman.arm(&self.disk) } else { before };
             let opened = Store::open_with(Path::new(DATABASE), self.shape.options(), env);
             let has_failed = self.doorman.opened(&self.disk, before, &opened, &mut doors);
             self.note(|did| did.doors += doors);
+            self.note(|did| did.fulls.openings += u64::from(is_full));
             match opened {
+                Err(error @ Error::DiskFull { .. }) if is_full && !self.disk.has_crashed() => {
+                    self.disk.crash_at(u64::MAX);
+                    self.full.refused(&self.disk, &error);
+                    self.note(|did| did.fulls.asked += 1);
+                    continue;
+                }
                 Err(_) if has_failed && !self.disk.has_crashed() => {
                     self.disk.crash_at(u64::MAX);
                     continue;
@@ -425,6 +440,7 @@ impl Director {
         let began = self.history.borrow_mut().now();
         let mut doors = Doors::default();
         let store = store.and_then(|store| self.doorman.beside(&self.disk, &self.shape, store, &mut doors));
+        self.full.draw(&self.disk);
         let before = self.doorman.arm(&self.disk);
         let result: Result<()> = match (self.random.below(3), store) {
             (0, Some(store)) => {

@@ -70,6 +70,8 @@ pub struct Shape {
     pub large: bool,
     /// When snapshots are ended.
     pub max_snapshot_age: Option<Duration>,
+    /// Pages that the database may have.
+    pub max_pages: u32,
     /// Of everything that options size.
     pub sizes: Sizes,
     /// Who is there besides writers, readers and the keeper, and what else they do.
@@ -162,9 +164,15 @@ impl Shape {
                 Some(Duration::from_millis(1)),
                 Some(Duration::from_millis(8)),
             ]),
+            max_pages: pages(&mut Random::new(seed ^ 0x9a6e_0000)),
             sizes,
             company,
         }
+    }
+
+    /// Whether the database may come to have as many pages as it may.
+    pub(crate) fn is_narrow(&self) -> bool {
+        self.max_pages < PAGES
     }
 
     /// What the database is opened with.
@@ -176,11 +184,18 @@ impl Shape {
         options.log_limit_bytes = self.sizes.segments * self.sizes.segment as u64;
         options.checkpoint_log_bytes = self.sizes.segment as u64 * 5 / 4;
         options.max_snapshots = self.sizes.snapshots;
-        options.max_pages = 4096;
+        options.max_pages = self.max_pages;
         options.separate_blocks = self.separate_blocks;
         options.max_snapshot_age = self.max_snapshot_age;
         options
     }
+}
+
+/// Mostly more than are needed.
+const PAGES: u32 = 4096;
+
+fn pages(random: &mut Random) -> u32 {
+    if random.one_in(4) && is_tried("pages") { random.pick(&[120, 160, 240, 400]) } else { PAGES }
 }
 
 impl Sizes {

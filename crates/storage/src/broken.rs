@@ -234,6 +234,14 @@ pub enum Broken {
     PositionsBare,
     /// The log is written in segments of the size that is asked for, whatever it has.
     SegmentsAsAsked,
+    /// The log keeps what could not be filled, and what is ready in it, where the disk is full.
+    LogKeepsAll,
+    /// The log is cut before header and meta pages say so.
+    CutUnnoted,
+    /// The log is cut by a segment that is in use.
+    CutInUse,
+    /// Where the disk is full the log grows before a checkpoint could be made.
+    GrowsFirst,
     /// The log's limit is counted in whole segments of those that it has, be there room for none.
     LogLimitAsAsked,
     /// Copies of a database, and what is salvaged of it, have no room for values that its log could not take now.

@@ -27,6 +27,8 @@ pub enum Error {
     DiskFull {
         /// What was being done.
         what: &'static str,
+        /// About how many bytes it takes, where that is known; else 0.
+        needed: u64,
     },
     /// A write or sync of the log failed after the commit was in it: it may or may not survive. The database is
     /// read-only until it is reopened.
@@ -159,7 +161,15 @@ impl Error {
 
     /// Whether there are as many pages as there may be.
     pub(crate) fn is_of_pages(&self) -> bool {
-        matches!(self, Error::DiskFull { what } if *what == Error::NO_PAGE)
+        matches!(self, Error::DiskFull { what, .. } if *what == Error::NO_PAGE)
+    }
+
+    /// Says how much room is needed, where the file system had none.
+    pub(crate) fn needing(self, bytes: u64) -> Error {
+        match self {
+            Error::DiskFull { what, needed: 0 } if what != Error::NO_PAGE => Error::DiskFull { what, needed: bytes },
+            error => error,
+        }
     }
 
     /// What a commit is told that is in the log's buffer, when the database fails before it is durable.
@@ -198,7 +208,7 @@ impl Error {
 
     pub(crate) fn io(what: &'static str) -> impl FnOnce(io::Error) -> Error {
         move |error| match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::DiskFull { what },
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::DiskFull { what, needed: 0 },
             _ => Error::Io { what, error: Arc::new(error) },
         }
     }
@@ -224,7 +234,10 @@ impl fmt::Display for Error {
         match self {
             Error::Conflict => f.write_str("could not serialize access due to concurrent update"),
             Error::Io { what, error } => write!(f, "could not {what}: {}", said(error)),
-            Error::DiskFull { what } => write!(f, "could not {what}: no space left"),
+            Error::DiskFull { what, needed: 0 } => write!(f, "could not {what}: no space left"),
+            Error::DiskFull { what, needed } => {
+                write!(f, "could not {what}: no space left; about {} kB are needed", needed.div_ceil(1 << 10))
+            }
             Error::OutcomeUnknown { cause } => write!(
                 f,
                 "the outcome of this commit is unknown: {cause}; the database is read-only until it is reopened, which settles it"

@@ -38,7 +38,7 @@ pub(crate) struct Savepoint {
 fn full(error: Error) -> Error {
     match error {
         Error::DiskFull { .. } | Error::OutlivedLog | Error::LogTooSmall { .. } => {
-            Error::DiskFull { what: "keep temporary tables in temp_table_limit" }
+            Error::DiskFull { what: "keep temporary tables in temp_table_limit", needed: 0 }
         }
         error => error,
     }

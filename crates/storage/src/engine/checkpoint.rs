@@ -33,6 +33,8 @@ pub(crate) struct CheckpointState {
     pub(crate) own_pages: Vec<u32>,
     /// What its list of trees keeps of the catalog.
     pub(crate) catalog: CatalogCopy,
+    /// Its trees.
+    pub(crate) trees: Trees,
 }
 
 /// Where a checkpoint's lists lie, and what is kept of them elsewhere.
@@ -46,11 +48,11 @@ struct Lists {
 }
 
 /// What a checkpoint is of.
-struct Target {
-    version: u64,
+pub(super) struct Target {
+    pub(super) version: u64,
     position: u64,
     needed_from: u64,
-    trees: Trees,
+    pub(super) trees: Trees,
 }
 
 impl Engine {
@@ -96,7 +98,7 @@ impl Engine {
             self.pages.unhold(target.version);
             return Ok(false);
         }
-        let written = self.write_checkpoint(state, &target, false);
+        let written = self.write_with_room(state, &target, false);
         if written.is_err() {
             self.let_go(target.version);
         }
@@ -129,7 +131,7 @@ impl Engine {
         let mut state = self.checkpoint.lock();
         self.publisher.life.check(Act::LastCheckpoint)?;
         let target = self.hold_newest()?;
-        self.write_checkpoint(&mut state, &target, true).inspect_err(|_| self.let_go(target.version))?;
+        self.write_with_room(&mut state, &target, true).inspect_err(|_| self.let_go(target.version))?;
         state.meta.sequence += 1;
         self.write_meta(&state, &state.meta)?;
         // While no other checkpoint can be made.
@@ -159,7 +161,7 @@ impl Engine {
         durable.map(|()| target)
     }
 
-    fn write_checkpoint(&self, state: &mut CheckpointState, target: &Target, clean: bool) -> Result<()> {
+    pub(super) fn write_checkpoint(&self, state: &mut CheckpointState, target: &Target, clean: bool) -> Result<()> {
         self.write_dirty(state, target.version)?;
         let mut own_pages = Vec::new();
         let catalog = self.copy_catalog(&target.trees, &state.catalog);
@@ -173,7 +175,10 @@ impl Engine {
         });
         state.catalog = catalog;
         match result {
-            Ok(meta) => self.finish(state, meta, own_pages),
+            Ok(meta) => {
+                state.trees.copy_from(&target.trees);
+                self.finish(state, meta, own_pages);
+            }
             Err(error) => {
                 if self.publisher.life.stage() != Stage::Failed {
                     self.pages.free_checkpoint_ids(&own_pages);
@@ -185,7 +190,7 @@ impl Engine {
     }
 
     /// The meta page of a checkpoint whose lists are not written yet.
-    fn describe(&self, before: &Meta, target: &Target, clean: bool) -> Meta {
+    pub(super) fn describe(&self, before: &Meta, target: &Target, clean: bool) -> Meta {
         // A clean database needs no log: what transactions without a commit wrote there goes with it.
         let needed_from = if clean { target.position } else { target.needed_from };
         let mut epochs = live_epochs(&before.epochs, needed_from);

@@ -75,7 +75,7 @@ impl Engine {
     /// An error that it hears may be about a batch's bytes: it counts for everybody.
     pub(crate) fn grow_log(&self) -> Result<bool> {
         let segments = self.segments()?;
-        segments.grow().inspect_err(|error| {
+        segments.grow(self.checkpoint_room()).inspect_err(|error| {
             if segments.failed() && !broken::is(Broken::GrowUnheard) {
                 self.publisher.life.fail(error);
             }
@@ -173,7 +173,7 @@ impl Engine {
                 }
                 // (Beside those there is the one that is written to, and the one behind.)
                 Waited::First { left } if waited > 2 && left + 2 >= least => return Ok(line.keep(wanted)),
-                Waited::First { .. } if waited > 2 => return Err(Error::DiskFull { what: LOG_IS_FULL }),
+                Waited::First { .. } if waited > 2 => return Err(Error::DiskFull { what: LOG_IS_FULL, needed: 0 }),
                 Waited::First { .. } => {
                     waited += 1;
                     // So that others stand in line behind it.
@@ -220,7 +220,9 @@ impl Engine {
     /// checkpoints.
     #[cold]
     pub(super) fn make_log_room(&self, waited: &mut u32, gives_up: GivesUp<'_>) -> Result<()> {
-        match self.grow_log() {
+        // On a full disk the checkpoint comes first.
+        let is_first = *waited == 0 && self.segments()?.is_short();
+        match if is_first { Ok(false) } else { self.grow_log() } {
             Ok(true) => return Ok(()),
             // At the limit, or the disk is full: a checkpoint may give segments back.
             Ok(false) | Err(Error::DiskFull { .. }) => {}
@@ -228,7 +230,7 @@ impl Engine {
         }
         *waited += 1;
         if *waited > 3 {
-            return Err(Error::DiskFull { what: LOG_IS_FULL });
+            return Err(Error::DiskFull { what: LOG_IS_FULL, needed: 0 });
         }
         self.wait_for_checkpoint(*waited, gives_up)
     }
@@ -242,6 +244,9 @@ impl Engine {
         drop(writer);
         // If this fails, so will everything else.
         let _ = self.wait_for_all();
+        if self.segments.as_ref().is_some_and(Segments::is_short) {
+            self.signals.raise(Signal::Checkpoint);
+        }
     }
 
     /// As `forget_parts`, of parts that hold little of the log if they are copied: the next version says so then.

@@ -9,6 +9,7 @@ mod commit;
 pub(crate) mod copies;
 mod counters;
 mod drops;
+mod full_disk;
 mod handle;
 mod interests;
 pub(crate) mod lists;

@@ -68,7 +68,7 @@ struct Waiting {
 
 impl Promises {
     /// So many segments are for others than anybody.
-    fn segments(&self) -> usize {
+    pub(super) fn segments(&self) -> usize {
         self.begun + self.keepers.iter().map(|keeper| keeper.left).sum::<usize>()
     }
 

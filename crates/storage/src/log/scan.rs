@@ -4,7 +4,7 @@
 //! told of, unless a later batch is whole and says that this position was durable before it was written: then
 //! acknowledged data is damaged, and nothing may be dropped silently.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::format::{BATCH_HEADER, BLOCK, BatchHeader, LogIdentity, SEGMENT_HEADER, SegmentHeader, align8};
@@ -87,6 +87,16 @@ pub(crate) fn scan(scan: &Scan<'_>, visit: Visit<'_>) -> Result<ScanEnd> {
     let Reader { places, segments, checkpoint, last, .. } = reader;
     let segments = segments.into_iter().map(|(number, (place, _))| (number, place)).collect();
     Ok(ScanEnd { position, places, segments, checkpoint, last })
+}
+
+/// The segments that a recovery reads, oldest first, as (number, place), and how many places there are.
+pub(crate) fn live_segments(scan: &Scan<'_>) -> Result<(VecDeque<(u64, u32)>, u32)> {
+    let Reader { places, segments, .. } = Reader::new(scan)?;
+    let first = scan.from / scan.identity.segment_bytes as u64;
+    let live = segments.into_iter().map(|(number, (place, _))| (number, place));
+    let mut live: Vec<(u64, u32)> = live.filter(|(number, _)| *number >= first).collect();
+    live.sort_unstable();
+    Ok((live.into(), places))
 }
 
 /// As `scan`, of a log that may be damaged: calls `behind` with every whole batch that lies behind the damage. Returns where

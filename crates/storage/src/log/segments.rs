@@ -26,26 +26,40 @@ pub(crate) struct Segments {
     pub(crate) file: Arc<dyn File>,
     /// The same file, opened once more for making it longer. Linux tells each open file once of bytes that could not be
     /// written: a sync of new space through `file` would take the error that the sync of a batch should have had.
-    growing: Arc<dyn File>,
+    pub(super) growing: Arc<dyn File>,
     pub(crate) identity: LogIdentity,
     limit: AtomicUsize,
     places: Mutex<Places>,
     /// One filler at a time.
-    filling: Mutex<()>,
+    pub(super) filling: Mutex<()>,
     /// Who waits for segments is to look again.
     pub(super) changed: Condvar,
+    /// The file system had no room for another place (`give_back.rs`).
+    pub(super) is_short: AtomicBool,
     /// A write or a sync failed other than for want of space: it may have been the bytes of a batch.
-    failed: AtomicBool,
+    pub(super) failed: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Places {
     /// Live segments, oldest first: (number, place).
-    live: VecDeque<(u64, u32)>,
-    ready: VecDeque<u32>,
-    count: u32,
+    pub(super) live: VecDeque<(u64, u32)>,
+    pub(super) ready: VecDeque<u32>,
+    pub(super) count: u32,
     /// Of those that there may still be.
     pub(super) promises: Promises,
+}
+
+impl Places {
+    /// The lowest: what is not in use lies at the file's end then, where it can be given back.
+    fn take_lowest(&mut self) -> Option<u32> {
+        let lowest = (0..self.ready.len()).min_by_key(|&at| self.ready[at])?;
+        self.ready.swap_remove_front(lowest)
+    }
+
+    pub(super) fn take_back(&mut self, withdrawn: Vec<u32>) {
+        self.ready.extend(withdrawn);
+    }
 }
 
 impl Segments {
@@ -124,7 +138,8 @@ impl Segments {
         let limit = (limit_bytes / identity.segment_bytes as u64).max(least) as usize;
         let (places, filling, changed) = (Mutex::default(), Mutex::default(), Condvar::new());
         let limit = AtomicUsize::new(limit);
-        Segments { file, growing, identity, limit, places, filling, changed, failed: AtomicBool::new(false) }
+        let (is_short, failed) = (AtomicBool::new(false), AtomicBool::new(false));
+        Segments { file, growing, identity, limit, places, filling, changed, is_short, failed }
     }
 
     pub(crate) fn size(&self) -> u64 {
@@ -142,7 +157,7 @@ impl Segments {
         if by == Taker::Anybody && places.promises.are_all(self.left(&places)) {
             return None;
         }
-        let place = places.ready.pop_front()?;
+        let place = places.take_lowest()?;
         places.live.push_back((number, place));
         Some(place)
     }
@@ -203,11 +218,11 @@ impl Segments {
         (self.places.lock().count as usize) < self.limit()
     }
 
-    /// Adds a place: zeroes, synced. False at the limit.
-    pub(crate) fn grow(&self) -> Result<bool> {
+    /// Adds a place: zeroes, synced. False at the limit. `room`: bytes that have to be left on the disk.
+    pub(crate) fn grow(&self, room: u64) -> Result<bool> {
         let one = self.filling.lock();
         match self.can_grow() {
-            true => self.fill_place(one).map(|()| true),
+            true => self.fill_place(one, room).map(|()| true),
             false => Ok(false),
         }
     }
@@ -224,16 +239,33 @@ impl Segments {
 
     /// Adds a place, whatever the limit: a recovery needs one even if the log that it found is full.
     pub(crate) fn add_place(&self) -> Result<()> {
-        self.fill_place(self.filling.lock())
+        self.fill_place(self.filling.lock(), 0)
     }
 
-    fn fill_place(&self, _one_at_a_time: MutexGuard<'_, ()>) -> Result<()> {
+    fn fill_place(&self, one_at_a_time: MutexGuard<'_, ()>, room: u64) -> Result<()> {
+        let room =
+            if broken::is(Broken::LogKeepsAll) { 0 } else { room.next_multiple_of(BLOCK as u64).min(self.size()) };
+        let filled = self.fill_next(&one_at_a_time, room);
+        match &filled {
+            Err(Error::DiskFull { .. }) => self.stop_short(),
+            Ok(()) => self.look_again(),
+            Err(_) => {}
+        }
+        filled.map_err(|error| error.needing(self.size() + room))
+    }
+
+    fn fill_next(&self, _one_at_a_time: &MutexGuard<'_, ()>, room: u64) -> Result<()> {
         let place = self.places.lock().count;
         let zeroes = AlignedBuf::zeroed(FILL.min(self.size() as usize));
-        let start = self.offset(place);
-        for piece in 0..self.size() / zeroes.len() as u64 {
-            let at = start + piece * zeroes.len() as u64;
-            self.write(&zeroes, at, "extend the log")?;
+        let (mut at, end) = (self.offset(place), self.offset(place + 1) + room);
+        while at < end {
+            let piece = (zeroes.len() as u64).min(end - at);
+            self.write(&zeroes[..piece as usize], at, "extend the log")?;
+            at += piece;
+        }
+        if room > 0 {
+            // It is there: it was taken, and is given back.
+            self.set_places(place + 1)?;
         }
         if !broken::is(Broken::ExtensionUnsynced) {
             self.sync()?;
@@ -246,7 +278,7 @@ impl Segments {
     }
 
     /// Says in the header how many places there are, durably.
-    fn note_places(&self, count: u32) -> Result<()> {
+    pub(super) fn note_places(&self, count: u32) -> Result<()> {
         let mut block = AlignedBuf::zeroed(BLOCK);
         block.copy_from_slice(&self.identity.encode(count));
         self.write(&block, 0, "write the log's header")?;
@@ -261,7 +293,7 @@ impl Segments {
         })
     }
 
-    fn sync(&self) -> Result<()> {
+    pub(super) fn sync(&self) -> Result<()> {
         let synced = self.growing.sync().map_err(Error::io("sync the extended log"));
         synced.inspect_err(|_| self.failed.store(true, Ordering::Release))
     }

@@ -106,7 +106,7 @@ impl Supply {
             Needs::Checkpoint => self.reserved() > 0 && !broken::is(Broken::ListsUnkept),
         };
         if !is_enough {
-            return Err(Error::DiskFull { what: Error::NO_PAGE });
+            return Err(Error::DiskFull { what: Error::NO_PAGE, needed: 0 });
         }
         let id = self.reserve.pop_first();
         Ok(id.unwrap_or_else(|| {

@@ -8,6 +8,7 @@ use super::ending::Ending;
 use crate::broken::{self, Broken};
 use crate::engine::{Act, Engine, Signal};
 use crate::env::Join;
+use crate::log::Segments;
 use crate::{Error, Result};
 
 /// Log places kept ready ahead of need.
@@ -164,11 +165,36 @@ fn keep_house(engine: &Engine) -> Result<()> {
     let segments = engine.segments()?;
     engine.set_pressure();
     engine.pages.populate_ahead();
-    while segments.ready() < READY && engine.grow_log()? {}
-    if engine.pages.are_frames_few() {
-        engine.pages.evict(engine.pages.frames_ahead())?;
+    let grown = grow_ahead(engine, segments);
+    let evicted = evict_ahead(engine);
+    // On a full disk neither may work, and this gives room to both.
+    engine.work_off_drops().and(grown).and(evicted)
+}
+
+/// Once the disk is full, what is left of it is for a checkpoint, which gives back more than it takes.
+fn grow_ahead(engine: &Engine, segments: &Segments) -> Result<()> {
+    while segments.ready() < READY && !segments.is_short() {
+        match engine.grow_log() {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) => {
+                engine.signals.raise(Signal::Checkpoint);
+                return Err(error);
+            }
+        }
     }
-    engine.work_off_drops()
+    Ok(())
+}
+
+fn evict_ahead(engine: &Engine) -> Result<()> {
+    if !engine.pages.are_frames_few() {
+        return Ok(());
+    }
+    let evict = || engine.pages.evict(engine.pages.frames_ahead()).map(drop);
+    match evict() {
+        Err(Error::DiskFull { .. }) if engine.give_back()? => evict(),
+        evicted => evicted,
+    }
 }
 
 fn fetch_thread(engine: &Engine) {

@@ -6,7 +6,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::create::replaced;
 use super::gate::Gate;
+use super::open::read_meta;
 use super::replay::Replay;
 use crate::broken::{self, Broken};
 use crate::engine::Engine;
@@ -14,7 +16,7 @@ use crate::engine::meta::{META_BYTES, Meta, MetaPage};
 use crate::io::{AlignedBuf, File, FileSystem};
 use crate::log::format::LogIdentity;
 use crate::log::{self, Scan, ScanEnd, Segments, log_path, scan};
-use crate::{Error, Result};
+use crate::{Error, Options, Result};
 
 /// What lies there.
 pub(super) enum Beside {
@@ -81,14 +83,49 @@ pub(super) fn before_first_page(
     move |file| {
         let end = scan(&request(&meta, &log, identity), &mut |_| Ok(()))?;
         check_together(&path, &meta, &log, identity, &end)?;
-        let (page, at) = meta.page();
-        file.write_at(&page, at).map_err(Error::io("write the meta page"))?;
-        file.sync().map_err(Error::io("sync the database file"))
+        write_meta(file, &meta)
     }
 }
 
 fn request<'a>(meta: &'a Meta, file: &'a Arc<dyn File>, identity: LogIdentity) -> Scan<'a> {
     Scan { file, identity, epochs: &meta.epochs, from: meta.needed_from, must_reach: meta.position }
+}
+
+/// On a disk that is full for the recovery of a database whose log belongs to it: has the log give back what no recovery needs of
+/// it. Whether that was anything.
+pub(super) fn give_back(path: &Path, files: &dyn FileSystem, file: &Arc<dyn File>, options: &Options) -> Result<bool> {
+    let mut meta = read_meta(file, path)?;
+    if meta.clean {
+        return Ok(false);
+    }
+    meta.lists = lists_of(file, &meta)?;
+    let Beside::Log(log, identity) = log_of(path, files, &meta, false)? else { return Ok(false) };
+    let growing = Segments::open_to_grow(files, &log_path(path))?;
+    if !log.has_name(&log_path(path)).map_err(Error::io("look for the log"))? {
+        return Err(replaced(&log_path(path)));
+    }
+    let (live, count) = log::live_segments(&request(&meta, &log, identity))?;
+    let (limit, method) = (options.log_limit_bytes, options.sync_method);
+    let segments = Segments::resume(log.clone(), growing, identity, limit, method, live, count)?;
+    segments.give_back(|log_places| {
+        (0..2).try_for_each(|_| {
+            (meta.log_places, meta.sequence) = (log_places, meta.sequence + 1);
+            write_meta(&**file, &meta)
+        })
+    })
+}
+
+/// What a meta page holds for salvage.
+fn lists_of(file: &Arc<dyn File>, meta: &Meta) -> Result<Vec<u8>> {
+    let (mut page, at) = meta.page();
+    file.read_at(&mut page, at).map_err(Error::io("read the meta page"))?;
+    Ok(page[META_BYTES..].to_vec())
+}
+
+fn write_meta(file: &dyn File, meta: &Meta) -> Result<()> {
+    let (page, at) = meta.page();
+    file.write_at(&page, at).map_err(Error::io("write the meta page"))?;
+    file.sync().map_err(Error::io("sync the database file"))
 }
 
 /// Applies every commit behind the checkpoint, as far as the gate lets it.

@@ -53,7 +53,25 @@ pub(crate) fn open(path: &Path, options: &Options, env: &Environment) -> Result<
         true => beside::left_over(path, files, &file, &meta)?,
         false => beside::log_of(path, files, &meta, options.read_only)?,
     };
-    Ok((start(path, options, env, file, meta, beside)?, lock))
+    let needed = needed_at_most(&beside, options)?;
+    let started = start(path, options, env, file.clone(), meta, beside);
+    let engine = match started {
+        Err(Error::DiskFull { .. }) if !options.read_only && beside::give_back(path, files, &file, options)? => {
+            let meta = read_meta(&file, path)?;
+            let beside = beside::log_of(path, files, &meta, false)?;
+            start(path, options, env, file, meta, beside)
+        }
+        started => started,
+    };
+    Ok((engine.map_err(|error| error.needing(needed))?, lock))
+}
+
+/// Bytes that an opening may need besides what there is: a log, or what is to be replayed.
+fn needed_at_most(beside: &Beside, options: &Options) -> Result<u64> {
+    match beside {
+        Beside::Log(log, _) => log.len().map_err(Error::io("read the log's length")),
+        Beside::LeftOver(_) => Ok(2 * options.log_segment_bytes as u64),
+    }
 }
 
 fn id(first: u64, second: u64) -> u128 {
@@ -278,6 +296,7 @@ fn assemble(
     restored: Restored,
 ) -> Engine {
     let Restored { trees, drops, own_pages, catalog } = restored;
+    let last = CheckpointState { meta: meta.clone(), own_pages, catalog, trees: trees.clone() };
     let published = VersionPtr::allocate();
     // SAFETY: just allocated; nobody else knows it.
     unsafe { published.fill(meta.version, meta.position, meta.position, &trees) };
@@ -313,7 +332,7 @@ fn assemble(
         chain: Mutex::new(Chain::new(0)),
         next_stamp: AtomicU64::new(next_stamp + 1),
         next_tree: AtomicU32::new(meta.next_tree),
-        checkpoint: Mutex::new(CheckpointState { meta: meta.clone(), own_pages, catalog }),
+        checkpoint: Mutex::new(last),
         checkpoint_position: AtomicU64::new(meta.position),
         checkpoint_number: AtomicU64::new(meta.checkpoint),
         rounds: Default::default(),
@@ -374,9 +393,6 @@ fn begin_epoch(engine: &mut Engine, meta: &Meta, position: u64, found: Found) ->
     let start = number * segments.size();
     let epoch = Epoch { seed: engine.env.host.random() | 1, start, end: Epoch::OPEN };
     let alignment = segments.file.alignment();
-    if segments.ready() == 0 {
-        segments.add_place()?;
-    }
     engine.segments = Some(segments);
     engine.chain = Mutex::new(Chain::new(epoch.seed));
     {
@@ -388,6 +404,7 @@ fn begin_epoch(engine: &mut Engine, meta: &Meta, position: u64, found: Found) ->
         };
         writer.batch = OpenBatch::new(start, alignment, epoch.seed, separate, segment_bytes);
     }
+    make_place(engine, position)?;
     let is_after_crash = !meta.clean && !broken::is(Broken::OpeningKept);
     announce(engine, position, epoch, is_after_crash)?;
     first_batch(engine)
@@ -424,6 +441,20 @@ fn announce(engine: &mut Engine, position: u64, epoch: Epoch, is_after_crash: bo
     Ok(())
 }
 
+/// A place for the first segment. A log all of which is in use grows only once a checkpoint could be written: on a full disk it would
+/// take the room of that, each time that there is some.
+fn make_place(engine: &Engine, position: u64) -> Result<()> {
+    let segments = engine.segments()?;
+    if segments.ready() == 0 && segments.places() > 0 && !broken::is(Broken::GrowsFirst) {
+        compact_epochs(engine, position)?;
+        if engine.checkpoint.lock().meta.needed_from >= position {
+            // The new epoch begins in a segment behind all of them.
+            segments.release_before(u64::MAX);
+        }
+    }
+    if segments.ready() == 0 { segments.add_place() } else { Ok(()) }
+}
+
 fn compact_epochs(engine: &Engine, position: u64) -> Result<()> {
     engine.publisher.set_durable(position);
     if let Some(last) = engine.checkpoint.lock().meta.epochs.last_mut() {
@@ -436,7 +467,8 @@ fn compact_epochs(engine: &Engine, position: u64) -> Result<()> {
 fn first_batch(engine: &Engine) -> Result<()> {
     let mut writer = engine.lock_writer();
     let room = writer.batch.reserve(0, engine.segments()?, engine.database);
-    room.map_err(|_| Error::DiskFull { what: "begin the log" })?;
+    let segment = engine.segments()?.size();
+    room.map_err(|_| Error::DiskFull { what: "begin the log", needed: segment })?;
     let start = writer.batch.position();
     writer.appended = start;
     engine.lead(writer);
