@@ -10,7 +10,10 @@ use cairn_storage::broken::Broken;
 
 /// Switches that are noticed within seconds, and the most seeds that each may take: many times what it took from
 /// several first seeds, so that a change of the engine, which changes all runs, does not make the test miss one by chance.
-const CANARIES: [(Broken, u64); 85] = [
+const CANARIES: [(Broken, u64); 88] = [
+    (Broken::CutInUse, MANY),
+    (Broken::CutUnnoted, MANY),
+    (Broken::LogKeepsAll, MANY),
     (Broken::AppendsUntold, MANY),
     (Broken::CopiesLimited, MANY),
     (Broken::LogLimitAsAsked, MANY),
