@@ -11,11 +11,14 @@ use cairn_storage::broken::Broken;
 
 /// Switches that are noticed within seconds, and the most seeds that each may take: many times what it took from
 /// several first seeds, so that a change of the engine, which changes all runs, does not make the test miss one by chance.
-const CANARIES: [(Broken, u64); 89] = [
+const CANARIES: [(Broken, u64); 92] = [
     (Broken::LineReversed, MANY),
     (Broken::LockRemovedByName, FEW),
     (Broken::PromiseKept, MANY),
     (Broken::RoomForEver, FEW),
+    (Broken::CutInUse, MANY),
+    (Broken::CutUnnoted, MANY),
+    (Broken::LogKeepsAll, MANY),
     (Broken::AppendsUntold, MANY),
     (Broken::CopiesLimited, MANY),
     (Broken::LogLimitAsAsked, MANY),

@@ -69,6 +69,9 @@ pub struct Options {
     pub max_snapshots: usize,
     /// Pages that the database may grow to.
     pub max_pages: u32,
+    /// Pages beyond those for who frees pages, who copies some before he gives others back; a quarter of them is for checkpoints
+    /// alone. 0: an eighth of `max_pages`. With four thirds of `max_pages`, whatever is deleted at once finds some.
+    pub pages_to_free: u32,
     /// A new database is a copy that is being made: its id says so.
     pub(crate) is_copy: bool,
 }
@@ -94,6 +97,7 @@ impl Default for Options {
             max_transaction_bytes: 0,
             max_snapshots: 4096,
             max_pages: 1 << 26,
+            pages_to_free: 0,
             is_copy: false,
         }
     }

@@ -46,6 +46,8 @@ impl TemporaryStore {
         options.cache_bytes = CACHE_BYTES;
         options.page_size = PAGE_BYTES;
         options.max_pages = u32::try_from(limit / PAGE_BYTES as u64).unwrap_or(u32::MAX).clamp(64, 1 << 28);
+        // In memory they are there only while they are used: a statement that deletes may copy all pages before it gives any back.
+        options.pages_to_free = options.max_pages / 3 * 4 + 64;
         options.log_segment_bytes = 256 << 10;
         // A transaction's operations are in the log until it ends.
         options.log_limit_bytes = limit.saturating_mul(4).max(64 << 20);

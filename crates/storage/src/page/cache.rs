@@ -115,7 +115,8 @@ impl Pages {
         is_well_formed: fn(&[u8]) -> bool,
     ) -> Result<Pages> {
         let mut share = Share::new(options.cache_bytes);
-        let max_pages = options.max_pages + reserve_of(options.max_pages);
+        let reserve = reserve_of(options);
+        let max_pages = options.max_pages + reserve;
         let (table, frames) = loop {
             let count = (share.bytes() / page_size).clamp(FRAMES_MIN, 1 << 31) as u32;
             match FrameTable::new(page_size, max_pages, count) {
@@ -135,7 +136,7 @@ impl Pages {
             touched: AtomicU32::new(0),
             populated: AtomicU32::new(0),
             reuse: Mutex::new(Reuse::default()),
-            supply: Mutex::new(Supply::new(options.max_pages, frames, kept)),
+            supply: Mutex::new(Supply::new(options.max_pages, reserve, frames, kept)),
             burying: Mutex::new(()),
             evictor: Mutex::new(Evictor::default()),
             loading: (0..LOADERS).map(|_| Mutex::new(())).collect(),

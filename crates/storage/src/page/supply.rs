@@ -15,24 +15,28 @@
 //! another order pile up, and of those there may be an eighth of all pages. Dropping and emptying a table changes the catalog
 //! alone. A checkpoint's lists take two or three bytes for each run of free pages, less than a page in 1,300, and a few for
 //! each tree. Who still finds no id has a checkpoint made and tries again (`State::change_when_full`), so that one row after
-//! the other goes on for ever. What becomes free while some of the reserve is in use fills that up before anybody else gets it.
+//! the other goes on for ever. Where there are as many of them as pages (`Options::pages_to_free`), none is copied twice, so that whatever is deleted at once finds its ids.
+//! What becomes free while some of the reserve is in use fills that up before anybody else gets it.
 
 use std::collections::BTreeSet;
 
 use super::frames::{Frame, FreeFrames};
 use super::free_ids::FreeIds;
 use crate::broken::{self, Broken};
-use crate::{Error, Result};
+use crate::{Error, Options, Result};
 
 /// The fewest pages that options allow.
 const PAGES_MIN: u32 = 64;
 
 /// How many ids there are beyond `max_pages`, for who frees. (Models of a few pages have none.)
-pub(super) fn reserve_of(max_pages: u32) -> u32 {
-    if max_pages < PAGES_MIN {
-        return 0;
-    }
-    (max_pages / 8).clamp(64, 1 << 16).min(u32::MAX - max_pages)
+pub(super) fn reserve_of(options: &Options) -> u32 {
+    let most = options.max_pages;
+    let reserve = match options.pages_to_free {
+        _ if most < PAGES_MIN => 0,
+        0 => (most / 8).clamp(64, 1 << 16),
+        asked => asked.max(64),
+    };
+    reserve.min(u32::MAX - most)
 }
 
 /// Who takes an id.
@@ -62,8 +66,7 @@ pub(crate) struct Supply {
 }
 
 impl Supply {
-    pub(super) fn new(max_pages: u32, frames: FreeFrames, kept: usize) -> Supply {
-        let reserve_most = reserve_of(max_pages);
+    pub(super) fn new(max_pages: u32, reserve_most: u32, frames: FreeFrames, kept: usize) -> Supply {
         let ids = FreeIds::new(max_pages + reserve_most);
         Supply { ids, end: 2, limit: max_pages, reserve_most, reserve: BTreeSet::new(), frames, kept }
     }
@@ -156,7 +159,7 @@ mod tests {
 
     #[test]
     fn who_frees_finds_ids_where_others_do_not_and_a_checkpoint_where_he_does_not() {
-        let mut supply = Supply::new(100, FreeFrames::none(), 0);
+        let mut supply = Supply::new(100, 64, FreeFrames::none(), 0);
         let take = |supply: &mut Supply, needs| std::iter::from_fn(|| supply.take_id(needs).ok()).collect::<Vec<_>>();
         assert_eq!(take(&mut supply, Needs::More), (2..100).collect::<Vec<_>>());
         assert_eq!(take(&mut supply, Needs::Less), (100..148).collect::<Vec<_>>());
@@ -174,7 +177,7 @@ mod tests {
 
     #[test]
     fn the_reserve_is_cut_from_the_end_like_other_ids() {
-        let mut supply = Supply::new(100, FreeFrames::none(), 0);
+        let mut supply = Supply::new(100, 64, FreeFrames::none(), 0);
         while supply.take_id(Needs::Checkpoint).is_ok() {}
         (50..164).for_each(|id| supply.ids.insert(id));
         supply.fill_up();
