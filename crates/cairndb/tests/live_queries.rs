@@ -653,6 +653,24 @@ fn who_begin_the_same_query_at_once_all_get_its_result() {
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
+/// He was given what somebody else had been told last, and his own change after it.
+#[test]
+fn who_joins_is_told_first_of_what_was_committed_before() {
+    let (_database, conn) = database("CREATE TABLE t (id int PRIMARY KEY)");
+    for sql in ["SELECT count(*) FROM t", "SELECT id FROM t", "SELECT id FROM t ORDER BY id"] {
+        let _other = conn.live(sql, ()).unwrap();
+        for _ in 0..200 {
+            conn.execute("INSERT INTO t SELECT count(*) FROM t", ()).unwrap();
+            let first = conn.live(sql, ()).unwrap().next_change().unwrap().unwrap();
+            assert!(first.position() >= conn.position().unwrap(), "{sql}");
+            let rows = Known::of(&conn, sql).into_keys().map(|row| format!("+{row}"));
+            let mut told = lines(&first);
+            told.sort();
+            assert_eq!(told, rows.collect::<Vec<_>>(), "{sql}");
+        }
+    }
+}
+
 #[test]
 fn waiting_for_ever_is_no_overflow() {
     let (_database, conn) = database(TASKS);

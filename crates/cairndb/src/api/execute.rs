@@ -379,7 +379,7 @@ impl Connection {
 
     /// When a statement that begins now has to be over.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.state.borrow().settings.statement_timeout.and_then(|limit| Instant::now().checked_add(limit))
+        self.state.borrow().settings.statement_timeout.and_then(|limit| exec::clock::now().checked_add(limit))
     }
 
     /// Begins a transaction, which may have to wait for its turn where it lost often, and for room in the log: for as long as the
@@ -609,7 +609,7 @@ impl Connection {
         let parameters = parameters::collect(params, &prepared.parameters, &eval)?;
         let limits = &session.settings.limits;
         let begun = || session.transaction.as_ref().map_or_else(Instant::now, |open| open.begun);
-        let deadline = session.settings.statement_timeout.and_then(|limit| Instant::now().checked_add(limit));
+        let deadline = session.settings.statement_timeout.and_then(|limit| exec::clock::now().checked_add(limit));
         self.channels().locks.begin_statement(deadline);
         let mut context = ExecContext {
             reader: state.reader.clone(),

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::clock;
 use super::operator::{NoAnswer, Step, Writes};
 use super::spill::SpillSpace;
 use super::stream::NodeStatistics;
@@ -125,11 +126,13 @@ pub struct ExecContext {
 }
 
 fn has_passed(deadline: Option<Instant>) -> bool {
-    deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    deadline.is_some_and(|deadline| clock::now() >= deadline)
 }
 
 /// Fails when a statement was cancelled or its time is up.
 pub(crate) fn check_statement(interrupt: &AtomicBool, deadline: Option<Instant>) -> Result<()> {
+    #[cfg(test)]
+    clock::drawn::look_at_statement();
     if interrupt.load(Ordering::Relaxed) {
         return Err(Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"));
     }

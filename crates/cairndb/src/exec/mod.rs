@@ -5,6 +5,7 @@ mod batch;
 mod bitmap;
 mod build;
 mod byte_strings;
+pub(crate) mod clock;
 mod collected;
 mod compare;
 mod context;

@@ -322,6 +322,10 @@ pub(crate) enum Fault {
     PartnersForgotten,
     /// What a group was is not taken away.
     OldPartKept,
+    /// What is kept of a query stays of a state to which its result was not brought.
+    KeptAhead,
+    /// Whoever is behind is told of a step that he is not at the beginning of.
+    PassedBy,
 }
 
 #[cfg(test)]
@@ -339,12 +343,12 @@ pub(crate) fn with_fault<R>(fault: Option<Fault>, f: impl FnOnce() -> R) -> R {
 }
 
 #[cfg(test)]
-pub(super) fn has(fault: Fault) -> bool {
+pub(crate) fn has(fault: Fault) -> bool {
     FAULT.get() == Some(fault)
 }
 
 #[cfg(not(test))]
-pub(super) const fn has(_: Fault) -> bool {
+pub(crate) const fn has(_: Fault) -> bool {
     false
 }
 

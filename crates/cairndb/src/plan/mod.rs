@@ -61,9 +61,10 @@ mod watched;
 mod window;
 
 pub use analyze::StatisticsBuilder;
-pub(crate) use changes::{ChangedRows, KeptStages, Maintenance, Stage, Term};
 #[cfg(test)]
-pub(crate) use changes::{Fault, with_fault};
+pub(crate) use changes::with_fault;
+pub(crate) use changes::{ChangedRows, KeptStages, Maintenance, Stage, Term};
+pub(crate) use changes::{Fault, has as has_fault};
 pub(crate) use equal::same_expr;
 pub use explain::{ExplainOptions, explain, explained};
 pub use explain_format::{Whole as ExplainedWhole, json as explain_json, yaml as explain_yaml};

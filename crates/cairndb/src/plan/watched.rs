@@ -25,7 +25,7 @@ pub(crate) fn refuse_unwatchable(plan: &LogicalPlan) -> Result<()> {
             Expr::Sequence { .. } => "Values of sequences are not watched.".to_owned(),
             Expr::Call { function, .. } if function.routine().is_some() => {
                 format!(
-                    "The function {} is not part of the query's plan. Write what it does into the query, or make it a SQL function of one SELECT.",
+                    "The function {} is not part of the query's plan. Write what it does into the query, or make it a SQL function of one expression.",
                     function.name
                 )
             }

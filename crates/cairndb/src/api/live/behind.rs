@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use cairn_storage::Snapshot;
 
 use super::service::{Identity, Shown};
-use crate::exec::QuickHashes;
+use crate::exec::{QuickHashes, clock};
 
 /// So many states are held for queries that are behind; for more of them what changed is found out by running them.
 const OWN_STATES: usize = 64;
@@ -123,7 +123,7 @@ impl Queries {
     /// Those that this thread is to look at, in their turn.
     pub(super) fn due(&self) -> Vec<u64> {
         let own = self.behind.iter().filter(|(_, behind)| !behind.is_handed_over);
-        let now = Instant::now();
+        let now = clock::now();
         let mut due: Vec<Turn> = own.filter_map(|(id, _)| Some(Turn::of(self.by_id.get(id)?, now))).collect();
         due.sort_unstable();
         due.into_iter().map(Turn::id).collect()

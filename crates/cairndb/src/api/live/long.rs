@@ -10,7 +10,7 @@
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::ThreadId;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cairn_storage::{Join, Snapshot};
 
@@ -21,6 +21,7 @@ use super::subscriber::End;
 use super::wakes::Wakes;
 use crate::api::database::Shared;
 use crate::api::locked;
+use crate::exec::clock;
 
 /// What takes longer goes to the last thread.
 const WHILE: Duration = Duration::from_millis(200);
@@ -123,16 +124,20 @@ impl Service {
     fn work(self: &Arc<Service>, number: usize) {
         let lane = &self.long.0[number];
         locked(&lane.state).thread = Some(std::thread::current().id());
-        let turn = |id| locked(&self.queries).by_id.get(&id).map(|shown| Turn::of(shown, Instant::now()));
+        let turn = |id| locked(&self.queries).by_id.get(&id).map(|shown| Turn::of(shown, clock::now()));
         while let Some(id) = lane.next(turn) {
             let Some(shared) = self.shared.upgrade() else { return };
-            let Some((shown, own)) = locked(&self.queries).handed_over(id) else { continue };
-            if self.bring_in_lane(number, (&shared, &shown), own.as_deref()) {
-                locked(&self.queries).give_back(id);
-                self.call();
-            } else {
-                self.put_in_lane(number + 1, &shared, &shown);
-            }
+            self.work_on(number, id, &shared);
+        }
+    }
+
+    fn work_on(self: &Arc<Service>, number: usize, id: u64, shared: &Shared) {
+        let Some((shown, own)) = locked(&self.queries).handed_over(id) else { return };
+        if self.bring_in_lane(number, (shared, &shown), own.as_deref()) {
+            locked(&self.queries).give_back(id);
+            self.call();
+        } else {
+            self.put_in_lane(number + 1, shared, &shown);
         }
     }
 
@@ -154,6 +159,29 @@ impl Service {
             }
         }
         self.note_behind(shown.id, state.position(), Some(Arc::new(state)));
+        true
+    }
+}
+
+/// Tests are the threads.
+#[cfg(test)]
+impl Service {
+    /// There are none.
+    pub(super) fn has_no_lanes(&self) {
+        self.long.0.iter().for_each(|lane| locked(&lane.state).join = Some(Box::new(|| {})));
+    }
+
+    /// What the thread of this number would do next. False: nothing, or somebody else has the query.
+    pub(super) fn work_once(self: &Arc<Service>, number: usize, shared: &Shared) -> bool {
+        let is_free = |id: &u64| {
+            let shown = locked(&self.queries).by_id.get(id).cloned();
+            shown.is_none_or(|shown| !matches!(shown.query.try_lock(), Err(std::sync::TryLockError::WouldBlock)))
+        };
+        let mut state = locked(&self.long.0[number].state);
+        let Some(at) = state.waiting.iter().position(is_free) else { return false };
+        let id = state.waiting.swap_remove(at);
+        drop(state);
+        self.work_on(number, id, shared);
         true
     }
 }

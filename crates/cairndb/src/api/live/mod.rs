@@ -4,6 +4,8 @@ mod behind;
 mod change;
 mod changes;
 mod follow;
+#[cfg(test)]
+mod histories;
 mod long;
 mod plans;
 mod query;

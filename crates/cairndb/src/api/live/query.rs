@@ -27,9 +27,9 @@ use crate::api::parameters::collect;
 use crate::catalog::{Catalog, SearchPath, Table, TableLayout};
 use crate::exec::{
     Around, BatchSizes, Changed as ChangedTables, Direct, ExecContext, KeptState, RowChanges, SpillSpace, Terms,
-    check_statement, execute_kept,
+    check_statement, clock, execute_kept,
 };
-use crate::plan::{Field, KeptStages, Maintenance, OptimizerOptions, PhysicalPlan, columns_read};
+use crate::plan::{Fault, Field, KeptStages, Maintenance, OptimizerOptions, PhysicalPlan, columns_read, has_fault};
 use crate::sql::ParsedStatement;
 use crate::state::Reader;
 use crate::types::{DataType, EvalContext};
@@ -247,9 +247,9 @@ impl Query {
         self.look_at_catalog(shared, plans, snapshot)?;
         let (reader, notes) = snapshot.noting();
         self.compiled.prepared.note(&reader, true)?;
-        let began = Instant::now();
+        let began = clock::now();
         let rows = self.run(Reader::from(&reader))?;
-        self.ran = began.elapsed();
+        self.ran = clock::since(began);
         let change = self.rows.change_to(&rows);
         let ranges = notes.ranges();
         self.reads_all = self.compiled.trees.iter().all(|tree| self.compiled.hears_all_of(*tree, &ranges));
@@ -342,7 +342,7 @@ impl Query {
         let added = change.map(|change| change.filter(|change| self.rows.add(change)));
         let Ok(Some(change)) = added else {
             // It may be of the newer state already, in which the result is not: nor will it be, if there is no time to run it.
-            self.kept = None;
+            self.kept = self.kept.take().filter(|_| has_fault(Fault::KeptAhead));
             return added;
         };
         self.position = newer.position();

@@ -9,6 +9,7 @@
 //!   what it has really read: so no commit is missed that its state does not have. Where the thread's next state is a newer
 //!   one, it is brought there from its own: see `Behind`.
 //! - A query that read more than before in a newer state looks whether that has changed since, before it relies on being told.
+//! - Who begins to watch is told first of a state that is no older than his call, also where others watch the query.
 //! - It begins within the limits of the statement that begins it; from then on each change has the time that its session gave a
 //!   statement, and nothing runs that nobody watches.
 
@@ -18,7 +19,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, TryLockE
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
-use cairn_storage::{Interest, KeyRanges, Snapshot};
+use cairn_storage::{Interest, KeyRanges, Observer, Snapshot};
 
 use super::behind::Queries;
 use super::long::Long;
@@ -32,6 +33,7 @@ use crate::api::database::Shared;
 use crate::api::locked;
 use crate::api::next::Stop;
 use crate::api::session::Settings;
+use crate::exec::clock;
 use crate::plan::Field;
 use crate::{Error, Result, SqlState};
 
@@ -89,6 +91,9 @@ pub(super) struct Shown {
 
 /// Between two looks at a query that somebody else runs.
 const LOOK: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(2)];
+
+/// So long who joins waits for the thread to have looked at what was committed before; then he runs the query himself.
+const AWHILE: Duration = Duration::from_millis(10);
 
 /// One who watches.
 pub(super) struct Subscription {
@@ -156,6 +161,27 @@ impl LiveQueries {
         {
             return Ok(service.clone());
         }
+        let (service, observer) = Service::new(shared)?;
+        let watching = service.clone();
+        let join = shared.store.spawn("cairn-live", Box::new(move || watching.run(observer)))?;
+        shared.followers.watched_by(service.clone(), join);
+        *running = Some(service.clone());
+        Ok(service)
+    }
+
+    /// One that has no threads: who has the observer is the first of them.
+    #[cfg(test)]
+    pub(super) fn with_no_threads(&self, shared: &Arc<Shared>) -> Result<(Arc<Service>, Observer)> {
+        let (service, observer) = Service::new(shared)?;
+        service.has_no_lanes();
+        let _ = service.thread.set(std::thread::current().id());
+        *locked(&self.running) = Some(service.clone());
+        Ok((service, observer))
+    }
+}
+
+impl Service {
+    fn new(shared: &Arc<Shared>) -> Result<(Arc<Service>, Observer)> {
         let (observer, interest) = loop {
             // The last thread may not have let go of it yet.
             match shared.store.observe()? {
@@ -163,7 +189,7 @@ impl LiveQueries {
                 None => std::thread::yield_now(),
             }
         };
-        let service = Arc::new(Service {
+        let service = Service {
             shared: Arc::downgrade(shared),
             interest,
             queries: Mutex::default(),
@@ -173,16 +199,10 @@ impl LiveQueries {
             thread: OnceLock::new(),
             long: Long::default(),
             is_stopped: AtomicBool::new(false),
-        });
-        let watching = service.clone();
-        let join = shared.store.spawn("cairn-live", Box::new(move || watching.run(observer)))?;
-        shared.followers.watched_by(service.clone(), join);
-        *running = Some(service.clone());
-        Ok(service)
+        };
+        Ok((Arc::new(service), observer))
     }
-}
 
-impl Service {
     /// Has the thread look, which ends it where there is no query.
     pub(super) fn call(&self) {
         self.interest.call();
@@ -288,14 +308,14 @@ impl Service {
 
     /// Returns the state.
     fn run_first(&self, shared: &Shared, shown: &Shown, query: &mut Query) -> Result<Snapshot> {
-        let began = Instant::now();
+        let began = clock::now();
         self.interest.set(shown.id, query.wide_ranges());
         let snapshot = shared.store.durable_snapshot()?;
         query.advance(shared, &self.plans, &snapshot)?;
         self.interest.set(shown.id, KeyRanges::clone(&query.ranges));
         *locked(&shown.relevant) = query.relevant();
         *locked(&shown.done) = query.done;
-        shown.expect(query.expected.take().unwrap_or_else(|| began.elapsed()));
+        shown.expect(query.expected.take().unwrap_or_else(|| clock::since(began)));
         Ok(snapshot)
     }
 
@@ -303,12 +323,15 @@ impl Service {
     fn join(self: &Arc<Service>, shared: &Shared, shown: &Arc<Shown>, limits: &Limits) -> Result<Option<Subscription>> {
         // Woken when nothing is locked any more.
         let mut wakes = Wakes::default();
+        let newest = shared.store.snapshot()?.position();
+        self.settle(newest, AWHILE);
         let mut query = shown.lock_within(limits)?;
         if !self.is_there(shown) {
             return Ok(None);
         }
-        if query.compiled.is_ordered && query.rows.in_order().is_none() {
-            // What came by changes since has no place in the order.
+        // What came by changes since has no place in the order.
+        let has_order = !query.compiled.is_ordered || query.rows.in_order().is_some();
+        if !has_order || self.current_position(shown, &query) < newest {
             query.limits = limits.clone();
             let brought = shared.store.durable_snapshot().map_err(Error::from).and_then(|snapshot| {
                 let change = self.bring(shared, shown, &mut query, &snapshot, None)?;
@@ -333,15 +356,23 @@ impl Service {
         Ok(self.add_subscriber(shown, query))
     }
 
+    /// That of the newest state of which the query's result is known to be.
+    fn current_position(&self, shown: &Shown, query: &Query) -> u64 {
+        let looked = locked(&self.looked);
+        let is_behind = locked(&self.queries).is_behind(shown.id);
+        if is_behind { query.position } else { query.position.max(*looked) }
+    }
+
     /// `None`: the query has ended.
     fn add_subscriber(self: &Arc<Service>, shown: &Arc<Shown>, query: MutexGuard<'_, Query>) -> Option<Subscription> {
+        let position = self.current_position(shown, &query);
         let queries = locked(&self.queries);
         if !queries.by_id.contains_key(&shown.id) {
             self.interest.forget(shown.id);
             return None;
         }
         let subscriber = Arc::new(Subscriber::default());
-        subscriber.begin(query.rows.in_any_order(), query.position);
+        subscriber.begin(query.rows.in_any_order(), position);
         locked(&shown.subscribers).push(subscriber.clone());
         drop(queries);
         let compiled = query.compiled.clone();
@@ -390,7 +421,7 @@ impl Shown {
 
     /// It is behind from now on, if it is not already.
     pub(super) fn wait(&self) {
-        locked(&self.waits).get_or_insert_with(Instant::now);
+        locked(&self.waits).get_or_insert_with(clock::now);
     }
 
     /// It is in the state that it was to be brought to.

@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, TryLockError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cairn_storage::{Changed, KeyRanges, Observer, Snapshot, Step};
 
@@ -26,7 +26,8 @@ use super::subscriber::{End, Together};
 use super::wakes::Wakes;
 use crate::api::database::Shared;
 use crate::api::locked;
-use crate::exec::QuickHashes;
+use crate::exec::{QuickHashes, clock};
+use crate::plan::{Fault, has_fault};
 use crate::{Error, Result, SqlState};
 
 /// A query has so long in this thread.
@@ -34,7 +35,7 @@ const PIECE: Duration = Duration::from_millis(3);
 /// The queries of a step have so long together, and so long it takes to find out which they are.
 const STEP: Duration = Duration::from_millis(10);
 /// After so many changes the clock is read.
-const LOOKED_AT: usize = 256;
+const LOOKED_AT: usize = if cfg!(test) { 1 } else { 256 };
 /// Where they are expected to take longer, those that take less than this are cheap.
 const CHEAP: Duration = Duration::from_micros(16);
 
@@ -98,27 +99,34 @@ impl Service {
     }
 
     fn observe(self: &Arc<Service>, mut observer: Observer) {
-        let mut has_more = false;
-        loop {
-            let step = observer.next(has_more.then_some(Duration::ZERO));
-            let Some(shared) = self.shared.upgrade() else { break };
-            *locked(&self.looked) = 0;
-            let step = if self.is_stopped.load(Ordering::SeqCst) { Err(cairn_storage::Error::Closed) } else { step };
-            match step {
-                Ok(Some(step)) => self.take_step(&shared, &step),
-                Ok(None) => {}
-                Err(error) => return self.end_all(error),
-            }
-            has_more = self.look_again(&shared, observer.state());
-            *locked(&self.looked) = observer.position().unwrap_or_default();
-            self.has_looked.notify_all();
-            let mut queries = locked(&self.queries);
-            if queries.by_id.is_empty() {
-                queries.is_over = true;
-                return;
-            }
+        let mut has_more = Some(false);
+        while let Some(more) = has_more {
+            has_more = self.look_once(&mut observer, more.then_some(Duration::ZERO));
         }
         locked(&self.queries).is_over = true;
+    }
+
+    /// Takes the next step, once there is one or for at most so long, and looks at who is behind. True: there are more of these than
+    /// there was time for; `None`: this was the last.
+    pub(super) fn look_once(self: &Arc<Service>, observer: &mut Observer, longest: Option<Duration>) -> Option<bool> {
+        let step = observer.next(longest);
+        let shared = self.shared.upgrade()?;
+        *locked(&self.looked) = 0;
+        let step = if self.is_stopped.load(Ordering::SeqCst) { Err(cairn_storage::Error::Closed) } else { step };
+        match step {
+            Ok(Some(step)) => self.take_step(&shared, &step),
+            Ok(None) => {}
+            Err(error) => {
+                self.end_all(error);
+                return None;
+            }
+        }
+        let has_more = self.look_again(&shared, observer.state());
+        *locked(&self.looked) = observer.position().unwrap_or_default();
+        self.has_looked.notify_all();
+        let mut queries = locked(&self.queries);
+        queries.is_over = queries.by_id.is_empty();
+        (!queries.is_over).then_some(has_more)
     }
 
     fn end_all(&self, error: cairn_storage::Error) {
@@ -140,10 +148,10 @@ impl Service {
     fn take_step(self: &Arc<Service>, shared: &Shared, step: &Step) {
         let mut affected = Affected::default();
         let mut changes = Changes::of(step);
-        let (mut asked, mut looked, began) = (Vec::new(), 0, Instant::now());
+        let (mut asked, mut looked, began) = (Vec::new(), 0, clock::now());
         let mut has_time = || {
             looked += 1;
-            looked % LOOKED_AT != 0 || began.elapsed() < STEP
+            looked % LOOKED_AT != 0 || clock::since(began) < STEP
         };
         let told = step.each(&mut has_time, &mut |changed| {
             changes.note(changed);
@@ -234,7 +242,7 @@ impl Service {
 
     fn advance(self: &Arc<Service>, shared: &Shared, id: u64, state: &Snapshot, since: Since<'_>, wakes: &mut Wakes) {
         let mut queries = locked(&self.queries);
-        if matches!(since, Since::Step(_)) && queries.is_behind(id) {
+        if matches!(since, Since::Step(_)) && queries.is_behind(id) && !has_fault(Fault::PassedBy) {
             // It is not in the state before; it is looked at again next.
             queries.note_behind(id, state.position(), None);
             return;

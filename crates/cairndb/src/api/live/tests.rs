@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::changes::Changes;
 use crate::api::locked;
 use crate::plan::{Fault, with_fault};
-use crate::{Connection, Database, LiveQuery, Next, Row};
+use crate::{Connection, Database, LiveChange, LiveQuery, Next, Row};
 
 /// Tables of so many rows that a few changes are followed.
 const SCHEMA: &str = "CREATE TABLE a (id int PRIMARY KEY, n int NOT NULL);
@@ -30,26 +30,31 @@ const QUERIES: [&str; 5] = [
     "SELECT id, count(*) OVER (PARTITION BY n) FROM a",
 ];
 
-type Rows = BTreeMap<String, i64>;
+pub(super) type Rows = BTreeMap<String, i64>;
 
 fn text(row: &Row<'_>) -> String {
     format!("{:?}", row.values())
 }
 
+/// Adds what was told.
+pub(super) fn add(change: &LiveChange, known: &mut Rows) {
+    let mut add = |row: &Row<'_>, weight| *known.entry(text(row)).or_insert(0) += weight;
+    change.added().for_each(|row| add(&row, 1));
+    change.removed().for_each(|row| add(&row, -1));
+    change.updated().for_each(|(old, new)| {
+        add(&old, -1);
+        add(&new, 1);
+    });
+    known.retain(|_, count| *count != 0);
+}
+
 fn apply(live: &mut LiveQuery, known: &mut Rows) {
     while let Next::Item(change) = live.next_change_within(Duration::from_millis(300)).unwrap() {
-        let mut add = |row: &Row<'_>, weight| *known.entry(text(row)).or_insert(0) += weight;
-        change.added().for_each(|row| add(&row, 1));
-        change.removed().for_each(|row| add(&row, -1));
-        change.updated().for_each(|(old, new)| {
-            add(&old, -1);
-            add(&new, 1);
-        });
-        known.retain(|_, count| *count != 0);
+        add(&change, known);
     }
 }
 
-fn result(conn: &Connection, sql: &str) -> Rows {
+pub(super) fn result(conn: &Connection, sql: &str) -> Rows {
     let mut rows = Rows::new();
     let mut all = conn.query(sql, ()).unwrap();
     while let Some(row) = all.next().unwrap() {

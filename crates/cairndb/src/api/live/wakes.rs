@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::subscriber::Subscriber;
+use crate::exec::clock;
 
 /// So long who waits may wait for others to be woken with him; longer where the next query takes longer than it did before.
 const TOGETHER: Duration = Duration::from_micros(100);
@@ -18,7 +19,7 @@ pub(super) struct Wakes {
 
 impl Default for Wakes {
     fn default() -> Wakes {
-        Wakes { waiting: vec![], since: None, now: Instant::now() }
+        Wakes { waiting: vec![], since: None, now: clock::now() }
     }
 }
 
@@ -37,7 +38,7 @@ impl Wakes {
 
     /// Reads the clock; how long it is since it was read last.
     pub(super) fn lap(&mut self) -> Duration {
-        let before = std::mem::replace(&mut self.now, Instant::now());
+        let before = std::mem::replace(&mut self.now, clock::now());
         self.now.duration_since(before)
     }
 
