@@ -237,9 +237,9 @@ impl Segments {
         self.failed.load(Ordering::Acquire)
     }
 
-    /// Adds a place, whatever the limit: a recovery needs one even if the log that it found is full.
-    pub(crate) fn add_place(&self) -> Result<()> {
-        self.fill_place(self.filling.lock(), 0)
+    /// As `grow`, whatever the limit: a recovery needs one even if the log that it found is full.
+    pub(crate) fn add_place(&self, room: u64) -> Result<()> {
+        self.fill_place(self.filling.lock(), room)
     }
 
     fn fill_place(&self, one_at_a_time: MutexGuard<'_, ()>, room: u64) -> Result<()> {

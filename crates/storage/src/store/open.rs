@@ -441,18 +441,24 @@ fn announce(engine: &mut Engine, position: u64, epoch: Epoch, is_after_crash: bo
     Ok(())
 }
 
-/// A place for the first segment. A log all of which is in use grows only once a checkpoint could be written: on a full disk it would
-/// take the room of that, each time that there is some.
+/// A place for the first segment. A log all of which is in use grows where that leaves room for a checkpoint, else only once one
+/// could be written: on a full disk it would take the room of that, each time that there is some.
 fn make_place(engine: &Engine, position: u64) -> Result<()> {
     let segments = engine.segments()?;
-    if segments.ready() == 0 && segments.places() > 0 && !broken::is(Broken::GrowsFirst) {
-        compact_epochs(engine, position)?;
-        if engine.checkpoint.lock().meta.needed_from >= position {
-            // The new epoch begins in a segment behind all of them.
-            segments.release_before(u64::MAX);
-        }
+    if segments.ready() > 0 {
+        return Ok(());
     }
-    if segments.ready() == 0 { segments.add_place() } else { Ok(()) }
+    let is_new = segments.places() == 0 || broken::is(Broken::GrowsFirst);
+    match segments.add_place(if is_new { 0 } else { engine.checkpoint_room() }) {
+        Err(Error::DiskFull { .. }) if !is_new => {}
+        added => return added,
+    }
+    compact_epochs(engine, position)?;
+    if engine.checkpoint.lock().meta.needed_from >= position {
+        // The new epoch begins in a segment behind all of them.
+        segments.release_before(u64::MAX);
+    }
+    if segments.ready() == 0 { segments.add_place(0) } else { Ok(()) }
 }
 
 fn compact_epochs(engine: &Engine, position: u64) -> Result<()> {
