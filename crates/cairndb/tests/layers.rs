@@ -44,6 +44,7 @@ const UPWARD: &[(&str, &[(&str, &str)])] = &[
             ("ddl/context", "api"),
             ("ddl/explain", "api"),
             ("dml/triggers", "routine"),
+            ("exec/scroll", "routine"),
             ("routine", "api"),
             ("routine/call", "api"),
             ("routine/compiled", "api"),
