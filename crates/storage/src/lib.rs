@@ -11,6 +11,11 @@
 //! # Ok::<(), cairn_storage::Error>(())
 //! ```
 
+#![expect(
+    clippy::unnecessary_lazy_evaluations,
+    reason = "an error that is made where there is none costs its drop, by a call, on each way to a page"
+)]
+
 #[cfg(feature = "broken-for-tests")]
 #[doc(hidden)]
 pub mod broken;

@@ -219,11 +219,11 @@ impl Run<'_, '_> {
     fn together(&mut self, source: &Source<'_>) -> Result<()> {
         let (mut waiting, mut held) = (Vec::new(), Charge::of_nobody());
         let taken = source.for_each_row(self.context.exec, |batch, row| {
-            if self.is_new(row)? {
-                if let Some(taken) = self.take(batch, row)? {
-                    held.add(taken.memory_bytes(), source.shared())?;
-                    waiting.push(taken);
-                }
+            if self.is_new(row)?
+                && let Some(taken) = self.take(batch, row)?
+            {
+                held.add(taken.memory_bytes(), source.shared())?;
+                waiting.push(taken);
             }
             Ok(())
         });

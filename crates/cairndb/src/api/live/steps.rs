@@ -148,10 +148,10 @@ impl Service {
     fn take_step(self: &Arc<Service>, shared: &Shared, step: &Step) {
         let mut affected = Affected::default();
         let mut changes = Changes::of(step);
-        let (mut asked, mut looked, began) = (Vec::new(), 0, clock::now());
+        let (mut asked, mut looked, began) = (Vec::new(), 0_usize, clock::now());
         let mut has_time = || {
             looked += 1;
-            looked % LOOKED_AT != 0 || clock::since(began) < STEP
+            !looked.is_multiple_of(LOOKED_AT) || clock::since(began) < STEP
         };
         let told = step.each(&mut has_time, &mut |changed| {
             changes.note(changed);
@@ -387,10 +387,10 @@ impl Service {
 /// 57014 where that takes longer than the limits allow.
 fn changes_since(own: &Snapshot, query: &Query, state: &Snapshot, limits: &Limits) -> Result<Changes> {
     let relevant = query.relevant();
-    let mut looked = 0;
+    let mut looked = 0_usize;
     Changes::between(own, state, &query.ranges, &mut |changed| {
         looked += 1;
-        if looked % LOOKED_AT == 0 {
+        if looked.is_multiple_of(LOOKED_AT) {
             limits.check()?;
         }
         Ok(relevant.is_told(changed))
