@@ -47,7 +47,7 @@ pub(crate) fn execute(
     let mut ddl = Ddl::new(parsed, context, trees, options, session)?;
     let frees = matches!(command, SchemaCommand::Drop(_) | SchemaCommand::DropSchemas(_) | SchemaCommand::Truncate(_));
     ddl.done.tag = match frees {
-        true => ddl.dispatch_freeing(&command)?,
+        true => ddl.dml.tx.freeing(|| ddl.dispatch(&command))?,
         false => ddl.dispatch(&command)?,
     };
     for notice in said_in_vain(parsed) {
@@ -67,14 +67,6 @@ fn wants_to_be_alone(command: &SchemaCommand) -> Option<&str> {
 }
 
 impl Ddl<'_> {
-    /// As `dispatch`, of what leaves pages free.
-    fn dispatch_freeing(&mut self, command: &SchemaCommand) -> Result<&'static str> {
-        self.dml.tx.free_pages(true)?;
-        let tag = self.dispatch(command);
-        self.dml.tx.free_pages(false)?;
-        tag
-    }
-
     fn dispatch(&mut self, command: &SchemaCommand) -> Result<&'static str> {
         use SchemaCommand as S;
         match command {

@@ -184,10 +184,7 @@ pub(crate) struct Done {
 pub(crate) fn run(plan: &Arc<PhysicalPlan>, context: &DmlContext<'_>, calls: Callees) -> Result<Done> {
     match &beneath_returning(plan).node {
         PhysicalNode::Modify { change, .. } if matches!(**change, Change::Delete(_)) => {
-            context.tx.free_pages(true)?;
-            let done = run_changes(plan, context, calls);
-            context.tx.free_pages(false)?;
-            done
+            context.tx.freeing(|| run_changes(plan, context, calls))
         }
         _ => run_changes(plan, context, calls),
     }

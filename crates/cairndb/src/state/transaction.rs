@@ -113,8 +113,15 @@ impl Transaction {
         change(&temporary.tx).map_err(full)
     }
 
-    /// What is done until `false` frees pages in the end: a full database has some for that.
-    pub(crate) fn free_pages(&self, begins: bool) -> Result<()> {
+    /// Does what frees pages in the end: a full database has some for that.
+    pub(crate) fn freeing<T>(&self, work: impl FnOnce() -> crate::Result<T>) -> crate::Result<T> {
+        self.free_pages(true)?;
+        let done = work();
+        self.free_pages(false)?;
+        done
+    }
+
+    fn free_pages(&self, begins: bool) -> Result<()> {
         if let Some(temporary) = self.temporary.get() {
             temporary.tx.free_pages(begins)?;
         }
