@@ -1,10 +1,10 @@
 //! COPY from and to the client: bytes that the caller gives and takes.
 
-use cairn_parser::token::quoted;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::Arc;
 
 use cairn_parser::TokenKind;
+use cairn_parser::token::quoted;
 use cairn_parser::token::{Lexer, Placeholders};
 
 use super::execute::{Executed, Runnable};

@@ -3,9 +3,9 @@
 //! Their catalog is part of the session's search path. When it changes, by DDL or because a transaction or a part of one is
 //! taken back, the session gets another path; so what was planned before is planned anew.
 
-use cairn_parser::token::quoted;
 use std::sync::Arc;
 
+use cairn_parser::token::quoted;
 use cairn_storage::Reader;
 
 use super::Connection;

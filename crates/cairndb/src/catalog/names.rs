@@ -1,8 +1,9 @@
 //! How relations are named and found: schemas, the search path, names as statements give them.
 
-use cairn_parser::token::quoted;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
+
+use cairn_parser::token::quoted;
 
 use super::objects::TemporaryObjects;
 use crate::functions::users::UsersFunctions;

@@ -3,11 +3,12 @@
 //! [`Objects`] are what the catalog tree holds, by id and by name within each schema; they are loaded once and shared. A
 //! [`Catalog`] looks at them through a search path: in which schemas a name without one is looked up.
 
-use cairn_parser::token::quoted;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
+
+use cairn_parser::token::quoted;
 
 use super::layout::Layouts;
 use super::names::{ObjectName, SearchPath, TEMPORARY, USER, default_path};

@@ -1,12 +1,12 @@
 //! SET, SHOW, RESET and DISCARD.
 
+use cairn_parser::token::quoted;
 use cairn_parser::{CallForm, Expr, Id, List, Name, QueryBody, Statement, Target, TokenKind, Tree};
 
 use super::clause::Clause;
 use super::transaction::read_only;
 use crate::sql::{ParsedStatement, name_text};
 use crate::{Error, Result, SqlState};
-use cairn_parser::token::quoted;
 
 pub(super) const SEARCH_PATH: &str = "search_path";
 

@@ -1,8 +1,8 @@
 //! CREATE VIEW.
 
-use cairn_parser::token::quoted;
 use std::collections::BTreeMap;
 
+use cairn_parser::token::quoted;
 use cairn_parser::{Id, Query};
 
 use super::context::Ddl;

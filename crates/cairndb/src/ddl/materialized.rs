@@ -5,8 +5,9 @@
 //! ones are sorted together by their bytes, and what has no partner goes or comes. So the difference of two states of the tree
 //! is what really changed.
 
-use cairn_parser::token::quoted;
 use std::sync::Arc;
+
+use cairn_parser::token::quoted;
 
 use super::context::Ddl;
 use super::create_table_as::set_columns;

@@ -1,5 +1,7 @@
 //! Definitions as SQL: `pg_get_indexdef` and its like.
 
+use cairn_parser::token::quoted;
+
 use super::{index_columns, names, oid_of};
 use crate::catalog::{
     Catalog, Check, Column, Deferral, ForeignKey, Index, Language, ObjectId, OfDomain, ParameterMode,
@@ -8,7 +10,6 @@ use crate::catalog::{
 };
 use crate::functions::Volatility;
 use crate::types::DataType;
-use cairn_parser::token::quoted;
 
 /// An index of a table.
 pub(super) struct Indexed<'t> {

@@ -1,7 +1,8 @@
 //! Functions that ask the catalog. They are bound with the catalog of their statement, as system relations' rows are made of it.
 
-use cairn_parser::token::quoted;
 use std::sync::Arc;
+
+use cairn_parser::token::quoted;
 
 use super::describe::{self, index_by_oid, relation_by_oid};
 use super::pg_catalog::{BUILT_IN, built_in};

@@ -3,6 +3,8 @@
 //! A value is its oid, as the columns are that it is compared with; what reads a name (`'t'::regclass`) or marks an oid
 //! (`c.oid::regclass`) is a call that binding knows again where the value becomes text, or leaves the statement.
 
+use cairn_parser::token::quoted;
+
 use super::describe::relation_by_oid;
 use super::pg_catalog::BuiltIn;
 use super::{is_schema, oid_of, pg_catalog};
@@ -11,7 +13,6 @@ use crate::sql::relation_name;
 pub(crate) use crate::types::Reg;
 use crate::types::{DataType, TYPES};
 use crate::{Error, Result, SqlState};
-use cairn_parser::token::quoted;
 
 /// The one role there is: who has the database open.
 pub(super) const OWNER_OID: i64 = 10;

@@ -8,12 +8,13 @@
 //! [`DataType`] holds, and an `ALTER TYPE` makes another one. So a plan, a value or a snapshot of before goes on
 //! meaning what it meant.
 
+use cairn_parser::token::quoted;
+
 use super::data_type::TypeCategory;
 use super::info::{Physical, TypeInfo};
 use super::interned::Interner;
 use super::{DataType, Value};
 use crate::{Error, Result, SqlState};
-use cairn_parser::token::quoted;
 
 /// An enum type: the number of its definition.
 ///

@@ -2,38 +2,29 @@
 //! words say.
 
 mod cursor;
+mod errors;
+mod types;
 
 use std::sync::{Arc, OnceLock};
 
 use cairn_parser::token::{Lexer, Placeholders};
 use cairn_parser::{Expr, Token, TokenKind};
 
-use super::conditions::code_of;
 use super::fragment::{Fragment, Names};
 use super::scope::{Scope, Scopes};
 use super::tree::{
-    Block, BoundCursor, Case, Condition, Declared, Handlers, Indirection, Into, Item, Kind, Level, Loop, Over, Place,
-    Query, Raise, RaiseOption, Shape, Statement, Step,
+    Block, BoundCursor, Case, Declared, Indirection, Into, Kind, Loop, Over, Place, Query, Statement, Step,
 };
-use crate::bind::DomainRules;
 use crate::catalog::{Returns, Routine, RoutineKind};
 use crate::routine::{Conflict, Ending};
 use crate::sql::parse_expression;
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
+pub(super) use types::Types;
+
 /// Statements within statements.
 const DEPTH_MAX: usize = 100;
-
-/// What types are called.
-pub(super) trait Types {
-    /// A type, and what its values must be, if it is a domain.
-    fn data_type(&self, text: &str) -> Result<(DataType, Option<Arc<DomainRules>>)>;
-    /// What the values of a table's column must be.
-    fn of_column(&self, table: &str, column: &str) -> Result<Option<Arc<DomainRules>>>;
-    /// The row of a table or view.
-    fn row(&self, name: &str) -> Result<Option<Arc<Shape>>>;
-}
 
 pub(super) struct Parser<'a> {
     text: &'a str,
@@ -353,107 +344,6 @@ impl<'a> Parser<'a> {
         declared.domain = domain;
         declares.push((variable, default));
         Ok(())
-    }
-
-    /// What a variable holds, and what its values must be.
-    fn kind(&mut self) -> Result<(Kind, Option<Arc<DomainRules>>)> {
-        let text = self.text_until(&[";", ":=", "=", "default", "not", "collate"])?;
-        if self.eat("collate") {
-            self.identifier()?;
-        }
-        let squeezed: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let lower = squeezed.to_ascii_lowercase();
-        if lower == "record" {
-            return Ok((Kind::Row(None), None));
-        }
-        let unknown = |name: &str| {
-            let message = format!("relation \"{name}\" does not exist");
-            Error::new(SqlState::UNDEFINED_TABLE, message)
-        };
-        let without = |suffix: &str| {
-            let at = lower.len().checked_sub(suffix.len())?;
-            (lower.is_char_boundary(at) && lower[at..] == *suffix)
-                .then(|| squeezed[..at].trim_end().trim_end_matches('%').trim_end())
-        };
-        if let Some(table) = without("%rowtype").or_else(|| without("% rowtype")) {
-            let shape = self.types.row(table)?.ok_or_else(|| unknown(table))?;
-            return Ok((Kind::Row(Some(shape)), None));
-        }
-        if let Some(of) = without("%type").or_else(|| without("% type")) {
-            return self.type_of(of);
-        }
-        match self.types.data_type(&squeezed) {
-            Ok((data_type, domain)) => Ok((Kind::of(data_type), domain)),
-            Err(error) => match self.types.row(&squeezed) {
-                Ok(Some(shape)) => Ok((Kind::Row(Some(shape)), None)),
-                _ => Err(error),
-            },
-        }
-    }
-
-    /// `name%TYPE`
-    fn type_of(&self, name: &str) -> Result<(Kind, Option<Arc<DomainRules>>)> {
-        let plain = name.to_ascii_lowercase();
-        if let Some(variable) = self.scopes.find(self.scope, None, &plain) {
-            let declared = &self.variables[variable];
-            return Ok((declared.kind.clone(), declared.domain.clone()));
-        }
-        let (table, column) = plain.rsplit_once('.').unwrap_or(("", &plain));
-        let column = column.trim_matches('"');
-        let missing = || {
-            let message = format!("column \"{column}\" of relation \"{table}\" does not exist");
-            Error::new(SqlState::UNDEFINED_COLUMN, message)
-        };
-        if table.is_empty() {
-            let message = format!("invalid type name \"{name}%TYPE\"");
-            return Err(Error::new(SqlState::SYNTAX_ERROR, message));
-        }
-        let (shape, domain) = match self.scopes.find(self.scope, None, table).map(|at| &self.variables[at].kind) {
-            Some(Kind::Row(Some(shape))) => (Some(shape.clone()), None),
-            _ => (self.types.row(table)?, self.types.of_column(table, column)?),
-        };
-        let none = || Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{table}\" does not exist"));
-        let shape = shape.ok_or_else(none)?;
-        let found = shape.0.iter().find(|(known, _)| known == column);
-        found.map(|(_, data_type)| (Kind::Value(*data_type), domain)).ok_or_else(missing)
-    }
-
-    fn handlers(&mut self) -> Result<Handlers> {
-        let outer = self.enter(None);
-        let state = self.add("sqlstate", Kind::Value(DataType::Text));
-        let message = self.add("sqlerrm", Kind::Value(DataType::Text));
-        let mut all = Vec::new();
-        while self.eat("when") {
-            let mut conditions = Vec::new();
-            loop {
-                conditions.extend(self.conditions()?);
-                if !self.eat("or") {
-                    break;
-                }
-            }
-            self.expect("then")?;
-            all.push((conditions, self.statements(&["when", "end"])?));
-        }
-        self.scope = outer;
-        if all.is_empty() { Err(self.unexpected()) } else { Ok(Handlers { state, message, all }) }
-    }
-
-    fn conditions(&mut self) -> Result<Vec<Condition>> {
-        if self.eat("sqlstate") {
-            return Ok(vec![Condition::Code(self.code()?)]);
-        }
-        let name = self.identifier()?;
-        if name == "others" {
-            return Ok(vec![Condition::Others]);
-        }
-        Ok(condition_codes(&name)?.into_iter().map(Condition::Code).collect())
-    }
-
-    /// `'22012'`
-    fn code(&mut self) -> Result<String> {
-        let code = self.string()?;
-        let is_code = code.len() == 5 && code.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
-        if is_code { Ok(code) } else { Err(Error::new(SqlState::SYNTAX_ERROR, "invalid SQLSTATE code")) }
     }
 
     fn string(&mut self) -> Result<String> {
@@ -877,123 +767,6 @@ impl<'a> Parser<'a> {
         let fragment = Fragment::statement(&text, self.scope, &self.names)?;
         Ok(Statement::Run(Query::Plain(fragment), into))
     }
-
-    fn diagnostics(&mut self) -> Result<Statement> {
-        self.advance();
-        let stacked = self.eat("stacked");
-        if !stacked {
-            self.eat("current");
-        }
-        self.expect("diagnostics")?;
-        let mut items = Vec::new();
-        loop {
-            let place = self.known_place()?;
-            if !self.eat(":=") {
-                self.expect("=")?;
-            }
-            let name = self.identifier()?;
-            let item = match (name.as_str(), stacked) {
-                ("row_count", false) => Item::RowCount,
-                ("returned_sqlstate", true) => Item::ReturnedState,
-                ("message_text", true) => Item::MessageText,
-                ("pg_exception_detail", true) => Item::Detail,
-                ("pg_exception_hint", true) => Item::Hint,
-                ("constraint_name", true) => Item::Constraint,
-                ("schema_name", true) => Item::Schema,
-                ("table_name", true) => Item::Table,
-                ("column_name", true) => Item::Column,
-                ("pg_datatype_name", true) => Item::DataType,
-                ("pg_exception_context", true) => Item::ErrorContext,
-                ("pg_context", false) => Item::Context,
-                _ => return Err(Error::unsupported(format!("GET DIAGNOSTICS of {}", name.to_uppercase()))),
-            };
-            items.push((place, item));
-            if !self.eat(",") {
-                return Ok(Statement::Diagnostics(items));
-            }
-        }
-    }
-
-    fn raise(&mut self) -> Result<Statement> {
-        self.advance();
-        let level = match self.ahead(0).to_ascii_lowercase().as_str() {
-            "debug" => Some(Level::Debug),
-            "log" => Some(Level::Log),
-            "info" => Some(Level::Info),
-            "notice" => Some(Level::Notice),
-            "warning" => Some(Level::Warning),
-            "exception" => Some(Level::Exception),
-            _ => None,
-        };
-        if level.is_some() {
-            self.advance();
-        }
-        let mut raise = Raise {
-            level: level.or(Some(Level::Exception)),
-            code: None,
-            condition: None,
-            format: None,
-            options: vec![],
-        };
-        if self.is(";") {
-            return match level {
-                None => Ok(Statement::Raise(Raise { level: None, ..raise })),
-                Some(_) => Err(self.unexpected()),
-            };
-        }
-        if self.token().kind == TokenKind::StringConst {
-            let format = self.string()?;
-            let args = if self.eat(",") { self.expressions(&["using", ";"])? } else { vec![] };
-            let wanted = format.replace("%%", "").matches('%').count();
-            let wrong = |message: &str| Err(Error::new(SqlState::SYNTAX_ERROR, message));
-            match wanted {
-                wanted if wanted < args.len() => return wrong("too many parameters specified for RAISE"),
-                wanted if wanted > args.len() => return wrong("too few parameters specified for RAISE"),
-                _ => raise.format = Some((format, args)),
-            }
-        } else if self.eat("sqlstate") {
-            raise.code = Some(self.code()?);
-            raise.condition.clone_from(&raise.code);
-        } else if !self.is("using") {
-            let name = self.identifier()?;
-            raise.code = condition_codes(&name)?.into_iter().next();
-            raise.condition = Some(name);
-        }
-        if self.eat("using") {
-            loop {
-                let name = self.identifier()?;
-                let option = match name.as_str() {
-                    "errcode" => RaiseOption::Code,
-                    "message" => RaiseOption::Message,
-                    "detail" => RaiseOption::Detail,
-                    "hint" => RaiseOption::Hint,
-                    "constraint" => RaiseOption::Constraint,
-                    "column" => RaiseOption::Column,
-                    "table" => RaiseOption::Table,
-                    "datatype" => RaiseOption::DataType,
-                    "schema" => RaiseOption::Schema,
-                    _ => {
-                        let message = format!("unrecognized RAISE statement option at or near \"{name}\"");
-                        return Err(Error::new(SqlState::SYNTAX_ERROR, message));
-                    }
-                };
-                if !self.eat("=") {
-                    self.expect(":=")?;
-                }
-                raise.options.push((option, self.expression(&[",", ";"])?));
-                if !self.eat(",") {
-                    break;
-                }
-            }
-        }
-        Ok(Statement::Raise(raise))
-    }
-}
-
-fn condition_codes(name: &str) -> Result<Vec<String>> {
-    let code = code_of(name);
-    let unknown = || Error::new(SqlState::UNDEFINED_OBJECT, format!("unrecognized exception condition \"{name}\""));
-    code.map(|code| vec![code.to_owned()]).ok_or_else(unknown)
 }
 
 fn written(text: &str, token: Token) -> &str {

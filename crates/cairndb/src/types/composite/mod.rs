@@ -16,12 +16,13 @@ pub(crate) use open::{is_open, read_open, write_open};
 pub(super) use output::write_composite_text;
 pub use value::Composite;
 
+use cairn_parser::token::quoted;
+
 use super::data_type::TypeCategory;
 use super::info::{Physical, TypeInfo};
 use super::interned::Interner;
 use super::{DataType, Value};
 use crate::Result;
-use cairn_parser::token::quoted;
 
 /// A composite type: the number of its definition.
 ///
