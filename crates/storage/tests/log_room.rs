@@ -43,22 +43,29 @@ impl Drop for Over<'_> {
     }
 }
 
+/// Runs `work` while a thread for each tree stores values of so many bytes in it, one after the other.
+fn beside(store: &Store, trees: &[TreeId], bytes: usize, work: impl FnOnce()) {
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let _over = Over(&over);
+        for tree in trees {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    put(store, *tree, bytes).unwrap();
+                }
+            });
+        }
+        work();
+    });
+}
+
 /// They took what was kept, and each ended the other.
 #[test]
 fn a_large_commit_and_many_of_a_few_parts_are_stored_all() {
     for (share, count, bytes) in [(12, 32, 60_000), (10, 64, 30_000)] {
         let store = open();
         let trees = trees(&store, count);
-        let over = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let _over = Over(&over);
-            for tree in &trees {
-                scope.spawn(|| {
-                    while !over.load(Ordering::Relaxed) {
-                        put(&store, *tree, bytes).unwrap();
-                    }
-                });
-            }
+        beside(&store, &trees, bytes, || {
             (0..6).for_each(|_| put(&store, TreeId::CATALOG, LIMIT / 16 * share).unwrap());
         });
     }
@@ -69,16 +76,7 @@ fn a_large_commit_and_many_of_a_few_parts_are_stored_all() {
 fn a_large_commit_is_stored_beside_many_that_write_into_its_segments() {
     let store = open();
     let trees = trees(&store, 16);
-    let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let _over = Over(&over);
-        for tree in &trees {
-            scope.spawn(|| {
-                while !over.load(Ordering::Relaxed) {
-                    put(&store, *tree, 7_000).unwrap();
-                }
-            });
-        }
+    beside(&store, &trees, 7_000, || {
         (0..8).for_each(|_| put(&store, TreeId::CATALOG, LIMIT / 16 * 8).unwrap());
     });
 }

@@ -75,7 +75,7 @@ impl Engine {
     /// An error that it hears may be about a batch's bytes: it counts for everybody.
     pub(crate) fn grow_log(&self) -> Result<bool> {
         let segments = self.segments()?;
-        segments.grow(self.checkpoint_room()).inspect_err(|error| {
+        segments.grow(|| self.checkpoint_room()).inspect_err(|error| {
             if segments.failed() && !broken::is(Broken::GrowUnheard) {
                 self.publisher.life.fail(error);
             }
@@ -164,12 +164,14 @@ impl Engine {
                     if waited > 1
                         && let Some(oldest) = self.oldest_parts()? =>
                 {
-                    match !oldest.is_copied && self.env.host.now() < since + IDLE {
-                        true => line.wait(LOOK),
-                        false => self.end_oldest_parts()?,
+                    // Once they are gone, another checkpoint frees what they held.
+                    waited = 2;
+                    if !oldest.is_copied && self.env.host.now() < since + IDLE {
+                        line.wait(LOOK);
+                    } else {
+                        self.end_oldest_parts()?;
+                        self.wait_for_checkpoint(2, gives_up)?;
                     }
-                    waited = 1;
-                    self.wait_for_checkpoint(2, gives_up)?;
                 }
                 // (Beside those there is the one that is written to, and the one behind.)
                 Waited::First { left } if waited > 2 && left + 2 >= least => return Ok(line.keep(wanted)),
@@ -295,6 +297,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::{Duration, Instant};
 
+    use crate::broken::{self, Broken};
     use crate::sync::Ordering;
     use crate::txn::Patience;
     use crate::{Environment, Options, Store, TreeId};
@@ -356,8 +359,8 @@ mod tests {
     /// How long it may take until who gave up is back.
     const BACK: Duration = Duration::from_secs(5);
 
-    /// Runs `work` while a checkpoint takes longer than anybody waits: whether it came back by itself.
-    fn comes_back(store: &Store, work: impl FnOnce() + Send) -> bool {
+    /// Runs `work` while a checkpoint takes longer than anybody waits: whether it came back by itself, so soon.
+    fn comes_back(store: &Store, longest: Duration, work: impl FnOnce() + Send) -> bool {
         let (done, is_done) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {
             let slow = store.engine().checkpoint.lock();
@@ -365,7 +368,7 @@ mod tests {
                 work();
                 done.send(()).unwrap();
             });
-            let came = is_done.recv_timeout(BACK).is_ok();
+            let came = is_done.recv_timeout(longest).is_ok();
             drop(slow);
             came
         })
@@ -408,7 +411,7 @@ mod tests {
             let told = (0..100).find_map(|_| commit().err());
             assert!(matches!(told, Some(crate::Error::GivenUp)), "{told:?}");
         };
-        assert!(comes_back(&store, commits));
+        assert!(comes_back(&store, BACK, commits));
         put(&store, 1500);
     }
 
@@ -416,15 +419,23 @@ mod tests {
     #[test]
     fn who_waits_for_room_before_the_commit_can_give_up() {
         let store = small_log();
-        let puts = || {
-            // Those of others, which only a checkpoint frees.
-            (0..30).for_each(|_| put(&store, 1500));
-            let transaction = store.begin_patiently(&Default::default(), Arc::new(Until::soon()), &|| false).unwrap();
-            let told = (0..100).find_map(|_| transaction.put(TreeId::CATALOG, b"key", &[7; 8000]).err());
-            assert!(matches!(told, Some(crate::Error::GivenUp)), "{told:?}");
-        };
-        assert!(comes_back(&store, puts));
+        assert!(comes_back(&store, BACK, || puts_much(&store)));
         put(&store, 1500);
+    }
+
+    fn puts_much(store: &Store) {
+        // Those of others, which only a checkpoint frees.
+        (0..30).for_each(|_| put(store, 1500));
+        let transaction = store.begin_patiently(&Default::default(), Arc::new(Until::soon()), &|| false).unwrap();
+        let told = (0..100).find_map(|_| transaction.put(TreeId::CATALOG, b"key", &[7; 8000]).err());
+        assert!(matches!(told, Some(crate::Error::GivenUp)), "{told:?}");
+    }
+
+    #[test]
+    fn who_does_not_ask_whether_he_may_wait_is_noticed() {
+        let store = small_log();
+        let caught = || broken::must_be_caught(Broken::PatienceUnasked, || puts_much(&store));
+        assert!(!comes_back(&store, Duration::from_secs(1), caught));
     }
 
     /// Who stored the next large one was there first, again and again.
