@@ -197,6 +197,10 @@ impl File for SlowFile {
         timed(place(9, len, 0), || self.file.set_len(len))
     }
 
+    fn room(&self) -> io::Result<u64> {
+        self.file.room()
+    }
+
     fn alignment(&self) -> usize {
         self.file.alignment()
     }

@@ -174,6 +174,11 @@ pub trait File: Send + Sync + Debug {
     /// Cuts the file, or extends it with zeros (holes where the file system has them).
     fn set_len(&self, len: u64) -> io::Result<()>;
 
+    /// How many bytes the file system has left, as far as it tells; others may take them meanwhile.
+    fn room(&self) -> io::Result<u64> {
+        Ok(u64::MAX)
+    }
+
     /// What buffers, offsets and lengths of [`File::write_durable_at`] must be multiples of; 1 where it does not matter.
     fn alignment(&self) -> usize;
 

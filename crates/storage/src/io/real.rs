@@ -345,6 +345,10 @@ impl File for RealFile {
         self.buffered.set_len(len)
     }
 
+    fn room(&self) -> io::Result<u64> {
+        system::room(&self.buffered)
+    }
+
     fn alignment(&self) -> usize {
         match self.sync_method() {
             SyncMethod::DirectDsync => BLOCK,

@@ -145,6 +145,12 @@ mod unix {
         }
     }
 
+    /// Bytes that are left, for who is not the system's administrator.
+    pub(in crate::io) fn room(file: &File) -> io::Result<u64> {
+        let told = rustix::fs::fstatvfs(file)?;
+        Ok(told.f_bavail.saturating_mul(told.f_frsize))
+    }
+
     /// Whether someone has the lock file locked, for who can at most read it. Of one that may not even be read nothing is
     /// known; its owner has locked the database file, too.
     pub(in crate::io) fn lock_is_held(path: &Path) -> io::Result<bool> {
@@ -200,6 +206,10 @@ mod windows {
 
     pub(in crate::io) fn still_named(_file: &File, _path: &Path) -> io::Result<bool> {
         Ok(true)
+    }
+
+    pub(in crate::io) fn room(_file: &File) -> io::Result<u64> {
+        Ok(u64::MAX)
     }
 
     /// Whether someone has the lock file open for writing.

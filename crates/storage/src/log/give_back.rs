@@ -19,9 +19,9 @@ use crate::{Error, Result};
 
 /// What a log is about to give back.
 struct Surplus {
-    /// The places that stay, and those that there are.
+    /// The places that stay, and those that the header may count.
     left: u32,
-    before: u32,
+    noted: u32,
     withdrawn: Vec<u32>,
 }
 
@@ -40,7 +40,7 @@ impl Segments {
             self.lock_places().take_back(surplus.withdrawn);
             return Ok(false);
         }
-        if surplus.left < surplus.before && !broken::is(Broken::CutUnnoted) {
+        if surplus.left < surplus.noted && !broken::is(Broken::CutUnnoted) {
             let noted = self.note_places(surplus.left).and_then(|()| note(surplus.left));
             noted.inspect_err(|_| self.lock_places().take_back(surplus.withdrawn))?;
         }
@@ -61,34 +61,26 @@ impl Segments {
         if broken::is(Broken::CutInUse) {
             left = left.saturating_sub(1).max(1);
         }
-        let before = places.count;
+        let (count, noted) = (places.count, places.noted);
         places.ready.retain(|&place| place < left);
-        Surplus {
-            left: left.min(before),
-            before,
-            withdrawn: ready.into_iter().filter(|&place| place >= left).collect(),
-        }
+        Surplus { left: left.min(count), noted, withdrawn: ready.into_iter().filter(|&place| place >= left).collect() }
     }
 
-    /// A place could not be filled, for want of space: others need the room of the part that was. The file is as long as its header says
-    /// again, or a little longer, which harms nobody.
+    /// A place could not be added, for want of space: others need the room of the part that was filled. The file is as long as its
+    /// header may say again (a place whose count could not be written stays), or a little longer, which harms nobody.
     pub(super) fn stop_short(&self) {
         self.is_short.store(true, Ordering::Release);
         if !broken::is(Broken::LogKeepsAll) {
-            let count = self.lock_places().count;
-            let _ = self.cut(count);
+            let noted = self.lock_places().noted;
+            let _ = self.cut(noted);
         }
     }
 
-    fn cut(&self, places: u32) -> Result<()> {
-        self.set_places(places)?;
-        self.sync()
-    }
-
     /// Cuts the file, which is longer, to so many places.
-    pub(super) fn set_places(&self, places: u32) -> Result<()> {
+    fn cut(&self, places: u32) -> Result<()> {
         let cut = self.growing.set_len(self.offset(places)).map_err(Error::io("cut the log"));
-        cut.inspect_err(|_| self.failed.store(true, Ordering::Release))
+        cut.inspect_err(|_| self.failed.store(true, Ordering::Release))?;
+        self.sync()
     }
 
     /// Whether the file system had no room for another place, as far as is known.
@@ -99,5 +91,45 @@ impl Segments {
     /// A checkpoint came through, or the log grew: there may be room again.
     pub(crate) fn look_again(&self) {
         self.is_short.store(false, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::Error;
+    use crate::io::{CrashStrategy, FileSystem, SimDisk, SyncMethod};
+    use crate::log::format::{BLOCK, LogIdentity};
+    use crate::log::segments::Segments;
+
+    /// Whether the header says that a place is there whose count could not be written. It is there, after a place more was tried.
+    fn header_counts_what_failed(seed: u64) -> bool {
+        let (disk, path) = (SimDisk::new(seed), Path::new("log"));
+        let identity = LogIdentity { database: 7, segment_bytes: 16 << 10 };
+        let segments = Segments::create(&disk, path, identity, 1 << 20, SyncMethod::Dsync).unwrap();
+        assert!(segments.grow(|| 0).unwrap());
+        // The zeros are synced, what counts them is not.
+        disk.fail_sync_of(path, 2);
+        assert!(segments.grow(|| 0).is_err());
+        assert_eq!(segments.places(), 1);
+        disk.set_capacity(Some(disk.space_used()));
+        assert!(matches!(segments.grow(|| 0), Err(Error::DiskFull { .. })));
+
+        let left = SimDisk::from_image(&disk.crash(CrashStrategy::KeepAll), seed);
+        let (file, found) = Segments::open(&left as &dyn FileSystem, path, true).unwrap();
+        assert_eq!(found, Some(identity));
+        let mut header = crate::io::AlignedBuf::zeroed(BLOCK);
+        file.read_at(&mut header, 0).unwrap();
+        let counted = LogIdentity::decode_places(&header).unwrap();
+        let there = (file.len().unwrap() - BLOCK as u64) / segments.size();
+        assert!(there >= counted.into(), "{there} places, and the header says {counted}");
+        counted > 1
+    }
+
+    /// The header said that there were two places, the file was cut to one, and the next opening refused it as damaged.
+    #[test]
+    fn a_place_that_the_header_may_count_is_not_cut_off() {
+        assert!((0..20).filter(|&seed| header_counts_what_failed(seed)).count() > 2);
     }
 }

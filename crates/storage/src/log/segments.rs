@@ -17,6 +17,8 @@ use crate::options::LOG_SEGMENTS_MIN;
 use crate::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering};
 use crate::{Error, Result};
 
+const EXTEND: &str = "extend the log";
+
 /// Zeroes are written in pieces of this size: small, so that commits hardly notice.
 const FILL: usize = 256 << 10;
 
@@ -46,6 +48,8 @@ pub(super) struct Places {
     pub(super) live: VecDeque<(u64, u32)>,
     pub(super) ready: VecDeque<u32>,
     pub(super) count: u32,
+    /// The most places that the file's header may say there are: more than there are if it could not be written.
+    pub(super) noted: u32,
     /// Of those that there may still be.
     pub(super) promises: Promises,
 }
@@ -218,8 +222,9 @@ impl Segments {
         (self.places.lock().count as usize) < self.limit()
     }
 
-    /// Adds a place: zeroes, synced. False at the limit. `room`: bytes that have to be left on the disk.
-    pub(crate) fn grow(&self, room: u64) -> Result<bool> {
+    /// Adds a place: zeroes, synced. False at the limit. `room`: bytes that have to be left on the disk, which are counted where it
+    /// has little left.
+    pub(crate) fn grow(&self, room: impl FnOnce() -> u64) -> Result<bool> {
         let one = self.filling.lock();
         match self.can_grow() {
             true => self.fill_place(one, room).map(|()| true),
@@ -238,14 +243,18 @@ impl Segments {
     }
 
     /// As `grow`, whatever the limit: a recovery needs one even if the log that it found is full.
-    pub(crate) fn add_place(&self, room: u64) -> Result<()> {
+    pub(crate) fn add_place(&self, room: impl FnOnce() -> u64) -> Result<()> {
         self.fill_place(self.filling.lock(), room)
     }
 
-    fn fill_place(&self, one_at_a_time: MutexGuard<'_, ()>, room: u64) -> Result<()> {
-        let room =
-            if broken::is(Broken::LogKeepsAll) { 0 } else { room.next_multiple_of(BLOCK as u64).min(self.size()) };
-        let filled = self.fill_next(&one_at_a_time, room);
+    fn fill_place(&self, one_at_a_time: MutexGuard<'_, ()>, room: impl FnOnce() -> u64) -> Result<()> {
+        // Where nothing is told of that it is tried.
+        let left = if broken::is(Broken::LogKeepsAll) { u64::MAX } else { self.growing.room().unwrap_or(u64::MAX) };
+        let room = if left < 2 * self.size() { room().min(self.size()) } else { 0 };
+        let filled = match left < self.size() + room {
+            true => Err(Error::DiskFull { what: EXTEND, needed: 0 }),
+            false => self.fill_next(&one_at_a_time),
+        };
         match &filled {
             Err(Error::DiskFull { .. }) => self.stop_short(),
             Ok(()) => self.look_again(),
@@ -254,18 +263,13 @@ impl Segments {
         filled.map_err(|error| error.needing(self.size() + room))
     }
 
-    fn fill_next(&self, _one_at_a_time: &MutexGuard<'_, ()>, room: u64) -> Result<()> {
+    fn fill_next(&self, _one_at_a_time: &MutexGuard<'_, ()>) -> Result<()> {
         let place = self.places.lock().count;
         let zeroes = AlignedBuf::zeroed(FILL.min(self.size() as usize));
-        let (mut at, end) = (self.offset(place), self.offset(place + 1) + room);
-        while at < end {
-            let piece = (zeroes.len() as u64).min(end - at);
-            self.write(&zeroes[..piece as usize], at, "extend the log")?;
-            at += piece;
-        }
-        if room > 0 {
-            // It is there: it was taken, and is given back.
-            self.set_places(place + 1)?;
+        let start = self.offset(place);
+        for piece in 0..self.size() / zeroes.len() as u64 {
+            let at = start + piece * zeroes.len() as u64;
+            self.write(&zeroes, at, EXTEND)?;
         }
         if !broken::is(Broken::ExtensionUnsynced) {
             self.sync()?;
@@ -277,12 +281,20 @@ impl Segments {
         Ok(())
     }
 
-    /// Says in the header how many places there are, durably.
+    /// Says in the header how many places there are, durably. If that fails, it may say so or not.
     pub(super) fn note_places(&self, count: u32) -> Result<()> {
         let mut block = AlignedBuf::zeroed(BLOCK);
         block.copy_from_slice(&self.identity.encode(count));
+        self.raise_noted(count);
         self.write(&block, 0, "write the log's header")?;
-        self.sync()
+        self.sync()?;
+        self.places.lock().noted = count;
+        Ok(())
+    }
+
+    fn raise_noted(&self, count: u32) {
+        let mut places = self.places.lock();
+        places.noted = places.noted.max(count);
     }
 
     fn write(&self, bytes: &[u8], offset: u64, what: &'static str) -> Result<()> {

@@ -449,7 +449,7 @@ fn make_place(engine: &Engine, position: u64) -> Result<()> {
         return Ok(());
     }
     let is_new = segments.places() == 0 || broken::is(Broken::GrowsFirst);
-    match segments.add_place(if is_new { 0 } else { engine.checkpoint_room() }) {
+    match segments.add_place(|| if is_new { 0 } else { engine.checkpoint_room() }) {
         Err(Error::DiskFull { .. }) if !is_new => {}
         added => return added,
     }
@@ -458,7 +458,7 @@ fn make_place(engine: &Engine, position: u64) -> Result<()> {
         // The new epoch begins in a segment behind all of them.
         segments.release_before(u64::MAX);
     }
-    if segments.ready() == 0 { segments.add_place(0) } else { Ok(()) }
+    if segments.ready() == 0 { segments.add_place(|| 0) } else { Ok(()) }
 }
 
 fn compact_epochs(engine: &Engine, position: u64) -> Result<()> {

@@ -211,9 +211,13 @@ impl Machine {
     fn admit_write(&mut self, file: &FileRef, buf: &[u8], offset: u64) -> io::Result<usize> {
         self.check_alive()?;
         self.faults.check_write(file.id, &range(offset, buf)?, &mut self.random)?;
-        let Some(capacity) = self.faults.capacity else { return Ok(buf.len()) };
-        let free = (capacity / CHUNK).saturating_sub(self.chunks_used());
+        let Some(free) = self.chunks_free() else { return Ok(buf.len()) };
         Ok(self.state.file(file).cached.fitting(offset, buf.len(), free))
+    }
+
+    /// `None`: without end.
+    fn chunks_free(&self) -> Option<u64> {
+        self.faults.capacity.map(|capacity| (capacity / CHUNK).saturating_sub(self.chunks_used()))
     }
 
     fn write(&mut self, file: &FileRef, buf: &[u8], offset: u64, durable: bool) -> io::Result<()> {
@@ -457,6 +461,12 @@ impl File for SimFile {
     fn set_len(&self, len: u64) -> io::Result<()> {
         self.check_writable()?;
         self.disk.machine().set_len(&self.file, len)
+    }
+
+    fn room(&self) -> io::Result<u64> {
+        let mut machine = self.disk.machine();
+        machine.begin_call()?;
+        Ok(machine.chunks_free().map_or(u64::MAX, |chunks| chunks * CHUNK))
     }
 
     fn alignment(&self) -> usize {
