@@ -1,0 +1,278 @@
+//! Every question that an index can answer, asked with indexes and without, by values of every type that compares with the
+//! key's: constants, parameters, columns, arrays, subqueries; at the limits of types and beyond, NULL, NaN and infinities.
+//!
+//! Two things are told: answers that differ, and plans whose scans passed a hundred times the rows for which their conditions
+//! hold, by what EXPLAIN ANALYZE counts.
+
+use crate::common::{Random, connect, rows};
+use cairndb::{Connection, Result};
+
+/// A type, and some of its values from the smallest on.
+type Values = (&'static str, &'static [&'static str]);
+
+/// Types that compare among each other.
+const FAMILIES: [&[Values]; 4] = [
+    &[
+        ("smallint", &["-32768", "-1", "0", "2", "3", "32767"]),
+        ("int", &["-2147483648", "-32769", "0", "2", "3", "32768", "2147483647"]),
+        ("bigint", &["-9223372036854775808", "-2147483649", "0", "2", "3", "9007199254740993", "9223372036854775807"]),
+        (
+            "numeric",
+            &["-Infinity", "-2147483648.5", "-0.0", "2", "2.5", "3.00", "9999999999999999999", "Infinity", "NaN"],
+        ),
+        ("real", &["-Infinity", "-3e38", "-0", "0.1", "2", "2.5", "32767", "2147483648", "Infinity", "NaN"]),
+        ("float8", &["-Infinity", "-1e300", "-0", "0.1", "2", "2.5", "9007199254740992", "1e300", "Infinity", "NaN"]),
+    ],
+    &[
+        ("date", &["-infinity", "4713-01-01 BC", "2011-12-30", "2020-03-29", "5874897-12-31", "infinity"]),
+        (
+            "timestamp",
+            &["-infinity", "2011-12-30 00:00", "2020-03-29 00:00", "2020-03-29 02:30", "2020-10-25 02:30", "infinity"],
+        ),
+        (
+            "timestamptz",
+            &[
+                "-infinity",
+                "2011-12-30 10:00Z",
+                "2020-03-28 23:00Z",
+                "2020-03-29 01:30Z",
+                "2020-10-25 00:30Z",
+                "infinity",
+            ],
+        ),
+    ],
+    &[
+        ("text", &["", "a", "a ", "a  b", "b"]),
+        ("varchar(9)", &["", "a", "a ", "a  b", "b"]),
+        ("char(4)", &["", "a", "a  b", "b"]),
+        ("name", &["", "a", "a ", "b"]),
+    ],
+    &[("time", &["00:00", "12:30:00.5", "24:00"]), ("time(0)", &["00:00", "12:30:01"])],
+];
+
+const OPERATORS: [&str; 5] = ["=", "<", "<=", ">", ">="];
+
+/// How many rows of each key's table have values that nobody asks for.
+const OTHERS: usize = 400;
+
+/// How many questions are asked of each pair of types.
+const ASKED: usize = 5;
+/// And how many of those that may be asked of every row.
+const WIDE: usize = 2;
+
+/// A table's name for a type.
+fn name(prefix: &str, data_type: &str) -> String {
+    format!("{prefix}_{}", data_type.replace(['(', ')'], "_"))
+}
+
+/// For each type a table with a key of it, and one of its values without.
+fn family(types: &[Values]) -> Result<Connection> {
+    let conn = connect("");
+    for (data_type, values) in types {
+        let (keys, others) = (name("k", data_type), name("v", data_type));
+        conn.execute_script(&format!(
+            "CREATE TABLE {keys} (id int PRIMARY KEY, k {data_type}, b int);
+             CREATE TABLE {others} (n int, v {data_type})"
+        ))?;
+        for (n, value) in values.iter().enumerate() {
+            conn.execute(&format!("INSERT INTO {keys} VALUES ({n}, '{value}', {n}), ({}, '{value}', 1)", n + 500), ())?;
+            conn.execute(&format!("INSERT INTO {others} VALUES ({n}, '{value}')"), ())?;
+        }
+        let filler = match types[0].0 {
+            "smallint" => format!("(100 + g)::{data_type}"),
+            "date" => format!("('1999-01-01'::date + (g % 900))::{data_type}"),
+            "time" => format!("('01:00'::time + g * '1 second'::interval)::{data_type}"),
+            _ => format!("('m' || g)::{data_type}"),
+        };
+        conn.execute_script(&format!(
+            "INSERT INTO {keys} VALUES (-1, NULL, NULL);
+             INSERT INTO {others} VALUES (-1, NULL);
+             INSERT INTO {keys} SELECT 1000 + g, {filler}, 1000 + g % 190 FROM generate_series(1, {OTHERS}) g;
+             CREATE INDEX ON {keys} (k, b);
+             CREATE INDEX ON {keys} (b);
+             ANALYZE"
+        ))?;
+    }
+    Ok(conn)
+}
+
+/// Questions about a key by values of a type; where `$` stands the value.
+/// `unknown` are the operators that compare with what is not known before the statement runs.
+fn questions(key: &str, value: &str, unknown: &[&str], random: &mut Random) -> Vec<String> {
+    let (keys, values, op) = (name("k", key), name("v", value), *random.pick(&OPERATORS));
+    let later = *random.pick(unknown);
+    let (bound, n) = (*random.pick(&OPERATORS[1..]), random.below(9) as i64 - 1);
+    vec![
+        format!("SELECT id FROM {keys} WHERE k {op} $ ORDER BY id"),
+        format!("SELECT count(*), min(k), max(k) FROM {keys} WHERE $ {op} k"),
+        format!("SELECT id FROM {keys} WHERE k > $ AND k {bound} $ ORDER BY id"),
+        format!("SELECT id FROM {keys} WHERE k IN ($, $) AND b < 2000 ORDER BY id"),
+        format!("SELECT id FROM {keys} WHERE k = $ OR b = {n} OR b = 1001 ORDER BY id"),
+        format!("SELECT id FROM {keys} WHERE (k = $ AND b = 1) OR b = {n} ORDER BY id"),
+        format!("SELECT id FROM {keys} WHERE k = ANY (ARRAY[$, NULL, $]) ORDER BY id"),
+        format!("SELECT id FROM {keys} WHERE k = $ AND b {bound} {n} ORDER BY id"),
+        format!("SELECT id FROM {keys} WHERE k {later} (SELECT v FROM {values} WHERE n = {n}) ORDER BY id"),
+        format!("SELECT id FROM {keys} WHERE k IN (SELECT v FROM {values}) ORDER BY id"),
+        format!("SELECT n, id FROM {values} JOIN {keys} ON k = v ORDER BY n, id"),
+        format!("SELECT n, id FROM {values} LEFT JOIN {keys} ON k = v AND b = 1 ORDER BY n, id"),
+        format!("SELECT n FROM {values} WHERE NOT EXISTS (SELECT FROM {keys} WHERE k = v) ORDER BY n"),
+        format!(
+            "SELECT n, (SELECT count(*) FROM {keys} WHERE k = v), (SELECT min(id) FROM {keys} WHERE k {later} v) FROM {values} ORDER BY n"
+        ),
+        format!(
+            "SELECT n, id FROM {values}, LATERAL (SELECT id FROM {keys} WHERE k {bound} v ORDER BY k, id LIMIT 3) l ORDER BY n, id"
+        ),
+        format!("SELECT min(k), max(k), max(b), min(b) FROM {keys}"),
+        format!("SELECT min(b), max(b) FROM {keys} WHERE k = $"),
+        format!("SELECT count(DISTINCT k), count(DISTINCT b) FROM {keys}"),
+        format!("SELECT count(DISTINCT k) FROM {keys} WHERE k {op} $"),
+        format!("SELECT id, k FROM {keys} ORDER BY k, b, id OFFSET {} LIMIT 3", random.below(430usize)),
+    ]
+}
+
+/// Those that may be asked of every row, too: by other columns, by any or all of an array, by rows and by two bounds in any order.
+fn wide_questions(key: &str, value: &str, random: &mut Random) -> Vec<String> {
+    let (keys, values, op) = (name("k", key), name("v", value), *random.pick(&OPERATORS));
+    let n = random.below(9) as i64 - 1;
+    vec![
+        format!("SELECT n, id FROM {values} JOIN {keys} ON k = v OR b = n ORDER BY n, id"),
+        format!("SELECT n, id FROM {values} LEFT JOIN {keys} ON k = v OR (k {op} v AND b = 1) ORDER BY n, id"),
+        format!("SELECT n, id FROM {values} JOIN {keys} ON k = ANY (ARRAY[v, $]) ORDER BY n, id"),
+        format!("SELECT id FROM {keys} WHERE k = ANY ((SELECT array_agg(v) FROM {values})::{value}[]) ORDER BY id"),
+        format!("SELECT id FROM {keys} WHERE k {op} ALL (ARRAY[$, $]) ORDER BY id"),
+        format!("SELECT id FROM {keys} WHERE k {op} ANY (ARRAY[$, $]) AND b = {n} ORDER BY id"),
+        format!("SELECT id FROM {keys} WHERE (k, b) > ($, {n}) ORDER BY id"),
+        format!("SELECT id FROM {keys} WHERE k BETWEEN SYMMETRIC $ AND $ ORDER BY id"),
+        format!("SELECT count(*), min(b) FROM {keys} WHERE k {op} $ AND b BETWEEN {n} AND 1100"),
+    ]
+}
+
+/// A few of them: all would take their time for every pair of types.
+fn some(mut questions: Vec<String>, random: &mut Random) -> Vec<String> {
+    (0..ASKED).map(|_| questions.swap_remove(random.below(questions.len()))).collect()
+}
+
+/// What a question comes to: rows, or an error's code.
+fn answer(conn: &Connection, sql: &str) -> String {
+    let told =
+        || -> Result<Vec<String>> { conn.query_map(sql, (), |row| Ok(format!("{:?}", row.values())))?.collect() };
+    told().map_or_else(|error| error.sqlstate().0.to_owned(), |rows| rows.join("\n"))
+}
+
+/// The ways to ask by these values: as constants, and as parameters.
+fn asked(conn: &Connection, question: &str, value_type: &str, given: [&str; 2], indexes: bool) -> Vec<String> {
+    for setting in ["enable_indexscan", "enable_indexjoin", "enable_rewrites"] {
+        conn.execute(&format!("SET {setting} = {indexes}"), ()).expect("a setting");
+    }
+    let pieces: Vec<&str> = question.split('$').collect();
+    let with = |value: &dyn Fn(usize) -> String| {
+        let places = pieces.iter().enumerate().map(|(at, piece)| match at {
+            0 => (*piece).to_owned(),
+            at => format!("{}{piece}", value(at)),
+        });
+        places.collect::<String>()
+    };
+    let constants = with(&|at| format!("'{}'::{value_type}", given[at % 2]));
+    if pieces.len() == 1 {
+        return vec![answer(conn, &constants)];
+    }
+    let parameters = with(&|at| format!("${}", at % 2 + 1));
+    conn.execute(&format!("PREPARE asked({value_type}, {value_type}) AS {parameters}"), ()).expect(&parameters);
+    let [first, second] = given;
+    let executed = answer(conn, &format!("EXECUTE asked('{first}', '{second}')"));
+    conn.execute("DEALLOCATE asked", ()).expect("a statement");
+    vec![answer(conn, &constants), executed]
+}
+
+#[test]
+fn indexes_answer_as_scans_do_for_every_pair_of_types() -> Result<()> {
+    let mut random = Random(20261128);
+    let mut wrong = vec![];
+    for types in FAMILIES {
+        let conn = family(types)?;
+        let zones: &[&str] = match types[0].0 {
+            "date" => &["Europe/Berlin", "Pacific/Apia", "UTC"],
+            _ => &["UTC"],
+        };
+        for zone in zones {
+            conn.execute(&format!("SET TIME ZONE '{zone}'"), ())?;
+            for (key, _) in types {
+                for (value, values) in types {
+                    let mut asked_of_it = some(questions(key, value, &OPERATORS, &mut random), &mut random);
+                    let mut wide = wide_questions(key, value, &mut random);
+                    asked_of_it.extend((0..WIDE).map(|_| wide.swap_remove(random.below(wide.len()))));
+                    for question in asked_of_it {
+                        let given = [*random.pick(values), *random.pick(values)];
+                        let scanned = asked(&conn, &question, value, given, false);
+                        let found = asked(&conn, &question, value, given, true);
+                        if scanned != found || found.iter().any(|answer| *answer != found[0]) {
+                            wrong
+                                .push(format!("{zone}, {value} {given:?}: {question}\n  {found:?}\n  not {scanned:?}"));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} answers differ:\n{}", wrong.len(), wrong.join("\n"));
+    Ok(())
+}
+
+/// Rows that the worst scan of a plan passed for each row that it gave.
+fn passed_in_vain(plan: &[String]) -> f64 {
+    let number = |line: &str, before: &str| -> Option<f64> {
+        let rest = &line[line.find(before)? + before.len()..];
+        rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+    };
+    let (mut worst, mut given): (f64, Option<f64>) = (0.0, None);
+    for line in plan {
+        if line.contains("(actual") || line.contains("(never") {
+            given = number(line, " rows=").filter(|_| line.contains("Scan "));
+        }
+        if let (Some(given), Some(removed)) = (given, number(line, "Rows Removed by Filter: ")) {
+            worst = worst.max(removed / given.max(1.0));
+        }
+    }
+    worst
+}
+
+/// Whether a key of one type has no order in which values of the other could be looked for: PostgreSQL finds none either.
+fn has_no_order(key: &str, value: &str) -> bool {
+    match key {
+        // Compared as floats, to which numbers are rounded.
+        "numeric" => matches!(value, "real" | "float8"),
+        // Compared without their blanks, which the key has.
+        "varchar(9)" | "name" => value == "char(4)",
+        // Cut to the length of a name.
+        "char(4)" => value == "name",
+        _ => false,
+    }
+}
+
+#[test]
+fn no_scan_passes_a_hundred_times_the_rows_that_it_gives() -> Result<()> {
+    let mut random = Random(33);
+    let mut slow = vec![];
+    for types in FAMILIES {
+        let conn = family(types)?;
+        conn.execute("SET TIME ZONE 'Europe/Berlin'", ())?;
+        for (key, _) in types {
+            for (value, values) in types.iter().filter(|(value, _)| !has_no_order(key, value)) {
+                // (Of a range that is not known yet a third is expected: scans are chosen for that.)
+                for question in some(questions(key, value, &["="], &mut random), &mut random) {
+                    let constant = format!("'{}'::{value}", random.pick(values));
+                    let sql = question.replace('$', &constant);
+                    if conn.query(&sql, ()).is_err() {
+                        continue;
+                    }
+                    let plan = rows(&conn, &format!("EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) {sql}"));
+                    if passed_in_vain(&plan) > 100.0 {
+                        slow.push(format!("{sql}\n  {}", plan.join("\n  ")));
+                    }
+                }
+            }
+        }
+    }
+    assert!(slow.is_empty(), "{} plans pass by far more rows than they need:\n{}", slow.len(), slow.join("\n"));
+    Ok(())
+}
