@@ -3,90 +3,10 @@
 
 use super::schema::ObjectId;
 use super::user_types::{Types, type_id};
+use super::version::Version;
 use crate::types::datetime::{DIGITS_MAX, IntervalLimit};
 use crate::types::{CompositeType, DataType, EnumType};
 use crate::{Error, Result, SqlState};
-
-/// The version that this code writes. It counts changes of the bytes of rows and keys too, which can not be told by
-/// themselves: 1 had integers of fixed width in rows. 2 knew objects in definitions by their names alone, and 3 had no
-/// schemas (no library that was given away wrote it).
-const VERSION: u8 = 4;
-
-/// The version of an entry of a table whose rows may have earlier layouts. Others are written as before, so that libraries
-/// that know nothing of layouts go on reading files that have none, and refuse the others.
-const WITH_LAYOUTS: u8 = 5;
-
-/// The same of a table with indexes over expressions, or of some rows only: who does not know of them must not write the table.
-const WITH_EXPRESSIONS: u8 = 6;
-
-/// The same of a table with generated columns: who does not know of them would write what they are not.
-const WITH_GENERATED: u8 = 7;
-
-/// The same of a table with foreign keys that may be looked at later, or with constraints that are not valid: who does not know
-/// of them would forget it.
-const WITH_DEFERRALS: u8 = 8;
-
-/// The same of a table with columns of types that users made.
-const WITH_TYPES: u8 = 9;
-
-/// That of a sequence that was restarted with another value than its first: who does not know of it would begin there.
-const WITH_RESTART: u8 = 10;
-
-/// The same of a table with triggers: who does not know of them would not run them.
-const WITH_TRIGGERS: u8 = 11;
-
-/// The same of a table with columns of times or intervals that have modifiers, and of a type that a user made of such: who
-/// does not know of them knows no such type.
-const WITH_DIGITS: u8 = 12;
-
-/// The same of a composite type, and of a table with columns of such: who does not know of them can not read its rows.
-const WITH_COMPOSITES: u8 = 13;
-
-/// The same of a table with inverted indexes: who does not know of them would take them for others.
-const WITH_ITEMS: u8 = 14;
-
-/// The same of a table with triggers that see a statement's rows, wait for COMMIT, or run for replicas or always: who does not
-/// know of them would run others.
-const WITH_TRIGGER_KINDS: u8 = 15;
-
-/// The same of a materialized view: who does not know of them would take it for a table.
-const WITH_QUERY: u8 = 16;
-
-/// The same of a table with UNIQUE or a PRIMARY KEY that may wait: who does not know of them would not keep rows apart.
-const WITH_LATE_KEYS: u8 = 17;
-
-/// That of a view with triggers, or WITH CHECK OPTION: who does not know of them would change rows that they keep.
-const WITH_VIEW_RULES: u8 = 18;
-/// The same of a table whose rows' changes are kept: who does not know of it would not keep them.
-const WITH_FEED: u8 = 19;
-/// The same of a materialized view that is maintained, and of a table whose rows' changes maintain one: who does not know of it
-/// would not keep it current.
-const WITH_MAINTAINED: u8 = 20;
-/// The same of a table with virtual columns: who does not know of them would find NULL in them.
-const WITH_VIRTUAL: u8 = 21;
-/// That of a function that runs under a search path of its own: who does not know of it would look names up elsewhere.
-const WITH_PATH: u8 = 22;
-/// That of a table, a type or a function that speaks of types of PostgreSQL's catalog (`name`, `"char"`, `oid`): who does not know
-/// of them knows no such type.
-const WITH_CATALOG_TYPES: u8 = 23;
-/// That of a table with foreign keys that match fully, or set some of their columns only: who does not know of it would keep
-/// other rows.
-const WITH_KEY_FORMS: u8 = 24;
-/// That of a view whose columns have defaults of their own: who does not know of them would insert others.
-const WITH_VIEW_DEFAULTS: u8 = 25;
-/// That of a table, a type or a function that speaks of times with a time zone: who does not know of them knows no such type.
-const WITH_ZONED_TIMES: u8 = 26;
-/// That of a function of pseudo-types, that takes rows of tables, or that returns any record: who does not know of them could not
-/// call it.
-const WITH_OPEN_TYPES: u8 = 27;
-/// That of a function that takes or gives values of domains: who does not know of them would not look at these.
-const WITH_DOMAINS: u8 = 28;
-
-/// The oldest version that is read.
-const OLDEST: u8 = 2;
-
-/// The newest one.
-const NEWEST: u8 = WITH_DOMAINS;
 
 /// Builds one record.
 #[derive(Default)]
@@ -98,133 +18,13 @@ pub(super) struct Writer {
 
 impl Writer {
     /// A top-level record, which begins with the version.
-    pub(super) fn entry() -> Writer {
-        Writer { out: vec![VERSION], temporary: false }
-    }
-
-    /// The record of a table whose rows may have earlier layouts.
-    pub(super) fn entry_with_layouts() -> Writer {
-        Writer { out: vec![WITH_LAYOUTS], temporary: false }
-    }
-
-    /// The record of a table with indexes over expressions, or of some rows only.
-    pub(super) fn entry_with_expressions() -> Writer {
-        Writer { out: vec![WITH_EXPRESSIONS], temporary: false }
-    }
-
-    /// The record of a table with generated columns.
-    pub(super) fn entry_with_generated() -> Writer {
-        Writer { out: vec![WITH_GENERATED], temporary: false }
-    }
-
-    /// The record of a table with foreign keys that may be looked at later, or with constraints that are not valid.
-    pub(super) fn entry_with_deferrals() -> Writer {
-        Writer { out: vec![WITH_DEFERRALS], temporary: false }
-    }
-
-    /// The record of a sequence that was restarted with another value than its first.
-    pub(super) fn entry_with_restart() -> Writer {
-        Writer { out: vec![WITH_RESTART], temporary: false }
-    }
-
-    /// The record of a table with columns of types that users made.
-    pub(super) fn entry_with_types() -> Writer {
-        Writer { out: vec![WITH_TYPES], temporary: false }
+    pub(super) fn entry(version: Version) -> Writer {
+        Writer { out: vec![version as u8], temporary: false }
     }
 
     /// The same as a record of what lives no longer than the process, and may outlive the types that it speaks of.
     pub(super) fn temporary(self, temporary: bool) -> Writer {
         Writer { temporary, ..self }
-    }
-
-    /// The record of a table with triggers.
-    pub(super) fn entry_with_triggers() -> Writer {
-        Writer { out: vec![WITH_TRIGGERS], temporary: false }
-    }
-
-    /// The record of a table with triggers of kinds that came later.
-    pub(super) fn entry_with_trigger_kinds() -> Writer {
-        Writer { out: vec![WITH_TRIGGER_KINDS], temporary: false }
-    }
-
-    /// The record of a table with columns, or of a type that a user made, of times that have modifiers.
-    pub(super) fn entry_with_digits() -> Writer {
-        Writer { out: vec![WITH_DIGITS], temporary: false }
-    }
-
-    /// The record of a composite type, or of a table with columns of such.
-    pub(super) fn entry_with_composites() -> Writer {
-        Writer { out: vec![WITH_COMPOSITES], temporary: false }
-    }
-
-    /// The record of a table with UNIQUE or a PRIMARY KEY that may wait.
-    pub(super) fn entry_with_late_keys() -> Writer {
-        Writer { out: vec![WITH_LATE_KEYS], temporary: false }
-    }
-
-    /// The record of a view with triggers, or WITH CHECK OPTION.
-    pub(super) fn entry_with_view_rules() -> Writer {
-        Writer { out: vec![WITH_VIEW_RULES], temporary: false }
-    }
-
-    /// The record of a view whose columns have defaults.
-    pub(super) fn entry_with_view_defaults() -> Writer {
-        Writer { out: vec![WITH_VIEW_DEFAULTS], temporary: false }
-    }
-
-    /// The record of a table with a change feed.
-    pub(super) fn entry_with_feed() -> Writer {
-        Writer { out: vec![WITH_FEED], temporary: false }
-    }
-
-    /// The record of a materialized view that is maintained, or of a table that maintains one.
-    pub(super) fn entry_with_maintained() -> Writer {
-        Writer { out: vec![WITH_MAINTAINED], temporary: false }
-    }
-
-    /// The record of a table with virtual columns.
-    pub(super) fn entry_with_virtual() -> Writer {
-        Writer { out: vec![WITH_VIRTUAL], temporary: false }
-    }
-
-    /// The record of a function that runs under a search path of its own.
-    pub(super) fn entry_with_path() -> Writer {
-        Writer { out: vec![WITH_PATH], temporary: false }
-    }
-
-    /// The record of a table with foreign keys that match fully, or set some of their columns only.
-    pub(super) fn entry_with_key_forms() -> Writer {
-        Writer { out: vec![WITH_KEY_FORMS], temporary: false }
-    }
-
-    /// The record of what speaks of times with a time zone.
-    pub(super) fn entry_with_zoned_times() -> Writer {
-        Writer { out: vec![WITH_ZONED_TIMES], temporary: false }
-    }
-
-    /// The record of what speaks of types of PostgreSQL's catalog.
-    pub(super) fn entry_with_catalog_types() -> Writer {
-        Writer { out: vec![WITH_CATALOG_TYPES], temporary: false }
-    }
-
-    /// The record of a function of pseudo-types, that takes rows of tables, or that returns any record.
-    pub(super) fn entry_with_open_types() -> Writer {
-        Writer { out: vec![WITH_OPEN_TYPES], temporary: false }
-    }
-
-    /// The record of a function of domains.
-    pub(super) fn entry_with_domains() -> Writer {
-        Writer { out: vec![WITH_DOMAINS], temporary: false }
-    }
-
-    /// The record of a materialized view.
-    pub(super) fn entry_with_query() -> Writer {
-        Writer { out: vec![WITH_QUERY], temporary: false }
-    }
-
-    /// The record of a table with inverted indexes.
-    pub(super) fn entry_with_items() -> Writer {
-        Writer { out: vec![WITH_ITEMS], temporary: false }
     }
 
     pub(super) fn finish(self) -> Vec<u8> {
@@ -287,9 +87,10 @@ pub(super) struct Fields<'a>(&'a [u8]);
 impl<'a> Fields<'a> {
     /// A top-level record.
     pub(super) fn entry(bytes: &'a [u8]) -> Result<Fields<'a>> {
+        const NEWEST: u8 = Version::NEWEST as u8;
         match bytes.split_first() {
-            Some((OLDEST..=NEWEST, rest)) => Ok(Fields(rest)),
-            Some((version @ 1..OLDEST, _)) => Err(older(*version)),
+            Some((Version::OLDEST..=NEWEST, rest)) => Ok(Fields(rest)),
+            Some((version @ 1..Version::OLDEST, _)) => Err(older(*version)),
             Some((version, _)) => Err(corrupt(&format!("unknown entry version {version}"))),
             None => Err(corrupt("empty entry")),
         }
@@ -312,7 +113,7 @@ impl<'a> Fields<'a> {
 
 /// Whether an entry has the version that is written now.
 pub(super) fn is_of_now(bytes: &[u8]) -> bool {
-    bytes.first() == Some(&VERSION)
+    bytes.first() == Some(&(Version::Plain as u8))
 }
 
 pub(super) fn text(bytes: &[u8]) -> Result<String> {
@@ -346,8 +147,9 @@ pub(super) fn corrupt(what: &str) -> Error {
 }
 
 fn older(version: u8) -> Error {
+    let (oldest, newest) = (Version::OLDEST, Version::NEWEST as u8);
     let message =
-        format!("the tables have format {version}, which this library no longer reads (it reads {OLDEST} to {NEWEST})");
+        format!("the tables have format {version}, which this library no longer reads (it reads {oldest} to {newest})");
     Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
 }
 

@@ -12,44 +12,37 @@ use super::schema::{CheckOption, EXPRESSIONS, KeyExpression, RowExpression};
 use super::schema::{Deferral, Maintained, OnCommit, ReferentialAction, Sequence};
 use super::trigger::{decode_trigger, encode_trigger};
 use super::user_types::Types;
+use super::version::{Features, Version};
 use super::{Definition, KnownColumn, Reference};
 use crate::Result;
 use crate::inverted::ItemClass;
 use crate::types::DataType;
 use crate::types::row::{VERSIONS, decode_raw};
 
+const FEATURES: &Features<Table> = &[
+    (Version::Layouts, |table| table.layout_version > 0),
+    (Version::Expressions, |table| table.indexes.iter().any(|index| !index.is_old())),
+    (Version::Generated, |table| table.columns.iter().any(|column| column.generated.is_some())),
+    (Version::Deferrals, |table| table.foreign_keys.iter().any(|key| key.deferral != Deferral::Never || !key.valid)),
+    (Version::Deferrals, |table| table.checks.iter().any(|check| !check.valid)),
+    (Version::Types, Table::has_user_types),
+    (Version::Triggers, |table| !table.triggers.is_empty()),
+    (Version::Inverted, |table| table.indexes.iter().any(|index| index.is_inverted())),
+    (Version::TriggerKinds, |table| table.triggers.iter().any(|trigger| trigger.is_of_later_kind())),
+    (Version::Query, Table::is_materialized),
+    (Version::LateKeys, Table::has_deferrable_keys),
+    (Version::Feed, |table| table.feed.is_some()),
+    (Version::Maintained, |table| table.materialized.as_ref().is_some_and(|of| of.maintained.is_some())),
+    (Version::Maintained, |table| !table.views.is_empty()),
+    (Version::Virtual, Table::has_virtual),
+    (Version::KeyForms, |table| table.foreign_keys.iter().any(|key| key.full || !key.set_on_delete.is_empty())),
+];
+
 /// A table with its indexes, checks and foreign keys. `change`: a number never used before, so that rewriting an entry
 /// always changes its bytes (whoever relied on the old entry must notice).
 pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
-    let mut w = match () {
-        () if table.types().any(DataType::is_zoned_time) => Writer::entry_with_zoned_times(),
-        () if table.foreign_keys.iter().any(|key| key.full || !key.set_on_delete.is_empty()) => {
-            Writer::entry_with_key_forms()
-        }
-        () if table.types().any(DataType::is_of_catalog) => Writer::entry_with_catalog_types(),
-        () if table.has_virtual() => Writer::entry_with_virtual(),
-        () if !table.views.is_empty() => Writer::entry_with_maintained(),
-        () if table.materialized.as_ref().is_some_and(|of| of.maintained.is_some()) => Writer::entry_with_maintained(),
-        () if table.feed.is_some() => Writer::entry_with_feed(),
-        () if table.has_deferrable_keys() => Writer::entry_with_late_keys(),
-        () if table.is_materialized() => Writer::entry_with_query(),
-        () if table.triggers.iter().any(|trigger| trigger.is_of_later_kind()) => Writer::entry_with_trigger_kinds(),
-        () if table.indexes.iter().any(|index| index.is_inverted()) => Writer::entry_with_items(),
-        () if table.types().any(DataType::is_composite) => Writer::entry_with_composites(),
-        () if table.types().any(DataType::has_limited_time) => Writer::entry_with_digits(),
-        () if !table.triggers.is_empty() => Writer::entry_with_triggers(),
-        () if table.has_user_types() => Writer::entry_with_types(),
-        () if table.foreign_keys.iter().any(|key| key.deferral != Deferral::Never || !key.valid)
-            || table.checks.iter().any(|check| !check.valid) =>
-        {
-            Writer::entry_with_deferrals()
-        }
-        () if table.columns.iter().any(|column| column.generated.is_some()) => Writer::entry_with_generated(),
-        () if !table.indexes.iter().all(|index| index.is_old()) => Writer::entry_with_expressions(),
-        () if table.layout_version > 0 => Writer::entry_with_layouts(),
-        () => Writer::entry(),
-    };
-    w = w.temporary(table.is_temporary());
+    let version = Version::of_types(table.types()).max(Version::of(table, FEATURES));
+    let mut w = Writer::entry(version).temporary(table.is_temporary());
     w.text(1, &table.name);
     w.number(2, table.tree.0.into());
     w.numbers(3, &table.primary_key);
@@ -626,12 +619,11 @@ fn decode_action(number: u64) -> Result<ReferentialAction> {
 }
 
 pub(super) fn encode_view(view: &View, change: u64) -> Vec<u8> {
-    let mut w = match () {
-        () if !view.defaults.is_empty() => Writer::entry_with_view_defaults(),
-        () if view.triggers.is_empty() && view.check.is_none() => Writer::entry(),
-        () => Writer::entry_with_view_rules(),
-    };
-    w = w.temporary(view.id.is_temporary());
+    let features: &Features<View> = &[
+        (Version::ViewRules, |view| !view.triggers.is_empty() || view.check.is_some()),
+        (Version::ViewDefaults, |view| !view.defaults.is_empty()),
+    ];
+    let mut w = Writer::entry(Version::of(view, features)).temporary(view.id.is_temporary());
     w.text(1, &view.name);
     for column in &view.columns {
         w.text(2, column);
@@ -691,7 +683,7 @@ fn decode_view_default(bytes: &[u8]) -> Result<(usize, Definition)> {
 
 /// An entry of nothing but a text: a schema's name, a comment.
 pub(super) fn encode_text(text: &str, change: u64) -> Vec<u8> {
-    let mut w = Writer::entry();
+    let mut w = Writer::entry(Version::Plain);
     w.text(1, text);
     w.number(2, change);
     w.finish()
@@ -709,10 +701,8 @@ pub(super) fn decode_text(bytes: &[u8]) -> Result<String> {
 }
 
 pub(super) fn encode_sequence(sequence: &Sequence, change: u64) -> Vec<u8> {
-    let mut w = match sequence.restarted {
-        Some(_) => Writer::entry_with_restart(),
-        None => Writer::entry(),
-    };
+    let features: &Features<Sequence> = &[(Version::Restart, |sequence| sequence.restarted.is_some())];
+    let mut w = Writer::entry(Version::of(sequence, features));
     w.text(1, &sequence.name);
     w.signed(2, sequence.start);
     w.signed(3, sequence.increment);

@@ -17,6 +17,7 @@ mod statistics;
 mod store;
 mod trigger;
 mod user_types;
+mod version;
 
 pub(crate) use cache::{CatalogCache, CatalogStamp};
 pub use definition::Definition;

@@ -2,6 +2,7 @@
 
 use super::codec::{self, Fields, Writer, corrupt};
 use super::user_types::{Types, type_id};
+use super::version::{Features, Version};
 use super::{Definition, ObjectId};
 use crate::Result;
 use crate::functions::{Decided, Declared, Volatility};
@@ -258,19 +259,14 @@ pub(super) fn encode_routine(routine: &Routine, change: u64) -> Vec<u8> {
         _ => None,
     };
     let stored = routine.parameters.iter().filter(|parameter| parameter.row_of.is_none());
-    let mut types = stored.map(|parameter| parameter.data_type).chain(returned);
-    let limited = types.clone().any(DataType::has_limited_time);
-    let zoned = types.clone().any(DataType::is_zoned_time);
-    let is_open = routine.is_polymorphic() || routine.takes_rows() || routine.returns == Returns::Record;
-    let mut w = match limited {
-        _ if routine.domains().next().is_some() => Writer::entry_with_domains(),
-        _ if is_open => Writer::entry_with_open_types(),
-        _ if zoned => Writer::entry_with_zoned_times(),
-        _ if types.any(DataType::is_of_catalog) => Writer::entry_with_catalog_types(),
-        _ if !routine.search_path.is_empty() => Writer::entry_with_path(),
-        true => Writer::entry_with_digits(),
-        false => Writer::entry(),
-    };
+    let version = Version::of_types(stored.map(|parameter| parameter.data_type).chain(returned));
+    let features: &Features<Routine> = &[
+        (Version::Path, |routine| !routine.search_path.is_empty()),
+        (Version::OpenTypes, |routine| routine.is_polymorphic() || routine.takes_rows()),
+        (Version::OpenTypes, |routine| routine.returns == Returns::Record),
+        (Version::Domains, |routine| routine.domains().next().is_some()),
+    ];
+    let mut w = Writer::entry(version.max(Version::of(routine, features)));
     w.text(1, &routine.name);
     w.number(2, routine.schema.0.into());
     w.number(3, change);

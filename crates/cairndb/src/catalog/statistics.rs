@@ -2,12 +2,13 @@
 
 use super::codec::{self, Fields, Writer};
 use super::schema::{ColumnStatistics, TableStatistics};
+use super::version::Version;
 use crate::types::DataType;
 use crate::types::row::RowLayout;
 use crate::{Result, Value};
 
 pub(super) fn encode(statistics: &TableStatistics, types: &[DataType]) -> Vec<u8> {
-    let mut w = Writer::entry();
+    let mut w = Writer::entry(Version::Plain);
     w.float(1, statistics.rows);
     for (column, &data_type) in statistics.columns.iter().zip(types) {
         w.record(2, |w| encode_column(column, data_type, w));

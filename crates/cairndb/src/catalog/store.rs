@@ -22,6 +22,7 @@ use super::routine::{Routine, decode_routine, encode_routine};
 use super::schema::{ObjectId, Sequence, Table, TableStatistics, View};
 use super::statistics;
 use super::user_types::{Types, UserType, decode_user_type, encode_user_type};
+use super::version::Version;
 use crate::Result;
 use crate::change_feed::put_description;
 use crate::functions::Function;
@@ -138,7 +139,7 @@ pub(crate) fn bootstrap(store: &Store) -> Result<()> {
 }
 
 fn put_trees(tx: &Transaction, trees: SystemTrees) -> Result<()> {
-    let mut w = Writer::entry();
+    let mut w = Writer::entry(Version::Plain);
     w.number(1, trees.statistics.0.into());
     w.number(2, trees.sequences.0.into());
     Ok(tx.put(TreeId::CATALOG, &trees_key(), &w.finish())?)

@@ -7,6 +7,7 @@ use super::Definition;
 use super::codec::{self, Fields, Writer, corrupt};
 use super::entries::{decode_check, decode_references, encode_check, encode_definition};
 use super::schema::{Check, Column, ObjectId, Table};
+use super::version::Version;
 use crate::Result;
 use crate::types::{
     Attribute, CompositeDefinition, CompositeType, DataType, EnumDefinition, EnumLabel, EnumType, NamedComposite,
@@ -191,23 +192,13 @@ pub(crate) fn type_id(data_type: DataType) -> Option<ObjectId> {
 }
 
 pub(super) fn encode_user_type(of: &UserType, change: u64) -> Vec<u8> {
-    let limited = of.domain().is_some_and(|domain| domain.base.has_limited_time());
-    let of_catalog = match of.data_type {
-        DataType::Composite(of) => of.attributes().iter().any(|attribute| attribute.data_type.is_of_catalog()),
-        data_type => data_type.is_of_catalog(),
+    let attributes = match of.data_type {
+        DataType::Composite(of) => of.attributes(),
+        _ => &[],
     };
-    let zoned = match (of.data_type, of.domain()) {
-        (DataType::Composite(of), _) => of.attributes().iter().any(|attribute| attribute.data_type.is_zoned_time()),
-        (_, Some(domain)) => domain.base.is_zoned_time(),
-        _ => false,
-    };
-    let mut w = match &of.kind {
-        _ if zoned => Writer::entry_with_zoned_times(),
-        _ if of_catalog => Writer::entry_with_catalog_types(),
-        TypeKind::Composite(_) => Writer::entry_with_composites(),
-        _ if limited => Writer::entry_with_digits(),
-        _ => Writer::entry(),
-    };
+    let base = of.domain().map(|domain| domain.base);
+    let parts = attributes.iter().map(|attribute| attribute.data_type).chain(base);
+    let mut w = Writer::entry(Version::of_types(parts.chain([of.data_type])));
     w.text(1, &of.name);
     w.number(2, of.schema.0.into());
     w.number(3, of.array_id.0.into());
