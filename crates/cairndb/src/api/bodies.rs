@@ -15,7 +15,6 @@ use cairn_storage::Losses;
 use super::execute::{EndOfStatement, Executed, State, retry};
 use super::prepared::Prepared;
 use super::{Connection, Params, Rows, parameters};
-use crate::catalog::CatalogStamp;
 use crate::command::{Command, SchemaCommand};
 use crate::dml::Deferred;
 use crate::exec::ExecContext;
@@ -152,10 +151,8 @@ impl Alone<'_> {
         let number = self.ended.get();
         let started = if number == 0 { self.started } else { clock_micros() };
         let ground = {
-            let (stamp, catalog) = connection.catalog_at(tx.reader())?;
-            let read_only = connection.state.borrow().is_read_only();
-            let (reader, shared) = (tx.reader(), Some((&tx, Some(&deferred))));
-            let state = State { reader, tx: shared, stamp, catalog, started: Some(started), read_only, has_lost };
+            let shared = Some((&tx, Some(&deferred)));
+            let state = State { tx: shared, started: Some(started), has_lost, ..State::alone(connection, &tx)? };
             let (mut runner, mut context) = connection.ground(self.parsed, &state)?;
             let eval = Arc::new(context.eval.at(started, self.started));
             for context in [&mut runner.base, &mut context] {
@@ -175,16 +172,8 @@ impl Alone<'_> {
             return Err(Error::internal("no transaction"));
         };
         let catalog = {
-            let reader = tx.reader();
-            let stamp = CatalogStamp::of(reader.database(), connection.shared().trees)?;
-            let catalog = connection.seen(connection.shared().catalog_of_transaction(reader.database(), stamp)?);
-            if deferred.is_owed() {
-                let (shared, read_only) = (Some((&tx, Some(&deferred))), connection.state.borrow().is_read_only());
-                let (catalog, started) = (catalog.clone(), Some(started));
-                let state = State { reader, tx: shared, stamp, catalog, started, read_only, has_lost: false };
-                connection.look_at(&deferred, None, &state)?;
-            }
-            catalog
+            let (shared, started) = (Some((&tx, Some(&deferred))), Some(started));
+            connection.look_at_owed(State { tx: shared, started, ..State::alone(connection, &tx)? })?
         };
         connection.commit_own(tx, (&mut self.lost.borrow_mut(), self.deadline))?;
         connection.settle_indexes(catalog.inverted_indexes());

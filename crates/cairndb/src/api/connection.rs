@@ -23,7 +23,7 @@ use super::{
     Database, Durability, FromRow, Mapped, Notice, Outcome, Params, PlanCache, Row, Rows, RowsAs, Statement,
     Transaction,
 };
-use crate::catalog::{Catalog, CatalogStamp};
+use crate::catalog::Catalog;
 use crate::command;
 use crate::dml::InsertRoom;
 use crate::exec::SpillSpace;
@@ -548,15 +548,10 @@ impl Connection {
 
     /// The catalog as this connection sees it now.
     pub(crate) fn catalog(&self) -> Result<Arc<Catalog>> {
-        let shared = self.shared();
-        let catalog = match &self.state.borrow().transaction {
-            Some(open) => {
-                let reader = open.tx.reader().database();
-                shared.catalog_of_transaction(reader, CatalogStamp::of(reader, shared.trees)?)?
-            }
-            None => shared.catalog(shared.store.snapshot()?.reader())?.1,
-        };
-        Ok(self.seen(catalog))
+        match &self.state.borrow().transaction {
+            Some(open) => self.catalog_in(open).map(|(_, catalog)| catalog),
+            None => Ok(self.seen(self.shared().catalog(self.shared().store.snapshot()?.reader())?.1)),
+        }
     }
 }
 

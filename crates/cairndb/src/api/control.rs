@@ -84,7 +84,7 @@ impl Connection {
         }
         let durability = state.settings.durability;
         let Some(open) = state.end(true) else { return Ok(Executed::tag("COMMIT")) };
-        let (read_only, catalog) = (open.read_only, open.catalog);
+        let (read_only, catalog) = (open.read_only, open.catalog.into_inner());
         let committed = self.commit_in_time(sole(open.tx)?, durability, &mut state.lost, deadline);
         self.end_cursors(committed.is_ok());
         state.see_temporary()?;

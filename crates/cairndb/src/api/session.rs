@@ -68,7 +68,7 @@ pub(crate) struct OpenTransaction {
     /// What the session hears waits for the transaction's end.
     hold: Option<Hold>,
     /// The catalog with this transaction's own changes, once it made some.
-    pub(crate) catalog: Option<(CatalogStamp, Arc<Catalog>)>,
+    pub(crate) catalog: RefCell<Option<(CatalogStamp, Arc<Catalog>)>>,
     /// Once a setting was changed.
     changed: ChangedSettings,
     /// Tells the transaction from all others of this process.
@@ -175,7 +175,7 @@ impl SessionState {
             savepoints: Vec::new(),
             channels: self.channels.clone(),
             hold: self.channels.hold(),
-            catalog: None,
+            catalog: RefCell::default(),
             changed: None,
             serial: next_serial(),
             schemas_noted: Cell::new(false),
@@ -332,7 +332,7 @@ impl OpenTransaction {
             self.changed.clone_from(&savepoint.changed);
             self.read_only = savepoint.read_only;
         }
-        self.catalog = None;
+        *self.catalog.get_mut() = None;
         self.failed.store(false, Ordering::Relaxed);
         Ok(at)
     }
