@@ -17,6 +17,7 @@ use crate::change_feed::{self, Keeper, feeds_tree};
 use crate::ddl;
 use crate::dml::RowNumbers;
 use crate::exec::{SpillSpace, SpillTotals};
+use crate::types::Builds;
 use crate::verify::{Verified, Violation};
 use crate::{Result, SqlState};
 
@@ -62,6 +63,7 @@ pub(crate) struct Shared {
     pub(super) live: LiveQueries,
     pub(super) channels: Arc<Channels>,
     pub(super) advisory: Arc<AdvisoryLocks>,
+    pub(super) builds: Arc<Builds>,
     feeds: Keeper,
     pub(super) followers: Arc<Followers>,
     pub(super) backup_answers: Answers,
@@ -86,6 +88,7 @@ impl Shared {
             live: LiveQueries::default(),
             channels: Arc::default(),
             advisory: Arc::default(),
+            builds: Arc::default(),
             feeds: Keeper::default(),
             followers: Arc::default(),
             backup_answers: Answers::default(),

@@ -65,7 +65,7 @@ pub(super) fn create_index_beside(
         index.name = Chosen::default().relation(&state.catalog, &table, &named_by.join("_"), "idx");
     }
     index.tree = dml.tx.create_derived_tree(table.schema)?;
-    build_index(dml, &state.rows(), &table, &index)?;
+    build_index(dml, &state.rows(), (&table, &index), ("CREATE INDEX", 0))?;
     state = settle(dml, (&table, &index), state)?;
     dml.tx.database().go_on_from_newest().map_err(overtaken)?;
     dml.tx.database().reader().note_read(table.tree, Bound::Unbounded, Bound::Unbounded)?;

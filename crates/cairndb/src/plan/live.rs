@@ -92,7 +92,7 @@ impl Size {
     fn look(table: &Arc<Table>, reader: &Reader) -> Result<Size> {
         let stamp = reader.tree_stamp(table.tree)?;
         if table.live.rows_at(stamp).is_none() {
-            table.live.set_rows(stamp, entries(table, reader)?);
+            table.live.set_rows(stamp, estimated_rows(table, reader)?);
         }
         let is_current = table.statistics.as_ref().is_some_and(|known| is_near(known.rows, table_rows(table)));
         // Rows are made of groups where they are read: nothing else can read these.
@@ -125,7 +125,7 @@ impl Size {
         if is_alike(self.shape, reader.tree_shape(self.table.tree)?) {
             return Ok(true);
         }
-        let rows = entries(&self.table, reader)?;
+        let rows = estimated_rows(&self.table, reader)?;
         Ok(rows.max(self.rows) <= 2.0 * rows.min(self.rows))
     }
 
@@ -136,7 +136,8 @@ impl Size {
     }
 }
 
-fn entries(table: &Arc<Table>, reader: &Reader) -> Result<f64> {
+/// How many rows there are, about.
+pub(crate) fn estimated_rows(table: &Arc<Table>, reader: &Reader) -> Result<f64> {
     Ok(reader.tree_entries(table.tree, table_width(table) + cost::ROW_OVERHEAD)?)
 }
 
@@ -170,7 +171,7 @@ fn sample(table: &Arc<Table>, stamp: u64, reader: &Reader) -> Result<Sample> {
     })?;
     taken?;
     // By now there are more pages in memory that tell it.
-    let rows = entries(table, reader)?;
+    let rows = estimated_rows(table, reader)?;
     table.live.set_rows(stamp, rows);
     Ok(Sample { stamp, statistics: Arc::new(builder.finish_of(rows)) })
 }

@@ -76,7 +76,7 @@ pub(crate) use groups::{Groups, Part};
 pub(crate) use implied::is_implied;
 pub(crate) use indexes::{BoundIndex, BoundIndexes};
 pub(crate) use keyed_row::{KeyedRow, keyed_row};
-pub(crate) use live::Sizes;
+pub(crate) use live::{Sizes, estimated_rows};
 pub use logical::{Field, JoinKind, LogicalPlan, SetOperator, SortKey};
 pub use optimize::optimize;
 pub use options::OptimizerOptions;

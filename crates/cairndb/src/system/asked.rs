@@ -18,6 +18,7 @@ const ASKED: &[(&str, &str, Answers)] = &[
     ("pg_locks", "pg_lock_status", locks),
     ("pg_stat_activity", "pg_stat_get_activity", activity),
     ("pg_stat_database", "pg_stat_get_database", database),
+    ("pg_stat_progress_create_index", "pg_stat_get_progress_info", builds),
     ("pg_cursors", "pg_cursor", cursors),
     ("pg_prepared_statements", "pg_prepared_statement", prepared),
     ("pg_timezone_names", "pg_timezone_names", zones),
@@ -156,6 +157,22 @@ fn database(context: &EvalContext) -> Result<Answer> {
     values.extend([number(|stats| stats.pages_read + stats.pages_read_ahead), number(|stats| stats.page_hits)]);
     values.extend([const { Value::Null }; 21]);
     Ok((28, values))
+}
+
+/// Builds of indexes, of whatever session.
+fn builds(context: &EvalContext) -> Result<Answer> {
+    let builds = context.channels.as_ref().map(|session| session.builds()).transpose()?;
+    let number = |number: u64| Value::BigInt(number.cast_signed());
+    let mut values = Vec::new();
+    for of in builds.iter().flat_map(|builds| builds.listed()) {
+        values.extend([process(), Value::BigInt(1), Value::text(DATABASE_NAME)]);
+        values.extend([of.built.table, of.built.index].map(Value::BigInt));
+        values.extend([of.built.command, of.phase].map(Value::text));
+        values.extend([const { Value::Null }; 5]);
+        values.extend([of.total, of.done].map(number));
+        values.extend([const { Value::Null }; 2]);
+    }
+    Ok((16, values))
 }
 
 /// The session's.

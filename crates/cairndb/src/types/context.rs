@@ -8,7 +8,7 @@ use std::time::Duration;
 use cairn_storage::{Stats, TreeId};
 
 use super::style::TextStyle;
-use super::{DataType, Value};
+use super::{Builds, DataType, Value};
 use crate::catalog::ObjectId;
 use crate::functions::Generator;
 use crate::routine::{Caller, Calls};
@@ -109,6 +109,9 @@ pub(crate) trait Speaks: fmt::Debug + Send + Sync {
 
     /// What the database counted.
     fn counted(&self) -> Result<Stats>;
+
+    /// The database's builds of indexes that run.
+    fn builds(&self) -> Result<Arc<Builds>>;
 
     /// What the session's `random()` draws from.
     fn random(&self) -> &Generator;

@@ -2,6 +2,7 @@
 
 mod array;
 mod binary;
+mod builds;
 mod cast;
 mod coercion;
 mod collation;
@@ -32,6 +33,7 @@ mod version;
 pub use array::{Array, Dimension};
 pub(crate) use array::{DIMENSIONS_MAX, ELEMENTS_MAX, Subscript, count_of, too_many_dimensions};
 pub(crate) use binary::{read_binary, write_binary};
+pub(crate) use builds::{Builds, Built, RunningBuild};
 pub(crate) use cast::{NAME_BYTES_MAX, date_to_timestamp, name_of, to_utc};
 pub use cast::{cast, cast_assign};
 pub(crate) use coercion::names_fixed_moment;

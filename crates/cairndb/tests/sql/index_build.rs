@@ -1,7 +1,10 @@
 //! Indexes made of a table that has rows are those that its rows would have made one by one, in fewer pages.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use crate::common::typed_rows;
-use cairndb::{Connection, Database, Options, Value};
+use cairndb::{Connection, Database, Options, SqlState, Value};
 
 const ROWS: &str = "INSERT INTO t SELECT n, (n * 7919) % 10007, CASE WHEN n % 7 > 0 THEN 'name ' || (n * 31) % 4001 END
     FROM generate_series(1, 9000) AS s(n)";
@@ -128,5 +131,77 @@ fn an_index_may_have_a_column_of_the_key_twice() {
     let (db, conn) = table(Options::default());
     conn.execute_script(ROWS).unwrap();
     conn.execute("CREATE INDEX twice ON t (id DESC, n, id)", ()).unwrap();
+    db.verify().unwrap();
+}
+
+const FUNCTION: &str = "CREATE OR REPLACE FUNCTION slow(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS";
+const SLOW: &str = "'BEGIN PERFORM pg_sleep(0.002); RETURN $1; END'";
+
+/// What another session is told of the only build: the command, whether it is of the index `kept`, rows in all and those that are done.
+type Told = (String, bool, i64, i64);
+
+fn told(conn: &Connection) -> Option<Told> {
+    let sql =
+        "SELECT command, index_relid = 'kept'::regclass, tuples_total, tuples_done FROM pg_stat_progress_create_index
+        WHERE relid = 't'::regclass AND phase = 'building index: scanning table'";
+    let mut rows = conn.query(sql, ()).unwrap();
+    let row = rows.next().unwrap()?;
+    Some((row.get(0).unwrap(), row.get(1).unwrap(), row.get(2).unwrap(), row.get(3).unwrap()))
+}
+
+/// Interrupts the statement once some rows are done; what was told before.
+fn interrupted(db: &Database, statement: &str) -> Told {
+    let (conn, other) = (db.connect().unwrap(), db.connect().unwrap());
+    let interrupt = conn.interrupt_handle();
+    let seen = thread::scope(|scope| {
+        let building = scope.spawn(move || conn.execute_script(statement).unwrap_err());
+        let end = Instant::now() + Duration::from_secs(60);
+        let seen = loop {
+            match told(&other) {
+                Some(seen) if seen.3 > 2 => break Some(seen),
+                _ if building.is_finished() || Instant::now() > end => break None,
+                _ => thread::sleep(Duration::from_millis(1)),
+            }
+        };
+        interrupt.interrupt();
+        let error = building.join().unwrap();
+        assert_eq!(error.sqlstate(), SqlState::QUERY_CANCELED, "{error} for {statement}");
+        seen
+    });
+    assert_eq!(told(&other), None, "{statement}");
+    seen.unwrap_or_else(|| panic!("nothing was told of {statement}"))
+}
+
+#[test]
+fn builds_tell_how_far_they_are_and_end_when_they_are_asked_to() {
+    let (db, conn) = table(Options::default());
+    conn.execute_script(&format!(
+        "INSERT INTO t SELECT n, n FROM generate_series(1, 2000) n; {FUNCTION} 'BEGIN RETURN $1; END';
+        CREATE INDEX kept ON t (slow(n))"
+    ))
+    .unwrap();
+    let replace = format!("{FUNCTION} {SLOW}");
+    let (command, is_kept, total, _) = interrupted(&db, &replace);
+    assert_eq!((command.as_str(), is_kept), ("REINDEX", true));
+    assert!((1000..4000).contains(&total), "{total} of 2000 rows");
+    // A function that is called by no index yet.
+    let other = replace.replace("slow", "slower");
+    conn.execute(&other, ()).unwrap();
+    for statement in [
+        "CREATE INDEX fresh ON t (slower(n))",
+        "BEGIN; CREATE INDEX fresh ON t (slower(n))",
+        "BEGIN; CREATE UNIQUE INDEX fresh ON t (id) WHERE slower(n) > 0",
+    ] {
+        let (command, is_kept, ..) = interrupted(&db, statement);
+        assert_eq!((command.as_str(), is_kept), ("CREATE INDEX", false), "{statement}");
+    }
+    conn.execute("SET statement_timeout = '100ms'", ()).unwrap();
+    for statement in [replace.as_str(), "CREATE INDEX fresh ON t (slower(n))"] {
+        let began = Instant::now();
+        let error = conn.execute(statement, ()).unwrap_err();
+        assert_eq!(error.sqlstate(), SqlState::QUERY_CANCELED, "{error} for {statement}");
+        assert!(began.elapsed() < Duration::from_secs(3), "{statement}");
+    }
+    assert_eq!(told(&conn), None);
     db.verify().unwrap();
 }

@@ -14,7 +14,7 @@ use crate::api::database::Shared;
 use crate::api::locked;
 use crate::command::ChannelCommand;
 use crate::functions::Generator;
-use crate::types::{Advisory, LockScope, Speaks};
+use crate::types::{Advisory, Builds, LockScope, Speaks};
 use crate::{Error, Result};
 
 /// See the module. Shared with the functions that the session's statements call.
@@ -164,6 +164,10 @@ impl Speaks for SessionChannels {
 
     fn counted(&self) -> Result<Stats> {
         Ok(self.shared()?.store.stats())
+    }
+
+    fn builds(&self) -> Result<Arc<Builds>> {
+        Ok(self.shared()?.builds.clone())
     }
 
     fn random(&self) -> &Generator {
