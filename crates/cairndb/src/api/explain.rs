@@ -15,6 +15,7 @@ use crate::plan::{
     ExplainOptions, ExplainedWhole, Field, OptimizerOptions, PhysicalPlan, explain as plan_lines, explain_json,
     explain_yaml, explained,
 };
+use crate::sql::with_deep_stack;
 use crate::types::DataType;
 use crate::{Error, Result, Value};
 
@@ -66,7 +67,8 @@ pub(super) fn explanation(
     let execution = started.elapsed();
     let planning_pages = before.zip(after).map(|(before, after)| pages_between(before, after));
     let run = ExplainedRun { plan, statistics, planning, planning_pages, execution };
-    Ok(report(told, Some(&run), &prepared.options))
+    // What is told of a node takes more stack than running it.
+    with_deep_stack(run.plan.node_count(), || report(told, Some(&run), &prepared.options))
 }
 
 /// EXPLAIN of what EXECUTE runs.

@@ -161,15 +161,24 @@ impl<'a> Binder<'a> {
         confine: Option<Confine>,
         bind: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
-        let around = self.confines.len();
-        self.confines.extend(confine);
+        let around = self.confines();
+        self.confine(confine);
         let bound = bind(self);
-        self.confines.truncate(around);
+        self.unconfine(around);
         bound
     }
 
     pub(super) fn confines(&self) -> usize {
         self.confines.len()
+    }
+
+    pub(super) fn confine(&mut self, confine: Option<Confine>) {
+        self.confines.extend(confine);
+    }
+
+    /// So many stand around what comes next.
+    pub(super) fn unconfine(&mut self, around: usize) {
+        self.confines.truncate(around);
     }
 
     /// Notes a reference to a WITH query; an error where it is to one that is being defined, and may not stand here.

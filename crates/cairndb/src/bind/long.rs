@@ -2,10 +2,11 @@
 //!
 //! Invariant: a chain is read in a loop, and what is bound of it is not as deep as it is long, so all that walks bound
 //! expressions and plans may recurse. Operators have to be applied one after the other: every [`STRETCH`] of them what there
-//! is so far gets a number (a `Let`), by which the next stretch refers to it. Arms of a set operation are put together in
-//! pairs, those in pairs again, which gives the same rows in the same order.
+//! is so far gets a number (a `Let`), by which the next stretch refers to it. Arms of one set operation are put together in
+//! pairs, those in pairs again, which gives the same rows in the same order. Where another begins (EXCEPT behind UNION), what came
+//! before is one arm of it: a plan is as deep as its operations change, and the planner bounds that.
 
-use cairn_parser::{self as ast, Id, QueryBody, SetOperation, Span};
+use cairn_parser::{self as ast, Id, Query, QueryBody, SetOperation, Span};
 
 use super::binder::{Binder, Confine};
 use super::context::Context;
@@ -21,11 +22,32 @@ const LONG: u16 = 64;
 /// So many operators are bound within each other.
 const STRETCH: usize = 32;
 
+/// One of a chain of set operations.
+struct Step {
+    operation: SetOperation,
+    all: bool,
+    left: Id<Query>,
+    right: Id<Query>,
+}
+
 /// What a chain of one set operation is of.
 struct Chain {
     op: SetOperator,
     all: bool,
     arms: Vec<LogicalPlan>,
+    /// So many of the arms, from the first, are one of UNION, with which UNION ALL went on.
+    distinct: usize,
+}
+
+impl Step {
+    /// As PostgreSQL: what a set operation takes away may not grow with what it is taken from.
+    fn confines(&self) -> (Option<Confine>, Option<Confine>) {
+        match self.operation {
+            SetOperation::Union => (None, None),
+            SetOperation::Intersect => (self.all.then_some(Confine::Intersect), self.all.then_some(Confine::Intersect)),
+            SetOperation::Except => (self.all.then_some(Confine::Except), Some(Confine::Except)),
+        }
+    }
 }
 
 impl Binder<'_> {
@@ -63,29 +85,36 @@ impl Binder<'_> {
     /// A set operation with those that its left side goes on with.
     pub(super) fn set_operations(&mut self, body: Id<QueryBody>, outer: Option<&Env>) -> Result<LogicalPlan> {
         let tree = self.tree;
-        let (mut first, mut rights) = (body, vec![]);
-        let (operation, all, left) = loop {
-            let QueryBody::SetOperation { operation, all, left, right } = tree.get(first) else {
+        let (mut next, mut steps) = (Some(body), vec![]);
+        while let Some(body) = next {
+            let QueryBody::SetOperation { operation, all, left, right } = tree.get(body) else {
                 return Err(crate::Error::internal("not a set operation"));
             };
-            rights.push(right);
-            match tree.continued(first) {
-                Some(query) => first = tree.get(query).body,
-                None => break (operation, all, left),
-            }
-        };
-        // As PostgreSQL: what a set operation takes away may not grow with what it is taken from.
-        let (on_left, on_right) = match operation {
-            SetOperation::Union => (None, None),
-            SetOperation::Intersect => (all.then_some(Confine::Intersect), all.then_some(Confine::Intersect)),
-            SetOperation::Except => (all.then_some(Confine::Except), Some(Confine::Except)),
-        };
-        let left_spans = column_spans(tree, left);
-        let arms = vec![self.within(on_left, |binder| binder.untyped_query(left, outer))?];
-        let mut chain = Chain { op: set_operator(operation), all, arms };
-        for right in rights.into_iter().rev() {
-            let arm = self.within(on_right, |binder| binder.untyped_query(right, outer))?;
-            self.add_arm(&mut chain, arm, [&left_spans, &column_spans(tree, right)])?;
+            steps.push(Step { operation, all, left, right });
+            next = tree.continued(body).map(|left| tree.get(left).body);
+        }
+        let around = self.confines();
+        let bound = self.arms(&steps, outer);
+        self.unconfine(around);
+        bound
+    }
+
+    /// What the steps, the last one first, make of the first one's left side.
+    fn arms(&mut self, steps: &[Step], outer: Option<&Env>) -> Result<LogicalPlan> {
+        let first = steps.last().ok_or_else(|| crate::Error::internal("no set operation"))?;
+        let mut around = Vec::with_capacity(steps.len());
+        for step in steps {
+            around.push(self.confines());
+            self.confine(step.confines().0);
+        }
+        let spans = column_spans(self.tree, first.left);
+        let arm = self.untyped_query(first.left, outer)?;
+        let mut chain = Chain { op: set_operator(first.operation), all: first.all, arms: vec![arm], distinct: 0 };
+        for (step, around) in steps.iter().zip(around).rev() {
+            self.unconfine(around);
+            chain = chain.goes_on(set_operator(step.operation), step.all);
+            let arm = self.within(step.confines().1, |binder| binder.untyped_query(step.right, outer))?;
+            self.add_arm(&mut chain, arm, [&spans, &column_spans(self.tree, step.right)])?;
         }
         Ok(chain.plan())
     }
@@ -96,6 +125,7 @@ impl Binder<'_> {
         let types = self.common_types((chain.op, chain.all), [&lefts, &arm.fields()], spans)?;
         if !lefts.iter().map(|field| field.data_type).eq(types.iter().copied()) {
             let before = Chain { arms: std::mem::take(&mut chain.arms), ..*chain }.plan();
+            chain.distinct = 0;
             chain.arms.push(self.retype(before, (&types, CastContext::Implicit), spans[0])?);
         }
         chain.arms.push(self.retype(arm, (&types, CastContext::Implicit), spans[1])?);
@@ -104,8 +134,25 @@ impl Binder<'_> {
 }
 
 impl Chain {
+    /// What comes next is of this operation: of this chain, or of one that begins with what this one gives.
+    fn goes_on(self, op: SetOperator, all: bool) -> Chain {
+        if (self.op, self.all) == (op, all) {
+            return self;
+        }
+        // UNION leaves one of the rows that are alike, whichever arm they came from: those of UNION ALL before it, too.
+        if (self.op, op) == (SetOperator::Union, SetOperator::Union) {
+            let distinct = if all { self.arms.len() } else { 0 };
+            return Chain { all, distinct, ..self };
+        }
+        Chain { op, all, arms: vec![self.plan()], distinct: 0 }
+    }
+
     fn plan(self) -> LogicalPlan {
-        let Chain { op, all, mut arms } = self;
+        let Chain { op, all, mut arms, distinct } = self;
+        if distinct > 0 {
+            let others = arms.split_off(distinct);
+            arms = std::iter::once(paired(op, false, arms)).chain(others).collect();
+        }
         if op != SetOperator::Except || arms.len() < usize::from(LONG) {
             return paired(op, all, arms);
         }

@@ -5,10 +5,13 @@ use cairn_parser::{self as ast, Id, List, Span, Tree};
 use super::binder::{Binder, NOWHERE};
 use super::context::{Clause, Context};
 use super::expr::{conjunction, not};
-use crate::plan::{Expr, OLD_BASE, ROW_PRESENT, used_columns};
+use crate::plan::{Expr, OLD_BASE, ROW_PRESENT, is_volatile, used_columns};
 use crate::sql::{dotted, name_text, plain_name};
 use crate::types::{DataType, Value};
 use crate::{Error, Result, SqlState};
+
+/// Rows of so many columns are compared by halves.
+const LONG_ROW: usize = 32;
 
 impl Binder<'_> {
     pub(super) fn binary(
@@ -123,6 +126,10 @@ impl Binder<'_> {
     /// `(a, b) < (c, d)`: `a < c OR (a = c AND b < d)`, built from the last pair.
     fn order_rows(&mut self, symbol: &str, mut pairs: Vec<(Operand, Operand)>, place: Option<Span>) -> Result<Expr> {
         let strict = symbol.trim_end_matches('=').to_owned();
+        let is_any_volatile = pairs.iter().any(|(left, right)| is_volatile(&left.0) || is_volatile(&right.0));
+        if pairs.len() >= LONG_ROW && !is_any_volatile {
+            return self.order_long_rows([&strict, symbol], &pairs, place);
+        }
         let Some((left, right)) = pairs.pop() else { return Err(Error::internal("a row without columns")) };
         let mut result = self.operator(symbol, vec![left, right], place)?;
         while let Some((left, right)) = pairs.pop() {
@@ -134,6 +141,28 @@ impl Binder<'_> {
             result = left.around(right.around(Expr::Or(vec![before, Expr::And(vec![equal, result])])));
         }
         Ok(result)
+    }
+
+    /// As [`Self::order_rows`], not as deep as the rows are long: the first halves decide, or they are equal and the last ones do.
+    fn order_long_rows(
+        &mut self,
+        [strict, symbol]: [&str; 2],
+        pairs: &[(Operand, Operand)],
+        place: Option<Span>,
+    ) -> Result<Expr> {
+        if let [(left, right)] = pairs {
+            let pair = vec![self.copy(left)?, self.copy(right)?];
+            return self.operator(symbol, pair, place);
+        }
+        let (first, last) = pairs.split_at(pairs.len() / 2);
+        let before = self.order_long_rows([strict, strict], first, place)?;
+        let mut ways = Vec::with_capacity(first.len() + 1);
+        for (left, right) in first {
+            let pair = vec![self.copy(left)?, self.copy(right)?];
+            ways.push(self.operator("=", pair, place)?);
+        }
+        ways.push(self.order_long_rows([strict, symbol], last, place)?);
+        Ok(Expr::Or(vec![before, Expr::And(ways)]))
     }
 
     pub(super) fn between(

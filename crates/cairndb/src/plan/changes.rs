@@ -29,10 +29,11 @@ use super::optimize::{optimize, rewritten};
 use super::options::OptimizerOptions;
 use super::physical::PhysicalPlan;
 use super::refs::{has_subquery, identity, mapped};
-use super::walk::{inputs_mut, node_exprs};
+use super::walk::{Facts, inputs_mut, node_exprs};
 use crate::Result;
 use crate::catalog::{Catalog, Index, Table};
 use crate::functions::exact_overload;
+use crate::sql::with_deep_stack;
 use crate::state::Reader;
 use crate::types::{DataType, Value};
 
@@ -105,6 +106,10 @@ const MARGIN: usize = 64;
 impl Maintenance {
     /// Of a query as it was bound; `None`: its result has to be computed again.
     pub(crate) fn of(plan: &LogicalPlan, catalog: &Catalog, options: &OptimizerOptions) -> Result<Option<Maintenance>> {
+        with_deep_stack(Facts::of(plan).depth, || Maintenance::derived(plan, catalog, options))?
+    }
+
+    fn derived(plan: &LogicalPlan, catalog: &Catalog, options: &OptimizerOptions) -> Result<Option<Maintenance>> {
         let mut plan = rewritten(plan.clone(), options);
         let mut nodes = 0;
         if !write_out(&mut plan, &mut nodes) {

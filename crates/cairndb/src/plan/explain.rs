@@ -647,9 +647,9 @@ impl Explainer<'_> {
 
     /// Names of a node's output columns.
     fn columns(&self, plan: &PhysicalPlan) -> Vec<String> {
-        let printed = |input: &PhysicalPlan, exprs: &[Expr]| -> Vec<String> {
-            let columns = self.columns(input);
-            let texts = exprs.iter().map(|expr| self.print(&columns, expr));
+        // Those of an input are asked for once: twice at each level would be 2^levels.
+        let printed = |columns: &[String], exprs: &[Expr]| -> Vec<String> {
+            let texts = exprs.iter().map(|expr| self.print(columns, expr));
             texts.enumerate().map(|(place, text)| short(text, plan, place)).collect()
         };
         match &plan.node {
@@ -663,10 +663,10 @@ impl Explainer<'_> {
             N::IndexScan { table, columns, .. }
             | N::ItemScan { table, columns, .. }
             | N::PointGet { table, columns, .. } => self.table_columns(plan, table, columns),
-            N::Project { input, exprs } => printed(input, exprs),
+            N::Project { input, exprs } => printed(&self.columns(input), exprs),
             N::Aggregate { input, group_by, aggregates, .. } => {
-                let mut names = printed(input, group_by);
                 let columns = self.columns(input);
+                let mut names = printed(&columns, group_by);
                 let outer = Names { columns: &columns, outer: &self.outer };
                 names.extend(aggregates.iter().map(|call| match call.args.is_empty() {
                     true => format!("{}(*)", call.aggregate.name),

@@ -30,6 +30,7 @@ const KINDS: &[Nested] = &[
     |depth| format!("SELECT 1 FROM t WHERE {}", around("id IN (SELECT id FROM t WHERE ", "id > 0", ")", depth)),
     |depth| around("WITH a AS (", "SELECT id FROM t", ") SELECT * FROM a", depth),
     |depth| around("SELECT id FROM t UNION ALL (", "SELECT id FROM t", ")", depth),
+    |depth| around("SELECT id FROM t EXCEPT (", "SELECT id FROM t", ")", depth),
     |depth| format!("UPDATE t SET id = {}", around("abs(", "id", ")", depth)),
     |depth| format!("INSERT INTO t VALUES ({})", around("abs(", "9", ")", depth)),
 ];
@@ -68,6 +69,8 @@ fn what_is_nested_to_the_limit_runs_on_a_usual_stack() {
             }
             let error = run(&conn, &kind(taken)).err();
             assert!(error.is_none(), "{error:?} for {}", &kind(1));
+            let error = run(&conn, &format!("EXPLAIN {}", kind(taken - 4))).err();
+            assert!(error.is_none(), "{error:?} for EXPLAIN {}", &kind(1));
             assert!((60..500).contains(&taken), "{taken} of {}", &kind(1));
         }
     };
@@ -91,6 +94,14 @@ const LONG: &[Nested] = &[
     |count| format!("SELECT id FROM t{}", " INTERSECT SELECT id FROM t".repeat(count / 16)),
     |count| format!("SELECT id FROM t{}", " EXCEPT SELECT 7".repeat(count / 4)),
     |count| format!("SELECT id FROM t{}", " EXCEPT ALL SELECT 7".repeat(count / 4)),
+    |count| format!("SELECT id FROM t{}", " UNION ALL SELECT 7 EXCEPT SELECT 8".repeat(count / 10)),
+    |count| {
+        format!("SELECT id FROM t{}", " INTERSECT ALL SELECT 1 UNION SELECT 7 EXCEPT ALL SELECT 8".repeat(count / 15))
+    },
+    |count| format!("SELECT id FROM t{}", " UNION ALL SELECT 7 UNION SELECT id FROM t".repeat(count / 4)),
+    |count| format!("SELECT 1 FROM t WHERE {}id = 1{}", "(".repeat(count), " OR id = 2)".repeat(count)),
+    |count| format!("SELECT 1 FROM t WHERE {}id = 1{}", "id > 0 AND (".repeat(count), ")".repeat(count)),
+    |count| format!("SELECT ({0}) <= ({0}) FROM t", vec!["id"; count / 6].join(", ")),
     |count| format!("UPDATE t SET id = id{}", " + 0".repeat(count)),
     |count| format!("INSERT INTO t VALUES (1{})", " + 0".repeat(count)),
 ];
@@ -110,9 +121,10 @@ fn what_is_long_runs_on_a_usual_stack_and_what_is_longer_is_refused() {
                 assert_eq!(error.sqlstate(), SqlState::STATEMENT_TOO_COMPLEX, "{error:?}");
             }
         }
-        let sum = format!("SELECT id{} AS n FROM t", " + 1".repeat(2000));
+        let sum = format!("SELECT id{} AS n FROM t", " + 1".repeat(7000));
         let union = format!("SELECT id AS n FROM t{}", " UNION ALL SELECT id FROM t".repeat(300));
-        for text in [sum, union] {
+        let mixed = format!("SELECT id AS n FROM t{}", " UNION ALL SELECT 7 EXCEPT SELECT 8".repeat(200));
+        for text in [sum, union, mixed] {
             conn.execute_script(&format!("CREATE OR REPLACE VIEW v AS {text}")).unwrap();
             run(&conn, "SELECT * FROM v").unwrap();
             let mut live = conn.live(&text, ()).unwrap();
@@ -170,5 +182,62 @@ fn views_lie_in_each_other_up_to_a_depth_and_what_lies_deeper_is_no_circle() -> 
     let error = conn.execute("CREATE VIEW v33 AS SELECT a FROM v32", ()).unwrap_err();
     assert_eq!(error.sqlstate(), SqlState("54001"), "{error}");
     assert_eq!(conn.query_row("SELECT a FROM v31", (), |row| row.get::<i32>(0))?, 1);
+    Ok(())
+}
+
+/// Set operations are done one after the other as they are written, INTERSECT before the others.
+#[test]
+fn set_operations_of_several_kinds_are_as_they_would_be_one_by_one() -> Result<()> {
+    let conn = Database::open_in_memory()?.connect()?;
+    let (mut text, mut wanted) = ("SELECT 0 AS a".to_owned(), vec![0]);
+    for (number, kind) in (1..400).zip(["UNION ALL", "UNION", "EXCEPT ALL", "UNION ALL", "EXCEPT"].iter().cycle()) {
+        let value = number * 7 % 11;
+        text += &format!(" {kind} SELECT {value}");
+        match *kind {
+            "EXCEPT ALL" => drop(wanted.iter().position(|of| *of == value).map(|at| wanted.swap_remove(at))),
+            "EXCEPT" => wanted.retain(|of| *of != value),
+            _ => wanted.push(value),
+        }
+        if ["UNION", "EXCEPT"].contains(kind) {
+            wanted.sort_unstable();
+            wanted.dedup();
+        }
+        if number % 57 == 0 || number == 399 {
+            wanted.sort_unstable();
+            let mut rows = conn.query(&format!("{text} ORDER BY a"), ())?;
+            let mut found = vec![];
+            while let Some(row) = rows.next()? {
+                found.push(row.get::<i32>(0)?);
+            }
+            assert_eq!(found, wanted, "{number} operations");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn rows_are_compared_however_many_columns_they_have() -> Result<()> {
+    let conn = Database::open_in_memory()?.connect()?;
+    let columns = |kind: &str| (0..300).map(|at| format!("c{at}{kind}")).collect::<Vec<_>>().join(", ");
+    conn.execute(&format!("CREATE TABLE t ({})", columns(" int")), ())?;
+    conn.execute(&format!("INSERT INTO t VALUES ({})", vec!["0"; 300].join(", ")), ())?;
+    let compared = |symbol: &str, other: &[&str]| {
+        let text = format!("SELECT ({}) {symbol} ({}) FROM t", columns(""), other.join(", "));
+        conn.query_row(&text, (), |row| row.get::<Option<bool>>(0))
+    };
+    // The first column that differs, or is not known, decides.
+    for place in [0, 1, 149, 150, 299] {
+        for (value, less) in [("1", Some(true)), ("-1", Some(false)), ("NULL", None)] {
+            let mut other = vec!["0"; 300];
+            other[place] = value;
+            if let Some(next) = other.get_mut(place + 1) {
+                *next = if value == "1" { "-1" } else { "1" };
+            }
+            assert_eq!(compared("<", &other)?, less, "{value} at {place}");
+            assert_eq!(compared(">=", &other)?, less.map(|less| !less), "{value} at {place}");
+        }
+    }
+    assert_eq!(compared("<", &["0"; 300])?, Some(false));
+    assert_eq!(compared("<=", &["0"; 300])?, Some(true));
     Ok(())
 }

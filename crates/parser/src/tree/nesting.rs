@@ -1,21 +1,27 @@
 //! How deep a tree is nested, which is not how deep it is.
 //!
-//! `a + b + c` is written flat, and is a tree whose left side is as deep as the chain is long: so are UNION and its kin. Whoever
-//! reads such a chain in a loop has to bound its length only; what is nested, he walks by recursion.
+//! `a + b + c` is written flat, and is a tree whose left side is as deep as the chain is long: so are UNION, INTERSECT and EXCEPT, also
+//! mixed, and `((a OR b) OR c)` means what `a OR b OR c` does. Whoever reads such a chain in a loop has to bound its length only;
+//! what is nested, he walks by recursion.
 
-use super::{Id, Tree};
+use super::{Id, NodeRef, Tree};
 use crate::syntax::{Expr, Query, QueryBody};
 
 impl Tree<'_> {
-    /// Where the first node starts that is nested more than so many levels deep: a chain of operators, and one of UNION, INTERSECT or EXCEPT
-    /// alone, is one level however long it is.
+    /// Where the first node starts that is nested more than so many levels deep: a chain of operators, one of AND or OR, and one of UNION,
+    /// INTERSECT and EXCEPT is one level however long it is.
     pub(crate) fn nested_too_deep(&self, levels_max: u16) -> Option<u32> {
         let mut levels = vec![0u16; self.numbers().end as usize];
         // A node stands behind those that it is made of.
         for number in self.numbers() {
+            let kind = self.kind(NodeRef(number)).name;
+            let is_junction = matches!(kind, "Expr::And" | "Expr::Or");
             let mut below = 0;
-            self.children(super::NodeRef(number), |child| below = below.max(levels[child.0 as usize]));
-            levels[number as usize] = match self.rest_of_chain(number) {
+            self.children(NodeRef(number), |child| {
+                let is_part = is_junction && self.kind(child).name == kind;
+                below = below.max(levels[child.0 as usize] - u16::from(is_part));
+            });
+            levels[number as usize] = match self.rest_of_chain(number, kind) {
                 Some((rest, last)) => levels[rest as usize].max(levels[last as usize] + 1),
                 None => below + 1,
             };
@@ -27,8 +33,8 @@ impl Tree<'_> {
     }
 
     /// Of a node that goes on with a chain: the chain without it, and what it adds.
-    fn rest_of_chain(&self, number: u32) -> Option<(u32, u32)> {
-        match self.kind(super::NodeRef(number)).name {
+    fn rest_of_chain(&self, number: u32, kind: &str) -> Option<(u32, u32)> {
+        match kind {
             "Expr::Binary" => {
                 let Expr::Binary { left, right, .. } = self.get(self.numbered(number)?) else { return None };
                 matches!(self.get(left), Expr::Binary { .. }).then(|| (left.0.get(), right.0.get()))
@@ -46,18 +52,15 @@ impl Tree<'_> {
         std::num::NonZeroU32::new(number).map(Id::new)
     }
 
-    /// The left side of a set operation, where it is nothing but the same operation: `a UNION b` of `a UNION b UNION c`.
+    /// The left side of a set operation, where it is one, too, and nothing else: `a UNION b` of `a UNION b EXCEPT c`.
     pub fn continued(&self, body: Id<QueryBody>) -> Option<Id<Query>> {
-        let QueryBody::SetOperation { operation, all, left, .. } = self.get(body) else { return None };
+        let QueryBody::SetOperation { left, .. } = self.get(body) else { return None };
         let query = self.get(left);
         let is_bare = query.with.is_none()
             && query.limit.is_none()
             && query.offset.is_none()
             && query.order_by.is_empty()
             && query.locking.is_empty();
-        let QueryBody::SetOperation { operation: before, all: all_before, .. } = self.get(query.body) else {
-            return None;
-        };
-        (is_bare && (before, all_before) == (operation, all)).then_some(left)
+        (is_bare && matches!(self.get(query.body), QueryBody::SetOperation { .. })).then_some(left)
     }
 }
