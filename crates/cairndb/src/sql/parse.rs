@@ -58,7 +58,11 @@ impl ParsedStatement {
 
     pub(super) fn of(parsed: ast::ParsedStatement<'_>, characters_before: usize) -> ParsedStatement {
         let (tree, statement) = (parsed.tree.into_owned(), parsed.statement);
-        let (parameters, depth) = (tree.parameters() as usize, tree.depth(statement).into());
+        let (mut parameters, depth) = (tree.parameters() as usize, tree.depth(statement).into());
+        // `$1` in a body is the function's.
+        if parameters > 0 && Parts::of_statement(&tree, statement).is_some_and(has_body) {
+            parameters = 0;
+        }
         ParsedStatement { tree, statement, parameters, depth, declared: Vec::new(), characters_before }
     }
 
@@ -117,6 +121,11 @@ pub fn parse_query(text: &str) -> Result<ParsedQuery> {
         Statement::Query { query } => Ok(ParsedQuery { tree, query, depth }),
         _ => Err(Error::new(SqlState::SYNTAX_ERROR, "the text is not a query")),
     }
+}
+
+/// Whether it is CREATE FUNCTION or PROCEDURE with a body that is written out (RETURN, BEGIN ATOMIC).
+fn has_body(parts: Parts<'_, '_>) -> bool {
+    matches!(parts.name(), "create_function" | "create_procedure") && parts.rule("routine_body").is_some()
 }
 
 /// The parser's error in this crate's form.

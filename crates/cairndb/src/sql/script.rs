@@ -148,6 +148,14 @@ mod tests {
     }
 
     #[test]
+    fn a_body_is_one_statement_to_its_end() {
+        let body = "CREATE OR REPLACE FUNCTION f(a int) RETURNS int BEGIN ATOMIC SELECT 1; SELECT CASE a WHEN $1 THEN 2 END; END";
+        assert_eq!(pieces(&format!("{body}; SELECT 1; BEGIN; SELECT 2")), [body, "SELECT 1", "BEGIN", "SELECT 2"]);
+        assert_eq!(pieces("CREATE TABLE atomic (a int); SELECT 1").len(), 2);
+        assert_eq!(pieces("CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; SELECT 2;").len(), 1);
+    }
+
+    #[test]
     fn statements_end_at_semicolons_outside_quotes_and_comments() {
         let script =
             "select ';' ; -- a;b\n select \";\"; /* ; /* ; */ */ select $$;$$; select $x$ ; $x$;; select E'\\';'";

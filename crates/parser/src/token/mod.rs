@@ -1,5 +1,6 @@
 //! Tokens: PostgreSQL 15's lexical rules.
 
+mod body;
 mod keyword;
 mod kind;
 mod lexer;
@@ -7,6 +8,7 @@ pub(crate) mod literal;
 mod name;
 mod script;
 
+pub use body::RoutineBody;
 pub use keyword::{KEYWORDS, Keyword, KeywordClass, find_keyword};
 pub use kind::TokenKind;
 pub(crate) use lexer::operator_kind;

@@ -1,5 +1,6 @@
 //! For shells and editors: cutting a script into statements without parsing it, and its text into pieces to colour.
 
+use super::body::RoutineBody;
 use super::kind::TokenKind;
 use super::lexer::{Lexer, Placeholders, Token, comment_end, line_end};
 
@@ -14,8 +15,8 @@ pub struct SourceStatement<'a> {
     pub complete: bool,
 }
 
-/// Cuts a script at its semicolons; empty statements are skipped. What never ends (a quote, a comment) runs to the
-/// text's end.
+/// Cuts a script at its semicolons, but those within a body (BEGIN ATOMIC); empty statements are skipped. What never ends
+/// (a quote, a comment) runs to the text's end.
 pub fn split_statements(text: &str) -> impl Iterator<Item = SourceStatement<'_>> + Clone {
     Splitter { text, at: 0 }
 }
@@ -32,9 +33,13 @@ impl<'a> Iterator for Splitter<'a> {
     fn next(&mut self) -> Option<SourceStatement<'a>> {
         let mut lexer = Lexer::new(self.text, self.at, Placeholders::default());
         let mut bounds: Option<(usize, usize)> = None;
+        let mut body = RoutineBody::default();
         loop {
             let token = lexer.next_token();
             match (token.kind, bounds) {
+                (TokenKind::Semicolon, Some((start, _))) if body.is_open() => {
+                    bounds = Some((start, token.end as usize))
+                }
                 (TokenKind::Semicolon, None) => {}
                 (TokenKind::Eof, None) => {
                     self.at = self.text.len();
@@ -45,7 +50,8 @@ impl<'a> Iterator for Splitter<'a> {
                     let complete = token.kind == TokenKind::Semicolon;
                     return Some(SourceStatement { text: self.text[start..end].trim_end(), start, complete });
                 }
-                (_, bound) => {
+                (kind, bound) => {
+                    body.see(kind);
                     bounds = Some((bound.map_or(token.start as usize, |(start, _)| start), token.end as usize))
                 }
             }
