@@ -18,6 +18,7 @@ use super::scan::{EntryReader, Firsts, IndexScan, ItemScan, KeyPart, KeyRanges, 
 use super::simple::{Append, Filter, OneByOne, Project, Values};
 use super::sort::{Direction, Sort, SortKeys};
 use super::sort_runs::Runs;
+use super::system_scan::SystemScan;
 use super::table_function::TableFunction;
 use super::unique::Unique;
 use super::window;
@@ -127,6 +128,12 @@ impl Builder<'_> {
                     ModifiedRows::Constants(rows) => Rows::Constants(rows.clone()),
                 };
                 Ok(Box::new(Modify::new(change.clone(), rows, types(&plan.fields))))
+            }
+            N::SystemScan { relation, columns, only } => {
+                let key = only.as_ref().and_then(|(column, value)| Some((relation.relation().key(*column)?, value)));
+                let only =
+                    key.map(|(key, value)| Ok::<_, crate::Error>((key, compile(value, self.context)?))).transpose()?;
+                Ok(Box::new(SystemScan::new(relation.clone(), columns.clone(), only, types(&plan.fields))))
             }
             N::TableFunction { stored: true, args, .. } => match args.as_slice() {
                 [Expr::Call { function, args }] => {

@@ -418,6 +418,10 @@ impl Explainer<'_> {
                 let kind = if self.working.contains(id) { "WorkTable Scan" } else { "CTE Scan" };
                 vec![("Node Type", kind.to_owned()), ("CTE Name", name.clone()), ("Alias", alias.clone())]
             }
+            N::SystemScan { relation, .. } => {
+                let kind = ("Node Type", "System Scan".to_owned());
+                vec![kind, ("Relation Name", relation.relation().name().to_owned()), ("Alias", alias.clone())]
+            }
             N::TableFunction { name, .. } => {
                 let kind = ("Node Type", "Function Scan".to_owned());
                 vec![kind, ("Function Name", name.clone()), ("Alias", name.clone())]
@@ -481,6 +485,7 @@ impl Explainer<'_> {
             }
             N::CteScan { id, .. } if self.working.contains(id) => format!("WorkTable Scan on {relation}"),
             N::CteScan { .. } => format!("CTE Scan on {relation}"),
+            N::SystemScan { relation, .. } => format!("System Scan on {}", relation.relation().name()),
             N::TableFunction { name, .. } => format!("Function Scan on {name}"),
             N::Modify { change, .. } => format!("{} on {}", change.verb(), change.table().name),
             N::Filter { .. } | N::Project { .. } | N::Cte { .. } | N::RecursiveCte { .. } => "Result".into(),
@@ -512,6 +517,13 @@ impl Explainer<'_> {
         let columns = |plan: &Arc<PhysicalPlan>| self.columns(plan);
         match &plan.node {
             N::Values { rows } if rows.is_empty() => vec![Detail::of("One-Time Filter", "false".to_owned())],
+            N::SystemScan { relation, only, .. } => {
+                let of = |(column, value): &(usize, Expr)| {
+                    let name = relation.relation().column(*column);
+                    Detail::of("Asked For", format!("({name} = {})", self.print(&[], value)))
+                };
+                only.iter().map(of).collect()
+            }
             N::TableScan { table, ranges, filter, .. } => self.scan_details(plan, table, None, ranges, filter),
             N::IndexScan { table, index, ranges, filter, firsts, .. } => {
                 let mut lines = self.scan_details(plan, table, Some(index), ranges, filter);
@@ -716,6 +728,7 @@ impl Explainer<'_> {
             N::Values { .. }
             | N::Append { .. }
             | N::SetOperation { .. }
+            | N::SystemScan { .. }
             | N::TableFunction { .. }
             | N::Modify { .. } => plan.fields.iter().map(|field| field.name.clone()).collect(),
         }

@@ -4,6 +4,7 @@
 mod access;
 mod analyze;
 mod any_of;
+mod ask;
 mod askers;
 mod changes;
 mod closure;

@@ -92,6 +92,7 @@ pub(super) fn node_exprs(node: &N) -> Vec<&Expr> {
             limit.iter().chain(offset).chain(ties.iter().map(|key| &key.expr)).collect()
         }
         N::DistinctOn { on, .. } => on.iter().collect(),
+        N::SystemScan { only, .. } => only.iter().map(|(_, value)| value).collect(),
         N::TableFunction { args, .. } => args.iter().collect(),
         N::Distinct { .. }
         | N::Append { .. }
@@ -139,6 +140,7 @@ pub(super) fn node_exprs_mut(node: &mut N) -> Vec<&mut Expr> {
             limit.iter_mut().chain(offset).chain(ties.iter_mut().map(|key| &mut key.expr)).collect()
         }
         N::DistinctOn { on, .. } => on.iter_mut().collect(),
+        N::SystemScan { only, .. } => only.iter_mut().map(|(_, value)| value).collect(),
         N::TableFunction { args, .. } => args.iter_mut().collect(),
         N::Distinct { .. }
         | N::Append { .. }
@@ -156,7 +158,7 @@ pub(super) fn children_mut(node: &mut N) -> Vec<&mut Arc<PhysicalPlan>> {
         N::Values { .. } | N::TableScan { .. } | N::IndexScan { .. } | N::ItemScan { .. } | N::PointGet { .. } => {
             vec![]
         }
-        N::CteScan { .. } | N::TableFunction { .. } => vec![],
+        N::CteScan { .. } | N::SystemScan { .. } | N::TableFunction { .. } => vec![],
         N::Modify { rows: ModifiedRows::Plan(input) | ModifiedRows::Few(input), .. } => vec![input],
         N::Modify { rows: ModifiedRows::Constants(_), .. } => vec![],
         N::Filter { input, .. }

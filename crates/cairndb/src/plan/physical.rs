@@ -21,6 +21,7 @@ use crate::bind::ConstantRows;
 use crate::catalog::{Index, Table};
 use crate::dml::Change;
 use crate::inverted::ItemOperator;
+use crate::system::SystemRows;
 
 /// A node of the physical plan.
 #[derive(Clone, Debug)]
@@ -371,6 +372,16 @@ pub enum PhysicalNode {
         /// The name in the query.
         name: String,
     },
+    /// A relation that the system makes, as it is under a catalog.
+    SystemScan {
+        /// What it is.
+        relation: Arc<dyn SystemRows>,
+        /// Positions in the relation's columns.
+        columns: Vec<usize>,
+        /// Rows are asked for by the column at this position among all, which has this value: without columns (outer rows and parameters
+        /// are possible). Those of others may be there, too.
+        only: Option<(usize, Expr)>,
+    },
     /// A set-returning function in FROM.
     TableFunction {
         /// Its name.
@@ -493,7 +504,7 @@ impl PhysicalPlan {
         use PhysicalNode as N;
         match &self.node {
             N::Values { .. } | N::TableScan { .. } | N::IndexScan { .. } | N::PointGet { .. } => vec![],
-            N::ItemScan { .. } | N::CteScan { .. } | N::TableFunction { .. } => vec![],
+            N::ItemScan { .. } | N::CteScan { .. } | N::SystemScan { .. } | N::TableFunction { .. } => vec![],
             N::Modify { rows: ModifiedRows::Plan(input) | ModifiedRows::Few(input), .. } => vec![input],
             N::Modify { rows: ModifiedRows::Constants(_), .. } => vec![],
             N::Filter { input, .. }

@@ -20,67 +20,65 @@ pub(in crate::system::pg_catalog) fn pg_namespace(catalog: &Catalog, rows: &mut 
 }
 
 pub(in crate::system::pg_catalog) fn pg_class(catalog: &Catalog, rows: &mut Rows) {
-    for (_, schema) in catalog.schemas() {
-        for (name, relation) in catalog.relations_in(schema) {
-            let (id, kind, columns, method) = match relation {
-                Relation::Table(table) => {
-                    let kind = if table.is_materialized() { "m" } else { "r" };
-                    (table.id, kind, table.columns.len(), HEAP)
-                }
-                Relation::View(view) => (view.id, "v", view.columns.len(), 0),
-                Relation::Sequence(sequence) => (sequence.id, "S", 3, 0),
-                Relation::Index(_, index) => {
-                    let method = if index.is_inverted() { GIN } else { BTREE };
-                    (index.id, "i", index.columns.len() + index.included.len(), method)
-                }
-                Relation::PrimaryKey(table) => {
-                    let columns = table.primary_key.len() + table.primary_key_included.len();
-                    (table.primary_key_id, "i", columns, BTREE)
-                }
-            };
-            let table = relation.table();
-            let counted = table.and_then(|table| table.statistics.as_ref()).map_or(-1.0, |found| found.rows as f32);
-            let has_triggers = match relation {
-                Relation::Table(table) => {
-                    !table.triggers.is_empty() || !table.foreign_keys.is_empty() || !table.referenced_by.is_empty()
-                }
-                Relation::View(view) => !view.triggers.is_empty(),
-                _ => false,
-            };
-            let check = match relation {
-                Relation::View(view) => view.check,
-                _ => None,
-            };
-            let mut row = vec![
-                ("oid", oid(id)),
-                ("relname", text(name)),
-                ("relnamespace", namespace(schema)),
-                ("relowner", owner()),
-                ("relam", Value::BigInt(method)),
-                ("relfilenode", if kind == "v" { Value::BigInt(0) } else { oid(id) }),
-                ("reltuples", Value::Real(if table.is_some() { counted } else { 0.0 })),
-                ("relhasindex", yes(table.is_some_and(|table| indexes(table).next().is_some()))),
-                ("relpersistence", text(if schema.is_temporary() { "t" } else { "p" })),
-                ("relkind", text(kind)),
-                ("relnatts", small(columns)),
-                ("relchecks", small(table.map_or(0, |table| table.checks.len()))),
-                ("relhasrules", yes(matches!(kind, "v" | "m"))),
-                ("relhastriggers", yes(has_triggers)),
-                ("relispopulated", yes(table.is_none_or(|table| table.refuse_unpopulated().is_ok()))),
-                ("relreplident", text(if table.is_some() { "d" } else { "n" })),
-            ];
-            let maintained = table.and_then(|table| table.materialized.as_ref()?.maintained);
-            let options: Vec<String> = [
-                check.map(|check| format!("check_option={}", check.name())),
-                maintained.map(|maintained| format!("maintained={}", maintained.name())),
-                table.and_then(|table| table.feed).map(|_| "change_feed=on".to_owned()),
-            ]
-            .into_iter()
-            .flatten()
-            .collect();
-            row.extend((!options.is_empty()).then(|| ("reloptions", texts(options.into_iter()))));
-            rows.put(row);
-        }
+    for (schema, name, relation) in rows.relations(catalog) {
+        let (id, kind, columns, method) = match relation {
+            Relation::Table(table) => {
+                let kind = if table.is_materialized() { "m" } else { "r" };
+                (table.id, kind, table.columns.len(), HEAP)
+            }
+            Relation::View(view) => (view.id, "v", view.columns.len(), 0),
+            Relation::Sequence(sequence) => (sequence.id, "S", 3, 0),
+            Relation::Index(_, index) => {
+                let method = if index.is_inverted() { GIN } else { BTREE };
+                (index.id, "i", index.columns.len() + index.included.len(), method)
+            }
+            Relation::PrimaryKey(table) => {
+                let columns = table.primary_key.len() + table.primary_key_included.len();
+                (table.primary_key_id, "i", columns, BTREE)
+            }
+        };
+        let table = relation.table();
+        let counted = table.and_then(|table| table.statistics.as_ref()).map_or(-1.0, |found| found.rows as f32);
+        let has_triggers = match relation {
+            Relation::Table(table) => {
+                !table.triggers.is_empty() || !table.foreign_keys.is_empty() || !table.referenced_by.is_empty()
+            }
+            Relation::View(view) => !view.triggers.is_empty(),
+            _ => false,
+        };
+        let check = match relation {
+            Relation::View(view) => view.check,
+            _ => None,
+        };
+        let mut row = vec![
+            ("oid", oid(id)),
+            ("relname", text(name)),
+            ("relnamespace", namespace(schema)),
+            ("relowner", owner()),
+            ("relam", Value::BigInt(method)),
+            ("relfilenode", if kind == "v" { Value::BigInt(0) } else { oid(id) }),
+            ("reltuples", Value::Real(if table.is_some() { counted } else { 0.0 })),
+            ("relhasindex", yes(table.is_some_and(|table| indexes(table).next().is_some()))),
+            ("relpersistence", text(if schema.is_temporary() { "t" } else { "p" })),
+            ("relkind", text(kind)),
+            ("relnatts", small(columns)),
+            ("relchecks", small(table.map_or(0, |table| table.checks.len()))),
+            ("relhasrules", yes(matches!(kind, "v" | "m"))),
+            ("relhastriggers", yes(has_triggers)),
+            ("relispopulated", yes(table.is_none_or(|table| table.refuse_unpopulated().is_ok()))),
+            ("relreplident", text(if table.is_some() { "d" } else { "n" })),
+        ];
+        let maintained = table.and_then(|table| table.materialized.as_ref()?.maintained);
+        let options: Vec<String> = [
+            check.map(|check| format!("check_option={}", check.name())),
+            maintained.map(|maintained| format!("maintained={}", maintained.name())),
+            table.and_then(|table| table.feed).map(|_| "change_feed=on".to_owned()),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        row.extend((!options.is_empty()).then(|| ("reloptions", texts(options.into_iter()))));
+        rows.put(row);
     }
 }
 
@@ -113,7 +111,7 @@ fn of_domain(domain: ObjectId) -> [(&'static str, Value); 2] {
 }
 
 pub(in crate::system::pg_catalog) fn pg_attribute(catalog: &Catalog, rows: &mut Rows) {
-    for table in catalog.tables() {
+    for table in rows.tables(catalog) {
         for column in &table.columns {
             let identity = column.identity.map_or("", |identity| if identity.always { "a" } else { "d" });
             let mut row = attribute(oid(table.id), &column.name, column.data_type, column.number as usize);
@@ -147,8 +145,8 @@ pub(in crate::system::pg_catalog) fn pg_attribute(catalog: &Catalog, rows: &mut 
             }
         }
     }
-    for view in catalog.views() {
-        for (at, field) in (1..).zip(view_columns(catalog, view, rows)) {
+    for view in rows.views(catalog) {
+        for (at, field) in (1..).zip(view_columns(catalog, view)) {
             let mut row = attribute(oid(view.id), &field.name, field.data_type, at);
             row.push(("atthasdef", yes(view.defaults.contains_key(&(at - 1)))));
             rows.put(row);
@@ -175,7 +173,7 @@ fn expression_type(index: Option<&Index>, part: usize) -> DataType {
 }
 
 pub(in crate::system::pg_catalog) fn pg_attrdef(catalog: &Catalog, rows: &mut Rows) {
-    for table in catalog.tables() {
+    for table in rows.tables(catalog) {
         for column in table.columns.iter().filter(|column| has_default(column)) {
             let generated = column.generated.as_ref().map(|of| in_parentheses(&of.definition.text));
             let said = generated.or_else(|| describe::default(catalog, column));
@@ -187,8 +185,8 @@ pub(in crate::system::pg_catalog) fn pg_attrdef(catalog: &Catalog, rows: &mut Ro
             ]);
         }
     }
-    for view in catalog.views() {
-        let fields = view_columns(catalog, view, rows);
+    for view in rows.views(catalog) {
+        let fields = view_columns(catalog, view);
         for (place, default) in &view.defaults {
             let said = fields.get(*place).map(|field| describe::typed(&catalog.text_of(default), field.data_type));
             rows.put(vec![
@@ -202,7 +200,7 @@ pub(in crate::system::pg_catalog) fn pg_attrdef(catalog: &Catalog, rows: &mut Ro
 }
 
 pub(in crate::system::pg_catalog) fn pg_index(catalog: &Catalog, rows: &mut Rows) {
-    for table in catalog.tables() {
+    for table in rows.tables(catalog) {
         for index in indexes(table) {
             let included = index.included(table);
             // An expression is column 0.
