@@ -197,17 +197,32 @@ impl Rows {
     fn put_over(&mut self, mut row: Vec<Value>, named: Vec<(&'static str, Value)>) {
         let mut after = 0;
         for (name, value) in named {
-            // They are named in the order in which they are there, most of them.
-            let is_it = |at: &usize| self.columns[*at].0 == name;
-            let found = (after..self.columns.len()).find(is_it).or_else(|| (0..after).find(is_it));
-            debug_assert!(found.is_some(), "{name}");
-            let Some(found) = found else { continue };
-            after = found + 1;
-            if let Some(place) = self.places[found] {
+            if let Some(place) = self.place(name, &mut after) {
                 row[place] = value;
             }
         }
         self.rows.push(row);
+    }
+
+    /// As [`Rows::put`], where there are many rows: what nobody wants is not made.
+    pub(super) fn put_wanted(&mut self, named: &[(&'static str, &dyn Fn() -> Value)]) {
+        let (mut row, mut after) = (self.blank.clone(), 0);
+        for (name, value) in named {
+            if let Some(place) = self.place(name, &mut after) {
+                row[place] = value();
+            }
+        }
+        self.rows.push(row);
+    }
+
+    /// Where the column of this name is in a row, if it is wanted. `after`: behind the column that was named before, for they are named in
+    /// the order in which they are there, most of them.
+    fn place(&self, name: &'static str, after: &mut usize) -> Option<usize> {
+        let is_it = |at: &usize| self.columns[*at].0 == name;
+        let found = (*after..self.columns.len()).find(is_it).or_else(|| (0..*after).find(is_it));
+        debug_assert!(found.is_some(), "{name}");
+        *after = found? + 1;
+        self.places[found?]
     }
 
     /// The relations whose rows are asked for: the schema, the name, what it is.
