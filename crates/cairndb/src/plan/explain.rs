@@ -312,6 +312,7 @@ impl Explainer<'_> {
                 let [relation, alias] = names;
                 inner.kind.push(("Scan Direction", "Forward".to_owned()));
                 inner.kind.extend([("Index Name", name), ("Relation Name", relation), ("Alias", alias)]);
+                // (Where keys equal in a span, its ends are printed as what they are made of.)
                 let conditions = keys.iter().zip(key_columns(table, index.as_deref()));
                 let conditions = conditions.map(|(key, column)| format!("({column} = {})", self.print(&columns, key)));
                 let conditions: Vec<String> = conditions.collect();
@@ -525,8 +526,14 @@ impl Explainer<'_> {
                 only.iter().map(of).collect()
             }
             N::TableScan { table, ranges, filter, .. } => self.scan_details(plan, table, None, ranges, filter),
-            N::IndexScan { table, index, ranges, filter, firsts, .. } => {
+            N::IndexScan { table, index, ranges, filter, firsts, both, .. } => {
                 let mut lines = self.scan_details(plan, table, Some(index), ranges, filter);
+                if let Some((other, ranges)) = both {
+                    let asked = self.scan_details(plan, table, Some(other), ranges, &None);
+                    let asked: String = asked.into_iter().flat_map(|detail| detail.parts).collect();
+                    lines
+                        .insert(lines.len().min(1), Detail::of("And Index Cond", format!("{asked} by {}", other.name)));
+                }
                 let mut key = key_columns(table, Some(index));
                 key.truncate(*firsts);
                 lines.extend((*firsts > 0).then(|| Detail::of("Distinct Key", key.join(", "))));
@@ -635,8 +642,12 @@ impl Explainer<'_> {
         let mut parts = vec![];
         for (value, column) in range.prefix.iter().zip(key) {
             let text = self.print(&[], value);
-            // An array in place of a value stands for its elements.
-            parts.push(match value.data_type().is_array() && !is_array(column) {
+            // An array in place of a value stands for its elements, or for what equals them.
+            let asked = match value {
+                Expr::Call { function, args } if function.is_spans() => args.first().unwrap_or(value),
+                value => value,
+            };
+            parts.push(match asked.data_type().is_array() && !is_array(column) {
                 true => format!("({column} = ANY ({text}))"),
                 false => format!("({column} = {text})"),
             });
