@@ -7,6 +7,7 @@
 
 use super::access::{TableShape, paths};
 use super::any_of::cost_of_any;
+use super::ask::{FEW, asked_key};
 use super::cost;
 use super::expr::Expr;
 use super::join_graph::Way;
@@ -19,7 +20,15 @@ use crate::functions::Operator;
 impl Pair<'_> {
     /// The join so made, if the right unit's indexes can be asked; `rows`: of the join.
     pub(super) fn asking(&self, rows: f64) -> Option<Candidate> {
-        if !self.on.iter().any(is_of_several) || !self.may_ask() {
+        if !self.may_ask() {
+            return None;
+        }
+        if self.asked_of_system(&|column| column).is_some() {
+            let left = self.left.1;
+            let total = left.total + left.rows * (cost::RESTART + cost::LOOKUP + FEW * cost::ROW);
+            return Some(self.candidate(Method::Asking, left.startup, total, rows));
+        }
+        if !self.on.iter().any(is_of_several) {
             return None;
         }
         let shape = self.asked_shape(&|column| column)?;
@@ -38,12 +47,25 @@ impl Pair<'_> {
     /// The right unit's table with the join's conditions, for a place where the left row is pushed; `place` says where that has a
     /// global column.
     pub(super) fn asked_shape(&self, place: &dyn Fn(usize) -> usize) -> Option<TableShape> {
-        let unit = self.right_unit()?;
-        let shape = unit.shape.as_ref()?;
-        let moved = |condition: &Expr| !is_volatile(condition) && !has_subquery(condition);
-        if !self.on.iter().chain(&shape.conditions).all(moved) {
+        let shape = self.right_unit()?.shape.as_ref()?;
+        if !shape.conditions.iter().all(may_move) {
             return None;
         }
+        let conditions = shape.conditions.iter().map(|condition| raised_outer(condition.clone(), 1));
+        let conditions = conditions.chain(self.asked(place)?).collect();
+        Some(TableShape { conditions, ..shape.clone() })
+    }
+
+    /// The join's conditions for such a place, if the right unit is a relation that the system makes and that can be asked by one of them.
+    pub(super) fn asked_of_system(&self, place: &dyn Fn(usize) -> usize) -> Option<Vec<Expr>> {
+        let planned = &self.right_unit()?.planned;
+        let conditions = self.asked(place)?;
+        asked_key(&planned.plan, &conditions).map(|_| conditions)
+    }
+
+    /// The join's conditions, for a place where the left row is pushed.
+    fn asked(&self, place: &dyn Fn(usize) -> usize) -> Option<Vec<Expr>> {
+        let unit = self.right_unit()?;
         let own = unit.first..unit.first + unit.width();
         let asked = |part: &Expr| {
             let mut part = raised_outer(part.clone(), 1);
@@ -58,10 +80,12 @@ impl Pair<'_> {
             });
             part
         };
-        let conditions = shape.conditions.iter().map(|condition| raised_outer(condition.clone(), 1));
-        let conditions = conditions.chain(self.on.iter().map(asked)).collect();
-        Some(TableShape { conditions, ..shape.clone() })
+        self.on.iter().all(may_move).then(|| self.on.iter().map(asked).collect())
     }
+}
+
+fn may_move(condition: &Expr) -> bool {
+    !is_volatile(condition) && !has_subquery(condition)
 }
 
 /// Whether no single key could say what it asks for.

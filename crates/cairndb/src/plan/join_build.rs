@@ -274,10 +274,15 @@ impl Planner<'_> {
     }
 
     fn asking_join(&mut self, pair: &Pair<'_>, left: Joined, right: Joined) -> Result<Made> {
-        let shape = pair.asked_shape(&|column| left.place(column));
-        let shape = shape.ok_or_else(|| crate::Error::internal("a table that can not be asked"))?;
+        let place = |column| left.place(column);
         let (columns, infos) = output(pair.kind(), &left, &right);
-        let (right, _) = self.scan(&shape, None)?;
+        let right = match pair.asked_of_system(&place) {
+            Some(conditions) => self.filter(right.planned, conditions)?,
+            None => {
+                let shape = pair.asked_shape(&place);
+                self.scan(&shape.ok_or_else(|| crate::Error::internal("a table that can not be asked"))?, None)?.0
+            }
+        };
         let (left, right) = (left.planned.plan, right.plan);
         Ok((N::NestedLoopJoin { kind: pair.kind(), left, right, on: None, lateral: true }, columns, infos))
     }

@@ -345,4 +345,29 @@ mod tests {
              GROUP BY c.oid, relname ORDER BY 1, 2";
         assert_eq!(texts(&conn, each), texts(&conn, joined));
     }
+
+    #[test]
+    fn a_join_asks_for_the_rows_of_each_relation() {
+        let conn = Database::open_in_memory().unwrap().connect().unwrap();
+        conn.execute_script(SCHEMA).unwrap();
+        let queries = [
+            "SELECT relname, attname FROM pg_class c JOIN pg_attribute a ON KEY AND attnum > 0 WHERE relname = 'b'",
+            "SELECT relname, attname FROM pg_class c LEFT JOIN pg_attribute a ON KEY AND attname < relname WHERE relname = 'c'",
+            "SELECT relname FROM pg_class c WHERE relname IN ('a', 'v', 's') AND EXISTS (SELECT FROM pg_attribute a WHERE KEY AND attnotnull)",
+            "SELECT relname FROM pg_class c WHERE relname IN ('a', 'v', 's') AND NOT EXISTS (SELECT FROM pg_attribute a WHERE KEY AND attnotnull)",
+            "SELECT n, (SELECT count(*) FROM pg_class c JOIN (SELECT * FROM pg_attribute WHERE attnum < n) a ON KEY WHERE relname = 'a')
+                 FROM generate_series(1, 4) n",
+        ];
+        for query in queries {
+            let sql = |key: &str| format!("{} ORDER BY 1", query.replace("KEY", key));
+            let (asked, whole) = (sql("a.attrelid = c.oid"), sql("a.attrelid::text || '' = c.oid::text"));
+            let plan = texts(&conn, &format!("EXPLAIN {asked}"));
+            assert!(plan.iter().any(|line| line[0].contains("Asked For: (")), "{asked}: {plan:?}");
+            let [mut found, mut all] = [texts(&conn, &asked), texts(&conn, &whole)];
+            found.sort_unstable();
+            all.sort_unstable();
+            assert!(!all.is_empty(), "{asked}");
+            assert_eq!(found, all, "{asked}");
+        }
+    }
 }
