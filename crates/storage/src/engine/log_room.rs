@@ -231,10 +231,21 @@ impl Engine {
             Err(error) => return Err(error),
         }
         *waited += 1;
-        if *waited > 3 {
-            return Err(Error::DiskFull { what: LOG_IS_FULL, needed: 0 });
+        match *waited {
+            ..4 => self.wait_for_checkpoint(*waited, gives_up),
+            _ => self.grow_log_at_last(),
         }
-        self.wait_for_checkpoint(*waited, gives_up)
+    }
+
+    /// Checkpoints do not free any of the log: adds a place in the room that the file does not need.
+    fn grow_log_at_last(&self) -> Result<()> {
+        if self.segments()?.can_grow() {
+            self.pages.give_back_free()?;
+        }
+        match self.grow_log()? {
+            true => Ok(()),
+            false => Err(Error::DiskFull { what: LOG_IS_FULL, needed: 0 }),
+        }
     }
 
     /// The parts of a transaction that failed need no log any more. A version published meanwhile says otherwise, and
