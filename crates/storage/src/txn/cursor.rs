@@ -214,6 +214,32 @@ mod tests {
         drop(held);
     }
 
+    /// A result that is kept takes one slot: what holds the state looks at its pages.
+    #[test]
+    fn a_snapshot_and_the_first_of_its_readers_share_a_slot() {
+        let options = Options { max_snapshots: 4, ..Options::default() };
+        let store = Store::open_in_memory(options).unwrap();
+        let transaction = store.begin().unwrap();
+        transaction.put(TreeId::CATALOG, b"key", b"value").unwrap();
+        transaction.commit(None).unwrap();
+        let snapshots: Vec<_> = (0..3).map(|_| store.snapshot().unwrap()).collect();
+        let cursor = |at: usize| snapshots[at].reader().cursor(TreeId::CATALOG, Bound::Unbounded, Bound::Unbounded);
+        let mut cursors: Vec<_> = (0..3).map(|at| cursor(at).unwrap()).collect();
+        for cursor in &mut cursors {
+            assert_eq!(cursor.next().unwrap(), Some((&b"key"[..], &b"value"[..])));
+        }
+        // A second one beside it has its own.
+        let mut second = cursor(0).unwrap();
+        assert!(matches!(cursor(1), Err(Error::TooManySnapshots { limit: 4 })));
+        drop(cursors.remove(0));
+        let mut third = cursor(0).unwrap();
+        for cursor in [&mut second, &mut third] {
+            assert_eq!(cursor.next().unwrap(), Some((&b"key"[..], &b"value"[..])));
+        }
+        drop((second, third));
+        assert!(store.snapshot().is_ok());
+    }
+
     fn a_reader_until_done_reads_one_state() {
         let store = Store::open_in_memory(Options::default()).unwrap();
         let transaction = store.begin().unwrap();

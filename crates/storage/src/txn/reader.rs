@@ -10,15 +10,18 @@ use super::savepoint::Frozen;
 use super::state::Private;
 use crate::engine::{Engine, Handle, Kept, Reads, Version};
 use crate::page::{Owner, PAGES_ONLY, PageRef, SlotId};
-use crate::sync::{Mutex, Ordering};
+use crate::sync::{AtomicBool, Mutex, Ordering};
 use crate::tree::{Difference, Next, Value, overflow_value};
 use crate::{Error, Result, TreeId};
 
 /// A registered reader of one version, which stays whole while this lives.
 pub(crate) struct View {
     pub(crate) handle: Arc<Handle>,
-    /// Registered with the version. A transaction, which works under a lock, also looks at pages through it.
+    /// Registered with the version. Pages are looked at through it, too: by a transaction, which works under a lock, and by one of those
+    /// who look at a snapshot.
     pub(super) slot: SlotId,
+    /// Of a snapshot: somebody has the slot for looking at pages.
+    is_lent: AtomicBool,
     owner: Owner,
     version: *const Version,
 }
@@ -46,7 +49,8 @@ impl View {
         if owner == Owner::Held {
             engine.pages.slots.set_may_end(slot, Some(number));
         }
-        Ok(View { handle: handle.clone(), slot: slot.registered(number), owner, version: version as *const Version })
+        let (handle, slot, is_lent) = (handle.clone(), slot.registered(number), AtomicBool::new(false));
+        Ok(View { handle, slot, is_lent, owner, version: version as *const Version })
     }
 
     /// Lets another register the slot with newer versions while `during` runs.
@@ -66,9 +70,21 @@ impl View {
         self.version().trees.root(tree).ok_or_else(|| Error::NoSuchTree(tree))
     }
 
-    /// A slot for looking at the version's pages beside others who do: it notices when the version is ended.
+    /// A slot for looking at the version's pages beside others who do: it notices when the version is ended. The view's own, while
+    /// nobody has it: a result that is kept takes one slot, and not two.
     pub(super) fn claim_slot(&self) -> Result<SlotId> {
+        if !self.is_lent.swap(true, Ordering::Acquire) {
+            return Ok(self.slot);
+        }
         Ok(self.handle.engine().pages.slots.claim(self.owner, PAGES_ONLY)?.following(self.slot))
+    }
+
+    /// Gives back what `claim_slot` gave.
+    pub(super) fn release_slot(&self, slot: SlotId) {
+        match slot == self.slot {
+            true => self.is_lent.store(false, Ordering::Release),
+            false => self.handle.engine().pages.slots.release(slot),
+        }
     }
 }
 
@@ -336,8 +352,8 @@ impl Reader {
 
     /// Gives back what `claim_slot` gave.
     pub(super) fn release_slot(&self, slot: Option<SlotId>) {
-        if let Some(slot) = slot {
-            self.handle().engine().pages.slots.release(slot);
+        if let (Some(slot), Source::Snapshot(view, _)) = (slot, &self.0) {
+            view.release_slot(slot);
         }
     }
 

@@ -81,7 +81,7 @@ impl Reader {
                 let slot = view.claim_slot()?;
                 let engine = view.handle.engine();
                 let looked = view.root(tree).and_then(|root| look(engine, slot, root));
-                engine.pages.slots.release(slot);
+                view.release_slot(slot);
                 looked
             }
             Source::Transaction(private, frozen) => {
