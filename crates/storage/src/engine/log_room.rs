@@ -451,8 +451,7 @@ mod tests {
 
     /// As many pages as there may be, and a transaction that needs more.
     fn full_of_pages() -> Store {
-        let mut options = Options::default();
-        options.max_pages = 64;
+        let options = Options { max_pages: 64, ..Options::default() };
         let store = Store::open_with("pages", options, Environment::in_memory()).unwrap();
         let put = |key: u32| {
             let transaction = store.begin()?;

@@ -59,7 +59,7 @@ fn of_table(catalog: &Catalog, table: &Table, name: &str) -> Named {
 }
 
 /// NOT NULL as the standard has it: conditions of columns, under names that PostgreSQL makes up.
-fn not_null<'c>(tables: Vec<&'c Table>) -> impl Iterator<Item = (&'c Table, &'c Column, String)> {
+fn not_null(tables: Vec<&Table>) -> impl Iterator<Item = (&Table, &Column, String)> {
     let tables = tables.into_iter().filter(|table| !table.is_materialized());
     tables.flat_map(|table: &Table| {
         let columns = table.columns.iter().filter(|column| column.not_null);
