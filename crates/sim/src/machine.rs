@@ -197,6 +197,10 @@ impl File for SlowFile {
         timed(place(9, len, 0), || self.file.set_len(len))
     }
 
+    fn give_back(&self, offset: u64, length: u64) -> io::Result<()> {
+        timed(place(10, offset, length as usize), || self.file.give_back(offset, length))
+    }
+
     fn room(&self) -> io::Result<u64> {
         self.file.room()
     }

@@ -236,6 +236,10 @@ pub enum Broken {
     SegmentsAsAsked,
     /// The log keeps what could not be filled, and what is ready in it, where the disk is full.
     LogKeepsAll,
+    /// The file keeps what is free in it, where the disk is full.
+    FileKeepsAll,
+    /// What is given back of the file on a full disk is also what died, but is held by a checkpoint or a snapshot.
+    HolesInUse,
     /// The log is cut before header and meta pages say so.
     CutUnnoted,
     /// The log is cut by a segment that is in use.

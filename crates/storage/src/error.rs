@@ -234,6 +234,9 @@ impl fmt::Display for Error {
         match self {
             Error::Conflict => f.write_str("could not serialize access due to concurrent update"),
             Error::Io { what, error } => write!(f, "could not {what}: {}", said(error)),
+            Error::DiskFull { what, .. } if self.is_of_pages() => {
+                write!(f, "could not {what}: no space left; delete something, or raise the limit")
+            }
             Error::DiskFull { what, needed: 0 } => write!(f, "could not {what}: no space left"),
             Error::DiskFull { what, needed } => {
                 write!(f, "could not {what}: no space left; about {} kB are needed", needed.div_ceil(1 << 10))
@@ -283,7 +286,7 @@ impl fmt::Display for Error {
                 "there is no room in the process's address space for a cache of {bytes} bytes and its tables; lower cache_bytes, or raise the limit (ulimit -v)"
             ),
             Error::TooLarge => f.write_str("too large for a point write"),
-            Error::TooManySnapshots { limit } => write!(f, "more than {limit} snapshots, transactions and cursors are open"),
+            Error::TooManySnapshots { limit } => write!(f, "more than {limit} snapshots, transactions and cursors are open; end some of them, or raise max_snapshots"),
             Error::SnapshotTooOld => f.write_str(
                 "snapshot too old: it was held for longer than max_snapshot_age; run the query or transaction again, or raise the limit",
             ),

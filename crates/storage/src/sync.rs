@@ -122,6 +122,11 @@ impl<T> Mutex<T> {
         self.0.try_lock().ok()
     }
 
+    /// The lock, if nobody has it.
+    pub(crate) fn lock_at_once(&self) -> Option<MutexGuard<'_, T>> {
+        self.try_lock()
+    }
+
     /// As `lock`, for who can do with half a change, or knows how to keep it from spreading: `panicked` is called when
     /// there may be one.
     #[inline]

@@ -273,15 +273,151 @@ fn what_was_dropped_is_freed_while_the_log_can_not_grow() {
     let dropped = store.begin().unwrap();
     dropped.drop_tree(tree).unwrap();
     dropped.commit(None).unwrap();
-    let began = Instant::now();
+    let in_use = |store: &Store| store.stats().pages_total - store.stats().pages_free;
+    let (before, began) = (in_use(&store), Instant::now());
     loop {
         // What only the last checkpoint has becomes free with the next.
         let _ = store.checkpoint();
-        if store.stats().pages_free > 180 {
+        if in_use(&store) + 180 < before {
             break;
         }
-        assert!(began.elapsed() < Duration::from_secs(5), "{} pages are free", store.stats().pages_free);
+        assert!(began.elapsed() < Duration::from_secs(5), "{} of {before} pages are in use", in_use(&store));
         let _ = put(&store, 0);
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// A tree of its own, and rows of it until the disk, which has room for so many blocks more, is full; a checkpoint more then fails,
+/// and leaves what it wrote.
+fn filled_tree(blocks: u64) -> (SimDisk, Store, TreeId) {
+    let disk = SimDisk::new(blocks);
+    let store = open(&disk).unwrap();
+    let made = store.begin().unwrap();
+    let tree = made.create_tree().unwrap();
+    made.commit(None).unwrap();
+    disk.set_capacity(Some(disk.space_used() + blocks * 4096));
+    let rows = |from: u32| {
+        let transaction = store.begin()?;
+        (from..from + 20).try_for_each(|key| transaction.put(tree, &key.to_be_bytes(), &[1; 400]))?;
+        transaction.commit(None)
+    };
+    let error = (0..10_000).step_by(20).find_map(|from| rows(from).err()).unwrap();
+    assert!(matches!(error, Error::DiskFull { .. }), "{blocks}: {error}");
+    let _ = store.checkpoint();
+    (disk, store, tree)
+}
+
+/// What checkpoints without room had written stayed in the file, and once it was free there was still no room for another.
+#[test]
+fn a_full_disk_whose_data_is_dropped_has_room_for_a_checkpoint() {
+    let mut dropped = 0;
+    for blocks in (0..300).step_by(3) {
+        let (disk, store, tree) = filled_tree(blocks);
+        let drops = store.begin().unwrap();
+        if drops.drop_tree(tree).and_then(|()| drops.commit(None)).is_err() {
+            continue;
+        }
+        dropped += 1;
+        store.keep_house().unwrap_or_else(|error| panic!("{blocks} blocks more: {error}"));
+        store.close().unwrap_or_else(|error| panic!("{blocks} blocks more: {error}"));
+        open(&disk).unwrap().close().unwrap();
+    }
+    assert!(dropped > 20, "{dropped}");
+}
+
+#[test]
+fn a_file_that_keeps_all_is_noticed() {
+    broken::must_be_caught(Broken::FileKeepsAll, a_full_disk_whose_data_is_dropped_has_room_for_a_checkpoint);
+}
+
+/// Wherever it is that the room ends: in the new file, its log, a page, or the last checkpoint.
+#[test]
+fn a_backup_that_finds_no_room_leaves_nothing() {
+    let (disk, store, _) = small(0);
+    let used = disk.space_used();
+    let is_there = |name: &&str| disk.snapshot(Path::new(name)).is_some();
+    let names = ["copy", "copy-log", "copy-unfinished", "copy-unfinished-log", "copy-unfinished-new"];
+    let fits = |blocks: u64| {
+        disk.set_capacity(Some(used + blocks * 4096));
+        let made = store.backup_to("copy", &mut |_| ());
+        let is_room = |error: &Error| matches!(error, Error::DiskFull { .. });
+        assert!(made.as_ref().err().is_none_or(is_room), "{blocks} blocks more: {made:?}");
+        if made.is_err() {
+            let left: Vec<&str> = names.into_iter().filter(is_there).collect();
+            assert_eq!((left, disk.space_used()), (vec![], used), "{blocks} blocks more");
+        }
+        made.is_ok()
+    };
+    let needed = (0..200).find(|&blocks| fits(blocks)).unwrap();
+    assert!(needed > 20, "{needed}");
+    Store::open_with(
+        "copy",
+        options(),
+        Environment { files: Arc::new(disk.clone()), host: Arc::new(QuietHost::default()) },
+    )
+    .map(|copy| assert_eq!(count(&copy), ROWS))
+    .unwrap();
+}
+
+/// A large transaction needed the log, which could not grow, beside a file most of which was free.
+#[test]
+fn the_log_grows_in_the_room_of_what_was_deleted() {
+    let (disk, store, _) = small(0);
+    disk.set_capacity(None);
+    (ROWS..4 * ROWS).for_each(|key| put(&store, key).unwrap());
+    store.checkpoint().unwrap();
+    // Behind what is deleted lies something that stays.
+    (0..4 * ROWS - 1).for_each(|key| {
+        let transaction = store.begin().unwrap();
+        transaction.delete(TREE, &key.to_be_bytes()).unwrap();
+        transaction.commit(None).unwrap();
+    });
+    (0..2).for_each(|_| {
+        put(&store, 4 * ROWS).unwrap();
+        store.checkpoint().unwrap();
+    });
+    disk.set_capacity(Some(disk.space_used()));
+    let log = |disk: &SimDisk| disk.snapshot(Path::new("full-log")).unwrap().len();
+    let before = log(&disk);
+    let transaction = store.begin().unwrap();
+    // Many operations, and few pages.
+    let told = (0..100_000u32).find_map(|_| transaction.put(TREE, b"key", &[1; 400]).err());
+    assert!(matches!(told, Some(Error::DiskFull { .. })), "{told:?}");
+    assert!(log(&disk) > before, "{told:?}: the log stayed as it was, of {before} bytes");
+}
+
+#[test]
+fn a_log_that_does_not_get_what_the_file_has_is_noticed() {
+    broken::must_be_caught(Broken::FileKeepsAll, the_log_grows_in_the_room_of_what_was_deleted);
+}
+
+/// Checkpoints that find no room give back what is free; what the last one has, or a snapshot, is there as it was.
+fn what_is_held_is_not_given_back() {
+    for blocks in [30, 60, 100] {
+        let (disk, store, _) = small(0);
+        disk.set_capacity(Some(disk.space_used() + blocks * 4096));
+        let snapshot = store.snapshot().unwrap();
+        let told = (0..20_000u32).find_map(|at| put(&store, ROWS + at % 400).err());
+        assert!(matches!(told, Some(Error::DiskFull { .. })), "{told:?}");
+        let _ = store.checkpoint();
+        let seen = |key: u32| snapshot.reader().get(TREE, &key.to_be_bytes()).unwrap();
+        (0..ROWS).for_each(|key| assert_eq!(seen(key), Some(vec![key as u8; 400]), "{blocks}"));
+        assert_eq!(seen(ROWS), None);
+        for strategy in [CrashStrategy::KeepAll, CrashStrategy::Random { seed: blocks }] {
+            let left = SimDisk::from_image(&disk.crash(strategy), blocks);
+            let store = open(&left).unwrap();
+            assert!(count(&store) >= ROWS, "{blocks}");
+            store.verify().unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_keeps_what_checkpoints_and_snapshots_hold() {
+    what_is_held_is_not_given_back();
+}
+
+#[test]
+fn holes_where_pages_are_held_are_noticed() {
+    broken::must_be_caught(Broken::HolesInUse, what_is_held_is_not_given_back);
 }

@@ -26,7 +26,7 @@ use crate::functions::regex;
 use crate::plan::{Expr, Field, JoinKind, LogicalPlan, SequenceOp, walk};
 use crate::routine::RowsVariable;
 use crate::sql::{dotted, list_span, name_text, object_name};
-use crate::system::{self, SystemRelation};
+use crate::system::{self, Made, SystemRelation};
 use crate::types::{CastContext, CompositeType, DataType};
 use crate::{Error, Result, SqlState};
 
@@ -283,15 +283,20 @@ impl<'a> Binder<'a> {
         if may_be { system::named(&ObjectName::new(schema, name), self.catalog) } else { None }
     }
 
-    fn system(&mut self, (called, relation): (&str, &SystemRelation), naming: Option<Naming>) -> Result<Item> {
+    fn system(&mut self, (called, relation): (&str, &'static SystemRelation), naming: Option<Naming>) -> Result<Item> {
         self.rests.borrow_mut().add_everything();
         let fields = relation.fields();
-        let plan = match relation.asked() {
-            Some(name) => {
-                let (name, fields) = (name.to_owned(), fields.clone());
-                LogicalPlan::TableFunction { name, stored: false, args: Vec::new(), fields }
+        let of = fields.clone();
+        let plan = match relation.made() {
+            Made::Nothing => LogicalPlan::Values { rows: Vec::new(), fields: of },
+            Made::Rows(_) => {
+                let columns = (0..of.len()).collect();
+                LogicalPlan::SystemScan { relation: relation.under(self.catalog), columns, fields: of }
             }
-            None => LogicalPlan::Values { rows: relation.rows(self.catalog), fields: fields.clone() },
+            Made::Expressions(rows) => LogicalPlan::Values { rows: rows(self.catalog), fields: of },
+            Made::Function(name) => {
+                LogicalPlan::TableFunction { name: (*name).to_owned(), stored: false, args: Vec::new(), fields: of }
+            }
         };
         let mut scope = self.fields_scope(called, fields, naming)?;
         if naming.is_none() {

@@ -3,7 +3,7 @@
 //! [`Objects`] are what the catalog tree holds, by id and by name within each schema; they are loaded once and shared. A
 //! [`Catalog`] looks at them through a search path: in which schemas a name without one is looked up.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -82,6 +82,21 @@ impl Relation {
         if let Relation::View(view) = self { Some(view) } else { None }
     }
 
+    /// The ids of what is found by the relation's name, but for its own.
+    fn parts(&self) -> Vec<ObjectId> {
+        match self {
+            Relation::Table(table) => {
+                let keys = table.foreign_keys.iter().map(|key| key.id);
+                let triggers = table.triggers.iter().map(|trigger| trigger.id);
+                table.checks.iter().map(|check| check.id).chain(keys).chain(triggers).collect()
+            }
+            Relation::View(view) => view.triggers.iter().map(|trigger| trigger.id).collect(),
+            Relation::Index(_, index) => vec![index.id],
+            Relation::PrimaryKey(table) => vec![table.primary_key_id],
+            Relation::Sequence(_) => vec![],
+        }
+    }
+
     fn sequence(&self) -> Option<&Arc<Sequence>> {
         if let Relation::Sequence(sequence) = self { Some(sequence) } else { None }
     }
@@ -122,6 +137,9 @@ pub struct Objects {
     relations: BTreeMap<ObjectId, BTreeMap<String, Relation>>,
     /// Of tables, views and sequences: the schema and the name.
     places: BTreeMap<ObjectId, (ObjectId, String)>,
+    /// Of indexes, constraints and triggers: the schema and the name of the index, or of the relation that they belong to. Made when
+    /// it is asked first.
+    parts: OnceLock<Arc<HashMap<ObjectId, (ObjectId, String)>>>,
     comments: BTreeMap<Commentable, String>,
     /// Functions and procedures, by schema and name, older ones first.
     routines: BTreeMap<ObjectId, BTreeMap<String, Vec<Arc<Function>>>>,
@@ -142,7 +160,7 @@ impl Objects {
 
     /// With a session's temporary objects.
     fn with(&self, temporary: &Objects) -> Objects {
-        let mut all = self.clone();
+        let mut all = Objects { parts: OnceLock::new(), ..self.clone() };
         all.add_schema(ObjectId::TEMPORARY, TEMPORARY.to_owned());
         for (schema, names) in &temporary.relations {
             let names = names.iter().map(|(name, relation)| (name.clone(), self.retyped(relation)));
@@ -176,7 +194,7 @@ impl Objects {
     }
 
     pub(crate) fn add_table(&mut self, table: Arc<Table>) {
-        self.inverted = OnceLock::new();
+        (self.inverted, self.parts) = (OnceLock::new(), OnceLock::new());
         let names = self.relations.entry(table.schema).or_default();
         if let Some(name) = &table.primary_key_name {
             names.insert(name.clone(), Relation::PrimaryKey(table.clone()));
@@ -189,6 +207,7 @@ impl Objects {
     }
 
     pub(crate) fn add_view(&mut self, view: Arc<View>) {
+        self.parts = OnceLock::new();
         self.places.insert(view.id, (view.schema, view.name.clone()));
         self.relations.entry(view.schema).or_default().insert(view.name.clone(), Relation::View(view));
     }
@@ -342,7 +361,13 @@ impl Objects {
         self.relations.get(&schema)?.get(name)
     }
 
-    pub(super) fn relations(&self) -> impl Iterator<Item = &Relation> {
+    /// As [`Objects::relation_in`], with its schema and its name.
+    pub(crate) fn named_in(&self, schema: ObjectId, name: &str) -> Option<(ObjectId, &str, &Relation)> {
+        let (name, relation) = self.relations.get(&schema)?.get_key_value(name)?;
+        Some((schema, name, relation))
+    }
+
+    pub(crate) fn relations(&self) -> impl Iterator<Item = &Relation> {
         let schemas = self.schemas.values();
         schemas.flat_map(|schema| self.relations_in(*schema)).map(|(_, relation)| relation)
     }
@@ -385,6 +410,24 @@ impl Objects {
     pub(crate) fn relation_by_id(&self, id: ObjectId) -> Option<&Relation> {
         let (schema, name) = self.places.get(&id)?;
         self.relation_in(*schema, name)
+    }
+
+    /// The relation with this id, or to which the constraint or trigger with this id belongs: its schema, its name, and what it is.
+    pub(crate) fn relation_of(&self, id: ObjectId) -> Option<(ObjectId, &str, &Relation)> {
+        let (schema, name) = self.places.get(&id).or_else(|| self.parts().get(&id))?;
+        Some((*schema, name, self.relation_in(*schema, name)?))
+    }
+
+    fn parts(&self) -> &HashMap<ObjectId, (ObjectId, String)> {
+        self.parts.get_or_init(|| {
+            let mut parts = HashMap::new();
+            for schema in self.relations.keys() {
+                for (name, relation) in self.relations_in(*schema) {
+                    parts.extend(relation.parts().into_iter().map(|id| (id, (*schema, name.to_owned()))));
+                }
+            }
+            Arc::new(parts)
+        })
     }
 
     /// The table with this id.

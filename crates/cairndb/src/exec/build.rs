@@ -14,16 +14,18 @@ use super::join::{
 use super::limit::{Limit, LimitValues};
 use super::modify::{Modify, Rows};
 use super::operator::{BoxOperator, Operator, Step};
-use super::scan::{EntryReader, Firsts, IndexScan, ItemScan, KeyPart, KeyRanges, PointGet, RowReader, TableScan};
+use super::scan::{Both, EntryReader, Firsts, IndexScan, ItemScan, KeyPart, KeyRanges, PointGet, RowReader, TableScan};
 use super::simple::{Append, Filter, OneByOne, Project, Values};
 use super::sort::{Direction, Sort, SortKeys};
 use super::sort_runs::Runs;
+use super::system_scan::SystemScan;
 use super::table_function::TableFunction;
 use super::unique::Unique;
 use super::window;
 use super::with::{RecursiveUnion, With, WithScan};
 use crate::bind::Callees;
-use crate::plan::{Expr, Field, JoinKind, ModifiedRows, PhysicalNode as N, PhysicalPlan, SortKey};
+use crate::catalog::{Index, Table};
+use crate::plan::{Expr, Field, JoinKind, KeyRange, ModifiedRows, PhysicalNode as N, PhysicalPlan, SortKey};
 use crate::{DataType, Error, Result};
 
 /// The operators for a plan. Recursion is bounded by the plan's depth, which parsing bounds.
@@ -128,6 +130,12 @@ impl Builder<'_> {
                 };
                 Ok(Box::new(Modify::new(change.clone(), rows, types(&plan.fields))))
             }
+            N::SystemScan { relation, columns, only } => {
+                let key = only.as_ref().and_then(|(column, value)| Some((relation.relation().key(*column)?, value)));
+                let only =
+                    key.map(|(key, value)| Ok::<_, crate::Error>((key, compile(value, self.context)?))).transpose()?;
+                Ok(Box::new(SystemScan::new(relation.clone(), columns.clone(), only, types(&plan.fields))))
+            }
             N::TableFunction { stored: true, args, .. } => match args.as_slice() {
                 [Expr::Call { function, args }] => {
                     Ok(Box::new(TableFunction::stored(function.clone(), self.exprs(args)?, types(&plan.fields))))
@@ -156,6 +164,15 @@ impl Builder<'_> {
         }
         let message = format!("index \"{}\" within the statement in which it was made", index.name);
         Err(Error::unsupported(message).with_hint("Make it in a statement of its own."))
+    }
+
+    /// What another index says of a table's rows: nothing, if it was made after the state that is read.
+    fn both(&self, table: &Table, index: &Index, ranges: &[KeyRange]) -> Result<Option<Both>> {
+        if self.context.reader.is_later(index.tree)? {
+            return Ok(None);
+        }
+        let parts = KeyPart::of_index(table, index);
+        Ok(Some(Both::new(KeyRanges::new(index.tree, parts.clone(), ranges, false, self.context)?, parts)))
     }
 
     fn filter(&self, input: BoxOperator, predicate: &Expr) -> Result<BoxOperator> {
@@ -188,12 +205,13 @@ impl Builder<'_> {
                 let reader = RowReader::with_fields(table, columns, fields)?;
                 Ok(Box::new(TableScan::new(ranges, reader, self.optional(filter)?)))
             }
-            N::IndexScan { table, index, columns, ranges, reverse, covering, firsts, .. } => {
+            N::IndexScan { table, index, columns, ranges, reverse, covering, firsts, both, .. } => {
                 let parts = KeyPart::of_index(table, index);
                 let firsts = (*firsts > 0).then(|| Firsts::new(&parts, *firsts));
                 let ranges = KeyRanges::new(index.tree, parts, ranges, *reverse, self.context)?;
                 let reader = EntryReader::new(table, index, columns, *covering);
-                Ok(Box::new(IndexScan::new(ranges, reader, self.optional(filter)?, firsts)))
+                let both = both.as_ref().map(|(other, ranges)| self.both(table, other, ranges)).transpose()?.flatten();
+                Ok(Box::new(IndexScan::new(ranges, reader, self.optional(filter)?, (firsts, both))))
             }
             N::ItemScan { table, index, columns, items, .. } => {
                 let asked = items.try_map(&mut |item| {
@@ -270,7 +288,7 @@ impl Builder<'_> {
     }
 
     fn index_join(&self, plan: &PhysicalPlan, input: BoxOperator) -> Result<BoxOperator> {
-        let N::IndexJoin { kind, left, table, index, columns, keys, unique, residual, covering, .. } = &plan.node
+        let N::IndexJoin { kind, left, table, index, columns, keys, to, unique, residual, covering, .. } = &plan.node
         else {
             return Err(crate::Error::internal("not an index join"));
         };
@@ -280,7 +298,7 @@ impl Builder<'_> {
             table,
             index.as_ref(),
             (columns, *covering),
-            (self.exprs(keys)?, *unique),
+            (self.exprs(keys)?, self.optional(to)?, *unique),
             self.pairing(*kind, residual, left)?,
         )))
     }

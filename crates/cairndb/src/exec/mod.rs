@@ -34,6 +34,7 @@ mod sort;
 mod sort_runs;
 mod spill;
 mod stream;
+mod system_scan;
 mod table_function;
 #[cfg(test)]
 mod testing;

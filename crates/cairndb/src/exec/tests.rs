@@ -114,6 +114,7 @@ fn index_ranges_mean_what_they_say_in_both_directions() {
                     });
                     for (reverse, covering) in [(false, false), (true, false), (false, true), (true, true)] {
                         let node = N::IndexScan {
+                            both: None,
                             firsts: 0,
                             table: table.clone(),
                             index: table.indexes[0].clone(),

@@ -5,6 +5,8 @@
 //!   the key's type, which it orders as the key does. So infinities, NaN, -0, days of 23 hours and values beyond the key's
 //!   type need no rules of their own.
 //! - NULL: there is no such value. A key has none, and so there is no row.
+//! - Where several of the key's values equal one of the other's, they lie side by side: from the first that is not less to the last
+//!   that is not greater. (An empty span: there are none.)
 //! - Bounds are themselves in the range, whichever way the operator has it: above 2.5 is from 3 on, and so is from 2.5 on.
 //! - Between moments with and without zone there is no common order where clocks are put forward: bounds are then as wide as the
 //!   changes of the zone's clocks close by, and each row is asked again ([`Nearness::Wide`]).
@@ -62,6 +64,10 @@ impl Nearness {
 const NAME: &str = "nearest";
 /// Built-in functions have small numbers.
 const ENTRY: u64 = 1 << 61;
+/// Behind the numbers of [`Nearest`].
+const SPANS: u64 = 8;
+/// Integers below have floats of their own.
+const EXACT_BELOW: f64 = (1u64 << 53) as f64;
 /// Micros on both sides of a moment, between which all is known by the offsets in use there: no two of a zone differ by more.
 const NEAR: i64 = 26 * HOUR;
 const HOUR: i64 = 3600 * MICROS_PER_SECOND;
@@ -108,6 +114,13 @@ impl Function {
         Function::of_nearest([values], keys, Nearest::Equal, of_elements)
     }
 
+    /// Where keys lie that equal a value, or one of an array's: in an array of the key's type two ends for each span that is not
+    /// empty. It is no constant's, however constant its argument is: what it gives is of no meaning but to who asks for keys.
+    pub(crate) fn nearest_spans(keys: DataType, value: DataType) -> Function {
+        let spans = Function::of_nearest([value.base()], keys, Nearest::Equal, of_spans);
+        Function { entry: ENTRY | SPANS, folds: false, ..spans }
+    }
+
     fn of_nearest(
         args: [DataType; 1],
         returns: DataType,
@@ -125,6 +138,11 @@ impl Function {
     /// Whether it gives a key's nearest value.
     pub(crate) fn is_nearest(&self) -> bool {
         self.entry & ENTRY != 0 && self.name == NAME
+    }
+
+    /// Whether it gives spans, two ends for each.
+    pub(crate) fn is_spans(&self) -> bool {
+        self.is_nearest() && self.entry == ENTRY | SPANS
     }
 
     /// Whether it gives the integer that is equal, of a type that may not have it.
@@ -159,20 +177,72 @@ fn of_elements(function: &Function, args: &[Value], context: &EvalContext) -> Re
     Ok(Array::new(key, found.collect()).into())
 }
 
+fn of_spans(function: &Function, args: &[Value], context: &EvalContext) -> Result<Value> {
+    let (Some(keys), [value]) = (function.returns.element(), args) else { return Err(wrong_arguments(args)) };
+    let key = keys.base();
+    let mut ends = vec![];
+    let mut add = |value: &Value| {
+        let from = nearest::<AT_LEAST>(key, value, context);
+        let to = nearest::<AT_MOST>(key, value, context);
+        if !from.is_null() && !to.is_null() && from.compare(&to).is_le() {
+            ends.extend([from, to]);
+        }
+    };
+    match value {
+        Value::Array(array) => array.values().iter().filter(|value| !value.is_null()).for_each(&mut add),
+        value => add(value),
+    }
+    Ok(Array::new(keys, ends).into())
+}
+
 fn nearest<const WHICH: u8>(key: DataType, value: &Value, context: &EvalContext) -> Value {
+    if key.is_integer()
+        && let Some((whole, is_equal)) = whole(value)
+    {
+        return of_whole::<WHICH>(key, whole, is_equal);
+    }
     match (key, value) {
-        (DataType::SmallInt, _) if WHICH == EQUAL && value.as_i64().is_some() => {
-            value.as_i64().and_then(|value| i16::try_from(value).ok()).map_or(Value::Null, Value::SmallInt)
-        }
-        (DataType::Integer, _) if WHICH == EQUAL && value.as_i64().is_some() => {
-            value.as_i64().and_then(|value| i32::try_from(value).ok()).map_or(Value::Null, Value::Integer)
-        }
         (DataType::Char(_), Value::Text(text)) => unpadded::<WHICH>(text),
         (DataType::Timestamp(_), Value::TimestampTz(instant)) => {
             Value::Timestamp(local_bound(*instant, &Zone::of(context), matches!(WHICH, AT_LEAST | ABOVE)))
         }
         _ => searched::<WHICH>(key, value, context),
     }
+}
+
+/// The last integer that is not greater, and whether it is equal, where that is found without asking: of what is not beyond the
+/// integers that are all floats, and of a short numeric.
+fn whole(value: &Value) -> Option<(i64, bool)> {
+    let of_float = |float: f64| (float.abs() < EXACT_BELOW).then(|| (float.floor() as i64, float.floor() == float));
+    match value {
+        Value::Real(float) => of_float((*float).into()),
+        Value::Double(float) => of_float(*float),
+        Value::Numeric(number) => {
+            let (mantissa, scale) = number.as_small()?;
+            let unit = 10i64.checked_pow(scale.into())?;
+            Some((mantissa.div_euclid(unit), mantissa.rem_euclid(unit) == 0))
+        }
+        value => Some((value.as_i64()?, true)),
+    }
+}
+
+/// The integer key nearest to what is equal to `whole`, or else lies between it and the next.
+fn of_whole<const WHICH: u8>(key: DataType, whole: i64, is_equal: bool) -> Value {
+    let whole = i128::from(whole);
+    let (least, last) = places(key);
+    let (least, last) = (i128::from(least), i128::from(last));
+    let found = match WHICH {
+        EQUAL => Some(whole).filter(|whole| is_equal && (least..=last).contains(whole)),
+        AT_LEAST | ABOVE => {
+            let first = whole + i128::from(WHICH == ABOVE || !is_equal);
+            (first <= last).then(|| first.max(least))
+        }
+        _ => {
+            let found = whole - i128::from(WHICH == BELOW && is_equal);
+            (found >= least).then(|| found.min(last))
+        }
+    };
+    found.map_or(Value::Null, |place| at_place(key, place as i64))
 }
 
 /// A value of `char(n)` as text has no blanks at its end.
@@ -349,6 +419,39 @@ mod tests {
         let huge = all(DataType::Real, &Value::Double(1e300));
         assert_eq!((&huge[1], &huge[3]), (&Value::Real(f32::INFINITY), &Value::Real(f32::MAX)));
         assert_eq!(all(DataType::Real, &Value::Double(-0.0))[0], Value::Real(0.0));
+    }
+
+    #[test]
+    fn what_is_found_without_asking_is_what_asking_finds() {
+        let floats = [-4_503_599_627_370_496.5, -2.5, -2.0, -0.0, 0.1, 32_767.0, 32_768.5, 2_147_483_648.0, 9e15];
+        let numbers =
+            [(-25, 1), (-20, 1), (0, 3), (7, 0), (32_767_999, 3), (i64::MAX, 0), (i64::MIN, 0), (i64::MIN, 18)];
+        let numbers = numbers.map(|(mantissa, scale)| Value::Numeric(Numeric::small(mantissa, scale)));
+        let context = EvalContext::default();
+        for value in floats.into_iter().map(Value::Double).chain(numbers) {
+            for key in [DataType::SmallInt, DataType::Integer, DataType::BigInt] {
+                assert!(whole(&value).is_some(), "{value:?}");
+                let asked = [
+                    searched::<EQUAL>(key, &value, &context),
+                    searched::<AT_LEAST>(key, &value, &context),
+                    searched::<ABOVE>(key, &value, &context),
+                    searched::<AT_MOST>(key, &value, &context),
+                    searched::<BELOW>(key, &value, &context),
+                ];
+                assert_eq!(all(key, &value), asked, "{key:?} {value:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn spans_are_those_that_have_keys() {
+        let values = [2.0, 2.5, f64::NAN, 1e300, (1i64 << 53) as f64].map(Value::Double).into_iter();
+        let array = Value::from(Array::new(DataType::Double, values.chain([Value::Null]).collect()));
+        let array_of = |element: DataType| element.array().expect("has arrays");
+        let spans = Function::nearest_spans(array_of(DataType::BigInt), array_of(DataType::Double));
+        let found = spans.call(&[array], &EvalContext::default()).expect("spans");
+        let ends = [2, 2, 1 << 53, (1 << 53) + 1].map(Value::BigInt).to_vec();
+        assert_eq!(found, Array::new(DataType::BigInt, ends).into());
     }
 
     #[test]

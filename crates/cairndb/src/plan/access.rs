@@ -110,6 +110,8 @@ pub(super) struct AccessPath {
     pub(super) ranges: Vec<KeyRange>,
     /// In place of ranges: what an inverted index is asked.
     pub(super) items: Option<Items<ItemCondition>>,
+    /// As in `PhysicalNode::IndexScan`.
+    pub(super) both: Option<(Arc<Index>, Vec<KeyRange>)>,
     /// The whole of a unique key is given: at most one row.
     pub(super) point: bool,
     /// Positions of the conditions that the ranges answer.
@@ -229,6 +231,7 @@ fn full_scan(shape: &TableShape, infos: &[ColumnInfo]) -> AccessPath {
         index: None,
         ranges: vec![KeyRange::default()],
         items: None,
+        both: None,
         point: false,
         answered: vec![],
         narrowed: vec![],
@@ -253,8 +256,10 @@ struct Matcher<'a> {
     narrowed: Vec<usize>,
     /// Leading key columns with one value only.
     fixed: usize,
-    /// How many values each prefix has in place of an array, which stands for its elements.
+    /// How many values each prefix has in place of an array, which stands for its elements, or its spans.
     elements: Option<f64>,
+    /// Columns are behind spans: their values are asked for within those that are of one value only.
+    behind_spans: bool,
 }
 
 impl<'a> Matcher<'a> {
@@ -271,6 +276,7 @@ impl<'a> Matcher<'a> {
             narrowed: vec![],
             fixed: 0,
             elements: None,
+            behind_spans: false,
         };
         matcher.run();
         matcher
@@ -280,18 +286,22 @@ impl<'a> Matcher<'a> {
         for position in 0..self.key.len() {
             let column = self.key[position].column;
             if let Some((condition, value)) = self.equality(column) {
-                self.prefixes.iter_mut().for_each(|prefix| prefix.push(value.clone()));
-                self.answered.push(condition);
+                self.push(condition, &value, true);
                 self.fixed += usize::from(self.is_one_prefix());
             } else if let Some((condition, values)) = self.list(column) {
                 let with = |prefix: &Vec<Expr>, value: &Expr| [prefix.clone(), vec![value.clone()]].concat();
                 self.prefixes =
                     self.prefixes.iter().flat_map(|prefix| values.iter().map(|value| with(prefix, value))).collect();
-                self.answered.push(condition);
-            } else if let Some((condition, array)) = self.any(column) {
-                self.elements = Some(self.elements.unwrap_or(1.0) * elements_of(&array));
-                self.prefixes.iter_mut().for_each(|prefix| prefix.push(array.clone()));
-                self.answered.push(condition);
+                self.note(condition, true);
+            } else if let Some((condition, key)) = self.any(column) {
+                let (array, exact, is_spans) = match key {
+                    KeyPart::Equal(array) => (array, true, false),
+                    KeyPart::Within { spans, exact } => (spans, exact, true),
+                    KeyPart::Range { .. } => return,
+                };
+                self.elements = Some(elements_of(&array));
+                self.push(condition, &array, exact);
+                self.behind_spans |= is_spans;
             } else {
                 if self.is_one_prefix() {
                     self.bounds(column);
@@ -299,6 +309,17 @@ impl<'a> Matcher<'a> {
                 return;
             }
         }
+    }
+
+    /// Each prefix goes on with a value, or what stands for several.
+    fn push(&mut self, condition: usize, value: &Expr, exact: bool) {
+        self.prefixes.iter_mut().for_each(|prefix| prefix.push(value.clone()));
+        self.note(condition, exact);
+    }
+
+    fn note(&mut self, condition: usize, exact: bool) {
+        let is_answered = exact && !self.behind_spans;
+        if is_answered { &mut self.answered } else { &mut self.narrowed }.push(condition);
     }
 
     fn type_of(&self, position: usize) -> Option<DataType> {
@@ -331,13 +352,19 @@ impl<'a> Matcher<'a> {
         lists.find(|(_, values)| values.len().saturating_mul(self.prefixes.len()) <= RANGES_MAX)
     }
 
-    /// At most one array: several would multiply to who knows how many ranges.
-    fn any(&self, column: usize) -> Option<(usize, Expr)> {
-        let mut arrays = self.keyed.conditions.iter().enumerate().filter_map(|(place, condition)| {
-            let (position, array) = key_any(condition, &|position| self.type_of(position))?;
-            self.is_column(position, column).then_some((place, array))
-        });
-        arrays.next().filter(|_| self.elements.is_none())
+    /// What the column has to be one of, or within. At most one array: several would multiply to who knows how many ranges.
+    fn any(&self, column: usize) -> Option<(usize, KeyPart)> {
+        if self.elements.is_some() {
+            return None;
+        }
+        let spans = self.conditions(column).find(|(_, found)| matches!(found.key, KeyPart::Within { .. }));
+        let arrays = || {
+            self.keyed.conditions.iter().enumerate().find_map(|(place, condition)| {
+                let found = key_any(condition, &|position| self.type_of(position))?;
+                self.is_column(found.column, column).then_some((place, found))
+            })
+        };
+        spans.or_else(arrays).map(|(place, found)| (place, found.key))
     }
 
     fn is_one_prefix(&self) -> bool {
@@ -373,6 +400,7 @@ impl<'a> Matcher<'a> {
             index: index.cloned(),
             ranges: vec![],
             items: None,
+            both: None,
             point,
             answered: self.answered,
             narrowed: self.narrowed,
@@ -413,6 +441,7 @@ fn by_items((shape, keyed): (&TableShape, &Keyed<'_>), index: &Arc<Index>, infos
         index: Some(index.clone()),
         ranges: vec![],
         items: Some(items),
+        both: None,
         point: false,
         answered: vec![],
         narrowed: vec![],

@@ -31,17 +31,7 @@ impl Planner<'_> {
         if !self.options.indexes || !self.options.rewrites {
             return Ok(None);
         }
-        let mut best: Option<(f64, Vec<Member>)> = None;
-        for (place, condition) in shape.conditions.iter().enumerate() {
-            let Some(parts) = parts_of(condition) else { continue };
-            // (A subquery would be planned for each part that asks for it.)
-            if is_volatile(condition) || has_subquery(condition) {
-                continue;
-            }
-            let least = best.as_ref().map_or(limit, |(least, _)| *least);
-            best = members(shape, (place, &parts), least).or(best);
-        }
-        let Some((total, members)) = best else { return Ok(None) };
+        let Some((total, members)) = cheapest(shape, limit) else { return Ok(None) };
         let rows = cardinality(shape, &members);
         let scans = members.into_iter().map(|member| self.scan_node(&member.shape, member.path, false));
         let scans = scans.collect::<Result<Vec<_>>>()?;
@@ -50,6 +40,25 @@ impl Planner<'_> {
         let node = N::Append { inputs: scans.into_iter().map(|scan| scan.plan).collect() };
         Ok(Some(Planned::new(node, fields, shape.infos(), startup, total, rows)))
     }
+}
+
+/// What it costs to read the table so, if that can be and is less than `limit`.
+pub(super) fn cost_of_any(shape: &TableShape, limit: f64) -> Option<f64> {
+    cheapest(shape, limit).map(|(total, _)| total)
+}
+
+fn cheapest(shape: &TableShape, limit: f64) -> Option<(f64, Vec<Member>)> {
+    let mut best: Option<(f64, Vec<Member>)> = None;
+    for (place, condition) in shape.conditions.iter().enumerate() {
+        let Some(parts) = parts_of(condition) else { continue };
+        // (A subquery would be planned for each part that asks for it.)
+        if is_volatile(condition) || has_subquery(condition) {
+            continue;
+        }
+        let least = best.as_ref().map_or(limit, |(least, _)| *least);
+        best = members(shape, (place, &parts), least).or(best);
+    }
+    best
 }
 
 /// What of the condition has to be true, one or another.

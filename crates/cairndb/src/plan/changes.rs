@@ -371,7 +371,9 @@ impl Deriver {
             return None;
         }
         let terms = match plan {
-            LogicalPlan::Values { .. } | LogicalPlan::TableFunction { stored: false, .. } => vec![],
+            LogicalPlan::Values { .. }
+            | LogicalPlan::SystemScan { .. }
+            | LogicalPlan::TableFunction { stored: false, .. } => vec![],
             LogicalPlan::Scan { table, columns, .. } => vec![self.rows_of(table, columns, plan)],
             LogicalPlan::Filter { input, predicate } => self
                 .change(input)?

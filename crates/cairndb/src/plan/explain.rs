@@ -312,6 +312,7 @@ impl Explainer<'_> {
                 let [relation, alias] = names;
                 inner.kind.push(("Scan Direction", "Forward".to_owned()));
                 inner.kind.extend([("Index Name", name), ("Relation Name", relation), ("Alias", alias)]);
+                // (Where keys equal in a span, its ends are printed as what they are made of.)
                 let conditions = keys.iter().zip(key_columns(table, index.as_deref()));
                 let conditions = conditions.map(|(key, column)| format!("({column} = {})", self.print(&columns, key)));
                 let conditions: Vec<String> = conditions.collect();
@@ -418,6 +419,10 @@ impl Explainer<'_> {
                 let kind = if self.working.contains(id) { "WorkTable Scan" } else { "CTE Scan" };
                 vec![("Node Type", kind.to_owned()), ("CTE Name", name.clone()), ("Alias", alias.clone())]
             }
+            N::SystemScan { relation, .. } => {
+                let kind = ("Node Type", "System Scan".to_owned());
+                vec![kind, ("Relation Name", relation.relation().name().to_owned()), ("Alias", alias.clone())]
+            }
             N::TableFunction { name, .. } => {
                 let kind = ("Node Type", "Function Scan".to_owned());
                 vec![kind, ("Function Name", name.clone()), ("Alias", name.clone())]
@@ -481,6 +486,7 @@ impl Explainer<'_> {
             }
             N::CteScan { id, .. } if self.working.contains(id) => format!("WorkTable Scan on {relation}"),
             N::CteScan { .. } => format!("CTE Scan on {relation}"),
+            N::SystemScan { relation, .. } => format!("System Scan on {}", relation.relation().name()),
             N::TableFunction { name, .. } => format!("Function Scan on {name}"),
             N::Modify { change, .. } => format!("{} on {}", change.verb(), change.table().name),
             N::Filter { .. } | N::Project { .. } | N::Cte { .. } | N::RecursiveCte { .. } => "Result".into(),
@@ -512,9 +518,22 @@ impl Explainer<'_> {
         let columns = |plan: &Arc<PhysicalPlan>| self.columns(plan);
         match &plan.node {
             N::Values { rows } if rows.is_empty() => vec![Detail::of("One-Time Filter", "false".to_owned())],
+            N::SystemScan { relation, only, .. } => {
+                let of = |(column, value): &(usize, Expr)| {
+                    let name = relation.relation().column(*column);
+                    Detail::of("Asked For", format!("({name} = {})", self.print(&[], value)))
+                };
+                only.iter().map(of).collect()
+            }
             N::TableScan { table, ranges, filter, .. } => self.scan_details(plan, table, None, ranges, filter),
-            N::IndexScan { table, index, ranges, filter, firsts, .. } => {
+            N::IndexScan { table, index, ranges, filter, firsts, both, .. } => {
                 let mut lines = self.scan_details(plan, table, Some(index), ranges, filter);
+                if let Some((other, ranges)) = both {
+                    let asked = self.scan_details(plan, table, Some(other), ranges, &None);
+                    let asked: String = asked.into_iter().flat_map(|detail| detail.parts).collect();
+                    lines
+                        .insert(lines.len().min(1), Detail::of("And Index Cond", format!("{asked} by {}", other.name)));
+                }
                 let mut key = key_columns(table, Some(index));
                 key.truncate(*firsts);
                 lines.extend((*firsts > 0).then(|| Detail::of("Distinct Key", key.join(", "))));
@@ -623,8 +642,12 @@ impl Explainer<'_> {
         let mut parts = vec![];
         for (value, column) in range.prefix.iter().zip(key) {
             let text = self.print(&[], value);
-            // An array in place of a value stands for its elements.
-            parts.push(match value.data_type().is_array() && !is_array(column) {
+            // An array in place of a value stands for its elements, or for what equals them.
+            let asked = match value {
+                Expr::Call { function, args } if function.is_spans() => args.first().unwrap_or(value),
+                value => value,
+            };
+            parts.push(match asked.data_type().is_array() && !is_array(column) {
                 true => format!("({column} = ANY ({text}))"),
                 false => format!("({column} = {text})"),
             });
@@ -716,6 +739,7 @@ impl Explainer<'_> {
             N::Values { .. }
             | N::Append { .. }
             | N::SetOperation { .. }
+            | N::SystemScan { .. }
             | N::TableFunction { .. }
             | N::Modify { .. } => plan.fields.iter().map(|field| field.name.clone()).collect(),
         }

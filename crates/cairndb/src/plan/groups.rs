@@ -319,6 +319,7 @@ fn name_of(plan: &LogicalPlan) -> &'static str {
         LogicalPlan::Distinct { .. } => "DISTINCT",
         LogicalPlan::SetOperation { .. } => "UNION, INTERSECT or EXCEPT",
         LogicalPlan::With { .. } | LogicalPlan::RecursiveWith { .. } | LogicalPlan::CteScan { .. } => "WITH",
+        LogicalPlan::SystemScan { .. } => "a system relation",
         LogicalPlan::TableFunction { .. } => "a function in FROM",
         LogicalPlan::Aggregate { .. } => "grouping",
         LogicalPlan::Scan { .. }

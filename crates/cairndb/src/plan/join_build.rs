@@ -201,6 +201,7 @@ impl Planner<'_> {
             Method::Merge(merge) => self.merge_join(graph, &pair, left, right, merge)?,
             Method::NestedLoop => self.nested_loop(&pair, left, right)?,
             Method::Index(lookup) => self.index_join(&pair, left, right, lookup)?,
+            Method::Asking => self.asking_join(&pair, left, right)?,
         };
         let (node, columns, infos) = joined;
         let fields = columns.iter().map(|&column| graph.fields[column].clone()).collect();
@@ -272,6 +273,20 @@ impl Planner<'_> {
         Ok((N::NestedLoopJoin { kind, left, right, on, lateral: false }, columns, infos))
     }
 
+    fn asking_join(&mut self, pair: &Pair<'_>, left: Joined, right: Joined) -> Result<Made> {
+        let place = |column| left.place(column);
+        let (columns, infos) = output(pair.kind(), &left, &right);
+        let right = match pair.asked_of_system(&place) {
+            Some(conditions) => self.filter(right.planned, conditions)?,
+            None => {
+                let shape = pair.asked_shape(&place);
+                self.scan(&shape.ok_or_else(|| crate::Error::internal("a table that can not be asked"))?, None)?.0
+            }
+        };
+        let (left, right) = (left.planned.plan, right.plan);
+        Ok((N::NestedLoopJoin { kind: pair.kind(), left, right, on: None, lateral: true }, columns, infos))
+    }
+
     fn index_join(&mut self, pair: &Pair<'_>, left: Joined, right: Joined, lookup: &IndexLookup) -> Result<Made> {
         let kind = pair.kind();
         let unit = pair.right_unit().ok_or_else(|| crate::Error::internal("a lookup in several tables"))?;
@@ -282,6 +297,7 @@ impl Planner<'_> {
         rest.extend(own.map(|(_, condition)| mapped(condition.clone(), &|column| column + unit.first)));
         let residual = self.residual(rest, &both_sides(&left, &right))?;
         let keys = lookup.keys.iter().map(|key| left.localized(key.clone())).collect();
+        let to = lookup.to.clone().map(|to| self.expr(left.localized(to))).transpose()?;
         let (columns, infos) = output(kind, &left, &right);
         let node = N::IndexJoin {
             kind,
@@ -290,6 +306,7 @@ impl Planner<'_> {
             index: lookup.index.clone(),
             columns: shape.columns.clone(),
             keys: self.exprs(keys)?,
+            to,
             unique: lookup.unique,
             residual,
             covering: lookup.index.as_ref().is_some_and(|index| super::access::is_covering(shape, index)),

@@ -9,7 +9,7 @@ use super::estimate::{join_equality, selectivity, table_rows, unique_keys};
 use super::expr::Expr;
 use super::join_graph::{Between, JoinGraph, Unit, Units, Way};
 use super::join_merge::Merge;
-use super::keys::{KeyPart, compared, key_value};
+use super::keys::{Equals, KeyPart, compared, equals};
 use super::logical::JoinKind;
 use super::options::OptimizerOptions;
 use super::order::Order;
@@ -29,6 +29,8 @@ pub(super) enum Method {
     Merge(Merge),
     NestedLoop,
     Index(IndexLookup),
+    /// See `join_asked.rs`.
+    Asking,
 }
 
 /// Looking a unit up by a key made from the left row.
@@ -37,6 +39,8 @@ pub(super) struct IndexLookup {
     pub(super) index: Option<Arc<Index>>,
     /// Over global columns, in the key columns' types.
     pub(super) keys: Vec<Expr>,
+    /// As in `PhysicalNode::IndexJoin`.
+    pub(super) to: Option<Expr>,
     /// Positions of the join's conditions that the keys answer.
     pub(super) answered: Vec<usize>,
     /// The same for the unit's own conditions.
@@ -142,6 +146,7 @@ impl<'g> Pair<'g> {
         }
         if self.options.indexes && self.options.index_joins {
             self.lookups().into_iter().for_each(|lookup| consider(self.index(lookup, rows)));
+            self.asking(rows).into_iter().for_each(&mut consider);
         }
         // Last: what it would cost at least is known before its keys are looked for.
         match hashable.then(|| self.merge(rows, orders, &best)).flatten() {
@@ -234,6 +239,7 @@ impl<'g> Pair<'g> {
         let mut lookup = IndexLookup {
             index: index.cloned(),
             keys: vec![],
+            to: None,
             answered: vec![],
             own_answered: vec![],
             unique: false,
@@ -241,15 +247,16 @@ impl<'g> Pair<'g> {
             covering: index.is_some_and(|index| super::access::is_covering(shape, index)),
         };
         for column in key {
-            if !self.extend_lookup(&mut lookup, at, column.column) {
+            if !self.extend_lookup(&mut lookup, at, column.column) || lookup.to.is_some() {
                 break;
             }
         }
-        if lookup.answered.is_empty() {
+        if lookup.answered.is_empty() && lookup.to.is_none() {
             return None;
         }
-        lookup.unique = unique && lookup.keys.len() == key.len();
-        if lookup.unique {
+        let is_whole = unique && lookup.keys.len() == key.len();
+        lookup.unique = is_whole && lookup.to.is_none();
+        if is_whole {
             lookup.matches = lookup.matches.min(1.0);
         }
         Some(lookup)
@@ -265,8 +272,13 @@ impl<'g> Pair<'g> {
         let value = |part: &Expr| self.lookup_value(part, unit, (column, key.as_ref()));
         let found = self.on.iter().enumerate().find_map(|(place, part)| Some((place, value(part)?)));
         if let Some((place, value)) = found {
+            let (value, to, exact) = match value {
+                Equals::One(value) => (value, None, true),
+                Equals::Span { from, to, exact } => (from, Some(to), exact),
+            };
             lookup.keys.push(value);
-            lookup.answered.push(place);
+            lookup.to = to;
+            lookup.answered.extend(exact.then_some(place));
             lookup.matches *= share;
             return true;
         }
@@ -286,7 +298,7 @@ impl<'g> Pair<'g> {
     }
 
     /// The left side's expression that the condition says the unit's column equals, or an index's expression over it.
-    fn lookup_value(&self, condition: &Expr, unit: &Unit, key: (usize, Option<&Expr>)) -> Option<Expr> {
+    fn lookup_value(&self, condition: &Expr, unit: &Unit, key: (usize, Option<&Expr>)) -> Option<Equals> {
         let Expr::Call { function, args } = condition else { return None };
         let [first, second] = args.as_slice() else { return None };
         if function.op != Some(Operator::Equal) || is_volatile(condition) || has_subquery(condition) {
@@ -303,7 +315,7 @@ impl<'g> Pair<'g> {
         value: &Expr,
         unit: &Unit,
         (column, expression): (usize, Option<&Expr>),
-    ) -> Option<Expr> {
+    ) -> Option<Equals> {
         let shape = unit.shape.as_ref()?;
         let data_type = shape.table.key_type(column)?;
         let (compared, cast) = compared(side);
@@ -318,11 +330,11 @@ impl<'g> Pair<'g> {
         if !is_it || self.graph.units_of(value) & !self.left.0 != 0 {
             return None;
         }
-        key_value(value, data_type, cast.unwrap_or(data_type.base()))
+        equals(value, data_type, cast.unwrap_or(data_type.base()))
     }
 
     /// Where several of the unit's columns are equal to the left's, any of them will do.
-    fn equal_member(&self, condition: &Expr, unit: &Unit, column: usize) -> Option<Expr> {
+    fn equal_member(&self, condition: &Expr, unit: &Unit, column: usize) -> Option<Equals> {
         let Expr::Call { args, .. } = condition else { return None };
         let [Expr::Column { index: left, .. }, Expr::Column { .. }] = args.as_slice() else { return None };
         if self.kind() != JoinKind::Inner {

@@ -9,7 +9,7 @@ use super::expr::Expr;
 use super::fold::fold;
 use super::physical::KeyBound;
 use super::refs::{is_volatile, used_columns};
-use crate::functions::{EvalContext, Function, Nearest, Nearness, Operator, cast, nearness};
+use crate::functions::{EvalContext, Function, Nearest, Nearness, Operator, arrays, cast, nearness};
 use crate::types::{DataType, Value};
 
 /// A condition on a column as keys see it. Its values have the column's type and do not depend on the row.
@@ -22,6 +22,8 @@ pub(super) struct KeyCondition {
 pub(super) enum KeyPart {
     /// This one.
     Equal(Expr),
+    /// Within one of its spans ([`Function::nearest_spans`]); unless `exact` each row is to be asked again.
+    Within { spans: Expr, exact: bool },
     /// Within these bounds; unless `exact` each row is to be asked again.
     Range { lower: Option<KeyBound>, upper: Option<KeyBound>, exact: bool },
 }
@@ -57,8 +59,12 @@ pub(super) fn key_list(condition: &Expr, type_of: &dyn Fn(usize) -> Option<DataT
     Some((column, values.collect::<Option<_>>()?))
 }
 
-/// `column = ANY (array)`: the array, of the column's type.
-pub(super) fn key_any(condition: &Expr, type_of: &dyn Fn(usize) -> Option<DataType>) -> Option<(usize, Expr)> {
+/// `column = ANY (array)`: the array of the column's type, or where its elements' equals lie. `column IN (constants)`: the latter,
+/// where it is no [`key_list`].
+pub(super) fn key_any(condition: &Expr, type_of: &dyn Fn(usize) -> Option<DataType>) -> Option<KeyCondition> {
+    if let Expr::InList { input, list, .. } = condition {
+        return any_of_list(input, list, type_of);
+    }
     let Expr::Call { function, args } = condition else { return None };
     let [input, array] = args.as_slice() else { return None };
     if !function.is_equal_to_any() || is_volatile(array) || !used_columns(array).is_empty() {
@@ -66,15 +72,35 @@ pub(super) fn key_any(condition: &Expr, type_of: &dyn Fn(usize) -> Option<DataTy
     }
     let (column, compared) = compared_column(input, type_of)?;
     let (data_type, element) = (type_of(column)?, array.data_type().element()?);
-    let converted = match conversion(data_type, compared, element)? {
-        Conversion::None => array.clone(),
-        Conversion::Widening => Expr::Cast { input: Box::new(array.clone()), to: data_type.array()? },
+    let key = match conversion(data_type, compared, element)? {
+        Conversion::None => KeyPart::Equal(array.clone()),
+        Conversion::Widening => KeyPart::Equal(Expr::Cast { input: Box::new(array.clone()), to: data_type.array()? }),
         Conversion::Nearest(nearness) if nearness.is_one() => {
-            called(Function::nearest_elements(data_type.base().array()?, array.data_type()), array)
+            KeyPart::Equal(called(Function::nearest_elements(data_type.base().array()?, array.data_type()), array))
         }
-        Conversion::Nearest(_) => return None,
+        Conversion::Nearest(nearness) => within(data_type, array, nearness)?,
     };
-    Some((column, converted))
+    Some(KeyCondition { column, key })
+}
+
+fn any_of_list(input: &Expr, list: &[Expr], type_of: &dyn Fn(usize) -> Option<DataType>) -> Option<KeyCondition> {
+    let (column, compared) = compared_column(input, type_of)?;
+    let (key, element) = (type_of(column)?, list.first()?.data_type().base());
+    let Conversion::Nearest(nearness) = conversion(key, compared, element)? else { return None };
+    let is_constant = |value: &Expr| used_columns(value).is_empty() && !is_volatile(value);
+    if nearness.is_one() || !list.iter().all(|value| is_constant(value) && value.data_type().base() == element) {
+        return None;
+    }
+    let mut array = Expr::Call { function: arrays::constructor(element)?, args: list.to_vec() };
+    fold(&mut array);
+    Some(KeyCondition { column, key: within(key, &array, nearness)? })
+}
+
+/// Where the value's equals lie, or those of an array's elements.
+fn within(key: DataType, value: &Expr, nearness: Nearness) -> Option<KeyPart> {
+    let function = Arc::new(Function::nearest_spans(key.base().array()?, value.data_type()));
+    let spans = Expr::Call { function, args: vec![value.clone()] };
+    Some(KeyPart::Within { spans, exact: nearness.is_exact() })
 }
 
 /// How many elements the array has: those of a constant, or a guess that is PostgreSQL's.
@@ -82,6 +108,9 @@ pub(super) fn elements_of(array: &Expr) -> f64 {
     match array {
         Expr::Literal { value: Value::Array(array), .. } => array.values().len() as f64,
         Expr::Cast { input, .. } => elements_of(input),
+        Expr::Call { function, args } if function.is_spans() && args.iter().all(|arg| !arg.data_type().is_array()) => {
+            1.0
+        }
         Expr::Call { function, args } if function.is_nearest() => args.iter().map(elements_of).sum(),
         _ => 10.0,
     }
@@ -133,7 +162,7 @@ fn key_part(key: DataType, compared: DataType, op: Operator, value: &Expr) -> Op
     let bound = |which| KeyBound { value: nearest(key, which, value), inclusive: true };
     let (lower, upper) = match op {
         Operator::Equal if nearness.is_one() => return Some(KeyPart::Equal(nearest(key, Nearest::Equal, value))),
-        Operator::Equal => (Some(bound(Nearest::AtLeast)), Some(bound(Nearest::AtMost))),
+        Operator::Equal => return within(key, value, nearness),
         Operator::Greater => (Some(bound(Nearest::Above)), None),
         Operator::GreaterEqual => (Some(bound(Nearest::AtLeast)), None),
         Operator::Less => (None, Some(bound(Nearest::Below))),
@@ -157,13 +186,35 @@ fn plain_part(op: Operator, value: Expr) -> Option<KeyPart> {
     Some(KeyPart::Range { lower, upper, exact: true })
 }
 
-/// What the key column's values are that equal the value, where it is compared as `compared`; none if that may be several.
-/// NULL: there is none.
-pub(super) fn key_value(value: &Expr, key: DataType, compared: DataType) -> Option<Expr> {
-    match conversion(key, compared, value.data_type())? {
-        Conversion::None => Some(value.clone()),
-        Conversion::Widening => Some(widened(value, key)),
-        Conversion::Nearest(nearness) => nearness.is_one().then(|| nearest(key, Nearest::Equal, value)),
+/// Which of a key column's values equal another value. NULL: none.
+pub(super) enum Equals {
+    One(Expr),
+    /// Those between both; unless `exact` each row is to be asked again.
+    Span {
+        from: Expr,
+        to: Expr,
+        exact: bool,
+    },
+}
+
+/// Which of the key column's values equal the value, where it is compared as `compared`.
+pub(super) fn equals(value: &Expr, key: DataType, compared: DataType) -> Option<Equals> {
+    Some(match conversion(key, compared, value.data_type())? {
+        Conversion::None => Equals::One(value.clone()),
+        Conversion::Widening => Equals::One(widened(value, key)),
+        Conversion::Nearest(nearness) if nearness.is_one() => Equals::One(nearest(key, Nearest::Equal, value)),
+        Conversion::Nearest(nearness) => {
+            let end = |which| nearest(key, which, value);
+            Equals::Span { from: end(Nearest::AtLeast), to: end(Nearest::AtMost), exact: nearness.is_exact() }
+        }
+    })
+}
+
+/// As [`equals`], if that is one at most.
+fn key_value(value: &Expr, key: DataType, compared: DataType) -> Option<Expr> {
+    match equals(value, key, compared)? {
+        Equals::One(value) => Some(value),
+        Equals::Span { .. } => None,
     }
 }
 

@@ -7,6 +7,7 @@ use super::indexes::BoundIndexes;
 use super::window::WindowCall;
 use crate::catalog::Table;
 use crate::dml::Change;
+use crate::system::SystemRows;
 use crate::types::DataType;
 
 /// An output column.
@@ -183,6 +184,15 @@ pub enum LogicalPlan {
         /// As the change asks for (see `BoundInsert`, `BoundUpdate`, `BoundDelete`).
         input: Box<LogicalPlan>,
     },
+    /// A relation that the system makes, as it is under a catalog: its columns at these positions.
+    SystemScan {
+        /// What it is.
+        relation: Arc<dyn SystemRows>,
+        /// Positions in the relation's columns.
+        columns: Vec<usize>,
+        /// The output columns.
+        fields: Vec<Field>,
+    },
     /// A set-returning function in FROM (`generate_series`).
     TableFunction {
         /// Its name.
@@ -286,6 +296,7 @@ impl LogicalPlan {
             | LogicalPlan::Aggregate { fields, .. }
             | LogicalPlan::Window { fields, .. }
             | LogicalPlan::CteScan { fields, .. }
+            | LogicalPlan::SystemScan { fields, .. }
             | LogicalPlan::TableFunction { fields, .. } => all.extend_from_slice(fields),
             LogicalPlan::Modify { change, .. } => all.extend_from_slice(change.fields()),
             LogicalPlan::Scan { table, columns, .. } => all.extend(scanned_fields(table, columns)),
@@ -312,6 +323,7 @@ impl LogicalPlan {
             | LogicalPlan::Aggregate { fields, .. }
             | LogicalPlan::Window { fields, .. }
             | LogicalPlan::CteScan { fields, .. }
+            | LogicalPlan::SystemScan { fields, .. }
             | LogicalPlan::TableFunction { fields, .. } => fields.len(),
             LogicalPlan::Modify { change, .. } => change.fields().len(),
             LogicalPlan::Scan { columns, .. } => columns.len(),

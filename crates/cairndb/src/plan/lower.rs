@@ -90,6 +90,12 @@ impl Planner<'_> {
                 }
                 Ok(planned)
             }
+            LogicalPlan::SystemScan { relation, columns, .. } => {
+                let rows = relation.estimate();
+                let infos = computed(&fields, rows);
+                let node = N::SystemScan { relation, columns, only: None };
+                Ok(Planned::new(node, fields, infos, 0.0, rows * cost::ROW, rows))
+            }
             LogicalPlan::TableFunction { name, stored, args, .. } => {
                 let rows = 1000.0;
                 let columns = computed(&fields, rows);
@@ -113,7 +119,8 @@ impl Planner<'_> {
     }
 
     /// Keeps the rows for which all `parts` are true.
-    pub(super) fn filter(&mut self, input: Planned, parts: Vec<Expr>) -> Result<Planned> {
+    pub(super) fn filter(&mut self, mut input: Planned, parts: Vec<Expr>) -> Result<Planned> {
+        self.ask_for_one(&mut input, &parts)?;
         let share: f64 = super::estimate::selectivity_of_all(&parts, &input.columns);
         let Some(predicate) = self.predicate(parts)? else { return Ok(input) };
         let cost = ExprCost::of([&predicate]);

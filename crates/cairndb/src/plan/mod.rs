@@ -4,7 +4,9 @@
 mod access;
 mod analyze;
 mod any_of;
+mod ask;
 mod askers;
+mod both;
 mod changes;
 mod closure;
 mod cost;
@@ -23,6 +25,7 @@ mod fold_dates;
 mod groups;
 mod implied;
 mod indexes;
+mod join_asked;
 mod join_build;
 mod join_graph;
 mod join_merge;

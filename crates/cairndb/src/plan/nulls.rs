@@ -72,6 +72,7 @@ pub(super) fn nullable_columns(plan: &LogicalPlan) -> Vec<bool> {
         LogicalPlan::SetOperation { .. }
         | LogicalPlan::CteScan { .. }
         | LogicalPlan::Modify { .. }
+        | LogicalPlan::SystemScan { .. }
         | LogicalPlan::TableFunction { .. } => {
             vec![true; plan.width()]
         }

@@ -62,8 +62,10 @@ fn range_exprs_mut(range: &mut KeyRange) -> impl Iterator<Item = &mut Expr> {
 pub(super) fn node_exprs(node: &N) -> Vec<&Expr> {
     match node {
         N::Values { rows } => rows.iter().flatten().collect(),
-        N::TableScan { ranges, filter, .. } | N::IndexScan { ranges, filter, .. } => {
-            ranges.iter().flat_map(range_exprs).chain(filter).collect()
+        N::TableScan { ranges, filter, .. } => ranges.iter().flat_map(range_exprs).chain(filter).collect(),
+        N::IndexScan { ranges, filter, both, .. } => {
+            let others = both.iter().flat_map(|(_, ranges)| ranges);
+            ranges.iter().chain(others).flat_map(range_exprs).chain(filter).collect()
         }
         N::ItemScan { items, filter, .. } => items.each().into_iter().map(|item| &item.value).chain(filter).collect(),
         N::PointGet { key, filter, .. } => key.iter().chain(filter).collect(),
@@ -76,7 +78,7 @@ pub(super) fn node_exprs(node: &N) -> Vec<&Expr> {
             left_keys.iter().map(|key| &key.expr).chain(right_keys).chain(residual).collect()
         }
         N::NestedLoopJoin { on, .. } => on.iter().collect(),
-        N::IndexJoin { keys, residual, .. } => keys.iter().chain(residual).collect(),
+        N::IndexJoin { keys, to, residual, .. } => keys.iter().chain(to).chain(residual).collect(),
         N::Aggregate { group_by, aggregates, .. } => {
             group_by.iter().chain(aggregates.iter().flat_map(walk::of_aggregate)).collect()
         }
@@ -92,6 +94,7 @@ pub(super) fn node_exprs(node: &N) -> Vec<&Expr> {
             limit.iter().chain(offset).chain(ties.iter().map(|key| &key.expr)).collect()
         }
         N::DistinctOn { on, .. } => on.iter().collect(),
+        N::SystemScan { only, .. } => only.iter().map(|(_, value)| value).collect(),
         N::TableFunction { args, .. } => args.iter().collect(),
         N::Distinct { .. }
         | N::Append { .. }
@@ -107,8 +110,10 @@ pub(super) fn node_exprs(node: &N) -> Vec<&Expr> {
 pub(super) fn node_exprs_mut(node: &mut N) -> Vec<&mut Expr> {
     match node {
         N::Values { rows } => rows.iter_mut().flatten().collect(),
-        N::TableScan { ranges, filter, .. } | N::IndexScan { ranges, filter, .. } => {
-            ranges.iter_mut().flat_map(range_exprs_mut).chain(filter).collect()
+        N::TableScan { ranges, filter, .. } => ranges.iter_mut().flat_map(range_exprs_mut).chain(filter).collect(),
+        N::IndexScan { ranges, filter, both, .. } => {
+            let others = both.iter_mut().flat_map(|(_, ranges)| ranges);
+            ranges.iter_mut().chain(others).flat_map(range_exprs_mut).chain(filter).collect()
         }
         N::ItemScan { items, filter, .. } => {
             items.each_mut().into_iter().map(|item| &mut item.value).chain(filter).collect()
@@ -123,7 +128,7 @@ pub(super) fn node_exprs_mut(node: &mut N) -> Vec<&mut Expr> {
             left_keys.iter_mut().map(|key| &mut key.expr).chain(right_keys).chain(residual).collect()
         }
         N::NestedLoopJoin { on, .. } => on.iter_mut().collect(),
-        N::IndexJoin { keys, residual, .. } => keys.iter_mut().chain(residual).collect(),
+        N::IndexJoin { keys, to, residual, .. } => keys.iter_mut().chain(to).chain(residual).collect(),
         N::Aggregate { group_by, aggregates, .. } => {
             group_by.iter_mut().chain(aggregates.iter_mut().flat_map(walk::of_aggregate_mut)).collect()
         }
@@ -139,6 +144,7 @@ pub(super) fn node_exprs_mut(node: &mut N) -> Vec<&mut Expr> {
             limit.iter_mut().chain(offset).chain(ties.iter_mut().map(|key| &mut key.expr)).collect()
         }
         N::DistinctOn { on, .. } => on.iter_mut().collect(),
+        N::SystemScan { only, .. } => only.iter_mut().map(|(_, value)| value).collect(),
         N::TableFunction { args, .. } => args.iter_mut().collect(),
         N::Distinct { .. }
         | N::Append { .. }
@@ -156,7 +162,7 @@ pub(super) fn children_mut(node: &mut N) -> Vec<&mut Arc<PhysicalPlan>> {
         N::Values { .. } | N::TableScan { .. } | N::IndexScan { .. } | N::ItemScan { .. } | N::PointGet { .. } => {
             vec![]
         }
-        N::CteScan { .. } | N::TableFunction { .. } => vec![],
+        N::CteScan { .. } | N::SystemScan { .. } | N::TableFunction { .. } => vec![],
         N::Modify { rows: ModifiedRows::Plan(input) | ModifiedRows::Few(input), .. } => vec![input],
         N::Modify { rows: ModifiedRows::Constants(_), .. } => vec![],
         N::Filter { input, .. }

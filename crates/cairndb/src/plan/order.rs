@@ -411,13 +411,14 @@ fn of_join(plan: &PhysicalPlan) -> Order {
             let of_right = if *lateral { Order::default() } else { order_of(right).shifted(width) };
             learned(order_of(left).joined(*kind, Some(of_right), false, &[]), *kind, on)
         }
-        N::IndexJoin { kind, left, table, index, columns, keys, unique, residual, .. } => {
+        N::IndexJoin { kind, left, table, index, columns, keys, to, unique, residual, .. } => {
             let width = left.fields.len();
             let key = match index {
                 Some(index) => index.columns.clone(),
                 None => super::access::primary_columns(table),
             };
-            let range = KeyRange { prefix: keys.clone(), ..KeyRange::default() };
+            let keys = &keys[..keys.len() - usize::from(to.is_some())];
+            let range = KeyRange { prefix: keys.to_vec(), ..KeyRange::default() };
             let of_right = of_scan((table, index.as_deref()), &key, columns, (&[range], false), &None);
             let on = keys.iter().zip(&key).filter_map(|(value, part)| {
                 let index = width + columns.iter().position(|&own| own == part.column)?;

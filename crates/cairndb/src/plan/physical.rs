@@ -21,6 +21,7 @@ use crate::bind::ConstantRows;
 use crate::catalog::{Index, Table};
 use crate::dml::Change;
 use crate::inverted::ItemOperator;
+use crate::system::SystemRows;
 
 /// A node of the physical plan.
 #[derive(Clone, Debug)]
@@ -128,6 +129,8 @@ pub enum PhysicalNode {
         /// Not 0: of the entries that begin with the same values of so many of the index's columns only the first one. Then
         /// there is no filter.
         firsts: usize,
+        /// Another index, and ranges of it in which each row that passes the filter has an entry.
+        both: Option<(Arc<Index>, Vec<KeyRange>)>,
     },
     /// Rows by an inverted index, in key order: those that it finds for `items`, of which `filter` asks again.
     ItemScan {
@@ -232,6 +235,8 @@ pub enum PhysicalNode {
         columns: Vec<usize>,
         /// Over the left row: values for the leading key columns, of those columns' types. A NULL matches nothing.
         keys: Vec<Expr>,
+        /// The last of `keys` is where a range of values begins, in which this is the last one.
+        to: Option<Expr>,
         /// `keys` covers a unique key: at most one row.
         unique: bool,
         /// The rest of the join condition, over the left row and `columns`.
@@ -371,6 +376,16 @@ pub enum PhysicalNode {
         /// The name in the query.
         name: String,
     },
+    /// A relation that the system makes, as it is under a catalog.
+    SystemScan {
+        /// What it is.
+        relation: Arc<dyn SystemRows>,
+        /// Positions in the relation's columns.
+        columns: Vec<usize>,
+        /// Rows are asked for by the column at this position among all, which has this value: without columns (outer rows and parameters
+        /// are possible). Those of others may be there, too.
+        only: Option<(usize, Expr)>,
+    },
     /// A set-returning function in FROM.
     TableFunction {
         /// Its name.
@@ -385,7 +400,9 @@ pub enum PhysicalNode {
 /// Keys with a common prefix, and a range in the key column that follows it.
 ///
 /// - Expressions have no columns; they are evaluated when the scan starts. Each has the type of its key column, or, in a
-///   prefix, is an array of that type, which stands for each of its elements that is not NULL.
+///   prefix, is an array of that type, which stands for each of its elements that is not NULL, or, where it is a call of
+///   [`Function::nearest_spans`](crate::functions::Function::nearest_spans), for ranges from one element to the next. What follows a
+///   range in the prefix counts where it is of one value only.
 /// - If any of them is NULL the range is empty.
 /// - `lower` and `upper` speak of values, whatever the direction in which the key column is kept. Where one of them is
 ///   given, NULLs in that column are outside. Both on the same column, the one after the prefix.
@@ -493,7 +510,7 @@ impl PhysicalPlan {
         use PhysicalNode as N;
         match &self.node {
             N::Values { .. } | N::TableScan { .. } | N::IndexScan { .. } | N::PointGet { .. } => vec![],
-            N::ItemScan { .. } | N::CteScan { .. } | N::TableFunction { .. } => vec![],
+            N::ItemScan { .. } | N::CteScan { .. } | N::SystemScan { .. } | N::TableFunction { .. } => vec![],
             N::Modify { rows: ModifiedRows::Plan(input) | ModifiedRows::Few(input), .. } => vec![input],
             N::Modify { rows: ModifiedRows::Constants(_), .. } => vec![],
             N::Filter { input, .. }

@@ -39,6 +39,12 @@ fn prune(plan: LogicalPlan, required: &Columns) -> (LogicalPlan, Vec<usize>) {
             let columns = kept.iter().map(|&column| columns[column]).collect();
             (LogicalPlan::Scan { table, columns, indexes, alias }, kept)
         }
+        LogicalPlan::SystemScan { relation, columns, fields } => {
+            let kept: Vec<usize> = (0..columns.len()).filter(|column| required.contains(column)).collect();
+            let columns = kept.iter().map(|&column| columns[column]).collect();
+            let fields = kept.iter().map(|&column| fields[column].clone()).collect();
+            (LogicalPlan::SystemScan { relation, columns, fields }, kept)
+        }
         LogicalPlan::Project { input, exprs, fields } => {
             let keep = |column: usize, expr: &Expr| required.contains(&column) || is_volatile(expr);
             let kept: Vec<usize> = exprs.iter().enumerate().filter(|(c, e)| keep(*c, e)).map(|(c, _)| c).collect();

@@ -1,6 +1,7 @@
 //! Chooses how to read a table, and makes the physical node of it.
 
 use super::access::{AccessPath, TableShape, paths};
+use super::both::pairs;
 use super::cost;
 use super::estimate::ColumnInfo;
 use super::expr::Expr;
@@ -91,7 +92,7 @@ impl Planner<'_> {
     pub(super) fn scan(&mut self, shape: &TableShape, wanted: Option<Wanted<'_>>) -> Result<(Planned, usize)> {
         let infos = shape.infos();
         let mut best: Option<(f64, AccessPath, Direction)> = None;
-        for path in paths(shape, self.options.indexes) {
+        for path in self.paths(shape) {
             let direction = wanted.map_or(Direction::default(), |wanted| self.direction(shape, &path, wanted));
             let cost = wanted.map_or(path.estimate.total, |wanted| {
                 let keys = wanted.keys[..direction.covered].iter().map(|key| &key.expr);
@@ -116,6 +117,15 @@ impl Planner<'_> {
         Ok((self.scan_node(shape, path, direction.reverse)?, direction.covered))
     }
 
+    /// All paths, and those of two indexes.
+    fn paths(&self, shape: &TableShape) -> Vec<AccessPath> {
+        let mut paths = paths(shape, self.options.indexes);
+        if self.options.indexes && self.options.rewrites {
+            paths.extend(pairs(shape, &paths));
+        }
+        paths
+    }
+
     /// Which way to read a path for an order, and how many of its keys that gives.
     fn direction(&self, shape: &TableShape, path: &AccessPath, wanted: Wanted<'_>) -> Direction {
         if !self.options.indexes {
@@ -136,6 +146,12 @@ impl Planner<'_> {
         let rest = shape.conditions.iter().enumerate().filter(|(place, _)| !path.answered.contains(place));
         let filter = self.predicate(rest.map(|(_, condition)| condition.clone()).collect())?;
         let ranges = path.ranges.into_iter().map(|range| self.range(range)).collect::<Result<Vec<_>>>()?;
+        let both = match path.both {
+            Some((index, ranges)) => {
+                Some((index, ranges.into_iter().map(|range| self.range(range)).collect::<Result<Vec<_>>>()?))
+            }
+            None => None,
+        };
         let (table, columns) = (shape.table.clone(), shape.columns.clone());
         let fields = scanned_fields(&table, &columns);
         let node = match (path.index, path.items) {
@@ -152,7 +168,8 @@ impl Planner<'_> {
             }
             (None, _) => N::TableScan { table, columns, fields: vec![], ranges, filter, reverse },
             (Some(index), None) => {
-                N::IndexScan { table, index, columns, ranges, filter, reverse, covering: path.covering, firsts: 0 }
+                let covering = path.covering;
+                N::IndexScan { table, index, columns, ranges, filter, reverse, covering, firsts: 0, both }
             }
         };
         let estimate = path.estimate;

@@ -192,6 +192,7 @@ pub(crate) fn node_exprs(plan: &LogicalPlan) -> Vec<&Expr> {
         LogicalPlan::Distinct { on, .. } => on.iter().collect(),
         LogicalPlan::TableFunction { args, .. } => args.iter().collect(),
         LogicalPlan::Scan { .. }
+        | LogicalPlan::SystemScan { .. }
         | LogicalPlan::SetOperation { .. }
         | LogicalPlan::With { .. }
         | LogicalPlan::RecursiveWith { .. }
@@ -221,6 +222,7 @@ pub(crate) fn node_exprs_mut(plan: &mut LogicalPlan) -> Vec<&mut Expr> {
         LogicalPlan::Distinct { on, .. } => on.iter_mut().collect(),
         LogicalPlan::TableFunction { args, .. } => args.iter_mut().collect(),
         LogicalPlan::Scan { .. }
+        | LogicalPlan::SystemScan { .. }
         | LogicalPlan::SetOperation { .. }
         | LogicalPlan::With { .. }
         | LogicalPlan::RecursiveWith { .. }
@@ -235,6 +237,7 @@ pub(crate) fn inputs(plan: &LogicalPlan) -> Vec<(&LogicalPlan, usize)> {
         LogicalPlan::Values { .. }
         | LogicalPlan::Scan { .. }
         | LogicalPlan::CteScan { .. }
+        | LogicalPlan::SystemScan { .. }
         | LogicalPlan::TableFunction { .. } => vec![],
         LogicalPlan::Filter { input, .. }
         | LogicalPlan::Project { input, .. }
@@ -257,6 +260,7 @@ pub(crate) fn inputs_mut(plan: &mut LogicalPlan) -> Vec<(&mut LogicalPlan, usize
         LogicalPlan::Values { .. }
         | LogicalPlan::Scan { .. }
         | LogicalPlan::CteScan { .. }
+        | LogicalPlan::SystemScan { .. }
         | LogicalPlan::TableFunction { .. } => vec![],
         LogicalPlan::Filter { input, .. }
         | LogicalPlan::Project { input, .. }

@@ -12,37 +12,32 @@ use super::reg::{OWNER, OWNER_OID};
 /// A line: the name, `vartype`, `unit`, `context`, `category` and `short_desc`.
 const SETTINGS: &str = include_str!("pg_catalog/settings.tsv");
 
-/// Relations, and what gives their rows.
-const ASKED: &[(&str, &str, Answers)] = &[
-    ("pg_settings", "pg_show_all_settings", settings),
-    ("pg_locks", "pg_lock_status", locks),
-    ("pg_stat_activity", "pg_stat_get_activity", activity),
-    ("pg_stat_database", "pg_stat_get_database", database),
-    ("pg_stat_progress_create_index", "pg_stat_get_progress_info", builds),
-    ("pg_cursors", "pg_cursor", cursors),
-    ("pg_prepared_statements", "pg_prepared_statement", prepared),
-    ("pg_timezone_names", "pg_timezone_names", zones),
-    ("pg_timezone_abbrevs", "pg_timezone_abbrevs", abbreviations),
+/// The functions that give their rows.
+const ASKED: &[(&str, Answers)] = &[
+    ("pg_show_all_settings", settings),
+    ("pg_lock_status", locks),
+    ("pg_stat_get_activity", activity),
+    ("pg_stat_get_database", database),
+    ("pg_stat_get_progress_info", builds),
+    ("pg_cursor", cursors),
+    ("pg_prepared_statement", prepared),
+    ("pg_timezone_names", zones),
+    ("pg_timezone_abbrevs", abbreviations),
 ];
 
 /// The rows, and how many columns they have.
 type Answers = fn(&EvalContext) -> Result<Answer>;
 pub(crate) type Answer = (usize, Vec<Value>);
 
-/// The function that gives a relation's rows; `None`: the catalog does.
-pub(super) fn function_of(relation: &str) -> Option<&'static str> {
-    ASKED.iter().find(|(known, ..)| *known == relation).map(|(_, function, _)| *function)
-}
-
 /// Whether what the function gives changes without a commit, and is not the session's settings.
 pub(crate) fn is_of_the_moment(function: &str) -> bool {
     let lasts = ["pg_show_all_settings", "pg_timezone_names", "pg_timezone_abbrevs"];
-    ASKED.iter().any(|(_, known, _)| *known == function) && !lasts.contains(&function)
+    ASKED.iter().any(|(known, _)| *known == function) && !lasts.contains(&function)
 }
 
 /// What such a function gives now.
 pub(crate) fn answer(function: &str, context: &EvalContext) -> Option<Result<Answer>> {
-    ASKED.iter().find(|(_, known, _)| *known == function).map(|(_, _, answers)| answers(context))
+    ASKED.iter().find(|(known, _)| *known == function).map(|(_, answers)| answers(context))
 }
 
 /// A setting as it is listed.

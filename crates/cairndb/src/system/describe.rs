@@ -2,6 +2,7 @@
 
 use cairn_parser::token::quoted;
 
+use super::relation::object;
 use super::{index_columns, names, oid_of};
 use crate::catalog::{
     Catalog, Check, Column, Deferral, ForeignKey, Index, Language, ObjectId, OfDomain, ParameterMode,
@@ -203,16 +204,16 @@ pub(super) fn rule(action: ReferentialAction) -> &'static str {
 
 /// The constraint with this oid.
 pub(super) fn constraint(catalog: &Catalog, oid: i64, pretty: bool) -> Option<String> {
-    for table in catalog.tables() {
-        if let Some(found) = indexes(table).find(|index| oid_of(index.id) == oid && index.is_constraint()) {
-            return Some(key(table, &found));
-        }
-        if let Some(found) = table.checks.iter().find(|check| oid_of(check.id) == oid) {
-            return Some(check(catalog, found, pretty));
-        }
-        if let Some(found) = table.foreign_keys.iter().find(|key| oid_of(key.id) == oid) {
-            return Some(foreign_key(catalog, table, found));
-        }
+    if let Some((table, index)) = index_by_oid(catalog, oid) {
+        return index.is_constraint().then(|| key(table, &index));
+    }
+    if let Some((_, _, Relation::Table(table))) = catalog.relation_of(object(oid)?) {
+        let checks = table.checks.iter().find(|check| oid_of(check.id) == oid);
+        let keys = || table.foreign_keys.iter().find(|key| oid_of(key.id) == oid);
+        return match checks {
+            Some(found) => Some(check(catalog, found, pretty)),
+            None => keys().map(|found| foreign_key(catalog, table, found)),
+        };
     }
     let mut domains = catalog.types().filter_map(|of| of.domain());
     domains
@@ -360,24 +361,19 @@ pub(super) fn language(of: &Routine) -> &'static str {
 
 /// The table and its index with this oid.
 pub(super) fn index_by_oid(catalog: &Catalog, oid: i64) -> Option<(&Table, Indexed<'_>)> {
-    catalog.tables().find_map(|table| {
-        let found = indexes(table).find(|index| oid_of(index.id) == oid)?;
-        Some((&**table, found))
-    })
+    let (Relation::Index(table, _) | Relation::PrimaryKey(table)) = catalog.relation_of(object(oid)?)?.2 else {
+        return None;
+    };
+    indexes(table).find(|index| oid_of(index.id) == oid).map(|index| (&**table, index))
 }
 
 /// The name, the schema and what it is, of the relation with this oid.
 pub(super) fn relation_by_oid(catalog: &Catalog, oid: i64) -> Option<(ObjectId, &str, &Relation)> {
-    for (_, schema) in catalog.schemas() {
-        for (name, relation) in catalog.relations_in(schema) {
-            let id = match relation {
-                Relation::PrimaryKey(table) => table.primary_key_id,
-                relation => relation.id(),
-            };
-            if oid_of(id) == oid {
-                return Some((schema, name, relation));
-            }
-        }
-    }
-    None
+    let id = object(oid)?;
+    let found = catalog.relation_of(id)?;
+    let own = match found.2 {
+        Relation::PrimaryKey(table) => table.primary_key_id,
+        relation => relation.id(),
+    };
+    (own == id).then_some(found)
 }

@@ -1,7 +1,7 @@
 //! System relations: `information_schema` and `pg_catalog`, as far as they are there.
 //!
-//! Their rows are made from the catalog when a statement that names one is bound, and are constants of its plan, which rests on
-//! all of the schema (`Rest::Everything`). They have PostgreSQL's names and columns, and but for
+//! Their rows are made from the catalog when a statement that names one runs (`relation`), in a scan that can ask for those of one
+//! object; the statement's plan rests on all of the schema (`Rest::Everything`). They have PostgreSQL's names and columns, and but for
 //! what is no type here: a `regproc` or a tree of nodes is text, a `xid` a bigint, a vector an array from element 0 on. An object's oid is its id, which stays for the life of the database,
 //! from 16384 on. Functions that ask the catalog (`functions`), and `regclass` and its kin (`reg`), are bound with the same catalog.
 
@@ -11,76 +11,18 @@ mod functions;
 mod information_schema;
 mod pg_catalog;
 mod reg;
+mod relation;
 
-use std::cell::Cell;
-
-use crate::catalog::{Catalog, ObjectId, ObjectName, RelationKind, TEMPORARY, Table};
+use crate::catalog::{Catalog, ObjectId, ObjectName, TEMPORARY, Table};
 use crate::inverted::ItemClass;
-use crate::plan::{Expr, Field};
 use crate::types::DataType;
 use crate::{Error, SqlState, Value};
 
 pub(crate) use asked::{Setting, answer, is_of_the_moment, listed_settings};
 pub(crate) use functions::{Eval, SystemFunction, Takes, function, functions, is_function};
 pub(crate) use reg::Reg;
-
-/// A relation that the system makes.
-pub(crate) struct SystemRelation {
-    name: &'static str,
-    pub(crate) kind: RelationKind,
-    columns: &'static [(&'static str, DataType)],
-    rows: fn(&Catalog, &mut Rows),
-}
-
-/// The rows so far.
-pub(crate) struct Rows {
-    rows: Vec<Vec<Expr>>,
-    columns: &'static [(&'static str, DataType)],
-    /// Columns of views are not asked for while views are bound that may use these relations themselves.
-    with_views: bool,
-}
-
-impl Rows {
-    fn add(&mut self, row: Vec<Value>) {
-        debug_assert_eq!(row.len(), self.columns.len());
-        let literal = |(value, &(_, data_type))| Expr::Literal { value, data_type };
-        self.rows.push(row.into_iter().zip(self.columns).map(literal).collect());
-    }
-
-    /// A row by its columns' names: the last value of a name counts, and what is not named is 0, false or NULL.
-    fn put(&mut self, named: Vec<(&'static str, Value)>) {
-        self.put_with(named, Vec::new());
-    }
-
-    /// A row of what is known: the last value of a name counts, what is not named is NULL.
-    fn put_known(&mut self, named: Vec<(&'static str, Value)>) {
-        debug_assert!(named.iter().all(|(name, _)| self.columns.iter().any(|(known, _)| known == name)), "{named:?}");
-        let value = |column: &str| named.iter().rfind(|(name, _)| *name == column).map(|(_, value)| value.clone());
-        let row = self.columns.iter().map(|(column, _)| value(column).unwrap_or(Value::Null)).collect();
-        self.add(row);
-    }
-
-    /// A row of which some columns are asked for when the statement runs.
-    fn put_with(&mut self, named: Vec<(&'static str, Value)>, asked: Vec<(&'static str, Expr)>) {
-        let mut row: Vec<Value> = self.columns.iter().map(|(_, data_type)| unsaid(*data_type)).collect();
-        let columns = self.columns;
-        let place = |name: &str| {
-            let at = columns.iter().position(|(known, _)| *known == name);
-            debug_assert!(at.is_some(), "{name}");
-            at
-        };
-        for (name, value) in named {
-            place(name).into_iter().for_each(|at| row[at] = value.clone());
-        }
-        self.add(row);
-        for (name, expr) in asked {
-            if let (Some(at), Some(row)) = (place(name), self.rows.last_mut()) {
-                debug_assert_eq!(expr.data_type(), columns[at].1, "{name}");
-                row[at] = expr;
-            }
-        }
-    }
-}
+use relation::view_columns;
+pub(crate) use relation::{Key, Made, Only, Rows, SystemRelation, SystemRows};
 
 /// The relation that a name means, if it is one of these. Without a schema `pg_catalog` is looked at first, behind the
 /// session's temporary relations, unless the search path says when.
@@ -120,49 +62,6 @@ fn relation(schema: Option<&str>, name: &str) -> Option<&'static SystemRelation>
     all.iter().copied().flatten().find(|relation| relation.name == name)
 }
 
-impl SystemRelation {
-    /// The name of its schema.
-    pub(crate) fn schema(&self) -> &'static str {
-        if self.name.starts_with("pg_") { "pg_catalog" } else { "information_schema" }
-    }
-
-    /// The function that gives its rows when the statement runs; `None`: [`SystemRelation::rows`] does.
-    pub(crate) fn asked(&self) -> Option<&'static str> {
-        asked::function_of(self.name)
-    }
-
-    pub(crate) fn fields(&self) -> Vec<Field> {
-        let field = |&(name, data_type): &(&str, DataType)| Field { name: name.to_owned(), data_type };
-        self.columns.iter().map(field).collect()
-    }
-
-    /// What it holds under a catalog.
-    pub(crate) fn rows(&self, catalog: &Catalog) -> Vec<Vec<Expr>> {
-        let within = ASKING.replace(true);
-        let mut rows = Rows { rows: Vec::new(), columns: self.columns, with_views: !within };
-        (self.rows)(catalog, &mut rows);
-        ASKING.set(within);
-        rows.rows
-    }
-}
-
-thread_local! {
-    /// Whether rows are being made: then a view that is bound for its columns, and names one of these relations, gets none.
-    static ASKING: Cell<bool> = const { Cell::new(false) };
-}
-
-/// What a row has where it says nothing.
-fn unsaid(data_type: DataType) -> Value {
-    match data_type {
-        DataType::BigInt | DataType::Oid => Value::BigInt(0),
-        DataType::Integer => Value::Integer(0),
-        DataType::SmallInt => Value::SmallInt(0),
-        DataType::Real => Value::Real(0.0),
-        DataType::Boolean => Value::Boolean(false),
-        _ => Value::Null,
-    }
-}
-
 fn text(text: &str) -> Value {
     Value::text(text)
 }
@@ -177,15 +76,6 @@ fn yes_or_no(yes: bool) -> Value {
 
 fn schema_name(catalog: &Catalog, id: ObjectId) -> Value {
     text(catalog.schema_name(id).unwrap_or_default())
-}
-
-/// The types of the columns that a view's query gives, under the names that they have in the view.
-fn view_columns(catalog: &Catalog, view: &crate::catalog::View, rows: &Rows) -> Vec<Field> {
-    if !rows.with_views {
-        return Vec::new();
-    }
-    let fields = crate::bind::definition_fields(&view.query, catalog);
-    fields.and_then(|fields| crate::bind::named_as_view(view, fields)).unwrap_or_default()
 }
 
 fn names(table: &Table, columns: &[usize]) -> Vec<String> {

@@ -189,7 +189,7 @@ impl Engine {
     /// Has a checkpoint free what it can of the log: one that begins from now on, for what runs already may have begun too early.
     ///
     /// Who may give up leaves it to the background: a checkpoint takes as long as the disk does.
-    fn wait_for_checkpoint(&self, times: u32, gives_up: GivesUp<'_>) -> Result<()> {
+    pub(crate) fn wait_for_checkpoint(&self, times: u32, gives_up: GivesUp<'_>) -> Result<()> {
         let (Some(gives_up), Some(number)) = (gives_up, self.rounds.next()) else {
             return self.run_checkpoint_for_room(times > 1);
         };
@@ -231,10 +231,21 @@ impl Engine {
             Err(error) => return Err(error),
         }
         *waited += 1;
-        if *waited > 3 {
-            return Err(Error::DiskFull { what: LOG_IS_FULL, needed: 0 });
+        match *waited {
+            ..4 => self.wait_for_checkpoint(*waited, gives_up),
+            _ => self.grow_log_at_last(),
         }
-        self.wait_for_checkpoint(*waited, gives_up)
+    }
+
+    /// Checkpoints do not free any of the log: adds a place in the room that the file does not need.
+    fn grow_log_at_last(&self) -> Result<()> {
+        if self.segments()?.can_grow() {
+            self.pages.give_back_free()?;
+        }
+        match self.grow_log()? {
+            true => Ok(()),
+            false => Err(Error::DiskFull { what: LOG_IS_FULL, needed: 0 }),
+        }
     }
 
     /// The parts of a transaction that failed need no log any more. A version published meanwhile says otherwise, and
@@ -435,6 +446,40 @@ mod tests {
     fn who_does_not_ask_whether_he_may_wait_is_noticed() {
         let store = small_log();
         let caught = || broken::must_be_caught(Broken::PatienceUnasked, || puts_much(&store));
+        assert!(!comes_back(&store, Duration::from_secs(1), caught));
+    }
+
+    /// As many pages as there may be, and a transaction that needs more.
+    fn full_of_pages() -> Store {
+        let options = Options { max_pages: 64, ..Options::default() };
+        let store = Store::open_with("pages", options, Environment::in_memory()).unwrap();
+        let put = |key: u32| {
+            let transaction = store.begin()?;
+            transaction.put(TreeId::CATALOG, &key.to_be_bytes(), &[7; 1500])?;
+            transaction.commit(None)
+        };
+        assert!((0..1000).any(|key| put(key).is_err_and(|error| error.is_of_pages())));
+        store
+    }
+
+    fn puts_more(store: &Store) {
+        let transaction = store.begin_patiently(&Default::default(), Arc::new(Until::soon()), &|| false).unwrap();
+        let put = |key: u32| transaction.put(TreeId::CATALOG, &key.to_be_bytes(), &[7; 1500]).err();
+        let told = (1000..2000).find_map(put);
+        assert!(matches!(told, Some(crate::Error::GivenUp)), "{told:?}");
+    }
+
+    /// It came back when the checkpoint that ran already, and its own, were made.
+    #[test]
+    fn who_waits_for_a_checkpoint_to_free_pages_can_give_up() {
+        let store = full_of_pages();
+        assert!(comes_back(&store, BACK, || puts_more(&store)));
+    }
+
+    #[test]
+    fn who_needs_pages_and_does_not_ask_whether_he_may_wait_is_noticed() {
+        let store = full_of_pages();
+        let caught = || broken::must_be_caught(Broken::PatienceUnasked, || puts_more(&store));
         assert!(!comes_back(&store, Duration::from_secs(1), caught));
     }
 

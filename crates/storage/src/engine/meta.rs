@@ -32,6 +32,9 @@ pub(crate) const EPOCHS_MAX: usize = 12;
 pub(crate) const APPENDS: u32 = 1;
 /// Or such that add to counters: the same.
 pub(crate) const ADDS: u32 = 2;
+/// No number that counts on and on, or position in the log, reaches this: so they can be added to, and be a multiple of a
+/// segment's bytes.
+const NUMBERS: u64 = 1 << 62;
 /// All that this library knows.
 const KNOWN: u32 = APPENDS | ADDS;
 
@@ -139,6 +142,9 @@ impl Meta {
         }
         let count = (get_u32(bytes, 140) as usize).min(EPOCHS_MAX);
         let word = |i: usize| get_u64(bytes, 48 + 8 * i);
+        if (1..7).any(|i| word(i) >= NUMBERS) {
+            return MetaPage::Damaged;
+        }
         MetaPage::Whole(Box::new(Meta {
             incompatible,
             page_size,
@@ -241,6 +247,25 @@ mod tests {
             let mut bytes = [0; META_BYTES];
             Meta { next_tree, ..example() }.encode(&mut bytes);
             assert_eq!(Meta::decode(&bytes), MetaPage::Damaged, "{next_tree}");
+        }
+    }
+
+    /// Opening overflowed.
+    #[test]
+    fn a_number_that_no_database_reaches_is_damage() {
+        let numbers: [fn(&mut Meta) -> &mut u64; 6] = [
+            |meta| &mut meta.sequence,
+            |meta| &mut meta.checkpoint,
+            |meta| &mut meta.version,
+            |meta| &mut meta.position,
+            |meta| &mut meta.needed_from,
+            |meta| &mut meta.next_stamp,
+        ];
+        for number in numbers {
+            let (mut meta, mut bytes) = (example(), [0; META_BYTES]);
+            *number(&mut meta) = u64::MAX;
+            meta.encode(&mut bytes);
+            assert_eq!(Meta::decode(&bytes), MetaPage::Damaged);
         }
     }
 

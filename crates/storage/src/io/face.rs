@@ -174,6 +174,13 @@ pub trait File: Send + Sync + Debug {
     /// Cuts the file, or extends it with zeros (holes where the file system has them).
     fn set_len(&self, len: u64) -> io::Result<()>;
 
+    /// Gives the file system back what it has for a range of bytes that nobody needs: afterwards they are zeros, or, where the file
+    /// system can not do that, what they were. The length stays.
+    fn give_back(&self, offset: u64, length: u64) -> io::Result<()> {
+        let _ = (offset, length);
+        Ok(())
+    }
+
     /// How many bytes the file system has left, as far as it tells; others may take them meanwhile.
     fn room(&self) -> io::Result<u64> {
         Ok(u64::MAX)

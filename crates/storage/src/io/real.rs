@@ -345,6 +345,11 @@ impl File for RealFile {
         self.buffered.set_len(len)
     }
 
+    fn give_back(&self, offset: u64, length: u64) -> io::Result<()> {
+        self.check_process()?;
+        system::give_back(&self.buffered, offset, length)
+    }
+
     fn room(&self) -> io::Result<u64> {
         system::room(&self.buffered)
     }
@@ -471,6 +476,20 @@ mod tests {
                 assert_eq!(error.kind(), ErrorKind::UnexpectedEof, "{length} bytes at {offset}");
             }
             file.read_at(&mut [], 5000).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_is_given_back_is_zeros_or_as_it_was_and_all_else_stays() {
+        for dir in directories() {
+            let file = create(&dir, true);
+            file.write_at(&[1; 40_000], 0).unwrap();
+            file.give_back(8192, 16_384).unwrap();
+            let mut seen = vec![0; 40_000];
+            file.read_at(&mut seen, 0).unwrap();
+            assert!(seen[..8192].iter().chain(&seen[24_576..]).all(|&byte| byte == 1));
+            assert!(seen[8192..24_576].iter().all(|&byte| byte == seen[8192]));
+            assert_eq!(file.len().unwrap(), 40_000);
         }
     }
 

@@ -22,7 +22,7 @@ mod linux {
     use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
     use std::path::Path;
 
-    use rustix::fs::{CWD, OFlags, RenameFlags};
+    use rustix::fs::{CWD, FallocateFlags, OFlags, RenameFlags};
     use rustix::io::{Errno, ReadWriteFlags};
 
     const TMPFS: i64 = 0x0102_1994;
@@ -37,6 +37,15 @@ mod linux {
     pub(in crate::io) fn lives_in_memory(file: &File) -> bool {
         #[allow(clippy::unnecessary_cast, reason = "the field's type differs between architectures")]
         rustix::fs::fstatfs(file).is_ok_and(|stat| matches!(stat.f_type as i64 & 0xffff_ffff, TMPFS | RAMFS))
+    }
+
+    /// Makes a hole of a range of bytes, where that can be done, and nothing comes between.
+    pub(in crate::io) fn give_back(file: &File, offset: u64, length: u64) -> io::Result<()> {
+        let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        match rustix::fs::fallocate(file, hole, offset, length) {
+            Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INTR) => Ok(()),
+            made => Ok(made?),
+        }
     }
 
     pub(in crate::io) fn ask_for_direct(options: &mut OpenOptions) -> bool {
@@ -91,6 +100,10 @@ mod other {
 
     pub(in crate::io) fn lives_in_memory(_file: &File) -> bool {
         false
+    }
+
+    pub(in crate::io) fn give_back(_file: &File, _offset: u64, _length: u64) -> io::Result<()> {
+        Ok(())
     }
 
     pub(in crate::io) fn ask_for_direct(_options: &mut OpenOptions) -> bool {

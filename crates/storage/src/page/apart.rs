@@ -33,6 +33,10 @@ const PAGES_MIN: u32 = 64;
 const SHARE: u32 = 64;
 const DISTANCE: [u32; 2] = [16, 256];
 
+/// So many free ids are looked at, and as many as are taken: who commits waits for it. (Where a catalog lies all over a
+/// file of 16 million pages, looking at each took half a second.)
+const LOOKS: usize = 10_000;
+
 /// Pages around those of the catalog, in which no list should lie.
 struct Around<'a> {
     /// Ascending.
@@ -66,8 +70,9 @@ impl Supply {
     fn take_apart(&mut self, count: usize, catalog: &[u32]) -> Result<Vec<u32>> {
         let distance = if self.end < PAGES_MIN { 0 } else { (self.end / SHARE).clamp(DISTANCE[0], DISTANCE[1]) };
         let around = Around { catalog, distance };
-        let far =
-            |ids: &mut dyn Iterator<Item = u32>| ids.filter(|&id| !around.has(id)).take(count).collect::<Vec<_>>();
+        let far = |ids: &mut dyn Iterator<Item = u32>| {
+            ids.take(LOOKS + count).filter(|&id| !around.has(id)).take(count).collect::<Vec<_>>()
+        };
         let free = [far(&mut self.ids.kept()), far(&mut self.ids.others(self.end))];
         if let Some(ids) = free.into_iter().find(|ids| ids.len() == count) {
             ids.iter().for_each(|&id| self.ids.remove(id));
@@ -128,5 +133,27 @@ impl Pages {
         }?;
         taken.iter().for_each(|&id| self.info[id as usize].joined.store(version, Ordering::Release));
         Ok(taken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::frames::FreeFrames;
+    use super::*;
+
+    /// All were looked at, while who commits waited for a page.
+    #[test]
+    fn few_free_ids_are_looked_at_for_those_apart() {
+        const END: u32 = 60_000;
+        let taken_of = |free: u32| {
+            let mut supply = Supply::new(2 * END, 0, FreeFrames::none(), 0);
+            supply.keep_apart(END, 2 * END);
+            // All of them near the catalog, but for the last.
+            (END - free..END).for_each(|id| supply.ids.insert(id));
+            let catalog: Vec<u32> = (0..END - 1000).step_by(100).collect();
+            supply.take_apart(1, &catalog).unwrap()[0]
+        };
+        assert!((END - 1000..END).contains(&taken_of(5_000)));
+        assert_eq!(taken_of(40_000), END);
     }
 }

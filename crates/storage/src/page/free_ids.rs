@@ -64,7 +64,8 @@ impl FreeIds {
 
     /// The others, ascending, all of which lie below `end`.
     pub(super) fn others(&self, end: u32) -> impl Iterator<Item = u32> {
-        let words = self.levels[0].iter().take(end.div_ceil(64) as usize).enumerate().filter(|(_, word)| **word != 0);
+        let words = self.levels[0].iter().enumerate().take(end.div_ceil(64) as usize).skip(self.lowest as usize / 64);
+        let words = words.filter(|(_, word)| **word != 0);
         let of_bitmap = words.flat_map(|(at, &word)| {
             (0..64).filter(move |bit| word & 1 << bit != 0).map(move |bit| at as u32 * 64 + bit)
         });

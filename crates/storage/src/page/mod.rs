@@ -8,6 +8,7 @@ mod evict;
 mod fetch;
 mod frames;
 mod free_ids;
+mod give_back;
 #[cfg(any(test, feature = "broken-for-tests"))]
 mod invariants;
 pub(crate) mod layout;

@@ -355,16 +355,6 @@ impl Pages {
     pub(crate) fn lives_in(&self, id: u32, version: u64) -> bool {
         (id < self.max_pages()) && self.info[id as usize].lives_in(version)
     }
-
-    /// Gives back free ids at the end, and the file's bytes there. The lock keeps the ids from being taken, and
-    /// written, meanwhile.
-    pub(crate) fn truncate(&self) -> Result<()> {
-        let mut supply = self.supply.lock();
-        supply.cut();
-        let end = supply.end - u32::from(broken::is(Broken::CutTooShort));
-        let length = u64::from(end) * self.page_size() as u64;
-        self.file().set_len(length).map_err(Error::io("truncate the database file"))
-    }
 }
 
 #[cfg(test)]

@@ -192,7 +192,7 @@ fn evict_ahead(engine: &Engine) -> Result<()> {
     }
     let evict = || engine.pages.evict(engine.pages.frames_ahead()).map(drop);
     match evict() {
-        Err(Error::DiskFull { .. }) if engine.give_back()? => evict(),
+        Err(Error::DiskFull { .. }) => engine.give_back().and_then(|()| evict()),
         evicted => evicted,
     }
 }

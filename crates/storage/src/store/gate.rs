@@ -108,6 +108,11 @@ impl File for Gate {
         self.file.set_len(len)
     }
 
+    fn give_back(&self, offset: u64, length: u64) -> io::Result<()> {
+        self.pass()?;
+        self.file.give_back(offset, length)
+    }
+
     fn alignment(&self) -> usize {
         self.file.alignment()
     }

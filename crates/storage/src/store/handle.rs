@@ -200,7 +200,7 @@ impl Store {
     }
 
     /// As `begin_after_unless`, for who must not be kept waiting by what he changes either: where that needs room in the log that
-    /// others have, it fails with [`Error::GivenUp`] soon after `patience` is over.
+    /// others have, or pages that only a checkpoint frees, it fails with [`Error::GivenUp`] soon after `patience` is over.
     pub fn begin_patiently(
         &self,
         lost: &Losses,

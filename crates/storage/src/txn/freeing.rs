@@ -4,12 +4,13 @@
 //! that (`page/supply.rs`), where it finds no others. What deletes an entry is known for what it is; of what belongs to it (a
 //! table's entry in the catalog, a count) the caller says so ([`Transaction::free_pages`](super::Transaction::free_pages)).
 
+use super::parts::patiently;
 use super::state::State;
-use crate::Result;
 use crate::broken::{self, Broken};
-use crate::engine::{Engine, Op, Ops};
+use crate::engine::{Engine, GivesUp, Op, Ops};
 use crate::page::SlotId;
 use crate::tree::TreeEdit;
+use crate::{Error, Result};
 
 /// What of a transaction frees pages.
 #[derive(Debug, Default)]
@@ -63,7 +64,7 @@ impl State {
         run: &mut dyn FnMut(&mut TreeEdit<'_>) -> Result<()>,
     ) -> Result<()> {
         if !broken::is(Broken::FullForGood) {
-            engine.look_for_pages();
+            patiently(self.parts.patience(), |gives_up| engine.look_for_pages(gives_up))?;
         }
         let mut change = |state: &mut State| {
             let pages = &engine.pages;
@@ -83,11 +84,18 @@ impl State {
 
 impl Engine {
     /// Frees what can be freed: pages of what was dropped, and what only the newest checkpoint has. Not under the commit lock.
+    /// Fails only for who has given up meanwhile.
     #[cold]
-    pub(crate) fn look_for_pages(&self) {
+    pub(crate) fn look_for_pages(&self, gives_up: GivesUp<'_>) -> Result<()> {
         // If there is no room for a checkpoint either, whoever needs pages is told.
-        let _ = self.work_off_drops();
-        let _ = self.run_checkpoint();
+        let only_given_up = |done: Result<()>| {
+            done.or_else(|error| match error {
+                Error::GivenUp => Err(error),
+                _ => Ok(()),
+            })
+        };
+        only_given_up(self.work_off_drops_for(gives_up))?;
+        only_given_up(self.wait_for_checkpoint(1, gives_up))
     }
 }
 

@@ -58,9 +58,12 @@ impl Parts {
 
     #[cold]
     fn send(&mut self, engine: &Engine, ops: &mut OpList) -> Result<()> {
-        let patience = self.patience.clone().filter(|_| !broken::is(Broken::PatienceUnasked));
-        let gives_up = || patience.as_ref().is_some_and(|patience| patience.is_over());
-        self.send_unless(engine, ops, patience.is_some().then_some(&gives_up))
+        patiently(self.patience(), |gives_up| self.send_unless(engine, ops, gives_up))
+    }
+
+    /// How long whoever has the transaction waits, before it commits.
+    pub(super) fn patience(&self) -> Option<Arc<dyn Patience>> {
+        self.patience.clone()
     }
 
     fn send_unless(&mut self, engine: &Engine, ops: &mut OpList, gives_up: GivesUp<'_>) -> Result<()> {
@@ -299,6 +302,13 @@ impl Parts {
             false => Err(malformed()),
         }
     }
+}
+
+/// Does something for as long as who has such patience may wait.
+pub(super) fn patiently<R>(patience: Option<Arc<dyn Patience>>, work: impl FnOnce(GivesUp<'_>) -> R) -> R {
+    let patience = patience.filter(|_| !broken::is(Broken::PatienceUnasked));
+    let gives_up = || patience.as_ref().is_some_and(|patience| patience.is_over());
+    work(patience.is_some().then_some(&gives_up))
 }
 
 fn malformed() -> Error {

@@ -142,6 +142,7 @@ impl JoinSource {
                 index,
                 columns,
                 keys,
+                to: None,
                 residual,
                 covering: false,
                 ..
@@ -149,7 +150,17 @@ impl JoinSource {
                 let left = JoinSource::of(left, catalog)?;
                 left.with_several((table, index.as_deref(), columns), keys, residual.as_ref(), catalog)
             }
-            PhysicalNode::IndexScan { table, index, columns, ranges, filter, reverse: false, firsts: 0, .. } => {
+            PhysicalNode::IndexScan {
+                table,
+                index,
+                columns,
+                ranges,
+                filter,
+                reverse: false,
+                firsts: 0,
+                both: None,
+                ..
+            } => {
                 let (source, index) = (JoinSource::default(), Some(&**index));
                 source.with_several((table, index, columns), only_prefix(ranges)?, filter.as_ref(), catalog)
             }

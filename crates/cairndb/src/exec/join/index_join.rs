@@ -1,8 +1,10 @@
 //! Index join: for each left row, the rows of a table under a key computed from it.
 //!
 //! What finds them, a cursor or a lookup, is kept from row to row, and rows of the table are looked up together, for as many
-//! left rows as a batch takes. A semi or anti join without further condition reads no row: it asks whether there is one.
+//! left rows as a batch takes. Where several of the key's values equal the left's (large integers, a float) they are a range, which
+//! is one value for most rows. A semi or anti join without further condition reads no row: it asks whether there is one.
 
+use std::cmp::Ordering;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -34,8 +36,10 @@ pub(crate) struct IndexJoin {
     table: Arc<Table>,
     found: Found,
     parts: Vec<KeyPart>,
+    /// With the last value of the range that the last of them begins behind them, if `is_span`.
     keys: Vec<Evaluator>,
-    /// The keys are a whole unique key.
+    is_span: bool,
+    /// The keys are a whole unique key, where they are of one value.
     unique: bool,
     pairing: Pairing,
     batch: Option<(Batch, Vec<Arc<Vector>>)>,
@@ -51,7 +55,17 @@ pub(crate) struct IndexJoin {
     /// How many are looked for one by one.
     single: usize,
     encoded: Vec<u8>,
+    /// Where the range that begins with `encoded` ends; empty: it is of one value.
+    last: Vec<u8>,
     entry_key: Vec<u8>,
+}
+
+/// What a left row asks for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Nothing,
+    One,
+    Span,
 }
 
 impl IndexJoin {
@@ -60,7 +74,7 @@ impl IndexJoin {
         table: &Arc<Table>,
         index: Option<&Arc<Index>>,
         (columns, covering): (&[usize], bool),
-        (keys, unique): (Vec<Evaluator>, bool),
+        (mut keys, to, unique): (Vec<Evaluator>, Option<Evaluator>, bool),
         pairing: Pairing,
     ) -> IndexJoin {
         let (parts, found) = match index {
@@ -71,13 +85,17 @@ impl IndexJoin {
             }
         };
         // Only a whole key names one entry; a shorter one is a prefix of many, however few rows it has.
-        let unique = unique && keys.len() == parts.len();
+        let is_span = to.is_some();
+        let is_unique = unique || (is_span && index.is_none_or(|index| index.unique));
+        let unique = is_unique && keys.len() == parts.len();
+        keys.extend(to);
         IndexJoin {
             left,
             table: table.clone(),
             found,
             parts,
             keys,
+            is_span,
             unique,
             pairing,
             batch: None,
@@ -88,6 +106,7 @@ impl IndexJoin {
             wanted: (KeyList::default(), vec![]),
             single: 0,
             encoded: vec![],
+            last: vec![],
             entry_key: vec![],
         }
     }
@@ -106,7 +125,8 @@ impl IndexJoin {
     /// The candidates of the next left rows, `count` at most, whose right rows are appended to `out`.
     fn chunk(&mut self, count: usize, out: &mut [Vector], cx: Cx<'_>) -> Result<Chunk> {
         let Some((batch, keys)) = self.batch.take() else { return Ok(Chunk::default()) };
-        let chunk = match self.unique {
+        let is_point = self.unique && !self.is_within && (!self.is_span || self.ask(&keys, self.row) != Asked::Span);
+        let chunk = match is_point {
             true => self.points(&batch, &keys, count, out, cx),
             false => self.ranges(&batch, &keys, count, out, cx),
         };
@@ -114,7 +134,34 @@ impl IndexJoin {
         chunk
     }
 
-    /// Of a whole unique key.
+    /// Encodes what the left row asks for.
+    fn ask(&mut self, keys: &[Arc<Vector>], row: usize) -> Asked {
+        self.encoded.clear();
+        self.last.clear();
+        let (to, keys) = match keys.split_last() {
+            Some((to, keys)) if self.is_span => (Some(to), keys),
+            _ => (None, keys),
+        };
+        if !encode_prefix(keys.iter().map(|key| key.value(row)), &self.parts, &mut self.encoded) {
+            return Asked::Nothing;
+        }
+        let (Some(to), Some((from, before))) = (to, keys.split_last()) else { return Asked::One };
+        let to = to.value(row);
+        match from.value(row).compare(&to) {
+            Ordering::Equal => Asked::One,
+            Ordering::Less if !to.is_null() => {
+                let values = before.iter().map(|key| key.value(row)).chain([to]);
+                encode_prefix(values, &self.parts, &mut self.last);
+                if self.last < self.encoded {
+                    std::mem::swap(&mut self.last, &mut self.encoded);
+                }
+                Asked::Span
+            }
+            _ => Asked::Nothing,
+        }
+    }
+
+    /// Of a whole unique key, as far as rows ask for one value.
     fn points(
         &mut self,
         batch: &Batch,
@@ -128,10 +175,13 @@ impl IndexJoin {
         rows.clear();
         let mut chunk = Chunk { rows: self.row..self.row, complete: true, ..Chunk::default() };
         while self.row < batch.len() && rows.len() < count {
-            self.encoded.clear();
-            if encode_prefix(keys.iter().map(|key| key.value(self.row)), &self.parts, &mut self.encoded) {
-                wanted.push(&self.encoded);
-                rows.push(row_number(self.row));
+            match self.ask(keys, self.row) {
+                Asked::One => {
+                    wanted.push(&self.encoded);
+                    rows.push(row_number(self.row));
+                }
+                Asked::Nothing => {}
+                Asked::Span => break,
             }
             self.row += 1;
         }
@@ -200,8 +250,7 @@ impl IndexJoin {
         while self.row < batch.len() && chunk.left.len() < count && chunk.complete {
             chunk.rows.end = self.row + 1;
             if !self.is_within {
-                self.encoded.clear();
-                if !encode_prefix(keys.iter().map(|key| key.value(self.row)), &self.parts, &mut self.encoded) {
+                if self.ask(keys, self.row) == Asked::Nothing {
                     self.row += 1;
                     continue;
                 }
@@ -217,10 +266,10 @@ impl IndexJoin {
         Ok(chunk)
     }
 
-    /// Goes to the entries whose keys begin with the one that is encoded.
+    /// Goes to the entries whose keys begin with the one that is encoded, or lie between it and the last.
     fn begin(&mut self, cx: Cx<'_>) -> Result<()> {
         let tree = self.tree();
-        let end = key::prefix_end(&self.encoded);
+        let end = key::prefix_end(if self.last.is_empty() { &self.encoded } else { &self.last });
         let upper = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
         let lower = Bound::Included(self.encoded.as_slice());
         match &mut self.cursor {

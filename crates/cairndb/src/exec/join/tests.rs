@@ -240,6 +240,7 @@ fn index_joins_look_up_by_primary_key_and_by_index() {
                         index: index.map(|index: usize| table.indexes[index].clone()),
                         columns: columns.clone(),
                         keys: vec![col(0, INT)],
+                        to: None,
                         unique,
                         residual,
                         covering,

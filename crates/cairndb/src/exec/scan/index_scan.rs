@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use cairn_storage::{KeyList, Lookup};
 
+use super::both::Both;
 use super::firsts::Firsts;
 use super::key_range::{KeyPart, KeyRanges};
 use super::row_reader::RowReader;
@@ -100,6 +101,27 @@ impl EntryReader {
         let visited = ranges.visit_lent(count, cx, |key, value| self.take(key, value, out))?;
         self.read_rest(out, cx)?;
         Ok(visited)
+    }
+
+    /// As [`EntryReader::read`], of entries whose rows another index may name, too; how many there were of all, and of those.
+    fn read_both(
+        &mut self,
+        (ranges, both): (&mut KeyRanges, &mut Both),
+        count: usize,
+        out: &mut [Vector],
+        cx: Cx<'_>,
+    ) -> Result<(usize, usize)> {
+        let mut taken = 0;
+        let visited = ranges.visit_lent(count, cx, |key, value| {
+            if !both.may_have(row_key(&self.index_parts, key, value)?) {
+                return Ok(());
+            }
+            taken += 1;
+            self.take(key, value, out)
+        })?;
+        both.note(taken);
+        self.read_rest(out, cx)?;
+        Ok((visited, taken))
     }
 
     /// As [`EntryReader::read`], of entries that begin otherwise than the one before; how many there were of all, and of those.
@@ -210,6 +232,7 @@ pub(crate) struct IndexScan {
     reader: EntryReader,
     filter: Option<Evaluator>,
     firsts: Option<Firsts>,
+    both: Option<Both>,
     sizes: ScanSizes,
 }
 
@@ -218,17 +241,18 @@ impl IndexScan {
         ranges: KeyRanges,
         reader: EntryReader,
         filter: Option<Evaluator>,
-        firsts: Option<Firsts>,
+        (firsts, both): (Option<Firsts>, Option<Both>),
     ) -> IndexScan {
-        IndexScan { ranges, reader, filter, firsts, sizes: ScanSizes::default() }
+        IndexScan { ranges, reader, filter, firsts, both, sizes: ScanSizes::default() }
     }
 
     /// Reads entries, about as many; how many there were, and how many rows that made.
     fn read(&mut self, size: usize, vectors: &mut [Vector], cx: Cx<'_>) -> Result<(usize, usize)> {
-        let IndexScan { ranges, reader, firsts, .. } = self;
-        match firsts {
-            Some(firsts) => reader.read_firsts((ranges, firsts), size, vectors, cx),
-            None => reader.read(ranges, size, vectors, cx).map(|read| (read, read)),
+        let IndexScan { ranges, reader, firsts, both, .. } = self;
+        match (firsts, both) {
+            (Some(firsts), _) => reader.read_firsts((ranges, firsts), size, vectors, cx),
+            (None, Some(both)) => reader.read_both((ranges, both), size, vectors, cx),
+            (None, None) => reader.read(ranges, size, vectors, cx).map(|read| (read, read)),
         }
     }
 }
@@ -238,6 +262,9 @@ impl Operator for IndexScan {
         loop {
             cx.check()?;
             cx.take_turn()?;
+            if let Some(both) = &mut self.both {
+                both.read(cx)?;
+            }
             let size = self.sizes.next(cx);
             let mut vectors = self.reader.vectors(size);
             let (visited, len) = self.read(size, &mut vectors, cx)?;
@@ -256,13 +283,13 @@ impl Operator for IndexScan {
     }
 
     fn want(&mut self, rows: usize) {
-        if self.filter.is_none() && self.firsts.is_none() {
+        if self.filter.is_none() && self.firsts.is_none() && self.both.is_none() {
             self.sizes.want(rows);
         }
     }
 
     fn skip(&mut self, rows: usize, cx: Cx<'_>) -> Step<usize> {
-        if self.filter.is_some() || self.firsts.is_some() {
+        if self.filter.is_some() || self.firsts.is_some() || self.both.is_some() {
             return Ok(0);
         }
         cx.check()?;
@@ -273,6 +300,7 @@ impl Operator for IndexScan {
     }
 
     fn reset(&mut self, _cx: Cx<'_>) {
+        self.both.iter_mut().for_each(Both::start_over);
         self.ranges.reset();
         self.firsts.iter_mut().for_each(Firsts::start_over);
         self.sizes = ScanSizes::default();
@@ -283,11 +311,14 @@ impl Operator for IndexScan {
         self.reader.park();
         self.firsts.iter_mut().for_each(Firsts::start_over);
         self.sizes = ScanSizes::default();
-        true
+        // (What is charged for the other index's rows is this execution's.)
+        self.both.is_none()
     }
 
     fn rebind(&mut self, parameters: &[Value]) -> bool {
-        self.ranges.rebind(parameters) && rebind_all(&mut self.filter, parameters)
+        self.both.iter_mut().all(|both| both.rebind(parameters))
+            && self.ranges.rebind(parameters)
+            && rebind_all(&mut self.filter, parameters)
     }
 }
 

@@ -8,9 +8,9 @@ use super::firsts::Firsts;
 use super::row_reader::RowReader;
 use crate::catalog::{Index, Table};
 use crate::exec::context::{Cx, ExecContext};
-use crate::exec::expr::{Evaluator, compile, compile_all, rebind_all};
+use crate::exec::expr::{Evaluator, compile, rebind_all};
 use crate::exec::vector::Vector;
-use crate::plan::{KeyBound, KeyRange};
+use crate::plan::{Expr, KeyBound, KeyRange};
 use crate::types::{DataType, key};
 use crate::{Result, Value};
 
@@ -75,9 +75,16 @@ pub(crate) fn encode_prefix(values: impl Iterator<Item = Value>, parts: &[KeyPar
 }
 
 struct Range {
-    prefix: Vec<Evaluator>,
+    prefix: Vec<Part>,
     lower: Option<(Evaluator, bool)>,
     upper: Option<(Evaluator, bool)>,
+}
+
+/// A value of a prefix, or what stands for several.
+struct Part {
+    value: Evaluator,
+    /// It gives two ends for each range of values.
+    is_spans: bool,
 }
 
 /// From one key (included) to another (not included); `None`: to the end.
@@ -122,9 +129,13 @@ impl KeyRanges {
                 .map(|bound| Ok::<_, crate::Error>((compile(&bound.value, context)?, bound.inclusive)))
                 .transpose()
         };
+        let part = |expr: &Expr| {
+            let is_spans = matches!(expr, Expr::Call { function, .. } if function.is_spans());
+            Ok(Part { value: compile(expr, context)?, is_spans })
+        };
         let range = |range: &KeyRange| {
             Ok(Range {
-                prefix: compile_all(&range.prefix, context)?,
+                prefix: range.prefix.iter().map(part).collect::<Result<_>>()?,
                 lower: bound(&range.lower)?,
                 upper: bound(&range.upper)?,
             })
@@ -152,7 +163,7 @@ impl KeyRanges {
     pub(crate) fn rebind(&mut self, parameters: &[Value]) -> bool {
         let bounds = |range: &mut Range| {
             let limits = range.lower.iter_mut().chain(&mut range.upper).map(|(value, _)| value);
-            rebind_all(range.prefix.iter_mut().chain(limits), parameters)
+            rebind_all(range.prefix.iter_mut().map(|part| &mut part.value).chain(limits), parameters)
         };
         self.ranges.iter_mut().all(bounds)
     }
@@ -376,7 +387,14 @@ impl KeyRanges {
             range.evaluate(&self.parts, cx, &mut all)?;
         }
         all.sort_unstable();
-        all.dedup();
+        // (Each begins where the one before it does, or behind that.)
+        all.dedup_by(|next, before| {
+            let is_within = *next == *before || before.1.as_ref().is_none_or(|end| next.0 < *end);
+            if is_within && before.1.is_some() && (next.1.is_none() || next.1 > before.1) {
+                before.1 = next.1.take();
+            }
+            is_within
+        });
         if !self.reverse {
             all.reverse();
         }
@@ -385,17 +403,18 @@ impl KeyRanges {
 }
 
 impl Range {
-    /// Appends the range, or those of an array's elements; none where it is empty.
+    /// Appends the range, or those of an array's elements or spans; none where it is empty.
     fn evaluate(&mut self, parts: &[KeyPart], cx: Cx<'_>, out: &mut Vec<Bytes>) -> Result<()> {
         let (mut prefix, mut others) = (Vec::new(), vec![]);
-        for (value, part) in self.prefix.iter_mut().zip(parts) {
+        for (Part { value, is_spans }, part) in self.prefix.iter_mut().zip(parts) {
             match value.scalar(cx)? {
                 Value::Null => return Ok(()),
                 Value::Array(array) if !part.data_type.is_array() => {
-                    let values = || array.values().iter().filter(|value| !value.is_null());
                     let before = std::iter::once(prefix).chain(others);
-                    others =
-                        before.flat_map(|prefix| values().map(move |value| with_value(&prefix, part, value))).collect();
+                    others = match is_spans {
+                        true => with_spans(before, part, array.values(), out),
+                        false => with_elements(before, part, array.values()),
+                    };
                     let Some(last) = others.pop() else { return Ok(()) };
                     prefix = last;
                 }
@@ -405,15 +424,27 @@ impl Range {
                 }
             }
         }
-        let Some(part) = parts.get(self.prefix.len()).filter(|_| self.lower.is_some() || self.upper.is_some()) else {
-            let to_end = |prefix: Vec<u8>| {
-                let end = key::prefix_end(&prefix);
-                (prefix, end)
-            };
-            out.push(to_end(prefix));
-            out.extend(others.into_iter().map(to_end));
-            return Ok(());
-        };
+        let prefixes = std::iter::once(prefix).chain(others);
+        match parts.get(self.prefix.len()).filter(|_| self.lower.is_some() || self.upper.is_some()) {
+            Some(part) => self.evaluate_bounds(prefixes, part, cx, out),
+            None => {
+                out.extend(prefixes.map(|prefix| {
+                    let end = key::prefix_end(&prefix);
+                    (prefix, end)
+                }));
+                Ok(())
+            }
+        }
+    }
+
+    /// Appends what lies between the bounds behind each of the prefixes.
+    fn evaluate_bounds(
+        &mut self,
+        prefixes: impl Iterator<Item = Vec<u8>>,
+        part: &KeyPart,
+        cx: Cx<'_>,
+        out: &mut Vec<Bytes>,
+    ) -> Result<()> {
         let bound = |bound: &mut Option<(Evaluator, bool)>| match bound {
             Some((value, inclusive)) => Ok::<_, crate::Error>(Some((value.scalar(cx)?, *inclusive))),
             None => Ok(None),
@@ -423,11 +454,40 @@ impl Range {
             return Ok(());
         }
         let (first, last) = if part.descending { (upper, lower) } else { (lower, upper) };
-        for prefix in std::iter::once(prefix).chain(others) {
-            out.push((start_of(&prefix, part, first.as_ref()), end_of(&prefix, part, last.as_ref())));
-        }
+        out.extend(
+            prefixes.map(|prefix| (start_of(&prefix, part, first.as_ref()), end_of(&prefix, part, last.as_ref()))),
+        );
         Ok(())
     }
+}
+
+/// Each prefix with each of the values behind it.
+fn with_elements(prefixes: impl Iterator<Item = Vec<u8>>, part: &KeyPart, values: &[Value]) -> Vec<Vec<u8>> {
+    let values = || values.iter().filter(|value| !value.is_null());
+    prefixes.flat_map(|prefix| values().map(move |value| with_value(&prefix, part, value))).collect()
+}
+
+/// Each prefix with each of the values behind it that are a span of their own. Longer spans are ranges in `out`, whatever follows.
+fn with_spans(
+    prefixes: impl Iterator<Item = Vec<u8>>,
+    part: &KeyPart,
+    ends: &[Value],
+    out: &mut Vec<Bytes>,
+) -> Vec<Vec<u8>> {
+    let mut found = vec![];
+    for prefix in prefixes {
+        for span in ends.chunks_exact(2) {
+            let (from, to) = (with_value(&prefix, part, &span[0]), with_value(&prefix, part, &span[1]));
+            match from == to {
+                true => found.push(from),
+                false => {
+                    let end = key::prefix_end(std::cmp::max(&from, &to));
+                    out.push((std::cmp::min(from, to), end));
+                }
+            }
+        }
+    }
+    found
 }
 
 fn with_value(prefix: &[u8], part: &KeyPart, value: &Value) -> Vec<u8> {

@@ -1,5 +1,6 @@
 //! Reading tables: by their own tree, by an index, by one key.
 
+mod both;
 mod firsts;
 mod index_scan;
 mod item_scan;
@@ -11,6 +12,7 @@ mod sieve;
 mod sieve_alike;
 mod table_scan;
 
+pub(crate) use both::Both;
 pub(crate) use firsts::Firsts;
 pub(crate) use index_scan::{EntryReader, IndexScan, of_rows, row_key};
 pub(crate) use item_scan::ItemScan;

@@ -21,7 +21,8 @@ fn constraints(table: &Table) -> Vec<(&str, &'static str, Vec<usize>)> {
 }
 
 pub(super) fn table_constraints(catalog: &Catalog, rows: &mut Rows) {
-    for table in catalog.tables() {
+    let tables = rows.tables(catalog);
+    for table in tables.iter().copied() {
         for (name, kind, _) in constraints(table) {
             let key = table.foreign_keys.iter().find(|key| kind == "FOREIGN KEY" && key.name == name);
             let index =
@@ -38,7 +39,7 @@ pub(super) fn table_constraints(catalog: &Catalog, rows: &mut Rows) {
             rows.put_known(row);
         }
     }
-    for (table, _, name) in not_null(catalog) {
+    for (table, _, name) in not_null(tables) {
         let mut row = of_table(catalog, table, &name);
         row.extend([
             ("constraint_type", text("CHECK")),
@@ -58,8 +59,8 @@ fn of_table(catalog: &Catalog, table: &Table, name: &str) -> Named {
 }
 
 /// NOT NULL as the standard has it: conditions of columns, under names that PostgreSQL makes up.
-fn not_null(catalog: &Catalog) -> impl Iterator<Item = (&Table, &Column, String)> {
-    let tables = catalog.base_tables().map(AsRef::as_ref);
+fn not_null(tables: Vec<&Table>) -> impl Iterator<Item = (&Table, &Column, String)> {
+    let tables = tables.into_iter().filter(|table| !table.is_materialized());
     tables.flat_map(|table: &Table| {
         let columns = table.columns.iter().filter(|column| column.not_null);
         columns.map(move |column| {
@@ -70,7 +71,7 @@ fn not_null(catalog: &Catalog) -> impl Iterator<Item = (&Table, &Column, String)
 }
 
 pub(super) fn key_column_usage(catalog: &Catalog, rows: &mut Rows) {
-    for table in catalog.tables() {
+    for table in rows.tables(catalog) {
         for (name, kind, columns) in constraints(table) {
             for (at, column) in (1..).zip(&columns) {
                 let referred = match kind {
@@ -145,7 +146,7 @@ pub(super) fn check_constraints(catalog: &Catalog, rows: &mut Rows) {
         row.push(("check_clause", text(said.trim_start_matches("CHECK "))));
         rows.put_known(row);
     }
-    for (table, column, name) in not_null(catalog) {
+    for (table, column, name) in not_null(rows.tables(catalog)) {
         let mut row = located(CONSTRAINT, catalog, table.schema, &name);
         row.push(("check_clause", Value::text(format!("{} IS NOT NULL", column.name))));
         rows.put_known(row);

@@ -2,16 +2,15 @@
 //! what rests on functions and what they rest on, which is looked up when they run.
 
 use super::columns::{TEXT, YES_OR_NO};
-use super::view;
-use crate::catalog::Catalog;
-use crate::system::{Rows, SystemRelation};
+use super::nothing;
+use crate::system::SystemRelation;
 use crate::types::DataType::{self, Integer, Name, Oid};
 use crate::types::ElementType;
 
 const TEXTS: DataType = DataType::Array(ElementType::TEXT);
 
 pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
-    view(
+    nothing(
         "_pg_foreign_data_wrappers",
         &[
             ("oid", Oid),
@@ -22,9 +21,8 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("authorization_identifier", Name),
             ("foreign_data_wrapper_language", TEXT),
         ],
-        none,
     ),
-    view(
+    nothing(
         "_pg_foreign_servers",
         &[
             ("oid", Oid),
@@ -37,14 +35,12 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("foreign_server_version", TEXT),
             ("authorization_identifier", Name),
         ],
-        none,
     ),
-    view(
+    nothing(
         "_pg_foreign_table_columns",
         &[("nspname", Name), ("relname", Name), ("attname", Name), ("attfdwoptions", TEXTS)],
-        none,
     ),
-    view(
+    nothing(
         "_pg_foreign_tables",
         &[
             ("foreign_table_catalog", Name),
@@ -55,9 +51,8 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("foreign_server_name", Name),
             ("authorization_identifier", Name),
         ],
-        none,
     ),
-    view(
+    nothing(
         "_pg_user_mappings",
         &[
             ("oid", Oid),
@@ -68,15 +63,13 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("foreign_server_name", Name),
             ("srvowner", Name),
         ],
-        none,
     ),
-    view(
+    nothing(
         "administrable_role_authorizations",
         &[("grantee", Name), ("role_name", Name), ("is_grantable", YES_OR_NO)],
-        none,
     ),
-    view("applicable_roles", &[("grantee", Name), ("role_name", Name), ("is_grantable", YES_OR_NO)], none),
-    view(
+    nothing("applicable_roles", &[("grantee", Name), ("role_name", Name), ("is_grantable", YES_OR_NO)]),
+    nothing(
         "check_constraint_routine_usage",
         &[
             ("constraint_catalog", Name),
@@ -86,9 +79,8 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("specific_schema", Name),
             ("specific_name", Name),
         ],
-        none,
     ),
-    view(
+    nothing(
         "column_options",
         &[
             ("table_catalog", Name),
@@ -98,9 +90,8 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("option_name", Name),
             ("option_value", TEXT),
         ],
-        none,
     ),
-    view(
+    nothing(
         "foreign_data_wrapper_options",
         &[
             ("foreign_data_wrapper_catalog", Name),
@@ -108,9 +99,8 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("option_name", Name),
             ("option_value", TEXT),
         ],
-        none,
     ),
-    view(
+    nothing(
         "foreign_data_wrappers",
         &[
             ("foreign_data_wrapper_catalog", Name),
@@ -119,9 +109,8 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("library_name", TEXT),
             ("foreign_data_wrapper_language", TEXT),
         ],
-        none,
     ),
-    view(
+    nothing(
         "foreign_server_options",
         &[
             ("foreign_server_catalog", Name),
@@ -129,9 +118,8 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("option_name", Name),
             ("option_value", TEXT),
         ],
-        none,
     ),
-    view(
+    nothing(
         "foreign_servers",
         &[
             ("foreign_server_catalog", Name),
@@ -142,9 +130,8 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("foreign_server_version", TEXT),
             ("authorization_identifier", Name),
         ],
-        none,
     ),
-    view(
+    nothing(
         "foreign_table_options",
         &[
             ("foreign_table_catalog", Name),
@@ -153,9 +140,8 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("option_name", Name),
             ("option_value", TEXT),
         ],
-        none,
     ),
-    view(
+    nothing(
         "foreign_tables",
         &[
             ("foreign_table_catalog", Name),
@@ -164,9 +150,8 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("foreign_server_catalog", Name),
             ("foreign_server_name", Name),
         ],
-        none,
     ),
-    view(
+    nothing(
         "routine_column_usage",
         &[
             ("specific_catalog", Name),
@@ -180,9 +165,8 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("table_name", Name),
             ("column_name", Name),
         ],
-        none,
     ),
-    view(
+    nothing(
         "routine_routine_usage",
         &[
             ("specific_catalog", Name),
@@ -192,9 +176,8 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("routine_schema", Name),
             ("routine_name", Name),
         ],
-        none,
     ),
-    view(
+    nothing(
         "routine_sequence_usage",
         &[
             ("specific_catalog", Name),
@@ -207,9 +190,8 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("sequence_schema", Name),
             ("sequence_name", Name),
         ],
-        none,
     ),
-    view(
+    nothing(
         "routine_table_usage",
         &[
             ("specific_catalog", Name),
@@ -222,9 +204,8 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("table_schema", Name),
             ("table_name", Name),
         ],
-        none,
     ),
-    view(
+    nothing(
         "sql_features",
         &[
             ("feature_id", TEXT),
@@ -235,9 +216,8 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("is_verified_by", TEXT),
             ("comments", TEXT),
         ],
-        none,
     ),
-    view(
+    nothing(
         "sql_implementation_info",
         &[
             ("implementation_info_id", TEXT),
@@ -246,9 +226,8 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("character_value", TEXT),
             ("comments", TEXT),
         ],
-        none,
     ),
-    view(
+    nothing(
         "sql_parts",
         &[
             ("feature_id", TEXT),
@@ -257,14 +236,12 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("is_verified_by", TEXT),
             ("comments", TEXT),
         ],
-        none,
     ),
-    view(
+    nothing(
         "sql_sizing",
         &[("sizing_id", Integer), ("sizing_name", TEXT), ("supported_value", Integer), ("comments", TEXT)],
-        none,
     ),
-    view(
+    nothing(
         "transforms",
         &[
             ("udt_catalog", Name),
@@ -276,9 +253,8 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("group_name", Name),
             ("transform_type", TEXT),
         ],
-        none,
     ),
-    view(
+    nothing(
         "user_mapping_options",
         &[
             ("authorization_identifier", Name),
@@ -287,14 +263,12 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("option_name", Name),
             ("option_value", TEXT),
         ],
-        none,
     ),
-    view(
+    nothing(
         "user_mappings",
         &[("authorization_identifier", Name), ("foreign_server_catalog", Name), ("foreign_server_name", Name)],
-        none,
     ),
-    view(
+    nothing(
         "view_routine_usage",
         &[
             ("table_catalog", Name),
@@ -304,8 +278,5 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("specific_schema", Name),
             ("specific_name", Name),
         ],
-        none,
     ),
 ];
-
-fn none(_: &Catalog, _: &mut Rows) {}

@@ -10,7 +10,7 @@ mod types;
 mod usage;
 
 use self::columns::Columns;
-use super::{Rows, SystemRelation, schema_name, text};
+use super::{Made, Rows, SystemRelation, schema_name, text};
 use crate::Value;
 use crate::catalog::{Catalog, ObjectId, RelationKind};
 
@@ -64,7 +64,12 @@ const OF_SCHEMA: &[SystemRelation] = &[
 const DATABASE: &str = crate::functions::DATABASE_NAME;
 
 const fn view(name: &'static str, columns: Columns, rows: fn(&Catalog, &mut Rows)) -> SystemRelation {
-    SystemRelation { name, kind: RelationKind::View, columns, rows }
+    SystemRelation { name, kind: RelationKind::View, columns, made: Made::Rows(rows) }
+}
+
+/// A view of what there is nothing of here.
+const fn nothing(name: &'static str, columns: Columns) -> SystemRelation {
+    SystemRelation { name, kind: RelationKind::View, columns, made: Made::Nothing }
 }
 
 /// A row or a part of one, by its columns' names.

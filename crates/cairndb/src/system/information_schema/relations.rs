@@ -24,23 +24,21 @@ pub(super) fn schemata(catalog: &Catalog, rows: &mut Rows) {
 }
 
 pub(super) fn tables(catalog: &Catalog, rows: &mut Rows) {
-    for (_, schema) in catalog.schemas() {
-        for (name, relation) in catalog.relations_in(schema) {
-            let (kind, is_insertable) = match relation {
-                Relation::Table(table) if table.is_materialized() => continue,
-                Relation::Table(table) if table.is_temporary() => ("LOCAL TEMPORARY", true),
-                Relation::Table(_) => ("BASE TABLE", true),
-                Relation::View(view) => ("VIEW", updatable_columns(view, catalog).is_some()),
-                _ => continue,
-            };
-            let mut row = located(TABLE, catalog, schema, name);
-            row.extend([
-                ("table_type", text(kind)),
-                ("is_insertable_into", yes_or_no(is_insertable)),
-                ("is_typed", yes_or_no(false)),
-            ]);
-            rows.put_known(row);
-        }
+    for (schema, name, relation) in rows.relations(catalog) {
+        let (kind, is_insertable) = match relation {
+            Relation::Table(table) if table.is_materialized() => continue,
+            Relation::Table(table) if table.is_temporary() => ("LOCAL TEMPORARY", true),
+            Relation::Table(_) => ("BASE TABLE", true),
+            Relation::View(view) => ("VIEW", updatable_columns(view, catalog).is_some()),
+            _ => continue,
+        };
+        let mut row = located(TABLE, catalog, schema, name);
+        row.extend([
+            ("table_type", text(kind)),
+            ("is_insertable_into", yes_or_no(is_insertable)),
+            ("is_typed", yes_or_no(false)),
+        ]);
+        rows.put_known(row);
     }
 }
 
@@ -76,22 +74,20 @@ impl ColumnOf<'_> {
 /// The columns of all tables and views, by schema and name.
 pub(super) fn all_columns<'c>(catalog: &'c Catalog, rows: &Rows) -> Vec<ColumnOf<'c>> {
     let mut all = Vec::new();
-    for (_, schema) in catalog.schemas() {
-        for (relation, of) in catalog.relations_in(schema) {
-            match of {
-                Relation::Table(table) if !table.is_materialized() => all.extend(table.columns.iter().map(|column| {
-                    let domain = column.domain.and_then(|domain| catalog.type_by_id(domain)).map(AsRef::as_ref);
-                    let (name, data_type, number) = (column.name.clone(), column.data_type, column.number as usize);
-                    ColumnOf { schema, relation, name, number, data_type, domain, of: Origin::Table(column) }
-                })),
-                Relation::View(view) => {
-                    all.extend((1..).zip(view_columns(catalog, view, rows)).map(|(number, field)| {
-                        let (name, data_type, of) = (field.name, field.data_type, Origin::View(view));
-                        ColumnOf { schema, relation, name, number, data_type, domain: None, of }
-                    }));
-                }
-                _ => {}
+    for (schema, relation, of) in rows.relations(catalog) {
+        match of {
+            Relation::Table(table) if !table.is_materialized() => all.extend(table.columns.iter().map(|column| {
+                let domain = column.domain.and_then(|domain| catalog.type_by_id(domain)).map(AsRef::as_ref);
+                let (name, data_type, number) = (column.name.clone(), column.data_type, column.number as usize);
+                ColumnOf { schema, relation, name, number, data_type, domain, of: Origin::Table(column) }
+            })),
+            Relation::View(view) => {
+                all.extend((1..).zip(view_columns(catalog, view)).map(|(number, field)| {
+                    let (name, data_type, of) = (field.name, field.data_type, Origin::View(view));
+                    ColumnOf { schema, relation, name, number, data_type, domain: None, of }
+                }));
             }
+            _ => {}
         }
     }
     all
@@ -154,7 +150,7 @@ fn of_table(catalog: &Catalog, column: &Column, domain: Option<&UserType>) -> Na
 }
 
 pub(super) fn views(catalog: &Catalog, rows: &mut Rows) {
-    for view in catalog.views() {
+    for view in rows.views(catalog) {
         let is_updatable = yes_or_no(updatable_columns(view, catalog).is_some());
         let check = view.check.map_or("NONE".to_owned(), |check| check.name().to_ascii_uppercase());
         let mut row = located(TABLE, catalog, view.schema, &view.name);

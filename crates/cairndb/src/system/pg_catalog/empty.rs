@@ -1,6 +1,6 @@
 //! Relations of what there is nothing of here: partitions, policies, replication, text search.
 
-use super::{CHARS, NAMES, OIDS, SMALL_INTS, SystemRelation, TEXTS, none};
+use super::{CHARS, Made, NAMES, OIDS, SMALL_INTS, SystemRelation, TEXTS};
 use crate::catalog::RelationKind::{Table as TableKind, View};
 use crate::types::DataType::{self, BigInt, Boolean, Double, Integer, InternalChar, Name, Oid, SmallInt, Text};
 
@@ -11,7 +11,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
         name: "pg_rules",
         kind: View,
         columns: &[("schemaname", Name), ("tablename", Name), ("rulename", Name), ("definition", Text)],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_policies",
@@ -26,7 +26,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("qual", Text),
             ("with_check", Text),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_range",
@@ -40,13 +40,13 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("rngcanonical", Text),
             ("rngsubdiff", Text),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_inherits",
         kind: TableKind,
         columns: &[("inhrelid", Oid), ("inhparent", Oid), ("inhseqno", Integer), ("inhdetachpending", Boolean)],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_partitioned_table",
@@ -61,7 +61,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("partcollation", OIDS),
             ("partexprs", Text),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_policy",
@@ -76,7 +76,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("polqual", Text),
             ("polwithcheck", Text),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_statistic_ext",
@@ -92,7 +92,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("stxkind", CHARS),
             ("stxexprs", Text),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_publication",
@@ -108,25 +108,25 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("pubtruncate", Boolean),
             ("pubviaroot", Boolean),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_publication_rel",
         kind: TableKind,
         columns: &[("oid", Oid), ("prpubid", Oid), ("prrelid", Oid), ("prqual", Text), ("prattrs", SMALL_INTS)],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_publication_namespace",
         kind: TableKind,
         columns: &[("oid", Oid), ("pnpubid", Oid), ("pnnspid", Oid)],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_foreign_table",
         kind: TableKind,
         columns: &[("ftrelid", Oid), ("ftserver", Oid), ("ftoptions", TEXTS)],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_foreign_server",
@@ -141,7 +141,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("srvacl", TEXTS),
             ("srvoptions", TEXTS),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_foreign_data_wrapper",
@@ -155,7 +155,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("fdwacl", TEXTS),
             ("fdwoptions", TEXTS),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_event_trigger",
@@ -169,13 +169,13 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("evtenabled", InternalChar),
             ("evttags", TEXTS),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_auth_members",
         kind: TableKind,
         columns: &[("roleid", Oid), ("member", Oid), ("grantor", Oid), ("admin_option", Boolean)],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_default_acl",
@@ -187,31 +187,31 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("defaclobjtype", InternalChar),
             ("defaclacl", TEXTS),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_seclabel",
         kind: TableKind,
         columns: &[("objoid", Oid), ("classoid", Oid), ("objsubid", Integer), ("provider", Text), ("label", Text)],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_opfamily",
         kind: TableKind,
         columns: &[("oid", Oid), ("opfmethod", Oid), ("opfname", Name), ("opfnamespace", Oid), ("opfowner", Oid)],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_db_role_setting",
         kind: TableKind,
         columns: &[("setdatabase", Oid), ("setrole", Oid), ("setconfig", TEXTS)],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_user_mapping",
         kind: TableKind,
         columns: &[("oid", Oid), ("umuser", Oid), ("umserver", Oid), ("umoptions", TEXTS)],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_user_mappings",
@@ -224,13 +224,13 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("usename", Name),
             ("umoptions", TEXTS),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_subscription_rel",
         kind: TableKind,
         columns: &[("srsubid", Oid), ("srrelid", Oid), ("srsubstate", InternalChar), ("srsublsn", Text)],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_publication_tables",
@@ -242,31 +242,31 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("attnames", NAMES),
             ("rowfilter", Text),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_transform",
         kind: TableKind,
         columns: &[("oid", Oid), ("trftype", Oid), ("trflang", Oid), ("trffromsql", Text), ("trftosql", Text)],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_largeobject",
         kind: TableKind,
         columns: &[("loid", Oid), ("pageno", Integer), ("data", DataType::Bytea)],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_largeobject_metadata",
         kind: TableKind,
         columns: &[("oid", Oid), ("lomowner", Oid), ("lomacl", TEXTS)],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_shseclabel",
         kind: TableKind,
         columns: &[("objoid", Oid), ("classoid", Oid), ("provider", Text), ("label", Text)],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_seclabels",
@@ -281,25 +281,25 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("provider", Text),
             ("label", Text),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_parameter_acl",
         kind: TableKind,
         columns: &[("oid", Oid), ("parname", Text), ("paracl", TEXTS)],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_replication_origin",
         kind: TableKind,
         columns: &[("roident", Oid), ("roname", Text)],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_replication_origin_status",
         kind: View,
         columns: &[("local_id", Oid), ("external_id", Text), ("remote_lsn", Text), ("local_lsn", Text)],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_replication_slots",
@@ -321,31 +321,31 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("safe_wal_size", BigInt),
             ("two_phase", Boolean),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_prepared_xacts",
         kind: View,
         columns: &[("transaction", BigInt), ("gid", Text), ("prepared", MOMENT), ("owner", Name), ("database", Name)],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_group",
         kind: View,
         columns: &[("groname", Name), ("grosysid", Oid), ("grolist", OIDS)],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_ts_config",
         kind: TableKind,
         columns: &[("oid", Oid), ("cfgname", Name), ("cfgnamespace", Oid), ("cfgowner", Oid), ("cfgparser", Oid)],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_ts_config_map",
         kind: TableKind,
         columns: &[("mapcfg", Oid), ("maptokentype", Integer), ("mapseqno", Integer), ("mapdict", Oid)],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_ts_dict",
@@ -358,7 +358,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("dicttemplate", Oid),
             ("dictinitoption", Text),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_ts_parser",
@@ -373,13 +373,13 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("prsheadline", Text),
             ("prslextype", Text),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_ts_template",
         kind: TableKind,
         columns: &[("oid", Oid), ("tmplname", Name), ("tmplnamespace", Oid), ("tmplinit", Text), ("tmpllexize", Text)],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_conversion",
@@ -394,7 +394,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("conproc", Text),
             ("condefault", Boolean),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_stat_replication",
@@ -421,7 +421,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("sync_state", Text),
             ("reply_time", MOMENT),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_stat_replication_slots",
@@ -438,7 +438,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("total_bytes", BigInt),
             ("stats_reset", MOMENT),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_stat_wal_receiver",
@@ -460,7 +460,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("sender_port", Integer),
             ("conninfo", Text),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_stat_subscription",
@@ -476,7 +476,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("latest_end_lsn", Text),
             ("latest_end_time", MOMENT),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_stat_subscription_stats",
@@ -488,7 +488,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("sync_error_count", BigInt),
             ("stats_reset", MOMENT),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_stat_user_functions",
@@ -501,7 +501,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("total_time", Double),
             ("self_time", Double),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_stat_progress_analyze",
@@ -520,7 +520,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("child_tables_done", BigInt),
             ("current_child_table_relid", Oid),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_stat_progress_basebackup",
@@ -533,7 +533,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("tablespaces_total", BigInt),
             ("tablespaces_streamed", BigInt),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_stat_progress_cluster",
@@ -552,7 +552,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("heap_blks_scanned", BigInt),
             ("index_rebuild_count", BigInt),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_stat_progress_copy",
@@ -569,7 +569,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("tuples_processed", BigInt),
             ("tuples_excluded", BigInt),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_stat_progress_vacuum",
@@ -587,7 +587,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("max_dead_tuples", BigInt),
             ("num_dead_tuples", BigInt),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_statio_sys_tables",
@@ -605,7 +605,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("tidx_blks_read", BigInt),
             ("tidx_blks_hit", BigInt),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_stat_sys_indexes",
@@ -620,7 +620,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("idx_tup_read", BigInt),
             ("idx_tup_fetch", BigInt),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_statio_sys_indexes",
@@ -634,7 +634,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("idx_blks_read", BigInt),
             ("idx_blks_hit", BigInt),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_statio_sys_sequences",
@@ -646,6 +646,6 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("blks_read", BigInt),
             ("blks_hit", BigInt),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
 ];

@@ -8,8 +8,7 @@ mod statistics;
 
 pub(super) use built_in::{BUILT_IN, BuiltIn, built_in};
 
-use super::{Rows, SystemRelation};
-use crate::catalog::Catalog;
+use super::{Made, SystemRelation};
 use crate::catalog::RelationKind::{Table as TableKind, View};
 use crate::types::DataType::{self, BigInt, Boolean, Integer, InternalChar, Name, Oid, SmallInt, Text};
 use crate::types::ElementType;
@@ -76,8 +75,6 @@ pub(super) fn relation_of_oid(oid: i64) -> Option<&'static str> {
     RELATION_OIDS.iter().find(|(known, _)| *known == oid).map(|(_, name)| *name)
 }
 
-fn none(_: &Catalog, _: &mut Rows) {}
-
 /// All of them.
 pub(super) const RELATIONS: [&[SystemRelation]; 3] = [OF_SCHEMA, statistics::RELATIONS, empty::RELATIONS];
 
@@ -86,7 +83,7 @@ const OF_SCHEMA: &[SystemRelation] = &[
         name: "pg_namespace",
         kind: TableKind,
         columns: &[("oid", Oid), ("nspname", Name), ("nspowner", Oid), ("nspacl", TEXTS)],
-        rows: rows::pg_namespace,
+        made: Made::Rows(rows::pg_namespace),
     },
     SystemRelation {
         name: "pg_class",
@@ -126,7 +123,7 @@ const OF_SCHEMA: &[SystemRelation] = &[
             ("reloptions", TEXTS),
             ("relpartbound", Text),
         ],
-        rows: rows::pg_class,
+        made: Made::Rows(rows::pg_class),
     },
     SystemRelation {
         name: "pg_attribute",
@@ -159,13 +156,13 @@ const OF_SCHEMA: &[SystemRelation] = &[
             ("attfdwoptions", TEXTS),
             ("attmissingval", Text),
         ],
-        rows: rows::pg_attribute,
+        made: Made::Rows(rows::pg_attribute),
     },
     SystemRelation {
         name: "pg_attrdef",
         kind: TableKind,
         columns: &[("oid", Oid), ("adrelid", Oid), ("adnum", SmallInt), ("adbin", Text)],
-        rows: rows::pg_attrdef,
+        made: Made::Rows(rows::pg_attrdef),
     },
     SystemRelation {
         name: "pg_type",
@@ -204,13 +201,13 @@ const OF_SCHEMA: &[SystemRelation] = &[
             ("typdefault", Text),
             ("typacl", TEXTS),
         ],
-        rows: rows::pg_type,
+        made: Made::Rows(rows::pg_type),
     },
     SystemRelation {
         name: "pg_enum",
         kind: TableKind,
         columns: &[("oid", Oid), ("enumtypid", Oid), ("enumsortorder", DataType::Real), ("enumlabel", Name)],
-        rows: rows::pg_enum,
+        made: Made::Rows(rows::pg_enum),
     },
     SystemRelation {
         name: "pg_index",
@@ -238,7 +235,7 @@ const OF_SCHEMA: &[SystemRelation] = &[
             ("indexprs", Text),
             ("indpred", Text),
         ],
-        rows: rows::pg_index,
+        made: Made::Rows(rows::pg_index),
     },
     SystemRelation {
         name: "pg_constraint",
@@ -271,13 +268,13 @@ const OF_SCHEMA: &[SystemRelation] = &[
             ("conexclop", OIDS),
             ("conbin", Text),
         ],
-        rows: rows::pg_constraint,
+        made: Made::Rows(rows::pg_constraint),
     },
     SystemRelation {
         name: "pg_description",
         kind: TableKind,
         columns: &[("objoid", Oid), ("classoid", Oid), ("objsubid", Integer), ("description", Text)],
-        rows: rows::pg_description,
+        made: Made::Rows(rows::pg_description),
     },
     SystemRelation {
         name: "pg_proc",
@@ -314,7 +311,7 @@ const OF_SCHEMA: &[SystemRelation] = &[
             ("proconfig", TEXTS),
             ("proacl", TEXTS),
         ],
-        rows: rows::pg_proc,
+        made: Made::Rows(rows::pg_proc),
     },
     SystemRelation {
         name: "pg_trigger",
@@ -340,7 +337,7 @@ const OF_SCHEMA: &[SystemRelation] = &[
             ("tgoldtable", Name),
             ("tgnewtable", Name),
         ],
-        rows: rows::pg_trigger,
+        made: Made::Rows(rows::pg_trigger),
     },
     SystemRelation {
         name: "pg_sequence",
@@ -355,7 +352,7 @@ const OF_SCHEMA: &[SystemRelation] = &[
             ("seqcache", BigInt),
             ("seqcycle", Boolean),
         ],
-        rows: rows::pg_sequence,
+        made: Made::Rows(rows::pg_sequence),
     },
     SystemRelation {
         name: "pg_depend",
@@ -369,7 +366,7 @@ const OF_SCHEMA: &[SystemRelation] = &[
             ("refobjsubid", Integer),
             ("deptype", InternalChar),
         ],
-        rows: rows::pg_depend,
+        made: Made::Rows(rows::pg_depend),
     },
     SystemRelation {
         name: "pg_rewrite",
@@ -384,13 +381,13 @@ const OF_SCHEMA: &[SystemRelation] = &[
             ("ev_qual", Text),
             ("ev_action", Text),
         ],
-        rows: rows::pg_rewrite,
+        made: Made::Rows(rows::pg_rewrite),
     },
     SystemRelation {
         name: "pg_am",
         kind: TableKind,
         columns: &[("oid", Oid), ("amname", Name), ("amhandler", Text), ("amtype", InternalChar)],
-        rows: rows::pg_am,
+        made: Made::Rows(rows::pg_am),
     },
     SystemRelation {
         name: "pg_collation",
@@ -408,7 +405,7 @@ const OF_SCHEMA: &[SystemRelation] = &[
             ("colliculocale", Text),
             ("collversion", Text),
         ],
-        rows: rows::pg_collation,
+        made: Made::Rows(rows::pg_collation),
     },
     SystemRelation {
         name: "pg_language",
@@ -424,7 +421,7 @@ const OF_SCHEMA: &[SystemRelation] = &[
             ("lanvalidator", Oid),
             ("lanacl", TEXTS),
         ],
-        rows: rows::pg_language,
+        made: Made::Rows(rows::pg_language),
     },
     SystemRelation {
         name: "pg_opclass",
@@ -440,7 +437,7 @@ const OF_SCHEMA: &[SystemRelation] = &[
             ("opcdefault", Boolean),
             ("opckeytype", Oid),
         ],
-        rows: rows::pg_opclass,
+        made: Made::Rows(rows::pg_opclass),
     },
     SystemRelation {
         name: "pg_database",
@@ -463,13 +460,13 @@ const OF_SCHEMA: &[SystemRelation] = &[
             ("datcollversion", Text),
             ("datacl", TEXTS),
         ],
-        rows: rows::pg_database,
+        made: Made::Rows(rows::pg_database),
     },
     SystemRelation {
         name: "pg_tablespace",
         kind: TableKind,
         columns: &[("oid", Oid), ("spcname", Name), ("spcowner", Oid), ("spcacl", TEXTS), ("spcoptions", TEXTS)],
-        rows: rows::pg_tablespace,
+        made: Made::Rows(rows::pg_tablespace),
     },
     SystemRelation {
         name: "pg_extension",
@@ -484,7 +481,7 @@ const OF_SCHEMA: &[SystemRelation] = &[
             ("extconfig", OIDS),
             ("extcondition", TEXTS),
         ],
-        rows: rows::pg_extension,
+        made: Made::Rows(rows::pg_extension),
     },
     SystemRelation {
         name: "pg_roles",
@@ -504,7 +501,7 @@ const OF_SCHEMA: &[SystemRelation] = &[
             ("rolconfig", TEXTS),
             ("oid", Oid),
         ],
-        rows: rows::pg_roles,
+        made: Made::Rows(rows::pg_roles),
     },
     SystemRelation {
         name: "pg_user",
@@ -520,7 +517,7 @@ const OF_SCHEMA: &[SystemRelation] = &[
             ("valuntil", DataType::TimestampTz(None)),
             ("useconfig", TEXTS),
         ],
-        rows: rows::pg_user,
+        made: Made::Rows(rows::pg_user),
     },
     SystemRelation {
         name: "pg_settings",
@@ -544,7 +541,7 @@ const OF_SCHEMA: &[SystemRelation] = &[
             ("sourceline", Integer),
             ("pending_restart", Boolean),
         ],
-        rows: none,
+        made: Made::Function("pg_show_all_settings"),
     },
     SystemRelation {
         name: "pg_tables",
@@ -559,13 +556,13 @@ const OF_SCHEMA: &[SystemRelation] = &[
             ("hastriggers", Boolean),
             ("rowsecurity", Boolean),
         ],
-        rows: rows::pg_tables,
+        made: Made::Rows(rows::pg_tables),
     },
     SystemRelation {
         name: "pg_views",
         kind: View,
         columns: &[("schemaname", Name), ("viewname", Name), ("viewowner", Name), ("definition", Text)],
-        rows: rows::pg_views,
+        made: Made::Rows(rows::pg_views),
     },
     SystemRelation {
         name: "pg_matviews",
@@ -579,7 +576,7 @@ const OF_SCHEMA: &[SystemRelation] = &[
             ("ispopulated", Boolean),
             ("definition", Text),
         ],
-        rows: rows::pg_matviews,
+        made: Made::Rows(rows::pg_matviews),
     },
     SystemRelation {
         name: "pg_indexes",
@@ -591,7 +588,7 @@ const OF_SCHEMA: &[SystemRelation] = &[
             ("tablespace", Name),
             ("indexdef", Text),
         ],
-        rows: rows::pg_indexes,
+        made: Made::Rows(rows::pg_indexes),
     },
     SystemRelation {
         name: "pg_sequences",
@@ -609,13 +606,13 @@ const OF_SCHEMA: &[SystemRelation] = &[
             ("cache_size", BigInt),
             ("last_value", BigInt),
         ],
-        rows: rows::pg_sequences,
+        made: Made::Expressions(rows::pg_sequences),
     },
     SystemRelation {
         name: "pg_shdescription",
         kind: TableKind,
         columns: &[("objoid", Oid), ("classoid", Oid), ("description", Text)],
-        rows: rows::pg_shdescription,
+        made: Made::Rows(rows::pg_shdescription),
     },
     SystemRelation {
         name: "pg_cast",
@@ -628,7 +625,7 @@ const OF_SCHEMA: &[SystemRelation] = &[
             ("castcontext", InternalChar),
             ("castmethod", InternalChar),
         ],
-        rows: rows::pg_cast,
+        made: Made::Rows(rows::pg_cast),
     },
     SystemRelation {
         name: "pg_operator",
@@ -650,12 +647,12 @@ const OF_SCHEMA: &[SystemRelation] = &[
             ("oprrest", Text),
             ("oprjoin", Text),
         ],
-        rows: rows::pg_operator,
+        made: Made::Rows(rows::pg_operator),
     },
     SystemRelation {
         name: "pg_aggregate",
         kind: TableKind,
         columns: &[("aggfnoid", Oid), ("aggkind", InternalChar), ("aggnumdirectargs", SmallInt)],
-        rows: rows::pg_aggregate,
+        made: Made::Rows(rows::pg_aggregate),
     },
 ];

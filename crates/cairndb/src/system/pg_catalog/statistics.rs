@@ -1,10 +1,11 @@
 //! Statistics: what the database counts of itself. What it does not count is NULL.
 
 use super::rows::oid;
-use super::{Rows, SystemRelation, none};
+use super::{Made, SystemRelation};
 use crate::Value;
 use crate::catalog::RelationKind::View;
-use crate::catalog::{Catalog, ObjectId, Table};
+use crate::catalog::{Catalog, ObjectId};
+use crate::system::Rows;
 use crate::system::describe::indexes;
 use crate::system::{schema_name, text};
 use crate::types::DataType::{self, BigInt, Boolean, Double, Integer, Name, Oid, Real, SmallInt, Text};
@@ -36,7 +37,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("fastpath", Boolean),
             ("waitstart", MOMENT),
         ],
-        rows: none,
+        made: Made::Function("pg_lock_status"),
     },
     SystemRelation {
         name: "pg_stat_activity",
@@ -65,7 +66,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("query", Text),
             ("backend_type", Text),
         ],
-        rows: none,
+        made: Made::Function("pg_stat_get_activity"),
     },
     SystemRelation {
         name: "pg_stat_database",
@@ -100,7 +101,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("sessions_killed", BigInt),
             ("stats_reset", MOMENT),
         ],
-        rows: none,
+        made: Made::Function("pg_stat_get_database"),
     },
     SystemRelation {
         name: "pg_stat_all_tables",
@@ -130,7 +131,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("analyze_count", BigInt),
             ("autoanalyze_count", BigInt),
         ],
-        rows: all_tables,
+        made: Made::Rows(all_tables),
     },
     SystemRelation {
         name: "pg_stat_user_tables",
@@ -160,7 +161,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("analyze_count", BigInt),
             ("autoanalyze_count", BigInt),
         ],
-        rows: all_tables,
+        made: Made::Rows(all_tables),
     },
     SystemRelation {
         name: "pg_stat_sys_tables",
@@ -190,7 +191,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("analyze_count", BigInt),
             ("autoanalyze_count", BigInt),
         ],
-        rows: none,
+        made: Made::Nothing,
     },
     SystemRelation {
         name: "pg_statio_all_tables",
@@ -208,7 +209,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("tidx_blks_read", BigInt),
             ("tidx_blks_hit", BigInt),
         ],
-        rows: all_tables_blocks,
+        made: Made::Rows(all_tables_blocks),
     },
     SystemRelation {
         name: "pg_statio_user_tables",
@@ -226,7 +227,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("tidx_blks_read", BigInt),
             ("tidx_blks_hit", BigInt),
         ],
-        rows: all_tables_blocks,
+        made: Made::Rows(all_tables_blocks),
     },
     SystemRelation {
         name: "pg_stat_all_indexes",
@@ -241,7 +242,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("idx_tup_read", BigInt),
             ("idx_tup_fetch", BigInt),
         ],
-        rows: all_indexes,
+        made: Made::Rows(all_indexes),
     },
     SystemRelation {
         name: "pg_stat_user_indexes",
@@ -256,7 +257,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("idx_tup_read", BigInt),
             ("idx_tup_fetch", BigInt),
         ],
-        rows: all_indexes,
+        made: Made::Rows(all_indexes),
     },
     SystemRelation {
         name: "pg_statio_all_indexes",
@@ -270,7 +271,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("idx_blks_read", BigInt),
             ("idx_blks_hit", BigInt),
         ],
-        rows: all_indexes,
+        made: Made::Rows(all_indexes),
     },
     SystemRelation {
         name: "pg_statio_user_indexes",
@@ -284,7 +285,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("idx_blks_read", BigInt),
             ("idx_blks_hit", BigInt),
         ],
-        rows: all_indexes,
+        made: Made::Rows(all_indexes),
     },
     SystemRelation {
         name: "pg_statio_all_sequences",
@@ -296,7 +297,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("blks_read", BigInt),
             ("blks_hit", BigInt),
         ],
-        rows: all_sequences,
+        made: Made::Rows(all_sequences),
     },
     SystemRelation {
         name: "pg_statio_user_sequences",
@@ -308,7 +309,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("blks_read", BigInt),
             ("blks_hit", BigInt),
         ],
-        rows: all_sequences,
+        made: Made::Rows(all_sequences),
     },
     SystemRelation {
         name: "pg_stat_progress_create_index",
@@ -331,7 +332,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("partitions_total", BigInt),
             ("partitions_done", BigInt),
         ],
-        rows: none,
+        made: Made::Function("pg_stat_get_progress_info"),
     },
     SystemRelation {
         name: "pg_cursors",
@@ -344,7 +345,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("is_scrollable", Boolean),
             ("creation_time", MOMENT),
         ],
-        rows: none,
+        made: Made::Function("pg_cursor"),
     },
     SystemRelation {
         name: "pg_prepared_statements",
@@ -358,19 +359,19 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("generic_plans", BigInt),
             ("custom_plans", BigInt),
         ],
-        rows: none,
+        made: Made::Function("pg_prepared_statement"),
     },
     SystemRelation {
         name: "pg_timezone_names",
         kind: View,
         columns: &[("name", Text), ("abbrev", Text), ("utc_offset", SPAN), ("is_dst", Boolean)],
-        rows: none,
+        made: Made::Function("pg_timezone_names"),
     },
     SystemRelation {
         name: "pg_timezone_abbrevs",
         kind: View,
         columns: &[("abbrev", Text), ("utc_offset", SPAN), ("is_dst", Boolean)],
-        rows: none,
+        made: Made::Function("pg_timezone_abbrevs"),
     },
     // Values of any type have no type of their own here: they are texts of arrays.
     SystemRelation {
@@ -392,7 +393,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("most_common_elem_freqs", REALS),
             ("elem_count_histogram", REALS),
         ],
-        rows: of_columns,
+        made: Made::Rows(of_columns),
     },
 ];
 
@@ -400,7 +401,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
 const GROWING: f64 = 0.1;
 
 fn of_columns(catalog: &Catalog, rows: &mut Rows) {
-    for table in tables(catalog) {
+    for table in rows.tables(catalog) {
         let Some(statistics) = &table.statistics else { continue };
         for (column, of) in table.columns.iter().zip(&statistics.columns) {
             let distinct = match of.distinct > GROWING * statistics.rows {
@@ -445,12 +446,8 @@ fn said(catalog: &Catalog, id: ObjectId, schema: ObjectId, name: &str) -> Vec<(&
     vec![("relid", oid(id)), ("schemaname", schema_name(catalog, schema)), ("relname", text(name))]
 }
 
-fn tables(catalog: &Catalog) -> impl Iterator<Item = &Table> {
-    catalog.tables().map(|table| &**table)
-}
-
 fn all_tables(catalog: &Catalog, rows: &mut Rows) {
-    for table in tables(catalog) {
+    for table in rows.tables(catalog) {
         let mut row = said(catalog, table.id, table.schema, &table.name);
         let counted = table.statistics.as_ref().map_or(0, |of| of.rows as i64);
         // What is overwritten or deleted leaves nothing behind.
@@ -460,11 +457,13 @@ fn all_tables(catalog: &Catalog, rows: &mut Rows) {
 }
 
 fn all_tables_blocks(catalog: &Catalog, rows: &mut Rows) {
-    tables(catalog).for_each(|table| rows.put_known(said(catalog, table.id, table.schema, &table.name)));
+    for table in rows.tables(catalog) {
+        rows.put_known(said(catalog, table.id, table.schema, &table.name));
+    }
 }
 
 fn all_indexes(catalog: &Catalog, rows: &mut Rows) {
-    for table in tables(catalog) {
+    for table in rows.tables(catalog) {
         for index in indexes(table) {
             let mut row = said(catalog, table.id, table.schema, &table.name);
             row.extend([("indexrelid", oid(index.id)), ("indexrelname", text(index.name))]);

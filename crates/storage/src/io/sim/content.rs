@@ -77,6 +77,20 @@ impl Content {
         }
     }
 
+    /// Makes zeros of what of the range falls within the length, and holes of chunks that have nothing else.
+    pub(super) fn clear(&mut self, offset: u64, length: usize) {
+        let room = self.len.saturating_sub(offset).min(length as u64) as usize;
+        let chunks = Arc::make_mut(&mut self.chunks);
+        for (index, start, piece) in pieces(offset, room) {
+            if let Some(chunk) = &mut chunks[index] {
+                Arc::make_mut(chunk)[start..start + piece.len()].fill(0);
+                if chunk.iter().all(|&byte| byte == 0) {
+                    chunks[index] = None;
+                }
+            }
+        }
+    }
+
     /// Inverts one bit; false if the file ends before it.
     pub(super) fn flip_bit(&mut self, bit: u64) -> bool {
         let mut byte = [0];
@@ -155,5 +169,16 @@ mod tests {
         assert_eq!(content.fitting(CHUNK, 10, 0), 10);
         assert_eq!(content.fitting(CHUNK + 10, 2 * CHUNK as usize, 0), CHUNK as usize - 10);
         assert_eq!(content.fitting(0, 4 * CHUNK as usize, 2), 3 * CHUNK as usize);
+    }
+
+    #[test]
+    fn what_is_cleared_is_zeros_and_holes_where_nothing_else_is() {
+        let mut content = Content::from_bytes(&[1; 3 * CHUNK as usize]);
+        content.clear(100, 2 * CHUNK as usize);
+        assert_eq!(content.allocated_chunks(), 2);
+        let at = |index: usize| content.to_vec()[index];
+        assert_eq!([99, 100, 2 * CHUNK as usize + 99, 2 * CHUNK as usize + 100].map(at), [1, 0, 0, 1]);
+        content.clear(0, 10 * CHUNK as usize);
+        assert_eq!((content.allocated_chunks(), content.len()), (0, 3 * CHUNK));
     }
 }

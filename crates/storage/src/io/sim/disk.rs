@@ -247,6 +247,12 @@ impl Machine {
         self.perform(Operation::SetLen { file: file.clone(), len })
     }
 
+    fn give_back(&mut self, file: &FileRef, offset: u64, length: u64) -> io::Result<()> {
+        self.check_alive()?;
+        self.faults.check_write(file.id, &(offset..offset + length), &mut self.random)?;
+        self.perform(Operation::GiveBack { file: file.clone(), offset, length })
+    }
+
     fn sync(&mut self, file: &FileRef) -> io::Result<()> {
         self.check_alive()?;
         match self.faults.next_sync_of_fails(file.id, &mut self.random) {
@@ -461,6 +467,11 @@ impl File for SimFile {
     fn set_len(&self, len: u64) -> io::Result<()> {
         self.check_writable()?;
         self.disk.machine().set_len(&self.file, len)
+    }
+
+    fn give_back(&self, offset: u64, length: u64) -> io::Result<()> {
+        self.check_writable()?;
+        self.disk.machine().give_back(&self.file, offset, length)
     }
 
     fn room(&self) -> io::Result<u64> {

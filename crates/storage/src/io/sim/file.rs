@@ -22,8 +22,16 @@ struct Pending {
 
 #[derive(Clone, Debug)]
 enum Change {
-    Write { offset: u64, bytes: Arc<[u8]> },
+    Write {
+        offset: u64,
+        bytes: Arc<[u8]>,
+    },
     Length(u64),
+    /// A hole from `offset` on.
+    GivenBack {
+        offset: u64,
+        length: u64,
+    },
 }
 
 impl Change {
@@ -31,6 +39,7 @@ impl Change {
         match self {
             Change::Write { offset, bytes } => content.write_within(*offset, bytes),
             Change::Length(len) => content.set_len(*len),
+            Change::GivenBack { offset, length } => content.clear(*offset, *length as usize),
         }
     }
 
@@ -39,6 +48,7 @@ impl Change {
         match self {
             Change::Write { offset, bytes } => *offset >= end || offset + bytes.len() as u64 <= start,
             Change::Length(len) => *len >= end,
+            Change::GivenBack { offset, length } => *offset >= end || offset + length <= start,
         }
     }
 }
@@ -66,6 +76,11 @@ impl SimContent {
             self.cached.set_len(len);
             self.push(operation, false, Change::Length(len));
         }
+    }
+
+    pub(super) fn give_back(&mut self, operation: u64, offset: u64, length: u64) {
+        self.cached.clear(offset, length as usize);
+        self.push(operation, false, Change::GivenBack { offset, length });
     }
 
     pub(super) fn write_durable(&mut self, operation: u64, offset: u64, bytes: &Arc<[u8]>) {
@@ -116,6 +131,10 @@ impl SimContent {
             match &pending.change {
                 Change::Write { offset, bytes } if !pending.forced => {
                     chooser.kept_pieces(pending.operation, *offset, bytes, |at, piece| content.write_within(at, piece));
+                }
+                Change::GivenBack { offset, length } if !pending.forced => {
+                    let zeros = vec![0; *length as usize];
+                    chooser.kept_pieces(pending.operation, *offset, &zeros, |at, piece| content.clear(at, piece.len()));
                 }
                 Change::Length(len) if lengths_left > 0 => {
                     lengths_left -= 1;

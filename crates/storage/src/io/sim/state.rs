@@ -23,6 +23,7 @@ pub(super) enum Operation {
     Write { file: FileRef, offset: u64, bytes: Arc<[u8]> },
     WriteDurable { file: FileRef, offset: u64, bytes: Arc<[u8]>, failed: Option<u64> },
     SetLen { file: FileRef, len: u64 },
+    GiveBack { file: FileRef, offset: u64, length: u64 },
     Sync { file: FileRef, failed: Option<u64> },
 }
 
@@ -94,6 +95,7 @@ impl DiskState {
                 self.file(file).fail_write_durable(number, *offset, bytes, *seed);
             }
             Operation::SetLen { file, len } => self.file(file).set_len(number, *len),
+            Operation::GiveBack { file, offset, length } => self.file(file).give_back(number, *offset, *length),
             Operation::Sync { file, failed: None } => self.file(file).sync(),
             Operation::Sync { file, failed: Some(seed) } => self.file(file).fail_sync(file.id, *seed),
         }
@@ -173,6 +175,9 @@ impl fmt::Display for Operation {
                 write!(f, "write {length} bytes durably to {path} at {offset}{}", failed(error))
             }
             Operation::SetLen { file, len } => write!(f, "set length of {} to {len}", file.path.display()),
+            Operation::GiveBack { file, offset, length } => {
+                write!(f, "give back {length} bytes of {} at {offset}", file.path.display())
+            }
             Operation::Sync { file, failed: error } => write!(f, "sync {}{}", file.path.display(), failed(error)),
         }
     }

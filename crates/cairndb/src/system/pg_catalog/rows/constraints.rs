@@ -2,7 +2,9 @@
 
 use super::{class, default_oid, has_default, namespace, numbers, oid, small_ints, yes};
 use crate::Value;
-use crate::catalog::{Catalog, Column, Deferral, ObjectId, ReferentialAction, Table, number_at};
+use std::sync::Arc;
+
+use crate::catalog::{Catalog, Deferral, ObjectId, ReferentialAction, Relation, Trigger, number_at};
 use crate::system::describe::{Indexed, in_parentheses, indexes};
 use crate::system::{Rows, maybe, oid_of, text};
 
@@ -33,7 +35,7 @@ fn constraint(id: ObjectId, name: &str, schema: ObjectId, kind: &str) -> Vec<(&'
 }
 
 pub(in crate::system::pg_catalog) fn pg_constraint(catalog: &Catalog, rows: &mut Rows) {
-    for table in catalog.tables() {
+    for table in rows.tables(catalog) {
         for index in indexes(table).filter(Indexed::is_constraint) {
             let mut row = constraint(index.id, index.name, table.schema, if index.is_primary() { "p" } else { "u" });
             row.extend([
@@ -103,22 +105,18 @@ pub(in crate::system::pg_catalog) fn pg_constraint(catalog: &Catalog, rows: &mut
 
 pub(in crate::system::pg_catalog) fn pg_description(catalog: &Catalog, rows: &mut Rows) {
     for on in catalog.commented().filter(|on| on.id != crate::catalog::Commentable::DATABASE.id) {
-        let is_type = catalog.types().any(|of| of.id == on.id);
+        let relation = catalog.relation_of(on.id).map(|(.., relation)| relation);
         // One that has an index shares its oid with that.
-        let of_index = on.part == 1 && catalog.tables().any(|table| indexes(table).any(|index| index.id == on.id));
-        let is_constraint = || {
-            let of = |table: &std::sync::Arc<Table>| {
-                table.checks.iter().any(|check| check.id == on.id)
-                    || table.foreign_keys.iter().any(|key| key.id == on.id)
-            };
-            of_index || catalog.tables().any(of)
-        };
-        let what = match on.id {
-            _ if is_type => "pg_type",
-            id if catalog.schemas().any(|(_, schema)| schema == id) => "pg_namespace",
-            id if catalog.routine_by_id(id).is_some() => "pg_proc",
-            _ if is_constraint() => "pg_constraint",
-            id if catalog.triggers().any(|(_, of)| of.id == id) => "pg_trigger",
+        let of_index = on.part == 1 && matches!(relation, Some(Relation::Index(..) | Relation::PrimaryKey(_)));
+        let is_trigger = |triggers: &[Arc<Trigger>]| triggers.iter().any(|of| of.id == on.id);
+        let what = match relation {
+            _ if of_index => "pg_constraint",
+            Some(Relation::Table(table)) if is_trigger(&table.triggers) => "pg_trigger",
+            Some(Relation::View(view)) if is_trigger(&view.triggers) => "pg_trigger",
+            Some(Relation::Table(table)) if table.id != on.id => "pg_constraint",
+            None if catalog.type_by_id(on.id).is_some() => "pg_type",
+            None if catalog.schema_name(on.id).is_some() => "pg_namespace",
+            None if catalog.routine_by_id(on.id).is_some() => "pg_proc",
             _ => "pg_class",
         };
         let of_schema = what == "pg_namespace" && on.id == ObjectId::PUBLIC;
@@ -156,16 +154,13 @@ fn depends(rows: &mut Rows, on: [Place; 2], how: &str) {
 
 pub(in crate::system::pg_catalog) fn pg_depend(catalog: &Catalog, rows: &mut Rows) {
     for sequence in catalog.sequences() {
-        let identity = catalog.tables().find_map(|table| {
-            let is = |column: &&Column| column.identity.is_some_and(|identity| identity.sequence == sequence.id);
-            Some((table, table.columns.iter().find(is)?))
-        });
         let owner = sequence.owner.and_then(|(table, position)| {
             let table = catalog.table_by_id(table)?;
             Some((table, table.columns.get(position)?))
         });
-        let found = identity.map(|found| (found, "i")).or(owner.map(|found| (found, "a")));
-        if let Some(((table, column), how)) = found {
+        if let Some((table, column)) = owner {
+            let is_identity = column.identity.is_some_and(|identity| identity.sequence == sequence.id);
+            let how = if is_identity { "i" } else { "a" };
             let itself = ("pg_class", oid_of(sequence.id), 0);
             depends(rows, [itself, ("pg_class", oid_of(table.id), column.number)], how);
         }

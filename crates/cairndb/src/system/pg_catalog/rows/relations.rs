@@ -4,8 +4,10 @@ use super::{
     BTREE, GIN, HEAP, alignment, collation, default_oid, has_default, item_class, length, modifier, namespace, number,
     oid, operator_class, owner, small, storage, texts, vector, yes,
 };
+use std::sync::Arc;
+
 use crate::Value;
-use crate::catalog::{Catalog, Deferral, Index, ObjectId, Relation, Table, number_at};
+use crate::catalog::{Catalog, Column, Deferral, Index, ObjectId, Relation, Table, number_at};
 use crate::system::describe::{self, Indexed, in_parentheses, indexes};
 use crate::system::reg::{INFORMATION_SCHEMA_OID, PG_CATALOG_OID, schema_oid};
 use crate::system::{Rows, maybe, text, view_columns};
@@ -20,147 +22,155 @@ pub(in crate::system::pg_catalog) fn pg_namespace(catalog: &Catalog, rows: &mut 
 }
 
 pub(in crate::system::pg_catalog) fn pg_class(catalog: &Catalog, rows: &mut Rows) {
-    for (_, schema) in catalog.schemas() {
-        for (name, relation) in catalog.relations_in(schema) {
-            let (id, kind, columns, method) = match relation {
-                Relation::Table(table) => {
-                    let kind = if table.is_materialized() { "m" } else { "r" };
-                    (table.id, kind, table.columns.len(), HEAP)
-                }
-                Relation::View(view) => (view.id, "v", view.columns.len(), 0),
-                Relation::Sequence(sequence) => (sequence.id, "S", 3, 0),
-                Relation::Index(_, index) => {
-                    let method = if index.is_inverted() { GIN } else { BTREE };
-                    (index.id, "i", index.columns.len() + index.included.len(), method)
-                }
-                Relation::PrimaryKey(table) => {
-                    let columns = table.primary_key.len() + table.primary_key_included.len();
-                    (table.primary_key_id, "i", columns, BTREE)
-                }
-            };
-            let table = relation.table();
-            let counted = table.and_then(|table| table.statistics.as_ref()).map_or(-1.0, |found| found.rows as f32);
-            let has_triggers = match relation {
-                Relation::Table(table) => {
-                    !table.triggers.is_empty() || !table.foreign_keys.is_empty() || !table.referenced_by.is_empty()
-                }
-                Relation::View(view) => !view.triggers.is_empty(),
-                _ => false,
-            };
-            let check = match relation {
-                Relation::View(view) => view.check,
-                _ => None,
-            };
-            let mut row = vec![
-                ("oid", oid(id)),
-                ("relname", text(name)),
-                ("relnamespace", namespace(schema)),
-                ("relowner", owner()),
-                ("relam", Value::BigInt(method)),
-                ("relfilenode", if kind == "v" { Value::BigInt(0) } else { oid(id) }),
-                ("reltuples", Value::Real(if table.is_some() { counted } else { 0.0 })),
-                ("relhasindex", yes(table.is_some_and(|table| indexes(table).next().is_some()))),
-                ("relpersistence", text(if schema.is_temporary() { "t" } else { "p" })),
-                ("relkind", text(kind)),
-                ("relnatts", small(columns)),
-                ("relchecks", small(table.map_or(0, |table| table.checks.len()))),
-                ("relhasrules", yes(matches!(kind, "v" | "m"))),
-                ("relhastriggers", yes(has_triggers)),
-                ("relispopulated", yes(table.is_none_or(|table| table.refuse_unpopulated().is_ok()))),
-                ("relreplident", text(if table.is_some() { "d" } else { "n" })),
-            ];
-            let maintained = table.and_then(|table| table.materialized.as_ref()?.maintained);
-            let options: Vec<String> = [
-                check.map(|check| format!("check_option={}", check.name())),
-                maintained.map(|maintained| format!("maintained={}", maintained.name())),
-                table.and_then(|table| table.feed).map(|_| "change_feed=on".to_owned()),
-            ]
-            .into_iter()
-            .flatten()
-            .collect();
-            row.extend((!options.is_empty()).then(|| ("reloptions", texts(options.into_iter()))));
-            rows.put(row);
-        }
+    for (schema, name, relation) in rows.relations(catalog) {
+        let (id, kind, columns, method) = match relation {
+            Relation::Table(table) => {
+                let kind = if table.is_materialized() { "m" } else { "r" };
+                (table.id, kind, table.columns.len(), HEAP)
+            }
+            Relation::View(view) => (view.id, "v", view.columns.len(), 0),
+            Relation::Sequence(sequence) => (sequence.id, "S", 3, 0),
+            Relation::Index(_, index) => {
+                let method = if index.is_inverted() { GIN } else { BTREE };
+                (index.id, "i", index.columns.len() + index.included.len(), method)
+            }
+            Relation::PrimaryKey(table) => {
+                let columns = table.primary_key.len() + table.primary_key_included.len();
+                (table.primary_key_id, "i", columns, BTREE)
+            }
+        };
+        let table = relation.table();
+        let has_triggers = || match relation {
+            Relation::Table(table) => {
+                !table.triggers.is_empty() || !table.foreign_keys.is_empty() || !table.referenced_by.is_empty()
+            }
+            Relation::View(view) => !view.triggers.is_empty(),
+            _ => false,
+        };
+        let analyzed = |table: &Arc<Table>| table.statistics.as_ref().map_or(-1.0, |found| found.rows as f32);
+        rows.put_wanted(&[
+            ("oid", &|| oid(id)),
+            ("relname", &|| text(name)),
+            ("relnamespace", &|| namespace(schema)),
+            ("relowner", &owner),
+            ("relam", &|| Value::BigInt(method)),
+            ("relfilenode", &|| if kind == "v" { Value::BigInt(0) } else { oid(id) }),
+            ("reltuples", &|| Value::Real(table.map_or(0.0, analyzed))),
+            ("relhasindex", &|| yes(table.is_some_and(|table| indexes(table).next().is_some()))),
+            ("relpersistence", &|| text(if schema.is_temporary() { "t" } else { "p" })),
+            ("relkind", &|| text(kind)),
+            ("relnatts", &|| small(columns)),
+            ("relchecks", &|| small(table.map_or(0, |table| table.checks.len()))),
+            ("relhasrules", &|| yes(matches!(kind, "v" | "m"))),
+            ("relhastriggers", &|| yes(has_triggers())),
+            ("relispopulated", &|| yes(table.is_none_or(|table| table.refuse_unpopulated().is_ok()))),
+            ("relreplident", &|| text(if table.is_some() { "d" } else { "n" })),
+            ("reloptions", &|| options(relation)),
+        ]);
     }
 }
 
-fn attribute(of: Value, name: &str, data_type: DataType, at: usize) -> Vec<(&'static str, Value)> {
-    let length = length(data_type);
-    vec![
-        ("attrelid", of),
-        ("attname", text(name)),
-        ("atttypid", number(data_type.oid())),
-        ("attstattarget", Value::Integer(-1)),
-        ("attlen", Value::SmallInt(length)),
-        ("attnum", small(at)),
-        ("attndims", Value::Integer(data_type.is_array().into())),
-        ("attcacheoff", Value::Integer(-1)),
-        ("atttypmod", modifier(data_type)),
-        ("attbyval", yes((1..=8).contains(&length))),
-        ("attalign", text(alignment(data_type))),
-        ("attstorage", text(storage(data_type))),
-        ("attcompression", text("")),
-        ("attidentity", text("")),
-        ("attgenerated", text("")),
-        ("attislocal", yes(true)),
-        ("attcollation", Value::BigInt(collation(data_type))),
-    ]
+/// What WITH says of a relation.
+fn options(relation: &Relation) -> Value {
+    let table = relation.table();
+    let check = relation.view().and_then(|view| view.check);
+    let maintained = table.and_then(|table| table.materialized.as_ref()?.maintained);
+    let all = [
+        check.map(|check| format!("check_option={}", check.name())),
+        maintained.map(|maintained| format!("maintained={}", maintained.name())),
+        table.and_then(|table| table.feed).map(|_| "change_feed=on".to_owned()),
+    ];
+    match all.iter().any(Option::is_some) {
+        true => texts(all.into_iter().flatten()),
+        false => Value::Null,
+    }
 }
 
-/// What a column of a domain has in place of the base type's.
-fn of_domain(domain: ObjectId) -> [(&'static str, Value); 2] {
-    [("atttypid", oid(domain)), ("atttypmod", Value::Integer(-1))]
+/// A column of a relation.
+struct Attribute<'c> {
+    of: ObjectId,
+    name: &'c str,
+    data_type: DataType,
+    domain: Option<ObjectId>,
+    at: usize,
+    not_null: bool,
+    has_default: bool,
+    /// Of a table.
+    column: Option<&'c Column>,
+}
+
+impl<'c> Attribute<'c> {
+    fn new(of: ObjectId, name: &'c str, data_type: DataType, at: usize) -> Attribute<'c> {
+        Attribute { of, name, data_type, domain: None, at, not_null: false, has_default: false, column: None }
+    }
+
+    fn put(&self, rows: &mut Rows) {
+        let data_type = self.data_type;
+        let length = length(data_type);
+        let generated = |column: &Column| match (&column.generated, column.is_virtual) {
+            (None, _) => "",
+            (Some(_), true) => "v",
+            (Some(_), false) => "s",
+        };
+        let identity = |column: &Column| column.identity.map_or("", |identity| if identity.always { "a" } else { "d" });
+        rows.put_wanted(&[
+            ("attrelid", &|| oid(self.of)),
+            ("attname", &|| text(self.name)),
+            ("atttypid", &|| self.domain.map_or_else(|| number(data_type.oid()), oid)),
+            ("attstattarget", &|| Value::Integer(-1)),
+            ("attlen", &|| Value::SmallInt(length)),
+            ("attnum", &|| small(self.at)),
+            ("attndims", &|| Value::Integer(data_type.is_array().into())),
+            ("attcacheoff", &|| Value::Integer(-1)),
+            ("atttypmod", &|| if self.domain.is_some() { Value::Integer(-1) } else { modifier(data_type) }),
+            ("attbyval", &|| yes((1..=8).contains(&length))),
+            ("attalign", &|| text(alignment(data_type))),
+            ("attstorage", &|| text(storage(data_type))),
+            ("attcompression", &|| text("")),
+            ("attnotnull", &|| yes(self.not_null)),
+            ("atthasdef", &|| yes(self.has_default)),
+            ("attidentity", &|| text(self.column.map_or("", identity))),
+            ("attgenerated", &|| text(self.column.map_or("", generated))),
+            ("attislocal", &|| yes(true)),
+            ("attcollation", &|| Value::BigInt(collation(data_type))),
+        ]);
+    }
 }
 
 pub(in crate::system::pg_catalog) fn pg_attribute(catalog: &Catalog, rows: &mut Rows) {
-    for table in catalog.tables() {
+    for table in rows.tables(catalog) {
         for column in &table.columns {
-            let identity = column.identity.map_or("", |identity| if identity.always { "a" } else { "d" });
-            let mut row = attribute(oid(table.id), &column.name, column.data_type, column.number as usize);
-            row.extend([
-                ("attnotnull", yes(column.not_null)),
-                ("atthasdef", yes(has_default(column))),
-                ("attidentity", text(identity)),
-                (
-                    "attgenerated",
-                    text(match (&column.generated, column.is_virtual) {
-                        (None, _) => "",
-                        (Some(_), true) => "v",
-                        (Some(_), false) => "s",
-                    }),
-                ),
-            ]);
-            row.extend(column.domain.into_iter().flat_map(of_domain));
-            rows.put(row);
+            let (domain, not_null, has_default) = (column.domain, column.not_null, has_default(column));
+            let known = Attribute::new(table.id, &column.name, column.data_type, column.number as usize);
+            Attribute { domain, not_null, has_default, column: Some(column), ..known }.put(rows);
         }
         for index in indexes(table) {
             let parts = index.columns.iter().chain(index.included(table));
             for (at, &part) in (1..).zip(parts) {
-                let column = table.columns.get(part);
-                let (name, data_type) = match column {
-                    Some(column) => (column.name.clone(), column.data_type),
-                    None => (expression_name(at), expression_type(index.secondary, part)),
-                };
-                let mut row = attribute(oid(index.id), &name, data_type, at);
-                row.extend(column.and_then(|column| column.domain).into_iter().flat_map(of_domain));
-                rows.put(row);
+                match table.columns.get(part) {
+                    Some(column) => {
+                        let known = Attribute::new(index.id, &column.name, column.data_type, at);
+                        Attribute { domain: column.domain, ..known }.put(rows);
+                    }
+                    None => {
+                        let data_type = expression_type(index.secondary, part);
+                        Attribute::new(index.id, &expression_name(at), data_type, at).put(rows);
+                    }
+                }
             }
         }
     }
-    for view in catalog.views() {
-        for (at, field) in (1..).zip(view_columns(catalog, view, rows)) {
-            let mut row = attribute(oid(view.id), &field.name, field.data_type, at);
-            row.push(("atthasdef", yes(view.defaults.contains_key(&(at - 1)))));
-            rows.put(row);
+    for view in rows.views(catalog) {
+        for (at, field) in (1..).zip(view_columns(catalog, view)) {
+            let has_default = view.defaults.contains_key(&(at - 1));
+            Attribute { has_default, ..Attribute::new(view.id, &field.name, field.data_type, at) }.put(rows);
         }
     }
     let of_sequence =
         [("last_value", DataType::BigInt), ("log_cnt", DataType::BigInt), ("is_called", DataType::Boolean)];
     for sequence in catalog.sequences() {
         for (at, (name, data_type)) in (1..).zip(of_sequence) {
-            let mut row = attribute(oid(sequence.id), name, data_type, at);
-            row.push(("attnotnull", yes(true)));
-            rows.put(row);
+            Attribute { not_null: true, ..Attribute::new(sequence.id, name, data_type, at) }.put(rows);
         }
     }
 }
@@ -175,7 +185,7 @@ fn expression_type(index: Option<&Index>, part: usize) -> DataType {
 }
 
 pub(in crate::system::pg_catalog) fn pg_attrdef(catalog: &Catalog, rows: &mut Rows) {
-    for table in catalog.tables() {
+    for table in rows.tables(catalog) {
         for column in table.columns.iter().filter(|column| has_default(column)) {
             let generated = column.generated.as_ref().map(|of| in_parentheses(&of.definition.text));
             let said = generated.or_else(|| describe::default(catalog, column));
@@ -187,8 +197,8 @@ pub(in crate::system::pg_catalog) fn pg_attrdef(catalog: &Catalog, rows: &mut Ro
             ]);
         }
     }
-    for view in catalog.views() {
-        let fields = view_columns(catalog, view, rows);
+    for view in rows.views(catalog) {
+        let fields = view_columns(catalog, view);
         for (place, default) in &view.defaults {
             let said = fields.get(*place).map(|field| describe::typed(&catalog.text_of(default), field.data_type));
             rows.put(vec![
@@ -202,7 +212,7 @@ pub(in crate::system::pg_catalog) fn pg_attrdef(catalog: &Catalog, rows: &mut Ro
 }
 
 pub(in crate::system::pg_catalog) fn pg_index(catalog: &Catalog, rows: &mut Rows) {
-    for table in catalog.tables() {
+    for table in rows.tables(catalog) {
         for index in indexes(table) {
             let included = index.included(table);
             // An expression is column 0.

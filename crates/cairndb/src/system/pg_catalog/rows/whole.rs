@@ -1,8 +1,10 @@
 //! The database, its users and settings; and lists that are there to be read.
 
+use std::sync::Arc;
+
 use super::{owner, yes};
 use crate::Value;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Sequence};
 use crate::plan::{Expr, SequenceOp};
 use crate::system::describe::{self, indexes};
 use crate::system::reg::{OWNER, PG_CATALOG_OID};
@@ -57,7 +59,7 @@ pub(in crate::system::pg_catalog) fn pg_user(_: &Catalog, rows: &mut Rows) {
 }
 
 pub(in crate::system::pg_catalog) fn pg_tables(catalog: &Catalog, rows: &mut Rows) {
-    for table in catalog.base_tables() {
+    for table in rows.tables(catalog).into_iter().filter(|table| !table.is_materialized()) {
         rows.put(vec![
             ("schemaname", schema_name(catalog, table.schema)),
             ("tablename", text(&table.name)),
@@ -94,7 +96,7 @@ pub(in crate::system::pg_catalog) fn pg_matviews(catalog: &Catalog, rows: &mut R
 }
 
 pub(in crate::system::pg_catalog) fn pg_indexes(catalog: &Catalog, rows: &mut Rows) {
-    for table in catalog.tables() {
+    for table in rows.tables(catalog) {
         for index in indexes(table) {
             rows.put(vec![
                 ("schemaname", schema_name(catalog, table.schema)),
@@ -106,28 +108,31 @@ pub(in crate::system::pg_catalog) fn pg_indexes(catalog: &Catalog, rows: &mut Ro
     }
 }
 
-pub(in crate::system::pg_catalog) fn pg_sequences(catalog: &Catalog, rows: &mut Rows) {
-    for of in catalog.sequences() {
+pub(in crate::system::pg_catalog) fn pg_sequences(catalog: &Catalog) -> Vec<Vec<Expr>> {
+    let row = |of: &Arc<Sequence>| {
         let name = catalog.shown(of.schema, &of.name);
-        let column = |op| Expr::Sequence {
-            op,
-            name: Box::new(Expr::Literal { value: Value::text(&*name), data_type: DataType::Text }),
-            value: None,
-        };
+        let column =
+            |op| Expr::Sequence { op, name: Box::new(literal(Value::text(&*name), DataType::Text)), value: None };
         let branches = vec![(column(SequenceOp::IsCalled), column(SequenceOp::LastValue))];
-        let last = Expr::Case { branches, otherwise: None, data_type: DataType::BigInt };
-        let said = vec![
-            ("schemaname", schema_name(catalog, of.schema)),
-            ("sequencename", text(&of.name)),
-            ("sequenceowner", text(OWNER)),
-            ("data_type", text(of.data_type.type_name())),
-            ("start_value", Value::BigInt(of.start)),
-            ("min_value", Value::BigInt(of.min)),
-            ("max_value", Value::BigInt(of.max)),
-            ("increment_by", Value::BigInt(of.increment)),
-            ("cycle", yes(of.cycle)),
-            ("cache_size", Value::BigInt(1)),
-        ];
-        rows.put_with(said, vec![("last_value", last)]);
-    }
+        let number = |number| literal(Value::BigInt(number), DataType::BigInt);
+        let name = |name: &str| literal(text(name), DataType::Name);
+        vec![
+            name(catalog.schema_name(of.schema).unwrap_or_default()),
+            name(&of.name),
+            name(OWNER),
+            literal(text(of.data_type.type_name()), DataType::Text),
+            number(of.start),
+            number(of.min),
+            number(of.max),
+            number(of.increment),
+            literal(yes(of.cycle), DataType::Boolean),
+            number(1),
+            Expr::Case { branches, otherwise: None, data_type: DataType::BigInt },
+        ]
+    };
+    catalog.sequences().map(row).collect()
+}
+
+fn literal(value: Value, data_type: DataType) -> Expr {
+    Expr::Literal { value, data_type }
 }
