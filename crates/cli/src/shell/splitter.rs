@@ -1,11 +1,11 @@
 //! Cuts typed or scripted text into statements and backslash commands, line by line, as psql does: a statement ends at
-//! a semicolon outside of quotes and comments; a backslash there begins a command that runs to the end of its line. Where no
-//! statement is begun, so does a dot with a letter behind it, as in SQLite's shell: no statement begins like that.
+//! a semicolon outside of quotes, comments and bodies (BEGIN ATOMIC); a backslash there begins a command that runs to the end of its
+//! line. Where no statement is begun, so does a dot with a letter behind it, as in SQLite's shell: no statement begins like that.
 //!
 //! What is a quote and what a comment, the parser's lexer tells. It knows no half tokens, so of one that is open at the
 //! end of a line this looks for the end itself: no line is read twice, however long what it belongs to becomes.
 
-use cairn_parser::token::{Lexer, Placeholders, TokenKind};
+use cairn_parser::token::{Lexer, Placeholders, RoutineBody, TokenKind};
 
 /// Something to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +27,8 @@ enum Open {
 /// Fed with text line by line; see the module's description.
 pub struct Splitter {
     open: Option<Open>,
+    /// Of the statement that is begun.
+    body: RoutineBody,
     buffer: String,
     line: usize,
     statement_line: usize,
@@ -34,7 +36,7 @@ pub struct Splitter {
 
 impl Default for Splitter {
     fn default() -> Splitter {
-        Splitter { open: None, buffer: String::new(), line: 0, statement_line: 1 }
+        Splitter { open: None, body: RoutineBody::default(), buffer: String::new(), line: 0, statement_line: 1 }
     }
 }
 
@@ -67,6 +69,9 @@ impl Splitter {
     fn push_tokens(&mut self, line: &str, at: usize, pieces: &mut Vec<Piece>) -> Option<usize> {
         let (mut taken, mut from) = (0, at);
         loop {
+            if !self.may_skip_lexer(&line[from..]) {
+                return self.push_lexed(line, from, taken, pieces);
+            }
             match plain_semicolon(line, from) {
                 Plain::Semicolon(start) => {
                     self.take(&line[taken..start]);
@@ -87,6 +92,7 @@ impl Splitter {
             let (start, end) = (token.start as usize, token.end as usize);
             match token.kind {
                 TokenKind::Eof => return Some(taken),
+                TokenKind::Semicolon if self.body.is_open() => {}
                 TokenKind::Semicolon => {
                     self.take(&line[taken..start]);
                     self.end_statement(pieces, ";");
@@ -101,9 +107,19 @@ impl Splitter {
                     self.open = Open::begun(&line[start..]);
                     return Some(taken);
                 }
-                _ => {}
+                kind => self.body.see(kind),
             }
         }
+    }
+
+    /// Whether semicolons can be looked for without looking at words: the statement is none that has a body.
+    fn may_skip_lexer(&mut self, rest: &str) -> bool {
+        let first = rest.trim_start();
+        let may_begin_one = first.starts_with(['c', 'C', '-', '/', '\\']);
+        if self.body == RoutineBody::default() && !may_begin_one && !first.is_empty() {
+            self.body.pass();
+        }
+        first.is_empty() || !self.body.may_open()
     }
 
     /// What is left at the end of the text: a last statement without semicolon.
@@ -155,6 +171,7 @@ impl Splitter {
     }
 
     fn end_statement(&mut self, pieces: &mut Vec<Piece>, end: &str) {
+        self.body = RoutineBody::default();
         let mut text = std::mem::take(&mut self.buffer);
         if !is_blank(&text) {
             text.truncate(text.trim_end().len());
@@ -320,6 +337,23 @@ mod tests {
             statement("select E'\\';'", 3),
         ];
         assert_eq!(split(text), expected);
+    }
+
+    #[test]
+    fn a_body_is_one_statement_to_its_end() {
+        let body = "/* a */ create or replace\nfunction f(a int) returns int begin\n  atomic select 1; select case a when 1 then 2 end;\nend;";
+        let text = format!("{body} select 1;\nselect begin; atomic;create table case (end int); select 2;");
+        let expected = [
+            statement(body, 1),
+            statement("select 1;", 4),
+            statement("select begin;", 5),
+            statement("atomic;", 5),
+            statement("create table case (end int);", 5),
+            statement("select 2;", 5),
+        ];
+        assert_eq!(split(&text), expected);
+        let command = Piece::Command { text: "timing".to_owned(), line: 1 };
+        assert_eq!(split(&format!("\\timing\n{body}")), [command, statement(body, 2)]);
     }
 
     #[test]
