@@ -25,7 +25,7 @@ pub(crate) fn asks_catalog(expr: &Expr) -> bool {
     asks
 }
 
-impl Binder<'_> {
+impl<'a> Binder<'a> {
     /// The catalog for a function that asks it; the plan rests on all of the schema.
     fn asked(&self) -> Arc<crate::catalog::Catalog> {
         self.rests.borrow_mut().add_everything();
@@ -43,8 +43,8 @@ impl Binder<'_> {
     }
 
     /// A call of one of the system's functions.
-    pub(super) fn system_call(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
-        let args = self.operands_of(call.args, context)?;
+    pub(super) fn system_call(&mut self, call: &Call<'a>, context: &mut Context) -> Result<Expr> {
+        let args = self.operands(call.arguments(), context)?;
         let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
         let Some(function) = system::function(call.name, args.len()) else {
             return Err(self.at(no_function(call.name, &types), call.span));

@@ -120,6 +120,11 @@ impl Function {
         }
     }
 
+    /// Whether it reads a name as the oid of what has it.
+    pub(crate) fn reads_reg(&self) -> bool {
+        matches!(&self.kernel, Kernel::Asked(Asked { what: What::Read(_), .. }))
+    }
+
     /// Whether the value is its argument, and the call only says what it is of.
     pub(crate) fn marks_reg(&self) -> bool {
         matches!(&self.kernel, Kernel::Asked(Asked { what: What::Marked(_), .. }))
