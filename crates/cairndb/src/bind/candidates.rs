@@ -113,6 +113,20 @@ impl Candidates {
     }
 }
 
+/// What PostgreSQL's list says of a function of the system's, for arguments of these types; `None`: it is not there.
+pub(super) fn listed_for(name: &str, args: &[DataType]) -> Option<Chosen<'static>> {
+    system::listed(name).next()?;
+    let mut all = Candidates::default();
+    system::listed(name)
+        .filter(|takes| takes.len() == args.len())
+        .for_each(|takes| all.add_built_in(Some(takes), false, 0));
+    Some(match all.choose(args) {
+        Chosen::BuiltIn | Chosen::Routine(..) => Chosen::BuiltIn,
+        Chosen::None => Chosen::None,
+        Chosen::Several => Chosen::Several,
+    })
+}
+
 impl Binder<'_> {
     /// All that a call may mean. Of what is built in nothing, where the call says a schema or was decided before.
     pub(super) fn candidates(
