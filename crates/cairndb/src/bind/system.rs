@@ -236,6 +236,7 @@ fn shown_column<'p>(plan: &'p LogicalPlan, column: usize, parts: &mut Vec<(usize
             // Nobody else's VALUES has columns of such names.
             None => system::is_vector(&fields.get(column)?.name).then_some(Shown::Vector),
         },
+        LogicalPlan::SystemScan { fields, .. } => system::is_vector(&fields.get(column)?.name).then_some(Shown::Vector),
         _ => None,
     }
 }
