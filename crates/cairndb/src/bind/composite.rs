@@ -8,7 +8,7 @@ use super::context::Context;
 use super::expr::{conjunction, not};
 use super::from::Side;
 use super::operators::{Operand, row_of};
-use super::routine::{Given, Named};
+use super::routine::{Given, Meant, Named};
 use super::scope;
 use super::shown::said;
 use crate::catalog::{Catalog, Relation, RoutineKind, Table};
@@ -224,7 +224,8 @@ impl Binder<'_> {
         if !is_named || !self.catalog.has_routines() || self.definition.is_some() {
             return Ok(None);
         }
-        let called = Named { schema: None, name: name_text(self.tree, name), span: self.tree.span(name) };
+        let called =
+            Named { schema: None, built_in: false, name: name_text(self.tree, name), span: self.tree.span(name) };
         let mut stored = self.stored(called)?;
         stored.retain(|function| function.routine().is_some_and(|of| !of.set && of.kind == RoutineKind::Function));
         if stored.is_empty() {
@@ -235,9 +236,9 @@ impl Binder<'_> {
             return Err(self.at(error.with_hint("Write it as a call."), called.span));
         }
         let given = Given { name: None, value: row, span: place };
-        match self.choose_stored(called, &stored, vec![given], false) {
-            Ok((function, args)) => self.stored_value(function, args, place).map(Some),
-            Err(_) => Ok(None),
+        match self.meant(called, &stored, vec![given], false) {
+            Ok(Meant::Routine(function, args)) => self.stored_value(function, args, place).map(Some),
+            Ok(Meant::BuiltIn(_)) | Err(_) => Ok(None),
         }
     }
 

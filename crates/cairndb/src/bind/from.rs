@@ -11,8 +11,9 @@ use super::binder::{Binder, Confine, NOWHERE};
 use super::coerce::text;
 use super::context::{Clause, Context};
 use super::definition::{is_unchanged, known_columns, known_relation};
+use super::named_arguments::Arguments;
 use super::nearest::nearest;
-use super::routine::Named;
+use super::routine::{Meant, Named, no_such};
 use super::rows_from::RowsCall;
 use super::scope::{Env, Relation, Scope};
 use crate::catalog::{self, ObjectId, ObjectName, Reference, RelationKind, Returns, Routine, RoutineKind, Table, View};
@@ -576,24 +577,32 @@ impl<'a> Binder<'a> {
         let Named { name, span, .. } = called;
         let stored = self.stored(called)?;
         let is_call = std::mem::take(&mut self.is_call);
-        if is_call && stored.is_empty() {
-            let args = self.operands_of(args, context)?;
-            let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
-            return Err(self.at(self.no_procedure(called, &types), span));
-        }
-        if let (true, Some(populate)) = (stored.is_empty(), Populate::named(name)) {
-            return self.rows_of_documents((called, populate), args, definitions, context);
-        }
-        if stored.is_empty() && called.schema.is_none() {
-            self.refuse_definitions(definitions)?;
-            let (args, fields) = self.built_in_rows(called, args, alias, context)?;
-            return Ok(RowsCall { name, stored: false, args, fields, row: None, then: None });
-        }
-        let chosen = self.stored_call(called, &stored, args, variadic, context);
-        let (function, args) = chosen.map_err(|error| match is_call {
-            true => self.at(as_of_procedure(error, name), span),
-            false => error,
-        })?;
+        let meant = match stored.is_empty() {
+            true if is_call => Some(Meant::BuiltIn(self.given(args, context)?)),
+            true if called.schema.is_none() => None,
+            _ => {
+                let given = self.given(args, context)?;
+                let meant = self.meant(called, &stored, given, variadic);
+                Some(meant.map_err(|error| match is_call {
+                    true => self.at(as_of_procedure(error, name), span),
+                    false => error,
+                })?)
+            }
+        };
+        let (function, args) = match meant {
+            Some(Meant::Routine(function, args)) => (function, args),
+            Some(Meant::BuiltIn(given)) if is_call && given.iter().any(|given| given.name.is_some()) => {
+                return Err(self.at(as_of_procedure(no_such(called, &given), name), span));
+            }
+            Some(Meant::BuiltIn(given)) if is_call => {
+                let types: Vec<DataType> = given.iter().map(|given| given.value.data_type()).collect();
+                return Err(self.at(self.no_procedure(called, &types), span));
+            }
+            Some(Meant::BuiltIn(given)) => {
+                return self.built_in_rows(called, Arguments::Bound(given), (alias, definitions), context);
+            }
+            None => return self.built_in_rows(called, Arguments::Written(args), (alias, definitions), context),
+        };
         let Some(routine) = function.routine() else {
             return Err(self.at(Error::unsupported(format!("{name} in FROM")), span));
         };
@@ -651,12 +660,12 @@ impl<'a> Binder<'a> {
     fn rows_of_documents(
         &mut self,
         (called, populate): (Named<'a>, Populate),
-        args: List<ast::Expr>,
+        args: Arguments<'a>,
         definitions: List<ast::FunctionColumn>,
         context: &mut Context,
     ) -> Result<RowsCall<'a>> {
         let Named { name, span, .. } = called;
-        let mut args = self.operands_of(args, context)?;
+        let mut args = self.operands(args, context)?;
         let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
         let none = || super::overload::no_function(name, &types);
         let defined = self.defined_row(definitions)?;
@@ -720,19 +729,24 @@ impl<'a> Binder<'a> {
         (!attributes.is_empty()).then(|| CompositeType::record(attributes)).transpose()
     }
 
-    /// The arguments and the columns of a built-in function in FROM.
+    /// A built-in function in FROM.
     fn built_in_rows(
         &mut self,
-        called: Named<'_>,
-        args: List<ast::Expr>,
-        alias: Option<&str>,
+        called: Named<'a>,
+        args: Arguments<'a>,
+        (alias, definitions): (Option<&str>, List<ast::FunctionColumn>),
         context: &mut Context,
-    ) -> Result<(Vec<Expr>, Vec<Field>)> {
+    ) -> Result<RowsCall<'a>> {
         let Named { name, span, .. } = called;
+        if let Some(populate) = Populate::named(name) {
+            return self.rows_of_documents((called, populate), args, definitions, context);
+        }
+        self.refuse_definitions(definitions)?;
         let bound = self.arguments(called, args, context)?;
         let (args, columns) = self.set_function(name, bound, span)?;
         let alias = alias.filter(|_| columns.len() == 1);
-        Ok((args, set_fields(name, columns, alias)))
+        let fields = set_fields(name, columns, alias);
+        Ok(RowsCall { name, stored: false, args, fields, row: None, then: None })
     }
 
     /// The name and the arguments of a call in FROM; whether the last is VARIADIC.

@@ -1,5 +1,6 @@
 //! Function calls: ordinary functions, aggregates, and the few with rules of their own (nextval, generate_series).
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use cairn_parser::{self as ast, CallForm, Id, List, Span};
@@ -10,10 +11,11 @@ use super::composite::attribute_at;
 use super::context::{Clause, Context, SERIES_BASE, SetCall};
 use super::from::set_fields;
 use super::grouping::raise;
+use super::named_arguments::{Arguments, Bound, Within};
 use super::operators::Operand;
 use super::ordered_sets::without_group;
 use super::overload::{Choice, choose, no_function};
-use super::routine::{Given, Named, returned_row};
+use super::routine::{Meant, Named, no_such, returned_row};
 use super::windows::without_over;
 use crate::catalog::Returns;
 use crate::functions::arrays::is_set_function;
@@ -21,7 +23,7 @@ use crate::functions::composite::zones_written;
 use crate::functions::json::populated;
 use crate::functions::{ANY, Aggregate, AggregateKind, Function, Hypothetical, window_overloads};
 use crate::plan::{AggregateCall, Expr, Field, SequenceOp, SortKey, is_volatile, same_expr};
-use crate::sql::{list_span, name_text};
+use crate::sql::list_span;
 use crate::system;
 use crate::types::{CastContext, CompositeType, DataType, can_cast};
 use crate::{Error, Result, SqlState, Value};
@@ -29,9 +31,13 @@ use crate::{Error, Result, SqlState, Value};
 /// A call's syntax, taken apart.
 pub(super) struct Call<'t> {
     pub(super) schema: Option<&'t str>,
+    /// See [`Named`].
+    pub(super) built_in: bool,
     pub(super) name: &'t str,
     pub(super) span: Span,
     pub(super) args: List<ast::Expr>,
+    /// The arguments, where it took their types to tell that a built-in function is meant.
+    pub(super) bound: Cell<Option<Bound<'t>>>,
     /// `f(a, VARIADIC b)`
     pub(super) variadic: bool,
     /// `count(*)`.
@@ -43,7 +49,17 @@ pub(super) struct Call<'t> {
     pub(super) over: Option<Id<ast::Over>>,
 }
 
-impl Call<'_> {
+impl<'t> Call<'t> {
+    pub(super) fn named(&self) -> Named<'t> {
+        Named { schema: self.schema, built_in: self.built_in, name: self.name, span: self.span }
+    }
+
+    /// Its arguments, which are asked for once.
+    pub(super) fn arguments(&self) -> Arguments<'t> {
+        let bound = self.bound.take();
+        bound.map_or(Arguments::Written(self.args), |bound| Arguments::Bound(bound.given))
+    }
+
     /// `name(a, b)` and no more.
     fn is_plain(&self) -> bool {
         let lists = self.order_by.is_empty() && self.within_group.is_empty();
@@ -83,57 +99,75 @@ impl<'a> Binder<'a> {
         if !call.within_group.is_empty() {
             return self.ordered_set(&call, context);
         }
+        let stored = self.stored(call.named())?;
+        if !stored.is_empty()
+            && let Some(called) = self.routine_called(&call, &stored, context)?
+        {
+            return Ok(called);
+        }
+        if call.schema.is_some() {
+            let given = self.given(call.args, context)?;
+            return Err(self.at(no_such(call.named(), &given), call.span));
+        }
+        self.built_in(&call, context)
+    }
+
+    /// The call, if it means one of the schema's functions.
+    fn routine_called(
+        &mut self,
+        call: &Call<'a>,
+        stored: &[Arc<Function>],
+        context: &mut Context,
+    ) -> Result<Option<Expr>> {
+        let mentioned = context.mentions.len();
+        let given = self.given(call.args, context)?;
+        let (function, args) = match self.meant(call.named(), stored, given, call.variadic)? {
+            Meant::Routine(function, args) => (function, args),
+            Meant::BuiltIn(given) => {
+                call.bound.set(Some(Bound { given, mentioned }));
+                return Ok(None);
+            }
+        };
+        self.refuse_aggregate_syntax(call, true)?;
+        match function.routine().is_some_and(|routine| routine.set) {
+            true => self.stored_rows_in_select(call, function, args, context).map(Some),
+            false => self.stored_value(function, args, call.span).map(Some),
+        }
+    }
+
+    fn built_in(&mut self, call: &Call<'a>, context: &mut Context) -> Result<Expr> {
         let windows_only = !window_overloads(call.name).is_empty();
-        let windows_only = windows_only && call.schema.is_none();
-        let is_aggregate = call.schema.is_none() && !windows_only && !self.aggregate_overloads(call.name).is_empty();
+        let is_aggregate = !windows_only && !self.aggregate_overloads(call.name).is_empty();
         match call.over {
-            Some(over) if windows_only || is_aggregate => return self.window_call(&call, over, context),
+            Some(over) if windows_only || is_aggregate => return self.window_call(call, over, context),
             None if windows_only && !call.args.is_empty() && Hypothetical::named(call.name).is_some() => {
                 return Err(self.at(without_group(call.name), call.span));
             }
             None if windows_only => return Err(self.at(without_over(call.name), call.span)),
-            None if is_aggregate => return self.aggregate(&call, context),
+            None if is_aggregate => return self.aggregate(call, context),
             _ => {}
         }
-        let called = Named { schema: call.schema, name: call.name, span: call.span };
-        let stored = self.stored(called)?;
-        if stored.is_empty() && (call.schema.is_some() || call.variadic) {
-            return self.not_stored(&call, context);
+        if call.variadic {
+            return self.variadic_call(call, context);
         }
-        self.refuse_aggregate_syntax(&call, !stored.is_empty())?;
-        if !stored.is_empty() {
-            let given = self.given(call.args, context)?;
-            let attribute = match given.as_slice() {
-                [Given { name: None, value, span }] => self.attribute_called(&call, &[(value.clone(), *span)]),
-                _ => None,
-            };
-            let chosen = self.choose_stored(called, &stored, given, call.variadic);
-            let (function, args) = match (chosen, attribute) {
-                (Err(error), Some(attribute)) if error.sqlstate() == SqlState::UNDEFINED_FUNCTION => return attribute,
-                (chosen, _) => chosen?,
-            };
-            return match function.routine().is_some_and(|routine| routine.set) {
-                true => self.stored_rows_in_select(&call, function, args, context),
-                false => self.stored_value(function, args, call.span),
-            };
-        }
+        self.refuse_aggregate_syntax(call, false)?;
         match call.name {
-            "nextval" | "currval" | "setval" => self.sequence(&call, context),
+            "nextval" | "currval" | "setval" => self.sequence(call, context),
             "lastval" if call.args.is_empty() => {
                 Ok(Expr::Sequence { op: SequenceOp::Last, name: Box::new(text("")), value: None })
             }
-            name if is_set_function(name) => self.rows_in_select(&call, context),
-            "json_populate_record" | "jsonb_populate_record" => self.populated_row(&call, context),
-            "pg_typeof" => self.type_name(&call, context),
+            name if is_set_function(name) => self.rows_in_select(call, context),
+            "json_populate_record" | "jsonb_populate_record" => self.populated_row(call, context),
+            "pg_typeof" => self.type_name(call, context),
             "merge_action" if call.args.is_empty() => self.merge_action(call.span),
             "current_schema" if call.args.is_empty() => Ok(self.current_schema()),
             name if crate::system::is_function(name) && self.overloads(name).is_empty() => {
-                self.system_call(&call, context)
+                self.system_call(call, context)
             }
             _ => {
-                let args = self.arguments(called, call.args, context)?;
-                let attribute = self.attribute_called(&call, &args);
-                let converted = type_called(&call, &args).map(|to| (to, args[0].clone()));
+                let args = self.arguments(call.named(), call.arguments(), context)?;
+                let attribute = self.attribute_called(call, &args);
+                let converted = type_called(call, &args).map(|to| (to, args[0].clone()));
                 match self.call(call.name, args, call.span) {
                     Err(error) if error.sqlstate() == SqlState::UNDEFINED_FUNCTION => match (attribute, converted) {
                         (Some(attribute), _) => attribute,
@@ -160,9 +194,9 @@ impl<'a> Binder<'a> {
     }
 
     /// `json_populate_record(base, document)` as a value.
-    fn populated_row(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
+    fn populated_row(&mut self, call: &Call<'a>, context: &mut Context) -> Result<Expr> {
         let document_type = if call.name.starts_with("jsonb") { DataType::Jsonb } else { DataType::Json };
-        let args = self.operands_of(call.args, context)?;
+        let args = self.operands(call.arguments(), context)?;
         let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
         let none = |binder: &Self| binder.at(no_function(call.name, &types), call.span);
         let Ok([(base, _), (document, span)]) = <[Operand; 2]>::try_from(args) else { return Err(none(self)) };
@@ -183,13 +217,26 @@ impl<'a> Binder<'a> {
         tail: Option<Id<ast::CallTail>>,
     ) -> Result<Call<'a>> {
         let tree = self.tree;
-        let Named { schema, name, span } = self.called(names, list_span(tree, names).unwrap_or(NOWHERE))?;
+        let Named { schema, built_in, name, span } = self.called(names, list_span(tree, names).unwrap_or(NOWHERE))?;
         let variadic = form == CallForm::Variadic;
         let (star, distinct) = (form == CallForm::Star, form == CallForm::Distinct);
         let (order_by, filter, over) = (List::EMPTY, None, None);
         let within_group = List::EMPTY;
-        let mut call =
-            Call { schema, name, span, args, variadic, star, distinct, order_by, filter, within_group, over };
+        let mut call = Call {
+            schema,
+            built_in,
+            name,
+            span,
+            args,
+            bound: Cell::default(),
+            variadic,
+            star,
+            distinct,
+            order_by,
+            filter,
+            within_group,
+            over,
+        };
         if let Some(tail) = tail.map(|tail| tree.get(tail)) {
             (call.order_by, call.filter, call.over) = (tail.order_by, tail.filter, tail.over);
             call.within_group = tail.within_group;
@@ -197,15 +244,10 @@ impl<'a> Binder<'a> {
         Ok(call)
     }
 
-    /// There is no such function of the schema's: one with VARIADIC may be built in.
-    fn not_stored(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
-        if call.schema.is_some() {
-            let called = Named { schema: call.schema, name: call.name, span: call.span };
-            let (function, args) = self.stored_call(called, &[], call.args, call.variadic, context)?;
-            return self.stored_value(function, args, call.span);
-        }
+    /// `f(a, VARIADIC b)` of a built-in function.
+    fn variadic_call(&mut self, call: &Call<'a>, context: &mut Context) -> Result<Expr> {
         self.refuse_aggregate_syntax(call, false)?;
-        let mut args = self.operands_of(call.args, context)?;
+        let mut args = self.operands(call.arguments(), context)?;
         let given: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
         let (Some((array, span)), Some(last)) = (args.pop(), given.last()) else {
             return Err(self.at(no_function(call.name, &given), call.span));
@@ -243,7 +285,11 @@ impl<'a> Binder<'a> {
         match self.overloads(call.name).is_empty() && !is_bound_apart(call.name) && !is_stored {
             // Its call tells that there is no such function, with its arguments' types.
             true if what == "OVER" => return Ok(()),
-            true => return Err(self.at(no_function(call.name, &[]), call.span)),
+            true => {
+                let bound = call.bound.take().map_or(vec![], |bound| bound.given);
+                let types: Vec<DataType> = bound.iter().map(|given| given.value.data_type()).collect();
+                return Err(self.at(no_function(call.name, &types), call.span));
+            }
             false => {}
         }
         let wanted =
@@ -252,7 +298,7 @@ impl<'a> Binder<'a> {
         Err(self.at(Error::new(SqlState::WRONG_OBJECT_TYPE, message), call.span))
     }
 
-    fn aggregate(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
+    fn aggregate(&mut self, call: &Call<'a>, context: &mut Context) -> Result<Expr> {
         let was_in_aggregate = std::mem::replace(&mut context.in_aggregate, true);
         let bound = self.aggregate_call(call, context);
         context.in_aggregate = was_in_aggregate;
@@ -291,8 +337,8 @@ impl<'a> Binder<'a> {
         Ok(Expr::Outer { level, index, data_type })
     }
 
-    fn aggregate_call(&mut self, call: &Call, context: &mut Context) -> Result<AggregateCall> {
-        let args = self.operands_of(call.args, context)?;
+    fn aggregate_call(&mut self, call: &Call<'a>, context: &mut Context) -> Result<AggregateCall> {
+        let args = self.operands_within(call, Within::Aggregate, context)?;
         if args.is_empty() && !call.star && call.name == "count" {
             let error = Error::new(
                 SqlState::WRONG_OBJECT_TYPE,
@@ -361,56 +407,10 @@ impl<'a> Binder<'a> {
         self.condition(bound, "FILTER", span)
     }
 
-    fn sequence(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
-        let op = match call.name {
-            "nextval" => SequenceOp::Next,
-            "currval" => SequenceOp::Current,
-            _ => SequenceOp::Set,
-        };
-        let tree = self.tree;
-        let (Some(name), wanted) = (tree.nth(call.args, 0), usize::from(op == SequenceOp::Set) + 1) else {
-            return Err(self.at(no_function(call.name, &[]), call.span));
-        };
-        let called = tree.nth(call.args, 2).filter(|_| op == SequenceOp::Set);
-        if tree.len(call.args) != wanted + usize::from(called.is_some()) {
-            let message = format!("{} with {} arguments", call.name, tree.len(call.args));
-            return Err(self.at(Error::unsupported(message), call.span));
-        }
-        let name = without_regclass(tree, name);
-        let known = match tree.get(name) {
-            ast::Expr::String { text } => self.sequence_named(tree.text(text), tree.span(name))?,
-            _ => None,
-        };
-        let name = match known {
-            Some(known) => Box::new(text(&known)),
-            None => {
-                let (bound, span) = self.operand(name, context)?;
-                Box::new(self.implicit(bound, DataType::Text, span)?)
-            }
-        };
-        let value = match tree.nth(call.args, 1) {
-            Some(value) => {
-                let (bound, span) = self.operand(value, context)?;
-                Some(Box::new(self.implicit(bound, DataType::BigInt, span)?))
-            }
-            None => None,
-        };
-        let Some(called) = called else { return Ok(Expr::Sequence { op, name, value }) };
-        let (bound, span) = self.operand(called, context)?;
-        let called = self.condition(bound, "setval", span)?;
-        let called = self.once((called, span));
-        let next = Expr::Sequence { op: SequenceOp::SetNext, name: name.clone(), value: value.clone() };
-        let set = Expr::Sequence { op, name, value };
-        let otherwise = super::expr::not(self.use_of(&called)?.0);
-        let branches = vec![(self.use_of(&called)?.0, set), (otherwise, next)];
-        Ok(called.around(Expr::Case { branches, otherwise: None, data_type: DataType::BigInt }))
-    }
-
     /// A function that returns rows in the select list. Its column stands behind those of the query's row.
-    fn rows_in_select(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
+    fn rows_in_select(&mut self, call: &Call<'a>, context: &mut Context) -> Result<Expr> {
         self.refuse_set_call(call.span, context)?;
-        let called = Named { schema: call.schema, name: call.name, span: call.span };
-        let args = self.arguments(called, call.args, context)?;
+        let args = self.arguments(call.named(), call.arguments(), context)?;
         let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
         let (args, columns) = self.set_function(call.name, args, call.span)?;
         let fields = set_fields(call.name, columns, None);
@@ -501,8 +501,8 @@ impl<'a> Binder<'a> {
     }
 
     /// `pg_typeof(x)` is known at once.
-    fn type_name(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
-        match self.operands_of(call.args, context)?.as_slice() {
+    fn type_name(&mut self, call: &Call<'a>, context: &mut Context) -> Result<Expr> {
+        match self.operands(call.arguments(), context)?.as_slice() {
             [(arg, _)] => Ok(self.type_of(arg)),
             _ => Err(self.at(no_function(call.name, &[]), call.span)),
         }
@@ -537,18 +537,4 @@ fn is_bound_apart(name: &str) -> bool {
     is_set_function(name)
         || crate::system::is_function(name)
         || matches!(name, "nextval" | "currval" | "setval" | "lastval" | "pg_typeof" | "current_schema")
-}
-
-/// `'name'::regclass` is how PostgreSQL writes a relation's name: what stands before the cast.
-pub(super) fn without_regclass(tree: &ast::Tree<'_>, name: Id<ast::Expr>) -> Id<ast::Expr> {
-    match tree.get(name) {
-        ast::Expr::Cast { operand, data_type } if is_regclass(tree, data_type) => operand,
-        ast::Expr::TypedString { data_type, literal } if is_regclass(tree, data_type) => literal,
-        _ => name,
-    }
-}
-
-fn is_regclass(tree: &ast::Tree<'_>, data_type: Id<ast::TypeName>) -> bool {
-    let ast::TypeName { names, bounds, .. } = tree.get(data_type);
-    bounds.is_empty() && tree.list(names).next_back().is_some_and(|name| name_text(tree, name) == "regclass")
 }

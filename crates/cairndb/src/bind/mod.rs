@@ -2,6 +2,7 @@
 
 mod arrays;
 mod binder;
+mod candidates;
 mod coerce;
 mod comparable;
 mod composite;
@@ -46,6 +47,7 @@ mod sample;
 mod scope;
 mod search;
 mod select;
+mod sequence_call;
 mod shown;
 mod star;
 mod statement;

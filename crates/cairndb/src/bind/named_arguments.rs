@@ -3,10 +3,12 @@
 use cairn_parser::{self as ast, List};
 
 use super::binder::Binder;
-use super::context::Context;
+use super::context::{AGGREGATE_BASE, Context, GROUPING_BASE, SERIES_BASE, WINDOW_BASE};
+use super::functions::Call;
 use super::literal;
 use super::operators::Operand;
 use super::routine::{Given, Named, no_such};
+use super::select::contains_column_of;
 use crate::sql::name_text;
 use crate::{Error, Result, SqlState};
 
@@ -75,7 +77,90 @@ const FUNCTIONS: &[(&str, &[Parameter])] = &[
     ("jsonb_insert", &[("jsonb_in", None), ("path", None), ("replacement", None), ("insert_after", Some("false"))]),
 ];
 
+/// A call's arguments.
+pub(super) enum Arguments<'t> {
+    /// As they are written.
+    Written(List<ast::Expr>),
+    /// Bound already, to choose a function by their types.
+    Bound(Vec<Given<'t>>),
+}
+
+/// Arguments that were bound before it was known of what.
+pub(super) struct Bound<'t> {
+    pub(super) given: Vec<Given<'t>>,
+    /// How many columns the context had met before.
+    pub(super) mentioned: usize,
+}
+
+/// What has rules of its own for what stands in its arguments.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Within {
+    Aggregate,
+    Window,
+}
+
+impl Within {
+    /// What may not stand there: the numbers of the columns as which it stands in, the code, and the message.
+    fn refused(self) -> &'static [(std::ops::Range<usize>, SqlState, &'static str)] {
+        const GROUPING: SqlState = SqlState::GROUPING_ERROR;
+        const ROWS: std::ops::Range<usize> = SERIES_BASE..usize::MAX;
+        const WINDOWS: std::ops::Range<usize> = WINDOW_BASE..SERIES_BASE;
+        match self {
+            Within::Aggregate => &[
+                (AGGREGATE_BASE..GROUPING_BASE, GROUPING, "aggregate function calls cannot be nested"),
+                (GROUPING_BASE..WINDOW_BASE, GROUPING, "aggregate function calls cannot contain grouping operations"),
+                (WINDOWS, GROUPING, "aggregate function calls cannot contain window function calls"),
+                (
+                    ROWS,
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    "aggregate function calls cannot contain set-returning function calls",
+                ),
+            ],
+            Within::Window => &[
+                (WINDOWS, SqlState::WINDOWING_ERROR, "window function calls cannot be nested"),
+                (
+                    ROWS,
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    "window function calls cannot contain set-returning function calls",
+                ),
+            ],
+        }
+    }
+}
+
 impl<'a> Binder<'a> {
+    /// The arguments of an aggregate, or of a window function, whose context says so. Where they were bound before that was known, what
+    /// may not stand there is looked for now.
+    pub(super) fn operands_within(
+        &mut self,
+        call: &Call<'a>,
+        within: Within,
+        context: &mut Context,
+    ) -> Result<Vec<Operand>> {
+        let Some(Bound { given, mentioned }) = call.bound.take() else { return self.operands_of(call.args, context) };
+        if within == Within::Aggregate {
+            context.mentions.truncate(mentioned);
+        }
+        for (numbers, code, message) in within.refused() {
+            let refused = |given: &&Given<'_>| contains_column_of(&given.value, numbers.clone());
+            if let Some(given) = given.iter().find(refused) {
+                return Err(self.at(Error::new(*code, *message), given.span));
+            }
+        }
+        self.operands(Arguments::Bound(given), context)
+    }
+
+    /// The arguments of a function whose parameters have no names.
+    pub(super) fn operands(&mut self, args: Arguments<'a>, context: &mut Context) -> Result<Vec<Operand>> {
+        match args {
+            Arguments::Written(args) => self.operands_of(args, context),
+            Arguments::Bound(given) => match given.iter().find(|given| given.name.is_some()) {
+                Some(named) => Err(self.at(Error::unsupported("an argument by name in this place"), named.span)),
+                None => Ok(given.into_iter().map(|given| (given.value, given.span)).collect()),
+            },
+        }
+    }
+
     /// The arguments of a call as they are written.
     pub(super) fn given(&mut self, args: List<ast::Expr>, context: &mut Context) -> Result<Vec<Given<'a>>> {
         let tree = self.tree;
@@ -107,10 +192,13 @@ impl<'a> Binder<'a> {
     pub(super) fn arguments(
         &mut self,
         called: Named<'_>,
-        args: List<ast::Expr>,
+        args: Arguments<'a>,
         context: &mut Context,
     ) -> Result<Vec<Operand>> {
-        let given = self.given(args, context)?;
+        let given = match args {
+            Arguments::Written(args) => self.given(args, context)?,
+            Arguments::Bound(given) => given,
+        };
         if given.iter().all(|given| given.name.is_none()) {
             return Ok(given.into_iter().map(|given| (given.value, given.span)).collect());
         }

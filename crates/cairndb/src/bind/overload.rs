@@ -137,6 +137,10 @@ fn exact_with_unknown<'c, C: Candidate>(candidates: &'c [Arc<C>], args: &[DataTy
 fn convertible<C: Candidate>(candidate: &C, args: &[DataType]) -> bool {
     let mut polymorphic = false;
     let fits = |(at, arg): (usize, &DataType)| match candidate.declared(at) {
+        // A name, or an oid.
+        Some(Declared::Type(DataType::Reg(_))) => {
+            arg.is_string() || can_cast(*arg, DataType::Oid, CastContext::Implicit)
+        }
         Some(Declared::Type(declared)) => can_cast(*arg, declared, CastContext::Implicit),
         Some(declared) => {
             polymorphic |= declared != Declared::Any;

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use cairn_parser::{self as ast, List, Span};
 
 use super::binder::Binder;
-use super::context::Context;
+use super::candidates::{Arranged, Chosen};
 use super::definition::Noted;
-use super::overload::{Choice, ambiguous_function, choose, no_function, undecided};
+use super::overload::{ambiguous_function, no_function, undecided};
 use super::{Callees, ParameterTypes};
 use crate::catalog::{Catalog, Language, OfDomain, ParameterMode, Relation, Returns, Routine, RoutineKind, no_schema};
 use crate::functions::arrays::{EXPANDED_ARRAY, EXPANDED_NAME};
-use crate::functions::{Decided, Function, Volatility, decide};
+use crate::functions::{Decided, Declared, Function, Volatility, decide};
 use crate::plan::{Expr, Field, LogicalPlan, is_volatile, walk};
 use crate::routine::Parameters;
 use crate::sql::{ParsedStatement, dotted, name_text, parse_one, with_deep_stack};
@@ -21,7 +21,10 @@ use crate::{Error, Result, SqlState};
 /// A function's name as a call says it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Named<'t> {
+    /// A schema whose functions users make.
     pub(super) schema: Option<&'t str>,
+    /// The call says the schema of those that are built in.
+    pub(super) built_in: bool,
     pub(super) name: &'t str,
     pub(super) span: Span,
 }
@@ -33,21 +36,24 @@ pub(super) struct Given<'t> {
     pub(super) span: Span,
 }
 
-/// A function as a candidate for a call, and where its arguments come from.
-struct Arranged {
-    /// It takes the call's arguments in their order.
-    candidate: Arc<Function>,
-    /// For each parameter the call's argument; `None`: its default.
-    arguments: Vec<Option<usize>>,
-    /// The arguments that the last parameter is an array of.
-    spread: Option<std::ops::Range<usize>>,
+/// What a call means.
+pub(super) enum Meant<'t> {
+    /// One of the schema's functions, with its arguments.
+    Routine(Arc<Function>, Vec<Expr>),
+    /// One that is built in, if any: binding its call finds which, or says that there is none. The arguments as they are given.
+    BuiltIn(Vec<Given<'t>>),
 }
 
 /// Bodies are put in place of calls only where they are not larger than this.
 const INLINED_NODES_MAX: usize = 1000;
 
 impl<'a> Binder<'a> {
-    /// The functions of the schema's that a name may mean; of those with the same argument types the first in the path.
+    /// Whether the definition in which a call stands says what it means.
+    pub(super) fn is_decided(&self) -> bool {
+        self.definition.is_some_and(|definition| definition.references.is_some())
+    }
+
+    /// The functions of the schema's that a name may mean.
     pub(super) fn stored(&self, called: Named<'_>) -> Result<Vec<Arc<Function>>> {
         let catalog = self.catalog;
         if let Some(definition) = self.definition.filter(|definition| definition.references.is_some()) {
@@ -57,17 +63,13 @@ impl<'a> Binder<'a> {
             return Ok(function.into_iter().cloned().collect());
         }
         let schemas = match called.schema {
-            None if !catalog.has_routines() => return Ok(vec![]),
+            None if called.built_in || !catalog.has_routines() => return Ok(vec![]),
             None => catalog.searched().to_vec(),
             Some(schema) => vec![catalog.schema(schema).ok_or_else(|| self.at(no_schema(schema), called.span))?],
         };
         let mut found: Vec<Arc<Function>> = Vec::new();
         for schema in schemas {
-            for function in catalog.routines_in(schema, called.name) {
-                if !found.iter().any(|known| known.takes_as(function)) {
-                    found.push(function.clone());
-                }
-            }
+            found.extend_from_slice(catalog.routines_in(schema, called.name));
             self.rests.borrow_mut().add_routines(schema, called.name, catalog);
         }
         Ok(found)
@@ -77,53 +79,23 @@ impl<'a> Binder<'a> {
         self.rests.borrow_mut().add_routines(routine.schema, &routine.name, self.catalog);
     }
 
-    /// A call that may be one of the schema's functions: which function, with which arguments.
-    pub(super) fn stored_call(
+    /// What a call means, whose name is one of the schema's functions'.
+    pub(super) fn meant<'g>(
         &mut self,
         called: Named<'_>,
         stored: &[Arc<Function>],
-        args: List<ast::Expr>,
+        given: Vec<Given<'g>>,
         variadic: bool,
-        context: &mut Context,
-    ) -> Result<(Arc<Function>, Vec<Expr>)> {
-        let given = self.given(args, context)?;
-        self.choose_stored(called, stored, given, variadic)
-    }
-
-    pub(super) fn choose_stored(
-        &mut self,
-        called: Named<'_>,
-        stored: &[Arc<Function>],
-        given: Vec<Given<'_>>,
-        variadic: bool,
-    ) -> Result<(Arc<Function>, Vec<Expr>)> {
+    ) -> Result<Meant<'g>> {
         let types: Vec<DataType> = given.iter().map(|given| given.value.data_type()).collect();
-        let is_named = given.iter().any(|given| given.name.is_some());
-        let arranged: Vec<(usize, Arranged)> = stored
-            .iter()
-            .enumerate()
-            .filter_map(|(at, function)| Some((at, arrange(function, &given, variadic)?)))
-            .collect();
-        let built_in = match called.schema.is_none() && !is_named && !variadic {
-            true => self.overloads(called.name).into_owned(),
-            false => vec![],
+        let candidates = self.candidates(called, stored, &given, variadic);
+        let (at, arranged, takes) = match candidates.choose(&types) {
+            Chosen::Routine(at, arranged, takes) => (at, arranged, takes),
+            Chosen::None if called.schema.is_some() => return Err(self.at(no_such(called, &given), called.span)),
+            Chosen::BuiltIn | Chosen::None => return Ok(Meant::BuiltIn(given)),
+            Chosen::Several => return Err(self.at(ambiguous_function(called.name, &types), called.span)),
         };
-        let own = arranged.iter().map(|(_, arranged)| arranged.candidate.clone());
-        let candidates: Vec<Arc<Function>> = built_in.iter().cloned().chain(own).collect();
-        let chosen = match choose(&candidates, &types, false) {
-            Choice::One(chosen) => chosen.clone(),
-            Choice::None => return Err(self.at(no_such(called, &given), called.span)),
-            Choice::Several => return Err(self.at(ambiguous_function(called.name, &types), called.span)),
-        };
-        let found = arranged.iter().find(|(_, arranged)| Arc::ptr_eq(&arranged.candidate, &chosen));
-        let Some((at, arranged)) = found else {
-            let args = given.into_iter().map(|given| (given.value, given.span)).collect();
-            return match self.call(called.name, args, called.span)? {
-                Expr::Call { function, args } => Ok((function, args)),
-                _ => Err(Error::internal("a call is a call")),
-            };
-        };
-        let mut function = stored[*at].clone();
+        let mut function = stored.get(at).ok_or_else(|| Error::internal("a candidate is lost"))?.clone();
         let routine = function.routine().ok_or_else(|| Error::internal("a function of the schema's"))?.clone();
         self.refuse_uncallable(&routine, &types, called)?;
         self.note_routine(&routine, called.span);
@@ -137,12 +109,12 @@ impl<'a> Binder<'a> {
             self.rests.borrow_mut().add(&Relation::Table(table.clone()));
         }
         if routine.is_polymorphic() {
-            let of = decided(&arranged.candidate, &types).and_then(|decided| routine.specialised(decided));
+            let of = decided(takes, &types).and_then(|decided| routine.specialised(decided));
             function = Arc::new(function.specialised(of.ok_or_else(|| self.at(undecided(), called.span))?));
         }
         let routine = function.routine().ok_or_else(|| Error::internal("a function of the schema's"))?.clone();
         let args = self.arranged(&routine, arranged, given)?;
-        Ok((function, args))
+        Ok(Meant::Routine(function, args))
     }
 
     fn calls_procedures(&self) -> bool {
@@ -271,9 +243,12 @@ impl<'a> Binder<'a> {
         let tree = self.tree;
         let parts: Vec<&'a str> = tree.list(names).map(|name| name_text(tree, name)).collect();
         match parts.as_slice() {
-            [name] | ["pg_catalog", name] => Ok(Named { schema: None, name, span }),
-            ["information_schema", EXPANDED_NAME] => Ok(Named { schema: None, name: EXPANDED_ARRAY, span }),
-            [schema, name] => Ok(Named { schema: Some(schema), name, span }),
+            [name] => Ok(Named { schema: None, built_in: false, name, span }),
+            ["pg_catalog", name] => Ok(Named { schema: None, built_in: true, name, span }),
+            ["information_schema", EXPANDED_NAME] => {
+                Ok(Named { schema: None, built_in: true, name: EXPANDED_ARRAY, span })
+            }
+            [schema, name] => Ok(Named { schema: Some(schema), built_in: false, name, span }),
             _ => {
                 let message = format!("cross-database references are not implemented: {}", dotted(tree, names));
                 Err(self.at(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message), span))
@@ -365,52 +340,9 @@ pub(super) fn no_such(called: Named<'_>, given: &[Given<'_>]) -> Error {
     Error::new(SqlState::UNDEFINED_FUNCTION, message).with_hint(hint)
 }
 
-/// What the pseudo-types of a candidate are in a call.
-fn decided(candidate: &Function, given: &[DataType]) -> Option<Decided> {
-    let declared = |(at, given): (usize, &DataType)| Some((candidate.declared(at)?, *given));
-    decide(given.iter().enumerate().filter_map(declared)).map(Decided::or_text)
-}
-
-/// How a function would be called with these arguments; `None`: it cannot be.
-fn arrange(function: &Arc<Function>, given: &[Given<'_>], variadic: bool) -> Option<Arranged> {
-    let routine = function.routine()?;
-    let inputs: Vec<_> = routine.inputs().collect();
-    let positional = given.iter().take_while(|given| given.name.is_none()).count();
-    let takes_more = inputs.last().is_some_and(|last| last.mode == ParameterMode::Variadic) && !variadic;
-    if variadic && inputs.last().is_none_or(|last| last.mode != ParameterMode::Variadic) {
-        return None;
-    }
-    let mut arguments: Vec<Option<usize>> = vec![None; inputs.len()];
-    let mut types = Vec::with_capacity(given.len());
-    let mut spread = None;
-    if takes_more && positional == given.len() && given.len() >= inputs.len() {
-        let fixed = inputs.len() - 1;
-        let element = inputs[fixed].declared().element()?;
-        types.extend(inputs[..fixed].iter().map(|input| input.declared()));
-        types.extend((fixed..given.len()).map(|_| element));
-        arguments.iter_mut().enumerate().take(fixed).for_each(|(at, argument)| *argument = Some(at));
-        spread = Some(fixed..given.len());
-    } else {
-        for (at, given) in given.iter().enumerate() {
-            let to = match given.name {
-                None => at,
-                Some(name) => inputs.iter().position(|input| input.name.as_deref() == Some(name))?,
-            };
-            if arguments.get(to)?.is_some() {
-                return None;
-            }
-            arguments[to] = Some(at);
-            types.push(inputs[to].declared());
-        }
-        let is_there = |(input, argument): (&&crate::catalog::RoutineParameter, &Option<usize>)| {
-            argument.is_some() || input.default.is_some()
-        };
-        if !inputs.iter().zip(&arguments).all(is_there) {
-            return None;
-        }
-    }
-    let candidate = Arc::new(function.taking(types));
-    Some(Arranged { candidate, arguments, spread })
+/// What the pseudo-types of what is taken are in a call.
+fn decided(takes: &[Declared], given: &[DataType]) -> Option<Decided> {
+    decide(takes.iter().copied().zip(given.iter().copied())).map(Decided::or_text)
 }
 
 /// The expression that a function's body is, of the declared type; `None`: it is more than that.

@@ -518,10 +518,12 @@ pub(super) fn contains_column_from(expr: &Expr, base: usize) -> bool {
     contains_column_of(expr, base..usize::MAX)
 }
 
-fn contains_column_of(expr: &Expr, numbers: std::ops::Range<usize>) -> bool {
+/// Whether it has such a column of its row, also within its subqueries.
+pub(super) fn contains_column_of(expr: &Expr, numbers: std::ops::Range<usize>) -> bool {
     let mut found = false;
     crate::plan::walk::walk(expr, 0, &mut |expr, depth| {
         found |= depth == 0 && matches!(expr, Expr::Column { index, .. } if numbers.contains(index));
+        found |= matches!(expr, Expr::Outer { level, index, .. } if *level == depth && numbers.contains(index));
     });
     found
 }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use cairn_parser::{self as ast, BaseType, Id, Span};
 
 use super::binder::{Binder, NOWHERE};
+use super::candidates::{Chosen, listed_for};
 use super::coerce::{null, text};
 use super::context::Context;
 use super::functions::Call;
-use super::overload::no_function;
+use super::overload::{ambiguous_function, no_function};
 use crate::functions::Function;
 use crate::plan::{Expr, Field, LogicalPlan, walk};
 use crate::sql::name_text;
@@ -25,7 +26,7 @@ pub(crate) fn asks_catalog(expr: &Expr) -> bool {
     asks
 }
 
-impl Binder<'_> {
+impl<'a> Binder<'a> {
     /// The catalog for a function that asks it; the plan rests on all of the schema.
     fn asked(&self) -> Arc<crate::catalog::Catalog> {
         self.rests.borrow_mut().add_everything();
@@ -43,11 +44,13 @@ impl Binder<'_> {
     }
 
     /// A call of one of the system's functions.
-    pub(super) fn system_call(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
-        let args = self.operands_of(call.args, context)?;
+    pub(super) fn system_call(&mut self, call: &Call<'a>, context: &mut Context) -> Result<Expr> {
+        let args = self.operands(call.arguments(), context)?;
         let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
-        let Some(function) = system::function(call.name, args.len()) else {
-            return Err(self.at(no_function(call.name, &types), call.span));
+        let function = match (listed_for(call.name, &types), system::function(call.name, args.len())) {
+            (Some(Chosen::Several), _) => return Err(self.at(ambiguous_function(call.name, &types), call.span)),
+            (Some(Chosen::None), _) | (_, None) => return Err(self.at(no_function(call.name, &types), call.span)),
+            (_, Some(function)) => function,
         };
         let mut converted = Vec::with_capacity(args.len());
         for ((arg, span), takes) in args.into_iter().zip(function.takes) {
@@ -70,9 +73,7 @@ impl Binder<'_> {
             Takes::BigInt => DataType::BigInt,
             Takes::Boolean => DataType::Boolean,
         };
-        // A `smallint`, or what is as wide as an oid, is an `integer` where it fits.
-        let context = if to == DataType::Integer { CastContext::Assignment } else { CastContext::Implicit };
-        self.coerce(arg, to, context, span)
+        self.coerce(arg, to, CastContext::Implicit, span)
     }
 
     /// `x::regclass`, where the type is one of those; also `x::oid`, whose value is then no longer of such a type.
@@ -235,6 +236,7 @@ fn shown_column<'p>(plan: &'p LogicalPlan, column: usize, parts: &mut Vec<(usize
             // Nobody else's VALUES has columns of such names.
             None => system::is_vector(&fields.get(column)?.name).then_some(Shown::Vector),
         },
+        LogicalPlan::SystemScan { fields, .. } => system::is_vector(&fields.get(column)?.name).then_some(Shown::Vector),
         _ => None,
     }
 }

@@ -10,6 +10,7 @@ use cairn_parser::{self as ast, Id, List, Name, Over, Span, WindowDefinition, Wi
 use super::binder::Binder;
 use super::context::{Clause, Context, SERIES_BASE, WINDOW_BASE};
 use super::functions::Call;
+use super::named_arguments::Within;
 use super::ordered_sets::without_group;
 use super::overload::{Choice, ambiguous_function, choose, no_function, undecided};
 use crate::functions::{WindowFunction, in_range_offsets, window_overloads};
@@ -108,9 +109,9 @@ fn windowing_error(message: String) -> Error {
     Error::new(SqlState::WINDOWING_ERROR, message)
 }
 
-impl Binder<'_> {
+impl<'a> Binder<'a> {
     /// `f(...) OVER ...`
-    pub(super) fn window_call(&mut self, call: &Call, over: Id<Over>, context: &mut Context) -> Result<Expr> {
+    pub(super) fn window_call(&mut self, call: &Call<'a>, over: Id<Over>, context: &mut Context) -> Result<Expr> {
         if let Some(error) = context.refuse_window() {
             return Err(self.at(error, call.span));
         }
@@ -126,8 +127,8 @@ impl Binder<'_> {
     }
 
     /// The function, its arguments and its filter.
-    fn windowed(&mut self, call: &Call, context: &mut Context) -> Result<(Windowed, Vec<Expr>, Option<Expr>)> {
-        let args = self.operands_of(call.args, context)?;
+    fn windowed(&mut self, call: &Call<'a>, context: &mut Context) -> Result<(Windowed, Vec<Expr>, Option<Expr>)> {
+        let args = self.operands_within(call, Within::Window, context)?;
         let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
         let is_aggregate = window_overloads(call.name).is_empty();
         let function = match is_aggregate {

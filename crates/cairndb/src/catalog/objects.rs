@@ -596,6 +596,15 @@ impl Catalog {
         &self.searched
     }
 
+    /// How many of them stand before the system's own: those that the path names before it.
+    pub(crate) fn searched_before_system(&self) -> usize {
+        let Some(named) = self.path.schemas.iter().position(|name| name == "pg_catalog") else { return 0 };
+        let before = &self.path.schemas[..named];
+        let named = |name: &String| self.schema(if name == "$user" { USER } else { name });
+        let is_before = |id: &&ObjectId| id.is_temporary() || before.iter().any(|name| named(name) == Some(**id));
+        self.searched.iter().take_while(is_before).count()
+    }
+
     /// The schema of this name.
     pub(crate) fn schema(&self, name: &str) -> Option<ObjectId> {
         self.schemas.get(name).copied()

@@ -405,18 +405,6 @@ impl Function {
         self.asks_domain() && self.entry & OF_DOMAIN != 0
     }
 
-    /// As a candidate that takes other arguments.
-    pub(crate) fn taking(&self, declared: Vec<Declared>) -> Function {
-        let args = declared.iter().map(|declared| declared.fixed().unwrap_or(ANY)).collect();
-        Function { args, polymorphic: pseudo_types(declared, self.declared_result()), ..self.clone() }
-    }
-
-    /// Whether both take the same arguments.
-    pub(crate) fn takes_as(&self, other: &Function) -> bool {
-        let count = self.args.len();
-        count == other.args.len() && (0..count).all(|at| self.declared(at) == other.declared(at))
-    }
-
     /// A function of the schema's as it is in a call, which decides what its pseudo-types are.
     pub(crate) fn specialised(&self, routine: Routine) -> Function {
         let Function { args, returns, kernel, .. } = Function::stored(routine);

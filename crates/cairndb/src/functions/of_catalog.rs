@@ -30,6 +30,23 @@ enum What {
     TypeName,
 }
 
+impl What {
+    /// Tells it from all other functions; the same at each call, of whatever catalog.
+    fn entry(self) -> u64 {
+        ASKING
+            | match self {
+                What::Function(of) => std::ptr::from_ref(of).addr() as u64,
+                What::Read(reg) => reg as u64,
+                What::Marked(reg) => 1 << 8 | reg as u64,
+                What::Write(reg) => 2 << 8 | reg as u64,
+                What::TypeName => 3 << 8,
+            }
+    }
+}
+
+/// Set in the entries of functions that ask the catalog; the engine's others have small numbers.
+const ASKING: u64 = 1 << 61;
+
 impl Asked {
     pub(super) fn run(&self, args: &[Value], context: &EvalContext) -> Result<Value> {
         match (self.what, args) {
@@ -63,7 +80,12 @@ impl Function {
         catalog: Arc<Catalog>,
     ) -> Function {
         // A plan that holds an answer rests on the schema; what is stored rests on none, so nothing of this is immutable.
-        Function { immutable: false, ..Function::new(name, args, returns, Kernel::Asked(Asked { what, catalog })) }
+        let entry = what.entry();
+        Function {
+            entry,
+            immutable: false,
+            ..Function::new(name, args, returns, Kernel::Asked(Asked { what, catalog }))
+        }
     }
 
     /// One of the system's functions, for arguments of these types.
@@ -118,6 +140,11 @@ impl Function {
             What::Read(reg) | What::Marked(reg) => Some(*reg),
             What::Write(_) | What::TypeName => None,
         }
+    }
+
+    /// Whether it reads a name as the oid of what has it.
+    pub(crate) fn reads_reg(&self) -> bool {
+        matches!(&self.kernel, Kernel::Asked(Asked { what: What::Read(_), .. }))
     }
 
     /// Whether the value is its argument, and the call only says what it is of.

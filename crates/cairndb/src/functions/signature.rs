@@ -91,6 +91,17 @@ impl Declared {
         }
     }
 
+    /// What has this oid there, as far as there are values of it.
+    pub(crate) fn of_oid(oid: i64) -> Option<Declared> {
+        let oid = u32::try_from(oid).ok()?;
+        let pseudo = || PSEUDO.iter().find(|(.., known)| *known == oid).map(|(declared, ..)| *declared);
+        match oid {
+            2276 => Some(Declared::Any),
+            2249 => Some(Declared::Record),
+            _ => pseudo().or_else(|| DataType::of_oid(oid).map(Declared::Type)),
+        }
+    }
+
     /// Whether it is one of those that are all of one type.
     pub(crate) fn is_of_element(self) -> bool {
         matches!(self, Declared::Element | Declared::PlainElement | Declared::Array | Declared::Enum)

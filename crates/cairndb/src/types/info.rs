@@ -196,7 +196,7 @@ static REGS: [TypeInfo; 6] = [
 ];
 
 const fn of_reg(reg: Reg, oid: u32, name: &'static str) -> TypeInfo {
-    of(DataType::Reg(reg), [oid, 0], [name, name], &[], TypeCategory::User, false)
+    of(DataType::Reg(reg), [oid, 0], [name, name], &[], TypeCategory::Numeric, false)
 }
 
 impl DataType {
@@ -211,6 +211,17 @@ impl DataType {
             DataType::Composite(of) => of.info(),
             other => &TYPES[usize::from(other.id())],
         }
+    }
+
+    /// The type that has this `oid` in PostgreSQL, if it is one of ours.
+    pub(crate) fn of_oid(oid: u32) -> Option<DataType> {
+        let mut all = TYPES.iter().chain(&REGS);
+        all.find_map(|info| match oid {
+            0 => None,
+            _ if info.oid == oid => Some(info.base),
+            _ if info.array_oid == oid => info.base.array(),
+            _ => None,
+        })
     }
 
     /// PostgreSQL's `oid` of the type.

@@ -3,6 +3,8 @@
 
 use std::sync::LazyLock;
 
+use crate::functions::Declared;
+
 /// A row of `pg_proc`.
 #[derive(Debug)]
 pub(in crate::system) struct BuiltIn {
@@ -39,6 +41,12 @@ fn of_line(line: &'static str) -> Option<BuiltIn> {
         returns: next()?.parse().ok()?,
         arguments: next().unwrap_or_default().split_whitespace().filter_map(|oid| oid.parse().ok()).collect(),
     })
+}
+
+/// What the functions of a name take that are neither aggregates nor windows' own, as far as there are values of such types.
+pub(crate) fn listed(name: &str) -> impl Iterator<Item = Vec<Declared>> {
+    let takes = |of: &BuiltIn| of.arguments.iter().map(|oid| Declared::of_oid(*oid)).collect();
+    BUILT_IN.iter().filter(move |of| of.name == name && of.kind == "f").filter_map(takes)
 }
 
 /// The one with this oid.

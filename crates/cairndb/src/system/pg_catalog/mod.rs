@@ -6,6 +6,7 @@ mod empty;
 mod rows;
 mod statistics;
 
+pub(crate) use built_in::listed;
 pub(super) use built_in::{BUILT_IN, BuiltIn, built_in};
 
 use super::{Made, SystemRelation};
