@@ -280,6 +280,9 @@ impl Builder<'_> {
         };
         let pairing = self.pairing(*kind, on, left)?;
         if *lateral {
+            let is_sparing = on.as_ref().is_some_and(|on| self.is_sparing(std::slice::from_ref(on)));
+            let [left, right_input] = inputs;
+            let inputs = [left, if is_sparing { Box::new(OneByOne::new(right_input)) } else { right_input }];
             return Ok(Box::new(LateralJoin::new(inputs, types(&right.fields), pairing)));
         }
         let fixed = Facts::of_plan(right).is_fixed();
@@ -304,7 +307,8 @@ impl Builder<'_> {
     }
 
     fn pairing(&self, kind: JoinKind, residual: &Option<Expr>, left: &PhysicalPlan) -> Result<Pairing> {
-        Ok(Pairing::new(kind, self.optional(residual)?, left.fields.len()))
+        let sparing = residual.as_ref().is_some_and(|residual| self.is_sparing(std::slice::from_ref(residual)));
+        Ok(Pairing::new(kind, self.optional(residual)?, left.fields.len()).sparing(sparing))
     }
 
     fn with(&self, plan: &PhysicalPlan) -> Result<BoxOperator> {

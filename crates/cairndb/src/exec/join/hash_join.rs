@@ -349,7 +349,7 @@ impl HashJoin {
                 }
                 continue;
             }
-            let chunk = probe.chunk(built, max, self.pairing.first_is_enough());
+            let chunk = probe.chunk(built, self.pairing.pairs_max(cx), self.pairing.first_is_enough());
             let batch = self.pairing.join(&probe.batch, &built.rows.columns, chunk, built.seen.as_mut(), cx)?;
             if probe.row >= probe.batch.len() {
                 self.probe = None;

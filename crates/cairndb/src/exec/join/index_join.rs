@@ -344,7 +344,7 @@ impl IndexJoin {
 
 impl Operator for IndexJoin {
     fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
-        let max = cx.context().batch_sizes.max.max(1);
+        let max = self.pairing.pairs_max(cx);
         while self.load(cx)? {
             cx.check()?;
             cx.take_turn()?;

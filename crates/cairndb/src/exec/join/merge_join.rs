@@ -364,7 +364,7 @@ impl Operator for MergeJoin {
                 _ => {}
             }
             cx.take_turn()?;
-            let (chunk, stop) = self.chunk(max);
+            let (chunk, stop) = self.chunk(self.parts.pairing.pairs_max(cx));
             let MergeJoin { left: Some(left), window, parts, .. } = self else { return Ok(None) };
             let batch = match window {
                 Some(Window { keyed, seen, .. }) => {

@@ -110,7 +110,8 @@ impl Operator for NestedLoopJoin {
             };
             cx.take_turn()?;
             let first = self.pairing.first_is_enough();
-            let chunk = Self::chunk(&mut self.position, batch.len(), kept.len, max, first);
+            let most = self.pairing.pairs_max(cx);
+            let chunk = Self::chunk(&mut self.position, batch.len(), kept.len, most, first);
             let output = self.pairing.join(batch, &kept.columns, chunk, self.seen.as_mut(), cx)?;
             if self.position.0 >= batch.len() {
                 self.batch = None;

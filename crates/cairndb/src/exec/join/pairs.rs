@@ -32,6 +32,8 @@ pub(crate) struct Pairing {
     residual: Option<Evaluator>,
     /// Columns of the left input.
     left_width: usize,
+    /// The rest of the condition is worked out for a pair at a time: for no pair that nobody asks for.
+    sparing: bool,
     /// The incomplete left row has had a match.
     matched: bool,
 }
@@ -39,7 +41,17 @@ pub(crate) struct Pairing {
 impl Pairing {
     /// `residual`: the rest of the condition, over the left row's columns, then the right's.
     pub(crate) fn new(kind: JoinKind, residual: Option<Evaluator>, left_width: usize) -> Pairing {
-        Pairing { kind, residual, left_width, matched: false }
+        Pairing { kind, residual, left_width, sparing: false, matched: false }
+    }
+
+    /// The same, for a condition that is not to be worked out for pairs that nobody asks for.
+    pub(crate) fn sparing(self, sparing: bool) -> Pairing {
+        Pairing { sparing, ..self }
+    }
+
+    /// As many pairs as are asked together.
+    pub(super) fn pairs_max(&self, cx: Cx<'_>) -> usize {
+        if self.sparing { 1 } else { cx.context().batch_sizes.max.max(1) }
     }
 
     /// Pairs are asked for nothing but which right rows are in one.
