@@ -88,10 +88,10 @@ const UPWARD: &[(&str, &[(&str, &str)])] = &[
     ),
     ("facts about expressions stand beside the binder", &[("plan/groups", "bind"), ("plan/physical", "bind")]),
     (
-        "system relations are made while a statement is bound, and views among them are bound for that",
+        "views are bound for the types of their columns, which system relations tell",
         &[
             ("plan/watched", "system"),
-            ("system", "bind"),
+            ("system/relation", "bind"),
             ("system/functions", "bind"),
             ("system/information_schema/relations", "bind"),
         ],

@@ -246,6 +246,19 @@ fn a_dump_that_fails_leaves_no_script() {
     assert!(!folder.path().join("x.sql").exists());
 }
 
+/// "cannot write: No space left on device": it was not said what. The shell lets files have as many blocks as a disk might.
+#[cfg(unix)]
+#[test]
+fn a_dump_that_finds_no_room_leaves_no_script_and_says_which() {
+    let folder = tempfile::tempdir().unwrap();
+    good(folder.path(), &["x.cairn", "-c", MAKE]);
+    let limited = "trap '' XFSZ; ulimit -f 40; exec \"$0\" dump x.cairn -o x.sql";
+    let run = Command::new("sh").args(["-c", limited, env!("CARGO_BIN_EXE_cairn")]).current_dir(folder.path()).output();
+    let told = text(&run.unwrap());
+    assert!(told.contains("x.sql"), "{told}");
+    assert!(!folder.path().join("x.sql").exists());
+}
+
 /// Runs `cairn salvage`, which must end with this exit code; what it told.
 fn salvage(folder: &Path, from: &str, to: &str, code: i32) -> String {
     let output = cairn(folder, &["salvage", from, to]);

@@ -131,9 +131,9 @@ impl Builder<'_> {
                 Ok(Box::new(Modify::new(change.clone(), rows, types(&plan.fields))))
             }
             N::SystemScan { relation, columns, only } => {
-                let key = only.as_ref().and_then(|(column, value)| Some((relation.relation().key(*column)?, value)));
-                let only =
-                    key.map(|(key, value)| Ok::<_, crate::Error>((key, compile(value, self.context)?))).transpose()?;
+                let compiled =
+                    |(column, value): &(usize, Expr)| Ok::<_, crate::Error>((*column, compile(value, self.context)?));
+                let only = only.as_ref().map(compiled).transpose()?;
                 Ok(Box::new(SystemScan::new(relation.clone(), columns.clone(), only, types(&plan.fields))))
             }
             N::TableFunction { stored: true, args, .. } => match args.as_slice() {

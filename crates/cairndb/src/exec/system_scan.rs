@@ -7,18 +7,17 @@ use super::context::Cx;
 use super::expr::Evaluator;
 use super::operator::{Operator, Step};
 use super::vector::Vector;
-use crate::system::{Key, Only, SystemRows};
+use crate::plan::SystemRows;
 use crate::{DataType, Result, Value};
 
-/// The rows under a catalog, made when the first is asked for: those of one object where its value says whose.
+/// The rows, made when the first is asked for: those of one object where the value of a column says whose.
 pub(crate) struct SystemScan {
     relation: Arc<dyn SystemRows>,
     columns: Vec<usize>,
-    only: Option<(Key, Evaluator)>,
+    only: Option<(usize, Evaluator)>,
     types: Vec<DataType>,
-    /// Whose rows were made last, and these; `None` of whose: of nothing, which NULL is.
-    made: Option<(Option<Only>, Vec<Vec<Value>>)>,
-    is_current: bool,
+    /// `None`: not made yet, or of another object.
+    made: Option<Vec<Vec<Value>>>,
     next: usize,
 }
 
@@ -26,30 +25,18 @@ impl SystemScan {
     pub(crate) fn new(
         relation: Arc<dyn SystemRows>,
         columns: Vec<usize>,
-        only: Option<(Key, Evaluator)>,
+        only: Option<(usize, Evaluator)>,
         types: Vec<DataType>,
     ) -> SystemScan {
-        SystemScan { relation, columns, only, types, made: None, is_current: false, next: 0 }
+        SystemScan { relation, columns, only, types, made: None, next: 0 }
     }
 
-    fn asked_for(&mut self, cx: Cx<'_>) -> Result<Option<Only>> {
-        let Some((key, value)) = &mut self.only else { return Ok(Some(Only::All)) };
+    fn make(&mut self, cx: Cx<'_>) -> Result<Vec<Vec<Value>>> {
+        let Some((column, value)) = &mut self.only else { return Ok(self.relation.rows(&self.columns, None)) };
         Ok(match value.scalar(cx)? {
-            Value::Null => None,
-            value => Some(key.only(&value)),
+            Value::Null => Vec::new(),
+            value => self.relation.rows(&self.columns, Some((*column, &value))),
         })
-    }
-
-    /// Makes the rows, unless they are those of before.
-    fn make(&mut self, cx: Cx<'_>) -> Result<()> {
-        let asked_for = self.asked_for(cx)?;
-        if self.made.as_ref().is_none_or(|(of, _)| *of != asked_for) {
-            let of = asked_for.clone();
-            let rows = of.map(|only| self.relation.rows(&self.columns, only)).unwrap_or_default();
-            self.made = Some((asked_for, rows));
-        }
-        (self.is_current, self.next) = (true, 0);
-        Ok(())
     }
 }
 
@@ -57,10 +44,10 @@ impl Operator for SystemScan {
     fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         cx.check()?;
         cx.take_turn()?;
-        if !self.is_current {
-            self.make(cx)?;
+        if self.made.is_none() {
+            self.made = Some(self.make(cx)?);
         }
-        let Some((_, rows)) = &self.made else { return Ok(None) };
+        let rows = self.made.as_deref().unwrap_or_default();
         let end = rows.len().min(self.next + cx.context().batch_sizes.max.max(1));
         let len = end - self.next;
         let mut columns: Vec<Vector> =
@@ -73,6 +60,9 @@ impl Operator for SystemScan {
     }
 
     fn reset(&mut self, _cx: Cx<'_>) {
-        self.is_current = false;
+        self.next = 0;
+        if self.only.is_some() {
+            self.made = None;
+        }
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn asked_key(plan: &PhysicalPlan, parts: &[Expr]) -> Option<(usize, E
         let condition = key_condition(part, &type_of)?;
         let KeyPart::Equal(value) = condition.key else { return None };
         let column = *columns.get(condition.column)?;
-        relation.relation().key(column).map(|_| (column, value))
+        relation.is_key(column).then_some((column, value))
     })
 }
 

@@ -421,7 +421,7 @@ impl Explainer<'_> {
             }
             N::SystemScan { relation, .. } => {
                 let kind = ("Node Type", "System Scan".to_owned());
-                vec![kind, ("Relation Name", relation.relation().name().to_owned()), ("Alias", alias.clone())]
+                vec![kind, ("Relation Name", relation.name().to_owned()), ("Alias", alias.clone())]
             }
             N::TableFunction { name, .. } => {
                 let kind = ("Node Type", "Function Scan".to_owned());
@@ -486,7 +486,7 @@ impl Explainer<'_> {
             }
             N::CteScan { id, .. } if self.working.contains(id) => format!("WorkTable Scan on {relation}"),
             N::CteScan { .. } => format!("CTE Scan on {relation}"),
-            N::SystemScan { relation, .. } => format!("System Scan on {}", relation.relation().name()),
+            N::SystemScan { relation, .. } => format!("System Scan on {}", relation.name()),
             N::TableFunction { name, .. } => format!("Function Scan on {name}"),
             N::Modify { change, .. } => format!("{} on {}", change.verb(), change.table().name),
             N::Filter { .. } | N::Project { .. } | N::Cte { .. } | N::RecursiveCte { .. } => "Result".into(),
@@ -520,7 +520,7 @@ impl Explainer<'_> {
             N::Values { rows } if rows.is_empty() => vec![Detail::of("One-Time Filter", "false".to_owned())],
             N::SystemScan { relation, only, .. } => {
                 let of = |(column, value): &(usize, Expr)| {
-                    let name = relation.relation().column(*column);
+                    let name = relation.column(*column);
                     Detail::of("Asked For", format!("({name} = {})", self.print(&[], value)))
                 };
                 only.iter().map(of).collect()

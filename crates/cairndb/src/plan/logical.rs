@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::expr::{AggregateCall, Expr};
 use super::indexes::BoundIndexes;
+use super::system_rows::SystemRows;
 use super::window::WindowCall;
 use crate::catalog::Table;
 use crate::dml::Change;
-use crate::system::SystemRows;
 use crate::types::DataType;
 
 /// An output column.

@@ -54,6 +54,7 @@ mod refs;
 mod scan;
 mod sorted;
 mod stored_fields;
+mod system_rows;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -86,6 +87,7 @@ pub use options::OptimizerOptions;
 pub use physical::{Items, KeyBound, KeyRange, ModifiedRows, PhysicalNode, PhysicalPlan, Subplan};
 pub(crate) use refs::{is_volatile, is_volatile_plan, map_columns, raised, used_columns};
 pub(crate) use stored_fields::{StoredPart, stored_part};
+pub use system_rows::SystemRows;
 pub(crate) use walk::children as expr_children;
 pub(crate) use watched::{columns_read, refuse_unwatchable, result_key, trees_read};
 pub use window::{FrameBound, FrameExclusion, FrameUnit, WindowCall, WindowFrame, Windowed};

@@ -15,13 +15,13 @@ use std::sync::Arc;
 
 use super::expr::{AggregateCall, Expr, SubqueryKind};
 use super::logical::{Field, JoinKind, SetOperator, SortKey};
+use super::system_rows::SystemRows;
 use super::walk::walk;
 use super::window::WindowCall;
 use crate::bind::ConstantRows;
 use crate::catalog::{Index, Table};
 use crate::dml::Change;
 use crate::inverted::ItemOperator;
-use crate::system::SystemRows;
 
 /// A node of the physical plan.
 #[derive(Clone, Debug)]

@@ -7,9 +7,10 @@ use cairn_parser::token::quoted;
 use super::describe::{self, index_by_oid, relation_by_oid};
 use super::pg_catalog::{BUILT_IN, built_in};
 use super::reg::{self, Reg, namespace_name};
+use super::relation::object;
 use super::{names, oid_of};
 use crate::bind::{is_deletable, updatable_columns};
-use crate::catalog::{Catalog, Commentable, ObjectId, Relation, Routine, TriggerEvent, View};
+use crate::catalog::{Catalog, Commentable, ObjectId, Relation, Routine, TriggerEvent, Triggered, View};
 use crate::functions::{DATABASE_NAME, Volatility};
 use crate::sql::relation_name;
 use crate::types::{Array, DataType, Speaks, Value};
@@ -424,8 +425,8 @@ fn indexdef(catalog: &Catalog, args: &[Value]) -> Result<Value> {
 }
 
 fn triggerdef(catalog: &Catalog, args: &[Value]) -> Result<Value> {
-    let oid = oid(args);
-    let found = catalog.triggers().find(|(_, trigger)| oid_of(trigger.id) == oid);
+    let on = object(oid(args)).and_then(|id| Some((id, Triggered::of(catalog.relation_of(id)?.2)?)));
+    let found = on.and_then(|(id, on)| Some((on, on.triggers().iter().find(|trigger| trigger.id == id)?)));
     Ok(some(found.map(|(on, trigger)| describe::trigger(catalog, on, trigger, is_true(args, 1)))))
 }
 

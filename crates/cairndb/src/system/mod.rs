@@ -23,7 +23,7 @@ pub(crate) use functions::{Eval, SystemFunction, Takes, function, functions, is_
 pub(crate) use pg_catalog::listed;
 pub(crate) use reg::Reg;
 use relation::view_columns;
-pub(crate) use relation::{Key, Made, Only, Rows, SystemRelation, SystemRows};
+pub(crate) use relation::{Made, Rows, SystemRelation};
 
 /// The relation that a name means, if it is one of these. Without a schema `pg_catalog` is looked at first, behind the
 /// session's temporary relations, unless the search path says when.

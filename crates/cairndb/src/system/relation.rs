@@ -1,13 +1,12 @@
 //! A relation that the system makes, and how its rows are made: when they are scanned, those of one object where only these are asked
 //! for, and of each only the columns that are wanted.
 
-use std::fmt;
 use std::sync::Arc;
 
 use super::oid_of;
 use crate::Value;
 use crate::catalog::{Catalog, ObjectId, Relation, RelationKind, Table, View};
-use crate::plan::{Expr, Field};
+use crate::plan::{Expr, Field, SystemRows};
 use crate::types::DataType;
 
 type Columns = &'static [(&'static str, DataType)];
@@ -21,16 +20,6 @@ pub(crate) struct SystemRelation {
     pub(super) made: Made,
 }
 
-/// A relation under a catalog, as plans have it. It shows nothing of the catalog: that has plans itself, and whoever sends a plan to
-/// another thread would have the compiler look through the one for each of the other, which takes it minutes.
-pub(crate) trait SystemRows: fmt::Debug + Send + Sync {
-    fn relation(&self) -> &'static SystemRelation;
-    /// About how many rows there are.
-    fn estimate(&self) -> f64;
-    /// All of those that are asked for, and maybe others. Of each the columns at these positions.
-    fn rows(&self, wanted: &[usize], only: Only) -> Vec<Vec<Value>>;
-}
-
 #[derive(Debug)]
 struct UnderCatalog {
     relation: &'static SystemRelation,
@@ -38,16 +27,25 @@ struct UnderCatalog {
 }
 
 impl SystemRows for UnderCatalog {
-    fn relation(&self) -> &'static SystemRelation {
-        self.relation
+    fn name(&self) -> &'static str {
+        self.relation.name
+    }
+
+    fn column(&self, position: usize) -> &'static str {
+        self.relation.columns.get(position).map_or("", |(name, _)| name)
+    }
+
+    fn is_key(&self, position: usize) -> bool {
+        self.relation.key(position).is_some()
     }
 
     fn estimate(&self) -> f64 {
         self.catalog.relations().count() as f64 * 4.0 + 100.0
     }
 
-    fn rows(&self, wanted: &[usize], only: Only) -> Vec<Vec<Value>> {
-        self.relation.rows(&self.catalog, wanted, only)
+    fn rows(&self, wanted: &[usize], asked: Option<(usize, &Value)>) -> Vec<Vec<Value>> {
+        let only = asked.and_then(|(column, value)| Some(self.relation.key(column)?.only(value)));
+        self.relation.rows(&self.catalog, wanted, only.unwrap_or_default())
     }
 }
 
@@ -66,7 +64,7 @@ pub(crate) enum Made {
 
 /// What a column's value says of the rows that have it: they are of the relation with this oid, or of those of this name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Key {
+enum Key {
     Oid,
     Name,
 }
@@ -96,7 +94,7 @@ const KEYS: &[(&str, &str, Key)] = &[
 
 /// Whose rows are asked for. Others may be there, too.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Only {
+enum Only {
     #[default]
     All,
     /// Of the relation with this id, or that the index, the constraint, or the trigger with it belongs to.
@@ -107,7 +105,7 @@ pub(crate) enum Only {
 
 impl Key {
     /// Those whose column has this value, which is not NULL.
-    pub(crate) fn only(self, value: &Value) -> Only {
+    fn only(self, value: &Value) -> Only {
         match (self, value) {
             (Key::Oid, Value::BigInt(oid)) => object(*oid).map_or(Only::All, Only::Object),
             (Key::Name, Value::Text(name)) => Only::Named(name.to_string()),
@@ -122,10 +120,6 @@ pub(super) fn object(oid: i64) -> Option<ObjectId> {
 }
 
 impl SystemRelation {
-    pub(crate) fn name(&self) -> &'static str {
-        self.name
-    }
-
     /// The name of its schema.
     pub(crate) fn schema(&self) -> &'static str {
         if self.name.starts_with("pg_") { "pg_catalog" } else { "information_schema" }
@@ -140,13 +134,8 @@ impl SystemRelation {
         self.columns.iter().map(field).collect()
     }
 
-    /// The name of the column at a position.
-    pub(crate) fn column(&self, position: usize) -> &'static str {
-        self.columns.get(position).map_or("", |(name, _)| name)
-    }
-
     /// What the value of the column at a position says of rows, if they can be asked for by it.
-    pub(crate) fn key(&self, column: usize) -> Option<Key> {
+    fn key(&self, column: usize) -> Option<Key> {
         let (column, _) = self.columns.get(column)?;
         KEYS.iter().find(|(of, key, _)| of == &self.name && key == column).map(|(.., key)| *key)
     }

@@ -10,7 +10,7 @@ mod order;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{BufWriter, Write, stdout};
+use std::io::{self, BufWriter, Write, stdout};
 use std::path::Path;
 
 use cairn_parser::token::quoted as name;
@@ -44,12 +44,13 @@ pub fn run(file: &Path, output: Option<&Path>, schema_only: bool) -> Result<(), 
         }
         Some(path) => {
             let file = File::create_new(path).map_err(|error| Failure::file(path, &error))?;
-            let mut out = BufWriter::new(file);
+            let mut out = BufWriter::new(Script { file, path });
             let written = write(&connection, &mut out, schema_only).and_then(|()| {
-                out.flush().and_then(|()| out.get_ref().sync_all()).map_err(|error| Failure::file(path, &error))
+                out.flush()?;
+                out.get_ref().file.sync_all().map_err(|error| Failure::file(path, &error))
             });
             // Half a script is none; another's file that has the name by now stays.
-            if written.is_err() && has_name(out.get_ref(), path) {
+            if written.is_err() && has_name(&out.get_ref().file, path) {
                 let _ = std::fs::remove_file(path);
             }
             written?;
@@ -57,6 +58,28 @@ pub fn run(file: &Path, output: Option<&Path>, schema_only: bool) -> Result<(), 
     }
     drop(connection);
     Ok(database.close()?)
+}
+
+/// The script's file, whose errors say which it is.
+struct Script<'p> {
+    file: File,
+    path: &'p Path,
+}
+
+impl Script<'_> {
+    fn named(&self, error: io::Error) -> io::Error {
+        io::Error::new(error.kind(), format!("{}: {error}; the script is not kept", self.path.display()))
+    }
+}
+
+impl Write for Script<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes).map_err(|error| self.named(error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush().map_err(|error| self.named(error))
+    }
 }
 
 /// Whether this is the file that is open.
