@@ -128,7 +128,7 @@ impl SessionState {
     /// What values' meaning depends on for a statement that begins now.
     pub(crate) fn eval(&self, transaction_timestamp: i64, statement_timestamp: i64) -> EvalContext {
         let of = &self.settings;
-        let at = EvalContext::default().at(transaction_timestamp, statement_timestamp);
+        let at = EvalContext::began(transaction_timestamp, statement_timestamp);
         at.of_session(&of.time_zone, of.style, of.clone(), self.channels.clone(), self.names.clone())
     }
 

@@ -178,7 +178,12 @@ impl EvalContext {
     /// A context in UTC whose transaction and statement begin now.
     pub fn now() -> EvalContext {
         let now = super::datetime::clock_micros();
-        EvalContext { transaction_timestamp: now, statement_timestamp: now, ..EvalContext::default() }
+        EvalContext::began(now, now)
+    }
+
+    /// A context in UTC whose transaction and statement began then.
+    pub(crate) fn began(transaction_timestamp: i64, statement_timestamp: i64) -> EvalContext {
+        EvalContext { transaction_timestamp, statement_timestamp, ..EvalContext::default() }
     }
 
     /// The same, in a transaction and a statement that began then.

@@ -162,6 +162,7 @@ impl Tally {
         self.arguments.iter_mut().for_each(Vec::clear);
     }
 
+    #[inline(always)]
     fn take(&mut self, calls: &[Call], row: &Joined<'_>, env: Env<'_>) -> Result<(), Stop> {
         for ((call, state), arguments) in calls.iter().zip(&mut self.states).zip(&mut self.arguments) {
             if let Some(filter) = &call.filter
