@@ -417,6 +417,7 @@ impl Step {
     }
 
     /// The row's key, of an entry whose key goes on so behind what was looked for.
+    #[inline(always)]
     pub(super) fn row_key<'k>(&self, mut rest: &'k [u8], value: &'k [u8]) -> crate::Result<&'k [u8]> {
         if value.is_empty() {
             for place in self.rest.iter().flatten() {
