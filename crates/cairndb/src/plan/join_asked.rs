@@ -7,13 +7,13 @@
 
 use super::access::{TableShape, paths};
 use super::any_of::cost_of_any;
-use super::ask::{FEW, asked_key};
 use super::cost;
 use super::expr::Expr;
 use super::join_graph::Way;
 use super::join_method::{Candidate, Method, Pair};
 use super::logical::JoinKind;
 use super::refs::{has_subquery, is_volatile, raised_outer};
+use super::system_scan::{FEW, asked_key};
 use super::walk::rewrite;
 use crate::functions::Operator;
 

@@ -4,7 +4,6 @@
 mod access;
 mod analyze;
 mod any_of;
-mod ask;
 mod askers;
 mod both;
 mod changes;
@@ -55,6 +54,7 @@ mod scan;
 mod sorted;
 mod stored_fields;
 mod system_rows;
+mod system_scan;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

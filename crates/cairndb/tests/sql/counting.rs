@@ -46,8 +46,7 @@ fn changed(conn: &Connection, column: &str, change: &str, operand: &Value) -> st
 
 #[test]
 fn counting_is_adding() {
-    let (point, general) = (crate::common::connect(SCHEMA), crate::common::connect(SCHEMA));
-    general.execute("SET enable_point_statements = off", ()).unwrap();
+    let (point, general) = (crate::common::connect(SCHEMA), crate::common::connect_general(SCHEMA));
     let (mut answers, mut errors) = (0, 0);
     for column in COLUMNS {
         let values = values(column);

@@ -1,18 +1,11 @@
 //! Domains through the library: point statements, statements prepared before a domain changed, files that are opened again, and
 //! every way by which a value comes into a column.
 
-use crate::common::{fails, rows};
-use cairndb::{Connection, Database, Result, SqlState};
+use crate::common::{fails, opened, rows};
+use cairndb::{Database, Result, SqlState};
 
 const POSITIVE: &str = "CREATE DOMAIN positive AS int CHECK (VALUE > 0);
     CREATE TABLE t (id int PRIMARY KEY, n positive DEFAULT 7, s text);";
-
-fn opened(script: &str) -> (Database, Connection) {
-    let database = Database::open_in_memory().unwrap();
-    let conn = database.connect().unwrap();
-    conn.execute_script(script).unwrap();
-    (database, conn)
-}
 
 #[test]
 fn a_point_statement_looks_at_the_domain_of_a_column() -> Result<()> {

@@ -1,18 +1,11 @@
 //! Enums through the library: parameters and values, statements prepared before a type changed, several connections, a file
 //! that is opened again, and types that come and go in a transaction.
 
-use crate::common::{fails, rows};
-use cairndb::{Array, Connection, DataType, Database, Options, Result, SqlState, Value};
+use crate::common::{fails, opened, rows};
+use cairndb::{Array, DataType, Database, Options, Result, SqlState, Value};
 
 const MOOD: &str = "CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
     CREATE TABLE person (id int PRIMARY KEY, m mood, l mood[]);";
-
-fn opened(script: &str) -> (Database, Connection) {
-    let database = Database::open_in_memory().unwrap();
-    let conn = database.connect().unwrap();
-    conn.execute_script(script).unwrap();
-    (database, conn)
-}
 
 #[test]
 fn a_label_is_a_parameter_and_what_a_value_is_read_as() -> Result<()> {

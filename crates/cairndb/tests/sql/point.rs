@@ -1,31 +1,13 @@
 //! Point statements say the same as the general path.
 
-use cairndb::{Connection, Database, Result, ToValue, Value};
+use crate::common::{connect, connect_general, dump};
+use cairndb::{Connection, Result, ToValue, Value};
 
 const SCHEMA: &str = "\
     CREATE TABLE t (id bigint PRIMARY KEY, a int NOT NULL DEFAULT 0, s text, d double precision, b smallint);\
     CREATE TABLE k (x int, y text, z varchar(5), u int UNIQUE, PRIMARY KEY (y, x));\
     CREATE INDEX k_z ON k (z);\
     CREATE TABLE h (n int, s text);";
-
-fn connect() -> Connection {
-    let conn = Database::open_in_memory().unwrap().connect().unwrap();
-    conn.execute_script(SCHEMA).unwrap();
-    conn
-}
-
-/// A connection whose statements all take the general path.
-fn connect_general() -> Connection {
-    let conn = connect();
-    conn.execute("SET enable_point_statements = off", ()).unwrap();
-    conn
-}
-
-/// Everything in a table, in an order that does not depend on how it was written.
-fn dump(conn: &Connection, table: &str) -> Vec<Vec<Value>> {
-    let sql = format!("SELECT * FROM {table} ORDER BY 1, 2");
-    conn.query_map(&sql, (), |row| Ok(row.values().to_vec())).unwrap().collect::<Result<_>>().unwrap()
-}
 
 /// Runs the statement by its prepared (point) form on one database, by the general path on another.
 fn both(point: &Connection, general: &Connection, sql: &str, params: &[&dyn ToValue]) {
@@ -43,7 +25,7 @@ fn both(point: &Connection, general: &Connection, sql: &str, params: &[&dyn ToVa
 
 #[test]
 fn writes_agree_with_the_general_path() {
-    let (point, general) = (connect(), connect_general());
+    let (point, general) = (connect(SCHEMA), connect_general(SCHEMA));
     let insert = "INSERT INTO t VALUES ($1, $2, $3, $4, $5)";
     let cases: [(&str, &[&dyn ToValue]); 27] = [
         (insert, &[&1i64, &10, &"one", &1.5, &1i16]),
@@ -81,7 +63,7 @@ fn writes_agree_with_the_general_path() {
 
 #[test]
 fn reads_agree_with_the_general_path() -> Result<()> {
-    let conn = connect();
+    let conn = connect(SCHEMA);
     conn.execute_script(
         "INSERT INTO t VALUES (1, 10, 'one', 1.5, 1), (2, 20, NULL, NULL, NULL);\
          INSERT INTO k VALUES (1, 'a', 'zz', 7), (2, 'b''c', NULL, NULL)",
@@ -113,7 +95,7 @@ fn reads_agree_with_the_general_path() -> Result<()> {
 
 #[test]
 fn the_usual_statements_by_key_are_point_statements() -> Result<()> {
-    let conn = connect();
+    let conn = connect(SCHEMA);
     let point = [
         "SELECT a, s FROM t WHERE id = $1",
         "SELECT * FROM t WHERE id = 7",
@@ -150,7 +132,7 @@ fn the_usual_statements_by_key_are_point_statements() -> Result<()> {
 
 #[test]
 fn borrowed_columns_can_be_read_in_place() -> Result<()> {
-    let conn = connect();
+    let conn = connect(SCHEMA);
     conn.execute("INSERT INTO t VALUES (1, 10, 'one', 1.5, 1)", ())?;
     conn.execute("INSERT INTO k VALUES (1, 'key', 'zz', 7)", ())?;
     let read = |row: cairndb::RowRef<'_>| {
@@ -165,7 +147,7 @@ fn borrowed_columns_can_be_read_in_place() -> Result<()> {
 
 #[test]
 fn a_schema_change_is_noticed() -> Result<()> {
-    let conn = connect();
+    let conn = connect(SCHEMA);
     let other = conn.database().connect()?;
     let mut insert = conn.prepare("INSERT INTO t VALUES ($1, 1, NULL, NULL, NULL)")?;
     let mut select = conn.prepare("SELECT * FROM t WHERE id = $1")?;
@@ -182,7 +164,7 @@ fn a_schema_change_is_noticed() -> Result<()> {
 
 #[test]
 fn pipelined_writes_are_there_after_their_tickets() -> Result<()> {
-    let conn = connect();
+    let conn = connect(SCHEMA);
     let mut insert = conn.prepare("INSERT INTO t VALUES ($1, 1, NULL, NULL, NULL)")?;
     let tickets = (0..100i64).map(|id| insert.execute_async((id,))).collect::<Result<Vec<_>>>()?;
     for ticket in tickets {
@@ -194,8 +176,8 @@ fn pipelined_writes_are_there_after_their_tickets() -> Result<()> {
 
 #[test]
 fn point_writes_in_a_transaction_are_part_of_it() -> Result<()> {
-    let conn = connect();
-    let (point, general) = (connect(), connect_general());
+    let conn = connect(SCHEMA);
+    let (point, general) = (connect(SCHEMA), connect_general(SCHEMA));
     let mut insert = conn.prepare("INSERT INTO t VALUES ($1, 1, NULL, NULL, NULL)")?;
     let mut update = conn.prepare("UPDATE t SET a = a + 1, s = $2 WHERE id = $1")?;
     let mut delete = conn.prepare("DELETE FROM t WHERE id = $1")?;
@@ -226,7 +208,7 @@ fn point_writes_in_a_transaction_are_part_of_it() -> Result<()> {
 #[test]
 fn statements_by_key_of_small_tables_stay_point_statements_after_analyze() -> Result<()> {
     for rows in 0..6 {
-        let conn = connect();
+        let conn = connect(SCHEMA);
         for id in 0..rows {
             conn.execute("INSERT INTO t VALUES ($1, 1, 'x', 1, 1)", (id,))?;
             conn.execute("INSERT INTO k VALUES ($1, 'y', 'z', $1)", (id,))?;
@@ -248,7 +230,7 @@ fn statements_by_key_of_small_tables_stay_point_statements_after_analyze() -> Re
 /// `char(5)` and `char(3)` compare without their blanks wherever they are compared.
 #[test]
 fn blanks_of_char_do_not_matter_to_distinctness() -> Result<()> {
-    let conn = connect();
+    let conn = connect(SCHEMA);
     conn.execute_script(
         "CREATE TABLE c (id int PRIMARY KEY, c char(5), d char(3), CHECK (c IS NOT DISTINCT FROM d));
          INSERT INTO c VALUES (1, 'ab', 'ab'); INSERT INTO c VALUES (2, 'x', 'x'), (3, NULL, NULL);",

@@ -1,8 +1,8 @@
 //! Every kind of point statement does what the general path does: random statements on random data, on two databases,
 //! with the same answers, errors and rows.
 
-use crate::common::Random;
-use cairndb::{Connection, Database, Result, ToValue, Value};
+use crate::common::{Random, connect, connect_general, dump};
+use cairndb::{Connection, Result, ToValue, Value};
 
 const SCHEMA: &str = "\
     CREATE TABLE parent (id bigint PRIMARY KEY, code varchar(8) NOT NULL UNIQUE, kind int);\
@@ -97,24 +97,6 @@ fn parameter(kind: char, random: &mut Random) -> Value {
     }
 }
 
-fn connect() -> Connection {
-    let conn = Database::open_in_memory().unwrap().connect().unwrap();
-    conn.execute_script(SCHEMA).unwrap();
-    conn
-}
-
-/// A connection whose statements all take the general path.
-fn connect_general() -> Connection {
-    let conn = connect();
-    conn.execute("SET enable_point_statements = off", ()).unwrap();
-    conn
-}
-
-fn dump(conn: &Connection, table: &str) -> Vec<Vec<Value>> {
-    let sql = format!("SELECT * FROM {table} ORDER BY 1, 2");
-    conn.query_map(&sql, (), |row| Ok(row.values().to_vec())).unwrap().collect::<Result<_>>().unwrap()
-}
-
 /// The rows of a statement with RETURNING, or the number of affected rows.
 #[derive(Debug, PartialEq)]
 enum Answer {
@@ -175,7 +157,7 @@ fn compare_tables(point: &Connection, general: &Connection) {
 
 #[test]
 fn random_statements_of_their_own_agree_with_the_general_path() {
-    let (point, general, mut random) = (connect(), connect_general(), Random(1));
+    let (point, general, mut random) = (connect(SCHEMA), connect_general(SCHEMA), Random(1));
     for round in 0..60 {
         let fine = (0..100).filter(|_| step(&point, &general, &mut random)).count();
         assert!(fine > 20, "round {round}: {fine} of 100 succeed");
@@ -186,7 +168,7 @@ fn random_statements_of_their_own_agree_with_the_general_path() {
 
 #[test]
 fn random_transactions_agree_with_the_general_path() {
-    let (point, general, mut random) = (connect(), connect_general(), Random(2));
+    let (point, general, mut random) = (connect(SCHEMA), connect_general(SCHEMA), Random(2));
     for _ in 0..400 {
         point.execute("BEGIN", ()).unwrap();
         general.execute("BEGIN", ()).unwrap();

@@ -158,10 +158,14 @@ mod unix {
         }
     }
 
-    /// Bytes that are left, for who is not the system's administrator.
+    /// Bytes that are left, for who is not the system's administrator. (A file system that says it has no blocks at all tells
+    /// nothing.)
     pub(in crate::io) fn room(file: &File) -> io::Result<u64> {
         let told = rustix::fs::fstatvfs(file)?;
-        Ok(told.f_bavail.saturating_mul(told.f_frsize))
+        Ok(match told.f_blocks.checked_mul(told.f_frsize) {
+            Some(0) => u64::MAX,
+            _ => told.f_bavail.saturating_mul(told.f_frsize),
+        })
     }
 
     /// Whether someone has the lock file locked, for who can at most read it. Of one that may not even be read nothing is

@@ -113,6 +113,10 @@ impl File for Gate {
         self.file.give_back(offset, length)
     }
 
+    fn room(&self) -> io::Result<u64> {
+        self.file.room()
+    }
+
     fn alignment(&self) -> usize {
         self.file.alignment()
     }

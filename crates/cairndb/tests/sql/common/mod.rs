@@ -9,6 +9,26 @@ pub fn connect(script: &str) -> Connection {
     conn
 }
 
+/// A database in memory that a script has prepared, and a connection to it.
+pub fn opened(script: &str) -> (Database, Connection) {
+    let database = Database::open_in_memory().unwrap();
+    let conn = database.connect().unwrap();
+    conn.execute_script(script).unwrap();
+    (database, conn)
+}
+
+/// As [`connect`]; its statements all take the general path.
+pub fn connect_general(script: &str) -> Connection {
+    let conn = connect(script);
+    conn.execute("SET enable_point_statements = off", ()).unwrap();
+    conn
+}
+
+/// Everything in a table, in an order that does not depend on how it was written.
+pub fn dump(conn: &Connection, table: &str) -> Vec<Vec<Value>> {
+    typed_rows(conn, &format!("SELECT * FROM {table} ORDER BY 1, 2"))
+}
+
 /// The rows of a query, each as its values' text joined by `|`; NULL is `NULL`.
 pub fn rows(conn: &Connection, sql: &str) -> Vec<String> {
     let context = cairndb::EvalContext::now();
