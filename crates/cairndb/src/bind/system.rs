@@ -203,7 +203,11 @@ fn without_reg(expr: Expr) -> Expr {
 }
 
 /// What a column is an oid of. `parts`: the parts of WITH around the plan.
-fn shown_column<'p>(plan: &'p LogicalPlan, column: usize, parts: &mut Vec<(usize, &'p LogicalPlan)>) -> Option<Shown> {
+fn shown_column<'p>(
+    plan: &'p LogicalPlan,
+    column: usize,
+    parts: &mut Vec<(crate::plan::CteId, &'p LogicalPlan)>,
+) -> Option<Shown> {
     let mut shown = |input: &'p LogicalPlan, expr: &Expr| match expr {
         Expr::Column { index, .. } => shown_column(input, *index, parts),
         Expr::Call { function, .. } if function.names_type() => Some(Shown::TypeName),
