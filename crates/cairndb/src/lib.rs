@@ -48,8 +48,8 @@ pub use salvage::{Salvaged, salvage};
 pub use sql::{MAX_DEPTH, MAX_TEXT_BYTES, Script, SourceStatement, split_script};
 pub use types::{
     Array, Attribute, Composite, CompositeType, DataType, Dimension, ElementType, EnumType, EnumValue, EvalContext,
-    Interval, IntervalField, IntervalLimit, JsonPath, Jsonb, Numeric, NumericRef, Reg, TimeTz, TypeCategory, Value,
-    ZoneName, from_text, to_text,
+    Interval, IntervalField, IntervalLimit, JsonPath, Jsonb, Numeric, NumericRef, Reg, RegValue, TimeTz, TypeCategory,
+    Value, ZoneName, from_text, to_text,
 };
 pub use verify::{Verified, Violated, Violation};
 

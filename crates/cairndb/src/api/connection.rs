@@ -490,7 +490,7 @@ impl Connection {
     }
 
     /// What [`to_text`](crate::to_text) needs to write values as this session shows them: in its time zone, its `datestyle`,
-    /// `intervalstyle`, `bytea_output` and `extra_float_digits`.
+    /// `intervalstyle`, `bytea_output` and `extra_float_digits`; and what oids are called that are a `regclass` or one of its kin.
     ///
     /// ```
     /// # let db = cairndb::Database::open_in_memory()?;
@@ -502,7 +502,11 @@ impl Connection {
     /// ```
     pub fn text_context(&self) -> EvalContext {
         let now = clock_micros();
-        self.state.borrow().eval(now, now)
+        let mut eval = self.state.borrow().eval(now, now);
+        if let Ok(catalog) = self.with_state(|state| Ok(state.catalog.clone())) {
+            eval.know_oids(catalog);
+        }
+        eval
     }
 
     /// IANA name of the session's time zone.

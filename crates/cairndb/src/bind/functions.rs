@@ -382,7 +382,8 @@ impl<'a> Binder<'a> {
         Ok(AggregateCall { aggregate, args: converted, distinct: call.distinct, filter, order_by })
     }
 
-    /// Aggregates that write their arguments as JSON know nothing of the session's time zone: what needs it is written first.
+    /// Aggregates that write their arguments as JSON know nothing of the session's time zone and of the catalog: what needs them is written
+    /// first.
     pub(super) fn written_zones(&self, aggregate: &Aggregate, args: Vec<Operand>) -> Result<Vec<Operand>> {
         if !matches!(aggregate.returns, DataType::Json | DataType::Jsonb) {
             return Ok(args);
@@ -390,6 +391,10 @@ impl<'a> Binder<'a> {
         let mut written = Vec::with_capacity(args.len());
         for (at, (arg, span)) in args.into_iter().enumerate() {
             let is_key = at == 0 && aggregate.args.len() == 2;
+            if is_key && arg.data_type().is_reg() {
+                written.push((Expr::Cast { input: Box::new(arg), to: DataType::Text }, span));
+                continue;
+            }
             written.push(match zones_written(arg.data_type()).filter(|_| !is_key) {
                 Some(function) => (Expr::Call { function, args: vec![arg] }, span),
                 None => (arg, span),

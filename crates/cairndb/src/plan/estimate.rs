@@ -365,6 +365,7 @@ fn number(value: &Value) -> Option<f64> {
         Value::Integer(n) | Value::Date(n) => f64::from(*n),
         Value::BigInt(n) | Value::Time(n) | Value::TimeTz(n) | Value::Timestamp(n) | Value::TimestampTz(n) => *n as f64,
         Value::Enum(value) => value.key() as f64,
+        Value::Reg(value) => f64::from(value.oid),
         Value::Real(n) => f64::from(*n),
         Value::Double(n) => *n,
         Value::Numeric(_) => match converted(value, DataType::Double)? {

@@ -60,7 +60,8 @@ pub(crate) use json::{
 pub use json::{JsonPath, Jsonb};
 pub use numeric::{Numeric, NumericRef, SCALE_MAX};
 pub(crate) use numeric::{Residues, division_by_zero};
-pub use reg::Reg;
+pub(crate) use reg::OidNames;
+pub use reg::{Reg, RegValue};
 pub(crate) use regex_error::invalid_regex;
 pub(crate) use style::{ByteaOutput, DateOrder, DateStyle, IntervalStyle, TextStyle};
 pub use text::{from_text, to_text, write_text};

@@ -103,6 +103,11 @@ impl Surroundings {
         }
     }
 
+    /// Names are those of another catalog from here on.
+    fn follow(&mut self, catalog: &Arc<Catalog>) {
+        Arc::make_mut(&mut self.eval).know_oids(catalog.clone());
+    }
+
     fn over(&self, reader: Reader, limits: &Limits) -> ExecContext {
         ExecContext {
             parameters: self.parameters.clone(),
@@ -305,6 +310,7 @@ impl Query {
                 .with_hint("A table or a type of it was altered. Watch the query again."));
         }
         self.definition.fit_parameters(&compiled)?;
+        self.definition.surroundings.follow(&compiled.prepared.catalog);
         (self.compiled, self.kept, self.keeps_nothing) = (compiled, None, false);
         self.is_of_older_plan = true;
         self.direct = OnceCell::new();

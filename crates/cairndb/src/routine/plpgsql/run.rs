@@ -556,7 +556,7 @@ fn slices(array: &Array, slice: usize) -> Result<Vec<Value>> {
 }
 
 pub(super) fn shape_of(fields: &[Field]) -> Arc<Shape> {
-    Arc::new(Shape(fields.iter().map(|field| (field.name.clone(), field.data_type.handed_on())).collect(), None))
+    Arc::new(Shape(fields.iter().map(|field| (field.name.clone(), field.data_type)).collect(), None))
 }
 
 /// The handler of an error. Whoever stops a statement stops it.

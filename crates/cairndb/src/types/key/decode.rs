@@ -5,7 +5,7 @@ use crate::types::datetime::TimeTz;
 use crate::types::json::{KeyReader, decode_key};
 use crate::types::numeric::SCALE_MAX;
 use crate::types::{
-    Array, Composite, CompositeType, DIMENSIONS_MAX, DataType, Dimension, Interval, JsonPath, Numeric, Value,
+    Array, Composite, CompositeType, DIMENSIONS_MAX, DataType, Dimension, Interval, JsonPath, Numeric, RegValue, Value,
 };
 use crate::{Error, Result};
 
@@ -170,10 +170,11 @@ impl Reader<'_> {
             DataType::Json => Value::Json(self.text()?.into()),
             DataType::JsonPath => Value::JsonPath(JsonPath::parse(&self.text()?).map_err(|_| corrupted())?.into()),
             DataType::Jsonb => Value::Jsonb(decode_key(self)?),
+            DataType::Reg(of) => Value::Reg(RegValue { of, oid: self.integer()?.try_into().map_err(|_| corrupted())? }),
             DataType::Enum(of) => Value::Enum(of.value_of_key(self.integer()?).ok_or_else(corrupted)?),
             DataType::Composite(of) => self.attributes(of)?.into(),
             DataType::Array(element) => self.elements(element.data_type())?.into(),
-            DataType::Unknown | DataType::Void | DataType::Reg(_) => return Err(corrupted()),
+            DataType::Unknown | DataType::Void | DataType::RegName(_) => return Err(corrupted()),
         })
     }
 
