@@ -8,8 +8,9 @@ mod sources;
 use sources::{Source, names_of_root, roots_named};
 
 /// From the lowest to the highest.
-const LAYERS: [&str; 21] = [
+const LAYERS: [&str; 25] = [
     "error",
+    "notice",
     "types",
     "state",
     "inverted",
@@ -23,26 +24,24 @@ const LAYERS: [&str; 21] = [
     "system",
     "bind",
     "exec",
+    "result",
     "dml",
+    "point",
+    "prepared",
     "routine",
     "ddl",
     "verify",
-    "salvage",
     "api",
+    "salvage",
     "reference",
 ];
 
 /// Files that name modules above their own, by what keeps them from not doing so.
 const UPWARD: &[(&str, &[(&str, &str)])] = &[
     (
-        "what runs statements is within `api`, and bodies of routines and EXPLAIN run them",
+        "what runs statements is within `api`, and bodies of routines run them",
         &[
-            ("bind/expr", "routine"),
-            ("bind/from", "routine"),
-            ("bind/parameters", "routine"),
-            ("bind/routine", "routine"),
             ("ddl/context", "api"),
-            ("ddl/explain", "api"),
             ("dml/triggers", "routine"),
             ("exec/scroll", "routine"),
             ("routine", "api"),
@@ -53,7 +52,6 @@ const UPWARD: &[(&str, &[(&str, &str)])] = &[
             ("routine/plpgsql/repeated", "api"),
             ("routine/plpgsql/run", "api"),
             ("routine/plpgsql/run/give", "api"),
-            ("routine/plpgsql/run/message", "api"),
             ("routine/plpgsql/run/sql", "api"),
             ("routine/sql_body", "api"),
             ("routine/transactions", "api"),
@@ -106,25 +104,12 @@ const UPWARD: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
-        "checking and salvaging a file open it as users do",
-        &[
-            ("salvage/catalog", "api"),
-            ("salvage/references", "api"),
-            ("salvage/run", "api"),
-            ("salvage/uncertain", "api"),
-            ("verify/constraints", "api"),
-            ("verify/constraints", "salvage"),
-            ("verify/trees", "api"),
-        ],
+        "checking a file opens it as users do",
+        &[("verify/constraints", "api"), ("verify/constraints", "salvage"), ("verify/trees", "api")],
     ),
     (
-        "traits of values, ids and numbers of rows stand beside who hands them out",
+        "ids and numbers of rows stand beside who hands them out",
         &[
-            ("dml/row/env", "api"),
-            ("dml/row/operand", "api"),
-            ("dml/row/proposed", "api"),
-            ("dml/row/sum", "api"),
-            ("functions/users", "api"),
             ("state/store", "dml"),
             ("state/transaction", "catalog"),
             ("types/context", "catalog"),

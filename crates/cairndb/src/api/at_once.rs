@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use cairn_storage::Acknowledge;
 
-use super::point::{self, Miss};
-use super::prepared::Prepared;
+use super::point;
 use super::rows::{FewRows, add_row};
 use super::session::SessionState;
 use super::{Connection, Params, PlanCache, RowRef, Rows, Ticket};
 use crate::Result;
+use crate::point::Miss;
+use crate::prepared::Prepared;
 
 /// Runs point statements whose plan is known, whose pages are in memory, and for which nobody has to be waited for; anything
 /// else is not answered, and leaves no trace. What fails is not answered either: whoever can wait is to run it, and to tell why.

@@ -13,15 +13,16 @@ use std::time::Instant;
 use cairn_storage::Losses;
 
 use super::execute::{EndOfStatement, Executed, State, retry};
-use super::prepared::Prepared;
-use super::{Connection, Params, Rows, parameters};
+use super::{Connection, Params, Rows};
 use crate::command::{Command, SchemaCommand};
 use crate::dml::Deferred;
 use crate::exec::ExecContext;
+use crate::prepared::Prepared;
 use crate::routine::{Calls, Control, Ending, Ground, Transactions, called_procedure, run_block};
 use crate::sql::ParsedStatement;
 use crate::state::Transaction;
 use crate::types::datetime::clock_micros;
+use crate::types::{check_count, collect};
 use crate::{Error, Result, SqlState};
 
 /// CALL or DO on its own.
@@ -109,14 +110,14 @@ fn run(
     let Ground { runner, context, .. } = ground;
     match Command::of(parsed)? {
         Command::Schema(SchemaCommand::Do(block)) => {
-            parameters::check_count(params.count(), 0)?;
+            check_count(params.count(), 0)?;
             run_block(runner, &block.body, &context.eval, control)?;
             Ok(Executed::tag("DO"))
         }
         Command::Schema(SchemaCommand::Call(call)) => {
             let prepared = called_procedure(runner, parsed.tree.written(call.call), true)?;
             let eval = context.eval.with_calls(Some(Calls::of(runner.clone())));
-            let parameters = parameters::collect(params, &prepared.parameters, &eval)?.into();
+            let parameters = collect(params, &prepared.parameters, &eval)?.into();
             let context = ExecContext { parameters, eval: Arc::new(eval), ..context.clone() };
             let ran = runner.call_procedure(&prepared, &context, control)?;
             let has_columns = ran.fields.iter().any(|field| !field.name.is_empty());

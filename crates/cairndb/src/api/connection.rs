@@ -13,8 +13,6 @@ use super::channels::{Leaving, SessionChannels};
 use super::database::Shared;
 use super::execute::{Executed, Runnable, retry};
 use super::named_params::{numbered, text_for};
-use super::point::Buffers;
-use super::prepared::Prepared;
 use super::runner::RoutineSession;
 use super::sequences::{SessionSequences, StatementSequences};
 use super::session::{SessionState, Settings};
@@ -27,6 +25,8 @@ use crate::catalog::Catalog;
 use crate::command;
 use crate::dml::InsertRoom;
 use crate::exec::SpillSpace;
+use crate::point::Buffers;
+use crate::prepared::Prepared;
 use crate::sql::{ParsedStatement, Script, parse_one_in, split_script};
 use crate::types::EvalContext;
 use crate::types::datetime::clock_micros;
@@ -46,7 +46,7 @@ use crate::{Error, Result, SqlState};
 pub struct Connection {
     pub(super) database: Database,
     pub(super) interrupt: Arc<AtomicBool>,
-    pub(super) state: RefCell<SessionState>,
+    pub(crate) state: RefCell<SessionState>,
     pub(super) sequences: Arc<Mutex<SessionSequences>>,
     /// What the last statement had of them; the next one mostly has the same.
     pub(super) statement_sequences: RefCell<Option<Arc<StatementSequences>>>,
@@ -137,7 +137,7 @@ impl Connection {
     ///
     /// [`row_is_lent`].
     #[inline]
-    pub(super) fn point_buffers(&self) -> Result<RefMut<'_, Buffers>> {
+    pub(crate) fn point_buffers(&self) -> Result<RefMut<'_, Buffers>> {
         self.buffers.try_borrow_mut().map_err(|_| row_is_lent())
     }
 

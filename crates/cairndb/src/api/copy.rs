@@ -9,7 +9,6 @@ use cairn_parser::token::{Lexer, Placeholders};
 
 use super::execute::{Executed, Runnable};
 use super::named_params::refuse_names;
-use super::parameters::fit;
 use super::{Connection, Params, Rows};
 use crate::bind::{bind_check, bind_default, resolve_check, view_face};
 use crate::catalog::{Catalog, Definition, ObjectName, Relation, Table, TriggerEvent};
@@ -21,6 +20,7 @@ use crate::exec::eval_row;
 use crate::plan::Expr;
 use crate::sql::{ParsedStatement, parse_one};
 use crate::types::datetime::clock_micros;
+use crate::types::fit;
 use crate::types::{DataType, ValueRef, from_text, read_binary, to_text};
 use crate::{Error, Result, SqlState, Value, system};
 

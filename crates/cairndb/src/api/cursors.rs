@@ -12,13 +12,13 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use super::cursor::Cursor;
 use super::execute::{Executed, Runnable, State, verb_of};
-use super::prepared::{Access, Body, Prepared};
 use super::runner::{RoutineSession, Runner};
 use super::{Connection, Params, Rows};
 use crate::catalog::{ObjectId, Routine};
 use crate::command::{self, CursorCommand, DeclareCursor, Direction};
 use crate::exec::{Collected, ExecContext, Keep, ScrolledRows, execute_kept};
 use crate::plan::Field;
+use crate::prepared::{Access, Body, Prepared};
 use crate::sql::ParsedStatement;
 use crate::state::Reader;
 use crate::types::ListedCursor;

@@ -20,18 +20,18 @@ pub(crate) use commit::retry;
 pub(super) use state::State;
 
 use super::control::aborted;
-use super::explain::{explain, explain_named};
 use super::named::refuse_other_columns;
-use super::prepared::{Access, Body, Prepared};
 use super::statement_cache::TextHash;
 use super::{Connection, Params, Rows};
 use crate::catalog::{Catalog, ObjectId, note_all};
 use crate::command::{self, Command, Told};
 use crate::dml::{self, Deferred, DmlContext};
 use crate::exec::{self, Kept};
+use crate::plan::Field;
+use crate::prepared::{Access, Body, Prepared, explanation, explanation_named};
 use crate::sql::{ParsedStatement, parse_one};
 use crate::state::Transaction;
-use crate::{Error, Result, SqlState};
+use crate::{Error, Result, SqlState, Value};
 
 /// What a statement did.
 pub(crate) struct Executed {
@@ -48,6 +48,11 @@ impl Executed {
 
     pub(crate) fn rows(tag: &'static str, rows: Rows) -> Executed {
         Executed { tag, affected: 0, rows: Some(rows) }
+    }
+
+    /// What EXPLAIN answers.
+    fn explained((fields, rows): (Vec<Field>, Vec<Vec<Value>>)) -> Result<Executed> {
+        Ok(Executed::rows("EXPLAIN", Rows::buffered(fields, rows)))
     }
 }
 
@@ -313,14 +318,16 @@ impl Connection {
             &State { reader: reader.as_ref().unwrap_or(state.reader), catalog: state.catalog.clone(), ..*state };
         let context = self.context(&prepared, state, params)?;
         if let Some(told) = statement.explained {
-            return explain_named(told, &prepared, &context, None);
+            return Executed::explained(explanation_named(told, &prepared, &context, None)?);
         }
         match prepared.body()? {
             Body::Plan(plan) => {
                 let stream = exec::execute_kept(plan.clone(), context, statement.kept.as_ref())?;
                 Ok(Executed::rows("SELECT", Rows::stream(stream)))
             }
-            Body::Explain(of) => explain(of.told, of.statement.clone(), &prepared, &context, None),
+            Body::Explain(of) => {
+                Executed::explained(explanation(of.told, of.statement.clone(), &prepared, &context, None)?)
+            }
             _ => Err(Error::internal("a statement that writes was taken for one that reads")),
         }
     }
@@ -342,16 +349,17 @@ impl Connection {
         }
         let context = self.context(&prepared, state, params)?;
         match &self.state.borrow().transaction {
-            Some(open) => prepared.note_in(open)?,
+            Some(open) => open.note(&prepared)?,
             None => prepared.note(tx.reader().database(), state.has_lost)?,
         }
         let dml = self.dml_context(tx, (state, &context));
         if let Some(told) = statement.explained {
-            return explain_named(told, &prepared, &context, Some(&dml));
+            return Executed::explained(explanation_named(told, &prepared, &context, Some(&dml))?);
         }
         let body = prepared.body()?;
         if let Body::Explain(of) = body {
-            return explain(of.told, of.statement.clone(), &prepared, &context, Some(&dml));
+            let told = explanation(of.told, of.statement.clone(), &prepared, &context, Some(&dml))?;
+            return Executed::explained(told);
         }
         let Body::Plan(plan) = body else { return Err(Error::internal("not a statement that writes rows")) };
         let done = dml::run(plan, &dml, prepared.calls())?;

@@ -8,12 +8,12 @@ use cairn_parser::{Expr, Id, Statement, TypeName};
 
 use super::Connection;
 use super::execute::{Executed, Runnable};
-use super::prepared::Prepared;
 use crate::bind::bind_argument;
 use crate::catalog::{Catalog, already_exists};
 use crate::command::{self, Execute, PreparedCommand};
 use crate::exec::eval_row;
 use crate::plan::Field;
+use crate::prepared::Prepared;
 use crate::sql::ParsedStatement;
 use crate::types::datetime::clock_micros;
 use crate::types::{DataType, ListedStatement};

@@ -160,3 +160,31 @@ pub fn refuse_names(params: &(impl Params + ?Sized)) -> Result<()> {
 fn refused() -> Error {
     Error::unsupported("giving rows by parameters' names").with_hint("Give the values in their order, without names.")
 }
+
+/// Parameters, as many and of whatever types.
+///
+/// ```
+/// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+/// let (id, name) = (7, String::from("seven"));
+/// let (n, text): (i32, String) = conn.query_row_as("SELECT $1::int, $2::text", cairndb::params![id, name])?;
+/// assert_eq!((n, text), (id, name));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
+///
+/// With names they are the statement's `:name`, as often as each stands there (a slice `a[1:n]` needs a blank behind its colon
+/// then). Who runs a statement often should prepare it.
+///
+/// ```
+/// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+/// let twice: (i64,) = conn.query_row_as("SELECT :n::bigint + :n + :more", cairndb::params! { n: 20, more: 2 })?;
+/// assert_eq!(twice, (42,));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
+#[macro_export]
+macro_rules! params {
+    () => { () };
+    ($($name:ident : $value:expr),+ $(,)?) => {
+        $crate::NamedParams::new([$(stringify!($name)),+], [$(&$value as &dyn $crate::ToValue),+])
+    };
+    ($($value:expr),+ $(,)?) => { [$(&$value as &dyn $crate::ToValue),+] };
+}

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::prepared::Prepared;
 use super::statement_cache::{StatementCache, TextHash};
+use crate::prepared::Prepared;
 
 /// The plans of statements by their text, for the connections of one pool: what one of them has planned the others need not
 /// plan. Cheap to clone; see [`Pooled`](super::Pooled).

@@ -14,21 +14,20 @@ use super::Notice;
 use super::channels::{SaidMark, SessionChannels};
 use super::control::deferrable_keys;
 use super::database::Shared;
-use super::explain;
 use super::locked;
 use super::names::Names;
-use super::notice::Notices;
-use super::prepared::{Body, Prepared};
 use super::sequences::{SessionSequences, StatementSequences};
 use super::temporary::Temporary;
-use crate::bind::{BoundExplain, Callees, ParameterTypes};
+use crate::bind::{BoundExplain, Callees, ParameterTypes, Variables};
 use crate::catalog::{Catalog, CatalogStamp, ObjectId, ObjectName, Routine, SearchPath, note_all};
 use crate::command::{self, Command, Execute, SchemaCommand, SessionCommand, TransactionCommand};
 use crate::ddl;
 use crate::dml::{self, Deferred, DeferredMark, DmlContext, InsertRoom};
 use crate::exec::{self, Batch, Collected, ExecContext, Keep, RowStream, ScrolledRows, SequenceSource};
+use crate::notice::Notices;
 use crate::plan::{Expr, Field, OptimizerOptions, PhysicalNode, PhysicalPlan};
-use crate::routine::{Calls, CompiledRoutines, Variables};
+use crate::prepared::{Body, Prepared, explanation};
+use crate::routine::{Calls, CompiledRoutines};
 use crate::sql::ParsedStatement;
 use crate::state::{Reader, Savepoint, Transaction};
 use crate::types::{EvalContext, ShownSettings};
@@ -409,7 +408,7 @@ impl Runner {
     fn explain(&self, of: &BoundExplain, prepared: &Prepared, context: &ExecContext) -> Result<Ran> {
         self.transaction()?.ok_or_else(|| not_allowed("EXPLAIN"))?;
         let explained =
-            |dml: Option<&DmlContext<'_>>| explain::explanation(of.told, of.statement.clone(), prepared, context, dml);
+            |dml: Option<&DmlContext<'_>>| explanation(of.told, of.statement.clone(), prepared, context, dml);
         let (fields, rows) = match of.told.analyze && prepared.writes() {
             false => explained(None)?,
             true => {

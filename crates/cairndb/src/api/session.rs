@@ -16,6 +16,7 @@ use super::temporary::Temporary;
 use crate::catalog::{Catalog, CatalogStamp, SearchPath};
 use crate::dml::{Deferred, DeferredMark};
 use crate::plan::OptimizerOptions;
+use crate::prepared::Prepared;
 use crate::state::{Savepoint, Transaction};
 use crate::types::datetime::clock_micros;
 use crate::types::{EvalContext, TextStyle, ZoneName};
@@ -72,9 +73,9 @@ pub(crate) struct OpenTransaction {
     /// Once a setting was changed.
     changed: ChangedSettings,
     /// Tells the transaction from all others of this process.
-    pub(crate) serial: u64,
+    serial: u64,
     /// Which schemas there are was noted as read.
-    pub(crate) schemas_noted: Cell<bool>,
+    schemas_noted: Cell<bool>,
     /// What is looked at when it commits.
     pub(crate) deferred: Arc<Deferred>,
 }
@@ -251,6 +252,15 @@ impl OpenTransaction {
 
     pub(crate) fn failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
+    }
+
+    /// Notes as read in it what a statement's plan rests on.
+    #[inline]
+    pub(crate) fn note(&self, prepared: &Prepared) -> Result<()> {
+        match prepared.is_noted_in(self.serial) {
+            true => Ok(()),
+            false => prepared.note_in(self.tx.reader().database(), &self.schemas_noted),
+        }
     }
 
     /// Rolls the transaction back if it took too long, or waited too long for this statement: only ROLLBACK is accepted

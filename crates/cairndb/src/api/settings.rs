@@ -9,13 +9,13 @@ use cairn_storage::Durability;
 use super::Connection;
 use super::execute::Executed;
 use super::limits::{Limits, show_bytes, size};
-use super::notice::{DEFAULT_LEVEL, LEVELS};
 use super::sequences::SessionSequences;
 use super::session::Settings;
 use super::{Database, Rows};
 use crate::catalog::{SearchPath, default_path};
 use crate::command::{ChannelCommand, Discard, SessionCommand, SetConfig};
 use crate::functions::is_utf8_encoding as is_utf8;
+use crate::notice::{DEFAULT_LEVEL, LEVELS};
 use crate::plan::{Field, OptimizerOptions};
 use crate::system::{Setting, listed_settings};
 use crate::types::datetime::Zone;
@@ -51,7 +51,7 @@ const PARALLEL_MODES: &[&str] = &["off", "on", "regress"];
 const PLAN_CACHE_MODES: &[&str] = &["auto", "force_generic_plan", "force_custom_plan"];
 
 /// Settings that dumps and drivers set and whose effect is none here: kept, and shown. With what SHOW says before. Those that
-/// tell PostgreSQL's planner which ways to go never change what a query answers. (Some of them mean something here: `optimizer_switch`.)
+/// tell PostgreSQL's planner which ways to go never change what a query answers. (Some of them mean something here: `OptimizerOptions::switch`.)
 const WITHOUT_EFFECT: &[(&str, &str, Accepts)] = &[
     ("application_name", "", Accepts::Anything),
     ("check_function_bodies", "on", Accepts::Boolean),
@@ -257,7 +257,7 @@ impl Settings {
                     .with_detail("Custom parameter names must be two or more simple identifiers separated by dots."));
             }
             _ => {
-                let switch = optimizer_switch(&mut self.optimizer, name).ok_or_else(|| unrecognized(name))?;
+                let switch = self.optimizer.switch(name).ok_or_else(|| unrecognized(name))?;
                 *switch = value.map_or(Ok(true), |value| boolean(name, value))?;
             }
         }
@@ -304,51 +304,11 @@ impl ShownSettings for Settings {
                 let without_effect = WITHOUT_EFFECT.iter().map(|(known, shown, _)| (*known, *shown));
                 match without_effect.chain(FIXED.iter().copied()).find(|(known, _)| *known == name) {
                     Some((_, shown)) => shown.to_string(),
-                    None => on(*optimizer_switch(&mut self.optimizer.clone(), name)?),
+                    None => on(*self.optimizer.clone().switch(name)?),
                 }
             }
         })
     }
-}
-
-/// The planner's switches that are not as they are by default, with what they are.
-pub(super) fn changed_switches(options: &OptimizerOptions) -> Vec<(&'static str, &'static str)> {
-    let is = |options: &OptimizerOptions, name| optimizer_switch(&mut options.clone(), name).map(|on| *on);
-    let defaults = OptimizerOptions::default();
-    let changed = SWITCHES.iter().filter(|name| is(options, name) != is(&defaults, name));
-    changed.map(|name| (*name, if is(options, name) == Some(true) { "on" } else { "off" })).collect()
-}
-
-/// Names of the planner's switches.
-const SWITCHES: &[&str] = &[
-    "enable_rewrites",
-    "enable_decorrelation",
-    "enable_join_reorder",
-    "enable_indexscan",
-    "enable_hashjoin",
-    "enable_mergejoin",
-    "enable_indexjoin",
-    "enable_ordering",
-    "enable_point_statements",
-    "enable_live_changes",
-    "enable_live_runs",
-];
-
-fn optimizer_switch<'o>(options: &'o mut OptimizerOptions, name: &str) -> Option<&'o mut bool> {
-    Some(match name {
-        "enable_rewrites" => &mut options.rewrites,
-        "enable_decorrelation" => &mut options.decorrelate,
-        "enable_join_reorder" => &mut options.reorder_joins,
-        "enable_indexscan" => &mut options.indexes,
-        "enable_hashjoin" => &mut options.hash_joins,
-        "enable_mergejoin" => &mut options.merge_joins,
-        "enable_indexjoin" => &mut options.index_joins,
-        "enable_ordering" => &mut options.ordering,
-        "enable_point_statements" => &mut options.point_statements,
-        "enable_live_changes" => &mut options.live_changes,
-        "enable_live_runs" => &mut options.live_runs,
-        _ => return None,
-    })
 }
 
 fn unrecognized(name: &str) -> Error {
@@ -644,7 +604,7 @@ mod tests {
     fn every_setting_is_listed() {
         let listed: Vec<String> = listed_settings().map(|of| of.name.to_ascii_lowercase()).collect();
         let named = WITHOUT_EFFECT.iter().map(|(name, ..)| *name).chain(FIXED.iter().map(|(name, _)| *name));
-        let all = named.chain(SWITCHES.iter().copied()).chain(TextStyle::SETTINGS.iter().copied());
+        let all = named.chain(OptimizerOptions::SWITCHES.iter().copied()).chain(TextStyle::SETTINGS.iter().copied());
         let missing: Vec<&str> = all.filter(|name| !listed.iter().any(|listed| listed == name)).collect();
         assert!(missing.is_empty(), "{missing:?}");
         let settings = Settings::of(&crate::Database::open_in_memory().unwrap());

@@ -8,13 +8,14 @@ use cairn_storage::Acknowledge;
 use super::connection::exhaust;
 use super::execute::{Executed, Runnable};
 use super::named_params::Ordered;
-use super::point::{self, Miss, PointPlan};
-use super::prepared::Prepared;
+use super::point;
 use super::rows::{FewRows, add_row};
 use super::session::SessionState;
 use super::{Connection, FromRow, Params, Row, RowRef, Rows, RowsAs, Ticket};
 use crate::exec::Kept;
 use crate::plan::Field;
+use crate::point::{Miss, PointPlan};
+use crate::prepared::Prepared;
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
@@ -121,7 +122,7 @@ impl<'c> Statement<'c> {
 
     /// The plan as it is now.
     #[cfg(test)]
-    pub(super) fn plan(&self) -> Option<&std::sync::Arc<Prepared>> {
+    pub(crate) fn plan(&self) -> Option<&std::sync::Arc<Prepared>> {
         self.runnable.prepared.as_ref()
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 
-use super::prepared::Prepared;
+use crate::prepared::Prepared;
 
 /// How many statements a connection keeps.
 const CAPACITY: usize = 128;

@@ -53,6 +53,7 @@ mod refs;
 mod scan;
 mod sorted;
 mod stored_fields;
+mod switches;
 mod system_rows;
 mod system_scan;
 #[cfg(test)]

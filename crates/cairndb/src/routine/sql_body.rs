@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::domains::Results;
-use super::{Parameters, Variables};
 use crate::Result;
 use crate::api::{Planned, Runner};
+use crate::bind::{Parameters, Variables};
 use crate::catalog::{ObjectId, Returns, Routine};
 use crate::exec::ExecContext;
 use crate::plan::Field;

@@ -4,11 +4,12 @@ use cairn_storage::{Acknowledge, Durability};
 
 use super::{Executed, Runnable, tag_of};
 use crate::Result;
-use crate::api::point::{self, Miss, PointPlan};
-use crate::api::prepared::Prepared;
+use crate::api::point;
 use crate::api::rows::{FewRows, add_row};
 use crate::api::session::SessionState;
 use crate::api::{Connection, Params, RowRef, Rows};
+use crate::point::{Miss, PointPlan};
+use crate::prepared::Prepared;
 
 impl Connection {
     /// Runs a statement that writes, in no transaction of the user's, as a point statement, if it is one.

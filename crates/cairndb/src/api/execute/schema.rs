@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::{Executed, State};
-use crate::api::prepared::Prepared;
 use crate::api::runner::Runner;
 use crate::api::{Connection, Notice, Rows};
 use crate::catalog::{Catalog, CatalogStamp, ObjectId, SearchPath};
 use crate::command::Execute;
 use crate::ddl;
 use crate::exec::{ExecContext, SequenceSource};
+use crate::prepared::Prepared;
 use crate::sql::ParsedStatement;
 use crate::state::Transaction;
 use crate::{Error, Result, Value};

@@ -8,16 +8,17 @@ use std::time::Instant;
 use crate::Result;
 use crate::api::control::aborted;
 use crate::api::cursors::OF_STATEMENT;
-use crate::api::prepared::Prepared;
 use crate::api::runner::{Runner, next_seen};
 use crate::api::sequences::StatementSequences;
 use crate::api::session::{OpenTransaction, SessionState};
-use crate::api::{Connection, Params, parameters};
+use crate::api::{Connection, Params};
 use crate::catalog::{Catalog, CatalogStamp};
 use crate::dml::{Deferred, DmlContext};
 use crate::exec::{self, BatchSizes, ExecContext, SequenceSource};
+use crate::prepared::Prepared;
 use crate::routine::Calls;
 use crate::state::{Reader, Transaction};
+use crate::types::collect;
 use crate::types::datetime::clock_micros;
 
 /// A transaction that functions use, too, and what is looked at when it commits.
@@ -135,7 +136,7 @@ impl Connection {
         let session = self.state.borrow();
         let now = clock_micros();
         let eval = session.eval(state.started.unwrap_or(now), now);
-        let parameters = parameters::collect(params, &prepared.parameters, &eval)?;
+        let parameters = collect(params, &prepared.parameters, &eval)?;
         let limits = &session.settings.limits;
         let begun = || session.transaction.as_ref().map_or_else(Instant::now, |open| open.begun);
         let deadline = session.settings.statement_timeout.and_then(|limit| exec::clock::now().checked_add(limit));

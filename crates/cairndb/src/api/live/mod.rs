@@ -38,9 +38,9 @@ use subscriber::{End, Taken, TakenRows};
 
 use super::execute::{Executed, Runnable};
 use super::next::{Next, StopHandle};
-use super::prepared::{Access, Body};
 use super::{Connection, Params, Rows};
 use crate::plan::Field;
+use crate::prepared::{Access, Body};
 use crate::sql::ParsedStatement;
 use crate::{Database, Error, Result, SqlState};
 

@@ -8,13 +8,13 @@ use cairn_storage::{KeyRanges, Snapshot, TreeId};
 
 use super::query::{Definition, Relevant, not_a_query};
 use super::result::RowForm;
-use crate::api::Prepared;
 use crate::bind::{BoundStatement, ParameterTypes, bind_statement};
 use crate::catalog::{Catalog, CatalogStamp};
 use crate::exec::{ChangedReader, Direct, Kept};
 use crate::plan::{
     ChangedRows, Field, LogicalPlan, Maintenance, PhysicalPlan, refuse_unwatchable, result_key, trees_read,
 };
+use crate::prepared::Prepared;
 use crate::state::Reader;
 use crate::{Error, Result};
 

@@ -23,7 +23,6 @@ use super::changes::Changes;
 use super::plans::{Compiled, Plans};
 use super::result::{ResultRows, RowBytes, RowForm, Weights};
 use crate::api::database::Shared;
-use crate::api::parameters::collect;
 use crate::catalog::{Catalog, SearchPath, Table, TableLayout};
 use crate::exec::{
     Around, BatchSizes, Changed as ChangedTables, Direct, ExecContext, KeptState, RowChanges, SpillSpace, Terms,
@@ -32,6 +31,7 @@ use crate::exec::{
 use crate::plan::{Fault, Field, KeptStages, Maintenance, OptimizerOptions, PhysicalPlan, columns_read, has_fault};
 use crate::sql::ParsedStatement;
 use crate::state::Reader;
+use crate::types::collect;
 use crate::types::{DataType, EvalContext};
 use crate::{Error, Result, SqlState, Value};
 

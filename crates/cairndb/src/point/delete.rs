@@ -14,7 +14,7 @@ use crate::plan::PhysicalPlan;
 
 /// A DELETE from a table that nothing refers to.
 #[derive(Debug)]
-pub(in crate::api) struct PointDelete {
+pub(crate) struct PointDelete {
     finder: Finder,
     program: RowDelete,
 }
@@ -39,12 +39,12 @@ impl PointDelete {
         program.is_evaluable(Held::Commit).then(|| PointDelete { finder: source.finder(), program })
     }
 
-    pub(super) fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         self.program.is_plain()
     }
 
     /// Deletes the row; how many there were, and the ticket.
-    pub(in crate::api) fn run(
+    pub(crate) fn run(
         &self,
         place: Place<'_>,
         stamp: u64,

@@ -16,7 +16,7 @@ use crate::plan::PhysicalPlan;
 
 /// A SELECT of few rows.
 #[derive(Debug)]
-pub(in crate::api) struct PointRows {
+pub(crate) struct PointRows {
     /// What becomes of each row.
     select: PointSelect,
     several: Several,
@@ -24,7 +24,7 @@ pub(in crate::api) struct PointRows {
 
 /// The buffers of a PointRows.
 #[derive(Debug, Default)]
-pub(in crate::api) struct Scratch {
+pub(crate) struct Scratch {
     few: few::Scratch,
     computed: Vec<Value>,
 }
@@ -38,13 +38,13 @@ impl PointRows {
     }
 
     /// Nothing is computed.
-    pub(super) fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         self.select.is_plain()
     }
 
     /// Reads the rows in the newest durable state and hands them to `read`, until it breaks. `stamp`: the catalog's, that
     /// the plan rests on. Where it fails some may have been handed over.
-    pub(in crate::api) fn run(
+    pub(crate) fn run(
         &self,
         session: &mut Session,
         stamp: u64,

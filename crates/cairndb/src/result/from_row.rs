@@ -1,6 +1,7 @@
 //! Rows as tuples and structs.
 
-use super::{FromValue, Row};
+use super::Row;
+use crate::types::FromValue;
 use crate::{Error, Result, SqlState};
 
 /// A Rust type that a row can be read as: what a column can be read as ([`FromValue`]) takes the only one; a tuple takes the

@@ -19,7 +19,7 @@ use crate::types::ValueRef;
 
 /// A SELECT of aggregates, without GROUP BY.
 #[derive(Debug)]
-pub(in crate::api) struct PointAggregate {
+pub(crate) struct PointAggregate {
     steps: Box<[Step]>,
     several: Several,
     filters: Box<[Expr]>,
@@ -40,11 +40,11 @@ struct Call {
 
 /// The buffers of a PointAggregate.
 #[derive(Default)]
-pub(in crate::api) struct Scratch {
+pub(crate) struct Scratch {
     few: few::Scratch,
     tally: Tally,
     /// What becomes of the answers.
-    pub(super) outputs: Vec<Value>,
+    pub(crate) outputs: Vec<Value>,
 }
 
 #[derive(Default)]
@@ -88,7 +88,7 @@ impl PointAggregate {
 
     /// Answers in the newest durable state; whether there is a row, which `scratch` has then. `stamp`: the catalog's, that the
     /// plan rests on.
-    pub(in crate::api) fn run(
+    pub(crate) fn run(
         &self,
         session: &mut Session,
         stamp: u64,

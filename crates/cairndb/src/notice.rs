@@ -32,14 +32,14 @@ pub struct Notice {
 }
 
 /// The values of `client_min_messages`.
-pub(super) const LEVELS: &[&str] =
+pub(crate) const LEVELS: &[&str] =
     &["debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"];
 /// What it is by default.
-pub(super) const DEFAULT_LEVEL: &str = "notice";
+pub(crate) const DEFAULT_LEVEL: &str = "notice";
 
 impl Notice {
     /// Whether a client that set this level hears of it. What is for the client's information it always hears.
-    pub(super) fn is_heard(&self, level: &str) -> bool {
+    pub(crate) fn is_heard(&self, level: &str) -> bool {
         let place = |level: &str| LEVELS.iter().position(|known| *known == level);
         let own = match self.severity {
             "INFO" => return true,

@@ -1,5 +1,6 @@
 //! A statement with its plan.
 
+use std::cell::Cell;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, OnceLock};
@@ -8,15 +9,15 @@ use cairn_parser::{Id, Query, Statement as Syntax};
 use cairn_storage as storage;
 
 use super::explain;
-use super::point::PointPlan;
-use super::session::OpenTransaction;
 use crate::Result;
-use crate::bind::{BoundExplain, BoundStatement, Callees, ParameterTypes, RowKey, bind_statement, with_row_key};
+use crate::bind::{
+    BoundExplain, BoundStatement, Callees, ParameterTypes, RowKey, Variables, bind_statement, with_row_key,
+};
 use crate::catalog::{Catalog, CatalogStamp, Rests, SearchPath, Table, note_all, note_keys};
 use crate::command::{self, CommandKind, Runs};
 use crate::dml;
 use crate::plan::{Field, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan, Sizes, optimize};
-use crate::routine::Variables;
+use crate::point::PointPlan;
 use crate::sql::ParsedStatement;
 use crate::state::Reader;
 use crate::types::DataType;
@@ -162,7 +163,7 @@ impl Prepared {
 
     /// What a cursor over the statement, which has a plan, runs: rows with the key of their table's row behind them, where they are
     /// those of one.
-    pub(super) fn cursor_plan(&self, plan: &Arc<PhysicalPlan>) -> Result<(Arc<PhysicalPlan>, Option<RowKey>)> {
+    pub(crate) fn cursor_plan(&self, plan: &Arc<PhysicalPlan>) -> Result<(Arc<PhysicalPlan>, Option<RowKey>)> {
         if let Some(known) = self.of_cursor.get() {
             return Ok(known.clone().map_or_else(|| (plan.clone(), None), |(plan, key)| (plan, Some(key))));
         }
@@ -179,16 +180,16 @@ impl Prepared {
 
     /// The fast form, where the statement has one. A statement that is run once does not ask.
     #[inline]
-    pub(super) fn point(&self) -> Option<&PointPlan> {
+    pub(crate) fn point(&self) -> Option<&PointPlan> {
         let of_body = || {
-            let body = self.body.get().filter(|_| self.may_be_point)?;
-            PointPlan::of(body, self.parameters.len(), &self.catalog)
+            let plan = self.planned().filter(|_| self.may_be_point)?;
+            PointPlan::of(plan, self.parameters.len(), &self.catalog)
         };
         self.point.get_or_init(of_body).as_ref()
     }
 
     /// The plan of the general path, if it was made.
-    pub(super) fn planned(&self) -> Option<&Arc<PhysicalPlan>> {
+    pub(crate) fn planned(&self) -> Option<&Arc<PhysicalPlan>> {
         match self.body.get()? {
             Body::Plan(plan) => Some(plan),
             Body::Explain(_) | Body::Utility => None,
@@ -204,7 +205,7 @@ impl Prepared {
     }
 
     /// The tables that it reads.
-    pub(super) fn tables(&self) -> Vec<Arc<Table>> {
+    pub(crate) fn tables(&self) -> Vec<Arc<Table>> {
         self.rests.tables(false).cloned().collect()
     }
 
@@ -229,7 +230,7 @@ impl Prepared {
     }
 
     /// Whether it is an INSERT of nothing but constants.
-    pub(super) fn inserts_constants(&self) -> bool {
+    pub(crate) fn inserts_constants(&self) -> bool {
         let Some(Body::Plan(plan)) = self.body.get() else { return false };
         matches!(plan.node, PhysicalNode::Modify { rows: ModifiedRows::Constants(_), .. })
     }
@@ -266,25 +267,27 @@ impl Prepared {
 
     /// The stamp of a catalog tree under which the plan is right.
     #[inline]
-    pub(super) fn schema_stamp(&self) -> u64 {
+    pub(crate) fn schema_stamp(&self) -> u64 {
         self.stamp[0].load(Relaxed)
     }
 
-    /// Notes as read in the open transaction what the plan rests on.
-    pub(super) fn note_in(&self, open: &OpenTransaction) -> Result<()> {
-        if self.noted.swap(open.serial, Relaxed) == open.serial {
-            return Ok(());
-        }
-        let reader = open.tx.reader().database();
+    /// Whether it was noted in the transaction of this number what the plan rests on; from now on it is.
+    #[inline]
+    pub(crate) fn is_noted_in(&self, transaction: u64) -> bool {
+        self.noted.swap(transaction, Relaxed) == transaction
+    }
+
+    /// Notes as read what the plan rests on; which schemas there are, where that was not noted before.
+    pub(crate) fn note_in(&self, reader: &storage::Reader, schemas_noted: &Cell<bool>) -> Result<()> {
         match self.rests.is_everything() {
             true => note_all(reader),
-            false => note_keys(self.keys(), !open.schemas_noted.replace(true), reader),
+            false => note_keys(self.keys(), !schemas_noted.replace(true), reader),
         }
     }
 
     /// Notes as read what the plan rests on, for a statement on its own: all of the schema, which costs nothing, and
     /// nothing but what it rests on once somebody got in its way.
-    pub(super) fn note(&self, reader: &storage::Reader, has_lost: bool) -> Result<()> {
+    pub(crate) fn note(&self, reader: &storage::Reader, has_lost: bool) -> Result<()> {
         match has_lost && !self.rests.is_everything() {
             false => note_all(reader),
             true => note_keys(self.keys(), true, reader),
@@ -297,7 +300,7 @@ impl Prepared {
 
     /// Whether names mean under this path what they meant when the plan was made.
     #[inline]
-    pub(super) fn is_under(&self, path: &Arc<SearchPath>) -> bool {
+    pub(crate) fn is_under(&self, path: &Arc<SearchPath>) -> bool {
         Arc::ptr_eq(self.catalog.path(), path)
     }
 

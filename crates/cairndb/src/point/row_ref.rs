@@ -2,11 +2,11 @@
 
 use super::join::{Rows, Step};
 use super::select::{Output, PointSelect};
-use crate::api::{FromValue, Params, Row};
 use crate::catalog::ColumnPlace;
 use crate::dml::row::Stored;
+use crate::result::Row;
 use crate::types::row::{decode_raw, integer_from_raw};
-use crate::types::{DataType, EnumValue, ValueRef};
+use crate::types::{DataType, EnumValue, FromValue, Params, ValueRef};
 use crate::{Error, Result, Value};
 
 /// A row lent for the duration of a call: see [`Statement::query_point`](crate::Statement::query_point). The getters
@@ -103,7 +103,7 @@ impl<'a> From<Row<'a>> for RowRef<'a> {
 }
 
 impl<'a> RowRef<'a> {
-    pub(in crate::api) fn values(row: Row<'a>) -> RowRef<'a> {
+    pub(crate) fn values(row: Row<'a>) -> RowRef<'a> {
         RowRef(Inner::Values(row))
     }
 

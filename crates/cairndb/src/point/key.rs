@@ -1,9 +1,9 @@
 //! Keys made of operands.
 
-use crate::api::Params;
 use crate::catalog::{Index, IndexColumn, Table};
 use crate::dml::row::Operand;
 use crate::plan::Expr;
+use crate::types::Params;
 use crate::types::{DataType, key};
 
 /// The columns of the primary key, or of a unique index's.

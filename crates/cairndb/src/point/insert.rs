@@ -12,7 +12,7 @@ use crate::plan::{Expr, ModifiedRows, PhysicalNode, PhysicalPlan};
 
 /// An INSERT of one row of VALUES.
 #[derive(Debug)]
-pub(in crate::api) struct PointInsert {
+pub(crate) struct PointInsert {
     source: RowSource,
     program: Arc<RowInsert>,
     is_plain: bool,
@@ -26,7 +26,7 @@ impl PointInsert {
         Some(PointInsert { is_plain: source.is_plain() && program.is_plain(), source, program })
     }
 
-    pub(super) fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         self.is_plain
     }
 
@@ -36,7 +36,7 @@ impl PointInsert {
     }
 
     /// Inserts the row, or does what ON CONFLICT says; the number of rows, and the ticket of the commit.
-    pub(in crate::api) fn run(
+    pub(crate) fn run(
         &self,
         place: Place<'_>,
         stamp: u64,

@@ -4,17 +4,16 @@ use std::sync::Arc;
 
 use super::Miss;
 use crate::Value;
-use crate::api::{Params, parameters};
 use crate::catalog::{Catalog, Sequence};
 use crate::plan::{Expr, SequenceOp};
-use crate::types::{DataType, EvalContext, ValueRef};
+use crate::types::{self, DataType, EvalContext, Params, ValueRef};
 
 /// Parameters, then the drawn values.
-pub(super) struct Arguments<'a> {
-    pub(super) given: &'a dyn Params,
+pub(crate) struct Arguments<'a> {
+    pub(crate) given: &'a dyn Params,
     /// Empty where all fit as they came; else one per parameter, NULL where it fits.
-    pub(super) fitted: &'a [Value],
-    pub(super) drawn: &'a [i64],
+    pub(crate) fitted: &'a [Value],
+    pub(crate) drawn: &'a [i64],
 }
 
 impl Params for Arguments<'_> {
@@ -35,7 +34,7 @@ impl Params for Arguments<'_> {
 
 /// Whether every parameter is of its type as it came.
 #[inline]
-pub(super) fn all_fit(params: &dyn Params, types: &[DataType]) -> bool {
+pub(crate) fn all_fit(params: &dyn Params, types: &[DataType]) -> bool {
     types.iter().enumerate().all(|(index, &data_type)| {
         let value = params.value(index);
         value.is_of(data_type) || value.fit(data_type).is_some()
@@ -43,7 +42,7 @@ pub(super) fn all_fit(params: &dyn Params, types: &[DataType]) -> bool {
 }
 
 /// Converts the parameters that need it.
-pub(super) fn fit(
+pub(crate) fn fit(
     params: &dyn Params,
     types: &[DataType],
     eval: &EvalContext,
@@ -53,7 +52,7 @@ pub(super) fn fit(
         let value = params.value(index);
         out.push(match value.fit(data_type) {
             Some(_) => Value::Null,
-            None => parameters::fit(value, data_type, eval).map_err(|_| Miss::General)?,
+            None => types::fit(value, data_type, eval).map_err(|_| Miss::General)?,
         });
     }
     Ok(())
@@ -61,7 +60,7 @@ pub(super) fn fit(
 
 /// Replaces `nextval` of known sequences, where it is a whole value or one that is only converted, by a parameter beyond
 /// the statement's own `count`; `None` for sequences in other places.
-pub(super) fn draws(exprs: &mut [Expr], count: usize, catalog: &Catalog) -> Option<Vec<Arc<Sequence>>> {
+pub(crate) fn draws(exprs: &mut [Expr], count: usize, catalog: &Catalog) -> Option<Vec<Arc<Sequence>>> {
     let mut drawn = Vec::new();
     for expr in exprs {
         let value = match expr {

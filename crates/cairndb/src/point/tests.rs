@@ -2,10 +2,10 @@
 
 use super::PointPlan;
 use crate::Database;
-use crate::api::prepared::Body;
 use crate::bind::{BoundStatement, ParameterTypes, bind_statement};
 use crate::catalog::Catalog;
 use crate::plan::{Field, OptimizerOptions};
+use crate::prepared::Body;
 use crate::sql::parse_one;
 
 const SCHEMA: &str = "\
@@ -162,8 +162,8 @@ fn both_ways(text: &str, catalog: &Catalog) -> Option<(Made, Made)> {
         BoundStatement::Delete(delete) => delete.returning.clone().map_or(vec![], |returning| returning.fields),
         _ => vec![],
     };
-    let body = Body::plan(bound, catalog, &options).expect(text);
-    let planned = PointPlan::of(&body, parameters.types().len(), catalog).map(|point| (point, fields));
+    let Body::Plan(plan) = Body::plan(bound, catalog, &options).expect(text) else { panic!("{text}: no plan") };
+    let planned = PointPlan::of(&plan, parameters.types().len(), catalog).map(|point| (point, fields));
     Some((direct, planned))
 }
 

@@ -4,7 +4,8 @@
 use std::ops::ControlFlow;
 
 use super::few::FEW;
-use super::{Miss, RowRef, read};
+use super::{Miss, RowRef};
+use crate::api::point::read;
 use crate::api::{Connection, Statement};
 use crate::{Database, Result, Value};
 

@@ -297,7 +297,7 @@ mod of_rust_decimal {
 
     use super::*;
     use crate::Numeric;
-    use crate::api::convert::out_of_range;
+    use crate::types::rust::convert::out_of_range;
 
     made! {
         Decimal: |decimal| Value::Numeric(Numeric::from_i128(decimal.mantissa(), decimal.scale() as u16)),

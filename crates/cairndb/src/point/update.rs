@@ -15,7 +15,7 @@ use crate::plan::PhysicalPlan;
 
 /// An UPDATE that leaves the row's key, and what other tables refer to, alone.
 #[derive(Debug)]
-pub(in crate::api) struct PointUpdate {
+pub(crate) struct PointUpdate {
     finder: Finder,
     change: RowChange,
 }
@@ -46,12 +46,12 @@ impl PointUpdate {
         change.is_evaluable(Held::Commit).then(|| PointUpdate { finder: source.finder(), change })
     }
 
-    pub(super) fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         self.change.is_plain()
     }
 
     /// Updates the row; how many there were, and the ticket.
-    pub(in crate::api) fn run(
+    pub(crate) fn run(
         &self,
         place: Place<'_>,
         stamp: u64,

@@ -10,11 +10,11 @@ use super::Miss;
 use super::key::{key_columns, plain};
 use super::shape::{project, substitute};
 use crate::Error;
-use crate::api::Params;
 use crate::catalog::{Catalog, Index, IndexColumn, Table, TableLayout};
 use crate::dml::row::{Env, Operand, Stop, Stored, eval, has_columns, same_key_bytes};
 use crate::exec::{Columns, Datum};
 use crate::plan::{Expr, JoinKind, KeyRange, KeyedRow, PhysicalNode, PhysicalPlan, walk};
+use crate::types::Params;
 use crate::types::{DataType, ValueRef, key};
 
 /// Rows that are read together, at most.

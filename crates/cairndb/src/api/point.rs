@@ -1,18 +1,19 @@
-//! Runs a point write: where, and with what.
+//! Runs point statements: where, and with what.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, PoisonError};
 
 use cairn_storage::{Acknowledge, Ticket};
 
-use super::arguments::{Arguments, all_fit, fit};
-use super::place::Place;
-use super::{Buffers, Miss, PointAggregate, PointPlan, PointRows, PointSelect, RowRef, WriteBuffers};
-use crate::api::prepared::Prepared;
-use crate::api::session::SessionState;
-use crate::api::{Connection, Params, Row};
+use super::session::SessionState;
+use super::{Connection, Params, Row};
 use crate::catalog::Sequence;
 use crate::dml::row::Env;
+use crate::point::{
+    Arguments, Buffers, Miss, Place, PointAggregate, PointPlan, PointRows, PointSelect, RowRef, WriteBuffers, all_fit,
+    fit,
+};
+use crate::prepared::Prepared;
 use crate::types::datetime::clock_micros;
 use crate::types::{EvalContext, ShownSettings};
 
@@ -21,7 +22,7 @@ type Written = Result<(u64, Option<Ticket>), Miss>;
 /// Runs a statement's point plan, which is a SELECT, in the newest durable state: its rows are handed to `read`, until it
 /// breaks, with what it breaks with. Where it fails some may have been handed over.
 #[inline]
-pub(in crate::api) fn read<R>(
+pub(crate) fn read<R>(
     connection: &Connection,
     state: &SessionState,
     (prepared, plan): (&Prepared, &PointPlan),
@@ -126,7 +127,7 @@ fn read_answers<R>(
 
 /// Runs a statement's point plan, which is a write, on its own or in the open transaction.
 #[inline]
-pub(in crate::api) fn write(
+pub(crate) fn write(
     connection: &Connection,
     state: &SessionState,
     (prepared, point): (&Prepared, &PointPlan),
@@ -183,7 +184,7 @@ fn run_point(
     let place = match &state.transaction {
         None => Place::Alone(&mut session, acknowledge),
         Some(open) => {
-            prepared.note_in(open)?;
+            open.note(prepared)?;
             Place::In(open.tx.database())
         }
     };

@@ -1,7 +1,7 @@
 //! Fits parameters to the types that the statement asks for.
 
-use super::{Params, ValueRef};
-use crate::types::{DataType, EvalContext, cast_assign, check_json, from_text, utf8};
+use super::Params;
+use crate::types::{DataType, EvalContext, ValueRef, cast_assign, check_json, from_text, utf8};
 use crate::{Error, Result, SqlState, Value};
 
 /// The parameters as values of the given types.
@@ -27,7 +27,7 @@ pub(crate) fn check_count(given: usize, wanted: usize) -> Result<()> {
     Err(Error::new(SqlState("08P01"), message))
 }
 
-pub(super) fn fit(value: ValueRef<'_>, to: DataType, context: &EvalContext) -> Result<Value> {
+pub(crate) fn fit(value: ValueRef<'_>, to: DataType, context: &EvalContext) -> Result<Value> {
     if let ValueRef::Made(made) = value {
         let value = made.0.make_value();
         return fit(ValueRef::from(&value), to, context);

@@ -14,7 +14,7 @@ use crate::types::DataType;
 
 /// A SELECT of one row.
 #[derive(Debug)]
-pub(in crate::api) struct PointSelect {
+pub(crate) struct PointSelect {
     pub(super) steps: Box<[Step]>,
     pub(super) outputs: Box<[Output]>,
     /// Outputs that are not lent from the rows.
@@ -33,7 +33,7 @@ pub(super) enum Output {
 
 /// The buffers of a SELECT.
 #[derive(Debug, Default)]
-pub(in crate::api) struct Scratch {
+pub(crate) struct Scratch {
     steps: [StepBuffers; STEPS_MAX],
     computed: Vec<Value>,
 }
@@ -74,12 +74,12 @@ impl PointSelect {
     }
 
     /// Nothing is computed.
-    pub(super) fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         self.computed.is_empty() && self.filters.is_empty() && self.steps.iter().all(|step| step.condition().is_none())
     }
 
     /// Reads the row in the newest durable state and hands it to `read`. `stamp`: the catalog's, that the plan rests on.
-    pub(in crate::api) fn run<R>(
+    pub(crate) fn run<R>(
         &self,
         session: &mut Session,
         stamp: u64,
@@ -95,7 +95,7 @@ impl PointSelect {
     }
 
     /// As [`run`](PointSelect::run), in the open transaction.
-    pub(in crate::api) fn run_in<R>(
+    pub(crate) fn run_in<R>(
         &self,
         reader: &Reader,
         stamp: u64,

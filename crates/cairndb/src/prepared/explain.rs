@@ -3,10 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Rows;
-use super::execute::Executed;
-use super::prepared::{Body, Prepared};
-use super::settings::changed_switches;
+use super::{Body, Prepared};
 use crate::bind::{BoundStatement, Callees, ParameterTypes, bind_statement};
 use crate::command::{ExplainFormat, Told};
 use crate::dml::{self, DmlContext};
@@ -32,22 +29,10 @@ pub(crate) struct ExplainedRun {
 }
 
 /// What EXPLAIN answers: its columns and rows.
-pub(super) type Explanation = (Vec<Field>, Vec<Vec<Value>>);
+pub(crate) type Explanation = (Vec<Field>, Vec<Vec<Value>>);
 
-/// Runs EXPLAIN of a statement. `dml`: where EXPLAIN ANALYZE of one that writes runs it.
-pub(super) fn explain(
-    told: Told,
-    statement: BoundStatement,
-    prepared: &Prepared,
-    context: &ExecContext,
-    dml: Option<&DmlContext<'_>>,
-) -> Result<Executed> {
-    let (fields, rows) = explanation(told, statement, prepared, context, dml)?;
-    Ok(Executed::rows("EXPLAIN", Rows::buffered(fields, rows)))
-}
-
-/// As `explain`, where the answer is not a client's.
-pub(super) fn explanation(
+/// Runs EXPLAIN of a statement; what it answers. `dml`: where EXPLAIN ANALYZE of one that writes runs it.
+pub(crate) fn explanation(
     told: Told,
     statement: BoundStatement,
     prepared: &Prepared,
@@ -72,15 +57,15 @@ pub(super) fn explanation(
 }
 
 /// EXPLAIN of what EXECUTE runs.
-pub(super) fn explain_named(
+pub(crate) fn explanation_named(
     told: Told,
     prepared: &Prepared,
     context: &ExecContext,
     dml: Option<&DmlContext<'_>>,
-) -> Result<Executed> {
+) -> Result<Explanation> {
     let mut statement = bind_statement(&prepared.parsed, &prepared.catalog, &mut ParameterTypes::default())?;
     statement.be_explained();
-    explain(told, statement, prepared, context, dml)
+    explanation(told, statement, prepared, context, dml)
 }
 
 /// What EXPLAIN answers; `None`: there is nothing that would run.
@@ -90,7 +75,7 @@ pub(crate) fn report(told: Told, run: Option<&ExplainedRun>, options: &Optimizer
     let Told { costs, verbose, timing, buffers, .. } = told;
     let explain_options = ExplainOptions { costs, verbose, actual: run.statistics.as_deref(), timing, buffers };
     let mut whole = ExplainedWhole {
-        settings: told.settings.then(|| changed_switches(options)),
+        settings: told.settings.then(|| options.changed_switches()),
         planning_pages: run.planning_pages,
         times: vec![],
     };
@@ -112,7 +97,7 @@ pub(crate) fn report(told: Told, run: Option<&ExplainedRun>, options: &Optimizer
 }
 
 /// The columns of an answer.
-pub(super) fn columns(told: Told) -> Vec<Field> {
+pub(crate) fn columns(told: Told) -> Vec<Field> {
     let data_type = if told.format == ExplainFormat::Json { DataType::Json } else { DataType::Text };
     vec![Field { name: "QUERY PLAN".to_string(), data_type }]
 }

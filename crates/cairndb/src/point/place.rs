@@ -9,7 +9,7 @@ use crate::dml::row::{Stop, Trees};
 pub(super) type Work<'w> = &'w mut dyn FnMut(&mut dyn Trees) -> Result<bool, Stop>;
 
 /// See above.
-pub(in crate::api) enum Place<'a> {
+pub(crate) enum Place<'a> {
     Alone(&'a mut Session, Acknowledge),
     In(&'a Transaction),
 }
@@ -39,7 +39,7 @@ impl Place<'_> {
 
 impl Place<'_> {
     /// No work at all, where the catalog's stamp is the one that the plan rests on.
-    pub(super) fn nothing(self, stamp: u64) -> Result<(u64, Option<Ticket>), Miss> {
+    pub(crate) fn nothing(self, stamp: u64) -> Result<(u64, Option<Ticket>), Miss> {
         let current = match self {
             Place::Alone(session, _) => {
                 let read = session.read::<u64, Miss>(|state| Ok(state.tree_stamp(TreeId::CATALOG)));

@@ -24,7 +24,6 @@ mod key;
 mod place;
 mod row_ref;
 mod rows;
-mod run;
 mod select;
 mod shape;
 #[cfg(test)]
@@ -35,27 +34,29 @@ use std::sync::Arc;
 
 use cairn_storage::{Error as StorageError, WriteError};
 
-use super::prepared::Body;
 use crate::bind::{BoundDelete, BoundStatement, BoundUpdate};
 use crate::catalog::{Catalog, Sequence};
 use crate::dml::Change;
 use crate::dml::row::{ChangeBuffers, DeleteBuffers, InsertBuffers, Spare, Stop, Target};
-use crate::plan::{Field, KeyedRow, LogicalPlan, ModifiedRows, OptimizerOptions, PhysicalNode, keyed_row};
+use crate::plan::{
+    Field, KeyedRow, LogicalPlan, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan, keyed_row,
+};
 use crate::types::EvalContext;
 use crate::{Error, Value};
-pub(super) use aggregate::PointAggregate;
-pub(super) use delete::PointDelete;
-pub(super) use insert::PointInsert;
+pub(crate) use aggregate::PointAggregate;
+pub(crate) use arguments::{Arguments, all_fit, fit};
+pub(crate) use delete::PointDelete;
+pub(crate) use insert::PointInsert;
+pub(crate) use place::Place;
 pub use row_ref::RowRef;
-pub(super) use rows::PointRows;
-pub(super) use run::{read, write};
-pub(super) use select::PointSelect;
+pub(crate) use rows::PointRows;
+pub(crate) use select::PointSelect;
 use shape::PointSource;
-pub(super) use update::PointUpdate;
+pub(crate) use update::PointUpdate;
 
 /// A statement that qualifies.
 #[derive(Debug)]
-pub(super) enum PointPlan {
+pub(crate) enum PointPlan {
     Select(Box<PointSelect>),
     /// The few rows that begin with a key.
     Rows(Box<PointRows>),
@@ -71,8 +72,7 @@ pub(super) enum PointPlan {
 
 impl PointPlan {
     /// `parameters`: how many the statement has.
-    pub(super) fn of(body: &Body, parameters: usize, catalog: &Catalog) -> Option<PointPlan> {
-        let Body::Plan(plan) = body else { return None };
+    pub(crate) fn of(plan: &PhysicalPlan, parameters: usize, catalog: &Catalog) -> Option<PointPlan> {
         let PhysicalNode::Modify { change, rows } = &plan.node else {
             let of_one = PointSelect::of(plan, catalog).map(|plan| PointPlan::Select(Box::new(plan)));
             let of_few = || Some(PointPlan::Rows(Box::new(PointRows::of(plan, catalog)?)));
@@ -105,7 +105,7 @@ impl PointPlan {
 
     /// As [`PointPlan::of`], of a statement that reads one row by key, before it is planned; and the columns of its result,
     /// which the statement loses then. Folds the statement's constants.
-    pub(super) fn of_bound(
+    pub(crate) fn of_bound(
         bound: &mut BoundStatement,
         catalog: &Catalog,
         options: &OptimizerOptions,
@@ -155,7 +155,7 @@ impl PointPlan {
     }
 
     /// Whether the statement only moves values, so that the clock and the time zone are none of its business.
-    fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         match self {
             PointPlan::Select(plan) => plan.is_plain(),
             PointPlan::Rows(plan) => plan.is_plain(),
@@ -169,24 +169,24 @@ impl PointPlan {
     }
 
     /// Whether the statement itself notices, before it does anything, that a parameter is not of its type as it came.
-    fn notices_unfit(&self) -> bool {
+    pub(crate) fn notices_unfit(&self) -> bool {
         match self {
             PointPlan::Insert(plan, _) => plan.notices_unfit(),
             _ => false,
         }
     }
 
-    pub(super) fn is_write(&self) -> bool {
+    pub(crate) fn is_write(&self) -> bool {
         !matches!(self, PointPlan::Select(_) | PointPlan::Rows(_) | PointPlan::Aggregate(_))
     }
 
     /// Whether it reads or writes one row by its whole key.
-    pub(super) fn is_of_one_row(&self) -> bool {
+    pub(crate) fn is_of_one_row(&self) -> bool {
         !matches!(self, PointPlan::Rows(_) | PointPlan::Aggregate(_))
     }
 
     /// The sequences that it draws a value from.
-    fn sequences(&self) -> &[Arc<Sequence>] {
+    pub(crate) fn sequences(&self) -> &[Arc<Sequence>] {
         match self {
             PointPlan::Insert(_, sequences) => sequences,
             _ => &[],
@@ -196,7 +196,7 @@ impl PointPlan {
 
 /// Why a point statement did not give an answer.
 #[derive(Debug)]
-pub(super) enum Miss {
+pub(crate) enum Miss {
     /// The general path must decide.
     General,
     /// A parameter has to be converted first; once it was, as `General`.
@@ -228,7 +228,7 @@ impl From<Stop> for Miss {
 }
 
 /// Out of a point write.
-pub(super) fn missed(error: WriteError<Miss>) -> Miss {
+pub(crate) fn missed(error: WriteError<Miss>) -> Miss {
     match error {
         // A value outside its leaf, or too much for one point write.
         // Or it would have to wait, for which the general path knows how long it may.
@@ -242,25 +242,25 @@ pub(super) fn missed(error: WriteError<Miss>) -> Miss {
 }
 
 /// Ends a point write from within.
-pub(super) fn general<T>() -> Result<T, WriteError<Miss>> {
+pub(crate) fn general<T>() -> Result<T, WriteError<Miss>> {
     Err(WriteError::Caller(Miss::General))
 }
 
 /// The buffers of a connection's point statements, reused by every execution.
 #[derive(Debug, Default)]
-pub(super) struct Buffers {
-    fitted: Vec<Value>,
-    drawn: Vec<i64>,
-    eval: EvalContext,
-    select: select::Scratch,
-    rows: rows::Scratch,
-    aggregate: aggregate::Scratch,
-    pub(super) write: WriteBuffers,
+pub(crate) struct Buffers {
+    pub(crate) fitted: Vec<Value>,
+    pub(crate) drawn: Vec<i64>,
+    pub(crate) eval: EvalContext,
+    pub(crate) select: select::Scratch,
+    pub(crate) rows: rows::Scratch,
+    pub(crate) aggregate: aggregate::Scratch,
+    pub(crate) write: WriteBuffers,
 }
 
 /// Those of writes.
 #[derive(Debug, Default)]
-pub(super) struct WriteBuffers {
+pub(crate) struct WriteBuffers {
     /// The key that was asked for, or the new row's.
     key: Vec<u8>,
     /// The row's key, where another key led to it.
@@ -275,5 +275,5 @@ pub(super) struct WriteBuffers {
     generated: Vec<Value>,
     proposed: Spare,
     /// What RETURNING made of the row.
-    pub(super) returned: Vec<Value>,
+    pub(crate) returned: Vec<Value>,
 }
