@@ -25,6 +25,7 @@ pub mod reference;
 mod result;
 mod routine;
 pub mod salvage;
+mod session;
 mod sql;
 mod state;
 mod system;
@@ -33,10 +34,8 @@ mod verify;
 
 pub use api::schema;
 pub use api::{
-    Ahead, AtOnce, Change, ChangeColumn, ChangeFeedLimits, ChangeKind, ChangedTable, Changes, ClientCopy, Connection,
-    Database, Durability, InterruptHandle, IntoRows, LiveChange, LiveGuard, LiveQuery, LiveStatistics, Mapped,
-    NamedParams, Next, Notification, NotificationGuard, Notifications, Options, Outcome, OwnedRow, PlanCache, Pool,
-    Pooled, PooledConnection, Position, RelationSize, Rows, RowsAs, Statement, StopHandle, Ticket, Transaction, Turn,
+    AtOnce, Change, ChangeColumn, ChangeFeedLimits, ChangeKind, ChangedTable, Changes, ClientCopy, Connection,
+    Database, Pool, Pooled, PooledConnection, RelationSize, Statement, Transaction,
 };
 #[cfg(feature = "derive")]
 pub use cairndb_derive::FromRow;
@@ -51,6 +50,11 @@ pub use plan::Field;
 pub use point::RowRef;
 pub use result::{FromRow, Row, RowIndex};
 pub use salvage::{Salvaged, salvage};
+pub use session::{
+    Ahead, Durability, InterruptHandle, IntoRows, LiveChange, LiveGuard, LiveQuery, LiveStatistics, Mapped,
+    NamedParams, Next, Notification, NotificationGuard, Notifications, Options, Outcome, OwnedRow, PlanCache, Position,
+    Rows, RowsAs, StopHandle, Ticket, Turn,
+};
 pub use sql::{MAX_DEPTH, MAX_TEXT_BYTES, Script, SourceStatement, split_script};
 pub use types::{
     Array, ArrayElement, Attribute, Composite, CompositeType, DataType, Dimension, ElementType, EnumType, EnumValue,
@@ -62,8 +66,8 @@ pub use verify::{Verified, Violated, Violation};
 /// What this project's own crates reach into: fuzz targets, `cairndb-async`, and what `derive(FromRow)` writes. No part of the public face: it changes without notice.
 #[doc(hidden)]
 pub mod internals {
-    pub use crate::api::{refuse_names, text_for};
     pub use crate::result::column_of;
+    pub use crate::session::{refuse_names, text_for};
     pub use crate::types::{key, row, sample_types};
     pub use cairn_storage::{Wakers, wake_caught};
 }

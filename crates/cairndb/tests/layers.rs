@@ -8,7 +8,7 @@ mod sources;
 use sources::{Source, names_of_root, roots_named};
 
 /// From the lowest to the highest.
-const LAYERS: [&str; 25] = [
+const LAYERS: [&str; 26] = [
     "error",
     "notice",
     "types",
@@ -30,6 +30,7 @@ const LAYERS: [&str; 25] = [
     "prepared",
     "routine",
     "ddl",
+    "session",
     "verify",
     "api",
     "salvage",
@@ -39,22 +40,22 @@ const LAYERS: [&str; 25] = [
 /// Files that name modules above their own, by what keeps them from not doing so.
 const UPWARD: &[(&str, &[(&str, &str)])] = &[
     (
-        "what runs statements is within `api`, and bodies of routines run them",
+        "bodies of routines know who runs statements, and the context of values who runs bodies",
         &[
-            ("ddl/context", "api"),
+            ("ddl/context", "session"),
             ("dml/triggers", "routine"),
             ("exec/scroll", "routine"),
-            ("routine", "api"),
-            ("routine/call", "api"),
-            ("routine/compiled", "api"),
-            ("routine/plpgsql", "api"),
-            ("routine/plpgsql/fragment", "api"),
-            ("routine/plpgsql/repeated", "api"),
-            ("routine/plpgsql/run", "api"),
-            ("routine/plpgsql/run/give", "api"),
-            ("routine/plpgsql/run/sql", "api"),
-            ("routine/sql_body", "api"),
-            ("routine/transactions", "api"),
+            ("routine", "session"),
+            ("routine/call", "session"),
+            ("routine/compiled", "session"),
+            ("routine/plpgsql", "session"),
+            ("routine/plpgsql/fragment", "session"),
+            ("routine/plpgsql/repeated", "session"),
+            ("routine/plpgsql/run", "session"),
+            ("routine/plpgsql/run/give", "session"),
+            ("routine/plpgsql/run/sql", "session"),
+            ("routine/sql_body", "session"),
+            ("routine/transactions", "session"),
             ("types/context", "routine"),
             ("types/context", "state"),
         ],
@@ -102,10 +103,6 @@ const UPWARD: &[(&str, &[(&str, &str)])] = &[
             ("functions/of_catalog", "catalog"),
             ("functions/of_catalog", "system"),
         ],
-    ),
-    (
-        "checking a file opens it as users do",
-        &[("verify/constraints", "api"), ("verify/constraints", "salvage"), ("verify/trees", "api")],
     ),
     (
         "ids and numbers of rows stand beside who hands them out",

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use super::few::FEW;
 use super::{Miss, RowRef};
-use crate::api::point::read;
 use crate::api::{Connection, Statement};
+use crate::session::point::read;
 use crate::{Database, Result, Value};
 
 const SCHEMA: &str = "\
@@ -135,9 +135,9 @@ fn answered(connection: &Connection, statement: &Statement<'_>, parent: i64) -> 
         all.push((0..width).map(|at| row.value(at)).collect::<Result<Vec<_>>>().expect("whole rows"));
         ControlFlow::<()>::Continue(())
     };
-    let state = connection.state.borrow();
-    let mut buffers = connection.point_buffers().expect("free buffers");
-    match read(connection, &state, (prepared, plan), &(parent,), &mut buffers, copy) {
+    let state = connection.session.state.borrow();
+    let mut buffers = connection.session.point_buffers().expect("free buffers");
+    match read(&connection.session, &state, (prepared, plan), &(parent,), &mut buffers, copy) {
         Ok(_) => Some(all),
         Err(Miss::General | Miss::Unfit) => None,
         Err(Miss::Error(error)) => panic!("{error}"),

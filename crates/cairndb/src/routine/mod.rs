@@ -22,9 +22,9 @@ pub(crate) use compiled::{Compiled, CompiledRoutines};
 pub(crate) use plpgsql::Shape;
 pub(crate) use transactions::{Control, Ending, Ground, Transactions};
 
-use crate::api::Runner;
 use crate::catalog::{Routine, Table, Trigger, TriggerEvent};
 use crate::exec::Batch;
+use crate::session::Runner;
 use crate::state::Reader;
 use crate::types::EvalContext;
 use crate::{Result, Value};
