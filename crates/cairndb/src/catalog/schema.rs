@@ -112,7 +112,7 @@ pub(crate) struct Materialized {
 pub(crate) enum Maintained {
     /// The commits that change what it rests on. Its tree has groups, not rows: see [`crate::plan::Groups`].
     ByCommits,
-    /// What follows the query's result and writes it here, right after the commits that change it: see `api::live::follow`. Its rows lie by
+    /// What follows the query's result and writes it here, right after the commits that change it: see `session::live::follow`. Its rows lie by
     /// what they are (`dml::row::RowPlaces`).
     ByFollower,
 }

@@ -54,6 +54,7 @@ mod scan;
 mod sorted;
 mod stand_in;
 mod stored_fields;
+mod switches;
 mod system_rows;
 mod system_scan;
 #[cfg(test)]
