@@ -5,16 +5,12 @@ use std::time::Instant;
 
 use cairn_storage::Acknowledge;
 
-use super::connection::exhaust;
-use super::execute::{Executed, Runnable};
-use super::named_params::Ordered;
-use super::point::{self, Miss, PointPlan};
-use super::prepared::Prepared;
-use super::rows::{FewRows, add_row};
-use super::session::SessionState;
-use super::{Connection, FromRow, Params, Row, RowRef, Rows, RowsAs, Ticket};
+use super::{FromRow, Params, Row, RowRef, Rows, RowsAs, Ticket};
 use crate::exec::Kept;
 use crate::plan::Field;
+use crate::point::{Miss, PointPlan};
+use crate::prepared::Prepared;
+use crate::session::{Executed, FewRows, Ordered, Runnable, Session, SessionState, add_row, exhaust, point};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
@@ -32,29 +28,29 @@ use crate::{Error, Result, SqlState};
 /// # Ok::<(), cairndb::Error>(())
 /// ```
 pub struct Statement<'c> {
-    connection: &'c Connection,
+    session: &'c Session,
     runnable: Runnable,
     /// Of its parameters, by their numbers, where they have some.
     names: Vec<String>,
 }
 
 impl<'c> Statement<'c> {
-    pub(crate) fn new(connection: &'c Connection, sql: &str) -> Result<Statement<'c>> {
-        let (mut runnable, names) = connection.runnable_with_names(sql)?;
+    pub(crate) fn new(session: &'c Session, sql: &str) -> Result<Statement<'c>> {
+        let (mut runnable, names) = session.runnable_with_names(sql)?;
         runnable.kept = Some(Kept::default());
-        connection.prepare_now(&mut runnable)?;
-        Ok(Statement { connection, runnable, names })
+        session.prepare_now(&mut runnable)?;
+        Ok(Statement { session, runnable, names })
     }
 
     /// The parameters by their numbers, where they were given by name.
     #[inline]
     fn ordered<'p>(&self, params: &'p impl Params) -> Result<Option<Ordered<'p>>> {
         let Some(given) = params.names() else { return Ok(None) };
-        Ordered::new(params, given, &self.names).map(Some).inspect_err(|_| self.connection.state.borrow().fail())
+        Ordered::new(params, given, &self.names).map(Some).inspect_err(|_| self.session.state.borrow().fail())
     }
 
     fn run(&mut self, params: &dyn Params) -> Result<Executed> {
-        self.connection.run_one(&mut self.runnable, params)
+        self.session.run_one(&mut self.runnable, params)
     }
 
     /// Runs the statement; the number of rows it inserted, updated or deleted.
@@ -91,7 +87,7 @@ impl<'c> Statement<'c> {
     /// Runs a query.
     pub fn query(&mut self, params: impl Params) -> Result<Rows> {
         let rows = self.read_now(params)?;
-        Ok(match &self.connection.state.borrow().transaction {
+        Ok(match &self.session.state.borrow().transaction {
             Some(open) => rows.belonging_to(Some(open.part())),
             None => rows,
         })
@@ -106,7 +102,7 @@ impl<'c> Statement<'c> {
         {
             let returned = match affected {
                 0 => None,
-                _ => Some(std::mem::take(&mut self.connection.point_buffers()?.write.returned)),
+                _ => Some(std::mem::take(&mut self.session.point_buffers()?.write.returned)),
             };
             return Ok(Rows::buffered(self.columns().to_vec(), returned.into_iter().collect()));
         }
@@ -121,7 +117,7 @@ impl<'c> Statement<'c> {
 
     /// The plan as it is now.
     #[cfg(test)]
-    pub(super) fn plan(&self) -> Option<&std::sync::Arc<Prepared>> {
+    pub(crate) fn plan(&self) -> Option<&std::sync::Arc<Prepared>> {
         self.runnable.prepared.as_ref()
     }
 
@@ -133,7 +129,7 @@ impl<'c> Statement<'c> {
     }
 
     fn now(&self) -> Acknowledge {
-        Acknowledge::Now(self.connection.durability())
+        Acknowledge::Now(self.session.durability())
     }
 
     /// Runs a query that must give at least one row, and converts the first. No row: SQLSTATE P0002.
@@ -165,10 +161,10 @@ impl<'c> Statement<'c> {
             && let Some((affected, _)) = self.write_point(params, self.now())?
         {
             // Out of the buffers for as long as it is lent.
-            let returned = std::mem::take(&mut self.connection.point_buffers()?.write.returned);
+            let returned = std::mem::take(&mut self.session.point_buffers()?.write.returned);
             let row = || RowRef::values(Row::new(self.columns(), &returned));
             let done = read.take().filter(|_| affected > 0).map(|read| read(row()));
-            self.connection.point_buffers()?.write.returned = returned;
+            self.session.point_buffers()?.write.returned = returned;
             return Ok(done);
         }
         let mut rows = self.run(params)?.rows.unwrap_or_else(Rows::empty);
@@ -185,13 +181,13 @@ impl<'c> Statement<'c> {
     ) -> Result<Option<Option<R>>> {
         let Some(prepared) = &self.runnable.prepared else { return Ok(None) };
         let Some(plan) = prepared.point().filter(|plan| !plan.is_write()) else { return Ok(None) };
-        let state = self.connection.state.borrow();
+        let state = self.session.state.borrow();
         let is_fit = params.count() == prepared.parameters.len() && prepared.is_under(&state.settings.search_path);
         if state.failed() || !is_fit {
             return Ok(None);
         }
-        let mut buffers = self.connection.point_buffers()?;
-        match in_time(&state, || point::read(self.connection, &state, (prepared, plan), params, &mut buffers, read)) {
+        let mut buffers = self.session.point_buffers()?;
+        match in_time(&state, || point::read(self.session, &state, (prepared, plan), params, &mut buffers, read)) {
             Ok(found) => Ok(Some(found)),
             Err(Miss::General | Miss::Unfit) => Ok(None),
             Err(Miss::Error(error)) => {
@@ -212,13 +208,13 @@ impl<'c> Statement<'c> {
         if params.count() != prepared.parameters.len() {
             return Ok(None);
         }
-        let state = self.connection.state.borrow();
+        let state = self.session.state.borrow();
         if state.failed() || state.is_read_only() || !prepared.is_under(&state.settings.search_path) {
             return Ok(None);
         }
-        let mut buffers = self.connection.point_buffers()?;
+        let mut buffers = self.session.point_buffers()?;
         match in_time(&state, || {
-            point::write(self.connection, &state, (prepared, plan), (params, acknowledge), &mut buffers)
+            point::write(self.session, &state, (prepared, plan), (params, acknowledge), &mut buffers)
         }) {
             Ok(done) => Ok(Some(done)),
             Err(Miss::General | Miss::Unfit) => Ok(None),
@@ -265,7 +261,7 @@ impl<'c> Statement<'c> {
     }
 }
 
-/// What point statements have of [`Connection::run_as_statement`]: a transaction follows the locks that it got; one with a time
+/// What point statements have of [`Session::run_as_statement`]: a transaction follows the locks that it got; one with a time
 /// limit is looked at before, and waits for its next statement from here on.
 fn in_time<T>(state: &SessionState, work: impl FnOnce() -> Result<T, Miss>) -> Result<T, Miss> {
     let Some(open) = state.transaction.as_ref() else { return work() };

@@ -8,7 +8,7 @@ use cairn_parser::{self as ast, CallForm, Id, List, Span};
 use super::binder::{Binder, NOWHERE};
 use super::coerce::text;
 use super::composite::attribute_at;
-use super::context::{Clause, Context, SERIES_BASE, SetCall};
+use super::context::{Clause, Context, SetCall};
 use super::from::set_fields;
 use super::grouping::raise;
 use super::named_arguments::{Arguments, Bound, Within};
@@ -22,7 +22,7 @@ use crate::functions::arrays::is_set_function;
 use crate::functions::composite::zones_written;
 use crate::functions::json::populated;
 use crate::functions::{ANY, Aggregate, AggregateKind, Function, Hypothetical, window_overloads};
-use crate::plan::{AggregateCall, Expr, Field, SequenceOp, SortKey, is_volatile, same_expr};
+use crate::plan::{AggregateCall, Expr, Field, SequenceOp, SortKey, StandIn, is_volatile, same_expr};
 use crate::sql::list_span;
 use crate::types::{CastContext, CompositeType, DataType, can_cast};
 use crate::{Error, Result, SqlState, Value};
@@ -490,7 +490,7 @@ impl<'a> Binder<'a> {
             context.series.push(call);
             context.series.len() - 1
         });
-        Expr::Column { index: SERIES_BASE + at, data_type }
+        Expr::Column { index: StandIn::Rows(at).column(), data_type }
     }
 
     /// `GROUPING(a, b)`: which of the groups the row's grouping set lacks.

@@ -42,7 +42,7 @@ impl ColumnInfo {
         ColumnInfo { distinct, null_fraction: 0.0, width: default_width(data_type), source: None }
     }
 
-    /// A table's column; `usize::MAX` is the hidden row number.
+    /// A table's column; [`Table::ROW_NUMBER`] is the hidden row number.
     pub(super) fn of_table(table: &Arc<Table>, column: usize) -> ColumnInfo {
         let rows = table_rows(table);
         let Some(definition) = table.columns.get(column) else {

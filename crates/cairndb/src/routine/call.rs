@@ -6,12 +6,14 @@ use std::time::Instant;
 
 use super::plpgsql::{PlPgSql, Room};
 use super::transactions::Control;
-use super::{Caller, Calls, Compiled, DEPTH_MAX, Fires, Firing, TriggerCall, Variables};
-use crate::api::{Prepared, Ran, Runner, UnderPath};
+use super::{Caller, Calls, Compiled, DEPTH_MAX, Fires, Firing, TriggerCall};
+use crate::bind::Variables;
 use crate::catalog::{Language, ObjectId, Returns, Routine, RoutineKind, RoutineParameter, TriggerEvent};
 use crate::exec::{Batch, ExecContext, eval_row};
 use crate::functions::Volatility;
 use crate::plan::{Expr, PhysicalNode, PhysicalPlan};
+use crate::prepared::Prepared;
+use crate::session::{Ran, Runner, UnderPath};
 use crate::sql::parse_one;
 use crate::types::{DataType, EvalContext, OidNames};
 use crate::{Error, Result, SqlState, Value};

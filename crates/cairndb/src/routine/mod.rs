@@ -12,7 +12,6 @@ mod domains;
 mod plpgsql;
 mod sql_body;
 mod transactions;
-mod variables;
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -22,11 +21,10 @@ pub(crate) use call::{called_procedure, check_body, run_block, run_call};
 pub(crate) use compiled::{Compiled, CompiledRoutines};
 pub(crate) use plpgsql::Shape;
 pub(crate) use transactions::{Control, Ending, Ground, Transactions};
-pub(crate) use variables::{Conflict, Parameters, RowsVariable, Variables};
 
-use crate::api::Runner;
 use crate::catalog::{Routine, Table, Trigger, TriggerEvent};
 use crate::exec::Batch;
+use crate::session::Runner;
 use crate::state::Reader;
 use crate::types::{EvalContext, OidNames};
 use crate::{Result, Value};

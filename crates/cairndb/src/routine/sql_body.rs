@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::domains::Results;
-use super::{Parameters, Variables};
 use crate::Result;
-use crate::api::{Planned, Runner};
+use crate::bind::{Parameters, Variables};
 use crate::catalog::{ObjectId, Returns, Routine};
 use crate::exec::ExecContext;
 use crate::plan::Field;
+use crate::session::{Planned, Runner};
 use crate::sql::split_script;
 use crate::types::{CastContext, Composite, CompositeType, DataType, can_cast, cast_assign};
 use crate::{Error, SqlState, Value};

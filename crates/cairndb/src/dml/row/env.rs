@@ -2,10 +2,10 @@
 
 use super::lengths::is_bounded_call;
 use super::{Stop, Target};
-use crate::api::Params;
 use crate::bind::names_oids;
 use crate::exec::{self, Columns, Datum, ExecContext, Surroundings};
 use crate::plan::{Expr, SequenceOp, walk};
+use crate::types::Params;
 use crate::types::{DataType, EvalContext, ValueRef};
 use crate::{Error, Value};
 

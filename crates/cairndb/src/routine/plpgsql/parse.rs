@@ -15,8 +15,9 @@ use super::scope::{Scope, Scopes};
 use super::tree::{
     Block, BoundCursor, Case, Declared, Indirection, Into, Kind, Loop, Over, Place, Query, Statement, Step,
 };
+use crate::bind::Conflict;
 use crate::catalog::{Returns, Routine, RoutineKind};
-use crate::routine::{Conflict, Ending};
+use crate::routine::Ending;
 use crate::sql::parse_expression;
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};

@@ -16,11 +16,12 @@ use super::convert::converted;
 use super::fragment::Fragment;
 use super::frame::Frame;
 use super::tree::{Block, Case, Condition, Handlers, Into, Kind, Loop, Over, Place, Shape, Statement, Step};
-use crate::api::{Prepared, Runner};
 use crate::catalog::Routine;
 use crate::exec::{Batch, Collected, ExecContext, RowStream, ScrolledRows};
 use crate::plan::Field;
+use crate::prepared::Prepared;
 use crate::routine::transactions::{Control, Obstacle};
+use crate::session::Runner;
 use crate::types::{Array, DataType};
 use crate::{Error, Result, SqlState, Value};
 
