@@ -56,7 +56,8 @@ impl Connection {
 
     /// Runs a query that must give at least one row, and converts the first. No row: SQLSTATE P0002.
     pub fn query_row<T>(&self, sql: &str, params: impl Params, map: impl FnOnce(Row<'_>) -> Result<T>) -> Result<T> {
-        self.query_optional(sql, params, map)?.ok_or_else(|| Error::new(SqlState("P0002"), "query returned no rows"))
+        self.query_optional(sql, params, map)?
+            .ok_or_else(|| Error::new(SqlState::NO_DATA_FOUND, "query returned no rows"))
     }
 
     /// Runs a query and converts its first row, if it gives one.

@@ -136,7 +136,7 @@ fn key_of_current((table, change): (ObjectId, u64), name: &str, part: usize, ret
         let names = context.names.as_ref().and_then(|names| names.upgrade());
         let names = names.ok_or_else(|| Error::unsupported("WHERE CURRENT OF in this place"))?;
         let Value::Text(cursor) = cursor else {
-            return Err(Error::new(SqlState("22004"), "the name of a cursor is null"));
+            return Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, "the name of a cursor is null"));
         };
         let key = names.key_of_current(cursor, (table, change), &name)?;
         key.into_iter().nth(part).ok_or_else(|| Error::internal("a cursor without its row's key"))

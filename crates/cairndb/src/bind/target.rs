@@ -139,8 +139,7 @@ impl Binder<'_> {
             {
                 return self.at(not_given(what, name, &table.name), self.tree.span(column));
             }
-            let message = format!("column \"{name}\" of relation \"{}\" does not exist", table.name);
-            let error = Error::new(SqlState::UNDEFINED_COLUMN, message);
+            let error = Error::undefined_column_of(name, &table.name);
             let names = table.columns.iter().map(|column| (column.name.as_str(), &column.name));
             let error = match nearest(name, names).as_slice() {
                 [near] => error.with_hint(format!("Perhaps you meant the column \"{near}\".")),
@@ -461,8 +460,7 @@ impl Binder<'_> {
                 // A table of this name is what it means.
                 (true, None) => continue,
                 (true, Some(name)) => {
-                    let message = format!("table name \"{alias}\" specified more than once");
-                    let error = Error::new(SqlState::DUPLICATE_ALIAS, message);
+                    let error = Error::repeated_alias(alias);
                     return Err(self.at(error, self.tree.span(name)));
                 }
             }

@@ -33,12 +33,15 @@ impl Ddl<'_> {
                     }
                 }
                 (None, Some(schema)) if drop.if_exists => {
-                    self.notice(SqlState("00000"), format!("schema \"{schema}\" does not exist, skipping"));
+                    self.notice(
+                        SqlState::SUCCESSFUL_COMPLETION,
+                        format!("schema \"{schema}\" does not exist, skipping"),
+                    );
                 }
                 (None, Some(schema)) => return Err(no_schema(schema)),
                 (None, None) if drop.if_exists => {
                     let message = format!("{} \"{name}\" does not exist, skipping", noun(kind));
-                    self.notice(SqlState("00000"), message);
+                    self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
                 }
                 (None, None) => return Err(absent(kind, name)),
                 (Some(_), _) => return Err(missing(&self.catalog, name, kind)),
@@ -121,7 +124,7 @@ impl Ddl<'_> {
                 1 => (lines, None),
                 more => (format!("drop cascades to {more} other objects"), Some(lines)),
             };
-            self.done.notices.push(("NOTICE", SqlState("00000"), text, detail));
+            self.done.notices.push(("NOTICE", SqlState::SUCCESSFUL_COMPLETION, text, detail));
             return Ok(());
         }
         let message = match targets {

@@ -141,7 +141,7 @@ impl Session {
         if let (Copied::Query(_), Forced::Columns(named)) = (&copy.what, &copy.force_quote)
             && let Some(unknown) = named.iter().find(|name| !names.contains(name))
         {
-            return Err(Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{unknown}\" does not exist")));
+            return Err(Error::undefined_column(unknown));
         }
         let types: Vec<DataType> = rows.columns().iter().map(|field| field.data_type).collect();
         let forced = forced(&copy.force_quote, &names)?;
@@ -278,18 +278,14 @@ fn positions(table: &Table, names: &[String]) -> Result<Vec<usize>> {
     }
     let mut positions = Vec::with_capacity(names.len());
     for name in names {
-        let position = table.column_position(name).ok_or_else(|| {
-            let message = format!("column \"{name}\" of relation \"{}\" does not exist", table.name);
-            Error::new(SqlState::UNDEFINED_COLUMN, message)
-        })?;
+        let position = table.column_position(name).ok_or_else(|| Error::undefined_column_of(name, &table.name))?;
         if is_generated(position) {
             let error =
                 Error::new(SqlState::INVALID_COLUMN_REFERENCE, format!("column \"{name}\" is a generated column"));
             return Err(error.with_detail("Generated columns cannot be used in COPY."));
         }
         if positions.contains(&position) {
-            let message = format!("column \"{name}\" specified more than once");
-            return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
+            return Err(Error::repeated_column(name));
         }
         positions.push(position);
     }

@@ -311,7 +311,7 @@ fn other_fork(fork: &str) -> Result<Value> {
 fn database_size(_: &Catalog, args: &[Value], database: &dyn Speaks) -> Result<Value> {
     match args {
         [Value::Text(name)] if &**name != DATABASE_NAME => {
-            Err(Error::new(SqlState("3D000"), format!("database \"{name}\" does not exist")))
+            Err(Error::new(SqlState::INVALID_CATALOG_NAME, format!("database \"{name}\" does not exist")))
         }
         [Value::Text(_)] => bytes(database.database_bytes()?),
         _ if oid(args) == 1 => bytes(database.database_bytes()?),
@@ -364,7 +364,7 @@ fn known(reg: Reg, catalog: &Catalog, args: &[Value]) -> Result<Value> {
     context.know_oids(Arc::new(catalog.clone()));
     match context.read_oid(reg, text) {
         Ok(value) => Ok(Value::Reg(value)),
-        Err(error) if error.sqlstate() == SqlState("42602") => Err(error),
+        Err(error) if error.sqlstate() == SqlState::INVALID_NAME => Err(error),
         Err(_) => Ok(Value::Null),
     }
 }
@@ -462,8 +462,7 @@ fn serial_sequence(catalog: &Catalog, args: &[Value]) -> Result<Value> {
         return Ok(Value::Null);
     };
     let Some(position) = table.columns.iter().position(|known| known.name == **column) else {
-        let message = format!("column \"{column}\" of relation \"{}\" does not exist", table.name);
-        return Err(crate::Error::new(SqlState::UNDEFINED_COLUMN, message));
+        return Err(crate::Error::undefined_column_of(column, &table.name));
     };
     let identity = table.columns[position].identity.map(|identity| identity.sequence);
     let owned = |sequence: &&std::sync::Arc<crate::catalog::Sequence>| {

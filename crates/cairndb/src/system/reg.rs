@@ -126,7 +126,7 @@ fn type_named(catalog: &Catalog, text: &str) -> Result<Option<i64>> {
 
 /// SQLSTATE 42704.
 fn no_type(text: &str) -> Error {
-    Error::new(SqlState::UNDEFINED_OBJECT, format!("type \"{text}\" does not exist"))
+    Error::undefined_type(text)
 }
 
 /// As SQL means it: `char` is a word of the grammar where it does not stand in quotes.

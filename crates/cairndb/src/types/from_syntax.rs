@@ -227,7 +227,7 @@ fn named(tree: &Tree<'_>, id: Id<TypeName>, modifiers: &[i64], users: UsersTypes
             Err(Error::new(SqlState::SYNTAX_ERROR, message))
         }
         (None, _) if missing => Err(Error::unsupported(format!("type {}", tree.print(id)))),
-        (None, _) => Err(Error::new(SqlState::UNDEFINED_OBJECT, format!("type \"{full}\" does not exist"))),
+        (None, _) => Err(Error::undefined_type(full)),
     }
 }
 

@@ -243,7 +243,7 @@ impl PlPgSql {
         self.enter(&mut run, call, firing)?;
         if !run.body()? {
             let message = "control reached end of trigger procedure without RETURN";
-            return Err(Error::new(SqlState("2F005"), message));
+            return Err(Error::new(SqlState::FUNCTION_EXECUTED_NO_RETURN_STATEMENT, message));
         }
         let returned = run.take_returned();
         *room = run.into_room();
@@ -323,7 +323,7 @@ impl PlPgSql {
         }
         if !is_ended {
             let message = "control reached end of function without RETURN";
-            return Err(Error::new(SqlState("2F005"), message));
+            return Err(Error::new(SqlState::FUNCTION_EXECUTED_NO_RETURN_STATEMENT, message));
         }
         let row = match run.take_returned() {
             Returned::Nothing | Returned::Row(None) => return Ok(vec![]),

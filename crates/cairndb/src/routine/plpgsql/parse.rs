@@ -513,7 +513,7 @@ impl<'a> Parser<'a> {
         let declared = &self.variables[variable];
         if declared.constant {
             let message = format!("variable \"{}\" is declared CONSTANT", declared.name);
-            return Err(Error::new(SqlState("22005"), message));
+            return Err(Error::new(SqlState::ERROR_IN_ASSIGNMENT, message));
         }
         let is_row = matches!(declared.kind, Kind::Row(_));
         let mut place = Place::Variable(variable);

@@ -563,7 +563,7 @@ pub(super) fn shape_of(fields: &[Field]) -> Arc<Shape> {
 /// The handler of an error. Whoever stops a statement stops it.
 fn handler_of<'h>(handlers: &'h Handlers, failed: &Error) -> Option<&'h [Step]> {
     let code = failed.sqlstate();
-    if matches!(code, SqlState::TRANSACTION_TIMEOUT | SqlState("08007")) {
+    if matches!(code, SqlState::TRANSACTION_TIMEOUT | SqlState::TRANSACTION_RESOLUTION_UNKNOWN) {
         return None;
     }
     let is_meant = |condition: &Condition| match condition {

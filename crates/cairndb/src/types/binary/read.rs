@@ -33,7 +33,7 @@ fn whole(bytes: &[u8], data_type: DataType, depth: usize, wrong: impl Fn() -> St
 
 /// SQLSTATE 22P03.
 pub(super) fn invalid(message: impl Into<String>) -> Error {
-    Error::new(SqlState("22P03"), message)
+    Error::new(SqlState::INVALID_BINARY_REPRESENTATION, message)
 }
 
 /// Bytes that are still to be read.
@@ -46,7 +46,7 @@ pub(super) struct Input<'a> {
 impl<'a> Input<'a> {
     /// SQLSTATE 08P01.
     pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let missing = || Error::new(SqlState("08P01"), "insufficient data left in message");
+        let missing = || Error::new(SqlState::PROTOCOL_VIOLATION, "insufficient data left in message");
         let (first, rest) = self.rest.split_first_chunk::<N>().ok_or_else(missing)?;
         self.rest = rest;
         Ok(*first)
@@ -109,7 +109,9 @@ fn read(input: &mut Input<'_>, data_type: DataType) -> Result<Value> {
         T::TimeTz(digits) => {
             let (micros, west) = (time(input.long()?)?, input.int()?);
             let time = west.checked_neg().and_then(|east| TimeTz::new(micros, east));
-            let time = time.ok_or_else(|| Error::new(SqlState("22009"), "time zone displacement out of range"))?;
+            let time = time.ok_or_else(|| {
+                Error::new(SqlState::INVALID_TIME_ZONE_DISPLACEMENT_VALUE, "time zone displacement out of range")
+            })?;
             Value::TimeTz(time.rounded(digits).packed())
         }
         T::Timestamp(digits) => Value::Timestamp(round_timestamp(timestamp(input.long()?)?, digits)),
@@ -126,7 +128,7 @@ fn read(input: &mut Input<'_>, data_type: DataType) -> Result<Value> {
             if version != VERSION {
                 let (name, colon) = if data_type == T::Jsonb { ("jsonb", "") } else { ("jsonpath", ":") };
                 let message = format!("unsupported {name} version number{colon} {version}");
-                return Err(Error::new(SqlState("XX000"), message));
+                return Err(Error::new(SqlState::INTERNAL_ERROR, message));
             }
             from_text(utf8(input.all())?, data_type, &fixed)?
         }

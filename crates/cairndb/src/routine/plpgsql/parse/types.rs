@@ -127,15 +127,12 @@ impl Parser<'_> {
                 (shape, self.types.of_column(&table, column)?)
             }
         };
-        let missing = || {
-            let message = format!("column \"{column}\" of relation \"{table}\" does not exist");
-            Error::new(SqlState::UNDEFINED_COLUMN, message)
-        };
+        let missing = || Error::undefined_column_of(column, table);
         let found = shape.0.iter().find(|(known, _)| known == column);
         found.map(|(_, data_type)| (Kind::of(*data_type), domain)).ok_or_else(missing)
     }
 }
 
 fn no_relation(name: &ObjectName) -> Error {
-    Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))
+    Error::undefined_relation(name)
 }
