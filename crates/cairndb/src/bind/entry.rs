@@ -177,7 +177,7 @@ impl Binder<'_> {
         Ok(match tree.get(statement) {
             Statement::Query { query } => {
                 let plan = self.query(query, None)?;
-                BoundStatement::Query(self.shown(plan)?)
+                BoundStatement::Query(self.shown(plan))
             }
             Statement::Insert { insert } => {
                 let mut bound = self.insert(insert)?;

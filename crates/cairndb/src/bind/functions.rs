@@ -24,7 +24,6 @@ use crate::functions::json::populated;
 use crate::functions::{ANY, Aggregate, AggregateKind, Function, Hypothetical, window_overloads};
 use crate::plan::{AggregateCall, Expr, Field, SequenceOp, SortKey, StandIn, is_volatile, same_expr};
 use crate::sql::list_span;
-use crate::system;
 use crate::types::{CastContext, CompositeType, DataType, can_cast};
 use crate::{Error, Result, SqlState, Value};
 
@@ -71,7 +70,7 @@ impl<'t> Call<'t> {
 /// `timetz(a)`: the type that is called like a function, where a value may become one.
 fn type_called(call: &Call, args: &[Operand]) -> Option<DataType> {
     let [(arg, _)] = args else { return None };
-    let to = DataType::from_name(call.name).filter(|to| call.is_plain() && system::type_name(*to) == call.name)?;
+    let to = DataType::from_name(call.name).filter(|to| call.is_plain() && to.catalog_name() == call.name)?;
     let from = arg.data_type();
     let is_row_as_text = matches!(from, DataType::Composite(_)) && to.is_string();
     (!is_row_as_text && can_cast(from, to, CastContext::Explicit)).then_some(to)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cairn_parser::Span;
 
-use super::binder::{Binder, NOWHERE};
+use super::binder::Binder;
 use super::candidates::{Chosen, listed_for};
 use super::coerce::fixed_context;
 use super::context::Context;
@@ -106,35 +106,25 @@ impl<'a> Binder<'a> {
         }
     }
 
-    /// A statement's rows as whoever asked for them sees them: with names where a column is of a type that has them, and vectors as
-    /// PostgreSQL writes them. A function's statements go on with what they read.
-    pub(super) fn shown(&mut self, plan: LogicalPlan) -> Result<LogicalPlan> {
+    /// A statement's rows as whoever asked for them sees them: with names where a column is of a type that has them. A function's
+    /// statements go on with what they read.
+    pub(super) fn shown(&self, plan: LogicalPlan) -> LogicalPlan {
         let fields = plan.fields();
         let is_read_on = self.parameters.has_variables();
-        let name_of = |field: &Field| match field.data_type {
-            DataType::Reg(of) if !is_read_on => Some(of),
-            _ => None,
-        };
-        let is_vector = |column| is_vector(&plan, column, &mut vec![]);
-        if !fields.iter().any(|field| name_of(field).is_some()) && !(0..fields.len()).any(is_vector) {
-            return Ok(plan);
+        if is_read_on || !fields.iter().any(|field| matches!(field.data_type, DataType::Reg(_))) {
+            return plan;
         }
-        let vectors: Vec<bool> = (0..fields.len()).map(is_vector).collect();
         let (mut exprs, mut shown) = (vec![], vec![]);
-        for (index, (field, is_vector)) in fields.into_iter().zip(vectors).enumerate() {
+        for (index, field) in fields.into_iter().enumerate() {
             let column = Expr::Column { index, data_type: field.data_type };
-            let (expr, data_type) = match name_of(&field) {
-                Some(of) => (self.as_name(column), DataType::RegName(of)),
-                None if is_vector => (
-                    self.call("array_to_string", vec![(column, NOWHERE), (blank(), NOWHERE)], NOWHERE)?,
-                    DataType::Text,
-                ),
-                None => (column, field.data_type),
+            let (expr, data_type) = match field.data_type {
+                DataType::Reg(of) => (self.as_name(column), DataType::RegName(of)),
+                data_type => (column, data_type),
             };
             shown.push(Field { data_type, ..field });
             exprs.push(expr);
         }
-        Ok(LogicalPlan::Project { input: Box::new(plan), exprs, fields: shown })
+        LogicalPlan::Project { input: Box::new(plan), exprs, fields: shown }
     }
 
     /// The same of RETURNING.
@@ -157,48 +147,7 @@ impl<'a> Binder<'a> {
     }
 }
 
-fn blank() -> Expr {
-    super::coerce::text(" ")
-}
-
 fn is_text(expr: &Expr) -> bool {
     let data_type = expr.data_type();
     data_type == DataType::Unknown || data_type.is_string()
-}
-
-/// Whether a column is PostgreSQL's `int2vector` or `oidvector`: numbers with blanks between them. `parts`: the parts of WITH around
-/// the plan.
-fn is_vector<'p>(plan: &'p LogicalPlan, column: usize, parts: &mut Vec<(crate::plan::CteId, &'p LogicalPlan)>) -> bool {
-    let mut of = |input: &'p LogicalPlan, expr: Option<&Expr>| match expr {
-        Some(Expr::Column { index, .. }) => is_vector(input, *index, parts),
-        _ => false,
-    };
-    match plan {
-        LogicalPlan::Project { input, exprs, .. } => of(input, exprs.get(column)),
-        LogicalPlan::Aggregate { input, group_by, .. } => of(input, group_by.get(column)),
-        LogicalPlan::Filter { input, .. }
-        | LogicalPlan::Sort { input, .. }
-        | LogicalPlan::Limit { input, .. }
-        | LogicalPlan::Distinct { input, .. } => is_vector(input, column, parts),
-        LogicalPlan::Window { input, .. } if column < input.width() => is_vector(input, column, parts),
-        LogicalPlan::Join { left, right, .. } => match left.width() {
-            width if column < width => is_vector(left, column, parts),
-            width => is_vector(right, column - width, parts),
-        },
-        LogicalPlan::SetOperation { left, .. } => is_vector(left, column, parts),
-        LogicalPlan::With { id, definition: part, body, .. }
-        | LogicalPlan::RecursiveWith { id, base: part, body, .. } => {
-            parts.push((*id, part));
-            is_vector(body, column, parts)
-        }
-        LogicalPlan::CteScan { id, .. } => {
-            let part = parts.iter().find(|(known, _)| known == id).map(|(_, part)| *part);
-            part.is_some_and(|part| is_vector(part, column, parts))
-        }
-        LogicalPlan::Values { fields, .. } | LogicalPlan::SystemScan { fields, .. } => {
-            // Nobody else's VALUES has columns of such names.
-            fields.get(column).is_some_and(|field| system::is_vector(&field.name))
-        }
-        _ => false,
-    }
 }

@@ -199,6 +199,8 @@ fn encode_type(data_type: DataType, temporary: bool) -> Vec<u8> {
         DataType::Interval(None) => vec![16],
         DataType::Interval(Some(limit)) => with(16, &limit.code().to_le_bytes()),
         DataType::Uuid => vec![17],
+        DataType::INT2VECTOR => vec![30],
+        DataType::OIDVECTOR => vec![31],
         DataType::Array(element) => with(18, &encode_type(element.data_type(), temporary)),
         DataType::Json => vec![19],
         DataType::Jsonb => vec![20],
@@ -259,6 +261,8 @@ pub(super) fn data_type(bytes: &[u8], types: &Types) -> Result<DataType> {
         [26] => DataType::InternalChar,
         [27] => DataType::Oid,
         [28, modifier @ ..] => DataType::TimeTz(digits(modifier)?),
+        [30] => DataType::INT2VECTOR,
+        [31] => DataType::OIDVECTOR,
         [29, of] => DataType::Reg(*Reg::ALL.get(usize::from(*of)).ok_or_else(|| corrupt("unknown type"))?),
         [23, a, b, c, d] => {
             let of = EnumType::from_number(u32::from_le_bytes([*a, *b, *c, *d]));

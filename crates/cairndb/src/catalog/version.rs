@@ -58,7 +58,7 @@ pub(super) enum Version {
     OpenTypes = 27,
     /// A function that takes or gives values of domains.
     Domains = 28,
-    /// `regclass` and its kin.
+    /// `regclass` and its kin, `int2vector` and `oidvector`.
     RegTypes = 29,
 }
 
@@ -83,7 +83,7 @@ impl Version {
 
     fn of_type(data_type: DataType) -> Version {
         let features: &Features<DataType> = &[
-            (Version::RegTypes, |of| of.is_reg()),
+            (Version::RegTypes, |of| of.is_reg() || of.is_vector()),
             (Version::ZonedTimes, |of| of.is_zoned_time()),
             (Version::CatalogTypes, |of| of.is_of_catalog()),
             (Version::Composites, |of| of.is_composite()),

@@ -13,7 +13,7 @@ use crate::catalog::{Catalog, Deferral, EXPRESSIONS, Index, IndexColumn, Inverte
 use crate::command::{CreateIndex, IndexKey, IndexPart};
 use crate::inverted::ItemClass;
 use crate::types::{DataType, EvalContext, TYPES};
-use crate::{Error, Result, SqlState, system};
+use crate::{Error, Result, SqlState};
 
 impl Ddl<'_> {
     pub(super) fn create_index(&mut self, create: &CreateIndex) -> Result<&'static str> {
@@ -141,7 +141,10 @@ pub(super) fn described(
 fn check_class(class: &str, data_type: DataType) -> Result<()> {
     const OF_TEXT: [&str; 6] =
         ["text_ops", "varchar_ops", "bpchar_ops", "text_pattern_ops", "varchar_pattern_ops", "bpchar_pattern_ops"];
-    let own = |base: DataType| format!("{}_ops", system::type_name(base));
+    let own = |base: DataType| match base.is_reg() {
+        true => "oid_ops".to_owned(),
+        false => format!("{}_ops", base.catalog_name()),
+    };
     let fits = match data_type.is_array() {
         true => class == "array_ops",
         false => OF_TEXT.contains(&class) && data_type.is_string() || own(data_type) == class,

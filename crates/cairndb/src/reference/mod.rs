@@ -12,7 +12,7 @@ pub use routines::{Routine, RoutineKind, SET_RETURNING, catalog_routines, routin
 pub use statements::{STATEMENTS, Statement};
 pub use without_effect::{WITHOUT_EFFECT, WithoutEffect};
 
-use crate::types::TYPES;
+use crate::types::{DataType, TYPES};
 
 /// A type's name, as errors and `pg_typeof` give it, and its other names.
 ///
@@ -20,5 +20,6 @@ use crate::types::TYPES;
 /// assert!(cairndb::reference::types().any(|(name, others)| name == "integer" && others.contains(&"int4")));
 /// ```
 pub fn types() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
-    TYPES.iter().map(|info| (info.name, info.other_names))
+    let vectors = [DataType::INT2VECTOR, DataType::OIDVECTOR].map(|of| (of.type_name(), [].as_slice()));
+    TYPES.iter().map(|info| (info.name, info.other_names)).chain(vectors)
 }

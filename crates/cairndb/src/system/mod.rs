@@ -2,7 +2,7 @@
 //!
 //! Their rows are made from the catalog when a statement that names one runs (`relation`), in a scan that can ask for those of one
 //! object; the statement's plan rests on all of the schema (`Rest::Everything`). They have PostgreSQL's names and columns, and but for
-//! what is no type here: a `regproc` or a tree of nodes is text, a `xid` a bigint, a vector an array from element 0 on. An object's oid is its id, which stays for the life of the database,
+//! what is no type here: a `regproc` or a tree of nodes is text, a `xid` a bigint. An object's oid is its id, which stays for the life of the database,
 //! from 16384 on. Functions that ask the catalog (`functions`), and `regclass` and its kin (`reg`), are bound with the same catalog.
 
 mod asked;
@@ -40,11 +40,6 @@ pub(crate) fn named(name: &ObjectName, catalog: &Catalog) -> Option<&'static Sys
 /// Whether the name of a schema is one of the system's.
 pub(crate) fn is_schema(name: &str) -> bool {
     matches!(name, "pg_catalog" | "information_schema")
-}
-
-/// Whether a column of this name is a vector.
-pub(crate) fn is_vector(column: &str) -> bool {
-    matches!(column, "indkey" | "indcollation" | "indclass" | "indoption" | "proargtypes" | "tgattr")
 }
 
 /// SQLSTATE 42501: nobody changes what the system makes.
@@ -118,31 +113,6 @@ pub(crate) fn type_schema(data_type: DataType) -> &'static str {
         DataType::Enum(of) => &of.definition().schema,
         DataType::Composite(of) => of.definition().named.as_ref().map_or("pg_catalog", |named| &named.schema),
         _ => "pg_catalog",
-    }
-}
-
-/// PostgreSQL's internal name of a type: `int4`, `_text`.
-pub(crate) fn type_name(data_type: DataType) -> String {
-    match data_type.base() {
-        DataType::Boolean => "bool".to_owned(),
-        DataType::SmallInt => "int2".to_owned(),
-        DataType::Integer => "int4".to_owned(),
-        DataType::BigInt => "int8".to_owned(),
-        DataType::Real => "float4".to_owned(),
-        DataType::Double => "float8".to_owned(),
-        DataType::Varchar(_) => "varchar".to_owned(),
-        DataType::Char(_) => "bpchar".to_owned(),
-        DataType::Time(_) => "time".to_owned(),
-        DataType::TimeTz(_) => "timetz".to_owned(),
-        DataType::Timestamp(_) => "timestamp".to_owned(),
-        DataType::TimestampTz(_) => "timestamptz".to_owned(),
-        DataType::Enum(of) => of.definition().name.clone(),
-        DataType::InternalChar => "char".to_owned(),
-        DataType::Composite(of) => {
-            of.definition().named.as_ref().map_or_else(|| "record".to_owned(), |named| named.name.clone())
-        }
-        DataType::Array(element) => format!("_{}", type_name(element.data_type())),
-        other => other.type_name().to_owned(),
     }
 }
 

@@ -27,7 +27,7 @@ fn convert(value: &Value, from: DataType, to: DataType, context: &EvalContext, f
         (_, DataType::Unknown) => Ok(value.clone()),
         (Value::Array(array), DataType::Array(element)) => {
             let (from, to) = (array.element(), element.data_type());
-            Ok(array.map(to, |value| convert(value, from, to, context, fit))?.into())
+            Ok(array.map(to, |value| convert(value, from, to, context, fit))?.of_type(element).into())
         }
         (Value::Composite(row), DataType::Composite(to)) => convert_row(row, to, context, fit),
         (Value::Text(text), _) if to.is_string() => match from {

@@ -20,6 +20,10 @@ pub enum CastContext {
 /// The most casual context in which `from` converts to `to`; `None`: never. Modifiers do not matter (fitting to
 /// them is part of [`cast`](super::cast) and [`cast_assign`](super::cast_assign)).
 pub fn cast_context(from: DataType, to: DataType) -> Option<CastContext> {
+    // (A vector is an array; not every array is a vector.)
+    if to.is_vector() && from.is_array() && from != to {
+        return None;
+    }
     let (from, to) = (from.base(), to.base());
     if from == to || from == DataType::Unknown {
         return Some(CastContext::Implicit);

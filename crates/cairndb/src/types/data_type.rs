@@ -3,6 +3,7 @@
 //! A type with modifiers (`numeric(10,2)`) and without (`numeric`) are different `DataType`s of the same
 //! [`base`](DataType::base): operators and functions are declared for bases.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use super::composite::CompositeType;
@@ -19,7 +20,7 @@ use super::reg::Reg;
 /// let data_type = DataType::from_name("varchar").expect("it is known");
 /// assert!(data_type.is_string() && !data_type.is_numeric() && !data_type.is_array() && data_type.is_comparable());
 /// assert_eq!((data_type.type_name(), data_type.category()), ("character varying", TypeCategory::String));
-/// assert_eq!((data_type.oid(), data_type.base()), (1043, data_type));
+/// assert_eq!((data_type.oid(), data_type.base(), &*data_type.catalog_name()), (1043, data_type, "varchar"));
 /// let integers = DataType::Integer.array().expect("any type has one");
 /// assert_eq!((integers.to_string().as_str(), integers.element()), ("integer[]", Some(DataType::Integer)));
 /// assert!(DataType::Integer.is_integer() && DataType::Integer.is_fixed_width() && DataType::Text.is_preferred());
@@ -156,8 +157,19 @@ impl DataType {
     /// The name without modifiers, as `pg_typeof` and error messages give it.
     pub fn type_name(self) -> &'static str {
         match self {
+            DataType::INT2VECTOR => "int2vector",
+            DataType::OIDVECTOR => "oidvector",
             DataType::Array(_) => self.info().array_name,
             _ => self.info().name,
+        }
+    }
+
+    /// PostgreSQL's name in its catalog, without a schema: `int4`, `_text`.
+    pub fn catalog_name(self) -> Cow<'static, str> {
+        match self {
+            DataType::INT2VECTOR | DataType::OIDVECTOR => self.type_name().into(),
+            DataType::Array(element) => format!("_{}", element.data_type().catalog_name()).into(),
+            _ => self.info().catalog_name.into(),
         }
     }
 
@@ -241,6 +253,11 @@ impl DataType {
         matches!(self.info().base, DataType::Composite(_))
     }
 
+    /// `int2vector` or `oidvector`.
+    pub(crate) fn is_vector(self) -> bool {
+        matches!(self, DataType::INT2VECTOR | DataType::OIDVECTOR)
+    }
+
     /// `[]`: an array of anything.
     pub fn is_array(self) -> bool {
         matches!(self, DataType::Array(_))
@@ -304,7 +321,7 @@ impl fmt::Display for DataType {
                 write!(f, " {rest}")
             }
             DataType::Interval(Some(limit)) => write!(f, "interval{limit}"),
-            DataType::Array(element) => write!(f, "{}[]", element.data_type()),
+            DataType::Array(element) if !element.is_of_vector() => write!(f, "{}[]", element.data_type()),
             other => f.write_str(other.type_name()),
         }
     }

@@ -192,6 +192,7 @@ impl Interned {
             array_oid: definition.array_oid,
             name,
             array_name: format!("{name}[]").leak(),
+            catalog_name: definition.name.clone().leak(),
             other_names: &[],
             category: TypeCategory::Enum,
             preferred: false,

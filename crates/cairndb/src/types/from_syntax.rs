@@ -3,7 +3,7 @@
 use cairn_parser::{BaseType, Expr, Id, IntervalFields, Operator, Tree, TypeName};
 
 use super::datetime::{DIGITS_MAX, IntervalField, IntervalLimit};
-use super::{DataType, TYPES};
+use super::{DataType, TYPES, TypeInfo};
 use crate::sql::{dotted, name_text, plain_name};
 use crate::{Error, Result, SqlState};
 
@@ -28,7 +28,6 @@ const MISSING: &[&str] = &[
     "daterange",
     "datemultirange",
     "inet",
-    "int2vector",
     "int4multirange",
     "int4range",
     "int8multirange",
@@ -40,7 +39,6 @@ const MISSING: &[&str] = &[
     "money",
     "nummultirange",
     "numrange",
-    "oidvector",
     "path",
     "pg_lsn",
     "point",
@@ -244,15 +242,18 @@ impl DataType {
     /// ```
     pub fn from_name(name: &str) -> Option<DataType> {
         match name {
-            "bpchar" => return Some(DataType::Char(0)),
-            // As a name; the word of the grammar is another type.
-            "char" => return Some(DataType::InternalChar),
+            // `bpchar` has no length.
             "character" => return Some(DataType::Char(1)),
             // A cursor's name.
             "refcursor" => return Some(DataType::Text),
+            "int2vector" => return Some(DataType::INT2VECTOR),
+            "oidvector" => return Some(DataType::OIDVECTOR),
             _ => {}
         }
-        let known = TYPES.iter().find(|info| info.name == name || info.other_names.contains(&name));
+        // (`char` as a name; the word of the grammar is another type.)
+        let is_it =
+            |info: &&TypeInfo| [info.name, info.catalog_name].contains(&name) || info.other_names.contains(&name);
+        let known = TYPES.iter().find(is_it);
         // An array type's own name, as `_int4`.
         let array = || DataType::from_name(name.strip_prefix('_')?)?.array();
         known.map(|info| info.base).or_else(array)

@@ -52,6 +52,8 @@ pub struct TypeInfo {
     pub name: &'static str,
     /// The same of its array type.
     pub array_name: &'static str,
+    /// PostgreSQL's name in its catalog: `int4`.
+    pub catalog_name: &'static str,
     /// Other names by which it is asked for.
     pub other_names: &'static [&'static str],
     /// The type family.
@@ -78,7 +80,7 @@ pub struct ElementType {
     /// The place in [`TYPES`], or [`ENUM`], or [`COMPOSITE`].
     id: u16,
     /// A length; a precision and a scale; digits of seconds and one; an interval's limit; an enum's or a composite
-    /// type's number. 0: none.
+    /// type's number; [`VECTOR`]. 0: none.
     modifier: u32,
 }
 
@@ -87,34 +89,44 @@ const ENUM: u16 = u16::MAX;
 /// The id of composite types, likewise.
 const COMPOSITE: u16 = u16::MAX - 1;
 
+/// The modifier of `smallint` and `oid` as the elements of `int2vector` and `oidvector`.
+const VECTOR: u32 = 1;
+
 /// Every type that is no array, without modifiers (and without `unknown` and what users make).
 pub static TYPES: [TypeInfo; 30] = {
     use DataType as T;
     use TypeCategory as C;
     [
-        of(T::Boolean, [16, 1000], ["boolean", "boolean[]"], &["bool"], C::Boolean, true),
-        of(T::SmallInt, [21, 1005], ["smallint", "smallint[]"], &["int2"], C::Numeric, false),
-        of(T::Integer, [23, 1007], ["integer", "integer[]"], &["int4", "int"], C::Numeric, false),
-        of(T::BigInt, [20, 1016], ["bigint", "bigint[]"], &["int8"], C::Numeric, false),
-        of(T::Real, [700, 1021], ["real", "real[]"], &["float4"], C::Numeric, false),
-        of(T::Double, [701, 1022], ["double precision", "double precision[]"], &["float8", "float"], C::Numeric, true),
-        of(T::Numeric(None), [1700, 1231], ["numeric", "numeric[]"], &["decimal"], C::Numeric, false),
-        of(T::Text, [25, 1009], ["text", "text[]"], &[], C::String, true),
+        of(T::Boolean, [16, 1000], ["boolean", "boolean[]", "bool"], &["bool"], C::Boolean, true),
+        of(T::SmallInt, [21, 1005], ["smallint", "smallint[]", "int2"], &["int2"], C::Numeric, false),
+        of(T::Integer, [23, 1007], ["integer", "integer[]", "int4"], &["int4", "int"], C::Numeric, false),
+        of(T::BigInt, [20, 1016], ["bigint", "bigint[]", "int8"], &["int8"], C::Numeric, false),
+        of(T::Real, [700, 1021], ["real", "real[]", "float4"], &["float4"], C::Numeric, false),
+        of(
+            T::Double,
+            [701, 1022],
+            ["double precision", "double precision[]", "float8"],
+            &["float8", "float"],
+            C::Numeric,
+            true,
+        ),
+        of(T::Numeric(None), [1700, 1231], ["numeric", "numeric[]", "numeric"], &["decimal"], C::Numeric, false),
+        of(T::Text, [25, 1009], ["text", "text[]", "text"], &[], C::String, true),
         of(
             T::Varchar(None),
             [1043, 1015],
-            ["character varying", "character varying[]"],
+            ["character varying", "character varying[]", "varchar"],
             &["varchar"],
             C::String,
             false,
         ),
-        of(T::Char(0), [1042, 1014], ["character", "character[]"], &[], C::String, false),
-        of(T::Bytea, [17, 1001], ["bytea", "bytea[]"], &[], C::User, false),
-        of(T::Date, [1082, 1182], ["date", "date[]"], &[], C::DateTime, false),
+        of(T::Char(0), [1042, 1014], ["character", "character[]", "bpchar"], &[], C::String, false),
+        of(T::Bytea, [17, 1001], ["bytea", "bytea[]", "bytea"], &[], C::User, false),
+        of(T::Date, [1082, 1182], ["date", "date[]", "date"], &[], C::DateTime, false),
         of(
             T::Time(None),
             [1083, 1183],
-            ["time without time zone", "time without time zone[]"],
+            ["time without time zone", "time without time zone[]", "time"],
             &["time"],
             C::DateTime,
             false,
@@ -122,7 +134,7 @@ pub static TYPES: [TypeInfo; 30] = {
         of(
             T::Timestamp(None),
             [1114, 1115],
-            ["timestamp without time zone", "timestamp without time zone[]"],
+            ["timestamp without time zone", "timestamp without time zone[]", "timestamp"],
             &["timestamp"],
             C::DateTime,
             false,
@@ -130,40 +142,54 @@ pub static TYPES: [TypeInfo; 30] = {
         of(
             T::TimestampTz(None),
             [1184, 1185],
-            ["timestamp with time zone", "timestamp with time zone[]"],
+            ["timestamp with time zone", "timestamp with time zone[]", "timestamptz"],
             &["timestamptz"],
             C::DateTime,
             true,
         ),
-        of(T::Interval(None), [1186, 1187], ["interval", "interval[]"], &[], C::Timespan, true),
-        of(T::Uuid, [2950, 2951], ["uuid", "uuid[]"], &[], C::User, false),
-        of(T::Json, [114, 199], ["json", "json[]"], &[], C::User, false),
-        of(T::Jsonb, [3802, 3807], ["jsonb", "jsonb[]"], &[], C::User, false),
-        of(T::JsonPath, [4072, 4073], ["jsonpath", "jsonpath[]"], &[], C::User, false),
-        of(T::Name, [19, 1003], ["name", "name[]"], &[], C::String, false),
-        of(T::InternalChar, [18, 1002], ["\"char\"", "\"char\"[]"], &[], C::Internal, false),
-        of(T::Oid, [26, 1028], ["oid", "oid[]"], &[], C::Numeric, true),
+        of(T::Interval(None), [1186, 1187], ["interval", "interval[]", "interval"], &[], C::Timespan, true),
+        of(T::Uuid, [2950, 2951], ["uuid", "uuid[]", "uuid"], &[], C::User, false),
+        of(T::Json, [114, 199], ["json", "json[]", "json"], &[], C::User, false),
+        of(T::Jsonb, [3802, 3807], ["jsonb", "jsonb[]", "jsonb"], &[], C::User, false),
+        of(T::JsonPath, [4072, 4073], ["jsonpath", "jsonpath[]", "jsonpath"], &[], C::User, false),
+        of(T::Name, [19, 1003], ["name", "name[]", "name"], &[], C::String, false),
+        of(T::InternalChar, [18, 1002], ["\"char\"", "\"char\"[]", "char"], &[], C::Internal, false),
+        of(T::Oid, [26, 1028], ["oid", "oid[]", "oid"], &[], C::Numeric, true),
         of(
             T::TimeTz(None),
             [1266, 1270],
-            ["time with time zone", "time with time zone[]"],
+            ["time with time zone", "time with time zone[]", "timetz"],
             &["timetz"],
             C::DateTime,
             false,
         ),
-        of(T::Reg(Reg::Class), [2205, 2210], ["regclass", "regclass[]"], &[], C::Numeric, false),
-        of(T::Reg(Reg::Type), [2206, 2211], ["regtype", "regtype[]"], &[], C::Numeric, false),
-        of(T::Reg(Reg::Proc), [24, 1008], ["regproc", "regproc[]"], &[], C::Numeric, false),
-        of(T::Reg(Reg::Procedure), [2202, 2207], ["regprocedure", "regprocedure[]"], &[], C::Numeric, false),
-        of(T::Reg(Reg::Namespace), [4089, 4090], ["regnamespace", "regnamespace[]"], &[], C::Numeric, false),
-        of(T::Reg(Reg::Role), [4096, 4097], ["regrole", "regrole[]"], &[], C::Numeric, false),
+        of(T::Reg(Reg::Class), [2205, 2210], ["regclass", "regclass[]", "regclass"], &[], C::Numeric, false),
+        of(T::Reg(Reg::Type), [2206, 2211], ["regtype", "regtype[]", "regtype"], &[], C::Numeric, false),
+        of(T::Reg(Reg::Proc), [24, 1008], ["regproc", "regproc[]", "regproc"], &[], C::Numeric, false),
+        of(
+            T::Reg(Reg::Procedure),
+            [2202, 2207],
+            ["regprocedure", "regprocedure[]", "regprocedure"],
+            &[],
+            C::Numeric,
+            false,
+        ),
+        of(
+            T::Reg(Reg::Namespace),
+            [4089, 4090],
+            ["regnamespace", "regnamespace[]", "regnamespace"],
+            &[],
+            C::Numeric,
+            false,
+        ),
+        of(T::Reg(Reg::Role), [4096, 4097], ["regrole", "regrole[]", "regrole"], &[], C::Numeric, false),
     ]
 };
 
 const fn of(
     base: DataType,
     [oid, array_oid]: [u32; 2],
-    [name, array_name]: [&'static str; 2],
+    [name, array_name, catalog_name]: [&'static str; 3],
     other_names: &'static [&'static str],
     category: TypeCategory,
     preferred: bool,
@@ -183,13 +209,26 @@ const fn of(
         Enum(_) => (Physical::I64, Some(8), true),
         Json | Jsonb | JsonPath | Composite(_) | Array(_) | Unknown => (Physical::Values, None, false),
     };
-    TypeInfo { base, oid, array_oid, name, array_name, other_names, category, preferred, physical, width, is_integer }
+    TypeInfo {
+        base,
+        oid,
+        array_oid,
+        name,
+        array_name,
+        catalog_name,
+        other_names,
+        category,
+        preferred,
+        physical,
+        width,
+        is_integer,
+    }
 }
 
 /// A literal whose type has yet to be decided.
-static UNKNOWN: TypeInfo = of(DataType::Unknown, [705, 0], ["unknown", "unknown"], &[], TypeCategory::Unknown, false);
+static UNKNOWN: TypeInfo = of(DataType::Unknown, [705, 0], ["unknown"; 3], &[], TypeCategory::Unknown, false);
 
-static VOID: TypeInfo = of(DataType::Void, [2278, 0], ["void", "void"], &[], TypeCategory::User, false);
+static VOID: TypeInfo = of(DataType::Void, [2278, 0], ["void"; 3], &[], TypeCategory::User, false);
 
 /// Of names in results, by [`Reg`].
 static REG_NAMES: [TypeInfo; 6] = [
@@ -202,10 +241,16 @@ static REG_NAMES: [TypeInfo; 6] = [
 ];
 
 const fn of_name(reg: Reg, oid: u32) -> TypeInfo {
-    of(DataType::RegName(reg), [oid, 0], [reg.name(), reg.name()], &[], TypeCategory::Numeric, false)
+    of(DataType::RegName(reg), [oid, 0], [reg.name(); 3], &[], TypeCategory::Numeric, false)
 }
 
 impl DataType {
+    /// `int2vector`, of PostgreSQL's catalog: an array of `smallint` that is counted from 0 and written as numbers with blanks between
+    /// them. It converts to such an array, not back.
+    pub const INT2VECTOR: DataType = DataType::Array(ElementType::OF_INT2VECTOR);
+    /// `oidvector`: the same of `oid`.
+    pub const OIDVECTOR: DataType = DataType::Array(ElementType::OF_OIDVECTOR);
+
     /// What is known of the type; of an array, of its elements'.
     pub(crate) fn info(self) -> &'static TypeInfo {
         match self {
@@ -221,6 +266,9 @@ impl DataType {
 
     /// The type that has this `oid` in PostgreSQL, if it is one of ours.
     pub(crate) fn of_oid(oid: u32) -> Option<DataType> {
+        if let Some(vector) = [DataType::INT2VECTOR, DataType::OIDVECTOR].into_iter().find(|of| of.oid() == oid) {
+            return Some(vector);
+        }
         TYPES.iter().find_map(|info| match oid {
             0 => None,
             _ if info.oid == oid => Some(info.base),
@@ -232,6 +280,8 @@ impl DataType {
     /// PostgreSQL's `oid` of the type.
     pub fn oid(self) -> u32 {
         match self {
+            DataType::INT2VECTOR => 22,
+            DataType::OIDVECTOR => 30,
             DataType::Array(element) => element.info().array_oid,
             other => other.info().oid,
         }
@@ -324,6 +374,16 @@ impl ElementType {
     /// `oid`
     pub(crate) const OID: ElementType = ElementType { id: 22, modifier: 0 };
 
+    /// Of `int2vector`
+    const OF_INT2VECTOR: ElementType = ElementType { id: 1, modifier: VECTOR };
+    /// Of `oidvector`
+    const OF_OIDVECTOR: ElementType = ElementType { id: 22, modifier: VECTOR };
+
+    /// The array is a vector: see [`DataType::INT2VECTOR`].
+    pub(crate) fn is_of_vector(self) -> bool {
+        matches!(self, ElementType::OF_INT2VECTOR | ElementType::OF_OIDVECTOR)
+    }
+
     /// The type.
     pub fn data_type(self) -> DataType {
         let ElementType { modifier, .. } = self;
@@ -344,9 +404,13 @@ impl ElementType {
         }
     }
 
-    /// The type without its modifier.
+    /// The type without its modifier; that of a vector's elements stays, for a vector is another type than an array.
     pub(super) fn base(self) -> ElementType {
-        if matches!(self.id, ENUM | COMPOSITE) { self } else { ElementType { modifier: 0, ..self } }
+        if matches!(self.id, ENUM | COMPOSITE) || self.is_of_vector() {
+            self
+        } else {
+            ElementType { modifier: 0, ..self }
+        }
     }
 
     fn info(self) -> &'static TypeInfo {
@@ -419,6 +483,14 @@ mod tests {
             let array = data_type.array().unwrap();
             assert_eq!(array.array(), Some(array));
             assert!(data_type.element().is_some() || array.element() == Some(data_type), "{data_type}");
+        }
+        for (vector, name, element) in [
+            (DataType::INT2VECTOR, "int2vector", DataType::SmallInt),
+            (DataType::OIDVECTOR, "oidvector", DataType::Oid),
+        ] {
+            assert_eq!((vector.type_name(), vector.to_string().as_str()), (name, name));
+            assert_eq!((DataType::from_name(name), DataType::of_oid(vector.oid())), (Some(vector), Some(vector)));
+            assert_eq!((vector.base(), vector.array(), vector.element()), (vector, Some(vector), Some(element)));
         }
         assert_eq!(DataType::Unknown.array(), None);
         assert_eq!((DataType::Void.array(), DataType::RegName(Reg::Class).array()), (None, None));

@@ -51,6 +51,7 @@ pub use datetime::{IntervalField, IntervalLimit, TimeTz};
 pub(crate) use enums::{EnumDefinition, EnumLabel, first_keys, key_between};
 pub use enums::{EnumType, EnumValue};
 pub(crate) use from_syntax::UsersTypes;
+pub(crate) use info::TypeInfo;
 pub use info::{ElementType, Physical, TYPES, sample_types};
 #[cfg(test)]
 pub(crate) use info::{sample_composite, sample_enum};

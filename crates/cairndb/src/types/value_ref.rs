@@ -97,6 +97,8 @@ impl<'a> ValueRef<'a> {
             ValueRef::Enum(value) => value.data_type(),
             ValueRef::Reg(value) => DataType::Reg(value.of),
             ValueRef::Composite(row) => row.data_type(),
+            ValueRef::Array(array) if array.is_vector() && array.element() == DataType::Oid => DataType::OIDVECTOR,
+            ValueRef::Array(array) if array.is_vector() => DataType::INT2VECTOR,
             ValueRef::Array(array) => return array.element().array(),
             ValueRef::Made(made) => return ValueRef::from(&made.0.make_value()).data_type(),
         })
@@ -146,7 +148,7 @@ impl<'a> ValueRef<'a> {
             (ValueRef::Composite(row), DataType::Composite(of)) => row.of() == of,
             // The elements may need to be fitted.
             (ValueRef::Array(array), DataType::Array(element)) => {
-                array.element() == element.data_type() && self.is_sound()
+                array.element() == element.data_type() && array.is_vector() == element.is_of_vector() && self.is_sound()
             }
             _ => false,
         }

@@ -127,6 +127,8 @@ fn a_program_reads_the_names_of_oids_and_gives_names_or_numbers() -> Result<()> 
     let context = conn.text_context();
     assert_eq!(to_text(&types, &context) + &to_text(&row, &context), "{integer,text}(t,\"{integer,text}\")");
     assert_eq!(types.to_string(), "{23,25}");
+    assert_eq!(conn.query_row_as::<Vec<i64>>("SELECT d FROM r", ())?, [23, 25]);
+    assert_eq!(conn.query_row_as::<Vec<String>>("SELECT d::text[] FROM r", ())?, ["integer", "text"]);
     let returned = "UPDATE r SET d = NULL RETURNING c";
     assert_eq!(conn.query_row_as::<String>(returned, ())?, "t");
     assert!(conn.query_row_as::<bool>("SELECT $1::regclass = 't'::regclass", ("t",))?);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cairndb::{Connection, Database, Outcome};
-use cairndb::{DataType, Error, Options, Value};
+use cairndb::{Error, Options, Value};
 use cairndb::{EvalContext, to_text};
 
 use super::{Answer, Column, Engine, Failure, Session};
@@ -71,7 +71,10 @@ impl Session for CairnSession {
 }
 
 fn answer(outcome: &mut Outcome<'_>, context: &EvalContext) -> cairndb::Result<Answer> {
-    let column = |field: &cairndb::Field| Column { name: field.name.clone(), data_type: short_name(field.data_type) };
+    let column = |field: &cairndb::Field| Column {
+        name: field.name.clone(),
+        data_type: field.data_type.catalog_name().into_owned(),
+    };
     let columns: Vec<Column> = outcome.columns().iter().map(column).collect();
     let mut found = Vec::new();
     if let Some(rows) = outcome.rows() {
@@ -89,44 +92,6 @@ fn text(value: &Value, context: &EvalContext) -> Option<String> {
         Value::Boolean(truth) => Some(if *truth { "t" } else { "f" }.into()),
         other => Some(to_text(other, context)),
     }
-}
-
-/// The name in PostgreSQL's `pg_type`.
-fn short_name(data_type: DataType) -> String {
-    match data_type {
-        DataType::Boolean => "bool",
-        DataType::SmallInt => "int2",
-        DataType::Integer => "int4",
-        DataType::BigInt => "int8",
-        DataType::Real => "float4",
-        DataType::Double => "float8",
-        DataType::Numeric(_) => "numeric",
-        DataType::Text | DataType::Unknown => "text",
-        DataType::Varchar(_) => "varchar",
-        DataType::Char(_) => "bpchar",
-        DataType::Bytea => "bytea",
-        DataType::Date => "date",
-        DataType::Time(_) => "time",
-        DataType::Timestamp(_) => "timestamp",
-        DataType::TimestampTz(_) => "timestamptz",
-        DataType::TimeTz(_) => "timetz",
-        DataType::Interval(_) => "interval",
-        DataType::Uuid => "uuid",
-        DataType::Json => "json",
-        DataType::Jsonb => "jsonb",
-        DataType::JsonPath => "jsonpath",
-        DataType::Name => "name",
-        DataType::InternalChar => "char",
-        DataType::Oid => "oid",
-        DataType::Void | DataType::Reg(_) | DataType::RegName(_) => data_type.type_name(),
-        // Without the schema.
-        DataType::Enum(_) | DataType::Composite(_) => {
-            let name = data_type.type_name();
-            name.rsplit_once('.').map_or(name, |(_, name)| name)
-        }
-        DataType::Array(element) => return format!("_{}", short_name(element.data_type())),
-    }
-    .into()
 }
 
 fn failure(error: &Error) -> Failure {

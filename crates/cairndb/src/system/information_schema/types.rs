@@ -6,7 +6,7 @@ use super::{COLLATION, DATABASE, DOMAIN, Named, OBJECT, UDT, located, located_in
 use crate::Value;
 use crate::catalog::{Catalog, Table, TypeKind, UserType};
 use crate::system::describe;
-use crate::system::{Rows, maybe, schema_name, text, type_name, type_schema, yes_or_no};
+use crate::system::{Rows, maybe, schema_name, text, type_schema, yes_or_no};
 use crate::types::DataType;
 use crate::types::datetime::{DIGITS_MAX, IntervalLimit};
 
@@ -31,7 +31,7 @@ impl TypeName {
         TypeName {
             standard: text(standard),
             schema: text(type_schema(data_type)),
-            name: Value::text(type_name(data_type)),
+            name: Value::text(data_type.catalog_name()),
         }
     }
 

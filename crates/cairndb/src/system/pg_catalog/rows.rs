@@ -10,9 +10,9 @@ mod whole;
 use crate::Value;
 use crate::catalog::{Column, ObjectId, Table};
 use crate::inverted::ItemClass;
+use crate::system::oid_of;
 use crate::system::reg::{OWNER_OID, schema_oid};
-use crate::system::{maybe, oid_of};
-use crate::types::{Array, DataType, Dimension};
+use crate::types::{Array, DataType};
 
 use super::oid_of_relation;
 
@@ -83,12 +83,7 @@ fn small_ints(values: impl Iterator<Item = i16>) -> Value {
 
 /// As PostgreSQL's `int2vector` and `oidvector`: the first is element 0.
 fn vector(element: DataType, values: Vec<Value>) -> Value {
-    let dimension = Dimension { lower: 0, length: values.len() };
-    let made = match values.is_empty() {
-        true => Ok(Array::empty(element)),
-        false => Array::with_dimensions(element, &[dimension], values),
-    };
-    maybe(made.ok())
+    Array::vector(element, values).into()
 }
 
 /// PostgreSQL's `typmod`.
@@ -109,7 +104,7 @@ fn modifier(data_type: DataType) -> Value {
 /// Bytes of a value; -1: that depends on the value.
 fn length(data_type: DataType) -> i16 {
     match data_type {
-        DataType::Enum(_) | DataType::Oid => 4,
+        DataType::Enum(_) | DataType::Oid | DataType::Reg(_) => 4,
         DataType::TimeTz(_) => 12,
         DataType::InternalChar => 1,
         DataType::Name => 64,

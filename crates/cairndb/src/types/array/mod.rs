@@ -13,7 +13,7 @@ pub(super) use input::parse_array;
 pub(super) use output::write_array_text;
 pub(crate) use place::Subscript;
 
-use super::{DataType, Value};
+use super::{DataType, ElementType, Value};
 use crate::{Error, Result, SqlState};
 
 /// PostgreSQL's `MAXDIM`.
@@ -56,6 +56,7 @@ pub struct Array {
     element: DataType,
     dimensions: Box<[Dimension]>,
     values: Box<[Value]>,
+    is_vector: bool,
 }
 
 impl Dimension {
@@ -70,7 +71,24 @@ impl Array {
     pub fn new(element: DataType, values: Vec<Value>) -> Array {
         let dimensions: &[Dimension] =
             if values.is_empty() { &[] } else { &[Dimension { lower: 1, length: values.len() }] };
-        Array { element, dimensions: dimensions.into(), values: values.into() }
+        Array { element, dimensions: dimensions.into(), values: values.into(), is_vector: false }
+    }
+
+    /// A value of `int2vector` or `oidvector`, by its elements' type.
+    pub(crate) fn vector(element: DataType, values: Vec<Value>) -> Array {
+        let mut vector = Array { is_vector: true, ..Array::new(element, values) };
+        vector.dimensions.iter_mut().for_each(|dimension| dimension.lower = 0);
+        vector
+    }
+
+    /// The same as a value of a type.
+    pub(crate) fn of_type(self, element: ElementType) -> Array {
+        Array { is_vector: element.is_of_vector(), ..self }
+    }
+
+    /// It is written as vectors are.
+    pub(crate) fn is_vector(&self) -> bool {
+        self.is_vector
     }
 
     /// An array of several dimensions, the last one's subscript running fastest.
@@ -86,7 +104,7 @@ impl Array {
             return Err(Error::new(SqlState::ARRAY_SUBSCRIPT_ERROR, message));
         }
         let dimensions = if count == 0 { &[] } else { dimensions };
-        Ok(Array { element, dimensions: dimensions.into(), values: values.into() })
+        Ok(Array { element, dimensions: dimensions.into(), values: values.into(), is_vector: false })
     }
 
     /// An array without elements.
@@ -117,7 +135,7 @@ impl Array {
     /// The same dimensions with other elements.
     pub(crate) fn map(&self, element: DataType, convert: impl FnMut(&Value) -> Result<Value>) -> Result<Array> {
         let values = self.values.iter().map(convert).collect::<Result<_>>()?;
-        Ok(Array { element, dimensions: self.dimensions.clone(), values })
+        Ok(Array { element, dimensions: self.dimensions.clone(), values, is_vector: false })
     }
 
     /// About how many bytes of memory it takes.

@@ -7,6 +7,9 @@ use crate::types::Value;
 
 /// Appends an array; `element` appends the text of one that is not NULL.
 pub(in crate::types) fn write_array_text(array: &Array, element: &dyn Fn(&Value, &mut String), out: &mut String) {
+    if array.is_vector {
+        return write_vector(&array.values, element, out);
+    }
     if array.dimensions.is_empty() {
         return out.push_str("{}");
     }
@@ -18,6 +21,15 @@ pub(in crate::types) fn write_array_text(array: &Array, element: &dyn Fn(&Value,
         out.push('=');
     }
     write_level(&array.dimensions, &array.values, element, out);
+}
+
+fn write_vector(values: &[Value], element: &dyn Fn(&Value, &mut String), out: &mut String) {
+    for (at, value) in values.iter().enumerate() {
+        if at > 0 {
+            out.push(' ');
+        }
+        element(value, out);
+    }
 }
 
 fn write_level(dimensions: &[Dimension], values: &[Value], element: &dyn Fn(&Value, &mut String), out: &mut String) {

@@ -48,7 +48,7 @@ impl Array {
         let dimensions = ranges.iter().map(|range| Dimension { lower: 1, length: range.len() }).collect();
         let mut values = vec![];
         collect(&self.dimensions, &self.values, &ranges, &mut values);
-        Array { element: self.element, dimensions, values: values.into() }
+        Array { element: self.element, dimensions, values: values.into(), is_vector: false }
     }
 
     /// The array with one element replaced. An array of one dimension grows to where the element goes, with NULLs between.

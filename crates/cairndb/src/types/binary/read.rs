@@ -135,7 +135,7 @@ fn read(input: &mut Input<'_>, data_type: DataType) -> Result<Value> {
         T::Array(_) | T::Composite(_) if input.depth >= DEPTH_MAX => {
             return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, "values are nested too deep"));
         }
-        T::Array(element) => read_array(input, element.data_type())?.into(),
+        T::Array(element) => read_array(input, element.data_type())?.of_type(element).into(),
         T::Composite(of) => read_row(input, of)?.into(),
     })
 }

@@ -174,6 +174,7 @@ impl Interned {
             array_oid,
             name,
             array_name,
+            catalog_name: definition.named.as_ref().map_or("record", |named| named.name.clone().leak()),
             other_names: &[],
             category: TypeCategory::Composite,
             preferred: false,

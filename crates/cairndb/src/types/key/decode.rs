@@ -173,7 +173,7 @@ impl Reader<'_> {
             DataType::Reg(of) => Value::Reg(RegValue { of, oid: self.integer()?.try_into().map_err(|_| corrupted())? }),
             DataType::Enum(of) => Value::Enum(of.value_of_key(self.integer()?).ok_or_else(corrupted)?),
             DataType::Composite(of) => self.attributes(of)?.into(),
-            DataType::Array(element) => self.elements(element.data_type())?.into(),
+            DataType::Array(element) => self.elements(element.data_type())?.of_type(element).into(),
             DataType::Unknown | DataType::Void | DataType::RegName(_) => return Err(corrupted()),
         })
     }

@@ -93,7 +93,7 @@ pub fn decode_raw(raw: &[u8], data_type: DataType) -> Result<Value> {
         }
         DataType::Enum(of) => Value::Enum(of.value_of_key(narrow(raw, data_type)?).ok_or_else(corrupted)?),
         DataType::Composite(of) => read_composite(raw, of)?.into(),
-        DataType::Array(element) => read_array(raw, element.data_type())?.into(),
+        DataType::Array(element) => read_array(raw, element.data_type())?.of_type(element).into(),
         DataType::Unknown => return Err(corrupted()),
     })
 }

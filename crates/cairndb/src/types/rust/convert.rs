@@ -10,11 +10,11 @@ use crate::{Error, Result, SqlState, Value};
 ///
 /// | Rust | SQL |
 /// |---|---|
-/// | `i8` to `i128`, `u8` to `u64`, `isize`, `usize` | SMALLINT, INTEGER, BIGINT; NUMERIC without a fraction (what `sum` gives); where the value fits |
+/// | `i8` to `i128`, `u8` to `u64`, `isize`, `usize` | SMALLINT, INTEGER, BIGINT, OID; NUMERIC without a fraction (what `sum` gives); where the value fits; the oids of REGCLASS and its kin within arrays |
 /// | `f64` | DOUBLE PRECISION, REAL; NUMERIC as the nearest (what `avg` gives) |
 /// | `f32` | REAL; NUMERIC as the nearest |
 /// | `bool`, [`Numeric`], [`Interval`], [`Jsonb`] | their own |
-/// | `String`, `Box<str>`, `Arc<str>`, `Cow<str>` | every type but BYTEA, as text, dates and times as in UTC and ISO's style |
+/// | `String`, `Box<str>`, `Arc<str>`, `Cow<str>` | every type but BYTEA, as text, dates and times as in UTC and ISO's style; the names of REGCLASS and its kin, but not within arrays and rows |
 /// | `char` | text of one character |
 /// | `Vec<u8>` | BYTEA |
 /// | `[u8; 16]` | UUID |
@@ -69,6 +69,7 @@ fn integer<T: TryFrom<i128>>(value: &Value) -> Result<T> {
         Value::SmallInt(v) => i128::from(*v),
         Value::Integer(v) => i128::from(*v),
         Value::BigInt(v) => i128::from(*v),
+        Value::Reg(v) => i128::from(v.oid),
         Value::Numeric(v) if v.trunc(0) == *v => {
             v.trunc(0).to_big().and_then(|(whole, _)| i128::try_from(whole).ok()).ok_or_else(|| out_of_range::<T>(v))?
         }

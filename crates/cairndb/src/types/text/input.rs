@@ -6,7 +6,7 @@ use crate::types::cast::fit_string_assigned;
 use crate::types::composite::parse_composite;
 use crate::types::datetime::{round_time, round_timestamp};
 use crate::types::json::{check_json, parse_jsonb};
-use crate::types::{DataType, EvalContext, JsonPath, Numeric, Value, datetime};
+use crate::types::{Array, DataType, EvalContext, JsonPath, Numeric, Value, datetime};
 use crate::{Error, Result, SqlState};
 
 /// Reads a value of `data_type` from its text form, as PostgreSQL's input functions do: a string too long for its
@@ -61,6 +61,11 @@ pub fn from_text(text: &str, data_type: DataType, context: &EvalContext) -> Resu
         DataType::Reg(of) => Value::Reg(context.read_oid(of, text)?),
         DataType::Composite(of) => {
             parse_composite(text, of, &|text, data_type| from_text(text, data_type, context))?.into()
+        }
+        DataType::Array(element) if element.is_of_vector() => {
+            let element = element.data_type();
+            let values = text.split_ascii_whitespace().map(|text| from_text(text, element, context));
+            Array::vector(element, values.collect::<Result<_>>()?).into()
         }
         DataType::Array(element) => {
             let element = element.data_type();

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::fmt::Write;
 
 use crate::types::datetime::{self, MICROS_PER_SECOND, Zone};
-use crate::types::{EvalContext, TextStyle};
+use crate::types::{DataType, EvalContext, TextStyle};
 use crate::{Error, Result, SqlState};
 
 /// A date or a time. Zones are seconds east.
@@ -20,25 +20,19 @@ pub(super) enum Moment {
 }
 
 impl Moment {
-    /// As `.type()` names it.
-    pub(super) fn type_name(self) -> &'static str {
+    fn data_type(self) -> DataType {
         match self {
-            Moment::Date(_) => "date",
-            Moment::Time(_) => "time without time zone",
-            Moment::TimeTz(..) => "time with time zone",
-            Moment::Timestamp(_) => "timestamp without time zone",
-            Moment::TimestampTz(..) => "timestamp with time zone",
+            Moment::Date(_) => DataType::Date,
+            Moment::Time(_) => DataType::TIME,
+            Moment::TimeTz(..) => DataType::TIMETZ,
+            Moment::Timestamp(_) => DataType::TIMESTAMP,
+            Moment::TimestampTz(..) => DataType::TIMESTAMPTZ,
         }
     }
 
-    fn short_name(self) -> &'static str {
-        match self {
-            Moment::Date(_) => "date",
-            Moment::Time(_) => "time",
-            Moment::TimeTz(..) => "timetz",
-            Moment::Timestamp(_) => "timestamp",
-            Moment::TimestampTz(..) => "timestamptz",
-        }
+    /// As `.type()` names it.
+    pub(super) fn type_name(self) -> &'static str {
+        self.data_type().type_name()
     }
 
     /// As it stands in a document.
@@ -121,7 +115,7 @@ fn asked(zone: Option<&EvalContext>, a: Moment, b: Moment) -> Result<&EvalContex
     let is_zoned = |moment| matches!(moment, Moment::TimeTz(..) | Moment::TimestampTz(..));
     let (from, to) = if is_zoned(a) { (b, a) } else { (a, b) };
     zone.ok_or_else(|| {
-        let (from, to) = (from.short_name(), to.short_name());
+        let (from, to) = (from.data_type().catalog_name(), to.data_type().catalog_name());
         let message = format!("cannot convert value from {from} to {to} without time zone usage");
         Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_hint("Use *_tz() function for time zone support.")
     })

@@ -8,7 +8,7 @@ use crate::Value;
 use crate::catalog::{Catalog, TypeKind};
 use crate::inverted::ItemClass;
 use crate::system::reg::{OTHER_TYPES, PG_CATALOG_OID, is_pseudo, schema_oid};
-use crate::system::{Rows, maybe, oid_of, text, type_name};
+use crate::system::{Rows, maybe, oid_of, text};
 use crate::types::{DataType, TYPES, TypeCategory};
 
 fn category(category: TypeCategory) -> &'static str {
@@ -70,7 +70,7 @@ pub(in crate::system::pg_catalog) fn pg_type(catalog: &Catalog, rows: &mut Rows)
     for info in &TYPES {
         let rest = vec![("typispreferred", yes(info.preferred))];
         let oids = (info.oid.into(), info.array_oid.into());
-        types_of(rows, oids, &type_name(info.base), PG_CATALOG_OID, info.base, rest);
+        types_of(rows, oids, info.catalog_name, PG_CATALOG_OID, info.base, rest);
     }
     for (oid, name) in OTHER_TYPES {
         rows.put(vec![
@@ -144,7 +144,7 @@ pub(in crate::system::pg_catalog) fn pg_opclass(_: &Catalog, rows: &mut Rows) {
         .iter()
         .filter(|info| info.base.is_comparable() && !matches!(info.base, DataType::Varchar(_) | DataType::Reg(_)))
     {
-        add(type_name(info.base), info.oid);
+        add(info.catalog_name.to_owned(), info.oid);
     }
     add("enum".to_owned(), 3500);
     add("array".to_owned(), 2277);
