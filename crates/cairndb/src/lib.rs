@@ -59,7 +59,7 @@ pub use sql::{MAX_DEPTH, MAX_TEXT_BYTES, Script, SourceStatement, split_script};
 pub use types::{
     Array, ArrayElement, Attribute, Composite, CompositeType, DataType, Dimension, ElementType, EnumType, EnumValue,
     EvalContext, FromValue, Interval, IntervalField, IntervalLimit, JsonPath, Jsonb, Numeric, NumericRef, Params, Reg,
-    TimeTz, ToValue, TypeCategory, Value, ValueRef, ZoneName, from_text, to_text,
+    RegValue, TimeTz, ToValue, TypeCategory, Value, ValueRef, ZoneName, from_text, to_text,
 };
 pub use verify::{Verified, Violated, Violation};
 

@@ -56,7 +56,8 @@ impl Connection {
 
     /// Runs a query that must give at least one row, and converts the first. No row: SQLSTATE P0002.
     pub fn query_row<T>(&self, sql: &str, params: impl Params, map: impl FnOnce(Row<'_>) -> Result<T>) -> Result<T> {
-        self.query_optional(sql, params, map)?.ok_or_else(|| Error::new(SqlState("P0002"), "query returned no rows"))
+        self.query_optional(sql, params, map)?
+            .ok_or_else(|| Error::new(SqlState::NO_DATA_FOUND, "query returned no rows"))
     }
 
     /// Runs a query and converts its first row, if it gives one.
@@ -253,7 +254,7 @@ impl Connection {
     }
 
     /// What [`to_text`](crate::to_text) needs to write values as this session shows them: in its time zone, its `datestyle`,
-    /// `intervalstyle`, `bytea_output` and `extra_float_digits`.
+    /// `intervalstyle`, `bytea_output` and `extra_float_digits`; and what oids are called that are a `regclass` or one of its kin.
     ///
     /// ```
     /// # let db = cairndb::Database::open_in_memory()?;

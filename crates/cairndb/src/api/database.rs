@@ -215,7 +215,7 @@ impl Database {
         }
         Some(Notice {
             severity: "WARNING",
-            code: SqlState("01000"),
+            code: SqlState::WARNING,
             message: format!(
                 "the files of database \"{}\" were moved, replaced or removed while it was open",
                 store.path().display()

@@ -79,7 +79,8 @@ impl Pool {
     pub fn get_within(&self, time: Duration) -> Result<PooledConnection> {
         self.get_until(Instant::now().checked_add(time))?.ok_or_else(|| {
             let message = format!("all {} connections of the pool are in use", self.0.size);
-            Error::new(SqlState("53300"), message).with_hint("Give them back sooner, or make the pool larger.")
+            Error::new(SqlState::TOO_MANY_CONNECTIONS, message)
+                .with_hint("Give them back sooner, or make the pool larger.")
         })
     }
 

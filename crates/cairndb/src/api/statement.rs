@@ -134,7 +134,7 @@ impl<'c> Statement<'c> {
     /// Runs a query that must give at least one row, and converts the first. No row: SQLSTATE P0002.
     pub fn query_row<T>(&mut self, params: impl Params, map: impl FnOnce(Row<'_>) -> Result<T>) -> Result<T> {
         let mut rows = self.read_now(params)?;
-        let row = rows.next()?.ok_or_else(|| Error::new(SqlState("P0002"), "query returned no rows"))?;
+        let row = rows.next()?.ok_or_else(|| Error::new(SqlState::NO_DATA_FOUND, "query returned no rows"))?;
         map(row)
     }
 

@@ -121,10 +121,7 @@ impl Binder<'_> {
             let env = Env { scope: target, outer: None, within: None };
             return Ok(self.operand(expr, &mut Context::new(Some(&env), Clause::IndexKey))?.0);
         };
-        changed.column_named(name).ok_or_else(|| {
-            let message = format!("column \"{name}\" does not exist");
-            self.at(Error::new(SqlState::UNDEFINED_COLUMN, message), place)
-        })
+        changed.column_named(name).ok_or_else(|| self.at(Error::undefined_column(name), place))
     }
 
     fn arbiter_of_constraint(&self, changed: &TargetTable, name: Id<Name>) -> Result<Arbiter> {
@@ -136,8 +133,7 @@ impl Binder<'_> {
         }
         let index = table.indexes.iter().position(|index| is_table && index.constraint && index.name == plain);
         let Some(at) = index else {
-            let message = format!("constraint \"{plain}\" for table \"{}\" does not exist", changed.seen.name);
-            return Err(self.at(Error::new(SqlState::UNDEFINED_OBJECT, message), self.tree.span(name)));
+            return Err(self.at(Error::undefined_constraint_for(plain, &changed.seen.name), self.tree.span(name)));
         };
         check_arbiter(table, at)?;
         Ok(Arbiter::Keys { primary_key: false, indexes: vec![at] })

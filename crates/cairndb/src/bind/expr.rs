@@ -313,9 +313,6 @@ impl Binder<'_> {
         to: Id<ast::TypeName>,
         context: &mut Context,
     ) -> Result<Expr> {
-        if let Some(oid) = self.reg_cast(operand, to, context)? {
-            return Ok(oid);
-        }
         let (to, domain) = self.column_type(to)?;
         let (bound, span) = match self.tree.get(operand) {
             // Its elements are what is cast.

@@ -389,7 +389,7 @@ impl<'a> Binder<'a> {
     /// `relation "x" does not exist`, with the nearest name.
     pub(super) fn no_relation(&self, name: Id<QualifiedName>) -> Error {
         let full = dotted(self.tree, self.tree.get(name).parts);
-        let error = Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{full}\" does not exist"));
+        let error = Error::undefined_relation(&full);
         let schemas = self.catalog.searched().iter();
         let names = schemas.flat_map(|schema| self.catalog.relations_in(*schema));
         let read = names.filter(|(_, relation)| {

@@ -113,8 +113,7 @@ impl Binder<'_> {
             let is_part = self.sets_part(target);
             if if is_part { wholes.contains(&column) } else { columns.contains(&column) } {
                 let name = name_text(tree, tree.get(target).column);
-                let message = format!("column \"{name}\" specified more than once");
-                return Err(self.at(Error::new(SqlState::DUPLICATE_COLUMN, message), tree.span(target)));
+                return Err(self.at(Error::repeated_column(name), tree.span(target)));
             }
             columns.push(column);
             wholes.extend(Some(column).filter(|_| !is_part));

@@ -120,8 +120,7 @@ impl Binder<'_> {
         let Some(alias) = alias else { return Ok(scope) };
         let (name, place) = (name_text(self.tree, alias), self.tree.span(alias));
         if scope.relations.iter().any(|relation| relation.alias == name) {
-            let message = format!("table name \"{name}\" specified more than once");
-            return Err(self.at(Error::new(SqlState::DUPLICATE_ALIAS, message), place));
+            return Err(self.at(Error::repeated_alias(name), place));
         }
         let columns = scope.columns_mut().iter().take(merged).cloned().collect();
         scope.relations.push(Relation::new(name.to_owned(), columns));

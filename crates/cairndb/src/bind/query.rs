@@ -193,7 +193,7 @@ impl Binder<'_> {
         let Some(name) = self.plain_column(key) else { return Ok(None) };
         let found = fields.iter().position(|field| field.name == name);
         found.map(Some).ok_or_else(|| {
-            let error = Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist"));
+            let error = Error::undefined_column(name);
             self.at(error, self.tree.span(key))
         })
     }

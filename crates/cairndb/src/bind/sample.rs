@@ -47,7 +47,7 @@ impl Binder<'_> {
         let mut arguments = tree.list(args);
         let (Some(percentage), None) = (arguments.next(), arguments.next()) else {
             let message = format!("tablesample method {method} requires 1 argument, not {}", tree.len(args));
-            return Err(self.at(Error::new(SqlState("2202H"), message), tree.span(sample)));
+            return Err(self.at(Error::new(SqlState::INVALID_TABLESAMPLE_ARGUMENT, message), tree.span(sample)));
         };
         let mut values = vec![self.sample_argument(percentage, DataType::Real, outer)?];
         if let Some(seed) = repeatable {

@@ -219,8 +219,7 @@ impl Scope {
                     && !(both && other.schema != relation.schema)
             };
             if self.relations.iter().any(clashes) {
-                let message = format!("table name \"{}\" specified more than once", relation.alias);
-                return Err(Error::new(SqlState::DUPLICATE_ALIAS, message));
+                return Err(Error::repeated_alias(&relation.alias));
             }
         }
         let width = self.width;
@@ -301,7 +300,7 @@ impl Binder<'_> {
             }
             (next, level) = (env.outer, level + 1);
         }
-        let error = Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist"));
+        let error = Error::undefined_column(name);
         Err(self.at(hinted(error, name, env), span))
     }
 

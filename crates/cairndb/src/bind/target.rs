@@ -18,13 +18,10 @@ use super::updatable::{Purpose, TargetTable, refuse_subqueries};
 use super::virtuals::Virtuals;
 use crate::catalog::{self, Column, RelationKind, Table, TriggerEvent, View};
 use crate::dml::Target;
-use crate::plan::{Expr, Field, LogicalPlan, NEW_BASE, OLD_BASE, ROW_PRESENT, SequenceOp};
+use crate::plan::{Expr, Field, LogicalPlan, SequenceOp, StandIn, Version};
 use crate::sql::name_text;
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
-
-/// The pseudo column of a table without primary key: its hidden row number.
-const ROW_NUMBER: usize = usize::MAX;
 
 /// SQLSTATE 0A000 for a view's column that can be read only.
 pub(super) fn not_given(what: &str, column: &str, view: &str) -> Error {
@@ -142,8 +139,7 @@ impl Binder<'_> {
             {
                 return self.at(not_given(what, name, &table.name), self.tree.span(column));
             }
-            let message = format!("column \"{name}\" of relation \"{}\" does not exist", table.name);
-            let error = Error::new(SqlState::UNDEFINED_COLUMN, message);
+            let error = Error::undefined_column_of(name, &table.name);
             let names = table.columns.iter().map(|column| (column.name.as_str(), &column.name));
             let error = match nearest(name, names).as_slice() {
                 [near] => error.with_hint(format!("Perhaps you meant the column \"{near}\".")),
@@ -207,7 +203,7 @@ impl Binder<'_> {
     ) -> Result<(LogicalPlan, Scope)> {
         let table = &target.table;
         let columns: Vec<usize> = match table.primary_key.as_slice() {
-            [] if !table.is_face => (0..table.columns.len()).chain([ROW_NUMBER]).collect(),
+            [] if !table.is_face => (0..table.columns.len()).chain([Table::ROW_NUMBER]).collect(),
             _ => (0..table.columns.len()).collect(),
         };
         let scope = self.target_scope(target, alias, columns.len());
@@ -456,16 +452,15 @@ impl Binder<'_> {
     fn with_old_and_new(&self, scope: &Scope, target: &TargetTable, names: [Option<Id<Name>>; 2]) -> Result<Scope> {
         let mut scope = scope.clone();
         scope.columns_mut();
-        let rows = [("old", OLD_BASE), ("new", NEW_BASE)];
-        for ((default, base), name) in rows.into_iter().zip(names) {
+        let rows = [("old", Version::Old), ("new", Version::New)];
+        for ((default, version), name) in rows.into_iter().zip(names) {
             let alias = name.map_or(default, |name| name_text(self.tree, name));
             match (scope.relations.iter().any(|relation| relation.alias == alias), name) {
                 (false, _) => {}
                 // A table of this name is what it means.
                 (true, None) => continue,
                 (true, Some(name)) => {
-                    let message = format!("table name \"{alias}\" specified more than once");
-                    let error = Error::new(SqlState::DUPLICATE_ALIAS, message);
+                    let error = Error::repeated_alias(alias);
                     return Err(self.at(error, self.tree.span(name)));
                 }
             }
@@ -474,9 +469,9 @@ impl Binder<'_> {
                 .columns()
                 .map(|(name, expr)| (name.to_owned(), expr.into_owned()))
                 .collect();
-            columns.iter_mut().for_each(|(_, expr)| shift(expr, base));
+            columns.iter_mut().for_each(|(_, expr)| shift(expr, StandIn::Affected(version, 0).column()));
             let mut row = Relation::new(alias.to_owned(), columns);
-            row.present = Some(base + ROW_PRESENT);
+            row.present = Some(StandIn::Present(version).column());
             if target.face.is_none() {
                 row.row_type = Some(super::composite::row_type(&target.table, self.catalog)?);
             }

@@ -482,12 +482,12 @@ impl TemporaryObjects {
 
 /// SQLSTATE 42P07.
 pub(crate) fn already_exists(name: &str) -> Error {
-    Error::new(SqlState::DUPLICATE_TABLE, format!("relation \"{name}\" already exists"))
+    Error::existing_relation(name)
 }
 
 /// SQLSTATE 3F000.
 pub(crate) fn no_schema(name: &str) -> Error {
-    Error::new(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{name}\" does not exist"))
+    Error::undefined_schema(name)
 }
 
 /// What a session sees of the schema.
@@ -650,7 +650,7 @@ impl Catalog {
     pub(crate) fn no_relation(&self, name: &ObjectName) -> Error {
         match &name.schema {
             Some(schema) if self.schema(schema).is_none() && schema != "pg_catalog" => no_schema(schema),
-            _ => Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist")),
+            _ => Error::undefined_relation(name),
         }
     }
 

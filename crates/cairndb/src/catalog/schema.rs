@@ -514,6 +514,9 @@ impl KeyExpression {
 }
 
 impl Table {
+    /// As a column: the hidden number of a row of a table without primary key, which is its key.
+    pub(crate) const ROW_NUMBER: usize = usize::MAX;
+
     /// Whether anything of it has to be evaluated for a row that is written: CHECKs, domains, generated columns, indexes' expressions.
     pub(crate) fn has_expressions(&self) -> bool {
         !self.checks.is_empty()

@@ -70,7 +70,7 @@ impl Ddl<'_> {
                     if !if_exists {
                         return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
                     }
-                    self.notice(SqlState("00000"), format!("{message}, skipping"));
+                    self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("{message}, skipping"));
                     return Ok(());
                 }
             }
@@ -98,7 +98,7 @@ impl Ddl<'_> {
                 Some(identity) => self.remove_sequence(identity.sequence)?,
                 None if *if_exists => {
                     let message = format!("{}, skipping", no_identity(table, name).message());
-                    self.notice(SqlState("00000"), message);
+                    self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
                     return Ok(());
                 }
                 None => return Err(no_identity(table, name)),

@@ -102,7 +102,7 @@ impl Ddl<'_> {
     pub(super) fn is_skipped(&mut self, name: &ObjectName, if_exists: bool) -> Result<bool> {
         let skipped = if_exists && self.relation(name)?.is_none();
         if skipped {
-            self.notice(SqlState("00000"), format!("relation \"{name}\" does not exist, skipping"));
+            self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("relation \"{name}\" does not exist, skipping"));
         }
         Ok(skipped)
     }
@@ -173,8 +173,7 @@ impl Ddl<'_> {
         let view = self.catalog.view_by_id(view.id).cloned().ok_or_else(|| Error::internal("a view is missing"))?;
         let fields = super::create_view::view_fields(&self.catalog, &view)?;
         let Some((at, field)) = fields.iter().enumerate().find(|(_, field)| field.name == name) else {
-            let message = format!("column \"{name}\" of relation \"{}\" does not exist", view.name);
-            return Err(Error::new(SqlState::UNDEFINED_COLUMN, message));
+            return Err(Error::undefined_column_of(name, &view.name));
         };
         let mut new = View::clone(&view);
         let column = Column::new(number_at(at), &*field.name, field.data_type);
@@ -188,11 +187,9 @@ impl Ddl<'_> {
     /// Whoever reads the view knows its columns by their places.
     fn rename_view_column(&mut self, view: &Arc<View>, from: &str, to: &str) -> Result<()> {
         let position = view.columns.iter().position(|column| column == from);
-        let position = position
-            .ok_or_else(|| Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{from}\" does not exist")))?;
+        let position = position.ok_or_else(|| Error::undefined_column(from))?;
         if view.columns.iter().any(|column| column == to) {
-            let message = format!("column \"{to}\" of relation \"{}\" already exists", view.name);
-            return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
+            return Err(Error::existing_column(to, &view.name));
         }
         let mut new = View::clone(view);
         to.clone_into(&mut new.columns[position]);
@@ -214,7 +211,7 @@ impl Ddl<'_> {
             A::ChangeFeed(options) => self.alter_change_feed(table, *options),
             A::Owner => Ok(()),
             A::WithoutEffect(words) => {
-                self.notice(SqlState("00000"), format!("{words} does nothing"));
+                self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("{words} does nothing"));
                 Ok(())
             }
             A::RenameTo(_) | A::AddColumn { .. } => Err(Error::internal("an action in the wrong place")),
@@ -279,11 +276,11 @@ impl Ddl<'_> {
     ) -> Result<bool> {
         let name = &definition.name;
         if table.column_position(name).is_some() {
-            let message = format!("column \"{name}\" of relation \"{}\" already exists", table.name);
+            let error = Error::existing_column(name, &table.name);
             if !if_not_exists {
-                return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
+                return Err(error);
             }
-            self.notice(SqlState::DUPLICATE_COLUMN, format!("{message}, skipping"));
+            self.notice(error.sqlstate(), format!("{}, skipping", error.message()));
             return Ok(false);
         }
         let mut new = Table::clone(table);
@@ -390,7 +387,7 @@ impl Ddl<'_> {
             if !if_exists {
                 return Err(error);
             }
-            self.notice(SqlState("00000"), format!("{}, skipping", error.message()));
+            self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("{}, skipping", error.message()));
             return Ok(());
         };
         self.drop_objects(&[Object::Column(table.id, table.columns[position].number)], cascade)
@@ -442,12 +439,9 @@ impl Ddl<'_> {
     }
 
     fn rename_column(&mut self, table: &Arc<Table>, from: &str, to: String) -> Result<()> {
-        let position = table
-            .column_position(from)
-            .ok_or_else(|| Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{from}\" does not exist")))?;
+        let position = table.column_position(from).ok_or_else(|| Error::undefined_column(from))?;
         if table.column_position(&to).is_some() {
-            let message = format!("column \"{to}\" of relation \"{}\" already exists", table.name);
-            return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
+            return Err(Error::existing_column(to, &table.name));
         }
         let mut new = Table::clone(table);
         new.change_definitions(|definition| rename_column(definition, from, &to));
@@ -520,7 +514,7 @@ impl Ddl<'_> {
         if !if_exists {
             return Err(error);
         }
-        self.notice(SqlState("00000"), format!("{}, skipping", error.message()));
+        self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("{}, skipping", error.message()));
         Ok(())
     }
 }

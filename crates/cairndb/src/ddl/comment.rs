@@ -5,7 +5,7 @@ use super::dependency::Object;
 use super::names::missing;
 use crate::catalog::{Commentable, ObjectName, Relation, RelationKind, Table};
 use crate::command::{Comment, Commented};
-use crate::{Error, Result, SqlState};
+use crate::{Error, Result};
 
 impl Ddl<'_> {
     pub(super) fn comment(&mut self, comment: &Comment) -> Result<&'static str> {
@@ -19,10 +19,7 @@ impl Ddl<'_> {
             Commented::Column { relation, name } => self.commented_column(relation, name)?,
             Commented::Constraint { table, name } => {
                 let table = self.table(table)?;
-                constraint(&table, name).ok_or_else(|| {
-                    let message = format!("constraint \"{name}\" for table \"{}\" does not exist", table.name);
-                    Error::new(SqlState::UNDEFINED_OBJECT, message)
-                })?
+                constraint(&table, name).ok_or_else(|| Error::undefined_constraint_for(name, &table.name))?
             }
             Commented::Trigger { on, name } => Commentable::of(self.trigger_named(on, name)?),
         };
@@ -36,10 +33,7 @@ impl Ddl<'_> {
     }
 
     fn commented_column(&self, relation: &ObjectName, name: &str) -> Result<Commentable> {
-        let missing = |relation: &str| {
-            let message = format!("column \"{name}\" of relation \"{relation}\" does not exist");
-            Error::new(SqlState::UNDEFINED_COLUMN, message)
-        };
+        let missing = |relation: &str| Error::undefined_column_of(name, relation);
         match self.relation(relation)? {
             Some(Relation::View(view)) => {
                 let position = view.columns.iter().position(|column| column == name);

@@ -14,8 +14,7 @@ impl Ddl<'_> {
         let mut parts = CompositeParts::default();
         for attribute in &create.attributes {
             if parts.attributes.iter().any(|known| known.name == attribute.name) {
-                let message = format!("column \"{}\" specified more than once", attribute.name);
-                return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
+                return Err(Error::repeated_column(&attribute.name));
             }
             self.add_attribute(&mut parts, attribute)?;
         }
@@ -62,10 +61,7 @@ impl Ddl<'_> {
             at.ok_or_else(|| missing(old, name))
         };
         let refuse_taken = |parts: &CompositeParts, name: &str| match place(parts, name) {
-            Ok(_) => {
-                let message = format!("column \"{name}\" of relation \"{}\" already exists", old.name);
-                Err(Error::new(SqlState::DUPLICATE_COLUMN, message))
-            }
+            Ok(_) => Err(Error::existing_column(name, &old.name)),
             Err(_) => Ok(()),
         };
         match change {
@@ -79,7 +75,7 @@ impl Ddl<'_> {
                     Ok(at) => drop(parts.attributes.remove(at)),
                     Err(_) if *if_exists => {
                         let message = format!("{}, skipping", missing(old, name).message());
-                        self.notice(SqlState("00000"), message);
+                        self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
                     }
                     Err(error) => return Err(error),
                 }
@@ -129,6 +125,5 @@ impl Ddl<'_> {
 
 /// SQLSTATE 42703.
 fn missing(of: &UserType, attribute: &str) -> Error {
-    let message = format!("column \"{attribute}\" of relation \"{}\" does not exist", of.name);
-    Error::new(SqlState::UNDEFINED_COLUMN, message)
+    Error::undefined_column_of(attribute, &of.name)
 }

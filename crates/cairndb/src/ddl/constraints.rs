@@ -174,7 +174,7 @@ impl Ddl<'_> {
         if name != index {
             let message =
                 format!("ALTER TABLE / ADD CONSTRAINT USING INDEX will rename index \"{index}\" to \"{name}\"");
-            self.notice(SqlState("00000"), message);
+            self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
             Chosen::default().take_relation(&self.catalog, table.schema, name.clone())?;
         }
         if primary && table.has_primary_key() {

@@ -57,10 +57,10 @@ impl Ddl<'_> {
     fn free_index_name(&mut self, create: &CreateIndex, table: &Table, named_by: &[String]) -> Result<Option<String>> {
         if let Some(method) = &create.method {
             let message = format!("access method \"{method}\" is not there: \"btree\" takes its place");
-            self.notice(SqlState("00000"), message);
+            self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
         }
         if create.has_storage_options {
-            self.notice(SqlState("00000"), "storage parameters do nothing".to_owned());
+            self.notice(SqlState::SUCCESSFUL_COMPLETION, "storage parameters do nothing".to_owned());
         }
         let Some(name) = &create.name else {
             return Ok(Some(Chosen::default().relation(&self.catalog, table, &named_by.join("_"), "idx")));
@@ -196,9 +196,7 @@ fn other_than(taken: &[String], name: String) -> String {
 }
 
 fn position(table: &Table, name: &str) -> Result<usize> {
-    table
-        .column_position(name)
-        .ok_or_else(|| Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist")))
+    table.column_position(name).ok_or_else(|| Error::undefined_column(name))
 }
 
 /// SQLSTATE 0A000 for a view whose rows are made of groups where they are read.

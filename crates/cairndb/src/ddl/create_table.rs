@@ -59,7 +59,7 @@ impl Ddl<'_> {
             return Ok("CREATE TABLE");
         }
         if create.has_storage_options {
-            self.notice(SqlState("00000"), "storage parameters do nothing".to_owned());
+            self.notice(SqlState::SUCCESSFUL_COMPLETION, "storage parameters do nothing".to_owned());
         }
         let mut table = self.empty_table(schema, create.name.name.clone(), create.on_commit)?;
         let mut chosen = Chosen::default();
@@ -151,8 +151,7 @@ impl Ddl<'_> {
     ) -> Result<()> {
         let name = definition.name.clone();
         if table.column_position(&name).is_some() {
-            let message = format!("column \"{name}\" specified more than once");
-            return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
+            return Err(Error::repeated_column(name));
         }
         let serial = serial_type(&self.parsed.tree, definition.data_type);
         let (data_type, domain) = match serial {
@@ -221,7 +220,7 @@ impl Ddl<'_> {
     ) -> Result<()> {
         if !matches!(column.data_type, DataType::SmallInt | DataType::Integer | DataType::BigInt) {
             let message = "identity column type must be smallint, integer, or bigint";
-            return Err(Error::new(SqlState("22023"), message));
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
         }
         let owner = (table.id, position);
         let (sequence, _) = match &identity.sequence {

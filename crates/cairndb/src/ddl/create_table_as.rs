@@ -156,11 +156,10 @@ fn columns(names: &[String], fields: &[Field]) -> Result<Vec<Column>> {
     for (at, field) in fields.iter().enumerate() {
         let name = names.get(at).unwrap_or(&field.name).clone();
         if columns.iter().any(|column| column.name == name) {
-            let message = format!("column \"{name}\" specified more than once");
-            return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
+            return Err(Error::repeated_column(name));
         }
         super::create_table::check_column_count(at)?;
-        let data_type = match field.data_type.handed_on() {
+        let data_type = match field.data_type {
             DataType::Unknown => DataType::Text,
             data_type => data_type,
         };

@@ -24,7 +24,7 @@ impl Ddl<'_> {
         };
         if !schema.is_temporary() && query.references().iter().any(|reference| reference.object.is_temporary()) {
             schema = self.schema_for(&create.name, true)?;
-            self.notice(SqlState("00000"), format!("view \"{name}\" will be a temporary view"));
+            self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("view \"{name}\" will be a temporary view"));
         }
         let columns = view_columns(create, &fields)?;
         let (id, triggers, defaults) = match self.catalog.relation_in(schema, &name) {
@@ -148,8 +148,7 @@ fn view_columns(create: &CreateView, fields: &[Field]) -> Result<Vec<String>> {
     }
     for (at, name) in columns.iter().enumerate() {
         if columns[..at].contains(name) {
-            let message = format!("column \"{name}\" specified more than once");
-            return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
+            return Err(Error::repeated_column(name));
         }
     }
     Ok(columns)

@@ -92,7 +92,10 @@ impl Ddl<'_> {
                     if !if_exists {
                         return Err(missing(constraint));
                     }
-                    self.notice(SqlState("00000"), format!("{}, skipping", missing(constraint).message()));
+                    self.notice(
+                        SqlState::SUCCESSFUL_COMPLETION,
+                        format!("{}, skipping", missing(constraint).message()),
+                    );
                     return Ok(TAG);
                 }
             }

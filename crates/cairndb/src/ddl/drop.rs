@@ -34,12 +34,15 @@ impl Ddl<'_> {
                     }
                 }
                 (None, Some(schema)) if drop.if_exists => {
-                    self.notice(SqlState("00000"), format!("schema \"{schema}\" does not exist, skipping"));
+                    self.notice(
+                        SqlState::SUCCESSFUL_COMPLETION,
+                        format!("schema \"{schema}\" does not exist, skipping"),
+                    );
                 }
                 (None, Some(schema)) => return Err(no_schema(schema)),
                 (None, None) if drop.if_exists => {
                     let message = format!("{} \"{name}\" does not exist, skipping", noun(kind));
-                    self.notice(SqlState("00000"), message);
+                    self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
                 }
                 (None, None) => return Err(absent(kind, name)),
                 (Some(_), _) => return Err(missing(&self.catalog, name, kind)),
@@ -122,7 +125,7 @@ impl Ddl<'_> {
                 1 => (lines, None),
                 more => (format!("drop cascades to {more} other objects"), Some(lines)),
             };
-            let (severity, code) = ("NOTICE", SqlState("00000"));
+            let (severity, code) = ("NOTICE", SqlState::SUCCESSFUL_COMPLETION);
             self.done.notices.push(Notice { severity, code, message: text, detail });
             return Ok(());
         }

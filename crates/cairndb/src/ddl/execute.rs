@@ -50,7 +50,7 @@ pub(crate) fn execute(
         false => ddl.dispatch(&command)?,
     };
     for notice in said_in_vain(parsed) {
-        ddl.notice(SqlState("00000"), notice);
+        ddl.notice(SqlState::SUCCESSFUL_COMPLETION, notice);
     }
     Ok(ddl.done)
 }
@@ -102,7 +102,10 @@ impl Ddl<'_> {
             S::AlterRoutine(alter) => self.alter_routine(alter),
             S::Privileges(privileges) => {
                 self.find_target(&privileges.target)?;
-                self.notice(SqlState("00000"), format!("{} does nothing: there are no roles", privileges.tag));
+                self.notice(
+                    SqlState::SUCCESSFUL_COMPLETION,
+                    format!("{} does nothing: there are no roles", privileges.tag),
+                );
                 Ok(privileges.tag)
             }
             S::DropSchemas(drop) => self.drop_schemas(drop),

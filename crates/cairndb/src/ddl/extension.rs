@@ -23,8 +23,10 @@ impl Ddl<'_> {
         for name in &drop.names {
             let missing = format!("extension \"{name}\" does not exist");
             match (is_built_in(name), drop.if_exists) {
-                (true, _) => self.notice(SqlState("00000"), format!("extension \"{name}\" is built in, and stays")),
-                (false, true) => self.notice(SqlState("00000"), format!("{missing}, skipping")),
+                (true, _) => {
+                    self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("extension \"{name}\" is built in, and stays"))
+                }
+                (false, true) => self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("{missing}, skipping")),
                 (false, false) => return Err(Error::new(SqlState::UNDEFINED_OBJECT, missing)),
             }
         }

@@ -168,8 +168,7 @@ impl Ddl<'_> {
 
     fn new_column(&self, table: &mut Table, of: &Column) -> Result<Column> {
         if table.column_position(&of.name).is_some() {
-            let message = format!("column \"{}\" specified more than once", of.name);
-            return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
+            return Err(Error::repeated_column(&of.name));
         }
         check_column_count(table.columns.len())?;
         let new = Column::new(table.next_column_number(), of.name.clone(), of.data_type);

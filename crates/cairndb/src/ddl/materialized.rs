@@ -37,7 +37,7 @@ impl Ddl<'_> {
             return Ok("CREATE MATERIALIZED VIEW");
         }
         if create.has_storage_options {
-            self.notice(SqlState("00000"), "storage parameters do nothing".to_owned());
+            self.notice(SqlState::SUCCESSFUL_COMPLETION, "storage parameters do nothing".to_owned());
         }
         let (query, fields) = self.view_query(self.parsed, create.query)?;
         if query.references().iter().any(|reference| reference.object.is_temporary()) {
@@ -206,7 +206,7 @@ impl Ddl<'_> {
         let columns = target.table.columns.iter().map(|column| (column.name.clone(), column.data_type));
         let row = Composite::new(CompositeType::record(columns)?, row).into();
         let detail = format!("Row: {}", to_text(&row, &self.dml.exec.eval));
-        Err(Error::new(SqlState("21000"), message).with_detail(detail))
+        Err(Error::new(SqlState::CARDINALITY_VIOLATION, message).with_detail(detail))
     }
 
     /// SQLSTATE 0A000, 55000 where there is nothing to compare with, or nothing that tells the rows apart.

@@ -127,8 +127,7 @@ pub(super) fn noun(kind: RelationKind) -> &'static str {
 
 /// SQLSTATE 42703 for a column of a relation.
 pub(super) fn missing_column(table: &Table, column: &str) -> Error {
-    let message = format!("column \"{column}\" of relation \"{}\" does not exist", table.name);
-    Error::new(SqlState::UNDEFINED_COLUMN, message)
+    Error::undefined_column_of(column, &table.name)
 }
 
 #[cfg(test)]

@@ -138,7 +138,7 @@ impl Ddl<'_> {
         let table = self.table_of(resting.table)?;
         let message =
             format!("what rests on functions in table \"{}\" is not made anew: {}", table.name, error.message());
-        self.notice(SqlState("00000"), message);
+        self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
         self.store.put_table(&table)?;
         self.reload()
     }

@@ -71,7 +71,7 @@ impl Ddl<'_> {
             }
             Some(known) => {
                 let message = format!("{} \"{}\" already exists with same argument types", "function", known.name);
-                return Err(Error::new(SqlState("42723"), message));
+                return Err(Error::new(SqlState::DUPLICATE_FUNCTION, message));
             }
         };
         self.store.put_routine(&routine)?;
@@ -129,7 +129,7 @@ impl Ddl<'_> {
         refuse_same_but_domains(known, routine)?;
         let schema = self.catalog.schema_name(routine.schema).unwrap_or_default();
         let message = format!("function {} already exists in schema \"{schema}\"", routine.signature());
-        Err(Error::new(SqlState("42723"), message))
+        Err(Error::new(SqlState::DUPLICATE_FUNCTION, message))
     }
 
     /// A body that can not be run is refused now.
@@ -300,7 +300,7 @@ impl Ddl<'_> {
             match self.routine_of(signature, drop.kind) {
                 Ok(routine) => targets.push(Object::Routine(routine.id)),
                 Err(error) if drop.if_exists && is_missing(&error) => {
-                    self.notice(SqlState("00000"), format!("{}, skipping", error.message()));
+                    self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("{}, skipping", error.message()));
                 }
                 Err(error) => return Err(error),
             }

@@ -9,7 +9,7 @@ use crate::catalog::{ObjectId, OfDomain, UserType};
 use crate::functions::Declared;
 use crate::sql::{name_text, plain_name};
 use crate::types::DataType;
-use crate::{Error, Result, SqlState};
+use crate::{Error, Result};
 
 /// What a parameter's type says.
 pub(super) struct ParameterType {
@@ -89,10 +89,11 @@ impl Ddl<'_> {
         let column = parts.pop().unwrap_or_default();
         let relation = crate::sql::object_name(parts)?;
         let table = self.table_or_materialized(&relation)?;
-        let found = table.columns.iter().find(|known| known.name == column).ok_or_else(|| {
-            let message = format!("column \"{column}\" of relation \"{}\" does not exist", table.name);
-            Error::new(SqlState::UNDEFINED_COLUMN, message)
-        })?;
+        let found = table
+            .columns
+            .iter()
+            .find(|known| known.name == column)
+            .ok_or_else(|| Error::undefined_column_of(column, &table.name))?;
         let domain = found.domain.and_then(|domain| self.catalog.type_by_id(domain)).cloned();
         Ok(Some((found.data_type, domain)))
     }

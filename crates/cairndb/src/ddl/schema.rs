@@ -15,11 +15,11 @@ impl Ddl<'_> {
         let name = &create.name;
         refuse_reserved(name)?;
         if self.catalog.schema(name).is_some() {
-            let message = format!("schema \"{name}\" already exists");
+            let error = Error::existing_schema(name);
             if !create.if_not_exists {
-                return Err(Error::new(SqlState::DUPLICATE_SCHEMA, message));
+                return Err(error);
             }
-            self.notice(SqlState::DUPLICATE_SCHEMA, format!("{message}, skipping"));
+            self.notice(error.sqlstate(), format!("{}, skipping", error.message()));
             return Ok("CREATE SCHEMA");
         }
         self.store.put_schema(self.store.allocate_schema_id()?, name)?;
@@ -30,8 +30,7 @@ impl Ddl<'_> {
         let id = self.schema(&alter.name)?;
         let Some(to) = &alter.to else { return Ok("ALTER SCHEMA") };
         if self.catalog.schema(to).is_some() {
-            let message = format!("schema \"{to}\" already exists");
-            return Err(Error::new(SqlState::DUPLICATE_SCHEMA, message));
+            return Err(Error::existing_schema(to));
         }
         refuse_reserved(to)?;
         self.store.put_schema(id, to)?;
@@ -45,7 +44,7 @@ impl Ddl<'_> {
                 Ok(id) if !targets.contains(&Object::Schema(id)) => targets.push(Object::Schema(id)),
                 Ok(_) => {}
                 Err(error) if drop.if_exists && error.sqlstate() == SqlState::INVALID_SCHEMA_NAME => {
-                    self.notice(SqlState("00000"), format!("{}, skipping", error.message()));
+                    self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("{}, skipping", error.message()));
                 }
                 Err(error) => return Err(error),
             }
@@ -149,12 +148,11 @@ impl Ddl<'_> {
 
 fn refuse_reserved(name: &str) -> Result<()> {
     if name == "information_schema" {
-        let message = format!("schema \"{name}\" already exists");
-        return Err(Error::new(SqlState::DUPLICATE_SCHEMA, message));
+        return Err(Error::existing_schema(name));
     }
     if !name.starts_with("pg_") {
         return Ok(());
     }
-    Err(Error::new(SqlState("42939"), format!("unacceptable schema name \"{name}\""))
+    Err(Error::new(SqlState::RESERVED_NAME, format!("unacceptable schema name \"{name}\""))
         .with_detail("The prefix \"pg_\" is reserved for system schemas."))
 }

@@ -30,8 +30,7 @@ impl Ddl<'_> {
         let columns = create.columns.iter().map(|name| number_of(&table, name)).collect::<Result<Vec<u32>>>()?;
         for (at, number) in columns.iter().enumerate() {
             if columns[..at].contains(number) {
-                let message = format!("column \"{}\" specified more than once", create.columns[at]);
-                return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
+                return Err(Error::repeated_column(&create.columns[at]));
             }
         }
         let (old_table, new_table) = transition_tables(create)?;
@@ -39,8 +38,7 @@ impl Ddl<'_> {
         let (when, known) = self.when(create, &table)?;
         let existing = table.triggers.iter().position(|trigger| trigger.name == create.name);
         if existing.is_some() && !create.or_replace {
-            let message = format!("trigger \"{}\" for relation \"{}\" already exists", create.name, table.name);
-            return Err(Error::new(SqlState::DUPLICATE_OBJECT, message));
+            return Err(Error::existing_trigger(&create.name, &table.name));
         }
         if existing.is_some_and(|at| table.triggers[at].deferral.is_some()) {
             let message =
@@ -148,7 +146,7 @@ impl Ddl<'_> {
         let Some(on) = self.triggered(&drop.table)? else {
             if drop.if_exists {
                 let message = format!("relation \"{}\" does not exist, skipping", drop.table);
-                self.notice(SqlState("00000"), message);
+                self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
                 return Ok("DROP TRIGGER");
             }
             return Err(self.catalog.no_relation(&drop.table));
@@ -159,7 +157,7 @@ impl Ddl<'_> {
             None if drop.if_exists => {
                 let message =
                     format!("trigger \"{}\" for relation \"{}\" does not exist, skipping", drop.name, drop.table);
-                self.notice(SqlState("00000"), message);
+                self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
             }
             None => return Err(no_trigger(&drop.name, on.name())),
         }
@@ -179,8 +177,7 @@ impl Ddl<'_> {
         };
         let mut triggers = on.triggers().to_vec();
         if triggers.iter().any(|trigger| trigger.name == rename.to) {
-            let message = format!("trigger \"{}\" for relation \"{}\" already exists", rename.to, on.name());
-            return Err(Error::new(SqlState::DUPLICATE_OBJECT, message));
+            return Err(Error::existing_trigger(&rename.to, on.name()));
         }
         let trigger = triggers.iter_mut().find(|trigger| trigger.name == rename.name);
         let trigger = trigger.ok_or_else(|| no_trigger(&rename.name, on.name()))?;
@@ -281,10 +278,7 @@ fn transition_tables(create: &CreateTrigger) -> Result<(Option<String>, Option<S
 
 fn number_of(table: &Table, name: &str) -> Result<u32> {
     let column = table.columns.iter().find(|column| column.name == *name);
-    column.map(|column| column.number).ok_or_else(|| {
-        let message = format!("column \"{name}\" of relation \"{}\" does not exist", table.name);
-        Error::new(SqlState::UNDEFINED_COLUMN, message)
-    })
+    column.map(|column| column.number).ok_or_else(|| Error::undefined_column_of(name, &table.name))
 }
 
 fn no_trigger(name: &str, on: &str) -> Error {

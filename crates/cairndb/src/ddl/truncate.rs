@@ -70,7 +70,10 @@ impl Ddl<'_> {
                 if tables.iter().all(|table| table.id != child) {
                     let child = self.catalog.table_by_id(child).cloned();
                     let child = child.ok_or_else(|| Error::internal("a table is missing"))?;
-                    self.notice(SqlState("00000"), format!("truncate cascades to table \"{}\"", child.name));
+                    self.notice(
+                        SqlState::SUCCESSFUL_COMPLETION,
+                        format!("truncate cascades to table \"{}\"", child.name),
+                    );
                     tables.push(child);
                 }
             }

@@ -200,7 +200,7 @@ impl Ddl<'_> {
                     if drop.if_exists
                         && [SqlState::UNDEFINED_OBJECT, SqlState::INVALID_SCHEMA_NAME].contains(&error.sqlstate()) =>
                 {
-                    self.notice(SqlState("00000"), format!("{}, skipping", error.message()));
+                    self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("{}, skipping", error.message()));
                 }
                 Err(error) => return Err(error),
             }
@@ -223,7 +223,7 @@ impl Ddl<'_> {
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
         }
         let found = self.catalog.user_type(name.schema.as_deref(), &name.name, |_, _| {})?;
-        let missing = || Error::new(SqlState::UNDEFINED_OBJECT, format!("type \"{name}\" does not exist"));
+        let missing = || Error::undefined_type(name);
         found.cloned().ok_or_else(missing)
     }
 }
@@ -257,7 +257,7 @@ fn place_of_new(labels: &[EnumLabel], beside: Option<&Beside>) -> Result<(usize,
 /// SQLSTATE 42602.
 fn check_label(label: &str) -> Result<()> {
     match label.len() > IDENTIFIER_BYTES_MAX {
-        true => Err(Error::new(SqlState("42602"), format!("invalid enum label \"{label}\""))
+        true => Err(Error::new(SqlState::INVALID_NAME, format!("invalid enum label \"{label}\""))
             .with_detail(format!("Labels must be {IDENTIFIER_BYTES_MAX} bytes or less."))),
         false => Ok(()),
     }

@@ -406,6 +406,6 @@ impl Columns<Error> for NewAndOld<'_> {
 /// SQLSTATE 27000: a BEFORE trigger has changed the row that is to be changed.
 pub(crate) fn changed_by_trigger(verb: &str) -> Error {
     let message = format!("tuple to be {verb} was already modified by an operation triggered by the current command");
-    Error::new(SqlState("27000"), message)
+    Error::new(SqlState::TRIGGERED_DATA_CHANGE_VIOLATION, message)
         .with_hint("Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows.")
 }

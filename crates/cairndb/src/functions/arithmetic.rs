@@ -210,7 +210,7 @@ fn float_divide(a: f64, b: f64) -> Result<f64> {
 }
 
 fn float_power(a: f64, b: f64) -> Result<f64> {
-    let refuse = |message: &str| Err(Error::new(SqlState("2201F"), message));
+    let refuse = |message: &str| Err(Error::new(SqlState::INVALID_ARGUMENT_FOR_POWER_FUNCTION, message));
     if a == 0.0 && b < 0.0 {
         return refuse("zero raised to a negative power is undefined");
     }

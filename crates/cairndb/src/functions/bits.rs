@@ -63,6 +63,6 @@ fn place(at: i64, length: usize) -> Result<usize> {
     let found = usize::try_from(at).ok().filter(|at| *at < length);
     found.ok_or_else(|| {
         let message = format!("index {at} out of valid range, 0..{}", length as i64 - 1);
-        Error::new(SqlState("2202E"), message)
+        Error::new(SqlState::ARRAY_SUBSCRIPT_ERROR, message)
     })
 }

@@ -38,7 +38,8 @@ fn bytes(of: Vec<u8>) -> Result<Value> {
 
 fn random_bytes(length: i32) -> Result<Value> {
     let length = usize::try_from(length).ok().filter(|length| (1..=1024).contains(length));
-    let length = length.ok_or_else(|| Error::new(SqlState("39000"), "Length not in range"))?;
+    let length =
+        length.ok_or_else(|| Error::new(SqlState::EXTERNAL_ROUTINE_INVOCATION_EXCEPTION, "Length not in range"))?;
     let mut bytes = vec![0; length];
     getrandom::fill(&mut bytes)
         .map_err(|error| Error::new(SqlState::INTERNAL_ERROR, format!("could not generate random values: {error}")))?;

@@ -113,7 +113,7 @@ fn latin1(character: char) -> Result<u8> {
         let message = format!(
             "character with byte sequence {bytes} in encoding \"UTF8\" has no equivalent in encoding \"LATIN1\""
         );
-        Error::new(SqlState("22P05"), message)
+        Error::new(SqlState::UNTRANSLATABLE_CHARACTER, message)
     })
 }
 
@@ -146,5 +146,8 @@ fn convert_from(bytes: &[u8], name: &str) -> Result<Value> {
 
 /// SQLSTATE 22021.
 fn invalid(bytes: &[u8]) -> Error {
-    Error::new(SqlState("22021"), format!("invalid byte sequence for encoding \"UTF8\": {}", hexadecimal(bytes)))
+    Error::new(
+        SqlState::INVALID_BYTE_SEQUENCE,
+        format!("invalid byte sequence for encoding \"UTF8\": {}", hexadecimal(bytes)),
+    )
 }

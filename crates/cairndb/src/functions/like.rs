@@ -39,7 +39,7 @@ pub fn escape_char(escape: &str) -> Result<Option<char>> {
     let mut chars = escape.chars();
     match (chars.next(), chars.next()) {
         (first, None) => Ok(first),
-        _ => Err(Error::new(SqlState("22025"), "invalid escape string")
+        _ => Err(Error::new(SqlState::INVALID_ESCAPE_SEQUENCE, "invalid escape string")
             .with_hint("Escape string must be empty or one character.")),
     }
 }
@@ -67,9 +67,9 @@ impl LikePattern {
         let mut chars = pattern.chars();
         while let Some(c) = chars.next() {
             if Some(c) == escape {
-                let literal = chars
-                    .next()
-                    .ok_or_else(|| Error::new(SqlState("22025"), "LIKE pattern must not end with escape character"))?;
+                let literal = chars.next().ok_or_else(|| {
+                    Error::new(SqlState::INVALID_ESCAPE_SEQUENCE, "LIKE pattern must not end with escape character")
+                })?;
                 push_literal(&mut current, literal, fold_case);
             } else if c == '%' {
                 segments.push(Segment::new(std::mem::take(&mut current)));

@@ -89,7 +89,7 @@ fn roots_and_logarithms(catalogue: &mut Catalogue) {
         &[D],
         D,
         call!((Double a) match *a < 0.0 {
-            true => Err(Error::new(SqlState("2201F"), "cannot take square root of a negative number")),
+            true => Err(Error::new(SqlState::INVALID_ARGUMENT_FOR_POWER_FUNCTION, "cannot take square root of a negative number")),
             false => Ok(Value::Double(a.sqrt())),
         }),
     );
@@ -101,7 +101,7 @@ fn roots_and_logarithms(catalogue: &mut Catalogue) {
         &[D],
         D,
         call!((Double a) match *a < 0.0 {
-            true => Err(Error::new(SqlState("2201F"), "cannot take square root of a negative number")),
+            true => Err(Error::new(SqlState::INVALID_ARGUMENT_FOR_POWER_FUNCTION, "cannot take square root of a negative number")),
             false => Ok(Value::Double(a.sqrt())),
         }),
     );
@@ -127,10 +127,10 @@ fn roots_and_logarithms(catalogue: &mut Catalogue) {
 
 fn logarithm(a: f64, of: fn(f64) -> f64) -> Result<Value> {
     if a == 0.0 {
-        return Err(Error::new(SqlState("2201E"), "cannot take logarithm of zero"));
+        return Err(Error::new(SqlState::INVALID_ARGUMENT_FOR_LOGARITHM, "cannot take logarithm of zero"));
     }
     if a < 0.0 {
-        return Err(Error::new(SqlState("2201E"), "cannot take logarithm of a negative number"));
+        return Err(Error::new(SqlState::INVALID_ARGUMENT_FOR_LOGARITHM, "cannot take logarithm of a negative number"));
     }
     Ok(Value::Double(of(a)))
 }
@@ -248,7 +248,7 @@ fn factorial(n: i64) -> Result<Value> {
 }
 
 fn bucket_error(message: &str) -> Error {
-    Error::new(SqlState("2201G"), message)
+    Error::new(SqlState::INVALID_ARGUMENT_FOR_WIDTH_BUCKET_FUNCTION, message)
 }
 
 fn bucket(x: f64, low: f64, high: f64, count: i32) -> Result<Value> {

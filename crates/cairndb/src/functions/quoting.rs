@@ -174,7 +174,7 @@ impl Specifier {
         let text = match (self.kind, arg.is_null()) {
             ('I', true) => {
                 return Err(crate::Error::new(
-                    crate::SqlState("22004"),
+                    crate::SqlState::NULL_VALUE_NOT_ALLOWED,
                     "null values cannot be formatted as an SQL identifier",
                 ));
             }

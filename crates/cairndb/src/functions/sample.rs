@@ -40,7 +40,10 @@ fn again(_: &Function, args: &[Value], context: &EvalContext) -> Result<Value> {
     let [percentage, seed, row @ ..] = args else { return Err(wrong_arguments(args)) };
     let share = share(percentage)?;
     let Value::Double(seed) = seed else {
-        return Err(Error::new(SqlState("2202G"), "TABLESAMPLE REPEATABLE parameter cannot be null"));
+        return Err(Error::new(
+            SqlState::INVALID_TABLESAMPLE_REPEAT,
+            "TABLESAMPLE REPEATABLE parameter cannot be null",
+        ));
     };
     // Over the texts, each with an end.
     let hash = row.iter().fold(fnv::START ^ seed.to_bits(), |hash, value| match value {

@@ -226,7 +226,7 @@ fn parts(catalogue: &mut Catalogue) {
 fn bounds(start: i64, length: Option<i64>, size: usize) -> Result<(usize, usize)> {
     let end = match length {
         Some(length) if length < 0 => {
-            return Err(Error::new(SqlState("22011"), "negative substring length not allowed"));
+            return Err(Error::new(SqlState::SUBSTRING_ERROR, "negative substring length not allowed"));
         }
         Some(length) => start.saturating_add(length),
         None => i64::MAX,
@@ -387,7 +387,7 @@ fn repeat(source: &str, times: i32) -> Result<Value> {
 
 fn overlay(source: &str, with: &str, start: i64, length: i64) -> Result<Value> {
     if start <= 0 {
-        return Err(Error::new(SqlState("22011"), "negative substring length not allowed"));
+        return Err(Error::new(SqlState::SUBSTRING_ERROR, "negative substring length not allowed"));
     }
     let end = start.saturating_add(length);
     let before = source.chars().take((start - 1) as usize);

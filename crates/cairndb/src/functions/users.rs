@@ -246,7 +246,7 @@ fn check(name: &str, args: &[DataType], returns: DataType) -> Result<()> {
 fn taken(name: &str, args: &[DataType]) -> Error {
     let types: Vec<&str> = args.iter().map(|arg| arg.type_name()).collect();
     let message = format!("function {name}({}) already exists", types.join(", "));
-    Error::new(SqlState("42723"), message).with_hint("It is built in. Choose another name.")
+    Error::new(SqlState::DUPLICATE_FUNCTION, message).with_hint("It is built in. Choose another name.")
 }
 
 /// A function over a closure.

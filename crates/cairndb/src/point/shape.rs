@@ -15,7 +15,7 @@ pub(super) struct PointSource {
     /// The unique index's tree that leads to the row's key; `None`: the key is the primary key.
     pub(super) index: Option<TreeId>,
     pub(super) key: KeyTemplate,
-    /// Over the table's columns; column `usize::MAX` is the row number.
+    /// Over the table's columns; `Table::ROW_NUMBER` is the row number.
     pub(super) outputs: Vec<Expr>,
     /// Over the table's columns.
     pub(super) filter: Option<Expr>,
@@ -72,7 +72,7 @@ pub(super) fn all_columns(table: &Table) -> Vec<Expr> {
 
 fn column_type(table: &Table, index: usize) -> Option<crate::types::DataType> {
     match index {
-        usize::MAX => Some(crate::types::DataType::BigInt),
+        Table::ROW_NUMBER => Some(crate::types::DataType::BigInt),
         _ => table.columns.get(index).map(|column| column.data_type),
     }
 }

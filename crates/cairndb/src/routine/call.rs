@@ -15,7 +15,7 @@ use crate::plan::{Expr, PhysicalNode, PhysicalPlan};
 use crate::prepared::Prepared;
 use crate::routine::{Ran, StatementHost, UnderPath};
 use crate::sql::parse_one;
-use crate::types::{DataType, EvalContext};
+use crate::types::{DataType, EvalContext, OidNames};
 use crate::{Error, Result, SqlState, Value};
 
 /// So many calls within each other run on a caller's stack, which may have 2 MiB; then they get another one.
@@ -206,6 +206,10 @@ impl Fires for Fired<'_> {
 }
 
 impl<H: StatementHost + 'static> Caller for H {
+    fn oid_names(&self) -> Arc<dyn OidNames> {
+        self.catalog()
+    }
+
     fn for_statement(&self, deadline: Option<Instant>) -> Result<Option<Arc<dyn Caller>>> {
         Ok(self.of_statement(deadline)?.map(|host| host as Arc<dyn Caller>))
     }

@@ -136,7 +136,7 @@ pub(super) fn as_record(fields: &[Field], mut row: Vec<Value>) -> Result<Value> 
     if let ([Field { data_type: DataType::Composite(_), .. }], true) = (fields, row.len() == 1) {
         return Ok(row.pop().unwrap_or(Value::Null));
     }
-    let of = CompositeType::record(fields.iter().map(|field| (field.name.clone(), field.data_type.handed_on())))?;
+    let of = CompositeType::record(fields.iter().map(|field| (field.name.clone(), field.data_type)))?;
     Ok(Composite::new(of, row).into())
 }
 

@@ -120,7 +120,7 @@ impl<'a> Control<'a> {
 
 /// SQLSTATE 2D000.
 fn refused(message: &str) -> Error {
-    Error::new(SqlState("2D000"), message)
+    Error::new(SqlState::INVALID_TRANSACTION_TERMINATION, message)
 }
 
 /// SQLSTATE 2D000: whoever asks has no right to.

@@ -73,7 +73,7 @@ pub fn salvage_in(
     let place = Place { options, env };
     if place.env.files.exists(&apart).unwrap_or(false) {
         let message = format!("\"{}\" exists already; a salvage never overwrites", apart.display());
-        return Err(Error::new(SqlState("58P01"), message));
+        return Err(Error::new(SqlState::UNDEFINED_FILE, message));
     }
     let mut pages = |read, of| progress(SalvageProgress::Pages(read, of));
     let mut found = cairn_storage::salvage_with(from, to, place.options.clone(), place.env.clone(), &mut pages)?;

@@ -166,7 +166,7 @@ impl SessionLocks {
             if state.is_circle(self.session, number, shared) {
                 let message = "deadlock detected";
                 let hint = "Lock numbers in the same order everywhere.";
-                return Err(Error::new(SqlState("40P01"), message).with_hint(hint));
+                return Err(Error::new(SqlState::DEADLOCK_DETECTED, message).with_hint(hint));
             }
             state.waiting.insert(self.session, (number, shared));
             let waited = self.locks.released.wait_timeout(state, LOOK);

@@ -172,7 +172,7 @@ mod system {
     fn listen(place: PathBuf) -> Result<Socket> {
         if fs::symlink_metadata(&place).is_ok_and(|found| !found.file_type().is_socket()) {
             let message = format!("\"{}\", where requests for backups would come, is something else", place.display());
-            return Err(Error::new(SqlState("58P02"), message).with_hint("Give that file another name."));
+            return Err(Error::new(SqlState::DUPLICATE_FILE, message).with_hint("Give that file another name."));
         }
         bind(place).map_err(failed("make a socket for requests for backups"))
     }

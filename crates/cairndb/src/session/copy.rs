@@ -1,5 +1,6 @@
 //! COPY from and to the client: bytes that the caller gives and takes.
 
+use std::borrow::Cow;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::Arc;
 
@@ -17,9 +18,8 @@ use crate::dml::{DmlContext, Feed};
 use crate::exec::eval_row;
 use crate::plan::Expr;
 use crate::sql::{ParsedStatement, parse_one};
-use crate::types::datetime::clock_micros;
-use crate::types::fit;
-use crate::types::{DataType, ValueRef, from_text, read_binary, to_text};
+
+use crate::types::{DataType, EvalContext, ValueRef, cast, fit, from_text, read_binary, to_text};
 use crate::{Error, Result, SqlState, Value, system};
 
 /// The most of a line, or of a value, that an error shows.
@@ -136,13 +136,12 @@ impl Session {
     }
 
     fn write_rows(&self, rows: &mut Rows, copy: &Copy, output: &mut dyn Write) -> Result<u64> {
-        let now = clock_micros();
-        let eval = self.state.borrow().eval(now, now);
+        let eval = self.text_context();
         let names: Vec<String> = rows.columns().iter().map(|field| field.name.clone()).collect();
         if let (Copied::Query(_), Forced::Columns(named)) = (&copy.what, &copy.force_quote)
             && let Some(unknown) = named.iter().find(|name| !names.contains(name))
         {
-            return Err(Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{unknown}\" does not exist")));
+            return Err(Error::undefined_column(unknown));
         }
         let types: Vec<DataType> = rows.columns().iter().map(|field| field.data_type).collect();
         let forced = forced(&copy.force_quote, &names)?;
@@ -161,7 +160,7 @@ impl Session {
         let mut count = 0;
         while let Some(row) = rows.next()? {
             if copy.is_binary {
-                write_tuple(row.values(), &types, &mut out)?;
+                write_tuple(&with_oids(row.values(), &types, &eval)?, &types, &mut out)?;
             } else {
                 let text = |value: &Value| (!value.is_null()).then(|| to_text(value, &eval));
                 let texts: Vec<Option<String>> = row.values().iter().map(text).collect();
@@ -178,6 +177,18 @@ impl Session {
         write(&mut out)?;
         Ok(count)
     }
+}
+
+/// A row with oids where a statement's result has their names.
+fn with_oids<'r>(row: &'r [Value], types: &[DataType], eval: &EvalContext) -> Result<Cow<'r, [Value]>> {
+    if !types.iter().any(|of| matches!(of, DataType::RegName(_))) {
+        return Ok(row.into());
+    }
+    let oid = |(value, of): (&Value, &DataType)| match of {
+        DataType::RegName(of) => cast(value, DataType::Text, DataType::Reg(*of), eval),
+        _ => Ok(value.clone()),
+    };
+    row.iter().zip(types).map(oid).collect()
 }
 
 /// SQLSTATE 0A000.
@@ -267,18 +278,14 @@ fn positions(table: &Table, names: &[String]) -> Result<Vec<usize>> {
     }
     let mut positions = Vec::with_capacity(names.len());
     for name in names {
-        let position = table.column_position(name).ok_or_else(|| {
-            let message = format!("column \"{name}\" of relation \"{}\" does not exist", table.name);
-            Error::new(SqlState::UNDEFINED_COLUMN, message)
-        })?;
+        let position = table.column_position(name).ok_or_else(|| Error::undefined_column_of(name, &table.name))?;
         if is_generated(position) {
             let error =
                 Error::new(SqlState::INVALID_COLUMN_REFERENCE, format!("column \"{name}\" is a generated column"));
             return Err(error.with_detail("Generated columns cannot be used in COPY."));
         }
         if positions.contains(&position) {
-            let message = format!("column \"{name}\" specified more than once");
-            return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
+            return Err(Error::repeated_column(name));
         }
         positions.push(position);
     }

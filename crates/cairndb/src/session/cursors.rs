@@ -74,7 +74,7 @@ impl OpenCursors {
     ) -> Result<Vec<Value>> {
         let cursors = self.lock()?;
         let cursor = cursors.get(name).ok_or_else(|| unknown(name))?;
-        let refused = |what: &str| Err(Error::new(SqlState("24000"), format!("cursor \"{name}\" {what}")));
+        let refused = |what: &str| Err(Error::new(SqlState::INVALID_CURSOR_STATE, format!("cursor \"{name}\" {what}")));
         match cursor.key {
             _ if cursor.depth.is_none() => refused("is held from a previous transaction"),
             Some(key) if key.table == table && key.change != change => {
@@ -123,7 +123,7 @@ impl OpenCursors {
         match cursors.get(name) {
             None => Err(unknown(name)),
             Some(cursor) if cursor.rows.is_none() => {
-                Err(Error::new(SqlState("24000"), format!("cannot drop active portal \"{name}\"")))
+                Err(Error::new(SqlState::INVALID_CURSOR_STATE, format!("cannot drop active portal \"{name}\"")))
             }
             Some(_) => {
                 cursors.remove(name);
@@ -164,7 +164,7 @@ impl Runner {
     ) -> Result<String> {
         let Some(plan) = prepared.plan()?.filter(|_| !prepared.changes()) else {
             let message = format!("cannot open {} query as cursor", verb_of(&prepared.parsed));
-            return Err(Error::new(SqlState("42P11"), message));
+            return Err(Error::new(SqlState::INVALID_CURSOR_DEFINITION, message));
         };
         self.may_begin_changes(prepared)?;
         let mut context = context.reading(self.reader_for_cursor(routine, context.reader.clone())?);

@@ -16,7 +16,9 @@ impl Session {
     pub(crate) fn looking(&self, reader: &Reader, catalog: &Arc<Catalog>, time: Duration) -> Result<ExecContext> {
         let session = self.state.borrow();
         let now = crate::types::datetime::clock_micros();
-        let mut context = ExecContext::new(reader.clone(), Arc::new(session.eval(now, now)));
+        let mut eval = session.eval(now, now);
+        eval.know_oids(catalog.clone());
+        let mut context = ExecContext::new(reader.clone(), Arc::new(eval));
         context.spill = self.shared().spill_space();
         context.deadline = std::time::Instant::now().checked_add(time);
         if catalog.has_routines() {

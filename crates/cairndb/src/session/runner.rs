@@ -145,7 +145,7 @@ impl Runner {
     }
 
     /// The catalog and its stamp as this statement has changed it.
-    fn now(&self) -> (CatalogStamp, Arc<Catalog>) {
+    pub(crate) fn now(&self) -> (CatalogStamp, Arc<Catalog>) {
         let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
         (now.0, now.1.clone())
     }

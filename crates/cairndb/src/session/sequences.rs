@@ -323,7 +323,7 @@ fn following(sequence: &Sequence, last: Option<i64>) -> Result<i64> {
         return Ok(wrapped);
     }
     let message = format!("nextval: reached {end} value of sequence \"{}\" ({limit})", sequence.name);
-    Err(Error::new(SqlState("2200H"), message))
+    Err(Error::new(SqlState::SEQUENCE_GENERATOR_LIMIT_EXCEEDED, message))
 }
 
 /// How far the mark can be raised from `value` without leaving the sequence's range, by so many values: the mark, and their
@@ -512,7 +512,7 @@ mod tests {
         let up = sequence(5, 1, 12, false);
         assert_eq!(following(&up, None).unwrap(), 1);
         assert_eq!(following(&up, Some(6)).unwrap(), 11);
-        assert_eq!(following(&up, Some(11)).unwrap_err().sqlstate(), SqlState("2200H"));
+        assert_eq!(following(&up, Some(11)).unwrap_err().sqlstate(), SqlState::SEQUENCE_GENERATOR_LIMIT_EXCEEDED);
         assert_eq!(following(&sequence(5, 1, 12, true), Some(11)).unwrap(), 1);
         assert_eq!(following(&sequence(-1, 1, 12, true), Some(1)).unwrap(), 12);
         assert!(following(&sequence(1, 1, i64::MAX, false), Some(i64::MAX)).is_err());

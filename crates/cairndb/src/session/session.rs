@@ -291,7 +291,11 @@ impl Session {
     /// What text forms of values depend on, as for a statement that begins now.
     pub(crate) fn text_context(&self) -> EvalContext {
         let now = clock_micros();
-        self.state.borrow().eval(now, now)
+        let mut eval = self.state.borrow().eval(now, now);
+        if let Ok(catalog) = self.with_state(|state| Ok(state.catalog.clone())) {
+            eval.know_oids(catalog);
+        }
+        eval
     }
 
     /// Notices since the last call, which the client hears.

@@ -250,11 +250,11 @@ impl Settings {
             _ if is_applications(name) => self.set_other(name, value.map(str::to_owned)),
             _ if name == "cache_bytes" || FIXED.iter().any(|(known, _)| *known == name) => {
                 let message = format!("parameter \"{name}\" cannot be changed");
-                return Err(Error::new(SqlState("55P02"), message));
+                return Err(Error::new(SqlState::CANT_CHANGE_RUNTIME_PARAM, message));
             }
             _ if name.contains('.') => {
                 let message = format!("invalid configuration parameter name \"{name}\"");
-                return Err(Error::new(SqlState("42602"), message)
+                return Err(Error::new(SqlState::INVALID_NAME, message)
                     .with_detail("Custom parameter names must be two or more simple identifiers separated by dots."));
             }
             _ => {

@@ -66,7 +66,7 @@ pub(crate) fn object_name(parts: Vec<String>) -> Result<ObjectName> {
 
 /// A relation's name as written in a string: `s`, `public.s`, `"S"`. SQLSTATE 42602 where it is none.
 pub(crate) fn relation_name(text: &str) -> Result<ObjectName> {
-    let invalid = || Error::new(SqlState("42602"), "invalid name syntax");
+    let invalid = || Error::new(SqlState::INVALID_NAME, "invalid name syntax");
     let (mut parts, mut rest) = (Vec::new(), text.trim());
     loop {
         let (part, behind) = match rest.strip_prefix('"') {

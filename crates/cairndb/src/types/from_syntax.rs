@@ -46,17 +46,11 @@ const MISSING: &[&str] = &[
     "point",
     "polygon",
     "record",
-    "regclass",
     "regcollation",
     "regconfig",
     "regdictionary",
-    "regnamespace",
     "regoper",
     "regoperator",
-    "regproc",
-    "regprocedure",
-    "regrole",
-    "regtype",
     "tid",
     "trigger",
     "tsmultirange",
@@ -235,7 +229,7 @@ fn named(tree: &Tree<'_>, id: Id<TypeName>, modifiers: &[i64], users: UsersTypes
             Err(Error::new(SqlState::SYNTAX_ERROR, message))
         }
         (None, _) if missing => Err(Error::unsupported(format!("type {}", tree.print(id)))),
-        (None, _) => Err(Error::new(SqlState::UNDEFINED_OBJECT, format!("type \"{full}\" does not exist"))),
+        (None, _) => Err(Error::undefined_type(full)),
     }
 }
 

@@ -61,7 +61,8 @@ pub(crate) use json::{
 pub use json::{JsonPath, Jsonb};
 pub use numeric::{Numeric, NumericRef, SCALE_MAX};
 pub(crate) use numeric::{Residues, division_by_zero};
-pub use reg::Reg;
+pub(crate) use reg::OidNames;
+pub use reg::{Reg, RegValue};
 pub(crate) use regex_error::invalid_regex;
 pub use rust::{ArrayElement, FromValue, Params, ToValue};
 pub(crate) use rust::{check_count, collect, fit};

@@ -13,5 +13,5 @@ pub(crate) fn invalid_regex(error: &regex::Error) -> Error {
         other if other.contains("exceeds size limit") => "regular expression is too complex",
         other => other,
     };
-    Error::new(SqlState("2201B"), format!("invalid regular expression: {reason}"))
+    Error::new(SqlState::INVALID_REGULAR_EXPRESSION, format!("invalid regular expression: {reason}"))
 }

@@ -191,7 +191,9 @@ fn violates_view(view: &str, table: &Table, row: &dyn Columns<Stop>, env: Env<'_
     match values.collect::<Result<Vec<Value>, Stop>>() {
         Ok(values) => {
             let message = format!("new row violates check option for view \"{view}\"");
-            Error::new(SqlState("44000"), message).with_detail(failing_row(&values, table, env.eval)).into()
+            Error::new(SqlState::WITH_CHECK_OPTION_VIOLATION, message)
+                .with_detail(failing_row(&values, table, env.eval))
+                .into()
         }
         Err(stop) => stop,
     }

@@ -51,7 +51,7 @@ fn line(array: &Array) -> Result<i32> {
     match array.dimensions() {
         [] => Ok(1),
         [only] => Ok(only.lower),
-        _ => Err(Error::new(SqlState("22000"), "argument must be empty or one-dimensional array")),
+        _ => Err(Error::new(SqlState::DATA_EXCEPTION, "argument must be empty or one-dimensional array")),
     }
 }
 

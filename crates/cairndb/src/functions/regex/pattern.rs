@@ -170,7 +170,7 @@ impl Pattern {
 
 /// SQLSTATE 2201B
 fn wrong(reason: &str) -> Error {
-    Error::new(SqlState("2201B"), format!("invalid regular expression: {reason}"))
+    Error::new(SqlState::INVALID_REGULAR_EXPRESSION, format!("invalid regular expression: {reason}"))
 }
 
 struct Options {

@@ -50,7 +50,7 @@ enum Class {
 fn expression(pattern: &str, escape: &str, is_first_short: bool) -> Result<String> {
     let mut escapes = escape.chars();
     let (escape, None) = (escapes.next(), escapes.next()) else {
-        let error = Error::new(SqlState("22025"), "invalid escape string");
+        let error = Error::new(SqlState::INVALID_ESCAPE_SEQUENCE, "invalid escape string");
         return Err(error.with_hint("Escape string must be empty or one character."));
     };
     let mut out = String::with_capacity(pattern.len() + 16);
@@ -66,7 +66,7 @@ fn expression(pattern: &str, escape: &str, is_first_short: bool) -> Result<Strin
                 ('"', 1) if depth == 0 => out.push_str("){1,1}(?:"),
                 ('"', _) if depth == 0 => {
                     let message = "SQL regular expression may not contain more than two escape-double-quote separators";
-                    return Err(Error::new(SqlState("2200C"), message));
+                    return Err(Error::new(SqlState::INVALID_USE_OF_ESCAPE_CHARACTER, message));
                 }
                 _ => {
                     out.extend(['\\', c]);

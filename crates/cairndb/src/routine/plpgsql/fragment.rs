@@ -133,7 +133,7 @@ impl Fragment {
             return Err(Error::new(SqlState::CARDINALITY_VIOLATION, message));
         }
         let value = ran.rows.pop().and_then(|mut row| row.pop()).unwrap_or(Value::Null);
-        Ok((value, ran.fields[0].data_type.handed_on()))
+        Ok((value, ran.fields[0].data_type))
     }
 
     /// Whether a condition holds.

@@ -7,7 +7,7 @@ mod types;
 
 use std::sync::{Arc, OnceLock};
 
-use cairn_parser::token::{Lexer, Placeholders};
+use cairn_parser::token::{Lexer, Placeholders, cut_identifier, fold_identifier};
 use cairn_parser::{Expr, Token, TokenKind};
 
 use super::fragment::{Fragment, Names};
@@ -204,8 +204,8 @@ impl<'a> Parser<'a> {
         let token = self.token();
         let text = written(self.text, token);
         let name = match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
-            Some(quoted) => quoted.replace("\"\"", "\""),
-            None if text.starts_with(|first: char| first.is_alphabetic() || first == '_') => text.to_ascii_lowercase(),
+            Some(quoted) => cut_identifier(&quoted.replace("\"\"", "\"")).to_owned(),
+            None if text.starts_with(|first: char| first.is_alphabetic() || first == '_') => fold_identifier(text),
             None => return Err(self.unexpected()),
         };
         self.advance();
@@ -513,7 +513,7 @@ impl<'a> Parser<'a> {
         let declared = &self.variables[variable];
         if declared.constant {
             let message = format!("variable \"{}\" is declared CONSTANT", declared.name);
-            return Err(Error::new(SqlState("22005"), message));
+            return Err(Error::new(SqlState::ERROR_IN_ASSIGNMENT, message));
         }
         let is_row = matches!(declared.kind, Kind::Row(_));
         let mut place = Place::Variable(variable);

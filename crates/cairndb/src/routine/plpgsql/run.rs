@@ -557,13 +557,13 @@ fn slices(array: &Array, slice: usize) -> Result<Vec<Value>> {
 }
 
 pub(super) fn shape_of(fields: &[Field]) -> Arc<Shape> {
-    Arc::new(Shape(fields.iter().map(|field| (field.name.clone(), field.data_type.handed_on())).collect(), None))
+    Arc::new(Shape(fields.iter().map(|field| (field.name.clone(), field.data_type)).collect(), None))
 }
 
 /// The handler of an error. Whoever stops a statement stops it.
 fn handler_of<'h>(handlers: &'h Handlers, failed: &Error) -> Option<&'h [Step]> {
     let code = failed.sqlstate();
-    if matches!(code, SqlState::TRANSACTION_TIMEOUT | SqlState("08007")) {
+    if matches!(code, SqlState::TRANSACTION_TIMEOUT | SqlState::TRANSACTION_RESOLUTION_UNKNOWN) {
         return None;
     }
     let is_meant = |condition: &Condition| match condition {

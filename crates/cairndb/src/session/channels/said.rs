@@ -70,7 +70,7 @@ impl Said {
         }
         self.bytes += note.bytes();
         if self.bytes > SAID_BYTES_MAX {
-            let error = Error::new(SqlState("54000"), "too many notifications in one transaction");
+            let error = Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "too many notifications in one transaction");
             return Err(error.with_hint("Notify in several transactions, or once for all that changed."));
         }
         self.told.insert(note.clone());

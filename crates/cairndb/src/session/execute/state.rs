@@ -134,7 +134,8 @@ impl Session {
     ) -> Result<ExecContext> {
         let session = self.state.borrow();
         let now = clock_micros();
-        let eval = session.eval(state.started.unwrap_or(now), now);
+        let mut eval = session.eval(state.started.unwrap_or(now), now);
+        eval.know_oids(state.catalog.clone());
         let parameters = collect(params, &prepared.parameters, &eval)?;
         let limits = &session.settings.limits;
         let begun = || session.transaction.as_ref().map_or_else(Instant::now, |open| open.begun);

@@ -27,7 +27,9 @@ use crate::exec::{
     Around, BatchSizes, Changed as ChangedTables, Direct, ExecContext, KeptState, RowChanges, SpillSpace, Terms,
     check_statement, clock, execute_kept,
 };
-use crate::plan::{Fault, Field, KeptStages, Maintenance, OptimizerOptions, PhysicalPlan, columns_read, has_fault};
+use crate::plan::{
+    CteId, Fault, Field, KeptStages, Maintenance, OptimizerOptions, PhysicalPlan, columns_read, has_fault,
+};
 use crate::session::shared::Shared;
 use crate::sql::ParsedStatement;
 use crate::state::Reader;
@@ -101,6 +103,11 @@ impl Surroundings {
         }
     }
 
+    /// Names are those of another catalog from here on.
+    fn follow(&mut self, catalog: &Arc<Catalog>) {
+        Arc::make_mut(&mut self.eval).know_oids(catalog.clone());
+    }
+
     fn over(&self, reader: Reader, limits: &Limits) -> ExecContext {
         ExecContext {
             parameters: self.parameters.clone(),
@@ -139,7 +146,7 @@ pub(super) struct Query {
     direct: OnceCell<Vec<Option<Direct>>>,
     buffers: Buffers,
     /// Room for what differs in the tables.
-    changed: Vec<(usize, Arc<RowChanges>)>,
+    changed: Vec<(CteId, Arc<RowChanges>)>,
     /// The log position of the state that the result is of.
     pub(super) position: u64,
     /// What it read to get there.
@@ -303,6 +310,7 @@ impl Query {
                 .with_hint("A table or a type of it was altered. Watch the query again."));
         }
         self.definition.fit_parameters(&compiled)?;
+        self.definition.surroundings.follow(&compiled.prepared.catalog);
         (self.compiled, self.kept, self.keeps_nothing) = (compiled, None, false);
         self.is_of_older_plan = true;
         self.direct = OnceCell::new();
@@ -355,7 +363,7 @@ impl Query {
         &mut self,
         changes: &Changes,
         (older, newer): (&Snapshot, &Snapshot),
-        changed: &mut Vec<(usize, Arc<RowChanges>)>,
+        changed: &mut Vec<(CteId, Arc<RowChanges>)>,
     ) -> Result<Option<Weights>> {
         if !self.note_changed_rows(changes, changed)? {
             return Ok(None);
@@ -374,7 +382,7 @@ impl Query {
     }
 
     /// Adds what differs in the tables. False: it is not known, or too much.
-    fn note_changed_rows(&mut self, changes: &Changes, changed: &mut Vec<(usize, Arc<RowChanges>)>) -> Result<bool> {
+    fn note_changed_rows(&mut self, changes: &Changes, changed: &mut Vec<(CteId, Arc<RowChanges>)>) -> Result<bool> {
         let Some(maintenance) = &self.compiled.maintenance else { return Ok(false) };
         let mut read = KeyRanges::default();
         for (of, reader) in maintenance.changed.iter().zip(&self.compiled.readers) {
@@ -392,7 +400,7 @@ impl Query {
         if !read.is_empty() {
             self.ranges = Arc::new(self.ranges.with(&read));
         }
-        let rows_of = |id: &usize| changed.iter().find(|(known, _)| known == id).map_or(0, |(_, rows)| rows.len());
+        let rows_of = |id: &CteId| changed.iter().find(|(known, _)| known == id).map_or(0, |(_, rows)| rows.len());
         let cost = maintenance.terms.iter().filter(|term| term.is_concerned(changed)).map(|term| {
             let rows = term.reads.iter().map(rows_of).sum::<usize>();
             term.plan.estimate.total * rows as f64

@@ -9,7 +9,8 @@ use crate::types::datetime::{
 };
 use crate::types::text::{internal_char, utf8};
 use crate::types::{
-    Array, Composite, CompositeType, DataType, Dimension, EvalContext, Interval, TYPES, Value, count_of, from_text,
+    Array, Composite, CompositeType, DataType, Dimension, EvalContext, Interval, RegValue, TYPES, Value, count_of,
+    from_text,
 };
 use crate::{Error, Result, SqlState};
 
@@ -32,7 +33,7 @@ fn whole(bytes: &[u8], data_type: DataType, depth: usize, wrong: impl Fn() -> St
 
 /// SQLSTATE 22P03.
 pub(super) fn invalid(message: impl Into<String>) -> Error {
-    Error::new(SqlState("22P03"), message)
+    Error::new(SqlState::INVALID_BINARY_REPRESENTATION, message)
 }
 
 /// Bytes that are still to be read.
@@ -45,7 +46,7 @@ pub(super) struct Input<'a> {
 impl<'a> Input<'a> {
     /// SQLSTATE 08P01.
     pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let missing = || Error::new(SqlState("08P01"), "insufficient data left in message");
+        let missing = || Error::new(SqlState::PROTOCOL_VIOLATION, "insufficient data left in message");
         let (first, rest) = self.rest.split_first_chunk::<N>().ok_or_else(missing)?;
         self.rest = rest;
         Ok(*first)
@@ -84,6 +85,7 @@ fn read(input: &mut Input<'_>, data_type: DataType) -> Result<Value> {
         T::SmallInt => Value::SmallInt(i16::from_be_bytes(input.array()?)),
         T::Integer => Value::Integer(input.int()?),
         T::BigInt => Value::BigInt(input.long()?),
+        T::Reg(of) => Value::Reg(RegValue { of, oid: input.int()?.cast_unsigned() }),
         T::Oid => Value::BigInt(input.int()?.cast_unsigned().into()),
         T::InternalChar => match input.array::<1>()? {
             [0] => Value::text(""),
@@ -98,7 +100,7 @@ fn read(input: &mut Input<'_>, data_type: DataType) -> Result<Value> {
                 None => value,
             })
         }
-        T::Text | T::Varchar(_) | T::Char(_) | T::Name | T::Void | T::Reg(_) | T::Unknown => {
+        T::Text | T::Varchar(_) | T::Char(_) | T::Name | T::Void | T::RegName(_) | T::Unknown => {
             Value::Text(fit_string_assigned(utf8(input.all())?, data_type)?)
         }
         T::Bytea => Value::Bytea(input.all().into()),
@@ -107,7 +109,9 @@ fn read(input: &mut Input<'_>, data_type: DataType) -> Result<Value> {
         T::TimeTz(digits) => {
             let (micros, west) = (time(input.long()?)?, input.int()?);
             let time = west.checked_neg().and_then(|east| TimeTz::new(micros, east));
-            let time = time.ok_or_else(|| Error::new(SqlState("22009"), "time zone displacement out of range"))?;
+            let time = time.ok_or_else(|| {
+                Error::new(SqlState::INVALID_TIME_ZONE_DISPLACEMENT_VALUE, "time zone displacement out of range")
+            })?;
             Value::TimeTz(time.rounded(digits).packed())
         }
         T::Timestamp(digits) => Value::Timestamp(round_timestamp(timestamp(input.long()?)?, digits)),
@@ -124,7 +128,7 @@ fn read(input: &mut Input<'_>, data_type: DataType) -> Result<Value> {
             if version != VERSION {
                 let (name, colon) = if data_type == T::Jsonb { ("jsonb", "") } else { ("jsonpath", ":") };
                 let message = format!("unsupported {name} version number{colon} {version}");
-                return Err(Error::new(SqlState("XX000"), message));
+                return Err(Error::new(SqlState::INTERNAL_ERROR, message));
             }
             from_text(utf8(input.all())?, data_type, &fixed)?
         }

@@ -151,9 +151,10 @@ impl Fault {
                 Error::new(SqlState::DATETIME_FIELD_OVERFLOW, format!("date/time field value out of range: \"{text}\""))
             }
             Fault::Range => Error::new(SqlState::DATETIME_FIELD_OVERFLOW, format!("{type_name} out of range")),
-            Fault::Displacement => {
-                Error::new(SqlState("22009"), format!("time zone displacement out of range: \"{text}\""))
-            }
+            Fault::Displacement => Error::new(
+                SqlState::INVALID_TIME_ZONE_DISPLACEMENT_VALUE,
+                format!("time zone displacement out of range: \"{text}\""),
+            ),
             Fault::Zone(name) => {
                 Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("time zone \"{name}\" not recognized"))
             }
@@ -163,7 +164,7 @@ impl Fault {
     fn interval_error(self, text: &str) -> Error {
         match self {
             Fault::FieldRange => {
-                Error::new(SqlState("22015"), format!("interval field value out of range: \"{text}\""))
+                Error::new(SqlState::INTERVAL_FIELD_OVERFLOW, format!("interval field value out of range: \"{text}\""))
             }
             other => other.error("interval", text),
         }

@@ -73,7 +73,9 @@ impl TimeTz {
 
     /// As `new`. SQLSTATE 22009 where there is no such zone.
     pub(crate) fn local(micros: i64, east: i32) -> Result<TimeTz> {
-        TimeTz::new(micros, east).ok_or_else(|| Error::new(SqlState("22009"), "time zone displacement out of range"))
+        TimeTz::new(micros, east).ok_or_else(|| {
+            Error::new(SqlState::INVALID_TIME_ZONE_DISPLACEMENT_VALUE, "time zone displacement out of range")
+        })
     }
 
     /// With so many digits behind the second.

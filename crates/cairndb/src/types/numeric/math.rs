@@ -114,7 +114,7 @@ impl Numeric {
     }
 
     fn check_logarithm(&self) -> Result<()> {
-        let refuse = |message: &str| Err(Error::new(SqlState("2201E"), message));
+        let refuse = |message: &str| Err(Error::new(SqlState::INVALID_ARGUMENT_FOR_LOGARITHM, message));
         match self.signum() {
             _ if self.is_nan() => Ok(()),
             0 => refuse("cannot take logarithm of zero"),
@@ -338,5 +338,5 @@ fn ln_near_one(mut x: BigInt, digits: i32) -> BigInt {
 }
 
 fn invalid_power(message: &str) -> Error {
-    Error::new(SqlState("2201F"), message)
+    Error::new(SqlState::INVALID_ARGUMENT_FOR_POWER_FUNCTION, message)
 }

@@ -24,7 +24,7 @@ pub(crate) fn check_count(given: usize, wanted: usize) -> Result<()> {
         return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
     }
     let message = format!("bind message supplies {given} parameters, but the statement requires {wanted}");
-    Err(Error::new(SqlState("08P01"), message))
+    Err(Error::new(SqlState::PROTOCOL_VIOLATION, message))
 }
 
 pub(crate) fn fit(value: ValueRef<'_>, to: DataType, context: &EvalContext) -> Result<Value> {

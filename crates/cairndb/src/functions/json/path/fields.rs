@@ -230,7 +230,7 @@ impl<'t> Fields<'t> {
         let (hour, minute) = (self.zone_hour.unwrap_or(0), self.zone_minute.unwrap_or(0));
         if !(0..=15).contains(&hour) || !(0..60).contains(&minute) {
             let message = format!("time zone displacement out of range: \"{}\"", self.text);
-            return Err(Error::new(SqlState("22009"), message));
+            return Err(Error::new(SqlState::INVALID_TIME_ZONE_DISPLACEMENT_VALUE, message));
         }
         let east = (hour * 3600 + minute * 60) as i32;
         Ok(if self.is_west { -east } else { east })

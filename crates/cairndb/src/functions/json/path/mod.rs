@@ -124,7 +124,7 @@ fn holds(call: &Call<'_>) -> Result<Value> {
     }
     match call.silent {
         true => Ok(Value::Null),
-        false => Err(Error::new(SqlState("22038"), "single boolean result is expected")),
+        false => Err(Error::new(SqlState::SINGLETON_SQL_JSON_ITEM_REQUIRED, "single boolean result is expected")),
     }
 }
 

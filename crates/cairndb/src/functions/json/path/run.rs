@@ -218,7 +218,7 @@ impl<'a> Run<'a> {
                     let Json::Number(value) = item.read()? else {
                         let sign = if *negative { '-' } else { '+' };
                         let message = format!("operand of unary jsonpath operator {sign} is not a numeric value");
-                        return Err(Error::new(SqlState("2203B"), message));
+                        return Err(Error::new(SqlState::SQL_JSON_NUMBER_NOT_FOUND, message));
                     };
                     results.extend(number(&if *negative { value.neg() } else { value })?);
                 }
@@ -335,7 +335,7 @@ impl<'a> Run<'a> {
     ) -> Result<bool> {
         let Json::Object(items) = item.read()? else {
             let message = "jsonpath item method .keyvalue() can only be applied to an object";
-            return Err(Error::new(SqlState("2203C"), message));
+            return Err(Error::new(SqlState::SQL_JSON_OBJECT_NOT_FOUND, message));
         };
         if first && rest.is_empty() {
             out.extend((items.len() > 0).then(|| item.clone()));
@@ -384,7 +384,7 @@ impl<'a> Run<'a> {
             Json::String(text) if item.moment().is_none() => text,
             _ => {
                 let message = "jsonpath item method .datetime() can only be applied to a string";
-                return Err(Error::new(SqlState("22031"), message));
+                return Err(Error::new(SqlState::INVALID_ARGUMENT_FOR_SQL_JSON_DATETIME_FUNCTION, message));
             }
         };
         let moment = match template {
@@ -477,7 +477,10 @@ impl<'a> Run<'a> {
             let from = self.subscript(from, inner)?;
             let to = to.as_ref().map_or(Ok(from), |to| self.subscript(to, inner))?;
             if !lax && (from < 0 || from > to || to >= length as i64) {
-                return Err(Error::new(SqlState("22033"), "jsonpath array subscript is out of bounds"));
+                return Err(Error::new(
+                    SqlState::INVALID_SQL_JSON_SUBSCRIPT,
+                    "jsonpath array subscript is out of bounds",
+                ));
             }
             let (from, to) = (from.max(0), to.min(length as i64 - 1));
             if from <= to {
@@ -498,17 +501,19 @@ impl<'a> Run<'a> {
         };
         let Some(number) = number else {
             let message = "jsonpath array subscript is not a single numeric value";
-            return Err(Error::new(SqlState("22033"), message));
+            return Err(Error::new(SqlState::INVALID_SQL_JSON_SUBSCRIPT, message));
         };
         let index = number.trunc(0).to_i64().filter(|index| i32::try_from(*index).is_ok());
-        index.ok_or_else(|| Error::new(SqlState("22033"), "jsonpath array subscript is out of integer range"))
+        index.ok_or_else(|| {
+            Error::new(SqlState::INVALID_SQL_JSON_SUBSCRIPT, "jsonpath array subscript is out of integer range")
+        })
     }
 
     fn method(&self, method: Method, json: &Json<'_>, lax: bool) -> Result<Vec<Item<'a>>> {
         let name = method.name();
         let not_a_number = |what: &str| {
             let message = format!("jsonpath item method .{name}() can only be applied to a {what}");
-            Err(Error::new(SqlState("22036"), message))
+            Err(Error::new(SqlState::NON_NUMERIC_SQL_JSON_ITEM, message))
         };
         match (method, json) {
             (Method::Type, json) => {
@@ -528,14 +533,14 @@ impl<'a> Run<'a> {
             (Method::Size, _) if lax => Ok(vec![]),
             (Method::Size, _) => {
                 let message = "jsonpath item method .size() can only be applied to an array";
-                Err(Error::new(SqlState("22039"), message))
+                Err(Error::new(SqlState::SQL_JSON_ARRAY_NOT_FOUND, message))
             }
             (Method::Double, Json::Number(value)) => double(value.to_f64(), "numeric argument", name),
             (Method::Double, Json::String(text)) => match text.trim().parse::<f64>() {
                 Ok(value) => double(value, "string argument", name),
                 Err(_) => {
                     let message = "string argument of jsonpath item method .double() is not a valid representation of a double precision number";
-                    Err(Error::new(SqlState("22036"), message))
+                    Err(Error::new(SqlState::NON_NUMERIC_SQL_JSON_ITEM, message))
                 }
             },
             (Method::Double, _) => not_a_number("string or numeric value"),
@@ -678,13 +683,13 @@ fn levels<'a>(item: &Item<'a>, level: u32, range: (Option<u32>, Option<u32>), ou
 
 fn not_single(side: &str, op: BinaryOp) -> Error {
     let message = format!("{side} operand of jsonpath operator {} is not a single numeric value", op.symbol());
-    Error::new(SqlState("22038"), message)
+    Error::new(SqlState::SINGLETON_SQL_JSON_ITEM_REQUIRED, message)
 }
 
 fn double<'a>(value: f64, argument: &str, name: &str) -> Result<Vec<Item<'a>>> {
     if !value.is_finite() {
         let message = format!("{argument} of jsonpath item method .{name}() is out of range for type double precision");
-        return Err(Error::new(SqlState("22036"), message));
+        return Err(Error::new(SqlState::NON_NUMERIC_SQL_JSON_ITEM, message));
     }
     number(&Numeric::from_f64(value))
 }

@@ -115,7 +115,7 @@ pub(super) fn standard(text: &str) -> Result<Moment> {
     STANDARD.iter().find_map(|template| template.read(text).ok()).ok_or_else(|| {
         let message = format!("datetime format is not recognized: \"{text}\"");
         let hint = "Use a datetime template argument to specify the input data format.";
-        Error::new(SqlState("22031"), message).with_hint(hint)
+        Error::new(SqlState::INVALID_ARGUMENT_FOR_SQL_JSON_DATETIME_FUNCTION, message).with_hint(hint)
     })
 }
 
