@@ -63,6 +63,11 @@ impl Notices {
         notices.push_back(notice);
     }
 
+    /// Adds what a statement has to tell.
+    pub(crate) fn add_all(&self, notices: Vec<Notice>) {
+        notices.into_iter().for_each(|notice| self.add(notice));
+    }
+
     pub(crate) fn take(&self) -> Vec<Notice> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner)).into()
     }

@@ -40,22 +40,10 @@ const LAYERS: [&str; 26] = [
 /// Files that name modules above their own, by what keeps them from not doing so.
 const UPWARD: &[(&str, &[(&str, &str)])] = &[
     (
-        "bodies of routines know who runs statements, and the context of values who runs bodies",
+        "the context of values knows who runs bodies",
         &[
-            ("ddl/context", "session"),
             ("dml/triggers", "routine"),
             ("exec/scroll", "routine"),
-            ("routine", "session"),
-            ("routine/call", "session"),
-            ("routine/compiled", "session"),
-            ("routine/plpgsql", "session"),
-            ("routine/plpgsql/fragment", "session"),
-            ("routine/plpgsql/repeated", "session"),
-            ("routine/plpgsql/run", "session"),
-            ("routine/plpgsql/run/give", "session"),
-            ("routine/plpgsql/run/sql", "session"),
-            ("routine/sql_body", "session"),
-            ("routine/transactions", "session"),
             ("types/context", "routine"),
             ("types/context", "state"),
         ],

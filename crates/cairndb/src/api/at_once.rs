@@ -1,15 +1,13 @@
 //! Statements that are answered where they are asked, where that takes no waiting.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use cairn_storage::Acknowledge;
 
 use super::{Connection, Params, PlanCache, RowRef, Rows, Ticket};
 use crate::Result;
-use crate::point::Miss;
 use crate::prepared::Prepared;
-use crate::session::{FewRows, Session, SessionState, add_row, point};
+use crate::session::{FewRows, Session, add_row};
 
 /// Runs point statements whose plan is known, whose pages are in memory, and for which nobody has to be waited for; anything
 /// else is not answered, and leaves no trace. What fails is not answered either: whoever can wait is to run it, and to tell why.
@@ -46,24 +44,24 @@ impl AtOnce {
 
     /// Runs a point write; the ticket says when it is durable, and what it changed.
     pub fn execute(&self, sql: &str, params: impl Params) -> Option<Ticket> {
-        self.write(sql, &params, |_, ticket, _| ticket)
+        self.write(sql, &params, |_, ticket| ticket)
     }
 
     /// Runs a point statement that gives rows; those of a write are to be told once its ticket is durable.
     pub fn query(&self, sql: &str, params: impl Params) -> Option<(Rows, Option<Ticket>)> {
-        let read = |prepared: &Prepared, state: &SessionState| {
-            let plan = prepared.point().filter(|plan| !plan.is_write()).ok_or(Miss::General)?;
+        let read = |prepared: &Prepared| {
             let (width, mut rows) = (prepared.fields().len(), Ok(FewRows::default()));
-            let mut buffers = self.session.point_buffers()?;
-            let add = |row: RowRef<'_>| add_row(&mut rows, row, width);
-            point::read(&self.session, state, (prepared, plan), &params, &mut buffers, add)?;
-            Ok(Rows::few(prepared, rows?))
+            self.session.try_read(prepared, &params, |row| add_row(&mut rows, row, width)).ok()??;
+            Some(Rows::few(prepared, rows.ok()?))
         };
         match self.with_plan(sql, &params, read) {
             Some(rows) => Some((rows, None)),
-            None => self.write(sql, &params, |prepared, ticket, row| {
-                let rows = Rows::buffered(prepared.fields().to_vec(), row.into_iter().collect());
-                (rows, Some(ticket))
+            None => self.write(sql, &params, |prepared, ticket| {
+                let returns = ticket.affected() > 0 && !prepared.fields().is_empty();
+                let returned =
+                    || self.session.point_buffers().map(|mut buffers| std::mem::take(&mut buffers.write.returned));
+                let row = returns.then(returned).and_then(crate::Result::ok);
+                (Rows::buffered(prepared.fields().to_vec(), row.into_iter().collect()), Some(ticket))
             }),
         }
     }
@@ -77,52 +75,27 @@ impl AtOnce {
         read: impl FnOnce(RowRef<'_>) -> R,
     ) -> Option<Option<R>> {
         let mut read = Some(read);
-        self.with_plan(sql, &params, |prepared, state| {
-            let plan = prepared.point().filter(|plan| !plan.is_write()).ok_or(Miss::General)?;
-            let mut buffers = self.session.point_buffers()?;
+        self.with_plan(sql, &params, |prepared| {
             let once = |row: RowRef<'_>| ControlFlow::Break(read.take().map(|read| read(row)));
-            let found = point::read(&self.session, state, (prepared, plan), &params, &mut buffers, once)?;
-            Ok(found.flatten())
+            self.session.try_read(prepared, &params, once).ok()?.map(Option::flatten)
         })
     }
 
-    /// `done` is given what RETURNING made of the row, if there is one.
-    fn write<T>(
-        &self,
-        sql: &str,
-        params: &dyn Params,
-        done: impl FnOnce(&Prepared, Ticket, Option<Vec<crate::Value>>) -> T,
-    ) -> Option<T> {
-        let mut done = Some(done);
-        self.with_plan(sql, params, |prepared, state| {
-            let plan = prepared.point().filter(|plan| plan.is_write()).ok_or(Miss::General)?;
-            let mut buffers = self.session.point_buffers()?;
-            let acknowledge = Acknowledge::Now(state.settings.durability);
-            let (affected, ticket) =
-                point::write(&self.session, state, (prepared, plan), (params, acknowledge), &mut buffers)?;
-            let returned = affected > 0 && !prepared.fields().is_empty();
-            let row = returned.then(|| std::mem::take(&mut buffers.write.returned));
-            let done = done.take().ok_or(Miss::General)?;
-            Ok(done(prepared, Ticket::new(affected, ticket), row))
+    /// `done` makes the answer of it.
+    fn write<T>(&self, sql: &str, params: &dyn Params, done: impl Fn(&Prepared, Ticket) -> T) -> Option<T> {
+        self.with_plan(sql, params, |prepared| {
+            let acknowledge = Acknowledge::Now(self.session.durability());
+            let (affected, ticket) = self.session.try_write(prepared, params, acknowledge).ok()??;
+            Some(done(prepared, Ticket::new(affected, ticket)))
         })
     }
 
     /// Runs `work` with the text's plan; if that is out of date, with the one that others have made since.
-    fn with_plan<T>(
-        &self,
-        sql: &str,
-        params: &dyn Params,
-        mut work: impl FnMut(&Prepared, &SessionState) -> Result<T, Miss>,
-    ) -> Option<T> {
+    fn with_plan<T>(&self, sql: &str, params: &dyn Params, mut work: impl FnMut(&Prepared) -> Option<T>) -> Option<T> {
         if params.names().is_some() {
             return None;
         }
-        let state = self.session.state.borrow();
-        let mut run = |prepared: Arc<Prepared>| {
-            let is_fit = params.count() == prepared.parameters.len() && prepared.is_under(&state.settings.search_path);
-            if is_fit { work(&prepared, &state).ok() } else { None }
-        };
         let known = self.session.known_plan(sql)?;
-        run(known.clone()).or_else(|| run(self.session.newer_plan(sql, &known)?))
+        work(&known).or_else(|| work(&*self.session.newer_plan(sql, &known)?))
     }
 }

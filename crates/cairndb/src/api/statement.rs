@@ -1,16 +1,15 @@
 //! Prepared statements.
 
 use std::ops::ControlFlow;
-use std::time::Instant;
 
 use cairn_storage::Acknowledge;
 
 use super::{FromRow, Params, Row, RowRef, Rows, RowsAs, Ticket};
 use crate::exec::Kept;
 use crate::plan::Field;
-use crate::point::{Miss, PointPlan};
+use crate::point::PointPlan;
 use crate::prepared::Prepared;
-use crate::session::{Executed, FewRows, Ordered, Runnable, Session, SessionState, add_row, exhaust, point};
+use crate::session::{Executed, FewRows, Ordered, Runnable, Session, add_row, exhaust};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
@@ -172,57 +171,22 @@ impl<'c> Statement<'c> {
         Ok(row.and_then(|row| read.take().map(|read| read(RowRef::values(row)))))
     }
 
-    /// Runs the statement as a point SELECT, if it is one, whose rows are handed to `read` until it breaks, with what
-    /// it breaks with; `None`: the general path must.
     fn read_point<R>(
-        &mut self,
+        &self,
         params: &dyn Params,
         read: impl FnMut(RowRef<'_>) -> ControlFlow<R>,
     ) -> Result<Option<Option<R>>> {
         let Some(prepared) = &self.runnable.prepared else { return Ok(None) };
-        let Some(plan) = prepared.point().filter(|plan| !plan.is_write()) else { return Ok(None) };
-        let state = self.session.state.borrow();
-        let is_fit = params.count() == prepared.parameters.len() && prepared.is_under(&state.settings.search_path);
-        if state.failed() || !is_fit {
-            return Ok(None);
-        }
-        let mut buffers = self.session.point_buffers()?;
-        match in_time(&state, || point::read(self.session, &state, (prepared, plan), params, &mut buffers, read)) {
-            Ok(found) => Ok(Some(found)),
-            Err(Miss::General | Miss::Unfit) => Ok(None),
-            Err(Miss::Error(error)) => {
-                state.fail();
-                Err(error)
-            }
-        }
+        self.session.try_read(prepared, params, read)
     }
 
-    /// Runs the statement as a point write, if it is one; `None`: the general path must.
     fn write_point(
-        &mut self,
+        &self,
         params: &dyn Params,
         acknowledge: Acknowledge,
     ) -> Result<Option<(u64, Option<cairn_storage::Ticket>)>> {
         let Some(prepared) = &self.runnable.prepared else { return Ok(None) };
-        let Some(plan) = prepared.point().filter(|plan| plan.is_write()) else { return Ok(None) };
-        if params.count() != prepared.parameters.len() {
-            return Ok(None);
-        }
-        let state = self.session.state.borrow();
-        if state.failed() || state.is_read_only() || !prepared.is_under(&state.settings.search_path) {
-            return Ok(None);
-        }
-        let mut buffers = self.session.point_buffers()?;
-        match in_time(&state, || {
-            point::write(self.session, &state, (prepared, plan), (params, acknowledge), &mut buffers)
-        }) {
-            Ok(done) => Ok(Some(done)),
-            Err(Miss::General | Miss::Unfit) => Ok(None),
-            Err(Miss::Error(error)) => {
-                state.fail();
-                Err(error)
-            }
-        }
+        self.session.try_write(prepared, params, acknowledge)
     }
 
     /// Whether the statement has the form of a point statement, which reads or writes one row by its whole key without
@@ -259,18 +223,4 @@ impl<'c> Statement<'c> {
     pub fn parameter_types(&self) -> &[DataType] {
         self.runnable.prepared.as_ref().map_or(&[], |prepared| &prepared.parameters)
     }
-}
-
-/// What point statements have of [`Session::run_as_statement`]: a transaction follows the locks that it got; one with a time
-/// limit is looked at before, and waits for its next statement from here on.
-fn in_time<T>(state: &SessionState, work: impl FnOnce() -> Result<T, Miss>) -> Result<T, Miss> {
-    let Some(open) = state.transaction.as_ref() else { return work() };
-    state.follow_locks();
-    if !state.settings.limits.has_times() {
-        return work();
-    }
-    open.check_time(&state.settings.limits)?;
-    let done = work();
-    open.idle_since.set(Instant::now());
-    done
 }

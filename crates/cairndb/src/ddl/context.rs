@@ -16,20 +16,21 @@ use crate::catalog::{
 use crate::command::Execute;
 use crate::dml::DmlContext;
 use crate::exec::{ExecContext, SequenceSource};
+use crate::notice::Notice;
 use crate::plan::OptimizerOptions;
-use crate::session::Runner;
+use crate::routine::StatementHost;
 use crate::sql::ParsedStatement;
 use crate::system;
 use crate::types::{DataType, EvalContext, UsersTypes};
 use crate::{Error, Result, SqlState, Value};
 
-/// What schema changes ask of the session that runs them.
-pub(crate) trait Session {
+/// What schema changes ask of who runs them: a session, or a function's statement within one.
+pub(crate) trait SchemaHost {
     /// The source of sequence values under a catalog.
     fn sequences(&self, catalog: &Arc<Catalog>) -> Arc<dyn SequenceSource>;
 
     /// Runs functions under a catalog, as the transaction has it now.
-    fn runner(&self, catalog: &Arc<Catalog>) -> Result<Runner>;
+    fn functions(&self, catalog: &Arc<Catalog>) -> Result<Arc<dyn StatementHost>>;
 
     /// Whether a trigger of the table is running.
     fn is_busy(&self, table: ObjectId) -> bool;
@@ -51,7 +52,7 @@ pub(super) struct Ddl<'a> {
     pub(super) trees: SystemTrees,
     pub(super) store: CatalogStore<'a>,
     pub(super) options: &'a OptimizerOptions,
-    pub(super) session: &'a dyn Session,
+    pub(super) session: &'a dyn SchemaHost,
     /// With this statement's own changes up to the last [`Ddl::reload`].
     pub(super) catalog: Arc<Catalog>,
     /// Trees of tables whose row layout of now no row has yet: this statement began it.
@@ -67,7 +68,7 @@ impl<'a> Ddl<'a> {
         dml: &'a DmlContext<'a>,
         trees: SystemTrees,
         options: &'a OptimizerOptions,
-        session: &'a dyn Session,
+        session: &'a dyn SchemaHost,
     ) -> Result<Ddl<'a>> {
         let store = CatalogStore::new(dml.tx);
         let (catalog, fresh, done) = (dml.catalog.clone(), Vec::new(), Done::default());
@@ -212,7 +213,7 @@ impl<'a> Ddl<'a> {
     }
 
     pub(super) fn notice(&mut self, code: SqlState, message: String) {
-        self.done.notices.push(("NOTICE", code, message, None));
+        self.done.notices.push(Notice { severity: "NOTICE", code, message, detail: None });
     }
 
     /// Whose session definitions are made in.

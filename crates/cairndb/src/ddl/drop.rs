@@ -12,6 +12,7 @@ use crate::catalog::{
 };
 use crate::change_feed::EntryKind as FeedEntry;
 use crate::command::DropRelations;
+use crate::notice::Notice;
 use crate::system;
 use crate::{Error, Result, SqlState};
 
@@ -124,7 +125,8 @@ impl Ddl<'_> {
                 1 => (lines, None),
                 more => (format!("drop cascades to {more} other objects"), Some(lines)),
             };
-            self.done.notices.push(("NOTICE", SqlState::SUCCESSFUL_COMPLETION, text, detail));
+            let (severity, code) = ("NOTICE", SqlState::SUCCESSFUL_COMPLETION);
+            self.done.notices.push(Notice { severity, code, message: text, detail });
             return Ok(());
         }
         let message = match targets {

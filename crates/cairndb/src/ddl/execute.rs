@@ -1,12 +1,11 @@
 //! Dispatches schema changes.
 
-use std::sync::Arc;
-
-use super::context::{Ddl, Session};
+use super::context::{Ddl, SchemaHost};
 use super::index_beside::create_index_beside;
 use crate::catalog::SystemTrees;
 use crate::command::{Command, SchemaCommand, said_in_vain};
 use crate::dml::DmlContext;
+use crate::notice::Notice;
 use crate::plan::{Field, OptimizerOptions};
 use crate::routine::{run_block, run_call};
 use crate::sql::ParsedStatement;
@@ -22,7 +21,7 @@ pub(crate) struct Done {
     /// Of CALL and EXPLAIN.
     pub(crate) rows: Option<(Vec<Field>, Vec<Vec<Value>>)>,
     /// Severity, code, text, detail.
-    pub(crate) notices: Vec<(&'static str, SqlState, String, Option<String>)>,
+    pub(crate) notices: Vec<Notice>,
 }
 
 /// Runs a statement that changes the schema. `is_alone`: the transaction is the statement's own.
@@ -31,7 +30,7 @@ pub(crate) fn execute(
     context: &DmlContext<'_>,
     trees: SystemTrees,
     options: &OptimizerOptions,
-    session: &dyn Session,
+    session: &dyn SchemaHost,
     is_alone: bool,
 ) -> Result<Done> {
     let Command::Schema(command) = Command::of(parsed)? else { return Err(Error::internal("not a schema change")) };
@@ -83,13 +82,13 @@ impl Ddl<'_> {
             S::DropTrigger(drop) => self.drop_trigger(drop),
             S::RenameTrigger(rename) => self.rename_trigger(rename),
             S::Do(block) => {
-                let runner = Arc::new(self.session.runner(&self.catalog)?);
+                let runner = self.session.functions(&self.catalog)?;
                 run_block(&runner, &block.body, &self.dml.exec.eval, None)?;
                 Ok("DO")
             }
             S::Call(call) => {
                 let text = self.parsed.tree.written(call.call);
-                let ran = run_call(self.session.runner(&self.catalog)?, text, &self.dml.exec.eval)?;
+                let ran = run_call(self.session.functions(&self.catalog)?, text, &self.dml.exec.eval)?;
                 let has_columns = !ran.fields.iter().all(|field| field.name.is_empty());
                 self.done.rows = has_columns.then_some((ran.fields, ran.rows.into_rows()?));
                 Ok("CALL")

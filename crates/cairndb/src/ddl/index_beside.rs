@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use cairn_storage::{Error as StorageError, Snapshot, TreeId};
 
-use super::context::{Ddl, Session};
+use super::context::{Ddl, SchemaHost};
 use super::create_index::described;
 use super::execute::Done;
 use super::index_build::{INTERRUPT_ROWS, build_index, duplicate_entry};
@@ -44,7 +44,7 @@ pub(super) fn create_index_beside(
     dml: &DmlContext<'_>,
     trees: SystemTrees,
     options: &OptimizerOptions,
-    session: &dyn Session,
+    session: &dyn SchemaHost,
 ) -> Result<Option<Done>> {
     let mut state = State::newest(dml)?;
     if system::named(&create.table, &state.catalog).is_some() {

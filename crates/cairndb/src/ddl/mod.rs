@@ -40,6 +40,6 @@ mod truncate;
 mod types;
 mod upgrade;
 
-pub(crate) use context::Session;
-pub(crate) use execute::execute;
+pub(crate) use context::SchemaHost;
+pub(crate) use execute::{Done, execute};
 pub(crate) use upgrade::upgrade;

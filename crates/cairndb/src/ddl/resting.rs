@@ -191,7 +191,7 @@ impl Ddl<'_> {
         if !self.catalog.has_routines() {
             return Ok(exec);
         }
-        let caller = Arc::new(self.session.runner(&self.catalog)?);
+        let caller = self.session.functions(&self.catalog)?;
         let eval = Arc::new(exec.eval.with_calls(Some(Calls::of(caller))));
         Ok(ExecContext { eval, ..exec })
     }

@@ -137,7 +137,7 @@ impl Ddl<'_> {
         let function = self.catalog.routine_by_id(id).cloned();
         let routine = function.as_ref().and_then(|function| function.routine());
         let routine = routine.ok_or_else(|| Error::internal("a function is not there"))?;
-        crate::routine::check_body(routine, &self.session.runner(&self.catalog)?, &self.dml.exec.eval)
+        crate::routine::check_body(routine, &*self.session.functions(&self.catalog)?, &self.dml.exec.eval)
     }
 
     pub(super) fn routines_named(&self, schema: ObjectId, name: &str) -> Vec<Arc<Routine>> {

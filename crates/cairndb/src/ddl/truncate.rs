@@ -51,7 +51,7 @@ impl Ddl<'_> {
         if !has_trigger(table, TriggerEvent::Truncate, timing, false) {
             return Ok(());
         }
-        let caller = Arc::new(self.session.runner(&self.catalog)?);
+        let caller = self.session.functions(&self.catalog)?;
         let eval = Arc::new(self.dml.exec.eval.with_calls(Some(Calls::of(caller))));
         let exec = ExecContext { eval, ..self.dml.exec.clone() };
         let context = DmlContext { exec: &exec, catalog: &self.catalog, ..*self.dml };

@@ -13,7 +13,7 @@ use crate::exec::{Batch, ExecContext, eval_row};
 use crate::functions::Volatility;
 use crate::plan::{Expr, PhysicalNode, PhysicalPlan};
 use crate::prepared::Prepared;
-use crate::session::{Ran, Runner, UnderPath};
+use crate::routine::{Ran, StatementHost, UnderPath};
 use crate::sql::parse_one;
 use crate::types::{DataType, EvalContext, OidNames};
 use crate::{Error, Result, SqlState, Value};
@@ -44,12 +44,12 @@ impl Drop for Depth<'_> {
 }
 
 /// One of the triggers that run.
-struct Entered<'a>(&'a Runner);
+struct Entered<'a>(&'a dyn StatementHost);
 
 impl Entered<'_> {
-    fn of(runner: &Runner, table: ObjectId) -> Entered<'_> {
-        runner.begin_trigger(table);
-        Entered(runner)
+    fn of(host: &dyn StatementHost, table: ObjectId) -> Entered<'_> {
+        host.begin_trigger(table);
+        Entered(host)
     }
 }
 
@@ -59,7 +59,7 @@ impl Drop for Entered<'_> {
     }
 }
 
-impl Runner {
+impl<'h> dyn StatementHost + 'h {
     fn call(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Vec<Vec<Value>>> {
         self.deeper(None, |_| self.call_here(routine, args, eval, None))
     }
@@ -129,7 +129,7 @@ impl Runner {
         let Some(under) = self.under_path_of(routine, eval)? else {
             return self.call_under_path(routine, args, eval, control);
         };
-        let rows = under.runner.call_under_path(routine, args, &under.eval, None)?;
+        let rows = under.host.call_under_path(routine, args, &under.eval, None)?;
         self.catch_up(&under)?;
         Ok(rows)
     }
@@ -153,8 +153,8 @@ impl Runner {
 
 /// A trigger that runs.
 struct Fired<'a> {
-    runner: &'a Runner,
-    /// What runs it, where that is not the runner.
+    host: &'a dyn StatementHost,
+    /// What runs it, where that is not the host.
     under: Option<UnderPath>,
     call: Arc<TriggerCall>,
     compiled: Arc<Compiled>,
@@ -165,12 +165,12 @@ struct Fired<'a> {
 impl Fired<'_> {
     /// Sees what others have changed of the schema since.
     fn refresh(&mut self) -> Result<()> {
-        if self.under.as_ref().is_none_or(|under| under.is_current(self.runner)) {
+        if self.under.as_ref().is_none_or(|under| under.is_current(self.host)) {
             return Ok(());
         }
-        self.under = self.runner.under_path_of(&self.call.routine, &self.context.eval)?;
+        self.under = self.host.under_path_of(&self.call.routine, &self.context.eval)?;
         if let Some(under) = &self.under {
-            self.context = under.runner.context(&self.call.routine, &under.eval)?;
+            self.context = under.host.context(&self.call.routine, &under.eval)?;
         }
         Ok(())
     }
@@ -179,8 +179,8 @@ impl Fired<'_> {
 impl Fires for Fired<'_> {
     fn fire(&mut self, firing: Firing) -> Result<Option<Vec<Value>>> {
         self.refresh()?;
-        let Fired { runner, under, call, compiled, context, room } = self;
-        let runs = under.as_ref().map_or(*runner, |under| &under.runner);
+        let Fired { host, under, call, compiled, context, room } = self;
+        let runs = under.as_ref().map_or(*host, |under| &*under.host);
         let _trigger = Entered::of(runs, call.table.id);
         let fired = runs.deeper(None, |_| {
             context.check()?;
@@ -189,33 +189,33 @@ impl Fires for Fired<'_> {
                 Compiled::Sql(_) => Err(Error::internal("a trigger's function in SQL")),
             }
         })?;
-        under.as_ref().map_or(Ok(()), |under| runner.catch_up(under))?;
+        under.as_ref().map_or(Ok(()), |under| host.catch_up(under))?;
         Ok(fired)
     }
 
     fn fire_all(&mut self, event: TriggerEvent, rows: (&Batch, &Batch)) -> Result<bool> {
         self.refresh()?;
-        let Fired { runner, under, call, compiled, context, room } = self;
+        let Fired { host, under, call, compiled, context, room } = self;
         let Compiled::PlPgSql(body) = &**compiled else { return Ok(false) };
-        let runs = under.as_ref().map_or(*runner, |under| &under.runner);
+        let runs = under.as_ref().map_or(*host, |under| &*under.host);
         let _trigger = Entered::of(runs, call.table.id);
         let fired = runs.deeper(None, |_| body.fire_all(runs, context, call, (event, rows), room))?;
-        under.as_ref().map_or(Ok(()), |under| runner.catch_up(under))?;
+        under.as_ref().map_or(Ok(()), |under| host.catch_up(under))?;
         Ok(fired)
     }
 }
 
-impl Caller for Runner {
+impl<H: StatementHost + 'static> Caller for H {
     fn oid_names(&self) -> Arc<dyn OidNames> {
-        self.now().1
+        self.catalog()
     }
 
     fn for_statement(&self, deadline: Option<Instant>) -> Result<Option<Arc<dyn Caller>>> {
-        Ok(self.of_statement(deadline)?.map(|runner| Arc::new(runner) as Arc<dyn Caller>))
+        Ok(self.of_statement(deadline)?.map(|host| host as Arc<dyn Caller>))
     }
 
     fn value(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Value> {
-        let rows = self.call(routine, args, eval)?;
+        let rows = (self as &dyn StatementHost).call(routine, args, eval)?;
         if routine.returns == Returns::Void {
             return Ok(nothing(routine));
         }
@@ -224,10 +224,11 @@ impl Caller for Runner {
 
     fn trigger<'a>(&'a self, call: &Arc<TriggerCall>, eval: &EvalContext) -> Result<Box<dyn Fires + 'a>> {
         let under = self.under_path_of(&call.routine, eval)?;
-        let (runs, eval) = under.as_ref().map_or((self, eval), |under| (&under.runner, &under.eval));
+        let (runs, eval) =
+            under.as_ref().map_or((self as &dyn StatementHost, eval), |under| (&*under.host, &under.eval));
         let compiled = self.compiled().of(&call.routine, runs)?;
         let context = runs.context(&call.routine, eval)?;
-        Ok(Box::new(Fired { runner: self, under, call: call.clone(), compiled, context, room: Room::default() }))
+        Ok(Box::new(Fired { host: self, under, call: call.clone(), compiled, context, room: Room::default() }))
     }
 
     fn trigger_depth(&self) -> usize {
@@ -238,7 +239,7 @@ impl Caller for Runner {
         if routine.strict && args.iter().any(Value::is_null) {
             return Ok(None);
         }
-        Ok(self.call(routine, args, eval)?.into_iter().next())
+        Ok((self as &dyn StatementHost).call(routine, args, eval)?.into_iter().next())
     }
 
     fn rows(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Vec<Vec<Value>>> {
@@ -246,7 +247,7 @@ impl Caller for Runner {
             let width = super::sql_body::result_types(routine, self)?.len();
             return Ok(if routine.set { vec![] } else { vec![vec![Value::Null; width.max(1)]] });
         }
-        let rows = self.call(routine, args, eval)?;
+        let rows = (self as &dyn StatementHost).call(routine, args, eval)?;
         Ok(match routine.returns {
             Returns::Void => vec![vec![nothing(routine)]],
             _ if routine.set || !rows.is_empty() => rows,
@@ -303,7 +304,7 @@ impl Variables for OfCall {
 
 /// DO: runs a body in PL/pgSQL.
 pub(crate) fn run_block(
-    runner: &Arc<Runner>,
+    host: &Arc<dyn StatementHost>,
     body: &str,
     eval: &EvalContext,
     control: Option<Control<'_>>,
@@ -324,35 +325,34 @@ pub(crate) fn run_block(
         body: body.to_owned(),
         change: 0,
     });
-    let body = PlPgSql::new(&routine, runner)?;
-    let eval = eval.with_calls(Some(Calls::of(runner.clone())));
-    let context = runner.context(&routine, &eval)?;
-    body.call(&routine, (runner, &context), &[], control).map(drop)
+    let body = PlPgSql::new(&routine, &**host)?;
+    let eval = eval.with_calls(Some(Calls::of(host.clone())));
+    let context = host.context(&routine, &eval)?;
+    body.call(&routine, (&**host, &context), &[], control).map(drop)
 }
 
 /// CALL, as a query of the procedure's row: `call` is the procedure with its arguments.
-pub(crate) fn called_procedure(runner: &Runner, call: &str, has_parameters: bool) -> Result<Arc<Prepared>> {
+pub(crate) fn called_procedure(host: &dyn StatementHost, call: &str, has_parameters: bool) -> Result<Arc<Prepared>> {
     let variables: Arc<dyn Variables> = Arc::new(OfCall { has_parameters });
-    runner.prepare(&Arc::new(parse_one(&format!("SELECT * FROM {call}"))?), &variables)
+    host.prepare(&Arc::new(parse_one(&format!("SELECT * FROM {call}"))?), &variables)
 }
 
 /// CALL within a statement.
-pub(crate) fn run_call(runner: Runner, call: &str, eval: &EvalContext) -> Result<Ran> {
-    let runner = Arc::new(runner);
-    let eval = eval.with_calls(Some(Calls::of(runner.clone())));
-    let prepared = called_procedure(&runner, call, false)?;
-    let context = ExecContext { eval: Arc::new(eval), ..runner.base().clone() };
-    runner.call_procedure(&prepared, &context, None)
+pub(crate) fn run_call(host: Arc<dyn StatementHost>, call: &str, eval: &EvalContext) -> Result<Ran> {
+    let eval = eval.with_calls(Some(Calls::of(host.clone())));
+    let prepared = called_procedure(&*host, call, false)?;
+    let context = ExecContext { eval: Arc::new(eval), ..host.base().clone() };
+    host.call_procedure(&prepared, &context, None)
 }
 
 /// Whether the body of a function that is being made can be run.
-pub(crate) fn check_body(routine: &Arc<Routine>, runner: &Runner, eval: &EvalContext) -> Result<()> {
-    let under = runner.under_path_of(routine, eval)?;
-    let runner = under.as_ref().map_or(runner, |under| &under.runner);
-    match Compiled::new(routine, runner)? {
+pub(crate) fn check_body(routine: &Arc<Routine>, host: &dyn StatementHost, eval: &EvalContext) -> Result<()> {
+    let under = host.under_path_of(routine, eval)?;
+    let host = under.as_ref().map_or(host, |under| &*under.host);
+    match Compiled::new(routine, host)? {
         // What it gives is a matter of its calls.
         Compiled::Sql(_) if routine.is_polymorphic() || routine.returns == Returns::Record => Ok(()),
-        Compiled::Sql(body) => body.check(routine, runner),
+        Compiled::Sql(body) => body.check(routine, host),
         // What its SQL means is found out when it runs.
         Compiled::PlPgSql(_) => Ok(()),
     }

@@ -8,7 +8,7 @@ use super::plpgsql::PlPgSql;
 use super::sql_body::SqlBody;
 use crate::Result;
 use crate::catalog::{Catalog, Language, ObjectId, Routine};
-use crate::session::Runner;
+use crate::routine::StatementHost;
 
 /// How many functions a session keeps, and for how many kinds of calls it keeps each.
 const KEPT_MAX: usize = 1000;
@@ -29,17 +29,17 @@ pub(crate) struct CompiledRoutines(Mutex<HashMap<ObjectId, Vec<Known>>>);
 type Known = (Arc<Routine>, Arc<Compiled>, Weak<Catalog>);
 
 impl CompiledRoutines {
-    pub(crate) fn of(&self, routine: &Arc<Routine>, runner: &Runner) -> Result<Arc<Compiled>> {
+    pub(crate) fn of(&self, routine: &Arc<Routine>, host: &dyn StatementHost) -> Result<Arc<Compiled>> {
         let is_same = |(known, ..): &&Known| Arc::ptr_eq(known, routine) || known == routine;
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = all.get(&routine.id).and_then(|kinds| kinds.iter().find(is_same));
         let known = known.map(|(_, compiled, catalog)| (compiled.clone(), catalog.clone()));
         drop(all);
-        let now = Arc::downgrade(&runner.catalog());
+        let now = Arc::downgrade(&host.catalog());
         let compiled = match known {
             Some((compiled, seen)) if seen.ptr_eq(&now) => return Ok(compiled),
-            Some((compiled, _)) if compiled.is_current(routine, runner) => compiled,
-            _ => Arc::new(Compiled::new(routine, runner)?),
+            Some((compiled, _)) if compiled.is_current(routine, host) => compiled,
+            _ => Arc::new(Compiled::new(routine, host)?),
         };
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= KEPT_MAX {
@@ -56,20 +56,20 @@ impl CompiledRoutines {
 }
 
 impl Compiled {
-    pub(crate) fn new(routine: &Routine, runner: &Runner) -> Result<Compiled> {
+    pub(crate) fn new(routine: &Routine, host: &dyn StatementHost) -> Result<Compiled> {
         match routine.language {
-            Language::Sql => SqlBody::new(routine, runner).map(Compiled::Sql),
-            Language::PlPgSql => Ok(Compiled::PlPgSql(Box::new(PlPgSql::new(routine, runner)?))),
+            Language::Sql => SqlBody::new(routine, host).map(Compiled::Sql),
+            Language::PlPgSql => Ok(Compiled::PlPgSql(Box::new(PlPgSql::new(routine, host)?))),
         }
     }
 
     /// Whether reading it once more would give the same.
-    fn is_current(&self, routine: &Routine, runner: &Runner) -> bool {
+    fn is_current(&self, routine: &Routine, host: &dyn StatementHost) -> bool {
         // What domains ask for may call functions, and these others.
-        let no_domains = || Results::of(routine, &runner.catalog()).is_ok_and(|now| now.is_empty());
+        let no_domains = || Results::of(routine, &host.catalog()).is_ok_and(|now| now.is_empty());
         match self {
             Compiled::Sql(body) => !body.gives_domains() && no_domains(),
-            Compiled::PlPgSql(body) => !body.has_domains() && no_domains() && body.is_current(runner),
+            Compiled::PlPgSql(body) => !body.has_domains() && no_domains() && body.is_current(host),
         }
     }
 }

@@ -9,6 +9,7 @@
 mod call;
 mod compiled;
 mod domains;
+mod host;
 mod plpgsql;
 mod sql_body;
 mod transactions;
@@ -19,12 +20,13 @@ use std::time::Instant;
 
 pub(crate) use call::{called_procedure, check_body, run_block, run_call};
 pub(crate) use compiled::{Compiled, CompiledRoutines};
+use host::Planned;
+pub(crate) use host::{BlockSavepoint, Ran, StatementHost, UnderPath};
 pub(crate) use plpgsql::Shape;
 pub(crate) use transactions::{Control, Ending, Ground, Transactions};
 
 use crate::catalog::{Routine, Table, Trigger, TriggerEvent};
 use crate::exec::Batch;
-use crate::session::Runner;
 use crate::state::Reader;
 use crate::types::{EvalContext, OidNames};
 use crate::{Result, Value};
@@ -73,9 +75,9 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    pub(crate) fn of(runner: Arc<Runner>) -> Calls {
-        let reader = runner.base().reader.clone();
-        Calls { caller: runner, reader }
+    pub(crate) fn of(host: Arc<dyn StatementHost>) -> Calls {
+        let reader = host.base().reader.clone();
+        Calls { caller: host, reader }
     }
 }
 

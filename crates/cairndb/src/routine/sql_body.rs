@@ -8,7 +8,7 @@ use crate::bind::{Parameters, Variables};
 use crate::catalog::{ObjectId, Returns, Routine};
 use crate::exec::ExecContext;
 use crate::plan::Field;
-use crate::session::{Planned, Runner};
+use crate::routine::{Planned, StatementHost};
 use crate::sql::split_script;
 use crate::types::{CastContext, Composite, CompositeType, DataType, can_cast, cast_assign};
 use crate::{Error, SqlState, Value};
@@ -22,13 +22,13 @@ pub(crate) struct SqlBody {
 }
 
 impl SqlBody {
-    pub(crate) fn new(routine: &Routine, runner: &Runner) -> Result<SqlBody> {
+    pub(crate) fn new(routine: &Routine, host: &dyn StatementHost) -> Result<SqlBody> {
         let variables: Arc<dyn Variables> = Arc::new(Parameters::of(routine));
         let mut statements = Vec::new();
         for source in split_script(&routine.body) {
             statements.push(Planned::new(source.parse()?));
         }
-        let results = Results::of(routine, &runner.catalog())?;
+        let results = Results::of(routine, &host.catalog())?;
         Ok(SqlBody { variables, statements, results })
     }
 
@@ -38,17 +38,22 @@ impl SqlBody {
     }
 
     /// Runs the statements; the rows of the last.
-    pub(super) fn run(&self, routine: &Routine, runner: &Runner, context: &ExecContext) -> Result<Vec<Vec<Value>>> {
+    pub(super) fn run(
+        &self,
+        routine: &Routine,
+        host: &dyn StatementHost,
+        context: &ExecContext,
+    ) -> Result<Vec<Vec<Value>>> {
         let mut rows = Vec::new();
         let Some((last, before)) = self.statements.split_last() else { return Ok(rows) };
         let of_it = |number: usize| {
             move |error: Error| error.called_from(&format!("SQL function \"{}\" statement {number}", routine.name))
         };
         for (statement, number) in before.iter().zip(1..) {
-            runner.run(statement, &self.variables, context, Some(1)).map_err(of_it(number))?;
+            statement.run(host, &self.variables, context, Some(1)).map_err(of_it(number))?;
         }
         let limit = (!routine.set).then_some(1);
-        let done = runner.run(last, &self.variables, context, limit).map_err(of_it(before.len() + 1))?;
+        let done = last.run(host, &self.variables, context, limit).map_err(of_it(before.len() + 1))?;
         if routine.returns == Returns::Void {
             return Ok(rows);
         }
@@ -60,7 +65,7 @@ impl SqlBody {
                 .map(|row| Ok(vec![as_record(&done.fields, row)?]))
                 .collect();
         }
-        let types = result_types(routine, runner)?;
+        let types = result_types(routine, host)?;
         check_result(routine, &done.fields, &types)?;
         rows = done.rows.into_rows_within(context.memory_budget)?;
         if whole_row(&done.fields, &types).is_some() {
@@ -87,20 +92,20 @@ impl SqlBody {
     }
 
     /// Binds every statement, and looks whether the last gives what is declared.
-    pub(super) fn check(&self, routine: &Routine, runner: &Runner) -> Result<()> {
+    pub(super) fn check(&self, routine: &Routine, host: &dyn StatementHost) -> Result<()> {
         let mut fields = vec![];
         for statement in &self.statements {
-            fields = runner.fields_of(statement, &self.variables)?;
+            fields = statement.fields(host, &self.variables)?;
         }
         match routine.returns {
             Returns::Void => Ok(()),
-            _ => check_result(routine, &fields, &result_types(routine, runner)?),
+            _ => check_result(routine, &fields, &result_types(routine, host)?),
         }
     }
 }
 
 /// The types of the columns that a call gives.
-pub(super) fn result_types(routine: &Routine, runner: &Runner) -> Result<Vec<DataType>> {
+pub(super) fn result_types(routine: &Routine, host: &dyn StatementHost) -> Result<Vec<DataType>> {
     Ok(match routine.returns {
         Returns::Void | Returns::Trigger => vec![],
         Returns::Any(_) => return Err(Error::internal("a call that says nothing of its types")),
@@ -108,7 +113,7 @@ pub(super) fn result_types(routine: &Routine, runner: &Runner) -> Result<Vec<Dat
         Returns::Type(DataType::Composite(of)) if !routine.is_output() => attribute_types(of),
         Returns::Type(data_type) => vec![data_type.base()],
         Returns::Row => routine.outputs().map(|output| output.data_type.base()).collect(),
-        Returns::RowOf(table) => row_types(table, runner)?,
+        Returns::RowOf(table) => row_types(table, host)?,
     })
 }
 
@@ -143,8 +148,8 @@ fn exploded(mut row: Vec<Value>, width: usize) -> Vec<Value> {
     }
 }
 
-fn row_types(table: ObjectId, runner: &Runner) -> Result<Vec<DataType>> {
-    let catalog = runner.catalog();
+fn row_types(table: ObjectId, host: &dyn StatementHost) -> Result<Vec<DataType>> {
+    let catalog = host.catalog();
     let table = catalog.table_by_id(table).ok_or_else(|| Error::internal("the table of a function's rows is gone"))?;
     Ok(table.columns.iter().map(|column| column.data_type.base()).collect())
 }

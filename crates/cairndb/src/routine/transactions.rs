@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use super::Calls;
 use crate::catalog::Routine;
 use crate::exec::ExecContext;
-use crate::session::Runner;
+use crate::routine::StatementHost;
 use crate::{Error, Result, SqlState, Value};
 
 /// How a transaction ends.
@@ -21,10 +21,10 @@ pub(crate) enum Ending {
     Rollback,
 }
 
-/// What statements run in: a runner of the open transaction, and what it gives them, without parameters.
+/// What statements run in: a host of the open transaction, and what it gives them, without parameters.
 #[derive(Clone)]
 pub(crate) struct Ground {
-    pub(crate) runner: Arc<Runner>,
+    pub(crate) host: Arc<dyn StatementHost>,
     pub(crate) context: ExecContext,
     /// How many transactions of the statement have ended before.
     pub(crate) number: u64,
@@ -59,8 +59,8 @@ pub(crate) struct Control<'a> {
 impl Ground {
     /// For the body of a function, with these parameters.
     pub(crate) fn context(&self, routine: &Routine, parameters: Arc<[Value]>) -> Result<ExecContext> {
-        let eval = self.context.eval.with_calls(Some(Calls::of(self.runner.clone())));
-        Ok(ExecContext { parameters, ..self.runner.context(routine, &eval)? })
+        let eval = self.context.eval.with_calls(Some(Calls::of(self.host.clone())));
+        Ok(ExecContext { parameters, ..self.host.context(routine, &eval)? })
     }
 }
 

@@ -59,7 +59,7 @@ impl Session {
         state: &State<'_>,
     ) -> Result<Executed> {
         let (runner, context) = self.ground(parsed, state)?;
-        run(parsed, params, &Ground { runner: Arc::new(runner), context, number: 0 }, None)
+        run(parsed, params, &Ground { host: Arc::new(runner), context, number: 0 }, None)
     }
 
     /// Outside of one.
@@ -107,19 +107,19 @@ fn run(
     ground: &Ground,
     control: Option<Control<'_>>,
 ) -> Result<Executed> {
-    let Ground { runner, context, .. } = ground;
+    let Ground { host, context, .. } = ground;
     match Command::of(parsed)? {
         Command::Schema(SchemaCommand::Do(block)) => {
             check_count(params.count(), 0)?;
-            run_block(runner, &block.body, &context.eval, control)?;
+            run_block(host, &block.body, &context.eval, control)?;
             Ok(Executed::tag("DO"))
         }
         Command::Schema(SchemaCommand::Call(call)) => {
-            let prepared = called_procedure(runner, parsed.tree.written(call.call), true)?;
-            let eval = context.eval.with_calls(Some(Calls::of(runner.clone())));
+            let prepared = called_procedure(&**host, parsed.tree.written(call.call), true)?;
+            let eval = context.eval.with_calls(Some(Calls::of(host.clone())));
             let parameters = collect(params, &prepared.parameters, &eval)?.into();
             let context = ExecContext { parameters, eval: Arc::new(eval), ..context.clone() };
-            let ran = runner.call_procedure(&prepared, &context, control)?;
+            let ran = host.call_procedure(&prepared, &context, control)?;
             let has_columns = ran.fields.iter().any(|field| !field.name.is_empty());
             let rows = has_columns.then(|| Rows::collected(ran.fields, ran.rows));
             Ok(Executed { rows, ..Executed::tag("CALL") })
@@ -160,7 +160,7 @@ impl Alone<'_> {
                 (context.deadline, context.eval) = (self.deadline, eval.clone());
             }
             runner.depth = self.depth.clone();
-            Ground { runner: Arc::new(runner), context, number }
+            Ground { host: Arc::new(runner), context, number }
         };
         *self.open.borrow_mut() = Some(Open { tx, deferred, ground: ground.clone(), started });
         Ok(ground)

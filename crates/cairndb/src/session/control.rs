@@ -5,10 +5,11 @@ use std::sync::Arc;
 use cairn_storage::Losses;
 
 use super::Session;
-use super::execute::Executed;
+use super::execute::{Executed, State};
 use super::session_state::SessionState;
 use crate::catalog::{Catalog, Deferral, ObjectId, ObjectName, Table, no_schema};
 use crate::command::TransactionCommand;
+use crate::dml::{Deferred, DmlContext};
 use crate::state::Transaction;
 use crate::{Error, Result, SqlState};
 
@@ -174,13 +175,10 @@ impl Session {
         if self.transaction_failed() {
             return Err(aborted());
         }
-        let keys = deferrable_keys(names, deferred, &*self.catalog()?)?;
-        if let Some(open) = &self.state.borrow().transaction {
-            open.deferred.set(keys.as_deref(), deferred);
-        }
-        if !deferred {
-            self.look_at_deferred(keys.as_deref())?;
-        }
+        let session = self.state.borrow();
+        let Some(open) = &session.transaction else { return Err(Error::internal("no open transaction")) };
+        let state = State::of_open(self, open)?;
+        self.with_dml(&state, |dml| set_constraints(names, deferred, Some(&open.deferred), dml))?;
         Ok(tag)
     }
 
@@ -195,12 +193,25 @@ impl Session {
     }
 }
 
-/// The foreign keys, keys and constraint triggers of these names; `None`: ALL.
-pub(super) fn deferrable_keys(
+/// Has these constraints (`None`: all that may wait) looked at when the transaction commits, or from now on at once: then at what it owes
+/// them, too.
+pub(super) fn set_constraints(
     names: Option<&[ObjectName]>,
     deferred: bool,
-    catalog: &Catalog,
-) -> Result<Option<Vec<ObjectId>>> {
+    known: Option<&Deferred>,
+    dml: &DmlContext<'_>,
+) -> Result<()> {
+    let keys = deferrable_keys(names, deferred, dml.catalog)?;
+    let Some(known) = known else { return Ok(()) };
+    known.set(keys.as_deref(), deferred);
+    if deferred || !known.is_owed() {
+        return Ok(());
+    }
+    known.look(keys.as_deref(), &DmlContext { deferred: None, ..*dml })
+}
+
+/// The foreign keys, keys and constraint triggers of these names; `None`: ALL.
+fn deferrable_keys(names: Option<&[ObjectName]>, deferred: bool, catalog: &Catalog) -> Result<Option<Vec<ObjectId>>> {
     let keys = names.map(|names| names.iter().map(|name| keys_named(name, deferred, catalog)).collect());
     Ok(keys.transpose()?.map(|keys: Vec<Vec<ObjectId>>| keys.concat()))
 }

@@ -155,11 +155,10 @@ fn keep_of(scroll: Option<bool>) -> Keep {
 /// What functions do with cursors, which are the session's.
 impl Runner {
     /// Opens one, over what its function sees now; its name, which is made where none is said.
-    pub(crate) fn open_cursor(
+    pub(super) fn open_named(
         &self,
         name: Option<String>,
-        prepared: &Prepared,
-        context: &ExecContext,
+        (prepared, context): (&Prepared, &ExecContext),
         routine: &Routine,
         scroll: Option<bool>,
     ) -> Result<String> {
@@ -186,7 +185,7 @@ impl Runner {
     }
 
     /// The rows come to, of these fields, and how many.
-    pub(crate) fn fetch_cursor(&self, name: &str, direction: Direction) -> Result<(Vec<Field>, Vec<Vec<Value>>, u64)> {
+    pub(super) fn fetch_named(&self, name: &str, direction: Direction) -> Result<(Vec<Field>, Vec<Vec<Value>>, u64)> {
         self.session.names.cursors.read(name, |cursor| {
             cursor.rows_mut()?.begin_statement(self.base.deadline)?;
             let mut rows = Vec::new();
@@ -201,12 +200,12 @@ impl Runner {
         })
     }
 
-    pub(crate) fn close_cursor(&self, name: &str) -> Result<()> {
+    pub(super) fn close_named(&self, name: &str) -> Result<()> {
         self.session.names.cursors.close(name)
     }
 
     /// A loop goes over it, and its transaction may end.
-    pub(crate) fn pin_cursor(&self, name: &str) -> Result<()> {
+    pub(super) fn pin_named(&self, name: &str) -> Result<()> {
         self.session.cursors_mut()?.get_mut(name).map(|cursor| cursor.pinned = true).ok_or_else(|| unknown(name))
     }
 

@@ -4,7 +4,6 @@
 //!   its start when another got in its way.
 //! - In an open transaction any error fails the transaction; so a statement needs no savepoint to be atomic.
 
-mod as_point;
 mod commit;
 mod schema;
 mod state;
@@ -161,10 +160,11 @@ impl Session {
             Access::Schema if command::runs_body(&statement.parsed) => self.run_body_alone(&statement.parsed, params),
             Access::Read if let Some(executed) = self.run_on_snapshot(statement, params)? => Ok(executed),
             _ => {
-                if access == Access::Write
-                    && let Some(executed) = self.write_as_point(statement, params)?
-                {
-                    return Ok(executed);
+                if access == Access::Write {
+                    let prepared = self.with_state(|state| self.plan(statement, state))?;
+                    if let Some(executed) = self.run_as_point(statement, &prepared, params)? {
+                        return Ok(executed);
+                    }
                 }
                 let (mut lost, deadline) = (Losses::default(), self.deadline());
                 retry(|| {
@@ -390,12 +390,16 @@ impl Session {
         Ok(state.catalog)
     }
 
-    pub(super) fn look_at(&self, deferred: &Deferred, keys: Option<&[ObjectId]>, state: &State<'_>) -> Result<()> {
-        let Some((tx, _)) = state.tx else { return Ok(()) };
+    fn look_at(&self, deferred: &Deferred, keys: Option<&[ObjectId]>, state: &State<'_>) -> Result<()> {
+        self.with_dml(state, |dml| deferred.look(keys, &DmlContext { deferred: None, ..*dml }))
+    }
+
+    /// What rows are written with in the state's transaction, by no statement that has a plan.
+    pub(super) fn with_dml<T>(&self, state: &State<'_>, work: impl FnOnce(&DmlContext<'_>) -> Result<T>) -> Result<T> {
+        let (tx, _) = state.tx.ok_or_else(|| Error::internal("nothing is changed here"))?;
         let prepared = Prepared::utility(&Arc::new(parse_one("COMMIT")?), state.stamp, &state.catalog);
         let context = self.context(&prepared, state, &())?;
-        let dml = DmlContext { deferred: None, ..self.dml_context(tx, (state, &context)) };
-        deferred.look(keys, &dml)
+        work(&self.dml_context(tx, (state, &context)))
     }
 
     /// Writes rows by other means than a plan: in the open transaction, or in one of its own, once.
@@ -442,7 +446,7 @@ impl Session {
 }
 
 /// PostgreSQL's command tag, without counts.
-fn tag_of(statement: Syntax) -> &'static str {
+pub(super) fn tag_of(statement: Syntax) -> &'static str {
     match statement {
         Syntax::Insert { .. } => "INSERT",
         Syntax::Update { .. } => "UPDATE",

@@ -36,6 +36,7 @@ mod shared;
 mod statement_cache;
 mod temporary;
 mod ticket;
+mod try_point;
 
 pub(crate) use crate::notice::Notice;
 pub(crate) use crate::point::RowRef;
@@ -56,9 +57,9 @@ pub use plan_cache::PlanCache;
 pub use position::Position;
 pub use rows::{Ahead, IntoRows, Mapped, OwnedRow, Rows, RowsAs, Turn};
 pub(crate) use rows::{FewRows, add_row};
-pub(crate) use runner::{Planned, Ran, Runner, UnderPath};
+use runner::Runner;
 pub(crate) use session::{Session, exhaust};
-pub(crate) use session_state::{SessionState, Settings};
+pub(crate) use session_state::Settings;
 pub(crate) use shared::{Handle, Shared};
 pub use ticket::Ticket;
 

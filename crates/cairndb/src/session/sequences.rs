@@ -345,14 +345,14 @@ pub(crate) struct SessionSequences {
 
 /// Sequences as a statement sees them.
 pub(crate) struct StatementSequences {
-    pub(crate) shared: Weak<Shared>,
+    shared: Weak<Shared>,
     pub(crate) catalog: Arc<Catalog>,
-    pub(crate) session: Arc<Mutex<SessionSequences>>,
+    session: Arc<Mutex<SessionSequences>>,
     /// Where the session's own are.
-    pub(crate) temporary: Option<Arc<Temporary>>,
+    temporary: Option<Arc<Temporary>>,
     pub(crate) read_only: bool,
     /// The first sequence that it was asked for, by the name that was said: most statements ask for no other.
-    pub(crate) known: OnceLock<(Box<str>, Arc<Sequence>)>,
+    known: OnceLock<(Box<str>, Arc<Sequence>)>,
 }
 
 impl SessionSequences {
@@ -364,6 +364,16 @@ impl SessionSequences {
 }
 
 impl StatementSequences {
+    pub(super) fn new(
+        shared: Weak<Shared>,
+        catalog: &Arc<Catalog>,
+        session: Arc<Mutex<SessionSequences>>,
+        temporary: Option<Arc<Temporary>>,
+        read_only: bool,
+    ) -> StatementSequences {
+        StatementSequences { shared, catalog: catalog.clone(), session, temporary, read_only, known: OnceLock::new() }
+    }
+
     fn sequence(&self, name: &str) -> Result<&Arc<Sequence>> {
         if let Some((known, sequence)) = self.known.get()
             && **known == *name

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use cairn_storage::{Durability, Losses};
 
 use super::belonging::{Part, Whole};
-use super::channels::{Hold, SaidMark, SessionChannels};
+use super::channels::{Hold, SessionChannels};
 use super::limits::Limits;
 use super::names::Names;
 use super::temporary::Temporary;
@@ -17,7 +17,7 @@ use crate::catalog::{Catalog, CatalogStamp, SearchPath};
 use crate::dml::{Deferred, DeferredMark};
 use crate::plan::OptimizerOptions;
 use crate::prepared::Prepared;
-use crate::state::{Savepoint, Transaction};
+use crate::state::{SaidMark, Savepoint, Transaction};
 use crate::types::datetime::clock_micros;
 use crate::types::{EvalContext, TextStyle, ZoneName};
 use crate::{Error, Result, SqlState};

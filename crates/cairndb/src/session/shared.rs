@@ -1,5 +1,6 @@
 //! What the sessions of an open database share, and what keeps it open.
 
+use std::cell::Cell;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -11,13 +12,16 @@ use super::backup_requests::Answers;
 use super::channels::Channels;
 use super::live::{Followers, LiveQueries, User};
 use super::sequences::SequenceValues;
-use crate::Result;
 use crate::catalog::{Catalog, CatalogCache, CatalogStamp, SystemTrees, bootstrap, load_after, system_trees};
 use crate::change_feed::{self, Keeper, feeds_tree};
 use crate::ddl;
-use crate::dml::RowNumbers;
-use crate::exec::{SpillSpace, SpillTotals};
+use crate::dml::{Deferred, DmlContext, InsertRoom, RowNumbers};
+use crate::exec::{ExecContext, SpillSpace, SpillTotals};
+use crate::plan::OptimizerOptions;
+use crate::sql::ParsedStatement;
+use crate::state::Transaction;
 use crate::types::Builds;
+use crate::{Error, Result};
 
 /// Keeps a database open.
 #[derive(Clone)]
@@ -125,6 +129,36 @@ impl Shared {
             (newest, catalog) if newest == stamp => Ok(catalog),
             (_, newest) => Ok(Arc::new(load_after(reader, &newest)?)),
         }
+    }
+
+    /// The same, with its stamp, as the transaction has it now.
+    pub(crate) fn catalog_within(&self, tx: &Transaction) -> Result<(CatalogStamp, Arc<Catalog>)> {
+        let database = tx.reader().database();
+        let stamp = CatalogStamp::of(database, self.trees)?;
+        Ok((stamp, self.catalog_of_transaction(database, stamp)?))
+    }
+
+    /// What rows are written with in a transaction. `deferred`: what is looked at when that commits.
+    pub(crate) fn dml<'a>(
+        &'a self,
+        tx: &'a Transaction,
+        catalog: &'a Arc<Catalog>,
+        exec: &'a ExecContext,
+        (deferred, room): (Option<&'a Deferred>, &'a Cell<InsertRoom>),
+    ) -> DmlContext<'a> {
+        DmlContext { tx, catalog, exec, store: &self.store, row_numbers: &self.row_numbers, deferred, room }
+    }
+
+    /// Changes the schema, and rows with it. `is_alone`: in a transaction of its own.
+    pub(crate) fn change_schema(
+        &self,
+        parsed: &ParsedStatement,
+        (dml, options): (&DmlContext<'_>, &OptimizerOptions),
+        host: &dyn ddl::SchemaHost,
+        is_alone: bool,
+    ) -> Result<ddl::Done> {
+        let trees = self.trees.ok_or_else(|| Error::internal("the database has no system trees"))?;
+        ddl::execute(parsed, dml, trees, options, host, is_alone)
     }
 }
 

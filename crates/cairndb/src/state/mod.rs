@@ -9,9 +9,11 @@
 //! - A session without temporary relations has no such store. The point path never asks: it works on the database's part alone.
 
 mod reader;
+mod said;
 mod store;
 mod transaction;
 
 pub(crate) use reader::Reader;
+pub(crate) use said::SaidMark;
 pub(crate) use store::{TemporaryStore, TemporaryTrees};
 pub(crate) use transaction::{Savepoint, Transaction};

@@ -1,7 +1,7 @@
 //! Point statements say the same as the general path.
 
-use crate::common::{connect, connect_general, dump};
-use cairndb::{Connection, Result, ToValue, Value};
+use crate::common::{connect, connect_general, dump, opened};
+use cairndb::{AtOnce, Connection, PlanCache, Pooled, Result, SqlState, ToValue, Value};
 
 const SCHEMA: &str = "\
     CREATE TABLE t (id bigint PRIMARY KEY, a int NOT NULL DEFAULT 0, s text, d double precision, b smallint);\
@@ -245,5 +245,23 @@ fn blanks_of_char_do_not_matter_to_distinctness() -> Result<()> {
     let mut insert = conn.prepare("INSERT INTO c VALUES ($1, $2, $3)")?;
     assert_eq!(insert.execute((4, "yz", "yz"))?, 1);
     assert_eq!(insert.execute((5, "yz", "y")).unwrap_err().sqlstate().0, "23514");
+    Ok(())
+}
+
+#[test]
+fn a_session_that_only_reads_writes_by_no_way_to_a_point_statement() -> Result<()> {
+    let (database, conn) = opened("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 5)");
+    let write = "UPDATE t SET n = n + 1 WHERE id = $1";
+    let plans = PlanCache::new();
+    Pooled::new(database.connect()?, &plans).connection().execute(write, (1,))?;
+    assert!(AtOnce::new(database.connect()?, &plans)?.execute(write, (1,)).is_some(), "its plan is known");
+    let reader = database.connect()?;
+    reader.execute("SET default_transaction_read_only = on", ())?;
+    for refused in [reader.execute(write, (1,)), reader.prepare(write)?.execute((1,))] {
+        assert_eq!(refused.unwrap_err().sqlstate(), SqlState("25006"));
+    }
+    // Whoever can wait is told.
+    assert!(AtOnce::new(reader, &plans)?.execute(write, (1,)).is_none());
+    assert_eq!(conn.query_row_as::<i32>("SELECT n FROM t", ())?, 7);
     Ok(())
 }

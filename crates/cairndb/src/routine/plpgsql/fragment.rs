@@ -12,7 +12,7 @@ use crate::bind::{Conflict, Variables};
 use crate::exec::{self, ExecContext, Surroundings};
 use crate::plan::{Expr, PhysicalNode, SequenceOp, walk};
 use crate::prepared::Prepared;
-use crate::session::Runner;
+use crate::routine::StatementHost;
 use crate::sql::{ParsedStatement, parse_one};
 use crate::types::{DataType, EvalContext, ValueRef};
 use crate::{Error, SqlState, Value};
@@ -71,17 +71,17 @@ impl Fragment {
     }
 
     /// What it means now.
-    pub(super) fn bound(&self, frame: &Frame, runner: &Runner) -> Result<Arc<Bound>> {
+    pub(super) fn bound(&self, frame: &Frame, host: &dyn StatementHost) -> Result<Arc<Bound>> {
         let mut known = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bound) = &*known
             && bound.shapes.iter().all(|(variable, shape)| frame.has_shape(*variable, shape))
             && frame.has_tables(bound.tables.as_ref())
-            && (bound.seen.load(Relaxed) == runner.seen() || runner.is_current(&bound.prepared))
+            && (bound.seen.load(Relaxed) == host.seen() || host.is_current(&bound.prepared))
         {
-            bound.seen.store(runner.seen(), Relaxed);
+            bound.seen.store(host.seen(), Relaxed);
             return Ok(bound.clone());
         }
-        let seen = AtomicU64::new(runner.seen());
+        let seen = AtomicU64::new(host.seen());
         let names = self.names.get().ok_or_else(|| Error::internal("a body that was not read to its end"))?;
         let shapes = frame.shapes();
         let in_sight = Arc::new(InSight {
@@ -95,7 +95,7 @@ impl Fragment {
             sources: Mutex::default(),
         });
         let variables: Arc<dyn Variables> = in_sight.clone();
-        let prepared = runner.prepare(&self.parsed, &variables)?;
+        let prepared = host.prepare(&self.parsed, &variables)?;
         let simple = simple(&prepared)?;
         let sources = in_sight.take_sources();
         let mut rested: Vec<(usize, Arc<Shape>)> = Vec::new();
@@ -110,15 +110,20 @@ impl Fragment {
     }
 
     /// The value of an expression, and its type.
-    pub(super) fn value(&self, frame: &Frame, runner: &Runner, context: &ExecContext) -> Result<(Value, DataType)> {
-        let bound = self.bound(frame, runner)?;
+    pub(super) fn value(
+        &self,
+        frame: &Frame,
+        host: &dyn StatementHost,
+        context: &ExecContext,
+    ) -> Result<(Value, DataType)> {
+        let bound = self.bound(frame, host)?;
         if let Some(expr) = &bound.simple {
             let nothing: &[Value] = &[];
             let around = Locals { frame, sources: &bound.sources, context };
             return Ok((exec::eval(expr, &nothing, around)?.into_value(), expr.data_type()));
         }
         let context = ExecContext { parameters: frame.parameters(&bound.sources)?.into(), ..context.clone() };
-        let mut ran = runner.run_prepared(&bound.prepared, &context, Some(2))?;
+        let mut ran = host.run_prepared(&bound.prepared, &context, Some(2))?;
         if ran.fields.len() != 1 {
             let message = format!("query \"SELECT {}\" returned {} columns", self.text, ran.fields.len());
             return Err(Error::new(SqlState::SYNTAX_ERROR, message));
@@ -132,8 +137,8 @@ impl Fragment {
     }
 
     /// Whether a condition holds.
-    pub(super) fn is_true(&self, frame: &Frame, runner: &Runner, context: &ExecContext) -> Result<bool> {
-        let (value, data_type) = self.value(frame, runner, context)?;
+    pub(super) fn is_true(&self, frame: &Frame, host: &dyn StatementHost, context: &ExecContext) -> Result<bool> {
+        let (value, data_type) = self.value(frame, host, context)?;
         if let Value::Boolean(value) = value {
             return Ok(value);
         }

@@ -32,7 +32,7 @@ use crate::bind::{RowsVariable, Variables};
 use crate::catalog::{ObjectName, Relation, Returns, Routine};
 use crate::exec::ExecContext;
 use crate::plan::Field;
-use crate::session::Runner;
+use crate::routine::StatementHost;
 use crate::sql::{parse_one, relation_name};
 use crate::types::{Array, DataType, Dimension};
 use crate::{Error, Result, SqlState, Value};
@@ -102,7 +102,7 @@ impl Variables for Dynamic {
 }
 
 /// Types as the catalog has them now.
-struct FromCatalog<'a>(&'a Runner, RefCell<Asked>);
+struct FromCatalog<'a>(&'a dyn StatementHost, RefCell<Asked>);
 
 impl Types for FromCatalog<'_> {
     fn data_type(&self, text: &str) -> Result<(DataType, Option<Arc<DomainRules>>)> {
@@ -167,8 +167,8 @@ fn arguments(args: Vec<Value>) -> Result<Value> {
 }
 
 impl PlPgSql {
-    pub(crate) fn new(routine: &Routine, runner: &Runner) -> Result<PlPgSql> {
-        let types = FromCatalog(runner, RefCell::default());
+    pub(crate) fn new(routine: &Routine, host: &dyn StatementHost) -> Result<PlPgSql> {
+        let types = FromCatalog(host, RefCell::default());
         let mut parser = Parser::new(&routine.body, &types)?;
         parser.gives = Gives::of(routine);
         parser.scopes.0[0].label = Some(routine.name.clone());
@@ -178,7 +178,7 @@ impl PlPgSql {
             let name = parameter.name.clone().unwrap_or_default();
             let variable = parser.add(&name, Kind::of(parameter.data_type));
             let domain = parameter.domain.as_ref();
-            let rules = domain.map(|of| rules_of(of, 0, &runner.catalog()).map(Arc::new)).transpose()?;
+            let rules = domain.map(|of| rules_of(of, 0, &host.catalog()).map(Arc::new)).transpose()?;
             parser.variables[variable].domain = rules;
             // What only goes out is counted too.
             parser.name(&format!("${at}"), variable);
@@ -213,7 +213,7 @@ impl PlPgSql {
         let Parser { scopes, variables, names, cursors, conflict, .. } = parser;
         let kinds = Arc::new(kinds_of(&variables));
         let _ = names.set(Names { scopes: Arc::new(scopes), variables: kinds, conflict });
-        let (asked, results) = (types.1.take(), Results::of(routine, &runner.catalog())?);
+        let (asked, results) = (types.1.take(), Results::of(routine, &host.catalog())?);
         Ok(PlPgSql { body: Body { variables, cursors, block }, inputs, outputs, found, trigger, asked, results })
     }
 
@@ -223,8 +223,8 @@ impl PlPgSql {
     }
 
     /// Whether the types and rows that it speaks of are what they were when it was read.
-    pub(crate) fn is_current(&self, runner: &Runner) -> bool {
-        let now = FromCatalog(runner, RefCell::default());
+    pub(crate) fn is_current(&self, host: &dyn StatementHost) -> bool {
+        let now = FromCatalog(host, RefCell::default());
         let Asked { types, rows } = &self.asked;
         types.iter().all(|(text, was)| now.type_named(text).is_ok_and(|is| is == *was))
             && rows.iter().all(|(name, was)| now.row_named(name).is_ok_and(|is| is == *was))
@@ -233,13 +233,13 @@ impl PlPgSql {
     /// Runs it as a trigger's function; the row that it returns.
     pub(crate) fn fire(
         &self,
-        runner: &Runner,
+        host: &dyn StatementHost,
         context: &ExecContext,
         call: &TriggerCall,
         firing: Firing,
         room: &mut Room,
     ) -> Result<Option<Vec<Value>>> {
-        let mut run = Run::new(self, &call.routine, (runner, context), vec![], std::mem::take(room));
+        let mut run = Run::new(self, &call.routine, (host, context), vec![], std::mem::take(room));
         self.enter(&mut run, call, firing)?;
         if !run.body()? {
             let message = "control reached end of trigger procedure without RETURN";
@@ -299,12 +299,12 @@ impl PlPgSql {
     pub(crate) fn call(
         &self,
         routine: &Routine,
-        (runner, context): (&Runner, &ExecContext),
+        (host, context): (&dyn StatementHost, &ExecContext),
         args: &[Value],
         control: Option<Control<'_>>,
     ) -> Result<Vec<Vec<Value>>> {
-        let types = result_types(routine, runner)?;
-        let mut run = Run::new(self, routine, (runner, context), types, Room::default());
+        let types = result_types(routine, host)?;
+        let mut run = Run::new(self, routine, (host, context), types, Room::default());
         run.control = control;
         run.frame.set(self.found, Value::Boolean(false));
         for (variable, value) in self.inputs.iter().zip(args) {

@@ -14,7 +14,7 @@ use super::tree::{Kind, Query, Statement};
 use super::{Firing, PlPgSql, Room, TriggerCall, TriggerVariables};
 use crate::catalog::TriggerEvent;
 use crate::exec::{Batch, ExecContext, Vector};
-use crate::session::Runner;
+use crate::routine::StatementHost;
 use crate::types::DataType;
 use crate::{Error, Result};
 
@@ -23,7 +23,7 @@ impl PlPgSql {
     /// body is more than an INSERT.
     pub(crate) fn fire_all(
         &self,
-        runner: &Runner,
+        host: &dyn StatementHost,
         context: &ExecContext,
         call: &TriggerCall,
         (event, (old, new)): (TriggerEvent, (&Batch, &Batch)),
@@ -34,13 +34,13 @@ impl PlPgSql {
             return Ok(false);
         }
         context.check()?;
-        let mut run = Run::new(self, &call.routine, (runner, context), vec![], mem::take(room));
+        let mut run = Run::new(self, &call.routine, (host, context), vec![], mem::take(room));
         // What is bound for one row is right for all of them.
         let firing = Firing { event, old: Some(old.row(0)), new: Some(new.row(0)), tables: [None, None] };
         self.enter(&mut run, call, firing)?;
-        let bound = insert.bound(&run.frame, runner)?;
+        let bound = insert.bound(&run.frame, host)?;
         let parameters = self.parameters(&bound, variables, &run.frame, (old, new))?;
-        let is_done = runner.insert_each(&bound.prepared, context, &parameters).map_err(|error| {
+        let is_done = host.insert_each(&bound.prepared, context, &parameters).map_err(|error| {
             run.failed_at = Some((line, "at SQL statement"));
             run.failure(of_statement(error, insert.parsed.text()))
         })?;

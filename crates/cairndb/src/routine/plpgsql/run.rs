@@ -20,8 +20,8 @@ use crate::catalog::Routine;
 use crate::exec::{Batch, Collected, ExecContext, RowStream, ScrolledRows};
 use crate::plan::Field;
 use crate::prepared::Prepared;
+use crate::routine::StatementHost;
 use crate::routine::transactions::{Control, Obstacle};
-use crate::session::Runner;
 use crate::types::{Array, DataType};
 use crate::{Error, Result, SqlState, Value};
 
@@ -118,12 +118,12 @@ fn next_of(
 }
 
 /// What is lent by who calls, until the body has a newer one.
-pub(super) enum Lent<'a, T> {
+pub(super) enum Lent<'a, T: ?Sized> {
     Callers(&'a T),
     Own(Arc<T>),
 }
 
-impl<T> Deref for Lent<'_, T> {
+impl<T: ?Sized> Deref for Lent<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -138,7 +138,7 @@ impl<T> Deref for Lent<'_, T> {
 pub(super) struct Run<'a> {
     pub(super) code: &'a PlPgSql,
     pub(super) routine: &'a Routine,
-    pub(super) runner: Lent<'a, Runner>,
+    pub(super) host: Lent<'a, dyn StatementHost + 'a>,
     pub(super) context: Lent<'a, ExecContext>,
     /// By which it may end its transaction.
     pub(super) control: Option<Control<'a>>,
@@ -184,7 +184,7 @@ impl<'a> Run<'a> {
     pub(super) fn new(
         code: &'a PlPgSql,
         routine: &'a Routine,
-        (runner, context): (&'a Runner, &'a ExecContext),
+        (host, context): (&'a dyn StatementHost, &'a ExecContext),
         types: Vec<DataType>,
         room: Room,
     ) -> Run<'a> {
@@ -193,7 +193,7 @@ impl<'a> Run<'a> {
             statement: room.statement,
             code,
             routine,
-            runner: Lent::Callers(runner),
+            host: Lent::Callers(host),
             context: Lent::Callers(context),
             control: None,
             types,
@@ -260,7 +260,7 @@ impl<'a> Run<'a> {
 
     /// A block with EXCEPTION: what it changed is undone where it fails.
     fn guarded(&mut self, block: &Block, handlers: &Handlers) -> Result<Flow> {
-        let savepoint = self.runner.savepoint()?;
+        let savepoint = self.host.savepoint()?;
         let done = self.behind(Some(Obstacle::Handler), |run| run.statements(&block.statements));
         let failed = match done {
             Ok(flow) => return Ok(flow),
@@ -269,7 +269,7 @@ impl<'a> Run<'a> {
         let Some(statements) = handler_of(handlers, &failed) else { return Err(failed) };
         let failed = self.failure(failed);
         (self.failed_at, self.again) = (None, false);
-        self.runner.rollback_to(savepoint.as_ref())?;
+        self.host.rollback_to(savepoint.as_ref())?;
         self.frame.set(handlers.state, Value::text(failed.sqlstate().0));
         self.frame.set(handlers.message, Value::text(failed.message()));
         self.handled.push(failed);
@@ -318,11 +318,11 @@ impl<'a> Run<'a> {
     }
 
     fn value(&self, fragment: &Fragment) -> Result<(Value, DataType)> {
-        fragment.value(&self.frame, &self.runner, &self.context)
+        fragment.value(&self.frame, &*self.host, &self.context)
     }
 
     fn is_true(&self, fragment: &Fragment) -> Result<bool> {
-        fragment.is_true(&self.frame, &self.runner, &self.context)
+        fragment.is_true(&self.frame, &*self.host, &self.context)
     }
 
     fn statement(&mut self, what: &Statement) -> Result<Flow> {

@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 pub(crate) use hub::Channels;
 pub(crate) use listener::Hold;
 use listener::{Listener, Taken};
-pub(crate) use said::SaidMark;
 pub(crate) use session::{Leaving, SessionChannels};
 
 use cairn_storage::Process;

@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::state::SaidMark;
 use crate::{Error, Result, SqlState};
 
 /// A transaction may say so many bytes.
@@ -38,15 +39,6 @@ pub(super) struct Said {
     pub(super) notes: Vec<Note>,
     told: HashSet<Note>,
     bytes: usize,
-}
-
-/// Where ROLLBACK TO goes back to.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct SaidMark {
-    pub(super) wishes: usize,
-    pub(super) notes: usize,
-    /// Advisory locks of the transaction.
-    pub(super) locks: usize,
 }
 
 impl Note {

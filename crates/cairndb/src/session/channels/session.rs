@@ -8,12 +8,13 @@ use cairn_storage::{Patience, Stats, TreeId};
 
 use super::hub::{Channels, Telling, Told};
 use super::listener::{Hold, Listener};
-use super::said::{Note, Said, SaidMark, Wish};
+use super::said::{Note, Said, Wish};
 use crate::command::ChannelCommand;
 use crate::functions::Generator;
 use crate::session::advisory::SessionLocks;
 use crate::session::locked;
 use crate::session::shared::Shared;
+use crate::state::SaidMark;
 use crate::types::{Advisory, Builds, LockScope, Speaks};
 use crate::{Error, Result};
 

@@ -9,11 +9,11 @@ use crate::command::Execute;
 use crate::ddl;
 use crate::exec::{ExecContext, SequenceSource};
 use crate::prepared::Prepared;
-use crate::session::runner::Runner;
-use crate::session::{Notice, Rows, Session};
+use crate::routine::StatementHost;
+use crate::session::{Rows, Session};
 use crate::sql::ParsedStatement;
 use crate::state::Transaction;
-use crate::{Error, Result, Value};
+use crate::{Result, Value};
 
 impl Session {
     /// Changes the schema in a transaction by a command that is not the user's.
@@ -37,17 +37,12 @@ impl Session {
     ) -> Result<Executed> {
         let prepared = Prepared::utility(command, state.stamp, &state.catalog);
         let context = self.context(&prepared, state, &())?;
-        let shared = self.shared();
-        let trees = shared.trees.ok_or_else(|| Error::internal("the database has no system trees"))?;
         let session = self.state.borrow();
-        let dml = self.dml_context(tx, (state, &context));
-        let options = session.settings.optimizer.clone();
+        let (dml, options) = (self.dml_context(tx, (state, &context)), session.settings.optimizer.clone());
         let is_alone = state.started.is_none();
         let around = Around { session: self, context: &context, state };
-        let done = ddl::execute(command, &dml, trees, &options, &around, is_alone)?;
-        for (severity, code, message, detail) in done.notices {
-            self.notice_with(Notice { severity, code, message, detail });
-        }
+        let done = self.shared().change_schema(command, (&dml, &options), &around, is_alone)?;
+        self.routines.notices.add_all(done.notices);
         let rows = done.rows.map(|(fields, rows)| Rows::buffered(fields, rows));
         Ok(Executed { tag: done.tag, affected: done.affected, rows })
     }
@@ -60,15 +55,15 @@ struct Around<'a> {
     state: &'a State<'a>,
 }
 
-impl ddl::Session for Around<'_> {
+impl ddl::SchemaHost for Around<'_> {
     fn sequences(&self, catalog: &Arc<Catalog>) -> Arc<dyn SequenceSource> {
         self.session.sequences_under(catalog, self.state.read_only)
     }
 
-    fn runner(&self, catalog: &Arc<Catalog>) -> Result<Runner> {
+    fn functions(&self, catalog: &Arc<Catalog>) -> Result<Arc<dyn StatementHost>> {
         let stamp = CatalogStamp::of(self.state.reader.database(), self.session.shared().trees)?;
         let state = State { catalog: catalog.clone(), stamp, ..*self.state };
-        Ok(self.session.runner(self.context, &state, &self.session.state.borrow()))
+        Ok(Arc::new(self.session.runner(self.context, &state, &self.session.state.borrow())))
     }
 
     fn is_busy(&self, _: ObjectId) -> bool {

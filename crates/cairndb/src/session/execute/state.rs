@@ -2,7 +2,7 @@
 //! snapshot, the open transaction, a transaction of the statement's own); and what it is run with.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use crate::Result;
@@ -91,12 +91,11 @@ impl Session {
 
     /// The catalog in a transaction, with its own changes, as this session sees it.
     pub(in crate::session) fn catalog_of(&self, tx: &Transaction) -> Result<(CatalogStamp, Arc<Catalog>)> {
-        let database = tx.reader().database();
-        let stamp = CatalogStamp::of(database, self.shared().trees)?;
-        Ok((stamp, self.seen(self.shared().catalog_of_transaction(database, stamp)?)))
+        let (stamp, catalog) = self.shared().catalog_within(tx)?;
+        Ok((stamp, self.seen(catalog)))
     }
 
-    /// As [`Connection::catalog_of`](crate::Connection::catalog_of) the open one, which keeps it.
+    /// As [`Session::catalog_of`] the open one, which keeps it.
     pub(in crate::session) fn catalog_in(&self, open: &OpenTransaction) -> Result<(CatalogStamp, Arc<Catalog>)> {
         let database = open.tx.reader().database();
         let stamp = CatalogStamp::of(database, self.shared().trees)?;
@@ -207,9 +206,7 @@ impl Session {
         }
         let (shared, session) = (Arc::downgrade(self.shared()), self.sequences.clone());
         let temporary = self.state.borrow().temporary.clone();
-        let catalog = catalog.clone();
-        let made =
-            Arc::new(StatementSequences { shared, catalog, session, temporary, read_only, known: OnceLock::new() });
+        let made = Arc::new(StatementSequences::new(shared, catalog, session, temporary, read_only));
         *last = Some(made.clone());
         made
     }
@@ -219,15 +216,7 @@ impl Session {
         tx: &'a Transaction,
         (state, exec): (&'a State<'_>, &'a ExecContext),
     ) -> DmlContext<'a> {
-        let shared = self.shared();
-        DmlContext {
-            tx,
-            catalog: &state.catalog,
-            exec,
-            store: &shared.store,
-            row_numbers: &shared.row_numbers,
-            deferred: state.tx.and_then(|(_, deferred)| Some(&**deferred?)),
-            room: &self.insert_room,
-        }
+        let deferred = state.tx.and_then(|(_, deferred)| Some(&**deferred?));
+        self.shared().dml(tx, &state.catalog, exec, (deferred, &self.insert_room))
     }
 }

@@ -48,7 +48,7 @@ impl<'a> Run<'a> {
             name => Some(shown(name, &self.context.eval)),
         };
         let (prepared, context) = self.ready_query(query)?;
-        let opened = self.runner.open_cursor(name, &prepared, &context, self.routine, scroll);
+        let opened = self.host.open_cursor(name, &prepared, &context, self.routine, scroll);
         self.statement = Some(context);
         self.frame.set(variable, Value::text(opened?.as_str()));
         Ok(())
@@ -69,7 +69,7 @@ impl<'a> Run<'a> {
     pub(super) fn fetch(&mut self, variable: usize, way: &Way, into: Option<&Into>) -> Result<()> {
         let direction = self.direction(way)?;
         let portal = self.portal(variable)?;
-        let (fields, rows, count) = self.runner.fetch_cursor(&portal, direction)?;
+        let (fields, rows, count) = self.host.fetch_cursor(&portal, direction)?;
         if let Some(into) = into {
             self.put(into, rows.into_iter().next(), &shape_of(&fields))?;
         }
@@ -101,7 +101,7 @@ impl<'a> Run<'a> {
 
     pub(super) fn close_cursor(&mut self, variable: usize) -> Result<()> {
         let portal = self.portal(variable)?;
-        self.runner.close_cursor(&portal)
+        self.host.close_cursor(&portal)
     }
 
     /// FOR over a bound cursor: opened before, closed behind it.
@@ -116,12 +116,12 @@ impl<'a> Run<'a> {
         self.open_bound(code.bound_cursor(variable)?, args)?;
         let portal = self.portal(variable)?;
         if self.control.is_some() {
-            self.runner.pin_cursor(&portal)?;
+            self.host.pin_cursor(&portal)?;
         }
         let mut found = false;
         let over = loop {
             let (fields, mut rows, _): (Vec<Field>, _, _) =
-                self.runner.fetch_cursor(&portal, Direction::Forward(Some(1)))?;
+                self.host.fetch_cursor(&portal, Direction::Forward(Some(1)))?;
             let Some(values) = rows.pop() else {
                 if !found {
                     self.put_row(row, Some(vec![Value::Null; fields.len()]), &shape_of(&fields))?;
@@ -134,7 +134,7 @@ impl<'a> Run<'a> {
                 break Some(flow);
             }
         };
-        self.runner.close_cursor(&portal)?;
+        self.host.close_cursor(&portal)?;
         self.frame.set(variable, before);
         self.frame.set(self.code.found, Value::Boolean(found));
         Ok(over.unwrap_or(Flow::Next))

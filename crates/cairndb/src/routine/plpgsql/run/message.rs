@@ -54,7 +54,7 @@ impl Run<'_> {
                 Level::Log | Level::Exception => "LOG",
             };
             let detail = about.into_iter().find(|(option, _)| *option == RaiseOption::Detail).map(|(_, text)| text);
-            self.runner.notice(Notice { severity, code, message, detail });
+            self.host.notice(Notice { severity, code, message, detail });
             return Ok(());
         }
         let with = |raised: Error, (option, text): (RaiseOption, String)| match option {

@@ -7,12 +7,12 @@ use crate::Result;
 use crate::bind::Variables;
 use crate::command;
 use crate::exec::ExecContext;
+use crate::routine::Ran;
 use crate::routine::plpgsql::Dynamic;
 use crate::routine::plpgsql::convert::shown;
 use crate::routine::plpgsql::fragment::Fragment;
 use crate::routine::plpgsql::scope::Source;
 use crate::routine::plpgsql::tree::{Into, Query};
-use crate::session::Ran;
 use crate::sql::parse_one;
 
 impl Run<'_> {
@@ -22,14 +22,14 @@ impl Run<'_> {
     }
 
     pub(super) fn run_ready(&mut self, (prepared, context): Ready, limit: Option<usize>) -> Result<Ran> {
-        let ran = self.runner.run_prepared(&prepared, &context, limit);
+        let ran = self.host.run_prepared(&prepared, &context, limit);
         self.statement = Some(context);
         ran.map_err(|error| of_statement(error, prepared.parsed.text()))
     }
 
     pub(super) fn ready(&mut self, fragment: &Fragment) -> Result<Ready> {
         self.context.check()?;
-        let bound = fragment.bound(&self.frame, &self.runner)?;
+        let bound = fragment.bound(&self.frame, &*self.host)?;
         Ok((bound.prepared.clone(), self.with_parameters(&bound.sources)?))
     }
 
@@ -56,12 +56,12 @@ impl Run<'_> {
     pub(super) fn open(&mut self, query: &Query) -> Result<(Opened, bool)> {
         let ready = self.ready_query(query)?;
         let (fields, changes) = (ready.0.fields().to_vec(), ready.0.changes());
-        let opened = match (self.runner.stream(&ready.0, &ready.1, self.routine)?, self.control) {
-            (Some(stream), Some(_)) => Opened::Held(self.runner.looped(stream), 0, fields),
+        let opened = match (self.host.stream(&ready.0, &ready.1, self.routine)?, self.control) {
+            (Some(stream), Some(_)) => Opened::Held(self.host.looped(stream), 0, fields),
             (Some(stream), None) => Opened::Stream { stream: Box::new(stream), batch: None, fields },
             // As a cursor's, its errors are the loop's.
             (None, _) => {
-                let ran = self.runner.run_prepared(&ready.0, &ready.1, None);
+                let ran = self.host.run_prepared(&ready.0, &ready.1, None);
                 self.statement = Some(ready.1);
                 match ran?.rows.into_few() {
                     Ok(few) => Opened::All(fields, few.into_iter()),
@@ -97,7 +97,7 @@ impl Run<'_> {
         if command::controls_transaction(&parsed) {
             return Err(error("0A000", "EXECUTE of transaction commands is not implemented"));
         }
-        let prepared = self.runner.prepare(&parsed, &variables)?;
+        let prepared = self.host.prepare(&parsed, &variables)?;
         Ok((prepared, Box::new(ExecContext { parameters: values.into(), ..ExecContext::clone(&self.context) })))
     }
 

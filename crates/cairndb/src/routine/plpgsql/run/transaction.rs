@@ -32,18 +32,18 @@ impl Run<'_> {
     /// Goes on from another transaction.
     fn stand_on(&mut self, ground: Ground) -> Result<()> {
         let context = ground.context(self.routine, self.context.parameters.clone())?;
-        (self.context, self.runner) = (Lent::Own(Arc::new(context)), Lent::Own(ground.runner));
+        (self.context, self.host) = (Lent::Own(Arc::new(context)), Lent::Own(ground.host));
         self.statement = None;
         Ok(())
     }
 
     pub(super) fn call(&mut self, fragment: &Fragment) -> Result<()> {
         self.context.check()?;
-        let bound = fragment.bound(&self.frame, &self.runner)?;
+        let bound = fragment.bound(&self.frame, &*self.host)?;
         let outputs = self.outputs_of(&bound)?;
         let context = self.with_parameters(&bound.sources)?;
         let control = self.control.and_then(Control::handed_on);
-        let mut ran = self.runner.call_procedure(&bound.prepared, &context, control).map_err(|error| {
+        let mut ran = self.host.call_procedure(&bound.prepared, &context, control).map_err(|error| {
             let call = fragment.text.trim().trim_start_matches("SELECT * FROM ");
             of_statement(error, &format!("CALL {call}"))
         })?;
