@@ -30,10 +30,11 @@ mod verify;
 pub use api::schema;
 pub use api::{
     Ahead, ArrayElement, AtOnce, Change, ChangeColumn, ChangeFeedLimits, ChangeKind, ChangedTable, Changes, ClientCopy,
-    Connection, Database, Durability, FromRow, FromValue, InterruptHandle, IntoRows, LiveChange, LiveGuard, LiveQuery,
-    LiveStatistics, Mapped, NamedParams, Next, Notice, Notification, NotificationGuard, Notifications, Options,
-    Outcome, OwnedRow, Params, PlanCache, Pool, Pooled, PooledConnection, Position, RelationSize, Row, RowIndex,
-    RowRef, Rows, RowsAs, Statement, StopHandle, Ticket, ToValue, Transaction, Turn, ValueRef,
+    Connection, CopyShape, Database, Durability, Executed, FromRow, FromValue, InterruptHandle, IntoRows, LiveChange,
+    LiveGuard, LiveQuery, LiveStatistics, Mapped, NamedParams, Next, Notice, Notification, NotificationGuard,
+    Notifications, Options, Outcome, OwnedRow, Params, PlanCache, Pool, Pooled, PooledConnection, Position,
+    RelationSize, Row, RowIndex, RowRef, Rows, RowsAs, SettingsSeen, Statement, StopHandle, Ticket, ToValue,
+    Transaction, Turn, ValueRef,
 };
 #[cfg(feature = "derive")]
 pub use cairndb_derive::FromRow;
@@ -49,7 +50,7 @@ pub use sql::{MAX_DEPTH, MAX_TEXT_BYTES, Script, SourceStatement, split_script};
 pub use types::{
     Array, Attribute, Composite, CompositeType, DataType, Dimension, ElementType, EnumType, EnumValue, EvalContext,
     Interval, IntervalField, IntervalLimit, JsonPath, Jsonb, Numeric, NumericRef, Reg, TimeTz, TypeCategory, Value,
-    ZoneName, from_text, to_text,
+    ZoneName, from_text, read_binary, to_text, write_binary, write_text,
 };
 pub use verify::{Verified, Violated, Violation};
 

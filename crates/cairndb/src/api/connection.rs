@@ -226,7 +226,7 @@ impl Connection {
         self.cache.take();
     }
 
-    fn run_text(&self, sql: &str, params: &dyn Params) -> Result<Executed> {
+    pub(super) fn run_text(&self, sql: &str, params: &dyn Params) -> Result<Executed> {
         let sql = text_for(sql, params).inspect_err(|_| self.state.borrow().fail())?;
         self.run_one(&mut self.runnable(&sql)?, params)
     }

@@ -10,7 +10,6 @@ mod schema;
 mod state;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use cairn_parser::Statement as Syntax;
@@ -33,8 +32,8 @@ use crate::sql::{ParsedStatement, parse_one};
 use crate::state::Transaction;
 use crate::{Error, Result, SqlState};
 
-/// What a statement did.
-pub(crate) struct Executed {
+/// What a statement did: from [`Statement::perform`](super::Statement::perform) and [`Connection::perform`].
+pub struct Executed {
     /// PostgreSQL's command tag, without counts.
     pub(crate) tag: &'static str,
     pub(crate) affected: u64,
@@ -103,9 +102,7 @@ impl Connection {
     ) -> Result<Executed> {
         self.check_process()?;
         drop(self.state_mut()?);
-        if !self.keeps_interrupt {
-            self.interrupt.store(false, Ordering::Relaxed);
-        }
+        self.forget_interrupt();
         if !is_rollback {
             self.state.borrow().follow_locks();
         }
@@ -434,7 +431,7 @@ impl Connection {
 }
 
 /// PostgreSQL's command tag, without counts.
-fn tag_of(statement: Syntax) -> &'static str {
+pub(super) fn tag_of(statement: Syntax) -> &'static str {
     match statement {
         Syntax::Insert { .. } => "INSERT",
         Syntax::Update { .. } => "UPDATE",
