@@ -324,7 +324,7 @@ impl<'c> Session<'c> {
                 return Ok(Some(command_tag(command, 0, Some(0))));
             }
             Ran::To(Left::Over(None)) => {
-                let message = "portal \"\" cannot be run";
+                let message = format!("portal \"{}\" cannot be run", execute.name);
                 return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message).into());
             }
         };

@@ -280,6 +280,9 @@ impl Conversation {
         self.output.error(error, Severity::Error, offset);
         (self.skips, self.is_ready_due) = (script.is_none(), script.is_some());
         self.recovers = self.implicit || self.status == Status::Open;
+        if self.status != Status::Idle {
+            self.portals.each(Portal::fail);
+        }
     }
 
     /// SQLSTATE 25P02 for a statement that a failed transaction does not accept.

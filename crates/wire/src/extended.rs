@@ -36,6 +36,13 @@ pub(crate) struct Portal {
     is_empty: bool,
 }
 
+impl Portal {
+    /// Its transaction has failed: whatever it was a portal of, it ends no transaction any more.
+    pub(crate) fn fail(&mut self) {
+        self.control = Control::Other;
+    }
+}
+
 impl Conversation {
     /// The message Parse.
     pub(crate) fn parse(&mut self, frame: &Frame) -> Result<Option<Request>> {
@@ -49,8 +56,12 @@ impl Conversation {
         body.end()?;
         self.refuse_statement(&name, text.len())?;
         let control = Control::of(&text);
-        self.check_failed(&control)?;
-        if split_script(&text).next().is_none() {
+        // What is no statement is told as that in a failed transaction, too.
+        let first = split_script(&text).next();
+        if let (Some(first), Err(aborted)) = (first, self.check_failed(&control)) {
+            return Err(first.parse().err().unwrap_or(aborted));
+        }
+        if first.is_none() {
             let (text_bytes, parameters) = (text.len(), Vec::new());
             let none = Statement { text_bytes, parameters, columns: None, control, copies: None, is_empty: true };
             self.keep_statement(name, none);
@@ -61,15 +72,12 @@ impl Conversation {
         Ok(Some(self.ask(Asked::Prepare { name, text_bytes, control, copies }, Request::Prepare(prepare))))
     }
 
-    /// SQLSTATE 42P05 where there is one of this name, 53400 where there are too many.
+    /// SQLSTATE 53400 where there are too many.
     fn refuse_statement(&mut self, name: &str, bytes: usize) -> Result<()> {
         if name.is_empty() {
             if let Some((_, of)) = self.statements.remove("") {
                 self.statement_bytes -= of.text_bytes;
             }
-        } else if self.statements.find(name).is_some() {
-            let message = format!("prepared statement \"{name}\" already exists");
-            return Err(Error::new(SqlState::DUPLICATE_PREPARED_STATEMENT, message));
         }
         let are_many = self.statements.len() >= self.limits.statements;
         if are_many || self.statement_bytes + bytes > self.limits.statement_bytes {
@@ -80,7 +88,13 @@ impl Conversation {
         Ok(())
     }
 
+    /// It is there, but where there is another of this name (SQLSTATE 42P05): what is wrong with the statement is told before that.
     fn keep_statement(&mut self, name: String, statement: Statement) {
+        if self.statements.find(&name).is_some() {
+            self.told.push_back(Request::CloseStatement(self.statements.next_number()));
+            let message = format!("prepared statement \"{name}\" already exists");
+            return self.say_error(&Error::new(SqlState::DUPLICATE_PREPARED_STATEMENT, message));
+        }
         self.statement_bytes += statement.text_bytes;
         self.statements.insert(name, statement);
         self.output.empty(b'1');
@@ -100,8 +114,8 @@ impl Conversation {
         let mut body = Body(self.input.body(frame));
         let (name, named) = (body.text()?.to_owned(), body.text()?);
         let (number, statement) = self.statements.find(named).ok_or_else(|| no_statement(named))?;
-        self.check_failed(&statement.control)?;
         let parameters = Parameters::read(&mut body, named, &statement.parameters)?;
+        self.check_failed(&statement.control)?;
         let formats = result_formats(read_formats(&mut body)?, statement.columns.as_ref().map_or(0, |of| of.len()))?;
         body.end()?;
         let portal = Portal {
@@ -245,9 +259,10 @@ impl Conversation {
             }
             Before::Refuse(error) => return Err(error),
         }
+        let name = name.to_owned();
         self.input.consume(frame);
         self.ends_portals = ends_portals;
-        let execute = Execute { portal: number, rows_max: u32::try_from(rows_max).unwrap_or(0), copies };
+        let execute = Execute { portal: number, name, rows_max: u32::try_from(rows_max).unwrap_or(0), copies };
         Ok(Some(self.ask(Asked::Execute(number), Request::Execute(execute))))
     }
 

@@ -106,6 +106,8 @@ pub struct Bind {
 pub struct Execute {
     /// Which.
     pub portal: usize,
+    /// Its name, for errors.
+    pub name: String,
     /// How many rows are wanted at most; 0: all.
     pub rows_max: u32,
     /// Whether it is a COPY from or to the client.

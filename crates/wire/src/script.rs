@@ -90,10 +90,7 @@ impl Conversation {
         let mut body = Body(self.input.body(frame));
         let text = body.text()?.to_owned();
         body.end()?;
-        // The portal without a name is gone behind a simple query.
-        if let Some((portal, _)) = self.portals.remove("") {
-            self.told.push_back(Request::ClosePortal(portal));
-        }
+        // What has no name is gone behind a simple query.
         if let Some((statement, of)) = self.statements.remove("") {
             self.statement_bytes -= of.text_bytes;
             self.told.push_back(Request::CloseStatement(statement));
@@ -135,6 +132,11 @@ impl Conversation {
         let text = if script.is_one { std::mem::take(&mut script.text) } else { text.to_owned() };
         script.advance(if script.is_one { Piece { characters_before: 0, ..piece } } else { piece });
         self.ends_portals = control.ends_portals();
+        if self.status != crate::Status::Failed
+            && let Some((portal, _)) = self.portals.remove("")
+        {
+            self.told.push_back(Request::ClosePortal(portal));
+        }
         let query = Query { copies: copies(&text), text };
         Some(self.ask(Asked::Query, Request::Query(query)))
     }

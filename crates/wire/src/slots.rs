@@ -29,6 +29,10 @@ impl<T> Slots<T> {
         self.slots.get(number)?.as_ref()
     }
 
+    pub(crate) fn each(&mut self, change: impl FnMut(&mut T)) {
+        self.slots.iter_mut().flatten().for_each(change);
+    }
+
     /// The number that the next one gets.
     pub(crate) fn next_number(&self) -> usize {
         self.free.last().copied().unwrap_or(self.slots.len())

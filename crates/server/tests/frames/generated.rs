@@ -3,7 +3,7 @@
 use crate::Both;
 use crate::talk::Talk;
 
-/// How many are held, and with which they begin; more: CAIRN_CONVERSATIONS=20000 cargo test -p cairn-server --test frames
+/// How many are held; more: `CAIRN_CONVERSATIONS=20000 cargo test -p cairn-server --test frames`, from another than the first: CAIRN_SEED.
 const CONVERSATIONS: u64 = 300;
 
 struct Random(u64);
@@ -45,7 +45,9 @@ fn some(random: &mut Random) -> Talk {
     let mut talk = Talk::new();
     for _ in 0..2 + random.below(14) {
         let name = random.of(&["", "", "a", "b"]);
-        let portal = random.of(&["", "", "p", "q"]);
+        // Not the one without a name: PostgreSQL 15 keeps that of a simple query that has failed, and the process dies that is
+        // asked for it again.
+        let portal = random.of(&["p", "q"]);
         talk = match random.below(20) {
             0..=2 => talk.query(random.of(&TEXTS)),
             3 => talk.query(&format!("{}; {}", random.of(&TEXTS), random.of(&TEXTS))),
@@ -54,7 +56,10 @@ fn some(random: &mut Random) -> Talk {
             8..=9 => talk.bind(portal, name, &[], random.below(2) == 0),
             10 => talk.bind(portal, name, &[Some(random.of(&["1", "x"]))], false),
             11..=13 => talk.execute(portal, random.of(&[0, 0, 1, 2])),
-            14 => talk.describe(random.of(&['S', 'P']), name),
+            14 => match random.below(2) {
+                0 => talk.describe('S', name),
+                _ => talk.describe('P', portal),
+            },
             15 => talk.close('S', name).close('P', portal),
             16 => talk.run(random.of(&TEXTS), &[]),
             _ => talk.sync(),
@@ -63,13 +68,19 @@ fn some(random: &mut Random) -> Talk {
     talk.sync().query("ROLLBACK").query("SELECT count(*) FROM t").query("DELETE FROM t WHERE id = 100")
 }
 
+/// PostgreSQL warns of portals whose end it has left to nobody.
+fn without_warnings(heard: &str) -> String {
+    heard.lines().filter(|line| !line.contains("skipping cleanup for portal")).collect::<Vec<_>>().join("\n")
+}
+
 #[test]
 fn generated_conversations_come_out_as_in_postgresql() {
     let Some(both) = Both::start() else { return };
-    let count = std::env::var("CAIRN_CONVERSATIONS").ok().and_then(|count| count.parse().ok());
-    for seed in 1..=count.unwrap_or(CONVERSATIONS) {
+    let number = |name: &str| std::env::var(name).ok().and_then(|number| number.parse().ok());
+    let first = number("CAIRN_SEED").unwrap_or(1);
+    for seed in first..first + number("CAIRN_CONVERSATIONS").unwrap_or(CONVERSATIONS) {
         let talk = some(&mut Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
         let (ours, theirs) = both.exchange(&talk);
-        assert_eq!(ours, theirs, "seed {seed}");
+        assert_eq!(without_warnings(&ours), without_warnings(&theirs), "seed {seed}");
     }
 }
