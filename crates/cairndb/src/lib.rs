@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! text --sql::parse--> AST --bind--> LogicalPlan --plan (optimizer)--> PhysicalPlan --exec--> batches --api--> rows
-//!                                                        point statements: api::point, straight to the tree
+//!                                                        point statements: point, straight to the tree
 //! ```
 
 mod api;
@@ -17,10 +17,15 @@ mod error;
 mod exec;
 mod functions;
 mod inverted;
+mod notice;
 mod plan;
+mod point;
+mod prepared;
 pub mod reference;
+mod result;
 mod routine;
 pub mod salvage;
+mod session;
 mod sql;
 mod state;
 mod system;
@@ -29,12 +34,8 @@ mod verify;
 
 pub use api::schema;
 pub use api::{
-    Ahead, ArrayElement, AtOnce, Change, ChangeColumn, ChangeFeedLimits, ChangeKind, ChangedTable, Changes, ClientCopy,
-    Connection, CopyShape, Database, Durability, Executed, FromRow, FromValue, InterruptHandle, IntoRows, LiveChange,
-    LiveGuard, LiveQuery, LiveStatistics, Mapped, NamedParams, Next, Notice, Notification, NotificationGuard,
-    Notifications, Options, Outcome, OwnedRow, Params, PlanCache, Pool, Pooled, PooledConnection, Position,
-    RelationSize, Row, RowIndex, RowRef, Rows, RowsAs, SettingsSeen, Statement, StopHandle, Ticket, ToValue,
-    Transaction, Turn, ValueRef,
+    AtOnce, Change, ChangeColumn, ChangeFeedLimits, ChangeKind, ChangedTable, Changes, ClientCopy, Connection,
+    Database, Pool, Pooled, PooledConnection, RelationSize, Statement, Transaction,
 };
 #[cfg(feature = "derive")]
 pub use cairndb_derive::FromRow;
@@ -44,20 +45,30 @@ pub use cairn_storage::counted;
 pub use cairn_storage::{Process, Stats, SyncMethod};
 pub use error::{Error, Result, SqlState};
 pub use functions::{AggregateFunction, Arguments, FunctionOptions};
+pub use notice::Notice;
 pub use plan::Field;
+pub use point::RowRef;
+pub use result::{FromRow, Row, RowIndex};
 pub use salvage::{Salvaged, salvage};
+pub use session::{
+    Ahead, CopyShape, Durability, Executed, InterruptHandle, IntoRows, LiveChange, LiveGuard, LiveQuery,
+    LiveStatistics, Mapped, NamedParams, Next, Notification, NotificationGuard, Notifications, Options, Outcome,
+    OwnedRow, PlanCache, Position, Rows, RowsAs, SettingsSeen, StopHandle, Ticket, Turn,
+};
 pub use sql::{MAX_DEPTH, MAX_TEXT_BYTES, Script, SourceStatement, split_script};
 pub use types::{
-    Array, Attribute, Composite, CompositeType, DataType, Dimension, ElementType, EnumType, EnumValue, EvalContext,
-    Interval, IntervalField, IntervalLimit, JsonPath, Jsonb, Numeric, NumericRef, Reg, TimeTz, TypeCategory, Value,
-    ZoneName, from_text, read_binary, to_text, write_binary, write_text,
+    Array, ArrayElement, Attribute, Composite, CompositeType, DataType, Dimension, ElementType, EnumType, EnumValue,
+    EvalContext, FromValue, Interval, IntervalField, IntervalLimit, JsonPath, Jsonb, Numeric, NumericRef, Params, Reg,
+    RegValue, TimeTz, ToValue, TypeCategory, Value, ValueRef, ZoneName, from_text, read_binary, to_text, write_binary,
+    write_text,
 };
 pub use verify::{Verified, Violated, Violation};
 
 /// What this project's own crates reach into: fuzz targets, `cairndb-async`, and what `derive(FromRow)` writes. No part of the public face: it changes without notice.
 #[doc(hidden)]
 pub mod internals {
-    pub use crate::api::{column_of, refuse_names, text_for};
+    pub use crate::result::column_of;
+    pub use crate::session::{refuse_names, text_for};
     pub use crate::types::{key, row, sample_types};
     pub use cairn_storage::{Wakers, wake_caught};
 }

@@ -3,22 +3,17 @@
 use std::io::{self, Read};
 
 use cairn_wire::CopyInput;
-use cairndb::{ClientCopy, Connection, CopyShape, Error, SqlState};
+use cairndb::{Connection, CopyShape, Error, SqlState};
 
 use crate::line::Line;
 use crate::results::{Broken, tell_notices};
 
 /// Runs it; its tag.
-pub(crate) fn copy(
-    line: &mut Line,
-    connection: &Connection,
-    text: &str,
-    direction: ClientCopy,
-) -> Result<String, Broken> {
+pub(crate) fn copy(line: &mut Line, connection: &Connection, text: &str) -> Result<String, Broken> {
     let shape = connection.copy_shape(text)?;
-    let rows = match direction {
-        ClientCopy::In => copy_in(line, connection, text, shape),
-        ClientCopy::Out => copy_out(line, connection, text, shape),
+    let rows = match shape.is_in {
+        true => copy_in(line, connection, text, shape),
+        false => copy_out(line, connection, text, shape),
     }?;
     tell_notices(line, connection);
     Ok(cairn_wire::command_tag("COPY", rows, None))

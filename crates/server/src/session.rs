@@ -187,7 +187,7 @@ impl<'c> Session<'c> {
 
     fn query(&mut self, line: &mut Line, query: &Query) -> io::Result<()> {
         let given = match query.copies {
-            Some(direction) => copy(line, self.connection, &query.text, direction),
+            Some(_) => copy(line, self.connection, &query.text),
             None => self.perform(line, &query.text),
         };
         match given {
@@ -310,8 +310,8 @@ impl<'c> Session<'c> {
     ) -> Result<Option<String>, Broken> {
         let came = match std::mem::replace(&mut portal.state, Ran::To(Left::Over(None))) {
             Ran::Not => match execute.copies {
-                Some(direction) => {
-                    return copy(line, self.connection, &portal.prepared.text, direction).map(Some);
+                Some(_) => {
+                    return copy(line, self.connection, &portal.prepared.text).map(Some);
                 }
                 None => {
                     let executed = portal.prepared.statement.borrow_mut().perform(&portal.values[..])?;

@@ -165,6 +165,10 @@ impl Output {
     fn binary(&mut self, row: &Row<'_>, at: usize, data_type: DataType) -> Result<(), Error> {
         match row.value_ref(at) {
             ValueRef::Null => self.bytes.extend((-1i32).to_be_bytes()),
+            _ if matches!(data_type, DataType::RegName(_)) => {
+                let what = format!("{data_type} in binary");
+                return Err(crate::error::refused(&what, "Ask for it in text, or cast it to oid."));
+            }
             ValueRef::Integer(value) => self.put(&value.to_be_bytes()),
             ValueRef::SmallInt(value) => self.put(&value.to_be_bytes()),
             ValueRef::BigInt(value) if data_type == DataType::BigInt => self.put(&value.to_be_bytes()),
@@ -262,7 +266,7 @@ fn width(data_type: DataType) -> i16 {
         DataType::Boolean | DataType::InternalChar => 1,
         DataType::SmallInt => 2,
         DataType::Integer | DataType::Real | DataType::Date | DataType::Oid | DataType::Enum(_) | DataType::Void => 4,
-        DataType::Reg(_) => 4,
+        DataType::Reg(_) | DataType::RegName(_) => 4,
         DataType::BigInt | DataType::Double | DataType::Time(_) | DataType::Timestamp(_) | DataType::TimestampTz(_) => {
             8
         }

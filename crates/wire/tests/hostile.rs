@@ -2,7 +2,7 @@
 //! nobody takes more than he may.
 
 use cairn_wire::{Challenge, Conversation, CopyInput, Limits, Request, Started, Status, Verifier};
-use cairndb::{ClientCopy, CopyShape, DataType, Error, Field, SqlState};
+use cairndb::{CopyShape, DataType, Error, Field, SqlState};
 
 /// Xorshift: the same conversations each time.
 struct Random(u64);
@@ -158,7 +158,7 @@ impl Driver {
 }
 
 fn copy(conversation: &mut Conversation) {
-    conversation.copy_in(CopyShape { direction: ClientCopy::In, is_binary: false, columns: 1 });
+    conversation.copy_in(CopyShape { is_in: true, is_binary: false, columns: 1 });
     loop {
         match conversation.copy_input() {
             Ok(CopyInput::Data(_)) => {}

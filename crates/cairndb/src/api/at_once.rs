@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use cairn_storage::Acknowledge;
 
-use super::point::{self, Miss};
-use super::prepared::Prepared;
-use super::rows::{FewRows, add_row};
-use super::session::SessionState;
 use super::{Connection, Params, PlanCache, RowRef, Rows, Ticket};
 use crate::Result;
+use crate::point::Miss;
+use crate::prepared::Prepared;
+use crate::session::{FewRows, Session, SessionState, add_row, point};
 
 /// Runs point statements whose plan is known, whose pages are in memory, and for which nobody has to be waited for; anything
 /// else is not answered, and leaves no trace. What fails is not answered either: whoever can wait is to run it, and to tell why.
@@ -32,16 +31,17 @@ use crate::Result;
 /// # Ok::<(), cairndb::Error>(())
 /// ```
 pub struct AtOnce {
-    connection: Connection,
+    session: Session,
 }
 
 impl AtOnce {
     /// Answers as the connection would; what was set on it so far stays. Each thread uses its own.
-    pub fn new(mut connection: Connection, plans: &PlanCache) -> Result<AtOnce> {
-        connection.share_plans(plans);
-        let session = connection.shared().store.session()?;
-        connection.session.replace(session.impatient());
-        Ok(AtOnce { connection })
+    pub fn new(connection: Connection, plans: &PlanCache) -> Result<AtOnce> {
+        let mut session = connection.session;
+        session.share_plans(plans);
+        let storage = session.shared().store.session()?;
+        session.storage.replace(storage.impatient());
+        Ok(AtOnce { session })
     }
 
     /// Runs a point write; the ticket says when it is durable, and what it changed.
@@ -54,9 +54,9 @@ impl AtOnce {
         let read = |prepared: &Prepared, state: &SessionState| {
             let plan = prepared.point().filter(|plan| !plan.is_write()).ok_or(Miss::General)?;
             let (width, mut rows) = (prepared.fields().len(), Ok(FewRows::default()));
-            let mut buffers = self.connection.point_buffers()?;
+            let mut buffers = self.session.point_buffers()?;
             let add = |row: RowRef<'_>| add_row(&mut rows, row, width);
-            point::read(&self.connection, state, (prepared, plan), &params, &mut buffers, add)?;
+            point::read(&self.session, state, (prepared, plan), &params, &mut buffers, add)?;
             Ok(Rows::few(prepared, rows?))
         };
         match self.with_plan(sql, &params, read) {
@@ -79,9 +79,9 @@ impl AtOnce {
         let mut read = Some(read);
         self.with_plan(sql, &params, |prepared, state| {
             let plan = prepared.point().filter(|plan| !plan.is_write()).ok_or(Miss::General)?;
-            let mut buffers = self.connection.point_buffers()?;
+            let mut buffers = self.session.point_buffers()?;
             let once = |row: RowRef<'_>| ControlFlow::Break(read.take().map(|read| read(row)));
-            let found = point::read(&self.connection, state, (prepared, plan), &params, &mut buffers, once)?;
+            let found = point::read(&self.session, state, (prepared, plan), &params, &mut buffers, once)?;
             Ok(found.flatten())
         })
     }
@@ -96,10 +96,10 @@ impl AtOnce {
         let mut done = Some(done);
         self.with_plan(sql, params, |prepared, state| {
             let plan = prepared.point().filter(|plan| plan.is_write()).ok_or(Miss::General)?;
-            let mut buffers = self.connection.point_buffers()?;
+            let mut buffers = self.session.point_buffers()?;
             let acknowledge = Acknowledge::Now(state.settings.durability);
             let (affected, ticket) =
-                point::write(&self.connection, state, (prepared, plan), (params, acknowledge), &mut buffers)?;
+                point::write(&self.session, state, (prepared, plan), (params, acknowledge), &mut buffers)?;
             let returned = affected > 0 && !prepared.fields().is_empty();
             let row = returned.then(|| std::mem::take(&mut buffers.write.returned));
             let done = done.take().ok_or(Miss::General)?;
@@ -117,12 +117,12 @@ impl AtOnce {
         if params.names().is_some() {
             return None;
         }
-        let state = self.connection.state.borrow();
+        let state = self.session.state.borrow();
         let mut run = |prepared: Arc<Prepared>| {
             let is_fit = params.count() == prepared.parameters.len() && prepared.is_under(&state.settings.search_path);
             if is_fit { work(&prepared, &state).ok() } else { None }
         };
-        let known = self.connection.known_plan(sql)?;
-        run(known.clone()).or_else(|| run(self.connection.newer_plan(sql, &known)?))
+        let known = self.session.known_plan(sql)?;
+        run(known.clone()).or_else(|| run(self.session.newer_plan(sql, &known)?))
     }
 }

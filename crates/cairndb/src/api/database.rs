@@ -1,23 +1,12 @@
 //! An open database.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cairn_storage::{Reader, Store};
+use cairn_storage::Store;
 
-use super::advisory::AdvisoryLocks;
-use super::backup_requests::Answers;
-use super::channels::Channels;
-use super::live::{Followers, LiveQueries, User};
-use super::sequences::SequenceValues;
 use super::{Connection, Notice, Options};
-use crate::catalog::{Catalog, CatalogCache, CatalogStamp, SystemTrees, bootstrap, load_after, system_trees};
-use crate::change_feed::{self, Keeper, feeds_tree};
-use crate::ddl;
-use crate::dml::RowNumbers;
-use crate::exec::{SpillSpace, SpillTotals};
-use crate::types::Builds;
+use crate::session::{Handle, Shared};
 use crate::verify::{Verified, Violation};
 use crate::{Result, SqlState};
 
@@ -42,118 +31,15 @@ use crate::{Result, SqlState};
 /// ```
 #[derive(Clone)]
 pub struct Database {
-    /// `None`: it is the engine's own handle, for a while. Let go of first: views may have something to write.
-    _user: Option<User>,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Handle,
 }
 
 /// The path that means a database in memory, by the custom of embedded databases. (A file of that name is `./:memory:`.)
 const IN_MEMORY: &str = ":memory:";
 
-/// What all connections of a database share.
-pub(crate) struct Shared {
-    pub(crate) store: Store,
-    pub(crate) options: Options,
-    catalogs: CatalogCache,
-    /// `None`: opened read-only before anything was written.
-    pub(crate) trees: Option<SystemTrees>,
-    pub(crate) row_numbers: RowNumbers,
-    pub(crate) sequences: SequenceValues,
-    spilled: Arc<SpillTotals>,
-    pub(super) live: LiveQueries,
-    pub(super) channels: Arc<Channels>,
-    pub(super) advisory: Arc<AdvisoryLocks>,
-    pub(super) builds: Arc<Builds>,
-    feeds: Keeper,
-    pub(super) followers: Arc<Followers>,
-    pub(super) backup_answers: Answers,
-}
-
-impl Shared {
-    fn new(store: Store, options: Options) -> Result<Arc<Shared>> {
-        if !options.read_only {
-            bootstrap(&store)?;
-            ddl::upgrade(&store)?;
-            change_feed::open(&store)?;
-        }
-        let trees = system_trees(store.snapshot()?.reader())?;
-        let shared = Arc::new(Shared {
-            store,
-            options,
-            catalogs: CatalogCache::default(),
-            trees,
-            row_numbers: RowNumbers::default(),
-            sequences: SequenceValues::default(),
-            spilled: Arc::default(),
-            live: LiveQueries::default(),
-            channels: Arc::default(),
-            advisory: Arc::default(),
-            builds: Arc::default(),
-            feeds: Keeper::default(),
-            followers: Arc::default(),
-            backup_answers: Answers::default(),
-        });
-        let has_feeds = !shared.options.read_only && feeds_tree(shared.store.snapshot()?.reader())?.is_some();
-        if has_feeds {
-            shared.keep_feeds()?;
-        }
-        shared.follow_views_there_are()?;
-        Ok(shared)
-    }
-
-    /// Has change feeds kept within their limits from now on.
-    pub(crate) fn keep_feeds(&self) -> Result<()> {
-        self.feeds.start(&self.store)
-    }
-
-    /// Room for a session's temporary files.
-    pub(crate) fn spill_space(&self) -> SpillSpace {
-        SpillSpace::new(self.options.temp_directory.as_deref().map(Arc::from), self.spilled.clone())
-    }
-
-    /// The catalog as `reader` sees it.
-    pub(crate) fn catalog(&self, reader: &Reader) -> Result<(CatalogStamp, Arc<Catalog>)> {
-        self.catalogs.get(reader, self.trees)
-    }
-
-    /// The catalog of an open transaction, whose own changes are nobody else's business.
-    pub(crate) fn catalog_of_transaction(&self, reader: &Reader, stamp: CatalogStamp) -> Result<Arc<Catalog>> {
-        if let Some(catalog) = self.catalogs.peek(stamp) {
-            return Ok(catalog);
-        }
-        // Read in the transaction, all of it would be noted as read.
-        let snapshot = self.store.snapshot()?;
-        match self.catalog(snapshot.reader())? {
-            (newest, catalog) if newest == stamp => Ok(catalog),
-            (_, newest) => Ok(Arc::new(load_after(reader, &newest)?)),
-        }
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        // A child of the process has none of the threads, and the files are its parent's.
-        if !self.store.process().is_current() {
-            return;
-        }
-        self.backup_answers.stop();
-        self.followers.stop();
-        self.feeds.stop();
-        if let (Some(trees), false) = (self.trees, self.options.read_only) {
-            self.sequences.settle(&self.store, trees.sequences);
-        }
-    }
-}
-
 impl Database {
-    fn new(shared: Arc<Shared>) -> Database {
-        let user = User::new(&shared.followers);
-        Database { shared, _user: Some(user) }
-    }
-
-    /// A handle that whoever drops the last of the others waits for.
-    pub(super) fn of_engine(shared: &Arc<Shared>) -> Database {
-        Database { shared: shared.clone(), _user: None }
+    fn new(store: Store, options: Options) -> Result<Database> {
+        Ok(Database { shared: Handle::new(Shared::new(store, options)?) })
     }
 
     /// Opens or creates the database file at `path`; an empty file becomes a new database, and `:memory:` means one in memory.
@@ -167,7 +53,7 @@ impl Database {
             return Self::open_in_memory_with(options);
         }
         let store = Store::open(path.as_ref(), options.storage())?;
-        Ok(Database::new(Shared::new(store, options)?))
+        Database::new(store, options)
     }
 
     /// A database in memory, gone with its last handle.
@@ -186,13 +72,13 @@ impl Database {
     /// ```
     pub fn open_in_memory_with(options: Options) -> Result<Database> {
         let store = Store::open_in_memory(options.storage())?;
-        Ok(Database::new(Shared::new(store, options)?))
+        Database::new(store, options)
     }
 
     /// A database in a store that the caller opened: on a simulated disk, or with options that [`Options`] leaves out.
     /// Of `options` only those of new connections matter, and `read_only`, which must say what the store is.
     pub fn over(store: Store, options: Options) -> Result<Database> {
-        Ok(Database::new(Shared::new(store, options)?))
+        Database::new(store, options)
     }
 
     /// A new connection. Each thread uses its own.
@@ -235,7 +121,7 @@ impl Database {
     /// looked at. The functions of the schema's that indexes rest on are run, for up to a minute an index, and change nothing. An error
     /// tells of all that is wrong, or could not be checked; everything else was.
     pub fn verify(&self) -> Result<Verified> {
-        crate::verify::verify(self)
+        crate::verify::verify(&self.shared)
     }
 
     /// Checks every row against NOT NULL, the CHECK constraints and the foreign keys of its table; those that are violated.
@@ -250,7 +136,7 @@ impl Database {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn verify_constraints(&self) -> Result<Vec<Violation>> {
-        crate::verify::verify_constraints(self)
+        crate::verify::verify_constraints(&self.shared)
     }
 
     /// Copies the database to a new file while it is in use; the copy is consistent. Of a database that another process has

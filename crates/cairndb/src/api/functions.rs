@@ -118,7 +118,7 @@ impl Connection {
 
     /// A search path of another identity: what was planned under the one before is planned anew.
     fn change_functions<T>(&self, change: impl FnOnce(&mut UsersFunctions) -> Result<T>) -> Result<T> {
-        let mut state = self.state_mut()?;
+        let mut state = self.session.state_mut()?;
         if state.transaction.is_some() {
             let message = "functions cannot be created or removed inside a transaction";
             return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));

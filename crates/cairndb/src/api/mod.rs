@@ -1,91 +1,36 @@
-//! The public API: databases, connections, statements, rows, transactions.
+//! The public API: databases, connections, statements, transactions, pools, the schema as data. What runs is `session`.
 
-mod advisory;
-mod array;
 mod at_once;
-mod backup_requests;
-mod belonging;
-mod bodies;
+mod backups;
 mod changes;
-mod channels;
 mod connection;
-mod control;
-mod convert;
 mod copy;
-mod cursor;
-mod cursors;
 mod database;
-mod execute;
-mod explain;
-mod foreign;
-mod from_row;
 mod functions;
-mod limits;
-mod live;
-mod looking;
-mod named;
-mod named_params;
-mod names;
-mod next;
-mod notice;
-mod options;
-mod outcome;
-mod parameters;
-mod params;
-mod plan_cache;
-mod point;
 mod pool;
 mod pooled;
-mod position;
-mod prepared;
-mod rows;
-mod runner;
 pub mod schema;
-mod sequences;
 mod serving;
-mod session;
-mod settings;
 mod sizes;
 mod statement;
-mod statement_cache;
-mod temporary;
-mod ticket;
+mod told;
 mod transaction;
 
-pub use crate::types::ValueRef;
-pub use array::ArrayElement;
+use crate::notice::Notice;
+use crate::point::RowRef;
+use crate::result::{FromRow, Row};
+use crate::session::{
+    Durability, InterruptHandle, LiveQuery, Mapped, Notifications, Options, Outcome, PlanCache, Position, Rows, RowsAs,
+    Ticket,
+};
+use crate::types::Params;
 pub use at_once::AtOnce;
 pub use changes::{Change, ChangeColumn, ChangeFeedLimits, ChangeKind, ChangedTable, Changes};
-pub use channels::{Notification, NotificationGuard, Notifications};
-pub use connection::{Connection, InterruptHandle};
-pub use convert::FromValue;
-pub use copy::{ClientCopy, CopyShape};
+pub use connection::Connection;
+pub use copy::ClientCopy;
 pub use database::Database;
-pub use execute::Executed;
-pub(crate) use explain::{ExplainedRun, report as explain_report};
-pub use from_row::{FromRow, column_of};
-pub use live::{LiveChange, LiveGuard, LiveQuery, LiveStatistics};
-pub use named_params::{NamedParams, refuse_names, text_for};
-pub use next::{Next, StopHandle};
-pub use notice::Notice;
-pub use options::{Durability, Options};
-pub use outcome::Outcome;
-pub use params::{Params, ToValue};
-pub use plan_cache::PlanCache;
-pub use point::RowRef;
 pub use pool::{Pool, PooledConnection};
 pub use pooled::Pooled;
-pub use position::Position;
-pub(crate) use prepared::Prepared;
-pub use rows::{Ahead, IntoRows, Mapped, OwnedRow, Row, RowIndex, Rows, RowsAs, Turn};
-pub(crate) use runner::{Planned, Ran, Runner, UnderPath};
-pub use serving::SettingsSeen;
 pub use sizes::RelationSize;
 pub use statement::Statement;
-pub use ticket::Ticket;
 pub use transaction::Transaction;
-
-/// What a mutex holds. Where somebody panicked with it, too: whoever shares it keeps it whole at each step.
-fn locked<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}

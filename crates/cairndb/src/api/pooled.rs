@@ -1,14 +1,10 @@
 //! What a pool of connections needs of one.
 
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
-use cairn_storage::Losses;
-
-use super::sequences::SessionSequences;
-use super::session::Settings;
 use super::{Connection, InterruptHandle, PlanCache, Ticket};
 use crate::Result;
+use crate::session::Settings;
 
 /// A connection that one user after the other has: it shares plans with the others of its pool, and knows whether a user left
 /// something behind.
@@ -34,8 +30,8 @@ pub struct Pooled {
 impl Pooled {
     /// A connection as it is to be for every user: what was set, registered and made on it so far stays.
     pub fn new(mut connection: Connection, plans: &PlanCache) -> Pooled {
-        connection.share_plans(plans);
-        let settings = connection.state.get_mut().settings.clone();
+        connection.session.share_plans(plans);
+        let settings = connection.session.settings();
         Pooled { connection, settings }
     }
 
@@ -47,46 +43,26 @@ impl Pooled {
     /// A handle that interrupts what is run until this is called again: what runs when it is used, and all that begins after
     /// that. Rows that were begun before keep their own.
     pub fn renew_interrupt(&mut self) -> InterruptHandle {
-        let connection = &mut self.connection;
-        connection.interrupt = Arc::new(AtomicBool::new(false));
-        connection.channels().locks.renew_interrupt(&connection.interrupt);
-        connection.keeps_interrupt = true;
-        connection.interrupt_handle()
+        self.connection.session.renew_interrupt()
     }
 
     /// Runs `work`, whose commits are not waited for; a ticket for them, if there are any to wait for. What comes after a commit
     /// within `work` need not see it: it should be one statement.
     pub fn pipelined<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> (Result<T>, Option<Ticket>) {
-        self.connection.pending.take();
-        self.connection.pipelines.set(true);
-        let done = work(&self.connection);
-        self.connection.pipelines.set(false);
-        let pending = self.connection.pending.take();
+        let (done, pending) = self.connection.session.pipelined(|| work(&self.connection));
         (done, pending.map(|commit| Ticket::new(0, Some(commit))))
     }
 
     /// The next transaction gets no turn for what those before it have lost: whoever else commits would wait for it, and may have
     /// the thread that it needs to go on.
     pub fn forget_losses(&self) {
-        if let Ok(mut state) = self.connection.state.try_borrow_mut() {
-            state.lost = Losses::default();
-        }
+        // While a row of it is lent it runs nothing that would get one.
+        let _ = self.connection.session.forget_losses();
     }
 
     /// Forgets what does not matter to the next user; false: something of the last user's would matter (an open transaction,
     /// changed settings, temporary relations, what PREPARE and DECLARE made, a channel listened to, an advisory lock), and the connection is to be dropped.
     pub fn end_use(&self) -> bool {
-        let connection = &self.connection;
-        connection.take_notices();
-        connection.channels().random.forget();
-        *connection.sequences.lock().unwrap_or_else(PoisonError::into_inner) = SessionSequences::default();
-        let Ok(mut state) = connection.state.try_borrow_mut() else { return false };
-        state.lost = Losses::default();
-        state.transaction.is_none()
-            && Arc::ptr_eq(&state.settings, &self.settings)
-            && connection.named().is_empty()
-            && !connection.has_cursors()
-            && !connection.channels().is_listening()
-            && !connection.channels().locks.has_any()
+        self.connection.session.end_use(&self.settings)
     }
 }

@@ -446,9 +446,24 @@ pub struct Sequence {
 }
 
 impl Connection {
+    /// Where a sequence stands, which SQL names so: the value that it gave out last and `true`, or the one that it gives out
+    /// first and `false`. It is not a matter of transactions, nor of what they see.
+    ///
+    /// ```
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// conn.execute_script("CREATE SEQUENCE s START 5")?;
+    /// assert_eq!(conn.sequence_value("s")?, (5, false));
+    /// conn.query_row("SELECT nextval('s')", (), |row| row.get::<i64>(0))?;
+    /// assert_eq!(conn.sequence_value("s")?, (5, true));
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn sequence_value(&self, name: &str) -> Result<(i64, bool)> {
+        self.session.sequence_value(name)
+    }
+
     /// The schema as this connection sees it now.
     pub fn schema(&self) -> Result<Schema> {
-        let catalog = self.catalog()?;
+        let catalog = self.session.catalog()?;
         Ok(Schema { relations: Describe(&catalog).relations(), catalog })
     }
 }

@@ -5,16 +5,12 @@ use std::time::Instant;
 
 use cairn_storage::Acknowledge;
 
-use super::connection::exhaust;
-use super::execute::{Executed, Runnable, tag_of};
-use super::named_params::Ordered;
-use super::point::{self, Miss, PointPlan};
-use super::prepared::Prepared;
-use super::rows::{FewRows, add_row};
-use super::session::SessionState;
-use super::{Connection, FromRow, Params, Row, RowRef, Rows, RowsAs, Ticket};
+use super::{FromRow, Params, Row, RowRef, Rows, RowsAs, Ticket};
 use crate::exec::Kept;
 use crate::plan::Field;
+use crate::point::{Miss, PointPlan};
+use crate::prepared::Prepared;
+use crate::session::{Executed, FewRows, Ordered, Runnable, Session, SessionState, add_row, exhaust, point, tag_of};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
@@ -32,38 +28,49 @@ use crate::{Error, Result, SqlState};
 /// # Ok::<(), cairndb::Error>(())
 /// ```
 pub struct Statement<'c> {
-    connection: &'c Connection,
+    session: &'c Session,
     runnable: Runnable,
     /// Of its parameters, by their numbers, where they have some.
     names: Vec<String>,
 }
 
 impl<'c> Statement<'c> {
-    pub(crate) fn new(connection: &'c Connection, sql: &str) -> Result<Statement<'c>> {
-        connection.forget_interrupt();
-        let (mut runnable, names) = connection.runnable_with_names(sql)?;
+    pub(crate) fn new(session: &'c Session, sql: &str) -> Result<Statement<'c>> {
+        session.forget_interrupt();
+        let (mut runnable, names) = session.runnable_with_names(sql)?;
         runnable.kept = Some(Kept::default());
-        connection.prepare_now(&mut runnable)?;
-        Ok(Statement { connection, runnable, names })
+        session.prepare_now(&mut runnable)?;
+        Ok(Statement { session, runnable, names })
     }
 
     /// The parameters by their numbers, where they were given by name.
     #[inline]
     fn ordered<'p>(&self, params: &'p impl Params) -> Result<Option<Ordered<'p>>> {
         let Some(given) = params.names() else { return Ok(None) };
-        Ordered::new(params, given, &self.names).map(Some).inspect_err(|_| self.connection.state.borrow().fail())
+        Ordered::new(params, given, &self.names).map(Some).inspect_err(|_| self.session.state.borrow().fail())
     }
 
     fn run(&mut self, params: &dyn Params) -> Result<Executed> {
-        self.connection.run_one(&mut self.runnable, params)
+        self.session.run_one(&mut self.runnable, params)
     }
 
-    pub(super) fn of(connection: &'c Connection, runnable: Runnable) -> Statement<'c> {
-        Statement { connection, runnable, names: Vec::new() }
+    /// Whose parameters have no names.
+    pub(super) fn of(session: &'c Session, runnable: Runnable) -> Statement<'c> {
+        Statement { session, runnable, names: Vec::new() }
     }
 
-    pub(super) fn parts(&self) -> (&'c Connection, &Runnable) {
-        (self.connection, &self.runnable)
+    /// The columns of the result, as far as they are known before it runs, of SHOW, EXECUTE and FETCH, too; `None`: it returns no
+    /// rows.
+    ///
+    /// ```
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// let columns = conn.prepare("SHOW TimeZone")?.result()?.expect("a row");
+    /// assert_eq!(columns[0].name, "TimeZone");
+    /// assert!(conn.prepare("CREATE TABLE t (id int)")?.result()?.is_none());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn result(&self) -> Result<Option<Vec<Field>>> {
+        self.session.result_of(&self.runnable)
     }
 
     /// Runs the statement; the number of rows it inserted, updated or deleted.
@@ -115,7 +122,7 @@ impl<'c> Statement<'c> {
     /// ```
     pub fn perform(&mut self, params: impl Params) -> Result<Executed> {
         let mut executed = self.perform_now(params)?;
-        if let Some(open) = &self.connection.state.borrow().transaction {
+        if let Some(open) = &self.session.state.borrow().transaction {
             executed.rows = executed.rows.map(|rows| rows.belonging_to(Some(open.part())));
         }
         Ok(executed)
@@ -129,7 +136,7 @@ impl<'c> Statement<'c> {
             let returned = match affected {
                 _ if !self.returns_rows() => None,
                 0 => Some(Vec::new()),
-                _ => Some(vec![std::mem::take(&mut self.connection.point_buffers()?.write.returned)]),
+                _ => Some(vec![std::mem::take(&mut self.session.point_buffers()?.write.returned)]),
             };
             let rows = returned.map(|rows| Rows::buffered(self.columns().to_vec(), rows));
             return Ok(Executed { tag: tag_of(self.runnable.parsed.syntax()), affected, rows });
@@ -145,7 +152,7 @@ impl<'c> Statement<'c> {
 
     /// The plan as it is now.
     #[cfg(test)]
-    pub(super) fn plan(&self) -> Option<&std::sync::Arc<Prepared>> {
+    pub(crate) fn plan(&self) -> Option<&std::sync::Arc<Prepared>> {
         self.runnable.prepared.as_ref()
     }
 
@@ -157,7 +164,7 @@ impl<'c> Statement<'c> {
     }
 
     fn now(&self) -> Acknowledge {
-        Acknowledge::Now(self.connection.durability())
+        Acknowledge::Now(self.session.durability())
     }
 
     /// Runs a query that must give at least one row, and converts the first. No row: SQLSTATE P0002.
@@ -189,10 +196,10 @@ impl<'c> Statement<'c> {
             && let Some((affected, _)) = self.write_point(params, self.now())?
         {
             // Out of the buffers for as long as it is lent.
-            let returned = std::mem::take(&mut self.connection.point_buffers()?.write.returned);
+            let returned = std::mem::take(&mut self.session.point_buffers()?.write.returned);
             let row = || RowRef::values(Row::new(self.columns(), &returned));
             let done = read.take().filter(|_| affected > 0).map(|read| read(row()));
-            self.connection.point_buffers()?.write.returned = returned;
+            self.session.point_buffers()?.write.returned = returned;
             return Ok(done);
         }
         let mut rows = self.run(params)?.rows.unwrap_or_else(Rows::empty);
@@ -209,13 +216,13 @@ impl<'c> Statement<'c> {
     ) -> Result<Option<Option<R>>> {
         let Some(prepared) = &self.runnable.prepared else { return Ok(None) };
         let Some(plan) = prepared.point().filter(|plan| !plan.is_write()) else { return Ok(None) };
-        let state = self.connection.state.borrow();
+        let state = self.session.state.borrow();
         let is_fit = params.count() == prepared.parameters.len() && prepared.is_under(&state.settings.search_path);
         if state.failed() || !is_fit {
             return Ok(None);
         }
-        let mut buffers = self.connection.point_buffers()?;
-        match in_time(&state, || point::read(self.connection, &state, (prepared, plan), params, &mut buffers, read)) {
+        let mut buffers = self.session.point_buffers()?;
+        match in_time(&state, || point::read(self.session, &state, (prepared, plan), params, &mut buffers, read)) {
             Ok(found) => Ok(Some(found)),
             Err(Miss::General | Miss::Unfit) => Ok(None),
             Err(Miss::Error(error)) => {
@@ -236,13 +243,13 @@ impl<'c> Statement<'c> {
         if params.count() != prepared.parameters.len() {
             return Ok(None);
         }
-        let state = self.connection.state.borrow();
+        let state = self.session.state.borrow();
         if state.failed() || state.is_read_only() || !prepared.is_under(&state.settings.search_path) {
             return Ok(None);
         }
-        let mut buffers = self.connection.point_buffers()?;
+        let mut buffers = self.session.point_buffers()?;
         match in_time(&state, || {
-            point::write(self.connection, &state, (prepared, plan), (params, acknowledge), &mut buffers)
+            point::write(self.session, &state, (prepared, plan), (params, acknowledge), &mut buffers)
         }) {
             Ok(done) => Ok(Some(done)),
             Err(Miss::General | Miss::Unfit) => Ok(None),
@@ -289,7 +296,7 @@ impl<'c> Statement<'c> {
     }
 }
 
-/// What point statements have of [`Connection::run_as_statement`]: a transaction follows the locks that it got; one with a time
+/// What point statements have of [`Session::run_as_statement`]: a transaction follows the locks that it got; one with a time
 /// limit is looked at before, and waits for its next statement from here on.
 fn in_time<T>(state: &SessionState, work: impl FnOnce() -> Result<T, Miss>) -> Result<T, Miss> {
     let Some(open) = state.transaction.as_ref() else { return work() };

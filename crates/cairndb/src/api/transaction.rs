@@ -29,13 +29,13 @@ impl<'c> Transaction<'c> {
     /// Makes the transaction's changes durable and visible; SQLSTATE 40001 where another transaction got in its way.
     pub fn commit(mut self) -> Result<()> {
         self.open = false;
-        self.connection.commit_now()
+        self.connection.session.commit_now()
     }
 
     /// Undoes the transaction's changes.
     pub fn rollback(mut self) -> Result<()> {
         self.open = false;
-        self.connection.rollback_now()
+        self.connection.session.rollback_now()
     }
 }
 
@@ -50,7 +50,7 @@ impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if self.open {
             // A rollback cannot fail in a way that a drop could tell.
-            let _ = self.connection.rollback_now();
+            let _ = self.connection.session.rollback_now();
         }
     }
 }

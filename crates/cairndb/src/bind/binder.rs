@@ -14,7 +14,7 @@ use super::definition::Noted;
 use super::search::Carried;
 use super::star::Stars;
 use crate::catalog::{Catalog, Definition, ObjectId, Rests, Table};
-use crate::plan::{Expr, Field, walk};
+use crate::plan::{CteId, Expr, Field, walk};
 use crate::sql::{ParsedStatement, with_room};
 use crate::{Error, Result, SqlState};
 
@@ -29,7 +29,7 @@ const RELATION_LIMIT: usize = 2_000;
 #[derive(Clone, Debug)]
 pub(super) struct CteBinding {
     pub(super) name: String,
-    pub(super) id: usize,
+    pub(super) id: CteId,
     pub(super) fields: Vec<Field>,
     /// It gives rows: it is a query, or has RETURNING.
     pub(super) returns: bool,
@@ -194,9 +194,9 @@ impl<'a> Binder<'a> {
         Err(Error::new(SqlState::INVALID_RECURSION, message))
     }
 
-    pub(super) fn new_cte_id(&mut self) -> usize {
+    pub(super) fn new_cte_id(&mut self) -> CteId {
         self.next_cte += 1;
-        self.next_cte
+        CteId::Query(self.next_cte)
     }
 
     /// Binds a definition of this tree, this deep, without positions and without the WITH queries in sight: a view's

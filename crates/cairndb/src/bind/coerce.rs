@@ -38,7 +38,6 @@ impl Binder<'_> {
         context: CastContext,
         span: Span,
     ) -> Result<Option<Expr>> {
-        let expr = if to.is_string() { self.reg_as_text(expr) } else { expr };
         let from = expr.data_type();
         match expr {
             expr if from == to => Ok(Some(expr)),
@@ -54,6 +53,7 @@ impl Binder<'_> {
             expr if !can_cast(from, to, context) => Ok(drop_expr(expr)),
             expr => {
                 self.note_parts(&expr, to);
+                self.note_names(from, to);
                 Ok(Some(converted(expr, from, to, context)))
             }
         }
@@ -86,6 +86,10 @@ impl Binder<'_> {
         if base.is_string() && base == base.base() && !matches!(base, DataType::Char(_) | DataType::Name) {
             let literal = Expr::Literal { value, data_type: base };
             return Ok(if context == CastContext::Explicit { with_modifiers(literal, to, context) } else { literal });
+        }
+        if base.has_reg() {
+            let named = self.named_literal(text, base, span)?;
+            return Ok(with_modifiers(named, to, context));
         }
         if !is_fixed_text(text, base) {
             self.note(|noted| noted.add_moment(span, text, base));

@@ -7,21 +7,9 @@ use cairn_parser::Span;
 use super::equal::same_call;
 use super::scope::Env;
 use super::windows::Windows;
-use crate::plan::{AggregateCall, Expr, Field};
+use crate::plan::{AggregateCall, Expr, Field, StandIn};
 use crate::types::{CompositeType, DataType};
 use crate::{Error, Result, SqlState};
-
-/// Until a query's grouping is known, its aggregates are columns numbered from here.
-pub(super) const AGGREGATE_BASE: usize = usize::MAX / 2;
-
-/// And its GROUPING calls from here.
-pub(super) const GROUPING_BASE: usize = AGGREGATE_BASE + usize::MAX / 4;
-
-/// And its calls of window functions from here.
-pub(super) const WINDOW_BASE: usize = GROUPING_BASE + usize::MAX / 8;
-
-/// And its calls of functions that return rows from here.
-pub(super) const SERIES_BASE: usize = WINDOW_BASE + usize::MAX / 16;
 
 /// The clause that an expression stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,7 +195,7 @@ impl<'e> Context<'e> {
                     calls.push(call);
                     calls.len() - 1
                 });
-                return Ok(AGGREGATE_BASE + position);
+                return Ok(StandIn::Aggregate(position).column());
             }
         };
         Err(Error::new(SqlState::GROUPING_ERROR, message))
@@ -239,7 +227,7 @@ impl<'e> Context<'e> {
             (Some(_), false) => {
                 let mut groupings = self.groupings.borrow_mut();
                 groupings.push(args);
-                return Ok(GROUPING_BASE + groupings.len() - 1);
+                return Ok(StandIn::Grouping(groupings.len() - 1).column());
             }
         };
         Err(Error::new(SqlState::GROUPING_ERROR, message))

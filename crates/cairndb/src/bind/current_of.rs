@@ -10,7 +10,7 @@ use cairn_parser::{Id, Name};
 use super::binder::Binder;
 use super::coerce::text;
 use super::updatable::TargetTable;
-use crate::catalog::ObjectId;
+use crate::catalog::{ObjectId, Table};
 use crate::functions::{Checked, Function};
 use crate::plan::{Expr, Field, LogicalPlan};
 use crate::sql::name_text;
@@ -18,7 +18,6 @@ use crate::types::{DataType, EvalContext};
 use crate::{Error, Result, SqlState, Value};
 
 /// The hidden row number of a table without primary key.
-const ROW_NUMBER: usize = usize::MAX;
 
 /// What a cursor's rows have behind their columns.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +73,7 @@ fn give_key(plan: &mut LogicalPlan) -> Vec<usize> {
             (start..exprs.len()).collect()
         }
         LogicalPlan::Scan { table, columns, .. } => {
-            let key = if table.primary_key.is_empty() { vec![ROW_NUMBER] } else { table.primary_key.clone() };
+            let key = if table.primary_key.is_empty() { vec![Table::ROW_NUMBER] } else { table.primary_key.clone() };
             let mut place = |column: usize| match columns.iter().position(|known| *known == column) {
                 Some(known) => known,
                 None => {

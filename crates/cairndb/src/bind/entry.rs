@@ -177,12 +177,28 @@ impl Binder<'_> {
         Ok(match tree.get(statement) {
             Statement::Query { query } => {
                 let plan = self.query(query, None)?;
-                BoundStatement::Query(self.show_regs(plan)?)
+                BoundStatement::Query(self.shown(plan)?)
             }
-            Statement::Insert { insert } => BoundStatement::Insert(Box::new(self.insert(insert)?)),
-            Statement::Update { update } => BoundStatement::Update(Box::new(self.update(update)?)),
-            Statement::Delete { delete } => BoundStatement::Delete(Box::new(self.delete(delete)?)),
-            Statement::Merge { merge } => BoundStatement::Merge(Box::new(self.merge_into(merge)?)),
+            Statement::Insert { insert } => {
+                let mut bound = self.insert(insert)?;
+                self.show_returned(&mut bound.returning);
+                BoundStatement::Insert(Box::new(bound))
+            }
+            Statement::Update { update } => {
+                let mut bound = self.update(update)?;
+                self.show_returned(&mut bound.returning);
+                BoundStatement::Update(Box::new(bound))
+            }
+            Statement::Delete { delete } => {
+                let mut bound = self.delete(delete)?;
+                self.show_returned(&mut bound.returning);
+                BoundStatement::Delete(Box::new(bound))
+            }
+            Statement::Merge { merge } => {
+                let mut bound = self.merge_into(merge)?;
+                self.show_returned(&mut bound.returning);
+                BoundStatement::Merge(Box::new(bound))
+            }
             Statement::Utility { .. } => BoundStatement::Utility,
         })
     }

@@ -7,8 +7,8 @@ use super::coerce::{boolean, null, text};
 use super::composite::{attribute_at, attributes_of};
 use super::context::{Clause, Context};
 use super::operators::{Operand, row_of, symbol};
+use super::variables::{Conflict, Variables};
 use crate::plan::Expr;
-use crate::routine::{Conflict, Variables};
 use crate::sql::{list_span, name_text};
 use crate::types::{COLLATION_HINT, DataType, is_known_collation};
 use crate::{Error, Result, SqlState};
@@ -313,9 +313,6 @@ impl Binder<'_> {
         to: Id<ast::TypeName>,
         context: &mut Context,
     ) -> Result<Expr> {
-        if let Some(oid) = self.reg_cast(operand, to, context)? {
-            return Ok(oid);
-        }
         let (to, domain) = self.column_type(to)?;
         let (bound, span) = match self.tree.get(operand) {
             // Its elements are what is cast.

@@ -16,6 +16,7 @@ use super::nearest::nearest;
 use super::routine::{Meant, Named, no_such};
 use super::rows_from::RowsCall;
 use super::scope::{Env, Relation, Scope};
+use super::variables::RowsVariable;
 use crate::catalog::{self, ObjectId, ObjectName, Reference, RelationKind, Returns, Routine, RoutineKind, Table, View};
 use crate::functions::Function;
 use crate::functions::arrays::{
@@ -25,7 +26,6 @@ use crate::functions::arrays::{
 use crate::functions::json::{JsonRows, Populate, populated};
 use crate::functions::regex;
 use crate::plan::{Expr, Field, JoinKind, LogicalPlan, SequenceOp, walk};
-use crate::routine::RowsVariable;
 use crate::sql::{dotted, list_span, name_text, object_name};
 use crate::system::{self, Made, SystemRelation};
 use crate::types::{CastContext, CompositeType, DataType};

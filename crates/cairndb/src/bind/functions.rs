@@ -8,7 +8,7 @@ use cairn_parser::{self as ast, CallForm, Id, List, Span};
 use super::binder::{Binder, NOWHERE};
 use super::coerce::text;
 use super::composite::attribute_at;
-use super::context::{Clause, Context, SERIES_BASE, SetCall};
+use super::context::{Clause, Context, SetCall};
 use super::from::set_fields;
 use super::grouping::raise;
 use super::named_arguments::{Arguments, Bound, Within};
@@ -22,7 +22,7 @@ use crate::functions::arrays::is_set_function;
 use crate::functions::composite::zones_written;
 use crate::functions::json::populated;
 use crate::functions::{ANY, Aggregate, AggregateKind, Function, Hypothetical, window_overloads};
-use crate::plan::{AggregateCall, Expr, Field, SequenceOp, SortKey, is_volatile, same_expr};
+use crate::plan::{AggregateCall, Expr, Field, SequenceOp, SortKey, StandIn, is_volatile, same_expr};
 use crate::sql::list_span;
 use crate::system;
 use crate::types::{CastContext, CompositeType, DataType, can_cast};
@@ -382,7 +382,8 @@ impl<'a> Binder<'a> {
         Ok(AggregateCall { aggregate, args: converted, distinct: call.distinct, filter, order_by })
     }
 
-    /// Aggregates that write their arguments as JSON know nothing of the session's time zone: what needs it is written first.
+    /// Aggregates that write their arguments as JSON know nothing of the session's time zone and of the catalog: what needs them is written
+    /// first.
     pub(super) fn written_zones(&self, aggregate: &Aggregate, args: Vec<Operand>) -> Result<Vec<Operand>> {
         if !matches!(aggregate.returns, DataType::Json | DataType::Jsonb) {
             return Ok(args);
@@ -390,6 +391,10 @@ impl<'a> Binder<'a> {
         let mut written = Vec::with_capacity(args.len());
         for (at, (arg, span)) in args.into_iter().enumerate() {
             let is_key = at == 0 && aggregate.args.len() == 2;
+            if is_key && arg.data_type().is_reg() {
+                written.push((Expr::Cast { input: Box::new(arg), to: DataType::Text }, span));
+                continue;
+            }
             written.push(match zones_written(arg.data_type()).filter(|_| !is_key) {
                 Some(function) => (Expr::Call { function, args: vec![arg] }, span),
                 None => (arg, span),
@@ -486,7 +491,7 @@ impl<'a> Binder<'a> {
             context.series.push(call);
             context.series.len() - 1
         });
-        Expr::Column { index: SERIES_BASE + at, data_type }
+        Expr::Column { index: StandIn::Rows(at).column(), data_type }
     }
 
     /// `GROUPING(a, b)`: which of the groups the row's grouping set lacks.

@@ -1,21 +1,18 @@
 //! Grouping: expressions over the FROM row become expressions over the groups' row.
 //!
-//! Binding leaves aggregates as columns numbered from `AGGREGATE_BASE`. Here every subexpression that is a group
+//! Binding leaves aggregates as columns that stand in for them ([`StandIn`]). Here every subexpression that is a group
 //! expression becomes that group's column, and a column that is left over must depend on the groups (its table's primary key is
 //! among them) or is an error. Such dependent columns are added as groups of their own: that splits no group.
 
 use cairn_parser::Span;
 
 use super::binder::{Binder, NOWHERE};
-use super::context::{AGGREGATE_BASE, Context, GROUPING_BASE, WINDOW_BASE};
+use super::context::Context;
 use super::grouping_sets::GroupBy;
 use super::scope::Scope;
-use crate::plan::{AggregateCall, Expr, Field, LogicalPlan, same_expr, walk};
+use crate::plan::{AggregateCall, Expr, Field, LogicalPlan, StandIn, same_expr, walk};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
-
-/// While groups are still being added, they are columns numbered from here.
-const GROUP_BASE: usize = usize::MAX / 4;
 
 /// A grouped query in the making.
 pub(super) struct Grouping<'s> {
@@ -118,20 +115,20 @@ impl<'s> Grouping<'s> {
         if depth == 0
             && let Some(group) = self.groups.iter().position(|group| same_expr(group, expr))
         {
-            return Ok(Some(Expr::Column { index: GROUP_BASE + group, data_type: expr.data_type() }));
+            return Ok(Some(Expr::Column { index: StandIn::Group(group).column(), data_type: expr.data_type() }));
         }
         match *expr {
-            Expr::Column { index, data_type } if depth == 0 && index < GROUP_BASE => {
-                let index = GROUP_BASE + self.dependent(binder, index, data_type, false)?;
-                Ok(Some(Expr::Column { index, data_type }))
+            Expr::Column { index, data_type } if depth == 0 && StandIn::of(index).is_none() => {
+                let group = self.dependent(binder, index, data_type, false)?;
+                Ok(Some(Expr::Column { index: StandIn::Group(group).column(), data_type }))
             }
-            Expr::Outer { level, index, data_type } if level == depth && depth > 0 && index < GROUP_BASE => {
+            Expr::Outer { level, index, data_type } if level == depth && depth > 0 && StandIn::of(index).is_none() => {
                 let column = Expr::Column { index, data_type };
                 let group = match self.groups.iter().position(|group| same_expr(group, &column)) {
                     Some(group) => group,
                     None => self.dependent(binder, index, data_type, true)?,
                 };
-                Ok(Some(Expr::Outer { level, index: GROUP_BASE + group, data_type }))
+                Ok(Some(Expr::Outer { level, index: StandIn::Group(group).column(), data_type }))
             }
             _ => Ok(None),
         }
@@ -171,13 +168,10 @@ impl<'s> Grouping<'s> {
 
     /// Final numbers: the groups first, then the aggregates.
     fn renumber(&self, expr: &mut Expr) {
-        let place = |index: usize| match index {
-            index if index >= WINDOW_BASE => None,
-            index if index >= GROUPING_BASE => {
-                Some(self.groups.len() + self.aggregates.len() + (index - GROUPING_BASE))
-            }
-            index if index >= AGGREGATE_BASE => Some(self.groups.len() + (index - AGGREGATE_BASE)),
-            index if index >= GROUP_BASE => Some(index - GROUP_BASE),
+        let place = |index: usize| match StandIn::of(index)? {
+            StandIn::Group(group) => Some(group),
+            StandIn::Aggregate(aggregate) => Some(self.groups.len() + aggregate),
+            StandIn::Grouping(grouping) => Some(self.groups.len() + self.aggregates.len() + grouping),
             _ => None,
         };
         walk::rewrite(expr, 0, &mut |expr, depth| match *expr {
@@ -212,7 +206,8 @@ pub(super) fn raise<'x>(exprs: impl Iterator<Item = &'x mut Expr>) -> Result<usi
     for expr in &mut exprs {
         walk::rewrite(expr, 0, &mut |expr, depth| match *expr {
             Expr::Outer { level, index, data_type } if level >= depth => {
-                is_nested |= level - depth == raised && (AGGREGATE_BASE..WINDOW_BASE).contains(&index);
+                let is_grouped = |of: StandIn| of.is_aggregate() || of.is_grouping();
+                is_nested |= level - depth == raised && StandIn::of(index).is_some_and(is_grouped);
                 Some(match level - raised {
                     0 => Expr::Column { index, data_type },
                     level => Expr::Outer { level, index, data_type },

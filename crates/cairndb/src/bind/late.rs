@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 
 use super::binder::Binder;
-use super::context::{AGGREGATE_BASE, SERIES_BASE, SetCall};
-use super::select::contains_column_from;
+use super::context::SetCall;
+use super::select::contains_stand_in;
 use crate::Result;
-use crate::plan::{Expr, Field, LogicalPlan, SortKey, is_volatile, map_columns, used_columns};
+use crate::plan::{Expr, Field, LogicalPlan, SortKey, StandIn, is_volatile, map_columns, used_columns};
 
 /// How the rows of a SELECT are put in order, by its columns.
 pub(super) struct Ordering<'a> {
@@ -52,7 +52,7 @@ impl Late {
         for column in keys.flat_map(used_columns) {
             asked.iter_mut().skip(column).take(1).for_each(|asked| *asked = true);
         }
-        let of_series = |expr: &Expr| contains_column_from(expr, SERIES_BASE);
+        let of_series = |expr: &Expr| contains_stand_in(expr, StandIn::is_rows);
         let is_sorted = exprs.iter().zip(&asked).any(|(expr, asked)| *asked && of_series(expr));
         let series = ordering.on.is_some() && !is_sorted;
         let waits = |(expr, asked): (&Expr, &bool)| !asked && (is_volatile(expr) || series && of_series(expr));
@@ -76,7 +76,7 @@ impl Binder<'_> {
         let early: Vec<usize> = (0..exprs.len()).filter(|&column| !late.waits[column]).collect();
         let waiting = exprs.iter().zip(&late.waits).filter(|(_, waits)| **waits).map(|(expr, _)| expr);
         let args = series.iter().flat_map(|call| &call.args);
-        let needed = waiting.chain(args).flat_map(used_columns).filter(|&column| column < AGGREGATE_BASE);
+        let needed = waiting.chain(args).flat_map(used_columns).filter(|&column| StandIn::of(column).is_none());
         let mut places: BTreeMap<usize, usize> = needed.map(|column| (column, 0)).collect();
         places.values_mut().zip(early.len()..).for_each(|(place, next)| *place = next);
 

@@ -74,9 +74,6 @@ impl Binder<'_> {
                 self.explicit(untyped(text), DataType::Char(0), span)
             }
             _ => {
-                if let Some(oid) = self.reg_literal(data_type, untyped(text), span)? {
-                    return Ok(oid);
-                }
                 let (to, domain) = self.column_type(data_type)?;
                 let value = self.explicit(untyped(text), to, span)?;
                 domain.map_or(Ok(value.clone()), |domain| self.of_domain(value, &domain))

@@ -57,6 +57,7 @@ mod target;
 mod trigger;
 mod updatable;
 mod update;
+mod variables;
 mod virtuals;
 mod windows;
 mod with;
@@ -81,10 +82,11 @@ pub use statement::{
     Arbiter, BoundDelete, BoundExplain, BoundInsert, BoundMerge, BoundStatement, BoundUpdate, ConflictAction,
     InsertSource, MergeStep, OnConflict, Returning,
 };
-pub(crate) use system::asks_catalog;
+pub(crate) use system::{asks_catalog, names_oids};
 pub(crate) use trigger::{bind_when, resolve_when};
 pub use updatable::ViewCheck;
 pub(crate) use updatable::{is_deletable, refuse_unchecked, updatable_columns, view_face};
+pub(crate) use variables::{Conflict, Parameters, RowsVariable, Variables};
 pub(crate) use virtuals::Virtuals;
 
 #[cfg(test)]

@@ -3,12 +3,13 @@
 use cairn_parser::{self as ast, List};
 
 use super::binder::Binder;
-use super::context::{AGGREGATE_BASE, Context, GROUPING_BASE, SERIES_BASE, WINDOW_BASE};
+use super::context::Context;
 use super::functions::Call;
 use super::literal;
 use super::operators::Operand;
 use super::routine::{Given, Named, no_such};
-use super::select::contains_column_of;
+use super::select::contains_stand_in;
+use crate::plan::StandIn;
 use crate::sql::name_text;
 use crate::{Error, Result, SqlState};
 
@@ -100,26 +101,24 @@ pub(super) enum Within {
 }
 
 impl Within {
-    /// What may not stand there: the numbers of the columns as which it stands in, the code, and the message.
-    fn refused(self) -> &'static [(std::ops::Range<usize>, SqlState, &'static str)] {
+    /// What may not stand there: what stands in for it, the code, and the message.
+    fn refused(self) -> &'static [(fn(StandIn) -> bool, SqlState, &'static str)] {
         const GROUPING: SqlState = SqlState::GROUPING_ERROR;
-        const ROWS: std::ops::Range<usize> = SERIES_BASE..usize::MAX;
-        const WINDOWS: std::ops::Range<usize> = WINDOW_BASE..SERIES_BASE;
         match self {
             Within::Aggregate => &[
-                (AGGREGATE_BASE..GROUPING_BASE, GROUPING, "aggregate function calls cannot be nested"),
-                (GROUPING_BASE..WINDOW_BASE, GROUPING, "aggregate function calls cannot contain grouping operations"),
-                (WINDOWS, GROUPING, "aggregate function calls cannot contain window function calls"),
+                (StandIn::is_aggregate, GROUPING, "aggregate function calls cannot be nested"),
+                (StandIn::is_grouping, GROUPING, "aggregate function calls cannot contain grouping operations"),
+                (StandIn::is_window, GROUPING, "aggregate function calls cannot contain window function calls"),
                 (
-                    ROWS,
+                    StandIn::is_rows,
                     SqlState::FEATURE_NOT_SUPPORTED,
                     "aggregate function calls cannot contain set-returning function calls",
                 ),
             ],
             Within::Window => &[
-                (WINDOWS, SqlState::WINDOWING_ERROR, "window function calls cannot be nested"),
+                (StandIn::is_window, SqlState::WINDOWING_ERROR, "window function calls cannot be nested"),
                 (
-                    ROWS,
+                    StandIn::is_rows,
                     SqlState::FEATURE_NOT_SUPPORTED,
                     "window function calls cannot contain set-returning function calls",
                 ),
@@ -141,8 +140,8 @@ impl<'a> Binder<'a> {
         if within == Within::Aggregate {
             context.mentions.truncate(mentioned);
         }
-        for (numbers, code, message) in within.refused() {
-            let refused = |given: &&Given<'_>| contains_column_of(&given.value, numbers.clone());
+        for (is_such, code, message) in within.refused() {
+            let refused = |given: &&Given<'_>| contains_stand_in(&given.value, is_such);
             if let Some(given) = given.iter().find(refused) {
                 return Err(self.at(Error::new(*code, *message), given.span));
             }

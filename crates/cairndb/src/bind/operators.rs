@@ -5,7 +5,7 @@ use cairn_parser::{self as ast, Id, List, Span, Tree};
 use super::binder::{Binder, NOWHERE};
 use super::context::{Clause, Context};
 use super::expr::{conjunction, not};
-use crate::plan::{Expr, OLD_BASE, ROW_PRESENT, is_volatile, used_columns};
+use crate::plan::{Expr, StandIn, Version, is_volatile, used_columns};
 use crate::sql::{dotted, name_text, plain_name};
 use crate::types::{DataType, Value};
 use crate::{Error, Result, SqlState};
@@ -56,7 +56,8 @@ impl Binder<'_> {
         if !(is_xmax(left) && is_zero(right)) {
             return None;
         }
-        let was_there = Expr::Column { index: OLD_BASE + ROW_PRESENT, data_type: DataType::Boolean };
+        let was_there = StandIn::Present(Version::Old).column();
+        let was_there = Expr::Column { index: was_there, data_type: DataType::Boolean };
         let is_new = Expr::IsNull(Box::new(was_there));
         match symbol {
             "=" => Some(is_new),

@@ -137,10 +137,6 @@ fn exact_with_unknown<'c, C: Candidate>(candidates: &'c [Arc<C>], args: &[DataTy
 fn convertible<C: Candidate>(candidate: &C, args: &[DataType]) -> bool {
     let mut polymorphic = false;
     let fits = |(at, arg): (usize, &DataType)| match candidate.declared(at) {
-        // A name, or an oid.
-        Some(Declared::Type(DataType::Reg(_))) => {
-            arg.is_string() || can_cast(*arg, DataType::Oid, CastContext::Implicit)
-        }
         Some(Declared::Type(declared)) => can_cast(*arg, declared, CastContext::Implicit),
         Some(declared) => {
             polymorphic |= declared != Declared::Any;
@@ -318,10 +314,7 @@ impl Binder<'_> {
     pub(super) fn argument(&mut self, arg: Expr, declared: Option<DataType>, span: Span) -> Result<Expr> {
         match declared {
             Some(declared) if declared != ANY => self.implicit(arg, declared, span),
-            _ => {
-                let arg = self.reg_as_text(arg);
-                self.known(arg)
-            }
+            _ => self.known(arg),
         }
     }
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::variables::Variables;
 use crate::catalog::{ObjectId, Rests, Routine, Table};
 use crate::plan::{Expr, walk};
-use crate::routine::Variables;
 use crate::types::DataType;
 
 /// What a statement calls, or something in it.

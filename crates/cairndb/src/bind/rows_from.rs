@@ -5,10 +5,10 @@
 
 use super::binder::Binder;
 use super::composite::{attribute_at, row_value};
-use super::context::{SERIES_BASE, SetCall};
+use super::context::SetCall;
 use super::from::settle;
-use super::select::contains_column_from;
-use crate::plan::{Expr, Field, JoinKind, LogicalPlan, SortKey, walk};
+use super::select::contains_stand_in;
+use crate::plan::{Expr, Field, JoinKind, LogicalPlan, SortKey, StandIn, walk};
 use crate::types::{CompositeType, DataType};
 use crate::{Error, Result};
 
@@ -166,7 +166,7 @@ impl Binder<'_> {
             for (_, call) in &mut waiting {
                 call.args.iter_mut().for_each(|arg| place(arg, &places));
             }
-            let is_nested = |call: &SetCall| call.args.iter().any(|arg| contains_column_from(arg, SERIES_BASE));
+            let is_nested = |call: &SetCall| call.args.iter().any(|arg| contains_stand_in(arg, StandIn::is_rows));
             let (nested, ready): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|(_, call)| is_nested(call));
             waiting = nested;
             for (column, (number, _)) in (plan.fields().len()..).zip(&ready) {
@@ -205,9 +205,10 @@ impl Binder<'_> {
 /// Puts the columns of calls in their places, as far as they are known.
 fn place(expr: &mut Expr, places: &[Option<usize>]) {
     walk::rewrite(expr, 0, &mut |expr, depth| match *expr {
-        Expr::Column { index, data_type } if depth == 0 && index >= SERIES_BASE => {
-            places.get(index - SERIES_BASE).copied().flatten().map(|index| Expr::Column { index, data_type })
-        }
+        Expr::Column { index, data_type } if depth == 0 => match StandIn::of(index)? {
+            StandIn::Rows(call) => (*places.get(call)?).map(|index| Expr::Column { index, data_type }),
+            _ => None,
+        },
         _ => None,
     });
 }

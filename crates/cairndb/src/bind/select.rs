@@ -12,7 +12,7 @@ use cairn_parser::{
 
 use super::binder::{Binder, NOWHERE};
 use super::context::SetCall;
-use super::context::{AGGREGATE_BASE, Clause, Context, SERIES_BASE, WINDOW_BASE};
+use super::context::{Clause, Context};
 use super::from::Side;
 use super::grouping::Grouping;
 use super::grouping_sets::GroupBy;
@@ -22,7 +22,7 @@ use super::query::{RowLimits, limited};
 use super::scope::Env;
 use super::star;
 use super::windows::{BoundWindows, Windows};
-use crate::plan::{Expr, Field, LogicalPlan, SortKey, same_expr};
+use crate::plan::{Expr, Field, LogicalPlan, SortKey, StandIn, same_expr};
 use crate::sql::name_text;
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
@@ -132,7 +132,7 @@ impl Binder<'_> {
         let mut series = std::mem::take(&mut context.series);
         // What is grouped by comes before the grouping, all else after it.
         let mut groups = groups;
-        if groups.iter().flat_map(|groups| &groups.exprs).any(|group| contains_column_from(group, SERIES_BASE)) {
+        if groups.iter().flat_map(|groups| &groups.exprs).any(|group| contains_stand_in(group, StandIn::is_rows)) {
             let exprs = parts.outputs.iter_mut().map(|output| &mut output.expr);
             let exprs = exprs.chain(&mut parts.having).chain(&mut parts.hidden).chain(windows.exprs_mut());
             let exprs = exprs.chain(groups.iter_mut().flat_map(|groups| &mut groups.exprs));
@@ -386,12 +386,12 @@ impl Binder<'_> {
             Some(output) => output.expr.clone(),
             None => self.expr(expr, &mut Context::new(Some(env), Clause::GroupBy))?,
         };
-        if contains_column_of(&bound, WINDOW_BASE..SERIES_BASE) {
+        if contains_stand_in(&bound, StandIn::is_window) {
             let message = "window functions are not allowed in GROUP BY";
             let span = chosen.map_or(span, |output| output.span);
             return Err(self.at(Error::new(SqlState::WINDOWING_ERROR, message), span));
         }
-        if contains_column_of(&bound, AGGREGATE_BASE..WINDOW_BASE) {
+        if contains_stand_in(&bound, |of| of.is_aggregate() || of.is_grouping()) {
             let message = "aggregate functions are not allowed in GROUP BY";
             let span = chosen.map_or(span, |output| output.span);
             return Err(self.at(Error::new(SqlState::GROUPING_ERROR, message), span));
@@ -513,17 +513,13 @@ fn index_of(expr: &Expr) -> usize {
     }
 }
 
-/// Whether a column of such a number stands in for a call.
-pub(super) fn contains_column_from(expr: &Expr, base: usize) -> bool {
-    contains_column_of(expr, base..usize::MAX)
-}
-
-/// Whether it has such a column of its row, also within its subqueries.
-pub(super) fn contains_column_of(expr: &Expr, numbers: std::ops::Range<usize>) -> bool {
+/// Whether such a column of its row stands in it for something, also within its subqueries.
+pub(super) fn contains_stand_in(expr: &Expr, is_such: impl Fn(StandIn) -> bool) -> bool {
+    let is_such = |index: &usize| StandIn::of(*index).is_some_and(&is_such);
     let mut found = false;
     crate::plan::walk::walk(expr, 0, &mut |expr, depth| {
-        found |= depth == 0 && matches!(expr, Expr::Column { index, .. } if numbers.contains(index));
-        found |= matches!(expr, Expr::Outer { level, index, .. } if *level == depth && numbers.contains(index));
+        found |= depth == 0 && matches!(expr, Expr::Column { index, .. } if is_such(index));
+        found |= matches!(expr, Expr::Outer { level, index, .. } if *level == depth && is_such(index));
     });
     found
 }

@@ -1,6 +1,6 @@
 //! `nextval`, `currval` and `setval`: of a sequence that is known when the call is bound, if its name is a constant.
 
-use cairn_parser::{self as ast, Id};
+use cairn_parser::{self as ast, Id, Span};
 
 use super::binder::Binder;
 use super::coerce::text;
@@ -47,7 +47,7 @@ impl<'a> Binder<'a> {
             Some(known) => Box::new(text(&known)),
             None => {
                 let (bound, span) = operand(self, 0, name, context)?;
-                Box::new(self.implicit(without_reading(bound), DataType::Text, span)?)
+                Box::new(self.name_of_sequence(bound, span)?)
             }
         };
         let value = match tree.nth(call.args, 1) {
@@ -67,20 +67,25 @@ impl<'a> Binder<'a> {
         let branches = vec![(self.use_of(&called)?.0, set), (otherwise, next)];
         Ok(called.around(Expr::Case { branches, otherwise: None, data_type: DataType::BigInt }))
     }
-}
 
-/// As `without_regclass`, of what is bound.
-fn without_reading(name: Expr) -> Expr {
-    match name {
-        Expr::Call { function, mut args } if function.reads_reg() && args.len() == 1 => args.remove(0),
-        name => name,
+    /// The name that a `regclass` is read from, or written as.
+    fn name_of_sequence(&mut self, bound: Expr, span: Span) -> Result<Expr> {
+        match bound {
+            Expr::Cast { input, to: DataType::Reg(_) } if input.data_type() == DataType::Text => Ok(*input),
+            bound if bound.data_type().is_reg() => self.explicit(bound, DataType::Text, span),
+            bound => self.implicit(bound, DataType::Text, span),
+        }
     }
 }
 
 /// `'name'::regclass` is how PostgreSQL writes a relation's name: what stands before the cast.
 fn without_regclass(tree: &ast::Tree<'_>, name: Id<ast::Expr>) -> Id<ast::Expr> {
     match tree.get(name) {
-        ast::Expr::Cast { operand, data_type } if is_regclass(tree, data_type) => operand,
+        ast::Expr::Cast { operand, data_type }
+            if is_regclass(tree, data_type) && matches!(tree.get(operand), ast::Expr::String { .. }) =>
+        {
+            operand
+        }
         ast::Expr::TypedString { data_type, literal } if is_regclass(tree, data_type) => literal,
         _ => name,
     }

@@ -6,12 +6,12 @@ use cairn_parser::{self as ast, Id, List, Operator, Query};
 
 use super::arrays::wrong_quantifier;
 use super::binder::{Binder, Confine};
-use super::context::{Context, WINDOW_BASE};
+use super::context::Context;
 use super::expr::not;
 use super::operators::{Operand, row_of, symbol};
 use super::scope::Env;
 use crate::functions::{ANY, Function};
-use crate::plan::{Expr, Field, LogicalPlan, QuantifiedOp, Subquery, SubqueryKind, walk};
+use crate::plan::{Expr, Field, LogicalPlan, QuantifiedOp, StandIn, Subquery, SubqueryKind, walk};
 use crate::types::{CastContext, DataType};
 use crate::{Error, Result, SqlState};
 
@@ -198,7 +198,7 @@ fn seen_from_within(expr: &mut Expr) -> Result<()> {
     let mut is_window = false;
     walk::rewrite(expr, 0, &mut |expr, depth| match *expr {
         Expr::Column { index, data_type } if depth == 0 => {
-            is_window |= index >= WINDOW_BASE;
+            is_window |= StandIn::of(index).is_some_and(|of| of.is_window() || of.is_rows());
             Some(Expr::Outer { level: 1, index, data_type })
         }
         Expr::Outer { level, index, data_type } if level >= depth && level > 0 => {

@@ -1,29 +1,41 @@
-//! What asks the catalog: the system's functions, and `regclass` and its kin.
+//! What asks the catalog: the system's functions, and constants of `regclass` and its kin.
 
 use std::sync::Arc;
 
-use cairn_parser::{self as ast, BaseType, Id, Span};
+use cairn_parser::Span;
 
 use super::binder::{Binder, NOWHERE};
 use super::candidates::{Chosen, listed_for};
-use super::coerce::{null, text};
+use super::coerce::fixed_context;
 use super::context::Context;
 use super::functions::Call;
 use super::overload::{ambiguous_function, no_function};
+use super::statement::Returning;
+use crate::Result;
 use crate::functions::Function;
 use crate::plan::{Expr, Field, LogicalPlan, walk};
-use crate::sql::name_text;
-use crate::system::{self, Reg, Takes};
-use crate::types::{CastContext, DataType, can_cast};
-use crate::{Error, Result, SqlState};
+use crate::system::{self, Takes};
+use crate::types::{CastContext, DataType, Reg, RegValue, Value, from_text};
 
-/// Whether the expression asks the catalog: it has what that said when the expression was bound.
+/// Whether the expression asks the catalog: it has what that said when the expression was bound, or what it says when it is evaluated.
 pub(crate) fn asks_catalog(expr: &Expr) -> bool {
     let mut asks = false;
     walk::walk(expr, 0, &mut |expr, _| {
-        asks |= matches!(expr, Expr::Call { function, .. } if function.asks_catalog());
+        asks |= match expr {
+            Expr::Call { function, .. } => function.asks_catalog(),
+            Expr::Cast { input, to } => names_oids(input.data_type(), *to),
+            _ => false,
+        };
     });
     asks
+}
+
+/// Whether a cast makes oids of names, or names of oids.
+pub(crate) fn names_oids(from: DataType, to: DataType) -> bool {
+    let is_text = |data_type: DataType| data_type == DataType::Unknown || data_type.is_string();
+    from.has_reg() && to.element().unwrap_or(to).is_string()
+        || to.has_reg()
+            && (is_text(from.element().unwrap_or(from)) || matches!(from.info().base, DataType::Composite(_)))
 }
 
 impl<'a> Binder<'a> {
@@ -33,14 +45,10 @@ impl<'a> Binder<'a> {
         Arc::new(self.catalog.clone())
     }
 
-    /// What `pg_typeof` answers: a text, which results call a `regtype`.
+    /// What `pg_typeof` answers.
     pub(super) fn type_of(&self, expr: &Expr) -> Expr {
-        let name = match expr {
-            Expr::Call { function, .. } if function.names_type() => Reg::Type.name(),
-            expr => reg_of(expr).map_or_else(|| expr.data_type().type_name(), Reg::name),
-        };
-        let function = Function::type_name(Arc::new(self.catalog.clone()));
-        Expr::Call { function: Arc::new(function), args: vec![text(name)] }
+        let value = RegValue { of: Reg::Type, oid: expr.data_type().oid() };
+        Expr::Literal { value: Value::Reg(value), data_type: DataType::Reg(Reg::Type) }
     }
 
     /// A call of one of the system's functions.
@@ -66,7 +74,10 @@ impl<'a> Binder<'a> {
     fn system_argument(&mut self, arg: Expr, takes: Takes, span: Span) -> Result<Option<Expr>> {
         let to = match takes {
             Takes::Any => return self.known(arg).map(Some),
-            Takes::Class if is_text(&arg) => return self.read_reg(Reg::Class, arg, span).map(Some),
+            Takes::Class if is_text(&arg) => {
+                let named = self.implicit(arg, DataType::Reg(Reg::Class), span)?;
+                return self.implicit(named, DataType::Oid, span).map(Some);
+            }
             Takes::Oid | Takes::Class => DataType::Oid,
             Takes::Text => DataType::Text,
             Takes::Integer => DataType::Integer,
@@ -76,110 +87,78 @@ impl<'a> Binder<'a> {
         self.coerce(arg, to, CastContext::Implicit, span)
     }
 
-    /// `x::regclass`, where the type is one of those; also `x::oid`, whose value is then no longer of such a type.
-    pub(super) fn reg_cast(
-        &mut self,
-        operand: Id<ast::Expr>,
-        to: Id<ast::TypeName>,
-        context: &mut Context,
-    ) -> Result<Option<Expr>> {
-        let Some(name) = self.catalog_type(to) else { return Ok(None) };
-        let (bound, span) = self.operand(operand, context)?;
-        self.as_catalog_type(bound, &name, span).map(Some)
-    }
-
-    /// As [`Binder::reg_cast`], of `regclass 't'`.
-    pub(super) fn reg_literal(&mut self, to: Id<ast::TypeName>, literal: Expr, span: Span) -> Result<Option<Expr>> {
-        let Some(name) = self.catalog_type(to) else { return Ok(None) };
-        self.as_catalog_type(literal, &name, span).map(Some)
-    }
-
-    fn as_catalog_type(&mut self, bound: Expr, name: &str, span: Span) -> Result<Expr> {
-        let Some(reg) = Reg::named(name) else { return self.explicit(without_reg(bound), DataType::Oid, span) };
-        if is_text(&bound) {
-            return self.read_reg(reg, bound, span);
+    /// A constant of a type within which there are names that only the catalog knows.
+    pub(super) fn named_literal(&mut self, text: &str, to: DataType, span: Span) -> Result<Expr> {
+        let mut context = fixed_context().clone();
+        context.know_oids(self.asked());
+        let value = from_text(text, to, &context).map_err(|error| self.at(error, span))?;
+        // What is stored has the name, and what that means then.
+        if self.definition.is_some() || self.noted.is_some() {
+            return Ok(Expr::Cast { input: Box::new(super::coerce::text(text)), to });
         }
-        let from = bound.data_type();
-        if !can_cast(from, DataType::Oid, CastContext::Implicit) {
-            let message = format!("cannot cast type {from} to {name}");
-            return Err(self.at(Error::new(SqlState::CANNOT_COERCE, message), span));
-        }
-        let oid = self.explicit(without_reg(bound), DataType::Oid, span)?;
-        let function = Function::marked_reg(reg, self.asked());
-        Ok(Expr::Call { function: Arc::new(function), args: vec![oid] })
+        Ok(Expr::Literal { value, data_type: to })
     }
 
-    /// The name of a type that only the catalog's columns have.
-    fn catalog_type(&self, to: Id<ast::TypeName>) -> Option<String> {
-        let ast::TypeName { base: BaseType::Named, names, bounds, .. } = self.tree.get(to) else { return None };
-        let names: Vec<&str> = self.tree.list(names).map(|name| name_text(self.tree, name)).collect();
-        let name = match names.as_slice() {
-            [name] | ["pg_catalog", name] if bounds.is_empty() => *name,
-            _ => return None,
+    /// What is shown of oids, or read of names, follows the schema.
+    pub(super) fn note_names(&self, from: DataType, to: DataType) {
+        if names_oids(from, to) {
+            self.rests.borrow_mut().add_everything();
+        }
+    }
+
+    /// A statement's rows as whoever asked for them sees them: with names where a column is of a type that has them, and vectors as
+    /// PostgreSQL writes them. A function's statements go on with what they read.
+    pub(super) fn shown(&mut self, plan: LogicalPlan) -> Result<LogicalPlan> {
+        let fields = plan.fields();
+        let is_read_on = self.parameters.has_variables();
+        let name_of = |field: &Field| match field.data_type {
+            DataType::Reg(of) if !is_read_on => Some(of),
+            _ => None,
         };
-        (name == "oid" || Reg::named(name).is_some()).then(|| name.to_owned())
-    }
-
-    fn read_reg(&mut self, reg: Reg, text: Expr, span: Span) -> Result<Expr> {
-        let catalog = self.asked();
-        if let Expr::Literal { value: crate::Value::Text(text), .. } = &text {
-            reg.read(&catalog, text).map_err(|error| self.at(error, span))?;
-        }
-        let text = self.implicit(text, DataType::Text, span)?;
-        let function = Function::read_reg(reg, catalog);
-        Ok(Expr::Call { function: Arc::new(function), args: vec![text] })
-    }
-
-    /// An oid of such a type as text.
-    pub(super) fn reg_as_text(&self, expr: Expr) -> Expr {
-        match reg_of(&expr) {
-            Some(reg) => self.written(reg, expr),
-            None => expr,
-        }
-    }
-
-    fn written(&self, reg: Reg, expr: Expr) -> Expr {
-        let function = Function::write_reg(reg, self.asked());
-        Expr::Call { function: Arc::new(function), args: vec![expr] }
-    }
-
-    /// A statement's rows, with names where a column is of such a type, and vectors as PostgreSQL writes them.
-    pub(super) fn show_regs(&mut self, plan: LogicalPlan) -> Result<LogicalPlan> {
-        let shown = |column| shown_column(&plan, column, &mut vec![]);
-        let columns = 0..plan.width();
-        if columns.clone().all(|column| shown(column).is_none()) {
+        let is_vector = |column| is_vector(&plan, column, &mut vec![]);
+        if !fields.iter().any(|field| name_of(field).is_some()) && !(0..fields.len()).any(is_vector) {
             return Ok(plan);
         }
-        let (fields, shown) = (plan.fields(), columns.map(shown).collect::<Vec<_>>());
-        let (mut exprs, mut texts) = (vec![], vec![]);
-        for (index, (field, shown)) in fields.into_iter().zip(shown).enumerate() {
+        let vectors: Vec<bool> = (0..fields.len()).map(is_vector).collect();
+        let (mut exprs, mut shown) = (vec![], vec![]);
+        for (index, (field, is_vector)) in fields.into_iter().zip(vectors).enumerate() {
             let column = Expr::Column { index, data_type: field.data_type };
-            let expr = match &shown {
-                None | Some(Shown::TypeName) => column,
-                Some(Shown::Reg(reg)) => self.written(*reg, column),
-                Some(Shown::Vector) => {
-                    self.call("array_to_string", vec![(column, NOWHERE), (text(" "), NOWHERE)], NOWHERE)?
-                }
+            let (expr, data_type) = match name_of(&field) {
+                Some(of) => (self.as_name(column), DataType::RegName(of)),
+                None if is_vector => (
+                    self.call("array_to_string", vec![(column, NOWHERE), (blank(), NOWHERE)], NOWHERE)?,
+                    DataType::Text,
+                ),
+                None => (column, field.data_type),
             };
-            let data_type = match shown {
-                Some(Shown::Reg(reg)) => DataType::Reg(reg),
-                Some(Shown::TypeName) => DataType::Reg(Reg::Type),
-                Some(Shown::Vector) | None => expr.data_type(),
-            };
-            texts.push(Field { data_type, ..field });
+            shown.push(Field { data_type, ..field });
             exprs.push(expr);
         }
-        Ok(LogicalPlan::Project { input: Box::new(plan), exprs, fields: texts })
+        Ok(LogicalPlan::Project { input: Box::new(plan), exprs, fields: shown })
+    }
+
+    /// The same of RETURNING.
+    pub(super) fn show_returned(&mut self, returning: &mut Option<Returning>) {
+        let Some(Returning { exprs, fields }) = returning.as_mut().filter(|_| !self.parameters.has_variables()) else {
+            return;
+        };
+        for (expr, field) in exprs.iter_mut().zip(fields) {
+            if let DataType::Reg(of) = field.data_type {
+                *expr = self.as_name(std::mem::replace(expr, super::coerce::null(DataType::Oid)));
+                field.data_type = DataType::RegName(of);
+            }
+        }
+    }
+
+    /// The name that an oid has; the plan rests on the schema, since it follows that.
+    fn as_name(&self, expr: Expr) -> Expr {
+        self.rests.borrow_mut().add_everything();
+        Expr::Cast { input: Box::new(expr), to: DataType::Text }
     }
 }
 
-/// A column that does not leave the statement as it is.
-enum Shown {
-    Reg(Reg),
-    /// It is the name of a type already.
-    TypeName,
-    /// PostgreSQL's `int2vector` or `oidvector`: numbers with blanks between them.
-    Vector,
+fn blank() -> Expr {
+    super::coerce::text(" ")
 }
 
 fn is_text(expr: &Expr) -> bool {
@@ -187,56 +166,39 @@ fn is_text(expr: &Expr) -> bool {
     data_type == DataType::Unknown || data_type.is_string()
 }
 
-/// What an expression is an oid of.
-pub(super) fn reg_of(expr: &Expr) -> Option<Reg> {
-    if let Expr::Call { function, .. } = expr { function.reg() } else { None }
-}
-
-/// The oid, no longer of such a type.
-fn without_reg(expr: Expr) -> Expr {
-    match expr {
-        Expr::Call { function, mut args } if function.marks_reg() => args.pop().unwrap_or_else(|| null(DataType::Oid)),
-        // `+` has no name to be written with.
-        expr if reg_of(&expr).is_some() => Expr::Coalesce { args: vec![expr], data_type: DataType::Oid },
-        expr => expr,
-    }
-}
-
-/// What a column is an oid of. `parts`: the parts of WITH around the plan.
-fn shown_column<'p>(plan: &'p LogicalPlan, column: usize, parts: &mut Vec<(usize, &'p LogicalPlan)>) -> Option<Shown> {
-    let mut shown = |input: &'p LogicalPlan, expr: &Expr| match expr {
-        Expr::Column { index, .. } => shown_column(input, *index, parts),
-        Expr::Call { function, .. } if function.names_type() => Some(Shown::TypeName),
-        expr => reg_of(expr).map(Shown::Reg),
+/// Whether a column is PostgreSQL's `int2vector` or `oidvector`: numbers with blanks between them. `parts`: the parts of WITH around
+/// the plan.
+fn is_vector<'p>(plan: &'p LogicalPlan, column: usize, parts: &mut Vec<(crate::plan::CteId, &'p LogicalPlan)>) -> bool {
+    let mut of = |input: &'p LogicalPlan, expr: Option<&Expr>| match expr {
+        Some(Expr::Column { index, .. }) => is_vector(input, *index, parts),
+        _ => false,
     };
     match plan {
-        LogicalPlan::Project { input, exprs, .. } => shown(input, exprs.get(column)?),
-        LogicalPlan::Aggregate { input, group_by, .. } => shown(input, group_by.get(column)?),
+        LogicalPlan::Project { input, exprs, .. } => of(input, exprs.get(column)),
+        LogicalPlan::Aggregate { input, group_by, .. } => of(input, group_by.get(column)),
         LogicalPlan::Filter { input, .. }
         | LogicalPlan::Sort { input, .. }
         | LogicalPlan::Limit { input, .. }
-        | LogicalPlan::Distinct { input, .. } => shown_column(input, column, parts),
-        LogicalPlan::Window { input, .. } if column < input.width() => shown_column(input, column, parts),
+        | LogicalPlan::Distinct { input, .. } => is_vector(input, column, parts),
+        LogicalPlan::Window { input, .. } if column < input.width() => is_vector(input, column, parts),
         LogicalPlan::Join { left, right, .. } => match left.width() {
-            width if column < width => shown_column(left, column, parts),
-            width => shown_column(right, column - width, parts),
+            width if column < width => is_vector(left, column, parts),
+            width => is_vector(right, column - width, parts),
         },
-        LogicalPlan::SetOperation { left, .. } => shown_column(left, column, parts),
+        LogicalPlan::SetOperation { left, .. } => is_vector(left, column, parts),
         LogicalPlan::With { id, definition: part, body, .. }
         | LogicalPlan::RecursiveWith { id, base: part, body, .. } => {
             parts.push((*id, part));
-            shown_column(body, column, parts)
+            is_vector(body, column, parts)
         }
         LogicalPlan::CteScan { id, .. } => {
-            let (_, part) = parts.iter().find(|(known, _)| known == id)?;
-            shown_column(part, column, parts)
+            let part = parts.iter().find(|(known, _)| known == id).map(|(_, part)| *part);
+            part.is_some_and(|part| is_vector(part, column, parts))
         }
-        LogicalPlan::Values { rows, fields } => match rows.first().and_then(|row| reg_of(row.get(column)?)) {
-            Some(reg) => Some(Shown::Reg(reg)),
+        LogicalPlan::Values { fields, .. } | LogicalPlan::SystemScan { fields, .. } => {
             // Nobody else's VALUES has columns of such names.
-            None => system::is_vector(&fields.get(column)?.name).then_some(Shown::Vector),
-        },
-        LogicalPlan::SystemScan { fields, .. } => system::is_vector(&fields.get(column)?.name).then_some(Shown::Vector),
-        _ => None,
+            fields.get(column).is_some_and(|field| system::is_vector(&field.name))
+        }
+        _ => false,
     }
 }

@@ -18,13 +18,10 @@ use super::updatable::{Purpose, TargetTable, refuse_subqueries};
 use super::virtuals::Virtuals;
 use crate::catalog::{self, Column, RelationKind, Table, TriggerEvent, View};
 use crate::dml::Target;
-use crate::plan::{Expr, Field, LogicalPlan, NEW_BASE, OLD_BASE, ROW_PRESENT, SequenceOp};
+use crate::plan::{Expr, Field, LogicalPlan, SequenceOp, StandIn, Version};
 use crate::sql::name_text;
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
-
-/// The pseudo column of a table without primary key: its hidden row number.
-const ROW_NUMBER: usize = usize::MAX;
 
 /// SQLSTATE 0A000 for a view's column that can be read only.
 pub(super) fn not_given(what: &str, column: &str, view: &str) -> Error {
@@ -207,7 +204,7 @@ impl Binder<'_> {
     ) -> Result<(LogicalPlan, Scope)> {
         let table = &target.table;
         let columns: Vec<usize> = match table.primary_key.as_slice() {
-            [] if !table.is_face => (0..table.columns.len()).chain([ROW_NUMBER]).collect(),
+            [] if !table.is_face => (0..table.columns.len()).chain([Table::ROW_NUMBER]).collect(),
             _ => (0..table.columns.len()).collect(),
         };
         let scope = self.target_scope(target, alias, columns.len());
@@ -456,8 +453,8 @@ impl Binder<'_> {
     fn with_old_and_new(&self, scope: &Scope, target: &TargetTable, names: [Option<Id<Name>>; 2]) -> Result<Scope> {
         let mut scope = scope.clone();
         scope.columns_mut();
-        let rows = [("old", OLD_BASE), ("new", NEW_BASE)];
-        for ((default, base), name) in rows.into_iter().zip(names) {
+        let rows = [("old", Version::Old), ("new", Version::New)];
+        for ((default, version), name) in rows.into_iter().zip(names) {
             let alias = name.map_or(default, |name| name_text(self.tree, name));
             match (scope.relations.iter().any(|relation| relation.alias == alias), name) {
                 (false, _) => {}
@@ -474,9 +471,9 @@ impl Binder<'_> {
                 .columns()
                 .map(|(name, expr)| (name.to_owned(), expr.into_owned()))
                 .collect();
-            columns.iter_mut().for_each(|(_, expr)| shift(expr, base));
+            columns.iter_mut().for_each(|(_, expr)| shift(expr, StandIn::Affected(version, 0).column()));
             let mut row = Relation::new(alias.to_owned(), columns);
-            row.present = Some(base + ROW_PRESENT);
+            row.present = Some(StandIn::Present(version).column());
             if target.face.is_none() {
                 row.row_type = Some(super::composite::row_type(&target.table, self.catalog)?);
             }

@@ -10,7 +10,7 @@ use super::bind_generated;
 use crate::catalog::{Catalog, Table};
 use crate::exec::{ExecContext, eval_row};
 use crate::functions::{Checked, Function};
-use crate::plan::{Expr, Field, LogicalPlan, NEW_BASE, OLD_BASE, ROW_PRESENT, raised, walk};
+use crate::plan::{Expr, Field, LogicalPlan, StandIn, Version, raised, walk};
 use crate::types::{DataType, EvalContext, cast_assign};
 use crate::{Result, Value};
 
@@ -50,11 +50,11 @@ impl Virtuals {
     }
 
     /// Puts the expressions where a row's virtual columns are asked for, in an expression over the row, or the row as it was
-    /// and is (see [`OLD_BASE`]).
+    /// and is (see [`StandIn`]).
     pub(crate) fn put_into(&self, expr: &mut Expr) {
         self.put_from(0, expr);
-        for base in [OLD_BASE, NEW_BASE] {
-            self.put_from(base, expr);
+        for version in [Version::Old, Version::New] {
+            self.put_from(StandIn::Affected(version, 0).column(), expr);
         }
     }
 
@@ -83,10 +83,8 @@ impl Virtuals {
             }
             _ => None,
         });
-        if base < OLD_BASE {
-            return value;
-        }
-        let is_there = Expr::Column { index: base + ROW_PRESENT, data_type: DataType::Boolean };
+        let Some(StandIn::Affected(version, _)) = StandIn::of(base) else { return value };
+        let is_there = Expr::Column { index: StandIn::Present(version).column(), data_type: DataType::Boolean };
         let data_type = value.data_type();
         Expr::Case { branches: vec![(is_there, value)], otherwise: None, data_type }
     }

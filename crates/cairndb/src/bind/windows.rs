@@ -1,6 +1,6 @@
 //! Window functions: their calls while a SELECT is bound, and then the windows that they are over.
 //!
-//! A call is bound where it is met, and stands in as a column numbered from `WINDOW_BASE`. What its window is, is told when
+//! A call is bound where it is met, and stands in as a column ([`StandIn`]). What its window is, is told when
 //! all clauses are bound, for WINDOW comes behind them: first the definitions of WINDOW, then those of OVER, in the order
 //! in which they were met, as PostgreSQL does. A window's expressions are over the same row as the call's arguments: FROM's,
 //! or the groups'.
@@ -8,15 +8,15 @@
 use cairn_parser::{self as ast, Id, List, Name, Over, Span, WindowDefinition, WindowSpec};
 
 use super::binder::Binder;
-use super::context::{Clause, Context, SERIES_BASE, WINDOW_BASE};
+use super::context::{Clause, Context};
 use super::functions::Call;
 use super::named_arguments::Within;
 use super::ordered_sets::without_group;
 use super::overload::{Choice, ambiguous_function, choose, no_function, undecided};
 use crate::functions::{WindowFunction, in_range_offsets, window_overloads};
 use crate::plan::{
-    Expr, Field, FrameBound, FrameExclusion, FrameUnit, LogicalPlan, SortKey, WindowCall, WindowFrame, Windowed,
-    is_volatile, same_expr, walk,
+    Expr, Field, FrameBound, FrameExclusion, FrameUnit, LogicalPlan, SortKey, StandIn, WindowCall, WindowFrame,
+    Windowed, is_volatile, same_expr, walk,
 };
 use crate::sql::name_text;
 use crate::types::{CastContext, DataType, can_cast};
@@ -122,7 +122,7 @@ impl<'a> Binder<'a> {
         let window = self.window_of(over, context)?;
         let data_type = function.returns();
         let met = MetCall { function, args, filter, window };
-        let index = WINDOW_BASE + context.windows.get_or_insert_default().add(met);
+        let index = StandIn::Window(context.windows.get_or_insert_default().add(met)).column();
         Ok(Expr::Column { index, data_type })
     }
 
@@ -449,9 +449,10 @@ impl BoundWindows {
         let plan = nodes.into_iter().fold(plan, |plan, node| self.node(plan, node));
         for expr in exprs {
             walk::rewrite(expr, 0, &mut |expr, depth| match expr {
-                Expr::Column { index, data_type } if depth == 0 && (WINDOW_BASE..SERIES_BASE).contains(index) => {
-                    Some(Expr::Column { index: places[*index - WINDOW_BASE], data_type: *data_type })
-                }
+                Expr::Column { index, data_type } if depth == 0 => match StandIn::of(*index)? {
+                    StandIn::Window(call) => Some(Expr::Column { index: places[call], data_type: *data_type }),
+                    _ => None,
+                },
                 _ => None,
             });
         }

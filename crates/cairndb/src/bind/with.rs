@@ -9,7 +9,7 @@ use super::from::Naming;
 use super::query::{column_spans, span_at};
 use super::scope::Env;
 use crate::dml;
-use crate::plan::{Field, LogicalPlan};
+use crate::plan::{CteId, Field, LogicalPlan};
 use crate::sql::name_text;
 use crate::types::{CastContext, DataType};
 use crate::{Error, Result, SqlState};
@@ -19,8 +19,8 @@ const MAX_WITH_QUERIES: usize = 300;
 
 /// A WITH query, bound, waiting for the body.
 pub(super) enum Definition {
-    Plain { id: usize, name: String, materialized: bool, plan: LogicalPlan },
-    Recursive { id: usize, name: String, base: LogicalPlan, step: LogicalPlan, all: bool },
+    Plain { id: CteId, name: String, materialized: bool, plan: LogicalPlan },
+    Recursive { id: CteId, name: String, base: LogicalPlan, step: LogicalPlan, all: bool },
 }
 
 /// `base UNION [ALL] step`
@@ -200,7 +200,7 @@ impl Binder<'_> {
         self.renamed("WITH query", fields, Naming { name: cte.name, columns: cte.columns })
     }
 
-    fn show(&mut self, name: &str, fields: Vec<Field>, returns: bool) -> usize {
+    fn show(&mut self, name: &str, fields: Vec<Field>, returns: bool) -> CteId {
         let id = self.new_cte_id();
         self.ctes.push(CteBinding { name: name.to_owned(), id, fields, returns, recursion: None, unseen: 0 });
         id
@@ -212,7 +212,7 @@ impl Binder<'_> {
         (name, fields, unseen): (&str, Vec<Field>, usize),
         confine: Option<Confine>,
         bind: impl FnOnce(&mut Self) -> Result<T>,
-    ) -> Result<(usize, T)> {
+    ) -> Result<(CteId, T)> {
         let at = self.ctes.len();
         let id = self.show(name, fields, true);
         self.ctes[at].unseen = unseen;

@@ -5,7 +5,7 @@ use super::schema::ObjectId;
 use super::user_types::{Types, type_id};
 use super::version::Version;
 use crate::types::datetime::{DIGITS_MAX, IntervalLimit};
-use crate::types::{CompositeType, DataType, EnumType};
+use crate::types::{CompositeType, DataType, EnumType, Reg};
 use crate::{Error, Result, SqlState};
 
 /// Builds one record.
@@ -214,7 +214,8 @@ fn encode_type(data_type: DataType, temporary: bool) -> Vec<u8> {
             with(22, &type_id(data_type).unwrap_or(ObjectId(0)).0.to_le_bytes())
         }
         // No column has them.
-        DataType::Unknown | DataType::Void | DataType::Reg(_) => vec![0],
+        DataType::Reg(of) => vec![29, of as u8],
+        DataType::Unknown | DataType::Void | DataType::RegName(_) => vec![0],
     }
 }
 
@@ -258,6 +259,7 @@ pub(super) fn data_type(bytes: &[u8], types: &Types) -> Result<DataType> {
         [26] => DataType::InternalChar,
         [27] => DataType::Oid,
         [28, modifier @ ..] => DataType::TimeTz(digits(modifier)?),
+        [29, of] => DataType::Reg(*Reg::ALL.get(usize::from(*of)).ok_or_else(|| corrupt("unknown type"))?),
         [23, a, b, c, d] => {
             let of = EnumType::from_number(u32::from_le_bytes([*a, *b, *c, *d]));
             DataType::Enum(of.ok_or_else(|| corrupt("a type that is not there"))?)

@@ -112,7 +112,7 @@ pub(crate) struct Materialized {
 pub(crate) enum Maintained {
     /// The commits that change what it rests on. Its tree has groups, not rows: see [`crate::plan::Groups`].
     ByCommits,
-    /// What follows the query's result and writes it here, right after the commits that change it: see `api::live::follow`. Its rows lie by
+    /// What follows the query's result and writes it here, right after the commits that change it: see `session::live::follow`. Its rows lie by
     /// what they are (`dml::row::RowPlaces`).
     ByFollower,
 }
@@ -514,6 +514,9 @@ impl KeyExpression {
 }
 
 impl Table {
+    /// As a column: the hidden number of a row of a table without primary key, which is its key.
+    pub(crate) const ROW_NUMBER: usize = usize::MAX;
+
     /// Whether anything of it has to be evaluated for a row that is written: CHECKs, domains, generated columns, indexes' expressions.
     pub(crate) fn has_expressions(&self) -> bool {
         !self.checks.is_empty()

@@ -58,6 +58,8 @@ pub(super) enum Version {
     OpenTypes = 27,
     /// A function that takes or gives values of domains.
     Domains = 28,
+    /// `regclass` and its kin.
+    RegTypes = 29,
 }
 
 /// What an entry of `T` may have, and whether it does.
@@ -67,7 +69,7 @@ impl Version {
     /// The oldest that is read.
     pub(super) const OLDEST: u8 = 2;
     /// The newest that is written, and read.
-    pub(super) const NEWEST: Version = Version::Domains;
+    pub(super) const NEWEST: Version = Version::RegTypes;
 
     /// The newest thing that is there.
     pub(super) fn of<T>(entry: &T, features: &Features<T>) -> Version {
@@ -81,6 +83,7 @@ impl Version {
 
     fn of_type(data_type: DataType) -> Version {
         let features: &Features<DataType> = &[
+            (Version::RegTypes, |of| of.is_reg()),
             (Version::ZonedTimes, |of| of.is_zoned_time()),
             (Version::CatalogTypes, |of| of.is_of_catalog()),
             (Version::Composites, |of| of.is_composite()),

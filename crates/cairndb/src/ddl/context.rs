@@ -9,7 +9,6 @@ use cairn_storage::TreeId;
 use super::execute::Done;
 use super::explain::Explaining;
 use super::names::missing;
-use crate::api::Runner;
 use crate::catalog::{
     Catalog, CatalogStore, Column, ObjectId, ObjectName, Relation, RelationKind, SystemTrees, TEMPORARY, Table,
     UserType,
@@ -18,6 +17,7 @@ use crate::command::Execute;
 use crate::dml::DmlContext;
 use crate::exec::{ExecContext, SequenceSource};
 use crate::plan::OptimizerOptions;
+use crate::session::Runner;
 use crate::sql::ParsedStatement;
 use crate::system;
 use crate::types::{DataType, EvalContext, UsersTypes};

@@ -160,7 +160,7 @@ fn columns(names: &[String], fields: &[Field]) -> Result<Vec<Column>> {
             return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
         }
         super::create_table::check_column_count(at)?;
-        let data_type = match field.data_type.handed_on() {
+        let data_type = match field.data_type {
             DataType::Unknown => DataType::Text,
             data_type => data_type,
         };

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::context::Ddl;
-use crate::api::{ExplainedRun, explain_report};
 use crate::command::{ExplainMade, Makes, Told};
 use crate::exec::{self, ExecContext, NodeStatistics};
 use crate::plan::{LogicalPlan, PhysicalPlan, optimize};
+use crate::prepared::{ExplainedRun, report};
 use crate::{Error, Result};
 
 /// What is to be told of the query, and what there is to tell once it has run.
@@ -32,7 +32,7 @@ impl Ddl<'_> {
             let execution = started.elapsed().saturating_sub(run.planning);
             ExplainedRun { execution, ..run }
         });
-        self.done.rows = Some(explain_report(told, run.as_ref(), self.options));
+        self.done.rows = Some(report(told, run.as_ref(), self.options));
         Ok("EXPLAIN")
     }
 

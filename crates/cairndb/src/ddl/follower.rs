@@ -1,4 +1,4 @@
-//! Materialized views that follow their queries: made, filled anew, and dropped. What follows is `api::live::follow`.
+//! Materialized views that follow their queries: made, filled anew, and dropped. What follows is `session::live::follow`.
 
 use std::sync::Arc;
 

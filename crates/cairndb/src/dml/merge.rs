@@ -15,7 +15,7 @@ use super::{BatchRow, DmlContext, DmlResult};
 use crate::bind::{BoundMerge, MergeStep, Returning};
 use crate::catalog::{Catalog, TriggerEvent};
 use crate::exec::eval_row;
-use crate::plan::{Expr, NEW_BASE, OLD_BASE, ROW_PRESENT, walk};
+use crate::plan::{Expr, StandIn, Version, walk};
 use crate::types::{DataType, ValueRef};
 use crate::{Error, Result, SqlState, Value};
 
@@ -71,20 +71,25 @@ impl MergePlan {
             };
             table.columns.iter().enumerate().map(column)
         };
-        let row_of = |base: usize| {
-            let present = Expr::Column { index: base + ROW_PRESENT, data_type: DataType::Boolean };
-            columns(base).chain([present])
+        let row_of = |version: Version| {
+            let present = Expr::Column { index: StandIn::Present(version).column(), data_type: DataType::Boolean };
+            columns(StandIn::Affected(version, 0).column()).chain([present])
         };
         let mut returning = bound.returning;
         let whole: Option<Vec<Expr>> =
-            returning.as_ref().map(|_| columns(0).chain(row_of(OLD_BASE)).chain(row_of(NEW_BASE)).collect());
+            returning.as_ref().map(|_| columns(0).chain(row_of(Version::Old)).chain(row_of(Version::New)).collect());
         // They stand behind all that the row has otherwise.
         let behind = width + bound.extra.len() + 1;
         for expr in returning.iter_mut().flat_map(|returning| &mut returning.exprs) {
             walk::rewrite(expr, 0, &mut |expr, depth| match *expr {
-                Expr::Column { index, data_type } if depth == 0 && index >= OLD_BASE => {
-                    let (at, row) = if index >= NEW_BASE { (index - NEW_BASE, 1) } else { (index - OLD_BASE, 0) };
-                    Some(Expr::Column { index: behind + row * (width + 1) + at.min(width), data_type })
+                Expr::Column { index, data_type } if depth == 0 => {
+                    let (version, at) = match StandIn::of(index)? {
+                        StandIn::Affected(version, at) => (version, at),
+                        StandIn::Present(version) => (version, width),
+                        _ => return None,
+                    };
+                    let row = if version == Version::Old { 0 } else { width + 1 };
+                    Some(Expr::Column { index: behind + row + at, data_type })
                 }
                 _ => None,
             });

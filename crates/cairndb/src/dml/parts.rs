@@ -1,6 +1,6 @@
 //! The parts of a statement's WITH, which binding puts around the rows that the statement changes.
 
-use crate::plan::{Expr, LogicalPlan, is_volatile_plan, walk};
+use crate::plan::{CteId, Expr, LogicalPlan, is_volatile_plan, walk};
 use crate::{Error, Result};
 
 /// The parts around a plan, the outermost first, and what they are around.
@@ -28,7 +28,7 @@ pub(super) fn within_parts(parts: Vec<LogicalPlan>, plan: LogicalPlan) -> Logica
 /// the query reads that it is given.
 pub(super) fn with_parts_of(
     rows: &LogicalPlan,
-    (query, given): (LogicalPlan, usize),
+    (query, given): (LogicalPlan, CteId),
     place: &str,
 ) -> Result<LogicalPlan> {
     let mut reads = Reads { read: vec![], known: vec![given] };
@@ -80,7 +80,7 @@ fn alone(part: &LogicalPlan) -> LogicalPlan {
     }
 }
 
-fn id_of(part: &LogicalPlan) -> Option<usize> {
+fn id_of(part: &LogicalPlan) -> Option<CteId> {
     match part {
         LogicalPlan::With { id, .. } | LogicalPlan::RecursiveWith { id, .. } => Some(*id),
         _ => None,
@@ -94,12 +94,12 @@ fn changes(plan: &LogicalPlan) -> bool {
 
 /// The parts that a plan reads, and those that it has.
 struct Reads {
-    read: Vec<usize>,
-    known: Vec<usize>,
+    read: Vec<CteId>,
+    known: Vec<CteId>,
 }
 
 impl Reads {
-    fn unknown(&self) -> impl Iterator<Item = usize> {
+    fn unknown(&self) -> impl Iterator<Item = CteId> {
         self.read.iter().copied().filter(|id| !self.known.contains(id))
     }
 

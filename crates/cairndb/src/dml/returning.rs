@@ -7,7 +7,7 @@ use super::DmlContext;
 use super::parts::{within_parts, without_parts};
 use crate::bind::Returning;
 use crate::exec::Collected;
-use crate::plan::{Expr, Field, LogicalPlan, PhysicalNode, PhysicalPlan, map_columns, walk};
+use crate::plan::{CteId, Expr, Field, LogicalPlan, PhysicalNode, PhysicalPlan, map_columns, walk};
 use crate::types::DataType;
 use crate::{Result, Value};
 
@@ -16,15 +16,12 @@ use crate::{Result, Value};
 /// state that the statement began with.
 pub(super) struct Later(Option<Returning>);
 
-/// The first of the numbers under which such a query reads what the change gives.
-const FIRST: usize = usize::MAX / 2;
-
 /// The change that a statement is, beneath what its RETURNING asks, and the parts of a WITH that this may ask, too.
 pub(crate) fn beneath_returning(plan: &PhysicalPlan) -> &PhysicalPlan {
     let mut within = plan;
     loop {
         within = match &within.node {
-            PhysicalNode::Cte { id, definition, .. } if *id >= FIRST => return definition,
+            PhysicalNode::Cte { id: CteId::Returned(_), definition, .. } => return definition,
             PhysicalNode::Cte { body, .. } | PhysicalNode::RecursiveCte { body, .. } => body,
             _ => return plan,
         }
@@ -55,12 +52,11 @@ impl Later {
     /// The query over what a change of the rows of `input` gives. The parts of the statement's WITH, which are around these, come
     /// to stand around the query.
     pub(super) fn over(self, input: LogicalPlan, change: impl FnOnce(LogicalPlan) -> LogicalPlan) -> LogicalPlan {
-        // Away from the numbers that binding gives.
-        static NEXT: AtomicUsize = AtomicUsize::new(FIRST);
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
         let Some(Returning { exprs, fields }) = self.0 else { return change(input) };
         let (parts, input) = without_parts(input);
         let change = change(input);
-        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        let id = CteId::Returned(NEXT.fetch_add(1, Ordering::Relaxed));
         let scan = LogicalPlan::CteScan { id, alias: None, fields: change.fields() };
         let query = LogicalPlan::With {
             id,

@@ -18,6 +18,7 @@ use super::spill::SpillSpace;
 use super::stream::NodeStatistics;
 use super::with::WithResult;
 use crate::functions::EvalContext;
+use crate::plan::CteId;
 use crate::state::Reader;
 use crate::{Error, Result, SqlState, Value};
 
@@ -214,7 +215,7 @@ pub(crate) struct Shared {
     pub(crate) running: Cell<usize>,
     /// For reading and writing spilled blocks.
     spill_buffer: RefCell<Vec<u8>>,
-    with_results: RefCell<HashMap<usize, Arc<WithResult>>>,
+    with_results: RefCell<HashMap<CteId, Arc<WithResult>>>,
     /// Counts the times that some WITH result began anew: what was computed from one may be out of date since.
     with_version: Cell<u64>,
     /// When the present step is to end, if it can.
@@ -314,9 +315,9 @@ impl Shared {
         }
     }
 
-    pub(crate) fn with_result(&self, id: usize) -> Result<Arc<WithResult>> {
+    pub(crate) fn with_result(&self, id: CteId) -> Result<Arc<WithResult>> {
         let results = self.with_results.borrow();
-        results.get(&id).cloned().ok_or_else(|| Error::internal(format!("no WITH result {id}")))
+        results.get(&id).cloned().ok_or_else(|| Error::internal(format!("no WITH result {id:?}")))
     }
 
     pub(crate) fn with_version(&self) -> u64 {
@@ -328,7 +329,7 @@ impl Shared {
         self.with_version.set(self.with_version.get() + 1);
     }
 
-    pub(crate) fn set_with_result(&self, id: usize, rows: Arc<WithResult>) {
+    pub(crate) fn set_with_result(&self, id: CteId, rows: Arc<WithResult>) {
         self.with_results.borrow_mut().insert(id, rows);
     }
 }

@@ -9,7 +9,7 @@ use super::context::{Cx, ExecContext, NodeCounters, Shared};
 use super::operator::{BoxOperator, NoAnswer, Step, Writes};
 use super::spill::BatchList;
 use super::with::WithResult;
-use crate::plan::PhysicalPlan;
+use crate::plan::{CteId, PhysicalPlan};
 use crate::state::Reader;
 use crate::{Result, Value};
 
@@ -97,8 +97,8 @@ pub(crate) fn execute_over(
     plan: Arc<PhysicalPlan>,
     context: ExecContext,
     kept: &Kept,
-    results: &[(usize, Batch)],
-    empty: &[usize],
+    results: &[(CteId, Batch)],
+    empty: &[CteId],
 ) -> Result<RowStream> {
     let stream = execute_kept(plan, context, Some(kept))?;
     let cx = Cx { shared: &stream.shared, outer: None, writes: None };

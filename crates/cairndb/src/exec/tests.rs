@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::testing::*;
 use super::{ExecContext, execute};
-use crate::plan::{Expr, JoinKind, KeyBound, KeyRange, PhysicalNode as N, PhysicalPlan, SetOperator, SubqueryKind};
+use crate::plan::{
+    CteId, Expr, JoinKind, KeyBound, KeyRange, PhysicalNode as N, PhysicalPlan, SetOperator, SubqueryKind,
+};
 use crate::{DataType, SqlState, Value};
 
 type Rows = Vec<Vec<Value>>;
@@ -320,7 +322,8 @@ fn generate_series_steps_up_and_down_and_stops_at_the_types_end() {
 
 // WITH
 
-fn cte_scan(id: usize) -> PhysicalPlan {
+fn cte_scan(number: usize) -> PhysicalPlan {
+    let id = CteId::Query(number);
     plan(&[INT], N::CteScan { id, name: "w".into() })
 }
 
@@ -328,7 +331,7 @@ fn cte_scan(id: usize) -> PhysicalPlan {
 fn counting(bound: i32, step: Expr, all: bool, body: PhysicalPlan) -> PhysicalPlan {
     let below = filter(cte_scan(0), call("<", vec![col(0, INT), int_literal(bound)]));
     let node = N::RecursiveCte {
-        id: 0,
+        id: CteId::Query(0),
         name: "w".into(),
         base: Arc::new(values(&[INT], &column_of(&[Some(1)]))),
         step: Arc::new(project(below, vec![step])),
@@ -372,7 +375,7 @@ fn a_with_query_is_computed_once_for_all_its_scans() {
         lateral: false,
     };
     let definition = Arc::new(series(vec![int_literal(1), int_literal(30)]));
-    let node = N::Cte { id: 3, name: "w".into(), definition, body: Arc::new(plan(&[INT, INT], pair)) };
+    let node = N::Cte { id: CteId::Query(3), name: "w".into(), definition, body: Arc::new(plan(&[INT, INT], pair)) };
     assert_eq!(fixture.rows(&plan(&[INT, INT], node)).unwrap().len(), 900);
 }
 

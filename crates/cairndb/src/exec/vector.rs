@@ -11,7 +11,7 @@ use super::bitmap::Bitmap;
 use super::byte_strings::ByteStrings;
 use super::decimals::Decimals;
 pub use crate::types::Physical as Representation;
-use crate::types::{Array, DataType, Interval, Value, ValueRef};
+use crate::types::{Array, DataType, Interval, RegValue, Value, ValueRef};
 use crate::{Error, Result};
 
 /// Stands for "no row" among row numbers: the missing side of an outer join.
@@ -110,6 +110,7 @@ impl Data {
                 Value::BigInt(v) | Value::Time(v) | Value::TimeTz(v) | Value::Timestamp(v) | Value::TimestampTz(v),
             ) => items.push(*v),
             (Data::I64(items), Value::Enum(v)) => items.push(v.key()),
+            (Data::I64(items), Value::Reg(v)) => items.push(v.number()),
             (Data::F32(items), Value::Real(v)) => items.push(*v),
             (Data::F64(items), Value::Double(v)) => items.push(*v),
             (Data::Bytes(strings), Value::Text(v)) => strings.push(v.as_bytes()),
@@ -270,6 +271,7 @@ impl Vector {
                 DataType::Timestamp(_) => Value::Timestamp(items[row]),
                 DataType::TimestampTz(_) => Value::TimestampTz(items[row]),
                 DataType::Enum(of) => Value::Enum(of.value(items[row])),
+                DataType::Reg(of) => Value::Reg(RegValue::of_number(of, items[row])),
                 _ => Value::BigInt(items[row]),
             },
             Data::F32(items) => Value::Real(items[row]),
@@ -328,6 +330,7 @@ impl Vector {
                 (Some(&item), DataType::TimeTz(_)) => ValueRef::TimeTz(item),
                 (Some(&item), DataType::Timestamp(_)) => ValueRef::Timestamp(item),
                 (Some(&item), DataType::Enum(of)) => ValueRef::Enum(of.value(item)),
+                (Some(&item), DataType::Reg(of)) => ValueRef::Reg(RegValue::of_number(of, item)),
                 (Some(&item), _) => ValueRef::TimestampTz(item),
                 (None, _) => ValueRef::Null,
             },

@@ -6,6 +6,7 @@ use super::batch::Batch;
 use super::context::{Cx, OuterRow};
 use super::operator::{BoxOperator, Operator, Step};
 use super::spill::BatchList;
+use crate::plan::CteId;
 use crate::{Error, Value};
 
 /// The rows of a WITH query, so far, and how to get more. Shared by its scans, which run on one thread at a time.
@@ -91,7 +92,7 @@ impl WithResult {
 
 /// Runs a body in which a WITH result can be scanned.
 pub(crate) struct With {
-    id: usize,
+    id: CteId,
     result: Arc<WithResult>,
     body: BoxOperator,
     /// The definition changes rows: it runs to its end, whether or not the body reads that far.
@@ -102,7 +103,7 @@ pub(crate) struct With {
 }
 
 impl With {
-    pub(crate) fn new(id: usize, definition: BoxOperator, body: BoxOperator, changes: bool) -> With {
+    pub(crate) fn new(id: CteId, definition: BoxOperator, body: BoxOperator, changes: bool) -> With {
         With { id, result: Arc::new(WithResult::lazy(definition)), body, changes, started: false, ended: false }
     }
 }
@@ -135,13 +136,13 @@ impl Operator for With {
 
 /// Reads a WITH result.
 pub(crate) struct WithScan {
-    id: usize,
+    id: CteId,
     result: Option<Arc<WithResult>>,
     position: usize,
 }
 
 impl WithScan {
-    pub(crate) fn new(id: usize) -> WithScan {
+    pub(crate) fn new(id: CteId) -> WithScan {
         WithScan { id, result: None, position: 0 }
     }
 }
@@ -176,7 +177,7 @@ impl Operator for WithScan {
 
 /// WITH RECURSIVE's rows: the base's, then those of each round of the step over the rows of the round before.
 pub(crate) struct RecursiveUnion {
-    id: usize,
+    id: CteId,
     base: BoxOperator,
     step: BoxOperator,
     /// UNION without ALL: the rows that were already there.
@@ -189,7 +190,7 @@ pub(crate) struct RecursiveUnion {
 
 impl RecursiveUnion {
     pub(crate) fn new(
-        id: usize,
+        id: CteId,
         base: BoxOperator,
         step: BoxOperator,
         seen: Option<super::distinct::SeenRows>,

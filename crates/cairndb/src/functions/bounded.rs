@@ -220,6 +220,7 @@ fn is_number(of: DataType) -> bool {
             | T::Double
             | T::Numeric(_)
             | T::Oid
+            | T::Reg(_)
             | T::Date
             | T::Time(_)
             | T::TimeTz(_)

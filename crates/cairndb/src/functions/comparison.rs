@@ -8,7 +8,7 @@ use super::support::wrong_arguments;
 use super::{Declared, Function, Operator};
 use crate::Result;
 use crate::types::datetime::Zone;
-use crate::types::{DataType, EvalContext, Value, compare_blank_padded};
+use crate::types::{DataType, EvalContext, Reg as Of, Value, compare_blank_padded};
 
 /// Compared as values of one type are.
 static PLAIN: [[DataType; 2]; 28] = {
@@ -63,7 +63,7 @@ static LOCAL_AND_ZONED: [[DataType; 2]; 4] = {
 };
 
 /// `greatest` and `least` of the same type.
-static EXTREMES: [[DataType; 1]; 22] = {
+static EXTREMES: [[DataType; 1]; 28] = {
     use DataType::*;
     [
         [Boolean],
@@ -88,6 +88,12 @@ static EXTREMES: [[DataType; 1]; 22] = {
         [Name],
         [InternalChar],
         [Oid],
+        [Reg(Of::Class)],
+        [Reg(Of::Type)],
+        [Reg(Of::Proc)],
+        [Reg(Of::Procedure)],
+        [Reg(Of::Namespace)],
+        [Reg(Of::Role)],
     ]
 };
 

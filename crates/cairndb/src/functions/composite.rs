@@ -20,7 +20,7 @@ pub fn is_constructor(function: &Function) -> bool {
     function.entry == Form::Row as u64
 }
 
-/// A value of which no part's text as JSON depends on the session's time zone: times with a zone are JSON already.
+/// A value of which no part's text as JSON depends on the session's time zone or on names in the catalog: what does is JSON already.
 pub fn zones_written(data_type: DataType) -> Option<Arc<Function>> {
     let returns = without_zones(data_type)?;
     let written = form(Form::ZonesWritten, "json_zones", [data_type].into(), returns, |_, args, context| match args {
@@ -30,10 +30,10 @@ pub fn zones_written(data_type: DataType) -> Option<Arc<Function>> {
     Some(Arc::new(Function { immutable: false, folds: false, ..Arc::unwrap_or_clone(written) }))
 }
 
-/// The type with `json` for times with a zone; `None`: it has none.
+/// The type with `json` for times with a zone and for oids with names; `None`: it has none.
 fn without_zones(data_type: DataType) -> Option<DataType> {
     match data_type {
-        DataType::TimestampTz(_) => Some(DataType::Json),
+        DataType::TimestampTz(_) | DataType::Reg(_) => Some(DataType::Json),
         DataType::Array(element) => without_zones(element.data_type())?.array(),
         DataType::Composite(of) => {
             let has_zone = |attribute: &Attribute| without_zones(attribute.data_type).is_some();
@@ -47,7 +47,7 @@ fn without_zones(data_type: DataType) -> Option<DataType> {
 
 fn write_zones(value: &Value, context: &EvalContext) -> Result<Value> {
     match value {
-        Value::TimestampTz(_) => {
+        Value::TimestampTz(_) | Value::Reg(_) => {
             let mut text = String::new();
             write_value(value, context, &mut text);
             Ok(Value::Json(text.into()))

@@ -109,6 +109,7 @@ fn is_of(value: &Value, data_type: DataType) -> bool {
             | (Value::SmallInt(_), T::SmallInt)
             | (Value::Integer(_), T::Integer)
             | (Value::BigInt(_), T::BigInt | T::Oid)
+            | (Value::Reg(_), T::Reg(_))
             | (Value::Real(_), T::Real)
             | (Value::Double(_), T::Double)
             | (Value::Numeric(_), T::Numeric(_))

@@ -14,7 +14,7 @@ use super::catalogue::{Kernel, Start, next_entry};
 use super::{
     Accumulator, Aggregate, AggregateKind, Function, aggregate_overloads, exact_overload, overloads, window_overloads,
 };
-use crate::api::FromValue;
+use crate::types::FromValue;
 use crate::types::{DataType, Value, ValueRef};
 use crate::{Error, Result, SqlState};
 

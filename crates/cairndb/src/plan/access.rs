@@ -535,7 +535,7 @@ pub(super) fn tells_all(table: &Table, index: &Index, columns: &[usize]) -> bool
     columns.iter().all(|&column| {
         let in_entry = index.columns.iter().any(|key| key.column == column)
             || table.primary_key.contains(&column)
-            || column == usize::MAX;
+            || column == Table::ROW_NUMBER;
         in_entry && table.columns.get(column).is_none_or(|column| is_decodable(column.data_type))
     })
 }

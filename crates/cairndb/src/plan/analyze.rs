@@ -165,7 +165,7 @@ fn width(value: &Value) -> usize {
         Value::Null => 0,
         Value::Boolean(_) => 1,
         Value::SmallInt(_) => 2,
-        Value::Integer(_) | Value::Real(_) | Value::Date(_) => 4,
+        Value::Integer(_) | Value::Real(_) | Value::Date(_) | Value::Reg(_) => 4,
         Value::BigInt(_)
         | Value::Double(_)
         | Value::Enum(_)

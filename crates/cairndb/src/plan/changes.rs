@@ -14,7 +14,7 @@
 //!                (and so DISTINCT, set operations, partitions of window functions; see `keyed_change`)
 //! ```
 //! What must hold:
-//! - Each plan reads changed rows (as `CteScan`s whose numbers begin at [`CHANGED`]), the tables as they are, and the tables as
+//! - Each plan reads changed rows (as `CteScan`s, [`CteId::Changed`]), the tables as they are, and the tables as
 //!   they were (trees called [`Reader::tree_before`]); its last column is the weight.
 //! - The sum of the plans' rows is the change of the result: for any change of the tables, also of several at once.
 //! - A plan whose changed rows are none gives none: it need not run.
@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use super::expr::{AggregateCall, Expr};
 use super::keyed_change::{again, may_be_null, nulls_needed};
-use super::logical::{Field, JoinKind, LogicalPlan, SetOperator, SortKey};
+use super::logical::{CteId, Field, JoinKind, LogicalPlan, SetOperator, SortKey};
 use super::nulls::nullable_columns;
 use super::optimize::{optimize, rewritten};
 use super::options::OptimizerOptions;
@@ -37,8 +37,6 @@ use crate::sql::with_deep_stack;
 use crate::state::Reader;
 use crate::types::{DataType, Value};
 
-/// Numbers of `CteScan`s from here on are those of changed rows, of which there are few.
-pub(crate) const CHANGED: usize = 1 << 40;
 /// More plans than that are more work than the query.
 const TERMS_MAX: usize = 32;
 /// WITH queries are written out where they are used, up to so many nodes.
@@ -47,7 +45,7 @@ const NODES_MAX: usize = 400;
 /// Changed rows that plans read: columns of a table, and the weight.
 #[derive(Debug)]
 pub(crate) struct ChangedRows {
-    pub(crate) id: usize,
+    pub(crate) id: CteId,
     pub(crate) table: Arc<Table>,
     pub(crate) columns: Vec<usize>,
 }
@@ -57,9 +55,9 @@ pub(crate) struct ChangedRows {
 pub(crate) struct Term {
     pub(crate) plan: Arc<PhysicalPlan>,
     /// The numbers of the changed rows that it reads.
-    pub(crate) reads: Vec<usize>,
+    pub(crate) reads: Vec<CteId>,
     /// It gives no rows unless one of these columns, of changed rows by their number, is NULL somewhere.
-    pub(crate) nulls: Option<Vec<(usize, usize)>>,
+    pub(crate) nulls: Option<Vec<(CteId, usize)>>,
 }
 
 /// What is done to rows on the way from what is kept to the result.
@@ -181,7 +179,7 @@ fn write_out(plan: &mut LogicalPlan, nodes: &mut usize) -> bool {
     *nodes <= NODES_MAX && inputs_mut(plan).into_iter().all(|(input, _)| write_out(input, nodes))
 }
 
-fn put_in_place(plan: &mut LogicalPlan, id: usize, definition: &LogicalPlan) {
+fn put_in_place(plan: &mut LogicalPlan, id: CteId, definition: &LogicalPlan) {
     if let LogicalPlan::CteScan { id: found, fields, .. } = plan
         && *found == id
     {
@@ -309,7 +307,7 @@ fn has_queries(plan: &LogicalPlan) -> bool {
     })
 }
 
-fn changed_in(plan: &LogicalPlan, found: &mut Vec<usize>) {
+fn changed_in(plan: &LogicalPlan, found: &mut Vec<CteId>) {
     if let LogicalPlan::CteScan { id, .. } = plan
         && !found.contains(id)
     {
@@ -444,7 +442,7 @@ impl Deriver {
         let id = match self.changed.iter().find(same) {
             Some(known) => known.id,
             None => {
-                let id = CHANGED + self.changed.len();
+                let id = CteId::Changed(self.changed.len());
                 self.changed.push(ChangedRows { id, table: table.clone(), columns: columns.to_vec() });
                 id
             }

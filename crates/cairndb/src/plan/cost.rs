@@ -20,6 +20,8 @@ pub(super) const LOOKUP: f64 = 0.08;
 pub(super) const HASH_BUILD: f64 = 0.02;
 /// Looking a row up in a hash table.
 pub(super) const HASH_PROBE: f64 = 0.01;
+/// Beginning a group of rows that are told apart by hash: of many, each is a place in memory that no cache has.
+const NEW_GROUP: f64 = 0.1;
 /// Going past a row of a side of a merge join.
 pub(super) const MERGE: f64 = 0.0025;
 /// Starting a subplan or a lateral side for one row.
@@ -33,6 +35,11 @@ pub(super) fn sequential(rows: f64, width: f64) -> f64 {
 /// Finding a row of `width` bytes by an index's entry, and reading it: never less than reading it where the row before was.
 pub(super) fn row_by_entry(width: f64) -> f64 {
     ENTRY + LOOKUP + ROW + sequential(1.0, width)
+}
+
+/// Telling `rows` rows apart by hash, of which so many differ.
+pub(super) fn hash_groups(rows: f64, groups: f64) -> f64 {
+    rows * HASH_PROBE + groups * NEW_GROUP
 }
 
 /// Sorting `rows` rows, of which `kept` are wanted.

@@ -3,7 +3,7 @@
 //! A query is moved only where it will still run once: not into a subquery, a lateral join's right side or a recursive
 //! step, and only if nothing in it is volatile. One that is to be materialized stays.
 
-use super::logical::LogicalPlan;
+use super::logical::{CteId, LogicalPlan};
 use super::refs::{is_volatile_plan, raise_plan};
 use super::walk;
 
@@ -26,7 +26,7 @@ pub(super) fn take_with(plan: &mut LogicalPlan, change: impl FnOnce(LogicalPlan)
 }
 
 fn inline_one(
-    id: usize,
+    id: CteId,
     name: String,
     materialized: bool,
     definition: LogicalPlan,
@@ -77,7 +77,7 @@ struct Uses {
 }
 
 impl Uses {
-    fn count(&mut self, plan: &LogicalPlan, id: usize, once: bool) {
+    fn count(&mut self, plan: &LogicalPlan, id: CteId, once: bool) {
         if matches!(plan, LogicalPlan::CteScan { id: found, .. } if *found == id) {
             self.all += 1;
             self.once += usize::from(once);
@@ -91,7 +91,7 @@ impl Uses {
         }
     }
 
-    fn count_in_expr(&mut self, expr: &super::Expr, id: usize) {
+    fn count_in_expr(&mut self, expr: &super::Expr, id: CteId) {
         if let super::Expr::Subquery(subquery) = expr {
             self.count(&subquery.plan, id, false);
         }
@@ -101,7 +101,7 @@ impl Uses {
     }
 }
 
-fn replace(plan: &mut LogicalPlan, id: usize, definition: &LogicalPlan, depth: usize) {
+fn replace(plan: &mut LogicalPlan, id: CteId, definition: &LogicalPlan, depth: usize) {
     if matches!(plan, LogicalPlan::CteScan { id: found, .. } if *found == id) {
         let mut copy = definition.clone();
         raise_plan(&mut copy, depth);

@@ -42,7 +42,7 @@ impl ColumnInfo {
         ColumnInfo { distinct, null_fraction: 0.0, width: default_width(data_type), source: None }
     }
 
-    /// A table's column; `usize::MAX` is the hidden row number.
+    /// A table's column; [`Table::ROW_NUMBER`] is the hidden row number.
     pub(super) fn of_table(table: &Arc<Table>, column: usize) -> ColumnInfo {
         let rows = table_rows(table);
         let Some(definition) = table.columns.get(column) else {
@@ -365,6 +365,7 @@ fn number(value: &Value) -> Option<f64> {
         Value::Integer(n) | Value::Date(n) => f64::from(*n),
         Value::BigInt(n) | Value::Time(n) | Value::TimeTz(n) | Value::Timestamp(n) | Value::TimestampTz(n) => *n as f64,
         Value::Enum(value) => value.key() as f64,
+        Value::Reg(value) => f64::from(value.oid),
         Value::Real(n) => f64::from(*n),
         Value::Double(n) => *n,
         Value::Numeric(_) => match converted(value, DataType::Double)? {

@@ -151,7 +151,7 @@ struct Explainer<'a> {
     /// Of the relations, by node.
     names: HashMap<usize, String>,
     /// Recursive queries whose step is being shown.
-    working: Vec<usize>,
+    working: Vec<super::logical::CteId>,
 }
 
 /// What is shown with a node besides its own.

@@ -241,12 +241,3 @@ impl Expr {
         }
     }
 }
-
-/// In RETURNING the columns of the row as it was are numbered from here,
-pub const OLD_BASE: usize = 1 << 28;
-
-/// those of the row as it is now from here,
-pub const NEW_BASE: usize = 1 << 29;
-
-/// and behind each of them this one is NULL where there is no such row.
-pub const ROW_PRESENT: usize = 1 << 20;

@@ -119,7 +119,7 @@ impl Planner<'_> {
 
     fn with_order(&self, planned: Planned, wanted: Wanted<'_>) -> WithOrder {
         let covered = self.covered(&planned, wanted);
-        let cost = wanted.cost(planned.estimate(), covered, self.groups(&wanted.keys[..covered], &planned));
+        let cost = wanted.cost(planned.estimate(), covered, &planned.columns);
         WithOrder { planned, covered, cost }
     }
 

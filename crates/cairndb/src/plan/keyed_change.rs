@@ -5,9 +5,9 @@
 //!   plans of their own: whether a part of a key is NULL divides the keys, and so what has them, without rest.
 //! - Such a plan gives nothing where no changed row has NULL there, and says so ([`nulls_needed`]): mostly it need not run.
 
-use super::changes::{CHANGED, Fault, before, columns, has, join, union, with_weight};
+use super::changes::{Fault, before, columns, has, join, union, with_weight};
 use super::expr::Expr;
-use super::logical::{JoinKind, LogicalPlan, SetOperator};
+use super::logical::{CteId, JoinKind, LogicalPlan, SetOperator};
 use super::nulls::nullable_columns;
 use crate::functions::exact_overload;
 
@@ -114,7 +114,7 @@ fn filtered(input: LogicalPlan, predicate: Option<Expr>) -> LogicalPlan {
 
 /// Columns of changed rows, by the number of these: where none of them is NULL anywhere, the plan gives no rows. `None`: that is not
 /// known of any.
-pub(super) fn nulls_needed(plan: &LogicalPlan) -> Option<Vec<(usize, usize)>> {
+pub(super) fn nulls_needed(plan: &LogicalPlan) -> Option<Vec<(CteId, usize)>> {
     use LogicalPlan as P;
     match plan {
         P::Filter { input, predicate } => nulls_passing(predicate, input).or_else(|| nulls_needed(input)),
@@ -134,7 +134,7 @@ pub(super) fn nulls_needed(plan: &LogicalPlan) -> Option<Vec<(usize, usize)>> {
 }
 
 /// The same of rows for which the condition holds.
-fn nulls_passing(predicate: &Expr, input: &LogicalPlan) -> Option<Vec<(usize, usize)>> {
+fn nulls_passing(predicate: &Expr, input: &LogicalPlan) -> Option<Vec<(CteId, usize)>> {
     match predicate {
         Expr::IsNull(of) => match &**of {
             Expr::Column { index, .. } => source(input, *index),
@@ -150,10 +150,10 @@ fn nulls_passing(predicate: &Expr, input: &LogicalPlan) -> Option<Vec<(usize, us
 }
 
 /// The columns of changed rows that a column's values are. `None`: they are others, too.
-fn source(plan: &LogicalPlan, column: usize) -> Option<Vec<(usize, usize)>> {
+fn source(plan: &LogicalPlan, column: usize) -> Option<Vec<(CteId, usize)>> {
     use LogicalPlan as P;
     match plan {
-        P::CteScan { id, .. } if *id >= CHANGED => Some(vec![(*id, column)]),
+        P::CteScan { id: id @ CteId::Changed(_), .. } => Some(vec![(*id, column)]),
         P::Filter { input, .. } | P::Sort { input, .. } | P::Distinct { input, .. } => source(input, column),
         P::Project { input, exprs, .. } => match &exprs[column] {
             Expr::Column { index, .. } => source(input, *index),

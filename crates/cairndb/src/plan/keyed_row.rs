@@ -2,7 +2,7 @@
 //!
 //! Invariant: whatever is found here the planner would read by the same key, with the same rest of the conditions, for
 //! both look for keys as [`only_point`] does. What a rewrite could change, or costs decide, is not found here.
-//! `api/point/tests.rs` compares the two ways.
+//! `point/tests.rs` compares the two ways.
 
 use std::sync::Arc;
 

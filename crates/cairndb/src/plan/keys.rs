@@ -132,7 +132,7 @@ fn keeps_order(from: DataType, to: DataType) -> bool {
     use DataType as T;
     match (from, to) {
         (T::Varchar(_) | T::Text | T::Name, T::Text | T::Varchar(None)) => true,
-        (T::SmallInt, T::Integer | T::BigInt) | (T::Integer, T::BigInt) => true,
+        (T::SmallInt, T::Integer | T::BigInt) | (T::Integer, T::BigInt) | (T::Reg(_), T::Oid) => true,
         _ => from.base() == to,
     }
 }
@@ -237,7 +237,10 @@ fn conversion(key: DataType, compared: DataType, value: DataType) -> Option<Conv
                 return Some(Conversion::None);
             }
             _ if value.base() == key.base() => return Some(Conversion::None),
-            (T::SmallInt, T::Integer | T::BigInt) | (T::Integer, T::BigInt) | (T::Real, T::Double) => {
+            (T::SmallInt, T::Integer | T::BigInt)
+            | (T::Integer, T::BigInt)
+            | (T::Real, T::Double)
+            | (T::Oid, T::Reg(_)) => {
                 return Some(Conversion::Widening);
             }
             _ => {}

@@ -28,6 +28,19 @@ pub struct Field {
     pub data_type: DataType,
 }
 
+/// Rows that a plan reads in several places, or that are there when it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum CteId {
+    /// Those of a query of its WITH, numbered as they are bound.
+    Query(usize),
+    /// What a change gives to its RETURNING where that has subqueries: no two in a process have one number.
+    Returned(usize),
+    /// The rows that were changed of one of the tables that a followed query reads (`plan/changes.rs`).
+    Changed(usize),
+    /// The one row that a query of a row program is over.
+    Row,
+}
+
 /// A node of the logical plan.
 #[derive(Clone, Debug)]
 pub enum LogicalPlan {
@@ -38,7 +51,7 @@ pub enum LogicalPlan {
         /// The output columns.
         fields: Vec<Field>,
     },
-    /// Chosen columns of a table (positions in `table.columns`), in that order. `usize::MAX` is the hidden row number
+    /// Chosen columns of a table (positions in `table.columns`), in that order. [`Table::ROW_NUMBER`] is the hidden row number
     /// of a table without primary key, a BIGINT.
     Scan {
         /// The table.
@@ -143,7 +156,7 @@ pub enum LogicalPlan {
     /// WITH: `id` names the shared result inside `body`.
     With {
         /// Unique in the statement.
-        id: usize,
+        id: CteId,
         /// Its name.
         name: String,
         /// AS MATERIALIZED: it is computed on its own, whatever the query around it asks of it.
@@ -156,7 +169,7 @@ pub enum LogicalPlan {
     /// WITH RECURSIVE: `step` reads the rows of the last round through `CteScan { id }`.
     RecursiveWith {
         /// Unique in the statement.
-        id: usize,
+        id: CteId,
         /// Its name.
         name: String,
         /// The first round.
@@ -171,7 +184,7 @@ pub enum LogicalPlan {
     /// The rows of a WITH query.
     CteScan {
         /// Unique in the statement.
-        id: usize,
+        id: CteId,
         /// What the query calls it, if not by its name.
         alias: Option<Arc<str>>,
         /// The output columns.

@@ -28,8 +28,8 @@ impl Planner<'_> {
             return Ok(None);
         };
         let (whole, _) = self.scan(&shape, None)?;
-        let whole = whole.estimate();
-        let limit = whole.total + whole.rows * cost::HASH_BUILD;
+        let different = groups_of(std::iter::once(&column), &whole.columns, whole.rows());
+        let limit = whole.estimate().total + cost::hash_groups(whole.rows(), different);
         let found = self.firsts(&shape, std::slice::from_ref(&column), limit)?;
         if found.is_some() {
             aggregates.iter_mut().for_each(|call| call.distinct = false);

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use super::access::TableShape;
-use super::changes::CHANGED;
 use super::cost;
 use super::estimate::ColumnInfo;
 use super::expr::{AggregateCall, Expr};
 use super::join_graph::is_graph;
-use super::logical::{Field, LogicalPlan, SetOperator, SortKey};
+use super::logical::{CteId, Field, LogicalPlan, SetOperator, SortKey};
 use super::physical::{ModifiedRows, PhysicalNode as N};
 use super::planner::{CteInfo, ExprCost, Planned, Planner};
 use super::refs::{conjuncts, is_volatile, map_columns};
@@ -106,7 +105,7 @@ impl Planner<'_> {
         }
     }
 
-    fn define(&mut self, id: usize, name: &str, rows: f64, like: &Planned) {
+    fn define(&mut self, id: CteId, name: &str, rows: f64, like: &Planned) {
         self.ctes.insert(id, CteInfo { name: name.to_owned(), rows, columns: like.columns.clone() });
     }
 
@@ -194,10 +193,10 @@ impl Planner<'_> {
         let sorted = self.comes_grouped(&input, &group_by, &aggregates);
         let finding = match (group_by.is_empty(), sorted) {
             (true, _) => 0.0,
-            (false, true) => cost::OPERATOR,
-            (false, false) => cost::HASH_PROBE,
+            (false, true) => below.rows * cost::OPERATOR,
+            (false, false) => cost::hash_groups(below.rows, groups),
         };
-        let total = below.total + cost.once + below.rows * (each + finding) + groups * cost::ROW;
+        let total = below.total + cost.once + below.rows * each + finding + groups * cost::ROW;
         let startup = if sorted { below.startup + cost.once } else { total - groups * cost::ROW };
         let node = N::Aggregate { input: input.plan, group_by, aggregates, sorted };
         Ok(Planned::new(node, fields, columns, startup, total, groups))
@@ -255,9 +254,7 @@ impl Planner<'_> {
             (&input.plan.node, limit.clone(), ties.is_empty())
         {
             let (keys, presorted) = (keys.clone(), *presorted);
-            let groups = groups_of(keys[..presorted].iter().map(|key| &key.expr), &input.columns, below.rows);
-            let covered = Wanted::sorted(&keys, Some(read));
-            let startup = covered.cost(unsorted.estimate, presorted, groups);
+            let startup = Wanted::sorted(&keys, Some(read)).cost(unsorted.estimate, presorted, &input.columns);
             let node = N::TopN { input: unsorted.clone(), keys, presorted, limit, offset };
             return Ok(Planned::new(node, fields, input.columns, startup, startup + rows * cost::OPERATOR, rows));
         }
@@ -314,7 +311,7 @@ fn append(inputs: Vec<Planned>, all: bool, fields: Vec<Field>) -> Planned {
     if all {
         return append;
     }
-    let total = total + rows * cost::HASH_BUILD;
+    let total = total + cost::hash_groups(rows, rows);
     Planned::new(N::Distinct { input: append.plan, sorted: false }, fields, columns, 0.0, total, rows)
 }
 
@@ -326,10 +323,11 @@ fn computed(fields: &[Field], rows: f64) -> Vec<ColumnInfo> {
     fields.iter().map(|field| ColumnInfo::computed(field.data_type, rows)).collect()
 }
 
-fn unknown_cte(id: usize, fields: &[Field]) -> CteInfo {
-    let (name, rows) = match id.checked_sub(CHANGED) {
-        Some(number) => (format!("changed_{number}"), 1.0),
-        None => (format!("cte_{id}"), 100.0),
+fn unknown_cte(id: CteId, fields: &[Field]) -> CteInfo {
+    let (name, rows) = match id {
+        CteId::Changed(number) => (format!("changed_{number}"), 1.0),
+        CteId::Query(number) | CteId::Returned(number) => (format!("cte_{number}"), 100.0),
+        CteId::Row => ("row".to_owned(), 1.0),
     };
     CteInfo { name, rows, columns: computed(fields, rows) }
 }

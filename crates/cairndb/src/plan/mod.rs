@@ -52,7 +52,9 @@ mod pushdown;
 mod refs;
 mod scan;
 mod sorted;
+mod stand_in;
 mod stored_fields;
+mod switches;
 mod system_rows;
 mod system_scan;
 #[cfg(test)]
@@ -72,20 +74,19 @@ pub(crate) use changes::{Fault, has as has_fault};
 pub(crate) use equal::same_expr;
 pub use explain::{ExplainOptions, explain, explained};
 pub use explain_format::{Whole as ExplainedWhole, json as explain_json, yaml as explain_yaml};
-pub use expr::{
-    AggregateCall, Expr, NEW_BASE, OLD_BASE, QuantifiedOp, ROW_PRESENT, SequenceOp, Subquery, SubqueryKind,
-};
+pub use expr::{AggregateCall, Expr, QuantifiedOp, SequenceOp, Subquery, SubqueryKind};
 pub(crate) use fold::with_parameters;
 pub(crate) use groups::{Groups, Part};
 pub(crate) use implied::is_implied;
 pub(crate) use indexes::{BoundIndex, BoundIndexes};
 pub(crate) use keyed_row::{KeyedRow, keyed_row};
 pub(crate) use live::{Sizes, estimated_rows};
-pub use logical::{Field, JoinKind, LogicalPlan, SetOperator, SortKey};
+pub use logical::{CteId, Field, JoinKind, LogicalPlan, SetOperator, SortKey};
 pub use optimize::optimize;
 pub use options::OptimizerOptions;
 pub use physical::{Items, KeyBound, KeyRange, ModifiedRows, PhysicalNode, PhysicalPlan, Subplan};
 pub(crate) use refs::{is_volatile, is_volatile_plan, map_columns, raised, used_columns};
+pub(crate) use stand_in::{StandIn, Version};
 pub(crate) use stored_fields::{StoredPart, stored_part};
 pub use system_rows::SystemRows;
 pub(crate) use walk::children as expr_children;

@@ -53,14 +53,14 @@ impl Order {
             None => !table.primary_key.is_empty(),
             Some(index) => index.unique && index.columns.iter().all(|part| table.is_not_null(part.column)),
         };
-        let row_key: &[usize] = if table.primary_key.is_empty() { &[usize::MAX] } else { &table.primary_key };
+        let row_key: &[usize] = if table.primary_key.is_empty() { &[Table::ROW_NUMBER] } else { &table.primary_key };
         let ascending = |&column: &usize| IndexColumn { column, descending: false, nulls_first: false };
         let rest = row_key.iter().map(ascending).filter(|_| !is_whole);
         let mut order = Order { differ: true, ..Order::default() };
         for (place, part) in key.iter().copied().chain(rest).enumerate() {
             match shown(part.column) {
                 Some(expr) => {
-                    if table.is_not_null(part.column) || part.column == usize::MAX {
+                    if table.is_not_null(part.column) || part.column == Table::ROW_NUMBER {
                         order.not_null.extend(column_index(&expr));
                     }
                     if place < fixed {

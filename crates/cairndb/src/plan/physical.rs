@@ -14,7 +14,7 @@
 use std::sync::Arc;
 
 use super::expr::{AggregateCall, Expr, SubqueryKind};
-use super::logical::{Field, JoinKind, SetOperator, SortKey};
+use super::logical::{CteId, Field, JoinKind, SetOperator, SortKey};
 use super::system_rows::SystemRows;
 use super::walk::walk;
 use super::window::WindowCall;
@@ -98,7 +98,7 @@ pub enum PhysicalNode {
     TableScan {
         /// The table.
         table: Arc<Table>,
-        /// Positions in `table.columns`; `usize::MAX` is the hidden row number of a table without primary key.
+        /// Positions in `table.columns`; [`Table::ROW_NUMBER`] is the hidden row number of a table without primary key.
         columns: Vec<usize>,
         /// What comes behind the columns: parts of long values ([`stored_part`](super::stored_part)), over the table's
         /// columns.
@@ -345,7 +345,7 @@ pub enum PhysicalNode {
     /// its subplans). Both run under this node's outer rows; when those change, it runs anew.
     Cte {
         /// Unique in the statement.
-        id: usize,
+        id: CteId,
         /// The name in the query.
         name: String,
         /// What is shared.
@@ -357,7 +357,7 @@ pub enum PhysicalNode {
     /// unless `all`, rows seen before are dropped. `body` scans the whole.
     RecursiveCte {
         /// Unique in the statement.
-        id: usize,
+        id: CteId,
         /// The name in the query.
         name: String,
         /// The first round.
@@ -372,7 +372,7 @@ pub enum PhysicalNode {
     /// The rows kept under `id`.
     CteScan {
         /// Which.
-        id: usize,
+        id: CteId,
         /// The name in the query.
         name: String,
     },

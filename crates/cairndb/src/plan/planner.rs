@@ -68,7 +68,7 @@ pub(super) struct CteInfo {
 pub(super) struct Planner<'a> {
     pub(super) options: &'a OptimizerOptions,
     /// By id, those met so far.
-    pub(super) ctes: HashMap<usize, CteInfo>,
+    pub(super) ctes: HashMap<super::logical::CteId, CteInfo>,
     /// Subqueries are being planned for their cost only: what is inside them is not looked at for that a second time,
     /// or planning would take time exponential in the nesting.
     costing: bool,

@@ -52,11 +52,15 @@ impl<'k> Wanted<'k> {
         }
     }
 
-    /// What it costs to have as much as is wanted in the order, of which `covered` keys are there. What they sort comes in so
-    /// many groups of rows.
-    pub(super) fn cost(&self, estimate: Estimate, covered: usize, groups: f64) -> f64 {
+    /// What it costs to have as much as is wanted in the order, of which `covered` keys are there, of rows of such columns.
+    pub(super) fn cost(&self, estimate: Estimate, covered: usize, columns: &[ColumnInfo]) -> f64 {
         let rows = estimate.rows.max(1.0);
-        let each = rows / groups.clamp(1.0, rows);
+        let alike = match self.without {
+            Without::Sort => &self.keys[..covered],
+            Without::Hash => self.keys,
+        };
+        let groups = groups_of(alike.iter().map(|key| &key.expr), columns, rows);
+        let each = rows / groups;
         let run = |share: f64| estimate.startup + (estimate.total - estimate.startup) * share.clamp(0.0, 1.0);
         match (self.without, covered) {
             (Without::Sort, covered) if covered == self.keys.len() => {
@@ -72,7 +76,7 @@ impl<'k> Wanted<'k> {
                 let share = self.rows.map_or(1.0, |wanted| (wanted * each / rows).min(1.0));
                 run(share) + share * rows * cost::OPERATOR
             }
-            (Without::Hash, _) => estimate.total + rows * cost::HASH_PROBE,
+            (Without::Hash, _) => estimate.total + cost::hash_groups(rows, groups),
         }
     }
 }
@@ -94,10 +98,8 @@ impl Planner<'_> {
         let mut best: Option<(f64, AccessPath, Direction)> = None;
         for path in self.paths(shape) {
             let direction = wanted.map_or(Direction::default(), |wanted| self.direction(shape, &path, wanted));
-            let cost = wanted.map_or(path.estimate.total, |wanted| {
-                let keys = wanted.keys[..direction.covered].iter().map(|key| &key.expr);
-                wanted.cost(path.estimate, direction.covered, groups_of(keys, &infos, path.estimate.rows))
-            });
+            let cost =
+                wanted.map_or(path.estimate.total, |wanted| wanted.cost(path.estimate, direction.covered, &infos));
             // At most one row by key is never worth less than a scan of a table that was small at the last ANALYZE.
             let better = |(least, chosen, _): &(f64, AccessPath, _)| match (path.point, chosen.point) {
                 (a, b) if a == b => cost < *least,
@@ -108,7 +110,7 @@ impl Planner<'_> {
             }
         }
         let (cost, path, direction) = best.ok_or_else(|| crate::Error::internal("a table without access path"))?;
-        let in_parts = |wanted: Wanted<'_>| wanted.cost(path.estimate, 0, 1.0) - path.estimate.total;
+        let in_parts = |wanted: Wanted<'_>| wanted.cost(path.estimate, 0, &infos) - path.estimate.total;
         if !path.point
             && let Some(parts) = self.any_of(shape, cost - wanted.map_or(0.0, in_parts))?
         {

@@ -179,7 +179,8 @@ impl Planner<'_> {
         let fields = input.plan.fields.clone();
         let rows = groups_of(on.iter(), &input.columns, below.rows);
         let sorted = self.options.ordering && order_of(&input.plan).gathers(&on);
-        let total = below.total + below.rows * if sorted { cost::OPERATOR } else { cost::HASH_BUILD };
+        let telling = if sorted { below.rows * cost::OPERATOR } else { cost::hash_groups(below.rows, rows) };
+        let total = below.total + telling;
         let node = N::DistinctOn { input: input.plan, on: self.exprs(on)?, sorted };
         Ok(Planned::new(node, fields, input.columns, below.startup, total, rows))
     }
@@ -193,7 +194,8 @@ impl Planner<'_> {
         let columns: Vec<Expr> = columns.collect();
         let rows = groups_of(columns.iter(), &input.columns, below.rows);
         let sorted = self.options.ordering && order_of(&input.plan).gathers(&columns);
-        let total = below.total + below.rows * if sorted { cost::OPERATOR } else { cost::HASH_BUILD };
+        let telling = if sorted { below.rows * cost::OPERATOR } else { cost::hash_groups(below.rows, rows) };
+        let total = below.total + telling;
         let node = N::Distinct { input: input.plan, sorted };
         Planned::new(node, fields, input.columns, below.startup, total, rows)
     }

@@ -4,6 +4,7 @@ use super::access::TableShape;
 use super::estimate::unique_keys;
 use super::expr::Expr;
 use super::logical::{JoinKind, LogicalPlan, SetOperator};
+use crate::catalog::Table;
 
 /// Whether all rows of the plan differ for certain.
 pub(super) fn rows_differ(plan: &LogicalPlan) -> bool {
@@ -49,6 +50,6 @@ pub(super) fn is_unique(plan: &LogicalPlan, columns: &[usize]) -> bool {
 fn holds_key(shape: &TableShape, columns: &[usize]) -> bool {
     let shown: Vec<usize> = columns.iter().filter_map(|&column| shape.columns.get(column).copied()).collect();
     let not_null = |column: &usize| shape.table.is_not_null(*column);
-    shown.contains(&usize::MAX)
+    shown.contains(&Table::ROW_NUMBER)
         || unique_keys(&shape.table).any(|key| key.iter().all(|column| shown.contains(column) && not_null(column)))
 }

@@ -6,14 +6,16 @@ use std::time::Instant;
 
 use super::plpgsql::{PlPgSql, Room};
 use super::transactions::Control;
-use super::{Caller, Calls, Compiled, DEPTH_MAX, Fires, Firing, TriggerCall, Variables};
-use crate::api::{Prepared, Ran, Runner, UnderPath};
+use super::{Caller, Calls, Compiled, DEPTH_MAX, Fires, Firing, TriggerCall};
+use crate::bind::Variables;
 use crate::catalog::{Language, ObjectId, Returns, Routine, RoutineKind, RoutineParameter, TriggerEvent};
 use crate::exec::{Batch, ExecContext, eval_row};
 use crate::functions::Volatility;
 use crate::plan::{Expr, PhysicalNode, PhysicalPlan};
+use crate::prepared::Prepared;
+use crate::session::{Ran, Runner, UnderPath};
 use crate::sql::parse_one;
-use crate::types::{DataType, EvalContext};
+use crate::types::{DataType, EvalContext, OidNames};
 use crate::{Error, Result, SqlState, Value};
 
 /// So many calls within each other run on a caller's stack, which may have 2 MiB; then they get another one.
@@ -204,6 +206,10 @@ impl Fires for Fired<'_> {
 }
 
 impl Caller for Runner {
+    fn oid_names(&self) -> Arc<dyn OidNames> {
+        self.now().1
+    }
+
     fn for_statement(&self, deadline: Option<Instant>) -> Result<Option<Arc<dyn Caller>>> {
         Ok(self.of_statement(deadline)?.map(|runner| Arc::new(runner) as Arc<dyn Caller>))
     }

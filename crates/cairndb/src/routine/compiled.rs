@@ -7,8 +7,8 @@ use super::domains::Results;
 use super::plpgsql::PlPgSql;
 use super::sql_body::SqlBody;
 use crate::Result;
-use crate::api::Runner;
 use crate::catalog::{Catalog, Language, ObjectId, Routine};
+use crate::session::Runner;
 
 /// How many functions a session keeps, and for how many kinds of calls it keeps each.
 const KEPT_MAX: usize = 1000;

@@ -12,7 +12,6 @@ mod domains;
 mod plpgsql;
 mod sql_body;
 mod transactions;
-mod variables;
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -22,13 +21,12 @@ pub(crate) use call::{called_procedure, check_body, run_block, run_call};
 pub(crate) use compiled::{Compiled, CompiledRoutines};
 pub(crate) use plpgsql::Shape;
 pub(crate) use transactions::{Control, Ending, Ground, Transactions};
-pub(crate) use variables::{Conflict, Parameters, RowsVariable, Variables};
 
-use crate::api::Runner;
 use crate::catalog::{Routine, Table, Trigger, TriggerEvent};
 use crate::exec::Batch;
+use crate::session::Runner;
 use crate::state::Reader;
-use crate::types::EvalContext;
+use crate::types::{EvalContext, OidNames};
 use crate::{Result, Value};
 
 /// Functions within functions.
@@ -85,6 +83,9 @@ impl Calls {
 pub(crate) trait Caller: Debug + Send + Sync {
     /// The same for another statement of its transaction, which is to be over by then; `None`: there is nothing to tell them apart.
     fn for_statement(&self, deadline: Option<Instant>) -> Result<Option<Arc<dyn Caller>>>;
+
+    /// What oids are called as far as the statements that have run have got.
+    fn oid_names(&self) -> Arc<dyn OidNames>;
 
     /// The value of a call.
     fn value(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Value>;

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::domains::Results;
-use super::{Parameters, Variables};
 use crate::Result;
-use crate::api::{Planned, Runner};
+use crate::bind::{Parameters, Variables};
 use crate::catalog::{ObjectId, Returns, Routine};
 use crate::exec::ExecContext;
 use crate::plan::Field;
+use crate::session::{Planned, Runner};
 use crate::sql::split_script;
 use crate::types::{CastContext, Composite, CompositeType, DataType, can_cast, cast_assign};
 use crate::{Error, SqlState, Value};
@@ -131,7 +131,7 @@ pub(super) fn as_record(fields: &[Field], mut row: Vec<Value>) -> Result<Value> 
     if let ([Field { data_type: DataType::Composite(_), .. }], true) = (fields, row.len() == 1) {
         return Ok(row.pop().unwrap_or(Value::Null));
     }
-    let of = CompositeType::record(fields.iter().map(|field| (field.name.clone(), field.data_type.handed_on())))?;
+    let of = CompositeType::record(fields.iter().map(|field| (field.name.clone(), field.data_type)))?;
     Ok(Composite::new(of, row).into())
 }
 

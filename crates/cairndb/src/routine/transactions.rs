@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use super::Calls;
-use crate::api::Runner;
 use crate::catalog::Routine;
 use crate::exec::ExecContext;
+use crate::session::Runner;
 use crate::{Error, Result, SqlState, Value};
 
 /// How a transaction ends.

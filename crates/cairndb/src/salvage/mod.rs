@@ -8,7 +8,6 @@
 
 mod catalog;
 mod indexes;
-mod references;
 mod report;
 mod rows;
 mod run;
@@ -17,6 +16,6 @@ mod tests;
 mod uncertain;
 mod words;
 
-pub(crate) use references::dangling_references;
-pub use report::{DanglingReferences, LostRows, LostWhat, SalvageProgress, Salvaged, SavedTable, UncertainFile};
+pub use crate::verify::DanglingReferences;
+pub use report::{LostRows, LostWhat, SalvageProgress, Salvaged, SavedTable, UncertainFile};
 pub use run::{salvage, salvage_in, salvage_with_progress};

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::verify::DanglingReferences;
+
 /// What a salvage saved, and what it could not.
 ///
 /// ```
@@ -165,43 +167,6 @@ impl fmt::Display for LostRows {
             }
         }
         write!(f, " ({})", self.why)
-    }
-}
-
-/// Rows whose foreign key refers to nothing.
-///
-/// ```
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let (path, saved) = (folder.path().join("damaged.cairn"), folder.path().join("saved.cairn"));
-/// # let made = cairndb::Database::open(&path)?;
-/// # made.connect()?.execute_script("CREATE TABLE t (a int PRIMARY KEY); INSERT INTO t SELECT generate_series(1, 5000)")?;
-/// # made.close()?;
-/// for dangling in cairndb::salvage(&path, &saved)?.dangling {
-///     println!("{} rows of {} by {}", dangling.rows, dangling.table, dangling.constraint);
-/// }
-/// # Ok::<(), cairndb::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct DanglingReferences {
-    /// The referring table.
-    pub table: String,
-    /// The foreign key.
-    pub constraint: String,
-    /// The table where the rows are missing.
-    pub referenced: String,
-    /// How many rows refer to missing ones.
-    pub rows: u64,
-    /// Some of the values that are missing there.
-    pub examples: Vec<String>,
-}
-
-impl fmt::Display for DanglingReferences {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let DanglingReferences { table, constraint, referenced, rows, examples } = self;
-        write!(f, "{table}: {rows} rows refer by {constraint} to rows of {referenced} that are missing: ")?;
-        f.write_str(&examples.join(", "))?;
-        if examples.len() as u64 >= super::references::EXAMPLES { f.write_str(", ...") } else { Ok(()) }
     }
 }
 

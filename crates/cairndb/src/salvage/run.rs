@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use cairn_storage::{Environment, Store};
 
-use super::references::dangling_references;
 use super::report::{SalvageProgress, Salvaged, SavedTable};
 use super::uncertain::UncertainRows;
 use super::{catalog, indexes, rows, uncertain, words};
-use crate::api::{Database, Durability, Options};
+use crate::api::Database;
 use crate::catalog::{Catalog, Table};
 use crate::exec::ExecContext;
+use crate::session::{Durability, Options};
 use crate::types::EvalContext;
+use crate::verify::dangling_references;
 use crate::{Error, Result, SqlState};
 
 /// Saves what is left of the damaged database at `from` into a new one at `to`, and says what is not. The damaged files
@@ -145,7 +146,7 @@ fn repair(
     refill_views(&database, &catalog, &mut report)?;
     words::losses(&store, &catalog, &eval, &found.losses, &mut report)?;
     progress(SalvageProgress::References);
-    report.dangling = dangling_references(&database, &catalog)?;
+    report.dangling = dangling_references(&database.connect()?.session, &catalog)?;
     catalog::repair_sequences(&database, &catalog, &found.losses, &mut report)?;
     if let Some(entries) = &mut found.uncertain {
         uncertain::take(entries, &catalog, &mut apart)?;

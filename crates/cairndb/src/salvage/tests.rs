@@ -3,8 +3,8 @@
 use cairn_storage::{Environment, Store, TreeId};
 
 use super::*;
-use crate::api::{Connection, Database, Options};
 use crate::catalog::TableLayout;
+use crate::{Connection, Database, Options};
 use crate::{Result, Value};
 
 fn open(name: &str, env: &Environment) -> (Store, Database) {

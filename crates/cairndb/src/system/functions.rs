@@ -6,14 +6,14 @@ use cairn_parser::token::quoted;
 
 use super::describe::{self, index_by_oid, relation_by_oid};
 use super::pg_catalog::{BUILT_IN, built_in};
-use super::reg::{self, Reg, namespace_name};
+use super::reg::{self, namespace_name};
 use super::relation::object;
 use super::{names, oid_of};
 use crate::bind::{is_deletable, updatable_columns};
 use crate::catalog::{Catalog, Commentable, ObjectId, Relation, Routine, TriggerEvent, Triggered, View};
 use crate::functions::{DATABASE_NAME, Volatility};
 use crate::sql::relation_name;
-use crate::types::{Array, DataType, Speaks, Value};
+use crate::types::{Array, DataType, EvalContext, Reg, Speaks, Value};
 use crate::{Error, Result, SqlState};
 
 /// What a function takes as an argument.
@@ -38,8 +38,6 @@ pub(crate) struct SystemFunction {
     /// How many arguments have to be there.
     pub(crate) least: usize,
     pub(crate) returns: DataType,
-    /// What is returned is an oid of this.
-    pub(crate) reg: Option<Reg>,
     /// NULL in, NULL out.
     pub(crate) strict: bool,
     pub(crate) eval: Eval,
@@ -88,7 +86,7 @@ const fn of(
     returns: DataType,
     eval: fn(&Catalog, &[Value]) -> Result<Value>,
 ) -> SystemFunction {
-    SystemFunction { name, takes, least, returns, reg: None, strict: true, eval: Eval::Catalog(eval) }
+    SystemFunction { name, takes, least, returns, strict: true, eval: Eval::Catalog(eval) }
 }
 
 const fn size(
@@ -97,7 +95,7 @@ const fn size(
     eval: fn(&Catalog, &[Value], &dyn Speaks) -> Result<Value>,
 ) -> SystemFunction {
     let returns = DataType::BigInt;
-    SystemFunction { name, takes, least: 1, returns, reg: None, strict: true, eval: Eval::Database(eval) }
+    SystemFunction { name, takes, least: 1, returns, strict: true, eval: Eval::Database(eval) }
 }
 
 const fn to_reg(name: &'static str, reg: Reg, eval: fn(&Catalog, &[Value]) -> Result<Value>) -> SystemFunction {
@@ -105,8 +103,7 @@ const fn to_reg(name: &'static str, reg: Reg, eval: fn(&Catalog, &[Value]) -> Re
         name,
         takes: &[Takes::Text],
         least: 1,
-        returns: DataType::Oid,
-        reg: Some(reg),
+        returns: DataType::Reg(reg),
         strict: true,
         eval: Eval::Catalog(eval),
     }
@@ -363,8 +360,10 @@ fn pretty_size(bytes: i64) -> String {
 /// The oid that a name means; NULL where there is no such thing.
 fn known(reg: Reg, catalog: &Catalog, args: &[Value]) -> Result<Value> {
     let [Value::Text(text)] = args else { return Ok(Value::Null) };
-    match reg.read(catalog, text) {
-        Ok(oid) => Ok(Value::BigInt(oid)),
+    let mut context = EvalContext::default();
+    context.know_oids(Arc::new(catalog.clone()));
+    match context.read_oid(reg, text) {
+        Ok(value) => Ok(Value::Reg(value)),
         Err(error) if error.sqlstate() == SqlState("42602") => Err(error),
         Err(_) => Ok(Value::Null),
     }

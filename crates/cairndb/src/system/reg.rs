@@ -1,7 +1,4 @@
-//! `regclass` and its kin: oids that are read and written as names.
-//!
-//! A value is its oid, as the columns are that it is compared with; what reads a name (`'t'::regclass`) or marks an oid
-//! (`c.oid::regclass`) is a call that binding knows again where the value becomes text, or leaves the statement.
+//! `regclass` and its kin: what the catalog says of their names.
 
 use cairn_parser::token::quoted;
 
@@ -10,8 +7,8 @@ use super::pg_catalog::BuiltIn;
 use super::{is_schema, oid_of, pg_catalog};
 use crate::catalog::{Catalog, ObjectId, ObjectName, Relation, no_schema};
 use crate::sql::relation_name;
-pub(crate) use crate::types::Reg;
-use crate::types::{DataType, TYPES};
+use crate::types::Reg;
+use crate::types::{DataType, OidNames, TYPES};
 use crate::{Error, Result, SqlState};
 
 /// The one role there is: who has the database open.
@@ -26,26 +23,16 @@ pub(super) fn schema_oid(id: ObjectId) -> i64 {
     if id == ObjectId::PUBLIC { PUBLIC_OID } else { oid_of(id) }
 }
 
-impl Reg {
-    /// The oid that a text means. SQLSTATE of what is not there: 42P01, 42704, 42883, 3F000.
-    pub(crate) fn read(self, catalog: &Catalog, text: &str) -> Result<i64> {
+impl OidNames for Catalog {
+    fn read_name(&self, of: Reg, text: &str) -> Result<i64> {
         let text = text.trim();
-        if text == "-" {
-            return Ok(0);
-        }
-        if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-            return text.parse::<u32>().map(i64::from).map_err(|_| {
-                let message = format!("value \"{text}\" is out of range for type oid");
-                Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message)
-            });
-        }
-        match self {
-            Reg::Class => class(catalog, &relation_name(text)?),
-            Reg::Type => type_named(catalog, text)?.ok_or_else(|| no_type(text)),
-            Reg::Proc | Reg::Procedure => routine(catalog, text, self == Reg::Procedure),
+        match of {
+            Reg::Class => class(self, &relation_name(text)?),
+            Reg::Type => type_named(self, text)?.ok_or_else(|| no_type(text)),
+            Reg::Proc | Reg::Procedure => routine(self, text, of == Reg::Procedure),
             Reg::Namespace => {
                 let name = relation_name(text)?.name;
-                namespace(catalog, &name).ok_or_else(|| no_schema(&name))
+                namespace(self, &name).ok_or_else(|| no_schema(&name))
             }
             Reg::Role => {
                 let name = relation_name(text)?.name;
@@ -55,29 +42,34 @@ impl Reg {
         }
     }
 
-    /// As SQL would say it here; the number where there is no such thing (any more).
-    pub(crate) fn write(self, catalog: &Catalog, oid: i64) -> String {
-        let name = match self {
-            _ if oid == 0 => Some("-".to_owned()),
-            Reg::Class => class_name(catalog, oid),
-            Reg::Type => type_name(catalog, oid, None),
-            Reg::Proc | Reg::Procedure => {
-                let all = catalog.routines().filter_map(|function| function.routine());
-                let shown = all.into_iter().find(|of| oid_of(of.id) == oid).map(|of| catalog.shown_routine(of));
-                let built_in = || {
-                    let of = pg_catalog::built_in(oid)?;
-                    Some(format!("{}({})", quoted(of.name), arguments_of(catalog, of, ",")))
-                };
-                shown.or_else(built_in).map(|shown| match self {
-                    Reg::Procedure => shown,
-                    _ => shown.split('(').next().unwrap_or_default().to_owned(),
-                })
-            }
-            Reg::Namespace => namespace_name(catalog, oid).map(quoted),
+    fn name(&self, of: Reg, oid: i64) -> String {
+        let name = match of {
+            Reg::Class => class_name(self, oid),
+            Reg::Type => type_name(self, oid, None),
+            Reg::Proc | Reg::Procedure => routine_name(self, oid, of == Reg::Procedure),
+            Reg::Namespace => namespace_name(self, oid).map(quoted),
             Reg::Role => (oid == OWNER_OID).then(|| OWNER.to_owned()),
         };
         name.unwrap_or_else(|| oid.to_string())
     }
+}
+
+/// A function's name; without its arguments' types with its schema where that alone does not say which it is.
+fn routine_name(catalog: &Catalog, oid: i64, with_arguments: bool) -> Option<String> {
+    let all = catalog.routines().filter_map(|function| function.routine());
+    let known = all.into_iter().find(|of| oid_of(of.id) == oid);
+    let (schema, name) = match (known, with_arguments) {
+        (Some(of), true) => return Some(catalog.shown_routine(of)),
+        (Some(of), false) => (catalog.schema_name(of.schema).unwrap_or_default(), of.name.as_str()),
+        (None, true) => {
+            let of = pg_catalog::built_in(oid)?;
+            return Some(format!("{}({})", quoted(of.name), arguments_of(catalog, of, ",")));
+        }
+        (None, false) => ("pg_catalog", pg_catalog::built_in(oid)?.name),
+    };
+    let name = quoted(name);
+    let is_told = routine(catalog, &name, false).is_ok_and(|found| found == oid);
+    Some(if is_told { name } else { format!("{}.{name}", quoted(schema)) })
 }
 
 fn class(catalog: &Catalog, name: &ObjectName) -> Result<i64> {
@@ -101,6 +93,9 @@ fn class_name(catalog: &Catalog, oid: i64) -> Option<String> {
 }
 
 fn type_named(catalog: &Catalog, text: &str) -> Result<Option<i64>> {
+    if text == "record[]" {
+        return Ok(Some(RECORDS_OID));
+    }
     if let Some(element) = text.strip_suffix("[]") {
         let data_type = built_in_type(element.trim()).and_then(DataType::array);
         if let Some(data_type) = data_type {
@@ -139,15 +134,15 @@ fn built_in_type(name: &str) -> Option<DataType> {
     if name == "char" { Some(DataType::Char(1)) } else { DataType::from_name(name) }
 }
 
+/// The type of arrays of any rows.
+const RECORDS_OID: i64 = 2287;
+
 /// PostgreSQL's types that its catalog's columns have, and ours have not.
 pub(super) const OTHER_TYPES: &[(i64, &str)] = &[
     (22, "int2vector"),
-    (24, "regproc"),
     (30, "oidvector"),
     (194, "pg_node_tree"),
-    (2202, "regprocedure"),
-    (2205, "regclass"),
-    (2206, "regtype"),
+    (705, "unknown"),
     (2249, "record"),
     (2278, "void"),
     (2276, "\"any\""),
@@ -157,8 +152,6 @@ pub(super) const OTHER_TYPES: &[(i64, &str)] = &[
     (2283, "anyelement"),
     (2776, "anynonarray"),
     (3500, "anyenum"),
-    (4089, "regnamespace"),
-    (4096, "regrole"),
     (5077, "anycompatible"),
     (5078, "anycompatiblearray"),
     (5079, "anycompatiblenonarray"),
@@ -166,7 +159,7 @@ pub(super) const OTHER_TYPES: &[(i64, &str)] = &[
 
 /// Whether such a type is none that a column has.
 pub(super) fn is_pseudo(oid: i64) -> bool {
-    matches!(oid, 2249 | 2276..=2283 | 2776 | 3500 | 5077..=5079)
+    matches!(oid, 705 | 2249 | 2276..=2283 | 2776 | 3500 | 5077..=5079)
 }
 
 /// A type's name with its modifiers; `None`: there is no such type.
@@ -183,6 +176,9 @@ pub(super) fn type_name(catalog: &Catalog, oid: i64, modifier: Option<i32>) -> O
     }
     if let Some((_, name)) = OTHER_TYPES.iter().find(|(known, _)| *known == oid) {
         return Some((*name).to_owned());
+    }
+    if oid == RECORDS_OID {
+        return Some("record[]".to_owned());
     }
     let Some(of) = catalog.types().find(|of| [of.id, of.array_id].map(oid_of).contains(&oid)) else {
         // The type of a table's rows.
@@ -219,12 +215,22 @@ fn modified(base: DataType, modifier: Option<i32>) -> DataType {
     }
 }
 
+/// What is before the first parenthesis that is no part of a quoted name, and behind it.
+fn at_parenthesis(text: &str) -> Option<(&str, &str)> {
+    let mut is_quoted = false;
+    let at = text.find(|sign: char| {
+        is_quoted ^= sign == '"';
+        sign == '(' && !is_quoted
+    })?;
+    Some((&text[..at], &text[at + 1..]))
+}
+
 fn routine(catalog: &Catalog, text: &str, with_arguments: bool) -> Result<i64> {
     let incomplete = |side: &str| {
         let message = format!("expected a {side} parenthesis");
         Error::new(SqlState::INVALID_TEXT_REPRESENTATION, message)
     };
-    let (called, types) = match text.split_once('(') {
+    let (called, types) = match at_parenthesis(text) {
         Some((name, types)) if with_arguments => {
             (name, Some(types.trim_end().strip_suffix(')').ok_or_else(|| incomplete("right"))?))
         }

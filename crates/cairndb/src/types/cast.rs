@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::datetime::{self, Zone, is_infinite, is_infinite_date};
 use super::text::{from_text, to_text};
-use super::{Composite, CompositeType, DataType, EvalContext, Interval, Json, Jsonb, Numeric, Value};
+use super::{Composite, CompositeType, DataType, EvalContext, Interval, Json, Jsonb, Numeric, RegValue, Value};
 use crate::{Error, Result, SqlState};
 
 /// Converts a value as an explicit `CAST` does: strings are cut to `varchar(n)` and `char(n)`.
@@ -111,7 +111,7 @@ fn unpadded(text: &str) -> &str {
 fn between(value: &Value, from: DataType, to: DataType, context: &EvalContext) -> Result<Value> {
     use DataType as T;
     match (value, to) {
-        (_, T::SmallInt | T::Integer | T::BigInt | T::Oid) => to_integer(value, from, to),
+        (_, T::SmallInt | T::Integer | T::BigInt | T::Oid | T::Reg(_)) => to_integer(value, from, to),
         (_, T::Real) => Ok(Value::Real(narrow_float(to_float(value, from, to)?, value)?)),
         (_, T::Double) => Ok(Value::Double(to_float(value, from, to)?)),
         (_, T::Numeric(modifiers)) => {
@@ -149,8 +149,9 @@ fn to_integer(value: &Value, from: DataType, to: DataType) -> Result<Value> {
     };
     Ok(match to {
         DataType::Oid => Value::BigInt(to_oid(wide, from)?),
+        DataType::Reg(of) => Value::Reg(RegValue::of_number(of, to_oid(wide, from)?)),
         // An oid's bits are an integer's.
-        DataType::Integer if from == DataType::Oid => Value::Integer((wide as u32).cast_signed()),
+        DataType::Integer if from == DataType::Oid || from.is_reg() => Value::Integer((wide as u32).cast_signed()),
         DataType::SmallInt => Value::SmallInt(i16::try_from(wide).map_err(|_| out_of_range())?),
         DataType::Integer => Value::Integer(i32::try_from(wide).map_err(|_| out_of_range())?),
         _ => Value::BigInt(wide),

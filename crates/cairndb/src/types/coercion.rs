@@ -4,6 +4,7 @@ use super::DataType;
 use super::composite::CompositeType;
 use super::data_type::TypeCategory;
 use super::datetime::is_same_for_everyone;
+use super::reg::Reg;
 
 /// When a conversion may happen; each also where the ones after it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,9 +65,12 @@ fn catalogued(from: DataType, to: DataType) -> Option<CastContext> {
         (T::Double, T::Real) => Assignment,
         (T::SmallInt | T::Integer | T::BigInt, T::Numeric(_)) => Implicit,
         (T::SmallInt, T::Integer | T::BigInt) | (T::Integer, T::BigInt) => Implicit,
-        (T::SmallInt | T::Integer | T::BigInt, T::Oid) => Implicit,
-        (T::Oid, T::Integer | T::BigInt) => Assignment,
-        (T::Oid, _) | (_, T::Oid) if from.is_numeric() && to.is_numeric() => return None,
+        (T::SmallInt | T::Integer | T::BigInt, T::Oid | T::Reg(_)) => Implicit,
+        (T::Oid, T::Reg(_)) | (T::Reg(_), T::Oid) => Implicit,
+        (T::Reg(Reg::Proc), T::Reg(Reg::Procedure)) | (T::Reg(Reg::Procedure), T::Reg(Reg::Proc)) => Implicit,
+        (T::Text | T::Varchar(_), T::Reg(Reg::Class)) => Implicit,
+        (T::Oid | T::Reg(_), T::Integer | T::BigInt) => Assignment,
+        (T::Oid | T::Reg(_), _) | (_, T::Oid | T::Reg(_)) if from.is_numeric() && to.is_numeric() => return None,
         (from, to) if from.is_numeric() && to.is_integer() => Assignment,
         (T::InternalChar, T::Text) => Implicit,
         (T::Text | T::Varchar(_) | T::Char(_), T::InternalChar) => Assignment,
@@ -79,7 +83,7 @@ fn catalogued(from: DataType, to: DataType) -> Option<CastContext> {
         (T::TimeTz(_), T::Time(_)) => Assignment,
         (T::Json, T::Jsonb) | (T::Jsonb, T::Json) => Assignment,
         (T::Jsonb, T::Boolean) => Explicit,
-        (T::Jsonb, to) if to.is_numeric() && to != T::Oid => Explicit,
+        (T::Jsonb, to) if to.is_numeric() && to != T::Oid && !to.is_reg() => Explicit,
         (T::Time(_), T::Interval(_)) => Implicit,
         (T::Interval(_), T::Time(_)) => Assignment,
         (from, to) if from.is_string() && to.is_string() => Implicit,
@@ -152,11 +156,13 @@ fn is_same_for_all(from: DataType, to: DataType) -> bool {
     }
     // A time that has its zone with it is the same everywhere.
     let has_own = from.base() == DataType::TIMETZ && (to.base() == DataType::TIME || to.category() == String);
+    // What has a name may be given another.
+    let named = from.has_reg() && to.is_string() || to.has_reg() && matches!(from.category(), String | Unknown);
     let zoned = from.base() != to.base() && (from.has_zone() || to.has_zone()) && !has_own;
     let read = matches!((from.category(), to.category()), (String | Unknown, DateTime | Timespan));
     let written =
         to.category() == String && matches!(from.base(), DataType::Date | DataType::TIMESTAMP | DataType::INTERVAL);
-    !zoned && !read && !written
+    !zoned && !read && !written && !named
 }
 
 /// The conversion gives one answer in all sessions: it may be folded at plan time.

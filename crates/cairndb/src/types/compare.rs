@@ -32,6 +32,7 @@ impl Value {
             (Jsonb(a), Jsonb(b)) => a.compare(b),
             (JsonPath(a), JsonPath(b)) => a.to_string().cmp(&b.to_string()),
             (Enum(a), Enum(b)) => a.key().cmp(&b.key()),
+            (Reg(a), Reg(b)) => a.oid.cmp(&b.oid),
             (Composite(a), Composite(b)) => a.compare(b),
             (Array(a), Array(b)) => a.compare(b),
             _ => self.compare_mixed(other),
@@ -77,7 +78,7 @@ impl Value {
         use Value::*;
         match self {
             Boolean(_) => 0,
-            SmallInt(_) | Integer(_) | BigInt(_) => 1,
+            SmallInt(_) | Integer(_) | BigInt(_) | Reg(_) => 1,
             Real(_) | Double(_) => 2,
             Numeric(_) => 3,
             Text(_) => 4,
@@ -139,6 +140,7 @@ impl Hash for Value {
             Jsonb(document) => document.hash(state),
             JsonPath(path) => path.to_string().hash(state),
             Enum(value) => state.write_i64(value.key()),
+            Reg(value) => state.write_i64(value.number()),
             Composite(row) => row.hash(state),
             Array(array) => array.hash(state),
         }

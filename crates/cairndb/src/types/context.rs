@@ -1,6 +1,6 @@
 //! What values' meaning depends on besides themselves: the clock and the session's time zone.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::ops::Deref;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -8,12 +8,12 @@ use std::time::Duration;
 use cairn_storage::{Stats, TreeId};
 
 use super::style::TextStyle;
-use super::{Builds, DataType, Value};
+use super::{Builds, DataType, OidNames, Reg, RegValue, Value};
 use crate::catalog::ObjectId;
 use crate::functions::Generator;
 use crate::routine::{Caller, Calls};
 use crate::state::Reader;
-use crate::{Error, Result};
+use crate::{Error, Result, SqlState};
 
 /// What a function or conversion may depend on besides its arguments.
 ///
@@ -43,6 +43,8 @@ pub struct EvalContext {
     pub(crate) channels: Option<Arc<dyn Speaks>>,
     /// What the session knows by names, for WHERE CURRENT OF and lists of it; none where there is no session.
     pub(crate) names: Option<Weak<dyn SessionNames>>,
+    /// What oids are called, where no function runs that may change it; `None`: they have no names here.
+    oid_names: Option<Arc<dyn OidNames>>,
     /// The calls of the schema's functions; `None`: there are none, or they are not to be called here.
     pub(crate) calls: Option<Calls>,
 }
@@ -217,6 +219,36 @@ impl EvalContext {
         self
     }
 
+    /// Oids have these names.
+    pub(crate) fn know_oids(&mut self, names: Arc<dyn OidNames>) {
+        if let Some(plain) = &mut self.plain {
+            Arc::make_mut(plain).oid_names = Some(names.clone());
+        }
+        self.oid_names = Some(names);
+    }
+
+    /// A `regclass` or one of its kin from its text. SQLSTATE of what is not there: 42P01, 42704, 42883, 3F000.
+    pub(crate) fn read_oid(&self, of: Reg, text: &str) -> Result<RegValue> {
+        let number = match (parse_number(text.trim())?, &self.calls, &self.oid_names) {
+            (Some(number), _, _) => number,
+            (None, Some(calls), _) => calls.caller.oid_names().read_name(of, text)?,
+            (None, None, Some(names)) => names.read_name(of, text)?,
+            (None, None, None) => return Err(Error::unsupported(format!("the name of a {} in this place", of.name()))),
+        };
+        Ok(RegValue::of_number(of, number))
+    }
+
+    /// Appends a `regclass` or one of its kin: its name; the number where it has none.
+    pub(crate) fn write_oid(&self, value: RegValue, out: &mut String) {
+        match (&self.calls, &self.oid_names) {
+            _ if value.oid == 0 => out.push('-'),
+            (Some(calls), _) => out.push_str(&calls.caller.oid_names().name(value.of, value.number())),
+            (None, Some(names)) => out.push_str(&names.name(value.of, value.number())),
+            // Writing to a String cannot fail.
+            (None, None) => _ = write!(out, "{}", value.oid),
+        }
+    }
+
     /// The same, with these calls of the schema's functions.
     pub(crate) fn with_calls(&self, calls: Option<Calls>) -> EvalContext {
         EvalContext { calls, plain: None, ..self.clone() }.with_style(self.style)
@@ -247,5 +279,17 @@ impl EvalContext {
     /// As `caller`, with what the statement reads.
     pub(crate) fn calls(&self) -> Result<&Calls> {
         self.calls.as_ref().ok_or_else(|| Error::unsupported("a function of the schema's in this place"))
+    }
+}
+
+/// An oid that is written as a number, or `-`, which is none. SQLSTATE 22003.
+fn parse_number(text: &str) -> Result<Option<i64>> {
+    match text {
+        "-" => Ok(Some(0)),
+        _ if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) => Ok(None),
+        _ => text.parse::<u32>().map(|oid| Some(oid.into())).map_err(|_| {
+            let message = format!("value \"{text}\" is out of range for type oid");
+            Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message)
+        }),
     }
 }

@@ -83,8 +83,10 @@ pub enum DataType {
     Array(ElementType),
     /// `void`: what a function gives that gives nothing; its values are empty texts. Never a column's type.
     Void,
-    /// `regclass` or one of its kin, in a statement's result: the name, as text. Never a column's type.
+    /// `regclass` or one of its kin: an oid that is read and written as a name (see [`RegValue`](crate::RegValue)).
     Reg(Reg),
+    /// The same as a column of a statement's result: the name, as text. Never a table's column's type.
+    RegName(Reg),
     /// A literal or parameter whose type context has yet to decide. Never a column's type.
     Unknown,
 }
@@ -184,9 +186,18 @@ impl DataType {
         }
     }
 
-    /// The type that a result's values have where they go on: a name that is shown as `regclass` is a text.
-    pub(crate) fn handed_on(self) -> DataType {
-        if let DataType::Reg(_) = self { DataType::Text } else { self }
+    /// `regclass` or one of its kin, or an array of them.
+    pub(crate) fn is_reg(self) -> bool {
+        matches!(self.info().base, DataType::Reg(_))
+    }
+
+    /// The type has, wherever within it, a name that only the catalog knows.
+    pub(crate) fn has_reg(self) -> bool {
+        match self.info().base {
+            DataType::Reg(_) => true,
+            DataType::Composite(of) => of.attributes().iter().any(|attribute| attribute.data_type.has_reg()),
+            _ => false,
+        }
     }
 
     /// `name`, `"char"` or `oid`, or an array of them.

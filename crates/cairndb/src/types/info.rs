@@ -88,7 +88,7 @@ const ENUM: u16 = u16::MAX;
 const COMPOSITE: u16 = u16::MAX - 1;
 
 /// Every type that is no array, without modifiers (and without `unknown` and what users make).
-pub static TYPES: [TypeInfo; 24] = {
+pub static TYPES: [TypeInfo; 30] = {
     use DataType as T;
     use TypeCategory as C;
     [
@@ -151,6 +151,12 @@ pub static TYPES: [TypeInfo; 24] = {
             C::DateTime,
             false,
         ),
+        of(T::Reg(Reg::Class), [2205, 2210], ["regclass", "regclass[]"], &[], C::Numeric, false),
+        of(T::Reg(Reg::Type), [2206, 2211], ["regtype", "regtype[]"], &[], C::Numeric, false),
+        of(T::Reg(Reg::Proc), [24, 1008], ["regproc", "regproc[]"], &[], C::Numeric, false),
+        of(T::Reg(Reg::Procedure), [2202, 2207], ["regprocedure", "regprocedure[]"], &[], C::Numeric, false),
+        of(T::Reg(Reg::Namespace), [4089, 4090], ["regnamespace", "regnamespace[]"], &[], C::Numeric, false),
+        of(T::Reg(Reg::Role), [4096, 4097], ["regrole", "regrole[]"], &[], C::Numeric, false),
     ]
 };
 
@@ -167,10 +173,10 @@ const fn of(
         Boolean => (Physical::Bool, Some(1), false),
         SmallInt => (Physical::I16, Some(2), true),
         Integer | Date => (Physical::I32, Some(4), true),
-        BigInt | Oid | Time(_) | TimeTz(_) | Timestamp(_) | TimestampTz(_) => (Physical::I64, Some(8), true),
+        BigInt | Oid | Reg(_) | Time(_) | TimeTz(_) | Timestamp(_) | TimestampTz(_) => (Physical::I64, Some(8), true),
         Real => (Physical::F32, Some(4), false),
         Double => (Physical::F64, Some(8), false),
-        Text | Varchar(_) | Char(_) | Name | InternalChar | Bytea | Void | Reg(_) => (Physical::Bytes, None, false),
+        Text | Varchar(_) | Char(_) | Name | InternalChar | Bytea | Void | RegName(_) => (Physical::Bytes, None, false),
         Interval(_) => (Physical::Interval, Some(16), false),
         Uuid => (Physical::Uuid, Some(16), false),
         Numeric(_) => (Physical::Decimal, None, false),
@@ -185,18 +191,18 @@ static UNKNOWN: TypeInfo = of(DataType::Unknown, [705, 0], ["unknown", "unknown"
 
 static VOID: TypeInfo = of(DataType::Void, [2278, 0], ["void", "void"], &[], TypeCategory::User, false);
 
-/// By [`Reg`].
-static REGS: [TypeInfo; 6] = [
-    of_reg(Reg::Class, 2205, "regclass"),
-    of_reg(Reg::Type, 2206, "regtype"),
-    of_reg(Reg::Proc, 24, "regproc"),
-    of_reg(Reg::Procedure, 2202, "regprocedure"),
-    of_reg(Reg::Namespace, 4089, "regnamespace"),
-    of_reg(Reg::Role, 4096, "regrole"),
+/// Of names in results, by [`Reg`].
+static REG_NAMES: [TypeInfo; 6] = [
+    of_name(Reg::Class, 2205),
+    of_name(Reg::Type, 2206),
+    of_name(Reg::Proc, 24),
+    of_name(Reg::Procedure, 2202),
+    of_name(Reg::Namespace, 4089),
+    of_name(Reg::Role, 4096),
 ];
 
-const fn of_reg(reg: Reg, oid: u32, name: &'static str) -> TypeInfo {
-    of(DataType::Reg(reg), [oid, 0], [name, name], &[], TypeCategory::Numeric, false)
+const fn of_name(reg: Reg, oid: u32) -> TypeInfo {
+    of(DataType::RegName(reg), [oid, 0], [reg.name(), reg.name()], &[], TypeCategory::Numeric, false)
 }
 
 impl DataType {
@@ -206,7 +212,7 @@ impl DataType {
             DataType::Array(element) => element.info(),
             DataType::Unknown => &UNKNOWN,
             DataType::Void => &VOID,
-            DataType::Reg(reg) => &REGS[reg as usize],
+            DataType::RegName(of) => &REG_NAMES[of as usize],
             DataType::Enum(of) => of.info(),
             DataType::Composite(of) => of.info(),
             other => &TYPES[usize::from(other.id())],
@@ -215,8 +221,7 @@ impl DataType {
 
     /// The type that has this `oid` in PostgreSQL, if it is one of ours.
     pub(crate) fn of_oid(oid: u32) -> Option<DataType> {
-        let mut all = TYPES.iter().chain(&REGS);
-        all.find_map(|info| match oid {
+        TYPES.iter().find_map(|info| match oid {
             0 => None,
             _ if info.oid == oid => Some(info.base),
             _ if info.array_oid == oid => info.base.array(),
@@ -237,7 +242,7 @@ impl DataType {
     pub fn array(self) -> Option<DataType> {
         match self {
             DataType::Array(_) => Some(self),
-            DataType::Unknown | DataType::Void | DataType::Reg(_) => None,
+            DataType::Unknown | DataType::Void | DataType::RegName(_) => None,
             other => Some(DataType::Array(ElementType { id: other.id(), modifier: other.modifier() })),
         }
     }
@@ -278,7 +283,8 @@ impl DataType {
             DataType::Oid => 22,
             DataType::TimeTz(_) => 23,
             DataType::Array(element) => element.id,
-            DataType::Unknown | DataType::Void | DataType::Reg(_) => TYPES.len() as u16,
+            DataType::Reg(of) => 24 + of as u16,
+            DataType::Unknown | DataType::Void | DataType::RegName(_) => TYPES.len() as u16,
             DataType::Enum(_) => ENUM,
             DataType::Composite(_) => COMPOSITE,
         }
@@ -399,8 +405,11 @@ mod tests {
             assert_eq!(info.base.info().name, info.name);
             assert_eq!(info.array_name, format!("{}[]", info.name));
         }
-        for info in &REGS {
-            assert_eq!((info.base.info().oid, Reg::named(info.name).map(DataType::Reg)), (info.oid, Some(info.base)));
+        for info in &REG_NAMES {
+            assert_eq!(
+                (info.base.info().oid, Reg::named(info.name).map(DataType::RegName)),
+                (info.oid, Some(info.base))
+            );
         }
     }
 
@@ -412,7 +421,7 @@ mod tests {
             assert!(data_type.element().is_some() || array.element() == Some(data_type), "{data_type}");
         }
         assert_eq!(DataType::Unknown.array(), None);
-        assert_eq!((DataType::Void.array(), DataType::Reg(Reg::Class).array()), (None, None));
+        assert_eq!((DataType::Void.array(), DataType::RegName(Reg::Class).array()), (None, None));
         let negative = DataType::Numeric(Some((3, -2)));
         assert_eq!(negative.array().unwrap().element(), Some(negative));
     }

@@ -22,6 +22,7 @@ mod numeric;
 mod reg;
 mod regex_error;
 pub mod row;
+mod rust;
 mod style;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -60,8 +61,11 @@ pub(crate) use json::{
 pub use json::{JsonPath, Jsonb};
 pub use numeric::{Numeric, NumericRef, SCALE_MAX};
 pub(crate) use numeric::{Residues, division_by_zero};
-pub use reg::Reg;
+pub(crate) use reg::OidNames;
+pub use reg::{Reg, RegValue};
 pub(crate) use regex_error::invalid_regex;
+pub use rust::{ArrayElement, FromValue, Params, ToValue};
+pub(crate) use rust::{check_count, collect, fit};
 pub(crate) use style::{ByteaOutput, DateOrder, DateStyle, IntervalStyle, TextStyle};
 pub use text::{from_text, to_text, write_text};
 pub(crate) use text::{plain_integer, utf8};

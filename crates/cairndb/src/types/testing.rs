@@ -2,7 +2,7 @@
 
 use super::cast::name_of;
 use super::datetime::{MICROS_PER_DAY, round_time, round_timestamp};
-use super::{Array, Composite, DataType, Dimension, Interval, JsonBuilder, JsonPath, Jsonb, Numeric, Value};
+use super::{Array, Composite, DataType, Dimension, Interval, JsonBuilder, JsonPath, Jsonb, Numeric, RegValue, Value};
 use crate::types::datetime::TimeTz;
 
 /// A small generator (splitmix64): tests repeat exactly.
@@ -59,7 +59,8 @@ pub(crate) fn random_value(random: &mut Random, data_type: DataType) -> Value {
         DataType::InternalChar => Value::text(["", "a", "Z", " ", "~"][random.below(5) as usize]),
         DataType::Oid => Value::BigInt(i64::from(random.integer() as u32)),
         DataType::Void => Value::text(""),
-        DataType::Text | DataType::Varchar(None) | DataType::Reg(_) | DataType::Unknown => {
+        DataType::Reg(of) => Value::Reg(RegValue { of, oid: random.integer() as u32 }),
+        DataType::Text | DataType::Varchar(None) | DataType::RegName(_) | DataType::Unknown => {
             Value::text(random_text(random))
         }
         DataType::Bytea => {

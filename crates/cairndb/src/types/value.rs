@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Array, Composite, EnumValue, JsonPath, Jsonb, Numeric};
+use super::{Array, Composite, EnumValue, JsonPath, Jsonb, Numeric, RegValue};
 
 /// Months, days and microseconds, kept apart as PostgreSQL does. `==` is of the three fields; SQL's comparison
 /// (a month is 30 days, a day 24 hours) is [`Interval::span`]'s.
@@ -87,6 +87,8 @@ pub enum Value {
     JsonPath(Arc<JsonPath>),
     /// A value of an enum.
     Enum(EnumValue),
+    /// A `regclass` or one of its kin.
+    Reg(RegValue),
     /// A row.
     Composite(Arc<Composite>),
     /// An array of any type.
@@ -117,9 +119,10 @@ impl Value {
         }
     }
 
-    /// An integer of any width, widened.
+    /// An integer of any width, widened; an oid.
     pub fn as_i64(&self) -> Option<i64> {
         match *self {
+            Value::Reg(value) => Some(value.number()),
             Value::SmallInt(value) => Some(value.into()),
             Value::Integer(value) => Some(value.into()),
             Value::BigInt(value) => Some(value),

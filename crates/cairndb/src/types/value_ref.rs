@@ -7,7 +7,7 @@ use super::cast::NAME_BYTES_MAX;
 use super::datetime::{is_date, is_time, is_timestamp};
 use super::json::check_json;
 use super::text::has_zero_byte;
-use super::{Array, Composite, DataType, EnumValue, Interval, JsonPath, Jsonb, NumericRef, Value};
+use super::{Array, Composite, DataType, EnumValue, Interval, JsonPath, Jsonb, NumericRef, RegValue, Value};
 
 /// A borrowed SQL value; see [`Value`] for the units.
 ///
@@ -42,6 +42,7 @@ pub enum ValueRef<'a> {
     Jsonb(&'a Jsonb),
     JsonPath(&'a Arc<JsonPath>),
     Enum(EnumValue),
+    Reg(RegValue),
     Composite(&'a Arc<Composite>),
     Array(&'a Arc<Array>),
     /// Something of Rust's of which a value is made when it is copied: only parameters are such.
@@ -94,15 +95,17 @@ impl<'a> ValueRef<'a> {
             ValueRef::Jsonb(_) => DataType::Jsonb,
             ValueRef::JsonPath(_) => DataType::JsonPath,
             ValueRef::Enum(value) => value.data_type(),
+            ValueRef::Reg(value) => DataType::Reg(value.of),
             ValueRef::Composite(row) => row.data_type(),
             ValueRef::Array(array) => return array.element().array(),
             ValueRef::Made(made) => return ValueRef::from(&made.0.make_value()).data_type(),
         })
     }
 
-    /// An integer of any width, widened.
+    /// An integer of any width, widened; an oid.
     pub fn as_i64(self) -> Option<i64> {
         match self {
+            ValueRef::Reg(value) => Some(value.number()),
             ValueRef::SmallInt(value) => Some(value.into()),
             ValueRef::Integer(value) => Some(value.into()),
             ValueRef::BigInt(value) => Some(value),
@@ -139,6 +142,7 @@ impl<'a> ValueRef<'a> {
             (ValueRef::Text(text), DataType::InternalChar) => text.len() <= 1 && text.is_ascii() && self.is_sound(),
             (ValueRef::BigInt(oid), DataType::Oid) => u32::try_from(*oid).is_ok(),
             (ValueRef::Enum(value), DataType::Enum(of)) => value.of() == of,
+            (ValueRef::Reg(value), DataType::Reg(of)) => value.of == of,
             (ValueRef::Composite(row), DataType::Composite(of)) => row.of() == of,
             // The elements may need to be fitted.
             (ValueRef::Array(array), DataType::Array(element)) => {
@@ -204,6 +208,7 @@ impl<'a> ValueRef<'a> {
             ValueRef::Jsonb(v) => Value::Jsonb(v.clone()),
             ValueRef::JsonPath(v) => Value::JsonPath(v.clone()),
             ValueRef::Enum(v) => Value::Enum(v),
+            ValueRef::Reg(v) => Value::Reg(v),
             ValueRef::Composite(v) => Value::Composite(v.clone()),
             ValueRef::Array(v) => Value::Array(v.clone()),
             ValueRef::Made(made) => made.0.make_value(),
@@ -235,6 +240,7 @@ impl<'a> From<&'a Value> for ValueRef<'a> {
             Value::Jsonb(v) => ValueRef::Jsonb(v),
             Value::JsonPath(v) => ValueRef::JsonPath(v),
             Value::Enum(v) => ValueRef::Enum(*v),
+            Value::Reg(v) => ValueRef::Reg(*v),
             Value::Composite(v) => ValueRef::Composite(v),
             Value::Array(v) => ValueRef::Array(v),
         }

@@ -12,13 +12,13 @@ use std::time::Duration;
 
 use cairn_storage::Reader;
 
-use crate::api::Database;
+use super::references::{DanglingReferences, dangling_references};
 use crate::bind::DomainRules;
 use crate::catalog::{Catalog, Index, Table, TableLayout, load};
 use crate::dml::row::settle;
 use crate::dml::{Target, key_detail};
 use crate::exec::{Datum, ExecContext, eval_row};
-use crate::salvage::{DanglingReferences, dangling_references};
+use crate::session::{Handle, Session};
 use crate::types::EvalContext;
 use crate::{Error, Result, Value};
 
@@ -113,19 +113,19 @@ impl From<DanglingReferences> for Violation {
 }
 
 /// Every constraint that rows of the newest state violate.
-pub(crate) fn verify_constraints(database: &Database) -> Result<Vec<Violation>> {
-    let snapshot = database.shared.store.snapshot()?;
-    let (connection, catalog) = (database.connect()?, load(snapshot.reader())?);
+pub(crate) fn verify_constraints(handle: &Handle) -> Result<Vec<Violation>> {
+    let snapshot = handle.store.snapshot()?;
+    let (session, catalog) = (Session::new(handle.clone())?, load(snapshot.reader())?);
     let catalog = Arc::new(catalog);
     let mut found = Vec::new();
     for table in catalog.tables().filter(|table| !table.is_kept_by_commits()) {
-        let context = connection.looking(&snapshot.reader().into(), &catalog, FUNCTIONS_TIME)?;
+        let context = session.looking(&snapshot.reader().into(), &catalog, FUNCTIONS_TIME)?;
         found.extend(verify_rows((snapshot.reader(), &context), table, &catalog)?);
         for index in table.indexes.iter().filter(|index| index.is_deferrable()) {
             found.extend(verify_key(snapshot.reader(), table, index)?);
         }
     }
-    found.extend(dangling_references(database, &catalog)?.into_iter().map(Violation::from));
+    found.extend(dangling_references(&session, &catalog)?.into_iter().map(Violation::from));
     Ok(found)
 }
 
@@ -238,6 +238,7 @@ impl Violation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Database;
     use crate::types::DataType;
 
     const SCHEMA: &str = "
@@ -253,7 +254,7 @@ mod tests {
 
     /// Rows that no statement would write, put where statements write them.
     fn put(database: &Database, table: &str, rows: &[[Value; 3]]) {
-        let catalog = database.connect().unwrap().catalog().unwrap();
+        let catalog = database.connect().unwrap().session.catalog().unwrap();
         let table = catalog.table(table).unwrap();
         let layout = TableLayout::new(table);
         let transaction = database.shared.store.begin().unwrap();

@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use cairn_storage::Reader;
 
-use crate::api::Database;
 use crate::bind::{BoundGroups, bind_generated, bind_index, bound_groups, mutable_part};
 use crate::catalog::{Catalog, Column, Index, RowExpression, Table, TableLayout, load};
 use crate::dml::Entries;
@@ -19,6 +18,7 @@ use crate::dml::row::{BatchRow, LentRow, group_entry};
 use crate::exec::{self, EntrySorter, ExecContext};
 use crate::inverted::Postings;
 use crate::plan::{OptimizerOptions, optimize};
+use crate::session::{Handle, Session};
 use crate::{Error, Result, SqlState};
 
 /// What a verification looked at.
@@ -56,17 +56,17 @@ pub struct Verified {
 const FUNCTIONS_TIME: Duration = Duration::from_secs(60);
 
 /// Checks the newest state.
-pub(crate) fn verify(database: &Database) -> Result<Verified> {
-    verify_within(database, FUNCTIONS_TIME)
+pub(crate) fn verify(handle: &Handle) -> Result<Verified> {
+    verify_within(handle, FUNCTIONS_TIME)
 }
 
-fn verify_within(database: &Database, time: Duration) -> Result<Verified> {
-    let cairn_storage::Verified { trees, pages, entries, free_pages, .. } = database.shared.store.verify()?;
+fn verify_within(handle: &Handle, time: Duration) -> Result<Verified> {
+    let cairn_storage::Verified { trees, pages, entries, free_pages, .. } = handle.store.verify()?;
     let mut found = Verified { trees, pages, entries, free_pages, ..Verified::default() };
-    let snapshot = database.shared.store.snapshot()?;
+    let snapshot = handle.store.snapshot()?;
     let reader = snapshot.reader();
-    let (connection, catalog) = (database.connect()?, Arc::new(load(reader)?));
-    let looking = || connection.looking(&reader.into(), &catalog, time);
+    let (session, catalog) = (Session::new(handle.clone())?, Arc::new(load(reader)?));
+    let looking = || session.looking(&reader.into(), &catalog, time);
     let mut wrong = Wrong::default();
     for table in catalog.tables() {
         match table.is_kept_by_commits() {
@@ -271,7 +271,7 @@ mod tests {
                  INSERT INTO t SELECT g, 'row ' || g FROM generate_series(1, 100) g",
             )
             .unwrap();
-        let index = Index::clone(&connection.catalog().unwrap().table("t").unwrap().indexes[0]);
+        let index = Index::clone(&connection.session.catalog().unwrap().table("t").unwrap().indexes[0]);
         (database, index)
     }
 
@@ -324,7 +324,7 @@ mod tests {
             .unwrap();
         assert_eq!(database.verify().unwrap().index_entries, 15);
         // What no statement does: the row is written beside the indexes.
-        let catalog = connection.catalog().unwrap();
+        let catalog = connection.session.catalog().unwrap();
         let table = catalog.table("t").unwrap();
         let (mut key, mut row) = (Vec::new(), Vec::new());
         let layout = crate::catalog::TableLayout::new(table);
@@ -356,7 +356,7 @@ mod tests {
                  CREATE TABLE stop (a int)",
             )
             .unwrap();
-        let error = super::verify_within(&database, std::time::Duration::from_millis(200)).unwrap_err();
+        let error = super::verify_within(&database.shared, std::time::Duration::from_millis(200)).unwrap_err();
         let message = "index \"i\" of table \"t\" could not be checked: its functions take too long";
         assert_eq!((error.sqlstate().0, error.message()), ("57014", message));
     }

@@ -1,6 +1,6 @@
 //! The system's relations stand before a user's of the same name, and nobody changes them.
 
-use cairndb::{Connection, DataType, Database, Reg, Result};
+use cairndb::{Connection, DataType, Database, Reg, Result, Value, to_text};
 
 fn connection() -> Connection {
     Database::open_in_memory().expect("opens").connect().expect("connects")
@@ -85,24 +85,60 @@ fn names_and_nothing_have_types_of_their_own_in_results() -> Result<()> {
         ("SELECT nothing()", DataType::Void, ""),
         ("SELECT * FROM nothing()", DataType::Void, ""),
         ("SELECT pg_advisory_unlock_all()", DataType::Void, ""),
-        ("SELECT 't'::regclass", DataType::Reg(Reg::Class), "t"),
+        ("SELECT 't'::regclass", DataType::RegName(Reg::Class), "t"),
         (
             "WITH w AS (SELECT oid::regclass AS r FROM pg_class WHERE relname = 't') SELECT r FROM w",
-            DataType::Reg(Reg::Class),
+            DataType::RegName(Reg::Class),
             "t",
         ),
-        ("VALUES ('int4'::regtype)", DataType::Reg(Reg::Type), "integer"),
-        ("SELECT pg_typeof(a) FROM (SELECT 1 AS a) s", DataType::Reg(Reg::Type), "integer"),
-        ("SELECT 'nothing'::regproc", DataType::Reg(Reg::Proc), "nothing"),
-        ("SELECT 'nothing()'::regprocedure", DataType::Reg(Reg::Procedure), "nothing()"),
+        ("VALUES ('int4'::regtype)", DataType::RegName(Reg::Type), "integer"),
+        ("SELECT pg_typeof(a) FROM (SELECT 1 AS a) s", DataType::RegName(Reg::Type), "integer"),
+        ("SELECT 'nothing'::regproc", DataType::RegName(Reg::Proc), "nothing"),
+        ("SELECT 'nothing()'::regprocedure", DataType::RegName(Reg::Procedure), "nothing()"),
         ("SELECT 't'::regclass::text", DataType::Text, "t"),
     ] {
         assert_eq!(column(sql)?, (data_type, shown.to_owned()), "{sql}");
     }
-    // What goes on is text.
+    // What goes on has its type.
     conn.execute(
-        "DO $$ DECLARE r record; x text; BEGIN SELECT 't'::regclass AS c INTO r; x := lower(r.c) || 'x'; END $$",
+        "DO $$ DECLARE r record; x text; BEGIN SELECT 't'::regclass AS c INTO r; x := lower(r.c::text) || r.c; END $$",
         (),
     )?;
+    Ok(())
+}
+
+#[test]
+fn a_program_reads_the_names_of_oids_and_gives_names_or_numbers() -> Result<()> {
+    let conn = connection();
+    conn.execute_script("CREATE TABLE t (a int); CREATE TABLE r (c regclass PRIMARY KEY, d regtype[])")?;
+    let oid: i64 = conn.query_row_as("SELECT 't'::regclass::oid", ())?;
+    // A point statement's parameters, too.
+    let mut insert = conn.prepare("INSERT INTO r VALUES ($1, $2)")?;
+    insert.execute(("t", "{int4,text}"))?;
+    assert_eq!(insert.execute((oid, None::<&str>)).unwrap_err().sqlstate().as_str(), "23505");
+    let mut of = conn.prepare("SELECT c, c::oid, d, r FROM r WHERE c = $1")?;
+    let read = |row: &cairndb::Row| -> Result<(String, i64, Value, Value)> {
+        Ok((row.get(0)?, row.get(1)?, row.value(2).clone(), row.value(3).clone()))
+    };
+    let (name, number, types, row) = of.query_row((oid,), |row| read(&row))?;
+    assert_eq!((name.as_str(), number), ("t", oid));
+    assert_eq!(of.columns()[0].data_type, DataType::RegName(Reg::Class));
+    // Arrays and rows have values, whose names the connection knows.
+    let context = conn.text_context();
+    assert_eq!(to_text(&types, &context) + &to_text(&row, &context), "{integer,text}(t,\"{integer,text}\")");
+    assert_eq!(types.to_string(), "{23,25}");
+    let returned = "UPDATE r SET d = NULL RETURNING c";
+    assert_eq!(conn.query_row_as::<String>(returned, ())?, "t");
+    assert!(conn.query_row_as::<bool>("SELECT $1::regclass = 't'::regclass", ("t",))?);
+    assert_eq!(conn.query_row_as::<String>("SELECT $1::regclass", (oid,))?, "t");
+    // A plan that is kept says what it is called by then.
+    let mut kept = conn.prepare("SELECT c, c::text FROM r")?;
+    for name in ["t", "u"] {
+        assert_eq!(
+            kept.query_row((), |row| Ok((row.get::<String>(0)?, row.get::<String>(1)?)))?,
+            (name.to_owned(), name.to_owned())
+        );
+        conn.execute("ALTER TABLE IF EXISTS t RENAME TO u", ())?;
+    }
     Ok(())
 }

@@ -118,7 +118,7 @@ fn short_name(data_type: DataType) -> String {
         DataType::Name => "name",
         DataType::InternalChar => "char",
         DataType::Oid => "oid",
-        DataType::Void | DataType::Reg(_) => data_type.type_name(),
+        DataType::Void | DataType::Reg(_) | DataType::RegName(_) => data_type.type_name(),
         // Without the schema.
         DataType::Enum(_) | DataType::Composite(_) => {
             let name = data_type.type_name();

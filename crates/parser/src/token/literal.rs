@@ -2,7 +2,7 @@
 
 use super::kind::TokenKind;
 use super::lexer::{Token, is_word_byte, is_word_start, line_end};
-use super::name::{cut, fold_identifier};
+use super::name::{cut_identifier, fold_identifier};
 use crate::error::{CHARACTER_NOT_IN_REPERTOIRE, INVALID_ESCAPE_SEQUENCE, ParseError, Result, SYNTAX_ERROR};
 
 /// The byte behind the quote that goes on with a string which was closed before `at`: blanks with a line feed among them,
@@ -76,7 +76,7 @@ pub(crate) fn decode(text: &str, token: &Token, out: &mut String) -> Result<()> 
         ([b'"', ..], _) => {
             let mut name = String::new();
             undouble(written, 0, b'"', &mut name);
-            out.push_str(cut(&name));
+            out.push_str(cut_identifier(&name));
             Ok(())
         }
         ([b'e' | b'E', b'\'', ..], TokenKind::StringConst) => escapes(text, start, end, out),
@@ -279,7 +279,7 @@ fn unicode(text: &str, token: &Token, out: &mut String) -> Result<()> {
     let escape = escape_behind(written, quote).unwrap_or(b'\\');
     let mut said = String::new();
     unescape(&inner, escape, token.start + 3, &mut said)?;
-    out.push_str(if quote == b'"' { cut(&said) } else { &said });
+    out.push_str(if quote == b'"' { cut_identifier(&said) } else { &said });
     Ok(())
 }
 

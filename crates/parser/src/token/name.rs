@@ -7,11 +7,11 @@ pub const IDENTIFIER_BYTES_MAX: usize = 63;
 
 /// An unquoted name as PostgreSQL knows it: ASCII letters in lower case, at most 63 bytes.
 pub fn fold_identifier(name: &str) -> String {
-    cut(name).to_ascii_lowercase()
+    cut_identifier(name).to_ascii_lowercase()
 }
 
 /// The first 63 bytes, no character cut in two.
-pub(crate) fn cut(name: &str) -> &str {
+pub fn cut_identifier(name: &str) -> &str {
     let mut end = name.len().min(IDENTIFIER_BYTES_MAX);
     while !name.is_char_boundary(end) {
         end -= 1;

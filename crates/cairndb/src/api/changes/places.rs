@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::super::database::Shared;
 use super::super::{Connection, Database, Position};
 use super::{ChangedTable, Changes};
 use crate::catalog::Table;
 use crate::change_feed::{self, Epochs, feeds_tree};
+use crate::session::Shared;
 use crate::sql::relation_name;
 use crate::{Error, Result, SqlState};
 
@@ -38,11 +38,11 @@ impl Connection {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn change_feed_limits(&self, table: &str) -> Result<Option<ChangeFeedLimits>> {
-        let catalog = self.catalog()?;
+        let catalog = self.session.catalog()?;
         let name = relation_name(table)?;
         let relation = catalog.relation(&name).ok_or_else(|| catalog.no_relation(&name))?;
         let Some(feed) = relation.table().and_then(|table| table.feed) else { return Ok(None) };
-        let snapshot = self.shared().store.snapshot()?;
+        let snapshot = self.session.shared().store.snapshot()?;
         let Some(feeds) = feeds_tree(snapshot.reader())? else { return Ok(None) };
         let known = change_feed::all(snapshot.reader(), feeds)?.into_iter().find(|known| known.tree == feed.tree);
         let limits = known.map(|known| known.limits);
@@ -89,9 +89,9 @@ impl Connection {
     /// The place in the change feeds of the state that this connection reads: within a transaction its own, otherwise the newest.
     /// Who reads tables in a transaction and goes on with the changes from there sees each change once.
     pub fn change_token(&self) -> Result<Position> {
-        let shared = self.shared();
+        let shared = self.session.shared();
         let snapshot = shared.store.durable_snapshot()?;
-        let position = match &self.state.borrow().transaction {
+        let position = match &self.session.state.borrow().transaction {
             Some(open) => open.tx.reader().database().position()?,
             None => snapshot.position(),
         };
@@ -122,7 +122,7 @@ impl Connection {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn changed_table(&self, table: &str) -> Result<Option<ChangedTable>> {
-        let catalog = self.catalog()?;
+        let catalog = self.session.catalog()?;
         let name = relation_name(table)?;
         let relation = catalog.relation(&name).ok_or_else(|| catalog.no_relation(&name))?;
         let Some(table) = relation.table().filter(|table| table.feed.is_some()) else { return Ok(None) };

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use cairn_storage::{AppendCall, AppendListener, Appended, Reader, TreeId};
 
-use super::super::next::{Next, Stop, StopHandle};
 use super::super::{Database, Position};
 use super::places::{token_of, too_late};
 use super::{Change, ChangeKind, ChangedTable};
 use crate::catalog::schema_name_of;
 use crate::change_feed::{self, Entry, EntryKind, Epochs, FeedInfo, description, feeds_tree};
+use crate::session::{Next, Stop, StopHandle};
 use crate::{Error, Result};
 
 /// Changes that are read ahead, and bytes of them.

@@ -6,7 +6,7 @@ use super::target::Target;
 use crate::Value;
 use crate::bind::Callees;
 use crate::exec::{Columns, Datum};
-use crate::plan::{Expr, NEW_BASE, OLD_BASE, ROW_PRESENT};
+use crate::plan::{Expr, StandIn, Version};
 use crate::types::ValueRef;
 
 /// The columns that a row has of itself, and those of OLD and NEW.
@@ -21,15 +21,17 @@ pub(crate) struct Affected<'a> {
 
 impl Columns<Stop> for Affected<'_> {
     fn column(&self, index: usize) -> Result<Datum<'_>, Stop> {
-        let (row, at) = match index {
-            NEW_BASE.. => (self.new, index - NEW_BASE),
-            OLD_BASE.. => (self.old, index - OLD_BASE),
-            index => return self.row.column(index),
+        let row_of = |version: Version| match version {
+            Version::Old => self.old,
+            Version::New => self.new,
         };
-        match row {
-            None => Ok(Datum::Lent(ValueRef::Null)),
-            Some(_) if at == ROW_PRESENT => Ok(Datum::Lent(ValueRef::Boolean(true))),
-            Some(row) => row.column(at),
+        let null = Datum::Lent(ValueRef::Null);
+        match StandIn::of(index) {
+            Some(StandIn::Affected(version, at)) => row_of(version).map_or(Ok(null), |row| row.column(at)),
+            Some(StandIn::Present(version)) => {
+                Ok(row_of(version).map_or(null, |_| Datum::Lent(ValueRef::Boolean(true))))
+            }
+            _ => self.row.column(index),
         }
     }
 }

@@ -9,12 +9,9 @@ use crate::bind::ViewCheck;
 use crate::catalog::Catalog;
 use crate::dml::parts::with_parts_of;
 use crate::exec::{Batch, Columns, Datum, Kept, Vector, execute_over};
-use crate::plan::{Expr, Field, LogicalPlan, OptimizerOptions, PhysicalPlan, optimize, walk};
+use crate::plan::{CteId, Expr, Field, LogicalPlan, OptimizerOptions, PhysicalPlan, optimize, walk};
 use crate::types::{DataType, ValueRef};
 use crate::{Error, Result, Value};
-
-/// The number of the two rows in the query: away from those that binding gives.
-const ROWS: usize = usize::MAX / 4;
 
 #[derive(Debug)]
 pub(super) struct Asked {
@@ -39,7 +36,8 @@ impl RowQuery {
         catalog: &Catalog,
     ) -> Result<RowQuery> {
         let types: Box<[DataType]> = types.collect();
-        let row = LogicalPlan::CteScan { id: ROWS, alias: None, fields: types.iter().copied().map(field).collect() };
+        let row =
+            LogicalPlan::CteScan { id: CteId::Row, alias: None, fields: types.iter().copied().map(field).collect() };
         let plan = Arc::new(optimize(over(row)?, catalog, &OptimizerOptions::default())?);
         Ok(RowQuery { plan, types })
     }
@@ -51,7 +49,7 @@ impl RowQuery {
             Vector::from_values(*data_type, std::slice::from_ref(value)).map(Arc::new)
         };
         let columns = self.types.iter().zip(row).map(vector).collect::<Result<_>>()?;
-        let rows = [(ROWS, Batch::new(columns, 1))];
+        let rows = [(CteId::Row, Batch::new(columns, 1))];
         let mut stream = execute_over(self.plan.clone(), context.clone(), &Kept::default(), &rows, &[])?;
         let mut answers = None;
         while let Some(batch) = stream.next_batch()? {
@@ -146,7 +144,7 @@ impl Asked {
             }
             let fields = exprs.iter().map(|expr| field(expr.data_type())).collect();
             let plan = LogicalPlan::Project { input: Box::new(plan), exprs, fields };
-            with_parts_of(around, (plan, ROWS), "ON CONFLICT DO UPDATE")
+            with_parts_of(around, (plan, CteId::Row), "ON CONFLICT DO UPDATE")
         };
         let query = RowQuery::new(types().chain(types()), over, catalog)?;
         let column = |(index, data_type)| {

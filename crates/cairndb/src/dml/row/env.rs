@@ -2,9 +2,10 @@
 
 use super::lengths::is_bounded_call;
 use super::{Stop, Target};
-use crate::api::Params;
+use crate::bind::names_oids;
 use crate::exec::{self, Columns, Datum, ExecContext, Surroundings};
 use crate::plan::{Expr, SequenceOp, walk};
+use crate::types::Params;
 use crate::types::{DataType, EvalContext, ValueRef};
 use crate::{Error, Value};
 
@@ -119,6 +120,7 @@ impl Held {
                     !function.calls_routines() && !function.waits && (!of_commit || is_bounded_call(function, args))
                 }
                 Expr::InList { equal, .. } => equal.bounded || !of_commit,
+                Expr::Cast { input, to } => !of_commit || !names_oids(input.data_type(), *to),
                 _ => true,
             };
         });

@@ -3,8 +3,8 @@
 use super::fit::fitted;
 use super::{Env, Stop};
 use crate::Value;
-use crate::api::Params;
 use crate::plan::Expr;
+use crate::types::Params;
 use crate::types::{DataType, ValueRef};
 
 /// A parameter or a literal, for a column of a known type.

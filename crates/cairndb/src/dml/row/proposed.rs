@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::env::{self, Env, NoColumns};
 use super::fit::{fitted, is_limited, settle};
 use super::{Operand, Stop, Target};
-use crate::api::Params;
 use crate::catalog::Table;
 use crate::exec::{Columns, Datum, Vector};
 use crate::plan::Expr;
+use crate::types::Params;
 use crate::types::{EvalContext, ValueRef};
 use crate::{Error, Value};
 

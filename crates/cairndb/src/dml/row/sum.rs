@@ -2,9 +2,9 @@
 
 use super::{Operand, Stop, Target};
 use crate::Value;
-use crate::api::Params;
 use crate::catalog::{ColumnPlace, TableLayout};
 use crate::plan::Expr;
+use crate::types::Params;
 use crate::types::row::integer_from_raw;
 use crate::types::{DataType, ValueRef};
 

@@ -19,10 +19,10 @@ fn texts(data_type: DataType) -> &'static [&'static str] {
         T::BigInt => &["0", "1", "-1", "2", "64", "9223372036854775807", "-9223372036854775808"],
         T::Real | T::Double => &["0", "-0", "1", "-1.5", "2.5", "1e30", "1e-30", "NaN", "Infinity", "-Infinity"],
         T::Numeric(_) => &["0", "0.00", "1", "1.0", "-1.50", "2.5", "999.99", "1e40", "1e-20", "NaN", "Infinity"],
-        T::Oid => &["0", "1", "2", "26", "4294967295"],
+        T::Oid | T::Reg(_) => &["0", "1", "2", "26", "4294967295"],
         T::InternalChar => &["", "a", "b", "0", " "],
         T::Void => &[""],
-        T::Text | T::Varchar(_) | T::Char(_) | T::Name | T::Reg(_) | T::Unknown => &[
+        T::Text | T::Varchar(_) | T::Char(_) | T::Name | T::RegName(_) | T::Unknown => &[
             "",
             "a",
             "a ",
@@ -207,9 +207,9 @@ fn every_cast() {
     assert!(trial.answered > 1_000 && trial.failed > 1_000, "{} answers, {} failures", trial.answered, trial.failed);
 }
 
-/// `varchar` compares as text, `json` not at all.
+/// `varchar` compares as text, `regclass` and its kin as oids, `json` not at all.
 fn has_equality(data_type: &DataType) -> bool {
-    !matches!(data_type, DataType::Varchar(_)) && data_type.is_comparable()
+    !matches!(data_type, DataType::Varchar(_) | DataType::Reg(_)) && data_type.is_comparable()
 }
 
 /// `=` for values of the type.

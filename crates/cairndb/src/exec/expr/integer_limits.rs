@@ -63,6 +63,7 @@ fn integer(value: &Value) -> Option<i64> {
         | Value::Timestamp(value)
         | Value::TimestampTz(value) => Some(*value),
         Value::Enum(value) => Some(value.key()),
+        Value::Reg(value) => Some(value.number()),
         _ => None,
     }
 }

@@ -6,7 +6,7 @@ use super::rows::{Changed, FEW_ROWS, RowChanges};
 use crate::exec::row_eval::{Surroundings, eval};
 use crate::functions::Operator;
 use crate::plan::walk;
-use crate::plan::{Expr, PhysicalNode as N, PhysicalPlan, SequenceOp, Term, with_parameters};
+use crate::plan::{CteId, Expr, PhysicalNode as N, PhysicalPlan, SequenceOp, Term, with_parameters};
 use crate::state::Reader;
 use crate::types::{DataType, EvalContext, ValueRef};
 use crate::{Error, Result, Value};
@@ -15,7 +15,7 @@ use crate::{Error, Result, Value};
 #[derive(Clone)]
 pub(crate) struct Direct {
     /// Which changed rows it reads.
-    reads: usize,
+    reads: CteId,
     /// In the order in which rows go through them.
     parts: Vec<Part>,
 }

@@ -9,12 +9,12 @@ use crate::exec::context::ExecContext;
 use crate::exec::scan::{KeyPart, RowReader, column_type, row_key};
 use crate::exec::stream::{Kept, execute_over};
 use crate::exec::vector::{Data, Vector};
-use crate::plan::Term;
+use crate::plan::{CteId, Term};
 use crate::types::DataType;
 use crate::{Error, Result, Value};
 
 /// Columns of rows that changed, and the weight: what was there -1, what is there 1. By the number that plans read it under.
-pub(crate) type Changed = [(usize, Arc<RowChanges>)];
+pub(crate) type Changed = [(CteId, Arc<RowChanges>)];
 
 /// See [`changed_rows`]: row by row or as a batch, whichever it came as; the other form is made when it is first asked for.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ impl ChangedReader {
 
     /// Whether rows can be read one by one: hidden row numbers are no columns.
     fn reads_rows(&self) -> bool {
-        self.columns.iter().all(|&column| column != usize::MAX)
+        self.columns.iter().all(|&column| column != Table::ROW_NUMBER)
     }
 
     /// A row, and its weight behind it.
@@ -210,8 +210,8 @@ pub(crate) fn entry_row_key<'k>(table: &Table, index: &Index, key: &'k [u8], val
 impl Term {
     /// Whether it may give rows, where these are what changed.
     pub(crate) fn is_concerned(&self, changed: &Changed) -> bool {
-        let rows_of = |id: usize| changed.iter().find(|(known, _)| *known == id).map(|(_, rows)| rows);
-        let needs = |nulls: &Vec<(usize, usize)>| {
+        let rows_of = |id: CteId| changed.iter().find(|(known, _)| *known == id).map(|(_, rows)| rows);
+        let needs = |nulls: &Vec<(CteId, usize)>| {
             nulls.iter().any(|(id, column)| rows_of(*id).is_some_and(|rows| rows.has_null(*column)))
         };
         self.reads.iter().any(|id| rows_of(*id).is_some()) && self.nulls.as_ref().is_none_or(needs)

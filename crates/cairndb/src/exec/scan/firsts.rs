@@ -21,31 +21,30 @@ impl Firsts {
         Firsts { parts: parts[..count.min(parts.len())].into(), last: Vec::new(), alike: 0 }
     }
 
-    /// What of an entry's key has to follow, behind a beginning that it has in common with others, where it begins as the one
-    /// before; `None`: it begins otherwise. (Encoded values end by themselves: what begins with the bytes of some begins with
-    /// those values.)
-    pub(crate) fn behind(&self, common: &[u8]) -> Option<&[u8]> {
-        let (shared, rest) = self.last.split_at(common.len().min(self.last.len()));
-        (!self.last.is_empty() && common.starts_with(shared)).then_some(rest)
+    /// How much of what the last entry began with is in what the next ones have in common; `None`: they begin otherwise.
+    pub(crate) fn shared(&self, common: &[u8]) -> Option<usize> {
+        let shared = common.len().min(self.last.len());
+        (!self.last.is_empty() && common.starts_with(&self.last[..shared])).then_some(shared)
     }
 
-    /// So many more entries began as the one before.
-    pub(crate) fn add_alike(&mut self, count: usize) {
-        self.alike += count;
+    /// Whether an entry begins as the last one did, of whose beginning so much is known to be the same. (Encoded values end by
+    /// themselves: what begins with the bytes of some begins with those values.)
+    #[inline]
+    pub(crate) fn is_alike(&mut self, shared: usize, rest: &[u8]) -> bool {
+        let is_alike = self.last.get(shared..).is_some_and(|behind| rest.starts_with(behind));
+        self.alike += usize::from(is_alike);
+        is_alike
     }
 
-    /// Whether the entry begins otherwise than the one before.
-    pub(crate) fn is_first(&mut self, key: &[u8]) -> Result<bool> {
-        if !self.last.is_empty() && key.starts_with(&self.last) {
-            self.alike += 1;
-            return Ok(false);
-        }
+    /// Notes an entry that begins otherwise than the one before; how much of it is its beginning.
+    #[inline]
+    pub(crate) fn begin(&mut self, key: &[u8]) -> Result<usize> {
         let mut rest = key;
         self.parts.iter().try_for_each(|part| part.skip(&mut rest))?;
         self.last.clear();
         self.last.extend_from_slice(&key[..key.len() - rest.len()]);
         self.alike = 0;
-        Ok(true)
+        Ok(self.last.len())
     }
 
     /// What is to be passed at once, if so many entries began with it that there may be many more.

@@ -198,10 +198,16 @@ impl Source {
         // A column may be in the index twice.
         let is_first = |at: usize| index.columns[..at].iter().all(|part| part.column != index.columns[at].column);
         let outputs_of = |at: usize| wanted(index.columns[at].column).filter(|_| is_first(at)).collect();
-        let in_index: Vec<Vec<usize>> = (0..index.columns.len()).map(outputs_of).collect();
+        let mut in_index: Vec<Vec<usize>> = (0..index.columns.len()).map(outputs_of).collect();
         let indexed = |column: usize| index.columns.iter().any(|part| part.column == column);
         let outputs_of_key = |&column: &usize| if indexed(column) { vec![] } else { wanted(column).collect() };
-        let key = KeyPart::of_table(table).into_iter().zip(table.primary_key.iter().map(outputs_of_key)).collect();
+        let mut key: Vec<(KeyPart, Vec<usize>)> =
+            KeyPart::of_table(table).into_iter().zip(table.primary_key.iter().map(outputs_of_key)).collect();
+        // Behind the last part that is wanted nothing is read.
+        key.truncate(key.iter().rposition(|(_, outputs)| !outputs.is_empty()).map_or(0, |last| last + 1));
+        if key.is_empty() {
+            in_index.truncate(in_index.iter().rposition(|outputs| !outputs.is_empty()).map_or(0, |last| last + 1));
+        }
         let types = columns.iter().map(|&column| super::row_reader::column_type(table, column)).collect();
         Source::Entry { types, columns: EntryColumns { index: in_index, key } }
     }

@@ -243,31 +243,23 @@ impl KeyRanges {
                 let prefix = entries.key_prefix();
                 key.clear();
                 key.extend_from_slice(prefix);
-                let mut at = 0;
-                while at < entries.len() {
-                    let alike = match firsts.behind(prefix) {
-                        Some(rest) => {
-                            (at..entries.len()).take_while(|at| entries.key_rest(*at).starts_with(rest)).count()
-                        }
-                        None => 0,
-                    };
-                    firsts.add_alike(alike);
-                    at += alike;
-                    if at == entries.len() {
-                        break;
+                let mut shared = firsts.shared(prefix);
+                for at in 0..entries.len() {
+                    let rest = entries.key_rest(at);
+                    if shared.is_some_and(|shared| firsts.is_alike(shared, rest)) {
+                        continue;
                     }
                     let Some(value) = entries.value(at) else { return Ok(at) };
                     key.truncate(prefix.len());
-                    key.extend_from_slice(entries.key_rest(at));
-                    if firsts.is_first(&key)? {
-                        each(&key, value)?;
-                    }
-                    at += 1;
+                    key.extend_from_slice(rest);
+                    shared = Some(firsts.begin(&key)?.min(prefix.len()));
+                    each(&key, value)?;
                 }
-                Ok(at)
+                Ok(entries.len())
             }
             Entries::One(key, value) => {
-                if firsts.is_first(key)? {
+                if !firsts.shared(key).is_some_and(|shared| firsts.is_alike(shared, &key[shared..])) {
+                    firsts.begin(key)?;
                     each(key, value)?;
                 }
                 Ok(1)

@@ -58,7 +58,7 @@ fn corrupted() -> Error {
 }
 
 impl RowReader {
-    /// A reader of the given columns of `table`; `usize::MAX` is the hidden row number.
+    /// A reader of the given columns of `table`; [`Table::ROW_NUMBER`] is the hidden row number.
     pub(crate) fn new(table: &Table, columns: &[usize]) -> RowReader {
         let layout = TableLayout::new(table);
         let mut reader = RowReader {
@@ -127,7 +127,7 @@ impl RowReader {
     }
 
     fn add(&mut self, output: usize, column: usize) {
-        if column == usize::MAX {
+        if column == Table::ROW_NUMBER {
             return self.row_numbers.push(output);
         }
         match self.layout.place(column) {

@@ -1,7 +1,7 @@
 //! `json_agg`, `json_object_agg` and their like that give `jsonb`.
 //!
 //! What is fed is written at once: an accumulator is the answer so far without its end. Times with a zone look as the session's
-//! zone says, which accumulators do not know: binding has them written first.
+//! zone says and oids have names in the catalog, which accumulators do not know: binding has them written first.
 
 use super::catalogue::AggregateCatalogue;
 use crate::functions::json::{made, push_key, push_value, write_key, write_value};

@@ -8,10 +8,11 @@ use super::frame::Frame;
 use super::scope::{InSight, Scopes, Source, Tables};
 use super::tree::{Kind, Shape};
 use crate::Result;
-use crate::api::{Prepared, Runner};
+use crate::bind::{Conflict, Variables};
 use crate::exec::{self, ExecContext, Surroundings};
 use crate::plan::{Expr, PhysicalNode, SequenceOp, walk};
-use crate::routine::{Conflict, Variables};
+use crate::prepared::Prepared;
+use crate::session::Runner;
 use crate::sql::{ParsedStatement, parse_one};
 use crate::types::{DataType, EvalContext, ValueRef};
 use crate::{Error, SqlState, Value};
@@ -127,7 +128,7 @@ impl Fragment {
             return Err(Error::new(SqlState::CARDINALITY_VIOLATION, message));
         }
         let value = ran.rows.pop().and_then(|mut row| row.pop()).unwrap_or(Value::Null);
-        Ok((value, ran.fields[0].data_type.handed_on()))
+        Ok((value, ran.fields[0].data_type))
     }
 
     /// Whether a condition holds.

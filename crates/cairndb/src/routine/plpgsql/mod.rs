@@ -26,12 +26,13 @@ use tree::{Body, Kind};
 use super::domains::{Results, rules_of};
 use super::sql_body::result_types;
 use super::transactions::Control;
-use super::{Firing, RowsVariable, TriggerCall, Variables};
-use crate::api::Runner;
+use super::{Firing, TriggerCall};
 use crate::bind::{DomainRules, definition_fields, named_as_view};
-use crate::catalog::{Relation, Returns, Routine};
+use crate::bind::{RowsVariable, Variables};
+use crate::catalog::{ObjectName, Relation, Returns, Routine};
 use crate::exec::ExecContext;
 use crate::plan::Field;
+use crate::session::Runner;
 use crate::sql::{parse_one, relation_name};
 use crate::types::{Array, DataType, Dimension};
 use crate::{Error, Result, SqlState, Value};
@@ -55,7 +56,7 @@ pub(crate) struct PlPgSql {
 #[derive(Debug, Default, PartialEq)]
 struct Asked {
     types: Vec<(String, DataType)>,
-    rows: Vec<(String, Option<Arc<Shape>>)>,
+    rows: Vec<(ObjectName, Option<Arc<Shape>>)>,
 }
 
 /// What a trigger's function sees.
@@ -118,17 +119,17 @@ impl Types for FromCatalog<'_> {
         Ok((data_type, rules))
     }
 
-    fn of_column(&self, table: &str, column: &str) -> Result<Option<Arc<DomainRules>>> {
-        let (Ok(name), catalog) = (relation_name(table), self.0.catalog()) else { return Ok(None) };
-        let Some(Relation::Table(table)) = catalog.relation(&name) else { return Ok(None) };
+    fn of_column(&self, table: &ObjectName, column: &str) -> Result<Option<Arc<DomainRules>>> {
+        let catalog = self.0.catalog();
+        let Some(Relation::Table(table)) = catalog.relation(table) else { return Ok(None) };
         let domain = table.columns.iter().find(|known| known.name == column).and_then(|column| column.domain);
         let domain = domain.and_then(|domain| catalog.type_by_id(domain));
         domain.map(|of| DomainRules::of(of, 0, &catalog).map(Arc::new)).transpose()
     }
 
-    fn row(&self, name: &str) -> Result<Option<Arc<Shape>>> {
+    fn row(&self, name: &ObjectName) -> Result<Option<Arc<Shape>>> {
         let row = self.row_named(name)?;
-        self.1.borrow_mut().rows.push((name.to_owned(), row.clone()));
+        self.1.borrow_mut().rows.push((name.clone(), row.clone()));
         Ok(row)
     }
 }
@@ -141,10 +142,9 @@ impl FromCatalog<'_> {
         fields.first().map(|field| field.data_type).ok_or_else(|| Error::internal("a type without a column"))
     }
 
-    fn row_named(&self, name: &str) -> Result<Option<Arc<Shape>>> {
-        let Ok(name) = relation_name(name) else { return Ok(None) };
+    fn row_named(&self, name: &ObjectName) -> Result<Option<Arc<Shape>>> {
         let catalog = self.0.catalog();
-        let fields: Vec<Field> = match catalog.relation(&name) {
+        let fields: Vec<Field> = match catalog.relation(name) {
             Some(Relation::Table(table)) => {
                 let field =
                     |column: &crate::catalog::Column| Field { name: column.name.clone(), data_type: column.data_type };

@@ -7,7 +7,7 @@ mod types;
 
 use std::sync::{Arc, OnceLock};
 
-use cairn_parser::token::{Lexer, Placeholders};
+use cairn_parser::token::{Lexer, Placeholders, cut_identifier, fold_identifier};
 use cairn_parser::{Expr, Token, TokenKind};
 
 use super::fragment::{Fragment, Names};
@@ -15,8 +15,9 @@ use super::scope::{Scope, Scopes};
 use super::tree::{
     Block, BoundCursor, Case, Declared, Indirection, Into, Kind, Loop, Over, Place, Query, Statement, Step,
 };
+use crate::bind::Conflict;
 use crate::catalog::{Returns, Routine, RoutineKind};
-use crate::routine::{Conflict, Ending};
+use crate::routine::Ending;
 use crate::sql::parse_expression;
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
@@ -203,8 +204,8 @@ impl<'a> Parser<'a> {
         let token = self.token();
         let text = written(self.text, token);
         let name = match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
-            Some(quoted) => quoted.replace("\"\"", "\""),
-            None if text.starts_with(|first: char| first.is_alphabetic() || first == '_') => text.to_ascii_lowercase(),
+            Some(quoted) => cut_identifier(&quoted.replace("\"\"", "\"")).to_owned(),
+            None if text.starts_with(|first: char| first.is_alphabetic() || first == '_') => fold_identifier(text),
             None => return Err(self.unexpected()),
         };
         self.advance();

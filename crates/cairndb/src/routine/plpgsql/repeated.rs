@@ -12,9 +12,9 @@ use super::frame::Frame;
 use super::run::{Run, of_statement};
 use super::tree::{Kind, Query, Statement};
 use super::{Firing, PlPgSql, Room, TriggerCall, TriggerVariables};
-use crate::api::Runner;
 use crate::catalog::TriggerEvent;
 use crate::exec::{Batch, ExecContext, Vector};
+use crate::session::Runner;
 use crate::types::DataType;
 use crate::{Error, Result};
 

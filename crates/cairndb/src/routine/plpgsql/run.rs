@@ -16,11 +16,12 @@ use super::convert::converted;
 use super::fragment::Fragment;
 use super::frame::Frame;
 use super::tree::{Block, Case, Condition, Handlers, Into, Kind, Loop, Over, Place, Shape, Statement, Step};
-use crate::api::{Prepared, Runner};
 use crate::catalog::Routine;
 use crate::exec::{Batch, Collected, ExecContext, RowStream, ScrolledRows};
 use crate::plan::Field;
+use crate::prepared::Prepared;
 use crate::routine::transactions::{Control, Obstacle};
+use crate::session::Runner;
 use crate::types::{Array, DataType};
 use crate::{Error, Result, SqlState, Value};
 
@@ -556,7 +557,7 @@ fn slices(array: &Array, slice: usize) -> Result<Vec<Value>> {
 }
 
 pub(super) fn shape_of(fields: &[Field]) -> Arc<Shape> {
-    Arc::new(Shape(fields.iter().map(|field| (field.name.clone(), field.data_type.handed_on())).collect(), None))
+    Arc::new(Shape(fields.iter().map(|field| (field.name.clone(), field.data_type)).collect(), None))
 }
 
 /// The handler of an error. Whoever stops a statement stops it.

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::tree::{Declared, Kind, Shape};
-use crate::routine::{Conflict, RowsVariable, TriggerCall, Variables};
+use crate::bind::{Conflict, RowsVariable, Variables};
+use crate::routine::TriggerCall;
 use crate::types::{CompositeType, DataType};
 use crate::{Error, Result, SqlState};
 

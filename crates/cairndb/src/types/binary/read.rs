@@ -9,7 +9,8 @@ use crate::types::datetime::{
 };
 use crate::types::text::{internal_char, utf8};
 use crate::types::{
-    Array, Composite, CompositeType, DataType, Dimension, EvalContext, Interval, TYPES, Value, count_of, from_text,
+    Array, Composite, CompositeType, DataType, Dimension, EvalContext, Interval, RegValue, TYPES, Value, count_of,
+    from_text,
 };
 use crate::{Error, Result, SqlState};
 
@@ -84,6 +85,7 @@ fn read(input: &mut Input<'_>, data_type: DataType) -> Result<Value> {
         T::SmallInt => Value::SmallInt(i16::from_be_bytes(input.array()?)),
         T::Integer => Value::Integer(input.int()?),
         T::BigInt => Value::BigInt(input.long()?),
+        T::Reg(of) => Value::Reg(RegValue { of, oid: input.int()?.cast_unsigned() }),
         T::Oid => Value::BigInt(input.int()?.cast_unsigned().into()),
         T::InternalChar => match input.array::<1>()? {
             [0] => Value::text(""),
@@ -98,7 +100,7 @@ fn read(input: &mut Input<'_>, data_type: DataType) -> Result<Value> {
                 None => value,
             })
         }
-        T::Text | T::Varchar(_) | T::Char(_) | T::Name | T::Void | T::Reg(_) | T::Unknown => {
+        T::Text | T::Varchar(_) | T::Char(_) | T::Name | T::Void | T::RegName(_) | T::Unknown => {
             Value::Text(fit_string_assigned(utf8(input.all())?, data_type)?)
         }
         T::Bytea => Value::Bytea(input.all().into()),

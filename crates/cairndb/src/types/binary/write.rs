@@ -60,6 +60,7 @@ fn write_bytes(value: &Value, out: &mut Vec<u8>) -> Result<()> {
             out.extend(to_text(value, &EvalContext::default()).as_bytes());
         }
         Value::Enum(value) => out.extend(value.label().as_bytes()),
+        Value::Reg(value) => out.extend(value.oid.to_be_bytes()),
         Value::Array(array) => write_array(array, out)?,
         Value::Composite(row) => write_row(row, out)?,
     }

@@ -5,7 +5,7 @@ use crate::types::datetime::TimeTz;
 use crate::types::json::{KeyReader, decode_key};
 use crate::types::numeric::SCALE_MAX;
 use crate::types::{
-    Array, Composite, CompositeType, DIMENSIONS_MAX, DataType, Dimension, Interval, JsonPath, Numeric, Value,
+    Array, Composite, CompositeType, DIMENSIONS_MAX, DataType, Dimension, Interval, JsonPath, Numeric, RegValue, Value,
 };
 use crate::{Error, Result};
 
@@ -93,13 +93,22 @@ impl IntegerStart {
     }
 }
 
-/// Moves `bytes` past one value.
+/// Moves `bytes` past one value. Of integers and texts only where they end is looked at.
 #[inline]
 pub fn skip_value(bytes: &mut &[u8], data_type: DataType, descending: bool, nulls_first: bool) -> Result<()> {
-    if is_integer(data_type) && !is_null(bytes) {
-        return decode_integer(bytes, descending).map(drop);
+    use DataType as T;
+    let is_text = matches!(data_type, T::Text | T::Varchar(_) | T::Char(_) | T::Name | T::InternalChar);
+    if is_null(bytes) || !(is_text || is_integer(data_type)) {
+        return decode_value(bytes, data_type, descending, nulls_first).map(drop);
     }
-    decode_value(bytes, data_type, descending, nulls_first).map(drop)
+    let mut reader = Reader { bytes, mask: if descending { 0xff } else { 0 } };
+    if is_text {
+        reader.text_parts(|_| {})?
+    } else {
+        reader.skip_integer()?
+    }
+    *bytes = reader.bytes;
+    Ok(())
 }
 
 /// Takes bytes off the front, inverted where the column is descending.
@@ -109,6 +118,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    #[inline]
     fn byte(&mut self) -> Result<u8> {
         let (first, rest) = self.bytes.split_first().ok_or_else(corrupted)?;
         self.bytes = rest;
@@ -160,10 +170,11 @@ impl Reader<'_> {
             DataType::Json => Value::Json(self.text()?.into()),
             DataType::JsonPath => Value::JsonPath(JsonPath::parse(&self.text()?).map_err(|_| corrupted())?.into()),
             DataType::Jsonb => Value::Jsonb(decode_key(self)?),
+            DataType::Reg(of) => Value::Reg(RegValue { of, oid: self.integer()?.try_into().map_err(|_| corrupted())? }),
             DataType::Enum(of) => Value::Enum(of.value_of_key(self.integer()?).ok_or_else(corrupted)?),
             DataType::Composite(of) => self.attributes(of)?.into(),
             DataType::Array(element) => self.elements(element.data_type())?.into(),
-            DataType::Unknown | DataType::Void | DataType::Reg(_) => return Err(corrupted()),
+            DataType::Unknown | DataType::Void | DataType::RegName(_) => return Err(corrupted()),
         })
     }
 
@@ -223,23 +234,40 @@ impl Reader<'_> {
         if fits && !text.ends_with(' ') { Ok(text) } else { Err(corrupted()) }
     }
 
+    /// An integer's first byte: the bits above its bytes, and how many those are.
     #[inline]
-    fn integer(&mut self) -> Result<i64> {
+    fn integer_header(&mut self) -> Result<(i64, usize)> {
         let header = self.byte()?;
         match header {
-            INT_SMALL..=0x9f => Ok((header - INT_SMALL).into()),
-            0x10..INT_NEGATIVE => self.integer_bytes(INT_NEGATIVE - header, 0xff),
-            0xa1..=0xa8 => self.integer_bytes(header - INT_LARGE, 0),
+            INT_SMALL..=0x9f => Ok(((header - INT_SMALL).into(), 0)),
+            0x10..INT_NEGATIVE => Ok((-1, (INT_NEGATIVE - header).into())),
+            0xa1..=0xa8 => Ok((0, (header - INT_LARGE).into())),
             _ => Err(corrupted()),
         }
     }
 
     #[inline]
-    fn integer_bytes(&mut self, count: u8, fill: u8) -> Result<i64> {
-        let (bytes, rest) = self.bytes.split_at_checked(count.into()).ok_or_else(corrupted)?;
+    fn integer(&mut self) -> Result<i64> {
+        let (above, count) = self.integer_header()?;
+        let (bytes, rest) = self.bytes.split_at_checked(count).ok_or_else(corrupted)?;
         self.bytes = rest;
-        let sign = if fill == 0 { 0 } else { -1 };
-        Ok(bytes.iter().fold(sign, |number, byte| number << 8 | i64::from(byte ^ self.mask)))
+        let mask = i64::from_ne_bytes([self.mask; 8]);
+        // The lengths that most keys have, without a loop.
+        Ok(match *bytes {
+            [] => above,
+            [a] => above << 8 | (i64::from(a) ^ mask & 0xff),
+            [a, b] => above << 16 | (i64::from(u16::from_be_bytes([a, b])) ^ mask & 0xffff),
+            [a, b, c] => above << 24 | (i64::from(u32::from_be_bytes([0, a, b, c])) ^ mask & 0xff_ffff),
+            [a, b, c, d] => above << 32 | (i64::from(u32::from_be_bytes([a, b, c, d])) ^ mask & 0xffff_ffff),
+            _ => bytes.iter().fold(above, |number, byte| number << 8 | i64::from(byte ^ self.mask)),
+        })
+    }
+
+    #[inline]
+    fn skip_integer(&mut self) -> Result<()> {
+        let (_, count) = self.integer_header()?;
+        self.bytes = self.bytes.get(count..).ok_or_else(corrupted)?;
+        Ok(())
     }
 
     fn time(&mut self) -> Result<i64> {
@@ -259,15 +287,33 @@ impl Reader<'_> {
     }
 
     fn text(&mut self) -> Result<String> {
+        let mask = self.mask;
         let mut text = Vec::new();
+        self.text_parts(|part| text.extend(part.iter().map(|byte| (byte ^ mask) - 1)))?;
+        String::from_utf8(text).map_err(|_| corrupted())
+    }
+
+    /// The bytes of a text, each one more than what it says, in runs.
+    #[inline]
+    fn text_parts(&mut self, mut each: impl FnMut(&[u8])) -> Result<()> {
         loop {
+            let mask = self.mask;
+            let plain = self.bytes.iter().take_while(|&byte| byte ^ mask > TEXT_ESCAPE).count();
+            let (run, rest) = self.bytes.split_at(plain);
+            each(run);
+            self.bytes = rest;
             match self.byte()? {
-                TEXT_END => break,
-                TEXT_ESCAPE => text.push(self.byte()?.checked_sub(1).filter(|&b| b < 2).ok_or_else(corrupted)?),
-                byte => text.push(byte.checked_sub(1).ok_or_else(corrupted)?),
+                TEXT_END => return Ok(()),
+                TEXT_ESCAPE => match self.bytes.split_at_checked(1).ok_or_else(corrupted)? {
+                    (escaped, rest) if (1..=2).contains(&(escaped[0] ^ mask)) => {
+                        each(escaped);
+                        self.bytes = rest;
+                    }
+                    _ => return Err(corrupted()),
+                },
+                _ => return Err(corrupted()),
             }
         }
-        String::from_utf8(text).map_err(|_| corrupted())
     }
 
     fn bytes(&mut self) -> Result<Vec<u8>> {

@@ -54,6 +54,7 @@ fn encode_ascending(value: ValueRef<'_>, data_type: DataType, out: &mut Vec<u8>)
         ValueRef::JsonPath(path) => encode_text(&path.to_string(), data_type, out),
         ValueRef::Jsonb(document) => encode_key(document, out),
         ValueRef::Enum(value) => encode_integer(value.key(), out),
+        ValueRef::Reg(value) => encode_integer(value.number(), out),
         ValueRef::Composite(row) => encode_composite(row, out),
         ValueRef::Array(array) => encode_array(array, out),
         ValueRef::Made(made) => encode_ascending(ValueRef::from(&made.0.make_value()), data_type, out),

@@ -35,6 +35,9 @@ fn values_come_back_and_end_where_they_should() {
             let mut rest = bytes.as_slice();
             let back = decode_value(&mut rest, data_type, descending, descending).unwrap();
             assert_eq!(rest, b"next", "{data_type}");
+            let mut rest = bytes.as_slice();
+            skip_value(&mut rest, data_type, descending, descending).unwrap();
+            assert_eq!(rest, b"next", "{data_type} passed");
             assert!(back.compare_as(&value, data_type).is_eq(), "{data_type}: {value:?} {back:?}");
             if is_decodable(data_type) {
                 assert_eq!(format!("{back:?}"), format!("{value:?}"), "{data_type}");
@@ -138,8 +141,13 @@ fn garbage_never_panics() {
         let length = random.below(24) as usize;
         let bytes: Vec<u8> = (0..length).map(|_| random.next() as u8).collect();
         for data_type in sample_types() {
-            let mut rest = bytes.as_slice();
-            if let Err(error) = decode_value(&mut rest, data_type, random.below(2) == 0, false) {
+            let (mut rest, mut passed, descending) = (bytes.as_slice(), bytes.as_slice(), random.below(2) == 0);
+            let skipped = skip_value(&mut passed, data_type, descending, false);
+            match decode_value(&mut rest, data_type, descending, false) {
+                Ok(_) => assert_eq!(passed, rest, "{data_type}"),
+                Err(error) => assert_eq!(error.sqlstate().0, "XX001"),
+            }
+            if let Err(error) = skipped {
                 assert_eq!(error.sqlstate().0, "XX001");
             }
             let layout = RowLayout::new(&[data_type, DataType::Text, data_type]);

@@ -8,7 +8,7 @@ use crate::types::array::read_array;
 use crate::types::composite::read_composite;
 use crate::types::datetime::MICROS_PER_DAY;
 use crate::types::datetime::TimeTz;
-use crate::types::{DataType, Interval, JsonPath, Jsonb, Numeric, Value};
+use crate::types::{DataType, Interval, JsonPath, Jsonb, Numeric, RegValue, Value};
 
 impl RowLayout {
     /// One column of a row.
@@ -77,7 +77,7 @@ pub fn decode_raw(raw: &[u8], data_type: DataType) -> Result<Value> {
         | DataType::Name
         | DataType::InternalChar
         | DataType::Void
-        | DataType::Reg(_) => Value::text(std::str::from_utf8(raw).map_err(|_| corrupted())?),
+        | DataType::RegName(_) => Value::text(std::str::from_utf8(raw).map_err(|_| corrupted())?),
         DataType::Bytea => Value::Bytea(raw.into()),
         DataType::Interval(_) => Value::Interval(interval_from_raw(raw)?),
         DataType::Uuid => Value::Uuid(array(raw)?),
@@ -86,6 +86,10 @@ pub fn decode_raw(raw: &[u8], data_type: DataType) -> Result<Value> {
         DataType::JsonPath => {
             let text = std::str::from_utf8(raw).map_err(|_| corrupted())?;
             Value::JsonPath(JsonPath::parse(text).map_err(|_| corrupted())?.into())
+        }
+        DataType::Reg(of) => {
+            let number: i64 = narrow(raw, data_type)?;
+            Value::Reg(RegValue { of, oid: number.try_into().map_err(|_| corrupted())? })
         }
         DataType::Enum(of) => Value::Enum(of.value_of_key(narrow(raw, data_type)?).ok_or_else(corrupted)?),
         DataType::Composite(of) => read_composite(raw, of)?.into(),

@@ -235,6 +235,7 @@ pub(crate) fn integer(value: ValueRef<'_>) -> Option<i64> {
         | ValueRef::Timestamp(value)
         | ValueRef::TimestampTz(value) => Some(value),
         ValueRef::Enum(value) => Some(value.key()),
+        ValueRef::Reg(value) => Some(value.number()),
         _ => None,
     }
 }

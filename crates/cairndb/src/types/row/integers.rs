@@ -110,7 +110,7 @@ pub(super) fn bytes_kept(number: i64, data_type: DataType) -> usize {
     let most = match data_type {
         DataType::SmallInt => 2,
         DataType::Integer => 4,
-        DataType::BigInt | DataType::Oid => 8,
+        DataType::BigInt | DataType::Oid | DataType::Reg(_) => 8,
         _ => needed,
     };
     assert!(needed <= most, "an integer too wide for its column");

@@ -37,7 +37,7 @@ pub fn from_text(text: &str, data_type: DataType, context: &EvalContext) -> Resu
         | DataType::Char(_)
         | DataType::Name
         | DataType::Void
-        | DataType::Reg(_)
+        | DataType::RegName(_)
         | DataType::Unknown => Value::Text(fit_string_assigned(text, data_type)?),
         DataType::Bytea => Value::Bytea(parse_bytea(text)?.into()),
         DataType::Date => Value::Date(datetime::parse_date(text, context)?),
@@ -58,6 +58,7 @@ pub fn from_text(text: &str, data_type: DataType, context: &EvalContext) -> Resu
         DataType::Jsonb => Value::Jsonb(parse_jsonb(text)?),
         DataType::JsonPath => Value::JsonPath(JsonPath::parse(text)?.into()),
         DataType::Enum(of) => Value::Enum(of.parse(text)?),
+        DataType::Reg(of) => Value::Reg(context.read_oid(of, text)?),
         DataType::Composite(of) => {
             parse_composite(text, of, &|text, data_type| from_text(text, data_type, context))?.into()
         }

@@ -52,6 +52,7 @@ pub fn write_text(value: &Value, context: &EvalContext, out: &mut String) {
         Value::Jsonb(document) => _ = write!(out, "{document}"),
         Value::JsonPath(path) => _ = write!(out, "{path}"),
         Value::Enum(value) => out.push_str(value.label()),
+        Value::Reg(value) => context.write_oid(*value, out),
         Value::Composite(row) => write_composite_text(row, &|value, out| write_text(value, context, out), out),
         Value::Array(array) => write_array_text(array, &|element, out| write_text(element, context, out), out),
     }

@@ -26,9 +26,8 @@ impl Parser<'_> {
         if self.eat("(") {
             loop {
                 let argument = self.identifier()?;
-                let text = self.text_until(&[",", ")"])?;
-                let (data_type, domain) = self.types.data_type(text)?;
-                let variable = self.add(&argument, Kind::of(data_type));
+                let (kind, domain) = self.kind_until(&[",", ")"])?;
+                let variable = self.add(&argument, kind);
                 self.variables[variable].domain = domain;
                 arguments.push(variable);
                 if !self.eat(",") {

@@ -4,12 +4,12 @@ use std::mem;
 use std::sync::Arc;
 
 use super::{Flow, Returned, Run, error, not_of_table};
-use crate::api::Ran;
 use crate::catalog::Returns;
 use crate::routine::plpgsql::convert::converted;
 use crate::routine::plpgsql::fragment::Fragment;
 use crate::routine::plpgsql::tree::Shape;
 use crate::routine::sql_body::as_record;
+use crate::session::Ran;
 use crate::types::{Composite, DataType};
 use crate::{Error, Result, SqlState, Value};
 

@@ -1,7 +1,7 @@
 //! RAISE, ASSERT, GET DIAGNOSTICS.
 
 use super::{Run, error};
-use crate::api::Notice;
+use crate::notice::Notice;
 use crate::routine::plpgsql::convert::shown;
 use crate::routine::plpgsql::fragment::Fragment;
 use crate::routine::plpgsql::tree::{Item, Level, Place, Raise, RaiseOption};

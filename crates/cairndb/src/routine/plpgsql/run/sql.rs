@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use super::{Opened, Ready, Run, error, of_statement, shape_of};
 use crate::Result;
-use crate::api::Ran;
+use crate::bind::Variables;
 use crate::command;
 use crate::exec::ExecContext;
-use crate::routine::Variables;
 use crate::routine::plpgsql::Dynamic;
 use crate::routine::plpgsql::convert::shown;
 use crate::routine::plpgsql::fragment::Fragment;
 use crate::routine::plpgsql::scope::Source;
 use crate::routine::plpgsql::tree::{Into, Query};
+use crate::session::Ran;
 use crate::sql::parse_one;
 
 impl Run<'_> {

@@ -140,7 +140,10 @@ pub(in crate::system::pg_catalog) fn pg_opclass(_: &Catalog, rows: &mut Rows) {
             ("opcdefault", yes(true)),
         ]);
     };
-    for info in TYPES.iter().filter(|info| info.base.is_comparable() && !matches!(info.base, DataType::Varchar(_))) {
+    for info in TYPES
+        .iter()
+        .filter(|info| info.base.is_comparable() && !matches!(info.base, DataType::Varchar(_) | DataType::Reg(_)))
+    {
         add(type_name(info.base), info.oid);
     }
     add("enum".to_owned(), 3500);

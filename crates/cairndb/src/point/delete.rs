@@ -1,0 +1,69 @@
+//! DELETE of one row by its primary key or a unique index.
+
+use std::sync::Arc;
+
+use cairn_storage::Ticket;
+
+use super::place::Place;
+use super::shape::{Finder, PointSource};
+use super::{Miss, WriteBuffers};
+use crate::bind::Returning;
+use crate::dml::DeletePlan;
+use crate::dml::row::{AtOnce, Env, Held, NoColumns, RowDelete, Stored, Target, look_up};
+use crate::plan::PhysicalPlan;
+
+/// A DELETE from a table that nothing refers to.
+#[derive(Debug)]
+pub(crate) struct PointDelete {
+    finder: Finder,
+    program: RowDelete,
+}
+
+impl PointDelete {
+    pub(super) fn of(plan: &DeletePlan, source: &PhysicalPlan) -> Option<PointDelete> {
+        PointDelete::of_source(PointSource::of(source)?, plan.target(), plan.returning.as_ref())
+    }
+
+    /// `source`: the target's row.
+    pub(super) fn of_source(
+        source: PointSource,
+        target: &Arc<Target>,
+        returning: Option<&Returning>,
+    ) -> Option<PointDelete> {
+        let columns = target.table.columns.len() + usize::from(target.layout.has_row_numbers());
+        if source.table.id != target.table.id || source.outputs.len() != columns {
+            return None;
+        }
+        let returning = returning.map(|returning| returning.exprs.as_slice());
+        let program = RowDelete::new(target, source.filter.as_ref(), returning);
+        program.is_evaluable(Held::Commit).then(|| PointDelete { finder: source.finder(), program })
+    }
+
+    pub(crate) fn is_plain(&self) -> bool {
+        self.program.is_plain()
+    }
+
+    /// Deletes the row; how many there were, and the ticket.
+    pub(crate) fn run(
+        &self,
+        place: Place<'_>,
+        stamp: u64,
+        env: Env<'_>,
+        buffers: &mut WriteBuffers,
+    ) -> Result<(u64, Option<Ticket>), Miss> {
+        let WriteBuffers { key, row_key, row, delete, returned, .. } = buffers;
+        let (program, target) = (&self.program, &self.program.target);
+        self.finder.key.encode(env.params, key).ok_or(Miss::General)?;
+        place.write(stamp, &mut |trees| {
+            let Some(key) = self.finder.row_key(trees, key, row_key)? else { return Ok(false) };
+            if !program.reads_row() {
+                return program.run(trees, (key, &NoColumns), env, delete, &mut AtOnce, returned);
+            }
+            if !look_up(trees, target.table.tree, key, row)? {
+                return Ok(false);
+            }
+            let stored = Stored { layout: &target.layout, key, value: row };
+            program.run(trees, (key, &stored), env, delete, &mut AtOnce, returned)
+        })
+    }
+}

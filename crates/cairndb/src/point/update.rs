@@ -1,0 +1,68 @@
+//! UPDATE of one row by its primary key or a unique index.
+
+use std::sync::Arc;
+
+use cairn_storage::Ticket;
+
+use super::place::Place;
+use super::shape::{Finder, PointSource};
+use super::{Miss, WriteBuffers};
+use crate::bind::Returning;
+use crate::catalog::Catalog;
+use crate::dml::UpdatePlan;
+use crate::dml::row::{AtOnce, Env, Held, RowChange, Target};
+use crate::plan::PhysicalPlan;
+
+/// An UPDATE that leaves the row's key, and what other tables refer to, alone.
+#[derive(Debug)]
+pub(crate) struct PointUpdate {
+    finder: Finder,
+    change: RowChange,
+}
+
+impl PointUpdate {
+    pub(super) fn of(plan: &UpdatePlan, source: &PhysicalPlan, catalog: &Catalog) -> Option<PointUpdate> {
+        let source = PointSource::of(source)?;
+        PointUpdate::of_source(source, plan.target(), &plan.assigned, plan.returning.as_ref(), catalog)
+    }
+
+    /// `source`: the target's old row, then the new values of the `assigned` columns.
+    pub(super) fn of_source(
+        source: PointSource,
+        target: &Arc<Target>,
+        assigned: &[usize],
+        returning: Option<&Returning>,
+        catalog: &Catalog,
+    ) -> Option<PointUpdate> {
+        // The old row, its row number where it has one, the new values; nothing of other tables.
+        let values = target.table.columns.len() + usize::from(target.layout.has_row_numbers());
+        let values = source.outputs.get(values..)?;
+        if source.table.id != target.table.id || values.len() != assigned.len() {
+            return None;
+        }
+        let assigned = assigned.iter().copied().zip(values.iter().cloned()).collect();
+        let returning = returning.map(|returning| returning.exprs.as_slice());
+        let change = RowChange::new(target, catalog, assigned, source.filter.as_ref(), (returning, 0));
+        change.is_evaluable(Held::Commit).then(|| PointUpdate { finder: source.finder(), change })
+    }
+
+    pub(crate) fn is_plain(&self) -> bool {
+        self.change.is_plain()
+    }
+
+    /// Updates the row; how many there were, and the ticket.
+    pub(crate) fn run(
+        &self,
+        place: Place<'_>,
+        stamp: u64,
+        env: Env<'_>,
+        buffers: &mut WriteBuffers,
+    ) -> Result<(u64, Option<Ticket>), Miss> {
+        let WriteBuffers { key, row_key, change, returned, .. } = buffers;
+        self.finder.key.encode(env.params, key).ok_or(Miss::General)?;
+        place.write(stamp, &mut |trees| match self.finder.row_key(trees, key, row_key)? {
+            Some(row_key) => self.change.run(trees, (row_key, None), env, change, &mut AtOnce, returned),
+            None => Ok(false),
+        })
+    }
+}

@@ -1,0 +1,124 @@
+//! EXPLAIN.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::{Body, Prepared};
+use crate::bind::{BoundStatement, Callees, ParameterTypes, bind_statement};
+use crate::command::{ExplainFormat, Told};
+use crate::dml::{self, DmlContext};
+use crate::exec::{self, ExecContext, NodeStatistics, pages_between};
+use crate::plan::{
+    ExplainOptions, ExplainedWhole, Field, OptimizerOptions, PhysicalPlan, explain as plan_lines, explain_json,
+    explain_yaml, explained,
+};
+use crate::sql::with_deep_stack;
+use crate::types::DataType;
+use crate::{Error, Result, Value};
+
+/// A plan of which EXPLAIN tells, and how it ran, if it did.
+#[derive(Debug)]
+pub(crate) struct ExplainedRun {
+    pub(crate) plan: Arc<PhysicalPlan>,
+    /// By node.
+    pub(crate) statistics: Option<Vec<NodeStatistics>>,
+    pub(crate) planning: Duration,
+    /// Found in memory, and waited for.
+    pub(crate) planning_pages: Option<(u64, u64)>,
+    pub(crate) execution: Duration,
+}
+
+/// What EXPLAIN answers: its columns and rows.
+pub(crate) type Explanation = (Vec<Field>, Vec<Vec<Value>>);
+
+/// Runs EXPLAIN of a statement; what it answers. `dml`: where EXPLAIN ANALYZE of one that writes runs it.
+pub(crate) fn explanation(
+    told: Told,
+    statement: BoundStatement,
+    prepared: &Prepared,
+    context: &ExecContext,
+    dml: Option<&DmlContext<'_>>,
+) -> Result<Explanation> {
+    let pages = || told.buffers.then(|| context.reader.pages_used());
+    let (started, before) = (Instant::now(), pages());
+    let body = Body::plan(statement, &prepared.catalog, &prepared.options)?;
+    let (planning, after) = (started.elapsed(), pages());
+    let started = Instant::now();
+    let Body::Plan(plan) = body else { return Err(Error::unsupported("EXPLAIN of this statement")) };
+    let statistics = match told.analyze {
+        true => Some(run(&plan, context, dml, (prepared.calls(), told.buffers))?),
+        false => None,
+    };
+    let execution = started.elapsed();
+    let planning_pages = before.zip(after).map(|(before, after)| pages_between(before, after));
+    let run = ExplainedRun { plan, statistics, planning, planning_pages, execution };
+    // What is told of a node takes more stack than running it.
+    with_deep_stack(run.plan.node_count(), || report(told, Some(&run), &prepared.options))
+}
+
+/// EXPLAIN of what EXECUTE runs.
+pub(crate) fn explanation_named(
+    told: Told,
+    prepared: &Prepared,
+    context: &ExecContext,
+    dml: Option<&DmlContext<'_>>,
+) -> Result<Explanation> {
+    let mut statement = bind_statement(&prepared.parsed, &prepared.catalog, &mut ParameterTypes::default())?;
+    statement.be_explained();
+    explanation(told, statement, prepared, context, dml)
+}
+
+/// What EXPLAIN answers; `None`: there is nothing that would run.
+pub(crate) fn report(told: Told, run: Option<&ExplainedRun>, options: &OptimizerOptions) -> Explanation {
+    let fields = columns(told);
+    let Some(run) = run else { return (fields, vec![]) };
+    let Told { costs, verbose, timing, buffers, .. } = told;
+    let explain_options = ExplainOptions { costs, verbose, actual: run.statistics.as_deref(), timing, buffers };
+    let mut whole = ExplainedWhole {
+        settings: told.settings.then(|| options.changed_switches()),
+        planning_pages: run.planning_pages,
+        times: vec![],
+    };
+    if told.summary {
+        whole.times.push(("Planning Time", millis(run.planning)));
+        whole.times.extend(run.statistics.is_some().then(|| ("Execution Time", millis(run.execution))));
+    }
+    let rows = match told.format {
+        ExplainFormat::Json => {
+            vec![vec![Value::Json(explain_json(&explained(&run.plan, explain_options), &whole).into())]]
+        }
+        ExplainFormat::Yaml => vec![vec![Value::text(explain_yaml(&explained(&run.plan, explain_options), &whole))]],
+        ExplainFormat::Text => {
+            let lines = plan_lines(&run.plan, explain_options).into_iter().chain(whole.lines());
+            lines.map(|line| vec![Value::text(line)]).collect()
+        }
+    };
+    (fields, rows)
+}
+
+/// The columns of an answer.
+pub(crate) fn columns(told: Told) -> Vec<Field> {
+    let data_type = if told.format == ExplainFormat::Json { DataType::Json } else { DataType::Text };
+    vec![Field { name: "QUERY PLAN".to_string(), data_type }]
+}
+
+fn millis(time: Duration) -> String {
+    format!("{:.3}", time.as_secs_f64() * 1000.0)
+}
+
+/// Runs the statement; what each node of its plan did.
+fn run(
+    plan: &Arc<PhysicalPlan>,
+    context: &ExecContext,
+    dml: Option<&DmlContext<'_>>,
+    (calls, buffers): (Callees, bool),
+) -> Result<Vec<NodeStatistics>> {
+    let mut context = context.clone();
+    (context.analyze, context.buffers) = (true, buffers);
+    if let Some(dml) = dml {
+        return Ok(dml::run(plan, &DmlContext { exec: &context, ..*dml }, calls)?.statistics);
+    }
+    let mut stream = exec::execute(plan.clone(), context)?;
+    while stream.next_batch()?.is_some() {}
+    Ok(stream.statistics())
+}

@@ -1,0 +1,7 @@
+//! A statement with what runs it: its plan, its fast form, or what EXPLAIN tells of it.
+
+mod explain;
+mod statement;
+
+pub(crate) use explain::{ExplainedRun, explanation, explanation_named, report};
+pub(crate) use statement::{Access, Body, Prepared};

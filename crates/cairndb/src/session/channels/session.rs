@@ -1,0 +1,205 @@
+//! A session's part in the channels: what its open transaction says, and what it hears.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
+use std::time::Duration;
+
+use cairn_storage::{Patience, Stats, TreeId};
+
+use super::hub::{Channels, Telling, Told};
+use super::listener::{Hold, Listener};
+use super::said::{Note, Said, SaidMark, Wish};
+use crate::command::ChannelCommand;
+use crate::functions::Generator;
+use crate::session::advisory::SessionLocks;
+use crate::session::locked;
+use crate::session::shared::Shared;
+use crate::types::{Advisory, Builds, LockScope, Speaks};
+use crate::{Error, Result};
+
+/// See the module. Shared with the functions that the session's statements call.
+pub(crate) struct SessionChannels {
+    database: Weak<Shared>,
+    channels: Arc<Channels>,
+    pub(crate) locks: SessionLocks,
+    /// What `random()` draws from.
+    pub(crate) random: Generator,
+    /// Whether the open transaction, or the statement on its own that runs, said anything: what a commit asks.
+    has_said: AtomicBool,
+    said: Mutex<Said>,
+    /// Once it listens, or somebody asked for what it hears.
+    listener: OnceLock<Arc<Listener>>,
+}
+
+impl std::fmt::Debug for SessionChannels {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SessionChannels")
+    }
+}
+
+/// Of the statement that runs.
+impl Patience for SessionChannels {
+    fn is_over(&self) -> bool {
+        self.locks.check().is_err()
+    }
+}
+
+impl SessionChannels {
+    pub(crate) fn new(database: &Arc<Shared>, locks: SessionLocks) -> Arc<SessionChannels> {
+        Arc::new(SessionChannels {
+            database: Arc::downgrade(database),
+            channels: database.channels.clone(),
+            locks,
+            random: Generator::default(),
+            has_said: AtomicBool::new(false),
+            said: Mutex::default(),
+            listener: OnceLock::new(),
+        })
+    }
+
+    fn said(&self) -> MutexGuard<'_, Said> {
+        locked(&self.said)
+    }
+
+    /// What it hears from now on.
+    pub(super) fn listener(&self) -> &Arc<Listener> {
+        self.listener.get_or_init(|| self.channels.new_listener())
+    }
+
+    /// Whether the next user of the connection would hear what the last one listened to.
+    pub(crate) fn is_listening(&self) -> bool {
+        self.listener.get().is_some()
+    }
+
+    /// For a transaction that begins: what is heard waits for its end.
+    pub(crate) fn hold(&self) -> Option<Hold> {
+        self.listener.get().map(Hold::of)
+    }
+
+    /// Done when the transaction commits.
+    pub(crate) fn command(&self, command: &ChannelCommand) -> Result<()> {
+        let wish = match command {
+            ChannelCommand::Notify { channel, payload } => return self.note(channel, payload),
+            ChannelCommand::Listen(channel) => {
+                self.listener();
+                Wish::Listen(channel.as_str().into())
+            }
+            ChannelCommand::Unlisten(Some(channel)) => Wish::Unlisten(channel.as_str().into()),
+            ChannelCommand::Unlisten(None) => Wish::UnlistenAll,
+        };
+        self.said().wishes.push(wish);
+        self.has_said.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn note(&self, channel: &str, payload: &str) -> Result<()> {
+        let note = Note::new(channel, payload)?;
+        self.said().note(note)?;
+        self.has_said.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Where ROLLBACK TO goes back to.
+    pub(crate) fn mark(&self) -> SaidMark {
+        let locks = self.locks.mark();
+        let said = if self.has_said.load(Ordering::Relaxed) { self.said().mark() } else { SaidMark::default() };
+        SaidMark { locks, ..said }
+    }
+
+    pub(crate) fn go_back(&self, mark: SaidMark) {
+        self.locks.go_back(mark.locks);
+        if self.has_said.load(Ordering::Relaxed) {
+            self.said().go_back(mark);
+        }
+    }
+
+    /// What was said is not told, and what was locked given back: its transaction was rolled back, or another begins.
+    pub(crate) fn forget(&self) {
+        self.locks.go_back(0);
+        if self.has_said.swap(false, Ordering::Relaxed) {
+            *self.said() = Said::default();
+        }
+    }
+
+    /// What the transaction that commits now tells, once it has; `None`: nothing, as mostly.
+    pub(crate) fn telling(&self) -> Option<Telling<'_>> {
+        if !self.has_said.swap(false, Ordering::Relaxed) {
+            return None;
+        }
+        let said = std::mem::take(&mut *self.said());
+        (!said.is_empty()).then(|| self.channels.tell(Told { by: self.listener.get().cloned(), said }))
+    }
+}
+
+impl SessionChannels {
+    fn shared(&self) -> Result<Arc<Shared>> {
+        self.database.upgrade().ok_or_else(|| Error::internal("a session without its database"))
+    }
+}
+
+impl Speaks for SessionChannels {
+    fn notify(&self, channel: &str, payload: &str) -> Result<()> {
+        self.note(channel, payload)
+    }
+
+    fn listening(&self) -> Vec<Arc<str>> {
+        self.listener.get().map_or_else(Vec::new, |listener| listener.channels())
+    }
+
+    fn lock(&self, number: Advisory, shared: bool, scope: LockScope, waits: bool) -> Result<bool> {
+        self.locks.lock(number, shared, scope, waits)
+    }
+
+    fn unlock(&self, number: Advisory, shared: bool) -> bool {
+        self.locks.unlock(number, shared)
+    }
+
+    fn unlock_all(&self) {
+        self.locks.unlock_all();
+    }
+
+    fn locked(&self) -> Vec<(Advisory, bool, bool)> {
+        self.locks.locked()
+    }
+
+    fn counted(&self) -> Result<Stats> {
+        Ok(self.shared()?.store.stats())
+    }
+
+    fn builds(&self) -> Result<Arc<Builds>> {
+        Ok(self.shared()?.builds.clone())
+    }
+
+    fn random(&self) -> &Generator {
+        &self.random
+    }
+
+    fn sleep(&self, time: Duration) -> Result<()> {
+        self.locks.sleep(time)
+    }
+
+    fn tree_bytes(&self, tree: TreeId) -> Result<u64> {
+        Ok(self.shared()?.store.tree_size(tree)?.bytes)
+    }
+
+    fn database_bytes(&self) -> Result<u64> {
+        let shared = self.shared()?;
+        let stats = shared.store.stats();
+        Ok(stats.pages_total * shared.store.page_size() as u64 + stats.log_bytes_live)
+    }
+
+    fn check(&self) -> Result<()> {
+        self.locks.check()
+    }
+}
+
+/// With the connection its listening ends.
+pub(crate) struct Leaving(pub(crate) Arc<SessionChannels>);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        if let Some(listener) = self.0.listener.get().filter(|listener| listener.is_here()) {
+            self.0.channels.leave(listener);
+        }
+    }
+}

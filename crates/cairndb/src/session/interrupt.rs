@@ -1,0 +1,30 @@
+//! Stopping what a session runs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Stops the statement that a connection is running, from another thread. Cheap to clone. (The default one is no connection's.)
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// let handle = conn.interrupt_handle();
+/// std::thread::scope(|scope| {
+///     scope.spawn(move || {
+///         std::thread::sleep(std::time::Duration::from_millis(50));
+///         handle.interrupt();
+///     });
+///     let error = conn.query_row("SELECT count(*) FROM generate_series(1, 1000000000)", (), |row| row.get::<i64>(0));
+///     assert_eq!(error.unwrap_err().sqlstate(), cairndb::SqlState::QUERY_CANCELED);
+/// });
+/// # Ok::<(), cairndb::Error>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct InterruptHandle(pub(super) Arc<AtomicBool>);
+
+impl InterruptHandle {
+    /// The running statement fails with SQLSTATE 57014; nothing happens when none is running.
+    pub fn interrupt(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}

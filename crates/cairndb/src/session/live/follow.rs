@@ -1,0 +1,603 @@
+//! Materialized views that follow their queries: each is a live query whose only consumer writes the view's rows.
+//!
+//! ```text
+//! commit -> live query -> its net change -> (a thread for each view) one transaction: rows that go, rows that come, the position
+//! ```
+//! What must hold:
+//! - The view's rows are its query's result at the position that stands beside them: both are written by one transaction.
+//! - A thread that begins to follow takes the whole result first, and changes what differs: whatever was lost or missed before, by
+//!   a crash, a REFRESH, or somebody else's change of the schema, is found then.
+//! - What can not be followed any more is not read any more: the view says why.
+//! - The threads keep the database open only while they write. Whoever drops its last handle waits for them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasher, RandomState};
+use std::ops::Bound;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::thread::ThreadId;
+use std::time::{Duration, Instant};
+
+use cairn_storage::{Join, Process, TreeId};
+
+use super::result::{RowBytes, Weights};
+use super::service::{Service, Subscription};
+use super::subscriber::{End, Taken, TakenRows};
+use crate::catalog::{Catalog, CatalogStore, Materialized, ObjectId, Table, followed_tree_of};
+use crate::dml::row::{AtOnce, DeleteBuffers, Env, RowDelete, RowPlaces, Stored};
+use crate::dml::{DmlContext, Target};
+use crate::exec::check_statement;
+use crate::session::shared::{Handle, Shared};
+use crate::session::{InterruptHandle, Position, Session, locked};
+use crate::sql::{parse_one, relation_name};
+use crate::{Error, Result, SqlState};
+
+/// Before what failed is tried again.
+const PAUSE: Duration = Duration::from_millis(100);
+/// How often a view's query may fail, before the view is given up: what it speaks of may be about to be renamed.
+const TRIES: usize = 3;
+/// How long the last handle of a database waits for its views.
+const LAST: Duration = Duration::from_millis(500);
+/// How long writing a small change takes, about.
+const WRITING: Duration = Duration::from_micros(50);
+/// Rows that one transaction changes, at most, when a view begins to follow; what comes by commits is one transaction's each.
+const STEP: usize = 10_000;
+
+/// The views of a database that follow.
+#[derive(Default)]
+pub(crate) struct Followers {
+    running: Mutex<BTreeMap<ObjectId, Arc<Follower>>>,
+    /// The thread that keeps live queries current, which ends when there are none.
+    watching: Mutex<Option<(Arc<Service>, Join)>>,
+    /// Handles of the database that are not the threads' own.
+    users: AtomicUsize,
+    /// That of the threads.
+    process: Process,
+}
+
+/// What each such handle has: the last that goes waits for the threads.
+pub(crate) struct User(Arc<Followers>);
+
+impl User {
+    pub(crate) fn new(followers: &Arc<Followers>) -> User {
+        followers.users.fetch_add(1, Ordering::SeqCst);
+        User(followers.clone())
+    }
+}
+
+impl Clone for User {
+    fn clone(&self) -> User {
+        User::new(&self.0)
+    }
+}
+
+impl Drop for User {
+    fn drop(&mut self) {
+        if self.0.users.fetch_sub(1, Ordering::SeqCst) == 1 && self.0.process.is_current() {
+            self.0.settle();
+            self.0.stop();
+            // It may hold the database while it works; with no handle left nobody has a live query.
+            if let Some((service, join)) = locked(&self.0.watching).take().filter(|(service, _)| !service.is_here()) {
+                service.stop();
+                join();
+            }
+        }
+    }
+}
+
+/// One of them.
+struct Follower {
+    view: ObjectId,
+    /// The view's rows: REFRESH gives it another tree, and another follower.
+    tree: TreeId,
+    shared: Weak<Shared>,
+    /// What it takes, while it does.
+    subscription: Mutex<Option<Arc<Subscription>>>,
+    /// How often it failed since it wrote last.
+    failures: AtomicUsize,
+    /// The position of what it wrote last; 0: nothing of this subscription so far.
+    written: AtomicU64,
+    is_over: AtomicBool,
+    /// Ends what it runs.
+    interrupt: Mutex<InterruptHandle>,
+    thread: OnceLock<ThreadId>,
+    join: Mutex<Option<Join>>,
+}
+
+impl Followers {
+    /// Has those views followed that the newest state has, and no others.
+    fn look(&self, shared: &Arc<Shared>) -> Result<()> {
+        let (_, catalog) = shared.catalog(shared.store.snapshot()?.reader())?;
+        let is_followed = |view: &&Arc<Table>| view.is_follower() && view.refuse_unpopulated().is_ok();
+        let wanted: BTreeMap<ObjectId, TreeId> =
+            catalog.tables().filter(is_followed).map(|view| (view.id, view.tree)).collect();
+        let mut running = locked(&self.running);
+        running.retain(|view, follower| {
+            let stays = wanted.get(view) == Some(&follower.tree) && !follower.is_over.load(Ordering::SeqCst);
+            if !stays {
+                follower.end();
+            }
+            stays
+        });
+        for (view, tree) in wanted {
+            if let std::collections::btree_map::Entry::Vacant(place) = running.entry(view) {
+                place.insert(Follower::start(shared, view, tree)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets them write what was committed so far, for a while: a program that only comes and goes would leave its views behind.
+    pub(crate) fn settle(&self) {
+        let until = Instant::now() + LAST;
+        let all: Vec<Arc<Follower>> = locked(&self.running).values().cloned().collect();
+        for follower in all {
+            while follower.is_behind() && Instant::now() < until {
+                std::thread::sleep(WRITING);
+            }
+        }
+    }
+
+    /// Ends all, and waits for their ends.
+    pub(crate) fn stop(&self) {
+        let all = std::mem::take(&mut *locked(&self.running));
+        all.values().for_each(|follower| follower.end());
+        for follower in all.into_values() {
+            // Whoever held the last handle may be one of them.
+            let is_this = follower.thread.get() == Some(&std::thread::current().id());
+            if let Some(join) = locked(&follower.join).take().filter(|_| !is_this) {
+                join();
+            }
+        }
+    }
+
+    /// Ends live queries, and what they run. They are told of what was committed up to this position before, if that takes no time.
+    pub(crate) fn stop_watching(&self, position: u64) {
+        let service = locked(&self.watching).as_ref().map(|(service, _)| service.clone());
+        if let Some(service) = service {
+            service.settle(position, PAUSE);
+            service.stop();
+        }
+    }
+
+    /// Another thread keeps live queries current; the one before is at its end.
+    pub(super) fn watched_by(&self, service: Arc<Service>, join: Join) {
+        locked(&self.watching).replace((service, join));
+    }
+
+    fn of(&self, view: ObjectId) -> Option<Arc<Follower>> {
+        locked(&self.running).get(&view).cloned()
+    }
+}
+
+impl Shared {
+    /// Has the materialized views followed that ask for it.
+    pub(crate) fn follow_views(self: &Arc<Shared>) -> Result<()> {
+        match self.options.read_only {
+            true => Ok(()),
+            false => self.followers.look(self),
+        }
+    }
+
+    /// The same when the database is opened: most have none, and need not read their schema for it.
+    pub(crate) fn follow_views_there_are(self: &Arc<Shared>) -> Result<()> {
+        let has_any = followed_tree_of(self.store.snapshot()?.reader())?.is_some();
+        if has_any { self.follow_views() } else { Ok(()) }
+    }
+}
+
+impl Follower {
+    fn start(shared: &Arc<Shared>, view: ObjectId, tree: TreeId) -> Result<Arc<Follower>> {
+        let follower = Arc::new(Follower {
+            view,
+            tree,
+            shared: Arc::downgrade(shared),
+            subscription: Mutex::default(),
+            failures: AtomicUsize::new(0),
+            written: AtomicU64::new(0),
+            is_over: AtomicBool::new(false),
+            interrupt: Mutex::default(),
+            thread: OnceLock::new(),
+            join: Mutex::default(),
+        });
+        let follows = follower.clone();
+        let run = move || {
+            let _ = follows.thread.set(std::thread::current().id());
+            follows.run();
+            follows.is_over.store(true, Ordering::SeqCst);
+            *locked(&follows.subscription) = None;
+        };
+        *locked(&follower.join) = Some(shared.store.spawn("cairn-view", Box::new(run))?);
+        Ok(follower)
+    }
+
+    fn end(&self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        locked(&self.interrupt).interrupt();
+        if let Some(subscription) = &*locked(&self.subscription) {
+            subscription.subscriber().end(End::Closed);
+        }
+    }
+
+    /// The thread.
+    fn run(&self) {
+        while !self.is_over.load(Ordering::SeqCst) {
+            match self.begin() {
+                Ok(Some(subscription)) => match self.follow(&subscription) {
+                    Ok(true) => {}
+                    Ok(false) => return,
+                    Err(error) if !self.outlives(&error) => return,
+                    Err(_) => {}
+                },
+                Ok(None) => return,
+                Err(error) if !self.outlives(&error) => return,
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Whether what failed may go well another time; the view is given up otherwise.
+    fn outlives(&self, error: &Error) -> bool {
+        let Some(shared) = self.shared.upgrade() else { return false };
+        // The database is closed, or was hurt: nothing is written to it any more.
+        let is_closed = shared.store.snapshot().is_err() || error.sqlstate() == SqlState::READ_ONLY_SQL_TRANSACTION;
+        if is_closed || self.is_over.load(Ordering::SeqCst) {
+            return false;
+        }
+        drop(shared);
+        let class = error.sqlstate().0.get(..2).unwrap_or_default();
+        // Lost to others; no room; an operator at work, or a view that it reads is not populated: it waits for better times.
+        let is_passing = matches!(class, "40" | "53" | "55" | "57" | "58");
+        if !is_passing && self.failures.fetch_add(1, Ordering::SeqCst) + 1 >= TRIES && self.give_up(error).is_ok() {
+            return false;
+        }
+        std::thread::sleep(PAUSE);
+        true
+    }
+
+    /// Begins to watch the view's query; `None`: the view is not to be followed any more.
+    fn begin(&self) -> Result<Option<Arc<Subscription>>> {
+        let Some(shared) = self.shared.upgrade() else { return Ok(None) };
+        let (_, catalog) = shared.catalog(shared.store.snapshot()?.reader())?;
+        let Some(Materialized { query, .. }) = self.seen(&catalog).and_then(|view| view.materialized.clone()) else {
+            return Ok(None);
+        };
+        let session = self.connect(&shared)?;
+        // Whatever is not named with its schema is the system's. It has the time that it takes.
+        session.run("SET search_path = ''; SET statement_timeout = 0", &mut |_| Ok(()))?;
+        let catalog = session.catalog()?;
+        let subscription = Arc::new(session.subscription(&catalog.text_of(&query), ())?);
+        self.written.store(0, Ordering::SeqCst);
+        *locked(&self.subscription) = Some(subscription.clone());
+        // Who ended it meanwhile found none.
+        Ok((!self.is_over.load(Ordering::SeqCst)).then_some(subscription))
+    }
+
+    /// A session that is interrupted when this ends.
+    fn connect(&self, shared: &Arc<Shared>) -> Result<Session> {
+        let mut session = Session::new(Handle::of_engine(shared))?;
+        session.keeps_interrupt = true;
+        let handle = session.interrupt_handle();
+        *locked(&self.interrupt) = handle.clone();
+        if self.is_over.load(Ordering::SeqCst) {
+            handle.interrupt();
+        }
+        Ok(session)
+    }
+
+    /// The view, if it is the one that this follows.
+    fn seen<'c>(&self, catalog: &'c Catalog) -> Option<&'c Arc<Table>> {
+        catalog.table_by_id(self.view).filter(|view| view.tree == self.tree && view.is_follower())
+    }
+
+    /// Writes what comes, until it is to begin again (`true`), or is over.
+    fn follow(&self, subscription: &Subscription) -> Result<bool> {
+        loop {
+            let taken = match subscription.subscriber().take(None) {
+                Ok(Some(taken)) => taken,
+                Ok(None) => continue,
+                Err(End::Closed) => return Ok(false),
+                // Something was renamed, perhaps: it begins again.
+                Err(End::Failed(error)) => return Err(error),
+            };
+            let work = Work::of(taken);
+            loop {
+                let Some(shared) = self.shared.upgrade() else { return Ok(false) };
+                if self.is_over.load(Ordering::SeqCst) {
+                    return Ok(false);
+                }
+                match self.write(&shared, subscription, &work) {
+                    Ok(Written::All) => {
+                        self.written.store(work.position(), Ordering::SeqCst);
+                        self.failures.store(0, Ordering::SeqCst);
+                        break;
+                    }
+                    Ok(Written::Some) => {}
+                    Ok(Written::Differs) => return Ok(true),
+                    Ok(Written::Gone) => return Ok(false),
+                    // Somebody changed the schema, most likely.
+                    Err(error) if error.sqlstate().0 == "40001" => drop(shared),
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+    }
+
+    /// Writes a part of what was taken.
+    fn write(&self, shared: &Arc<Shared>, subscription: &Subscription, work: &Work) -> Result<Written> {
+        let session = self.connect(shared)?;
+        let parsed = Arc::new(parse_one("COMMIT")?);
+        let mut written = Written::Gone;
+        let done = session.write_by(&parsed, "REFRESH", |dml| {
+            // It may be another try.
+            written = Written::Gone;
+            let Some(view) = self.seen(dml.catalog).cloned() else { return Ok(0) };
+            let writing = Writing { dml, target: Target::of(&view, dml.catalog)?, subscription };
+            written = match work {
+                Work::First(rows, _) => writing.bring(rows)?,
+                Work::Change(change, _) => writing.change(change)?,
+            };
+            match written {
+                Written::All => writing.put_position(self.view, work.position()).map(|()| 0),
+                // Nothing of it is to stay.
+                Written::Differs => Err(Error::internal("the view has not the rows that go")),
+                Written::Some | Written::Gone => Ok(0),
+            }
+        });
+        match written {
+            Written::Differs => Ok(written),
+            _ => done.map(|_| written),
+        }
+    }
+
+    /// The view can not be read from now on, for this reason.
+    fn give_up(&self, error: &Error) -> Result<()> {
+        let Some(shared) = self.shared.upgrade() else { return Ok(()) };
+        let session = Session::new(Handle::of_engine(&shared))?;
+        let parsed = Arc::new(parse_one("COMMIT")?);
+        let reason = format!("{} (SQLSTATE {})", error.message(), error.sqlstate().0);
+        session.write_by(&parsed, "REFRESH", |dml| {
+            let Some(view) = self.seen(dml.catalog) else { return Ok(0) };
+            let mut view = Table::clone(view);
+            if let Some(of) = &mut view.materialized {
+                of.stopped = Some(reason);
+            }
+            CatalogStore::new(dml.tx).put_table(&view).map(|()| 0)
+        })?;
+        Ok(())
+    }
+}
+
+/// What came of writing.
+enum Written {
+    All,
+    /// And there is more.
+    Some,
+    /// A row that goes is not there: the view is not what it was taken for.
+    Differs,
+    /// There is no such view.
+    Gone,
+}
+
+/// What is to be written.
+enum Work {
+    /// The whole result: how often each row is to be there; and the position of its state.
+    First(HashMap<RowBytes, u64>, u64),
+    Change(Arc<Weights>, u64),
+}
+
+impl Work {
+    fn of(taken: Taken) -> Work {
+        match taken.rows {
+            TakenRows::First(all) => {
+                let mut rows = HashMap::new();
+                all.iter().for_each(|row| *rows.entry(row.clone()).or_insert(0) += 1);
+                Work::First(rows, taken.position)
+            }
+            TakenRows::Change(change) => Work::Change(change, taken.position),
+        }
+    }
+
+    fn position(&self) -> u64 {
+        match self {
+            Work::First(_, position) | Work::Change(_, position) => *position,
+        }
+    }
+}
+
+/// One transaction's.
+struct Writing<'a> {
+    dml: &'a DmlContext<'a>,
+    target: Arc<Target>,
+    subscription: &'a Subscription,
+}
+
+impl Writing<'_> {
+    /// A row of the result as the view has it.
+    fn row(&self, row: &[u8]) -> Result<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(row.len());
+        self.target.layout.encode_row(&self.subscription.form.decode(row)?, &mut bytes);
+        Ok(bytes)
+    }
+
+    fn change(&self, change: &Weights) -> Result<Written> {
+        let mut going: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
+        for (row, weight) in change.in_order().filter(|(_, weight)| *weight < 0) {
+            *going.entry(self.row(row)?).or_insert(0) += weight.unsigned_abs();
+        }
+        for (row, count) in going {
+            if !self.remove(&row, usize::try_from(count).unwrap_or(usize::MAX))? {
+                return Ok(Written::Differs);
+            }
+        }
+        for (row, weight) in change.in_order().filter(|(_, weight)| *weight > 0) {
+            let row = self.row(row)?;
+            (0..weight).try_for_each(|_| self.put(&row))?;
+        }
+        Ok(Written::All)
+    }
+
+    /// Has the view be the result, step by step.
+    fn bring(&self, rows: &HashMap<RowBytes, u64>) -> Result<Written> {
+        let mut wanted: HashMap<Vec<u8>, u64> = HashMap::with_capacity(rows.len());
+        for (row, count) in rows {
+            self.dml.exec.check()?;
+            *wanted.entry(self.row(row)?).or_insert(0) += count;
+        }
+        let (tree, reader) = (self.target.table.tree, &self.dml.exec.reader);
+        let mut going = Vec::new();
+        let mut cursor = reader.cursor(tree, Bound::Unbounded, Bound::Unbounded)?;
+        while let Some((key, row)) = cursor.next()? {
+            self.dml.exec.check()?;
+            match wanted.get_mut(row) {
+                Some(count) if *count > 0 => *count -= 1,
+                _ => going.push((key.to_vec(), row.to_vec())),
+            }
+        }
+        drop(cursor);
+        let coming = || wanted.iter().flat_map(|(row, count)| (0..*count).map(move |_| row));
+        let all = going.len() + coming().count();
+        going.iter().take(STEP).try_for_each(|(key, row)| self.delete(key, row))?;
+        coming().take(STEP.saturating_sub(going.len())).try_for_each(|row| self.put(row))?;
+        Ok(if all <= STEP { Written::All } else { Written::Some })
+    }
+
+    /// Takes away so many rows of these bytes; false: there are not so many.
+    fn remove(&self, row: &[u8], count: usize) -> Result<bool> {
+        let places = RowPlaces::of(row);
+        let (first, last) = (places.first(), places.last());
+        let reader = &self.dml.exec.reader;
+        let mut keys = Vec::with_capacity(count);
+        let mut cursor = reader.cursor(self.target.table.tree, Bound::Included(&first), Bound::Included(&last))?;
+        while keys.len() < count
+            && let Some((key, found)) = cursor.next()?
+        {
+            if found == row {
+                keys.push(key.to_vec());
+            }
+        }
+        drop(cursor);
+        keys.iter().try_for_each(|key| self.delete(key, row))?;
+        Ok(keys.len() == count)
+    }
+
+    fn delete(&self, key: &[u8], row: &[u8]) -> Result<()> {
+        let (program, mut buffers) = (RowDelete::new(&self.target, None, None), DeleteBuffers::default());
+        let stored = Stored { layout: &self.target.layout, key, value: row };
+        let env = Env::of(self.dml.exec);
+        let mut tx = self.dml.tx;
+        program.run(&mut tx, (key, &stored), env, &mut buffers, &mut AtOnce, &mut Vec::new())?;
+        Ok(())
+    }
+
+    /// Puts a row where there is room for it.
+    fn put(&self, row: &[u8]) -> Result<()> {
+        let (places, tree) = (RowPlaces::of(row), self.target.table.tree);
+        let mut nth = 0;
+        while self.dml.tx.reader().get_with(tree, &places.nth(nth), |_| ())?.is_some() {
+            nth = RandomState::new().hash_one(nth) as u32;
+        }
+        let env = Env::of(self.dml.exec);
+        let mut tx = self.dml.tx;
+        Ok(self.target.put_row(&mut tx, (&places.nth(nth), row), env)?)
+    }
+
+    fn put_position(&self, view: ObjectId, position: u64) -> Result<()> {
+        let followed = followed_tree_of(self.dml.tx.reader().database())?;
+        let followed = followed.ok_or_else(|| Error::internal("no place for the positions of views"))?;
+        Ok(self.dml.tx.put(followed, &view.0.to_be_bytes(), &position.to_le_bytes())?)
+    }
+}
+
+impl Session {
+    /// The position of the state that a maintained materialized view shows: that of the connection's newest state for one that
+    /// commits keep current; for one that follows, that of its last change. `None`: it has not begun to follow.
+    pub(crate) fn view_position(&self, view: &str) -> Result<Option<Position>> {
+        let view = self.maintained_view(view)?;
+        Ok(self.view_shows(&view)?.map(|place| self.shared().told(place)))
+    }
+
+    fn view_shows(&self, view: &Table) -> Result<Option<u64>> {
+        let snapshot = self.shared().store.snapshot()?;
+        if view.is_kept_by_commits() {
+            return Ok(Some(snapshot.position()));
+        }
+        let Some(followed) = followed_tree_of(snapshot.reader())? else { return Ok(None) };
+        let position = snapshot.reader().get(followed, &view.id.0.to_be_bytes())?;
+        Ok(position.and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes))
+    }
+
+    /// Waits until a maintained materialized view shows a state of this [position](crate::Connection::position), or a later one, for at
+    /// most so long; false: not so far.
+    pub(crate) fn wait_for_view(&self, view: &str, position: Position, time: Duration) -> Result<bool> {
+        let until = Instant::now().checked_add(time);
+        let left = || until.map_or(time, |until| until.saturating_duration_since(Instant::now()));
+        let position = self.shared().store.place_of(&position.0)?;
+        if !self.wait_for_place(position, time)? {
+            return Ok(false);
+        }
+        loop {
+            let view = self.maintained_view(view)?;
+            view.refuse_unpopulated()?;
+            if view.is_kept_by_commits() {
+                return Ok(true);
+            }
+            if self.shared().options.read_only {
+                // Nobody follows.
+                return Ok(self.view_shows(&view)?.is_some_and(|shown| shown >= position));
+            }
+            let follower = self.shared().followers.of(view.id);
+            let subscription = follower.as_ref().and_then(|follower| locked(&follower.subscription).clone());
+            match subscription.zip(follower) {
+                Some((subscription, follower)) => {
+                    if subscription.has_reached(position, left().min(PAUSE)) {
+                        if follower.is_idle(&subscription) {
+                            return Ok(true);
+                        }
+                        std::thread::sleep(WRITING);
+                    }
+                }
+                None => std::thread::sleep(left().min(Duration::from_millis(1))),
+            }
+            check_statement(&self.interrupt, None)?;
+            if left() == Duration::ZERO {
+                return Ok(false);
+            }
+        }
+    }
+
+    fn maintained_view(&self, name: &str) -> Result<Arc<Table>> {
+        let catalog = self.catalog()?;
+        let parts = relation_name(name)?;
+        let view = catalog.relation(&parts).and_then(|relation| relation.table()).cloned();
+        let view = view.ok_or_else(|| catalog.no_relation(&parts))?;
+        match view.is_kept_by_commits() || view.is_follower() {
+            true => Ok(view),
+            false => {
+                let message = format!("\"{}\" is not a materialized view that is maintained", view.name);
+                Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message))
+            }
+        }
+    }
+}
+
+impl Follower {
+    /// Whether there is a commit that it may have to write yet.
+    fn is_behind(&self) -> bool {
+        let is_here = self.thread.get() == Some(&std::thread::current().id());
+        if is_here || self.is_over.load(Ordering::SeqCst) {
+            return false;
+        }
+        let Some(newest) = self.shared.upgrade().and_then(|shared| shared.store.snapshot().ok()) else { return false };
+        match locked(&self.subscription).clone() {
+            Some(subscription) => !subscription.has_reached(newest.position(), PAUSE) || !self.is_idle(&subscription),
+            // It is about to begin.
+            None => true,
+        }
+    }
+
+    /// Whether all that its query told is written.
+    fn is_idle(&self, subscription: &Subscription) -> bool {
+        subscription.subscriber().told().is_some_and(|told| told <= self.written.load(Ordering::SeqCst))
+    }
+}

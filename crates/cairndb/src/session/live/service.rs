@@ -1,0 +1,527 @@
+//! Who watches which query, and how that begins and ends.
+//!
+//! ```text
+//! commit -> (leader) keys that somebody is interested in -> the thread (`steps`): which queries, and do they look at what changed?
+//!        -> each of them to the new state -> net change to each subscriber
+//! ```
+//! What must hold:
+//! - A query that begins says first that it is interested in all of its tables, then takes its state, then runs, and then says
+//!   what it has really read: so no commit is missed that its state does not have. Where the thread's next state is a newer
+//!   one, it is brought there from its own: see `Behind`.
+//! - A query that read more than before in a newer state looks whether that has changed since, before it relies on being told.
+//! - Who begins to watch is told first of a state that is no older than his call, also where others watch the query.
+//! - It begins within the limits of the statement that begins it; from then on each change has the time that its session gave a
+//!   statement, and nothing runs that nobody watches.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
+use std::thread::ThreadId;
+use std::time::{Duration, Instant};
+
+use cairn_storage::{Interest, KeyRanges, Observer, Snapshot};
+
+use super::behind::Queries;
+use super::long::Long;
+use super::plans::Plans;
+use super::query::{Definition, Done, Limits, Query, Relevant};
+use super::result::RowForm;
+use super::steps::tell;
+use super::subscriber::{End, Subscriber};
+use super::wakes::Wakes;
+use crate::exec::clock;
+use crate::plan::Field;
+use crate::session::locked;
+use crate::session::next::Stop;
+use crate::session::session_state::Settings;
+use crate::session::shared::Shared;
+use crate::{Error, Result, SqlState};
+
+/// The live queries of a database.
+#[derive(Default)]
+pub(crate) struct LiveQueries {
+    running: Mutex<Option<Arc<Service>>>,
+    /// Settings that were looked at last, and as text: many queries have the same.
+    settings: Mutex<Option<(Arc<Settings>, Arc<str>)>>,
+}
+
+/// While there are some.
+pub(super) struct Service {
+    pub(super) shared: Weak<Shared>,
+    pub(super) interest: Interest,
+    pub(super) queries: Mutex<Queries>,
+    pub(super) plans: Plans,
+    /// The position of the state that the thread looked at last, with all queries that were not busy; 0: it is about to.
+    pub(super) looked: Mutex<u64>,
+    pub(super) has_looked: Condvar,
+    pub(super) thread: OnceLock<ThreadId>,
+    pub(super) long: Long,
+    /// Whoever had the database is gone, or has closed it.
+    pub(super) is_stopped: AtomicBool,
+}
+
+/// Queries that are the same in all of this share one maintenance.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Identity {
+    pub(super) text: Box<str>,
+    /// Values and types of the parameters.
+    pub(super) parameters: Box<str>,
+    /// The settings of the session.
+    pub(super) settings: Arc<str>,
+}
+
+/// A query and who watches it.
+pub(super) struct Shown {
+    pub(super) id: u64,
+    pub(super) identity: Option<Identity>,
+    pub(super) query: Mutex<Query>,
+    /// Apart, for who asks while the query runs.
+    pub(super) relevant: Mutex<Arc<Relevant>>,
+    pub(super) done: Mutex<Done>,
+    /// How long it is expected to take until it is in a newer state, in nanoseconds.
+    expected: AtomicU64,
+    /// Since when it is behind.
+    waits: Mutex<Option<Instant>>,
+    pub(super) subscribers: Mutex<Vec<Arc<Subscriber>>>,
+    /// Nobody watches it any more: what it runs ends.
+    pub(super) interrupt: Arc<AtomicBool>,
+    /// How long a change may take.
+    pub(super) timeout: Option<Duration>,
+}
+
+/// Between two looks at a query that somebody else runs.
+const LOOK: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(2)];
+
+/// So long who joins waits for the thread to have looked at what was committed before; then he runs the query himself.
+const AWHILE: Duration = Duration::from_millis(10);
+
+/// One who watches.
+pub(super) struct Subscription {
+    pub(super) watching: Arc<Watching>,
+    pub(super) fields: Arc<[Field]>,
+    pub(super) key: Option<Arc<[usize]>>,
+    pub(super) form: Arc<RowForm>,
+}
+
+/// Who watches what.
+pub(super) struct Watching {
+    pub(super) service: Arc<Service>,
+    pub(super) shown: Arc<Shown>,
+    pub(super) subscriber: Arc<Subscriber>,
+}
+
+/// No two queries have the same number, also of threads that follow each other: who was left of one would have the other's forgotten.
+fn next_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+impl LiveQueries {
+    /// All of a session's settings, by which queries know whether they are the same.
+    pub(super) fn text_of(&self, settings: &Arc<Settings>) -> Arc<str> {
+        let mut last = locked(&self.settings);
+        match &*last {
+            Some((known, text)) if Arc::ptr_eq(known, settings) => text.clone(),
+            _ => {
+                let text: Arc<str> = format!("{settings:?}").into();
+                let text = last.take().map(|(_, known)| known).filter(|known| *known == text).unwrap_or(text);
+                *last = Some((settings.clone(), text.clone()));
+                text
+            }
+        }
+    }
+
+    /// Watches a query, which begins within these limits.
+    pub(super) fn subscribe(
+        &self,
+        shared: &Arc<Shared>,
+        definition: Definition,
+        identity: Option<Identity>,
+        limits: &Limits,
+    ) -> Result<Subscription> {
+        loop {
+            limits.check()?;
+            let service = self.service(shared)?;
+            match service.subscribe(shared, &definition, identity.as_ref(), limits) {
+                Ok(Some(subscription)) => return Ok(subscription),
+                Ok(None) => {}
+                Err(error) => {
+                    // A thread that has none ends.
+                    service.call();
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    fn service(&self, shared: &Arc<Shared>) -> Result<Arc<Service>> {
+        let mut running = locked(&self.running);
+        if let Some(service) = &*running
+            && !locked(&service.queries).is_over
+        {
+            return Ok(service.clone());
+        }
+        let (service, observer) = Service::new(shared)?;
+        let watching = service.clone();
+        let join = shared.store.spawn("cairn-live", Box::new(move || watching.run(observer)))?;
+        shared.followers.watched_by(service.clone(), join);
+        *running = Some(service.clone());
+        Ok(service)
+    }
+
+    /// One that has no threads: who has the observer is the first of them.
+    #[cfg(test)]
+    pub(super) fn with_no_threads(&self, shared: &Arc<Shared>) -> Result<(Arc<Service>, Observer)> {
+        let (service, observer) = Service::new(shared)?;
+        service.has_no_lanes();
+        let _ = service.thread.set(std::thread::current().id());
+        *locked(&self.running) = Some(service.clone());
+        Ok((service, observer))
+    }
+}
+
+impl Service {
+    fn new(shared: &Arc<Shared>) -> Result<(Arc<Service>, Observer)> {
+        let (observer, interest) = loop {
+            // The last thread may not have let go of it yet.
+            match shared.store.observe()? {
+                Some(began) => break began,
+                None => std::thread::yield_now(),
+            }
+        };
+        let service = Service {
+            shared: Arc::downgrade(shared),
+            interest,
+            queries: Mutex::default(),
+            plans: Plans::default(),
+            looked: Mutex::default(),
+            has_looked: Condvar::new(),
+            thread: OnceLock::new(),
+            long: Long::default(),
+            is_stopped: AtomicBool::new(false),
+        };
+        Ok((Arc::new(service), observer))
+    }
+
+    /// Has the thread look, which ends it where there is no query.
+    pub(super) fn call(&self) {
+        self.interest.call();
+    }
+
+    /// Whether this is one of its threads: who is told something may let go of everything there.
+    pub(super) fn is_here(&self) -> bool {
+        self.thread.get() == Some(&std::thread::current().id()) || self.long.is_here()
+    }
+
+    /// Waits until what was committed up to this position was looked at, for at most so long.
+    pub(super) fn settle(&self, position: u64, time: Duration) {
+        let until = Instant::now() + time;
+        let mut looked = locked(&self.looked);
+        while *looked < position && !self.is_here() && !locked(&self.queries).is_over {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            self.call();
+            looked = self.has_looked.wait_timeout(looked, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Ends what runs, and all queries, quietly.
+    pub(super) fn stop(&self) {
+        self.is_stopped.store(true, Ordering::SeqCst);
+        locked(&self.queries).by_id.values().for_each(|shown| shown.interrupt.store(true, Ordering::SeqCst));
+        self.call();
+    }
+
+    /// `None`: the thread is gone, or the query was ended by somebody else.
+    fn subscribe(
+        self: &Arc<Service>,
+        shared: &Shared,
+        definition: &Definition,
+        identity: Option<&Identity>,
+        limits: &Limits,
+    ) -> Result<Option<Subscription>> {
+        let known = |queries: &Queries| {
+            let id = identity.and_then(|identity| queries.by_identity.get(identity));
+            id.and_then(|id| queries.by_id.get(id)).cloned()
+        };
+        let first = known(&locked(&self.queries));
+        if let Some(shown) = first {
+            return self.join(shared, &shown, limits);
+        }
+        // Planned before anybody else has to wait for it.
+        let query = Query::new(definition.clone(), shared, &self.plans, &shared.store.snapshot()?)?;
+        let mut queries = locked(&self.queries);
+        if queries.is_over {
+            return Ok(None);
+        }
+        if let Some(shown) = known(&queries) {
+            drop(queries);
+            return self.join(shared, &shown, limits);
+        }
+        let shown = Arc::new(Shown {
+            id: next_id(),
+            identity: identity.cloned(),
+            relevant: Mutex::new(query.relevant()),
+            query: Mutex::new(query),
+            done: Mutex::default(),
+            expected: AtomicU64::new(0),
+            waits: Mutex::default(),
+            subscribers: Mutex::default(),
+            interrupt: Arc::default(),
+            timeout: definition.timeout,
+        });
+        // Whoever finds it waits until it has run and has its first subscriber.
+        let query = locked(&shown.query);
+        queries.by_id.insert(shown.id, shown.clone());
+        if let Some(identity) = identity {
+            queries.by_identity.insert(identity.clone(), shown.id);
+        }
+        drop(queries);
+        self.begin(shared, &shown, query, limits)
+    }
+
+    /// Runs the query for the first time, for its first subscriber.
+    fn begin(
+        self: &Arc<Service>,
+        shared: &Shared,
+        shown: &Arc<Shown>,
+        mut query: MutexGuard<'_, Query>,
+        limits: &Limits,
+    ) -> Result<Option<Subscription>> {
+        query.limits = limits.clone();
+        let ran = catch_unwind(AssertUnwindSafe(|| self.run_first(shared, shown, &mut query)));
+        let (error, panic) = match ran {
+            Ok(Ok(state)) => {
+                self.note_behind(shown.id, state.position(), Some(Arc::new(state)));
+                return Ok(self.add_subscriber(shown, query));
+            }
+            Ok(Err(error)) => (error, None),
+            Err(panic) => (Error::internal("the live query did not begin"), Some(panic)),
+        };
+        drop(query);
+        self.end(shown, &End::Failed(error.clone()));
+        self.call();
+        panic.map_or(Err(error), |panic| resume_unwind(panic))
+    }
+
+    /// Returns the state.
+    fn run_first(&self, shared: &Shared, shown: &Shown, query: &mut Query) -> Result<Snapshot> {
+        let began = clock::now();
+        self.interest.set(shown.id, query.wide_ranges());
+        let snapshot = shared.store.durable_snapshot()?;
+        query.advance(shared, &self.plans, &snapshot)?;
+        self.interest.set(shown.id, KeyRanges::clone(&query.ranges));
+        *locked(&shown.relevant) = query.relevant();
+        *locked(&shown.done) = query.done;
+        shown.expect(query.expected.take().unwrap_or_else(|| clock::since(began)));
+        Ok(snapshot)
+    }
+
+    /// One more who watches the query; `None`: it has ended.
+    fn join(self: &Arc<Service>, shared: &Shared, shown: &Arc<Shown>, limits: &Limits) -> Result<Option<Subscription>> {
+        // Woken when nothing is locked any more.
+        let mut wakes = Wakes::default();
+        let newest = shared.store.snapshot()?.position();
+        self.settle(newest, AWHILE);
+        let mut query = shown.lock_within(limits)?;
+        if !self.is_there(shown) {
+            return Ok(None);
+        }
+        // What came by changes since has no place in the order.
+        let has_order = !query.compiled.is_ordered || query.rows.in_order().is_some();
+        if !has_order || self.current_position(shown, &query) < newest {
+            query.limits = limits.clone();
+            let brought = shared.store.durable_snapshot().map_err(Error::from).and_then(|snapshot| {
+                let change = self.bring(shared, shown, &mut query, &snapshot, None)?;
+                self.note_behind(shown.id, snapshot.position(), Some(Arc::new(snapshot)));
+                Ok(change)
+            });
+            match brought {
+                Ok(change) => tell(shown, change, &query, &mut wakes),
+                // It is who joins that has no time; the others may have missed a change meanwhile.
+                Err(error) if error.sqlstate() == SqlState::QUERY_CANCELED => {
+                    self.note_behind(shown.id, query.position + 1, None);
+                    self.call();
+                    return Err(error);
+                }
+                Err(error) => {
+                    drop(query);
+                    self.end(shown, &End::Failed(error.clone()));
+                    return Err(error);
+                }
+            }
+        }
+        Ok(self.add_subscriber(shown, query))
+    }
+
+    /// That of the newest state of which the query's result is known to be.
+    fn current_position(&self, shown: &Shown, query: &Query) -> u64 {
+        let looked = locked(&self.looked);
+        let is_behind = locked(&self.queries).is_behind(shown.id);
+        if is_behind { query.position } else { query.position.max(*looked) }
+    }
+
+    /// `None`: the query has ended.
+    fn add_subscriber(self: &Arc<Service>, shown: &Arc<Shown>, query: MutexGuard<'_, Query>) -> Option<Subscription> {
+        let position = self.current_position(shown, &query);
+        let queries = locked(&self.queries);
+        if !queries.by_id.contains_key(&shown.id) {
+            self.interest.forget(shown.id);
+            return None;
+        }
+        let subscriber = Arc::new(Subscriber::default());
+        subscriber.begin(query.rows.in_any_order(), position);
+        locked(&shown.subscribers).push(subscriber.clone());
+        drop(queries);
+        let compiled = query.compiled.clone();
+        drop(query);
+        // The thread passed the query by if it came meanwhile: perhaps nothing else calls it.
+        self.call();
+        Some(Subscription {
+            watching: Arc::new(Watching { service: self.clone(), shown: shown.clone(), subscriber }),
+            fields: compiled.fields.clone(),
+            key: compiled.key.clone(),
+            form: compiled.form.clone(),
+        })
+    }
+
+    pub(super) fn is_there(&self, shown: &Shown) -> bool {
+        locked(&self.queries).by_id.contains_key(&shown.id)
+    }
+
+    fn forget(&self, shown: &Shown) {
+        locked(&self.queries).forget(shown);
+        self.interest.forget(shown.id);
+    }
+
+    /// Ends the query for all who watch it.
+    pub(super) fn end(&self, shown: &Shown, end: &End) {
+        self.forget(shown);
+        // Whom it wakes may leave at once, for which he needs the list.
+        let all = std::mem::take(&mut *locked(&shown.subscribers));
+        all.iter().for_each(|subscriber| subscriber.end(end.clone()));
+    }
+}
+
+impl Shown {
+    /// How long it is expected to take until it is in a newer state.
+    pub(super) fn expected(&self) -> Duration {
+        Duration::from_nanos(self.expected.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn expect(&self, time: Duration) {
+        self.expected.store(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    pub(super) fn waits_since(&self) -> Option<Instant> {
+        *locked(&self.waits)
+    }
+
+    /// It is behind from now on, if it is not already.
+    pub(super) fn wait(&self) {
+        locked(&self.waits).get_or_insert_with(clock::now);
+    }
+
+    /// It is in the state that it was to be brought to.
+    pub(super) fn is_brought(&self) {
+        *locked(&self.waits) = None;
+    }
+
+    /// Those of a change that begins now, and has so long.
+    pub(super) fn limits(&self, now: Instant, piece: Option<Duration>) -> Limits {
+        let time = self.timeout.into_iter().chain(piece).min();
+        Limits { interrupt: self.interrupt.clone(), deadline: time.and_then(|time| now.checked_add(time)) }
+    }
+
+    /// Waits for who runs it, for as long as the limits allow.
+    fn lock_within(&self, limits: &Limits) -> Result<MutexGuard<'_, Query>> {
+        let [mut pause, longest] = LOOK;
+        loop {
+            match self.query.try_lock() {
+                Ok(query) => return Ok(query),
+                Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => limits.check()?,
+            }
+            std::thread::sleep(pause);
+            pause = longest.min(pause * 2);
+        }
+    }
+}
+
+impl Subscription {
+    /// How its query was kept current so far, for all who watch it.
+    pub(super) fn done(&self) -> Done {
+        match self.subscriber().process.is_current() {
+            true => *locked(&self.watching.shown.done),
+            false => Done::default(),
+        }
+    }
+
+    pub(super) fn subscriber(&self) -> &Arc<Subscriber> {
+        &self.watching.subscriber
+    }
+
+    /// Whether the query was brought to a state of this position, or one behind it: its changes are there to be taken. Waits for a
+    /// while otherwise.
+    pub(super) fn has_reached(&self, position: u64, time: Duration) -> bool {
+        let looked = locked(&self.watching.service.looked);
+        let is_behind = || locked(&self.watching.service.queries).is_behind(self.watching.shown.id);
+        if *looked >= position && !is_behind() {
+            return true;
+        }
+        // Commits that are nothing to the query do not wake the thread.
+        self.watching.service.interest.call();
+        let waited = self.watching.service.has_looked.wait_timeout(looked, time);
+        let (looked, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        *looked >= position && !is_behind()
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.watching.leave();
+    }
+}
+
+impl Stop for Watching {
+    fn stop(&self) {
+        if self.subscriber.process.is_current() {
+            self.subscriber.end(End::Closed);
+            self.leave();
+        }
+    }
+}
+
+impl Watching {
+    fn leave(&self) {
+        // In a child of the process there is nobody to be left.
+        if !self.subscriber.process.is_current() {
+            return;
+        }
+        self.subscriber.leave();
+        let mut subscribers = locked(&self.shown.subscribers);
+        subscribers.retain(|subscriber| !Arc::ptr_eq(subscriber, &self.subscriber));
+        // Who joins holds the list of queries, too: nobody comes in between.
+        let is_last = subscribers.is_empty();
+        drop(subscribers);
+        if is_last {
+            self.service.leave(&self.shown);
+        }
+    }
+}
+
+impl Service {
+    /// Forgets a query that nobody watches, and has the thread end that has none left.
+    fn leave(&self, shown: &Shown) {
+        let mut queries = locked(&self.queries);
+        if locked(&shown.subscribers).is_empty() {
+            shown.interrupt.store(true, Ordering::SeqCst);
+            queries.forget(shown);
+            self.interest.forget(shown.id);
+        }
+        drop(queries);
+        self.interest.call();
+    }
+}

@@ -1,0 +1,70 @@
+//! The rows of SUBSCRIBE: a live query's changes, row by row, for as long as somebody asks.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use super::{LiveChange, LiveQuery};
+use crate::exec::{NoAnswer, check_statement};
+use crate::plan::Field;
+use crate::session::next::Next;
+use crate::{DataType, Value};
+
+/// How long it may take until an interrupt is noticed.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// See the module.
+pub(crate) struct SubscribedRows {
+    live: LiveQuery,
+    /// The change that was taken last, and how many of its rows were told.
+    change: Option<(LiveChange, usize)>,
+    row: Vec<Value>,
+    interrupt: Arc<AtomicBool>,
+    deadline: Option<Instant>,
+}
+
+impl SubscribedRows {
+    pub(crate) fn new(live: LiveQuery, interrupt: Arc<AtomicBool>, deadline: Option<Instant>) -> SubscribedRows {
+        SubscribedRows { live, change: None, row: vec![], interrupt, deadline }
+    }
+
+    /// The result's columns behind the two that tell of the change.
+    pub(crate) fn fields(&self) -> Vec<Field> {
+        let field = |name: &str, data_type| Field { name: name.to_owned(), data_type };
+        let told = [field("position", DataType::Text), field("change", DataType::Text)];
+        told.into_iter().chain(self.live.columns().iter().cloned()).collect()
+    }
+
+    pub(crate) fn row(&self) -> &[Value] {
+        &self.row
+    }
+
+    /// Comes to the next row, in time if there is a limit; false: there will be none.
+    pub(crate) fn step(&mut self, time: Option<Duration>) -> std::result::Result<bool, NoAnswer> {
+        let until = time.and_then(|time| Instant::now().checked_add(time));
+        loop {
+            check_statement(&self.interrupt, self.deadline)?;
+            if self.tell_next() {
+                return Ok(true);
+            }
+            let left = until.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()).min(LOOK));
+            match self.live.next_change_within(left)? {
+                Next::Item(change) => self.change = Some((change, 0)),
+                Next::End => return Ok(false),
+                Next::NotYet if until.is_some_and(|until| until <= Instant::now()) => return Err(NoAnswer::NotYet),
+                Next::NotYet => {}
+            }
+        }
+    }
+
+    /// The next row of the change that was taken last; false: there is none.
+    fn tell_next(&mut self) -> bool {
+        let Some((change, told)) = &mut self.change else { return false };
+        let Some((what, row)) = change.told(*told) else { return false };
+        self.row.clear();
+        self.row.extend([Value::text(change.position().to_string()), Value::text(what)]);
+        self.row.extend_from_slice(row);
+        *told += 1;
+        true
+    }
+}

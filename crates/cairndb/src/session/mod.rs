@@ -1,0 +1,72 @@
+//! What runs statements: settings, transactions, statements and their plans, cursors, sequences, channels, locks, live queries. Connections
+//! (`api`) are its public face; bodies of functions run within its statements.
+
+mod advisory;
+mod backup_requests;
+mod belonging;
+mod bodies;
+mod channels;
+mod control;
+mod copy;
+mod cursor;
+mod cursors;
+mod execute;
+mod interrupt;
+mod limits;
+mod live;
+mod looking;
+mod named;
+mod named_params;
+mod names;
+mod next;
+mod options;
+mod outcome;
+mod plan_cache;
+pub(crate) mod point;
+mod pooled;
+mod position;
+mod rows;
+mod runner;
+mod sequences;
+mod serving;
+#[allow(clippy::module_inception)]
+mod session;
+mod session_state;
+mod settings;
+mod shared;
+mod statement_cache;
+mod temporary;
+mod ticket;
+
+pub(crate) use crate::notice::Notice;
+pub(crate) use crate::point::RowRef;
+pub(crate) use crate::result::{FromRow, Row, RowIndex};
+pub(crate) use crate::types::{FromValue, Params, ToValue};
+pub(crate) use backup_requests::request_backup;
+pub use channels::{Notification, NotificationGuard, Notifications};
+pub use copy::CopyShape;
+pub use execute::Executed;
+pub(crate) use execute::{Runnable, retry, tag_of};
+pub use interrupt::InterruptHandle;
+pub use live::{LiveChange, LiveGuard, LiveQuery, LiveStatistics};
+pub(crate) use named_params::Ordered;
+pub use named_params::{NamedParams, refuse_names, text_for};
+pub(crate) use next::Stop;
+pub use next::{Next, StopHandle};
+pub use options::{Durability, Options};
+pub use outcome::Outcome;
+pub use plan_cache::PlanCache;
+pub use position::Position;
+pub use rows::{Ahead, IntoRows, Mapped, OwnedRow, Rows, RowsAs, Turn};
+pub(crate) use rows::{FewRows, add_row};
+pub(crate) use runner::{Planned, Ran, Runner, UnderPath};
+pub use serving::SettingsSeen;
+pub(crate) use session::{Session, exhaust};
+pub(crate) use session_state::{SessionState, Settings};
+pub(crate) use shared::{Handle, Shared};
+pub use ticket::Ticket;
+
+/// What a mutex holds. Where somebody panicked with it, too: whoever shares it keeps it whole at each step.
+fn locked<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

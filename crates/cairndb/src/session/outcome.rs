@@ -1,0 +1,74 @@
+//! What one statement of a script did.
+
+use super::{Notice, Rows};
+use crate::plan::Field;
+
+/// Given to the callback of [`Connection::run`](crate::Connection::run) for every statement that succeeded.
+///
+/// ```
+/// # let db = cairndb::Database::open_in_memory()?;
+/// # let conn = db.connect()?;
+/// let mut tags = Vec::new();
+/// conn.run("CREATE TABLE t (a int); INSERT INTO t VALUES (1), (2); SELECT a FROM t", |outcome| {
+///     if let Some(rows) = outcome.rows() {
+///         while let Some(row) = rows.next()? {
+///             println!("{}", row.get::<i32>("a")?);
+///         }
+///     }
+///     assert_eq!(outcome.returns_rows(), outcome.statement().starts_with("SELECT"));
+///     assert!(outcome.notices().is_empty() && outcome.affected() <= 2 && outcome.columns().len() <= 1);
+///     tags.push(outcome.tag());
+///     Ok(())
+/// })?;
+/// assert_eq!(tags, ["CREATE TABLE", "INSERT 0 2", "SELECT 2"]);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
+pub struct Outcome<'a> {
+    pub(crate) statement: &'a str,
+    pub(crate) tag: &'static str,
+    pub(crate) affected: u64,
+    pub(crate) rows: Option<Rows>,
+    pub(crate) notices: Vec<Notice>,
+}
+
+impl Outcome<'_> {
+    /// The statement's text.
+    pub fn statement(&self) -> &str {
+        self.statement
+    }
+
+    /// The result's columns; empty where the statement returns no rows.
+    pub fn columns(&self) -> &[Field] {
+        self.rows.as_ref().map_or(&[], Rows::columns)
+    }
+
+    /// The rows, where the statement returns rows.
+    pub fn rows(&mut self) -> Option<&mut Rows> {
+        self.rows.as_mut()
+    }
+
+    /// Whether the statement returns rows (perhaps none).
+    pub fn returns_rows(&self) -> bool {
+        self.rows.is_some()
+    }
+
+    /// How many rows the statement inserted, updated or deleted.
+    pub fn affected(&self) -> u64 {
+        self.affected
+    }
+
+    /// PostgreSQL's command tag: `INSERT 0 3`, `UPDATE 2`, `CREATE TABLE`. For a SELECT it counts the rows taken so far.
+    pub fn tag(&self) -> String {
+        match self.tag {
+            "INSERT" => format!("INSERT 0 {}", self.affected),
+            "UPDATE" | "DELETE" | "MERGE" | "FETCH" | "MOVE" | "COPY" => format!("{} {}", self.tag, self.affected),
+            "SELECT" => format!("SELECT {}", self.rows.as_ref().map_or(self.affected, Rows::count_so_far)),
+            other => other.to_string(),
+        }
+    }
+
+    /// Warnings and notices of this statement.
+    pub fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+}

@@ -1,0 +1,144 @@
+//! What the sessions of an open database share, and what keeps it open.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use cairn_storage::{Reader, Store};
+
+use super::Options;
+use super::advisory::AdvisoryLocks;
+use super::backup_requests::Answers;
+use super::channels::Channels;
+use super::live::{Followers, LiveQueries, User};
+use super::sequences::SequenceValues;
+use crate::Result;
+use crate::catalog::{Catalog, CatalogCache, CatalogStamp, SystemTrees, bootstrap, load_after, system_trees};
+use crate::change_feed::{self, Keeper, feeds_tree};
+use crate::ddl;
+use crate::dml::RowNumbers;
+use crate::exec::{SpillSpace, SpillTotals};
+use crate::types::Builds;
+
+/// Keeps a database open.
+#[derive(Clone)]
+pub(crate) struct Handle {
+    /// `None`: it is the engine's own, for a while. Let go of first: views may have something to write.
+    _user: Option<User>,
+    shared: Arc<Shared>,
+}
+
+impl Handle {
+    /// A user's.
+    pub(crate) fn new(shared: Arc<Shared>) -> Handle {
+        let user = User::new(&shared.followers);
+        Handle { shared, _user: Some(user) }
+    }
+
+    /// One that whoever drops the last of the others waits for.
+    pub(super) fn of_engine(shared: &Arc<Shared>) -> Handle {
+        Handle { shared: shared.clone(), _user: None }
+    }
+}
+
+impl Deref for Handle {
+    type Target = Arc<Shared>;
+    #[inline]
+    fn deref(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+}
+
+/// What all connections of a database share.
+pub(crate) struct Shared {
+    pub(crate) store: Store,
+    pub(crate) options: Options,
+    catalogs: CatalogCache,
+    /// `None`: opened read-only before anything was written.
+    pub(crate) trees: Option<SystemTrees>,
+    pub(crate) row_numbers: RowNumbers,
+    pub(crate) sequences: SequenceValues,
+    pub(crate) spilled: Arc<SpillTotals>,
+    pub(crate) live: LiveQueries,
+    pub(crate) channels: Arc<Channels>,
+    pub(crate) advisory: Arc<AdvisoryLocks>,
+    pub(crate) builds: Arc<Builds>,
+    feeds: Keeper,
+    pub(crate) followers: Arc<Followers>,
+    pub(crate) backup_answers: Answers,
+}
+
+impl Shared {
+    pub(crate) fn new(store: Store, options: Options) -> Result<Arc<Shared>> {
+        if !options.read_only {
+            bootstrap(&store)?;
+            ddl::upgrade(&store)?;
+            change_feed::open(&store)?;
+        }
+        let trees = system_trees(store.snapshot()?.reader())?;
+        let shared = Arc::new(Shared {
+            store,
+            options,
+            catalogs: CatalogCache::default(),
+            trees,
+            row_numbers: RowNumbers::default(),
+            sequences: SequenceValues::default(),
+            spilled: Arc::default(),
+            live: LiveQueries::default(),
+            channels: Arc::default(),
+            advisory: Arc::default(),
+            builds: Arc::default(),
+            feeds: Keeper::default(),
+            followers: Arc::default(),
+            backup_answers: Answers::default(),
+        });
+        let has_feeds = !shared.options.read_only && feeds_tree(shared.store.snapshot()?.reader())?.is_some();
+        if has_feeds {
+            shared.keep_feeds()?;
+        }
+        shared.follow_views_there_are()?;
+        Ok(shared)
+    }
+
+    /// Has change feeds kept within their limits from now on.
+    pub(crate) fn keep_feeds(&self) -> Result<()> {
+        self.feeds.start(&self.store)
+    }
+
+    /// Room for a session's temporary files.
+    pub(crate) fn spill_space(&self) -> SpillSpace {
+        SpillSpace::new(self.options.temp_directory.as_deref().map(Arc::from), self.spilled.clone())
+    }
+
+    /// The catalog as `reader` sees it.
+    pub(crate) fn catalog(&self, reader: &Reader) -> Result<(CatalogStamp, Arc<Catalog>)> {
+        self.catalogs.get(reader, self.trees)
+    }
+
+    /// The catalog of an open transaction, whose own changes are nobody else's business.
+    pub(crate) fn catalog_of_transaction(&self, reader: &Reader, stamp: CatalogStamp) -> Result<Arc<Catalog>> {
+        if let Some(catalog) = self.catalogs.peek(stamp) {
+            return Ok(catalog);
+        }
+        // Read in the transaction, all of it would be noted as read.
+        let snapshot = self.store.snapshot()?;
+        match self.catalog(snapshot.reader())? {
+            (newest, catalog) if newest == stamp => Ok(catalog),
+            (_, newest) => Ok(Arc::new(load_after(reader, &newest)?)),
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // A child of the process has none of the threads, and the files are its parent's.
+        if !self.store.process().is_current() {
+            return;
+        }
+        self.backup_answers.stop();
+        self.followers.stop();
+        self.feeds.stop();
+        if let (Some(trees), false) = (self.trees, self.options.read_only) {
+            self.sequences.settle(&self.store, trees.sequences);
+        }
+    }
+}
