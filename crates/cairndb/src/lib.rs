@@ -51,15 +51,16 @@ pub use point::RowRef;
 pub use result::{FromRow, Row, RowIndex};
 pub use salvage::{Salvaged, salvage};
 pub use session::{
-    Ahead, Durability, InterruptHandle, IntoRows, LiveChange, LiveGuard, LiveQuery, LiveStatistics, Mapped,
-    NamedParams, Next, Notification, NotificationGuard, Notifications, Options, Outcome, OwnedRow, PlanCache, Position,
-    Rows, RowsAs, StopHandle, Ticket, Turn,
+    Ahead, CopyShape, Durability, Executed, InterruptHandle, IntoRows, LiveChange, LiveGuard, LiveQuery,
+    LiveStatistics, Mapped, NamedParams, Next, Notification, NotificationGuard, Notifications, Options, Outcome,
+    OwnedRow, PlanCache, Position, Rows, RowsAs, SettingsSeen, StopHandle, Ticket, Turn,
 };
 pub use sql::{MAX_DEPTH, MAX_TEXT_BYTES, Script, SourceStatement, split_script};
 pub use types::{
     Array, ArrayElement, Attribute, Composite, CompositeType, DataType, Dimension, ElementType, EnumType, EnumValue,
     EvalContext, FromValue, Interval, IntervalField, IntervalLimit, JsonPath, Jsonb, Numeric, NumericRef, Params, Reg,
-    RegValue, TimeTz, ToValue, TypeCategory, Value, ValueRef, ZoneName, from_text, to_text,
+    RegValue, TimeTz, ToValue, TypeCategory, Value, ValueRef, ZoneName, from_text, read_binary, to_text, write_binary,
+    write_text,
 };
 pub use verify::{Verified, Violated, Violation};
 

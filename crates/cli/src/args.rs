@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::output::Format;
+use crate::serve::ServeArgs;
 
 /// An embedded SQL database: shell and tools.
 ///
@@ -129,6 +130,11 @@ pub enum Command {
     /// The damaged file is only read. Indexes are made anew. What is lost is told by table and key. Rows of which it can
     /// not be told whether they were deleted or never committed go to TARGET-uncertain, a database that says so of each.
     Salvage { file: PathBuf, target: PathBuf },
+    /// Serve a database file to PostgreSQL's clients, until SIGINT or SIGTERM
+    ///
+    /// The user who owns the file comes in over the Unix socket beside it, without a password; nobody else, unless --listen and
+    /// --users say so.
+    Serve(ServeArgs),
     /// Show the storage engine's counters and the tables' sizes
     Stats { file: PathBuf },
     /// Measure CairnDB beside other embedded databases, in a full build (feature `bench`)

@@ -16,6 +16,7 @@ mod output;
 mod place;
 mod progress;
 mod report;
+mod serve;
 mod shell;
 mod signals;
 mod watch;

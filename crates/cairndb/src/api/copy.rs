@@ -8,6 +8,7 @@ use cairn_parser::token::{Lexer, Placeholders};
 use super::{Connection, Params};
 use crate::Result;
 use crate::command::{self, Command, Endpoint};
+use crate::session::CopyShape;
 use crate::sql::parse_one;
 
 /// Which way a COPY goes whose other end is the client.
@@ -96,5 +97,40 @@ impl Connection {
     /// ```
     pub fn copy_out(&self, sql: &str, output: impl Write) -> Result<u64> {
         self.session.copy_out(sql, output)
+    }
+
+    /// What the data of a COPY from or to the client is, which is not run for that.
+    ///
+    /// ```
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// conn.execute("CREATE TABLE planet (id int PRIMARY KEY, name text)", ())?;
+    /// let shape = conn.copy_shape("COPY planet FROM STDIN (FORMAT binary)")?;
+    /// assert_eq!(shape, cairndb::CopyShape { is_in: true, is_binary: true, columns: 2 });
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of running it, as far as they can be told before; they fail the open transaction.
+    pub fn copy_shape(&self, sql: &str) -> Result<CopyShape> {
+        self.session.copy_shape(sql)
+    }
+
+    /// As [`Connection::copy_out`], each of whose rows is handed to `each` with its end of line; so are the header and what ends
+    /// binary data, the beginning of binary data together with the first row.
+    ///
+    /// ```
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// let mut rows = Vec::new();
+    /// conn.copy_out_rows("COPY (VALUES (1), (2)) TO STDOUT", |row| Ok(rows.push(row.to_vec())))?;
+    /// assert_eq!(rows, [b"1\n", b"2\n"]);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The statement's, and those of `each`, which end it.
+    pub fn copy_out_rows(&self, sql: &str, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<u64> {
+        self.session.copy_out_rows(sql, &mut each)
     }
 }

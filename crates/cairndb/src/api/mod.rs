@@ -10,6 +10,7 @@ mod functions;
 mod pool;
 mod pooled;
 pub mod schema;
+mod serving;
 mod sizes;
 mod statement;
 mod told;

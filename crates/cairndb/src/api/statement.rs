@@ -9,7 +9,7 @@ use crate::exec::Kept;
 use crate::plan::Field;
 use crate::point::PointPlan;
 use crate::prepared::Prepared;
-use crate::session::{Executed, FewRows, Ordered, Runnable, Session, add_row, exhaust};
+use crate::session::{Executed, FewRows, Ordered, Runnable, Session, add_row, exhaust, tag_of};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
@@ -35,6 +35,7 @@ pub struct Statement<'c> {
 
 impl<'c> Statement<'c> {
     pub(crate) fn new(session: &'c Session, sql: &str) -> Result<Statement<'c>> {
+        session.forget_interrupt();
         let (mut runnable, names) = session.runnable_with_names(sql)?;
         runnable.kept = Some(Kept::default());
         session.prepare_now(&mut runnable)?;
@@ -50,6 +51,25 @@ impl<'c> Statement<'c> {
 
     fn run(&mut self, params: &dyn Params) -> Result<Executed> {
         self.session.run_one(&mut self.runnable, params)
+    }
+
+    /// Whose parameters have no names.
+    pub(super) fn of(session: &'c Session, runnable: Runnable) -> Statement<'c> {
+        Statement { session, runnable, names: Vec::new() }
+    }
+
+    /// The columns of the result, as far as they are known before it runs, of SHOW, EXECUTE and FETCH, too; `None`: it returns no
+    /// rows.
+    ///
+    /// ```
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// let columns = conn.prepare("SHOW TimeZone")?.result()?.expect("a row");
+    /// assert_eq!(columns[0].name, "TimeZone");
+    /// assert!(conn.prepare("CREATE TABLE t (id int)")?.result()?.is_none());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn result(&self) -> Result<Option<Vec<Field>>> {
+        self.session.result_of(&self.runnable)
     }
 
     /// Runs the statement; the number of rows it inserted, updated or deleted.
@@ -85,33 +105,48 @@ impl<'c> Statement<'c> {
 
     /// Runs a query.
     pub fn query(&mut self, params: impl Params) -> Result<Rows> {
-        let rows = self.read_now(params)?;
-        Ok(match &self.session.state.borrow().transaction {
-            Some(open) => rows.belonging_to(Some(open.part())),
-            None => rows,
-        })
+        Ok(self.perform(params)?.rows.unwrap_or_else(Rows::empty))
     }
 
-    /// As `query`, of rows that are read at once.
-    fn read_now(&mut self, params: impl Params) -> Result<Rows> {
+    /// Runs the statement, whatever it is: what it did, and its rows, if it is one that returns rows.
+    ///
+    /// ```
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// conn.execute("CREATE TABLE t (id int PRIMARY KEY)", ())?;
+    /// let mut insert = conn.prepare("INSERT INTO t VALUES ($1) RETURNING id + 1")?;
+    /// let mut done = insert.perform((1,))?;
+    /// assert_eq!((done.command(), done.affected()), ("INSERT", 1));
+    /// assert_eq!(done.take_rows().expect("RETURNING").read_as::<i32>().collect::<Result<Vec<_>, _>>()?, [2]);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn perform(&mut self, params: impl Params) -> Result<Executed> {
+        let mut executed = self.perform_now(params)?;
+        if let Some(open) = &self.session.state.borrow().transaction {
+            executed.rows = executed.rows.map(|rows| rows.belonging_to(Some(open.part())));
+        }
+        Ok(executed)
+    }
+
+    /// As `perform`, of rows that are read at once.
+    fn perform_now(&mut self, params: impl Params) -> Result<Executed> {
         let ordered = self.ordered(&params)?;
         let params: &dyn Params = ordered.as_ref().map_or(&params, |ordered| ordered);
-        if self.returns_rows()
-            && let Some((affected, _)) = self.write_point(params, self.now())?
-        {
+        if let Some((affected, _)) = self.write_point(params, self.now())? {
             let returned = match affected {
-                0 => None,
-                _ => Some(std::mem::take(&mut self.session.point_buffers()?.write.returned)),
+                _ if !self.returns_rows() => None,
+                0 => Some(Vec::new()),
+                _ => Some(vec![std::mem::take(&mut self.session.point_buffers()?.write.returned)]),
             };
-            return Ok(Rows::buffered(self.columns().to_vec(), returned.into_iter().collect()));
+            let rows = returned.map(|rows| Rows::buffered(self.columns().to_vec(), rows));
+            return Ok(Executed { tag: tag_of(self.runnable.parsed.syntax()), affected, rows });
         }
         let (width, mut rows) = (self.columns().len(), Ok(FewRows::default()));
         if self.read_point(params, |row| add_row(&mut rows, row, width))?.is_some()
             && let Some(prepared) = &self.runnable.prepared
         {
-            return Ok(Rows::few(prepared, rows?));
+            return Ok(Executed::rows("SELECT", Rows::few(prepared, rows?)));
         }
-        Ok(self.run(params)?.rows.unwrap_or_else(Rows::empty))
+        self.run(params)
     }
 
     /// The plan as it is now.
@@ -133,7 +168,7 @@ impl<'c> Statement<'c> {
 
     /// Runs a query that must give at least one row, and converts the first. No row: SQLSTATE P0002.
     pub fn query_row<T>(&mut self, params: impl Params, map: impl FnOnce(Row<'_>) -> Result<T>) -> Result<T> {
-        let mut rows = self.read_now(params)?;
+        let mut rows = self.perform_now(params)?.rows.unwrap_or_else(Rows::empty);
         let row = rows.next()?.ok_or_else(|| Error::new(SqlState::NO_DATA_FOUND, "query returned no rows"))?;
         map(row)
     }

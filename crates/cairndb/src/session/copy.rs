@@ -1,5 +1,7 @@
 //! COPY from and to the client: bytes that the caller gives and takes.
 
+mod shape;
+
 use std::borrow::Cow;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::Arc;
@@ -30,6 +32,9 @@ const BUFFER_BYTES: usize = 1 << 16;
 
 /// How many rows go by between two looks whether to stop.
 const ROWS_PER_CHECK: u64 = 256;
+
+pub use shape::CopyShape;
+use shape::Pieces;
 
 impl Session {
     /// Runs a `COPY table FROM STDIN`, whose data is what `input` gives, as one statement; the number of rows. The data is read
@@ -64,14 +69,24 @@ impl Session {
     /// Runs a `COPY .. TO STDOUT`, whose data `output` takes; the number of rows.
     pub(crate) fn copy_out(&self, sql: &str, mut output: impl Write) -> Result<u64> {
         let parsed = self.runnable(sql)?.parsed;
-        let work = || {
-            let copy = self.client_copy(&parsed)?;
+        let mut pieces = Pieces::new(&mut output);
+        let executed = self.copy_out_parsed(&parsed, &mut |row| pieces.add(row))?;
+        pieces.write()?;
+        Ok(executed.affected)
+    }
+
+    fn copy_out_parsed(
+        &self,
+        parsed: &Arc<ParsedStatement>,
+        each: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Executed> {
+        self.run_as_statement(false, || {
+            let copy = self.client_copy(parsed)?;
             match &copy.what {
                 Copied::Into { .. } => Err(wrong_way("COPY FROM", "copy_in")),
-                _ => self.copy_to(&parsed, &copy, &mut output),
+                _ => self.copy_to(parsed, &copy, each),
             }
-        };
-        self.run_as_statement(false, work).map(|executed| executed.affected)
+        })
     }
 
     pub(super) fn copy_in_parsed(&self, parsed: &Arc<ParsedStatement>, input: &mut dyn BufRead) -> Result<Executed> {
@@ -110,7 +125,12 @@ impl Session {
         }
     }
 
-    fn copy_to(&self, parsed: &ParsedStatement, copy: &Copy, output: &mut dyn Write) -> Result<Executed> {
+    fn copy_to(
+        &self,
+        parsed: &ParsedStatement,
+        copy: &Copy,
+        each: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Executed> {
         let statement = match &copy.what {
             Copied::Query(query) => Arc::new(parsed.within(*query, Vec::new())),
             Copied::From { table, columns } | Copied::Into { table, columns } => {
@@ -131,11 +151,11 @@ impl Session {
         let rows = self.dispatch(&mut runnable, &())?.rows;
         let message = "COPY query must have a RETURNING clause";
         let mut rows = rows.ok_or_else(|| Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))?;
-        let affected = self.write_rows(&mut rows, copy, output)?;
+        let affected = self.write_rows(&mut rows, copy, each)?;
         Ok(Executed { tag: "COPY", affected, rows: None })
     }
 
-    fn write_rows(&self, rows: &mut Rows, copy: &Copy, output: &mut dyn Write) -> Result<u64> {
+    fn write_rows(&self, rows: &mut Rows, copy: &Copy, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<u64> {
         let eval = self.text_context();
         let names: Vec<String> = rows.columns().iter().map(|field| field.name.clone()).collect();
         if let (Copied::Query(_), Forced::Columns(named)) = (&copy.what, &copy.force_quote)
@@ -145,18 +165,14 @@ impl Session {
         }
         let types: Vec<DataType> = rows.columns().iter().map(|field| field.data_type).collect();
         let forced = forced(&copy.force_quote, &names)?;
-        let mut out = Vec::with_capacity(2 * BUFFER_BYTES);
+        let mut out = Vec::new();
         if copy.is_binary {
             write_header(&mut out);
         }
         if copy.format.header != Header::No {
             write_row(&mut out, names.iter().map(|name| Some(name.as_str())), |_| false, &copy.format);
+            hand_on(&mut out, each)?;
         }
-        let mut write = |out: &mut Vec<u8>| {
-            let written = output.write_all(out);
-            out.clear();
-            written.map_err(|error| Error::new(SqlState::IO_ERROR, format!("could not write COPY data: {error}")))
-        };
         let mut count = 0;
         while let Some(row) = rows.next()? {
             if copy.is_binary {
@@ -167,16 +183,20 @@ impl Session {
                 write_row(&mut out, texts.iter().map(Option::as_deref), |at| forced[at], &copy.format);
             }
             count += 1;
-            if out.len() >= BUFFER_BYTES {
-                write(&mut out)?;
-            }
+            hand_on(&mut out, each)?;
         }
         if copy.is_binary {
             write_trailer(&mut out);
+            hand_on(&mut out, each)?;
         }
-        write(&mut out)?;
         Ok(count)
     }
+}
+
+fn hand_on(out: &mut Vec<u8>, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    each(out)?;
+    out.clear();
+    Ok(())
 }
 
 /// A row with oids where a statement's result has their names.

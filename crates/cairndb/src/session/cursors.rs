@@ -236,6 +236,11 @@ impl Session {
         }
     }
 
+    /// What the rows are that FETCH gives of a cursor.
+    pub(super) fn fields_of_cursor(&self, name: &str) -> Result<Vec<Field>> {
+        self.cursors_mut()?.get(name).map(|cursor| cursor.fields().to_vec()).ok_or_else(|| unknown(name))
+    }
+
     /// Whether there are cursors.
     pub(super) fn has_cursors(&self) -> bool {
         self.cursors_mut().map_or(true, |cursors| !cursors.is_empty())

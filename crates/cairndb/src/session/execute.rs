@@ -9,7 +9,6 @@ mod schema;
 mod state;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use cairn_parser::Statement as Syntax;
@@ -32,8 +31,8 @@ use crate::sql::{ParsedStatement, parse_one};
 use crate::state::Transaction;
 use crate::{Error, Result, SqlState, Value};
 
-/// What a statement did.
-pub(crate) struct Executed {
+/// What a statement did: from [`Statement::perform`](crate::Statement::perform) and [`Connection::perform`](crate::Connection::perform).
+pub struct Executed {
     /// PostgreSQL's command tag, without counts.
     pub(crate) tag: &'static str,
     pub(crate) affected: u64,
@@ -107,9 +106,7 @@ impl Session {
     ) -> Result<Executed> {
         self.check_process()?;
         drop(self.state_mut()?);
-        if !self.keeps_interrupt {
-            self.interrupt.store(false, Ordering::Relaxed);
-        }
+        self.forget_interrupt();
         if !is_rollback {
             self.state.borrow().follow_locks();
         }
@@ -446,7 +443,7 @@ impl Session {
 }
 
 /// PostgreSQL's command tag, without counts.
-pub(super) fn tag_of(statement: Syntax) -> &'static str {
+pub(crate) fn tag_of(statement: Syntax) -> &'static str {
     match statement {
         Syntax::Insert { .. } => "INSERT",
         Syntax::Update { .. } => "UPDATE",

@@ -133,6 +133,12 @@ impl Session {
         Ok(())
     }
 
+    /// What the rows are that EXECUTE gives of a statement of this name; `None`: it returns none.
+    pub(super) fn fields_of_named(&self, name: &str) -> Result<Option<Vec<Field>>> {
+        let fields = self.named().get(name).map(|named| named.fields.clone()).ok_or_else(|| unknown(name))?;
+        Ok((!fields.is_empty()).then_some(fields))
+    }
+
     /// What EXECUTE runs, with what it gives for the parameters.
     pub(super) fn executed(&self, parsed: &ParsedStatement, execute: &Execute) -> Result<(Runnable, Vec<Value>)> {
         let Execute { name, arguments } = execute;

@@ -182,7 +182,7 @@ impl Session {
         self.cache.take();
     }
 
-    fn run_text(&self, sql: &str, params: &dyn Params) -> Result<Executed> {
+    pub(super) fn run_text(&self, sql: &str, params: &dyn Params) -> Result<Executed> {
         let sql = text_for(sql, params).inspect_err(|_| self.state.borrow().fail())?;
         self.run_one(&mut self.runnable(&sql)?, params)
     }

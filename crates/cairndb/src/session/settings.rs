@@ -574,13 +574,7 @@ impl Session {
 
     fn show(&self, name: &str) -> Result<Executed> {
         let shown = self.state.borrow().settings.shown(name).ok_or_else(|| unrecognized(name))?;
-        let title = match name {
-            "timezone" => "TimeZone",
-            "datestyle" => "DateStyle",
-            "intervalstyle" => "IntervalStyle",
-            name => name,
-        };
-        let fields = vec![Field { name: title.to_string(), data_type: DataType::Text }];
+        let fields = vec![Field { name: super::serving::shown_name(name).to_owned(), data_type: DataType::Text }];
         Ok(Executed::rows("SHOW", Rows::buffered(fields, vec![vec![Value::text(shown)]])))
     }
 }

@@ -33,7 +33,7 @@ mod version;
 
 pub use array::{Array, Dimension};
 pub(crate) use array::{DIMENSIONS_MAX, ELEMENTS_MAX, Subscript, count_of, too_many_dimensions};
-pub(crate) use binary::{read_binary, write_binary};
+pub use binary::{read_binary, write_binary};
 pub(crate) use builds::{Builds, Built, RunningBuild};
 pub(crate) use cast::{NAME_BYTES_MAX, date_to_timestamp, name_of, to_utc};
 pub use cast::{cast, cast_assign};

@@ -4,6 +4,7 @@
 mod built_in;
 mod empty;
 mod rows;
+pub(crate) use rows::modifier;
 mod statistics;
 
 pub(crate) use built_in::listed;

@@ -87,7 +87,7 @@ fn vector(element: DataType, values: Vec<Value>) -> Value {
 }
 
 /// PostgreSQL's `typmod`.
-fn modifier(data_type: DataType) -> Value {
+pub(crate) fn modifier(data_type: DataType) -> Value {
     Value::Integer(match data_type.element().unwrap_or(data_type) {
         DataType::Varchar(Some(length)) => i32::try_from(length).unwrap_or(-1) + 4,
         DataType::Char(length @ 1..) => i32::try_from(length).unwrap_or(-1) + 4,

@@ -7,5 +7,5 @@ mod numeric;
 mod read;
 mod write;
 
-pub(crate) use read::read_binary;
-pub(crate) use write::write_binary;
+pub use read::read_binary;
+pub use write::write_binary;

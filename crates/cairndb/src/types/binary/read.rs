@@ -21,7 +21,7 @@ const DIMENSIONS_MAX: i32 = 6;
 
 /// The value of a type that all of the bytes are. SQLSTATE 22P03 and 08P01 where they are of another form, and those of the
 /// type's own input.
-pub(crate) fn read_binary(bytes: &[u8], data_type: DataType) -> Result<Value> {
+pub fn read_binary(bytes: &[u8], data_type: DataType) -> Result<Value> {
     whole(bytes, data_type, 0, || "incorrect binary data format".to_owned())
 }
 

@@ -11,7 +11,7 @@ pub(super) const VERSION: u8 = 1;
 const NULL: i32 = -1;
 
 /// Appends the length and the bytes of a value of a type. SQLSTATE 54000 where they are too many.
-pub(crate) fn write_binary(value: &Value, data_type: DataType, out: &mut Vec<u8>) -> Result<()> {
+pub fn write_binary(value: &Value, data_type: DataType, out: &mut Vec<u8>) -> Result<()> {
     if value.is_null() {
         out.extend(NULL.to_be_bytes());
         return Ok(());

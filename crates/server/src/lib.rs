@@ -1,0 +1,18 @@
+//! CairnDB served to PostgreSQL's clients: a thread for each connection, which waits in the database's own calls.
+//!
+//! What a client says and hears is the wire's (`cairn_wire::Conversation`); here are sockets, threads, who may come in, and how all
+//! ends.
+
+mod copy;
+mod door;
+mod hearing;
+mod line;
+mod listener;
+mod registry;
+mod results;
+mod server;
+mod session;
+mod stream;
+
+pub use cairn_wire::Verifier;
+pub use server::{Options, Running, Server};

@@ -1,0 +1,108 @@
+//! Results on their way to the client.
+
+use std::io;
+use std::time::Duration;
+
+use cairn_wire::command_tag;
+use cairndb::{Connection, Error, Executed, Rows, Turn};
+
+use crate::line::Line;
+
+/// Rows that were made wait no longer for those that follow them.
+const SLICE: Duration = Duration::from_millis(100);
+
+/// What is left of a result.
+pub(crate) enum Left {
+    /// Its rows were not all asked for.
+    Rows(Box<Given>),
+    /// It is over; what it was a result of, where it had rows, of which more may be asked for.
+    Over(Option<&'static str>),
+}
+
+/// A result of which rows are given.
+pub(crate) struct Given {
+    command: &'static str,
+    /// `None`: some of the rows were given before; then the tag counts those that were given last.
+    affected: Option<u64>,
+    rows: Rows,
+}
+
+/// Why a result was not given.
+pub(crate) enum Broken {
+    Failed(Error),
+    Gone(io::Error),
+}
+
+impl From<io::Error> for Broken {
+    fn from(error: io::Error) -> Broken {
+        Broken::Gone(error)
+    }
+}
+
+impl From<Error> for Broken {
+    fn from(error: Error) -> Broken {
+        Broken::Failed(error)
+    }
+}
+
+/// What a result came to: its tag, or nothing, where rows are left.
+pub(crate) struct Came {
+    pub(crate) tag: Option<String>,
+    pub(crate) left: Left,
+}
+
+/// Gives a result that begins, at most so many of its rows (0: all).
+pub(crate) fn give(
+    line: &mut Line,
+    connection: &Connection,
+    mut executed: Executed,
+    most: u32,
+) -> Result<Came, Broken> {
+    let (command, affected) = (executed.command(), executed.affected());
+    tell_notices(line, connection);
+    match executed.take_rows() {
+        Some(rows) => {
+            line.conversation.columns(rows.columns());
+            go_on(line, connection, Box::new(Given { command, affected: Some(affected), rows }), most)
+        }
+        None => {
+            let tag = Some(command_tag(command, affected, None));
+            Ok(Came { tag, left: Left::Over(None) })
+        }
+    }
+}
+
+/// Gives more of a result.
+pub(crate) fn go_on(
+    line: &mut Line,
+    connection: &Connection,
+    mut given: Box<Given>,
+    most: u32,
+) -> Result<Came, Broken> {
+    let context = connection.text_context();
+    let mut count = 0;
+    while most == 0 || count < u64::from(most) {
+        match given.rows.next_within(SLICE)? {
+            Turn::Row(row) => {
+                line.conversation.row(&row, &context)?;
+                count += 1;
+                line.flush_much()?;
+            }
+            Turn::NotYet => line.flush()?,
+            Turn::End => {
+                tell_notices(line, connection);
+                let tag = Some(command_tag(given.command, given.affected.unwrap_or(count), Some(count)));
+                return Ok(Came { tag, left: Left::Over(Some(given.command)) });
+            }
+        }
+    }
+    tell_notices(line, connection);
+    given.affected = None;
+    Ok(Came { tag: None, left: Left::Rows(given) })
+}
+
+pub(crate) fn tell_notices(line: &mut Line, connection: &Connection) {
+    for notice in connection.take_notices() {
+        line.conversation.notice(&notice);
+    }
+}

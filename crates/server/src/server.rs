@@ -1,0 +1,276 @@
+//! Where a server listens, whom it lets in, and how it ends.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+#[cfg(unix)]
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use cairn_wire::{Limits, Verifier};
+use cairndb::{Database, Error, SqlState};
+
+use crate::line::Line;
+use crate::listener::{Call, Called, Listener};
+use crate::registry::Registry;
+use crate::session;
+use crate::stream::Stream;
+
+/// How many connections there may be of whom it is not known who he is, beside sessions.
+const STRANGERS_MAX: usize = 32;
+/// How long nobody is let in when there are no file descriptors or threads left.
+const PAUSE: Duration = Duration::from_millis(50);
+/// Between two looks whether all sessions have ended.
+const STOP_LOOK_TIME: Duration = Duration::from_millis(10);
+
+/// How a database is served.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The database's name for clients; `postgres` names it, too.
+    pub name: String,
+    /// Where TCP is listened to.
+    pub addresses: Vec<SocketAddr>,
+    /// The folder of the Unix socket, and the port that its name has.
+    pub socket: Option<(PathBuf, u16)>,
+    /// The user whom the Unix socket lets in without a password.
+    pub owner: Option<u32>,
+    /// Who else may come in, with a password.
+    pub users: HashMap<String, Verifier>,
+    /// Everybody may come in, without a password.
+    pub trusts_all: bool,
+    /// Addresses that other machines reach may be listened to, though what goes over the wire can be read on the way.
+    pub is_insecure: bool,
+    /// How many sessions there may be.
+    pub connections_max: usize,
+    /// How long a client may take nothing of what is written to it.
+    pub output_timeout: Duration,
+    /// What a client may take.
+    pub limits: Limits,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            name: "cairn".to_owned(),
+            addresses: Vec::new(),
+            socket: None,
+            owner: None,
+            users: HashMap::new(),
+            trusts_all: false,
+            is_insecure: false,
+            connections_max: 100,
+            output_timeout: Duration::from_secs(300),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// What all threads of a server have.
+pub(crate) struct Shared {
+    pub(crate) database: Database,
+    pub(crate) options: Options,
+    pub(crate) registry: Arc<Registry>,
+    /// See [`Challenge`](cairn_wire::Challenge).
+    pub(crate) secret: [u8; 32],
+}
+
+/// A server that does not run yet.
+pub struct Server {
+    database: Database,
+    options: Options,
+}
+
+/// A server that runs, until it is [stopped](Running::stop) or dropped.
+pub struct Running {
+    shared: Arc<Shared>,
+    addresses: Vec<SocketAddr>,
+    socket: Option<PathBuf>,
+    listeners: Vec<(Call, JoinHandle<()>)>,
+}
+
+impl Server {
+    /// Serves an open database, which the program goes on to use.
+    ///
+    /// ```no_run
+    /// let database = cairndb::Database::open("app.cairn")?;
+    /// let mut options = cairn_server::Options { trusts_all: true, ..Default::default() };
+    /// options.addresses.push("127.0.0.1:5432".parse().unwrap());
+    /// let running = cairn_server::Server::over(database.clone()).with(options).start()?;
+    /// running.stop();
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn over(database: Database) -> Server {
+        Server { database, options: Options::default() }
+    }
+
+    /// With these options.
+    pub fn with(mut self, options: Options) -> Server {
+        self.options = options;
+        self
+    }
+
+    /// Listens, and lets clients in from here on.
+    ///
+    /// # Errors
+    ///
+    /// 58030 where an address or the socket can not be had, 42501 where it is not for others to reach.
+    pub fn start(self) -> Result<Running, Error> {
+        let Server { database, options } = self;
+        options.addresses.iter().try_for_each(|address| check_address(*address, &options))?;
+        let mut secret = [0; 32];
+        getrandom::fill(&mut secret).map_err(|error| io_error("the system's randomness", &io::Error::other(error)))?;
+        let shared = Arc::new(Shared { database, options, registry: Arc::default(), secret });
+        // What was begun ends, should something that follows fail.
+        let mut running = Running { shared, addresses: Vec::new(), socket: None, listeners: Vec::new() };
+        for address in running.shared.options.addresses.clone() {
+            running.listen(address)?;
+        }
+        #[cfg(unix)]
+        if let Some((folder, port)) = running.shared.options.socket.clone() {
+            running.listen_beside(&folder, port)?;
+        }
+        Ok(running)
+    }
+}
+
+/// SQLSTATE 42501.
+fn check_address(address: SocketAddr, options: &Options) -> Result<(), Error> {
+    if address.ip().is_loopback() {
+        return Ok(());
+    }
+    let refused = |why: &str, hint: &str| {
+        let message = format!("{address} is an address that other machines reach, and {why}");
+        Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message).with_hint(hint.to_owned()))
+    };
+    if options.trusts_all || options.users.is_empty() {
+        return refused("nobody would need a password", "Set passwords, or listen to a loopback address.");
+    }
+    if !options.is_insecure {
+        let hint = "Listen to a loopback address and let SSH or a proxy bring clients there, or say --insecure.";
+        return refused("there is no TLS yet", hint);
+    }
+    Ok(())
+}
+
+fn io_error(what: &str, error: &io::Error) -> Error {
+    Error::new(SqlState::IO_ERROR, format!("could not use {what}: {error}"))
+}
+
+impl Running {
+    /// Where TCP is listened to, with the ports that the system chose.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// The Unix socket.
+    pub fn socket(&self) -> Option<&Path> {
+        self.socket.as_deref()
+    }
+
+    fn listen(&mut self, address: SocketAddr) -> Result<(), Error> {
+        let failed = |error: io::Error| io_error(&format!("the address {address}"), &error);
+        let listener = TcpListener::bind(address).map_err(failed)?;
+        self.addresses.push(listener.local_addr().map_err(failed)?);
+        self.accept(Listener::Tcp(listener)).map_err(failed)
+    }
+
+    #[cfg(unix)]
+    fn listen_beside(&mut self, folder: &Path, port: u16) -> Result<(), Error> {
+        let path = folder.join(format!(".s.PGSQL.{port}"));
+        let failed = |error: io::Error| io_error(&format!("the socket {}", path.display()), &error);
+        remove_stale(&path).map_err(failed)?;
+        let listener = UnixListener::bind(&path).map_err(failed)?;
+        self.socket = Some(path.clone());
+        restrict(&path, &self.shared.options).map_err(failed)?;
+        self.accept(Listener::Unix(listener)).map_err(failed)
+    }
+
+    /// Lets in who comes, on a thread of its own, until the server stops.
+    fn accept(&mut self, listener: Listener) -> io::Result<()> {
+        let shared = self.shared.clone();
+        let (call, called) = Called::new(&listener)?;
+        let work = move || {
+            while !shared.registry.is_stopping() {
+                match listener.next(&called) {
+                    Ok(Some(stream)) if !shared.registry.is_stopping() => let_in(stream, &shared),
+                    Ok(_) => {}
+                    Err(_) => thread::sleep(PAUSE),
+                }
+            }
+        };
+        let thread = thread::Builder::new().name("cairn listener".to_owned()).spawn(work)?;
+        self.listeners.push((call, thread));
+        Ok(())
+    }
+
+    /// Ends all sessions with a word (57P01), and waits until they have ended. What they did not commit is rolled back.
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        self.shared.registry.stop();
+        for (call, thread) in self.listeners.drain(..) {
+            drop(call);
+            let _ = thread.join();
+        }
+        if let Some(path) = self.socket.take() {
+            let _ = std::fs::remove_file(&path);
+        }
+        while self.shared.registry.count_connections() > 0 {
+            self.shared.registry.stop();
+            thread::sleep(STOP_LOOK_TIME);
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// A thread for a client.
+fn let_in(stream: Stream, shared: &Arc<Shared>) {
+    let Ok(other) = stream.try_clone() else { return };
+    if shared.registry.count_connections() >= shared.options.connections_max + STRANGERS_MAX {
+        let mut line = Line::new(stream, shared.options.limits);
+        line.conversation.refuse(&Error::new(SqlState("53300"), "sorry, too many clients already"));
+        // Who does not take it does without.
+        let _ = line.set_times(Some(PAUSE), Some(PAUSE)).and_then(|()| line.flush());
+        return;
+    }
+    let present = shared.registry.arrive(other);
+    let shared = shared.clone();
+    let work = move || {
+        // The socket is closed, and its connection forgotten, also where its thread panics. A client that goes is no error.
+        let present = present;
+        let _ = session::serve(stream, &shared);
+        drop(shared);
+        drop(present);
+    };
+    // Without a thread there is nobody to say so; the socket is closed.
+    let _ = thread::Builder::new().name("cairn client".to_owned()).spawn(work);
+}
+
+/// A socket that nobody listens to any more is in the way.
+#[cfg(unix)]
+fn remove_stale(path: &Path) -> io::Result<()> {
+    match UnixStream::connect(path) {
+        Ok(_) => Err(io::Error::new(io::ErrorKind::AddrInUse, "another server listens there; give another port")),
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Where nobody else can come in, nobody else needs to reach it.
+#[cfg(unix)]
+fn restrict(path: &Path, options: &Options) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = if options.users.is_empty() && !options.trusts_all { 0o600 } else { 0o777 };
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
+}

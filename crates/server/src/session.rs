@@ -1,0 +1,382 @@
+//! A session: does what a client's conversation asks for, on a connection of its own.
+
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+
+use cairn_wire::{Bind, Execute, Login, Prepare, Query, Request, Started, Status, command_tag};
+use cairndb::{ClientCopy, Connection, DataType, Error, SettingsSeen, SqlState, Statement, Value};
+
+use crate::copy::copy;
+use crate::door;
+use crate::hearing::Hearing;
+use crate::line::Line;
+use crate::registry::Place;
+use crate::results::{Broken, Left, give, go_on, tell_notices};
+use crate::server::Shared;
+use crate::stream::Stream;
+
+/// Settings whose values clients are told, by PostgreSQL's names and ours.
+const TOLD: [(&str, &str); 10] = [
+    ("application_name", "application_name"),
+    ("client_encoding", "client_encoding"),
+    ("DateStyle", "datestyle"),
+    ("default_transaction_read_only", "default_transaction_read_only"),
+    ("integer_datetimes", "integer_datetimes"),
+    ("IntervalStyle", "intervalstyle"),
+    ("server_encoding", "server_encoding"),
+    ("server_version", "server_version"),
+    ("standard_conforming_strings", "standard_conforming_strings"),
+    ("TimeZone", "timezone"),
+];
+
+/// Everything that a client's thread does.
+pub(crate) fn serve(stream: Stream, shared: &Shared) -> io::Result<()> {
+    let mut line = Line::new(stream, shared.options.limits);
+    let Some(login) = door::admit(&mut line, shared)? else { return line.flush() };
+    if let Err(error) = begin(&mut line, shared, &login)? {
+        line.conversation.refuse(&error);
+        return line.flush();
+    }
+    Ok(())
+}
+
+/// Opens a session, and is it until it ends. The error: it does not begin.
+fn begin(line: &mut Line, shared: &Shared, login: &Login) -> io::Result<Result<(), Error>> {
+    let connection = match door::check(shared, login).and_then(|()| connect(shared, login)) {
+        Ok(connection) => connection,
+        Err(error) => return Ok(Err(error)),
+    };
+    let mut secret = [0; 32];
+    getrandom::fill(&mut secret).map_err(io::Error::other)?;
+    let place = shared.registry.enter(secret, connection.interrupt_handle());
+    let place = place.map_err(io::Error::other)?;
+    line.set_times(None, Some(shared.options.output_timeout))?;
+    line.conversation.started(&Started { process: place.process, secret });
+    for (name, value) in [("in_hot_standby", "off"), ("is_superuser", "on"), ("session_authorization", &login.user)] {
+        line.conversation.parameter(name, value);
+    }
+    tell_notices(line, &connection);
+    let mut session = Session {
+        connection: &connection,
+        shared,
+        place: &place,
+        statements: Vec::new(),
+        portals: Vec::new(),
+        seen: SettingsSeen::default(),
+        told: Vec::new(),
+        hearing: None,
+    };
+    session.run(line).map(Ok)
+}
+
+/// A connection with the settings that the client wants.
+fn connect(shared: &Shared, login: &Login) -> Result<Connection, Error> {
+    let connection = shared.database.connect()?;
+    for (name, value) in &login.settings {
+        let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
+        connection.perform(&format!("SELECT set_config({}, {}, false)", quoted(name), quoted(value)), ())?;
+    }
+    Ok(connection)
+}
+
+struct Session<'c> {
+    connection: &'c Connection,
+    shared: &'c Shared,
+    place: &'c Place<'c>,
+    statements: Vec<Option<Rc<Prepared<'c>>>>,
+    portals: Vec<Option<Portal<'c>>>,
+    seen: SettingsSeen,
+    /// The values of `TOLD`.
+    told: Vec<String>,
+    hearing: Option<Hearing>,
+}
+
+/// A prepared statement; portals of it keep it.
+struct Prepared<'c> {
+    statement: RefCell<Statement<'c>>,
+    /// Of a COPY, which runs by its text.
+    text: String,
+}
+
+struct Portal<'c> {
+    prepared: Rc<Prepared<'c>>,
+    values: Vec<Value>,
+    state: Ran,
+}
+
+/// How far a portal was run.
+enum Ran {
+    Not,
+    To(Left),
+}
+
+impl<'c> Session<'c> {
+    fn run(&mut self, line: &mut Line) -> io::Result<()> {
+        loop {
+            if self.shared.registry.is_stopping() {
+                line.conversation.terminate(&ended());
+                return line.flush();
+            }
+            match line.conversation.next() {
+                Request::Wait => self.wait(line)?,
+                Request::Query(query) => self.query(line, &query)?,
+                Request::Prepare(prepare) => self.prepare(line, prepare),
+                Request::Bind(bind) => self.bind(line, &bind),
+                Request::Execute(execute) => self.execute(line, &execute)?,
+                Request::DescribeCursor(name) => self.describe_cursor(line, &name),
+                Request::CloseStatement(number) => drop(take(&mut self.statements, number)),
+                Request::ClosePortal(number) => drop(take(&mut self.portals, number)),
+                Request::ClosePortals => self.portals.clear(),
+                Request::Begin => self.control(line, "BEGIN"),
+                Request::SetModes(modes) => self.control(line, &format!("SET TRANSACTION {modes}")),
+                Request::Commit => self.control(line, "COMMIT"),
+                Request::Rollback => self.control(line, "ROLLBACK"),
+                Request::Fail => {
+                    self.connection.fail_transaction();
+                    self.tell_status(line);
+                    line.conversation.done();
+                }
+                Request::Ready => self.ready(line),
+                Request::End => return line.flush(),
+                Request::Tls | Request::Cancel { .. } | Request::Login(_) | Request::Start(_) => {
+                    line.conversation.terminate(&Error::internal("a session is asked for again"));
+                }
+            }
+            line.flush_much()?;
+        }
+    }
+
+    /// Waits for the client, telling it what it hears meanwhile.
+    fn wait(&mut self, line: &mut Line) -> io::Result<()> {
+        let Some(hearing) = &mut self.hearing else { return line.wait() };
+        if let Err(error) = hearing.wait(line)? {
+            line.conversation.terminate(&error);
+        }
+        Ok(())
+    }
+
+    fn tell_status(&self, line: &mut Line) {
+        line.conversation.set_status(match self.connection.in_transaction() {
+            false => Status::Idle,
+            true if self.connection.transaction_failed() => Status::Failed,
+            true => Status::Open,
+        });
+    }
+
+    /// Says an error of what the client has asked for.
+    fn fail(&self, line: &mut Line, error: &Error) {
+        tell_notices(line, self.connection);
+        self.tell_status(line);
+        if self.shared.registry.is_stopping() {
+            return line.conversation.terminate(&ended());
+        }
+        line.conversation.failed(error);
+    }
+
+    fn control(&self, line: &mut Line, text: &str) {
+        match self.connection.perform(text, ()) {
+            Ok(_) => {
+                tell_notices(line, self.connection);
+                self.tell_status(line);
+                line.conversation.done();
+            }
+            Err(error) => self.fail(line, &error),
+        }
+    }
+
+    fn query(&mut self, line: &mut Line, query: &Query) -> io::Result<()> {
+        let given = match query.copies {
+            Some(_) => copy(line, self.connection, &query.text),
+            None => self.perform(line, &query.text),
+        };
+        match given {
+            Ok(tag) => self.complete(line, &tag),
+            Err(Broken::Failed(error)) => self.fail(line, &error),
+            Err(Broken::Gone(error)) => return Err(error),
+        }
+        Ok(())
+    }
+
+    fn perform(&self, line: &mut Line, text: &str) -> Result<String, Broken> {
+        let executed = self.connection.perform(text, ())?;
+        let came = give(line, self.connection, executed, 0)?;
+        Ok(came.tag.unwrap_or_default())
+    }
+
+    fn complete(&mut self, line: &mut Line, tag: &str) {
+        if tag == "LISTEN" && self.hearing.is_none() {
+            match Hearing::new(self.connection, self.place.process) {
+                Ok(hearing) => self.hearing = Some(hearing),
+                Err(error) => {
+                    let message = format!("could not make what wakes a session: {error}");
+                    return self.fail(line, &Error::new(SqlState("53000"), message));
+                }
+            }
+        }
+        self.tell_status(line);
+        line.conversation.completed(tag);
+    }
+
+    fn prepare(&mut self, line: &mut Line, prepare: Prepare) {
+        let Prepare { statement: number, text, types } = prepare;
+        drop(take(&mut self.statements, number));
+        match self.prepared(&text, &types) {
+            Ok((statement, columns)) => {
+                let parameters = statement.parameter_types().to_vec();
+                let text = if ClientCopy::of(&text).is_some() { text } else { String::new() };
+                put(&mut self.statements, number, Rc::new(Prepared { statement: RefCell::new(statement), text }));
+                tell_notices(line, self.connection);
+                self.tell_status(line);
+                line.conversation.prepared(parameters, columns);
+            }
+            Err(error) => self.fail(line, &error),
+        }
+    }
+
+    fn prepared(&self, text: &str, types: &[u32]) -> Result<(Statement<'c>, Option<Vec<cairndb::Field>>), Error> {
+        let of_oid = |oid: &u32| match oid {
+            0 => Ok(DataType::Unknown),
+            oid => self.connection.type_of_oid(*oid)?.ok_or_else(|| {
+                let message = format!("type with OID {oid} does not exist");
+                Error::new(SqlState::UNDEFINED_OBJECT, message)
+            }),
+        };
+        let types: Vec<DataType> = types.iter().map(of_oid).collect::<Result<_, _>>()?;
+        let statement = self.connection.prepare_typed(text, &types).map_err(without_place)?;
+        let columns = statement.result()?;
+        Ok((statement, columns))
+    }
+
+    fn describe_cursor(&self, line: &mut Line, name: &str) {
+        let fetch = format!("FETCH FROM \"{}\"", name.replace('"', "\"\""));
+        let columns = self.connection.prepare_typed(&fetch, &[]).and_then(|fetch| fetch.result());
+        match columns {
+            Ok(columns) => line.conversation.described(&columns.unwrap_or_default()),
+            Err(error) => {
+                self.connection.fail_transaction();
+                let error = match error.sqlstate() {
+                    code @ SqlState::INVALID_CURSOR_NAME => {
+                        Error::new(code, format!("portal \"{name}\" does not exist"))
+                    }
+                    _ => error,
+                };
+                self.fail(line, &error);
+            }
+        }
+    }
+
+    fn bind(&mut self, line: &mut Line, bind: &Bind) {
+        drop(take(&mut self.portals, bind.portal));
+        let prepared = self.statements.get(bind.statement).cloned().flatten();
+        let bound = bind.parameters.values(|| self.connection.text_context()).and_then(|values| {
+            let prepared = prepared.ok_or_else(|| Error::internal("a portal of no statement"))?;
+            Ok(Portal { prepared, values, state: Ran::Not })
+        });
+        match bound {
+            Ok(portal) => {
+                put(&mut self.portals, bind.portal, portal);
+                line.conversation.bound();
+            }
+            Err(error) => self.fail(line, &error),
+        }
+    }
+
+    fn execute(&mut self, line: &mut Line, execute: &Execute) -> io::Result<()> {
+        let Some(mut portal) = take(&mut self.portals, execute.portal) else {
+            self.fail(line, &Error::internal("a portal that is not there"));
+            return Ok(());
+        };
+        let ran = self.execute_portal(line, &mut portal, execute);
+        put(&mut self.portals, execute.portal, portal);
+        match ran {
+            Ok(Some(tag)) => self.complete(line, &tag),
+            Ok(None) => {
+                self.tell_status(line);
+                line.conversation.suspended();
+            }
+            Err(Broken::Failed(error)) => self.fail(line, &error),
+            Err(Broken::Gone(error)) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// The statement's tag; `None`: rows are left.
+    fn execute_portal(
+        &self,
+        line: &mut Line,
+        portal: &mut Portal<'c>,
+        execute: &Execute,
+    ) -> Result<Option<String>, Broken> {
+        let came = match std::mem::replace(&mut portal.state, Ran::To(Left::Over(None))) {
+            Ran::Not => match execute.copies {
+                Some(_) => {
+                    return copy(line, self.connection, &portal.prepared.text).map(Some);
+                }
+                None => {
+                    let executed = portal.prepared.statement.borrow_mut().perform(&portal.values[..])?;
+                    give(line, self.connection, executed, execute.rows_max)?
+                }
+            },
+            Ran::To(Left::Rows(given)) => go_on(line, self.connection, given, execute.rows_max)?,
+            Ran::To(Left::Over(Some(command))) => {
+                portal.state = Ran::To(Left::Over(Some(command)));
+                return Ok(Some(command_tag(command, 0, Some(0))));
+            }
+            Ran::To(Left::Over(None)) => {
+                let message = format!("portal \"{}\" cannot be run", execute.name);
+                return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message).into());
+            }
+        };
+        portal.state = Ran::To(came.left);
+        Ok(came.tag)
+    }
+
+    fn ready(&mut self, line: &mut Line) {
+        self.tell_settings(line);
+        self.tell_status(line);
+        if let Some(hearing) = self.hearing.as_mut().filter(|_| !self.connection.in_transaction())
+            && let Err(error) = hearing.tell(line)
+        {
+            return line.conversation.terminate(&error);
+        }
+        line.conversation.ready();
+    }
+
+    /// What settings have become since they were told.
+    fn tell_settings(&mut self, line: &mut Line) {
+        let Some(values) = self.connection.changed_settings(&TOLD.map(|(_, name)| name), &mut self.seen) else {
+            return;
+        };
+        for (at, value) in values.iter().enumerate() {
+            if self.told.get(at) != Some(value) {
+                line.conversation.parameter(TOLD[at].0, value);
+            }
+        }
+        self.told = values;
+    }
+}
+
+/// PostgreSQL does not say where the second statement begins in a text that may have one only.
+fn without_place(error: Error) -> Error {
+    match error.message() {
+        message @ "cannot insert multiple commands into a prepared statement" => Error::new(error.sqlstate(), message),
+        _ => error,
+    }
+}
+
+/// SQLSTATE 57P01.
+fn ended() -> Error {
+    Error::new(SqlState("57P01"), "terminating connection due to administrator command")
+}
+
+fn take<T>(slots: &mut [Option<T>], number: usize) -> Option<T> {
+    slots.get_mut(number)?.take()
+}
+
+fn put<T>(slots: &mut Vec<Option<T>>, number: usize, of: T) {
+    while slots.len() <= number {
+        slots.push(None);
+    }
+    slots[number] = Some(of);
+}

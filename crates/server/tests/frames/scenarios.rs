@@ -1,0 +1,266 @@
+//! Conversations that were thought of.
+
+use crate::Both;
+use crate::talk::Talk;
+
+/// Name by name, what a client says.
+fn scenarios() -> Vec<(&'static str, Talk)> {
+    let mut all = Vec::new();
+    all.extend(simple());
+    all.extend(implicit());
+    all.extend(extended());
+    all.extend(portals());
+    all.extend(parameters());
+    all.extend(copies());
+    all.extend(malformed());
+    all
+}
+
+fn simple() -> Vec<(&'static str, Talk)> {
+    let new = Talk::new;
+    vec![
+        ("one statement", new().query("SELECT * FROM t ORDER BY id")),
+        ("several", new().query("SELECT 1 AS a; SELECT 'x'::text AS b, true; SHOW server_encoding")),
+        ("none", new().query("").query(" ; ;").query("-- only this")),
+        ("an error", new().query("SELECT nope FROM t").query("SELECT 1/(id-id) FROM t")),
+        ("an error behind another statement", new().query("SELECT 1;\n SELECT nope").query("SELECT 1; SELEC 2")),
+        ("transactions", new().query("BEGIN").query("SELECT 1/(id-id) FROM t").query("SELECT 1").query("COMMIT").query("SELECT 2")),
+        ("modes", new().query("BEGIN READ ONLY").query("DELETE FROM t").query("ROLLBACK")),
+        ("warnings", new().query("COMMIT").query("BEGIN; BEGIN; ROLLBACK")),
+        ("notices", new().query("DROP TABLE IF EXISTS nothing")),
+        ("tags", new().query("CREATE TABLE tags (a int); INSERT INTO tags VALUES (1), (2); UPDATE tags SET a = 3; DELETE FROM tags; DROP TABLE tags")),
+        ("returning", new().query("BEGIN; INSERT INTO t VALUES (7) RETURNING id, name; ROLLBACK")),
+        ("constraints", new().query("INSERT INTO t VALUES (1)")),
+        ("no columns", new().query("SELECT FROM t")),
+    ]
+}
+
+fn implicit() -> Vec<(&'static str, Talk)> {
+    let new = Talk::new;
+    let count = "SELECT count(*) FROM t";
+    vec![
+        (
+            "an error undoes what came with it",
+            new().query("INSERT INTO t VALUES (50); SELECT 1/(id-id) FROM t").query(count),
+        ),
+        ("BEGIN takes over", new().query("INSERT INTO t VALUES (51); BEGIN; SELECT 1").query("ROLLBACK").query(count)),
+        ("COMMIT ends", new().query("DELETE FROM t WHERE id = 99; COMMIT; SELECT 1/(id-id) FROM t").query(count)),
+        ("ROLLBACK ends", new().query("INSERT INTO t VALUES (52); ROLLBACK; SELECT 1").query(count)),
+        ("SAVEPOINT is refused", new().query("SELECT 1; SAVEPOINT a; SELECT 2").query("SELECT 3")),
+        ("RELEASE is refused", new().query("SELECT 1; RELEASE a")),
+        ("ROLLBACK TO is refused", new().query("SELECT 1; ROLLBACK TO a")),
+        ("CHAIN is refused", new().query("SELECT 1; COMMIT AND CHAIN").query("SELECT 1; ROLLBACK AND CHAIN")),
+        (
+            "a transaction of the client's stays open",
+            new().query("BEGIN; SELECT 1").query("SELECT 2; SELECT 3").query("COMMIT; SELECT 4"),
+        ),
+        (
+            "a pipeline is one transaction",
+            new()
+                .run("INSERT INTO t VALUES (53)", &[])
+                .run("SELECT 1/(id-id) FROM t", &[])
+                .run("SELECT 1", &[])
+                .sync()
+                .query(count),
+        ),
+        (
+            "BEGIN in a pipeline",
+            new().run("SELECT 1", &[]).run("BEGIN", &[]).run("SELECT 2", &[]).sync().query("ROLLBACK"),
+        ),
+        (
+            "COMMIT in a pipeline",
+            new().run("SELECT 1", &[]).run("COMMIT", &[]).run("SELECT 1/(id-id) FROM t", &[]).sync().query("SELECT 1"),
+        ),
+        (
+            "ROLLBACK in a pipeline",
+            new().run("INSERT INTO t VALUES (54)", &[]).run("ROLLBACK", &[]).sync().query(count),
+        ),
+    ]
+}
+
+fn extended() -> Vec<(&'static str, Talk)> {
+    let new = Talk::new;
+    vec![
+        ("one round", new().run("SELECT id, name FROM t WHERE id = $1", &[Some("2")]).sync()),
+        ("in binary", new().parse("", "SELECT 1::int2, 2, 3::int8, 1.5::float8, 'x'::text, true, 2.50::numeric(6,2), date '2020-02-29', NULL::int", &[]).bind("", "", &[], true).describe('P', "").execute("", 0).sync()),
+        ("describing a statement", new().parse("", "SELECT $1 + 1, $2::text, name FROM t WHERE id = $3", &[]).describe('S', "").sync()),
+        ("declared types", new().parse("", "SELECT $1, $2", &[23, 1700]).describe('S', "").bind("", "", &[Some("7"), Some("1.50")], false).execute("", 0).sync()),
+        ("names", new().parse("a", "SELECT 1", &[]).parse("a", "SELECT 2", &[]).sync().bind("", "a", &[], false).execute("", 0).close('S', "a").sync().bind("", "a", &[], false).sync()),
+        ("what is not there", new().bind("", "no", &[], false).sync().describe('S', "no").sync().describe('P', "no").sync().execute("no", 0).sync().close('S', "no").close('P', "no").sync()),
+        ("no statement without a name", new().bind("", "", &[], false).sync().describe('S', "").sync()),
+        ("behind an error all is skipped", new().parse("", "SELECT nope", &[]).bind("", "", &[], false).execute("", 0).query("SELECT 1").sync().query("SELECT 2")),
+        ("nothing to run", new().parse("", "", &[]).describe('S', "").bind("", "", &[], false).describe('P', "").execute("", 0).sync()),
+        ("several in one", new().parse("", "SELECT 1; SELECT 2", &[]).sync()),
+        ("no rows", new().run("CREATE TABLE made (a int)", &[]).sync().run("DROP TABLE made", &[]).sync()),
+        ("returning", new().query("BEGIN").run("UPDATE t SET n = 9 WHERE id = $1 RETURNING n", &[Some("1")]).sync().query("ROLLBACK")),
+        ("flush", new().parse("", "SELECT 1", &[]).flush().bind("", "", &[], false).flush().execute("", 0).flush().sync()),
+        ("an error fails the transaction", new().query("BEGIN").parse("", "SELECT nope", &[]).sync().parse("", "SELECT 1", &[]).sync().run("ROLLBACK", &[]).sync()),
+        ("a name that is not there fails the transaction", new().query("BEGIN").bind("", "no", &[], false).sync().query("ROLLBACK")),
+        ("binding in a failed transaction", new().parse("a", "SELECT 1", &[]).sync().query("BEGIN; SELECT 1/(id-id) FROM t").bind("", "a", &[], false).sync().describe('S', "a").sync().query("ROLLBACK")),
+        ("the statement without a name survives Sync", new().parse("", "SELECT 1", &[]).sync().bind("", "", &[], false).execute("", 0).sync()),
+        ("a simple query takes it away", new().parse("", "SELECT 1", &[]).sync().query("SELECT 2").bind("", "", &[], false).sync()),
+        ("settings", new().run("SHOW server_encoding", &[]).sync()),
+        ("syncs alone", new().sync().sync()),
+    ]
+}
+
+fn portals() -> Vec<(&'static str, Talk)> {
+    let new = Talk::new;
+    let open = || new().query("BEGIN").parse("", "SELECT id FROM t ORDER BY id", &[]).bind("p", "", &[], false);
+    vec![
+        ("rows by pieces", open().execute("p", 2).execute("p", 2).execute("p", 2).sync().query("COMMIT")),
+        (
+            "pieces over several syncs",
+            open().execute("p", 1).sync().execute("p", 1).sync().execute("p", 0).sync().query("COMMIT"),
+        ),
+        ("as many as there are", open().execute("p", 3).execute("p", 3).sync().query("COMMIT")),
+        ("again, when it is over", open().execute("p", 0).execute("p", 0).sync().query("COMMIT")),
+        ("it ends with its transaction", open().execute("p", 1).sync().query("COMMIT").execute("p", 1).sync()),
+        (
+            "without a transaction it ends with Sync",
+            new().parse("", "SELECT 1", &[]).bind("p", "", &[], false).sync().execute("p", 0).sync(),
+        ),
+        ("a name twice", open().bind("p", "", &[], false).sync().query("ROLLBACK")),
+        ("closing one", open().execute("p", 1).close('P', "p").execute("p", 1).sync().query("ROLLBACK")),
+        (
+            "what changes rows runs once",
+            new()
+                .query("BEGIN")
+                .parse("", "INSERT INTO t VALUES (60), (61) RETURNING id", &[])
+                .bind("", "", &[], false)
+                .execute("", 1)
+                .execute("", 0)
+                .sync()
+                .query("ROLLBACK"),
+        ),
+        (
+            "what gives no rows runs once",
+            new()
+                .query("BEGIN")
+                .parse("", "DELETE FROM t", &[])
+                .bind("", "", &[], false)
+                .execute("", 0)
+                .execute("", 0)
+                .sync()
+                .query("ROLLBACK"),
+        ),
+        ("its statement may go", open().close('S', "").execute("p", 0).sync().query("COMMIT")),
+        ("its statement may be another", open().parse("", "SELECT 'x'", &[]).execute("p", 1).sync().query("COMMIT")),
+        (
+            "it reads what was there",
+            open().execute("p", 1).run("INSERT INTO t VALUES (0)", &[]).execute("p", 0).sync().query("ROLLBACK"),
+        ),
+        (
+            "a limit without a transaction",
+            new().parse("", "SELECT id FROM t ORDER BY id", &[]).bind("", "", &[], false).execute("", 2).sync(),
+        ),
+        (
+            "describing a cursor",
+            new()
+                .query("BEGIN; DECLARE c CURSOR FOR SELECT id, name FROM t")
+                .describe('P', "c")
+                .sync()
+                .query("ROLLBACK"),
+        ),
+        (
+            "two at a time",
+            open()
+                .parse("", "SELECT name FROM t ORDER BY id", &[])
+                .bind("q", "", &[], false)
+                .execute("p", 1)
+                .execute("q", 1)
+                .execute("p", 1)
+                .execute("q", 0)
+                .sync()
+                .query("COMMIT"),
+        ),
+    ]
+}
+
+fn parameters() -> Vec<(&'static str, Talk)> {
+    let parse = |text: &str| Talk::new().parse("", text, &[]);
+    let one: [Option<&[u8]>; 1] = [Some(&[0, 0, 0, 7])];
+    vec![
+        ("in binary", parse("SELECT $1::int + 1").bind_with("", "", &[1], &one, &[0]).execute("", 0).sync()),
+        ("too few bytes", parse("SELECT $1::int8").bind_with("", "", &[1], &one, &[0]).execute("", 0).sync()),
+        ("too many bytes", parse("SELECT $1::int2").bind_with("", "", &[1], &one, &[0]).execute("", 0).sync()),
+        ("no such format", parse("SELECT $1::int").bind_with("", "", &[2], &one, &[0]).sync()),
+        ("too many formats", parse("SELECT $1::int").bind_with("", "", &[1, 1], &one, &[0]).sync()),
+        ("too few values", parse("SELECT $1::int, $2::int").bind_with("", "", &[], &one, &[0]).sync()),
+        ("too many results", parse("SELECT 1").bind_with("", "", &[], &[], &[0, 0]).sync()),
+        (
+            "each its own format",
+            parse("SELECT 1, 2, 3").bind_with("", "", &[], &[], &[0, 1, 0]).describe('P', "").execute("", 0).sync(),
+        ),
+        ("no number", parse("SELECT $1::int").bind("", "", &[Some("x")], false).execute("", 0).sync()),
+        ("NULL", parse("SELECT $1::int IS NULL").bind("", "", &[None], false).execute("", 0).sync()),
+        ("not UTF-8", parse("SELECT $1::text").bind_with("", "", &[], &[Some(&[0xFF])], &[0]).execute("", 0).sync()),
+    ]
+}
+
+fn copies() -> Vec<(&'static str, Talk)> {
+    let new = Talk::new;
+    let begin = || new().query("CREATE TEMP TABLE c (a int, b text)").query("COPY c FROM STDIN");
+    let count = "SELECT * FROM c ORDER BY a";
+    vec![
+        ("in", begin().raw(b'd', b"1\tx\n2\t\\N\n").raw(b'c', b"").query(count)),
+        ("in by pieces", begin().raw(b'd', b"1\t").raw(b'd', b"x\n2").raw(b'd', b"\ty\n").raw(b'c', b"").query(count)),
+        ("in, given up", begin().raw(b'd', b"1\tx\n").raw(b'f', b"enough\0").query(count)),
+        ("in, with an error", begin().raw(b'd', b"1\tx\nz\ty\n").raw(b'd', b"3\tz\n").raw(b'c', b"").query(count)),
+        ("in, with something else", begin().raw(b'd', b"1\tx\n").query("SELECT 1").query(count)),
+        ("in, nothing", begin().raw(b'c', b"").query(count)),
+        (
+            "in, of what is not there",
+            new().query("COPY nothing FROM STDIN").raw(b'd', b"1\n").raw(b'c', b"").query("SELECT 1"),
+        ),
+        (
+            "in by its steps",
+            new()
+                .query("CREATE TEMP TABLE c (a int, b text)")
+                .parse("", "COPY c FROM STDIN", &[])
+                .bind("", "", &[], false)
+                .describe('P', "")
+                .execute("", 0)
+                .sync()
+                .raw(b'd', b"1\tx\n")
+                .raw(b'c', b"")
+                .sync()
+                .query(count),
+        ),
+        ("out", new().query("COPY (SELECT id, name FROM t ORDER BY id) TO STDOUT")),
+        ("out, nothing", new().query("COPY (SELECT 1 WHERE false) TO STDOUT")),
+        ("out in CSV", new().query("COPY (SELECT 1 AS a, E'x\\ny' AS b) TO STDOUT (FORMAT csv, HEADER)")),
+        ("out in binary", new().query("COPY (SELECT id, name FROM t ORDER BY id) TO STDOUT (FORMAT binary)")),
+        ("out by its steps", new().run("COPY (SELECT 1) TO STDOUT", &[]).sync()),
+        ("out among others", new().query("SELECT 1; COPY (SELECT 2) TO STDOUT; SELECT 3")),
+        ("data of none", new().raw(b'd', b"x").raw(b'c', b"").raw(b'f', b"x\0").query("SELECT 1")),
+    ]
+}
+
+fn malformed() -> Vec<(&'static str, Talk)> {
+    let new = Talk::new;
+    vec![
+        ("a kind that there is not", new().raw(b'?', b"x").query("SELECT 1")),
+        ("Describe of neither", new().describe('X', "a").sync()),
+        ("Close of neither", new().close('X', "a").sync()),
+        ("a Parse that ends too soon", new().raw(b'P', b"\0SELECT 1\0\0").sync()),
+        ("a Bind that ends too soon", new().parse("", "SELECT 1", &[]).raw(b'B', b"\0\0\0\0\0\x01").sync()),
+        ("a text without an end", new().raw(b'Q', b"SELECT 1").query("SELECT 2")),
+        ("too much", new().raw(b'Q', b"SELECT 1\0x").query("SELECT 2")),
+        ("a Sync with something in it", new().parse("", "SELECT 1", &[]).close('S', "").sync()),
+        ("not UTF-8", new().raw(b'Q', b"SELECT '\xff'\0").query("SELECT 1")),
+    ]
+}
+
+#[test]
+fn conversations_come_out_as_in_postgresql() {
+    let Some(both) = Both::start() else { return };
+    let mut wrong = Vec::new();
+    for (name, talk) in scenarios() {
+        let (ours, theirs) = both.exchange(&talk);
+        if ours != theirs {
+            wrong.push(format!("--- {name}\nours:\n{ours}\ntheirs:\n{theirs}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+}

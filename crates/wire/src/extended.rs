@@ -1,0 +1,285 @@
+//! Extended queries: statements and portals that have names, and are executed part by part.
+
+use std::sync::Arc;
+
+use cairndb::{ClientCopy, DataType, Error, Field, Result, SqlState, split_script};
+
+use crate::Parameters;
+use crate::block::{Before, Control, before};
+use crate::conversation::{Asked, Conversation};
+use crate::error::{no_portal, no_statement, violation};
+use crate::input::{Body, Frame};
+use crate::output::Formats;
+use crate::parameters::{read_formats, result_formats};
+use crate::request::{Bind, Execute, Prepare, Request, Status};
+use crate::script::{copies, no_transaction};
+
+/// A prepared statement, as the protocol knows it.
+pub(crate) struct Statement {
+    pub(crate) text_bytes: usize,
+    parameters: Vec<DataType>,
+    columns: Option<Arc<[Field]>>,
+    control: Control,
+    copies: Option<ClientCopy>,
+    /// There is nothing to run.
+    is_empty: bool,
+}
+
+/// A portal, as the protocol knows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Portal {
+    /// `None`: it returns no rows, as far as was known when it was prepared.
+    pub(crate) columns: Option<Arc<[Field]>>,
+    pub(crate) formats: Formats,
+    control: Control,
+    copies: Option<ClientCopy>,
+    is_empty: bool,
+}
+
+impl Portal {
+    /// Its transaction has failed: whatever it was a portal of, it ends no transaction any more.
+    pub(crate) fn fail(&mut self) {
+        self.control = Control::Other;
+    }
+}
+
+impl Conversation {
+    /// The message Parse.
+    pub(crate) fn parse(&mut self, frame: &Frame) -> Result<Option<Request>> {
+        let mut body = Body(self.input.body(frame));
+        let (name, text) = (body.text()?.to_owned(), body.text()?.to_owned());
+        let count = body.count()?;
+        let mut types = Vec::new();
+        for _ in 0..count {
+            types.push(body.int32()?.cast_unsigned());
+        }
+        body.end()?;
+        self.refuse_statement(&name, text.len())?;
+        let control = Control::of(&text);
+        // What is no statement is told as that in a failed transaction, too.
+        let first = split_script(&text).next();
+        if let (Some(first), Err(aborted)) = (first, self.check_failed(&control)) {
+            return Err(first.parse().err().unwrap_or(aborted));
+        }
+        if first.is_none() {
+            let (text_bytes, parameters) = (text.len(), Vec::new());
+            let none = Statement { text_bytes, parameters, columns: None, control, copies: None, is_empty: true };
+            self.keep_statement(name, none);
+            return Ok(None);
+        }
+        let (text_bytes, copies) = (text.len(), copies(&text));
+        let prepare = Prepare { statement: self.statements.next_number(), text, types };
+        Ok(Some(self.ask(Asked::Prepare { name, text_bytes, control, copies }, Request::Prepare(prepare))))
+    }
+
+    /// SQLSTATE 53400 where there are too many.
+    fn refuse_statement(&mut self, name: &str, bytes: usize) -> Result<()> {
+        if name.is_empty() {
+            if let Some((_, of)) = self.statements.remove("") {
+                self.statement_bytes -= of.text_bytes;
+            }
+        }
+        let are_many = self.statements.len() >= self.limits.statements;
+        if are_many || self.statement_bytes + bytes > self.limits.statement_bytes {
+            let message = format!("too many prepared statements: {} are there already", self.statements.len());
+            let hint = "Close those that are not needed any more, or DISCARD ALL.";
+            return Err(Error::new(SqlState::CONFIGURATION_LIMIT_EXCEEDED, message).with_hint(hint));
+        }
+        Ok(())
+    }
+
+    /// It is there, but where there is another of this name (SQLSTATE 42P05): what is wrong with the statement is told before that.
+    fn keep_statement(&mut self, name: String, statement: Statement) {
+        if self.statements.find(&name).is_some() {
+            self.told.push_back(Request::CloseStatement(self.statements.next_number()));
+            let message = format!("prepared statement \"{name}\" already exists");
+            return self.say_error(&Error::new(SqlState::DUPLICATE_PREPARED_STATEMENT, message));
+        }
+        self.statement_bytes += statement.text_bytes;
+        self.statements.insert(name, statement);
+        self.output.empty(b'1');
+    }
+
+    /// The statement is prepared: the types of its parameters, and its result's columns, if it is one that has a result.
+    pub fn prepared(&mut self, parameters: Vec<DataType>, columns: Option<Vec<Field>>) {
+        if let Asked::Prepare { name, text_bytes, control, copies } = std::mem::take(&mut self.asked) {
+            let columns = columns.map(Arc::from);
+            let statement = Statement { text_bytes, parameters, columns, control, copies, is_empty: false };
+            self.keep_statement(name, statement);
+        }
+    }
+
+    /// The message Bind.
+    pub(crate) fn bind(&mut self, frame: &Frame) -> Result<Option<Request>> {
+        let mut body = Body(self.input.body(frame));
+        let (name, named) = (body.text()?.to_owned(), body.text()?);
+        let (number, statement) = self.statements.find(named).ok_or_else(|| no_statement(named))?;
+        let parameters = Parameters::read(&mut body, named, &statement.parameters)?;
+        self.check_failed(&statement.control)?;
+        let formats = result_formats(read_formats(&mut body)?, statement.columns.as_ref().map_or(0, |of| of.len()))?;
+        body.end()?;
+        let portal = Portal {
+            columns: statement.columns.clone(),
+            formats,
+            control: statement.control.clone(),
+            copies: statement.copies,
+            is_empty: statement.is_empty,
+        };
+        self.refuse_portal(&name)?;
+        if portal.is_empty {
+            self.keep_portal(name, portal);
+            return Ok(None);
+        }
+        let bind = Bind { portal: self.portals.next_number(), statement: number, parameters };
+        Ok(Some(self.ask(Asked::Bind { name, portal }, Request::Bind(bind))))
+    }
+
+    /// SQLSTATE 42P03 where there is one of this name, 53400 where there are too many.
+    fn refuse_portal(&mut self, name: &str) -> Result<()> {
+        if name.is_empty() {
+            self.portals.remove("");
+        } else if self.portals.find(name).is_some() {
+            let message = format!("cursor \"{name}\" already exists");
+            return Err(Error::new(SqlState::DUPLICATE_CURSOR, message));
+        }
+        if self.portals.len() >= self.limits.portals {
+            let message = format!("too many portals: {} are open already", self.portals.len());
+            let hint = "Close those that are not needed any more, or end the transaction.";
+            return Err(Error::new(SqlState::CONFIGURATION_LIMIT_EXCEEDED, message).with_hint(hint));
+        }
+        Ok(())
+    }
+
+    fn keep_portal(&mut self, name: String, portal: Portal) {
+        self.portals.insert(name, portal);
+        self.output.empty(b'2');
+    }
+
+    /// The portal is there.
+    pub fn bound(&mut self) {
+        if let Asked::Bind { name, portal } = std::mem::take(&mut self.asked) {
+            self.keep_portal(name, portal);
+        }
+    }
+
+    /// The message Describe: nothing is run for it.
+    pub(crate) fn describe(&mut self, frame: &Frame) -> Result<Option<Request>> {
+        let mut body = Body(self.input.body(frame));
+        let (kind, name) = (body.byte()?, body.text()?);
+        body.end()?;
+        let columns = match kind {
+            b'P' if !name.is_empty() && self.portals.find(name).is_none() => {
+                // Portals and cursors share their names.
+                let cursor = Request::DescribeCursor(name.to_owned());
+                return Ok(Some(self.ask(Asked::Cursor, cursor)));
+            }
+            b'S' => {
+                let (_, statement) = self.statements.find(name).ok_or_else(|| no_statement(name))?;
+                if statement.columns.is_some() {
+                    self.check_failed(&statement.control)?;
+                }
+                self.output.parameters(&statement.parameters);
+                (&statement.columns, &Formats::Text)
+            }
+            b'P' => {
+                let (_, portal) = self.portals.find(name).ok_or_else(|| no_portal(name))?;
+                if portal.columns.is_some() {
+                    self.check_failed(&portal.control)?;
+                }
+                (&portal.columns, &portal.formats)
+            }
+            other => return Err(violation(format!("invalid DESCRIBE message subtype {other}"))),
+        };
+        match columns {
+            (Some(columns), formats) => self.output.columns(columns, formats),
+            (None, _) => self.output.empty(b'n'),
+        }
+        Ok(None)
+    }
+
+    /// The columns of the cursor.
+    pub fn described(&mut self, columns: &[Field]) {
+        self.asked = Asked::Nothing;
+        self.output.columns(columns, &Formats::Text);
+    }
+
+    /// The message Close.
+    pub(crate) fn close(&mut self, frame: &Frame) -> Result<Option<Request>> {
+        let mut body = Body(self.input.body(frame));
+        let (kind, name) = (body.byte()?, body.text()?);
+        body.end()?;
+        match kind {
+            b'S' => {
+                if let Some((number, of)) = self.statements.remove(name) {
+                    self.statement_bytes -= of.text_bytes;
+                    self.told.push_back(Request::CloseStatement(number));
+                }
+            }
+            b'P' => {
+                if let Some((number, _)) = self.portals.remove(name) {
+                    self.told.push_back(Request::ClosePortal(number));
+                }
+            }
+            other => return Err(violation(format!("invalid CLOSE message subtype {other}"))),
+        }
+        self.output.empty(b'3');
+        Ok(None)
+    }
+
+    /// The message Execute, which is consumed once it is known what comes behind it.
+    pub(crate) fn execute(&mut self, frame: &Frame) -> Result<Option<Request>> {
+        let mut body = Body(self.input.body(frame));
+        let (name, rows_max) = (body.text()?, body.int32()?);
+        body.end()?;
+        let (number, portal) = self.portals.find(name).ok_or_else(|| no_portal(name))?;
+        if portal.is_empty {
+            self.input.consume(frame);
+            self.output.empty(b'I');
+            return Ok(None);
+        }
+        self.check_failed(&portal.control)?;
+        let is_idle = self.status == Status::Idle;
+        let alone = match self.input.kind_behind(frame) {
+            Some(kind) => kind == b'S',
+            None if self.implicit || !is_idle || portal.control != Control::Other => false,
+            None => return Ok(Some(Request::Wait)),
+        };
+        let (copies, ends_portals) = (portal.copies, portal.control.ends_portals());
+        match before(&portal.control, self.implicit, alone, is_idle) {
+            // The message comes again then.
+            Before::Begin => return Ok(Some(self.ask(Asked::Begin, Request::Begin))),
+            Before::Nothing => {}
+            Before::EndImplicit => {
+                self.implicit = false;
+                self.output.notice(&no_transaction());
+            }
+            Before::Adopt(modes) => {
+                self.input.consume(frame);
+                return Ok(self.adopt(modes));
+            }
+            Before::Refuse(error) => return Err(error),
+        }
+        let name = name.to_owned();
+        self.input.consume(frame);
+        self.ends_portals = ends_portals;
+        let execute = Execute { portal: number, name, rows_max: u32::try_from(rows_max).unwrap_or(0), copies };
+        Ok(Some(self.ask(Asked::Execute(number), Request::Execute(execute))))
+    }
+
+    /// The message Sync.
+    pub(crate) fn sync(&mut self) -> Option<Request> {
+        (self.skips, self.is_ready_due) = (false, true);
+        if self.implicit {
+            return Some(self.ask(Asked::Commit, Request::Commit));
+        }
+        None
+    }
+
+    /// Portals end with their transaction.
+    pub(crate) fn drop_portals(&mut self) {
+        if self.portals.len() > 0 {
+            self.portals.clear();
+            self.told.push_back(Request::ClosePortals);
+        }
+    }
+}

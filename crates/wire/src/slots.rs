@@ -1,0 +1,60 @@
+//! Things that a client knows by names, and who drives the conversation by numbers.
+
+use std::collections::HashMap;
+
+/// By name and by number. The name of what has none is empty.
+pub(crate) struct Slots<T> {
+    names: HashMap<String, usize>,
+    slots: Vec<Option<T>>,
+    free: Vec<usize>,
+}
+
+impl<T> Default for Slots<T> {
+    fn default() -> Slots<T> {
+        Slots { names: HashMap::new(), slots: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Slots<T> {
+    pub(crate) fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<(usize, &T)> {
+        let number = *self.names.get(name)?;
+        Some((number, self.slots.get(number)?.as_ref()?))
+    }
+
+    pub(crate) fn get(&self, number: usize) -> Option<&T> {
+        self.slots.get(number)?.as_ref()
+    }
+
+    pub(crate) fn each(&mut self, change: impl FnMut(&mut T)) {
+        self.slots.iter_mut().flatten().for_each(change);
+    }
+
+    /// The number that the next one gets.
+    pub(crate) fn next_number(&self) -> usize {
+        self.free.last().copied().unwrap_or(self.slots.len())
+    }
+
+    pub(crate) fn insert(&mut self, name: String, of: T) -> usize {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            self.slots.len() - 1
+        });
+        self.slots[number] = Some(of);
+        self.names.insert(name, number);
+        number
+    }
+
+    pub(crate) fn remove(&mut self, name: &str) -> Option<(usize, T)> {
+        let number = self.names.remove(name)?;
+        self.free.push(number);
+        Some((number, self.slots.get_mut(number)?.take()?))
+    }
+
+    pub(crate) fn clear(&mut self) {
+        *self = Slots::default();
+    }
+}
