@@ -53,7 +53,7 @@ impl Incoming<'_> {
     fn advance(&mut self) -> Result<(), Broken> {
         loop {
             match self.line.conversation.copy_input()? {
-                CopyInput::Data(bytes) if bytes.is_empty() => {}
+                CopyInput::Data([]) => {}
                 CopyInput::Data(bytes) => {
                     self.piece.clear();
                     self.piece.extend_from_slice(bytes);

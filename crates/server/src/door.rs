@@ -23,7 +23,7 @@ pub(crate) fn admit(line: &mut Line, shared: &Shared) -> io::Result<Option<Login
     let until = Instant::now() + LOGIN_TIME;
     line.set_times(Some(LOGIN_TIME), Some(FAREWELL_TIME))?;
     loop {
-        match line.conversation.next() {
+        match line.conversation.next_request() {
             Request::Wait => {
                 let left = until.saturating_duration_since(Instant::now());
                 if left.is_zero() {

@@ -118,7 +118,7 @@ impl<'c> Session<'c> {
                 line.conversation.terminate(&ended());
                 return line.flush();
             }
-            match line.conversation.next() {
+            match line.conversation.next_request() {
                 Request::Wait => self.wait(line)?,
                 Request::Query(query) => self.query(line, &query)?,
                 Request::Prepare(prepare) => self.prepare(line, prepare),

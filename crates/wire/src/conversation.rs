@@ -1,6 +1,6 @@
 //! A client's conversation with the server, without input and output.
 //!
-//! Who drives it asks for the [`next`](Conversation::next) thing to do, does it, and answers; bytes that come are given to
+//! Who drives it asks for the [next](Conversation::next_request) thing to do, does it, and answers; bytes that come are given to
 //! [`receive`](Conversation::receive), bytes that are to go out are in the [`output`](Conversation::output). Once it says
 //! [`Request::Wait`], all that has come is handled, and what is in the output is to be written: so what a client sends together is
 //! answered by one write. A driver may write before, where rows are many.
@@ -73,15 +73,18 @@ pub(crate) enum Phase {
     /// Nobody has said who he is.
     Greeting,
     /// The client is to prove it.
-    Authenticating {
-        login: Login,
-        challenge: crate::Challenge,
-        exchange: Option<Exchange>,
-    },
+    Authenticating(Box<Proof>),
     /// It is who it says.
     Authenticated(Login),
     Talking,
     Over,
+}
+
+/// Who somebody says he is, and how far he has come in showing it.
+pub(crate) struct Proof {
+    pub(crate) login: Login,
+    pub(crate) challenge: crate::Challenge,
+    pub(crate) exchange: Option<Exchange>,
 }
 
 /// What the driver was asked and has not answered.
@@ -166,7 +169,7 @@ impl Conversation {
     }
 
     /// What is to be done next.
-    pub fn next(&mut self) -> Request {
+    pub fn next_request(&mut self) -> Request {
         match self.step() {
             Ok(request) => request,
             Err(error) => {
@@ -188,7 +191,7 @@ impl Conversation {
             let request = match &self.phase {
                 Phase::Over => return Ok(Request::End),
                 Phase::Greeting => self.greet()?,
-                Phase::Authenticating { .. } => self.authenticate()?,
+                Phase::Authenticating(_) => self.authenticate()?,
                 Phase::Authenticated(login) => {
                     let login = login.clone();
                     self.phase = Phase::Talking;

@@ -74,10 +74,10 @@ impl Conversation {
 
     /// SQLSTATE 53400 where there are too many.
     fn refuse_statement(&mut self, name: &str, bytes: usize) -> Result<()> {
-        if name.is_empty() {
-            if let Some((_, of)) = self.statements.remove("") {
-                self.statement_bytes -= of.text_bytes;
-            }
+        if name.is_empty()
+            && let Some((_, of)) = self.statements.remove("")
+        {
+            self.statement_bytes -= of.text_bytes;
         }
         let are_many = self.statements.len() >= self.limits.statements;
         if are_many || self.statement_bytes + bytes > self.limits.statement_bytes {

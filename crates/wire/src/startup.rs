@@ -4,7 +4,7 @@
 
 use cairndb::{Error, Result, SqlState};
 
-use crate::conversation::{Asked, Conversation, Phase};
+use crate::conversation::{Asked, Conversation, Phase, Proof};
 use crate::error::{fatal_violation, refused, violation};
 use crate::input::Body;
 use crate::output::put_text;
@@ -97,7 +97,7 @@ impl Conversation {
             put_text(&mut mechanisms, MECHANISM);
             mechanisms.push(0);
             self.output.authentication(10, &mechanisms);
-            self.phase = Phase::Authenticating { login, challenge, exchange: None };
+            self.phase = Phase::Authenticating(Box::new(Proof { login, challenge, exchange: None }));
         }
     }
 
@@ -114,7 +114,8 @@ impl Conversation {
         }
         self.input.consume(&frame);
         let mut body = Body(self.input.body(&frame));
-        let Phase::Authenticating { login, challenge, exchange } = &mut self.phase else { return Ok(None) };
+        let Phase::Authenticating(proof) = &mut self.phase else { return Ok(None) };
+        let Proof { login, challenge, exchange } = &mut **proof;
         let Some(begun) = exchange.take() else {
             let mechanism = body.text()?;
             if mechanism != MECHANISM {

@@ -96,7 +96,7 @@ impl Driver {
         loop {
             self.requests += 1;
             assert!(self.requests < 10_000, "no end");
-            match self.conversation.next() {
+            match self.conversation.next_request() {
                 Request::Wait => return true,
                 Request::End | Request::Cancel { .. } => return false,
                 request => self.answer(&request, random),
@@ -234,17 +234,17 @@ fn generated_conversations_go_on_or_end_with_a_word() {
 fn nobody_takes_memory_before_he_is_known() {
     let mut conversation = Conversation::new(Limits::default());
     conversation.receive(&0x4000_0000u32.to_be_bytes());
-    assert!(matches!(conversation.next(), Request::End));
+    assert!(matches!(conversation.next_request(), Request::End));
     assert_eq!(kinds(conversation.output()), "E");
 
     let mut conversation = Conversation::new(Limits::default());
     conversation.receive(&startup(0, b"user\0me\0"));
-    assert!(matches!(conversation.next(), Request::Login(_)));
+    assert!(matches!(conversation.next_request(), Request::Login(_)));
     conversation.challenge(Challenge { verifier: None, nonce: [0; 18], secret: [0; 32] });
     let mut long = vec![b'p'];
     long.extend(0x0100_0000u32.to_be_bytes());
     conversation.receive(&long);
-    assert!(matches!(conversation.next(), Request::End));
+    assert!(matches!(conversation.next_request(), Request::End));
     assert_eq!(kinds(conversation.output()), "RE");
 }
 
@@ -253,9 +253,9 @@ fn bytes_that_came_before_tls_are_not_taken_for_what_came_under_it() {
     let mut conversation = Conversation::new(Limits::default());
     conversation.receive(&[0, 0, 0, 8, 4, 210, 22, 47]);
     conversation.receive(&startup(0, b"user\0me\0"));
-    assert!(matches!(conversation.next(), Request::Tls));
+    assert!(matches!(conversation.next_request(), Request::Tls));
     conversation.tls(true);
-    assert!(matches!(conversation.next(), Request::End));
+    assert!(matches!(conversation.next_request(), Request::End));
     assert_eq!(kinds(conversation.output()), "E");
 }
 
@@ -267,7 +267,7 @@ fn statements_and_portals_have_limits() {
     let mut exchange = |bytes: &[u8]| {
         driver.conversation.receive(bytes);
         loop {
-            match driver.conversation.next() {
+            match driver.conversation.next_request() {
                 Request::Wait => break,
                 Request::Login(_) => driver.conversation.trust(),
                 Request::Start(_) => driver.conversation.started(&Started { process: 7, secret: [5; 32] }),

@@ -17,8 +17,6 @@ use crate::sql::name_text;
 use crate::types::{DataType, EvalContext};
 use crate::{Error, Result, SqlState, Value};
 
-/// The hidden row number of a table without primary key.
-
 /// What a cursor's rows have behind their columns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowKey {

@@ -100,9 +100,11 @@ pub(super) enum Within {
     Window,
 }
 
+/// What may not stand there: what stands in for it, the code, and the message.
+type Refused = (fn(StandIn) -> bool, SqlState, &'static str);
+
 impl Within {
-    /// What may not stand there: what stands in for it, the code, and the message.
-    fn refused(self) -> &'static [(fn(StandIn) -> bool, SqlState, &'static str)] {
+    fn refused(self) -> &'static [Refused] {
         const GROUPING: SqlState = SqlState::GROUPING_ERROR;
         match self {
             Within::Aggregate => &[

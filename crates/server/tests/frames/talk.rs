@@ -94,11 +94,6 @@ impl Talk {
         self.parse("", text, &[]).bind("", "", values, false).describe('P', "").execute("", 0)
     }
 
-    pub fn then(mut self, other: &Talk) -> Talk {
-        self.0.extend(&other.0);
-        self
-    }
-
     /// Says it all, goodbye, and hears what comes back.
     pub fn hold(&self, socket: &Path) -> String {
         let mut stream = UnixStream::connect(socket).expect("connects");
