@@ -155,7 +155,9 @@ impl Signals {
     fn taken() -> Signals {
         let (told, waits) = std::sync::mpsc::channel();
         // A second handler in one process is the only failure there is.
-        let _ = ctrlc::set_handler(move || drop(told.send(())));
+        let _ = ctrlc::set_handler(move || {
+            let _ = told.send(());
+        });
         Signals(waits)
     }
 

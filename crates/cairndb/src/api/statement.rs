@@ -105,7 +105,11 @@ impl<'c> Statement<'c> {
 
     /// Runs a query.
     pub fn query(&mut self, params: impl Params) -> Result<Rows> {
-        Ok(self.perform(params)?.rows.unwrap_or_else(Rows::empty))
+        let rows = self.rows_now(params)?;
+        Ok(match &self.session.state.borrow().transaction {
+            Some(open) => rows.belonging_to(Some(open.part())),
+            None => rows,
+        })
     }
 
     /// Runs the statement, whatever it is: what it did, and its rows, if it is one that returns rows.
@@ -120,17 +124,39 @@ impl<'c> Statement<'c> {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn perform(&mut self, params: impl Params) -> Result<Executed> {
-        let mut executed = self.perform_now(params)?;
+        let ordered = self.ordered(&params)?;
+        let params: &dyn Params = ordered.as_ref().map_or(&params, |ordered| ordered);
+        let mut executed = match self.read_few(params)? {
+            Some(rows) => Executed::rows("SELECT", rows),
+            None => self.perform_now(params)?,
+        };
         if let Some(open) = &self.session.state.borrow().transaction {
             executed.rows = executed.rows.map(|rows| rows.belonging_to(Some(open.part())));
         }
         Ok(executed)
     }
 
-    /// As `perform`, of rows that are read at once.
-    fn perform_now(&mut self, params: impl Params) -> Result<Executed> {
+    /// As `query`, of rows that are read at once.
+    fn rows_now(&mut self, params: impl Params) -> Result<Rows> {
         let ordered = self.ordered(&params)?;
         let params: &dyn Params = ordered.as_ref().map_or(&params, |ordered| ordered);
+        match self.read_few(params)? {
+            Some(rows) => Ok(rows),
+            None => Ok(self.perform_now(params)?.rows.unwrap_or_else(Rows::empty)),
+        }
+    }
+
+    /// The rows of a point SELECT.
+    fn read_few(&self, params: &dyn Params) -> Result<Option<Rows>> {
+        let (width, mut rows) = (self.columns().len(), Ok(FewRows::default()));
+        match (self.read_point(params, |row| add_row(&mut rows, row, width))?, &self.runnable.prepared) {
+            (Some(_), Some(prepared)) => Ok(Some(Rows::few(prepared, rows?))),
+            _ => Ok(None),
+        }
+    }
+
+    /// Runs what is no point SELECT.
+    fn perform_now(&mut self, params: &dyn Params) -> Result<Executed> {
         if let Some((affected, _)) = self.write_point(params, self.now())? {
             let returned = match affected {
                 _ if !self.returns_rows() => None,
@@ -139,12 +165,6 @@ impl<'c> Statement<'c> {
             };
             let rows = returned.map(|rows| Rows::buffered(self.columns().to_vec(), rows));
             return Ok(Executed { tag: tag_of(self.runnable.parsed.syntax()), affected, rows });
-        }
-        let (width, mut rows) = (self.columns().len(), Ok(FewRows::default()));
-        if self.read_point(params, |row| add_row(&mut rows, row, width))?.is_some()
-            && let Some(prepared) = &self.runnable.prepared
-        {
-            return Ok(Executed::rows("SELECT", Rows::few(prepared, rows?)));
         }
         self.run(params)
     }
@@ -168,7 +188,7 @@ impl<'c> Statement<'c> {
 
     /// Runs a query that must give at least one row, and converts the first. No row: SQLSTATE P0002.
     pub fn query_row<T>(&mut self, params: impl Params, map: impl FnOnce(Row<'_>) -> Result<T>) -> Result<T> {
-        let mut rows = self.perform_now(params)?.rows.unwrap_or_else(Rows::empty);
+        let mut rows = self.rows_now(params)?;
         let row = rows.next()?.ok_or_else(|| Error::new(SqlState::NO_DATA_FOUND, "query returned no rows"))?;
         map(row)
     }

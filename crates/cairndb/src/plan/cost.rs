@@ -20,8 +20,12 @@ pub(super) const LOOKUP: f64 = 0.08;
 pub(super) const HASH_BUILD: f64 = 0.02;
 /// Looking a row up in a hash table.
 pub(super) const HASH_PROBE: f64 = 0.01;
-/// Beginning a group of rows that are told apart by hash: of many, each is a place in memory that no cache has.
-const NEW_GROUP: f64 = 0.1;
+/// Beginning a group of rows that are told apart by hash,
+const NEW_GROUP: f64 = 0.01;
+/// and what that costs more where there are so many that each is a place in memory that no cache has.
+const FAR_GROUP: f64 = 0.09;
+/// From about so many on they are.
+const FAR_GROUPS: f64 = 10_000.0;
 /// Going past a row of a side of a merge join.
 pub(super) const MERGE: f64 = 0.0025;
 /// Starting a subplan or a lateral side for one row.
@@ -39,7 +43,7 @@ pub(super) fn row_by_entry(width: f64) -> f64 {
 
 /// Telling `rows` rows apart by hash, of which so many differ.
 pub(super) fn hash_groups(rows: f64, groups: f64) -> f64 {
-    rows * HASH_PROBE + groups * NEW_GROUP
+    rows * HASH_PROBE + groups * (NEW_GROUP + FAR_GROUP * groups / (groups + FAR_GROUPS))
 }
 
 /// Sorting `rows` rows, of which `kept` are wanted.

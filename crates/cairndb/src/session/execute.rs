@@ -32,6 +32,15 @@ use crate::state::Transaction;
 use crate::{Error, Result, SqlState, Value};
 
 /// What a statement did: from [`Statement::perform`](crate::Statement::perform) and [`Connection::perform`](crate::Connection::perform).
+///
+/// ```
+/// let conn = cairndb::Database::open_in_memory()?.connect()?;
+/// conn.execute("CREATE TABLE t (id int)", ())?;
+/// let mut done = conn.perform("INSERT INTO t VALUES (1), (2)", ())?;
+/// assert_eq!((done.command(), done.affected()), ("INSERT", 2));
+/// assert!(done.take_rows().is_none(), "it returns no rows");
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 pub struct Executed {
     /// PostgreSQL's command tag, without counts.
     pub(crate) tag: &'static str,

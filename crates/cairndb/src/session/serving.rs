@@ -17,6 +17,14 @@ use crate::types::{DataType, ShownSettings};
 use crate::{Error, Result, SqlState};
 
 /// What [`Connection::changed_settings`](crate::Connection::changed_settings) has told so far.
+///
+/// ```
+/// let conn = cairndb::Database::open_in_memory()?.connect()?;
+/// let mut seen = cairndb::SettingsSeen::default();
+/// assert!(conn.changed_settings(&["timezone"], &mut seen).is_some());
+/// assert!(conn.changed_settings(&["timezone"], &mut seen).is_none(), "nothing has changed");
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Default)]
 pub struct SettingsSeen(Option<Arc<Settings>>);
 

@@ -8,6 +8,13 @@ use crate::session::Session;
 use crate::{Error, Result, SqlState};
 
 /// From [`Connection::copy_shape`](crate::Connection::copy_shape).
+///
+/// ```
+/// let conn = cairndb::Database::open_in_memory()?.connect()?;
+/// let shape: cairndb::CopyShape = conn.copy_shape("COPY (SELECT 1, 2) TO STDOUT")?;
+/// assert_eq!((shape.columns, shape.is_binary), (2, false));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CopyShape {
     /// Whether the data is the client's (COPY FROM); else it is for the client.

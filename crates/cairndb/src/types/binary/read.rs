@@ -21,6 +21,14 @@ const DIMENSIONS_MAX: i32 = 6;
 
 /// The value of a type that all of the bytes are. SQLSTATE 22P03 and 08P01 where they are of another form, and those of the
 /// type's own input.
+///
+/// ```
+/// use cairndb::{DataType, Value, read_binary};
+///
+/// assert!(matches!(read_binary(&[0, 0, 0, 7], DataType::Integer)?, Value::Integer(7)));
+/// assert_eq!(read_binary(&[7], DataType::Integer).unwrap_err().sqlstate().as_str(), "22P03");
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 pub fn read_binary(bytes: &[u8], data_type: DataType) -> Result<Value> {
     whole(bytes, data_type, 0, || "incorrect binary data format".to_owned())
 }

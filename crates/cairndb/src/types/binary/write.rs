@@ -11,6 +11,15 @@ pub(super) const VERSION: u8 = 1;
 const NULL: i32 = -1;
 
 /// Appends the length and the bytes of a value of a type. SQLSTATE 54000 where they are too many.
+///
+/// ```
+/// use cairndb::{DataType, Value, write_binary};
+///
+/// let mut out = Vec::new();
+/// write_binary(&Value::Integer(7), DataType::Integer, &mut out)?;
+/// assert_eq!(out, [0, 0, 0, 4, 0, 0, 0, 7]);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 pub fn write_binary(value: &Value, data_type: DataType, out: &mut Vec<u8>) -> Result<()> {
     if value.is_null() {
         out.extend(NULL.to_be_bytes());

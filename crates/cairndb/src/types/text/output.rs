@@ -23,6 +23,14 @@ pub fn to_text(value: &Value, context: &EvalContext) -> String {
 }
 
 /// Appends the text form of a value; nothing for NULL.
+///
+/// ```
+/// let conn = cairndb::Database::open_in_memory()?.connect()?;
+/// let mut out = "n = ".to_owned();
+/// cairndb::write_text(&cairndb::Value::Integer(7), &conn.text_context(), &mut out);
+/// assert_eq!(out, "n = 7");
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 pub fn write_text(value: &Value, context: &EvalContext, out: &mut String) {
     let style = context.style;
     // Writing to a String cannot fail.
