@@ -137,6 +137,7 @@ impl<'c> Statement<'c> {
     }
 
     /// As `query`, of rows that are read at once.
+    #[inline]
     fn rows_now(&mut self, params: impl Params) -> Result<Rows> {
         let ordered = self.ordered(&params)?;
         let params: &dyn Params = ordered.as_ref().map_or(&params, |ordered| ordered);
@@ -147,6 +148,7 @@ impl<'c> Statement<'c> {
     }
 
     /// The rows of a point SELECT.
+    #[inline]
     fn read_few(&self, params: &dyn Params) -> Result<Option<Rows>> {
         let (width, mut rows) = (self.columns().len(), Ok(FewRows::default()));
         match (self.read_point(params, |row| add_row(&mut rows, row, width))?, &self.runnable.prepared) {
