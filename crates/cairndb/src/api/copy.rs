@@ -59,7 +59,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// With the line, and the column where it is known, as [`Error::context`]. Outside a transaction it runs in one of its own,
+    /// With the line, and the column where it is known, as [`Error::context`](crate::Error::context). Outside a transaction it runs in one of its own,
     /// once: 40001 is the caller's to answer, for the data is read.
     pub fn copy_in(&self, sql: &str, input: impl Read) -> Result<u64> {
         self.session.copy_in(sql, input)
@@ -79,7 +79,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// With the row, and the column where it is known, as [`Error::context`]; nothing of it stays then. Outside a transaction it
+    /// With the row, and the column where it is known, as [`Error::context`](crate::Error::context); nothing of it stays then. Outside a transaction it
     /// runs in one of its own, once, as [`Connection::copy_in`](crate::Connection::copy_in). The iterator is asked while the statement runs: it can not use
     /// the same connection.
     pub fn append<P: Params>(&self, table: &str, columns: &[&str], rows: impl IntoIterator<Item = P>) -> Result<u64> {

@@ -61,7 +61,7 @@ pub(crate) trait Stop: Send + Sync {
     fn stop(&self);
 }
 
-/// Ends a [`LiveQuery`](super::LiveQuery), [`Changes`](super::Changes) or [`Notifications`](super::Notifications) from another
+/// Ends a [`LiveQuery`](super::LiveQuery), [`Changes`](crate::Changes) or [`Notifications`](super::Notifications) from another
 /// thread. Cheap to clone; it keeps nothing open.
 ///
 /// ```
