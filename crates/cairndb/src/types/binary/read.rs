@@ -26,7 +26,7 @@ const DIMENSIONS_MAX: i32 = 6;
 /// use cairndb::{DataType, Value, read_binary};
 ///
 /// assert!(matches!(read_binary(&[0, 0, 0, 7], DataType::Integer)?, Value::Integer(7)));
-/// assert_eq!(read_binary(&[7], DataType::Integer).unwrap_err().sqlstate().as_str(), "22P03");
+/// assert_eq!(read_binary(&[7], DataType::Integer).unwrap_err().sqlstate().as_str(), "08P01");
 /// # Ok::<(), cairndb::Error>(())
 /// ```
 pub fn read_binary(bytes: &[u8], data_type: DataType) -> Result<Value> {
