@@ -357,7 +357,7 @@ pub(crate) async fn settled<T>(value: T, ticket: Option<Ticket>) -> Result<T> {
 }
 
 pub(crate) fn no_row() -> Error {
-    Error::new(SqlState("P0002"), "query returned no rows")
+    Error::new(SqlState::NO_DATA_FOUND, "query returned no rows")
 }
 
 /// A query's first batch, and what is to come.

@@ -5,7 +5,7 @@ use std::any::Any;
 use cairndb::{Error, SqlState};
 
 /// PostgreSQL's `admin_shutdown`.
-pub(crate) const SHUTDOWN: SqlState = SqlState("57P01");
+pub(crate) const SHUTDOWN: SqlState = SqlState::ADMIN_SHUTDOWN;
 
 pub(crate) fn closed() -> Error {
     Error::new(SHUTDOWN, "the database is closed, or being closed")

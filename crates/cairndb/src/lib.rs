@@ -53,7 +53,7 @@ pub use salvage::{Salvaged, salvage};
 pub use session::{
     Ahead, CopyShape, Durability, Executed, InterruptHandle, IntoRows, LiveChange, LiveGuard, LiveQuery,
     LiveStatistics, Mapped, NamedParams, Next, Notification, NotificationGuard, Notifications, Options, Outcome,
-    OwnedRow, PlanCache, Position, Rows, RowsAs, SettingsSeen, StopHandle, Ticket, Turn,
+    OwnedRow, PlanCache, Position, Rows, RowsAs, SettingsSeen, StopHandle, Ticket, Turn, command_tag,
 };
 pub use sql::{MAX_DEPTH, MAX_TEXT_BYTES, Script, SourceStatement, split_script};
 pub use types::{

@@ -16,7 +16,7 @@ pub(crate) fn copy(line: &mut Line, connection: &Connection, text: &str) -> Resu
         false => copy_out(line, connection, text, shape),
     }?;
     tell_notices(line, connection);
-    Ok(cairn_wire::command_tag("COPY", rows, None))
+    Ok(cairndb::command_tag("COPY", rows, None))
 }
 
 fn copy_in(line: &mut Line, connection: &Connection, text: &str, shape: CopyShape) -> Result<u64, Broken> {
@@ -98,7 +98,7 @@ fn copy_out(line: &mut Line, connection: &Connection, text: &str, shape: CopySha
         }
         line.conversation.copy_row(row);
         line.flush_much().map_err(|error| {
-            let told = Error::new(SqlState("08006"), format!("the client took no more: {error}"));
+            let told = Error::new(SqlState::CONNECTION_FAILURE, format!("the client took no more: {error}"));
             gone = Some(error);
             told
         })

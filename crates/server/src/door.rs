@@ -68,7 +68,7 @@ fn ask(line: &mut Line, shared: &Shared, login: &Login) -> io::Result<()> {
                 "Connect over the Unix socket as the user who owns the database, or start the server with passwords.",
             ),
         };
-        line.conversation.refuse(&Error::new(SqlState("28000"), message).with_hint(hint));
+        line.conversation.refuse(&Error::new(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, message).with_hint(hint));
         return Ok(());
     }
     let mut nonce = [0; 18];
@@ -78,18 +78,20 @@ fn ask(line: &mut Line, shared: &Shared, login: &Login) -> io::Result<()> {
     Ok(())
 }
 
-/// SQLSTATE 3D000 for a database that is not here, 53300 where there are too many sessions, 57P03 when all are being ended.
+/// SQLSTATE 53300.
+pub(crate) fn too_many() -> Error {
+    Error::new(SqlState::TOO_MANY_CONNECTIONS, "sorry, too many clients already")
+}
+
+/// SQLSTATE 3D000 for a database that is not here, 57P03 when all sessions are being ended.
 pub(crate) fn check(shared: &Shared, login: &Login) -> Result<(), Error> {
     if shared.registry.is_stopping() {
-        return Err(Error::new(SqlState("57P03"), "the database system is shutting down"));
-    }
-    if shared.registry.count() >= shared.options.connections_max {
-        return Err(Error::new(SqlState("53300"), "sorry, too many clients already"));
+        return Err(Error::new(SqlState::CANNOT_CONNECT_NOW, "the database system is shutting down"));
     }
     if ![shared.options.name.as_str(), "postgres", "cairndb"].contains(&login.database.as_str()) {
         let message = format!("database \"{}\" does not exist", login.database);
         let hint = format!("This server has \"{}\", also by the name of postgres.", shared.options.name);
-        return Err(Error::new(SqlState("3D000"), message).with_hint(hint));
+        return Err(Error::new(SqlState::INVALID_CATALOG_NAME, message).with_hint(hint));
     }
     Ok(())
 }

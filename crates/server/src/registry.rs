@@ -47,11 +47,6 @@ impl Registry {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many sessions there are.
-    pub(crate) fn count(&self) -> usize {
-        self.lock().len()
-    }
-
     fn connections(&self) -> MutexGuard<'_, Connections> {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -70,15 +65,23 @@ impl Registry {
         Present { registry: self.clone(), number }
     }
 
-    /// A place under a number that no other session has.
-    pub(crate) fn enter(&self, secret: [u8; 32], interrupt: InterruptHandle) -> Result<Place<'_>, getrandom::Error> {
+    /// A place under a number that no other session has; `None`: there are `most` sessions.
+    pub(crate) fn enter(
+        &self,
+        secret: [u8; 32],
+        interrupt: InterruptHandle,
+        most: usize,
+    ) -> Result<Option<Place<'_>>, getrandom::Error> {
         let entry = Arc::new(Entry { secret, interrupt });
         let mut sessions = self.lock();
+        if sessions.len() >= most {
+            return Ok(None);
+        }
         loop {
             let process = (getrandom::u32()? >> 1).cast_signed();
             if process > 0 && !sessions.contains_key(&process) {
                 sessions.insert(process, entry);
-                return Ok(Place { registry: self, process });
+                return Ok(Some(Place { registry: self, process }));
             }
         }
     }

@@ -3,8 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use cairn_wire::command_tag;
-use cairndb::{Connection, Error, Executed, Rows, Turn};
+use cairndb::{Connection, Error, Executed, Rows, Turn, command_tag};
 
 use crate::line::Line;
 

@@ -238,7 +238,7 @@ fn let_in(stream: Stream, shared: &Arc<Shared>) {
     let Ok(other) = stream.try_clone() else { return };
     if shared.registry.count_connections() >= shared.options.connections_max + STRANGERS_MAX {
         let mut line = Line::new(stream, shared.options.limits);
-        line.conversation.refuse(&Error::new(SqlState("53300"), "sorry, too many clients already"));
+        line.conversation.refuse(&crate::door::too_many());
         // Who does not take it does without.
         let _ = line.set_times(Some(PAUSE), Some(PAUSE)).and_then(|()| line.flush());
         return;

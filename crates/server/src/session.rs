@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
 
-use cairn_wire::{Bind, Execute, Login, Prepare, Query, Request, Started, Status, command_tag};
-use cairndb::{ClientCopy, Connection, DataType, Error, SettingsSeen, SqlState, Statement, Value};
+use cairn_wire::{Bind, Execute, Login, Prepare, Query, Request, Started, Status};
+use cairndb::{ClientCopy, Connection, DataType, Error, SettingsSeen, SqlState, Statement, Value, command_tag};
 
 use crate::copy::copy;
 use crate::door;
@@ -49,8 +49,8 @@ fn begin(line: &mut Line, shared: &Shared, login: &Login) -> io::Result<Result<(
     };
     let mut secret = [0; 32];
     getrandom::fill(&mut secret).map_err(io::Error::other)?;
-    let place = shared.registry.enter(secret, connection.interrupt_handle());
-    let place = place.map_err(io::Error::other)?;
+    let place = shared.registry.enter(secret, connection.interrupt_handle(), shared.options.connections_max);
+    let Some(place) = place.map_err(io::Error::other)? else { return Ok(Err(door::too_many())) };
     line.set_times(None, Some(shared.options.output_timeout))?;
     line.conversation.started(&Started { process: place.process, secret });
     for (name, value) in [("in_hot_standby", "off"), ("is_superuser", "on"), ("session_authorization", &login.user)] {
@@ -210,7 +210,7 @@ impl<'c> Session<'c> {
                 Ok(hearing) => self.hearing = Some(hearing),
                 Err(error) => {
                     let message = format!("could not make what wakes a session: {error}");
-                    return self.fail(line, &Error::new(SqlState("53000"), message));
+                    return self.fail(line, &Error::new(SqlState::INSUFFICIENT_RESOURCES, message));
                 }
             }
         }
@@ -367,7 +367,7 @@ fn without_place(error: Error) -> Error {
 
 /// SQLSTATE 57P01.
 fn ended() -> Error {
-    Error::new(SqlState("57P01"), "terminating connection due to administrator command")
+    Error::new(SqlState::ADMIN_SHUTDOWN, "terminating connection due to administrator command")
 }
 
 fn take<T>(slots: &mut [Option<T>], number: usize) -> Option<T> {

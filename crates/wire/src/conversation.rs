@@ -369,7 +369,7 @@ impl Conversation {
         self.output.row(row, row.columns(), formats.unwrap_or(&Formats::Text), context)
     }
 
-    /// The statement is done; `tag`: see [`command_tag`](crate::command_tag).
+    /// The statement is done; `tag`: see [`command_tag`](cairndb::command_tag).
     pub fn completed(&mut self, tag: &str) {
         self.asked = Asked::Nothing;
         self.complete(tag);

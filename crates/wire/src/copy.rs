@@ -81,5 +81,5 @@ impl Conversation {
 
 /// SQLSTATE 08006.
 fn gone() -> Error {
-    Error::new(SqlState("08006"), "the client has gone while its COPY waited for data")
+    Error::new(SqlState::CONNECTION_FAILURE, "the client has gone while its COPY waited for data")
 }

@@ -4,7 +4,7 @@ use cairndb::{Error, SqlState};
 
 /// SQLSTATE 08P01.
 pub(crate) fn violation(message: impl Into<String>) -> Error {
-    Error::new(SqlState("08P01"), message)
+    Error::new(SqlState::PROTOCOL_VIOLATION, message)
 }
 
 /// SQLSTATE 08P01, behind which nothing that comes can be understood.

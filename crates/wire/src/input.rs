@@ -67,7 +67,7 @@ impl Input {
         let length = length.ok_or_else(|| fatal_violation("invalid message length"))?;
         if length > most {
             let message = format!("a message of {length} bytes is longer than the {most} that are allowed here");
-            return Err(Error::new(SqlState("08P01"), message));
+            return Err(Error::new(SqlState::PROTOCOL_VIOLATION, message));
         }
         let end = at + prefix + length;
         Ok((end <= self.bytes.len()).then(|| Frame { kind, body: at + prefix + 4..end }))

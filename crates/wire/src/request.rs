@@ -153,20 +153,3 @@ impl Default for Limits {
         Limits { message_bytes: 1 << 28, statements: 10_000, statement_bytes: 64 << 20, portals: 1_000 }
     }
 }
-
-/// PostgreSQL's tag of a statement that is done: of what [`cairndb::Executed`] says of it, and how many rows were given, if it gives
-/// rows.
-///
-/// ```
-/// assert_eq!(cairn_wire::command_tag("INSERT", 2, None), "INSERT 0 2");
-/// assert_eq!(cairn_wire::command_tag("SELECT", 0, Some(3)), "SELECT 3");
-/// assert_eq!(cairn_wire::command_tag("SHOW", 0, Some(1)), "SHOW");
-/// ```
-pub fn command_tag(command: &str, affected: u64, rows: Option<u64>) -> String {
-    match command {
-        "INSERT" => format!("INSERT 0 {affected}"),
-        "UPDATE" | "DELETE" | "MERGE" | "FETCH" | "MOVE" | "COPY" => format!("{command} {affected}"),
-        "SELECT" => format!("SELECT {}", rows.unwrap_or(affected)),
-        other => other.to_owned(),
-    }
-}

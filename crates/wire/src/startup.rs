@@ -129,7 +129,7 @@ impl Conversation {
         };
         let Some(answer) = begun.end(ascii(body.rest())?)? else {
             let message = format!("password authentication failed for user \"{}\"", login.user);
-            return Err(Error::new(SqlState("28P01"), message));
+            return Err(Error::new(SqlState::INVALID_PASSWORD, message));
         };
         let login = std::mem::take(login);
         self.output.authentication(12, answer.as_bytes());
@@ -172,7 +172,7 @@ fn read_login(body: &mut Body<'_>) -> Result<(Login, Vec<String>)> {
     body.end()?;
     if login.user.is_empty() {
         let message = "no PostgreSQL user name specified in startup packet";
-        return Err(Error::new(SqlState("28000"), message));
+        return Err(Error::new(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, message));
     }
     if login.database.is_empty() {
         login.database.clone_from(&login.user);

@@ -219,6 +219,13 @@ impl<'e> Context<'e> {
         Some(Error::new(SqlState::WINDOWING_ERROR, message))
     }
 
+    /// Notes where a column of the row is named.
+    pub(super) fn mention(&mut self, expr: &Expr, span: Span) {
+        if let Expr::Column { index, .. } = expr {
+            self.mentions.push((*index, span));
+        }
+    }
+
     /// Adds a GROUPING: the number of its column. An error where it may not stand.
     pub(super) fn add_grouping(&self, args: Vec<(Expr, Span)>) -> Result<usize> {
         let message = match (&self.aggregates, self.in_aggregate) {

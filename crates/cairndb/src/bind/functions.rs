@@ -9,7 +9,7 @@ use super::binder::{Binder, NOWHERE};
 use super::coerce::text;
 use super::composite::attribute_at;
 use super::context::{Clause, Context, SetCall};
-use super::from::set_fields;
+use super::from_functions::set_fields;
 use super::grouping::raise;
 use super::named_arguments::{Arguments, Bound, Within};
 use super::operators::Operand;

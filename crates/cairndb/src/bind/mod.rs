@@ -18,6 +18,7 @@ mod equal;
 mod expr;
 mod forms;
 mod from;
+mod from_functions;
 mod functions;
 mod generated;
 mod grouping;

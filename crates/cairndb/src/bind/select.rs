@@ -282,7 +282,7 @@ impl Binder<'_> {
         let mut outputs = Vec::with_capacity(env.scope.width);
         for (name, expr) in env.scope.columns() {
             self.note_use(env.scope, &expr);
-            context.mentions.push((index_of(&expr), span));
+            context.mention(&expr, span);
             outputs.push(Output { expr: expr.into_owned(), name: name.to_owned(), span });
         }
         Ok(outputs)
@@ -309,7 +309,7 @@ impl Binder<'_> {
             if let Some(env) = context.env {
                 self.note_use(env.scope, &expr);
             }
-            context.mentions.push((index_of(&expr), span));
+            context.mention(&expr, span);
             outputs.push(Output { expr: expr.into_owned(), name: name.to_owned(), span });
         }
         if let Some(stars) = &mut self.stars {
@@ -504,13 +504,6 @@ impl Binder<'_> {
 fn column_of(parts: &Parts, index: usize) -> Expr {
     let data_type = parts.outputs.get(index).map_or(DataType::Unknown, |output| output.expr.data_type());
     Expr::Column { index, data_type }
-}
-
-fn index_of(expr: &Expr) -> usize {
-    match expr {
-        Expr::Column { index, .. } => *index,
-        _ => usize::MAX,
-    }
 }
 
 /// Whether such a column of its row stands in it for something, also within its subqueries.

@@ -55,7 +55,7 @@ pub use named_params::{NamedParams, refuse_names, text_for};
 pub(crate) use next::Stop;
 pub use next::{Next, StopHandle};
 pub use options::{Durability, Options};
-pub use outcome::Outcome;
+pub use outcome::{Outcome, command_tag};
 pub use plan_cache::PlanCache;
 pub use position::Position;
 pub use rows::{Ahead, IntoRows, Mapped, OwnedRow, Rows, RowsAs, Turn};

@@ -59,16 +59,28 @@ impl Outcome<'_> {
 
     /// PostgreSQL's command tag: `INSERT 0 3`, `UPDATE 2`, `CREATE TABLE`. For a SELECT it counts the rows taken so far.
     pub fn tag(&self) -> String {
-        match self.tag {
-            "INSERT" => format!("INSERT 0 {}", self.affected),
-            "UPDATE" | "DELETE" | "MERGE" | "FETCH" | "MOVE" | "COPY" => format!("{} {}", self.tag, self.affected),
-            "SELECT" => format!("SELECT {}", self.rows.as_ref().map_or(self.affected, Rows::count_so_far)),
-            other => other.to_string(),
-        }
+        command_tag(self.tag, self.affected, self.rows.as_ref().map(Rows::count_so_far))
     }
 
     /// Warnings and notices of this statement.
     pub fn notices(&self) -> &[Notice] {
         &self.notices
+    }
+}
+
+/// PostgreSQL's tag of a statement that is done: of what [`cairndb::Executed`] says of it, and how many rows were given, if it gives
+/// rows.
+///
+/// ```
+/// assert_eq!(cairndb::command_tag("INSERT", 2, None), "INSERT 0 2");
+/// assert_eq!(cairndb::command_tag("SELECT", 0, Some(3)), "SELECT 3");
+/// assert_eq!(cairndb::command_tag("SHOW", 0, Some(1)), "SHOW");
+/// ```
+pub fn command_tag(command: &str, affected: u64, rows: Option<u64>) -> String {
+    match command {
+        "INSERT" => format!("INSERT 0 {affected}"),
+        "UPDATE" | "DELETE" | "MERGE" | "FETCH" | "MOVE" | "COPY" => format!("{command} {affected}"),
+        "SELECT" => format!("SELECT {}", rows.unwrap_or(affected)),
+        other => other.to_owned(),
     }
 }

@@ -75,15 +75,10 @@ impl IntegerStart {
     /// `None`: nothing is known, or the integer is NULL or damaged.
     pub(crate) fn of(prefix: &[u8]) -> Option<IntegerStart> {
         let (&header, known) = prefix.split_first()?;
-        let (start, bytes) = match header {
-            INT_SMALL..=0x9f => (i64::from(header - INT_SMALL), 0),
-            0x10..INT_NEGATIVE => (-1, INT_NEGATIVE - header),
-            0xa1..=0xa8 => (0, header - INT_LARGE),
-            _ => return None,
-        };
-        let known = &known[..known.len().min(bytes.into())];
-        let number = known.iter().fold(start, |number, byte| number << 8 | i64::from(*byte));
-        Some(IntegerStart { number, missing: usize::from(bytes) - known.len() })
+        let (above, bytes) = integer_header(header)?;
+        let known = &known[..known.len().min(bytes)];
+        let number = known.iter().fold(above, |number, byte| number << 8 | i64::from(*byte));
+        Some(IntegerStart { number, missing: bytes - known.len() })
     }
 
     /// The integer, from the bytes that follow; `None`: there are too few.
@@ -109,6 +104,17 @@ pub fn skip_value(bytes: &mut &[u8], data_type: DataType, descending: bool, null
     }
     *bytes = reader.bytes;
     Ok(())
+}
+
+/// What an integer's first byte says: the bits above its other bytes, and how many those are; `None`: it begins no integer.
+#[inline]
+fn integer_header(header: u8) -> Option<(i64, usize)> {
+    match header {
+        INT_SMALL..=0x9f => Some(((header - INT_SMALL).into(), 0)),
+        0x10..INT_NEGATIVE => Some((-1, (INT_NEGATIVE - header).into())),
+        0xa1..=0xa8 => Some((0, (header - INT_LARGE).into())),
+        _ => None,
+    }
 }
 
 /// Takes bytes off the front, inverted where the column is descending.
@@ -234,21 +240,9 @@ impl Reader<'_> {
         if fits && !text.ends_with(' ') { Ok(text) } else { Err(corrupted()) }
     }
 
-    /// An integer's first byte: the bits above its bytes, and how many those are.
-    #[inline]
-    fn integer_header(&mut self) -> Result<(i64, usize)> {
-        let header = self.byte()?;
-        match header {
-            INT_SMALL..=0x9f => Ok(((header - INT_SMALL).into(), 0)),
-            0x10..INT_NEGATIVE => Ok((-1, (INT_NEGATIVE - header).into())),
-            0xa1..=0xa8 => Ok((0, (header - INT_LARGE).into())),
-            _ => Err(corrupted()),
-        }
-    }
-
     #[inline]
     fn integer(&mut self) -> Result<i64> {
-        let (above, count) = self.integer_header()?;
+        let (above, count) = integer_header(self.byte()?).ok_or_else(corrupted)?;
         let (bytes, rest) = self.bytes.split_at_checked(count).ok_or_else(corrupted)?;
         self.bytes = rest;
         let mask = i64::from_ne_bytes([self.mask; 8]);
@@ -265,7 +259,7 @@ impl Reader<'_> {
 
     #[inline]
     fn skip_integer(&mut self) -> Result<()> {
-        let (_, count) = self.integer_header()?;
+        let (_, count) = integer_header(self.byte()?).ok_or_else(corrupted)?;
         self.bytes = self.bytes.get(count..).ok_or_else(corrupted)?;
         Ok(())
     }
