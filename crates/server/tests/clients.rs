@@ -185,6 +185,23 @@ fn there_are_no_more_sessions_than_allowed() {
     until("a place is free again", || served.config().connect(NoTls).is_ok());
 }
 
+/// Who comes in is counted where it gets its place: of many at once no more are let in.
+#[test]
+fn there_are_no_more_sessions_than_allowed_of_many_who_come_at_once() {
+    let served = Served::with(Options { trusts_all: true, connections_max: 3, ..Options::default() });
+    let start = std::sync::Barrier::new(16);
+    let clients: Vec<_> = std::thread::scope(|scope| {
+        let come = || {
+            start.wait();
+            served.config().connect(NoTls)
+        };
+        let threads: Vec<_> = (0..16).map(|_| scope.spawn(come)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(clients.iter().filter(|client| client.is_ok()).count(), 3);
+    assert!(clients.iter().filter_map(|client| client.as_ref().err()).all(|error| code(error) == "53300"));
+}
+
 #[test]
 fn a_statement_is_cancelled_by_who_knows_the_key() {
     let served = Served::new();

@@ -68,7 +68,7 @@ impl Outcome<'_> {
     }
 }
 
-/// PostgreSQL's tag of a statement that is done: of what [`cairndb::Executed`] says of it, and how many rows were given, if it gives
+/// PostgreSQL's tag of a statement that is done: of what [`Executed`](crate::Executed) says of it, and how many rows were given, if it gives
 /// rows.
 ///
 /// ```
