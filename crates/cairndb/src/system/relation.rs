@@ -101,13 +101,15 @@ enum Only {
     Object(ObjectId),
     /// Of the relations of this name, or that the index of it belongs to.
     Named(String),
+    /// Of what is none of the schema's: the system's own objects have no rows here.
+    Nothing,
 }
 
 impl Key {
     /// Those whose column has this value, which is not NULL.
     fn only(self, value: &Value) -> Only {
         match (self, value) {
-            (Key::Oid, Value::BigInt(oid)) => object(*oid).map_or(Only::All, Only::Object),
+            (Key::Oid, Value::BigInt(oid)) => object(*oid).map_or(Only::Nothing, Only::Object),
             (Key::Name, Value::Text(name)) => Only::Named(name.to_string()),
             _ => Only::All,
         }
@@ -214,6 +216,12 @@ impl Rows {
         self.places[found?]
     }
 
+    /// Whether one of these columns is wanted.
+    pub(super) fn wants(&self, names: &[&str]) -> bool {
+        let wanted = self.columns.iter().zip(&self.places).filter(|(_, place)| place.is_some());
+        wanted.into_iter().any(|((name, _), _)| names.contains(name))
+    }
+
     /// The relations whose rows are asked for: the schema, the name, what it is.
     pub(super) fn relations<'c>(&self, catalog: &'c Catalog) -> Vec<(ObjectId, &'c str, &'c Relation)> {
         match &self.only {
@@ -223,6 +231,7 @@ impl Rows {
             }
             Only::Object(id) => catalog.relation_of(*id).into_iter().collect(),
             Only::Named(name) => catalog.schemas().filter_map(|(_, schema)| catalog.named_in(schema, name)).collect(),
+            Only::Nothing => Vec::new(),
         }
     }
 
