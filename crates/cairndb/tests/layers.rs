@@ -51,13 +51,13 @@ const UPWARD: &[(&str, &[(&str, &str)])] = &[
     (
         "a program that changes rows is compiled where its plan is made",
         &[
-            ("bind/target", "dml"),
-            ("bind/with", "dml"),
+            ("bind/changes/target", "dml"),
+            ("bind/relations/with", "dml"),
             ("exec/maintain/lookup", "dml"),
             ("exec/maintain/rows", "dml"),
             ("exec/modify", "dml"),
             ("exec/operator", "dml"),
-            ("plan/groups", "dml"),
+            ("plan/maintained/groups", "dml"),
             ("plan/logical", "dml"),
             ("plan/physical", "dml"),
         ],
@@ -65,19 +65,23 @@ const UPWARD: &[(&str, &[(&str, &str)])] = &[
     (
         "vectors, and the evaluation of one row, stand beside the operators",
         &[
-            ("bind/domains", "dml"),
-            ("bind/domains", "exec"),
-            ("bind/rows", "exec"),
-            ("bind/virtuals", "exec"),
-            ("plan/explain", "exec"),
+            ("bind/expressions/domains", "dml"),
+            ("bind/expressions/domains", "exec"),
+            ("bind/changes/rows", "exec"),
+            ("bind/relations/virtuals", "exec"),
+            ("plan/explain/nodes", "exec"),
+            ("plan/explain/shown", "exec"),
             ("plan/options", "exec"),
         ],
     ),
-    ("facts about expressions stand beside the binder", &[("plan/groups", "bind"), ("plan/physical", "bind")]),
+    (
+        "facts about expressions stand beside the binder",
+        &[("plan/maintained/groups", "bind"), ("plan/physical", "bind")],
+    ),
     (
         "views are bound for the types of their columns, which system relations tell",
         &[
-            ("plan/watched", "system"),
+            ("plan/maintained/watched", "system"),
             ("system/relation", "bind"),
             ("system/functions", "bind"),
             ("system/information_schema/relations", "bind"),

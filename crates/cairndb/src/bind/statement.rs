@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::rows::ConstantRows;
-use super::updatable::ViewCheck;
+use super::changes::rows::ConstantRows;
+use super::changes::updatable::ViewCheck;
 use crate::catalog::Table;
 use crate::command::Told;
 use crate::plan::{Expr, Field, LogicalPlan};

@@ -13,11 +13,11 @@
 
 use std::sync::Arc;
 
-use super::expr::{AggregateCall, Expr, SubqueryKind};
+use super::expressions::expr::{AggregateCall, Expr, SubqueryKind};
+use super::expressions::walk::walk;
+use super::expressions::window::WindowCall;
 use super::logical::{CteId, Field, JoinKind, SetOperator, SortKey};
-use super::system_rows::SystemRows;
-use super::walk::walk;
-use super::window::WindowCall;
+use super::scans::system_rows::SystemRows;
 use crate::bind::ConstantRows;
 use crate::catalog::{Index, Table};
 use crate::dml::Change;
