@@ -9,14 +9,16 @@ use crate::catalog::{Catalog, ObjectId, Relation, RelationKind, Table, View};
 use crate::plan::{Expr, Field, SystemRows};
 use crate::types::DataType;
 
-type Columns = &'static [(&'static str, DataType)];
-
 /// A relation that the system makes.
 #[derive(Debug)]
 pub(crate) struct SystemRelation {
+    /// `pg_catalog` or `information_schema`.
+    pub(super) schema: &'static str,
     pub(super) name: &'static str,
+    /// PostgreSQL's, where others refer to it.
+    pub(super) oid: Option<i64>,
     pub(crate) kind: RelationKind,
-    pub(super) columns: Columns,
+    pub(super) columns: Vec<(&'static str, DataType)>,
     pub(super) made: Made,
 }
 
@@ -50,7 +52,7 @@ impl SystemRows for UnderCatalog {
 }
 
 /// What gives its rows.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Made {
     /// There is nothing of these things here.
     Nothing,
@@ -124,7 +126,7 @@ pub(super) fn object(oid: i64) -> Option<ObjectId> {
 impl SystemRelation {
     /// The name of its schema.
     pub(crate) fn schema(&self) -> &'static str {
-        if self.name.starts_with("pg_") { "pg_catalog" } else { "information_schema" }
+        self.schema
     }
 
     pub(crate) fn made(&self) -> &Made {
@@ -147,7 +149,7 @@ impl SystemRelation {
         Arc::new(UnderCatalog { relation: self, catalog: catalog.clone() })
     }
 
-    fn rows(&self, catalog: &Catalog, wanted: &[usize], only: Only) -> Vec<Vec<Value>> {
+    fn rows(&'static self, catalog: &Catalog, wanted: &[usize], only: Only) -> Vec<Vec<Value>> {
         let Made::Rows(make) = self.made else { return Vec::new() };
         let mut places = vec![None; self.columns.len()];
         let mut blank = Vec::with_capacity(wanted.len());
@@ -157,7 +159,7 @@ impl SystemRelation {
                 blank.push(unsaid(*data_type));
             }
         }
-        let mut rows = Rows { rows: Vec::new(), columns: self.columns, places, blank, only };
+        let mut rows = Rows { rows: Vec::new(), columns: &self.columns, places, blank, only };
         make(catalog, &mut rows);
         rows.rows
     }
@@ -166,7 +168,7 @@ impl SystemRelation {
 /// The rows so far.
 pub(crate) struct Rows {
     rows: Vec<Vec<Value>>,
-    columns: Columns,
+    columns: &'static [(&'static str, DataType)],
     /// Of each column: where it is in a row, if it is wanted.
     places: Vec<Option<usize>>,
     /// A row that says nothing.

@@ -132,10 +132,11 @@ fn an_index_finds_what_a_pattern_matches() -> Result<()> {
         "^@ a\u{d7ff}",
     ];
     assert_eq!(of_text.collect::<Vec<_>>(), expected);
-    for at in 1..KEYS.len() {
+    for (at, key) in KEYS.iter().enumerate().skip(1) {
         let count = asked.iter().filter(|(of, ..)| *of == at).count();
         // (Of `char(n)` a pattern sees blanks that its keys have not.)
-        assert!(if at == KEYS.len() - 1 { count == 0 } else { count >= 20 }, "{:?}: {count}", KEYS[at]);
+        let is_padded = key.0.starts_with("char");
+        assert!(if is_padded { count == 0 } else { count >= 20 }, "{key:?}: {count}");
     }
     Ok(())
 }
