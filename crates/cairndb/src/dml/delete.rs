@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::foreign_keys::ForeignKeys;
+use super::pending::PendingChecks;
 use super::row::{DeleteBuffers, Env, Held, RowDelete, Stop, Target};
 use super::source::{Source, held_trees, rows_of, source_key};
 use super::statement::Beside;
@@ -55,7 +55,7 @@ impl DeletePlan {
         &self,
         source: &Source<'_>,
         context: &DmlContext<'_>,
-        keys: &mut ForeignKeys<'_>,
+        pending: &mut PendingChecks<'_>,
         beside: Beside,
     ) -> Result<DmlResult> {
         let (table, mut result) = (&self.target().table, DmlResult::new(context, self.returning.as_ref()));
@@ -78,7 +78,7 @@ impl DeletePlan {
                 }
                 let row = SourceRow::of(self.target(), row);
                 // A target row may come more than once; only its first time counts.
-                if self.program.run(trees, (&key, &row), env, &mut buffers, keys, &mut result.returned)? {
+                if self.program.run(trees, (&key, &row), env, &mut buffers, pending, &mut result.returned)? {
                     result.add()?;
                 }
             }

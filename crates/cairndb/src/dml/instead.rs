@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::foreign_keys::ForeignKeys;
+use super::pending::PendingChecks;
 use super::row::{Affected, BatchRow, Env, LentRow, Stop, check_views, fitted};
 use super::source::Source;
 use super::triggers::TableTriggers;
@@ -82,23 +82,23 @@ impl InsteadPlan {
         row: &[Value],
         triggers: &TableTriggers,
         context: &DmlContext<'_>,
-        keys: &mut ForeignKeys<'_>,
+        pending: &mut PendingChecks<'_>,
     ) -> Result<bool> {
         let (old, new) = self.rows_of(row, context)?;
-        Ok(keys.instead(triggers, self.event, old, new)?.is_some())
+        Ok(pending.instead(triggers, self.event, old, new)?.is_some())
     }
 
     pub(super) fn run(
         &self,
         source: &Source<'_>,
         context: &DmlContext<'_>,
-        keys: &mut ForeignKeys<'_>,
+        pending: &mut PendingChecks<'_>,
     ) -> Result<DmlResult> {
         // A trigger that changes the view, too, has its own.
         let (triggers, mut result) = (self.triggers(context)?, DmlResult::new(context, self.returning.as_ref()));
         source.for_each_row(context.exec, |_, row| {
             let (old, new) = self.rows_of(row, context)?;
-            let Some(done) = keys.instead(&triggers, self.event, old.clone(), new)? else { return Ok(()) };
+            let Some(done) = pending.instead(&triggers, self.event, old.clone(), new)? else { return Ok(()) };
             let env = Env::of(context.exec);
             check_views(&self.view_checks, &self.face, &done.as_slice(), env)?;
             self.return_row((row, old.as_deref(), &done), env, &mut result.returned)?;

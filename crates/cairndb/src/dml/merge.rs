@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::delete::SourceRow;
-use super::foreign_keys::ForeignKeys;
 use super::insert::Inserter;
+use super::pending::PendingChecks;
 use super::row::{ChangeBuffers, DeleteBuffers, Env, LentRow, RowChange, RowDelete, RowInsert, Target};
 use super::source::{Source, source_key};
 use super::statement::Beside;
@@ -45,7 +45,7 @@ enum Step {
 struct Run<'a, 'k> {
     plan: &'a MergePlan,
     context: &'a DmlContext<'a>,
-    keys: &'a mut ForeignKeys<'k>,
+    pending: &'a mut PendingChecks<'k>,
     /// Who else changes rows.
     beside: Beside,
     /// The keys of target rows that were changed.
@@ -136,7 +136,7 @@ impl MergePlan {
         &self,
         source: &Source<'_>,
         context: &DmlContext<'_>,
-        keys: &mut ForeignKeys<'_>,
+        pending: &mut PendingChecks<'_>,
         beside: Beside,
     ) -> Result<DmlResult> {
         let inserters = self.steps.iter().map(|step| match step {
@@ -147,7 +147,7 @@ impl MergePlan {
         let mut run = Run {
             plan: self,
             context,
-            keys,
+            pending,
             beside,
             changed: HashSet::new(),
             key: Vec::new(),
@@ -202,8 +202,8 @@ impl Run<'_, '_> {
 
     fn update(&mut self, program: &RowChange, row: BatchRow<'_>) -> Result<()> {
         let (env, mut trees) = (Env::of(self.context.exec), self.context.tx);
-        let Run { key, keys, change, result, .. } = self;
-        match program.run(&mut trees, (key, Some(&row)), env, change, *keys, &mut result.returned)? {
+        let Run { key, pending, change, result, .. } = self;
+        match program.run(&mut trees, (key, Some(&row)), env, change, *pending, &mut result.returned)? {
             true => self.done(row, "UPDATE"),
             false => Ok(()),
         }
@@ -211,21 +211,21 @@ impl Run<'_, '_> {
 
     fn delete(&mut self, program: &RowDelete, row: BatchRow<'_>) -> Result<()> {
         let (env, mut trees) = (Env::of(self.context.exec), self.context.tx);
-        let Run { plan, key, keys, delete, result, .. } = self;
+        let Run { plan, key, pending, delete, result, .. } = self;
         let target = SourceRow::of(&plan.target, row);
-        match program.run(&mut trees, (key, &target), env, delete, *keys, &mut result.returned)? {
+        match program.run(&mut trees, (key, &target), env, delete, *pending, &mut result.returned)? {
             true => self.done(row, "DELETE"),
             false => Ok(()),
         }
     }
 
     fn insert(&mut self, row: BatchRow<'_>, (number, at): (usize, usize)) -> Result<()> {
-        let Run { keys, inserters, result, .. } = self;
+        let Run { pending, inserters, result, .. } = self;
         let inserter = inserters.get_mut(number).and_then(Option::as_mut);
         let inserter = inserter.ok_or_else(|| Error::internal("a step that does not insert"))?;
         let columns = row.columns.get(at..).unwrap_or_default();
         let before = inserter.affected();
-        inserter.insert(BatchRow { columns, row: row.row }, *keys)?;
+        inserter.insert(BatchRow { columns, row: row.row }, *pending)?;
         if inserter.affected() == before {
             return Ok(());
         }

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::ops::DerefMut;
 use std::sync::Arc;
 
-use super::foreign_keys::ForeignKeys;
+use super::pending::PendingChecks;
 use super::returning::{Later, beneath_returning, is_later};
 use super::source::Source;
 use super::triggers::{TableTriggers, has_trigger};
@@ -215,7 +215,7 @@ fn run_changes(plan: &Arc<PhysicalPlan>, context: &DmlContext<'_>, calls: Callee
     let context = DmlContext { exec: frozen.as_ref().unwrap_or(context.exec), ..*context };
     let statement = Statement {
         context: &context,
-        keys: RefCell::new(ForeignKeys::new(&context)),
+        pending: RefCell::new(PendingChecks::new(&context)),
         affected: Cell::new(0),
         beside,
         follows,
@@ -223,7 +223,7 @@ fn run_changes(plan: &Arc<PhysicalPlan>, context: &DmlContext<'_>, calls: Callee
     if let Some((change, source)) = of_rows_at_hand(plan).filter(|_| !context.exec.analyze) {
         let rows = statement.change(change, source)?;
         let affected = statement.affected.get();
-        statement.keys.into_inner().finish()?;
+        statement.pending.into_inner().finish()?;
         return Ok(Done { affected, rows, statistics: vec![] });
     }
     let mut stream = exec::execute(plan.clone(), context.exec.clone())?;
@@ -238,7 +238,7 @@ fn run_changes(plan: &Arc<PhysicalPlan>, context: &DmlContext<'_>, calls: Callee
         PhysicalNode::Modify { .. } => statement.affected.get(),
         _ => 0,
     };
-    statement.keys.into_inner().finish()?;
+    statement.pending.into_inner().finish()?;
     Ok(Done { affected, rows: rows.finish(), statistics: stream.statistics() })
 }
 
@@ -317,7 +317,7 @@ fn is_of_few(plan: &PhysicalPlan) -> bool {
 /// A running statement.
 struct Statement<'a> {
     context: &'a DmlContext<'a>,
-    keys: RefCell<ForeignKeys<'a>>,
+    pending: RefCell<PendingChecks<'a>>,
     /// Of the change that ran last: that of the plan itself, if it has one.
     affected: Cell<u64>,
     beside: Beside,
@@ -327,8 +327,8 @@ struct Statement<'a> {
 
 impl Writes for Statement<'_> {
     fn change(&self, change: &Change, rows: SourceRows<'_>) -> Result<Collected> {
-        let mut keys = self.keys.borrow_mut();
-        let keys = keys.deref_mut();
+        let mut pending = self.pending.borrow_mut();
+        let pending = pending.deref_mut();
         let source = |rows| match rows {
             SourceRows::Batches(batches, shared) => Ok(Source::new(batches, shared)),
             SourceRows::Few(_) | SourceRows::Constants(_) | SourceRows::Lazy(_) => {
@@ -339,17 +339,17 @@ impl Writes for Statement<'_> {
         let events = change.events();
         let assigned: Arc<[usize]> = if table.triggers.is_empty() { Arc::default() } else { change.assigned() };
         for event in &events {
-            keys.before_statement(table, *event, &assigned)?;
+            pending.before_statement(table, *event, &assigned)?;
         }
         let result = match change {
-            Change::Insert(plan) => plan.run(rows, self.context, keys, self.beside)?,
-            Change::Update(plan) => plan.run(&source(rows)?, self.context, keys, self.beside)?,
-            Change::Delete(plan) => plan.run(&source(rows)?, self.context, keys, self.beside)?,
-            Change::Merge(plan) => plan.run(&source(rows)?, self.context, keys, self.beside)?,
-            Change::Instead(plan) => plan.run(&source(rows)?, self.context, keys)?,
+            Change::Insert(plan) => plan.run(rows, self.context, pending, self.beside)?,
+            Change::Update(plan) => plan.run(&source(rows)?, self.context, pending, self.beside)?,
+            Change::Delete(plan) => plan.run(&source(rows)?, self.context, pending, self.beside)?,
+            Change::Merge(plan) => plan.run(&source(rows)?, self.context, pending, self.beside)?,
+            Change::Instead(plan) => plan.run(&source(rows)?, self.context, pending)?,
         };
         for event in events.iter().rev() {
-            keys.after_statement(table, *event, &assigned)?;
+            pending.after_statement(table, *event, &assigned)?;
         }
         self.affected.set(result.affected);
         Ok(result.rows.finish())

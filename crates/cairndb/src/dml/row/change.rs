@@ -15,7 +15,7 @@ use super::derive::derive;
 use super::entry::{Entry, grow};
 use super::target::Generated;
 use super::{
-    Env, Given, Held, Lookup, NewColumn, ReferenceChecks, Rules, Stop, Stored, Target, Trees, Violation, Wanted, env,
+    Env, Given, Held, Lookup, NewColumn, RowObserver, Rules, Stop, Stored, Target, Trees, Violation, Wanted, env,
     exists, look_up,
 };
 use crate::Value;
@@ -295,10 +295,10 @@ impl RowChange {
         (key, beside): (&[u8], Option<&dyn Columns<Stop>>),
         env: Env<'_>,
         buffers: &mut ChangeBuffers,
-        checks: &mut dyn ReferenceChecks,
+        observer: &mut dyn RowObserver,
         returned: &mut Vec<Value>,
     ) -> Result<bool, Stop> {
-        if !self.read(trees, key, buffers)? || !self.prepare(key, beside, env, buffers, (checks, &mut *returned))? {
+        if !self.read(trees, key, buffers)? || !self.prepare(key, beside, env, buffers, (observer, &mut *returned))? {
             return Ok(false);
         }
         if self.has_before && !is_as_it_was(trees, self.rules.target.table.tree, key, &buffers.old)? {
@@ -309,12 +309,12 @@ impl RowChange {
             return Ok(true);
         }
         self.settle_old(trees, key, env, buffers)?;
-        self.refers(trees, key, buffers, checks)
+        self.refers(trees, key, buffers, observer)
             .and_then(|()| self.find_duplicate(trees, buffers, false))
             .map_err(|stop| self.worded(stop, key, beside, env, buffers))?;
         self.take_old(trees, key, buffers)?;
         self.put_new(trees, key, buffers)?;
-        self.note(key, beside, env, buffers, checks)?;
+        self.note(key, beside, env, buffers, observer)?;
         self.returning_after((key, beside), env, buffers, returned)?;
         Ok(true)
     }
@@ -345,11 +345,11 @@ impl RowChange {
         trees: &mut dyn Trees,
         key: &[u8],
         buffers: &ChangeBuffers,
-        checks: &mut dyn ReferenceChecks,
+        observer: &mut dyn RowObserver,
     ) -> Result<(), Stop> {
         match self.rules.references.is_empty() {
             true => Ok(()),
-            false => checks.refers(trees, &self.rules, buffers.key_after(key), &buffers.lookups),
+            false => observer.refers(trees, &self.rules, buffers.key_after(key), &buffers.lookups),
         }
     }
 
@@ -361,11 +361,11 @@ impl RowChange {
         beside: Option<&dyn Columns<Stop>>,
         env: Env<'_>,
         buffers: &ChangeBuffers,
-        checks: &mut dyn ReferenceChecks,
+        observer: &mut dyn RowObserver,
     ) -> Result<(), Stop> {
         let target = &*self.rules.target;
         for (at, .., after) in self.changed(buffers) {
-            after.guarded().map_or(Ok(()), |key| checks.guarded(&target.table, at, key))?;
+            after.guarded().map_or(Ok(()), |key| observer.guarded(&target.table, at, key))?;
         }
         if !self.rules.views.is_empty() {
             self.with_new(key, beside, env, buffers, |new| self.rules.check_views(new, env))?;
@@ -378,7 +378,7 @@ impl RowChange {
             let columns = 0..target.table.columns.len();
             columns.map(|column| Ok(new.column(column)?.into_value())).collect::<Result<_, Stop>>()
         })?;
-        checks.replaced(&target.table, old, Some(new), &self.listed);
+        observer.replaced(&target.table, old, Some(new), &self.listed);
         Ok(())
     }
 
@@ -409,7 +409,7 @@ impl RowChange {
         beside: Option<&dyn Columns<Stop>>,
         env: Env<'_>,
         buffers: &mut ChangeBuffers,
-        (checks, returned): (&mut dyn ReferenceChecks, &mut Vec<Value>),
+        (observer, returned): (&mut dyn RowObserver, &mut Vec<Value>),
     ) -> Result<bool, Stop> {
         let ChangeBuffers { old, values, lookups, old_lookup, entries, new_key, .. } = buffers;
         let target = &*self.rules.target;
@@ -420,7 +420,7 @@ impl RowChange {
         {
             return Ok(false);
         }
-        if !self.compute(&both, env, values, checks)? {
+        if !self.compute(&both, env, values, observer)? {
             return Ok(false);
         }
         let new = NewRow { change: self, both: &both, values, env };
@@ -458,21 +458,21 @@ impl RowChange {
         both: &Both<'_>,
         env: Env<'_>,
         values: &mut Vec<Value>,
-        checks: &mut dyn ReferenceChecks,
+        observer: &mut dyn RowObserver,
     ) -> Result<bool, Stop> {
         values.clear();
         let mut is_asked = !self.has_before;
         for assignment in &self.assignments {
             if !is_asked && assignment.is_generated() {
                 is_asked = true;
-                if !self.ask_triggers(both, values, checks)? {
+                if !self.ask_triggers(both, values, observer)? {
                     return Ok(false);
                 }
             }
             let value = assignment.compute(both, &NewRow { change: self, both, values, env }, env)?;
             values.push(value);
         }
-        Ok(is_asked || self.ask_triggers(both, values, checks)?)
+        Ok(is_asked || self.ask_triggers(both, values, observer)?)
     }
 
     /// BEFORE ROW triggers say what becomes of the values so far, those of all columns that are not generated; false:
@@ -481,7 +481,7 @@ impl RowChange {
         &self,
         both: &Both<'_>,
         values: &mut [Value],
-        checks: &mut dyn ReferenceChecks,
+        observer: &mut dyn RowObserver,
     ) -> Result<bool, Stop> {
         let table = &self.rules.target.table;
         let columns = 0..table.columns.len();
@@ -495,7 +495,7 @@ impl RowChange {
             None => old[column].clone(),
         };
         let new: Vec<Value> = columns.map(value).collect();
-        let Some(new) = checks.before(table, TriggerEvent::Update, Some(old), Some(new), &self.listed)? else {
+        let Some(new) = observer.before(table, TriggerEvent::Update, Some(old), Some(new), &self.listed)? else {
             return Ok(false);
         };
         for (column, value) in new.into_iter().enumerate() {

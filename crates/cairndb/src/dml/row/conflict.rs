@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::asked::{Answered, Asked};
 use super::{
-    ChangeBuffers, Env, Held, InsertBuffers, Proposed, ReferenceChecks, RowChange, Stop, Target, Trees, exists, look_up,
+    ChangeBuffers, Env, Held, InsertBuffers, Proposed, RowChange, RowObserver, Stop, Target, Trees, exists, look_up,
 };
 use crate::bind::{Arbiter, ConflictAction, OnConflict, ViewCheck};
 use crate::catalog::Catalog;
@@ -99,7 +99,7 @@ impl Conflict {
         (existing, proposed): (&[u8], &Proposed<'_>),
         env: Env<'_>,
         buffers: &mut ChangeBuffers,
-        (checks, touched): (&mut dyn ReferenceChecks, Option<&mut Touched<'_>>),
+        (observer, touched): (&mut dyn RowObserver, Option<&mut Touched<'_>>),
         returned: &mut Vec<Value>,
     ) -> Result<bool, Stop> {
         let Some(change) = &self.update else { return Ok(false) };
@@ -109,14 +109,14 @@ impl Conflict {
             return Err(affected_twice().into());
         }
         let changed = match &self.asked {
-            None => change.run(trees, (existing, Some(proposed)), env, buffers, checks, returned)?,
+            None => change.run(trees, (existing, Some(proposed)), env, buffers, observer, returned)?,
             Some(asked) => {
                 let Some(answers) = asked.answers(trees, change, (existing, proposed), env, buffers)? else {
                     return Ok(false);
                 };
                 let width = change.rules.target.table.columns.len();
                 let beside = Answered { proposed, width, answers: &answers };
-                change.run(trees, (existing, Some(&beside)), env, buffers, checks, returned)?
+                change.run(trees, (existing, Some(&beside)), env, buffers, observer, returned)?
             }
         };
         if let (true, Some(touched)) = (changed, touched) {
