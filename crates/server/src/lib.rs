@@ -15,4 +15,5 @@ mod session;
 mod stream;
 
 pub use cairn_wire::Verifier;
+pub use cairndb::Ceilings;
 pub use server::{Options, Running, Server};

@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use cairn_wire::{Limits, Verifier};
-use cairndb::{Database, Error, SqlState};
+use cairndb::{Ceilings, Database, Error, SqlState};
 
 use crate::line::Line;
 use crate::listener::{Call, Called, Listener};
@@ -49,6 +49,8 @@ pub struct Options {
     pub output_timeout: Duration,
     /// What a client may take.
     pub limits: Limits,
+    /// What settings of sessions can not go beyond; `None`: [what the database's own options give](Database::ceilings).
+    pub ceilings: Option<Ceilings>,
 }
 
 impl Default for Options {
@@ -64,6 +66,7 @@ impl Default for Options {
             connections_max: 100,
             output_timeout: Duration::from_secs(300),
             limits: Limits::default(),
+            ceilings: None,
         }
     }
 }

@@ -70,14 +70,10 @@ fn begin(line: &mut Line, shared: &Shared, login: &Login) -> io::Result<Result<(
     session.run(line).map(Ok)
 }
 
-/// A connection with the settings that the client wants.
+/// A connection with the settings that the client wants, within what the server gives.
 fn connect(shared: &Shared, login: &Login) -> Result<Connection, Error> {
-    let connection = shared.database.connect()?;
-    for (name, value) in &login.settings {
-        let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
-        connection.perform(&format!("SELECT set_config({}, {}, false)", quoted(name), quoted(value)), ())?;
-    }
-    Ok(connection)
+    let ceilings = shared.options.ceilings.clone().unwrap_or_else(|| shared.database.ceilings());
+    shared.database.connect_within(&ceilings, &login.settings)
 }
 
 struct Session<'c> {
