@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use cairn_server::{Options, Running, Server, Verifier};
+use cairn_server::{Log, Options, Running, Server, Verifier};
 use clap::Args;
 
 use crate::maintenance::open_existing;
@@ -87,6 +87,7 @@ fn options(args: &ServeArgs) -> Result<Options, Failure> {
         trusts_all: args.trust,
         is_insecure: args.insecure,
         connections_max: args.max_connections,
+        log: Log::stderr(),
         ..Options::default()
     })
 }

@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 mod ceilings;
+mod idle;
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
