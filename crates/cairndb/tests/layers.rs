@@ -49,23 +49,8 @@ const UPWARD: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
-        "a program that changes rows is compiled where its plan is made",
-        &[
-            ("bind/changes/target", "dml"),
-            ("bind/relations/with", "dml"),
-            ("exec/maintain/lookup", "dml"),
-            ("exec/maintain/rows", "dml"),
-            ("exec/modify", "dml"),
-            ("exec/operator", "dml"),
-            ("plan/maintained/groups", "dml"),
-            ("plan/logical", "dml"),
-            ("plan/physical", "dml"),
-        ],
-    ),
-    (
         "vectors, and the evaluation of one row, stand beside the operators",
         &[
-            ("bind/expressions/domains", "dml"),
             ("bind/expressions/domains", "exec"),
             ("bind/changes/rows", "exec"),
             ("bind/relations/virtuals", "exec"),

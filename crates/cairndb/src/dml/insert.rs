@@ -6,16 +6,16 @@ use cairn_storage::{Error as StorageError, KeyList, TransactionWriter};
 
 use super::pending::PendingChecks;
 use super::row::{
-    BatchRow, Conflict, Env, Given, Held, InsertBuffers, LentRow, NewRows, Proposed, RowInsert, RowObserver, Spare,
-    Stop, Target, Touched, Trees,
+    BatchRow, Conflict, Env, Given, InsertBuffers, LentRow, NewRows, Proposed, RowInsert, RowObserver, Spare, Stop,
+    Target, Touched, Trees,
 };
 use super::source::{Source, held_trees, rows_of, with_computed};
 use super::statement::Beside;
 use super::{DmlContext, DmlResult};
-use crate::bind::{BoundInsert, Callees, ConstantRows, Returning};
+use crate::bind::{Callees, ConstantRows};
 use crate::catalog::{Catalog, TriggerEvent};
 use crate::exec::{self, Batch, Data, ExecContext, SourceRows, Surroundings, Vector, eval, eval_row};
-use crate::plan::{Expr, LogicalPlan, SequenceOp, walk};
+use crate::plan::{Expr, Held, Modification, ModificationKind, SequenceOp, walk};
 use crate::types::{DataType, EvalContext, ValueRef};
 use crate::{Error, Result, Value};
 
@@ -26,21 +26,27 @@ const RUN_BYTES: usize = 16 << 10;
 #[derive(Debug)]
 pub(crate) struct InsertPlan {
     pub(crate) program: Arc<RowInsert>,
-    pub(crate) returning: Option<Returning>,
+    of: Arc<Modification>,
 }
 
 impl InsertPlan {
-    /// `around`: the rows that it is given, with the parts of the statement's WITH around them.
-    pub(crate) fn new(bound: BoundInsert, around: &LogicalPlan, catalog: &Catalog) -> Result<InsertPlan> {
-        if bound.on_conflict.is_none() && bound.returning.is_none() && bound.view_checks.is_empty() {
-            return Ok(InsertPlan { program: RowInsert::plain(&bound.table, catalog)?, returning: None });
+    pub(super) fn new(of: &Arc<Modification>, catalog: &Catalog) -> Result<InsertPlan> {
+        Ok(InsertPlan { program: InsertPlan::program(of, catalog)?, of: of.clone() })
+    }
+
+    /// What inserts a row.
+    pub(crate) fn program(of: &Modification, catalog: &Catalog) -> Result<Arc<RowInsert>> {
+        let on_conflict = match &of.kind {
+            ModificationKind::Insert { on_conflict } => on_conflict.as_ref(),
+            _ => return Err(Error::internal("not an INSERT")),
+        };
+        if on_conflict.is_none() && of.returning.is_none() && of.view_checks.is_empty() {
+            return RowInsert::plain(&of.table, catalog);
         }
-        let target = Target::of(&bound.table, catalog)?;
-        let returning = bound.returning.as_ref().map(|returning| returning.exprs.as_slice());
-        let conflict = bound.on_conflict.as_ref();
-        let conflict = conflict.map(|bound| Conflict::new(&target, bound, returning, around, catalog)).transpose()?;
-        let program = Arc::new(RowInsert::new(&target, conflict, returning).through(&bound.view_checks, catalog)?);
-        Ok(InsertPlan { program, returning: bound.returning })
+        let target = Target::of(&of.table, catalog)?;
+        let returning = of.returning.as_ref().map(|returning| returning.exprs.as_slice());
+        let conflict = on_conflict.map(|bound| Conflict::new(&target, bound, returning, catalog)).transpose()?;
+        Ok(Arc::new(RowInsert::new(&target, conflict, returning).through(&of.view_checks, catalog)?))
     }
 
     /// Whether to run it again and again, for one row of these expressions each time, can be done in one go.
@@ -68,7 +74,7 @@ impl InsertPlan {
     ) -> Result<DmlResult> {
         let mut inserter = Inserter::new(&self.program, context);
         inserter.run_beside(beside);
-        inserter.result = DmlResult::new(context, self.returning.as_ref());
+        inserter.result = DmlResult::new(context, self.of.returning.as_ref());
         match rows {
             SourceRows::Few(rows) => inserter.insert_computed(rows, pending)?,
             SourceRows::Constants(rows) => match rows.few() {

@@ -1,6 +1,6 @@
 //! MERGE: row by row, each by the step that it is for.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -12,10 +12,9 @@ use super::source::{Source, source_key};
 use super::statement::Beside;
 use super::triggers::changed_by_trigger;
 use super::{BatchRow, DmlContext, DmlResult};
-use crate::bind::{BoundMerge, MergeStep, Returning};
-use crate::catalog::{Catalog, TriggerEvent};
+use crate::catalog::Catalog;
 use crate::exec::eval_row;
-use crate::plan::{Expr, StandIn, Version, walk};
+use crate::plan::{Expr, MergeStep, Modification, ModificationKind, Returning, StandIn, Version, walk};
 use crate::types::{DataType, ValueRef};
 use crate::{Error, Result, SqlState, Value};
 
@@ -27,9 +26,7 @@ pub(crate) struct MergePlan {
     steps: Vec<Step>,
     /// Where the source's rows have the data source's columns.
     extra: Range<usize>,
-    /// The columns that its updates assign.
-    pub(super) assigned: Arc<[usize]>,
-    pub(crate) returning: Option<Returning>,
+    returning: Option<Returning>,
 }
 
 /// What becomes of a row.
@@ -59,8 +56,11 @@ struct Run<'a, 'k> {
 }
 
 impl MergePlan {
-    pub(crate) fn new(bound: BoundMerge, catalog: &Catalog) -> Result<MergePlan> {
-        let target = Target::of(&bound.table, catalog)?;
+    pub(super) fn new(of: &Modification, catalog: &Catalog) -> Result<MergePlan> {
+        let ModificationKind::Merge { action_at, steps, extra } = &of.kind else {
+            return Err(Error::internal("not a MERGE"));
+        };
+        let target = Target::of(&of.table, catalog)?;
         let table = &target.table;
         let width = table.columns.len();
         // What RETURNING needs of a row, whatever is done with it.
@@ -75,11 +75,11 @@ impl MergePlan {
             let present = Expr::Column { index: StandIn::Present(version).column(), data_type: DataType::Boolean };
             columns(StandIn::Affected(version, 0).column()).chain([present])
         };
-        let mut returning = bound.returning;
+        let mut returning = of.returning.clone();
         let whole: Option<Vec<Expr>> =
             returning.as_ref().map(|_| columns(0).chain(row_of(Version::Old)).chain(row_of(Version::New)).collect());
         // They stand behind all that the row has otherwise.
-        let behind = width + bound.extra.len() + 1;
+        let behind = width + extra.len() + 1;
         for expr in returning.iter_mut().flat_map(|returning| &mut returning.exprs) {
             walk::rewrite(expr, 0, &mut |expr, depth| match *expr {
                 Expr::Column { index, data_type } if depth == 0 => {
@@ -109,26 +109,8 @@ impl MergePlan {
                 Step::Insert { program: RowInsert::new(&target, None, whole.as_deref()), at: *at }
             }
         };
-        let steps = bound.steps.iter().map(step).collect();
-        let assigned = bound.steps.iter().flat_map(|step| match step {
-            MergeStep::Update { assigned, .. } => assigned.as_slice(),
-            _ => &[],
-        });
-        let assigned = assigned.copied().collect::<BTreeSet<usize>>().into_iter().collect();
-        Ok(MergePlan { steps, assigned, target, action_at: bound.action_at, extra: bound.extra, returning })
-    }
-
-    /// What its steps may do to rows, in the order in which triggers are told of it.
-    pub(super) fn events(&self) -> Vec<TriggerEvent> {
-        let does = |event: &TriggerEvent| {
-            self.steps.iter().any(|step| match step {
-                Step::Insert { .. } => *event == TriggerEvent::Insert,
-                Step::Update(_) => *event == TriggerEvent::Update,
-                Step::Delete(_) => *event == TriggerEvent::Delete,
-                Step::Nothing => false,
-            })
-        };
-        [TriggerEvent::Insert, TriggerEvent::Update, TriggerEvent::Delete].into_iter().filter(does).collect()
+        let steps = steps.iter().map(step).collect();
+        Ok(MergePlan { steps, target, action_at: *action_at, extra: extra.clone(), returning })
     }
 
     /// `beside`: who else changes rows.

@@ -1,8 +1,7 @@
 //! Transition tables: the rows of a statement, for triggers that see all of them.
 
 use crate::catalog::{ObjectId, TriggerEvent};
-use crate::routine::{Shape, TriggerCall};
-use crate::types::{Array, Composite, DataType};
+use crate::types::{Array, Composite, CompositeType, DataType};
 use crate::{Result, Value};
 
 /// The rows of a statement that has changed a table, for triggers that see all of them.
@@ -28,21 +27,20 @@ impl TransitionRows {
         self.table == table && self.event == event
     }
 
-    /// One more; the bytes that it takes.
-    pub(super) fn add(&mut self, shape: &Shape, old: Option<&[Value]>, new: Option<&[Value]>) -> Result<usize> {
-        let of = shape.row_type()?;
+    /// One more, of the table's row type; the bytes that it takes.
+    pub(super) fn add(&mut self, of: CompositeType, old: Option<&[Value]>, new: Option<&[Value]>) -> usize {
         let whole = |row: &[Value]| Value::from(Composite::new(of, row.to_vec()));
         self.old.extend(old.map(whole));
         self.new.extend(new.map(whole));
-        let rows = usize::from(old.is_some()) + usize::from(new.is_some());
-        Ok(rows * (shape.0.len() + 4) * size_of::<Value>())
+        old.iter().chain(&new).map(|row| (row.len() + 4) * size_of::<Value>()).sum()
     }
 
-    pub(super) fn given(&mut self, call: &TriggerCall) -> Result<TableRows> {
+    /// As functions see them.
+    pub(super) fn given(&mut self, row_type: impl FnOnce() -> Result<CompositeType>) -> Result<TableRows> {
         if let Some(given) = &self.given {
             return Ok(given.clone());
         }
-        let of = DataType::Composite(call.shape.row_type()?);
+        let of = DataType::Composite(row_type()?);
         let array = |rows: &mut Vec<Value>| Some(Array::new(of, std::mem::take(rows)).into());
         let given = [array(&mut self.old), array(&mut self.new)];
         self.given = Some(given.clone());

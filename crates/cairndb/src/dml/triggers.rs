@@ -14,7 +14,7 @@ use crate::catalog::{Catalog, ObjectId, Table, Timing, Trigger, TriggerEvent};
 use crate::exec::{Batch, Columns, Datum, eval};
 use crate::plan::Expr;
 use crate::routine::{Fires, Firing, Shape, TriggerCall};
-use crate::types::ValueRef;
+use crate::types::{CompositeType, ValueRef};
 use crate::{Error, Result, SqlState, Value};
 
 /// The triggers of a table.
@@ -74,9 +74,10 @@ impl<'a> Running<'a> {
 
     /// The rows of the statement, as functions see them.
     fn tables(&mut self, call: &TriggerCall, event: TriggerEvent) -> Result<TableRows> {
+        let row_type = || call.shape.row_type();
         match self.rows.iter_mut().find(|rows| rows.are_of(call.table.id, event)) {
-            Some(rows) => rows.given(call),
-            None => TransitionRows::new(call.table.id, event).given(call),
+            Some(rows) => rows.given(row_type),
+            None => TransitionRows::new(call.table.id, event).given(row_type),
         }
     }
 
@@ -238,9 +239,9 @@ impl TableTriggers {
         Ok(())
     }
 
-    /// The rows of the table, as functions see them.
-    pub(super) fn shape(&self) -> &Shape {
-        &self.shape
+    /// What a row of the table is to functions.
+    pub(super) fn row_type(&self) -> Result<CompositeType> {
+        self.shape.row_type()
     }
 
     /// Whether triggers see all rows of a statement.

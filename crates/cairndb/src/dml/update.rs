@@ -11,18 +11,17 @@ use super::source::{Source, held_trees, rows_of, source_key, source_numbers};
 use super::statement::Beside;
 use super::triggers::changed_by_trigger;
 use super::{BatchRow, DmlContext, DmlResult};
-use crate::bind::{BoundUpdate, Callees, Returning};
+use crate::bind::Callees;
 use crate::catalog::Catalog;
 use crate::exec::{Batch, Charge, Vector, row_number};
-use crate::plan::Expr;
+use crate::plan::{Expr, Modification, ModificationKind};
 use crate::{Error, Result};
 
 /// UPDATE of a table, from the rows of its source.
 #[derive(Debug)]
 pub(crate) struct UpdatePlan {
     program: RowChange,
-    pub(crate) assigned: Vec<usize>,
-    pub(crate) returning: Option<Returning>,
+    of: Arc<Modification>,
     is_joined: bool,
 }
 
@@ -54,8 +53,11 @@ struct Run<'a, 'k> {
 }
 
 impl UpdatePlan {
-    pub(crate) fn new(bound: BoundUpdate, catalog: &Catalog) -> Result<UpdatePlan> {
-        let target = Target::of(&bound.table, catalog)?;
+    pub(super) fn new(of: &Arc<Modification>, catalog: &Catalog) -> Result<UpdatePlan> {
+        let ModificationKind::Update { assigned, is_joined } = &of.kind else {
+            return Err(Error::internal("not an UPDATE"));
+        };
+        let target = Target::of(&of.table, catalog)?;
         // A row of the source is the old row, its row number where it has one, the new values, and what else RETURNING sees.
         let width = target.table.columns.len();
         let values_at = width + usize::from(target.layout.has_row_numbers());
@@ -63,29 +65,20 @@ impl UpdatePlan {
             let data_type = target.table.columns[column].data_type;
             (column, Expr::Column { index: width + values_at + at, data_type })
         };
-        let assigned: Vec<(usize, Expr)> = bound.assigned.iter().enumerate().map(value).collect();
-        let returning = bound.returning.as_ref().map(|returning| returning.exprs.as_slice());
+        let assigned: Vec<(usize, Expr)> = assigned.iter().enumerate().map(value).collect();
+        let returning = of.returning.as_ref().map(|returning| returning.exprs.as_slice());
         let behind = (returning, values_at + assigned.len());
-        Ok(UpdatePlan {
-            program: RowChange::new(&target, catalog, assigned, None, behind).through(&bound.view_checks, catalog)?,
-            assigned: bound.assigned,
-            returning: bound.returning,
-            is_joined: bound.is_joined,
-        })
+        let program = RowChange::new(&target, catalog, assigned, None, behind).through(&of.view_checks, catalog)?;
+        Ok(UpdatePlan { program, of: of.clone(), is_joined: *is_joined })
     }
 
-    pub(crate) fn target(&self) -> &Arc<Target> {
+    fn target(&self) -> &Arc<Target> {
         &self.program.rules.target
     }
 
     /// Whether views ask subqueries of the rows, or the table's rules functions.
     pub(super) fn asks(&self) -> bool {
-        self.program.rules.ask() || self.target().calls != Callees::BuiltIn
-    }
-
-    /// Whether views look at the rows.
-    pub(crate) fn has_view_checks(&self) -> bool {
-        self.program.rules.has_view_checks()
+        self.program.rules.ask() || self.target().bound.calls != Callees::BuiltIn
     }
 
     /// `beside`: who else changes rows.
@@ -97,7 +90,7 @@ impl UpdatePlan {
         beside: Beside,
     ) -> Result<DmlResult> {
         let seen = self.is_joined.then(HashSet::new);
-        let (key, result) = (Vec::new(), DmlResult::new(context, self.returning.as_ref()));
+        let (key, result) = (Vec::new(), DmlResult::new(context, self.of.returning.as_ref()));
         let mut run = Run { program: &self.program, context, pending, beside, seen, key, result };
         match self.program.changes_unique_keys() {
             true => run.together(source)?,

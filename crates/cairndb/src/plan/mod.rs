@@ -7,6 +7,7 @@ mod joins;
 mod logical;
 mod lower;
 mod maintained;
+mod modification;
 mod number;
 mod optimize;
 mod options;
@@ -28,6 +29,7 @@ pub use explain::{
 };
 pub(crate) use expressions::equal::same_expr;
 pub use expressions::expr::{AggregateCall, Expr, QuantifiedOp, SequenceOp, Subquery, SubqueryKind};
+pub(crate) use expressions::held::Held;
 pub(crate) use expressions::refs::{is_volatile, is_volatile_plan, map_columns, raised, used_columns};
 pub(crate) use expressions::stand_in::{StandIn, Version};
 pub(crate) use expressions::walk;
@@ -40,6 +42,9 @@ pub(crate) use maintained::changes::{ChangedRows, KeptStages, Maintenance, Stage
 pub(crate) use maintained::changes::{Fault, has as has_fault};
 pub(crate) use maintained::groups::{Groups, Part};
 pub(crate) use maintained::watched::{columns_read, refuse_unwatchable, result_key, trees_read};
+pub use modification::{
+    Arbiter, ConflictAction, MergeStep, Modification, ModificationKind, OnConflict, Returning, ViewCheck,
+};
 pub use optimize::optimize;
 pub use options::OptimizerOptions;
 pub use physical::{Items, KeyBound, KeyRange, ModifiedRows, PhysicalNode, PhysicalPlan, Subplan};

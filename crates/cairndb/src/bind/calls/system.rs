@@ -11,11 +11,10 @@ use crate::Result;
 use crate::bind::binder::Binder;
 use crate::bind::context::Context;
 use crate::bind::expressions::coerce::fixed_context;
-use crate::bind::statement::Returning;
 use crate::functions::Function;
-use crate::plan::{Expr, Field, LogicalPlan, walk};
+use crate::plan::{Expr, Field, LogicalPlan, Returning, walk};
 use crate::system::{self, Takes};
-use crate::types::{CastContext, DataType, Reg, RegValue, Value, from_text};
+use crate::types::{CastContext, DataType, Reg, RegValue, Value, from_text, names_oids};
 
 /// Whether the expression asks the catalog: it has what that said when the expression was bound, or what it says when it is evaluated.
 pub(crate) fn asks_catalog(expr: &Expr) -> bool {
@@ -28,14 +27,6 @@ pub(crate) fn asks_catalog(expr: &Expr) -> bool {
         };
     });
     asks
-}
-
-/// Whether a cast makes oids of names, or names of oids.
-pub(crate) fn names_oids(from: DataType, to: DataType) -> bool {
-    let is_text = |data_type: DataType| data_type == DataType::Unknown || data_type.is_string();
-    from.has_reg() && to.element().unwrap_or(to).is_string()
-        || to.has_reg()
-            && (is_text(from.element().unwrap_or(from)) || matches!(from.info().base, DataType::Composite(_)))
 }
 
 impl<'a> Binder<'a> {

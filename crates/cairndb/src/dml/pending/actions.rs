@@ -118,7 +118,7 @@ impl PendingChecks<'_> {
     ) -> Result<()> {
         let (target, mut trees) = (self.target(child)?, self.context.tx);
         // An action is a statement of its own, which sees what the one before it has done.
-        let own = match target.calls {
+        let own = match target.bound.calls {
             Callees::BuiltIn => None,
             _ => Some(self.context.exec.reading(self.context.tx.reader_of_now()?)),
         };

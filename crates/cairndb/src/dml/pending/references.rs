@@ -9,9 +9,9 @@ use crate::dml::DmlContext;
 use crate::dml::deferred::What;
 use crate::dml::referencing::{Found, Referring, find_rows};
 use crate::dml::row::{
-    Env, Lookup, Stop, Stored, Target, Trees, Violation, Wanted, converted, exists, is_padded, look_up,
-    still_referenced,
+    Env, Lookup, Stop, Target, Trees, Violation, Wanted, converted, exists, is_padded, look_up, still_referenced,
 };
+use crate::exec::Stored;
 use crate::types::DataType;
 use crate::{Error, Result, Value};
 

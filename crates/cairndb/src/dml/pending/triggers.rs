@@ -138,7 +138,7 @@ impl PendingChecks<'_> {
                 all.push(TransitionRows::new(table.id, event));
                 all.len() - 1
             });
-            bytes += all[at].add(triggers.shape(), old.as_deref(), new.as_deref())?;
+            bytes += all[at].add(triggers.row_type()?, old.as_deref(), new.as_deref());
         }
         if let Some(changed) = triggers.after(event, old, new, assigned) {
             bytes += changed.memory_bytes();

@@ -13,17 +13,16 @@ use super::affected::{Affected, RowReturning};
 use super::assign::{Assignment, Both};
 use super::derive::derive;
 use super::entry::{Entry, grow};
-use super::target::Generated;
 use super::{
-    Env, Given, Held, Lookup, NewColumn, RowObserver, Rules, Stop, Stored, Target, Trees, Violation, Wanted, env,
-    exists, look_up,
+    Env, Given, Lookup, NewColumn, RowObserver, Rules, Stop, Stored, Target, Trees, Violation, Wanted, env, exists,
+    look_up,
 };
 use crate::Value;
-use crate::bind::ViewCheck;
+use crate::bind::Generated;
 use crate::catalog::{Catalog, Index, Table, Timing, TriggerEvent};
 use crate::dml::{changed_by_trigger, has_trigger, is_told};
 use crate::exec::{Columns, Datum, Vector};
-use crate::plan::Expr;
+use crate::plan::{Expr, Held, ViewCheck};
 use crate::types::key;
 use crate::types::row::{RowLayout, encode_value_raw};
 
@@ -157,13 +156,18 @@ impl RowChange {
         let mut by_column: Box<[Option<usize>]> = vec![None; table.columns.len()].into();
         assigned.iter().enumerate().for_each(|(at, (column, _))| by_column[*column] = Some(at));
         // What is computed from assigned columns comes behind them.
-        let generated: Vec<&Generated> =
-            target.generated.iter().filter(|generated| generated.uses(|column| by_column[column].is_some())).collect();
+        let generated: Vec<&Generated> = target
+            .bound
+            .generated
+            .iter()
+            .filter(|generated| generated.uses(|column| by_column[column].is_some()))
+            .collect();
         let behind = (assigned.len()..).zip(&generated);
         behind.for_each(|(at, generated)| by_column[generated.column] = Some(at));
         let touched = |column: usize| by_column.get(column).is_some_and(Option::is_some);
         let is_referenced = (0..by_column.len()).any(|column| touched(column) && is_referenced(table, column, catalog));
-        let assign = |(column, expr): (usize, Expr)| Assignment::of(target, column, target.virtuals.put_in(&expr));
+        let assign =
+            |(column, expr): (usize, Expr)| Assignment::of(target, column, target.bound.virtuals.put_in(&expr));
         let generated = generated.into_iter().map(|generated| Assignment::of_generated(target, generated));
         let all = assigned.into_iter().map(assign).chain(generated);
         let assignments: Box<[Assignment]> =
@@ -174,7 +178,7 @@ impl RowChange {
         let is_fixed = |assignment: &Assignment| assignment.place.is_none_or(|place| !layout.is_variable(place));
         let change = RowChange {
             rules: Rules::of(target, touched),
-            filter: filter.map(|filter| target.virtuals.put_in(filter)),
+            filter: filter.map(|filter| target.bound.virtuals.put_in(filter)),
             patched: None,
             is_fixed: assignments.iter().all(is_fixed),
             moves,

@@ -6,12 +6,12 @@ use super::affected::{Affected, RowReturning};
 use super::change::is_as_it_was;
 use super::derive::derive;
 use super::entry::{Entry, grow};
-use super::{Env, Held, RowObserver, Stop, Target, Trees, env, look_up};
+use super::{Env, RowObserver, Stop, Target, Trees, env, look_up};
 use crate::Value;
 use crate::catalog::{Timing, TriggerEvent};
 use crate::dml::{changed_by_trigger, has_trigger, is_told};
 use crate::exec::Columns;
-use crate::plan::Expr;
+use crate::plan::{Expr, Held};
 
 /// DELETE of a row from a table.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl RowDelete {
         let is_told = !table.referenced_by.is_empty() || is_told(table, TriggerEvent::Delete);
         RowDelete {
             target: target.clone(),
-            filter: filter.map(|filter| target.virtuals.put_in(filter)),
+            filter: filter.map(|filter| target.bound.virtuals.put_in(filter)),
             returning: returning.map(|exprs| RowReturning::new(target, exprs)),
             is_told,
             has_before: has_trigger(table, TriggerEvent::Delete, Timing::Before, true),

@@ -8,14 +8,13 @@ use super::affected::{Affected, RowReturning};
 use super::derive::derive;
 use super::entry::{Entry, grow};
 use super::{
-    ChangeBuffers, Conflict, Env, Held, Lookup, Proposed, RowObserver, Rules, Stop, Target, Touched, Trees, Violation,
-    exists,
+    ChangeBuffers, Conflict, Env, Lookup, Proposed, RowObserver, Rules, Stop, Target, Touched, Trees, Violation, exists,
 };
-use crate::bind::{Callees, ViewCheck};
+use crate::bind::Callees;
 use crate::catalog::{Catalog, Table};
 use crate::catalog::{Timing, TriggerEvent};
 use crate::dml::{RowNumbers, has_trigger, is_told};
-use crate::plan::Expr;
+use crate::plan::{Expr, Held, ViewCheck};
 use crate::{Result, Value};
 
 /// Where tables without primary key get their row numbers.
@@ -89,7 +88,7 @@ impl RowInsert {
     /// Nothing is evaluated.
     pub(crate) fn is_plain(&self) -> bool {
         !self.rules.are_computed()
-            && self.rules.target.generated.is_empty()
+            && self.rules.target.bound.generated.is_empty()
             && self.conflict.as_ref().is_none_or(Conflict::is_plain)
             && self.returning.is_none()
     }
@@ -121,12 +120,6 @@ impl RowInsert {
         self.conflict.is_some()
     }
 
-    /// The columns that ON CONFLICT DO UPDATE assigns.
-    pub(crate) fn updated_columns(&self) -> &[usize] {
-        let change = self.conflict.as_ref().and_then(|conflict| conflict.update.as_ref());
-        change.map_or(&[], |change| change.listed())
-    }
-
     /// Whether ON CONFLICT may update a row.
     pub(crate) fn may_update(&self) -> bool {
         self.conflict.as_ref().is_some_and(|conflict| conflict.update.is_some())
@@ -135,7 +128,7 @@ impl RowInsert {
     /// Whether ON CONFLICT or a view asks subqueries, or the table's rules functions.
     pub(crate) fn asks(&self) -> bool {
         self.rules.ask()
-            || self.rules.target.calls != Callees::BuiltIn
+            || self.rules.target.bound.calls != Callees::BuiltIn
             || self.conflict.as_ref().is_some_and(Conflict::asks)
     }
 

@@ -19,9 +19,9 @@ use cairn_storage::COUNTERS_MAX;
 
 use crate::bind::is_immutable;
 use crate::catalog::{Column, Table};
-use crate::dml::row::Held;
 use crate::functions::{ANY, AggregateKind, Tally, aggregate_overloads, exact_overload};
 use crate::plan::expressions::expr::{AggregateCall, Expr};
+use crate::plan::expressions::held::Held;
 use crate::plan::expressions::refs::{conjunction, substitute};
 use crate::plan::expressions::walk;
 use crate::plan::logical::{Field, LogicalPlan};
