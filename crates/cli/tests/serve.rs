@@ -132,6 +132,35 @@ fn a_server_comes_up_as_its_file_says_with_users_that_read_only_and_rules() {
 }
 
 #[test]
+fn a_folder_is_served_and_its_databases_are_made_from_outside() {
+    let Some(program) = program("psql") else {
+        eprintln!("LEFT OUT: psql is not installed");
+        return;
+    };
+    let folder = TempDir::new().unwrap();
+    write_config(
+        folder.path(),
+        "data: .\nlisten: 127.0.0.1:0\ntrust: true\nsocket: {port: 6000}\nmemory: {cache_bytes: 8MB}\n",
+    );
+    for turn in 0..2 {
+        let serving = Serving::start(folder.path());
+        let own = folder.path().canonicalize().unwrap().to_string_lossy().into_owned();
+        let ask = |database: &str, sql: &str| {
+            let arguments = ["-X", "-A", "-t", "-h", &own, "-p", "6000", "-U", "me", "-d", database, "-c", sql];
+            text(&Command::new(&program).args(arguments).output().unwrap())
+        };
+        if turn == 0 {
+            assert_eq!(ask("postgres", "CREATE DATABASE shop"), "CREATE DATABASE\n");
+            assert_eq!(ask("shop", "CREATE TABLE t AS SELECT 7 AS a"), "SELECT 1\n");
+        }
+        assert_eq!(ask("shop", "SELECT a FROM t"), "7\n");
+        let second = cairn(folder.path(), &[".", "--port", "6001"]).output().unwrap();
+        assert!(!second.status.success() && text(&second).contains("55006"), "{}", text(&second));
+        serving.stop();
+    }
+}
+
+#[test]
 fn a_configuration_that_is_wrong_is_told_by_check_and_serves_nothing() {
     let folder = TempDir::new().unwrap();
     for (config, expected) in [

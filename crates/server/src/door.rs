@@ -116,15 +116,10 @@ pub(crate) fn too_many() -> Error {
     Error::new(SqlState::TOO_MANY_CONNECTIONS, "sorry, too many clients already")
 }
 
-/// SQLSTATE 3D000 for a database that is not here, 57P03 when all sessions are being ended.
-pub(crate) fn check(shared: &Shared, login: &Login) -> Result<(), Error> {
-    if shared.registry.is_stopping() {
-        return Err(Error::new(SqlState::CANNOT_CONNECT_NOW, "the database system is shutting down"));
+/// SQLSTATE 57P03 when all sessions are being ended.
+pub(crate) fn check(shared: &Shared) -> Result<(), Error> {
+    match shared.registry.is_stopping() {
+        true => Err(Error::new(SqlState::CANNOT_CONNECT_NOW, "the database system is shutting down")),
+        false => Ok(()),
     }
-    if ![shared.options.name.as_str(), "postgres", "cairndb"].contains(&login.database.as_str()) {
-        let message = format!("database \"{}\" does not exist", login.database);
-        let hint = format!("This server has \"{}\", also by the name of postgres.", shared.options.name);
-        return Err(Error::new(SqlState::INVALID_CATALOG_NAME, message).with_hint(hint));
-    }
-    Ok(())
 }

@@ -5,7 +5,10 @@
 
 mod access;
 mod copy;
+mod database_statement;
+mod databases;
 mod door;
+mod folder;
 mod hearing;
 mod line;
 mod listener;

@@ -41,7 +41,7 @@ pub(crate) struct Entry {
     connection: u64,
     secret: [u8; 32],
     interrupt: InterruptHandle,
-    /// Its client is not there any more.
+    /// It is to end: its client is not there any more, or somebody wants it to.
     is_gone: AtomicBool,
 }
 
@@ -137,6 +137,18 @@ impl Registry {
         if let Some(entry) = entry.filter(|entry| is_secret(&entry.secret, secret)) {
             entry.interrupt.interrupt();
         }
+    }
+
+    /// Ends the sessions of a database; to be called again and again, as [`stop`](Registry::stop).
+    pub(crate) fn end_of_database(&self, name: &str) {
+        let mut ended = Vec::new();
+        for entry in self.lock().values().filter(|entry| entry.who.database == name) {
+            entry.is_gone.store(true, Ordering::Relaxed);
+            entry.interrupt.interrupt();
+            ended.push(entry.connection);
+        }
+        let connections = self.connections();
+        ended.iter().filter_map(|number| connections.streams.get(number)).for_each(Stream::stop_reading);
     }
 
     pub(crate) fn is_stopping(&self) -> bool {

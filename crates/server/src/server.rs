@@ -14,6 +14,8 @@ use cairn_wire::Limits;
 use cairndb::{Ceilings, Database, Error, SqlState};
 
 use crate::access::{Access, Method, User, check_rules};
+use crate::databases::Databases;
+use crate::folder::{Folder, OWN};
 use crate::line::Line;
 use crate::listener::{Call, Called, Listener};
 use crate::log::{Level, Log};
@@ -31,7 +33,6 @@ const STOP_LOOK_TIME: Duration = Duration::from_millis(10);
 /// How long who is ended may take to read why.
 const FAREWELL_TIME: Duration = Duration::from_secs(2);
 /// Between two looks who is gone.
-#[cfg(unix)]
 const WATCH_TIME: Duration = Duration::from_secs(2);
 
 /// How a database is served.
@@ -69,6 +70,8 @@ pub struct Options {
     pub log: Log,
     /// A statement that takes longer is told of, without its constants.
     pub slow_statement: Option<Duration>,
+    /// A database of a folder that nobody has used for so long is closed.
+    pub idle_close: Duration,
 }
 
 impl Default for Options {
@@ -90,13 +93,14 @@ impl Default for Options {
             ceilings: None,
             log: Log::default(),
             slow_statement: None,
+            idle_close: Duration::from_secs(300),
         }
     }
 }
 
 /// What all threads of a server have.
 pub(crate) struct Shared {
-    pub(crate) database: Database,
+    pub(crate) databases: Databases,
     pub(crate) options: Options,
     pub(crate) registry: Arc<Registry>,
     /// See [`Challenge`](cairn_wire::Challenge).
@@ -104,9 +108,20 @@ pub(crate) struct Shared {
     pub(crate) throttle: Throttle,
 }
 
+impl Shared {
+    /// Tells of databases that could not be closed as they should.
+    fn tell_closed(&self, wrong: &[(String, Error)]) {
+        for (name, error) in wrong {
+            let of: [(_, &dyn std::fmt::Display); 3] =
+                [("database", name), ("code", &error.sqlstate()), ("message", &error.message())];
+            self.options.log.line(Level::Error, "close_failed", &of);
+        }
+    }
+}
+
 /// A server that does not run yet.
 pub struct Server {
-    database: Database,
+    databases: Databases,
     options: Options,
 }
 
@@ -118,6 +133,7 @@ pub struct Running {
     listeners: Vec<(Call, JoinHandle<()>)>,
     /// Looks who is gone, until it is dropped.
     watcher: Option<(mpsc::Sender<()>, JoinHandle<()>)>,
+    is_over: bool,
 }
 
 impl Server {
@@ -132,7 +148,29 @@ impl Server {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn over(database: Database) -> Server {
-        Server { database, options: Options::default() }
+        Server { databases: Databases::One(database), options: Options::default() }
+    }
+
+    /// Serves the databases of a folder, whose files are `NAME.cairn`: each is opened with these options when somebody asks for it, and closed
+    /// when nobody has used it for [`Options::idle_close`]. The server's own, `cairn`, is made where there is none; in it (it answers
+    /// to `postgres`, too) CREATE DATABASE, DROP DATABASE and ALTER DATABASE .. RENAME do what they say.
+    ///
+    /// # Errors
+    ///
+    /// 55006 where another server serves the folder, and those of opening a database.
+    ///
+    /// ```no_run
+    /// let server = cairn_server::Server::of_folder("/var/lib/cairn", cairndb::Options::default())?;
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn of_folder(folder: impl AsRef<Path>, options: cairndb::Options) -> Result<Server, Error> {
+        let databases = Databases::Folder(Folder::open(folder.as_ref(), options)?);
+        Ok(Server { databases, options: Options { name: OWN.to_owned(), ..Options::default() } })
+    }
+
+    /// What the database's own options give, and those of the folder's.
+    pub fn ceilings(&self) -> Ceilings {
+        self.databases.lasting().ceilings()
     }
 
     /// With these options.
@@ -147,14 +185,21 @@ impl Server {
     ///
     /// 58030 where an address or the socket can not be had, 42501 where it is not for others to reach.
     pub fn start(self) -> Result<Running, Error> {
-        let Server { database, options } = self;
+        let Server { databases, options } = self;
         options.check()?;
         let mut secret = [0; 32];
         getrandom::fill(&mut secret).map_err(|error| io_error("the system's randomness", &io::Error::other(error)))?;
         let shared =
-            Arc::new(Shared { database, options, registry: Arc::default(), secret, throttle: Throttle::new(secret) });
+            Arc::new(Shared { databases, options, registry: Arc::default(), secret, throttle: Throttle::new(secret) });
         // What was begun ends, should something that follows fail.
-        let mut running = Running { shared, addresses: Vec::new(), socket: None, listeners: Vec::new(), watcher: None };
+        let mut running = Running {
+            shared,
+            addresses: Vec::new(),
+            socket: None,
+            listeners: Vec::new(),
+            watcher: None,
+            is_over: false,
+        };
         for address in running.shared.options.addresses.clone() {
             running.listen(address)?;
         }
@@ -162,7 +207,6 @@ impl Server {
         if let Some((folder, port)) = running.shared.options.socket.clone() {
             running.listen_beside(&folder, port)?;
         }
-        #[cfg(unix)]
         running.watch().map_err(|error| io_error("a thread", &error))?;
         running.tell_start();
         Ok(running)
@@ -220,6 +264,11 @@ impl Running {
         self.socket.as_deref()
     }
 
+    /// How many databases of the folder are open, beside the server's own.
+    pub fn open_databases(&self) -> usize {
+        self.shared.databases.folder().map_or(1, Folder::count_open)
+    }
+
     /// How many sessions there are.
     pub fn sessions(&self) -> usize {
         self.shared.registry.count_sessions()
@@ -261,14 +310,17 @@ impl Running {
         Ok(())
     }
 
-    /// Looks again and again whether clients are gone whose statements run.
-    #[cfg(unix)]
+    /// Looks again and again whether clients are gone whose statements run, and which databases nobody uses.
     fn watch(&mut self) -> io::Result<()> {
         let (told, waits) = mpsc::channel();
-        let registry = self.shared.registry.clone();
+        let shared = self.shared.clone();
         let work = move || {
             while waits.recv_timeout(WATCH_TIME) == Err(mpsc::RecvTimeoutError::Timeout) {
-                registry.end_gone();
+                #[cfg(unix)]
+                shared.registry.end_gone();
+                if let Some(folder) = shared.databases.folder() {
+                    shared.tell_closed(&folder.close_idle(shared.options.idle_close));
+                }
             }
         };
         let thread = thread::Builder::new().name("cairn watcher".to_owned()).spawn(work)?;
@@ -278,8 +330,12 @@ impl Running {
 
     fn tell_start(&self) {
         let options = &self.shared.options;
-        let durability =
-            options.ceilings.as_ref().and_then(|of| of.durability).or(self.shared.database.ceilings().durability);
+        let durability = options.ceilings.as_ref().and_then(|of| of.durability).or(self
+            .shared
+            .databases
+            .lasting()
+            .ceilings()
+            .durability);
         let durability = durability.map_or_else(|| "any".to_owned(), |of| format!("{of:?}").to_lowercase());
         let database: (_, &dyn std::fmt::Display) = ("database", &options.name);
         for address in &self.addresses {
@@ -316,6 +372,11 @@ impl Running {
                 self.shared.registry.shut();
             }
             thread::sleep(STOP_LOOK_TIME);
+        }
+        if let Some(folder) = self.shared.databases.folder().filter(|_| !std::mem::replace(&mut self.is_over, true))
+            && let Err(error) = folder.close()
+        {
+            self.shared.tell_closed(&[(OWN.to_owned(), error)]);
         }
         let options = &self.shared.options;
         options.log.line(Level::Info, "stopped", &[("database", &options.name)]);

@@ -4,13 +4,17 @@ use std::cell::RefCell;
 use std::fmt::Display;
 use std::io;
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cairn_wire::{Bind, Execute, Login, Prepare, Query, Request, Started, Status};
-use cairndb::{ClientCopy, Connection, DataType, Error, SettingsSeen, SqlState, Statement, Value, command_tag};
+use cairndb::{
+    ClientCopy, Connection, DataType, Database, Error, Notice, SettingsSeen, SqlState, Statement, Value, command_tag,
+};
 
 use crate::copy::copy;
+use crate::database_statement::DatabaseStatement;
 use crate::door;
+use crate::folder::{Folder, OWN};
 use crate::hearing::Hearing;
 use crate::line::Line;
 use crate::log::{Level, Log};
@@ -33,12 +37,17 @@ const TOLD: [(&str, &str); 10] = [
     ("TimeZone", "timezone"),
 ];
 
+/// How long sessions may take to end that are in the way of DROP DATABASE .. (FORCE), and how often it is looked.
+const FORCE_TIME: Duration = Duration::from_secs(5);
+const FORCE_LOOK_TIME: Duration = Duration::from_millis(20);
+
 /// Everything that a client's thread does. `number`: its connection's.
 pub(crate) fn serve(stream: Stream, number: u64, shared: &Shared) -> io::Result<()> {
     let from = stream.origin()?;
     let mut line = Line::new(stream, shared.options.limits);
     let Some(login) = door::admit(&mut line, shared, &from)? else { return line.flush() };
-    let who = Who { user: login.user.clone(), database: login.database.clone(), from: from.1 };
+    let database = shared.databases.name(&login.database, &shared.options.name).to_owned();
+    let who = Who { user: login.user.clone(), database, from: from.1 };
     let log = &shared.options.log;
     if let Err(error) = begin(&mut line, shared, &login, (who.clone(), number))? {
         let code = error.sqlstate();
@@ -53,7 +62,12 @@ pub(crate) fn serve(stream: Stream, number: u64, shared: &Shared) -> io::Result<
 
 /// Opens a session, and is it until it ends. The error: it does not begin.
 fn begin(line: &mut Line, shared: &Shared, login: &Login, (who, number): (Who, u64)) -> io::Result<Result<(), Error>> {
-    let connection = match door::check(shared, login).and_then(|()| connect(shared, login)) {
+    // Let go of when the connection is gone.
+    let lease = match door::check(shared).and_then(|()| shared.databases.lease(&login.database, &shared.options.name)) {
+        Ok(lease) => lease,
+        Err(error) => return Ok(Err(error)),
+    };
+    let connection = match lease.database().and_then(|database| connect(shared, database, login)) {
         Ok(connection) => connection,
         Err(error) => return Ok(Err(error)),
     };
@@ -90,10 +104,16 @@ fn begin(line: &mut Line, shared: &Shared, login: &Login, (who, number): (Who, u
 }
 
 /// A connection with the settings that the client wants, within what the server gives.
-fn connect(shared: &Shared, login: &Login) -> Result<Connection, Error> {
-    let mut ceilings = shared.options.ceilings.clone().unwrap_or_else(|| shared.database.ceilings());
-    ceilings.reads_only |= shared.options.users.get(&login.user).is_some_and(|user| user.reads_only);
-    shared.database.connect_within(&ceilings, &login.settings)
+fn connect(shared: &Shared, database: &Database, login: &Login) -> Result<Connection, Error> {
+    let mut ceilings = shared.options.ceilings.clone().unwrap_or_else(|| database.ceilings());
+    ceilings.reads_only |= reads_only(shared, &login.user);
+    database.connect_within(&ceilings, &login.settings)
+}
+
+fn reads_only(shared: &Shared, user: &str) -> bool {
+    let options = &shared.options;
+    options.users.get(user).is_some_and(|user| user.reads_only)
+        || options.ceilings.as_ref().is_some_and(|ceilings| ceilings.reads_only)
 }
 
 struct Session<'c> {
@@ -110,7 +130,8 @@ struct Session<'c> {
 
 /// A prepared statement; portals of it keep it.
 struct Prepared<'c> {
-    statement: RefCell<Statement<'c>>,
+    /// `None`: it is one of the server's (`database_statement.rs`).
+    statement: Option<RefCell<Statement<'c>>>,
     /// Of a COPY, which runs by its text; of others only where it may be told.
     text: String,
 }
@@ -256,7 +277,64 @@ impl<'c> Session<'c> {
         Ok(())
     }
 
+    /// Whether it is a statement of the server's and not the database's; where there is no folder, none is.
+    fn of_server(&self, text: &str) -> Result<Option<DatabaseStatement>, Error> {
+        self.shared.databases.folder().map_or(Ok(None), |_| DatabaseStatement::of(text))
+    }
+
+    /// Does what a statement of the server's says; its tag.
+    fn run_of_server(&self, line: &mut Line, statement: &DatabaseStatement) -> Result<String, Error> {
+        let tag = statement.tag();
+        let who = &self.place.entry.who;
+        let folder = self.shared.databases.folder().filter(|_| who.database == OWN);
+        let folder = folder.ok_or_else(|| {
+            let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{tag} in this database is not supported"));
+            error.with_hint(format!("Connect to the database {OWN}, which is the server's own."))
+        })?;
+        if reads_only(self.shared, &who.user) {
+            return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied to run {tag}")));
+        }
+        if self.connection.in_transaction() {
+            let message = format!("{tag} cannot run inside a transaction block");
+            return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
+        }
+        match statement {
+            DatabaseStatement::Create { name } => folder.create(name)?,
+            DatabaseStatement::Rename { name, to } => folder.rename(name, to)?,
+            DatabaseStatement::Drop { name, if_exists, force } => {
+                let dropped = if *force { self.drop_by_force(folder, name) } else { folder.drop_database(name) };
+                match dropped {
+                    Err(error) if *if_exists && error.sqlstate() == SqlState::INVALID_CATALOG_NAME => {
+                        let message = format!("{}, skipping", error.message());
+                        let code = SqlState::SUCCESSFUL_COMPLETION;
+                        line.conversation.notice(&Notice { severity: "NOTICE", code, message, detail: None });
+                    }
+                    dropped => dropped?,
+                }
+            }
+        }
+        self.log(Level::Info, "database", &[("statement", &tag)]);
+        Ok(tag.to_owned())
+    }
+
+    /// Ends the sessions that are in the way, for a while.
+    fn drop_by_force(&self, folder: &Folder, name: &str) -> Result<(), Error> {
+        let begun = Instant::now();
+        loop {
+            match folder.drop_database(name) {
+                Err(error) if error.sqlstate() == SqlState::OBJECT_IN_USE && begun.elapsed() < FORCE_TIME => {
+                    self.shared.registry.end_of_database(name);
+                    std::thread::sleep(FORCE_LOOK_TIME);
+                }
+                dropped => return dropped,
+            }
+        }
+    }
+
     fn perform(&self, line: &mut Line, text: &str) -> Result<String, Broken> {
+        if let Some(statement) = self.of_server(text)? {
+            return Ok(self.run_of_server(line, &statement)?);
+        }
         let executed = self.connection.perform(text, ())?;
         let came = give(line, self.connection, executed, 0)?;
         Ok(came.tag.unwrap_or_default())
@@ -279,12 +357,20 @@ impl<'c> Session<'c> {
     fn prepare(&mut self, line: &mut Line, prepare: Prepare) {
         let Prepare { statement: number, text, types } = prepare;
         drop(take(&mut self.statements, number));
+        match self.of_server(&text) {
+            Ok(None) => {}
+            Ok(Some(_)) => {
+                put(&mut self.statements, number, Rc::new(Prepared { statement: None, text }));
+                return line.conversation.prepared(Vec::new(), None);
+            }
+            Err(error) => return self.fail(line, &error),
+        }
         match self.prepared(&text, &types) {
             Ok((statement, columns)) => {
                 let parameters = statement.parameter_types().to_vec();
                 let is_needed = ClientCopy::of(&text).is_some() || self.shared.options.slow_statement.is_some();
                 let text = if is_needed { text } else { String::new() };
-                put(&mut self.statements, number, Rc::new(Prepared { statement: RefCell::new(statement), text }));
+                put(&mut self.statements, number, Rc::new(Prepared { statement: Some(RefCell::new(statement)), text }));
                 tell_notices(line, self.connection);
                 self.tell_status(line);
                 line.conversation.prepared(parameters, columns);
@@ -374,10 +460,13 @@ impl<'c> Session<'c> {
                 Some(_) => {
                     return copy(line, self.connection, &portal.prepared.text).map(Some);
                 }
-                None => {
-                    let executed = portal.prepared.statement.borrow_mut().perform(&portal.values[..])?;
-                    give(line, self.connection, executed, execute.rows_max)?
-                }
+                None => match &portal.prepared.statement {
+                    Some(statement) => {
+                        let executed = statement.borrow_mut().perform(&portal.values[..])?;
+                        give(line, self.connection, executed, execute.rows_max)?
+                    }
+                    None => return Ok(Some(self.perform(line, &portal.prepared.text)?)),
+                },
             },
             Ran::To(Left::Rows(given)) => go_on(line, self.connection, given, execute.rows_max)?,
             Ran::To(Left::Over(Some(command))) => {

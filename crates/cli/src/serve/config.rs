@@ -20,7 +20,7 @@ const ENVIRONMENT: &str = "CAIRN_SERVE_";
 
 /// All keys that have one value, with what they are when nothing is said, and what they mean.
 pub const KEYS: &[(&str, &str, &str)] = &[
-    ("data", "", "the database file"),
+    ("data", "", "the database file, or a folder of databases"),
     ("create", "false", "make the file if it does not exist"),
     ("listen", "", "addresses for TCP, as 127.0.0.1:5432; several with commas, or a list"),
     ("socket.folder", "the file's", "the folder of the Unix socket"),
@@ -47,6 +47,7 @@ pub const KEYS: &[(&str, &str, &str)] = &[
     ("limits.statements", "10000", "prepared statements of a session"),
     ("limits.portals", "1000", "portals of a session"),
     ("limits.output_timeout", "5min", "how long a client may take nothing of what is written to it"),
+    ("idle_close", "5min", "a database of a folder that nobody uses for so long is closed"),
     ("log.slow_statement", "none", "tell of statements that take longer"),
 ];
 
@@ -180,6 +181,7 @@ impl Config {
             "limits.statements" => server.limits.statements = number(value)?,
             "limits.portals" => server.limits.portals = number(value)?,
             "limits.output_timeout" => server.output_timeout = time(value)?,
+            "idle_close" => server.idle_close = time(value)?,
             "log.slow_statement" => server.slow_statement = Some(time(value)?),
             unknown => return check_known(unknown).and_then(|()| Err("expected a list".to_owned())),
         }

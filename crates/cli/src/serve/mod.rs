@@ -1,4 +1,4 @@
-//! `cairn serve`: a database file for PostgreSQL's clients, until SIGINT or SIGTERM.
+//! `cairn serve`: a database file, or all of a folder, for PostgreSQL's clients, until SIGINT or SIGTERM.
 
 mod config;
 mod signals;
@@ -20,7 +20,7 @@ use crate::shell::open_file;
 /// How a file is served.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// The database file (data)
+    /// The database file, or a folder of databases (data)
     pub file: Option<PathBuf>,
     /// Read how from a YAML file; the environment (CAIRN_SERVE_MAX_CONNECTIONS), --set and the other options are over it
     #[arg(long, value_name = "FILE")]
@@ -107,14 +107,20 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     if args.check {
         return say(format_args!("{}: the configuration is right", file.display()));
     }
-    let database = open(&file, &config)?;
+    let (server, database) = match file.is_dir() {
+        true => (Server::of_folder(&file, config.database.clone())?, None),
+        false => {
+            let database = open(&file, &config)?;
+            (Server::over(database.clone()), Some(database))
+        }
+    };
     let port = config.socket_port.unwrap_or(5432);
-    let options = options(&file, config, database.ceilings())?;
-    let running = Server::over(database.clone()).with(options).start()?;
+    let options = options(&file, config, server.ceilings())?;
+    let running = server.with(options).start()?;
     announce(&file, port, &running)?;
     signals.wait();
     running.stop();
-    database.close()?;
+    database.map_or(Ok(()), cairndb::Database::close)?;
     Ok(())
 }
 
@@ -143,6 +149,7 @@ fn open(file: &Path, config: &Config) -> Result<cairndb::Database, Failure> {
 fn options(file: &Path, config: Config, own: Ceilings) -> Result<cairn_server::Options, Failure> {
     let folder = match config.socket_folder {
         Some(folder) => folder,
+        None if file.is_dir() => file.into(),
         None => file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).into(),
     };
     let folder = folder.canonicalize().map_err(|error| Failure::file(&folder, &error))?;
@@ -163,8 +170,11 @@ fn options(file: &Path, config: Config, own: Ceilings) -> Result<cairn_server::O
     })
 }
 
-/// What clients call the database: the file's name without its ending.
+/// What clients call the database: the file's name without its ending; of a folder, the one that they connect to first.
 fn name_of(file: &Path) -> String {
+    if file.is_dir() {
+        return "postgres".to_owned();
+    }
     file.file_stem().map_or_else(|| "postgres".to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 

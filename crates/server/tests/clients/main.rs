@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 mod ceilings;
+mod folder;
 mod idle;
 
 use std::collections::HashMap;

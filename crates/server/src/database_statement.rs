@@ -1,0 +1,207 @@
+//! CREATE, DROP and ALTER DATABASE .. RENAME, which only a server of a folder has: they are its, not a database's.
+
+use cairn_parser::TokenKind as T;
+use cairn_parser::token::{Lexer, Placeholders, Token};
+use cairndb::{Error, SqlState};
+
+/// A statement about databases as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum DatabaseStatement {
+    Create { name: String },
+    Drop { name: String, if_exists: bool, force: bool },
+    Rename { name: String, to: String },
+}
+
+/// Words and names of a statement, one after the other.
+struct Words<'a> {
+    text: &'a str,
+    lexer: Lexer<'a>,
+    next: Token,
+}
+
+impl<'a> Words<'a> {
+    fn of(text: &'a str) -> Words<'a> {
+        let mut lexer = Lexer::new(text, 0, Placeholders::default());
+        let next = lexer.next_token();
+        Words { text, lexer, next }
+    }
+
+    fn advance(&mut self) {
+        self.next = self.lexer.next_token();
+    }
+
+    /// The next word as it stands.
+    fn word(&self) -> &'a str {
+        self.text.get(self.next.start as usize..self.next.end as usize).unwrap_or("")
+    }
+
+    /// Whether the next word is this one, which is passed then.
+    fn takes(&mut self, word: &str) -> bool {
+        let takes = self.word().eq_ignore_ascii_case(word);
+        if takes {
+            self.advance();
+        }
+        takes
+    }
+
+    fn expect(&mut self, word: &str) -> Result<(), Error> {
+        if self.takes(word) { Ok(()) } else { Err(self.unexpected()) }
+    }
+
+    fn unexpected(&self) -> Error {
+        let message = match self.next.kind {
+            T::Eof => "syntax error at end of input".to_owned(),
+            _ => format!("syntax error at or near \"{}\"", self.word()),
+        };
+        let before = self.text.get(..self.next.start as usize).unwrap_or("");
+        Error::new(SqlState::SYNTAX_ERROR, message).at(before.chars().count() + 1)
+    }
+
+    /// A name, folded unless it is quoted.
+    fn name(&mut self) -> Result<String, Error> {
+        let word = self.word();
+        let quoted = word.strip_prefix('"').and_then(|word| word.strip_suffix('"'));
+        let name = match quoted {
+            Some(inner) => inner.replace("\"\"", "\""),
+            None if word.starts_with(|ch: char| ch.is_alphabetic() || ch == '_') => word.to_lowercase(),
+            None => return Err(self.unexpected()),
+        };
+        self.advance();
+        Ok(name)
+    }
+
+    fn end(&mut self) -> Result<(), Error> {
+        while self.next.kind == T::Semicolon {
+            self.advance();
+        }
+        if self.next.kind == T::Eof { Ok(()) } else { Err(self.unexpected()) }
+    }
+}
+
+impl DatabaseStatement {
+    /// `None`: it is another statement. SQLSTATE 42601, and 0A000 for options that would mean something.
+    pub(crate) fn of(text: &str) -> Result<Option<DatabaseStatement>, Error> {
+        let mut words = Words::of(text);
+        let verb = words.next.kind;
+        if !matches!(verb, T::Create | T::Drop | T::Alter) {
+            return Ok(None);
+        }
+        words.advance();
+        if !words.takes("DATABASE") {
+            return Ok(None);
+        }
+        match verb {
+            T::Create => create(&mut words).map(Some),
+            T::Drop => drop_of(&mut words).map(Some),
+            _ => rename(&mut words),
+        }
+    }
+
+    /// What PostgreSQL calls it when it is done.
+    pub(crate) fn tag(&self) -> &'static str {
+        match self {
+            DatabaseStatement::Create { .. } => "CREATE DATABASE",
+            DatabaseStatement::Drop { .. } => "DROP DATABASE",
+            DatabaseStatement::Rename { .. } => "ALTER DATABASE",
+        }
+    }
+}
+
+fn create(words: &mut Words<'_>) -> Result<DatabaseStatement, Error> {
+    let name = words.name()?;
+    words.takes("WITH");
+    while !matches!(words.next.kind, T::Eof | T::Semicolon) {
+        let option = words.word().to_ascii_uppercase();
+        words.advance();
+        words.takes("=");
+        let value = words.word().trim_matches(['\'', '"']).to_ascii_lowercase();
+        let is_kept = match option.as_str() {
+            "ENCODING" => ["utf8", "utf-8", "unicode", "default"].contains(&value.as_str()),
+            "TEMPLATE" => ["template0", "template1", "default"].contains(&value.as_str()),
+            "OWNER" => value == "default",
+            _ => false,
+        };
+        if !is_kept {
+            let error =
+                Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{option} {value} of a database is not supported"));
+            return Err(error.with_hint("A database is of UTF-8, and begins empty."));
+        }
+        words.advance();
+    }
+    words.end()?;
+    Ok(DatabaseStatement::Create { name })
+}
+
+fn drop_of(words: &mut Words<'_>) -> Result<DatabaseStatement, Error> {
+    let if_exists = words.takes("IF");
+    if if_exists {
+        words.expect("EXISTS")?;
+    }
+    let name = words.name()?;
+    let with = words.takes("WITH");
+    let force = (with || words.next.kind == T::LeftParen) && {
+        ["(", "FORCE", ")"].into_iter().try_for_each(|word| words.expect(word))?;
+        true
+    };
+    words.end()?;
+    Ok(DatabaseStatement::Drop { name, if_exists, force })
+}
+
+/// The other things that ALTER DATABASE does are the database's to refuse.
+fn rename(words: &mut Words<'_>) -> Result<Option<DatabaseStatement>, Error> {
+    let name = words.name()?;
+    if !words.takes("RENAME") {
+        return Ok(None);
+    }
+    words.expect("TO")?;
+    let to = words.name()?;
+    words.end()?;
+    Ok(Some(DatabaseStatement::Rename { name, to }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_about_databases_are_told_from_others() {
+        use DatabaseStatement as D;
+        let of = |text: &str| DatabaseStatement::of(text).unwrap();
+        let name = || "shop".to_owned();
+        assert_eq!(of("create database Shop;"), Some(D::Create { name: name() }));
+        assert_eq!(
+            of("/* x */ CREATE DATABASE \"shop\" WITH ENCODING = 'UTF8' TEMPLATE template0"),
+            Some(D::Create { name: name() })
+        );
+        assert_eq!(
+            of("DROP DATABASE IF EXISTS shop (FORCE)"),
+            Some(D::Drop { name: name(), if_exists: true, force: true })
+        );
+        assert_eq!(of("DROP DATABASE shop"), Some(D::Drop { name: name(), if_exists: false, force: false }));
+        assert_eq!(
+            of("ALTER DATABASE shop RENAME TO \"a\"\"B\""),
+            Some(D::Rename { name: name(), to: "a\"B".to_owned() })
+        );
+        for other in
+            ["SELECT 1", "CREATE TABLE database (a int)", "ALTER DATABASE shop SET a = 1", "", "DROP TABLE database"]
+        {
+            assert_eq!(of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_right_is_refused() {
+        for (text, code) in [
+            ("CREATE DATABASE", "42601"),
+            ("CREATE DATABASE 1", "42601"),
+            ("CREATE DATABASE a ENCODING 'latin1'", "0A000"),
+            ("CREATE DATABASE a OWNER me", "0A000"),
+            ("CREATE DATABASE a; SELECT 1", "42601"),
+            ("DROP DATABASE a, b", "42601"),
+            ("DROP DATABASE a WITH", "42601"),
+            ("ALTER DATABASE a RENAME b", "42601"),
+        ] {
+            assert_eq!(DatabaseStatement::of(text).expect_err(text).sqlstate().as_str(), code, "{text}");
+        }
+    }
+}

@@ -1,0 +1,409 @@
+//! The databases of a folder.
+//!
+//! - A database is opened when somebody who is authenticated asks for it, once however many ask (who comes later waits for who opens), and
+//!   closed again when nobody has used it for a while.
+//! - A name is a file of the folder, `NAME.cairn`: names are letters in lower case, digits, `_`, `-` and `$`, so that none leaves the folder and no two
+//!   are one file where upper and lower case are the same.
+//! - One that can not be opened is refused by name, and disturbs no other.
+//! - The server's own database is open as long as the server: so a second server on the folder finds it in use.
+//! - What is done to a database as a whole is done under its slot's lock, while nobody uses it. Crashes: a database is its file; a log without
+//!   one is what was left of a database that was dropped, and goes when another of the name is made.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use cairndb::{Database, Error, Options, SqlState};
+
+/// The server's own database, and its other name, to which tools connect first.
+pub(crate) const OWN: &str = "cairn";
+pub(crate) const OWN_ALIAS: &str = "postgres";
+/// What a file's name ends with.
+const ENDING: &str = "cairn";
+const DUPLICATE_DATABASE: SqlState = SqlState("42P04");
+/// The longest name, as of everything in SQL.
+const NAME_BYTES_MAX: usize = 63;
+
+pub(crate) struct Folder {
+    path: PathBuf,
+    options: Options,
+    own: Database,
+    slots: Mutex<HashMap<String, Arc<Slot>>>,
+}
+
+/// Where a database is, whether it is open or not.
+#[derive(Default)]
+struct Slot(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    open: Option<Database>,
+    users: usize,
+    /// When the last one left.
+    idle_since: Option<Instant>,
+}
+
+/// A database that is open for as long as this is there.
+pub(crate) struct Lease {
+    database: Option<Database>,
+    slot: Option<Arc<Slot>>,
+}
+
+impl Slot {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// SQLSTATE 55006 where somebody uses it; closes it else.
+    fn close(&mut self, name: &str) -> Result<(), Error> {
+        if self.users > 0 {
+            let (verb, sessions) = if self.users == 1 { ("is", "session") } else { ("are", "sessions") };
+            let message = format!("database \"{name}\" is being accessed by other users");
+            let detail = format!("There {verb} {} other {sessions} using the database.", self.users);
+            return Err(Error::new(SqlState::OBJECT_IN_USE, message).with_detail(detail));
+        }
+        self.open.take().map_or(Ok(()), Database::close)
+    }
+}
+
+impl Lease {
+    pub(crate) fn database(&self) -> Result<&Database, Error> {
+        self.database.as_ref().ok_or_else(|| Error::new(SqlState::INTERNAL_ERROR, "a lease that is over"))
+    }
+}
+
+impl From<Database> for Lease {
+    /// Of a database that is not the server's to close.
+    fn from(database: Database) -> Lease {
+        Lease { database: Some(database), slot: None }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        // Before it may be closed.
+        self.database = None;
+        if let Some(slot) = &self.slot {
+            let mut state = slot.lock();
+            state.users -= 1;
+            state.idle_since = Some(Instant::now());
+        }
+    }
+}
+
+impl Folder {
+    /// The folder's own database is made, where there is none.
+    pub(crate) fn open(path: &Path, options: Options) -> Result<Folder, Error> {
+        let own = Database::open_with(path.join(format!("{OWN}.{ENDING}")), options.clone())?;
+        Ok(Folder { path: path.to_owned(), options, own, slots: Mutex::default() })
+    }
+
+    pub(crate) fn own(&self) -> &Database {
+        &self.own
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.path.join(format!("{name}.{ENDING}"))
+    }
+
+    fn slot(&self, name: &str) -> Arc<Slot> {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        slots.entry(name.to_owned()).or_default().clone()
+    }
+
+    fn is_there(&self, name: &str) -> bool {
+        check_name(name).is_ok() && self.file(name).is_file()
+    }
+
+    /// A database for who is authenticated. SQLSTATE 3D000 where there is none of the name; its own error where it can not be opened.
+    pub(crate) fn lease(&self, name: &str) -> Result<Lease, Error> {
+        if is_own(name) {
+            return Ok(self.own.clone().into());
+        }
+        if !self.is_there(name) {
+            return Err(no_database(name));
+        }
+        let slot = self.slot(name);
+        let mut state = slot.lock();
+        // It may have been dropped meanwhile.
+        if !self.is_there(name) {
+            return Err(no_database(name));
+        }
+        let database = match &state.open {
+            Some(database) => database.clone(),
+            None => {
+                let opened = Database::open_with(self.file(name), self.options.clone());
+                opened.map_err(|error| named(name, &error))?
+            }
+        };
+        state.open = Some(database.clone());
+        state.users += 1;
+        drop(state);
+        Ok(Lease { database: Some(database), slot: Some(slot) })
+    }
+
+    /// SQLSTATE 42P04 where there is one of the name, 42602 where it can not be one's.
+    pub(crate) fn create(&self, name: &str) -> Result<(), Error> {
+        let exists = || Error::new(DUPLICATE_DATABASE, format!("database \"{name}\" already exists"));
+        if is_own(name) {
+            return Err(exists());
+        }
+        check_name(name)?;
+        let slot = self.slot(name);
+        let mut state = slot.lock();
+        let file = self.file(name);
+        if file.exists() {
+            return Err(exists());
+        }
+        remove(&log_of(&file)).map_err(|error| failed(name, &error))?;
+        state.open = Some(Database::open_with(&file, self.options.clone())?);
+        state.idle_since = Some(Instant::now());
+        Ok(())
+    }
+
+    /// SQLSTATE 3D000, 55006, 42501 for the server's own.
+    pub(crate) fn drop_database(&self, name: &str) -> Result<(), Error> {
+        refuse_own(name, "drop")?;
+        if !self.is_there(name) {
+            return Err(no_database(name));
+        }
+        let slot = self.slot(name);
+        let mut state = slot.lock();
+        // One that can not be opened any more can be dropped.
+        state.close(name)?;
+        let file = self.file(name);
+        [&file, &log_of(&file)].into_iter().try_for_each(|path| remove(path)).map_err(|error| failed(name, &error))
+    }
+
+    /// SQLSTATE 3D000, 42P04, 42602, 55006, 42501 for the server's own.
+    pub(crate) fn rename(&self, name: &str, to: &str) -> Result<(), Error> {
+        refuse_own(name, "rename")?;
+        if !self.is_there(name) {
+            return Err(no_database(name));
+        }
+        let exists = || Error::new(DUPLICATE_DATABASE, format!("database \"{to}\" already exists"));
+        if is_own(to) || name == to {
+            return Err(exists());
+        }
+        check_name(to)?;
+        // In the order of their names: two that are renamed at once do not wait for each other.
+        let (one, other) = (self.slot(name.min(to)), self.slot(name.max(to)));
+        let (mut one, mut other) = (one.lock(), other.lock());
+        let (old, new) = if name < to { (&mut *one, &mut *other) } else { (&mut *other, &mut *one) };
+        let (from_file, to_file) = (self.file(name), self.file(to));
+        if new.open.is_some() || to_file.exists() {
+            return Err(exists());
+        }
+        old.close(name)?;
+        let moved = || {
+            remove(&log_of(&to_file))?;
+            // The log first: a file without one is whole when it was closed; one with another's log is not.
+            if log_of(&from_file).exists() {
+                fs::rename(log_of(&from_file), log_of(&to_file))?;
+            }
+            fs::rename(&from_file, &to_file)
+        };
+        moved().map_err(|error| failed(name, &error))
+    }
+
+    /// Closes what nobody has used for so long, but what is being opened or used just now; what did not go well.
+    pub(crate) fn close_idle(&self, time: Duration) -> Vec<(String, Error)> {
+        let slots: Vec<(String, Arc<Slot>)> = {
+            let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+            // What is neither open nor asked for by anybody needs no place.
+            slots.retain(|_, slot| {
+                Arc::strong_count(slot) > 1
+                    || slot.0.try_lock().is_ok_and(|state| state.open.is_some())
+                    || slot.0.try_lock().is_err()
+            });
+            slots.iter().map(|(name, slot)| (name.clone(), slot.clone())).collect()
+        };
+        let mut wrong = Vec::new();
+        for (name, slot) in slots {
+            let Ok(mut state) = slot.0.try_lock() else { continue };
+            let is_idle = state.users == 0 && state.idle_since.is_some_and(|since| since.elapsed() >= time);
+            if is_idle && let Err(error) = state.close(&name) {
+                wrong.push((name, error));
+            }
+        }
+        wrong
+    }
+
+    /// How many are open, the own one not counted.
+    pub(crate) fn count_open(&self) -> usize {
+        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        slots.values().filter(|slot| slot.lock().open.is_some()).count()
+    }
+
+    /// Closes all, whose sessions have ended; the first error.
+    pub(crate) fn close(&self) -> Result<(), Error> {
+        let slots: Vec<(String, Arc<Slot>)> = {
+            let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+            slots.drain().collect()
+        };
+        let closed: Vec<Result<(), Error>> = slots.iter().map(|(name, slot)| slot.lock().close(name)).collect();
+        self.own.clone().close().and(closed.into_iter().collect())
+    }
+}
+
+pub(crate) fn is_own(name: &str) -> bool {
+    [OWN, OWN_ALIAS].contains(&name)
+}
+
+pub(crate) fn no_database(name: &str) -> Error {
+    Error::new(SqlState::INVALID_CATALOG_NAME, format!("database \"{name}\" does not exist"))
+}
+
+fn refuse_own(name: &str, what: &str) -> Result<(), Error> {
+    match is_own(name) {
+        true => Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("cannot {what} the server's own database"))),
+        false => Ok(()),
+    }
+}
+
+/// SQLSTATE 42602 for what can not be a file's name everywhere, or would lead out of the folder.
+fn check_name(name: &str) -> Result<(), Error> {
+    let is_plain = |ch: char| ch.is_alphanumeric() && ch.to_lowercase().eq([ch]) || "_-$".contains(ch);
+    if !name.is_empty() && name.len() <= NAME_BYTES_MAX && name.chars().all(is_plain) && !name.starts_with('-') {
+        return Ok(());
+    }
+    let message = format!("invalid database name \"{name}\"");
+    let hint = "A database's name is letters in lower case, digits, _, - and $, at most 63 bytes: it names a file.";
+    Err(Error::new(SqlState::INVALID_NAME, message).with_hint(hint))
+}
+
+/// An error of opening a database, with whose it is.
+fn named(name: &str, error: &Error) -> Error {
+    let message = format!("database \"{name}\" can not be opened: {}", error.message());
+    let told = Error::new(error.sqlstate(), message);
+    match error.hint() {
+        Some(hint) => told.with_hint(hint.to_owned()),
+        None => told,
+    }
+}
+
+fn failed(name: &str, error: &io::Error) -> Error {
+    Error::new(SqlState::IO_ERROR, format!("could not change the files of database \"{name}\": {error}"))
+}
+
+fn log_of(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push("-log");
+    name.into()
+}
+
+/// What is not there is removed.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code<T>(of: Result<T, Error>) -> String {
+        of.err().expect("refused").sqlstate().as_str().to_owned()
+    }
+
+    fn folder(path: &Path) -> Folder {
+        Folder::open(path, Options::default().cache_bytes(8 << 20)).unwrap()
+    }
+
+    #[test]
+    fn databases_come_go_and_change_their_names() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = folder(place.path());
+        folder.create("shop").unwrap();
+        assert_eq!(code(folder.create("shop")), "42P04");
+        let lease = folder.lease("shop").unwrap();
+        lease.database().unwrap().connect().unwrap().execute("CREATE TABLE t (a int)", ()).unwrap();
+        assert_eq!(code(folder.drop_database("shop")), "55006");
+        assert_eq!(code(folder.rename("shop", "other")), "55006");
+        drop(lease);
+        folder.rename("shop", "other").unwrap();
+        assert_eq!(code(folder.lease("shop")), "3D000");
+        folder.create("shop").unwrap();
+        assert_eq!(code(folder.rename("shop", "other")), "42P04");
+        let lease = folder.lease("other").unwrap();
+        lease.database().unwrap().connect().unwrap().execute("INSERT INTO t VALUES (1)", ()).unwrap();
+        drop(lease);
+        folder.drop_database("other").unwrap();
+        assert_eq!(code(folder.drop_database("other")), "3D000");
+        // Of the one that was dropped nothing is left in one of its name.
+        folder.create("other").unwrap();
+        let lease = folder.lease("other").unwrap();
+        assert_eq!(code(lease.database().unwrap().connect().unwrap().execute("SELECT * FROM t", ())), "42P01");
+        drop(lease);
+        for own in ["cairn", "postgres"] {
+            assert_eq!(
+                [folder.create(own), folder.drop_database(own), folder.rename(own, "x"), folder.rename("shop", own)]
+                    .map(code),
+                ["42P04", "42501", "42501", "42P04"]
+            );
+        }
+        folder.close().unwrap();
+    }
+
+    #[test]
+    fn names_do_not_leave_the_folder() {
+        let place = tempfile::tempdir().unwrap();
+        let inner = place.path().join("inner");
+        fs::create_dir(&inner).unwrap();
+        fs::write(place.path().join("outer.cairn"), "").unwrap();
+        let folder = folder(&inner);
+        for name in
+            ["", ".", "..", "../outer", "a/b", "a\\b", "Shop", "a.b", "a\0b", "a b", "-x", &"x".repeat(64), "\u{130}"]
+        {
+            assert_eq!(code(folder.create(name)), "42602", "{name:?}");
+            assert_eq!(code(folder.lease(name)), "3D000", "{name:?}");
+        }
+        folder.create("größe_1-a$").unwrap();
+        folder.close().unwrap();
+    }
+
+    #[test]
+    fn many_who_ask_at_once_open_it_once_and_it_is_closed_when_they_have_left() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = folder(place.path());
+        folder.create("shop").unwrap();
+        assert!(folder.close_idle(Duration::ZERO).is_empty());
+        assert_eq!(folder.count_open(), 0);
+        let leases: Vec<Lease> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(|| folder.lease("shop").unwrap())).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!(folder.count_open(), 1);
+        assert!(folder.close_idle(Duration::ZERO).is_empty());
+        assert_eq!(folder.count_open(), 1, "it is in use");
+        drop(leases);
+        folder.close_idle(Duration::from_secs(60));
+        assert_eq!(folder.count_open(), 1, "not for long enough");
+        folder.close_idle(Duration::ZERO);
+        assert_eq!(folder.count_open(), 0);
+        drop(folder.lease("shop").unwrap());
+        folder.close().unwrap();
+    }
+
+    #[test]
+    fn one_that_is_damaged_is_refused_by_name_and_a_second_server_at_all() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = folder(place.path());
+        fs::write(place.path().join("bad.cairn"), "this is no database, but long enough to be looked at".repeat(1000))
+            .unwrap();
+        folder.create("good").unwrap();
+        let refused = folder.lease("bad").err().expect("refused");
+        assert!(refused.message().contains("database \"bad\" can not be opened"), "{}", refused.message());
+        assert!(folder.lease("good").is_ok());
+        assert_eq!(code(Folder::open(place.path(), Options::default())), "55006");
+        folder.drop_database("bad").unwrap();
+        folder.close().unwrap();
+    }
+}
