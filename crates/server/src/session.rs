@@ -33,6 +33,9 @@ const TOLD: [(&str, &str); 10] = [
     ("TimeZone", "timezone"),
 ];
 
+/// PostgreSQL's oid of `void`.
+const VOID: u32 = 2278;
+
 /// Everything that a client's thread does. `number`: its connection's.
 pub(crate) fn serve(stream: Stream, number: u64, shared: &Shared) -> io::Result<()> {
     let from = stream.origin()?;
@@ -293,9 +296,10 @@ impl<'c> Session<'c> {
     }
 
     fn prepared(&self, text: &str, types: &[u32]) -> Result<(Statement<'c>, Option<Vec<cairndb::Field>>), Error> {
-        let of_oid = |oid: &u32| match oid {
-            0 => Ok(DataType::Unknown),
-            oid => self.connection.type_of_oid(*oid)?.ok_or_else(|| {
+        let of_oid = |oid: &u32| match *oid {
+            // (`void` is what pgjdbc calls the type of an argument that only comes out.)
+            0 | VOID => Ok(DataType::Unknown),
+            oid => self.connection.type_of_oid(oid)?.ok_or_else(|| {
                 let message = format!("type with OID {oid} does not exist");
                 Error::new(SqlState::UNDEFINED_OBJECT, message)
             }),
