@@ -94,7 +94,8 @@ fn begin(line: &mut Line, shared: &Shared, login: &Login, (who, number): (Who, u
 
 /// A connection with the settings that the client wants, within what the server gives.
 fn connect(shared: &Shared, login: &Login) -> Result<Connection, Error> {
-    let ceilings = shared.options.ceilings.clone().unwrap_or_else(|| shared.database.ceilings());
+    let mut ceilings = shared.options.ceilings.clone().unwrap_or_else(|| shared.database.ceilings());
+    ceilings.reads_only |= shared.options.users.get(&login.user).is_some_and(|user| user.reads_only);
     shared.database.connect_within(&ceilings, &login.settings)
 }
 

@@ -147,7 +147,7 @@ fn a_transaction_that_lost_is_told_so() {
 
 #[test]
 fn who_has_no_password_stays_out_and_learns_nothing() {
-    let users = HashMap::from([("known".to_owned(), Verifier::of_password("right", &[1; 16]))]);
+    let users = HashMap::from([("known".to_owned(), Verifier::of_password("right", &[1; 16]).into())]);
     let addresses = vec!["127.0.0.1:0".parse().unwrap()];
     let served = Served::with(Options { users, addresses, ..Options::default() });
     let port = served.running.addresses()[0].port();
