@@ -14,9 +14,12 @@ use cairn_parser::token::{Lexer, Placeholders};
 /// The most of a statement that a line has.
 const STATEMENT_CHARACTERS_MAX: usize = 1_000;
 
+/// What takes the lines.
+type Take = Arc<dyn Fn(&str) + Send + Sync>;
+
 /// Where the lines go; by default nowhere.
 #[derive(Clone, Default)]
-pub struct Log(Option<Arc<dyn Fn(&str) + Send + Sync>>);
+pub struct Log(Option<Take>);
 
 impl fmt::Debug for Log {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

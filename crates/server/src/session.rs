@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use cairn_wire::{Bind, Execute, Login, Prepare, Query, Request, Started, Status};
 use cairndb::{
-    ClientCopy, Connection, DataType, Database, Error, Notice, SettingsSeen, SqlState, Statement, Value, command_tag,
+    ClientCopy, ColumnOrigin, Connection, DataType, Database, Error, Notice, SettingsSeen, SqlState, Statement, Value,
+    command_tag,
 };
 
 use crate::copy::copy;
@@ -40,6 +41,12 @@ const TOLD: [(&str, &str); 10] = [
 /// How long sessions may take to end that are in the way of DROP DATABASE .. (FORCE), and how often it is looked.
 const FORCE_TIME: Duration = Duration::from_secs(5);
 const FORCE_LOOK_TIME: Duration = Duration::from_millis(20);
+
+/// A statement that was prepared, its result's columns, and the tables' columns that they show.
+type Described<'c> = (Statement<'c>, Option<Vec<cairndb::Field>>, Vec<Option<ColumnOrigin>>);
+
+/// PostgreSQL's oid of `void`.
+const VOID: u32 = 2278;
 
 /// Everything that a client's thread does. `number`: its connection's.
 pub(crate) fn serve(stream: Stream, number: u64, shared: &Shared) -> io::Result<()> {
@@ -361,28 +368,29 @@ impl<'c> Session<'c> {
             Ok(None) => {}
             Ok(Some(_)) => {
                 put(&mut self.statements, number, Rc::new(Prepared { statement: None, text }));
-                return line.conversation.prepared(Vec::new(), None);
+                return line.conversation.prepared(Vec::new(), None, Vec::new());
             }
             Err(error) => return self.fail(line, &error),
         }
         match self.prepared(&text, &types) {
-            Ok((statement, columns)) => {
+            Ok((statement, columns, origins)) => {
                 let parameters = statement.parameter_types().to_vec();
                 let is_needed = ClientCopy::of(&text).is_some() || self.shared.options.slow_statement.is_some();
                 let text = if is_needed { text } else { String::new() };
                 put(&mut self.statements, number, Rc::new(Prepared { statement: Some(RefCell::new(statement)), text }));
                 tell_notices(line, self.connection);
                 self.tell_status(line);
-                line.conversation.prepared(parameters, columns);
+                line.conversation.prepared(parameters, columns, origins);
             }
             Err(error) => self.fail(line, &error),
         }
     }
 
-    fn prepared(&self, text: &str, types: &[u32]) -> Result<(Statement<'c>, Option<Vec<cairndb::Field>>), Error> {
-        let of_oid = |oid: &u32| match oid {
-            0 => Ok(DataType::Unknown),
-            oid => self.connection.type_of_oid(*oid)?.ok_or_else(|| {
+    fn prepared(&self, text: &str, types: &[u32]) -> Result<Described<'c>, Error> {
+        let of_oid = |oid: &u32| match *oid {
+            // (`void` is what pgjdbc calls the type of an argument that only comes out.)
+            0 | VOID => Ok(DataType::Unknown),
+            oid => self.connection.type_of_oid(oid)?.ok_or_else(|| {
                 let message = format!("type with OID {oid} does not exist");
                 Error::new(SqlState::UNDEFINED_OBJECT, message)
             }),
@@ -390,7 +398,8 @@ impl<'c> Session<'c> {
         let types: Vec<DataType> = types.iter().map(of_oid).collect::<Result<_, _>>()?;
         let statement = self.connection.prepare_typed(text, &types).map_err(without_place)?;
         let columns = statement.result()?;
-        Ok((statement, columns))
+        let origins = statement.origins()?;
+        Ok((statement, columns, origins))
     }
 
     fn describe_cursor(&self, line: &mut Line, name: &str) {
