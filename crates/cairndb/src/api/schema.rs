@@ -555,7 +555,7 @@ impl Describe<'_> {
     fn kind(&self, relation: &catalog::Relation) -> RelationKind {
         use catalog::Relation as R;
         match relation {
-            R::Table(table) => match &table.materialized {
+            R::Table(table) => match table.materialized() {
                 Some(of) => RelationKind::MaterializedView(self.table(relation, table), self.0.text_of(&of.query)),
                 None => RelationKind::Table(self.table(relation, table)),
             },

@@ -51,7 +51,7 @@ impl Layouts {
     fn with<T>(&self, table: &Arc<Table>, work: impl FnOnce(&mut Known) -> T) -> T {
         let make = || Known { table: table.clone(), layout: Arc::new(TableLayout::new(table)), compiled: Vec::new() };
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = all.entry((table.id, table.of_groups)).or_insert_with(make);
+        let known = all.entry((table.id, table.is_of_groups())).or_insert_with(make);
         if !Arc::ptr_eq(&known.table, table) {
             *known = make();
         }

@@ -40,7 +40,7 @@ pub use schema::{
 };
 pub(crate) use schema::{
     CheckOption, EXPRESSIONS, Feed, Inverted, KeyExpression, Maintained, Materialized, OnCommit, RowExpression,
-    number_at,
+    TableKind, number_at,
 };
 pub(crate) use store::{
     CatalogStore, EntryKind, SystemTrees, bootstrap, check_entry, decode_described, decode_table_entry,

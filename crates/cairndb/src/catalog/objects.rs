@@ -143,8 +143,10 @@ pub struct Objects {
     comments: BTreeMap<Commentable, String>,
     /// Functions and procedures, by schema and name, older ones first.
     routines: BTreeMap<ObjectId, BTreeMap<String, Vec<Arc<Function>>>>,
+    routines_by_id: BTreeMap<ObjectId, Arc<Function>>,
     /// By schema and name.
     types: BTreeMap<ObjectId, BTreeMap<String, Arc<UserType>>>,
+    types_by_id: BTreeMap<ObjectId, Arc<UserType>>,
     layouts: Layouts,
     inverted: OnceLock<Arc<[Arc<Index>]>>,
     /// What it was read from.
@@ -220,6 +222,7 @@ impl Objects {
 
     pub(super) fn add_routine(&mut self, function: Arc<Function>) {
         if let Some(routine) = function.routine() {
+            self.routines_by_id.insert(routine.id, function.clone());
             let names = self.routines.entry(routine.schema).or_default();
             names.entry(routine.name.clone()).or_default().push(function.clone());
         }
@@ -250,7 +253,7 @@ impl Objects {
 
     /// The function with this id.
     pub(crate) fn routine_by_id(&self, id: ObjectId) -> Option<&Arc<Function>> {
-        self.routines().find(|function| function.routine().is_some_and(|routine| routine.id == id))
+        self.routines_by_id.get(&id)
     }
 
     /// A table, a view or a sequence.
@@ -264,6 +267,7 @@ impl Objects {
 
     pub(super) fn add_types(&mut self, types: &Types) {
         for of in types.iter() {
+            self.types_by_id.insert(of.id, of.clone());
             self.types.entry(of.schema).or_default().insert(of.name.clone(), of.clone());
         }
     }
@@ -301,7 +305,7 @@ impl Objects {
 
     /// The type with this id.
     pub(crate) fn type_by_id(&self, id: ObjectId) -> Option<&Arc<UserType>> {
-        self.types().find(|of| of.id == id)
+        self.types_by_id.get(&id)
     }
 
     pub(super) fn set_known(&mut self, known: Known) {
@@ -376,7 +380,7 @@ impl Objects {
     pub(crate) fn queries(&self) -> impl Iterator<Item = (&Relation, &Definition)> {
         self.relations().filter_map(|relation| match relation {
             Relation::View(view) => Some((relation, &view.query)),
-            Relation::Table(table) => table.materialized.as_ref().map(|of| (relation, &of.query)),
+            Relation::Table(table) => table.materialized().map(|of| (relation, &of.query)),
             _ => None,
         })
     }

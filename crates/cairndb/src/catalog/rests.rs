@@ -132,7 +132,7 @@ impl Rests {
         let same = |rest: &Rest| match rest {
             Rest::Table(table) => is_same_table(table, now),
             // The view is known besides.
-            Rest::Written(face) if face.is_face => true,
+            Rest::Written(face) if face.is_face() => true,
             Rest::Written(table) => match now.table_by_id(table.id) {
                 Some(found) => {
                     let (known, found) = (neighbours(table, then), neighbours(found, now));

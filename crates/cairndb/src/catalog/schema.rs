@@ -75,16 +75,25 @@ pub struct Table {
     pub(crate) on_commit: OnCommit,
     /// By name.
     pub(crate) triggers: Vec<Arc<Trigger>>,
-    /// Its rows are those that a query gave: it is a materialized view.
-    pub(crate) materialized: Option<Materialized>,
-    /// It is no table, but what INSTEAD OF triggers of a view see of that: its columns by their places, and its triggers.
-    pub(crate) is_face: bool,
+    /// What it is.
+    pub(crate) kind: TableKind,
     /// What becomes of its rows is kept.
     pub(crate) feed: Option<Feed>,
     /// The materialized views that are kept current by whoever changes its rows.
     pub(crate) views: Vec<ObjectId>,
-    /// It is no table, but what such a view's groups are kept in: their keys, of which NULL may be part, and their counters.
-    pub(crate) of_groups: bool,
+}
+
+/// What a [`Table`] is.
+#[derive(Clone, Debug)]
+pub(crate) enum TableKind {
+    Table,
+    /// A materialized view: its rows are those that a query gave.
+    Materialized(Materialized),
+    /// No table, but what a materialized view's groups are kept in that commits keep: their keys, of which NULL may be part, and
+    /// their counters.
+    Groups(Materialized),
+    /// No table, but what INSTEAD OF triggers of a view see of that: its columns by their places, and its triggers.
+    Face,
 }
 
 /// A table's change feed: see [`crate::change_feed`].
@@ -549,11 +558,9 @@ impl Table {
             live: Arc::default(),
             on_commit: OnCommit::Preserve,
             triggers: Vec::new(),
-            materialized: None,
-            is_face: false,
+            kind: TableKind::Table,
             feed: None,
             views: Vec::new(),
-            of_groups: false,
         }
     }
 
@@ -568,7 +575,7 @@ impl Table {
             columns: view.columns.iter().zip(types).enumerate().map(column).collect(),
             triggers: view.triggers.clone(),
             change: view.change,
-            is_face: true,
+            kind: TableKind::Face,
             ..Table::new(view.id, view.name.clone(), TreeId::CATALOG)
         }
     }
@@ -602,19 +609,44 @@ impl Table {
 
     /// Whether it is a materialized view.
     pub(crate) fn is_materialized(&self) -> bool {
-        self.materialized.is_some()
+        self.materialized().is_some()
+    }
+
+    /// What a materialized view, or what keeps one's groups, is besides a table.
+    pub(crate) fn materialized(&self) -> Option<&Materialized> {
+        match &self.kind {
+            TableKind::Materialized(of) | TableKind::Groups(of) => Some(of),
+            TableKind::Table | TableKind::Face => None,
+        }
+    }
+
+    /// The same, to change it.
+    pub(crate) fn materialized_mut(&mut self) -> Option<&mut Materialized> {
+        match &mut self.kind {
+            TableKind::Materialized(of) | TableKind::Groups(of) => Some(of),
+            TableKind::Table | TableKind::Face => None,
+        }
+    }
+
+    /// Whether it is what INSTEAD OF triggers of a view see of that.
+    pub(crate) fn is_face(&self) -> bool {
+        matches!(self.kind, TableKind::Face)
+    }
+
+    /// Whether it is what a materialized view's groups are kept in.
+    pub(crate) fn is_of_groups(&self) -> bool {
+        matches!(self.kind, TableKind::Groups(_))
     }
 
     /// Whether it is a materialized view that commits keep: its tree has groups, and rows are made of them where they are
     /// read.
     pub(crate) fn is_kept_by_commits(&self) -> bool {
-        let kept = |of: &Materialized| of.maintained == Some(Maintained::ByCommits);
-        !self.of_groups && self.materialized.as_ref().is_some_and(kept)
+        matches!(&self.kind, TableKind::Materialized(of) if of.maintained == Some(Maintained::ByCommits))
     }
 
     /// Whether it is a materialized view that follows its query.
     pub(crate) fn is_follower(&self) -> bool {
-        self.materialized.as_ref().is_some_and(|of| of.maintained == Some(Maintained::ByFollower))
+        self.materialized().is_some_and(|of| of.maintained == Some(Maintained::ByFollower))
     }
 
     /// Whether a change of its rows leaves more behind than the rows and their entries.
@@ -624,13 +656,13 @@ impl Table {
 
     /// Whether no row has NULL in the column at this position.
     pub(crate) fn is_not_null(&self, column: usize) -> bool {
-        let in_key = || !self.of_groups && self.primary_key.contains(&column);
+        let in_key = || !self.is_of_groups() && self.primary_key.contains(&column);
         self.columns.get(column).is_some_and(|column| column.not_null) || in_key()
     }
 
     /// SQLSTATE 55000 for a materialized view that no query has filled yet.
     pub(crate) fn refuse_unpopulated(&self) -> Result<()> {
-        match &self.materialized {
+        match self.materialized() {
             Some(Materialized { stopped: Some(reason), .. }) => {
                 let message = format!("materialized view \"{}\" is not kept current any more", self.name);
                 Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)

@@ -226,7 +226,7 @@ impl<'c> Graph<'c> {
     fn add_table(&mut self, table: &Table) {
         let id = table.id;
         self.add(Object::Table(id), Bond::Normal, Object::Schema(table.schema));
-        if let Some(materialized) = &table.materialized {
+        if let Some(materialized) = table.materialized() {
             self.add_references(Object::Table(id), &materialized.query);
         }
         for column in &table.columns {

@@ -24,7 +24,7 @@ impl Ddl<'_> {
         let plan = bind_definition(&query, &self.catalog)?;
         let mut new = old.clone();
         self.give_trees(&mut new)?;
-        if let Some(of) = &mut new.materialized {
+        if let Some(of) = new.materialized_mut() {
             *of = Materialized { is_populated, stopped: None, ..of.clone() };
         }
         self.store.put_table(&new)?;

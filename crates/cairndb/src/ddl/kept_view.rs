@@ -45,7 +45,7 @@ impl Ddl<'_> {
         self.dml.tx.drop_tree(old.tree)?;
         let mut view = old.clone();
         view.tree = self.dml.tx.create_derived_tree(view.schema)?;
-        if let Some(of) = &mut view.materialized {
+        if let Some(of) = view.materialized_mut() {
             of.is_populated = is_populated;
         }
         self.store.put_table(&view)?;
@@ -61,7 +61,7 @@ impl Ddl<'_> {
         let is_of_it = |view: &&Arc<Table>| view.is_kept_by_commits() && self.reads(view, replaced);
         let kept: Vec<Arc<Table>> = self.catalog.tables().filter(is_of_it).cloned().collect();
         for view in kept {
-            let Some(Materialized { query, is_populated, .. }) = &view.materialized else { continue };
+            let Some(Materialized { query, is_populated, .. }) = view.materialized() else { continue };
             let groups = self.kept_groups(query).map_err(|error| {
                 let depends = format!("Materialized view \"{}\" depends on the view.", view.name);
                 error.with_detail(depends).with_hint("Drop it, and make it again WITH (maintained = after).")
@@ -82,7 +82,7 @@ impl Ddl<'_> {
     /// Whether the query of a materialized view reads a view, or a view that does.
     fn reads(&self, view: &Table, wanted: ObjectId) -> bool {
         let mut found: Vec<ObjectId> = Vec::new();
-        let mut queries: Vec<&Definition> = view.materialized.iter().map(|of| &of.query).collect();
+        let mut queries: Vec<&Definition> = view.materialized().into_iter().map(|of| &of.query).collect();
         while let Some(query) = queries.pop() {
             for read in query.references().iter().map(|reference| reference.object) {
                 if !found.contains(&read) {
@@ -109,7 +109,7 @@ impl Ddl<'_> {
     }
 
     fn plan_of(&self, view: &Table) -> Result<LogicalPlan> {
-        match &view.materialized {
+        match view.materialized() {
             Some(Materialized { query, .. }) => bind_definition(query, &self.catalog),
             None => Err(Error::internal("a view without query")),
         }

@@ -13,7 +13,9 @@ use super::context::Ddl;
 use super::create_table_as::set_columns;
 use super::names::missing;
 use crate::bind::bind_definition;
-use crate::catalog::{Definition, Index, Maintained, Materialized, ObjectName, Relation, RelationKind, Table};
+use crate::catalog::{
+    Definition, Index, Maintained, Materialized, ObjectName, Relation, RelationKind, Table, TableKind,
+};
 use crate::command::{CreateMaterializedView, Maintain, RefreshMaterializedView};
 use crate::dml::row::{AtOnce, BatchRow, DeleteBuffers, Env, LentRow, RowDelete, RowInsert};
 use crate::dml::{Inserter, Target};
@@ -49,7 +51,8 @@ impl Ddl<'_> {
         set_columns(&mut table, &create.columns, &fields)?;
         let plan = bind_definition(&query, &self.catalog)?;
         let maintained = self.maintained_by(create.maintained, &query, &plan)?;
-        table.materialized = Some(Materialized { query, is_populated: create.with_data, maintained, stopped: None });
+        table.kind =
+            TableKind::Materialized(Materialized { query, is_populated: create.with_data, maintained, stopped: None });
         if let Some(maintained) = maintained {
             self.done.affected = match maintained {
                 Maintained::ByCommits => self.create_kept(table)?,
@@ -101,7 +104,7 @@ impl Ddl<'_> {
             }
             None => return Err(missing(&self.catalog, name, RelationKind::MaterializedView)),
         };
-        match &table.materialized {
+        match table.materialized() {
             Some(materialized) => Ok((table.clone(), materialized.query.clone())),
             None => {
                 let message = format!("\"{}\" is not a materialized view", name.name);
@@ -115,7 +118,7 @@ impl Ddl<'_> {
         let plan = bind_definition(&query, &self.catalog)?;
         let mut new = old.clone();
         self.give_trees(&mut new)?;
-        new.materialized = Some(Materialized { query, is_populated, maintained: None, stopped: None });
+        new.kind = TableKind::Materialized(Materialized { query, is_populated, maintained: None, stopped: None });
         self.store.put_table(&new)?;
         if is_populated {
             self.fill(Table { indexes: Vec::new(), ..new.clone() }, plan)?;

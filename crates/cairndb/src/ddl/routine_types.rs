@@ -41,7 +41,8 @@ impl Ddl<'_> {
             let (data_type, domain) = self.parameter_type(name)?;
             return Ok(ParameterType { declared: Declared::Type(data_type), row_of, domain });
         };
-        let table = self.catalog.table_by_id(id).filter(|table| !table.is_temporary() && table.materialized.is_none());
+        let table =
+            self.catalog.table_by_id(id).filter(|table| !table.is_temporary() && table.materialized().is_none());
         let table = table.ok_or_else(|| {
             let error = Error::unsupported("an argument of the type of a temporary table's rows, or of a view's");
             self.at_type(error, name)

@@ -207,17 +207,17 @@ impl Ddl<'_> {
 /// Whether a table, or a view, may have a trigger of this kind. SQLSTATE 42809, 0A000.
 fn check_kind(create: &CreateTrigger, on: &Table) -> Result<()> {
     let of_wrong_kind = |detail: &str| {
-        let message = format!("\"{}\" is a {}", on.name, if on.is_face { "view" } else { "table" });
+        let message = format!("\"{}\" is a {}", on.name, if on.is_face() { "view" } else { "table" });
         Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).with_detail(detail))
     };
     let unsupported = |message: &str| Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
     let is_instead = create.timing == Timing::InsteadOf;
     match () {
-        () if is_instead && !on.is_face => of_wrong_kind("Tables cannot have INSTEAD OF triggers."),
-        () if on.is_face && create.per_row && !is_instead => {
+        () if is_instead && !on.is_face() => of_wrong_kind("Tables cannot have INSTEAD OF triggers."),
+        () if on.is_face() && create.per_row && !is_instead => {
             of_wrong_kind("Views cannot have row-level BEFORE or AFTER triggers.")
         }
-        () if on.is_face && create.events.contains(&TriggerEvent::Truncate) => {
+        () if on.is_face() && create.events.contains(&TriggerEvent::Truncate) => {
             of_wrong_kind("Views cannot have TRUNCATE triggers.")
         }
         () if create.per_row && create.events.contains(&TriggerEvent::Truncate) => {
@@ -226,7 +226,7 @@ fn check_kind(create: &CreateTrigger, on: &Table) -> Result<()> {
         () if is_instead && !create.per_row => unsupported("INSTEAD OF triggers must be FOR EACH ROW"),
         () if is_instead && create.when.is_some() => unsupported("INSTEAD OF triggers cannot have WHEN conditions"),
         () if is_instead && !create.columns.is_empty() => unsupported("INSTEAD OF triggers cannot have column lists"),
-        () if on.is_face && create.transitions.iter().any(|of| of.is_table) => {
+        () if on.is_face() && create.transitions.iter().any(|of| of.is_table) => {
             of_wrong_kind("Triggers on views cannot have transition tables.")
         }
         () => Ok(()),

@@ -290,7 +290,7 @@ fn uses_in_table(table: &Table, types: &[ObjectId]) -> bool {
     table.columns.iter().any(|column| is_of(column.data_type) || column.domain.is_some_and(|id| types.contains(&id)))
         || table.indexes.iter().flat_map(|index| &index.expressions).any(|key| is_of(key.data_type))
         || definitions_of(table).any(|definition| refers_to(definition, types))
-        || table.materialized.as_ref().is_some_and(|of| refers_to(&of.query, types))
+        || table.materialized().is_some_and(|of| refers_to(&of.query, types))
 }
 
 /// Everything that a table's definitions say can be bound.

@@ -67,7 +67,7 @@ impl Program {
     fn of(change: &Arc<Modification>, catalog: &Catalog) -> Result<Program> {
         Ok(match &change.kind {
             ModificationKind::Merge { .. } => Program::Merge(Box::new(MergePlan::new(change, catalog)?)),
-            _ if change.table.is_face => Program::Instead(InsteadPlan::new(change)),
+            _ if change.table.is_face() => Program::Instead(InsteadPlan::new(change)),
             ModificationKind::Insert { .. } => Program::Insert(InsertPlan::new(change, catalog)?),
             ModificationKind::Update { .. } => Program::Update(Box::new(UpdatePlan::new(change, catalog)?)),
             ModificationKind::Delete => Program::Delete(Box::new(DeletePlan::new(change, catalog)?)),

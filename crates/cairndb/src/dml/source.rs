@@ -1,16 +1,12 @@
 //! The input rows of a data-changing statement.
 
-use std::sync::Arc;
-
 use cairn_storage::{KeyList, TransactionWriter};
 
 use super::row::{BatchRow, LentRow, Target, Trees};
-use crate::bind::ConstantRows;
 use crate::catalog::row_number_key;
-use crate::exec::{Batch, BatchList, Columns, Cx, Data, ExecContext, Shared, Vector, eval_row};
-use crate::plan::Expr;
+use crate::exec::{Batch, BatchList, Columns, Cx, Data, ExecContext, Shared};
 use crate::state::Transaction;
-use crate::types::{DataType, ValueRef, key};
+use crate::types::{ValueRef, key};
 use crate::{Error, Result};
 
 /// All rows of a statement's source, read before the first write so that the statement never sees its own changes. They stay in
@@ -53,6 +49,11 @@ impl<'s> Source<'s> {
                 None => each(at, &self.batch(at)?),
             }
         })
+    }
+
+    /// How many batches there are.
+    pub(super) fn len(&self) -> usize {
+        self.batches.len()
     }
 
     /// One of the batches.
@@ -117,29 +118,4 @@ pub(super) fn source_numbers(target: &Target, batch: &Batch, keys: &mut KeyList)
         _ => return false,
     }
     true
-}
-
-/// The batch with what is computed for it: row by row, for a default may have an effect.
-pub(super) fn with_computed(rows: &ConstantRows, batch: &Batch, context: &ExecContext) -> Result<Batch> {
-    if rows.computed().is_empty() {
-        return Ok(batch.clone());
-    }
-    let mut columns = batch.columns().to_vec();
-    let data_type = |column: usize| columns.get(column).map_or(DataType::Unknown, |column| column.data_type());
-    let empty = |(column, _): &(usize, Expr)| Vector::with_capacity(data_type(*column), batch.len());
-    let mut computed: Vec<Vector> = rows.computed().iter().map(empty).collect();
-    for row in 0..batch.len() {
-        if row % 256 == 0 {
-            context.check()?;
-        }
-        for ((_, expr), values) in rows.computed().iter().zip(&mut computed) {
-            values.push(&eval_row(expr, &[], context)?)?;
-        }
-    }
-    for ((column, _), values) in rows.computed().iter().zip(computed) {
-        if let Some(slot) = columns.get_mut(*column) {
-            *slot = Arc::new(values);
-        }
-    }
-    Ok(Batch::new(columns, batch.len()))
 }

@@ -102,12 +102,12 @@ fn run_changes(
 
 /// Whether rows of a table are deleted.
 fn deletes(change: &Modification) -> bool {
-    matches!(change.kind, ModificationKind::Delete) && !change.table.is_face
+    matches!(change.kind, ModificationKind::Delete) && !change.table.is_face()
 }
 
 /// Whether rows are inserted into a table.
 fn inserts(change: &Modification) -> bool {
-    matches!(change.kind, ModificationKind::Insert { .. }) && !change.table.is_face
+    matches!(change.kind, ModificationKind::Insert { .. }) && !change.table.is_face()
 }
 
 /// The change that a plan is, and its rows, where nothing is below it that would have to run.

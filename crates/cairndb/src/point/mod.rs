@@ -89,7 +89,7 @@ impl PointPlan {
             ModifiedRows::Constants(_) => None,
         };
         // Rows that views look at are the general path's, and so are those of views.
-        if change.table.is_face || !change.view_checks.is_empty() {
+        if change.table.is_face() || !change.view_checks.is_empty() {
             return None;
         }
         Some(match &change.kind {

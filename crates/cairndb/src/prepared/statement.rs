@@ -46,7 +46,7 @@ pub(crate) struct Prepared {
     /// Empty as long as the fast form serves.
     body: OnceLock<Body>,
     /// The row programs of its changes; empty until it runs.
-    programs: OnceLock<Programs>,
+    programs: OnceLock<Box<Programs>>,
     /// The result's columns, where no plan says them.
     fields: Vec<Field>,
     /// The fast form, where the statement has one; empty until somebody asks.
@@ -215,7 +215,7 @@ impl Prepared {
         }
         let programs =
             self.plan()?.map_or_else(|| Ok(Programs::default()), |plan| Programs::of(plan, &self.catalog))?;
-        Ok(self.programs.get_or_init(|| programs))
+        Ok(self.programs.get_or_init(|| Box::new(programs)))
     }
 
     /// The tables that it reads.

@@ -389,7 +389,7 @@ fn copy_from(
         filter: filter.transpose()?,
         context,
     };
-    let program = if table.is_face { None } else { Some(RowInsert::plain(&table, context.catalog)?) };
+    let program = if table.is_face() { None } else { Some(RowInsert::plain(&table, context.catalog)?) };
     let feed = || match &program {
         Some(program) => Feed::new(program, context),
         None => Feed::instead(&table, context),
@@ -419,8 +419,8 @@ fn check_unseen(table: &Table, context: &DmlContext<'_>) -> Result<()> {
         _ => context.store,
     };
     match store.snapshot()?.reader().tree_stamp(table.tree) {
-        Err(cairn_storage::Error::NoSuchTree(_)) if !table.is_face => Ok(()),
-        Err(error) if !table.is_face => Err(error.into()),
+        Err(cairn_storage::Error::NoSuchTree(_)) if !table.is_face() => Ok(()),
+        Err(error) if !table.is_face() => Err(error.into()),
         _ => {
             let message = "cannot perform COPY FREEZE because the table was not created or truncated in the current subtransaction";
             Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)

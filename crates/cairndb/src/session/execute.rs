@@ -23,7 +23,7 @@ use super::statement_cache::TextHash;
 use super::{Params, Rows, Session};
 use crate::catalog::{Catalog, ObjectId, note_all};
 use crate::command::{self, Command, Told};
-use crate::dml::{self, Deferred, DmlContext};
+use crate::dml::{self, Deferred, DmlContext, Programs};
 use crate::exec::{self, Kept};
 use crate::plan::Field;
 use crate::prepared::{Access, Body, Prepared, explanation, explanation_named};
@@ -372,7 +372,16 @@ impl Session {
             return Executed::explained(told);
         }
         let Body::Plan(plan) = body else { return Err(Error::internal("not a statement that writes rows")) };
-        let done = dml::run(plan, prepared.programs()?, &dml, prepared.calls())?;
+        let own;
+        let programs = match prepared.inserts_constants() {
+            // It is run once, mostly, and what inserts a row is the catalog's.
+            true => {
+                own = Programs::of(plan, &prepared.catalog)?;
+                &own
+            }
+            false => prepared.programs()?,
+        };
+        let done = dml::run(plan, programs, &dml, prepared.calls())?;
         let affected = match statement.parsed.syntax() {
             Syntax::Query { .. } => done.affected,
             // A RETURNING with subqueries is a query over what is changed, with a row for each.

@@ -382,10 +382,9 @@ fn format_type(catalog: &Catalog, args: &[Value]) -> Result<Value> {
 fn viewdef(catalog: &Catalog, args: &[Value]) -> Result<Value> {
     Ok(match relation_by_oid(catalog, oid(args)) {
         Some((_, _, Relation::View(view))) => Value::text(format!("{};", catalog.view_text(view))),
-        Some((_, _, Relation::Table(table))) => table
-            .materialized
-            .as_ref()
-            .map_or(Value::Null, |of| Value::text(format!("{};", catalog.text_of(&of.query)))),
+        Some((_, _, Relation::Table(table))) => {
+            table.materialized().map_or(Value::Null, |of| Value::text(format!("{};", catalog.text_of(&of.query))))
+        }
         _ => Value::Null,
     })
 }

@@ -49,7 +49,9 @@ fn scanned(plan: &LogicalPlan) -> Option<(ObjectId, u64)> {
         | LogicalPlan::Filter { input, .. }
         | LogicalPlan::Sort { input, .. }
         | LogicalPlan::Limit { input, .. } => scanned(input),
-        LogicalPlan::Scan { table, .. } if !table.is_materialized() && !table.is_face => Some((table.id, table.change)),
+        LogicalPlan::Scan { table, .. } if !table.is_materialized() && !table.is_face() => {
+            Some((table.id, table.change))
+        }
         _ => None,
     }
 }
@@ -90,7 +92,7 @@ impl Binder<'_> {
     pub(super) fn current_of(&mut self, cursor: Id<Name>, target: &TargetTable, assigned: &[usize]) -> Result<Expr> {
         let span = self.tree.span(cursor);
         let table = &target.table;
-        if target.face.is_some() || table.is_face {
+        if target.face.is_some() || table.is_face() {
             let message = "WHERE CURRENT OF on a view is not implemented";
             return Err(self.at(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message), span));
         }

@@ -26,7 +26,7 @@ fn modify(change: Modification, input: LogicalPlan) -> LogicalPlan {
 impl BoundInsert {
     /// What is to be planned, or done.
     pub(crate) fn insertion(mut self) -> Result<Insertion> {
-        if matches!(self.source, InsertSource::Plan(_)) || self.table.is_face || is_later(self.returning.as_ref()) {
+        if matches!(self.source, InsertSource::Plan(_)) || self.table.is_face() || is_later(self.returning.as_ref()) {
             return self.plan().map(Insertion::Plan);
         }
         match std::mem::replace(&mut self.source, InsertSource::Plan(nothing())) {

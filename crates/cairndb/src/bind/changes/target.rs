@@ -91,7 +91,7 @@ impl Binder<'_> {
     fn rests_on_written(&self, table: &Arc<Table>) -> Result<()> {
         self.rests.borrow_mut().add_written(table);
         // A face is a view's, with rules of its own.
-        if !table.is_face && table.has_expressions() && TableRules::of(table, self.catalog)?.asks_catalog {
+        if !table.is_face() && table.has_expressions() && TableRules::of(table, self.catalog)?.asks_catalog {
             self.rests.borrow_mut().add_everything();
         }
         Ok(())
@@ -110,7 +110,7 @@ impl Binder<'_> {
                 if let (TriggerEvent::Insert, Some((view, column))) = (event, &face.not_given) {
                     return Err(not_given(&format!("{verb} column"), column, view));
                 }
-                if event != TriggerEvent::Delete && table.is_face {
+                if event != TriggerEvent::Delete && table.is_face() {
                     refuse_subqueries(&face.checks)?;
                 }
                 let computed: Vec<String> = face.computed().map(str::to_owned).collect();
@@ -208,7 +208,7 @@ impl Binder<'_> {
     ) -> Result<(LogicalPlan, Scope)> {
         let table = &target.table;
         let columns: Vec<usize> = match table.primary_key.as_slice() {
-            [] if !table.is_face => (0..table.columns.len()).chain([Table::ROW_NUMBER]).collect(),
+            [] if !table.is_face() => (0..table.columns.len()).chain([Table::ROW_NUMBER]).collect(),
             _ => (0..table.columns.len()).collect(),
         };
         let scope = self.target_scope(target, alias, columns.len());

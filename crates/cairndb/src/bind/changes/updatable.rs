@@ -208,7 +208,7 @@ impl Binder<'_> {
             None => return refused(SINGLE),
         };
         // What it is made of, and that it can be bound.
-        let stood = std::mem::replace(&mut self.stands, table.is_face.then(|| table.clone()));
+        let stood = std::mem::replace(&mut self.stands, table.is_face().then(|| table.clone()));
         let plan = self.query(query, None);
         self.stands = stood;
         if let Some(reason) = reason_in_plan(&plan?) {

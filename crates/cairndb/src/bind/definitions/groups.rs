@@ -25,7 +25,7 @@ impl BoundGroups {
 /// The view's, made once for each version of the catalog.
 pub(crate) fn bound_groups(view: &Arc<Table>, catalog: &Catalog) -> Result<Arc<BoundGroups>> {
     catalog.compiled(view, || {
-        let Some(Materialized { query, .. }) = &view.materialized else {
+        let Some(Materialized { query, .. }) = view.materialized() else {
             return Err(Error::internal("a view without query"));
         };
         let in_the_way = |what| Error::internal(format!("materialized view \"{}\" can not be kept: {what}", view.name));

@@ -14,8 +14,7 @@ use super::assign::{Assignment, Both};
 use super::derive::derive;
 use super::entry::{Entry, grow};
 use super::{
-    Env, Given, Lookup, NewColumn, RowObserver, Rules, Stop, Stored, Target, Trees, Violation, Wanted, env, exists,
-    look_up,
+    Env, Lookup, NewColumn, RowObserver, Rules, Stop, Stored, Target, Trees, Violation, Wanted, env, exists, look_up,
 };
 use crate::Value;
 use crate::bind::Generated;
@@ -220,7 +219,7 @@ impl RowChange {
         let (patched, layout) = (self.patched.as_deref()?, self.rules.target.layout.row());
         let column = |&(place, column): &(usize, usize)| {
             let vector = beside.get(column)?;
-            Some((place, NewColumn::of(Given::Each(vector), layout.types()[place], vector.len())?))
+            Some((place, NewColumn::of(vector, layout.types()[place], vector.len())?))
         };
         Some(RowPatches { layout, columns: patched.iter().map(column).collect::<Option<_>>()? })
     }

@@ -49,7 +49,7 @@ pub(crate) use env::{Env, NoColumns, eval, has_columns, is_of_point};
 pub(crate) use fit::{fitted, settle};
 pub(crate) use insert::{InsertBuffers, Numbers, RowInsert};
 use new_rows::NewColumn;
-pub(crate) use new_rows::{Given, NewRows};
+pub(crate) use new_rows::NewRows;
 pub(crate) use observer::{AtOnce, RowObserver};
 pub(crate) use operand::Operand;
 pub(crate) use places::RowPlaces;

@@ -2,26 +2,18 @@
 //! looks at but for NULLs, is not gathered into a row first.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use cairn_storage::KeyList;
 
 use super::RowInsert;
 use super::fit::is_limited;
-use crate::Value;
 use crate::exec::{Bitmap, Data, Vector};
 use crate::types::row::{RowLayout, RowValues, integer_of};
 use crate::types::{DataType, ValueRef, key};
 
 /// Fewer rows are not worth a look at their columns first, which takes as long as to gather one or two.
 const MANY: usize = 4;
-
-/// What the rows have in a column.
-#[derive(Clone, Copy)]
-pub(crate) enum Given<'c> {
-    /// All the same.
-    Value(&'c Value),
-    Each(&'c Vector),
-}
 
 /// Rows that may be encoded as they are.
 pub(crate) struct NewRows<'c> {
@@ -35,7 +27,6 @@ pub(crate) struct NewRows<'c> {
 
 /// A column of rows.
 pub(super) enum NewColumn<'c> {
-    Constant(ValueRef<'c>),
     /// Kept as integers; the bits are those that are not NULL.
     Integers {
         all: Cow<'c, [i64]>,
@@ -51,43 +42,9 @@ struct NewRow<'r, 'c> {
     row: usize,
 }
 
-impl<'c> Given<'c> {
-    /// As [`Vector::value_ref_or`].
-    #[inline]
-    pub(crate) fn value_ref_or(self, row: usize, bad_text: impl FnOnce() -> ValueRef<'c>) -> ValueRef<'c> {
-        match self {
-            Given::Value(value) => value.into(),
-            Given::Each(vector) => vector.value_ref_or(row, bad_text),
-        }
-    }
-
-    pub(crate) fn value(self, row: usize) -> Value {
-        match self {
-            Given::Value(value) => value.clone(),
-            Given::Each(vector) => vector.value(row),
-        }
-    }
-
-    /// How many of so many rows come before the first that has NULL.
-    fn rows_before_null(self, rows: usize) -> usize {
-        match self {
-            Given::Value(Value::Null) => 0,
-            Given::Value(_) => rows,
-            Given::Each(vector) => match vector.validity() {
-                Some(bits) => (0..rows).find(|&row| !bits.get(row)).unwrap_or(rows),
-                None => rows,
-            },
-        }
-    }
-}
-
 impl<'c> NewRows<'c> {
-    /// So many rows of which each column is `given`. `None`: a value has to be made or fitted, or looked at, or they are few.
-    pub(crate) fn of(
-        program: &'c RowInsert,
-        given: impl Fn(usize) -> Option<Given<'c>>,
-        rows: usize,
-    ) -> Option<NewRows<'c>> {
+    /// So many rows of these columns. `None`: a value has to be made or fitted, or looked at, or they are few.
+    pub(crate) fn of(program: &'c RowInsert, columns: &'c [Arc<Vector>], rows: usize) -> Option<NewRows<'c>> {
         let target = &*program.rules.target;
         let (table, layout) = (&target.table, &target.layout);
         let is_limited = table.columns.iter().any(|column| is_limited(column.data_type));
@@ -99,9 +56,9 @@ impl<'c> NewRows<'c> {
         {
             return None;
         }
-        let column = |at: usize| NewColumn::of(given(at)?, table.columns[at].data_type, rows);
+        let column = |at: usize| NewColumn::of(columns.get(at)?, table.columns[at].data_type, rows);
         let key = |(&at, &data_type): (&usize, &DataType)| Some((column(at)?, data_type));
-        let before_null = |&at: &usize| given(at).map_or(0, |given| given.rows_before_null(rows));
+        let before_null = |&at: &usize| columns.get(at).map_or(0, |column| rows_before_null(column, rows));
         Some(NewRows {
             layout: layout.row(),
             key: table.primary_key.iter().zip(layout.key_types()).map(key).collect::<Option<_>>()?,
@@ -130,13 +87,14 @@ impl<'c> NewRows<'c> {
     }
 }
 
+/// How many of so many rows come before the first that has NULL.
+fn rows_before_null(column: &Vector, rows: usize) -> usize {
+    column.validity().and_then(|bits| (0..rows).find(|&row| !bits.get(row))).unwrap_or(rows)
+}
+
 impl<'c> NewColumn<'c> {
     /// `None`: it is not what columns of this type are held as, or not known to be text.
-    pub(super) fn of(given: Given<'c>, data_type: DataType, rows: usize) -> Option<NewColumn<'c>> {
-        let vector = match given {
-            Given::Value(value) => return Some(NewColumn::Constant(value.into())),
-            Given::Each(vector) => vector,
-        };
+    pub(super) fn of(vector: &'c Vector, data_type: DataType, rows: usize) -> Option<NewColumn<'c>> {
         if vector.len() < rows || vector.data_type().physical() != data_type.physical() {
             return None;
         }
@@ -153,7 +111,6 @@ impl<'c> NewColumn<'c> {
     #[inline]
     pub(super) fn value(&self, row: usize) -> ValueRef<'c> {
         match *self {
-            NewColumn::Constant(value) => value,
             // (Text is known to be text.)
             NewColumn::Integers { vector, .. } | NewColumn::Other(vector) => {
                 vector.value_ref_or(row, || ValueRef::Null)

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use cairn_storage::COUNTERS_MAX;
 
 use crate::bind::is_immutable;
-use crate::catalog::{Column, Table};
+use crate::catalog::{Column, Table, TableKind};
 use crate::functions::{ANY, AggregateKind, Tally, aggregate_overloads, exact_overload};
 use crate::plan::expressions::expr::{AggregateCall, Expr};
 use crate::plan::expressions::held::Held;
@@ -121,10 +121,9 @@ impl Groups {
         Table {
             columns: columns.collect(),
             primary_key,
-            of_groups: true,
             live: view.live.clone(),
             schema: view.schema,
-            materialized: view.materialized.clone(),
+            kind: view.materialized().cloned().map_or(TableKind::Table, TableKind::Groups),
             ..Table::new(view.id, view.name.clone(), view.tree)
         }
     }

@@ -260,7 +260,7 @@ impl Follower {
     fn begin(&self) -> Result<Option<Arc<Subscription>>> {
         let Some(shared) = self.shared.upgrade() else { return Ok(None) };
         let (_, catalog) = shared.catalog(shared.store.snapshot()?.reader())?;
-        let Some(Materialized { query, .. }) = self.seen(&catalog).and_then(|view| view.materialized.clone()) else {
+        let Some(Materialized { query, .. }) = self.seen(&catalog).and_then(|view| view.materialized().cloned()) else {
             return Ok(None);
         };
         let session = self.connect(&shared)?;
@@ -360,7 +360,7 @@ impl Follower {
         session.write_by(&parsed, "REFRESH", |dml| {
             let Some(view) = self.seen(dml.catalog) else { return Ok(0) };
             let mut view = Table::clone(view);
-            if let Some(of) = &mut view.materialized {
+            if let Some(of) = view.materialized_mut() {
                 of.stopped = Some(reason);
             }
             CatalogStore::new(dml.tx).put_table(&view).map(|()| 0)

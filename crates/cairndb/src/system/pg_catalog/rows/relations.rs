@@ -88,7 +88,7 @@ pub(in crate::system::pg_catalog) fn pg_class(catalog: &Catalog, rows: &mut Rows
 fn options(relation: &Relation) -> Value {
     let table = relation.table();
     let check = relation.view().and_then(|view| view.check);
-    let maintained = table.and_then(|table| table.materialized.as_ref()?.maintained);
+    let maintained = table.and_then(|table| table.materialized()?.maintained);
     let all = [
         check.map(|check| format!("check_option={}", check.name())),
         maintained.map(|maintained| format!("maintained={}", maintained.name())),

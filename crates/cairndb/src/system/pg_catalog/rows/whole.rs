@@ -83,7 +83,7 @@ pub(in crate::system::pg_catalog) fn pg_views(catalog: &Catalog, rows: &mut Rows
 
 pub(in crate::system::pg_catalog) fn pg_matviews(catalog: &Catalog, rows: &mut Rows) {
     for table in catalog.tables() {
-        let Some(materialized) = &table.materialized else { continue };
+        let Some(materialized) = table.materialized() else { continue };
         rows.put(vec![
             ("schemaname", schema_name(catalog, table.schema)),
             ("matviewname", text(&table.name)),

@@ -1,0 +1,10 @@
+//! INSERT.
+
+mod inserter;
+mod plan;
+mod repeated;
+mod rows;
+
+pub(crate) use inserter::{InsertRoom, Inserter};
+pub(crate) use plan::InsertPlan;
+pub(crate) use repeated::insert_each;

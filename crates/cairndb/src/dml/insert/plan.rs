@@ -1,0 +1,84 @@
+//! What an INSERT into a table does.
+
+use std::sync::Arc;
+
+use super::Inserter;
+use super::rows::{ConstantRow, InsertRows};
+use crate::catalog::Catalog;
+use crate::dml::pending::PendingChecks;
+use crate::dml::row::{Conflict, RowInsert, Target};
+use crate::dml::statement::Beside;
+use crate::dml::{DmlContext, DmlResult};
+use crate::exec::SourceRows;
+use crate::plan::{Expr, Modification, ModificationKind, walk};
+use crate::{Error, Result};
+
+/// INSERT into a table.
+#[derive(Debug)]
+pub(crate) struct InsertPlan {
+    pub(crate) program: Arc<RowInsert>,
+    of: Arc<Modification>,
+}
+
+impl InsertPlan {
+    pub(in crate::dml) fn new(of: &Arc<Modification>, catalog: &Catalog) -> Result<InsertPlan> {
+        Ok(InsertPlan { program: InsertPlan::program(of, catalog)?, of: of.clone() })
+    }
+
+    /// What inserts a row.
+    pub(crate) fn program(of: &Modification, catalog: &Catalog) -> Result<Arc<RowInsert>> {
+        let on_conflict = match &of.kind {
+            ModificationKind::Insert { on_conflict } => on_conflict.as_ref(),
+            _ => return Err(Error::internal("not an INSERT")),
+        };
+        if on_conflict.is_none() && of.returning.is_none() && of.view_checks.is_empty() {
+            return RowInsert::plain(&of.table, catalog);
+        }
+        let target = Target::of(&of.table, catalog)?;
+        let returning = of.returning.as_ref().map(|returning| returning.exprs.as_slice());
+        let conflict = on_conflict.map(|bound| Conflict::new(&target, bound, returning, catalog)).transpose()?;
+        Ok(Arc::new(RowInsert::new(&target, conflict, returning).through(&of.view_checks, catalog)?))
+    }
+
+    /// Whether to run it again and again, for one row of these expressions each time, can be done in one go.
+    pub(in crate::dml) fn is_repeatable(&self, row: &[Expr]) -> bool {
+        let mut is_simple = true;
+        for expr in row {
+            walk::walk(expr, 0, &mut |expr, _| {
+                is_simple &= match expr {
+                    Expr::Subquery(_) | Expr::Subplan(_) | Expr::Outer { .. } | Expr::Column { .. } => false,
+                    Expr::Call { function, .. } => !function.calls_routines(),
+                    _ => true,
+                };
+            });
+        }
+        // What subqueries see is frozen for a statement, which this is one of for each row.
+        is_simple && self.program.is_only_insert() && !self.program.asks()
+    }
+
+    /// `beside`: who else changes rows.
+    pub(in crate::dml) fn run<'a>(
+        &'a self,
+        rows: SourceRows<'_>,
+        context: &'a DmlContext<'a>,
+        pending: &mut PendingChecks<'_>,
+        beside: Beside,
+    ) -> Result<DmlResult> {
+        let mut inserter = Inserter::new(&self.program, context);
+        inserter.run_beside(beside);
+        inserter.result = DmlResult::new(context, self.of.returning.as_ref());
+        match InsertRows::of(rows) {
+            InsertRows::Expressions(rows) => inserter.insert_expressions(rows.iter().map(Vec::as_slice), pending)?,
+            InsertRows::Constants(rows, computed) => {
+                let rows = rows.iter().map(|values| ConstantRow { values, computed });
+                inserter.insert_expressions(rows, pending)?;
+            }
+            InsertRows::Columns(mut batches) => {
+                while let Some(batch) = batches.next(context.exec)? {
+                    inserter.insert_batch(&batch, pending).map_err(|(error, _)| error)?;
+                }
+            }
+        }
+        Ok(std::mem::take(&mut inserter.result))
+    }
+}
