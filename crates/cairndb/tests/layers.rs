@@ -8,10 +8,12 @@ mod sources;
 use sources::{Source, names_of_root, roots_named};
 
 /// From the lowest to the highest.
-const LAYERS: [&str; 26] = [
+const LAYERS: [&str; 28] = [
     "error",
+    "clock",
     "notice",
     "types",
+    "columns",
     "state",
     "inverted",
     "functions",
@@ -57,26 +59,9 @@ const UPWARD: &[(&str, &[(&str, &str)])] = &[
             ("exec/maintain/rows", "dml"),
             ("exec/modify", "dml"),
             ("exec/operator", "dml"),
-            ("plan/maintained/groups", "dml"),
             ("plan/logical", "dml"),
             ("plan/physical", "dml"),
         ],
-    ),
-    (
-        "vectors, and the evaluation of one row, stand beside the operators",
-        &[
-            ("bind/expressions/domains", "dml"),
-            ("bind/expressions/domains", "exec"),
-            ("bind/changes/rows", "exec"),
-            ("bind/relations/virtuals", "exec"),
-            ("plan/explain/nodes", "exec"),
-            ("plan/explain/shown", "exec"),
-            ("plan/options", "exec"),
-        ],
-    ),
-    (
-        "facts about expressions stand beside the binder",
-        &[("plan/maintained/groups", "bind"), ("plan/physical", "bind")],
     ),
     (
         "views are bound for the types of their columns, which system relations tell",

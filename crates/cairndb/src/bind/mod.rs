@@ -14,9 +14,7 @@ mod relations;
 mod statement;
 mod variables;
 
-pub(crate) use calls::system::{asks_catalog, names_oids};
 pub(crate) use changes::current_of::{RowKey, with_row_key};
-pub use changes::rows::ConstantRows;
 pub use changes::updatable::ViewCheck;
 pub(crate) use changes::updatable::{is_deletable, refuse_unchecked, updatable_columns, view_face};
 pub(crate) use definitions::definition::{
@@ -24,9 +22,7 @@ pub(crate) use definitions::definition::{
 };
 pub(crate) use definitions::generated::{bind_generated, bind_using, resolve_generated};
 pub(crate) use definitions::groups::{BoundGroups, bound_groups};
-pub(crate) use definitions::index::{
-    bind_index, bound_indexes, is_immutable, mutable_part, resolve_key, resolve_predicate,
-};
+pub(crate) use definitions::index::{bind_index, bound_indexes, resolve_key, resolve_predicate};
 pub(crate) use definitions::shown::said;
 pub(crate) use definitions::trigger::{bind_when, resolve_when};
 pub(crate) use entry::bind_argument;

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use super::changes::rows::ConstantRows;
 use super::changes::updatable::ViewCheck;
 use crate::catalog::Table;
 use crate::command::Told;
-use crate::plan::{Expr, Field, LogicalPlan};
+use crate::plan::{ConstantRows, Expr, Field, LogicalPlan};
 
 /// A statement, understood.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::foreign_keys::ForeignKeys;
-use super::row::{DeleteBuffers, Env, Held, RowDelete, Stop, Target};
+use super::row::{DeleteBuffers, Env, RowDelete, Stop, Target};
 use super::source::{Source, held_trees, rows_of, source_key};
 use super::statement::Beside;
 use super::triggers::changed_by_trigger;
@@ -11,7 +11,7 @@ use super::{BatchRow, DmlContext, DmlResult};
 use crate::Result;
 use crate::bind::{BoundDelete, Returning};
 use crate::catalog::Catalog;
-use crate::exec::{Columns, Datum};
+use crate::plan::{Columns, Datum, Held};
 
 /// DELETE from a table, from the rows of its source.
 #[derive(Debug)]

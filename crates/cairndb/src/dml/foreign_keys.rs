@@ -20,7 +20,7 @@ use super::row::{
 use super::triggers::{Changed, ChangedRows, Running, TableTriggers, TransitionRows, has_trigger};
 use crate::bind::{Callees, bind_default};
 use crate::catalog::{Deferral, ForeignKey, ObjectId, ReferentialAction, Table, Timing, TriggerEvent};
-use crate::exec::Batch;
+use crate::columns::Batch;
 use crate::plan::Expr;
 use crate::types::{DataType, cast};
 use crate::{Error, Result, SqlState, Value};

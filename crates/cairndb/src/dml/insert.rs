@@ -6,16 +6,17 @@ use cairn_storage::{Error as StorageError, KeyList, TransactionWriter};
 
 use super::foreign_keys::ForeignKeys;
 use super::row::{
-    BatchRow, Conflict, Env, Given, Held, InsertBuffers, LentRow, NewRows, Proposed, ReferenceChecks, RowInsert, Spare,
-    Stop, Target, Touched, Trees,
+    BatchRow, Conflict, Env, Given, InsertBuffers, LentRow, NewRows, Proposed, ReferenceChecks, RowInsert, Spare, Stop,
+    Target, Touched, Trees,
 };
 use super::source::{Source, held_trees, rows_of, with_computed};
 use super::statement::Beside;
 use super::{DmlContext, DmlResult};
-use crate::bind::{BoundInsert, Callees, ConstantRows, Returning};
+use crate::bind::{BoundInsert, Callees, Returning};
 use crate::catalog::{Catalog, TriggerEvent};
-use crate::exec::{self, Batch, Data, ExecContext, SourceRows, Surroundings, Vector, eval, eval_row};
-use crate::plan::{Expr, LogicalPlan, SequenceOp, walk};
+use crate::columns::{Batch, Data, Vector};
+use crate::exec::{self, ExecContext, SourceRows, eval_row};
+use crate::plan::{ConstantRows, Expr, Held, LogicalPlan, SequenceOp, Surroundings, eval, walk};
 use crate::types::{DataType, EvalContext, ValueRef};
 use crate::{Error, Result, Value};
 

@@ -13,7 +13,7 @@ use super::triggers::TableTriggers;
 use super::{DmlContext, DmlResult};
 use crate::bind::{BoundDelete, BoundInsert, BoundUpdate, Returning, ViewCheck};
 use crate::catalog::{Table, TriggerEvent};
-use crate::exec::{Columns, Datum};
+use crate::plan::{Columns, Datum};
 use crate::types::ValueRef;
 use crate::{Result, Value};
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use cairn_storage::{KeyList, TransactionWriter};
 
 use super::row::{BatchRow, LentRow, Target, Trees};
-use crate::bind::ConstantRows;
 use crate::catalog::row_number_key;
-use crate::exec::{Batch, BatchList, Columns, Cx, Data, ExecContext, Shared, Vector, eval_row};
-use crate::plan::Expr;
+use crate::columns::{Batch, Data, Vector};
+use crate::exec::{BatchList, Cx, ExecContext, Shared, eval_row};
+use crate::plan::{Columns, ConstantRows, Expr};
 use crate::state::Transaction;
 use crate::types::{DataType, ValueRef, key};
 use crate::{Error, Result};

@@ -11,8 +11,10 @@ use super::triggers::{TableTriggers, has_trigger};
 use super::{DeletePlan, DmlContext, InsertPlan, InsteadPlan, MergePlan, UpdatePlan};
 use crate::bind::{BoundDelete, BoundInsert, BoundMerge, BoundUpdate, Callees, InsertSource, Returning};
 use crate::catalog::{Catalog, Table, Timing, TriggerEvent};
-use crate::exec::{self, Collected, NodeStatistics, SourceRows, Writes};
-use crate::plan::{Expr, Field, LogicalPlan, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan, optimize};
+use crate::exec::{self, Collected, SourceRows, Writes};
+use crate::plan::{
+    Expr, Field, LogicalPlan, ModifiedRows, NodeStatistics, OptimizerOptions, PhysicalNode, PhysicalPlan, optimize,
+};
 use crate::{Error, Result};
 
 /// What becomes of each row that a plan's node is given.

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::batch::Batch;
 use super::collected::Collected;
 use super::context::{Cx, NOBODY};
 use super::operator::{BoxOperator, Operator, SourceRows, Step, next_now};
 use super::spill::BatchList;
 use crate::Error;
-use crate::bind::ConstantRows;
+use crate::columns::Batch;
 use crate::dml::Change;
+use crate::plan::ConstantRows;
 use crate::types::DataType;
 
 /// Changes rows when it is first asked: reads its input to the end, then writes, unless the two follow each other

@@ -1,12 +1,11 @@
 //! What every operator is: a source of batches that can stop and go on, on any thread, and start over.
 
-use super::batch::Batch;
 use super::collected::Collected;
 use super::context::{Cx, Shared};
 use super::spill::BatchList;
-use crate::bind::ConstantRows;
+use crate::columns::Batch;
 use crate::dml::Change;
-use crate::plan::Expr;
+use crate::plan::{ConstantRows, Expr};
 use crate::{Error, Result, Value};
 
 /// Why there is no answer.

@@ -18,10 +18,10 @@ use super::expressions::walk::walk;
 use super::expressions::window::WindowCall;
 use super::logical::{CteId, Field, JoinKind, SetOperator, SortKey};
 use super::scans::system_rows::SystemRows;
-use crate::bind::ConstantRows;
 use crate::catalog::{Index, Table};
 use crate::dml::Change;
 use crate::inverted::ItemOperator;
+use crate::plan::ConstantRows;
 
 /// A node of the physical plan.
 #[derive(Clone, Debug)]

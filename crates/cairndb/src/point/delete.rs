@@ -9,8 +9,8 @@ use super::shape::{Finder, PointSource};
 use super::{Miss, WriteBuffers};
 use crate::bind::Returning;
 use crate::dml::DeletePlan;
-use crate::dml::row::{AtOnce, Env, Held, NoColumns, RowDelete, Stored, Target, look_up};
-use crate::plan::PhysicalPlan;
+use crate::dml::row::{AtOnce, Env, NoColumns, RowDelete, Stored, Target, look_up};
+use crate::plan::{Held, PhysicalPlan};
 
 /// A DELETE from a table that nothing refers to.
 #[derive(Debug)]

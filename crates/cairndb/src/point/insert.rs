@@ -7,8 +7,8 @@ use cairn_storage::Ticket;
 use super::place::Place;
 use super::{Miss, WriteBuffers};
 use crate::dml::InsertPlan;
-use crate::dml::row::{AtOnce, Env, Held, Numbers, RowInsert, RowSource};
-use crate::plan::{Expr, ModifiedRows, PhysicalNode, PhysicalPlan};
+use crate::dml::row::{AtOnce, Env, Numbers, RowInsert, RowSource};
+use crate::plan::{Expr, Held, ModifiedRows, PhysicalNode, PhysicalPlan};
 
 /// An INSERT of one row of VALUES.
 #[derive(Debug)]

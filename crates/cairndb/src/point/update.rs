@@ -10,8 +10,8 @@ use super::{Miss, WriteBuffers};
 use crate::bind::Returning;
 use crate::catalog::Catalog;
 use crate::dml::UpdatePlan;
-use crate::dml::row::{AtOnce, Env, Held, RowChange, Target};
-use crate::plan::PhysicalPlan;
+use crate::dml::row::{AtOnce, Env, RowChange, Target};
+use crate::plan::{Held, PhysicalPlan};
 
 /// An UPDATE that leaves the row's key, and what other tables refer to, alone.
 #[derive(Debug)]

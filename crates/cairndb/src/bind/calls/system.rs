@@ -13,30 +13,9 @@ use crate::bind::context::Context;
 use crate::bind::expressions::coerce::fixed_context;
 use crate::bind::statement::Returning;
 use crate::functions::Function;
-use crate::plan::{Expr, Field, LogicalPlan, walk};
+use crate::plan::{Expr, Field, LogicalPlan, names_oids};
 use crate::system::{self, Takes};
 use crate::types::{CastContext, DataType, Reg, RegValue, Value, from_text};
-
-/// Whether the expression asks the catalog: it has what that said when the expression was bound, or what it says when it is evaluated.
-pub(crate) fn asks_catalog(expr: &Expr) -> bool {
-    let mut asks = false;
-    walk::walk(expr, 0, &mut |expr, _| {
-        asks |= match expr {
-            Expr::Call { function, .. } => function.asks_catalog(),
-            Expr::Cast { input, to } => names_oids(input.data_type(), *to),
-            _ => false,
-        };
-    });
-    asks
-}
-
-/// Whether a cast makes oids of names, or names of oids.
-pub(crate) fn names_oids(from: DataType, to: DataType) -> bool {
-    let is_text = |data_type: DataType| data_type == DataType::Unknown || data_type.is_string();
-    from.has_reg() && to.element().unwrap_or(to).is_string()
-        || to.has_reg()
-            && (is_text(from.element().unwrap_or(from)) || matches!(from.info().base, DataType::Composite(_)))
-}
 
 impl<'a> Binder<'a> {
     /// The catalog for a function that asks it; the plan rests on all of the schema.

@@ -7,9 +7,10 @@ use super::env::eval;
 use super::{ChangeBuffers, Env, Proposed, RowChange, Stop, Target, Trees};
 use crate::bind::ViewCheck;
 use crate::catalog::Catalog;
+use crate::columns::{Batch, Vector};
 use crate::dml::parts::with_parts_of;
-use crate::exec::{Batch, Columns, Datum, Kept, Vector, execute_over};
-use crate::plan::{CteId, Expr, Field, LogicalPlan, OptimizerOptions, PhysicalPlan, optimize, walk};
+use crate::exec::{Kept, execute_over};
+use crate::plan::{Columns, CteId, Datum, Expr, Field, LogicalPlan, OptimizerOptions, PhysicalPlan, optimize, walk};
 use crate::types::{DataType, ValueRef};
 use crate::{Error, Result, Value};
 

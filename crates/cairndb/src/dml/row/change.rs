@@ -15,15 +15,15 @@ use super::derive::derive;
 use super::entry::{Entry, grow};
 use super::target::Generated;
 use super::{
-    Env, Given, Held, Lookup, NewColumn, ReferenceChecks, Rules, Stop, Stored, Target, Trees, Violation, Wanted, env,
-    exists, look_up,
+    Env, Given, Lookup, NewColumn, ReferenceChecks, Rules, Stop, Stored, Target, Trees, Violation, Wanted, env, exists,
+    look_up,
 };
 use crate::Value;
 use crate::bind::ViewCheck;
 use crate::catalog::{Catalog, Index, Table, Timing, TriggerEvent};
+use crate::columns::Vector;
 use crate::dml::{changed_by_trigger, has_trigger, is_told};
-use crate::exec::{Columns, Datum, Vector};
-use crate::plan::Expr;
+use crate::plan::{Columns, Datum, Expr, Held};
 use crate::types::key;
 use crate::types::row::{RowLayout, encode_value_raw};
 

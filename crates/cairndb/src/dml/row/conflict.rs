@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::asked::{Answered, Asked};
 use super::{
-    ChangeBuffers, Env, Held, InsertBuffers, Proposed, ReferenceChecks, RowChange, Stop, Target, Trees, exists, look_up,
+    ChangeBuffers, Env, InsertBuffers, Proposed, ReferenceChecks, RowChange, Stop, Target, Trees, exists, look_up,
 };
 use crate::bind::{Arbiter, ConflictAction, OnConflict, ViewCheck};
 use crate::catalog::Catalog;
-use crate::plan::{Expr, LogicalPlan};
+use crate::plan::{Expr, Held, LogicalPlan};
 use crate::{Error, Result, SqlState, Value};
 
 /// Whether others have touched the row of a key.

@@ -6,12 +6,11 @@ use super::affected::{Affected, RowReturning};
 use super::change::is_as_it_was;
 use super::derive::derive;
 use super::entry::{Entry, grow};
-use super::{Env, Held, ReferenceChecks, Stop, Target, Trees, env, look_up};
+use super::{Env, ReferenceChecks, Stop, Target, Trees, env, look_up};
 use crate::Value;
 use crate::catalog::{Timing, TriggerEvent};
 use crate::dml::{changed_by_trigger, has_trigger, is_told};
-use crate::exec::Columns;
-use crate::plan::Expr;
+use crate::plan::{Columns, Expr, Held};
 
 /// DELETE of a row from a table.
 #[derive(Debug)]

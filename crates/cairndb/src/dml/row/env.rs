@@ -1,10 +1,8 @@
-//! What a row program's expressions depend on besides the row, and which of them can be evaluated while something is held.
+//! What a row program's expressions depend on besides the row.
 
-use super::lengths::is_bounded_call;
 use super::{Stop, Target};
-use crate::bind::names_oids;
-use crate::exec::{self, Columns, Datum, ExecContext, Surroundings};
-use crate::plan::{Expr, SequenceOp, walk};
+use crate::exec::{self, ExecContext};
+use crate::plan::{self, Columns, Datum, Expr, SequenceOp, Surroundings};
 use crate::types::Params;
 use crate::types::{DataType, EvalContext, ValueRef};
 use crate::{Error, Value};
@@ -97,55 +95,7 @@ impl Columns<Stop> for NoColumns {
     }
 }
 
-/// What is held while an expression is evaluated; what comes later allows less.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Held {
-    /// The statement's own transaction: nothing that asks it, which a function of the schema's does, and nothing that waits.
-    Transaction,
-    /// The commit lock, for which everybody waits, or the thread of whoever asked for a point statement: moreover nothing that
-    /// takes longer than the values are long ([`Function::bounded`](crate::functions::Function::bounded)).
-    Commit,
-}
-
-impl Held {
-    /// Whether everything in the expression can be evaluated meanwhile: it depends on nothing but the row, the parameters and
-    /// the clock.
-    pub(crate) fn allows(self, expr: &Expr) -> bool {
-        let of_commit = self == Held::Commit;
-        let mut allows = true;
-        walk::walk(expr, 0, &mut |expr, _| {
-            allows &= match expr {
-                Expr::Outer { .. } | Expr::Subquery(_) | Expr::Subplan(_) | Expr::Sequence { .. } => false,
-                Expr::Call { function, args } => {
-                    !function.calls_routines() && !function.waits && (!of_commit || is_bounded_call(function, args))
-                }
-                Expr::InList { equal, .. } => equal.bounded || !of_commit,
-                Expr::Cast { input, to } => !of_commit || !names_oids(input.data_type(), *to),
-                _ => true,
-            };
-        });
-        allows
-    }
-
-    /// The most of which all of these can be evaluated; `None`: nothing may be held.
-    pub(super) fn most<'e>(exprs: impl Iterator<Item = &'e Expr> + Clone) -> Option<Held> {
-        [Held::Commit, Held::Transaction].into_iter().find(|held| exprs.clone().all(|expr| held.allows(expr)))
-    }
-}
-
-/// Whether a point statement can evaluate everything in the expression.
-pub(crate) fn is_of_point(expr: &Expr) -> bool {
-    Held::Commit.allows(expr)
-}
-
-/// Whether a column of the row is in the expression.
-pub(crate) fn has_columns(expr: &Expr) -> bool {
-    let mut found = false;
-    walk::walk(expr, 0, &mut |expr, _| found |= matches!(expr, Expr::Column { .. }));
-    found
-}
-
 /// The value of `expr` for the row.
 pub(crate) fn eval<'a>(expr: &'a Expr, row: &'a dyn Columns<Stop>, env: Env<'a>) -> Result<Datum<'a>, Stop> {
-    exec::eval(expr, row, env)
+    plan::eval(expr, row, env)
 }

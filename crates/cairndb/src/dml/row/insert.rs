@@ -8,14 +8,14 @@ use super::affected::{Affected, RowReturning};
 use super::derive::derive;
 use super::entry::{Entry, grow};
 use super::{
-    ChangeBuffers, Conflict, Env, Held, Lookup, Proposed, ReferenceChecks, Rules, Stop, Target, Touched, Trees,
-    Violation, exists,
+    ChangeBuffers, Conflict, Env, Lookup, Proposed, ReferenceChecks, Rules, Stop, Target, Touched, Trees, Violation,
+    exists,
 };
 use crate::bind::{Callees, ViewCheck};
 use crate::catalog::{Catalog, Table};
 use crate::catalog::{Timing, TriggerEvent};
 use crate::dml::{RowNumbers, has_trigger, is_told};
-use crate::plan::Expr;
+use crate::plan::{Expr, Held};
 use crate::{Result, Value};
 
 /// Where tables without primary key get their row numbers.

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::asked::Viewed;
 use super::entry::grow;
-use super::env::{self, Env, Held};
+use super::env::{self, Env};
 use super::violation::failing_row;
 use super::{Lookup, Stop, Target, Trees, Violation, Wanted, exists};
 use crate::bind::ViewCheck;
 use crate::catalog::{Catalog, Table, TriggerEvent};
-use crate::exec::Columns;
+use crate::plan::{Columns, Held};
 use crate::types::ValueRef;
 use crate::{Error, Result, SqlState, Value};
 

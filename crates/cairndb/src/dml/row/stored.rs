@@ -2,7 +2,7 @@
 
 use super::Stop;
 use crate::catalog::{ColumnPlace, TableLayout};
-use crate::exec::{Columns, Datum};
+use crate::plan::{Columns, Datum};
 use crate::types::row::decode_raw;
 use crate::types::{DataType, ValueRef, key};
 use crate::{Error, Result, Value};

@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use super::entry::Indexed;
-use super::{Addition, Held, Numbers, Reference, RowInsert};
+use super::{Addition, Numbers, Reference, RowInsert};
 use crate::Result;
-use crate::bind::{
-    Callees, DomainRules, Virtuals, asks_catalog, bind_check, bind_generated, bound_groups, bound_indexes,
-};
+use crate::bind::{Callees, DomainRules, Virtuals, bind_check, bind_generated, bound_groups, bound_indexes};
 use crate::catalog::{Catalog, Table, TableLayout, row_number_key};
-use crate::plan::{BoundIndex, BoundIndexes, Expr, walk};
+use crate::plan::{BoundIndex, BoundIndexes, Expr, Held, asks_catalog, walk};
 use crate::types::{ValueRef, key};
 
 /// A table with its layout and its rules, bound.

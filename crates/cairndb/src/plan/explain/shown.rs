@@ -5,8 +5,10 @@
 
 use super::format;
 use super::nodes::{Explainer, RelationNames};
-use crate::exec::NodeStatistics;
-use crate::plan::physical::{Estimate, PhysicalPlan};
+use crate::plan::{
+    NodeStatistics,
+    physical::{Estimate, PhysicalPlan},
+};
 
 /// What EXPLAIN shows.
 #[derive(Clone, Copy, Debug, Default)]
