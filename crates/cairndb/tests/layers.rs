@@ -51,19 +51,6 @@ const UPWARD: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
-        "a program that changes rows is compiled where its plan is made",
-        &[
-            ("bind/changes/target", "dml"),
-            ("bind/relations/with", "dml"),
-            ("exec/maintain/lookup", "dml"),
-            ("exec/maintain/rows", "dml"),
-            ("exec/modify", "dml"),
-            ("exec/operator", "dml"),
-            ("plan/logical", "dml"),
-            ("plan/physical", "dml"),
-        ],
-    ),
-    (
         "views are bound for the types of their columns, which system relations tell",
         &[
             ("plan/maintained/watched", "system"),

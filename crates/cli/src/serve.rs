@@ -4,17 +4,21 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use cairn_server::{Options, Running, Server, Verifier};
+use cairn_server::{Log, Options, Running, Server, Verifier};
 use clap::Args;
 
 use crate::maintenance::open_existing;
 use crate::report::{Failure, say};
+use crate::shell::open_file;
 
 /// How a file is served.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// The database file
     pub file: PathBuf,
+    /// Make the file if it does not exist
+    #[arg(long)]
+    pub create: bool,
     /// Listen to this address for TCP, too; may be repeated. Needs --users or --trust
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub listen: Vec<SocketAddr>,
@@ -41,14 +45,30 @@ pub struct ServeArgs {
 /// Serves until it is told to end; then all sessions end, and the database is closed.
 pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let signals = Signals::taken();
+    let database = open(args)?;
     let options = options(args)?;
-    let database = open_existing(&args.file, cairndb::Options::default())?;
     let running = Server::over(database.clone()).with(options).start()?;
     announce(args, &running)?;
     signals.wait();
     running.stop();
     database.close()?;
     Ok(())
+}
+
+/// A server of an empty database that is there by a typing error would look well: one is made only for who says so.
+fn open(args: &ServeArgs) -> Result<cairndb::Database, Failure> {
+    let options = cairndb::Options::default();
+    match args.file.try_exists() {
+        Ok(false) if args.create => open_file(&args.file, options),
+        Ok(false) => {
+            let file = args.file.display();
+            let message = format!(
+                "{file}: there is no such file; cairn serve --create {file} makes an empty database of that name"
+            );
+            Err(Failure::Message(message))
+        }
+        _ => open_existing(&args.file, options),
+    }
 }
 
 fn options(args: &ServeArgs) -> Result<Options, Failure> {
@@ -67,6 +87,7 @@ fn options(args: &ServeArgs) -> Result<Options, Failure> {
         trusts_all: args.trust,
         is_insecure: args.insecure,
         connections_max: args.max_connections,
+        log: Log::stderr(),
         ..Options::default()
     })
 }

@@ -8,11 +8,15 @@ mod door;
 mod hearing;
 mod line;
 mod listener;
+mod log;
 mod registry;
 mod results;
 mod server;
 mod session;
 mod stream;
+mod throttle;
 
 pub use cairn_wire::Verifier;
+pub use cairndb::Ceilings;
+pub use log::Log;
 pub use server::{Options, Running, Server};

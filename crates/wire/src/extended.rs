@@ -34,6 +34,8 @@ pub(crate) struct Portal {
     control: Control,
     copies: Option<ClientCopy>,
     is_empty: bool,
+    /// What was said of it.
+    bytes: usize,
 }
 
 impl Portal {
@@ -124,8 +126,9 @@ impl Conversation {
             control: statement.control.clone(),
             copies: statement.copies,
             is_empty: statement.is_empty,
+            bytes: frame.body.len(),
         };
-        self.refuse_portal(&name)?;
+        self.refuse_portal(&name, portal.bytes)?;
         if portal.is_empty {
             self.keep_portal(name, portal);
             return Ok(None);
@@ -135,14 +138,14 @@ impl Conversation {
     }
 
     /// SQLSTATE 42P03 where there is one of this name, 53400 where there are too many.
-    fn refuse_portal(&mut self, name: &str) -> Result<()> {
+    fn refuse_portal(&mut self, name: &str, bytes: usize) -> Result<()> {
         if name.is_empty() {
-            self.portals.remove("");
+            self.forget_portal("");
         } else if self.portals.find(name).is_some() {
             let message = format!("cursor \"{name}\" already exists");
             return Err(Error::new(SqlState::DUPLICATE_CURSOR, message));
         }
-        if self.portals.len() >= self.limits.portals {
+        if self.portals.len() >= self.limits.portals || self.portal_bytes + bytes > self.limits.portal_bytes {
             let message = format!("too many portals: {} are open already", self.portals.len());
             let hint = "Close those that are not needed any more, or end the transaction.";
             return Err(Error::new(SqlState::CONFIGURATION_LIMIT_EXCEEDED, message).with_hint(hint));
@@ -150,7 +153,15 @@ impl Conversation {
         Ok(())
     }
 
+    /// The number that it had.
+    pub(crate) fn forget_portal(&mut self, name: &str) -> Option<usize> {
+        let (number, portal) = self.portals.remove(name)?;
+        self.portal_bytes -= portal.bytes;
+        Some(number)
+    }
+
     fn keep_portal(&mut self, name: String, portal: Portal) {
+        self.portal_bytes += portal.bytes;
         self.portals.insert(name, portal);
         self.output.empty(b'2');
     }
@@ -216,7 +227,8 @@ impl Conversation {
                 }
             }
             b'P' => {
-                if let Some((number, _)) = self.portals.remove(name) {
+                if let Some((number, portal)) = self.portals.remove(name) {
+                    self.portal_bytes -= portal.bytes;
                     self.told.push_back(Request::ClosePortal(number));
                 }
             }
@@ -279,6 +291,7 @@ impl Conversation {
     pub(crate) fn drop_portals(&mut self) {
         if self.portals.len() > 0 {
             self.portals.clear();
+            self.portal_bytes = 0;
             self.told.push_back(Request::ClosePortals);
         }
     }

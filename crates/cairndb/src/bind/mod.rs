@@ -15,15 +15,16 @@ mod statement;
 mod variables;
 
 pub(crate) use changes::current_of::{RowKey, with_row_key};
-pub use changes::updatable::ViewCheck;
+pub(crate) use changes::modification::Insertion;
 pub(crate) use changes::updatable::{is_deletable, refuse_unchecked, updatable_columns, view_face};
 pub(crate) use definitions::definition::{
     bind_definition, bind_resting, definition_fields, resolve_check, resolve_default, resolve_query,
 };
 pub(crate) use definitions::generated::{bind_generated, bind_using, resolve_generated};
 pub(crate) use definitions::groups::{BoundGroups, bound_groups};
-pub(crate) use definitions::index::{bind_index, bound_indexes, resolve_key, resolve_predicate};
+pub(crate) use definitions::index::{bind_index, resolve_key, resolve_predicate};
 pub(crate) use definitions::shown::said;
+pub(crate) use definitions::table_rules::{Generated, TableRules};
 pub(crate) use definitions::trigger::{bind_when, resolve_when};
 pub(crate) use entry::bind_argument;
 pub(crate) use entry::bind_rows_of;
@@ -33,10 +34,7 @@ pub(crate) use parameters::Callees;
 pub use parameters::ParameterTypes;
 pub(crate) use relations::from::named_as_view;
 pub(crate) use relations::virtuals::Virtuals;
-pub use statement::{
-    Arbiter, BoundDelete, BoundExplain, BoundInsert, BoundMerge, BoundStatement, BoundUpdate, ConflictAction,
-    InsertSource, MergeStep, OnConflict, Returning,
-};
+pub use statement::{BoundDelete, BoundExplain, BoundStatement, BoundUpdate};
 pub(crate) use variables::{Conflict, Parameters, RowsVariable, Variables};
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use std::sync::{Arc, LazyLock};
 use super::Operator;
 use super::aggregate::{AGGREGATES, Placed};
 use super::arrays::Quantifier;
+use super::beginning::PatternKind;
 use super::bounded::is_bounded;
 use super::of_catalog::Asked;
 use super::register::STABLE_IN_NAME;
@@ -113,6 +114,8 @@ pub struct Function {
     pub(crate) acts: bool,
     /// What operator this is, for typed kernels and the optimizer; operand types are `args`.
     pub op: Option<Operator>,
+    /// It tells whether its first argument, a text, matches its second, a pattern of this kind.
+    pub(crate) pattern: Option<PatternKind>,
     /// Gives the answers. A strict function's is never called with NULL: see [`Function::call`].
     pub(super) kernel: Kernel,
 }
@@ -333,6 +336,7 @@ impl Function {
             waits: false,
             acts: false,
             op: None,
+            pattern: None,
             kernel,
         }
     }
@@ -614,6 +618,10 @@ impl Catalogue {
 impl Function {
     pub(super) fn op(&mut self, op: Operator) -> &mut Function {
         self.op = Some(op);
+        self
+    }
+    pub(super) fn pattern(&mut self, kind: PatternKind) -> &mut Function {
+        self.pattern = Some(kind);
         self
     }
     pub(super) fn variadic(&mut self) -> &mut Function {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::expressions::expr::{AggregateCall, Expr};
 use super::expressions::window::WindowCall;
+use super::modification::Modification;
 use super::scans::indexes::BoundIndexes;
 use super::scans::system_rows::SystemRows;
 use crate::catalog::Table;
-use crate::dml::Change;
 use crate::types::DataType;
 
 /// An output column.
@@ -190,10 +190,10 @@ pub enum LogicalPlan {
         /// The output columns.
         fields: Vec<Field>,
     },
-    /// Rows that are changed, by the statement's row program, from those of the input. Output: what RETURNING says.
+    /// Rows that are changed, from those of the input. Output: what RETURNING says.
     Modify {
         /// What becomes of each row.
-        change: Arc<Change>,
+        change: Arc<Modification>,
         /// As the change asks for (see `BoundInsert`, `BoundUpdate`, `BoundDelete`).
         input: Box<LogicalPlan>,
     },

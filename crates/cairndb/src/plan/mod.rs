@@ -8,6 +8,7 @@ mod joins;
 mod logical;
 mod lower;
 mod maintained;
+mod modification;
 mod number;
 mod optimize;
 mod options;
@@ -33,8 +34,8 @@ pub use explain::{
 pub(crate) use expressions::datum::{Columns, Datum};
 pub(crate) use expressions::equal::same_expr;
 pub use expressions::expr::{AggregateCall, Expr, QuantifiedOp, SequenceOp, Subquery, SubqueryKind};
-pub(crate) use expressions::facts::{asks_catalog, has_columns, is_immutable, mutable_part, names_oids};
-pub(crate) use expressions::held::{Held, is_of_point};
+pub(crate) use expressions::facts::{asks_catalog, is_immutable, mutable_part};
+pub(crate) use expressions::held::Held;
 pub(crate) use expressions::refs::{is_volatile, is_volatile_plan, map_columns, raised, used_columns};
 pub(crate) use expressions::row_eval::{Surroundings, eval};
 pub(crate) use expressions::stand_in::{StandIn, Version};
@@ -48,6 +49,9 @@ pub(crate) use maintained::changes::{ChangedRows, KeptStages, Maintenance, Stage
 pub(crate) use maintained::changes::{Fault, has as has_fault};
 pub(crate) use maintained::groups::{Groups, Part};
 pub(crate) use maintained::watched::{columns_read, refuse_unwatchable, result_key, trees_read};
+pub use modification::{
+    Arbiter, ConflictAction, MergeStep, Modification, ModificationKind, OnConflict, Returning, ViewCheck,
+};
 pub use optimize::optimize;
 pub use options::OptimizerOptions;
 pub use physical::{Items, KeyBound, KeyRange, ModifiedRows, PhysicalNode, PhysicalPlan, Subplan};

@@ -11,9 +11,9 @@ use super::join::{JoinSource, Joined, Step, accepts, place};
 use super::shape::{project, substitute};
 use crate::Value;
 use crate::catalog::Catalog;
-use crate::dml::row::{Env, Stop, eval};
+use crate::dml::row::{Env, Stop, eval, is_of_point};
 use crate::functions::{Accumulator, Aggregate};
-use crate::plan::{AggregateCall, Columns, Datum, Expr, PhysicalNode, PhysicalPlan, is_of_point};
+use crate::plan::{AggregateCall, Columns, Datum, Expr, PhysicalNode, PhysicalPlan};
 use crate::types::ValueRef;
 
 /// A SELECT of aggregates, without GROUP BY.

@@ -11,8 +11,9 @@ use super::key::{key_columns, plain};
 use super::shape::{project, substitute};
 use crate::Error;
 use crate::catalog::{Catalog, Index, IndexColumn, Table, TableLayout};
-use crate::dml::row::{Env, Operand, Stop, Stored, eval, same_key_bytes};
-use crate::plan::{Columns, Datum, Expr, JoinKind, KeyRange, KeyedRow, PhysicalNode, PhysicalPlan, has_columns, walk};
+use crate::dml::row::{Env, Operand, Stop, eval, has_columns, same_key_bytes};
+use crate::exec::Stored;
+use crate::plan::{Columns, Datum, Expr, JoinKind, KeyRange, KeyedRow, PhysicalNode, PhysicalPlan, walk};
 use crate::types::Params;
 use crate::types::{DataType, ValueRef, key};
 

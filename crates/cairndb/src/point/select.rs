@@ -7,8 +7,8 @@ use super::row_ref::{RowRef, StoredRow};
 use super::{Miss, general, missed};
 use crate::Value;
 use crate::catalog::{Catalog, ColumnPlace};
-use crate::dml::row::{Env, Stop, eval};
-use crate::plan::{Columns, Expr, KeyedRow, PhysicalPlan, is_of_point};
+use crate::dml::row::{Env, Stop, eval, is_of_point};
+use crate::plan::{Columns, Expr, KeyedRow, PhysicalPlan};
 use crate::types::DataType;
 
 /// A SELECT of one row.

@@ -369,7 +369,7 @@ impl Session {
             return Executed::explained(told);
         }
         let Body::Plan(plan) = body else { return Err(Error::internal("not a statement that writes rows")) };
-        let done = dml::run(plan, &dml, prepared.calls())?;
+        let done = dml::run(plan, prepared.programs()?, &dml, prepared.calls())?;
         let affected = match statement.parsed.syntax() {
             Syntax::Query { .. } => done.affected,
             // A RETURNING with subqueries is a query over what is changed, with a row for each.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use cairn_parser::TokenKind;
 use cairn_parser::token::{Lexer, Placeholders};
@@ -98,6 +99,17 @@ impl Session {
         // For as long as it is held, whoever changes a setting makes another of it.
         seen.0 = Some(state.settings.clone());
         Some(names.iter().map(|name| state.settings.shown(name).unwrap_or_default()).collect())
+    }
+
+    pub(crate) fn idle_limit(&self) -> Option<(Instant, Error)> {
+        let state = self.state.borrow();
+        let limits = &state.settings.limits;
+        if let Some(open) = &state.transaction {
+            return open.idle_limit(limits);
+        }
+        let idle = limits.idle_session?;
+        let message = "terminating connection due to idle-session timeout";
+        Some((Instant::now() + idle, Error::new(SqlState::IDLE_SESSION_TIMEOUT, message)))
     }
 
     pub(crate) fn result_of(&self, runnable: &Runnable) -> Result<Option<Vec<Field>>> {

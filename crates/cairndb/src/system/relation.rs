@@ -9,14 +9,16 @@ use crate::catalog::{Catalog, ObjectId, Relation, RelationKind, Table, View};
 use crate::plan::{Expr, Field, SystemRows};
 use crate::types::DataType;
 
-type Columns = &'static [(&'static str, DataType)];
-
 /// A relation that the system makes.
 #[derive(Debug)]
 pub(crate) struct SystemRelation {
+    /// `pg_catalog` or `information_schema`.
+    pub(super) schema: &'static str,
     pub(super) name: &'static str,
+    /// PostgreSQL's, where others refer to it.
+    pub(super) oid: Option<i64>,
     pub(crate) kind: RelationKind,
-    pub(super) columns: Columns,
+    pub(super) columns: Vec<(&'static str, DataType)>,
     pub(super) made: Made,
 }
 
@@ -50,7 +52,7 @@ impl SystemRows for UnderCatalog {
 }
 
 /// What gives its rows.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Made {
     /// There is nothing of these things here.
     Nothing,
@@ -101,13 +103,15 @@ enum Only {
     Object(ObjectId),
     /// Of the relations of this name, or that the index of it belongs to.
     Named(String),
+    /// Of what is none of the schema's: the system's own objects have no rows here.
+    Nothing,
 }
 
 impl Key {
     /// Those whose column has this value, which is not NULL.
     fn only(self, value: &Value) -> Only {
         match (self, value) {
-            (Key::Oid, Value::BigInt(oid)) => object(*oid).map_or(Only::All, Only::Object),
+            (Key::Oid, Value::BigInt(oid)) => object(*oid).map_or(Only::Nothing, Only::Object),
             (Key::Name, Value::Text(name)) => Only::Named(name.to_string()),
             _ => Only::All,
         }
@@ -122,7 +126,7 @@ pub(super) fn object(oid: i64) -> Option<ObjectId> {
 impl SystemRelation {
     /// The name of its schema.
     pub(crate) fn schema(&self) -> &'static str {
-        if self.name.starts_with("pg_") { "pg_catalog" } else { "information_schema" }
+        self.schema
     }
 
     pub(crate) fn made(&self) -> &Made {
@@ -145,7 +149,7 @@ impl SystemRelation {
         Arc::new(UnderCatalog { relation: self, catalog: catalog.clone() })
     }
 
-    fn rows(&self, catalog: &Catalog, wanted: &[usize], only: Only) -> Vec<Vec<Value>> {
+    fn rows(&'static self, catalog: &Catalog, wanted: &[usize], only: Only) -> Vec<Vec<Value>> {
         let Made::Rows(make) = self.made else { return Vec::new() };
         let mut places = vec![None; self.columns.len()];
         let mut blank = Vec::with_capacity(wanted.len());
@@ -155,7 +159,7 @@ impl SystemRelation {
                 blank.push(unsaid(*data_type));
             }
         }
-        let mut rows = Rows { rows: Vec::new(), columns: self.columns, places, blank, only };
+        let mut rows = Rows { rows: Vec::new(), columns: &self.columns, places, blank, only };
         make(catalog, &mut rows);
         rows.rows
     }
@@ -164,7 +168,7 @@ impl SystemRelation {
 /// The rows so far.
 pub(crate) struct Rows {
     rows: Vec<Vec<Value>>,
-    columns: Columns,
+    columns: &'static [(&'static str, DataType)],
     /// Of each column: where it is in a row, if it is wanted.
     places: Vec<Option<usize>>,
     /// A row that says nothing.
@@ -214,6 +218,12 @@ impl Rows {
         self.places[found?]
     }
 
+    /// Whether one of these columns is wanted.
+    pub(super) fn wants(&self, names: &[&str]) -> bool {
+        let wanted = self.columns.iter().zip(&self.places).filter(|(_, place)| place.is_some());
+        wanted.into_iter().any(|((name, _), _)| names.contains(name))
+    }
+
     /// The relations whose rows are asked for: the schema, the name, what it is.
     pub(super) fn relations<'c>(&self, catalog: &'c Catalog) -> Vec<(ObjectId, &'c str, &'c Relation)> {
         match &self.only {
@@ -223,6 +233,7 @@ impl Rows {
             }
             Only::Object(id) => catalog.relation_of(*id).into_iter().collect(),
             Only::Named(name) => catalog.schemas().filter_map(|(_, schema)| catalog.named_in(schema, name)).collect(),
+            Only::Nothing => Vec::new(),
         }
     }
 

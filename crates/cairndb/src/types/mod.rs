@@ -62,7 +62,7 @@ pub(crate) use json::{
 pub use json::{JsonPath, Jsonb};
 pub use numeric::{Numeric, NumericRef, SCALE_MAX};
 pub(crate) use numeric::{Residues, division_by_zero};
-pub(crate) use reg::OidNames;
+pub(crate) use reg::{OidNames, names_oids};
 pub use reg::{Reg, RegValue};
 pub(crate) use regex_error::invalid_regex;
 pub use rust::{ArrayElement, FromValue, Params, ToValue};

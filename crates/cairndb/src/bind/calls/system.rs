@@ -11,11 +11,10 @@ use crate::Result;
 use crate::bind::binder::Binder;
 use crate::bind::context::Context;
 use crate::bind::expressions::coerce::fixed_context;
-use crate::bind::statement::Returning;
 use crate::functions::Function;
-use crate::plan::{Expr, Field, LogicalPlan, names_oids};
+use crate::plan::{Expr, Field, LogicalPlan, Returning};
 use crate::system::{self, Takes};
-use crate::types::{CastContext, DataType, Reg, RegValue, Value, from_text};
+use crate::types::{CastContext, DataType, Reg, RegValue, Value, from_text, names_oids};
 
 impl<'a> Binder<'a> {
     /// The catalog for a function that asks it; the plan rests on all of the schema.

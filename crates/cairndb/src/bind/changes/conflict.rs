@@ -2,14 +2,14 @@
 
 use cairn_parser::{self as ast, Id, IndexElement, List, Name};
 
+use super::parts::with_parts_of;
 use super::updatable::TargetTable;
 use crate::bind::binder::Binder;
 use crate::bind::context::{Clause, Context};
 use crate::bind::definitions::index::bound_indexes;
 use crate::bind::relations::scope::{Env, Scope};
-use crate::bind::statement::{Arbiter, ConflictAction, OnConflict};
 use crate::catalog::Table;
-use crate::plan::{Expr, is_implied, same_expr};
+use crate::plan::{Arbiter, ConflictAction, CteId, Expr, Field, LogicalPlan, OnConflict, is_implied, same_expr, walk};
 use crate::sql::{list_span, name_text};
 use crate::{Error, Result, SqlState};
 
@@ -60,7 +60,7 @@ impl Binder<'_> {
         let mut context = Context::new(Some(&env), Clause::Update);
         let assignments = self.assignments(&changed.seen, clause.assignments, &mut context)?;
         let filter = clause.filter.map(|condition| self.filter(condition, &env)).transpose()?;
-        Ok(ConflictAction::Update { assignments, filter })
+        Ok(ConflictAction::Update { assignments, filter, query: None })
     }
 
     /// The unique indexes of these columns and expressions. One of some rows will do if the condition says that the row is
@@ -159,4 +159,38 @@ fn check_arbiter(table: &Table, at: usize) -> Result<()> {
         )),
         false => Ok(()),
     }
+}
+
+impl OnConflict {
+    /// Takes what has subqueries out of an update, to be asked by itself. What is left of such new values are columns behind the
+    /// proposed row's. `around`: the rows that are proposed, which have the parts of the statement's WITH around them.
+    pub(super) fn take_query(&mut self, table: &Table, around: &LogicalPlan) -> Result<()> {
+        let ConflictAction::Update { assignments, filter, query } = &mut self.action else { return Ok(()) };
+        if !assignments.iter().map(|(_, expr)| expr).chain(&*filter).any(has_subquery) {
+            return Ok(());
+        }
+        let field = |data_type| Field { name: String::new(), data_type };
+        let width = table.columns.len();
+        let types = || table.columns.iter().map(|column| column.data_type);
+        let fields = types().chain(types()).map(field).collect();
+        let mut plan = LogicalPlan::CteScan { id: CteId::Row, alias: None, fields };
+        if let Some(predicate) = filter.take() {
+            plan = LogicalPlan::Filter { input: Box::new(plan), predicate };
+        }
+        let mut exprs = Vec::new();
+        for (_, expr) in assignments.iter_mut().filter(|(_, expr)| has_subquery(expr)) {
+            let answer = Expr::Column { index: 2 * width + exprs.len(), data_type: expr.data_type() };
+            exprs.push(std::mem::replace(expr, answer));
+        }
+        let fields = exprs.iter().map(|expr| field(expr.data_type())).collect();
+        let plan = LogicalPlan::Project { input: Box::new(plan), exprs, fields };
+        *query = Some(Box::new(with_parts_of(around, (plan, CteId::Row), "ON CONFLICT DO UPDATE")?));
+        Ok(())
+    }
+}
+
+fn has_subquery(expr: &Expr) -> bool {
+    let mut found = false;
+    walk::walk(expr, 0, &mut |expr, _| found |= matches!(expr, Expr::Subquery(_)));
+    found
 }

@@ -13,9 +13,9 @@ use crate::bind::binder::{Binder, NOWHERE};
 use crate::bind::context::{Clause, Context};
 use crate::bind::expressions::expr::conjunction;
 use crate::bind::relations::scope::{Env, Scope};
-use crate::bind::statement::{BoundMerge, MergeStep};
+use crate::bind::statement::BoundMerge;
 use crate::catalog::Table;
-use crate::plan::{Expr, Field, JoinKind, LogicalPlan};
+use crate::plan::{Expr, Field, JoinKind, LogicalPlan, MergeStep};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState, Value};
 

@@ -9,16 +9,15 @@ use crate::bind::binder::{Binder, NOWHERE};
 use crate::bind::context::{Clause, Context};
 use crate::bind::definitions::groups::bound_groups;
 use crate::bind::definitions::index::bound_indexes;
+use crate::bind::definitions::table_rules::TableRules;
 use crate::bind::expressions::arrays::Assigned;
 use crate::bind::expressions::coerce::{null, text};
 use crate::bind::expressions::operators::row_of;
 use crate::bind::nearest::nearest;
 use crate::bind::relations::scope::{Env, Named, Relation, Scope, shift};
 use crate::bind::relations::virtuals::Virtuals;
-use crate::bind::statement::Returning;
 use crate::catalog::{self, Column, RelationKind, Table, TriggerEvent, View};
-use crate::dml::Target;
-use crate::plan::{Expr, Field, LogicalPlan, SequenceOp, StandIn, Version};
+use crate::plan::{Expr, Field, LogicalPlan, Returning, SequenceOp, StandIn, Version};
 use crate::sql::name_text;
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
@@ -92,7 +91,7 @@ impl Binder<'_> {
     fn rests_on_written(&self, table: &Arc<Table>) -> Result<()> {
         self.rests.borrow_mut().add_written(table);
         // A face is a view's, with rules of its own.
-        if !table.is_face && table.has_expressions() && Target::of(table, self.catalog)?.asks_catalog {
+        if !table.is_face && table.has_expressions() && TableRules::of(table, self.catalog)?.asks_catalog {
             self.rests.borrow_mut().add_everything();
         }
         Ok(())

@@ -18,7 +18,7 @@ use crate::bind::definitions::definition::{definition_fields, known_columns};
 use crate::bind::relations::from::named_as_view;
 use crate::bind::relations::scope::{Env, Named, Relation, Scope};
 use crate::catalog::{self, Catalog, CheckOption, Column, Reference, Table, TriggerEvent, View};
-use crate::plan::{Expr, LogicalPlan, walk};
+use crate::plan::{Expr, LogicalPlan, ViewCheck, walk};
 use crate::sql::name_text;
 use crate::{Error, Result, SqlState};
 
@@ -44,15 +44,6 @@ pub(super) struct Face {
     defaults: BTreeMap<usize, catalog::Definition>,
     /// A view's column that can be read only and has a default, so that every row would have a value for it: the view, the column.
     pub(super) not_given: Option<(String, String)>,
-}
-
-/// The condition of a view that a row has to satisfy when it is given to it, or to one that is made of it.
-#[derive(Clone, Debug)]
-pub struct ViewCheck {
-    /// The view's name.
-    pub view: String,
-    /// Over the table's columns.
-    pub condition: Expr,
 }
 
 /// What is done to rows of a view.

@@ -5,4 +5,5 @@ pub(super) mod generated;
 pub(super) mod groups;
 pub(super) mod index;
 pub(super) mod shown;
+pub(super) mod table_rules;
 pub(super) mod trigger;

@@ -8,7 +8,6 @@ use super::from::Naming;
 use super::scope::Env;
 use crate::bind::binder::{Binder, Confine, CteBinding, Recursive};
 use crate::bind::queries::query::{column_spans, span_at};
-use crate::dml;
 use crate::plan::{CteId, Field, LogicalPlan};
 use crate::sql::name_text;
 use crate::types::{CastContext, DataType};
@@ -149,22 +148,22 @@ impl Binder<'_> {
             Statement::Query { query } => query,
             Statement::Insert { insert } => {
                 let bound = self.insert(insert)?;
-                let plan = dml::insert_of(bound, self.catalog)?;
+                let plan = bound.plan()?;
                 return self.changing(cte, name, plan);
             }
             Statement::Update { update } => {
                 let bound = self.update(update)?;
-                let plan = dml::update_of(bound, self.catalog)?;
+                let plan = bound.plan();
                 return self.changing(cte, name, plan);
             }
             Statement::Delete { delete } => {
                 let bound = self.delete(delete)?;
-                let plan = dml::delete_of(bound, self.catalog)?;
+                let plan = bound.plan();
                 return self.changing(cte, name, plan);
             }
             Statement::Merge { merge } => {
                 let bound = self.merge_into(merge)?;
-                let plan = dml::merge_of(bound, self.catalog)?;
+                let plan = bound.plan();
                 return self.changing(cte, name, plan);
             }
             Statement::Utility { .. } => {

@@ -2,8 +2,8 @@
 
 use super::fit::{fitted, is_limited, settle};
 use super::sum::Sum;
-use super::target::Generated;
 use super::{Env, Operand, Stop, Stored, Target, env};
+use crate::bind::Generated;
 use crate::catalog::ColumnPlace;
 use crate::plan::{Columns, Datum, Expr, Held};
 use crate::types::{DataType, ValueRef};

@@ -2,7 +2,7 @@
 
 use super::{Stop, Target};
 use crate::exec::{self, ExecContext};
-use crate::plan::{self, Columns, Datum, Expr, SequenceOp, Surroundings};
+use crate::plan::{self, Columns, Datum, Expr, Held, SequenceOp, Surroundings, walk};
 use crate::types::Params;
 use crate::types::{DataType, EvalContext, ValueRef};
 use crate::{Error, Value};
@@ -93,6 +93,18 @@ impl Columns<Stop> for NoColumns {
     fn column(&self, index: usize) -> Result<Datum<'_>, Stop> {
         Err(Error::internal(format!("column {index} of no row")).into())
     }
+}
+
+/// Whether a point statement can evaluate everything in the expression.
+pub(crate) fn is_of_point(expr: &Expr) -> bool {
+    Held::Commit.allows(expr)
+}
+
+/// Whether a column of the row is in the expression.
+pub(crate) fn has_columns(expr: &Expr) -> bool {
+    let mut found = false;
+    walk::walk(expr, 0, &mut |expr, _| found |= matches!(expr, Expr::Column { .. }));
+    found
 }
 
 /// The value of `expr` for the row.

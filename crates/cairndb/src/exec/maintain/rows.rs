@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::catalog::{Index, Table, TableLayout};
 use crate::columns::{Batch, Data, Vector, row_number};
-use crate::dml::row::Stored;
 use crate::exec::context::ExecContext;
 use crate::exec::scan::{KeyPart, RowReader, column_type, row_key};
+use crate::exec::stored::Stored;
 use crate::exec::stream::{Kept, execute_over};
 use crate::plan::{CteId, Term};
 use crate::types::DataType;

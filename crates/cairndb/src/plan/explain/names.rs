@@ -74,7 +74,7 @@ impl Explainer<'_> {
             N::Modify { change, .. } => vec![
                 ("Node Type", "ModifyTable".to_owned()),
                 ("Operation", change.verb().to_owned()),
-                ("Relation Name", change.table().name.clone()),
+                ("Relation Name", change.table.name.clone()),
             ],
             N::Sort { .. }
             | N::TopN { .. }
@@ -132,7 +132,7 @@ impl Explainer<'_> {
             N::CteScan { .. } => format!("CTE Scan on {relation}"),
             N::SystemScan { relation, .. } => format!("System Scan on {}", relation.name()),
             N::TableFunction { name, .. } => format!("Function Scan on {name}"),
-            N::Modify { change, .. } => format!("{} on {}", change.verb(), change.table().name),
+            N::Modify { change, .. } => format!("{} on {}", change.verb(), change.table.name),
             N::Filter { .. } | N::Project { .. } | N::Cte { .. } | N::RecursiveCte { .. } => "Result".into(),
         }
     }

@@ -5,12 +5,13 @@ use std::collections::{BTreeSet, HashMap};
 use super::details::{all_of, key_columns, key_name};
 use super::names::sort_name;
 use super::shown::{Detail, ExplainOptions, ShownNode};
+use super::statistics::NodeStatistics;
+use crate::plan::expressions::expr::Expr;
 use crate::plan::expressions::print::subplan_name;
 use crate::plan::expressions::walk;
 use crate::plan::lower::ROUNDS;
 use crate::plan::number::node_exprs;
 use crate::plan::physical::{Estimate, PhysicalNode as N, PhysicalPlan, Subplan};
-use crate::plan::{NodeStatistics, expressions::expr::Expr};
 
 /// What each relation is called: as in the query, with a number where several are called the same.
 #[derive(Default)]

@@ -5,10 +5,8 @@
 
 use super::format;
 use super::nodes::{Explainer, RelationNames};
-use crate::plan::{
-    NodeStatistics,
-    physical::{Estimate, PhysicalPlan},
-};
+use super::statistics::NodeStatistics;
+use crate::plan::physical::{Estimate, PhysicalPlan};
 
 /// What EXPLAIN shows.
 #[derive(Clone, Copy, Debug, Default)]

@@ -3,7 +3,7 @@
 use super::expr::Expr;
 use super::walk;
 use crate::functions::{Function, Operator};
-use crate::types::{DataType, TypeCategory, cast_is_immutable};
+use crate::types::{TypeCategory, cast_is_immutable, names_oids};
 
 /// Whether the expression asks the catalog: it has what that said when the expression was bound, or what it says when it is evaluated.
 pub(crate) fn asks_catalog(expr: &Expr) -> bool {
@@ -16,14 +16,6 @@ pub(crate) fn asks_catalog(expr: &Expr) -> bool {
         };
     });
     asks
-}
-
-/// Whether a cast makes oids of names, or names of oids.
-pub(crate) fn names_oids(from: DataType, to: DataType) -> bool {
-    let is_text = |data_type: DataType| data_type == DataType::Unknown || data_type.is_string();
-    from.has_reg() && to.element().unwrap_or(to).is_string()
-        || to.has_reg()
-            && (is_text(from.element().unwrap_or(from)) || matches!(from.info().base, DataType::Composite(_)))
 }
 
 /// Whether the expression gives the same for the same row, whenever it is asked.
@@ -71,11 +63,4 @@ fn of_function(function: &Function) -> String {
         _ => ("Function", format!("{}({})", function.name, args.join(", "))),
     };
     format!("{kind} {of} is {}.", function.volatility().word().to_uppercase())
-}
-
-/// Whether a column of the row is in the expression.
-pub(crate) fn has_columns(expr: &Expr) -> bool {
-    let mut found = false;
-    walk::walk(expr, 0, &mut |expr, _| found |= matches!(expr, Expr::Column { .. }));
-    found
 }

@@ -1,9 +1,9 @@
-//! Which expressions can be evaluated while something is held that others wait for.
+//! Which expressions can be evaluated while something is held.
 
+use super::bounded_call::is_bounded_call;
 use super::expr::Expr;
-use super::facts::names_oids;
-use super::lengths::is_bounded_call;
 use super::walk;
+use crate::types::names_oids;
 
 /// What is held while an expression is evaluated; what comes later allows less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,9 +39,4 @@ impl Held {
     pub(crate) fn most<'e>(exprs: impl Iterator<Item = &'e Expr> + Clone) -> Option<Held> {
         [Held::Commit, Held::Transaction].into_iter().find(|held| exprs.clone().all(|expr| held.allows(expr)))
     }
-}
-
-/// Whether a point statement can evaluate everything in the expression.
-pub(crate) fn is_of_point(expr: &Expr) -> bool {
-    Held::Commit.allows(expr)
 }

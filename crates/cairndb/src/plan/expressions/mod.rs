@@ -1,11 +1,11 @@
 //! Bound expressions: the tree, what walks it, and what can be asked of it.
 
+mod bounded_call;
 pub(super) mod datum;
 pub(super) mod equal;
 pub(super) mod expr;
 pub(super) mod facts;
 pub(super) mod held;
-mod lengths;
 pub(super) mod nulls;
 pub(super) mod print;
 pub(super) mod refs;

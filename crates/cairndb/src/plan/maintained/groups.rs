@@ -19,15 +19,13 @@ use cairn_storage::COUNTERS_MAX;
 
 use crate::catalog::{Column, Table};
 use crate::functions::{ANY, AggregateKind, Tally, aggregate_overloads, exact_overload};
+use crate::plan::expressions::expr::{AggregateCall, Expr};
+use crate::plan::expressions::facts::is_immutable;
+use crate::plan::expressions::held::Held;
 use crate::plan::expressions::refs::{conjunction, substitute};
 use crate::plan::expressions::walk;
 use crate::plan::logical::{Field, LogicalPlan};
 use crate::plan::scans::indexes::BoundIndexes;
-use crate::plan::{
-    Held,
-    expressions::expr::{AggregateCall, Expr},
-    is_immutable,
-};
 use crate::types::{DataType, Numeric};
 use crate::{Error, Result, Value};
 

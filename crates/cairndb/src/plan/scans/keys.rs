@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use crate::functions::{EvalContext, Function, Nearest, Nearness, Operator, arrays, cast, nearness};
+use crate::functions::{
+    EvalContext, Function, Matched, Nearest, Nearness, Operator, PatternKind, after, arrays, cast, nearness,
+};
 use crate::plan::expressions::expr::Expr;
 use crate::plan::expressions::refs::{is_volatile, used_columns};
 use crate::plan::physical::KeyBound;
@@ -35,8 +37,45 @@ pub(in crate::plan) fn key_condition(
 ) -> Option<KeyCondition> {
     let Expr::Call { function, args } = condition else { return None };
     let [first, second] = args.as_slice() else { return None };
+    if let Some(kind) = function.pattern {
+        return beginning(first, kind, second, type_of);
+    }
     let op = function.op.filter(|op| op.is_comparison())?;
     one_sided(first, second, op, type_of).or_else(|| one_sided(second, first, op.commuted()?, type_of))
+}
+
+/// A text that matches a pattern which is known: what it equals, or begins with.
+fn beginning(
+    side: &Expr,
+    kind: PatternKind,
+    pattern: &Expr,
+    type_of: &dyn Fn(usize) -> Option<DataType>,
+) -> Option<KeyCondition> {
+    let (column, compared) = compared_column(side, type_of)?;
+    let key = type_of(column)?;
+    let is_text =
+        |data_type: DataType| matches!(data_type.base(), DataType::Text | DataType::Varchar(_) | DataType::Name);
+    if !is_text(key) || !is_text(compared) {
+        return None;
+    }
+    let text = |text: &str| Expr::Literal { value: Value::text(text), data_type: DataType::Text };
+    let key = match kind.matched(known_text(pattern)?)? {
+        Matched::One(one) => KeyPart::Equal(text(&one)),
+        Matched::Begin { with, all } => KeyPart::Range {
+            lower: Some(KeyBound { value: text(&with), inclusive: true }),
+            upper: after(&with).map(|after| KeyBound { value: text(&after), inclusive: false }),
+            exact: all,
+        },
+    };
+    Some(KeyCondition { column, key })
+}
+
+/// The text of a literal.
+pub(in crate::plan) fn known_text(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Literal { value: Value::Text(text), .. } => Some(text),
+        _ => None,
+    }
 }
 
 fn one_sided(

@@ -7,10 +7,10 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::catalog::{ColumnStatistics, Table, TableStatistics};
-use crate::functions::{self, EvalContext, Function, Nearest, Operator, nearness};
+use crate::functions::{self, EvalContext, Function, Matched, Nearest, Operator, after, nearness};
 use crate::plan::expressions::expr::Expr;
 use crate::plan::expressions::refs::is_boolean;
-use crate::plan::scans::keys::elements_of;
+use crate::plan::scans::keys::{elements_of, known_text};
 use crate::types::{DataType, Value, ValueRef};
 
 const ROWS_UNKNOWN: f64 = 1000.0;
@@ -177,6 +177,7 @@ pub(in crate::plan) fn selectivity(condition: &Expr, columns: &[ColumnInfo]) -> 
                 each * elements_of(array)
             }
             (_, [_, _]) if asks_items(&function.name, &function.args) => ITEMS_UNKNOWN,
+            (_, [text, pattern]) if let Some(share) = beginning(function, text, pattern, columns) => share,
             (Some(op), [first, second]) => operator(op, first, second, columns),
             _ => RANGE_UNKNOWN,
         },
@@ -185,6 +186,22 @@ pub(in crate::plan) fn selectivity(condition: &Expr, columns: &[ColumnInfo]) -> 
         _ => 0.5,
     };
     share.clamp(0.0, 1.0)
+}
+
+/// The share of texts that match a known pattern, where something is known of the column's.
+fn beginning(function: &Function, text: &Expr, pattern: &Expr, columns: &[ColumnInfo]) -> Option<f64> {
+    let matched = function.pattern?.matched(known_text(pattern)?)?;
+    let info = column_of(text).and_then(|column| columns.get(column));
+    let value = |text: &str| Value::text(text);
+    Some(match (matched, info) {
+        (Matched::One(one), Some(info)) => equal(info, Some(&value(&one))),
+        (Matched::Begin { with, .. }, Some(info)) => {
+            let Some(from) = below(info, Some(&value(&with))) else { return Some(MATCH_PREFIX) };
+            let to = after(&with).and_then(|after| below(info, Some(&value(&after)))).unwrap_or(1.0);
+            (to - from).max(0.0001)
+        }
+        (_, None) => MATCH_PREFIX,
+    })
 }
 
 /// `@>` and its kin.

@@ -3,8 +3,8 @@
 //! A product of two `numeric`, and LIKE, take as long as the product of two lengths (`functions/bounded.rs`). Where an argument
 //! is short, by what is written or by its type, they take a few passes over the other.
 
+use super::expr::Expr;
 use crate::functions::{Function, Takes};
-use crate::plan::Expr;
 use crate::types::{DataType, Value};
 
 /// So long may be both: as many digits as a declared `numeric` has.

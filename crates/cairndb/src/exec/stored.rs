@@ -1,8 +1,7 @@
 //! The values of a row as its tree has it, without copying what can be lent.
 
-use super::Stop;
 use crate::catalog::{ColumnPlace, TableLayout};
-use crate::plan::{Columns, Datum};
+use crate::plan::Datum;
 use crate::types::row::decode_raw;
 use crate::types::{DataType, ValueRef, key};
 use crate::{Error, Result, Value};
@@ -37,12 +36,6 @@ impl<'a> Stored<'a> {
             Some(raw) => lend(raw, self.layout.row().types()[at]),
             None => Ok(Datum::Lent(ValueRef::Null)),
         }
-    }
-}
-
-impl Columns<Stop> for Stored<'_> {
-    fn column(&self, index: usize) -> Result<Datum<'_>, Stop> {
-        Ok(self.datum(index)?)
     }
 }
 

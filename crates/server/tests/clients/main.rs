@@ -1,6 +1,9 @@
 //! The server with clients that people have: who comes in, what reaches them, and how they are let go.
 #![cfg(unix)]
 
+mod ceilings;
+mod idle;
+
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -322,4 +325,28 @@ fn psql_shows_tables_and_copies_files() {
     ] {
         assert!(said.contains(expected), "{expected:?} is not in:\n{said}");
     }
+}
+
+#[test]
+fn pgbench_makes_its_tables_and_runs() {
+    let served = Served::new();
+    let Some(pgbench) = program("pgbench") else {
+        eprintln!("LEFT OUT: pgbench is not installed");
+        return;
+    };
+    let run = |arguments: &[&str]| {
+        let mut pgbench = Command::new(&pgbench);
+        pgbench.arg("-h").arg(served.folder.path()).args(["-U", "me"]).args(arguments).arg("shop");
+        let output = pgbench.output().expect("pgbench runs");
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(output.status.success(), "{said}");
+        said
+    };
+    run(&["-i", "-q"]);
+    assert_eq!(served.rows("pgbench_accounts"), 100_000);
+    for mode in ["simple", "extended", "prepared"] {
+        let said = run(&["-n", "-N", "-M", mode, "-t", "20", "-c", "2"]);
+        assert!(said.contains("number of transactions actually processed: 40/40"), "{said}");
+    }
+    assert_eq!(served.rows("pgbench_history"), 120);
 }
