@@ -68,15 +68,6 @@ const UPWARD: &[(&str, &[(&str, &str)])] = &[
             ("functions/of_catalog", "system"),
         ],
     ),
-    (
-        "ids and numbers of rows stand beside who hands them out",
-        &[
-            ("state/store", "dml"),
-            ("state/transaction", "catalog"),
-            ("types/context", "catalog"),
-            ("types/context", "functions"),
-        ],
-    ),
     ("single uses", &[("catalog/store", "change_feed"), ("error", "reference"), ("types/from_syntax", "sql")]),
 ];
 

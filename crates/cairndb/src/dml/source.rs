@@ -5,11 +5,10 @@ use std::sync::Arc;
 use cairn_storage::{KeyList, TransactionWriter};
 
 use super::row::{BatchRow, LentRow, Target, Trees};
-use crate::catalog::row_number_key;
 use crate::columns::{Batch, Data, Vector};
 use crate::exec::{BatchList, Cx, ExecContext, Shared, eval_row};
 use crate::plan::{Columns, ConstantRows, Expr};
-use crate::state::Transaction;
+use crate::state::{Transaction, row_number_key};
 use crate::types::{DataType, ValueRef, key};
 use crate::{Error, Result};
 
