@@ -9,6 +9,8 @@ mod api;
 mod bind;
 mod catalog;
 mod change_feed;
+mod clock;
+mod columns;
 mod command;
 mod copy;
 mod ddl;

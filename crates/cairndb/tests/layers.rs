@@ -8,10 +8,12 @@ mod sources;
 use sources::{Source, names_of_root, roots_named};
 
 /// From the lowest to the highest.
-const LAYERS: [&str; 26] = [
+const LAYERS: [&str; 28] = [
     "error",
+    "clock",
     "notice",
     "types",
+    "columns",
     "state",
     "inverted",
     "functions",
@@ -49,21 +51,6 @@ const UPWARD: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
-        "vectors, and the evaluation of one row, stand beside the operators",
-        &[
-            ("bind/expressions/domains", "exec"),
-            ("bind/changes/rows", "exec"),
-            ("bind/relations/virtuals", "exec"),
-            ("plan/explain/nodes", "exec"),
-            ("plan/explain/shown", "exec"),
-            ("plan/options", "exec"),
-        ],
-    ),
-    (
-        "facts about expressions stand beside the binder",
-        &[("plan/maintained/groups", "bind"), ("plan/physical", "bind")],
-    ),
-    (
         "views are bound for the types of their columns, which system relations tell",
         &[
             ("plan/maintained/watched", "system"),
@@ -79,15 +66,6 @@ const UPWARD: &[(&str, &[(&str, &str)])] = &[
             ("functions/catalogue", "catalog"),
             ("functions/of_catalog", "catalog"),
             ("functions/of_catalog", "system"),
-        ],
-    ),
-    (
-        "ids and numbers of rows stand beside who hands them out",
-        &[
-            ("state/store", "dml"),
-            ("state/transaction", "catalog"),
-            ("types/context", "catalog"),
-            ("types/context", "functions"),
         ],
     ),
     ("single uses", &[("catalog/store", "change_feed"), ("error", "reference"), ("types/from_syntax", "sql")]),

@@ -16,14 +16,13 @@ mod variables;
 
 pub(crate) use changes::current_of::{RowKey, with_row_key};
 pub(crate) use changes::modification::Insertion;
-pub use changes::rows::ConstantRows;
 pub(crate) use changes::updatable::{is_deletable, refuse_unchecked, updatable_columns, view_face};
 pub(crate) use definitions::definition::{
     bind_definition, bind_resting, definition_fields, resolve_check, resolve_default, resolve_query,
 };
 pub(crate) use definitions::generated::{bind_generated, bind_using, resolve_generated};
 pub(crate) use definitions::groups::{BoundGroups, bound_groups};
-pub(crate) use definitions::index::{bind_index, is_immutable, mutable_part, resolve_key, resolve_predicate};
+pub(crate) use definitions::index::{bind_index, resolve_key, resolve_predicate};
 pub(crate) use definitions::shown::said;
 pub(crate) use definitions::table_rules::{Generated, TableRules};
 pub(crate) use definitions::trigger::{bind_when, resolve_when};

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use super::changes::rows::ConstantRows;
 use crate::catalog::Table;
 use crate::command::Told;
-use crate::plan::{Field, LogicalPlan, MergeStep, OnConflict, Returning, ViewCheck};
+use crate::plan::{ConstantRows, Field, LogicalPlan, MergeStep, OnConflict, Returning, ViewCheck};
 
 /// A statement, understood.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::{Index, IndexColumn, ObjectId, PastLayout, Table};
 use crate::types::row::{RowLayout, corrupted, decode_raw};
 use crate::types::{DataType, key};
-use crate::{Error, Result, Value};
+use crate::{Result, Value};
 
 /// Where a column's value is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -223,17 +223,6 @@ impl TableLayout {
         }
         self.key_types.iter().map(|&data_type| key::decode_value(&mut key, data_type, false, false)).collect()
     }
-}
-
-/// The key of a row without primary key.
-pub(crate) fn row_number_key(number: u64) -> [u8; 8] {
-    number.to_be_bytes()
-}
-
-/// The row number in a key.
-pub(crate) fn row_number(key: &[u8]) -> Result<u64> {
-    let bytes = key.try_into().map_err(|_| Error::damaged("a row number is damaged"))?;
-    Ok(u64::from_be_bytes(bytes))
 }
 
 /// Whether another row may have the same key.

@@ -23,7 +23,7 @@ pub(crate) use cache::{CatalogCache, CatalogStamp};
 pub use definition::Definition;
 pub(crate) use definition::{KnownColumn, Reference};
 pub(crate) use entries::encode_described;
-pub(crate) use layout::{Apart, row_number, row_number_key};
+pub(crate) use layout::Apart;
 pub use layout::{ColumnPlace, TableLayout};
 pub(crate) use live::{Live, Sample};
 pub use names::ObjectName;

@@ -15,9 +15,10 @@ use crate::bind::{bind_check, bind_default, bind_generated, bind_index, bind_usi
 use crate::catalog::{Check, Column, ObjectId, Table};
 use crate::command::{ColumnChange, TableAction};
 use crate::dml::row::settle;
-use crate::exec::{Datum, eval_row};
+use crate::exec::eval_row;
 use crate::inverted::ItemClass;
 use crate::plan;
+use crate::plan::Datum;
 use crate::types::datetime::DIGITS_MAX;
 use crate::types::{CastContext, DataType, can_cast, cast_assign};
 use crate::{Error, Result, SqlState, Value};

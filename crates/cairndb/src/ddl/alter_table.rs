@@ -19,8 +19,8 @@ use crate::command::{
     AlterRelation, AlterTable, ColumnChange, ColumnDefinition, Constraint, Pass, RelationChange, TableAction,
 };
 use crate::dml::row::settle;
-use crate::exec::{Datum, eval_row};
-use crate::plan::{Expr, is_volatile};
+use crate::exec::eval_row;
+use crate::plan::{Datum, Expr, is_volatile};
 use crate::types::row::encode_value_raw;
 use crate::{Error, Result, SqlState, Value};
 

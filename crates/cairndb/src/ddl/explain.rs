@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::context::Ddl;
 use crate::command::{ExplainMade, Makes, Told};
-use crate::exec::{self, ExecContext, NodeStatistics};
-use crate::plan::{LogicalPlan, PhysicalPlan, optimize};
+use crate::exec::{self, ExecContext};
+use crate::plan::{LogicalPlan, NodeStatistics, PhysicalPlan, optimize};
 use crate::prepared::{ExplainedRun, report};
 use crate::{Error, Result};
 

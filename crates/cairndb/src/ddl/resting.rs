@@ -20,7 +20,8 @@ use crate::bind::bind_generated;
 use crate::catalog::{Catalog, Definition, Index, ObjectId, Table, UserType};
 use crate::dml::DmlContext;
 use crate::dml::row::settle;
-use crate::exec::{Datum, ExecContext, eval_row};
+use crate::exec::{ExecContext, eval_row};
+use crate::plan::Datum;
 use crate::routine::Calls;
 use crate::{Error, Result, SqlState};
 

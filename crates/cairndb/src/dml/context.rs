@@ -6,11 +6,11 @@ use std::sync::Arc;
 use cairn_storage::{Store, TreeId};
 
 use super::row::Numbers;
-use super::{Deferred, InsertRoom, RowNumbers};
+use super::{Deferred, InsertRoom};
 use crate::Result;
 use crate::catalog::Catalog;
 use crate::exec::ExecContext;
-use crate::state::{TemporaryTrees, Transaction};
+use crate::state::{RowNumbers, TemporaryTrees, Transaction};
 
 /// The transaction to write to, and how to read and evaluate.
 #[derive(Clone, Copy)]

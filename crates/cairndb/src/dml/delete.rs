@@ -10,8 +10,7 @@ use super::triggers::changed_by_trigger;
 use super::{BatchRow, DmlContext, DmlResult};
 use crate::Result;
 use crate::catalog::Catalog;
-use crate::exec::{Columns, Datum};
-use crate::plan::{Held, Modification};
+use crate::plan::{Columns, Datum, Held, Modification};
 
 /// DELETE from a table, from the rows of its source.
 #[derive(Debug)]

@@ -12,8 +12,7 @@ use super::source::Source;
 use super::triggers::TableTriggers;
 use super::{DmlContext, DmlResult};
 use crate::catalog::{Table, TriggerEvent};
-use crate::exec::{Columns, Datum};
-use crate::plan::{Modification, ModificationKind};
+use crate::plan::{Columns, Datum, Modification, ModificationKind};
 use crate::types::ValueRef;
 use crate::{Result, Value};
 

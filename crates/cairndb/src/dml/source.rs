@@ -3,9 +3,10 @@
 use cairn_storage::{KeyList, TransactionWriter};
 
 use super::row::{BatchRow, LentRow, Target, Trees};
-use crate::catalog::row_number_key;
-use crate::exec::{Batch, BatchList, Columns, Cx, Data, ExecContext, Shared};
-use crate::state::Transaction;
+use crate::columns::{Batch, Data};
+use crate::exec::{BatchList, Cx, ExecContext, Shared};
+use crate::plan::Columns;
+use crate::state::{Transaction, row_number_key};
 use crate::types::{ValueRef, key};
 use crate::{Error, Result};
 

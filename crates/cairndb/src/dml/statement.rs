@@ -12,8 +12,8 @@ use super::triggers::{TableTriggers, has_trigger};
 use super::{DmlContext, InsertPlan};
 use crate::bind::Callees;
 use crate::catalog::{Catalog, Timing};
-use crate::exec::{self, Collected, NodeStatistics, SourceRows, Writes};
-use crate::plan::{Expr, Modification, ModificationKind, ModifiedRows, PhysicalNode, PhysicalPlan};
+use crate::exec::{self, Collected, SourceRows, Writes};
+use crate::plan::{Expr, Modification, ModificationKind, ModifiedRows, NodeStatistics, PhysicalNode, PhysicalPlan};
 use crate::{Error, Result};
 
 /// What a statement did.

@@ -13,7 +13,8 @@ use super::triggers::changed_by_trigger;
 use super::{BatchRow, DmlContext, DmlResult};
 use crate::bind::Callees;
 use crate::catalog::Catalog;
-use crate::exec::{Batch, Charge, Vector, row_number};
+use crate::columns::{Batch, Vector, row_number};
+use crate::exec::Charge;
 use crate::plan::{Expr, Modification, ModificationKind};
 use crate::{Error, Result};
 

@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use super::aggregate::{Call, HashAggregate, SortedAggregate};
-use super::batch::Batch;
 use super::context::{Cx, ExecContext, Shared};
 use super::distinct::{Distinct, SeenRows, SetOperation};
 use super::expr::{Evaluator, compile, compile_all};
@@ -25,6 +24,7 @@ use super::window;
 use super::with::{RecursiveUnion, With, WithScan};
 use crate::bind::Callees;
 use crate::catalog::{Index, Table};
+use crate::columns::Batch;
 use crate::plan::{Expr, Field, JoinKind, KeyRange, ModifiedRows, PhysicalNode as N, PhysicalPlan, SortKey};
 use crate::{DataType, Error, Result};
 

@@ -5,10 +5,9 @@
 
 use std::sync::Arc;
 
-use super::batch::Batch;
 use super::context::{Cx, ExecContext, Shared};
 use super::spill::BatchList;
-use super::vector::Vector;
+use crate::columns::{Batch, Vector};
 use crate::plan::Field;
 use crate::{DataType, Error, Result, SqlState, Value};
 

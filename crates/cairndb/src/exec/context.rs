@@ -9,16 +9,15 @@
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use super::clock;
 use super::operator::{NoAnswer, Step, Writes};
 use super::spill::SpillSpace;
-use super::stream::NodeStatistics;
 use super::with::WithResult;
+use crate::clock::{check_statement, has_passed};
 use crate::functions::EvalContext;
-use crate::plan::CteId;
+use crate::plan::{CteId, NodeStatistics};
 use crate::state::Reader;
 use crate::{Error, Result, SqlState, Value};
 
@@ -124,23 +123,6 @@ pub struct ExecContext {
     pub analyze: bool,
     /// And the pages that each looks at.
     pub buffers: bool,
-}
-
-fn has_passed(deadline: Option<Instant>) -> bool {
-    deadline.is_some_and(|deadline| clock::now() >= deadline)
-}
-
-/// Fails when a statement was cancelled or its time is up.
-pub(crate) fn check_statement(interrupt: &AtomicBool, deadline: Option<Instant>) -> Result<()> {
-    #[cfg(test)]
-    clock::drawn::look_at_statement();
-    if interrupt.load(Ordering::Relaxed) {
-        return Err(Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"));
-    }
-    match has_passed(deadline) {
-        true => Err(Error::new(SqlState::QUERY_CANCELED, "canceling statement due to statement timeout")),
-        false => Ok(()),
-    }
 }
 
 impl ExecContext {

@@ -6,15 +6,13 @@
 use std::sync::Arc;
 
 use super::aggregate::GroupKeys;
-use super::batch::{Batch, row_number};
 use super::context::{Charge, Cx};
 use super::expr::{Evaluator, Frame};
-use super::hash::hash_rows;
 use super::operator::{BoxOperator, Operator, Step};
 use super::spill::{
     LEVELS, NumberedOutput, Outputs, Partition, Partitions, RunScan, SetAside, SpilledKeys, add_column, number,
 };
-use super::vector::{Data, Vector};
+use crate::columns::{Batch, Data, Vector, hash_rows, row_number};
 use crate::plan::SetOperator;
 use crate::{DataType, Result};
 

@@ -6,12 +6,10 @@
 
 use std::sync::Arc;
 
-use super::batch::Batch;
-use super::byte_strings::ByteStrings;
 use super::context::{Charge, Cx, ExecContext, Shared};
 use super::sort::{Direction, sorted_rows};
 use super::spill::{Merge, MergeKey, Run, RunFile};
-use super::vector::{Data, Vector};
+use crate::columns::{Batch, ByteStrings, Data, Vector};
 use crate::{DataType, Error, Result};
 
 /// Entries between two looks at the clock and at the memory that is held.

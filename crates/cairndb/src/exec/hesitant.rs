@@ -3,11 +3,11 @@
 
 use std::cell::Cell;
 
-use super::batch::Batch;
 use super::context::{Cx, Shared};
 use super::operator::{BoxOperator, NoAnswer, Operator, Step};
 use super::testing::Random;
 use crate::Value;
+use crate::columns::Batch;
 
 thread_local! {
     static SEED: Cell<Option<u64>> = const { Cell::new(None) };

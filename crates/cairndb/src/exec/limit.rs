@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use super::batch::Batch;
 use super::context::Cx;
 use super::expr::{Evaluator, rebind_all};
 use super::operator::{BoxOperator, Operator, Step};
 use super::sort::SortKeys;
-use super::vector::Vector;
+use crate::columns::{Batch, Vector};
 use crate::{Error, Result, SqlState, Value};
 
 /// The compiled LIMIT and OFFSET expressions.

@@ -1,21 +1,13 @@
 //! The executor: runs a physical plan as operators that hand each other batches of typed columns.
 
 mod aggregate;
-mod batch;
-mod bitmap;
 mod build;
-mod byte_strings;
-pub(crate) mod clock;
 mod collected;
-mod compare;
 mod context;
-mod datum;
-mod decimals;
 mod distinct;
 mod entry_sort;
 mod expr;
 mod facts;
-mod hash;
 #[cfg(test)]
 mod hesitant;
 mod join;
@@ -42,32 +34,25 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod unique;
-mod vector;
 #[cfg(test)]
 mod vector_tests;
 mod window;
 mod with;
 
-pub use batch::Batch;
-pub(crate) use batch::row_number;
-pub use bitmap::Bitmap;
 pub(crate) use collected::Collected;
 pub use context::{BatchSizes, DEFAULT_MEMORY_BUDGET, DEFAULT_WORK_MEM, ExecContext, SequenceSource, SequenceState};
-pub(crate) use context::{Charge, Cx, Shared, check_statement, pages_between};
-pub(crate) use datum::{Columns, Datum};
+pub(crate) use context::{Charge, Cx, Shared, pages_between};
 pub(crate) use entry_sort::EntrySorter;
 pub(crate) use facts::is_volatile;
-pub(crate) use hash::QuickHashes;
 pub(crate) use maintain::{
     Around, Changed, ChangedReader, Direct, KeptState, RowChanges, Terms, changed_rows, entry_row_key,
 };
 pub(crate) use operator::{NoAnswer, SourceRows, Step, Writes};
 pub use row_eval::eval_row;
-pub(crate) use row_eval::{Surroundings, eval, sequence};
+pub(crate) use row_eval::sequence;
 pub(crate) use scroll::{Keep, ScrolledRows, only_forward};
 pub use spill::SpillSpace;
 pub(crate) use spill::{BatchList, SpillTotals};
 pub(crate) use stored::Stored;
 pub(crate) use stream::{Kept, execute_kept, execute_over};
-pub use stream::{NodeStatistics, RowStream, execute};
-pub use vector::{Data, Vector};
+pub use stream::{RowStream, execute};

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use super::batch::Batch;
 use super::collected::Collected;
 use super::context::{Cx, NOBODY};
 use super::operator::{BoxOperator, Operator, SourceRows, Step, next_now};
 use super::spill::BatchList;
 use crate::Error;
-use crate::bind::ConstantRows;
-use crate::plan::Modification;
+use crate::columns::Batch;
+use crate::plan::{ConstantRows, Modification};
 use crate::types::DataType;
 
 /// Changes rows when it is first asked: reads its input to the end, then writes, unless the two follow each other

@@ -1,11 +1,10 @@
 //! What every operator is: a source of batches that can stop and go on, on any thread, and start over.
 
-use super::batch::Batch;
 use super::collected::Collected;
 use super::context::{Cx, Shared};
 use super::spill::BatchList;
-use crate::bind::ConstantRows;
-use crate::plan::{Expr, Modification};
+use crate::columns::Batch;
+use crate::plan::{ConstantRows, Expr, Modification};
 use crate::{Error, Result, Value};
 
 /// Why there is no answer.

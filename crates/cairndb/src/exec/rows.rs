@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use super::batch::Batch;
 use super::context::{Charge, Cx};
 use super::expr::Frame;
 use super::operator::{BoxOperator, Step};
-use super::vector::{NO_ROW, Vector};
+use crate::Result;
+use crate::columns::{Batch, Vector, check_count};
 use crate::plan::Field;
-use crate::{Error, Result, SqlState};
 
 /// Materialised rows.
 pub(crate) struct Rows {
@@ -56,14 +55,6 @@ impl RowsBuilder {
 
     pub(crate) fn finish(self) -> Rows {
         Rows { columns: self.columns.into_iter().map(Arc::new).collect(), len: self.len }
-    }
-}
-
-/// Fails where so many rows cannot be told by number.
-pub(super) fn check_count(rows: usize) -> Result<()> {
-    match rows < NO_ROW as usize {
-        true => Ok(()),
-        false => Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "too many rows to keep in memory")),
     }
 }
 

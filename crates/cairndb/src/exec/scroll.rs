@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::batch::Batch;
 use super::context::{Cx, ExecContext};
 use super::spill::BatchList;
 use super::stream::RowStream;
+use crate::columns::Batch;
 use crate::routine::Calls;
 use crate::state::Reader;
 use crate::{Error, Result, SqlState, Value};

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use super::batch::Batch;
 use super::context::Cx;
 use super::expr::{Evaluator, Frame, rebind_all};
 use super::operator::{BoxOperator, Operator, Step};
 use super::scan::keep_true;
-use super::vector::Vector;
+use crate::columns::{Batch, Vector};
 use crate::{DataType, Result, Value};
 
 /// Rows of expressions.

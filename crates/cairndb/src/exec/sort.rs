@@ -8,17 +8,14 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::batch::{Batch, row_number};
-use super::compare::compare_values;
 use super::context::{Charge, Cx};
 use super::expr::{Evaluator, Frame};
-use super::hash::trim_blanks;
 use super::limit::LimitValues;
 use super::operator::{Operator, Step};
 use super::rows::{Rows, RowsBuilder};
 use super::sort_runs::Runs;
 use super::spill::{Merge, MergeKey, Run, RunFile, SpilledKeys};
-use super::vector::{Data, Vector};
+use crate::columns::{Batch, Data, Vector, compare_values, float_prefix, row_number, trim_blanks};
 use crate::plan::{Field, SortKey};
 use crate::{DataType, Error, Result};
 
@@ -100,17 +97,6 @@ fn is_all_in_prefix(key: &Vector) -> bool {
         return decimals.narrow().is_some();
     }
     !matches!(key.data(), Data::Bytes(_) | Data::Uuid(_) | Data::Interval(_) | Data::Values(_))
-}
-
-pub(super) fn float_prefix(value: f64) -> u64 {
-    let bits = crate::types::float_hash_bits(value);
-    if value.is_nan() {
-        u64::MAX
-    } else if bits >> 63 == 1 {
-        !bits
-    } else {
-        bits | 1 << 63
-    }
 }
 
 /// Row numbers in the order of the keys; stable.

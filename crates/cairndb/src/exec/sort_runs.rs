@@ -5,13 +5,11 @@
 
 use std::sync::Arc;
 
-use super::batch::{Batch, row_number};
-use super::compare::rows_equal;
 use super::context::Cx;
 use super::operator::{BoxOperator, Step};
 use super::sort::SortKeys;
-use super::vector::Vector;
 use crate::Result;
+use crate::columns::{Batch, Vector, row_number, rows_equal};
 
 /// See the module.
 pub(crate) struct Runs {

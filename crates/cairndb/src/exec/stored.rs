@@ -1,7 +1,7 @@
 //! The values of a row as its tree has it, without copying what can be lent.
 
-use super::datum::Datum;
 use crate::catalog::{ColumnPlace, TableLayout};
+use crate::plan::Datum;
 use crate::types::row::decode_raw;
 use crate::types::{DataType, ValueRef, key};
 use crate::{Error, Result, Value};

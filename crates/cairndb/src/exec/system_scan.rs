@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use super::batch::Batch;
 use super::context::Cx;
 use super::expr::Evaluator;
 use super::operator::{Operator, Step};
-use super::vector::Vector;
+use crate::columns::{Batch, Vector};
 use crate::plan::SystemRows;
 use crate::{DataType, Result, Value};
 

@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use super::batch::{Batch, row_number};
-use super::compare::{rows_equal, rows_that_differ};
 use super::context::Cx;
 use super::expr::{Evaluator, Frame, rebind_all};
 use super::operator::{BoxOperator, Operator, Step};
-use super::vector::Vector;
+use crate::columns::{Batch, Vector, row_number, rows_equal, rows_that_differ};
 use crate::{Result, Value};
 
 /// See the module.

@@ -2,10 +2,8 @@
 
 use std::cmp::Ordering;
 
-use super::compare::{compare_values, values_equal};
-use super::hash::hash_rows;
 use super::sort::{Direction, sorted_rows};
-use super::vector::{NO_ROW, Vector};
+use crate::columns::{NO_ROW, Vector, compare_values, hash_rows, values_equal};
 use crate::types::testing::{Random, random_value};
 use crate::types::{Interval, Numeric, sample_types};
 use crate::{DataType, Value};

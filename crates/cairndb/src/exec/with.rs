@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::batch::Batch;
 use super::context::{Cx, OuterRow};
 use super::operator::{BoxOperator, Operator, Step};
 use super::spill::BatchList;
+use crate::columns::Batch;
 use crate::plan::CteId;
 use crate::{Error, Value};
 

@@ -58,7 +58,6 @@ pub(crate) use encoding::is_utf8 as is_utf8_encoding;
 pub use in_range::{Distance, in_range_offsets, invalid_size};
 pub(crate) use nearest::{Nearest, Nearness, nearness};
 pub use operator::Operator;
-pub(crate) use random::Generator;
 use register::register_all;
 pub use series::Series;
 pub use signature::{Decided, Declared, decide};

@@ -1,12 +1,9 @@
 //! Randomness: `random()` from a fast generator of the session's own, `gen_random_uuid()` from the system.
 
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
-
 use super::catalogue::Catalogue;
 use super::digest::Digest;
 use super::support::{call, wrong_arguments};
-use crate::types::{DataType, EvalContext, Value, to_text};
+use crate::types::{DataType, EvalContext, Generator, Value, to_text};
 use crate::{Error, Result, SqlState};
 
 pub(super) fn register(catalogue: &mut Catalogue) {
@@ -15,40 +12,6 @@ pub(super) fn register(catalogue: &mut Catalogue) {
         catalogue.add(name, &[], DataType::Uuid, |_, _| random_uuid()).volatile();
     }
     ossp(catalogue);
-}
-
-/// What a session's `random()` draws from: begun by the system, so that no session's values tell another's, or by `setseed`.
-/// (splitmix64; not for secrets.)
-#[derive(Debug, Default)]
-pub(crate) struct Generator {
-    /// Zero: not seeded yet.
-    state: AtomicU64,
-}
-
-impl Generator {
-    /// How far the state moves at each step.
-    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-
-    /// Uniform in [0, 1).
-    fn unit(&self) -> f64 {
-        if self.state.load(Relaxed) == 0 {
-            let seed = getrandom::u64().unwrap_or(1) | 1;
-            // (Whoever else seeded it meanwhile did as well.)
-            let _ = self.state.compare_exchange(0, seed, Relaxed, Relaxed);
-        }
-        mixed(self.state.fetch_add(Generator::STEP, Relaxed).wrapping_add(Generator::STEP))
-    }
-
-    /// The same values follow the same seed.
-    fn seed(&self, seed: f64) {
-        // Zero and minus zero are one seed.
-        self.state.store((seed + 0.0).to_bits() | 1, Relaxed);
-    }
-
-    /// Begins anew, by the system: for another user.
-    pub(crate) fn forget(&self) {
-        self.state.store(0, Relaxed);
-    }
 }
 
 /// Uniform in [0, 1), from the session's generator.
@@ -70,13 +33,6 @@ pub(super) fn set_seed(args: &[Value], context: &EvalContext) -> Result<Value> {
     let session = context.channels.as_ref().ok_or_else(|| Error::unsupported("setseed() in this place"))?;
     session.random().seed(*seed);
     Ok(Value::text(""))
-}
-
-/// A number in [0, 1) made of all bits of another.
-pub(super) fn mixed(state: u64) -> f64 {
-    let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 /// Version 4 (RFC 9562).

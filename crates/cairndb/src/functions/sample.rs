@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use super::Function;
 use super::arrays::{Form, form};
-use super::random::{mixed, unit};
+use super::random::unit;
 use super::support::wrong_arguments;
-use crate::types::{DataType, EvalContext, Value, fnv, to_text};
+use crate::types::{DataType, EvalContext, Value, fnv, mixed, to_text};
 use crate::{Error, Result, SqlState};
 
 /// The percentage, what the choice begins with (none: chance), and what tells a row from others.

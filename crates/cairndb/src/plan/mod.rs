@@ -1,6 +1,7 @@
 //! Plans: the logical plan that binding makes, and (by the optimizer) the physical plan that `exec` runs.
 #![warn(missing_docs)]
 
+mod constant_rows;
 mod explain;
 mod expressions;
 mod joins;
@@ -25,13 +26,19 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use constant_rows::ConstantRows;
+pub(crate) use constant_rows::{fields_of, literal};
 pub use explain::{
-    ExplainOptions, Whole as ExplainedWhole, explain, explained, json as explain_json, yaml as explain_yaml,
+    ExplainOptions, NodeStatistics, Whole as ExplainedWhole, explain, explained, json as explain_json,
+    yaml as explain_yaml,
 };
+pub(crate) use expressions::datum::{Columns, Datum};
 pub(crate) use expressions::equal::same_expr;
 pub use expressions::expr::{AggregateCall, Expr, QuantifiedOp, SequenceOp, Subquery, SubqueryKind};
+pub(crate) use expressions::facts::{asks_catalog, is_immutable, mutable_part};
 pub(crate) use expressions::held::Held;
 pub(crate) use expressions::refs::{is_volatile, is_volatile_plan, map_columns, raised, used_columns};
+pub(crate) use expressions::row_eval::{Surroundings, eval};
 pub(crate) use expressions::stand_in::{StandIn, Version};
 pub(crate) use expressions::walk;
 pub(crate) use expressions::walk::children as expr_children;

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use crate::Result;
-use crate::exec::check_statement;
+use crate::clock::check_statement;
 
 /// What the optimizer may do. All on by default; tests turn things off to compare results.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,13 +13,13 @@
 
 use std::sync::Arc;
 
+use super::constant_rows::ConstantRows;
 use super::expressions::expr::{AggregateCall, Expr, SubqueryKind};
 use super::expressions::walk::walk;
 use super::expressions::window::WindowCall;
 use super::logical::{CteId, Field, JoinKind, SetOperator, SortKey};
 use super::modification::Modification;
 use super::scans::system_rows::SystemRows;
-use crate::bind::ConstantRows;
 use crate::catalog::{Index, Table};
 use crate::inverted::ItemOperator;
 

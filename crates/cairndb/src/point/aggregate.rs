@@ -12,9 +12,8 @@ use super::shape::{project, substitute};
 use crate::Value;
 use crate::catalog::Catalog;
 use crate::dml::row::{Env, Stop, eval, is_of_point};
-use crate::exec::{Columns, Datum};
 use crate::functions::{Accumulator, Aggregate};
-use crate::plan::{AggregateCall, Expr, PhysicalNode, PhysicalPlan};
+use crate::plan::{AggregateCall, Columns, Datum, Expr, PhysicalNode, PhysicalPlan};
 use crate::types::ValueRef;
 
 /// A SELECT of aggregates, without GROUP BY.

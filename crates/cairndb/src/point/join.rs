@@ -12,8 +12,8 @@ use super::shape::{project, substitute};
 use crate::Error;
 use crate::catalog::{Catalog, Index, IndexColumn, Table, TableLayout};
 use crate::dml::row::{Env, Operand, Stop, eval, has_columns, same_key_bytes};
-use crate::exec::{Columns, Datum, Stored};
-use crate::plan::{Expr, JoinKind, KeyRange, KeyedRow, PhysicalNode, PhysicalPlan, walk};
+use crate::exec::Stored;
+use crate::plan::{Columns, Datum, Expr, JoinKind, KeyRange, KeyedRow, PhysicalNode, PhysicalPlan, walk};
 use crate::types::Params;
 use crate::types::{DataType, ValueRef, key};
 

@@ -8,8 +8,7 @@ use super::{Miss, general, missed};
 use crate::Value;
 use crate::catalog::{Catalog, ColumnPlace};
 use crate::dml::row::{Env, Stop, eval, is_of_point};
-use crate::exec::Columns;
-use crate::plan::{Expr, KeyedRow, PhysicalPlan};
+use crate::plan::{Columns, Expr, KeyedRow, PhysicalPlan};
 use crate::types::DataType;
 
 /// A SELECT of one row.

@@ -7,10 +7,10 @@ use super::{Body, Prepared};
 use crate::bind::{BoundStatement, ParameterTypes, bind_statement};
 use crate::command::{ExplainFormat, Told};
 use crate::dml::{self, DmlContext, Programs};
-use crate::exec::{self, ExecContext, NodeStatistics, pages_between};
+use crate::exec::{self, ExecContext, pages_between};
 use crate::plan::{
-    ExplainOptions, ExplainedWhole, Field, OptimizerOptions, PhysicalPlan, explain as plan_lines, explain_json,
-    explain_yaml, explained,
+    ExplainOptions, ExplainedWhole, Field, NodeStatistics, OptimizerOptions, PhysicalPlan, explain as plan_lines,
+    explain_json, explain_yaml, explained,
 };
 use crate::sql::with_deep_stack;
 use crate::types::DataType;

@@ -3,7 +3,7 @@
 use std::cell::{Cell, OnceCell};
 
 use super::FromRow;
-use crate::exec::Batch;
+use crate::columns::Batch;
 use crate::plan::Field;
 use crate::types::{FromValue, ValueRef};
 use crate::{Error, Result, SqlState, Value};

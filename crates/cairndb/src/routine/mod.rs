@@ -26,7 +26,7 @@ pub(crate) use plpgsql::Shape;
 pub(crate) use transactions::{Control, Ending, Ground, Transactions};
 
 use crate::catalog::{Routine, Table, Trigger, TriggerEvent};
-use crate::exec::Batch;
+use crate::columns::Batch;
 use crate::state::Reader;
 use crate::types::{EvalContext, OidNames};
 use crate::{Result, Value};

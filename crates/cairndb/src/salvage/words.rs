@@ -92,7 +92,7 @@ fn neighbour(
 /// A row's key in text. What of it can not be read is shown as bytes.
 fn key_text(table: &Table, key: &[u8], eval: &EvalContext) -> Vec<String> {
     if table.primary_key.is_empty() {
-        return match crate::catalog::row_number(key) {
+        return match crate::state::row_number(key) {
             Ok(number) => vec![number.to_string()],
             Err(_) => vec![bytes_text(key)],
         };

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use cairn_storage::Process;
 
 use super::locked;
-use crate::exec::check_statement;
+use crate::clock::check_statement;
 use crate::types::{Advisory, LockScope};
 use crate::{Error, Result, SqlState};
 

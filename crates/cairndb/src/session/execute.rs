@@ -22,6 +22,7 @@ use super::named::refuse_other_columns;
 use super::statement_cache::TextHash;
 use super::{Params, Rows, Session};
 use crate::catalog::{Catalog, ObjectId, note_all};
+use crate::clock;
 use crate::command::{self, Command, Told};
 use crate::dml::{self, Deferred, DmlContext, Programs};
 use crate::exec::{self, Kept};
@@ -219,7 +220,7 @@ impl Session {
 
     /// When a statement that begins now has to be over.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.state.borrow().settings.statement_timeout.and_then(|limit| exec::clock::now().checked_add(limit))
+        self.state.borrow().settings.statement_timeout.and_then(|limit| clock::now().checked_add(limit))
     }
 
     /// SQLSTATE 25006: the transaction is READ ONLY, and the statement changes what is not temporary.

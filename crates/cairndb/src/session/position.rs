@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Session;
 use super::shared::Shared;
-use crate::exec::check_statement;
+use crate::clock::check_statement;
 use crate::{Error, Result, SqlState};
 
 /// Where a database stands: all commits up to there. It names its database and its *opening*, which is another after each crash; so

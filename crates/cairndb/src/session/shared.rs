@@ -15,11 +15,11 @@ use super::sequences::SequenceValues;
 use crate::catalog::{Catalog, CatalogCache, CatalogStamp, SystemTrees, bootstrap, load_after, system_trees};
 use crate::change_feed::{self, Keeper, feeds_tree};
 use crate::ddl;
-use crate::dml::{Deferred, DmlContext, InsertRoom, RowNumbers};
+use crate::dml::{Deferred, DmlContext, InsertRoom};
 use crate::exec::{ExecContext, SpillSpace, SpillTotals};
 use crate::plan::OptimizerOptions;
 use crate::sql::ParsedStatement;
-use crate::state::Transaction;
+use crate::state::{RowNumbers, Transaction};
 use crate::types::Builds;
 use crate::{Error, Result};
 

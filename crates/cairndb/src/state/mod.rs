@@ -9,11 +9,13 @@
 //! - A session without temporary relations has no such store. The point path never asks: it works on the database's part alone.
 
 mod reader;
+mod row_numbers;
 mod said;
 mod store;
 mod transaction;
 
 pub(crate) use reader::Reader;
+pub(crate) use row_numbers::{RowNumbers, row_number, row_number_key};
 pub(crate) use said::SaidMark;
 pub(crate) use store::{TemporaryStore, TemporaryTrees};
 pub(crate) use transaction::{Savepoint, Transaction};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cairn_storage::{Durability, Environment, Options, Result, Store, TreeId};
 
-use crate::dml::RowNumbers;
+use crate::state::RowNumbers;
 
 /// Trees with these ids are the session's own. No database has so many.
 pub(crate) struct TemporaryTrees;

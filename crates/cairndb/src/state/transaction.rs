@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use cairn_storage::{self as storage, Durability, Error, Losses, Result, TreeId};
 
 use super::{Reader, TemporaryStore, TemporaryTrees};
-use crate::catalog::ObjectId;
+use crate::types::ObjectId;
 
 /// A transaction of the database and, if the session has temporary relations, one of those.
 pub(crate) struct Transaction {

@@ -8,11 +8,10 @@ use std::time::Duration;
 use cairn_storage::{Stats, TreeId};
 
 use super::style::TextStyle;
-use super::{Builds, DataType, OidNames, Reg, RegValue, Value};
-use crate::catalog::ObjectId;
-use crate::functions::Generator;
+use super::{Builds, DataType, ObjectId, OidNames, Reg, RegValue, Value};
 use crate::routine::{Caller, Calls};
 use crate::state::Reader;
+use crate::types::Generator;
 use crate::{Error, Result, SqlState};
 
 /// What a function or conversion may depend on besides its arguments.

@@ -17,7 +17,8 @@ use crate::bind::DomainRules;
 use crate::catalog::{Catalog, Index, Table, TableLayout, load};
 use crate::dml::row::settle;
 use crate::dml::{Target, key_detail};
-use crate::exec::{Datum, ExecContext, eval_row};
+use crate::exec::{ExecContext, eval_row};
+use crate::plan::Datum;
 use crate::session::{Handle, Session};
 use crate::types::EvalContext;
 use crate::{Error, Result, Value};
@@ -289,7 +290,7 @@ mod tests {
         let index = table.indexes.iter().find(|index| index.is_deferrable()).unwrap();
         let (mut entry, layout) = (Vec::new(), TableLayout::new(table));
         let row = [Value::Integer(4), Value::Integer(5)];
-        let (key, mut value) = (crate::catalog::row_number_key(77), Vec::new());
+        let (key, mut value) = (crate::state::row_number_key(77), Vec::new());
         layout.encode_row(&row, &mut value);
         let apart = index.encode_entry_with(&key, &mut entry, |part, out| {
             crate::types::key::encode_value(&row[part.column], DataType::Integer, false, false, out);

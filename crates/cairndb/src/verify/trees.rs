@@ -11,13 +11,13 @@ use std::time::Duration;
 
 use cairn_storage::Reader;
 
-use crate::bind::{BoundGroups, bind_generated, bind_index, bound_groups, mutable_part};
+use crate::bind::{BoundGroups, bind_generated, bind_index, bound_groups};
 use crate::catalog::{Catalog, Column, Index, RowExpression, Table, TableLayout, load};
 use crate::dml::Entries;
 use crate::dml::row::{BatchRow, LentRow, group_entry};
 use crate::exec::{self, EntrySorter, ExecContext};
 use crate::inverted::Postings;
-use crate::plan::{OptimizerOptions, optimize};
+use crate::plan::{OptimizerOptions, mutable_part, optimize};
 use crate::session::{Handle, Session};
 use crate::{Error, Result, SqlState};
 

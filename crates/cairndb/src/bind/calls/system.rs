@@ -12,22 +12,9 @@ use crate::bind::binder::Binder;
 use crate::bind::context::Context;
 use crate::bind::expressions::coerce::fixed_context;
 use crate::functions::Function;
-use crate::plan::{Expr, Field, LogicalPlan, Returning, walk};
+use crate::plan::{Expr, Field, LogicalPlan, Returning};
 use crate::system::{self, Takes};
 use crate::types::{CastContext, DataType, Reg, RegValue, Value, from_text, names_oids};
-
-/// Whether the expression asks the catalog: it has what that said when the expression was bound, or what it says when it is evaluated.
-pub(crate) fn asks_catalog(expr: &Expr) -> bool {
-    let mut asks = false;
-    walk::walk(expr, 0, &mut |expr, _| {
-        asks |= match expr {
-            Expr::Call { function, .. } => function.asks_catalog(),
-            Expr::Cast { input, to } => names_oids(input.data_type(), *to),
-            _ => false,
-        };
-    });
-    asks
-}
 
 impl<'a> Binder<'a> {
     /// The catalog for a function that asks it; the plan rests on all of the schema.

@@ -16,7 +16,7 @@ use crate::bind::queries::query::{column_spans, span_at};
 use crate::bind::relations::scope::{Env, Scope};
 use crate::bind::statement::{BoundInsert, InsertSource};
 use crate::catalog::{Column, Table};
-use crate::plan::{Expr, Field, LogicalPlan, OnConflict, Returning};
+use crate::plan::{Expr, Field, LogicalPlan, OnConflict, Returning, fields_of, literal};
 use crate::sql::name_text;
 use crate::types::{CastContext, DataType, Value, cast, from_text};
 use crate::{Error, Result, SqlState};
@@ -400,11 +400,6 @@ impl Binder<'_> {
 }
 
 /// A value of a column of this type. Strings are made to fit when they are stored.
-pub(in crate::bind) fn literal(value: Value, column: DataType) -> Expr {
-    let data_type = if column.is_string() && !value.is_null() { column.base() } else { column };
-    Expr::Literal { value, data_type }
-}
-
 /// A string as a column's type, where it means the same whatever the clock and the time zone say, and nothing is wrong
 /// with it.
 fn plain_text(text: &str, to: DataType) -> Option<Value> {
@@ -457,9 +452,4 @@ fn settled(field: &Field, wanted: DataType) -> DataType {
 
 pub(super) fn column_at(table: &Table, index: usize) -> Result<&Column> {
     table.columns.get(index).ok_or_else(|| Error::internal("a column's position"))
-}
-
-pub(super) fn fields_of(table: &Table) -> Vec<Field> {
-    let field = |column: &Column| Field { name: column.name.clone(), data_type: column.data_type };
-    table.columns.iter().map(field).collect()
 }

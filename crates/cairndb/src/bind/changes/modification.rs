@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use super::returned::{Later, is_later};
-use super::rows::ConstantRows;
 use crate::bind::statement::{BoundDelete, BoundInsert, BoundMerge, BoundUpdate, InsertSource};
-use crate::plan::{LogicalPlan, Modification, ModificationKind};
+use crate::plan::{ConstantRows, LogicalPlan, Modification, ModificationKind};
 use crate::{Error, Result};
 
 /// What an INSERT comes to.

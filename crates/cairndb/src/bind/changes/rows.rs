@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use cairn_parser::{self as ast, Id, List, Row};
 
-use super::insert::{Targets, column_at, fields_of, literal};
+use super::insert::{Targets, column_at};
 use crate::bind::binder::Binder;
 use crate::bind::context::Context;
 use crate::catalog::Table;
-use crate::exec::{Batch, Data, Vector};
-use crate::plan::{Expr, LogicalPlan};
+use crate::columns::{Batch, Data, Vector};
+use crate::plan::{ConstantRows, Expr};
 use crate::types::{DataType, Value};
 use crate::{Error, Result};
 
@@ -23,61 +23,6 @@ const BATCH_ROWS: usize = 1024;
 
 /// Up to so many rows, columns cost more than they save.
 const FEW: usize = 8;
-
-/// Complete rows of a table, in its columns' types.
-#[derive(Clone, Debug)]
-pub struct ConstantRows {
-    table: Arc<Table>,
-    /// Where they are not few; their text is known to be text.
-    batches: Vec<Batch>,
-    /// Where they are.
-    few: Vec<Vec<Value>>,
-    /// Columns that have the same expression in every row, a default: NULL in the rows, for it has yet to be computed.
-    computed: Vec<(usize, Expr)>,
-}
-
-impl ConstantRows {
-    /// The rows as values, if they are few, but for what is computed.
-    pub(crate) fn few(&self) -> Option<&[Vec<Value>]> {
-        (!self.few.is_empty()).then_some(&self.few)
-    }
-
-    /// The rows otherwise.
-    pub(crate) fn batches(&self) -> &[Batch] {
-        &self.batches
-    }
-
-    /// Columns (ascending) and what is computed for every row of them.
-    pub(crate) fn computed(&self) -> &[(usize, Expr)] {
-        &self.computed
-    }
-
-    /// The row, if it is one.
-    pub(crate) fn only_row(&self) -> Option<Vec<Expr>> {
-        match self.few.as_slice() {
-            [row] => Some(self.exprs(row)),
-            _ => None,
-        }
-    }
-
-    /// The same rows as expressions.
-    pub(crate) fn plan(&self) -> LogicalPlan {
-        let of_batch = |batch: &Batch| (0..batch.len()).map(|row| self.exprs(&batch.row(row))).collect::<Vec<_>>();
-        let rows = self.few.iter().map(|row| self.exprs(row)).chain(self.batches.iter().flat_map(of_batch));
-        LogicalPlan::Values { rows: rows.collect(), fields: fields_of(&self.table) }
-    }
-
-    fn exprs(&self, row: &[Value]) -> Vec<Expr> {
-        let columns = self.table.columns.iter().zip(row);
-        let mut exprs: Vec<Expr> = columns.map(|(column, value)| literal(value.clone(), column.data_type)).collect();
-        for (column, expr) in &self.computed {
-            if let Some(slot) = exprs.get_mut(*column) {
-                *slot = expr.clone();
-            }
-        }
-        exprs
-    }
-}
 
 /// A column that values are given for.
 struct Given {

@@ -3,13 +3,13 @@
 use cairn_parser::{self as ast, Id};
 
 use super::definition::{noting, numbers_of, settled};
-use super::index::{in_parentheses, mutable_part};
+use super::index::in_parentheses;
 use crate::bind::binder::Binder;
 use crate::bind::context::Clause;
 use crate::bind::entry::{alone, over_columns};
 use crate::bind::relations::virtuals::Virtuals;
 use crate::catalog::{Catalog, Column, RowExpression, Table};
-use crate::plan::{Expr, walk};
+use crate::plan::{Expr, mutable_part, walk};
 use crate::sql;
 use crate::types::{CastContext, DataType, EvalContext};
 use crate::{Error, Result, SqlState};

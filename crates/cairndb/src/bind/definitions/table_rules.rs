@@ -5,13 +5,12 @@ use std::sync::Arc;
 use super::generated::bind_generated;
 use super::index::bound_indexes;
 use crate::Result;
-use crate::bind::calls::system::asks_catalog;
 use crate::bind::entry::bind_check;
 use crate::bind::expressions::domains::DomainRules;
 use crate::bind::parameters::Callees;
 use crate::bind::relations::virtuals::Virtuals;
 use crate::catalog::{Catalog, Table};
-use crate::plan::{BoundIndex, BoundIndexes, Expr, walk};
+use crate::plan::{BoundIndex, BoundIndexes, Expr, asks_catalog, walk};
 
 /// See the module.
 #[derive(Debug)]

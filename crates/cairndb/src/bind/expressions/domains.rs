@@ -7,17 +7,15 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::bind::binder::Binder;
-use crate::bind::calls::system::asks_catalog;
 use crate::bind::context::{Clause, Context};
 use crate::bind::definitions::definition::{noting, settled};
-use crate::bind::definitions::index::{in_parentheses, is_immutable};
+use crate::bind::definitions::index::in_parentheses;
 use crate::bind::entry::alone;
 use crate::bind::parameters::Callees;
 use crate::bind::relations::scope::{Env, Relation, Scope};
 use crate::catalog::{Catalog, Check, Definition, TypeKind, UserType};
-use crate::exec::{self, Surroundings};
 use crate::functions::{Checked, Function, OF_DOMAIN};
-use crate::plan::{Expr, Held, SequenceOp, walk};
+use crate::plan::{Expr, Held, SequenceOp, Surroundings, asks_catalog, eval, is_immutable, walk};
 use crate::sql;
 use crate::types::{DataType, EvalContext, ValueRef};
 use crate::{Error, Result, SqlState, Value};
@@ -99,7 +97,7 @@ impl DomainRules {
             return Err(self.null());
         }
         for (at, (_, condition)) in self.conditions.iter().enumerate() {
-            if matches!(exec::eval(condition, &row, Alone(context))?.get(), ValueRef::Boolean(false)) {
+            if matches!(eval(condition, &row, Alone(context))?.get(), ValueRef::Boolean(false)) {
                 return Err(self.violated(at));
             }
         }

@@ -8,11 +8,10 @@ use std::sync::Arc;
 
 use crate::bind::bind_generated;
 use crate::catalog::{Catalog, Table};
-use crate::exec::{ExecContext, eval_row};
 use crate::functions::{Checked, Function};
-use crate::plan::{Expr, Field, LogicalPlan, StandIn, Version, raised, walk};
+use crate::plan::{Expr, Field, LogicalPlan, StandIn, Surroundings, Version, eval, raised, walk};
 use crate::types::{DataType, EvalContext, cast_assign};
-use crate::{Result, Value};
+use crate::{Error, Result, Value};
 
 /// A table's virtual columns, each by its position with its expression over the table's other columns.
 #[derive(Debug, Default)]
@@ -97,9 +96,9 @@ impl Virtuals {
     }
 
     /// Computes what a whole row has in its virtual columns.
-    pub(crate) fn fill(&self, row: &mut [Value], context: &ExecContext) -> Result<()> {
+    pub(crate) fn fill<'a>(&self, row: &mut [Value], around: impl Surroundings<'a, Miss = Error>) -> Result<()> {
         for (at, value) in &self.0 {
-            row[*at] = eval_row(value, row, context)?;
+            row[*at] = eval(value, &&*row, around)?.into_value();
         }
         Ok(())
     }

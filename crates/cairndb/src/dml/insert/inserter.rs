@@ -6,6 +6,7 @@ use cairn_storage::{Error as StorageError, KeyList};
 
 use super::rows::GivenRow;
 use crate::catalog::TriggerEvent;
+use crate::columns::Batch;
 use crate::dml::pending::PendingChecks;
 use crate::dml::row::{
     BatchRow, Env, InsertBuffers, LentRow, NewRows, Proposed, RowInsert, RowObserver, Spare, Stop, Touched, Trees,
@@ -13,7 +14,7 @@ use crate::dml::row::{
 use crate::dml::source::held_trees;
 use crate::dml::statement::Beside;
 use crate::dml::{DmlContext, DmlResult};
-use crate::exec::{Batch, ExecContext};
+use crate::exec::ExecContext;
 use crate::types::ValueRef;
 use crate::{Result, Value};
 

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::{InsertPlan, Inserter};
+use crate::columns::{Batch, Data, Vector};
 use crate::dml::DmlContext;
 use crate::dml::pending::PendingChecks;
 use crate::dml::row::{BatchRow, LentRow};
-use crate::exec::{self, Batch, Data, ExecContext, Surroundings, Vector, eval};
-use crate::plan::{Expr, Held, SequenceOp, walk};
+use crate::exec::{self, ExecContext};
+use crate::plan::{Expr, Held, SequenceOp, Surroundings, eval, walk};
 use crate::types::{DataType, EvalContext, ValueRef};
 use crate::{Error, Result, Value};
 

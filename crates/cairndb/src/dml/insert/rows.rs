@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
-use crate::bind::{Callees, ConstantRows};
+use crate::bind::Callees;
+use crate::columns::{Batch, Vector};
 use crate::dml::source::Source;
-use crate::exec::{Batch, ExecContext, SourceRows, Vector, eval_row};
-use crate::plan::Expr;
+use crate::exec::{ExecContext, SourceRows, eval_row};
+use crate::plan::{ConstantRows, Expr};
 use crate::types::DataType;
 use crate::{Result, Value};
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::PendingChecks;
 use crate::catalog::{ObjectId, Table, Timing, TriggerEvent};
+use crate::columns::Batch;
 use crate::dml::DmlContext;
 use crate::dml::transition::TransitionRows;
 use crate::dml::triggers::{Changed, ChangedRows, Running, TableTriggers, has_trigger};
-use crate::exec::Batch;
 use crate::{Error, Result, SqlState, Value};
 
 /// What AFTER triggers are to be told, and who was told before.

@@ -5,8 +5,7 @@ use super::stop::Stop;
 use super::target::Target;
 use crate::Value;
 use crate::bind::Callees;
-use crate::exec::{Columns, Datum};
-use crate::plan::{Expr, Held, StandIn, Version};
+use crate::plan::{Columns, Datum, Expr, Held, StandIn, Version};
 use crate::types::ValueRef;
 
 /// The columns that a row has of itself, and those of OLD and NEW.

@@ -6,8 +6,11 @@ use std::sync::Arc;
 use super::env::eval;
 use super::{ChangeBuffers, Env, Proposed, RowChange, Stop, Target, Trees};
 use crate::catalog::Catalog;
-use crate::exec::{Batch, Columns, Datum, Kept, Vector, execute_over};
-use crate::plan::{CteId, Expr, Field, LogicalPlan, OptimizerOptions, PhysicalPlan, ViewCheck, optimize, walk};
+use crate::columns::{Batch, Vector};
+use crate::exec::{Kept, execute_over};
+use crate::plan::{
+    Columns, CteId, Datum, Expr, Field, LogicalPlan, OptimizerOptions, PhysicalPlan, ViewCheck, optimize, walk,
+};
 use crate::types::{DataType, ValueRef};
 use crate::{Error, Result, Value};
 

@@ -5,8 +5,7 @@ use super::sum::Sum;
 use super::{Env, Operand, Stop, Stored, Target, env};
 use crate::bind::Generated;
 use crate::catalog::ColumnPlace;
-use crate::exec::{Columns, Datum};
-use crate::plan::{Expr, Held};
+use crate::plan::{Columns, Datum, Expr, Held};
 use crate::types::{DataType, ValueRef};
 use crate::{Error, Value};
 

@@ -19,9 +19,9 @@ use super::{
 use crate::Value;
 use crate::bind::Generated;
 use crate::catalog::{Catalog, Index, Table, Timing, TriggerEvent};
+use crate::columns::Vector;
 use crate::dml::{changed_by_trigger, has_trigger, is_told};
-use crate::exec::{Columns, Datum, Vector};
-use crate::plan::{Expr, Held, ViewCheck};
+use crate::plan::{Columns, Datum, Expr, Held, ViewCheck};
 use crate::types::key;
 use crate::types::row::{RowLayout, encode_value_raw};
 

@@ -10,8 +10,7 @@ use super::{Env, RowObserver, Stop, Target, Trees, env, look_up};
 use crate::Value;
 use crate::catalog::{Timing, TriggerEvent};
 use crate::dml::{changed_by_trigger, has_trigger, is_told};
-use crate::exec::Columns;
-use crate::plan::{Expr, Held};
+use crate::plan::{Columns, Expr, Held};
 
 /// DELETE of a row from a table.
 #[derive(Debug)]

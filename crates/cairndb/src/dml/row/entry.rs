@@ -4,9 +4,9 @@ use super::violation::named_key;
 use super::{Env, Stop, Stored, Trees, env};
 use crate::bind::bind_index;
 use crate::catalog::{Apart, Catalog, Index, Table, TableLayout};
-use crate::exec::{Columns, Datum, ExecContext};
+use crate::exec::ExecContext;
 use crate::inverted::{ITEM_BYTES, add_items, note_key};
-use crate::plan::{BoundIndex, Expr};
+use crate::plan::{BoundIndex, Columns, Datum, Expr};
 use crate::types::{DataType, key};
 use crate::{Error, Result, Value};
 

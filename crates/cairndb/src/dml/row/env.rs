@@ -1,8 +1,8 @@
 //! What a row program's expressions depend on besides the row.
 
 use super::{Stop, Target};
-use crate::exec::{self, Columns, Datum, ExecContext, Surroundings};
-use crate::plan::{Expr, Held, SequenceOp, walk};
+use crate::exec::{self, ExecContext};
+use crate::plan::{self, Columns, Datum, Expr, Held, SequenceOp, Surroundings, walk};
 use crate::types::Params;
 use crate::types::{DataType, EvalContext, ValueRef};
 use crate::{Error, Value};
@@ -109,5 +109,5 @@ pub(crate) fn has_columns(expr: &Expr) -> bool {
 
 /// The value of `expr` for the row.
 pub(crate) fn eval<'a>(expr: &'a Expr, row: &'a dyn Columns<Stop>, env: Env<'a>) -> Result<Datum<'a>, Stop> {
-    exec::eval(expr, row, env)
+    plan::eval(expr, row, env)
 }

@@ -1,6 +1,6 @@
 //! Strings in columns of a limited length.
 
-use crate::exec::Datum;
+use crate::plan::Datum;
 use crate::types::{DataType, EvalContext, NAME_BYTES_MAX, ValueRef, cast_assign, name_of};
 use crate::{Result, Value};
 

@@ -13,8 +13,9 @@ use super::{
 use crate::bind::Callees;
 use crate::catalog::{Catalog, Table};
 use crate::catalog::{Timing, TriggerEvent};
-use crate::dml::{RowNumbers, has_trigger, is_told};
+use crate::dml::{has_trigger, is_told};
 use crate::plan::{Expr, Held, ViewCheck};
+use crate::state::RowNumbers;
 use crate::{Result, Value};
 
 /// Where tables without primary key get their row numbers.

@@ -8,7 +8,7 @@ use cairn_storage::KeyList;
 
 use super::RowInsert;
 use super::fit::is_limited;
-use crate::exec::{Bitmap, Data, Vector};
+use crate::columns::{Bitmap, Data, Vector};
 use crate::types::row::{RowLayout, RowValues, integer_of};
 use crate::types::{DataType, ValueRef, key};
 

@@ -7,7 +7,7 @@
 //! all of them, once the view begins to follow.
 
 use super::{Env, Stop, Stored, Target, Trees, entry::Entry};
-use crate::catalog::row_number_key;
+use crate::state::row_number_key;
 use crate::types::fnv;
 
 /// The places of rows of the same hash.

@@ -6,8 +6,9 @@ use super::env::{self, Env, NoColumns};
 use super::fit::{fitted, is_limited, settle};
 use super::{Operand, Stop, Target};
 use crate::catalog::Table;
-use crate::exec::{Columns, Datum, Vector};
-use crate::plan::Expr;
+use crate::columns::Vector;
+use crate::dml::row::{has_columns, is_of_point};
+use crate::plan::{Columns, Datum, Expr};
 use crate::types::Params;
 use crate::types::{EvalContext, ValueRef};
 use crate::{Error, Value};
@@ -34,7 +35,7 @@ impl RowSource {
         }
         let source = |(expr, column): (&Expr, &crate::catalog::Column)| match Operand::of(expr, column.data_type) {
             Some(operand) => Some(Source::Operand(operand)),
-            None if env::is_of_point(expr) && !env::has_columns(expr) => Some(Source::Computed(expr.clone())),
+            None if is_of_point(expr) && !has_columns(expr) => Some(Source::Computed(expr.clone())),
             None => None,
         };
         let columns: Box<[Source]> = exprs.iter().zip(&table.columns).map(source).collect::<Option<_>>()?;

@@ -6,7 +6,7 @@ use cairn_storage::TreeId;
 
 use super::Stop;
 use crate::catalog::{Catalog, ForeignKey, Index, IndexColumn, Table};
-use crate::exec::Columns;
+use crate::plan::Columns;
 use crate::types::{DataType, EvalContext, ValueRef, cast, key};
 use crate::{Error, Result, Value};
 

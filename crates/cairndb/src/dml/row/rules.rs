@@ -8,8 +8,7 @@ use super::env::{self, Env};
 use super::violation::failing_row;
 use super::{Lookup, Stop, Target, Trees, Violation, Wanted, exists};
 use crate::catalog::{Catalog, Table};
-use crate::exec::Columns;
-use crate::plan::{Held, ViewCheck};
+use crate::plan::{Columns, Held, ViewCheck};
 use crate::types::ValueRef;
 use crate::{Error, Result, SqlState, Value};
 

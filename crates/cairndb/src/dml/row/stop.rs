@@ -3,7 +3,8 @@
 use cairn_storage::{Error as StorageError, WriteError};
 
 use crate::Error;
-use crate::exec::{Columns, Datum, Stored};
+use crate::exec::Stored;
+use crate::plan::{Columns, Datum};
 
 /// What keeps a row from being written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,9 @@ use super::entry::Indexed;
 use super::{Addition, Numbers, Reference, RowInsert};
 use crate::Result;
 use crate::bind::{TableRules, bound_groups};
-use crate::catalog::{Catalog, Table, TableLayout, row_number_key};
+use crate::catalog::{Catalog, Table, TableLayout};
 use crate::plan::{Expr, Held};
+use crate::state::row_number_key;
 use crate::types::{ValueRef, key};
 
 /// A table with its layout and its rules, bound.

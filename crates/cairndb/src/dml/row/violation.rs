@@ -2,7 +2,7 @@
 
 use super::{Env, Stop, Target, Violation};
 use crate::catalog::{ForeignKey, Table};
-use crate::exec::Columns;
+use crate::plan::Columns;
 use crate::types::{EvalContext, to_text};
 use crate::{Error, Result, SqlState, Value};
 

@@ -4,12 +4,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::state::{GroupState, Groups, state_of};
-use crate::exec::batch::row_number;
+use crate::columns::{Data, Representation, Vector, row_number};
 use crate::exec::context::{Charge, Cx, ExecContext};
 use crate::exec::distinct::SeenRows;
 use crate::exec::expr::{Evaluator, Frame, compile, compile_all, rebind_all};
 use crate::exec::sort::{Direction, sorted_rows};
-use crate::exec::vector::{Data, Representation, Vector};
 use crate::functions::{Aggregate, AggregateKind};
 use crate::plan::AggregateCall;
 use crate::types::DataType;

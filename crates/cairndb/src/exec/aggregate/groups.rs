@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::exec::compare::rows_equal;
-use crate::exec::hash::{HashTable, hash_rows};
-use crate::exec::vector::{Data, NO_ROW, Vector};
+use crate::columns::{Data, HashTable, NO_ROW, Vector, hash_rows, rows_equal};
 use crate::types::DataType;
 
 /// The different keys seen so far, numbered in the order of their first rows. NULLs are one group.
@@ -65,7 +63,7 @@ impl GroupKeys {
             let mut entry = self.table.find(hash, |entry| equal(&self.keys, row, entry as usize));
             if entry == NO_ROW {
                 entry = self.table.insert(hash);
-                let row = crate::exec::batch::row_number(row);
+                let row = crate::columns::row_number(row);
                 self.keys.iter_mut().zip(columns).for_each(|(key, column)| key.append_rows(column, &[row]));
             }
             groups.push(entry);

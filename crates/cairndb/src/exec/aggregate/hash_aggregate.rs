@@ -9,12 +9,10 @@ use super::call::Call;
 use super::groups::GroupKeys;
 use super::spilled::SpilledGroups;
 use super::state::Groups;
-use crate::exec::batch::{Batch, row_number};
+use crate::columns::{Batch, NO_ROW, Vector, hash_rows, row_number};
 use crate::exec::context::{Charge, Cx};
 use crate::exec::expr::{Evaluator, Frame, rebind_all};
-use crate::exec::hash::hash_rows;
 use crate::exec::operator::{BoxOperator, Operator, Step};
-use crate::exec::vector::{NO_ROW, Vector};
 use crate::{Result, Value};
 
 /// See the module.

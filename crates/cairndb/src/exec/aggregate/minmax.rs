@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::state::{GroupState, Groups};
-use crate::exec::vector::{Data, Representation, Vector};
+use crate::columns::{Data, Representation, Vector};
 use crate::types::{DataType, Interval, NumericRef, compare_f64};
 use crate::{Result, Value};
 

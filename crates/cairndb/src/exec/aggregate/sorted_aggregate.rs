@@ -7,12 +7,10 @@ use std::sync::Arc;
 
 use super::call::Call;
 use super::state::Groups;
-use crate::exec::batch::{Batch, row_number};
-use crate::exec::compare::{rows_equal, rows_that_differ};
+use crate::columns::{Batch, Vector, row_number, rows_equal, rows_that_differ};
 use crate::exec::context::{Charge, Cx};
 use crate::exec::expr::{Evaluator, Frame, rebind_all};
 use crate::exec::operator::{BoxOperator, Operator, Step};
-use crate::exec::vector::Vector;
 use crate::{Result, Value};
 
 /// With more groups than this they are put out.

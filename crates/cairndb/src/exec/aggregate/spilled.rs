@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use crate::Result;
-use crate::exec::batch::Batch;
+use crate::columns::{Batch, Data, Vector};
 use crate::exec::context::Cx;
 use crate::exec::expr::Evaluator;
 use crate::exec::operator::BoxOperator;
 use crate::exec::spill::{NumberedOutput, Outputs, RunScan, SetAside, SpilledKeys, add_column};
-use crate::exec::vector::{Data, Vector};
 use crate::types::DataType;
 
 /// See the module. Rows are set aside with their keys, so that no key is evaluated twice, and their numbers.

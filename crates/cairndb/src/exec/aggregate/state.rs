@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{minmax, sums};
-use crate::exec::vector::Vector;
+use crate::columns::Vector;
 use crate::functions::{Accumulator, Aggregate, AggregateKind};
 use crate::types::DataType;
 use crate::{Result, Value};

@@ -4,8 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::state::{GroupState, Groups};
-use crate::exec::decimals::Decimals;
-use crate::exec::vector::{Data, Vector};
+use crate::columns::{Data, Decimals, Vector};
 use crate::types::{DataType, Numeric, NumericRef};
 use crate::{Error, Result, SqlState, Value};
 

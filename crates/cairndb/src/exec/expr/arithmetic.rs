@@ -5,8 +5,7 @@
 
 use super::decimal::{self, DecimalSide};
 use super::native::{Native, Side, is_null_constant, merged_validity, zip_map};
-use crate::exec::bitmap::Bitmap;
-use crate::exec::vector::{Data, Operand, Representation, Vector};
+use crate::columns::{Bitmap, Data, Operand, Representation, Vector};
 use crate::functions::Operator;
 use crate::types::DataType;
 use crate::{Error, Result, SqlState, Value};

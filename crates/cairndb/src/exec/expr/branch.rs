@@ -2,9 +2,8 @@
 
 use super::evaluator::{Evaluator, Frame};
 use crate::Result;
-use crate::exec::batch::row_number;
+use crate::columns::{NO_ROW, Operand, Vector, row_number};
 use crate::exec::context::Cx;
-use crate::exec::vector::{NO_ROW, Operand, Vector};
 use crate::types::DataType;
 
 /// A compiled CASE.

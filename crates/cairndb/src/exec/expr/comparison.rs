@@ -4,8 +4,7 @@ use std::cmp::Ordering;
 
 use super::decimal::{self, DecimalSide};
 use super::native::{ByteSide, Native, Side, is_null_constant, merged_validity, zip_map};
-use crate::exec::hash::trim_blanks;
-use crate::exec::vector::{Data, Operand, Representation, Vector};
+use crate::columns::{Data, Operand, Representation, Vector, trim_blanks};
 use crate::functions::Operator;
 use crate::types::{DataType, Interval};
 use crate::{Error, Result, Value};

@@ -1,10 +1,8 @@
 //! Casts over vectors.
 
 use super::native::{Native, is_null_constant};
-use crate::exec::byte_strings::ByteStrings;
+use crate::columns::{ByteStrings, Data, Decimals, Operand, Representation, Vector};
 use crate::exec::context::Cx;
-use crate::exec::decimals::Decimals;
-use crate::exec::vector::{Data, Operand, Representation, Vector};
 use crate::functions;
 use crate::types::{DataType, from_text, plain_integer};
 use crate::{Error, Result, Value};

@@ -5,9 +5,7 @@ use std::cmp::Ordering;
 
 use super::comparison::accepts;
 use super::native::{Side, zip_map};
-use crate::exec::bitmap::Bitmap;
-use crate::exec::decimals::Decimals;
-use crate::exec::vector::{Data, Operand};
+use crate::columns::{Bitmap, Data, Decimals, Operand};
 use crate::functions::Operator;
 use crate::types::{NumericRef, SCALE_MAX};
 use crate::{Result, Value};

@@ -3,12 +3,8 @@
 use std::sync::Arc;
 
 use super::evaluator::{Evaluator, Frame};
-use crate::exec::batch::row_number;
-use crate::exec::bitmap::Bitmap;
-use crate::exec::compare::values_equal;
+use crate::columns::{Bitmap, Data, HashTable, NO_ROW, Operand, Vector, hash_rows, row_number, values_equal};
 use crate::exec::context::Cx;
-use crate::exec::hash::{HashTable, hash_rows};
-use crate::exec::vector::{Data, NO_ROW, Operand, Vector};
 use crate::functions::Function;
 use crate::types::DataType;
 use crate::{Result, Value};

@@ -2,7 +2,7 @@
 
 use super::evaluator::{Evaluator, Node};
 use crate::Value;
-use crate::exec::vector::Representation;
+use crate::columns::Representation;
 use crate::functions::Operator;
 
 /// Wherever the condition is true, this input column is not NULL and lies between the two, both included.

@@ -2,11 +2,8 @@
 
 use super::evaluator::{Evaluator, Frame};
 use super::native::is_null_constant;
-use crate::exec::batch::row_number;
-use crate::exec::bitmap::Bitmap;
-use crate::exec::compare::values_equal;
+use crate::columns::{Bitmap, Data, Operand, Vector, row_number, values_equal};
 use crate::exec::context::Cx;
-use crate::exec::vector::{Data, Operand, Vector};
 use crate::types::DataType;
 use crate::{Error, Result, Value};
 

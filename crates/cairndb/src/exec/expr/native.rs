@@ -1,9 +1,7 @@
 //! Loops over one or two operands of a machine type, each a vector or a constant.
 
 use crate::Value;
-use crate::exec::bitmap::Bitmap;
-use crate::exec::byte_strings::ByteStrings;
-use crate::exec::vector::{Data, Operand};
+use crate::columns::{Bitmap, ByteStrings, Data, Operand};
 use crate::types::Interval;
 
 /// A machine type that vectors hold in a plain array.

@@ -9,13 +9,11 @@ use std::sync::Arc;
 
 use super::compile::{Compiler, common_type};
 use super::evaluator::{Evaluator, Frame};
+use crate::columns::{HashTable, NO_ROW, Operand, Vector, hash_rows, values_equal};
 use crate::exec::build::build_asked;
-use crate::exec::compare::values_equal;
 use crate::exec::context::{Charge, Cx};
 use crate::exec::facts::Facts;
-use crate::exec::hash::{HashTable, hash_rows};
 use crate::exec::operator::{BoxOperator, next_now};
-use crate::exec::vector::{NO_ROW, Operand, Vector};
 use crate::functions::{Function, Operator};
 use crate::plan::{PhysicalPlan, QuantifiedOp, Subplan, SubqueryKind};
 use crate::types::DataType;
@@ -254,7 +252,7 @@ impl RowSet {
     /// `= ANY` or `<> ALL` by hash.
     fn probe(&self, table: &HashTable, left: &[Arc<Vector>], row: usize, quantifier: QuantifiedOp) -> Value {
         let ([left], [column]) = (left, self.columns.as_slice()) else { return Value::Null };
-        let one = left.gather(&[crate::exec::batch::row_number(row)]);
+        let one = left.gather(&[crate::columns::row_number(row)]);
         let found = !one.is_null(0)
             && table.find(hash_rows(&[&one], 1)[0], |entry| values_equal(&one, 0, column, entry as usize)) != NO_ROW;
         let any = if found {

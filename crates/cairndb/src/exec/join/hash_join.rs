@@ -6,16 +6,12 @@ use std::sync::Arc;
 
 use super::pairs::{Chunk, Pairing, keeps_left, notes_right, right_alone};
 use super::spilled::{SpilledJoin, Splitter};
-use crate::exec::batch::{Batch, row_number};
-use crate::exec::bitmap::Bitmap;
-use crate::exec::compare::rows_equal;
+use crate::columns::{Batch, Bitmap, Data, HashTable, NO_ROW, Vector, hash_rows, row_number, rows_equal};
 use crate::exec::context::{Charge, Cx};
 use crate::exec::expr::{Evaluator, Frame, unify_keys};
-use crate::exec::hash::{HashTable, hash_rows};
 use crate::exec::operator::{BoxOperator, Operator, Step};
 use crate::exec::rows::{Rows, RowsBuilder};
 use crate::exec::spill::{LEVELS, Partition};
-use crate::exec::vector::{Data, NO_ROW, Vector};
 use crate::plan::{Field, JoinKind};
 use crate::{DataType, Result};
 

@@ -12,12 +12,11 @@ use cairn_storage::{Cursor, KeyList, Lookup};
 
 use super::pairs::{Chunk, Pairing};
 use crate::catalog::{Index, Table};
-use crate::exec::batch::{Batch, row_number};
+use crate::columns::{Batch, Vector, row_number};
 use crate::exec::context::Cx;
 use crate::exec::expr::{Evaluator, Frame, rebind_all};
 use crate::exec::operator::{BoxOperator, Operator, Step};
 use crate::exec::scan::{EntryReader, KeyPart, RowReader, encode_prefix, of_rows};
-use crate::exec::vector::Vector;
 use crate::types::key;
 use crate::{Result, Value};
 

@@ -8,13 +8,11 @@ use std::sync::Arc;
 
 use super::hash_join::evaluate_keys;
 use super::pairs::{Chunk, Pairing, keeps_left, notes_right, right_alone};
-use crate::exec::batch::{Batch, append_columns, row_number};
-use crate::exec::bitmap::Bitmap;
+use crate::columns::{Batch, Bitmap, Data, Vector, append_columns, row_number};
 use crate::exec::context::{Charge, Cx};
 use crate::exec::expr::{Evaluator, Frame, rebind_all, unify_keys};
 use crate::exec::operator::{BoxOperator, Operator, Step};
 use crate::exec::sort::Direction;
-use crate::exec::vector::{Data, Vector};
 use crate::plan::{Field, JoinKind};
 use crate::{DataType, Result, Value};
 

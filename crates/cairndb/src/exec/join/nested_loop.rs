@@ -1,8 +1,7 @@
 //! Nested loops: every left row with every right row; the right side kept, or run anew for each left row (lateral).
 
 use super::pairs::{Chunk, Pairing, notes_right, right_alone};
-use crate::exec::batch::{Batch, row_number};
-use crate::exec::bitmap::Bitmap;
+use crate::columns::{Batch, Bitmap, row_number};
 use crate::exec::context::{Charge, Cx, OuterRow};
 use crate::exec::operator::{BoxOperator, Operator, Step};
 use crate::exec::rows::{Rows, RowsBuilder, collect};
@@ -248,6 +247,6 @@ impl Operator for LateralJoin {
     }
 }
 
-fn empty(types: &[DataType]) -> Vec<Arc<crate::exec::vector::Vector>> {
-    types.iter().map(|&data_type| Arc::new(crate::exec::vector::Vector::new(data_type))).collect()
+fn empty(types: &[DataType]) -> Vec<Arc<crate::columns::Vector>> {
+    types.iter().map(|&data_type| Arc::new(crate::columns::Vector::new(data_type))).collect()
 }

@@ -7,11 +7,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::exec::batch::{Batch, row_number};
-use crate::exec::bitmap::Bitmap;
+use crate::columns::{Batch, Bitmap, NO_ROW, Vector, row_number};
 use crate::exec::context::Cx;
 use crate::exec::expr::{Evaluator, Frame, rebind_all};
-use crate::exec::vector::{NO_ROW, Vector};
 use crate::plan::JoinKind;
 use crate::{Result, Value};
 

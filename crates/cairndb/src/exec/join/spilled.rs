@@ -9,13 +9,11 @@ use std::sync::Arc;
 
 use super::hash_join::{HashJoin, evaluate_keys};
 use super::pairs::{keeps_left, notes_right};
-use crate::exec::batch::Batch;
+use crate::columns::{Batch, Data, Vector, hash_rows};
 use crate::exec::context::Cx;
 use crate::exec::expr::{Evaluator, Frame};
-use crate::exec::hash::hash_rows;
 use crate::exec::operator::BoxOperator;
 use crate::exec::spill::{NumberedOutput, Outputs, Partition, Partitions, Run, RunScan, add_column, number};
-use crate::exec::vector::{Data, Vector};
 use crate::plan::{Field, JoinKind};
 use crate::{DataType, Result};
 

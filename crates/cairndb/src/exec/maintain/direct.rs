@@ -3,10 +3,9 @@
 
 use super::lookup::{Last, Lookup};
 use super::rows::{Changed, FEW_ROWS, RowChanges};
-use crate::exec::row_eval::{Surroundings, eval};
 use crate::functions::Operator;
-use crate::plan::walk;
 use crate::plan::{CteId, Expr, PhysicalNode as N, PhysicalPlan, SequenceOp, Term, with_parameters};
+use crate::plan::{Surroundings, eval, walk};
 use crate::state::Reader;
 use crate::types::{DataType, EvalContext, ValueRef};
 use crate::{Error, Result, Value};

@@ -7,12 +7,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::stages::Flow;
-use crate::exec::batch::Batch;
+use crate::columns::{Batch, QuickHashes, Vector};
 use crate::exec::context::{Cx, ExecContext};
 use crate::exec::expr::{Evaluator, Frame, compile, compile_all};
-use crate::exec::hash::QuickHashes;
 use crate::exec::row_eval::eval_row;
-use crate::exec::vector::Vector;
 use crate::functions::Accumulator;
 use crate::plan::{AggregateCall, Expr};
 use crate::types::DataType;

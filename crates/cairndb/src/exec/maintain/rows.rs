@@ -3,12 +3,11 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::catalog::{Index, Table, TableLayout};
-use crate::exec::batch::{Batch, row_number};
+use crate::columns::{Batch, Data, Vector, row_number};
 use crate::exec::context::ExecContext;
 use crate::exec::scan::{KeyPart, RowReader, column_type, row_key};
 use crate::exec::stored::Stored;
 use crate::exec::stream::{Kept, execute_over};
-use crate::exec::vector::{Data, Vector};
 use crate::plan::{CteId, Term};
 use crate::types::DataType;
 use crate::{Error, Result, Value};

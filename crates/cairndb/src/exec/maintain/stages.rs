@@ -5,7 +5,7 @@ use super::groups::Groups;
 use super::rows::Changed;
 use super::terms::{Around, Terms};
 use super::top::Top;
-use crate::exec::batch::Batch;
+use crate::columns::Batch;
 use crate::exec::context::{Cx, ExecContext, Shared};
 use crate::exec::row_eval::eval_row;
 use crate::exec::stream::execute_kept;

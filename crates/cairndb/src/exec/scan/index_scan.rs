@@ -10,11 +10,10 @@ use super::key_range::{KeyPart, KeyRanges};
 use super::row_reader::RowReader;
 use super::table_scan::{PASSED_MAX, ScanSizes, filtered, note_removed};
 use crate::catalog::{Index, ObjectId, Table};
-use crate::exec::batch::Batch;
+use crate::columns::{Batch, Vector};
 use crate::exec::context::Cx;
 use crate::exec::expr::{Evaluator, rebind_all};
 use crate::exec::operator::{Operator, Step};
-use crate::exec::vector::Vector;
 use crate::{Error, Result, Value};
 
 /// Reads rows by their index entries.

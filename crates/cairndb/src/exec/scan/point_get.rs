@@ -6,7 +6,7 @@ use super::key_range::{KeyPart, encode_prefix};
 use super::row_reader::RowReader;
 use super::table_scan::{filtered, note_removed};
 use crate::catalog::{Index, Table};
-use crate::exec::batch::Batch;
+use crate::columns::Batch;
 use crate::exec::context::Cx;
 use crate::exec::expr::{Evaluator, rebind_all};
 use crate::exec::operator::{Operator, Step};

@@ -8,9 +8,8 @@ use cairn_storage::LeafEntries;
 
 use super::sieve::{Chunk, Sieve};
 use crate::catalog::{ColumnPlace, Table, TableLayout};
-use crate::exec::decimals::Decimals;
+use crate::columns::{Data, Decimals, Vector};
 use crate::exec::expr::IntegerLimits;
-use crate::exec::vector::{Data, Vector};
 use crate::functions::json::Field;
 use crate::plan::{Expr, StoredPart, stored_part};
 use crate::types::key::IntegerStart;

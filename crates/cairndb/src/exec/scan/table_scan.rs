@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use super::key_range::KeyRanges;
 use super::row_reader::RowReader;
-use crate::exec::batch::Batch;
+use crate::columns::{Batch, Vector};
 use crate::exec::context::Cx;
 use crate::exec::expr::{Evaluator, Frame, rebind_all};
 use crate::exec::operator::{Operator, Step};
-use crate::exec::vector::Vector;
 use crate::{Result, Value};
 
 /// Rows of a table in key order.

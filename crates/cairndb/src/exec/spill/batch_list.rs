@@ -2,7 +2,7 @@
 
 use super::run::{Run, RunFile};
 use crate::Result;
-use crate::exec::batch::Batch;
+use crate::columns::Batch;
 use crate::exec::context::{Charge, Cx};
 
 /// See the module.

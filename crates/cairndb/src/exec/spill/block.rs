@@ -8,11 +8,7 @@
 
 use std::sync::Arc;
 
-use crate::exec::batch::Batch;
-use crate::exec::bitmap::Bitmap;
-use crate::exec::byte_strings::ByteStrings;
-use crate::exec::decimals::Decimals;
-use crate::exec::vector::{Data, Representation, Vector};
+use crate::columns::{Batch, Bitmap, ByteStrings, Data, Decimals, Representation, Vector};
 use crate::types::row::{decode_raw, encode_value_raw, interval_from_raw};
 use crate::types::{SCALE_MAX, ValueRef};
 use crate::types::{is_open, read_open, write_open};

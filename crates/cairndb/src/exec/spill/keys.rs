@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use crate::DataType;
-use crate::exec::batch::Batch;
+use crate::columns::{Batch, Vector};
 use crate::exec::expr::Evaluator;
-use crate::exec::vector::Vector;
 
 /// Where the values of some expressions lie in spilled rows: those of plain columns there, others behind the row, so
 /// that none is evaluated twice.

@@ -4,10 +4,9 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::run::{Run, RunFile};
-use crate::exec::batch::{Batch, row_number};
+use crate::columns::{Batch, Vector, row_number};
 use crate::exec::context::Cx;
 use crate::exec::sort::Direction;
-use crate::exec::vector::Vector;
 use crate::{DataType, Result};
 
 /// The fewest and the most runs merged at once; each holds a block in memory.

@@ -10,11 +10,9 @@ use std::sync::Arc;
 
 use super::merge::{Merge, MergeKey};
 use super::run::{Run, RunFile, RunWriter};
-use crate::exec::batch::{Batch, row_number};
+use crate::columns::{Batch, Data, Vector, remix, row_number};
 use crate::exec::context::Cx;
-use crate::exec::hash::remix;
 use crate::exec::sort::Direction;
-use crate::exec::vector::{Data, Vector};
 use crate::{DataType, Result};
 
 /// Into how many partitions rows are split at a time.

@@ -4,11 +4,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::block;
 use super::file::{Extent, SpillFile};
-use crate::exec::batch::Batch;
+use crate::columns::{Batch, Vector};
 use crate::exec::build::tried;
 use crate::exec::context::Cx;
 use crate::exec::operator::{BoxOperator, Operator, Step};
-use crate::exec::vector::Vector;
 use crate::{DataType, Result};
 
 /// A block is written once it holds so many bytes, or a batch of rows.

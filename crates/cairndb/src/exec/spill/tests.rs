@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use super::file::create_private;
 use super::{BatchList, Merge, MergeKey, RunFile, SpillSpace, block};
-use crate::exec::batch::Batch;
+use crate::columns::{Batch, Vector};
 use crate::exec::context::{Cx, ExecContext, Shared};
 use crate::exec::sort::Direction;
 use crate::exec::testing::Fixture;
-use crate::exec::vector::Vector;
 use crate::types::sample_types;
 use crate::types::testing::{Random, random_value};
 use crate::{DataType, SqlState, Value};

@@ -8,10 +8,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::Result;
-use crate::exec::batch::Batch;
+use crate::columns::{Batch, Data, Vector};
 use crate::exec::context::{Charge, Cx};
 use crate::exec::spill::{Run, RunFile};
-use crate::exec::vector::{Data, Vector};
 use crate::{Error, Value};
 
 /// See the module.

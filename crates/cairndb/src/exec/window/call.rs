@@ -240,7 +240,7 @@ impl Neighbour {
                     return Ok(value.clone());
                 }
                 let (columns, at) = cursor.at(place.row, buffer, cx)?;
-                let rows = [crate::exec::batch::row_number(at)];
+                let rows = [crate::columns::row_number(at)];
                 let columns = ExprFrame { columns, len: columns.len() }.narrowed(default, &rows);
                 Ok(default.vector(ExprFrame { columns: &columns, len: 1 }, cx)?.value(0))
             }

@@ -14,12 +14,10 @@ use super::buffer::{Buffer, Cursor};
 use super::call::{Call, told};
 use super::frame::{Frame, FrameParts, Rows};
 use super::place::{Peers, Place};
-use crate::exec::batch::{Batch, row_number};
-use crate::exec::compare::rows_equal;
+use crate::columns::{Batch, Data, NO_ROW, Vector, row_number, rows_equal};
 use crate::exec::context::Cx;
 use crate::exec::expr::{Evaluator, Frame as ExprFrame};
 use crate::exec::operator::{BoxOperator, Operator, Step};
-use crate::exec::vector::{Data, NO_ROW, Vector};
 use crate::functions::{Aggregate, WindowFunction};
 use crate::{DataType, Result};
 

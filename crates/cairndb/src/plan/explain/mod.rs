@@ -5,6 +5,8 @@ mod format;
 mod names;
 mod nodes;
 mod shown;
+mod statistics;
 
 pub use format::{Whole, json, yaml};
 pub use shown::{ExplainOptions, explain, explained};
+pub use statistics::NodeStatistics;

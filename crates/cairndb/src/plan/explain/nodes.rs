@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::details::{all_of, key_columns, key_name};
 use super::names::sort_name;
 use super::shown::{Detail, ExplainOptions, ShownNode};
-use crate::exec::NodeStatistics;
+use super::statistics::NodeStatistics;
 use crate::plan::expressions::expr::Expr;
 use crate::plan::expressions::print::subplan_name;
 use crate::plan::expressions::walk;

@@ -5,7 +5,7 @@
 
 use super::format;
 use super::nodes::{Explainer, RelationNames};
-use crate::exec::NodeStatistics;
+use super::statistics::NodeStatistics;
 use crate::plan::physical::{Estimate, PhysicalPlan};
 
 /// What EXPLAIN shows.

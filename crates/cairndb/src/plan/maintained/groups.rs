@@ -17,10 +17,10 @@ use std::sync::Arc;
 
 use cairn_storage::COUNTERS_MAX;
 
-use crate::bind::is_immutable;
 use crate::catalog::{Column, Table, TableKind};
 use crate::functions::{ANY, AggregateKind, Tally, aggregate_overloads, exact_overload};
 use crate::plan::expressions::expr::{AggregateCall, Expr};
+use crate::plan::expressions::facts::is_immutable;
 use crate::plan::expressions::held::Held;
 use crate::plan::expressions::refs::{conjunction, substitute};
 use crate::plan::expressions::walk;

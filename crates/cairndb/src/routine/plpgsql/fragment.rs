@@ -9,8 +9,8 @@ use super::scope::{InSight, Scopes, Source, Tables};
 use super::tree::{Kind, Shape};
 use crate::Result;
 use crate::bind::{Conflict, Variables};
-use crate::exec::{self, ExecContext, Surroundings};
-use crate::plan::{Expr, PhysicalNode, SequenceOp, walk};
+use crate::exec::{self, ExecContext};
+use crate::plan::{Expr, PhysicalNode, SequenceOp, Surroundings, eval, walk};
 use crate::prepared::Prepared;
 use crate::routine::StatementHost;
 use crate::sql::{ParsedStatement, parse_one};
@@ -120,7 +120,7 @@ impl Fragment {
         if let Some(expr) = &bound.simple {
             let nothing: &[Value] = &[];
             let around = Locals { frame, sources: &bound.sources, context };
-            return Ok((exec::eval(expr, &nothing, around)?.into_value(), expr.data_type()));
+            return Ok((eval(expr, &nothing, around)?.into_value(), expr.data_type()));
         }
         let context = ExecContext { parameters: frame.parameters(&bound.sources)?.into(), ..context.clone() };
         let mut ran = host.run_prepared(&bound.prepared, &context, Some(2))?;

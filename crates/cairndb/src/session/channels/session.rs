@@ -10,12 +10,11 @@ use super::hub::{Channels, Telling, Told};
 use super::listener::{Hold, Listener};
 use super::said::{Note, Said, Wish};
 use crate::command::ChannelCommand;
-use crate::functions::Generator;
 use crate::session::advisory::SessionLocks;
 use crate::session::locked;
 use crate::session::shared::Shared;
 use crate::state::SaidMark;
-use crate::types::{Advisory, Builds, LockScope, SettingChange, ShownSettings, Speaks};
+use crate::types::{Advisory, Builds, Generator, LockScope, SettingChange, ShownSettings, Speaks};
 use crate::{Error, Result};
 
 /// See the module. Shared with the functions that the session's statements call.

@@ -7,7 +7,7 @@ use std::time::Instant;
 use cairn_storage::{self as storage, Durability, Losses};
 
 use crate::catalog::{Catalog, Index};
-use crate::exec;
+use crate::clock::check_statement;
 use crate::inverted::settle;
 use crate::session::Session;
 use crate::session::control::sole;
@@ -53,7 +53,7 @@ impl Session {
     pub(in crate::session) fn begin_in_time(&self, lost: &Losses, deadline: Option<Instant>) -> Result<Transaction> {
         // Of a statement that failed, or runs again.
         self.channels().forget();
-        let in_time = || exec::check_statement(&self.interrupt, deadline);
+        let in_time = || check_statement(&self.interrupt, deadline);
         let tx = self.shared().store.begin_patiently(lost, self.channels().clone(), &|| in_time().is_err())?;
         if lost.times() > 0 {
             in_time()?;
@@ -69,7 +69,7 @@ impl Session {
         lost: &mut Losses,
         deadline: Option<Instant>,
     ) -> Result<()> {
-        let in_time = || exec::check_statement(&self.interrupt, deadline);
+        let in_time = || check_statement(&self.interrupt, deadline);
         let gives_up = || in_time().is_err();
         let mut telling = self.channels().telling();
         let committed = match self.pipelines.get() {

@@ -7,8 +7,9 @@ use std::time::Instant;
 
 use crate::Result;
 use crate::catalog::{Catalog, CatalogStamp};
+use crate::clock;
 use crate::dml::{Deferred, DmlContext};
-use crate::exec::{self, BatchSizes, ExecContext, SequenceSource};
+use crate::exec::{BatchSizes, ExecContext, SequenceSource};
 use crate::prepared::Prepared;
 use crate::routine::Calls;
 use crate::session::control::aborted;
@@ -139,7 +140,7 @@ impl Session {
         let parameters = collect(params, &prepared.parameters, &eval)?;
         let limits = &session.settings.limits;
         let begun = || session.transaction.as_ref().map_or_else(Instant::now, |open| open.begun);
-        let deadline = session.settings.statement_timeout.and_then(|limit| exec::clock::now().checked_add(limit));
+        let deadline = session.settings.statement_timeout.and_then(|limit| clock::now().checked_add(limit));
         self.channels().locks.begin_statement(deadline);
         let mut context = ExecContext {
             reader: state.reader.clone(),

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use cairn_storage::Snapshot;
 
 use super::service::{Identity, Shown};
-use crate::exec::{QuickHashes, clock};
+use crate::clock;
+use crate::columns::QuickHashes;
 
 /// So many states are held for queries that are behind; for more of them what changed is found out by running them.
 const OWN_STATES: usize = 64;

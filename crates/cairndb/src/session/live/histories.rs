@@ -14,7 +14,7 @@ use cairn_storage::Observer;
 
 use super::service::Service;
 use super::tests::{Rows, add, result};
-use crate::exec::clock::drawn::{self, Event};
+use crate::clock::drawn::{self, Event};
 use crate::plan::{Fault, with_fault};
 use crate::{Connection, Database, LiveChange, LiveQuery, Next, Position, SqlState};
 

@@ -19,7 +19,7 @@ use super::service::{Service, Shown};
 use super::steps::Since;
 use super::subscriber::End;
 use super::wakes::Wakes;
-use crate::exec::clock;
+use crate::clock;
 use crate::session::locked;
 use crate::session::shared::Shared;
 

@@ -23,9 +23,10 @@ use super::changes::Changes;
 use super::plans::{Compiled, Plans};
 use super::result::{ResultRows, RowBytes, RowForm, Weights};
 use crate::catalog::{Catalog, SearchPath, Table, TableLayout};
+use crate::clock::{self, check_statement};
 use crate::exec::{
     Around, BatchSizes, Changed as ChangedTables, Direct, ExecContext, KeptState, RowChanges, SpillSpace, Terms,
-    check_statement, clock, execute_kept,
+    execute_kept,
 };
 use crate::plan::{
     CteId, Fault, Field, KeptStages, Maintenance, OptimizerOptions, PhysicalPlan, columns_read, has_fault,

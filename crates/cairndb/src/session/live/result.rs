@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::exec::QuickHashes;
+use crate::columns::QuickHashes;
 use crate::types::DataType;
 use crate::types::row::RowLayout;
 use crate::{Result, Value};

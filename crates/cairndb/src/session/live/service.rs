@@ -29,7 +29,7 @@ use super::result::RowForm;
 use super::steps::tell;
 use super::subscriber::{End, Subscriber};
 use super::wakes::Wakes;
-use crate::exec::clock;
+use crate::clock;
 use crate::plan::Field;
 use crate::session::locked;
 use crate::session::next::Stop;

@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::{LiveChange, LiveQuery};
-use crate::exec::{NoAnswer, check_statement};
+use crate::clock::check_statement;
+use crate::exec::NoAnswer;
 use crate::plan::Field;
 use crate::session::next::Next;
 use crate::{DataType, Value};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::subscriber::Subscriber;
-use crate::exec::clock;
+use crate::clock;
 
 /// So long who waits may wait for others to be woken with him; longer where the next query takes longer than it did before.
 const TOGETHER: Duration = Duration::from_micros(100);

@@ -9,7 +9,6 @@ use std::sync::{Mutex, PoisonError};
 
 use cairn_storage::{Snapshot, Store, TreeId};
 
-use crate::catalog::row_number;
 use crate::{Error, Result};
 
 /// The next row number of every tree that was inserted into since the database was opened.
@@ -38,4 +37,15 @@ fn first_free(snapshot: &Snapshot, tree: TreeId) -> Result<u64> {
         Some((key, _)) => row_number(key)?.checked_add(1).ok_or_else(|| Error::internal("row numbers are exhausted")),
         None => Ok(1),
     }
+}
+
+/// The key of a row without primary key.
+pub(crate) fn row_number_key(number: u64) -> [u8; 8] {
+    number.to_be_bytes()
+}
+
+/// The row number in a key.
+pub(crate) fn row_number(key: &[u8]) -> Result<u64> {
+    let bytes = key.try_into().map_err(|_| Error::damaged("a row number is damaged"))?;
+    Ok(u64::from_be_bytes(bytes))
 }

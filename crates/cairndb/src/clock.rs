@@ -1,6 +1,9 @@
 //! The clock by which statements end and live queries have their turns. Tests draw what it says, and what others do meanwhile.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
+
+use crate::{Error, Result, SqlState};
 
 /// What it is now.
 pub(crate) fn now() -> Instant {
@@ -14,6 +17,24 @@ pub(crate) fn now() -> Instant {
 /// How long it is since then.
 pub(crate) fn since(then: Instant) -> std::time::Duration {
     now().saturating_duration_since(then)
+}
+
+/// Whether it is later than that.
+pub(crate) fn has_passed(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| now() >= deadline)
+}
+
+/// Fails when a statement was cancelled or its time is up.
+pub(crate) fn check_statement(interrupt: &AtomicBool, deadline: Option<Instant>) -> Result<()> {
+    #[cfg(test)]
+    drawn::look_at_statement();
+    if interrupt.load(Ordering::Relaxed) {
+        return Err(Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"));
+    }
+    match has_passed(deadline) {
+        true => Err(Error::new(SqlState::QUERY_CANCELED, "canceling statement due to statement timeout")),
+        false => Ok(()),
+    }
 }
 
 /// A clock of a thread's own that stands still but where it is told to go on, so that what happens is the same each time.

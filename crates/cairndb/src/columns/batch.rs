@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::rows::check_count;
-use super::vector::Vector;
-use crate::{Result, Value};
+use super::vector::{NO_ROW, Vector};
+use crate::{Error, Result, SqlState, Value};
 
 /// Rows by column. Columns are shared, never changed. All have `len` values.
 #[derive(Clone, Debug)]
@@ -94,7 +93,15 @@ pub(crate) fn append_columns(columns: &mut [Arc<Vector>], behind: &[Arc<Vector>]
     columns.iter_mut().zip(behind).for_each(|(to, from)| Arc::make_mut(to).append(from));
 }
 
-/// A row number within a batch or a materialised result. [`super::rows`] keeps them in range.
+/// Fails where so many rows cannot be told by number.
+pub(crate) fn check_count(rows: usize) -> Result<()> {
+    match rows < NO_ROW as usize {
+        true => Ok(()),
+        false => Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "too many rows to keep in memory")),
+    }
+}
+
+/// A row number within a batch or a materialised result. [`check_count`] keeps them in range.
 #[inline]
 pub(crate) fn row_number(row: usize) -> u32 {
     debug_assert!(row < u32::MAX as usize);

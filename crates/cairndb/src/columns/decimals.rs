@@ -4,8 +4,8 @@
 //! NaN, infinities and more digits. It never goes back to a narrower one. The scales are apart from that: 1.0 and 1.00
 //! may stand in one column, which then has a scale for each value. A slot that is NULL has no say in either.
 
+use super::compare::float_prefix;
 use super::hash::hash_u64;
-use super::sort::float_prefix;
 use crate::types::{Numeric, NumericRef, Residues};
 
 /// Decimals in an array.
@@ -279,7 +279,7 @@ impl Decimals {
 
     /// Calls `put` with each row and a hash that all equal values have, whatever their form and scale.
     #[inline]
-    pub(super) fn each_hash(&self, mut put: impl FnMut(usize, u64)) {
+    pub(crate) fn each_hash(&self, mut put: impl FnMut(usize, u64)) {
         let mut residues = (0, Residues::of_scale(0));
         let mut of_scale = |scale| {
             if residues.0 != scale {
@@ -307,7 +307,7 @@ impl Decimals {
     }
 
     /// The largest scale of a column of mantissas.
-    pub(super) fn scale_max(&self) -> u16 {
+    pub(crate) fn scale_max(&self) -> u16 {
         match &self.scales {
             Scales::Unset => 0,
             Scales::One(scale) => *scale,
@@ -318,7 +318,7 @@ impl Decimals {
     /// A number that is less only for values that are. Where all have one scale, `scale_max`, it is equal only for equal
     /// ones of 64 bits.
     #[inline]
-    pub(super) fn order_key(&self, row: usize, scale_max: u16) -> u64 {
+    pub(crate) fn order_key(&self, row: usize, scale_max: u16) -> u64 {
         let more = || u32::from(scale_max - self.scale(row));
         match &self.mantissas {
             Mantissas::Narrow(items) => {

@@ -7,7 +7,7 @@ use super::batch::row_number;
 use super::byte_strings::ByteStrings;
 use super::hash::trim_blanks;
 use super::vector::{Data, Vector};
-use crate::types::{DataType, compare_f64};
+use crate::types::{DataType, compare_f64, float_hash_bits};
 
 /// Whether two values of the same type are equal; NULL equals NULL.
 #[inline]
@@ -87,5 +87,17 @@ fn compare_bytes(data_type: DataType, a: &ByteStrings, i: usize, b: &ByteStrings
 impl AsRef<Vector> for Vector {
     fn as_ref(&self) -> &Vector {
         self
+    }
+}
+
+/// A number whose order is that of the floats.
+pub(crate) fn float_prefix(value: f64) -> u64 {
+    let bits = float_hash_bits(value);
+    if value.is_nan() {
+        u64::MAX
+    } else if bits >> 63 == 1 {
+        !bits
+    } else {
+        bits | 1 << 63
     }
 }
