@@ -76,21 +76,11 @@ const UPWARD: &[(&str, &[(&str, &str)])] = &[
     ("facts about expressions stand beside the binder", &[("plan/groups", "bind"), ("plan/physical", "bind")]),
     (
         "views are bound for the types of their columns, which system relations tell",
-        &[
-            ("plan/watched", "system"),
-            ("system/relation", "bind"),
-            ("system/functions", "bind"),
-            ("system/information_schema/relations", "bind"),
-        ],
+        &[("system/relation", "bind"), ("system/functions", "bind"), ("system/information_schema/relations", "bind")],
     ),
     (
         "functions that ask the catalog are found beside the others",
-        &[
-            ("functions/arrays/set", "system"),
-            ("functions/catalogue", "catalog"),
-            ("functions/of_catalog", "catalog"),
-            ("functions/of_catalog", "system"),
-        ],
+        &[("functions/catalogue", "catalog"), ("functions/of_catalog", "catalog"), ("functions/of_catalog", "system")],
     ),
     (
         "ids and numbers of rows stand beside who hands them out",

@@ -239,6 +239,7 @@ impl Binder<'_> {
                 self.check_acting(&function.name, span)?;
                 self.apply(function, args, span)
             }
+            Choice::One(function) if function.is_untold(&types) => Err(self.at(ambiguous_function(name, &types), span)),
             Choice::One(function) => self.apply(function, args, span),
             Choice::None => Err(self.at(no_function(name, &types), span)),
             Choice::Several => Err(self.at(ambiguous_function(name, &types), span)),

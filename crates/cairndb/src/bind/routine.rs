@@ -11,8 +11,7 @@ use super::overload::{ambiguous_function, no_function, undecided};
 use super::variables::Parameters;
 use super::{Callees, ParameterTypes};
 use crate::catalog::{Catalog, Language, OfDomain, ParameterMode, Relation, Returns, Routine, RoutineKind, no_schema};
-use crate::functions::arrays::{EXPANDED_ARRAY, EXPANDED_NAME};
-use crate::functions::{Decided, Declared, Function, Volatility, decide};
+use crate::functions::{Decided, Declared, Function, Volatility, decide, of_information_schema};
 use crate::plan::{Expr, Field, LogicalPlan, is_volatile, walk};
 use crate::sql::{ParsedStatement, dotted, name_text, parse_one, with_deep_stack};
 use crate::types::{CastContext, CompositeType, DataType};
@@ -226,11 +225,11 @@ impl<'a> Binder<'a> {
         function: Arc<Function>,
         args: Vec<Expr>,
         alias: Option<&str>,
-    ) -> Result<(Vec<Expr>, Vec<Field>)> {
+    ) -> Result<(Expr, Vec<Field>)> {
         let routine = function.routine().ok_or_else(|| Error::internal("not a function of the schema's"))?.clone();
         self.parameters.note_call(&routine);
         let fields = result_fields(&routine, self.catalog, alias)?;
-        Ok((vec![Expr::Call { function, args }], fields))
+        Ok((Expr::Call { function, args }, fields))
     }
 
     fn note_routine(&self, routine: &Routine, span: Span) {
@@ -245,10 +244,10 @@ impl<'a> Binder<'a> {
         match parts.as_slice() {
             [name] => Ok(Named { schema: None, built_in: false, name, span }),
             ["pg_catalog", name] => Ok(Named { schema: None, built_in: true, name, span }),
-            ["information_schema", EXPANDED_NAME] => {
-                Ok(Named { schema: None, built_in: true, name: EXPANDED_ARRAY, span })
-            }
-            [schema, name] => Ok(Named { schema: Some(schema), built_in: false, name, span }),
+            [schema, name] => Ok(match of_information_schema(name).filter(|_| *schema == "information_schema") {
+                Some(name) => Named { schema: None, built_in: true, name, span },
+                None => Named { schema: Some(schema), built_in: false, name, span },
+            }),
             _ => {
                 let message = format!("cross-database references are not implemented: {}", dotted(tree, names));
                 Err(self.at(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message), span))

@@ -16,11 +16,13 @@ use super::arrays::Quantifier;
 use super::bounded::is_bounded;
 use super::of_catalog::Asked;
 use super::register::STABLE_IN_NAME;
+use super::rows::Rows;
 use super::signature::{Declared, decide};
+use super::special::Special;
 use super::users::Volatility;
-use crate::Result;
 use crate::catalog::{Returns, Routine};
 use crate::types::{Composite, DataType, EvalContext, Value, fnv};
+use crate::{Error, Result};
 
 /// An argument of any type, taken without conversion (PostgreSQL's `"any"`). An untyped literal becomes `text`.
 pub const ANY: DataType = DataType::Unknown;
@@ -47,6 +49,10 @@ pub enum Kernel {
     Asked(Asked),
     /// Whether a value is of a domain.
     Checked { check: Arc<Check>, calls: bool },
+    /// What answers with rows.
+    Rows(Rows),
+    /// What binding makes something else of.
+    Special(Special),
     /// One with a last argument that repeats, which is given as an array.
     Spread(Arc<Function>),
 }
@@ -215,6 +221,12 @@ pub fn overloads(name: &str) -> &'static [Arc<Function>] {
     FUNCTIONS.by_name.get(name).map_or(&[], Vec::as_slice)
 }
 
+/// The name under which the entries of a function of the information schema are, with the schema: [`overloads`] finds them.
+pub(crate) fn of_information_schema(name: &str) -> Option<&'static str> {
+    let name = format!("information_schema.{name}");
+    FUNCTIONS.by_name.get_key_value(name.as_str()).map(|(name, _)| *name)
+}
+
 /// All overloads of the aggregate `name` (lower case).
 pub fn aggregate_overloads(name: &str) -> &'static [Arc<Aggregate>] {
     AGGREGATES.get(name)
@@ -295,6 +307,8 @@ impl Function {
                 [value] => check(value, context),
                 _ => Err(super::support::wrong_arguments(args)),
             },
+            Kernel::Rows(_) => Err(Error::internal(format!("{} returns rows, which are no value", self.name))),
+            Kernel::Special(_) => Err(Error::internal(format!("{} is called, but bound as no call", self.name))),
             Kernel::Spread(function) => function.run_spread(args, context),
         }
     }
@@ -508,7 +522,7 @@ impl Aggregate {
 }
 
 /// What a function declares, where its arguments have pseudo-types.
-fn pseudo_types(arguments: Vec<Declared>, result: Declared) -> Option<Box<[Declared]>> {
+pub(super) fn pseudo_types(arguments: Vec<Declared>, result: Declared) -> Option<Box<[Declared]>> {
     let has_any = arguments.iter().any(|argument| argument.fixed().is_none());
     has_any.then(|| arguments.into_iter().chain([result]).collect())
 }

@@ -30,9 +30,11 @@ mod quoting;
 mod random;
 pub(crate) mod regex;
 mod register;
+mod rows;
 pub mod sample;
 mod series;
 mod signature;
+mod special;
 mod strings;
 mod support;
 mod system;
@@ -44,13 +46,12 @@ mod window;
 
 pub use crate::types::{EvalContext, cast};
 pub use aggregate::{Hypothetical, PlacedBy};
-pub use arrays::SetRows;
 pub(crate) use bounded::Takes;
 pub use catalogue::{
     ANY, Accumulator, Aggregate, AggregateKind, Function, aggregate_overloads, exact_overload, function_names,
     overloads,
 };
-pub(crate) use catalogue::{Checked, OF_DOMAIN};
+pub(crate) use catalogue::{Checked, OF_DOMAIN, of_information_schema};
 pub(crate) use counters::Tally;
 pub(crate) use encoding::is_utf8 as is_utf8_encoding;
 pub use in_range::{Distance, in_range_offsets, invalid_size};
@@ -58,8 +59,11 @@ pub(crate) use nearest::{Nearest, Nearness, nearness};
 pub use operator::Operator;
 pub(crate) use random::Generator;
 use register::register_all;
+pub use rows::SetRows;
+pub(crate) use rows::{rows_of_array, unnest_side_by_side};
 pub use series::Series;
 pub use signature::{Decided, Declared, decide};
+pub use special::Special;
 pub(crate) use strings::{characters, substring_bounds};
 pub(crate) use support::no_array_type;
 pub(crate) use system::DATABASE_NAME;

@@ -34,7 +34,7 @@ impl Asked {
 impl Function {
     /// Whether it looks at the database as it is when it is called, not as its statement reads it.
     pub(crate) fn looks_at_database(&self) -> bool {
-        let Kernel::Asked(Asked { function, .. }) = &self.kernel else { return false };
+        let Kernel::Asked(Asked { function, .. }) = &self.kernel else { return self.is_unseen() };
         matches!(function.eval, Eval::Database(_))
     }
 

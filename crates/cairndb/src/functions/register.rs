@@ -3,7 +3,7 @@
 use super::catalogue::Catalogue;
 use super::{
     arithmetic, arrays, bits, clock, comparison, digest, encoding, enums, extract, formatting, json, like, math,
-    overlaps, quoting, random, regex, strings, system, temporal,
+    overlaps, quoting, random, regex, series, special, strings, system, temporal,
 };
 
 /// Functions that PostgreSQL has as STABLE though nothing that they depend on ever changes here (locales, encodings, an enum's labels
@@ -42,4 +42,6 @@ pub(super) fn register_all(catalogue: &mut Catalogue) {
     arrays::register(catalogue);
     enums::register(catalogue);
     json::register(catalogue);
+    series::register(catalogue);
+    special::register(catalogue);
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::ANY;
 use super::catalogue::Catalogue;
 use super::support::{call, wrong_arguments};
+use super::{ANY, Declared, SetRows};
 use crate::types::row::encode_value_raw;
-use crate::types::{Advisory, DataType, EvalContext, LockScope, Speaks, Value, ValueRef};
+use crate::types::{Advisory, DataType, EvalContext, LockScope, Reg, Speaks, Value, ValueRef};
 use crate::{Error, Result, SqlState};
 
 /// What a database calls itself; its file says which it is.
@@ -41,6 +41,7 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     }
     catalogue.add("pg_notify", &[TEXT, TEXT], DataType::Void, notify).acting().called_on_null();
     add_locks(catalogue);
+    add_rows(catalogue);
     catalogue.add("pg_sleep", &[DataType::Double], DataType::Void, sleep).volatile().waiting();
     catalogue.add("pg_column_size", &[ANY], DataType::Integer, column_size);
     let process = |_: &[Value], _: &EvalContext| Ok(Value::Integer(std::process::id().cast_signed()));
@@ -49,8 +50,22 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     catalogue.add("num_nulls", &[ANY], DataType::Integer, |args, _| count(args, true)).variadic().called_on_null();
     catalogue.add("num_nonnulls", &[ANY], DataType::Integer, |args, _| count(args, false)).variadic().called_on_null();
     catalogue.add("pg_trigger_depth", &[], DataType::Integer, trigger_depth).stable();
-    // Binding knows the static type and answers itself; this is for what it leaves.
-    catalogue.add("pg_typeof", &[ANY], TEXT, type_of).called_on_null().stable();
+}
+
+fn add_rows(catalogue: &mut Catalogue) {
+    let type_of = Declared::Type;
+    let channels = catalogue.add_rows("pg_listening_channels", &[], &[("", type_of(TEXT))], |_, _, context| {
+        let channels = context.channels.as_ref().map_or_else(Vec::new, |channels| channels.listening());
+        Ok(SetRows::of(1, channels.iter().map(|channel| Value::text(&**channel)).collect()))
+    });
+    channels.stable().unseen();
+    // No table has partitions.
+    let relation = type_of(DataType::Reg(Reg::Class));
+    let ancestors = [("relid", relation)];
+    catalogue.add_rows("pg_partition_ancestors", &[relation], &ancestors, |_, _, _| Ok(SetRows::none())).volatile();
+    let (is_leaf, level) = (type_of(DataType::Boolean), type_of(DataType::Integer));
+    let columns = [("relid", relation), ("parentrelid", relation), ("isleaf", is_leaf), ("level", level)];
+    catalogue.add_rows("pg_partition_tree", &[relation], &columns, |_, _, _| Ok(SetRows::none())).volatile();
 }
 
 /// What gives no value gives an empty text.
@@ -165,10 +180,4 @@ fn set_config(_: &[Value], _: &EvalContext) -> Result<Value> {
 fn count(args: &[Value], nulls: bool) -> Result<Value> {
     let count = args.iter().filter(|arg| arg.is_null() == nulls).count();
     Ok(Value::Integer(i32::try_from(count).unwrap_or(i32::MAX)))
-}
-
-fn type_of(args: &[Value], _: &EvalContext) -> Result<Value> {
-    let [value] = args else { return Err(wrong_arguments(args)) };
-    let data_type = ValueRef::from(value).data_type().unwrap_or(DataType::Unknown);
-    Ok(Value::text(data_type.type_name()))
 }

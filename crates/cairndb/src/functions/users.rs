@@ -228,13 +228,10 @@ impl UsersFunctions {
     }
 }
 
-/// Names that a syntax or binding keeps for itself.
-const KEPT: &[&str] =
-    &["nextval", "currval", "lastval", "setval", "generate_series", "generate_subscripts", "unnest", "pg_typeof"];
-
 fn check(name: &str, args: &[DataType], returns: DataType) -> Result<()> {
     let refuse = |message: String| Err(Error::new(SqlState::INVALID_FUNCTION_DEFINITION, message));
-    if name.is_empty() || KEPT.contains(&name) {
+    // (What binding makes something of it makes of all calls of the name.)
+    if name.is_empty() || overloads(name).iter().any(|function| function.special().is_some()) {
         return refuse(format!("a function cannot be called \"{name}\""));
     }
     if args.contains(&DataType::Unknown) || returns == DataType::Unknown {

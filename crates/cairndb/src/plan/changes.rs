@@ -28,7 +28,7 @@ use super::nulls::nullable_columns;
 use super::optimize::{optimize, rewritten};
 use super::options::OptimizerOptions;
 use super::physical::PhysicalPlan;
-use super::refs::{has_subquery, identity, mapped};
+use super::refs::{calls_routine, has_subquery, identity, mapped};
 use super::walk::{Facts, inputs_mut, node_exprs};
 use crate::Result;
 use crate::catalog::{Catalog, Index, Table};
@@ -369,9 +369,8 @@ impl Deriver {
             return None;
         }
         let terms = match plan {
-            LogicalPlan::Values { .. }
-            | LogicalPlan::SystemScan { .. }
-            | LogicalPlan::TableFunction { stored: false, .. } => vec![],
+            LogicalPlan::Values { .. } | LogicalPlan::SystemScan { .. } => vec![],
+            LogicalPlan::TableFunction { call, .. } if !calls_routine(call) => vec![],
             LogicalPlan::Scan { table, columns, .. } => vec![self.rows_of(table, columns, plan)],
             LogicalPlan::Filter { input, predicate } => self
                 .change(input)?

@@ -85,7 +85,7 @@ pub use logical::{CteId, Field, JoinKind, LogicalPlan, SetOperator, SortKey};
 pub use optimize::optimize;
 pub use options::OptimizerOptions;
 pub use physical::{Items, KeyBound, KeyRange, ModifiedRows, PhysicalNode, PhysicalPlan, Subplan};
-pub(crate) use refs::{is_volatile, is_volatile_plan, map_columns, raised, used_columns};
+pub(crate) use refs::{calls_routine, is_volatile, is_volatile_plan, map_columns, raised, used_columns};
 pub(crate) use stand_in::{StandIn, Version};
 pub(crate) use stored_fields::{StoredPart, stored_part};
 pub use system_rows::SystemRows;

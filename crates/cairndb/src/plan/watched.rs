@@ -12,8 +12,6 @@ use super::physical::{PhysicalNode as N, PhysicalPlan};
 use super::refs::used_columns;
 use super::walk::{inputs, walk, walk_plan};
 use crate::catalog::Table;
-use crate::functions::arrays::LISTENING_CHANNELS;
-use crate::system::is_of_the_moment;
 use crate::{Error, Result};
 
 /// SQLSTATE 0A000, with the part of the query that is in the way, where its result may change without a commit that
@@ -53,12 +51,6 @@ fn changes_unseen(function: &str) -> String {
 
 fn refuse_functions(plan: &LogicalPlan, refused: &mut Option<String>) {
     match plan {
-        LogicalPlan::TableFunction { name, stored: true, .. } => {
-            refused.get_or_insert_with(|| format!("The function {name} is not part of the query's plan."));
-        }
-        LogicalPlan::TableFunction { name, .. } if name == LISTENING_CHANNELS || is_of_the_moment(name) => {
-            refused.get_or_insert_with(|| changes_unseen(name));
-        }
         LogicalPlan::Modify { .. } => {
             refused.get_or_insert_with(|| "It changes rows.".to_owned());
         }

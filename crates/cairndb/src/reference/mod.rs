@@ -8,7 +8,7 @@ mod without_effect;
 
 pub use differences::{Answer, DIFFERENCES, Difference, UNSUPPORTED, Unsupported};
 pub(crate) use instead::instead;
-pub use routines::{Routine, RoutineKind, SET_RETURNING, catalog_routines, routines};
+pub use routines::{Routine, RoutineKind, catalog_routines, routines};
 pub use statements::{STATEMENTS, Statement};
 pub use without_effect::{WITHOUT_EFFECT, WithoutEffect};
 

@@ -18,7 +18,7 @@ use crate::inverted::ItemClass;
 use crate::types::DataType;
 use crate::{Error, SqlState, Value};
 
-pub(crate) use asked::{Setting, answer, is_of_the_moment, listed_settings};
+pub(crate) use asked::{Answers, Setting, listed_settings};
 pub(crate) use functions::{Eval, SystemFunction, Takes, function, functions, is_function};
 pub(crate) use pg_catalog::{listed, modifier};
 use relation::view_columns;

@@ -22,24 +22,6 @@ pub struct Populate {
     pub has_base: bool,
 }
 
-impl Populate {
-    /// The function of this name; `None`: it is another kind of function.
-    pub fn named(name: &str) -> Option<Populate> {
-        let (document, rest) = match name.strip_prefix("jsonb_") {
-            Some(rest) => (JSONB, rest),
-            None => (JSON, name.strip_prefix("json_")?),
-        };
-        let (set, has_base) = match rest {
-            "populate_record" => (false, true),
-            "populate_recordset" => (true, true),
-            "to_record" => (false, false),
-            "to_recordset" => (true, false),
-            _ => return None,
-        };
-        Some(Populate { document, set, has_base })
-    }
-}
-
 /// The row of a document: a row that gives what the document lacks, the document.
 pub fn populated(of: CompositeType, document: DataType) -> Arc<Function> {
     let row = DataType::Composite(of);

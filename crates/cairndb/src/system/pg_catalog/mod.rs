@@ -10,7 +10,7 @@ mod statistics;
 pub(crate) use built_in::listed;
 pub(super) use built_in::{BUILT_IN, BuiltIn, built_in};
 
-use super::{Made, SystemRelation};
+use super::{Made, SystemRelation, asked};
 use crate::catalog::RelationKind::{Table as TableKind, View};
 use crate::types::DataType::{self, BigInt, Boolean, Integer, InternalChar, Name, Oid, SmallInt, Text};
 use crate::types::ElementType;
@@ -543,7 +543,7 @@ const OF_SCHEMA: &[SystemRelation] = &[
             ("sourceline", Integer),
             ("pending_restart", Boolean),
         ],
-        made: Made::Function("pg_show_all_settings"),
+        made: Made::Function(&asked::SETTINGS_SHOWN),
     },
     SystemRelation {
         name: "pg_tables",

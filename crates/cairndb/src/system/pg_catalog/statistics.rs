@@ -1,7 +1,7 @@
 //! Statistics: what the database counts of itself. What it does not count is NULL.
 
 use super::rows::oid;
-use super::{Made, SystemRelation};
+use super::{Made, SystemRelation, asked};
 use crate::Value;
 use crate::catalog::RelationKind::View;
 use crate::catalog::{Catalog, ObjectId};
@@ -37,7 +37,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("fastpath", Boolean),
             ("waitstart", MOMENT),
         ],
-        made: Made::Function("pg_lock_status"),
+        made: Made::Function(&asked::LOCKS),
     },
     SystemRelation {
         name: "pg_stat_activity",
@@ -66,7 +66,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("query", Text),
             ("backend_type", Text),
         ],
-        made: Made::Function("pg_stat_get_activity"),
+        made: Made::Function(&asked::ACTIVITY),
     },
     SystemRelation {
         name: "pg_stat_database",
@@ -101,7 +101,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("sessions_killed", BigInt),
             ("stats_reset", MOMENT),
         ],
-        made: Made::Function("pg_stat_get_database"),
+        made: Made::Function(&asked::DATABASE),
     },
     SystemRelation {
         name: "pg_stat_all_tables",
@@ -332,7 +332,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("partitions_total", BigInt),
             ("partitions_done", BigInt),
         ],
-        made: Made::Function("pg_stat_get_progress_info"),
+        made: Made::Function(&asked::BUILDS),
     },
     SystemRelation {
         name: "pg_cursors",
@@ -345,7 +345,7 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("is_scrollable", Boolean),
             ("creation_time", MOMENT),
         ],
-        made: Made::Function("pg_cursor"),
+        made: Made::Function(&asked::CURSORS),
     },
     SystemRelation {
         name: "pg_prepared_statements",
@@ -359,19 +359,19 @@ pub(in crate::system) const RELATIONS: &[SystemRelation] = &[
             ("generic_plans", BigInt),
             ("custom_plans", BigInt),
         ],
-        made: Made::Function("pg_prepared_statement"),
+        made: Made::Function(&asked::PREPARED),
     },
     SystemRelation {
         name: "pg_timezone_names",
         kind: View,
         columns: &[("name", Text), ("abbrev", Text), ("utc_offset", SPAN), ("is_dst", Boolean)],
-        made: Made::Function("pg_timezone_names"),
+        made: Made::Function(&asked::ZONES),
     },
     SystemRelation {
         name: "pg_timezone_abbrevs",
         kind: View,
         columns: &[("abbrev", Text), ("utc_offset", SPAN), ("is_dst", Boolean)],
-        made: Made::Function("pg_timezone_abbrevs"),
+        made: Made::Function(&asked::ABBREVIATIONS),
     },
     // Values of any type have no type of their own here: they are texts of arrays.
     SystemRelation {
