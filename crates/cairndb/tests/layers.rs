@@ -78,10 +78,7 @@ const UPWARD: &[(&str, &[(&str, &str)])] = &[
         "views are bound for the types of their columns, which system relations tell",
         &[("system/relation", "bind"), ("system/functions", "bind"), ("system/information_schema/relations", "bind")],
     ),
-    (
-        "functions that ask the catalog are found beside the others",
-        &[("functions/catalogue", "catalog"), ("functions/of_catalog", "catalog"), ("functions/of_catalog", "system")],
-    ),
+    ("entries of the schema's functions know their routine", &[("functions/catalogue", "catalog")]),
     (
         "ids and numbers of rows stand beside who hands them out",
         &[

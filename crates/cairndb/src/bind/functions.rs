@@ -151,7 +151,7 @@ impl<'a> Binder<'a> {
         let is_aggregate = !windows_only && !self.aggregate_overloads(call.name).is_empty();
         match call.over {
             Some(over) if windows_only || is_aggregate => return self.window_call(call, over, context),
-            None if windows_only && !call.args.is_empty() && Hypothetical::named(call.name).is_some() => {
+            None if windows_only && !call.args.is_empty() && hypothetical(call.name).is_some() => {
                 return Err(self.at(without_group(call.name), call.span));
             }
             None if windows_only => return Err(self.at(without_over(call.name), call.span)),
@@ -165,7 +165,7 @@ impl<'a> Binder<'a> {
         if let Some(special) = special(call.name) {
             return self.made_of_call(special, call, context);
         }
-        if system::is_function(call.name) && self.overloads(call.name).is_empty() {
+        if !system::entries(call.name).is_empty() && self.overloads(call.name).is_empty() {
             return self.system_call(call, context);
         }
         let args = self.arguments(call.named(), call.arguments(), context)?;
@@ -278,7 +278,7 @@ impl<'a> Binder<'a> {
         let element = last.element().unwrap_or(*last);
         let types = [&given[..args.len()], &[element]].concat();
         // Those two are expressions of their own in PostgreSQL.
-        let is_one = |function: &Arc<Function>| function.variadic && !matches!(&*function.name, "greatest" | "least");
+        let is_one = |function: &Arc<Function>| function.variadic && !function.syntax;
         let all: Vec<Arc<Function>> = self.overloads(call.name).iter().filter(|one| is_one(one)).cloned().collect();
         let Choice::One(function) = choose(&all, &types, false) else {
             return Err(self.at(no_function(call.name, &given), call.span));
@@ -305,7 +305,7 @@ impl<'a> Binder<'a> {
             Call { over: Some(_), .. } => "OVER",
             _ => return Ok(()),
         };
-        match self.overloads(call.name).is_empty() && !system::is_function(call.name) && !is_stored {
+        match self.overloads(call.name).is_empty() && system::entries(call.name).is_empty() && !is_stored {
             // Its call tells that there is no such function, with its arguments' types.
             true if what == "OVER" => return Ok(()),
             true => {
@@ -362,7 +362,7 @@ impl<'a> Binder<'a> {
 
     fn aggregate_call(&mut self, call: &Call<'a>, context: &mut Context) -> Result<AggregateCall> {
         let args = self.operands_within(call, Within::Aggregate, context)?;
-        if args.is_empty() && !call.star && call.name == "count" {
+        if args.is_empty() && !call.star && self.counts_rows(call.name) {
             let error = Error::new(
                 SqlState::WRONG_OBJECT_TYPE,
                 "count(*) must be used to call a parameterless aggregate function",
@@ -403,6 +403,11 @@ impl<'a> Binder<'a> {
             order_by.extend(rest);
         }
         Ok(AggregateCall { aggregate, args: converted, distinct: call.distinct, filter, order_by })
+    }
+
+    /// Whether this aggregate without arguments is called with `*`.
+    fn counts_rows(&self, name: &str) -> bool {
+        self.aggregate_overloads(name).iter().any(|aggregate| aggregate.kind == AggregateKind::CountRows)
     }
 
     /// Aggregates that write their arguments as JSON know nothing of the session's time zone and of the catalog: what needs them is written
@@ -549,6 +554,11 @@ impl<'a> Binder<'a> {
         }
         Ok(bound)
     }
+}
+
+/// The hypothetical-set aggregate of this name: a window function that may be called WITHIN GROUP.
+pub(super) fn hypothetical(name: &str) -> Option<Hypothetical> {
+    window_overloads(name).first().and_then(|function| Hypothetical::of_window(function.kind))
 }
 
 /// What binding makes of calls of this name, if its entries say so.

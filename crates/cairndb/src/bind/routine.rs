@@ -391,8 +391,8 @@ fn may_take_its_place(routine: &Routine, body: &Expr, args: &[Expr]) -> bool {
             Expr::Call { function, .. } => {
                 strict &= function.strict;
                 plain &= match routine.volatility {
-                    Volatility::Immutable => function.immutable,
-                    Volatility::Stable => !function.volatile,
+                    Volatility::Immutable => function.is_immutable(),
+                    Volatility::Stable => !function.is_volatile(),
                     Volatility::Volatile => true,
                 };
             }

@@ -42,6 +42,7 @@ mod temporal;
 #[cfg(test)]
 mod tests;
 pub mod users;
+mod volatility;
 mod window;
 
 pub use crate::types::{EvalContext, cast};
@@ -56,6 +57,7 @@ pub(crate) use counters::Tally;
 pub(crate) use encoding::is_utf8 as is_utf8_encoding;
 pub use in_range::{Distance, in_range_offsets, invalid_size};
 pub(crate) use nearest::{Nearest, Nearness, nearness};
+pub(crate) use of_catalog::Asks;
 pub use operator::Operator;
 pub(crate) use random::Generator;
 use register::register_all;
@@ -67,6 +69,6 @@ pub use special::Special;
 pub(crate) use strings::{characters, substring_bounds};
 pub(crate) use support::no_array_type;
 pub(crate) use system::DATABASE_NAME;
-pub(crate) use users::Volatility;
 pub use users::{AggregateFunction, Arguments, FunctionOptions};
+pub(crate) use volatility::{Parallel, Volatility};
 pub use window::{WindowFunction, WindowKind, window_names, window_overloads};

@@ -6,21 +6,6 @@ use super::{
     overlaps, quoting, random, regex, series, special, strings, system, temporal,
 };
 
-/// Functions that PostgreSQL has as STABLE though nothing that they depend on ever changes here (locales, encodings, an enum's labels
-/// within a plan): they are folded, and nothing that is stored may rest on them.
-pub(super) const STABLE_IN_NAME: &[&str] = &[
-    "convert_from",
-    "convert_to",
-    "enum_first",
-    "enum_last",
-    "enum_range",
-    "format",
-    "pg_column_size",
-    "to_char",
-    "to_date",
-    "to_number",
-];
-
 pub(super) fn register_all(catalogue: &mut Catalogue) {
     comparison::register(catalogue);
     arithmetic::register(catalogue);

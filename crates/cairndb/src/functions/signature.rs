@@ -86,7 +86,9 @@ impl Declared {
     /// Its oid in PostgreSQL's catalog.
     pub(crate) fn oid(self) -> u32 {
         match self {
+            Declared::Type(DataType::Unknown) | Declared::Any => 2276,
             Declared::Type(data_type) => data_type.oid(),
+            Declared::Record => 2249,
             _ => PSEUDO.iter().find(|(known, ..)| *known == self).map_or(0, |(.., oid)| *oid),
         }
     }

@@ -31,7 +31,7 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     const SEQUENCE: DataType = DataType::Reg(Reg::Class);
     let mut add = |name, args: &[DataType], returns, special| {
         let declared: Vec<Declared> = args.iter().copied().map(Declared::Type).collect();
-        catalogue.add_special(name, &declared, Declared::Type(returns), special).volatile();
+        catalogue.add_special(name, &declared, Declared::Type(returns), special).volatile().parallel_unsafe();
     };
     add("nextval", &[SEQUENCE], BigInt, Special::NextValue);
     add("currval", &[SEQUENCE], BigInt, Special::CurrentValue);
@@ -40,7 +40,7 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     add("lastval", &[], BigInt, Special::LastValue);
     let (text, name) = (Declared::Type(DataType::Text), Declared::Type(Name));
     catalogue.add_special("merge_action", &[], text, Special::MergeAction).volatile();
-    catalogue.add_special("current_schema", &[], name, Special::CurrentSchema).stable();
+    catalogue.add_special("current_schema", &[], name, Special::CurrentSchema).stable().parallel_unsafe();
     let of_type = Declared::Type(DataType::Reg(Reg::Type));
     catalogue.add_special("pg_typeof", &[Declared::Any], of_type, Special::TypeOf).called_on_null().stable();
     add_populates(catalogue);

@@ -32,24 +32,28 @@ pub(super) fn register(catalogue: &mut Catalogue) {
             }),
         )
         .stable();
-    catalogue.add("set_config", &[TEXT, TEXT, DataType::Boolean], TEXT, set_config).volatile().called_on_null();
-    for name in ["current_database", "current_catalog"] {
-        catalogue.add(name, &[], DataType::Name, |_, _| Ok(Value::text(DATABASE_NAME))).stable();
+    catalogue
+        .add("set_config", &[TEXT, TEXT, DataType::Boolean], TEXT, set_config)
+        .volatile()
+        .called_on_null()
+        .parallel_unsafe();
+    catalogue.add("current_database", &[], DataType::Name, |_, _| Ok(Value::text(DATABASE_NAME))).stable();
+    catalogue.add("current_catalog", &[], DataType::Name, |_, _| Ok(Value::text(DATABASE_NAME))).stable().syntax();
+    for (name, is_syntax) in [("current_user", false), ("session_user", false), ("user", true), ("current_role", true)]
+    {
+        catalogue.add(name, &[], DataType::Name, |_, _| Ok(Value::text("cairndb"))).stable().syntax = is_syntax;
     }
-    for name in ["current_user", "session_user", "user", "current_role"] {
-        catalogue.add(name, &[], DataType::Name, |_, _| Ok(Value::text("cairndb"))).stable();
-    }
-    catalogue.add("pg_notify", &[TEXT, TEXT], DataType::Void, notify).acting().called_on_null();
+    catalogue.add("pg_notify", &[TEXT, TEXT], DataType::Void, notify).acting().called_on_null().restricted();
     add_locks(catalogue);
     add_rows(catalogue);
     catalogue.add("pg_sleep", &[DataType::Double], DataType::Void, sleep).volatile().waiting();
-    catalogue.add("pg_column_size", &[ANY], DataType::Integer, column_size);
+    catalogue.add("pg_column_size", &[ANY], DataType::Integer, column_size).stable_in_name();
     let process = |_: &[Value], _: &EvalContext| Ok(Value::Integer(std::process::id().cast_signed()));
-    catalogue.add("pg_backend_pid", &[], DataType::Integer, process).stable();
+    catalogue.add("pg_backend_pid", &[], DataType::Integer, process).stable().restricted();
     catalogue.add("pg_client_encoding", &[], DataType::Name, |_, _| Ok(Value::text("UTF8"))).stable();
     catalogue.add("num_nulls", &[ANY], DataType::Integer, |args, _| count(args, true)).variadic().called_on_null();
     catalogue.add("num_nonnulls", &[ANY], DataType::Integer, |args, _| count(args, false)).variadic().called_on_null();
-    catalogue.add("pg_trigger_depth", &[], DataType::Integer, trigger_depth).stable();
+    catalogue.add("pg_trigger_depth", &[], DataType::Integer, trigger_depth).stable().restricted();
 }
 
 fn add_rows(catalogue: &mut Catalogue) {
@@ -58,7 +62,7 @@ fn add_rows(catalogue: &mut Catalogue) {
         let channels = context.channels.as_ref().map_or_else(Vec::new, |channels| channels.listening());
         Ok(SetRows::of(1, channels.iter().map(|channel| Value::text(&**channel)).collect()))
     });
-    channels.stable().unseen();
+    channels.stable().unseen().restricted();
     // No table has partitions.
     let relation = type_of(DataType::Reg(Reg::Class));
     let ancestors = [("relid", relation)];
@@ -107,9 +111,11 @@ fn add_locks(catalogue: &mut Catalogue) {
                 let added = catalogue.add($name, args, returns, eval);
                 // What the transaction gives back at its end needs one.
                 match LockScope::$scope {
-                    LockScope::Transaction => added.acting().waiting(),
-                    LockScope::Session => added.volatile().waiting(),
-                };
+                    LockScope::Transaction => added.acting(),
+                    LockScope::Session => added.volatile(),
+                }
+                .waiting()
+                .restricted();
             }
         };
     }
@@ -127,7 +133,7 @@ fn add_locks(catalogue: &mut Catalogue) {
                 let eval = |args: &[Value], context: &EvalContext| {
                     Ok(Value::Boolean(sharing(context)?.unlock(number(args)?, $shared)))
                 };
-                catalogue.add($name, args, DataType::Boolean, eval).volatile();
+                catalogue.add($name, args, DataType::Boolean, eval).volatile().restricted();
             }
         };
     }
@@ -137,7 +143,7 @@ fn add_locks(catalogue: &mut Catalogue) {
         sharing(context)?.unlock_all();
         Ok(Value::text(""))
     };
-    catalogue.add("pg_advisory_unlock_all", &[], DataType::Void, unlock_all).volatile();
+    catalogue.add("pg_advisory_unlock_all", &[], DataType::Void, unlock_all).volatile().restricted();
 }
 
 fn number(args: &[Value]) -> Result<Advisory> {

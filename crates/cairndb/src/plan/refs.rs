@@ -179,7 +179,7 @@ pub(crate) fn is_volatile_plan(plan: &LogicalPlan) -> bool {
 fn is_volatile_itself(expr: &Expr) -> bool {
     match expr {
         Expr::Sequence { .. } => true,
-        Expr::Call { function, .. } => function.volatile,
+        Expr::Call { function, .. } => function.is_volatile(),
         _ => false,
     }
 }

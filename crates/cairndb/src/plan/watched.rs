@@ -28,7 +28,7 @@ pub(crate) fn refuse_unwatchable(plan: &LogicalPlan) -> Result<()> {
                 )
             }
             Expr::Call { function, .. } if function.looks_at_database() => changes_unseen(&function.name),
-            Expr::Call { function, .. } if function.volatile => {
+            Expr::Call { function, .. } if function.is_volatile() => {
                 format!("The function {} may answer anew at every call.", function.name)
             }
             Expr::Call { function, .. } if function.clock => {

@@ -4,7 +4,7 @@ use crate::functions::{
     Aggregate, Declared, Function, Volatility, WindowFunction, aggregate_overloads, function_names, overloads,
     window_names, window_overloads,
 };
-use crate::system::{self, SystemFunction};
+use crate::system;
 
 /// One function, for some argument types.
 ///
@@ -63,23 +63,14 @@ pub fn routines() -> Vec<Routine> {
     all
 }
 
-/// What is known of the functions that ask the catalog, as of the others. Their arguments are told as far as they are known: an oid,
-/// where a relation may be named, too.
+/// What is known of the functions that ask the catalog, as of the others.
 ///
 /// ```
 /// let all = cairndb::reference::catalog_routines();
 /// assert!(all.iter().any(|routine| routine.name == "to_regclass" && routine.volatility == "stable"));
 /// ```
 pub fn catalog_routines() -> Vec<Routine> {
-    let routine = |of: &SystemFunction| Routine {
-        kind: RoutineKind::Function,
-        name: of.name.to_owned(),
-        arguments: Vec::new(),
-        returns: of.returns.type_name().to_owned(),
-        variadic: false,
-        volatility: of.volatility().word(),
-    };
-    system::functions().iter().map(routine).collect()
+    system::all_entries().map(|entry| of_function(&entry.function)).collect()
 }
 
 fn of_function(function: &Function) -> Routine {
@@ -90,7 +81,7 @@ fn of_function(function: &Function) -> Routine {
         arguments: arguments(function.args.len(), |at| function.declared(at)),
         returns: returned(function),
         variadic: function.variadic,
-        volatility: function.volatility().word(),
+        volatility: function.volatility.word(),
     }
 }
 
@@ -109,7 +100,7 @@ fn of_aggregate(aggregate: &Aggregate) -> Routine {
         arguments: arguments(aggregate.args.len(), |at| aggregate.declared(at)),
         returns: aggregate.declared_result().type_name().to_owned(),
         variadic: false,
-        volatility: Volatility::Immutable.word(),
+        volatility: aggregate.volatility.word(),
     }
 }
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::{JSON, JSONB};
-use crate::functions::Function;
 use crate::functions::arrays::{Form, form};
 use crate::functions::support::wrong_arguments;
+use crate::functions::{Function, Volatility};
 use crate::types::{
     Array, Composite, CompositeType, DataType, Dimension, Document, EvalContext, JsonKind, Value, from_text,
 };
@@ -34,7 +34,7 @@ pub fn populated(of: CompositeType, document: DataType) -> Arc<Function> {
             document => row_of(base.as_composite(), Document::of(document)?, of, context),
         }
     });
-    Arc::new(Function { immutable: false, folds: false, ..Function::clone(&function) })
+    Arc::new(Function { volatility: Volatility::Stable, folds: false, ..Function::clone(&function) })
 }
 
 fn row_of(base: Option<&Composite>, document: Document<'_>, of: CompositeType, context: &EvalContext) -> Result<Value> {
