@@ -88,7 +88,7 @@ const UPWARD: &[(&str, &[(&str, &str)])] = &[
             ("types/context", "functions"),
         ],
     ),
-    ("single uses", &[("catalog/store", "change_feed"), ("error", "reference"), ("types/from_syntax", "sql")]),
+    ("single uses", &[("catalog/store", "change_feed"), ("types/from_syntax", "sql")]),
 ];
 
 fn layer(module: &str) -> usize {

@@ -11,6 +11,7 @@ use super::overload::{ambiguous_function, no_function, undecided};
 use super::variables::Parameters;
 use super::{Callees, ParameterTypes};
 use crate::catalog::{Catalog, Language, OfDomain, ParameterMode, Relation, Returns, Routine, RoutineKind, no_schema};
+use crate::error::Feature;
 use crate::functions::{Decided, Declared, Function, Volatility, decide, of_information_schema};
 use crate::plan::{Expr, Field, LogicalPlan, is_volatile, walk};
 use crate::sql::{ParsedStatement, dotted, name_text, parse_one, with_deep_stack};
@@ -100,9 +101,8 @@ impl<'a> Binder<'a> {
         self.note_routine(&routine, called.span);
         if routine.takes_rows() && (self.noted.is_some() || self.definition.is_some()) {
             // What it is called with is the row as it was when that was defined.
-            let error = Error::unsupported("a function of a table's rows in a definition");
-            let hint = "Make a function that takes the columns it needs, and call that.";
-            return Err(self.at(error.with_hint(hint), called.span));
+            let error = Error::lacking(Feature::RowsInDefinitions, "a function of a table's rows in a definition");
+            return Err(self.at(error, called.span));
         }
         for table in routine.parameters.iter().filter_map(|parameter| self.catalog.table_by_id(parameter.row_of?)) {
             self.rests.borrow_mut().add(&Relation::Table(table.clone()));
