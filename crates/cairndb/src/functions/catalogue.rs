@@ -557,6 +557,7 @@ pub(super) fn resolve(declared: &[Declared], count: usize, given: &[DataType]) -
     };
     let arg = |(declared, given): (&Declared, &DataType)| match declared {
         Declared::Record => Some(given.base()),
+        Declared::Array => declared.resolved_argument(decided),
         declared => resolved(declared),
     };
     let args: Box<[DataType]> = declared[..count].iter().zip(given).map(arg).collect::<Option<_>>()?;

@@ -22,7 +22,6 @@ use crate::{Error, SqlState, Value};
 pub(crate) use asked::{Answers, Setting, listed_settings};
 pub(crate) use entries::{SystemEntry, all_entries, entries};
 pub(crate) use functions::Takes;
-pub(crate) use pg_catalog::modifier;
 use relation::view_columns;
 pub(crate) use relation::{Made, Rows, SystemRelation};
 

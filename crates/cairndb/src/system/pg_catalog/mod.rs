@@ -4,7 +4,6 @@
 mod built_in;
 mod empty;
 mod rows;
-pub(crate) use rows::modifier;
 mod statistics;
 
 pub(crate) use built_in::listed;
