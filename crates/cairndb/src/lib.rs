@@ -46,12 +46,12 @@ pub use cairn_storage::{Process, Stats, SyncMethod};
 pub use error::{Error, Result, SqlState};
 pub use functions::{AggregateFunction, Arguments, FunctionOptions};
 pub use notice::Notice;
-pub use plan::Field;
+pub use plan::{ColumnOrigin, Field};
 pub use point::RowRef;
 pub use result::{FromRow, Row, RowIndex};
 pub use salvage::{Salvaged, salvage};
 pub use session::{
-    Ahead, CopyShape, Durability, Executed, InterruptHandle, IntoRows, LiveChange, LiveGuard, LiveQuery,
+    Ahead, Ceilings, CopyShape, Durability, Executed, InterruptHandle, IntoRows, LiveChange, LiveGuard, LiveQuery,
     LiveStatistics, Mapped, NamedParams, Next, Notification, NotificationGuard, Notifications, Options, Outcome,
     OwnedRow, PlanCache, Position, Rows, RowsAs, SettingsSeen, StopHandle, Ticket, Turn, command_tag,
 };

@@ -678,3 +678,11 @@ fn a_copy_given_as_an_argument_reads_standard_input() {
     }
     assert!(good(folder.path(), &["x.cairn", "SELECT sum(a) FROM t"]).contains(" 6"));
 }
+
+#[test]
+fn serving_a_file_that_is_not_there_says_what_to_do_and_makes_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = bad(folder.path(), &["serve", "nowhere.cairn"]);
+    assert!(said.contains("cairn serve --create nowhere.cairn"), "{said}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}

@@ -10,18 +10,25 @@ use std::time::{Duration, Instant};
 use cairn_wire::{Challenge, Login, Request};
 use cairndb::{Error, SqlState};
 
+use crate::access::{self, Method};
 use crate::line::Line;
+use crate::log::Level;
 use crate::server::Shared;
+use crate::throttle::Origin;
 
 /// How long somebody may take to say and prove who he is.
 const LOGIN_TIME: Duration = Duration::from_secs(60);
 /// How long the last words to somebody may take.
 const FAREWELL_TIME: Duration = Duration::from_secs(5);
 
+/// Between two looks whether the server stops, while somebody is kept waiting.
+const LOOK_TIME: Duration = Duration::from_millis(100);
+
 /// Who has come in; `None`: the conversation is over.
-pub(crate) fn admit(line: &mut Line, shared: &Shared) -> io::Result<Option<Login>> {
+pub(crate) fn admit(line: &mut Line, shared: &Shared, from: &(Origin, String)) -> io::Result<Option<Login>> {
     let until = Instant::now() + LOGIN_TIME;
     line.set_times(Some(LOGIN_TIME), Some(FAREWELL_TIME))?;
+    let mut user = None;
     loop {
         match line.conversation.next_request() {
             Request::Wait => {
@@ -37,10 +44,21 @@ pub(crate) fn admit(line: &mut Line, shared: &Shared) -> io::Result<Option<Login
                 shared.registry.cancel(process, &secret);
                 return Ok(None);
             }
-            Request::Login(login) => ask(line, shared, &login)?,
-            Request::Start(login) => return Ok(Some(login)),
+            Request::Login(login) => {
+                ask(line, shared, &login, from)?;
+                user = Some(login.user);
+            }
+            Request::Start(login) => {
+                shared.throttle.succeeded(from.0, &login.user);
+                return Ok(Some(login));
+            }
             // Nothing else is asked before a session starts.
             _ => {
+                if let Some(user) = user.filter(|_| line.conversation.was_denied()) {
+                    shared.throttle.failed(from.0, &user, Instant::now());
+                    let of: [(_, &dyn std::fmt::Display); 2] = [("user", &user), ("from", &from.1)];
+                    shared.options.log.line(Level::Warning, "login_failed", &of);
+                }
                 line.flush()?;
                 return Ok(None);
             }
@@ -49,33 +67,48 @@ pub(crate) fn admit(line: &mut Line, shared: &Shared) -> io::Result<Option<Login
 }
 
 /// What somebody has to show.
-fn ask(line: &mut Line, shared: &Shared, login: &Login) -> io::Result<()> {
-    let options = &shared.options;
-    let peer = line.stream.peer();
-    if options.trusts_all || peer.is_some() && peer == options.owner {
-        line.conversation.trust();
-        return Ok(());
+fn ask(line: &mut Line, shared: &Shared, login: &Login, from: &(Origin, String)) -> io::Result<()> {
+    match access::method(&shared.options, login, from.0) {
+        Ok(Method::Password) => {}
+        Ok(_) => {
+            line.conversation.trust();
+            return Ok(());
+        }
+        Err(error) => {
+            refuse(line, shared, login, from, &error);
+            return Ok(());
+        }
     }
-    if options.users.is_empty() {
-        let user = &login.user;
-        let (message, hint) = match peer {
-            Some(_) => (
-                format!("peer authentication failed for user \"{user}\""),
-                "Only the user who owns the database comes in without a password, and no passwords are set.",
-            ),
-            None => (
-                format!("no password is set for user \"{user}\""),
-                "Connect over the Unix socket as the user who owns the database, or start the server with passwords.",
-            ),
-        };
-        line.conversation.refuse(&Error::new(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, message).with_hint(hint));
+    if !keep_waiting(shared, login, from.0) {
+        let message = "too many failed logins for this user, or from this address";
+        let error = Error::new(SqlState::TOO_MANY_CONNECTIONS, message).with_hint("Try again in a minute.");
+        refuse(line, shared, login, from, &error);
         return Ok(());
     }
     let mut nonce = [0; 18];
     getrandom::fill(&mut nonce).map_err(io::Error::other)?;
-    let verifier = options.users.get(&login.user).cloned();
+    let verifier = shared.options.users.get(&login.user).map(|user| user.verifier.clone());
     line.conversation.challenge(Challenge { verifier, nonce, secret: shared.secret });
     Ok(())
+}
+
+fn refuse(line: &mut Line, shared: &Shared, login: &Login, from: &(Origin, String), error: &Error) {
+    let of: [(_, &dyn std::fmt::Display); 3] = [("user", &login.user), ("from", &from.1), ("code", &error.sqlstate())];
+    shared.options.log.line(Level::Warning, "login_refused", &of);
+    line.conversation.refuse(error);
+}
+
+/// Keeps somebody waiting who may be guessing; whether he may try. What he sends meanwhile makes it no shorter.
+fn keep_waiting(shared: &Shared, login: &Login, origin: Origin) -> bool {
+    let begun = Instant::now();
+    let Some(wait) = shared.throttle.enter(origin, &login.user, begun) else { return false };
+    loop {
+        let left = wait.saturating_sub(begun.elapsed());
+        if left.is_zero() || shared.registry.is_stopping() {
+            return true;
+        }
+        std::thread::sleep(left.min(LOOK_TIME));
+    }
 }
 
 /// SQLSTATE 53300.

@@ -3,10 +3,13 @@
 use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
+use std::time::Instant;
 
 use cairndb::{Connection, Error, Notification, Notifications, SqlState};
 
 use crate::line::Line;
+#[cfg(unix)]
+use crate::stream::Waited;
 
 /// How often it is looked whether something was told, where a socket and a wake can not be waited for at once.
 #[cfg(not(unix))]
@@ -62,9 +65,9 @@ impl Hearing {
         Ok(())
     }
 
-    /// Waits until the client sends something, and tells it what is told meanwhile.
+    /// Waits until the client sends something, or until it is late, and tells it what is told meanwhile; whether something came.
     #[cfg(unix)]
-    pub(crate) fn wait(&mut self, line: &mut Line) -> io::Result<Result<(), Error>> {
+    pub(crate) fn wait(&mut self, line: &mut Line, until: Option<Instant>) -> io::Result<Result<bool, Error>> {
         loop {
             if line.conversation.is_idle()
                 && let Err(error) = self.tell(line)
@@ -72,10 +75,11 @@ impl Hearing {
                 return Ok(Err(error));
             }
             line.flush()?;
-            if line.stream.wait_with(&self.woken)? {
-                return line.read().map(Ok);
+            match line.stream.wait_with(Some(&self.woken), until)? {
+                Waited::One => return line.read().map(|()| Ok(true)),
+                Waited::Other => self.empty()?,
+                Waited::Nothing => return Ok(Ok(false)),
             }
-            self.empty()?;
         }
     }
 
@@ -96,17 +100,19 @@ impl Hearing {
     }
 
     #[cfg(not(unix))]
-    pub(crate) fn wait(&mut self, line: &mut Line) -> io::Result<Result<(), Error>> {
-        line.stream.set_read_timeout(Some(LOOK_TIME))?;
+    pub(crate) fn wait(&mut self, line: &mut Line, until: Option<Instant>) -> io::Result<Result<bool, Error>> {
         loop {
             if line.conversation.is_idle()
                 && let Err(error) = self.tell(line)
             {
                 return Ok(Err(error));
             }
-            match line.wait() {
-                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
-                waited => return waited.map(Ok),
+            let look = Instant::now() + LOOK_TIME;
+            if line.wait_until(until.map_or(look, |until| until.min(look)))? {
+                return Ok(Ok(true));
+            }
+            if until.is_some_and(|until| until <= Instant::now()) {
+                return Ok(Ok(false));
             }
         }
     }

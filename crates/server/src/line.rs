@@ -1,11 +1,13 @@
 //! A conversation and the socket that it is held over.
 
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cairn_wire::{Conversation, Limits};
 
 use crate::stream::Stream;
+#[cfg(unix)]
+use crate::stream::Waited;
 
 /// Output is written when it is at least so long, before more of it is made.
 const OUTPUT_BYTES: usize = 64 << 10;
@@ -45,6 +47,28 @@ impl Line {
     pub(crate) fn wait(&mut self) -> io::Result<()> {
         self.flush()?;
         self.read()
+    }
+
+    /// The same, no longer than until then; whether something came, or the end.
+    #[cfg(unix)]
+    pub(crate) fn wait_until(&mut self, until: Instant) -> io::Result<bool> {
+        self.flush()?;
+        match self.stream.wait_with(None, Some(until))? {
+            Waited::Nothing => Ok(false),
+            _ => self.read().map(|()| true),
+        }
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn wait_until(&mut self, until: Instant) -> io::Result<bool> {
+        let left = until.saturating_duration_since(Instant::now());
+        self.stream.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
+        let waited = self.wait();
+        self.stream.set_read_timeout(None)?;
+        match waited {
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => Ok(false),
+            waited => waited.map(|()| true),
+        }
     }
 
     /// Waits for what comes.

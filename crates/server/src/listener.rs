@@ -6,6 +6,8 @@ use std::net::TcpListener;
 use std::os::unix::net::{UnixListener, UnixStream};
 
 use crate::stream::Stream;
+#[cfg(unix)]
+use crate::stream::{Waited, wait_for};
 
 /// A socket that clients connect to.
 pub(crate) enum Listener {
@@ -35,6 +37,26 @@ impl Called {
     }
 }
 
+/// A client whose machine or network is gone says nothing of it: it is asked.
+#[cfg(unix)]
+fn keep_alive(stream: &std::net::TcpStream) -> io::Result<()> {
+    use rustix::net::sockopt;
+
+    sockopt::set_socket_keepalive(stream, true)?;
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        sockopt::set_tcp_keepidle(stream, std::time::Duration::from_secs(60))?;
+        sockopt::set_tcp_keepintvl(stream, std::time::Duration::from_secs(10))?;
+        sockopt::set_tcp_keepcnt(stream, 6)?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn keep_alive(_: &std::net::TcpStream) -> io::Result<()> {
+    Ok(())
+}
+
 impl Listener {
     fn accept(&self) -> io::Result<Stream> {
         match self {
@@ -43,6 +65,7 @@ impl Listener {
                 stream.set_nonblocking(false)?;
                 // Answers are written whole: what is written is to go.
                 stream.set_nodelay(true)?;
+                keep_alive(&stream)?;
                 Ok(Stream::Tcp(stream))
             }
             #[cfg(unix)]
@@ -63,7 +86,7 @@ impl Listener {
             Listener::Tcp(inner) => inner.as_fd(),
             Listener::Unix(inner) => inner.as_fd(),
         };
-        if !crate::stream::wait_for(own, called.0.as_fd())? {
+        if wait_for(own, Some(called.0.as_fd()), None)? != Waited::One {
             return Ok(None);
         }
         match self.accept() {

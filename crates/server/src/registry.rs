@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cairndb::InterruptHandle;
+use cairndb::{Error, InterruptHandle, SqlState};
 
+use crate::server::Options;
 use crate::stream::Stream;
 
 /// What is held is never locked while anything is waited for.
@@ -24,22 +25,47 @@ struct Connections {
     streams: HashMap<u64, Stream>,
 }
 
+/// Whose a session is.
+#[derive(Clone, Debug)]
+pub(crate) struct Who {
+    pub(crate) user: String,
+    pub(crate) database: String,
+    /// Where from, as it is told.
+    pub(crate) from: String,
+}
+
 /// A session that can be reached from outside.
 pub(crate) struct Entry {
+    pub(crate) who: Who,
+    /// The number of its connection.
+    connection: u64,
     secret: [u8; 32],
     interrupt: InterruptHandle,
+    /// Its client is not there any more.
+    is_gone: AtomicBool,
 }
 
 /// A connection; it is forgotten when its thread ends.
 pub(crate) struct Present {
     registry: Arc<Registry>,
-    number: u64,
+    pub(crate) number: u64,
 }
 
 /// A session's place; it is given back when the session ends.
 pub(crate) struct Place<'r> {
     registry: &'r Registry,
     pub(crate) process: i32,
+    pub(crate) entry: Arc<Entry>,
+}
+
+impl Entry {
+    pub(crate) fn new(who: Who, connection: u64, secret: [u8; 32], interrupt: InterruptHandle) -> Entry {
+        Entry { who, connection, secret, interrupt, is_gone: AtomicBool::new(false) }
+    }
+
+    pub(crate) fn is_gone(&self) -> bool {
+        self.is_gone.load(Ordering::Relaxed)
+    }
 }
 
 impl Registry {
@@ -56,6 +82,10 @@ impl Registry {
         self.connections().streams.len()
     }
 
+    pub(crate) fn count_sessions(&self) -> usize {
+        self.lock().len()
+    }
+
     /// A connection is there, with another handle to its socket.
     pub(crate) fn arrive(self: &Arc<Registry>, stream: Stream) -> Present {
         let mut connections = self.connections();
@@ -65,24 +95,39 @@ impl Registry {
         Present { registry: self.clone(), number }
     }
 
-    /// A place under a number that no other session has; `None`: there are `most` sessions.
-    pub(crate) fn enter(
-        &self,
-        secret: [u8; 32],
-        interrupt: InterruptHandle,
-        most: usize,
-    ) -> Result<Option<Place<'_>>, getrandom::Error> {
-        let entry = Arc::new(Entry { secret, interrupt });
+    /// A place under a number that no other session has. SQLSTATE 53300 where there are as many sessions as there may be.
+    pub(crate) fn enter(&self, entry: Entry, options: &Options) -> Result<Place<'_>, Error> {
+        let entry = Arc::new(entry);
         let mut sessions = self.lock();
-        if sessions.len() >= most {
-            return Ok(None);
-        }
+        check_counts(&sessions, &entry.who, options)?;
         loop {
-            let process = (getrandom::u32()? >> 1).cast_signed();
+            let number = getrandom::u32()
+                .map_err(|error| Error::new(SqlState::IO_ERROR, format!("could not get random bytes: {error}")))?;
+            let process = (number >> 1).cast_signed();
             if process > 0 && !sessions.contains_key(&process) {
-                sessions.insert(process, entry);
-                return Ok(Some(Place { registry: self, process }));
+                sessions.insert(process, entry.clone());
+                return Ok(Place { registry: self, process, entry });
             }
+        }
+    }
+
+    /// Ends the sessions whose clients are not there any more, which those do not notice that run a statement: to be called again and
+    /// again, for a statement that begins meanwhile misses the call.
+    #[cfg(unix)]
+    pub(crate) fn end_gone(&self) {
+        let gone: Vec<u64> = {
+            let connections = self.connections();
+            let (numbers, sockets): (Vec<u64>, Vec<_>) =
+                connections.streams.iter().map(|(number, stream)| (*number, stream.as_fd())).unzip();
+            let gone = crate::stream::who_is_gone(&sockets);
+            numbers.into_iter().zip(gone).filter_map(|(number, is_gone)| is_gone.then_some(number)).collect()
+        };
+        if gone.is_empty() {
+            return;
+        }
+        for entry in self.lock().values().filter(|entry| gone.contains(&entry.connection)) {
+            entry.is_gone.store(true, Ordering::Relaxed);
+            entry.interrupt.interrupt();
         }
     }
 
@@ -105,6 +150,27 @@ impl Registry {
         sessions.iter().for_each(|entry| entry.interrupt.interrupt());
         self.connections().streams.values().for_each(Stream::stop_reading);
     }
+
+    /// Leaves those alone who do not take what they are told.
+    pub(crate) fn shut(&self) {
+        self.connections().streams.values().for_each(Stream::shut);
+    }
+}
+
+/// SQLSTATE 53300.
+fn check_counts(sessions: &HashMap<i32, Arc<Entry>>, who: &Who, options: &Options) -> Result<(), Error> {
+    let refused = |message: String| Err(Error::new(SqlState::TOO_MANY_CONNECTIONS, message));
+    if sessions.len() >= options.connections_max {
+        return Err(crate::door::too_many());
+    }
+    let count = |is_it: &dyn Fn(&Who) -> bool| sessions.values().filter(|entry| is_it(&entry.who)).count();
+    if options.connections_max_by_user.is_some_and(|most| count(&|of| of.user == who.user) >= most) {
+        return refused(format!("too many connections for role \"{}\"", who.user));
+    }
+    if options.connections_max_by_database.is_some_and(|most| count(&|of| of.database == who.database) >= most) {
+        return refused(format!("too many connections for database \"{}\"", who.database));
+    }
+    Ok(())
 }
 
 impl Drop for Present {

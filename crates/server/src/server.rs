@@ -6,18 +6,21 @@ use std::net::{SocketAddr, TcpListener};
 #[cfg(unix)]
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use cairn_wire::{Limits, Verifier};
-use cairndb::{Database, Error, SqlState};
+use cairn_wire::Limits;
+use cairndb::{Ceilings, Database, Error, SqlState};
 
+use crate::access::{Access, Method, User, check_rules};
 use crate::line::Line;
 use crate::listener::{Call, Called, Listener};
+use crate::log::{Level, Log};
 use crate::registry::Registry;
 use crate::session;
 use crate::stream::Stream;
+use crate::throttle::Throttle;
 
 /// How many connections there may be of whom it is not known who he is, beside sessions.
 const STRANGERS_MAX: usize = 32;
@@ -25,6 +28,11 @@ const STRANGERS_MAX: usize = 32;
 const PAUSE: Duration = Duration::from_millis(50);
 /// Between two looks whether all sessions have ended.
 const STOP_LOOK_TIME: Duration = Duration::from_millis(10);
+/// How long who is ended may take to read why.
+const FAREWELL_TIME: Duration = Duration::from_secs(2);
+/// Between two looks who is gone.
+#[cfg(unix)]
+const WATCH_TIME: Duration = Duration::from_secs(2);
 
 /// How a database is served.
 #[derive(Clone, Debug)]
@@ -38,17 +46,29 @@ pub struct Options {
     /// The user whom the Unix socket lets in without a password.
     pub owner: Option<u32>,
     /// Who else may come in, with a password.
-    pub users: HashMap<String, Verifier>,
+    pub users: HashMap<String, User>,
+    /// Who may come in from where, in place of what the others say of that; none: as they say.
+    pub access: Vec<Access>,
     /// Everybody may come in, without a password.
     pub trusts_all: bool,
     /// Addresses that other machines reach may be listened to, though what goes over the wire can be read on the way.
     pub is_insecure: bool,
     /// How many sessions there may be.
     pub connections_max: usize,
+    /// How many of one user.
+    pub connections_max_by_user: Option<usize>,
+    /// How many in one database.
+    pub connections_max_by_database: Option<usize>,
     /// How long a client may take nothing of what is written to it.
     pub output_timeout: Duration,
     /// What a client may take.
     pub limits: Limits,
+    /// What settings of sessions can not go beyond; `None`: [what the database's own options give](Database::ceilings).
+    pub ceilings: Option<Ceilings>,
+    /// Where it is told what happens.
+    pub log: Log,
+    /// A statement that takes longer is told of, without its constants.
+    pub slow_statement: Option<Duration>,
 }
 
 impl Default for Options {
@@ -59,11 +79,17 @@ impl Default for Options {
             socket: None,
             owner: None,
             users: HashMap::new(),
+            access: Vec::new(),
             trusts_all: false,
             is_insecure: false,
             connections_max: 100,
+            connections_max_by_user: None,
+            connections_max_by_database: None,
             output_timeout: Duration::from_secs(300),
             limits: Limits::default(),
+            ceilings: None,
+            log: Log::default(),
+            slow_statement: None,
         }
     }
 }
@@ -75,6 +101,7 @@ pub(crate) struct Shared {
     pub(crate) registry: Arc<Registry>,
     /// See [`Challenge`](cairn_wire::Challenge).
     pub(crate) secret: [u8; 32],
+    pub(crate) throttle: Throttle,
 }
 
 /// A server that does not run yet.
@@ -89,6 +116,8 @@ pub struct Running {
     addresses: Vec<SocketAddr>,
     socket: Option<PathBuf>,
     listeners: Vec<(Call, JoinHandle<()>)>,
+    /// Looks who is gone, until it is dropped.
+    watcher: Option<(mpsc::Sender<()>, JoinHandle<()>)>,
 }
 
 impl Server {
@@ -119,12 +148,13 @@ impl Server {
     /// 58030 where an address or the socket can not be had, 42501 where it is not for others to reach.
     pub fn start(self) -> Result<Running, Error> {
         let Server { database, options } = self;
-        options.addresses.iter().try_for_each(|address| check_address(*address, &options))?;
+        options.check()?;
         let mut secret = [0; 32];
         getrandom::fill(&mut secret).map_err(|error| io_error("the system's randomness", &io::Error::other(error)))?;
-        let shared = Arc::new(Shared { database, options, registry: Arc::default(), secret });
+        let shared =
+            Arc::new(Shared { database, options, registry: Arc::default(), secret, throttle: Throttle::new(secret) });
         // What was begun ends, should something that follows fail.
-        let mut running = Running { shared, addresses: Vec::new(), socket: None, listeners: Vec::new() };
+        let mut running = Running { shared, addresses: Vec::new(), socket: None, listeners: Vec::new(), watcher: None };
         for address in running.shared.options.addresses.clone() {
             running.listen(address)?;
         }
@@ -132,7 +162,27 @@ impl Server {
         if let Some((folder, port)) = running.shared.options.socket.clone() {
             running.listen_beside(&folder, port)?;
         }
+        #[cfg(unix)]
+        running.watch().map_err(|error| io_error("a thread", &error))?;
+        running.tell_start();
         Ok(running)
+    }
+}
+
+impl Options {
+    /// Whether a server may be started so.
+    ///
+    /// # Errors
+    ///
+    /// 42501 where somebody would come in from elsewhere who shows nothing, or what is sent could be read on the way.
+    ///
+    /// ```
+    /// let options = cairn_server::Options { addresses: vec!["0.0.0.0:5432".parse().unwrap()], ..Default::default() };
+    /// assert!(options.check().is_err());
+    /// ```
+    pub fn check(&self) -> Result<(), Error> {
+        check_rules(&self.access)?;
+        self.addresses.iter().try_for_each(|address| check_address(*address, self))
     }
 }
 
@@ -168,6 +218,11 @@ impl Running {
     /// The Unix socket.
     pub fn socket(&self) -> Option<&Path> {
         self.socket.as_deref()
+    }
+
+    /// How many sessions there are.
+    pub fn sessions(&self) -> usize {
+        self.shared.registry.count_sessions()
     }
 
     fn listen(&mut self, address: SocketAddr) -> Result<(), Error> {
@@ -206,6 +261,36 @@ impl Running {
         Ok(())
     }
 
+    /// Looks again and again whether clients are gone whose statements run.
+    #[cfg(unix)]
+    fn watch(&mut self) -> io::Result<()> {
+        let (told, waits) = mpsc::channel();
+        let registry = self.shared.registry.clone();
+        let work = move || {
+            while waits.recv_timeout(WATCH_TIME) == Err(mpsc::RecvTimeoutError::Timeout) {
+                registry.end_gone();
+            }
+        };
+        let thread = thread::Builder::new().name("cairn watcher".to_owned()).spawn(work)?;
+        self.watcher = Some((told, thread));
+        Ok(())
+    }
+
+    fn tell_start(&self) {
+        let options = &self.shared.options;
+        let durability =
+            options.ceilings.as_ref().and_then(|of| of.durability).or(self.shared.database.ceilings().durability);
+        let durability = durability.map_or_else(|| "any".to_owned(), |of| format!("{of:?}").to_lowercase());
+        let database: (_, &dyn std::fmt::Display) = ("database", &options.name);
+        for address in &self.addresses {
+            options.log.line(Level::Info, "listening", &[("address", address), database]);
+        }
+        if let Some(socket) = &self.socket {
+            options.log.line(Level::Info, "listening", &[("socket", &socket.display()), database]);
+        }
+        options.log.line(Level::Info, "started", &[database, ("durability_at_least", &durability)]);
+    }
+
     /// Ends all sessions with a word (57P01), and waits until they have ended. What they did not commit is rolled back.
     pub fn stop(mut self) {
         self.end();
@@ -220,10 +305,20 @@ impl Running {
         if let Some(path) = self.socket.take() {
             let _ = std::fs::remove_file(&path);
         }
+        if let Some((told, thread)) = self.watcher.take() {
+            drop(told);
+            let _ = thread.join();
+        }
+        let begun = Instant::now();
         while self.shared.registry.count_connections() > 0 {
             self.shared.registry.stop();
+            if begun.elapsed() > FAREWELL_TIME {
+                self.shared.registry.shut();
+            }
             thread::sleep(STOP_LOOK_TIME);
         }
+        let options = &self.shared.options;
+        options.log.line(Level::Info, "stopped", &[("database", &options.name)]);
     }
 }
 
@@ -248,7 +343,7 @@ fn let_in(stream: Stream, shared: &Arc<Shared>) {
     let work = move || {
         // The socket is closed, and its connection forgotten, also where its thread panics. A client that goes is no error.
         let present = present;
-        let _ = session::serve(stream, &shared);
+        let _ = session::serve(stream, present.number, &shared);
         drop(shared);
         drop(present);
     };
@@ -271,6 +366,7 @@ fn remove_stale(path: &Path) -> io::Result<()> {
 #[cfg(unix)]
 fn restrict(path: &Path, options: &Options) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
-    let mode = if options.users.is_empty() && !options.trusts_all { 0o600 } else { 0o777 };
+    let is_own = options.users.is_empty() && !options.trusts_all;
+    let mode = if is_own && options.access.iter().all(|rule| rule.method != Method::Trust) { 0o600 } else { 0o777 };
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
 }

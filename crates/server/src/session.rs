@@ -1,17 +1,22 @@
 //! A session: does what a client's conversation asks for, on a connection of its own.
 
 use std::cell::RefCell;
+use std::fmt::Display;
 use std::io;
 use std::rc::Rc;
+use std::time::Instant;
 
 use cairn_wire::{Bind, Execute, Login, Prepare, Query, Request, Started, Status};
-use cairndb::{ClientCopy, Connection, DataType, Error, SettingsSeen, SqlState, Statement, Value, command_tag};
+use cairndb::{
+    ClientCopy, ColumnOrigin, Connection, DataType, Error, SettingsSeen, SqlState, Statement, Value, command_tag,
+};
 
 use crate::copy::copy;
 use crate::door;
 use crate::hearing::Hearing;
 use crate::line::Line;
-use crate::registry::Place;
+use crate::log::{Level, Log};
+use crate::registry::{Entry, Place, Who};
 use crate::results::{Broken, Left, give, go_on, tell_notices};
 use crate::server::Shared;
 use crate::stream::Stream;
@@ -30,11 +35,24 @@ const TOLD: [(&str, &str); 10] = [
     ("TimeZone", "timezone"),
 ];
 
-/// Everything that a client's thread does.
-pub(crate) fn serve(stream: Stream, shared: &Shared) -> io::Result<()> {
+/// A statement that was prepared, its result's columns, and the tables' columns that they show.
+type Described<'c> = (Statement<'c>, Option<Vec<cairndb::Field>>, Vec<Option<ColumnOrigin>>);
+
+/// PostgreSQL's oid of `void`.
+const VOID: u32 = 2278;
+
+/// Everything that a client's thread does. `number`: its connection's.
+pub(crate) fn serve(stream: Stream, number: u64, shared: &Shared) -> io::Result<()> {
+    let from = stream.origin()?;
     let mut line = Line::new(stream, shared.options.limits);
-    let Some(login) = door::admit(&mut line, shared)? else { return line.flush() };
-    if let Err(error) = begin(&mut line, shared, &login)? {
+    let Some(login) = door::admit(&mut line, shared, &from)? else { return line.flush() };
+    let who = Who { user: login.user.clone(), database: login.database.clone(), from: from.1 };
+    let log = &shared.options.log;
+    if let Err(error) = begin(&mut line, shared, &login, (who.clone(), number))? {
+        let code = error.sqlstate();
+        let of: [(_, &dyn Display); 4] =
+            [("user", &who.user), ("database", &who.database), ("from", &who.from), ("code", &code)];
+        log.line(Level::Warning, "refused", &of);
         line.conversation.refuse(&error);
         return line.flush();
     }
@@ -42,15 +60,18 @@ pub(crate) fn serve(stream: Stream, shared: &Shared) -> io::Result<()> {
 }
 
 /// Opens a session, and is it until it ends. The error: it does not begin.
-fn begin(line: &mut Line, shared: &Shared, login: &Login) -> io::Result<Result<(), Error>> {
+fn begin(line: &mut Line, shared: &Shared, login: &Login, (who, number): (Who, u64)) -> io::Result<Result<(), Error>> {
     let connection = match door::check(shared, login).and_then(|()| connect(shared, login)) {
         Ok(connection) => connection,
         Err(error) => return Ok(Err(error)),
     };
     let mut secret = [0; 32];
     getrandom::fill(&mut secret).map_err(io::Error::other)?;
-    let place = shared.registry.enter(secret, connection.interrupt_handle(), shared.options.connections_max);
-    let Some(place) = place.map_err(io::Error::other)? else { return Ok(Err(door::too_many())) };
+    let entry = Entry::new(who, number, secret, connection.interrupt_handle());
+    let place = match shared.registry.enter(entry, &shared.options) {
+        Ok(place) => place,
+        Err(error) => return Ok(Err(error)),
+    };
     line.set_times(None, Some(shared.options.output_timeout))?;
     line.conversation.started(&Started { process: place.process, secret });
     for (name, value) in [("in_hot_standby", "off"), ("is_superuser", "on"), ("session_authorization", &login.user)] {
@@ -67,17 +88,20 @@ fn begin(line: &mut Line, shared: &Shared, login: &Login) -> io::Result<Result<(
         told: Vec::new(),
         hearing: None,
     };
-    session.run(line).map(Ok)
+    session.log(Level::Info, "connected", &[]);
+    let began = Instant::now();
+    let ran = session.run(line);
+    let seconds = began.elapsed().as_secs();
+    let gone = place.entry.is_gone() || ran.is_err();
+    session.log(Level::Info, "disconnected", &[("seconds", &seconds), ("gone", &gone)]);
+    ran.map(Ok)
 }
 
-/// A connection with the settings that the client wants.
+/// A connection with the settings that the client wants, within what the server gives.
 fn connect(shared: &Shared, login: &Login) -> Result<Connection, Error> {
-    let connection = shared.database.connect()?;
-    for (name, value) in &login.settings {
-        let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
-        connection.perform(&format!("SELECT set_config({}, {}, false)", quoted(name), quoted(value)), ())?;
-    }
-    Ok(connection)
+    let mut ceilings = shared.options.ceilings.clone().unwrap_or_else(|| shared.database.ceilings());
+    ceilings.reads_only |= shared.options.users.get(&login.user).is_some_and(|user| user.reads_only);
+    shared.database.connect_within(&ceilings, &login.settings)
 }
 
 struct Session<'c> {
@@ -95,7 +119,7 @@ struct Session<'c> {
 /// A prepared statement; portals of it keep it.
 struct Prepared<'c> {
     statement: RefCell<Statement<'c>>,
-    /// Of a COPY, which runs by its text.
+    /// Of a COPY, which runs by its text; of others only where it may be told.
     text: String,
 }
 
@@ -114,7 +138,7 @@ enum Ran {
 impl<'c> Session<'c> {
     fn run(&mut self, line: &mut Line) -> io::Result<()> {
         loop {
-            if self.shared.registry.is_stopping() {
+            if self.is_ended() {
                 line.conversation.terminate(&ended());
                 return line.flush();
             }
@@ -147,13 +171,48 @@ impl<'c> Session<'c> {
         }
     }
 
-    /// Waits for the client, telling it what it hears meanwhile.
+    /// Waits for the client, as long as it may be waited for, telling it what it hears meanwhile.
     fn wait(&mut self, line: &mut Line) -> io::Result<()> {
-        let Some(hearing) = &mut self.hearing else { return line.wait() };
-        if let Err(error) = hearing.wait(line)? {
-            line.conversation.terminate(&error);
-        }
+        let limit = self.connection.idle_limit();
+        let until = limit.as_ref().map(|(until, _)| *until);
+        let waited = match (&mut self.hearing, until) {
+            (Some(hearing), until) => hearing.wait(line, until)?,
+            (None, Some(until)) => Ok(line.wait_until(until)?),
+            (None, None) => Ok(line.wait().map(|()| true)?),
+        };
+        let over = match (waited, limit) {
+            (Err(error), _) | (Ok(false), Some((_, error))) => error,
+            _ => return Ok(()),
+        };
+        self.log(Level::Info, "ended", &[("code", &over.sqlstate())]);
+        line.conversation.terminate(&over);
         Ok(())
+    }
+
+    /// Whether it is to end, whatever its client would say.
+    fn is_ended(&self) -> bool {
+        self.place.entry.is_gone() || self.shared.registry.is_stopping()
+    }
+
+    fn log(&self, level: Level, event: &str, more: &[(&str, &dyn Display)]) {
+        let who = &self.place.entry.who;
+        let own: [(_, &dyn Display); 4] =
+            [("process", &self.place.process), ("user", &who.user), ("database", &who.database), ("from", &who.from)];
+        self.shared.options.log.line(level, event, &[&own[..], more].concat());
+    }
+
+    /// When something began that is told if it takes long.
+    fn begun(&self) -> Option<Instant> {
+        self.shared.options.slow_statement.map(|_| Instant::now())
+    }
+
+    fn tell_slow(&self, begun: Option<Instant>, text: &str) {
+        if let (Some(begun), Some(slow)) = (begun, self.shared.options.slow_statement)
+            && begun.elapsed() >= slow
+        {
+            let millis = begun.elapsed().as_millis();
+            self.log(Level::Warning, "slow_statement", &[("ms", &millis), ("statement", &Log::statement(text))]);
+        }
     }
 
     fn tell_status(&self, line: &mut Line) {
@@ -168,8 +227,13 @@ impl<'c> Session<'c> {
     fn fail(&self, line: &mut Line, error: &Error) {
         tell_notices(line, self.connection);
         self.tell_status(line);
-        if self.shared.registry.is_stopping() {
+        if self.is_ended() {
             return line.conversation.terminate(&ended());
+        }
+        let code = error.sqlstate();
+        if code.as_str().starts_with(['5', 'X']) {
+            let level = if matches!(&code.as_str()[..2], "53" | "58" | "XX") { Level::Error } else { Level::Warning };
+            self.log(level, "error", &[("code", &code), ("message", &error.message())]);
         }
         line.conversation.failed(error);
     }
@@ -186,10 +250,12 @@ impl<'c> Session<'c> {
     }
 
     fn query(&mut self, line: &mut Line, query: &Query) -> io::Result<()> {
+        let begun = self.begun();
         let given = match query.copies {
             Some(_) => copy(line, self.connection, &query.text),
             None => self.perform(line, &query.text),
         };
+        self.tell_slow(begun, &query.text);
         match given {
             Ok(tag) => self.complete(line, &tag),
             Err(Broken::Failed(error)) => self.fail(line, &error),
@@ -222,22 +288,24 @@ impl<'c> Session<'c> {
         let Prepare { statement: number, text, types } = prepare;
         drop(take(&mut self.statements, number));
         match self.prepared(&text, &types) {
-            Ok((statement, columns)) => {
+            Ok((statement, columns, origins)) => {
                 let parameters = statement.parameter_types().to_vec();
-                let text = if ClientCopy::of(&text).is_some() { text } else { String::new() };
+                let is_needed = ClientCopy::of(&text).is_some() || self.shared.options.slow_statement.is_some();
+                let text = if is_needed { text } else { String::new() };
                 put(&mut self.statements, number, Rc::new(Prepared { statement: RefCell::new(statement), text }));
                 tell_notices(line, self.connection);
                 self.tell_status(line);
-                line.conversation.prepared(parameters, columns);
+                line.conversation.prepared(parameters, columns, origins);
             }
             Err(error) => self.fail(line, &error),
         }
     }
 
-    fn prepared(&self, text: &str, types: &[u32]) -> Result<(Statement<'c>, Option<Vec<cairndb::Field>>), Error> {
-        let of_oid = |oid: &u32| match oid {
-            0 => Ok(DataType::Unknown),
-            oid => self.connection.type_of_oid(*oid)?.ok_or_else(|| {
+    fn prepared(&self, text: &str, types: &[u32]) -> Result<Described<'c>, Error> {
+        let of_oid = |oid: &u32| match *oid {
+            // (`void` is what pgjdbc calls the type of an argument that only comes out.)
+            0 | VOID => Ok(DataType::Unknown),
+            oid => self.connection.type_of_oid(oid)?.ok_or_else(|| {
                 let message = format!("type with OID {oid} does not exist");
                 Error::new(SqlState::UNDEFINED_OBJECT, message)
             }),
@@ -245,7 +313,8 @@ impl<'c> Session<'c> {
         let types: Vec<DataType> = types.iter().map(of_oid).collect::<Result<_, _>>()?;
         let statement = self.connection.prepare_typed(text, &types).map_err(without_place)?;
         let columns = statement.result()?;
-        Ok((statement, columns))
+        let origins = statement.origins()?;
+        Ok((statement, columns, origins))
     }
 
     fn describe_cursor(&self, line: &mut Line, name: &str) {
@@ -287,7 +356,9 @@ impl<'c> Session<'c> {
             self.fail(line, &Error::internal("a portal that is not there"));
             return Ok(());
         };
+        let begun = self.begun();
         let ran = self.execute_portal(line, &mut portal, execute);
+        self.tell_slow(begun, &portal.prepared.text);
         put(&mut self.portals, execute.portal, portal);
         match ran {
             Ok(Some(tag)) => self.complete(line, &tag),

@@ -6,7 +6,9 @@ use std::net::{Shutdown, TcpStream};
 use std::os::fd::BorrowedFd;
 #[cfg(unix)]
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use crate::throttle::Origin;
 
 /// A client's socket.
 pub(crate) enum Stream {
@@ -72,28 +74,92 @@ impl Stream {
         None
     }
 
-    /// Waits until something can be read from it or from the other; whether from it.
+    /// The other end, as it is told to others.
+    pub(crate) fn origin(&self) -> io::Result<(Origin, String)> {
+        Ok(match self {
+            Stream::Tcp(inner) => {
+                let address = inner.peer_addr()?;
+                (Origin::Address(address.ip()), address.to_string())
+            }
+            #[cfg(unix)]
+            Stream::Unix(_) => (Origin::User(self.peer()), "[local]".to_owned()),
+        })
+    }
+
+    /// Nobody reads from it or writes to it any more; who does comes to an end.
+    pub(crate) fn shut(&self) {
+        // Of a socket that is gone there is nothing to shut.
+        let _ = either!(self, inner => inner.shutdown(Shutdown::Both));
+    }
+
     #[cfg(unix)]
-    pub(crate) fn wait_with(&self, other: &UnixStream) -> io::Result<bool> {
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        use std::os::fd::AsFd;
+        either!(self, inner => inner.as_fd())
+    }
+
+    /// Waits until something can be read from it, or from the other, or until it is late.
+    #[cfg(unix)]
+    pub(crate) fn wait_with(&self, other: Option<&UnixStream>, until: Option<Instant>) -> io::Result<Waited> {
         use std::os::fd::AsFd;
 
-        wait_for(either!(self, inner => inner.as_fd()), other.as_fd())
+        wait_for(self.as_fd(), other.map(AsFd::as_fd), until)
     }
 }
 
-/// Waits until one of two can be read from, or has ended; whether it is the first.
+/// What was waited for.
 #[cfg(unix)]
-pub(crate) fn wait_for(one: BorrowedFd<'_>, other: BorrowedFd<'_>) -> io::Result<bool> {
-    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waited {
+    One,
+    Other,
+    /// It is late.
+    Nothing,
+}
 
-    let mut both = [PollFd::new(one, PollFlags::POLLIN), PollFd::new(other, PollFlags::POLLIN)];
+/// Waits until one of two can be read from, or has ended, or until it is late.
+#[cfg(unix)]
+pub(crate) fn wait_for(
+    one: BorrowedFd<'_>,
+    other: Option<BorrowedFd<'_>>,
+    until: Option<Instant>,
+) -> io::Result<Waited> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+    let of = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
+    let mut both = [of(one), of(other.unwrap_or(one))];
     loop {
-        match poll(&mut both, PollTimeout::NONE) {
-            Err(nix::errno::Errno::EINTR) => {}
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        // What is longer than is known as a time is for ever.
+        let left = left.and_then(|left| Timespec::try_from(left).ok());
+        match poll(&mut both, left.as_ref()) {
+            Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
-            Ok(_) => return Ok(both[0].any().unwrap_or(true)),
+            Ok(0) if until.is_some_and(|until| until <= Instant::now()) => return Ok(Waited::Nothing),
+            Ok(0) => {}
+            Ok(_) if !both[0].revents().is_empty() => return Ok(Waited::One),
+            Ok(_) => return Ok(Waited::Other),
         }
     }
+}
+
+/// Which of them nobody is at the other end of any more.
+#[cfg(unix)]
+pub(crate) fn who_is_gone(sockets: &[BorrowedFd<'_>]) -> Vec<bool> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+    // That the other end says nothing more is told on its own on Linux only; elsewhere it is a hang-up.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    let asked = PollFlags::RDHUP;
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    let asked = PollFlags::HUP;
+    let mut all: Vec<PollFd<'_>> = sockets.iter().map(|socket| PollFd::from_borrowed_fd(*socket, asked)).collect();
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    // Where it can not be asked, nobody is gone as far as is known.
+    if poll(&mut all, Some(&now)).is_err() {
+        return vec![false; sockets.len()];
+    }
+    all.iter().map(|one| one.revents().intersects(asked | PollFlags::HUP | PollFlags::ERR)).collect()
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]

@@ -22,7 +22,7 @@
 
 use std::collections::VecDeque;
 
-use cairndb::{ClientCopy, Error, EvalContext, Field, Notice, Result, Row};
+use cairndb::{ClientCopy, ColumnOrigin, Error, EvalContext, Field, Notice, Result, Row};
 
 use crate::block::Control;
 use crate::error::{aborted, refused, violation};
@@ -66,6 +66,9 @@ pub struct Conversation {
     pub(crate) statements: Slots<Statement>,
     pub(crate) statement_bytes: usize,
     pub(crate) portals: Slots<Portal>,
+    pub(crate) portal_bytes: usize,
+    /// See [`Conversation::was_denied`].
+    pub(crate) was_denied: bool,
 }
 
 /// How far the conversation is.
@@ -141,6 +144,8 @@ impl Conversation {
             statements: Slots::default(),
             statement_bytes: 0,
             portals: Slots::default(),
+            portal_bytes: 0,
+            was_denied: false,
         }
     }
 
@@ -161,6 +166,11 @@ impl Conversation {
     /// The bytes that are to be written. Who has written them clears it.
     pub fn output(&mut self) -> &mut Vec<u8> {
         &mut self.output.bytes
+    }
+
+    /// Whether the conversation is over since its client did not know the password of who it said it is.
+    pub fn was_denied(&self) -> bool {
+        self.was_denied
     }
 
     /// Bytes that have come and were not handled.
@@ -346,13 +356,13 @@ impl Conversation {
     }
 
     /// A statement's result has these columns; told before its first row.
-    pub fn columns(&mut self, fields: &[Field]) {
+    pub fn columns(&mut self, fields: &[Field], origins: &[Option<ColumnOrigin>]) {
         let is_told = match &self.asked {
             Asked::Execute(portal) => self.portals.get(*portal).is_some_and(|portal| portal.columns.is_some()),
             _ => false,
         };
         if !is_told {
-            self.output.columns(fields, &Formats::Text);
+            self.output.columns(fields, origins, &Formats::Text);
         }
     }
 

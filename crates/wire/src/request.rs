@@ -146,10 +146,18 @@ pub struct Limits {
     pub statement_bytes: usize,
     /// How many portals there may be at a time.
     pub portals: usize,
+    /// How long all that was said of them may be.
+    pub portal_bytes: usize,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { message_bytes: 1 << 28, statements: 10_000, statement_bytes: 64 << 20, portals: 1_000 }
+        Limits {
+            message_bytes: 1 << 28,
+            statements: 10_000,
+            statement_bytes: 64 << 20,
+            portals: 1_000,
+            portal_bytes: 1 << 28,
+        }
     }
 }

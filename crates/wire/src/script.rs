@@ -133,7 +133,7 @@ impl Conversation {
         script.advance(if script.is_one { Piece { characters_before: 0, ..piece } } else { piece });
         self.ends_portals = control.ends_portals();
         if self.status != crate::Status::Failed
-            && let Some((portal, _)) = self.portals.remove("")
+            && let Some(portal) = self.forget_portal("")
         {
             self.told.push_back(Request::ClosePortal(portal));
         }

@@ -128,6 +128,7 @@ impl Conversation {
             return Ok(None);
         };
         let Some(answer) = begun.end(ascii(body.rest())?)? else {
+            self.was_denied = true;
             let message = format!("password authentication failed for user \"{}\"", login.user);
             return Err(Error::new(SqlState::INVALID_PASSWORD, message));
         };

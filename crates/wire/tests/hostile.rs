@@ -131,7 +131,9 @@ impl Driver {
                 conversation.done();
             }
             Request::Rollback | Request::Fail => conversation.done(),
-            Request::Prepare(_) if !fails => conversation.prepared(vec![DataType::Integer], Some(vec![field()])),
+            Request::Prepare(_) if !fails => {
+                conversation.prepared(vec![DataType::Integer], Some(vec![field()]), vec![])
+            }
             Request::Bind(_) if !fails => conversation.bound(),
             Request::DescribeCursor(_) if !fails => conversation.described(&[field()]),
             Request::Query(query) if !fails && query.copies.is_some() => copy(conversation),
@@ -261,7 +263,7 @@ fn bytes_that_came_before_tls_are_not_taken_for_what_came_under_it() {
 
 #[test]
 fn statements_and_portals_have_limits() {
-    let limits = Limits { statements: 2, statement_bytes: 40, portals: 1, ..Limits::default() };
+    let limits = Limits { statements: 2, statement_bytes: 40, portals: 3, portal_bytes: 60, ..Limits::default() };
     let mut driver = Driver { conversation: Conversation::new(limits), status: Status::Idle, requests: 0 };
     driver.conversation.receive(&startup(0, b"user\0me\0"));
     let mut exchange = |bytes: &[u8]| {
@@ -272,7 +274,7 @@ fn statements_and_portals_have_limits() {
                 Request::Login(_) => driver.conversation.trust(),
                 Request::Start(_) => driver.conversation.started(&Started { process: 7, secret: [5; 32] }),
                 Request::Ready => driver.conversation.ready(),
-                Request::Prepare(_) => driver.conversation.prepared(Vec::new(), None),
+                Request::Prepare(_) => driver.conversation.prepared(Vec::new(), None, Vec::new()),
                 Request::Bind(_) => driver.conversation.bound(),
                 _ => {}
             }
@@ -287,5 +289,10 @@ fn statements_and_portals_have_limits() {
     assert_eq!(exchange(&[parse("c", "SELECT 1"), sync.clone()].concat()), "EZ");
     assert_eq!(exchange(&[message(b'C', b"Sa\0"), parse("c", &"x".repeat(40)), sync.clone()].concat()), "3EZ");
     let bind = |name: &str| message(b'B', format!("{name}\0b\0\0\0\0\0\0\0").as_bytes());
-    assert_eq!(exchange(&[bind("p"), bind("q"), sync].concat()), "2EZ");
+    assert_eq!(exchange(&[bind("p"), bind("q"), bind("r"), bind("s"), sync.clone()].concat()), "222EZ");
+    let [long, other] = ["l", "m"].map(|name| bind(&name.repeat(30)));
+    assert_eq!(exchange(&[long.clone(), other.clone(), sync.clone()].concat()), "2EZ");
+    // What was closed is not counted any more.
+    let close = message(b'C', format!("P{}\0", "l".repeat(30)).as_bytes());
+    assert_eq!(exchange(&[long, close, other, sync].concat()), "232Z");
 }

@@ -1,12 +1,58 @@
 //! What who serves statements to others asks of a connection beside what a program does: a statement whose parameters have types
 //! that are said before, what settings have become.
 
-use super::{Connection, Params, Statement};
-use crate::Result;
-use crate::session::{Executed, SettingsSeen};
+use std::time::Instant;
+
+use super::{Connection, Database, Params, Statement};
+use crate::session::{Ceilings, Executed, SettingsSeen};
 use crate::types::DataType;
+use crate::{Error, Result};
+
+impl Database {
+    /// The ceilings that this database's own options make: nobody gets more memory, or commits with less durability, than they say.
+    pub fn ceilings(&self) -> Ceilings {
+        Ceilings::of(&self.shared.options)
+    }
+
+    /// A connection for statements that come from others: it begins with these settings, which RESET goes back to, and no setting goes
+    /// beyond the ceilings, whoever sets it and how. (See [`Ceilings`].)
+    ///
+    /// # Errors
+    ///
+    /// As those of SET.
+    ///
+    /// ```
+    /// let db = cairndb::Database::open_in_memory()?;
+    /// let settings = [("TimeZone".to_owned(), "Europe/Rome".to_owned())];
+    /// let conn = db.connect_within(&db.ceilings(), &settings)?;
+    /// conn.execute("SET TimeZone = 'Asia/Tokyo'", ())?;
+    /// conn.execute("RESET ALL", ())?;
+    /// assert_eq!(conn.time_zone(), "Europe/Rome");
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn connect_within(&self, ceilings: &Ceilings, settings: &[(String, String)]) -> Result<Connection> {
+        let connection = self.connect()?;
+        connection.session.begin_within(ceilings, settings)?;
+        Ok(connection)
+    }
+}
 
 impl Connection {
+    /// How long the session may wait for its next statement from now on, and what it is ended with then: by `idle_session_timeout`,
+    /// or in a transaction by its limits of time. `None`: as long as it likes.
+    ///
+    /// ```
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// assert!(conn.idle_limit().is_none());
+    /// conn.execute("SET idle_session_timeout = '1min'", ())?;
+    /// let (_, error) = conn.idle_limit().unwrap();
+    /// assert_eq!(error.sqlstate().as_str(), "57P05");
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn idle_limit(&self) -> Option<(Instant, Error)> {
+        self.session.idle_limit()
+    }
+
     /// Runs one statement, whatever it is: see [`Statement::perform`].
     ///
     /// ```

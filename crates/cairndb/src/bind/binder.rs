@@ -10,9 +10,9 @@ use cairn_parser::token::{Lexer, Placeholders};
 use cairn_parser::{self as ast, Span, TokenKind};
 
 use super::ParameterTypes;
-use super::definition::Noted;
-use super::search::Carried;
-use super::star::Stars;
+use super::definitions::definition::Noted;
+use super::relations::search::Carried;
+use super::relations::star::Stars;
 use crate::catalog::{Catalog, Definition, ObjectId, Rests, Table};
 use crate::plan::{CteId, Expr, Field, walk};
 use crate::sql::{ParsedStatement, with_room};

@@ -4,9 +4,9 @@ use std::cell::RefCell;
 
 use cairn_parser::Span;
 
-use super::equal::same_call;
-use super::scope::Env;
-use super::windows::Windows;
+use super::expressions::equal::same_call;
+use super::queries::windows::Windows;
+use super::relations::scope::Env;
 use crate::plan::{AggregateCall, Expr, Field, StandIn};
 use crate::types::{CompositeType, DataType};
 use crate::{Error, Result, SqlState};

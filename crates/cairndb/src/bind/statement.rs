@@ -1,12 +1,11 @@
-//! Bound statements: what `api` and `dml` execute.
+//! Bound statements: what is planned.
 
 use std::sync::Arc;
 
-use super::rows::ConstantRows;
-use super::updatable::ViewCheck;
+use super::changes::rows::ConstantRows;
 use crate::catalog::Table;
 use crate::command::Told;
-use crate::plan::{Expr, Field, LogicalPlan};
+use crate::plan::{Field, LogicalPlan, MergeStep, OnConflict, Returning, ViewCheck};
 
 /// A statement, understood.
 #[derive(Clone, Debug)]
@@ -85,48 +84,6 @@ impl InsertSource {
     }
 }
 
-/// ON CONFLICT.
-#[derive(Clone, Debug)]
-pub struct OnConflict {
-    /// Which uniqueness; other violations are errors as ever.
-    pub arbiter: Arbiter,
-    /// What to do.
-    pub action: ConflictAction,
-}
-
-/// The uniqueness that ON CONFLICT names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Arbiter {
-    /// Any of the table's (DO NOTHING without a target).
-    Any,
-    /// All that fit the target.
-    Keys {
-        /// The primary key is one of them.
-        primary_key: bool,
-        /// Unique indexes: positions in `table.indexes`.
-        indexes: Vec<usize>,
-    },
-}
-
-impl Arbiter {
-    pub(super) const PRIMARY_KEY: Arbiter = Arbiter::Keys { primary_key: true, indexes: vec![] };
-}
-
-/// DO NOTHING or DO UPDATE.
-#[derive(Clone, Debug)]
-pub enum ConflictAction {
-    /// Keep the row that is there.
-    Nothing,
-    /// Expressions see the existing row's columns, then the row proposed for insertion (`excluded`): twice the table's
-    /// width.
-    Update {
-        /// Column position and its new value.
-        assignments: Vec<(usize, Expr)>,
-        /// WHERE: rows for which it is not true stay as they are.
-        filter: Option<Expr>,
-    },
-}
-
 /// UPDATE. A row of `source` is:
 /// the table's columns as they are (in the table's order); where the table has no primary key, its hidden row number;
 /// the new values, one per `assigned`; then columns (of FROM tables) that only RETURNING reads.
@@ -177,36 +134,6 @@ pub struct BoundMerge {
     /// RETURNING, over the columns of the row as it is now (or was, where it is deleted), those of the data source, and what
     /// was done.
     pub returning: Option<Returning>,
-}
-
-/// What MERGE does with a row.
-#[derive(Clone, Debug)]
-pub enum MergeStep {
-    /// DO NOTHING.
-    Nothing,
-    /// DELETE.
-    Delete,
-    /// UPDATE.
-    Update {
-        /// The columns to set, in the order of their new values.
-        assigned: Vec<usize>,
-        /// Where these begin.
-        at: usize,
-    },
-    /// INSERT.
-    Insert {
-        /// Where its complete row begins.
-        at: usize,
-    },
-}
-
-/// RETURNING: expressions over the affected row's columns (then others, see the statements).
-#[derive(Clone, Debug)]
-pub struct Returning {
-    /// One per output column.
-    pub exprs: Vec<Expr>,
-    /// Names and types.
-    pub fields: Vec<Field>,
 }
 
 /// EXPLAIN.

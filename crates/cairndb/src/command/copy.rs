@@ -20,6 +20,8 @@ pub(crate) struct Copy {
     pub(crate) force_null: Vec<String>,
     /// WHERE, over the columns of the table.
     pub(crate) filter: Option<String>,
+    /// FREEZE: of a table that nobody else has seen.
+    pub(crate) freezes: bool,
 }
 
 /// What is copied, and which way.
@@ -71,6 +73,7 @@ struct Options {
     force_not_null: Option<Vec<String>>,
     force_null: Option<Vec<String>>,
     encoding: Option<()>,
+    freezes: Option<bool>,
 }
 
 /// FORMAT.
@@ -229,8 +232,7 @@ impl Options {
             "csv" if matches!(given, Given::Old(_)) => once(&mut self.form, Form::Csv),
             "binary" if matches!(given, Given::Old(_)) => once(&mut self.form, Form::Binary),
             "freeze" => match given.switch() {
-                Some(false) => Ok(()),
-                Some(true) => Err(option.unsupported("FREEZE")),
+                Some(freezes) => once(&mut self.freezes, freezes),
                 None => Err(Error::new(SqlState::SYNTAX_ERROR, "freeze requires a Boolean value")),
             },
             "delimiter" => once(&mut self.delimiter, given.text(name)?),
@@ -337,6 +339,7 @@ impl Options {
             force_not_null: self.force_not_null.unwrap_or_default(),
             force_null: self.force_null.unwrap_or_default(),
             filter,
+            freezes: self.freezes.unwrap_or(false),
         })
     }
 }

@@ -29,7 +29,6 @@ fn what_cannot_be_done_is_refused_with_its_name_and_place() {
         ("create function f() returns int ^transform for type t language sql as 'select 1'", "TRANSFORM"),
         ("create function f() returns int ^set a = 1 language sql as 'select 1'", "SET a as an option of a function"),
         ("^alter function f() depends on extension e", "ALTER FUNCTION"),
-        ("copy t from stdin (format csv, ^freeze)", "FREEZE"),
         ("copy t to stdout ^encoding 'latin1'", "encoding \"latin1\""),
         ("^create database d", "CREATE DATABASE"),
         ("^drop foreign table if exists v", "DROP FOREIGN TABLE"),

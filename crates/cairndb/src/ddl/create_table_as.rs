@@ -11,7 +11,7 @@ use crate::bind::{Callees, ParameterTypes, bind_rows_of};
 use crate::catalog::{Column, Table};
 use crate::command::{CreateTableAs, RowsOf};
 use crate::dml::row::{AtOnce, RowInsert};
-use crate::dml::{self, BatchRow, DmlContext, Inserter, Target};
+use crate::dml::{self, BatchRow, DmlContext, Inserter, Programs, Target};
 use crate::exec::{self, Collected, ExecContext};
 use crate::plan::{Field, LogicalPlan, optimize};
 use crate::types::DataType;
@@ -133,7 +133,8 @@ impl Ddl<'_> {
         let planning = started.elapsed();
         let exec = self.explained(exec.unwrap_or_else(|| self.dml.exec.clone()));
         let calls = if changes == Changes::Anything { Callees::Writers } else { Callees::Readers };
-        let done = dml::run(&plan, &DmlContext { exec: &exec, ..*self.dml }, calls)?;
+        let done =
+            dml::run(&plan, &Programs::of(&plan, &self.catalog)?, &DmlContext { exec: &exec, ..*self.dml }, calls)?;
         let types = plan.fields.iter().map(|field| field.data_type).collect();
         self.explain_run(plan, planning, || done.statistics);
         Ok((done.rows, types))

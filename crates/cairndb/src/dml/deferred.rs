@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::DmlContext;
-use super::foreign_keys::ForeignKeys;
+use super::pending::PendingChecks;
 use super::triggers::{Late, Running};
 use crate::catalog::{Deferral, ObjectId, Trigger};
 use crate::{Result, Value};
@@ -161,9 +161,9 @@ impl Deferred {
     fn look_at_keys(&self, keys: Option<&[ObjectId]>, context: &DmlContext<'_>) -> Result<()> {
         let is_wanted = |owed: &&Owed| keys.is_none_or(|keys| keys.contains(&owed.key));
         let owed: Vec<Owed> = self.state().owed.iter().filter(is_wanted).cloned().collect();
-        let mut foreign_keys = ForeignKeys::new(context);
-        owed.into_iter().try_for_each(|owed| foreign_keys.take(owed))?;
-        foreign_keys.finish()
+        let mut pending = PendingChecks::new(context);
+        owed.into_iter().try_for_each(|owed| pending.take(owed))?;
+        pending.finish()
     }
 
     /// Whether something that is owed by a foreign key of the table would be wrong now.

@@ -2,22 +2,22 @@
 
 use std::sync::Arc;
 
-use super::foreign_keys::ForeignKeys;
-use super::row::{DeleteBuffers, Env, Held, RowDelete, Stop, Target};
+use super::pending::PendingChecks;
+use super::row::{DeleteBuffers, Env, RowDelete, Stop, Target};
 use super::source::{Source, held_trees, rows_of, source_key};
 use super::statement::Beside;
 use super::triggers::changed_by_trigger;
 use super::{BatchRow, DmlContext, DmlResult};
 use crate::Result;
-use crate::bind::{BoundDelete, Returning};
 use crate::catalog::Catalog;
 use crate::exec::{Columns, Datum};
+use crate::plan::{Held, Modification};
 
 /// DELETE from a table, from the rows of its source.
 #[derive(Debug)]
 pub(crate) struct DeletePlan {
     program: RowDelete,
-    pub(crate) returning: Option<Returning>,
+    of: Arc<Modification>,
 }
 
 /// A row of the source: the target's columns, and those of other tables behind them, without the row number between.
@@ -40,13 +40,13 @@ impl Columns<Stop> for SourceRow<'_> {
 }
 
 impl DeletePlan {
-    pub(crate) fn new(bound: BoundDelete, catalog: &Catalog) -> Result<DeletePlan> {
-        let target = Target::of(&bound.table, catalog)?;
-        let returning = bound.returning.as_ref().map(|returning| returning.exprs.as_slice());
-        Ok(DeletePlan { program: RowDelete::new(&target, None, returning), returning: bound.returning })
+    pub(super) fn new(of: &Arc<Modification>, catalog: &Catalog) -> Result<DeletePlan> {
+        let target = Target::of(&of.table, catalog)?;
+        let returning = of.returning.as_ref().map(|returning| returning.exprs.as_slice());
+        Ok(DeletePlan { program: RowDelete::new(&target, None, returning), of: of.clone() })
     }
 
-    pub(crate) fn target(&self) -> &Arc<Target> {
+    fn target(&self) -> &Arc<Target> {
         &self.program.target
     }
 
@@ -55,10 +55,10 @@ impl DeletePlan {
         &self,
         source: &Source<'_>,
         context: &DmlContext<'_>,
-        keys: &mut ForeignKeys<'_>,
+        pending: &mut PendingChecks<'_>,
         beside: Beside,
     ) -> Result<DmlResult> {
-        let (table, mut result) = (&self.target().table, DmlResult::new(context, self.returning.as_ref()));
+        let (table, mut result) = (&self.target().table, DmlResult::new(context, self.of.returning.as_ref()));
         let (mut key, mut buffers) = (Vec::new(), DeleteBuffers::default());
         let (env, mut tx) = (Env::of(context.exec), context.tx);
         let is_alone =
@@ -78,7 +78,7 @@ impl DeletePlan {
                 }
                 let row = SourceRow::of(self.target(), row);
                 // A target row may come more than once; only its first time counts.
-                if self.program.run(trees, (&key, &row), env, &mut buffers, keys, &mut result.returned)? {
+                if self.program.run(trees, (&key, &row), env, &mut buffers, pending, &mut result.returned)? {
                     result.add()?;
                 }
             }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::DmlContext;
-use super::foreign_keys::ForeignKeys;
 use super::insert::Inserter;
 use super::instead::InsteadPlan;
+use super::pending::PendingChecks;
 use super::row::RowInsert;
 use super::triggers::TableTriggers;
 use crate::catalog::{Table, TriggerEvent};
@@ -16,7 +16,7 @@ pub(crate) struct Feed<'a> {
     table: Arc<Table>,
     way: Way<'a>,
     context: &'a DmlContext<'a>,
-    keys: ForeignKeys<'a>,
+    pending: PendingChecks<'a>,
 }
 
 /// Where rows go.
@@ -40,17 +40,17 @@ impl<'a> Feed<'a> {
     }
 
     fn of(table: Arc<Table>, way: Way<'a>, context: &'a DmlContext<'a>) -> Result<Feed<'a>> {
-        let mut keys = ForeignKeys::new(context);
-        keys.before_statement(&table, TriggerEvent::Insert, &[])?;
-        Ok(Feed { table, way, context, keys })
+        let mut pending = PendingChecks::new(context);
+        pending.before_statement(&table, TriggerEvent::Insert, &[])?;
+        Ok(Feed { table, way, context, pending })
     }
 
     /// A complete row, in the table's order.
     pub(crate) fn insert(&mut self, row: &[Value]) -> Result<()> {
         match &mut self.way {
-            Way::Table(inserter) => inserter.insert(row, &mut self.keys),
+            Way::Table(inserter) => inserter.insert(row, &mut self.pending),
             Way::Instead(plan, triggers, affected) => {
-                *affected += u64::from(plan.take_row(row, triggers, self.context, &mut self.keys)?);
+                *affected += u64::from(plan.take_row(row, triggers, self.context, &mut self.pending)?);
                 Ok(())
             }
         }
@@ -58,11 +58,11 @@ impl<'a> Feed<'a> {
 
     /// How many rows there were.
     pub(crate) fn finish(mut self) -> Result<u64> {
-        self.keys.after_statement(&self.table, TriggerEvent::Insert, &Arc::default())?;
+        self.pending.after_statement(&self.table, TriggerEvent::Insert, &Arc::default())?;
         let affected = match &self.way {
             Way::Table(inserter) => inserter.affected(),
             Way::Instead(.., affected) => *affected,
         };
-        self.keys.finish().map(|()| affected)
+        self.pending.finish().map(|()| affected)
     }
 }

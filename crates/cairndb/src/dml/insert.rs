@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use cairn_storage::{Error as StorageError, KeyList, TransactionWriter};
 
-use super::foreign_keys::ForeignKeys;
+use super::pending::PendingChecks;
 use super::row::{
-    BatchRow, Conflict, Env, Given, Held, InsertBuffers, LentRow, NewRows, Proposed, ReferenceChecks, RowInsert, Spare,
-    Stop, Target, Touched, Trees,
+    BatchRow, Conflict, Env, Given, InsertBuffers, LentRow, NewRows, Proposed, RowInsert, RowObserver, Spare, Stop,
+    Target, Touched, Trees,
 };
 use super::source::{Source, held_trees, rows_of, with_computed};
 use super::statement::Beside;
 use super::{DmlContext, DmlResult};
-use crate::bind::{BoundInsert, Callees, ConstantRows, Returning};
+use crate::bind::{Callees, ConstantRows};
 use crate::catalog::{Catalog, TriggerEvent};
 use crate::exec::{self, Batch, Data, ExecContext, SourceRows, Surroundings, Vector, eval, eval_row};
-use crate::plan::{Expr, LogicalPlan, SequenceOp, walk};
+use crate::plan::{Expr, Held, Modification, ModificationKind, SequenceOp, walk};
 use crate::types::{DataType, EvalContext, ValueRef};
 use crate::{Error, Result, Value};
 
@@ -26,21 +26,27 @@ const RUN_BYTES: usize = 16 << 10;
 #[derive(Debug)]
 pub(crate) struct InsertPlan {
     pub(crate) program: Arc<RowInsert>,
-    pub(crate) returning: Option<Returning>,
+    of: Arc<Modification>,
 }
 
 impl InsertPlan {
-    /// `around`: the rows that it is given, with the parts of the statement's WITH around them.
-    pub(crate) fn new(bound: BoundInsert, around: &LogicalPlan, catalog: &Catalog) -> Result<InsertPlan> {
-        if bound.on_conflict.is_none() && bound.returning.is_none() && bound.view_checks.is_empty() {
-            return Ok(InsertPlan { program: RowInsert::plain(&bound.table, catalog)?, returning: None });
+    pub(super) fn new(of: &Arc<Modification>, catalog: &Catalog) -> Result<InsertPlan> {
+        Ok(InsertPlan { program: InsertPlan::program(of, catalog)?, of: of.clone() })
+    }
+
+    /// What inserts a row.
+    pub(crate) fn program(of: &Modification, catalog: &Catalog) -> Result<Arc<RowInsert>> {
+        let on_conflict = match &of.kind {
+            ModificationKind::Insert { on_conflict } => on_conflict.as_ref(),
+            _ => return Err(Error::internal("not an INSERT")),
+        };
+        if on_conflict.is_none() && of.returning.is_none() && of.view_checks.is_empty() {
+            return RowInsert::plain(&of.table, catalog);
         }
-        let target = Target::of(&bound.table, catalog)?;
-        let returning = bound.returning.as_ref().map(|returning| returning.exprs.as_slice());
-        let conflict = bound.on_conflict.as_ref();
-        let conflict = conflict.map(|bound| Conflict::new(&target, bound, returning, around, catalog)).transpose()?;
-        let program = Arc::new(RowInsert::new(&target, conflict, returning).through(&bound.view_checks, catalog)?);
-        Ok(InsertPlan { program, returning: bound.returning })
+        let target = Target::of(&of.table, catalog)?;
+        let returning = of.returning.as_ref().map(|returning| returning.exprs.as_slice());
+        let conflict = on_conflict.map(|bound| Conflict::new(&target, bound, returning, catalog)).transpose()?;
+        Ok(Arc::new(RowInsert::new(&target, conflict, returning).through(&of.view_checks, catalog)?))
     }
 
     /// Whether to run it again and again, for one row of these expressions each time, can be done in one go.
@@ -63,20 +69,20 @@ impl InsertPlan {
         &'a self,
         rows: SourceRows<'_>,
         context: &'a DmlContext<'a>,
-        keys: &mut ForeignKeys<'_>,
+        pending: &mut PendingChecks<'_>,
         beside: Beside,
     ) -> Result<DmlResult> {
         let mut inserter = Inserter::new(&self.program, context);
         inserter.run_beside(beside);
-        inserter.result = DmlResult::new(context, self.returning.as_ref());
+        inserter.result = DmlResult::new(context, self.of.returning.as_ref());
         match rows {
-            SourceRows::Few(rows) => inserter.insert_computed(rows, keys)?,
+            SourceRows::Few(rows) => inserter.insert_computed(rows, pending)?,
             SourceRows::Constants(rows) => match rows.few() {
-                Some(few) => inserter.insert_few(few, rows, keys)?,
-                None => inserter.insert_constants(rows, keys)?,
+                Some(few) => inserter.insert_few(few, rows, pending)?,
+                None => inserter.insert_constants(rows, pending)?,
             },
-            SourceRows::Lazy(next) => inserter.insert_lazily(next, keys)?,
-            SourceRows::Batches(batches, shared) => inserter.insert_all(&Source::new(batches, shared), keys)?,
+            SourceRows::Lazy(next) => inserter.insert_lazily(next, pending)?,
+            SourceRows::Batches(batches, shared) => inserter.insert_all(&Source::new(batches, shared), pending)?,
         }
         Ok(std::mem::take(&mut inserter.result))
     }
@@ -123,7 +129,7 @@ fn insert_computed_rows(
     context: &DmlContext<'_>,
     parameters: &Batch,
 ) -> Result<(), OfRow> {
-    let mut keys = ForeignKeys::new(context);
+    let mut pending = PendingChecks::new(context);
     let mut inserter = Inserter::new(&plan.program, context);
     let mut tx = context.tx;
     // (Whoever draws numbers may have to write.)
@@ -156,9 +162,9 @@ fn insert_computed_rows(
             computed.evaluate_row(parameters, row, context.exec).map_err(of_row)?;
         }
         let repeated = RepeatedRow { computed, row, parameters };
-        inserter.insert_into(trees, repeated, &mut keys).map_err(of_row)?;
+        inserter.insert_into(trees, repeated, &mut pending).map_err(of_row)?;
         if !is_alone {
-            keys.settle_insert().map_err(of_row)?;
+            pending.settle_insert().map_err(of_row)?;
         }
     }
     Ok(())
@@ -412,7 +418,7 @@ impl<'a> Inserter<'a> {
     }
 
     /// Rows of expressions. Each is evaluated when the one before is inserted: functions that it calls may look for that.
-    fn insert_computed(&mut self, rows: &[Vec<Expr>], keys: &mut ForeignKeys<'_>) -> Result<()> {
+    fn insert_computed(&mut self, rows: &[Vec<Expr>], pending: &mut PendingChecks<'_>) -> Result<()> {
         let context = self.context.exec;
         context.check()?;
         let mut computed = std::mem::take(&mut self.room.0.get_or_insert_default().computed);
@@ -424,19 +430,19 @@ impl<'a> Inserter<'a> {
                     None => eval_row(expr, &[], context)?,
                 });
             }
-            self.insert(ComputedRow { exprs, values: &computed, context }, keys)?;
+            self.insert(ComputedRow { exprs, values: &computed, context }, pending)?;
         }
         self.room.0.get_or_insert_default().computed = computed;
         Ok(())
     }
 
-    fn insert_few(&mut self, few: &[Vec<Value>], all: &ConstantRows, keys: &mut ForeignKeys<'_>) -> Result<()> {
+    fn insert_few(&mut self, few: &[Vec<Value>], all: &ConstantRows, pending: &mut PendingChecks<'_>) -> Result<()> {
         let context = self.context.exec;
         context.check()?;
         let mut whole = Vec::new();
         for row in few {
             if all.computed().is_empty() {
-                self.insert(row.as_slice(), keys)?;
+                self.insert(row.as_slice(), pending)?;
                 continue;
             }
             whole.clone_from(row);
@@ -445,13 +451,13 @@ impl<'a> Inserter<'a> {
                     *slot = eval_row(expr, &[], context)?;
                 }
             }
-            self.insert(whole.as_slice(), keys)?;
+            self.insert(whole.as_slice(), pending)?;
         }
         Ok(())
     }
 
     /// A batch after the other; row by row where functions are called, which may look for what was inserted before.
-    fn insert_constants(&mut self, rows: &ConstantRows, keys: &mut ForeignKeys<'_>) -> Result<()> {
+    fn insert_constants(&mut self, rows: &ConstantRows, pending: &mut PendingChecks<'_>) -> Result<()> {
         let context = self.context.exec;
         let calls = rows.computed().iter().any(|(_, expr)| Callees::of(expr) != Callees::BuiltIn);
         for batch in rows.batches() {
@@ -459,28 +465,28 @@ impl<'a> Inserter<'a> {
             for start in (0..batch.len()).step_by(step.max(1)) {
                 let part = if calls { batch.slice(start, step) } else { batch.clone() };
                 let part = with_computed(rows, &part, context)?;
-                rows_of(&part).try_for_each(|row| self.insert(row, keys))?;
+                rows_of(&part).try_for_each(|row| self.insert(row, pending))?;
             }
         }
         Ok(())
     }
 
-    fn insert_lazily(&mut self, next: NextBatch<'_>, keys: &mut ForeignKeys<'_>) -> Result<()> {
+    fn insert_lazily(&mut self, next: NextBatch<'_>, pending: &mut PendingChecks<'_>) -> Result<()> {
         while let Some(mut batch) = next()? {
             self.context.exec.check()?;
             batch.check_text();
-            rows_of(&batch).try_for_each(|row| self.insert(row, keys))?;
+            rows_of(&batch).try_for_each(|row| self.insert(row, pending))?;
         }
         Ok(())
     }
 
-    fn insert_all(&mut self, source: &Source<'_>, keys: &mut ForeignKeys<'_>) -> Result<()> {
-        source.for_each_row(self.context.exec, |_, row| self.insert(row, keys))
+    fn insert_all(&mut self, source: &Source<'_>, pending: &mut PendingChecks<'_>) -> Result<()> {
+        source.for_each_row(self.context.exec, |_, row| self.insert(row, pending))
     }
 
-    pub(crate) fn insert<'b>(&mut self, row: impl LentRow<'b>, checks: &mut dyn ReferenceChecks) -> Result<()> {
+    pub(crate) fn insert<'b>(&mut self, row: impl LentRow<'b>, observer: &mut dyn RowObserver) -> Result<()> {
         let mut trees = self.context.tx;
-        self.insert_into(&mut trees, row, checks)
+        self.insert_into(&mut trees, row, observer)
     }
 
     /// Into these trees, which are those of the statement's transaction.
@@ -488,7 +494,7 @@ impl<'a> Inserter<'a> {
         &mut self,
         trees: &mut dyn Trees,
         row: impl LentRow<'b>,
-        checks: &mut dyn ReferenceChecks,
+        observer: &mut dyn RowObserver,
     ) -> Result<()> {
         let Inserter { program, context, touched, room, result } = self;
         let Buffers { insert: buffers, fitted, generated, spare, .. } = &mut **room.0.get_or_insert_default();
@@ -497,14 +503,14 @@ impl<'a> Inserter<'a> {
         let mut row = Proposed::fit(table, row, fitted, spare.take(), env.eval)?;
         let mut refitted = Vec::new();
         if program.has_before {
-            let new = checks.before(table, TriggerEvent::Insert, None, Some(row.to_values()), &[])?;
+            let new = observer.before(table, TriggerEvent::Insert, None, Some(row.to_values()), &[])?;
             let Some(new) = new else { return Ok(()) };
             given = new;
             row = Proposed::fit(table, given.as_slice(), &mut refitted, Vec::new(), env.eval)?;
         }
         let row = row.generated(&program.rules.target, env, generated)?;
         program.prepare(&row, env, context.numbers(table.tree), buffers)?;
-        if program.run(trees, &row, env, buffers, (checks, touched.as_mut()), &mut result.returned)? {
+        if program.run(trees, &row, env, buffers, (observer, touched.as_mut()), &mut result.returned)? {
             result.add()?;
         }
         spare.keep(row);

@@ -6,28 +6,25 @@
 
 use std::sync::Arc;
 
-use super::foreign_keys::ForeignKeys;
+use super::pending::PendingChecks;
 use super::row::{Affected, BatchRow, Env, LentRow, Stop, check_views, fitted};
 use super::source::Source;
 use super::triggers::TableTriggers;
 use super::{DmlContext, DmlResult};
-use crate::bind::{BoundDelete, BoundInsert, BoundUpdate, Returning, ViewCheck};
 use crate::catalog::{Table, TriggerEvent};
 use crate::exec::{Columns, Datum};
+use crate::plan::{Modification, ModificationKind};
 use crate::types::ValueRef;
 use crate::{Result, Value};
 
 /// What INSTEAD OF triggers of a view are asked to do.
 #[derive(Debug)]
 pub(crate) struct InsteadPlan {
-    /// The view as they see it.
-    pub(crate) face: Arc<Table>,
-    pub(crate) event: TriggerEvent,
+    /// Its table is the view as they see it.
+    of: Arc<Modification>,
+    event: TriggerEvent,
     /// Of UPDATE: the columns whose new values stand behind the row.
-    pub(crate) assigned: Arc<[usize]>,
-    pub(crate) returning: Option<Returning>,
-    /// What views that are made of this one ask of the row that the triggers have made.
-    view_checks: Vec<ViewCheck>,
+    assigned: Arc<[usize]>,
 }
 
 /// A row as it was, and as it is to be, where there is such.
@@ -50,30 +47,24 @@ impl Columns<Stop> for Beside<'_> {
 }
 
 impl InsteadPlan {
-    pub(crate) fn insert(bound: BoundInsert) -> InsteadPlan {
-        let (face, returning, assigned) = (bound.table, bound.returning, Arc::default());
-        InsteadPlan { face, event: TriggerEvent::Insert, assigned, returning, view_checks: bound.view_checks }
-    }
-
-    pub(crate) fn update(bound: BoundUpdate) -> InsteadPlan {
-        let (face, returning, assigned) = (bound.table, bound.returning, bound.assigned.into());
-        InsteadPlan { face, event: TriggerEvent::Update, assigned, returning, view_checks: bound.view_checks }
-    }
-
-    pub(crate) fn delete(bound: BoundDelete) -> InsteadPlan {
-        let (face, returning, assigned) = (bound.table, bound.returning, Arc::default());
-        InsteadPlan { face, event: TriggerEvent::Delete, assigned, returning, view_checks: Vec::new() }
+    pub(super) fn new(of: &Arc<Modification>) -> InsteadPlan {
+        let event = match of.kind {
+            ModificationKind::Insert { .. } => TriggerEvent::Insert,
+            ModificationKind::Delete => TriggerEvent::Delete,
+            ModificationKind::Update { .. } | ModificationKind::Merge { .. } => TriggerEvent::Update,
+        };
+        InsteadPlan { assigned: of.assigned(), event, of: of.clone() }
     }
 
     /// INSERT of rows that come one by one.
     pub(super) fn feed(face: Arc<Table>) -> InsteadPlan {
-        let (returning, assigned, view_checks) = (None, Arc::default(), Vec::new());
-        InsteadPlan { face, event: TriggerEvent::Insert, assigned, returning, view_checks }
+        let kind = ModificationKind::Insert { on_conflict: None };
+        InsteadPlan::new(&Arc::new(Modification { table: face, kind, returning: None, view_checks: Vec::new() }))
     }
 
     /// What is to be done with the rows.
     pub(super) fn triggers(&self, context: &DmlContext<'_>) -> Result<Arc<TableTriggers>> {
-        TableTriggers::of(&self.face, context.catalog)
+        TableTriggers::of(&self.of.table, context.catalog)
     }
 
     /// One of the rows that come one by one; whether the triggers took it.
@@ -82,25 +73,25 @@ impl InsteadPlan {
         row: &[Value],
         triggers: &TableTriggers,
         context: &DmlContext<'_>,
-        keys: &mut ForeignKeys<'_>,
+        pending: &mut PendingChecks<'_>,
     ) -> Result<bool> {
         let (old, new) = self.rows_of(row, context)?;
-        Ok(keys.instead(triggers, self.event, old, new)?.is_some())
+        Ok(pending.instead(triggers, self.event, old, new)?.is_some())
     }
 
     pub(super) fn run(
         &self,
         source: &Source<'_>,
         context: &DmlContext<'_>,
-        keys: &mut ForeignKeys<'_>,
+        pending: &mut PendingChecks<'_>,
     ) -> Result<DmlResult> {
         // A trigger that changes the view, too, has its own.
-        let (triggers, mut result) = (self.triggers(context)?, DmlResult::new(context, self.returning.as_ref()));
+        let (triggers, mut result) = (self.triggers(context)?, DmlResult::new(context, self.of.returning.as_ref()));
         source.for_each_row(context.exec, |_, row| {
             let (old, new) = self.rows_of(row, context)?;
-            let Some(done) = keys.instead(&triggers, self.event, old.clone(), new)? else { return Ok(()) };
+            let Some(done) = pending.instead(&triggers, self.event, old.clone(), new)? else { return Ok(()) };
             let env = Env::of(context.exec);
-            check_views(&self.view_checks, &self.face, &done.as_slice(), env)?;
+            check_views(&self.of.view_checks, &self.of.table, &done.as_slice(), env)?;
             self.return_row((row, old.as_deref(), &done), env, &mut result.returned)?;
             result.add()?;
             Ok(())
@@ -110,7 +101,7 @@ impl InsteadPlan {
 
     /// The row as it was, and as it is to be.
     fn rows_of<'b>(&self, row: impl LentRow<'b>, context: &DmlContext<'_>) -> Result<OldAndNew> {
-        let width = self.face.columns.len();
+        let width = self.of.table.columns.len();
         let given: Vec<Value> = (0..width).map(|column| row.copy(column)).collect();
         let (old, mut new) = match self.event {
             TriggerEvent::Insert => (None, given),
@@ -120,7 +111,7 @@ impl InsteadPlan {
         for (at, &column) in self.assigned.iter().enumerate() {
             new[column] = row.copy(width + at);
         }
-        for (value, column) in new.iter_mut().zip(&self.face.columns) {
+        for (value, column) in new.iter_mut().zip(&self.of.table.columns) {
             if let Some(fitted) = fitted(ValueRef::from(&*value), column.data_type, &context.exec.eval)? {
                 *value = fitted;
             }
@@ -135,8 +126,8 @@ impl InsteadPlan {
         env: Env<'_>,
         out: &mut Vec<Value>,
     ) -> Result<()> {
-        let Some(returning) = &self.returning else { return Ok(()) };
-        let extra_at = self.face.columns.len() + self.assigned.len();
+        let Some(returning) = &self.of.returning else { return Ok(()) };
+        let extra_at = self.of.table.columns.len() + self.assigned.len();
         let row = Beside { row: done, source, extra_at };
         let old = old.as_ref().map(|old| old as &dyn Columns<Stop>);
         let new = (self.event != TriggerEvent::Delete).then_some(&row as &dyn Columns<Stop>);

@@ -1,21 +1,20 @@
 //! MERGE: row by row, each by the step that it is for.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::delete::SourceRow;
-use super::foreign_keys::ForeignKeys;
 use super::insert::Inserter;
+use super::pending::PendingChecks;
 use super::row::{ChangeBuffers, DeleteBuffers, Env, LentRow, RowChange, RowDelete, RowInsert, Target};
 use super::source::{Source, source_key};
 use super::statement::Beside;
 use super::triggers::changed_by_trigger;
 use super::{BatchRow, DmlContext, DmlResult};
-use crate::bind::{BoundMerge, MergeStep, Returning};
-use crate::catalog::{Catalog, TriggerEvent};
+use crate::catalog::Catalog;
 use crate::exec::eval_row;
-use crate::plan::{Expr, StandIn, Version, walk};
+use crate::plan::{Expr, MergeStep, Modification, ModificationKind, Returning, StandIn, Version, walk};
 use crate::types::{DataType, ValueRef};
 use crate::{Error, Result, SqlState, Value};
 
@@ -27,9 +26,7 @@ pub(crate) struct MergePlan {
     steps: Vec<Step>,
     /// Where the source's rows have the data source's columns.
     extra: Range<usize>,
-    /// The columns that its updates assign.
-    pub(super) assigned: Arc<[usize]>,
-    pub(crate) returning: Option<Returning>,
+    returning: Option<Returning>,
 }
 
 /// What becomes of a row.
@@ -45,7 +42,7 @@ enum Step {
 struct Run<'a, 'k> {
     plan: &'a MergePlan,
     context: &'a DmlContext<'a>,
-    keys: &'a mut ForeignKeys<'k>,
+    pending: &'a mut PendingChecks<'k>,
     /// Who else changes rows.
     beside: Beside,
     /// The keys of target rows that were changed.
@@ -59,8 +56,11 @@ struct Run<'a, 'k> {
 }
 
 impl MergePlan {
-    pub(crate) fn new(bound: BoundMerge, catalog: &Catalog) -> Result<MergePlan> {
-        let target = Target::of(&bound.table, catalog)?;
+    pub(super) fn new(of: &Modification, catalog: &Catalog) -> Result<MergePlan> {
+        let ModificationKind::Merge { action_at, steps, extra } = &of.kind else {
+            return Err(Error::internal("not a MERGE"));
+        };
+        let target = Target::of(&of.table, catalog)?;
         let table = &target.table;
         let width = table.columns.len();
         // What RETURNING needs of a row, whatever is done with it.
@@ -75,11 +75,11 @@ impl MergePlan {
             let present = Expr::Column { index: StandIn::Present(version).column(), data_type: DataType::Boolean };
             columns(StandIn::Affected(version, 0).column()).chain([present])
         };
-        let mut returning = bound.returning;
+        let mut returning = of.returning.clone();
         let whole: Option<Vec<Expr>> =
             returning.as_ref().map(|_| columns(0).chain(row_of(Version::Old)).chain(row_of(Version::New)).collect());
         // They stand behind all that the row has otherwise.
-        let behind = width + bound.extra.len() + 1;
+        let behind = width + extra.len() + 1;
         for expr in returning.iter_mut().flat_map(|returning| &mut returning.exprs) {
             walk::rewrite(expr, 0, &mut |expr, depth| match *expr {
                 Expr::Column { index, data_type } if depth == 0 => {
@@ -109,26 +109,8 @@ impl MergePlan {
                 Step::Insert { program: RowInsert::new(&target, None, whole.as_deref()), at: *at }
             }
         };
-        let steps = bound.steps.iter().map(step).collect();
-        let assigned = bound.steps.iter().flat_map(|step| match step {
-            MergeStep::Update { assigned, .. } => assigned.as_slice(),
-            _ => &[],
-        });
-        let assigned = assigned.copied().collect::<BTreeSet<usize>>().into_iter().collect();
-        Ok(MergePlan { steps, assigned, target, action_at: bound.action_at, extra: bound.extra, returning })
-    }
-
-    /// What its steps may do to rows, in the order in which triggers are told of it.
-    pub(super) fn events(&self) -> Vec<TriggerEvent> {
-        let does = |event: &TriggerEvent| {
-            self.steps.iter().any(|step| match step {
-                Step::Insert { .. } => *event == TriggerEvent::Insert,
-                Step::Update(_) => *event == TriggerEvent::Update,
-                Step::Delete(_) => *event == TriggerEvent::Delete,
-                Step::Nothing => false,
-            })
-        };
-        [TriggerEvent::Insert, TriggerEvent::Update, TriggerEvent::Delete].into_iter().filter(does).collect()
+        let steps = steps.iter().map(step).collect();
+        Ok(MergePlan { steps, target, action_at: *action_at, extra: extra.clone(), returning })
     }
 
     /// `beside`: who else changes rows.
@@ -136,7 +118,7 @@ impl MergePlan {
         &self,
         source: &Source<'_>,
         context: &DmlContext<'_>,
-        keys: &mut ForeignKeys<'_>,
+        pending: &mut PendingChecks<'_>,
         beside: Beside,
     ) -> Result<DmlResult> {
         let inserters = self.steps.iter().map(|step| match step {
@@ -147,7 +129,7 @@ impl MergePlan {
         let mut run = Run {
             plan: self,
             context,
-            keys,
+            pending,
             beside,
             changed: HashSet::new(),
             key: Vec::new(),
@@ -202,8 +184,8 @@ impl Run<'_, '_> {
 
     fn update(&mut self, program: &RowChange, row: BatchRow<'_>) -> Result<()> {
         let (env, mut trees) = (Env::of(self.context.exec), self.context.tx);
-        let Run { key, keys, change, result, .. } = self;
-        match program.run(&mut trees, (key, Some(&row)), env, change, *keys, &mut result.returned)? {
+        let Run { key, pending, change, result, .. } = self;
+        match program.run(&mut trees, (key, Some(&row)), env, change, *pending, &mut result.returned)? {
             true => self.done(row, "UPDATE"),
             false => Ok(()),
         }
@@ -211,21 +193,21 @@ impl Run<'_, '_> {
 
     fn delete(&mut self, program: &RowDelete, row: BatchRow<'_>) -> Result<()> {
         let (env, mut trees) = (Env::of(self.context.exec), self.context.tx);
-        let Run { plan, key, keys, delete, result, .. } = self;
+        let Run { plan, key, pending, delete, result, .. } = self;
         let target = SourceRow::of(&plan.target, row);
-        match program.run(&mut trees, (key, &target), env, delete, *keys, &mut result.returned)? {
+        match program.run(&mut trees, (key, &target), env, delete, *pending, &mut result.returned)? {
             true => self.done(row, "DELETE"),
             false => Ok(()),
         }
     }
 
     fn insert(&mut self, row: BatchRow<'_>, (number, at): (usize, usize)) -> Result<()> {
-        let Run { keys, inserters, result, .. } = self;
+        let Run { pending, inserters, result, .. } = self;
         let inserter = inserters.get_mut(number).and_then(Option::as_mut);
         let inserter = inserter.ok_or_else(|| Error::internal("a step that does not insert"))?;
         let columns = row.columns.get(at..).unwrap_or_default();
         let before = inserter.affected();
-        inserter.insert(BatchRow { columns, row: row.row }, *keys)?;
+        inserter.insert(BatchRow { columns, row: row.row }, *pending)?;
         if inserter.affected() == before {
             return Ok(());
         }

@@ -8,12 +8,13 @@
 use std::sync::Arc;
 
 use super::DmlContext;
+use super::transition::{TableRows, TransitionRows};
 use crate::bind::{Callees, Virtuals, bind_when};
 use crate::catalog::{Catalog, ObjectId, Table, Timing, Trigger, TriggerEvent};
 use crate::exec::{Batch, Columns, Datum, eval};
 use crate::plan::Expr;
 use crate::routine::{Fires, Firing, Shape, TriggerCall};
-use crate::types::{Array, Composite, DataType, ValueRef};
+use crate::types::{CompositeType, ValueRef};
 use crate::{Error, Result, SqlState, Value};
 
 /// The triggers of a table.
@@ -73,9 +74,10 @@ impl<'a> Running<'a> {
 
     /// The rows of the statement, as functions see them.
     fn tables(&mut self, call: &TriggerCall, event: TriggerEvent) -> Result<TableRows> {
+        let row_type = || call.shape.row_type();
         match self.rows.iter_mut().find(|rows| rows.are_of(call.table.id, event)) {
-            Some(rows) => rows.given(call),
-            None => TransitionRows::new(call.table.id, event).given(call),
+            Some(rows) => rows.given(row_type),
+            None => TransitionRows::new(call.table.id, event).given(row_type),
         }
     }
 
@@ -122,51 +124,6 @@ pub(crate) fn is_told(table: &Table, event: TriggerEvent) -> bool {
             || trigger.sees_tables() && trigger.is_for(event, Timing::After, false)
     };
     table.triggers.iter().any(|trigger| sees(trigger))
-}
-
-/// The rows of a statement that has changed a table, for triggers that see all of them.
-#[derive(Debug)]
-pub(super) struct TransitionRows {
-    table: ObjectId,
-    event: TriggerEvent,
-    old: Vec<Value>,
-    new: Vec<Value>,
-    /// As functions see them, once somebody asked.
-    given: Option<TableRows>,
-}
-
-/// Arrays of rows: as they were, and as they are.
-type TableRows = [Option<Value>; 2];
-
-impl TransitionRows {
-    pub(super) fn new(table: ObjectId, event: TriggerEvent) -> TransitionRows {
-        TransitionRows { table, event, old: Vec::new(), new: Vec::new(), given: None }
-    }
-
-    pub(super) fn are_of(&self, table: ObjectId, event: TriggerEvent) -> bool {
-        self.table == table && self.event == event
-    }
-
-    /// One more; the bytes that it takes.
-    pub(super) fn add(&mut self, shape: &Shape, old: Option<&[Value]>, new: Option<&[Value]>) -> Result<usize> {
-        let of = shape.row_type()?;
-        let whole = |row: &[Value]| Value::from(Composite::new(of, row.to_vec()));
-        self.old.extend(old.map(whole));
-        self.new.extend(new.map(whole));
-        let rows = usize::from(old.is_some()) + usize::from(new.is_some());
-        Ok(rows * (shape.0.len() + 4) * size_of::<Value>())
-    }
-
-    fn given(&mut self, call: &TriggerCall) -> Result<TableRows> {
-        if let Some(given) = &self.given {
-            return Ok(given.clone());
-        }
-        let of = DataType::Composite(call.shape.row_type()?);
-        let array = |rows: &mut Vec<Value>| Some(Array::new(of, std::mem::take(rows)).into());
-        let given = [array(&mut self.old), array(&mut self.new)];
-        self.given = Some(given.clone());
-        Ok(given)
-    }
 }
 
 impl TableTriggers {
@@ -282,9 +239,9 @@ impl TableTriggers {
         Ok(())
     }
 
-    /// The rows of the table, as functions see them.
-    pub(super) fn shape(&self) -> &Shape {
-        &self.shape
+    /// What a row of the table is to functions.
+    pub(super) fn row_type(&self) -> Result<CompositeType> {
+        self.shape.row_type()
     }
 
     /// Whether triggers see all rows of a statement.

@@ -5,24 +5,23 @@ use std::sync::Arc;
 
 use cairn_storage::{KeyList, TransactionWriter};
 
-use super::foreign_keys::ForeignKeys;
-use super::row::{ChangeBuffers, Env, ReferenceChecks, RowChange, Stop, Target};
+use super::pending::PendingChecks;
+use super::row::{ChangeBuffers, Env, RowChange, RowObserver, Stop, Target};
 use super::source::{Source, held_trees, rows_of, source_key, source_numbers};
 use super::statement::Beside;
 use super::triggers::changed_by_trigger;
 use super::{BatchRow, DmlContext, DmlResult};
-use crate::bind::{BoundUpdate, Callees, Returning};
+use crate::bind::Callees;
 use crate::catalog::Catalog;
 use crate::exec::{Batch, Charge, Vector, row_number};
-use crate::plan::Expr;
+use crate::plan::{Expr, Modification, ModificationKind};
 use crate::{Error, Result};
 
 /// UPDATE of a table, from the rows of its source.
 #[derive(Debug)]
 pub(crate) struct UpdatePlan {
     program: RowChange,
-    pub(crate) assigned: Vec<usize>,
-    pub(crate) returning: Option<Returning>,
+    of: Arc<Modification>,
     is_joined: bool,
 }
 
@@ -45,7 +44,7 @@ impl Waiting {
 struct Run<'a, 'k> {
     program: &'a RowChange,
     context: &'a DmlContext<'a>,
-    keys: &'a mut ForeignKeys<'k>,
+    pending: &'a mut PendingChecks<'k>,
     beside: Beside,
     /// A target row may come more than once where others are joined; only its first time counts.
     seen: Option<HashSet<Vec<u8>>>,
@@ -54,8 +53,11 @@ struct Run<'a, 'k> {
 }
 
 impl UpdatePlan {
-    pub(crate) fn new(bound: BoundUpdate, catalog: &Catalog) -> Result<UpdatePlan> {
-        let target = Target::of(&bound.table, catalog)?;
+    pub(super) fn new(of: &Arc<Modification>, catalog: &Catalog) -> Result<UpdatePlan> {
+        let ModificationKind::Update { assigned, is_joined } = &of.kind else {
+            return Err(Error::internal("not an UPDATE"));
+        };
+        let target = Target::of(&of.table, catalog)?;
         // A row of the source is the old row, its row number where it has one, the new values, and what else RETURNING sees.
         let width = target.table.columns.len();
         let values_at = width + usize::from(target.layout.has_row_numbers());
@@ -63,29 +65,20 @@ impl UpdatePlan {
             let data_type = target.table.columns[column].data_type;
             (column, Expr::Column { index: width + values_at + at, data_type })
         };
-        let assigned: Vec<(usize, Expr)> = bound.assigned.iter().enumerate().map(value).collect();
-        let returning = bound.returning.as_ref().map(|returning| returning.exprs.as_slice());
+        let assigned: Vec<(usize, Expr)> = assigned.iter().enumerate().map(value).collect();
+        let returning = of.returning.as_ref().map(|returning| returning.exprs.as_slice());
         let behind = (returning, values_at + assigned.len());
-        Ok(UpdatePlan {
-            program: RowChange::new(&target, catalog, assigned, None, behind).through(&bound.view_checks, catalog)?,
-            assigned: bound.assigned,
-            returning: bound.returning,
-            is_joined: bound.is_joined,
-        })
+        let program = RowChange::new(&target, catalog, assigned, None, behind).through(&of.view_checks, catalog)?;
+        Ok(UpdatePlan { program, of: of.clone(), is_joined: *is_joined })
     }
 
-    pub(crate) fn target(&self) -> &Arc<Target> {
+    fn target(&self) -> &Arc<Target> {
         &self.program.rules.target
     }
 
     /// Whether views ask subqueries of the rows, or the table's rules functions.
     pub(super) fn asks(&self) -> bool {
-        self.program.rules.ask() || self.target().calls != Callees::BuiltIn
-    }
-
-    /// Whether views look at the rows.
-    pub(crate) fn has_view_checks(&self) -> bool {
-        self.program.rules.has_view_checks()
+        self.program.rules.ask() || self.target().bound.calls != Callees::BuiltIn
     }
 
     /// `beside`: who else changes rows.
@@ -93,12 +86,12 @@ impl UpdatePlan {
         &self,
         source: &Source<'_>,
         context: &DmlContext<'_>,
-        keys: &mut ForeignKeys<'_>,
+        pending: &mut PendingChecks<'_>,
         beside: Beside,
     ) -> Result<DmlResult> {
         let seen = self.is_joined.then(HashSet::new);
-        let (key, result) = (Vec::new(), DmlResult::new(context, self.returning.as_ref()));
-        let mut run = Run { program: &self.program, context, keys, beside, seen, key, result };
+        let (key, result) = (Vec::new(), DmlResult::new(context, self.of.returning.as_ref()));
+        let mut run = Run { program: &self.program, context, pending, beside, seen, key, result };
         match self.program.changes_unique_keys() {
             true => run.together(source)?,
             false => run.one_by_one(source)?,
@@ -145,9 +138,9 @@ impl Run<'_, '_> {
                 if !self.is_new(row)? {
                     continue;
                 }
-                let Run { program, keys, key, result, .. } = self;
-                let (env, keys) = (Env::of(exec), &mut **keys);
-                if program.run(trees, (key, Some(&row)), env, &mut change, keys, &mut result.returned)? {
+                let Run { program, pending, key, result, .. } = self;
+                let (env, pending) = (Env::of(exec), &mut **pending);
+                if program.run(trees, (key, Some(&row)), env, &mut change, pending, &mut result.returned)? {
                     result.add()?;
                 }
             }
@@ -165,7 +158,7 @@ impl Run<'_, '_> {
         let (keys, rows) = self.new_rows(batch)?;
         let columns = batch.columns();
         let row = |at: usize| BatchRow { columns, row: rows[at] as usize };
-        let Run { program, context, keys: checks, result, .. } = self;
+        let Run { program, context, pending, result, .. } = self;
         let (program, env) = (*program, Env::of(context.exec));
         let tree = program.rules.target.table.tree;
         let patch = program.patches(columns);
@@ -184,11 +177,11 @@ impl Run<'_, '_> {
             }
             result.add_many((done - from) as u64);
             if program.is_told() && from < done {
-                tell(program, batch, &rows[from..done], checks)?;
+                tell(program, batch, &rows[from..done], pending)?;
             }
             if done < keys.len() {
                 let (key, beside) = (keys.get(done), row(done));
-                let told = &mut **checks as &mut dyn ReferenceChecks;
+                let told = &mut **pending as &mut dyn RowObserver;
                 if program.run(writer, (key, Some(&beside)), env, change, told, &mut result.returned)? {
                     result.add()?;
                 }
@@ -246,7 +239,7 @@ impl Run<'_, '_> {
         if !program.read(&mut trees, &self.key, &mut change)? {
             return Ok(None);
         }
-        let told = (&mut *self.keys as &mut dyn ReferenceChecks, &mut self.result.returned);
+        let told = (&mut *self.pending as &mut dyn RowObserver, &mut self.result.returned);
         if !program.prepare(&self.key, Some(&row), env, &mut change, told)? {
             return Ok(None);
         }
@@ -262,9 +255,9 @@ impl Run<'_, '_> {
         let (program, env, mut trees) = (self.program, Env::of(self.context.exec), self.context.tx);
         let worded = |stop: Stop| program.worded(stop, key, Some(&row), env, change);
         program.find_duplicate(&mut trees, change, true).map_err(worded)?;
-        program.refers(&mut trees, key, change, self.keys)?;
+        program.refers(&mut trees, key, change, self.pending)?;
         program.put_new(&mut trees, key, change)?;
-        program.note(key, Some(&row), env, change, self.keys)?;
+        program.note(key, Some(&row), env, change, self.pending)?;
         if program.returns_after() {
             program.returning_after((key, Some(&row)), env, change, &mut self.result.returned)?;
             self.result.add()?;
@@ -274,7 +267,7 @@ impl Run<'_, '_> {
 }
 
 /// Tells of rows of a batch that were changed.
-fn tell(program: &RowChange, batch: &Batch, rows: &[u32], keys: &mut ForeignKeys<'_>) -> Result<()> {
+fn tell(program: &RowChange, batch: &Batch, rows: &[u32], pending: &mut PendingChecks<'_>) -> Result<()> {
     let table = &program.rules.target.table;
     let after = program.columns_after(batch.columns()).ok_or_else(|| Error::internal("a new value is missing"))?;
     let before = batch.columns()[..table.columns.len()].to_vec();
@@ -282,5 +275,5 @@ fn tell(program: &RowChange, batch: &Batch, rows: &[u32], keys: &mut ForeignKeys
         let all = Batch::new(columns, batch.len());
         if rows.len() == batch.len() { all } else { all.gather(rows) }
     };
-    keys.replaced_rows(table, of(before), of(after), program.listed())
+    pending.replaced_rows(table, of(before), of(after), program.listed())
 }

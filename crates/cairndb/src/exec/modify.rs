@@ -9,13 +9,13 @@ use super::operator::{BoxOperator, Operator, SourceRows, Step, next_now};
 use super::spill::BatchList;
 use crate::Error;
 use crate::bind::ConstantRows;
-use crate::dml::Change;
+use crate::plan::Modification;
 use crate::types::DataType;
 
 /// Changes rows when it is first asked: reads its input to the end, then writes, unless the two follow each other
 /// ([`Writes::follows`](super::operator::Writes::follows)). Its own rows are what RETURNING says.
 pub(crate) struct Modify {
-    change: Arc<Change>,
+    change: Arc<Modification>,
     rows: Rows,
     /// What was read of them: on disk beyond `work_mem`.
     read: BatchList,
@@ -32,7 +32,7 @@ pub(crate) enum Rows {
 }
 
 impl Modify {
-    pub(crate) fn new(change: Arc<Change>, rows: Rows, types: Vec<DataType>) -> Modify {
+    pub(crate) fn new(change: Arc<Modification>, rows: Rows, types: Vec<DataType>) -> Modify {
         Modify { change, rows, read: BatchList::default(), types, returned: None }
     }
 

@@ -5,8 +5,7 @@ use super::collected::Collected;
 use super::context::{Cx, Shared};
 use super::spill::BatchList;
 use crate::bind::ConstantRows;
-use crate::dml::Change;
-use crate::plan::Expr;
+use crate::plan::{Expr, Modification};
 use crate::{Error, Result, Value};
 
 /// Why there is no answer.
@@ -70,7 +69,7 @@ pub(crate) trait Operator: Send {
 /// Who changes rows for the operators of a statement.
 pub(crate) trait Writes {
     /// Changes rows as the statement says, from batches or from rows that are there; what RETURNING makes of them.
-    fn change(&self, change: &Change, rows: SourceRows<'_>) -> Result<Collected>;
+    fn change(&self, change: &Modification, rows: SourceRows<'_>) -> Result<Collected>;
 
     /// Whether each of the rows is to be changed before the next one is asked for, which may look for it.
     fn follows(&self) -> bool;

@@ -13,6 +13,7 @@ use std::sync::{Arc, LazyLock};
 use super::Operator;
 use super::aggregate::{AGGREGATES, Placed};
 use super::arrays::Quantifier;
+use super::beginning::PatternKind;
 use super::bounded::is_bounded;
 use super::of_catalog::Asks;
 use super::rows::Rows;
@@ -123,6 +124,8 @@ pub struct Function {
     pub(super) is_without_array: bool,
     /// What operator this is, for typed kernels and the optimizer; operand types are `args`.
     pub op: Option<Operator>,
+    /// It tells whether its first argument, a text, matches its second, a pattern of this kind.
+    pub(crate) pattern: Option<PatternKind>,
     /// Gives the answers. A strict function's is never called with NULL: see [`Function::call`].
     pub(super) kernel: Kernel,
 }
@@ -356,6 +359,7 @@ impl Function {
             acts: false,
             is_without_array: false,
             op: None,
+            pattern: None,
             kernel,
         }
     }
@@ -640,6 +644,10 @@ impl Catalogue {
 impl Function {
     pub(super) fn op(&mut self, op: Operator) -> &mut Function {
         self.op = Some(op);
+        self
+    }
+    pub(super) fn pattern(&mut self, kind: PatternKind) -> &mut Function {
+        self.pattern = Some(kind);
         self
     }
     pub(super) fn variadic(&mut self) -> &mut Function {

@@ -2,6 +2,7 @@
 //! segment, so it takes at most the product of the lengths.
 
 use super::Operator;
+use super::beginning::PatternKind;
 use super::catalogue::Catalogue;
 use super::support::wrong_arguments;
 use crate::types::{DataType, EvalContext, Value};
@@ -15,7 +16,10 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     const PADDED_ESCAPED: &[DataType] = &[DataType::Char(0), DataType::Text, DataType::Text];
     let mut add = |op: Operator, eval| {
         for args in [PAIR, ESCAPED, PADDED, PADDED_ESCAPED] {
-            catalogue.add(op.symbol(), args, DataType::Boolean, eval).op(op);
+            let function = catalogue.add(op.symbol(), args, DataType::Boolean, eval).op(op);
+            if op == Operator::Like && args == PAIR {
+                function.pattern(PatternKind::Like);
+            }
         }
     };
     add(Operator::Like, like::<false, false>);

@@ -4,6 +4,7 @@
 mod aggregate;
 mod arithmetic;
 pub mod arrays;
+mod beginning;
 mod bits;
 mod bounded;
 mod catalogue;
@@ -47,6 +48,7 @@ mod window;
 
 pub use crate::types::{EvalContext, cast};
 pub use aggregate::{Hypothetical, PlacedBy};
+pub(crate) use beginning::{Matched, PatternKind, after};
 pub(crate) use bounded::Takes;
 pub use catalogue::{
     ANY, Accumulator, Aggregate, AggregateKind, Function, aggregate_overloads, exact_overload, function_names,

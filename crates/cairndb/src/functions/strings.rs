@@ -1,5 +1,6 @@
 //! String functions. Positions and lengths count characters.
 
+use super::beginning::PatternKind;
 use super::catalogue::{Catalogue, Kernel};
 use super::support::{call, check_length, invalid_parameter};
 use super::{ANY, Declared, Function, Operator};
@@ -204,24 +205,10 @@ fn parts(catalogue: &mut Catalogue) {
             split_part(a, delimiter, *n)
         }),
     );
-    catalogue
-        .add(
-            "starts_with",
-            &[TEXT, TEXT],
-            DataType::Boolean,
-            call!((Text a, Text prefix) {
-                Ok(Value::Boolean(a.starts_with(&**prefix)))
-            }),
-        )
-        .leakproof();
-    catalogue.add(
-        "^@",
-        &[TEXT, TEXT],
-        DataType::Boolean,
-        call!((Text a, Text prefix) {
-            Ok(Value::Boolean(a.starts_with(&**prefix)))
-        }),
-    );
+    for name in ["starts_with", "^@"] {
+        let starts_with = call!((Text a, Text prefix) Ok(Value::Boolean(a.starts_with(&**prefix))));
+        catalogue.add(name, &[TEXT, TEXT], DataType::Boolean, starts_with).pattern(PatternKind::Beginning).leakproof();
+    }
 }
 
 /// The half-open range of a 1-based start and a length, within `size`.

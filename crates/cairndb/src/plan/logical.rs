@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::expr::{AggregateCall, Expr};
-use super::indexes::BoundIndexes;
-use super::system_rows::SystemRows;
-use super::window::WindowCall;
+use super::expressions::expr::{AggregateCall, Expr};
+use super::expressions::window::WindowCall;
+use super::modification::Modification;
+use super::scans::indexes::BoundIndexes;
+use super::scans::system_rows::SystemRows;
 use crate::catalog::Table;
-use crate::dml::Change;
 use crate::types::DataType;
 
 /// An output column.
@@ -35,7 +35,7 @@ pub enum CteId {
     Query(usize),
     /// What a change gives to its RETURNING where that has subqueries: no two in a process have one number.
     Returned(usize),
-    /// The rows that were changed of one of the tables that a followed query reads (`plan/changes.rs`).
+    /// The rows that were changed of one of the tables that a followed query reads (`plan/maintained/changes.rs`).
     Changed(usize),
     /// The one row that a query of a row program is over.
     Row,
@@ -190,10 +190,10 @@ pub enum LogicalPlan {
         /// The output columns.
         fields: Vec<Field>,
     },
-    /// Rows that are changed, by the statement's row program, from those of the input. Output: what RETURNING says.
+    /// Rows that are changed, from those of the input. Output: what RETURNING says.
     Modify {
         /// What becomes of each row.
-        change: Arc<Change>,
+        change: Arc<Modification>,
         /// As the change asks for (see `BoundInsert`, `BoundUpdate`, `BoundDelete`).
         input: Box<LogicalPlan>,
     },

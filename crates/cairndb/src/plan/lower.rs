@@ -1,17 +1,17 @@
-//! From logical to physical, node by node; joins are `join_order`'s.
+//! From logical to physical, node by node (joins: `joins/`).
 
 use std::sync::Arc;
 
-use super::access::TableShape;
-use super::cost;
-use super::estimate::ColumnInfo;
-use super::expr::{AggregateCall, Expr};
-use super::join_graph::is_graph;
+use super::expressions::expr::{AggregateCall, Expr};
+use super::expressions::refs::{conjuncts, is_volatile, map_columns};
+use super::joins::graph::is_graph;
 use super::logical::{CteId, Field, LogicalPlan, SetOperator, SortKey};
 use super::physical::{ModifiedRows, PhysicalNode as N};
 use super::planner::{CteInfo, ExprCost, Planned, Planner};
-use super::refs::{conjuncts, is_volatile, map_columns};
-use super::scan::{Wanted, column_index, groups_of};
+use super::scans::access::TableShape;
+use super::scans::scan::{Wanted, column_index, groups_of};
+use super::statistics::cost;
+use super::statistics::estimate::ColumnInfo;
 use crate::Result;
 use crate::types::Value;
 
@@ -120,7 +120,7 @@ impl Planner<'_> {
     /// Keeps the rows for which all `parts` are true.
     pub(super) fn filter(&mut self, mut input: Planned, parts: Vec<Expr>) -> Result<Planned> {
         self.ask_for_one(&mut input, &parts)?;
-        let share: f64 = super::estimate::selectivity_of_all(&parts, &input.columns);
+        let share: f64 = super::statistics::estimate::selectivity_of_all(&parts, &input.columns);
         let Some(predicate) = self.predicate(parts)? else { return Ok(input) };
         let cost = ExprCost::of([&predicate]);
         let below = input.estimate();
@@ -187,7 +187,7 @@ impl Planner<'_> {
             ColumnInfo { distinct: groups, ..computed }
         }));
         let (group_by, aggregates) = (self.exprs(group_by)?, self.aggregates(aggregates)?);
-        let arguments = aggregates.iter().flat_map(super::walk::of_aggregate);
+        let arguments = aggregates.iter().flat_map(super::expressions::walk::of_aggregate);
         let cost = ExprCost::of(group_by.iter().chain(arguments));
         let each = cost.row + cost::OPERATOR * aggregates.len() as f64;
         let sorted = self.comes_grouped(&input, &group_by, &aggregates);

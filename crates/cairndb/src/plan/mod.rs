@@ -1,94 +1,61 @@
 //! Plans: the logical plan that binding makes, and (by the optimizer) the physical plan that `exec` runs.
 #![warn(missing_docs)]
 
-mod access;
-mod analyze;
-mod any_of;
-mod askers;
-mod both;
-mod changes;
-mod closure;
-mod cost;
-mod cte;
-mod decorrelate;
-mod equal;
-mod estimate;
 mod explain;
-mod explain_format;
-mod expr;
-mod extremes;
-mod factor;
-mod flatten;
-mod fold;
-mod fold_dates;
-mod groups;
-mod implied;
-mod indexes;
-mod join_asked;
-mod join_build;
-mod join_graph;
-mod join_merge;
-mod join_method;
-mod join_order;
-mod keyed_change;
-mod keyed_row;
-mod keys;
-mod live;
+mod expressions;
+mod joins;
 mod logical;
-mod loose;
 mod lower;
-mod narrow;
-mod nulls;
+mod maintained;
+mod modification;
 mod number;
 mod optimize;
 mod options;
 mod order;
+mod origins;
 mod physical;
 mod planner;
-mod print;
-mod prune;
-mod pull;
-mod pushdown;
-mod refs;
-mod scan;
+mod rewrites;
+mod scans;
 mod sorted;
-mod stand_in;
-mod stored_fields;
+mod statistics;
 mod switches;
-mod system_rows;
-mod system_scan;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
-mod unique;
-pub(crate) mod walk;
-mod watched;
-mod window;
 
-pub use analyze::StatisticsBuilder;
-#[cfg(test)]
-pub(crate) use changes::with_fault;
-pub(crate) use changes::{ChangedRows, KeptStages, Maintenance, Stage, Term};
-pub(crate) use changes::{Fault, has as has_fault};
-pub(crate) use equal::same_expr;
-pub use explain::{ExplainOptions, explain, explained};
-pub use explain_format::{Whole as ExplainedWhole, json as explain_json, yaml as explain_yaml};
-pub use expr::{AggregateCall, Expr, QuantifiedOp, SequenceOp, Subquery, SubqueryKind};
-pub(crate) use fold::with_parameters;
-pub(crate) use groups::{Groups, Part};
-pub(crate) use implied::is_implied;
-pub(crate) use indexes::{BoundIndex, BoundIndexes};
-pub(crate) use keyed_row::{KeyedRow, keyed_row};
-pub(crate) use live::{Sizes, estimated_rows};
+pub use explain::{
+    ExplainOptions, Whole as ExplainedWhole, explain, explained, json as explain_json, yaml as explain_yaml,
+};
+pub(crate) use expressions::equal::same_expr;
+pub use expressions::expr::{AggregateCall, Expr, QuantifiedOp, SequenceOp, Subquery, SubqueryKind};
+pub(crate) use expressions::held::Held;
+pub(crate) use expressions::refs::{calls_routine, is_volatile, is_volatile_plan, map_columns, raised, used_columns};
+pub(crate) use expressions::stand_in::{StandIn, Version};
+pub(crate) use expressions::walk;
+pub(crate) use expressions::walk::children as expr_children;
+pub use expressions::window::{FrameBound, FrameExclusion, FrameUnit, WindowCall, WindowFrame, Windowed};
 pub use logical::{CteId, Field, JoinKind, LogicalPlan, SetOperator, SortKey};
+#[cfg(test)]
+pub(crate) use maintained::changes::with_fault;
+pub(crate) use maintained::changes::{ChangedRows, KeptStages, Maintenance, Stage, Term};
+pub(crate) use maintained::changes::{Fault, has as has_fault};
+pub(crate) use maintained::groups::{Groups, Part};
+pub(crate) use maintained::watched::{columns_read, refuse_unwatchable, result_key, trees_read};
+pub use modification::{
+    Arbiter, ConflictAction, MergeStep, Modification, ModificationKind, OnConflict, Returning, ViewCheck,
+};
 pub use optimize::optimize;
 pub use options::OptimizerOptions;
+pub use origins::ColumnOrigin;
+pub(crate) use origins::origins;
 pub use physical::{Items, KeyBound, KeyRange, ModifiedRows, PhysicalNode, PhysicalPlan, Subplan};
-pub(crate) use refs::{calls_routine, is_volatile, is_volatile_plan, map_columns, raised, used_columns};
-pub(crate) use stand_in::{StandIn, Version};
-pub(crate) use stored_fields::{StoredPart, stored_part};
-pub use system_rows::SystemRows;
-pub(crate) use walk::children as expr_children;
-pub(crate) use watched::{columns_read, refuse_unwatchable, result_key, trees_read};
-pub use window::{FrameBound, FrameExclusion, FrameUnit, WindowCall, WindowFrame, Windowed};
+pub(crate) use rewrites::fold::with_parameters;
+pub(crate) use scans::implied::is_implied;
+pub(crate) use scans::indexes::{BoundIndex, BoundIndexes};
+pub(crate) use scans::keyed_row::{KeyedRow, keyed_row};
+pub(crate) use scans::stored_fields::{StoredPart, stored_part};
+pub use scans::system_rows::SystemRows;
+pub use statistics::analyze::StatisticsBuilder;
+pub(crate) use statistics::live::{Sizes, estimated_rows};

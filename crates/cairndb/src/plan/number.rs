@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::expr::Expr;
+use super::expressions::expr::Expr;
+use super::expressions::walk;
+use super::expressions::window::WindowCall;
 use super::physical::{KeyRange, ModifiedRows, PhysicalNode as N, PhysicalPlan};
-use super::walk;
-use super::window::WindowCall;
 
 /// Gives every node and every subplan its id, in the order in which `EXPLAIN` shows them.
 pub(super) fn assign(plan: &mut PhysicalPlan) {

@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use super::cte;
-use super::decorrelate::{Decorrelation, Scalar};
-use super::flatten::flatten;
-use super::fold::fold_plan;
+use super::expressions::walk::Facts;
 use super::logical::LogicalPlan;
-use super::narrow::narrow;
 use super::number;
 use super::options::OptimizerOptions;
 use super::physical::PhysicalPlan;
 use super::planner::Planner;
-use super::prune::prune_all;
-use super::pushdown::push_down;
-use super::stored_fields::read_fields;
-use super::walk::Facts;
+use super::rewrites::cte;
+use super::rewrites::decorrelate::{Decorrelation, Scalar};
+use super::rewrites::flatten::flatten;
+use super::rewrites::fold::fold_plan;
+use super::rewrites::narrow::narrow;
+use super::rewrites::prune::prune_all;
+use super::rewrites::pushdown::push_down;
+use super::scans::stored_fields::read_fields;
 use crate::catalog::Catalog;
 use crate::sql::with_deep_stack;
 use crate::{Error, Result, SqlState};

@@ -5,14 +5,14 @@
 
 use std::collections::BTreeSet;
 
-use super::equal::same_expr;
-use super::expr::Expr;
+use super::expressions::equal::same_expr;
+use super::expressions::expr::Expr;
+use super::expressions::nulls::rejects;
+use super::expressions::refs::{conjuncts, is_volatile, mapped, used_columns};
+use super::expressions::walk;
 use super::logical::{Field, JoinKind, SortKey};
-use super::nulls::rejects;
 use super::physical::{KeyRange, PhysicalNode as N, PhysicalPlan};
-use super::refs::{conjuncts, is_volatile, mapped, used_columns};
-use super::scan::column_index;
-use super::walk;
+use super::scans::scan::column_index;
 use crate::catalog::{Index, IndexColumn, Table};
 use crate::functions::Operator;
 use crate::types::DataType;
@@ -298,14 +298,14 @@ pub(super) fn order_of(plan: &PhysicalPlan) -> Order {
         N::Values { rows } if rows.len() <= 1 => Order::of_one_row(&plan.fields),
         N::PointGet { .. } => Order::of_one_row(&plan.fields),
         N::TableScan { table, columns, ranges, filter, reverse, .. } => {
-            let key = super::access::primary_columns(table);
+            let key = super::scans::access::primary_columns(table);
             of_scan((table, None), &key, columns, (ranges, *reverse), filter)
         }
         N::IndexScan { table, index, columns, ranges, filter, reverse, .. } => {
             of_scan((table, Some(index)), &index.columns, columns, (ranges, *reverse), filter)
         }
         N::ItemScan { table, columns, filter, .. } => {
-            let key = super::access::primary_columns(table);
+            let key = super::scans::access::primary_columns(table);
             of_scan((table, None), &key, columns, (&[KeyRange::default()], false), filter)
         }
         N::Filter { input, predicate } => {
@@ -415,7 +415,7 @@ fn of_join(plan: &PhysicalPlan) -> Order {
             let width = left.fields.len();
             let key = match index {
                 Some(index) => index.columns.clone(),
-                None => super::access::primary_columns(table),
+                None => super::scans::access::primary_columns(table),
             };
             let keys = &keys[..keys.len() - usize::from(to.is_some())];
             let range = KeyRange { prefix: keys.to_vec(), ..KeyRange::default() };

@@ -13,14 +13,14 @@
 
 use std::sync::Arc;
 
-use super::expr::{AggregateCall, Expr, SubqueryKind};
+use super::expressions::expr::{AggregateCall, Expr, SubqueryKind};
+use super::expressions::walk::walk;
+use super::expressions::window::WindowCall;
 use super::logical::{CteId, Field, JoinKind, SetOperator, SortKey};
-use super::system_rows::SystemRows;
-use super::walk::walk;
-use super::window::WindowCall;
+use super::modification::Modification;
+use super::scans::system_rows::SystemRows;
 use crate::bind::ConstantRows;
 use crate::catalog::{Index, Table};
-use crate::dml::Change;
 use crate::inverted::ItemOperator;
 
 /// A node of the physical plan.
@@ -337,7 +337,7 @@ pub enum PhysicalNode {
     /// Changes rows; its own are what RETURNING says. Runs once, to its end, when it is first asked.
     Modify {
         /// What becomes of each row.
-        change: Arc<Change>,
+        change: Arc<Modification>,
         /// From which.
         rows: ModifiedRows,
     },
@@ -491,6 +491,13 @@ pub struct Subplan {
 }
 
 impl PhysicalPlan {
+    /// An INSERT of rows that are there, for which there is nothing to choose.
+    pub(crate) fn of_constants(change: Modification, rows: ConstantRows) -> PhysicalPlan {
+        let fields = change.fields().to_vec();
+        let node = PhysicalNode::Modify { change: Arc::new(change), rows: ModifiedRows::Constants(Arc::new(rows)) };
+        PhysicalPlan { id: 0, fields, estimate: Estimate::default(), node, alias: None }
+    }
+
     /// How many node ids this plan (a whole one) uses.
     pub fn node_count(&self) -> usize {
         super::number::count(self).0

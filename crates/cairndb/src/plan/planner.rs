@@ -3,16 +3,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::cost;
-use super::estimate::ColumnInfo;
-use super::expr::{AggregateCall, Expr, Subquery};
+use super::expressions::expr::{AggregateCall, Expr, Subquery};
+use super::expressions::refs::{cheapest_first, conjuncts, has_subquery, outer_columns};
+use super::expressions::walk;
+use super::expressions::window::WindowCall;
 use super::logical::{Field, SortKey};
 use super::optimize;
 use super::options::OptimizerOptions;
 use super::physical::{Estimate, PhysicalNode, PhysicalPlan, Subplan};
-use super::refs::{cheapest_first, conjuncts, has_subquery, outer_columns};
-use super::walk;
-use super::window::WindowCall;
+use super::statistics::cost;
+use super::statistics::estimate::ColumnInfo;
 use crate::Result;
 
 /// A physical plan and what is known of its columns.
@@ -114,7 +114,7 @@ impl<'a> Planner<'a> {
     /// A predicate of these conjuncts.
     pub(super) fn predicate(&mut self, parts: Vec<Expr>) -> Result<Option<Expr>> {
         let parts = parts.into_iter().flat_map(conjuncts).collect();
-        self.optional(super::refs::conjunction(cheapest_first(parts)))
+        self.optional(super::expressions::refs::conjunction(cheapest_first(parts)))
     }
 
     /// What the subqueries in logical expressions cost for each row.

@@ -1,19 +1,19 @@
 //! What wants its rows in an order, and is planned with an eye to the order that they come in anyway: sorts, windows, groups,
 //! different rows.
 
-use super::access::TableShape;
-use super::cost;
-use super::estimate::{ColumnInfo, selectivity_of_all};
-use super::expr::{AggregateCall, Expr};
-use super::join_graph::is_graph;
+use super::expressions::expr::{AggregateCall, Expr};
+use super::expressions::refs::{conjuncts, is_volatile};
+use super::expressions::walk;
+use super::expressions::window::WindowCall;
+use super::joins::graph::is_graph;
 use super::logical::{Field, LogicalPlan, SortKey};
 use super::order::{is_plain, order_of};
 use super::physical::PhysicalNode as N;
 use super::planner::{ExprCost, Planned, Planner};
-use super::refs::{conjuncts, is_volatile};
-use super::scan::{Wanted, Without, column_index, groups_of};
-use super::walk;
-use super::window::WindowCall;
+use super::scans::access::TableShape;
+use super::scans::scan::{Wanted, Without, column_index, groups_of};
+use super::statistics::cost;
+use super::statistics::estimate::{ColumnInfo, selectivity_of_all};
 use crate::Result;
 
 impl Planner<'_> {
@@ -115,7 +115,8 @@ impl Planner<'_> {
         let rows = first.as_ref().and(above).and_then(|above| above.rows);
         let gathered = if first.is_some() { 0 } else { alike.len() };
         let mut keys = first.unwrap_or_default();
-        let others = alike.iter().filter(|expr| !keys.iter().any(|key| super::equal::same_expr(&key.expr, expr)));
+        let others =
+            alike.iter().filter(|expr| !keys.iter().any(|key| super::expressions::equal::same_expr(&key.expr, expr)));
         let others: Vec<SortKey> = others.map(ascending).collect();
         keys.extend(others);
         Ok(self.ordered(input, Wanted { keys: &keys, gathered, rows, without: Without::Hash })?.0)
@@ -158,7 +159,7 @@ impl Planner<'_> {
             let input = self.lower(input)?;
             return self.distinct_on(input, on);
         }
-        if super::unique::rows_differ(&input) && self.options.rewrites {
+        if super::rewrites::unique::rows_differ(&input) && self.options.rewrites {
             return match wanted {
                 Some(wanted) => Ok(self.ordered(input, wanted)?.0),
                 None => self.lower(input),

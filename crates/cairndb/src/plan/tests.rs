@@ -42,7 +42,7 @@ fn nodes<'p>(plan: &'p PhysicalPlan, found: &mut Vec<&'p PhysicalPlan>) {
         if let Expr::Subplan(subplan) = expr {
             nodes(&subplan.plan, found);
         }
-        super::walk::children(expr).for_each(|child| subplans(child, found));
+        super::expressions::walk::children(expr).for_each(|child| subplans(child, found));
     }
     super::number::node_exprs(&plan.node).into_iter().for_each(|expr| subplans(expr, found));
     plan.children().into_iter().for_each(|child| nodes(child, found));

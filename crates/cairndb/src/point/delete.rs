@@ -7,10 +7,9 @@ use cairn_storage::Ticket;
 use super::place::Place;
 use super::shape::{Finder, PointSource};
 use super::{Miss, WriteBuffers};
-use crate::bind::Returning;
-use crate::dml::DeletePlan;
-use crate::dml::row::{AtOnce, Env, Held, NoColumns, RowDelete, Stored, Target, look_up};
-use crate::plan::PhysicalPlan;
+use crate::dml::row::{AtOnce, Env, NoColumns, RowDelete, Target, look_up};
+use crate::exec::Stored;
+use crate::plan::{Held, Returning};
 
 /// A DELETE from a table that nothing refers to.
 #[derive(Debug)]
@@ -20,10 +19,6 @@ pub(crate) struct PointDelete {
 }
 
 impl PointDelete {
-    pub(super) fn of(plan: &DeletePlan, source: &PhysicalPlan) -> Option<PointDelete> {
-        PointDelete::of_source(PointSource::of(source)?, plan.target(), plan.returning.as_ref())
-    }
-
     /// `source`: the target's row.
     pub(super) fn of_source(
         source: PointSource,

@@ -12,7 +12,8 @@ use cairn_storage::{Error as StorageError, KeyList, Lookup, PointReader, Session
 use super::join::{JoinSource, Rows, STEPS_MAX, Step, StepBuffers, place, read_steps};
 use super::{Miss, general, missed};
 use crate::catalog::ColumnPlace;
-use crate::dml::row::{Env, Stored};
+use crate::dml::row::Env;
+use crate::exec::Stored;
 use crate::plan::{Expr, used_columns};
 use crate::types::key;
 

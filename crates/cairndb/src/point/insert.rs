@@ -6,9 +6,10 @@ use cairn_storage::Ticket;
 
 use super::place::Place;
 use super::{Miss, WriteBuffers};
+use crate::catalog::Catalog;
 use crate::dml::InsertPlan;
-use crate::dml::row::{AtOnce, Env, Held, Numbers, RowInsert, RowSource};
-use crate::plan::{Expr, ModifiedRows, PhysicalNode, PhysicalPlan};
+use crate::dml::row::{AtOnce, Env, Numbers, RowInsert, RowSource};
+use crate::plan::{Expr, Held, Modification, ModifiedRows, PhysicalNode, PhysicalPlan};
 
 /// An INSERT of one row of VALUES.
 #[derive(Debug)]
@@ -19,8 +20,8 @@ pub(crate) struct PointInsert {
 }
 
 impl PointInsert {
-    pub(super) fn of(plan: &InsertPlan, exprs: &[Expr]) -> Option<PointInsert> {
-        let program = plan.program.clone();
+    pub(super) fn of(of: &Modification, exprs: &[Expr], catalog: &Catalog) -> Option<PointInsert> {
+        let program = InsertPlan::program(of, catalog).ok()?;
         let source =
             RowSource::of(&program.rules.target.table, exprs).filter(|_| program.is_evaluable(Held::Commit))?;
         Some(PointInsert { is_plain: source.is_plain() && program.is_plain(), source, program })

@@ -36,10 +36,10 @@ use cairn_storage::{Error as StorageError, WriteError};
 
 use crate::bind::{BoundDelete, BoundStatement, BoundUpdate};
 use crate::catalog::{Catalog, Sequence};
-use crate::dml::Change;
 use crate::dml::row::{ChangeBuffers, DeleteBuffers, InsertBuffers, Spare, Stop, Target};
 use crate::plan::{
-    Field, KeyedRow, LogicalPlan, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan, keyed_row,
+    Field, KeyedRow, LogicalPlan, ModificationKind, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan,
+    keyed_row,
 };
 use crate::types::EvalContext;
 use crate::{Error, Value};
@@ -80,7 +80,7 @@ impl PointPlan {
             return of_one.or_else(of_few).or_else(aggregate);
         };
         // Some run whether or not there are rows.
-        if !change.table().triggers.is_empty() {
+        if !change.table.triggers.is_empty() {
             return None;
         }
         let source = match rows {
@@ -88,18 +88,26 @@ impl PointPlan {
             ModifiedRows::Plan(source) | ModifiedRows::Few(source) => Some(source),
             ModifiedRows::Constants(_) => None,
         };
-        Some(match &**change {
-            // Rows that views look at are the general path's.
-            Change::Insert(plan) if plan.program.rules.has_view_checks() => return None,
-            Change::Update(plan) if plan.has_view_checks() => return None,
-            Change::Insert(plan) => {
+        // Rows that views look at are the general path's, and so are those of views.
+        if change.table.is_face || !change.view_checks.is_empty() {
+            return None;
+        }
+        Some(match &change.kind {
+            ModificationKind::Insert { .. } => {
                 let mut row = insert::only_row(rows)?;
                 let draws = arguments::draws(&mut row, parameters, catalog)?;
-                PointPlan::Insert(Box::new(PointInsert::of(plan, &row)?), draws.into())
+                PointPlan::Insert(Box::new(PointInsert::of(change, &row, catalog)?), draws.into())
             }
-            Change::Update(plan) => PointPlan::Update(Box::new(PointUpdate::of(plan, source?, catalog)?)),
-            Change::Delete(plan) => PointPlan::Delete(Box::new(PointDelete::of(plan, source?)?)),
-            Change::Merge(_) | Change::Instead(_) => return None,
+            ModificationKind::Update { assigned, .. } => {
+                let returning = change.returning.as_ref();
+                let (source, target) = (PointSource::of(source?)?, Target::of(&change.table, catalog).ok()?);
+                PointPlan::Update(Box::new(PointUpdate::of_source(source, &target, assigned, returning, catalog)?))
+            }
+            ModificationKind::Delete => {
+                let (source, target) = (PointSource::of(source?)?, Target::of(&change.table, catalog).ok()?);
+                PointPlan::Delete(Box::new(PointDelete::of_source(source, &target, change.returning.as_ref())?))
+            }
+            ModificationKind::Merge { .. } => return None,
         })
     }
 

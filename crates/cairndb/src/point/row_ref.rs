@@ -3,7 +3,7 @@
 use super::join::{Rows, Step};
 use super::select::{Output, PointSelect};
 use crate::catalog::ColumnPlace;
-use crate::dml::row::Stored;
+use crate::exec::Stored;
 use crate::result::Row;
 use crate::types::row::{decode_raw, integer_from_raw};
 use crate::types::{DataType, EnumValue, FromValue, Params, ValueRef};

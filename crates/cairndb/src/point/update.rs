@@ -7,11 +7,9 @@ use cairn_storage::Ticket;
 use super::place::Place;
 use super::shape::{Finder, PointSource};
 use super::{Miss, WriteBuffers};
-use crate::bind::Returning;
 use crate::catalog::Catalog;
-use crate::dml::UpdatePlan;
-use crate::dml::row::{AtOnce, Env, Held, RowChange, Target};
-use crate::plan::PhysicalPlan;
+use crate::dml::row::{AtOnce, Env, RowChange, Target};
+use crate::plan::{Held, Returning};
 
 /// An UPDATE that leaves the row's key, and what other tables refer to, alone.
 #[derive(Debug)]
@@ -21,11 +19,6 @@ pub(crate) struct PointUpdate {
 }
 
 impl PointUpdate {
-    pub(super) fn of(plan: &UpdatePlan, source: &PhysicalPlan, catalog: &Catalog) -> Option<PointUpdate> {
-        let source = PointSource::of(source)?;
-        PointUpdate::of_source(source, plan.target(), &plan.assigned, plan.returning.as_ref(), catalog)
-    }
-
     /// `source`: the target's old row, then the new values of the `assigned` columns.
     pub(super) fn of_source(
         source: PointSource,

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Body, Prepared};
-use crate::bind::{BoundStatement, Callees, ParameterTypes, bind_statement};
+use crate::bind::{BoundStatement, ParameterTypes, bind_statement};
 use crate::command::{ExplainFormat, Told};
-use crate::dml::{self, DmlContext};
+use crate::dml::{self, DmlContext, Programs};
 use crate::exec::{self, ExecContext, NodeStatistics, pages_between};
 use crate::plan::{
     ExplainOptions, ExplainedWhole, Field, OptimizerOptions, PhysicalPlan, explain as plan_lines, explain_json,
@@ -46,7 +46,7 @@ pub(crate) fn explanation(
     let started = Instant::now();
     let Body::Plan(plan) = body else { return Err(Error::unsupported("EXPLAIN of this statement")) };
     let statistics = match told.analyze {
-        true => Some(run(&plan, context, dml, (prepared.calls(), told.buffers))?),
+        true => Some(run(&plan, context, dml, (prepared, told.buffers))?),
         false => None,
     };
     let execution = started.elapsed();
@@ -111,12 +111,13 @@ fn run(
     plan: &Arc<PhysicalPlan>,
     context: &ExecContext,
     dml: Option<&DmlContext<'_>>,
-    (calls, buffers): (Callees, bool),
+    (prepared, buffers): (&Prepared, bool),
 ) -> Result<Vec<NodeStatistics>> {
     let mut context = context.clone();
     (context.analyze, context.buffers) = (true, buffers);
     if let Some(dml) = dml {
-        return Ok(dml::run(plan, &DmlContext { exec: &context, ..*dml }, calls)?.statistics);
+        let programs = Programs::of(plan, &prepared.catalog)?;
+        return Ok(dml::run(plan, &programs, &DmlContext { exec: &context, ..*dml }, prepared.calls())?.statistics);
     }
     let mut stream = exec::execute(plan.clone(), context)?;
     while stream.next_batch()?.is_some() {}

@@ -11,11 +11,11 @@ use cairn_storage as storage;
 use super::explain;
 use crate::Result;
 use crate::bind::{
-    BoundExplain, BoundStatement, Callees, ParameterTypes, RowKey, Variables, bind_statement, with_row_key,
+    BoundExplain, BoundStatement, Callees, Insertion, ParameterTypes, RowKey, Variables, bind_statement, with_row_key,
 };
 use crate::catalog::{Catalog, CatalogStamp, Rests, SearchPath, Table, note_all, note_keys};
 use crate::command::{self, CommandKind, Runs};
-use crate::dml;
+use crate::dml::Programs;
 use crate::plan::{Field, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan, Sizes, optimize};
 use crate::point::PointPlan;
 use crate::sql::ParsedStatement;
@@ -45,6 +45,8 @@ pub(crate) struct Prepared {
     calls: Callees,
     /// Empty as long as the fast form serves.
     body: OnceLock<Body>,
+    /// The row programs of its changes; empty until it runs.
+    programs: OnceLock<Programs>,
     /// The result's columns, where no plan says them.
     fields: Vec<Field>,
     /// The fast form, where the statement has one; empty until somebody asks.
@@ -122,6 +124,7 @@ impl Prepared {
             catalog: catalog.clone(),
             options: options.lasting(),
             body,
+            programs: OnceLock::new(),
             fields,
             point,
             variables,
@@ -144,6 +147,7 @@ impl Prepared {
             catalog: catalog.clone(),
             options: OptimizerOptions::default(),
             body: OnceLock::from(Body::Utility),
+            programs: OnceLock::new(),
             fields: vec![],
             point: OnceLock::from(None),
             variables: None,
@@ -202,6 +206,16 @@ impl Prepared {
             Body::Plan(plan) => Some(plan),
             Body::Explain(_) | Body::Utility => None,
         })
+    }
+
+    /// The row programs of the plan's changes, compiled when it first runs.
+    pub(crate) fn programs(&self) -> Result<&Programs> {
+        if let Some(programs) = self.programs.get() {
+            return Ok(programs);
+        }
+        let programs =
+            self.plan()?.map_or_else(|| Ok(Programs::default()), |plan| Programs::of(plan, &self.catalog))?;
+        Ok(self.programs.get_or_init(|| programs))
     }
 
     /// The tables that it reads.
@@ -322,10 +336,13 @@ impl Body {
     pub(crate) fn plan(bound: BoundStatement, catalog: &Catalog, options: &OptimizerOptions) -> Result<Body> {
         let plan = match bound {
             BoundStatement::Query(plan) => optimize(plan, catalog, options)?,
-            BoundStatement::Insert(insert) => dml::plan_insert(*insert, catalog, options)?,
-            BoundStatement::Update(update) => optimize(dml::update_of(*update, catalog)?, catalog, options)?,
-            BoundStatement::Delete(delete) => optimize(dml::delete_of(*delete, catalog)?, catalog, options)?,
-            BoundStatement::Merge(merge) => optimize(dml::merge_of(*merge, catalog)?, catalog, options)?,
+            BoundStatement::Insert(insert) => match insert.insertion()? {
+                Insertion::Plan(plan) => optimize(plan, catalog, options)?,
+                Insertion::Constants(change, rows) => PhysicalPlan::of_constants(change, rows),
+            },
+            BoundStatement::Update(update) => optimize(update.plan(), catalog, options)?,
+            BoundStatement::Delete(delete) => optimize(delete.plan(), catalog, options)?,
+            BoundStatement::Merge(merge) => optimize(merge.plan(), catalog, options)?,
             BoundStatement::Explain(explain) => return Ok(Body::Explain(explain)),
             BoundStatement::Utility => return Ok(Body::Utility),
         };

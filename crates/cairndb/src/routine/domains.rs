@@ -1,6 +1,6 @@
 //! What a call gives, where it is of domains: looked at where it becomes so, as PostgreSQL does.
 //!
-//! A value of a domain is one of the base type everywhere else; what a call takes is looked at by who calls (`bind/routine.rs`).
+//! A value of a domain is one of the base type everywhere else; what a call takes is looked at by who calls (`bind/calls/routine.rs`).
 
 use crate::Value;
 use crate::bind::DomainRules;

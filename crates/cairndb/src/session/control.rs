@@ -53,6 +53,9 @@ impl Session {
             self.notice("WARNING", SqlState::ACTIVE_SQL_TRANSACTION, "there is already a transaction in progress");
             return Ok(());
         }
+        if read_only == Some(false) {
+            state.settings.check_write()?;
+        }
         let lost = std::mem::take(&mut state.lost);
         drop(state);
         let begun = self.begin_in_time(&lost, self.deadline());

@@ -20,7 +20,7 @@ use crate::dml::{DmlContext, Feed};
 use crate::exec::eval_row;
 use crate::plan::Expr;
 use crate::sql::{ParsedStatement, parse_one};
-
+use crate::state::TemporaryTrees;
 use crate::types::{DataType, EvalContext, ValueRef, cast, fit, from_text, read_binary, to_text};
 use crate::{Error, Result, SqlState, Value, system};
 
@@ -363,6 +363,9 @@ fn copy_from(
     context: &DmlContext<'_>,
 ) -> Result<u64> {
     let table = target(name, context.catalog)?;
+    if copy.freezes {
+        check_unseen(&table, context)?;
+    }
     let positions = positions(&table, columns)?;
     let names: Vec<String> = positions.iter().map(|&position| table.columns[position].name.clone()).collect();
     for named in [&copy.force_not_null, &copy.force_null] {
@@ -406,6 +409,24 @@ fn copy_from(
         }
     }
     load.run(&mut records, feed()?)
+}
+
+/// What FREEZE asks for: SQLSTATE 55000 for a table whose rows others may look at already, since it was neither created nor emptied by the
+/// transaction. (What it gives in PostgreSQL, that nobody has to find out later who may see the rows, all rows have here.)
+fn check_unseen(table: &Table, context: &DmlContext<'_>) -> Result<()> {
+    let store = match context.tx.temporary_store() {
+        Some(own) if TemporaryTrees::have(table.tree) => own.store(),
+        _ => context.store,
+    };
+    match store.snapshot()?.reader().tree_stamp(table.tree) {
+        Err(cairn_storage::Error::NoSuchTree(_)) if !table.is_face => Ok(()),
+        Err(error) if !table.is_face => Err(error.into()),
+        _ => {
+            let message = "cannot perform COPY FREEZE because the table was not created or truncated in the current subtransaction";
+            Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+                .with_hint("Leave FREEZE out: rows need none."))
+        }
+    }
 }
 
 /// What the columns that are not copied get.

@@ -119,9 +119,13 @@ impl Session {
         if !is_rollback {
             self.state.borrow().follow_locks();
         }
-        let result = self.check_time(is_rollback).and_then(|()| work());
+        let mut result = self.check_time(is_rollback).and_then(|()| work());
+        if result.is_ok() {
+            result = self.settle_settings().and(result);
+        }
         let state = self.state.borrow();
         if result.is_err() {
+            self.channels().take_settings();
             state.fail();
             if state.transaction.is_none() {
                 // What it locked, and was about to tell.
@@ -368,7 +372,7 @@ impl Session {
             return Executed::explained(told);
         }
         let Body::Plan(plan) = body else { return Err(Error::internal("not a statement that writes rows")) };
-        let done = dml::run(plan, &dml, prepared.calls())?;
+        let done = dml::run(plan, prepared.programs()?, &dml, prepared.calls())?;
         let affected = match statement.parsed.syntax() {
             Syntax::Query { .. } => done.affected,
             // A RETURNING with subqueries is a query over what is changed, with a row for each.

@@ -8,7 +8,7 @@ use crate::exec::{DEFAULT_MEMORY_BUDGET, DEFAULT_WORK_MEM};
 use crate::{Error, Result, SqlState};
 
 /// The least that SET accepts, as in PostgreSQL.
-const WORK_MEM_MIN: u64 = 64 << 10;
+pub(super) const WORK_MEM_MIN: u64 = 64 << 10;
 const KB: u64 = 1024;
 /// What a session's temporary relations take in memory at most, unless somebody says otherwise.
 const TEMP_TABLE_LIMIT: u64 = 256 << 20;
@@ -26,6 +26,8 @@ pub(crate) struct Limits {
     pub(crate) temp_table_limit: u64,
     /// How long an open transaction may wait for its next statement.
     pub(crate) idle_in_transaction: Option<Duration>,
+    /// How long a session may wait for its next statement outside of transactions. Who waits for statements ends it.
+    pub(crate) idle_session: Option<Duration>,
     /// How long a transaction may take altogether.
     pub(crate) transaction_timeout: Option<Duration>,
 }
@@ -39,6 +41,7 @@ impl Limits {
             temp_file_limit: options.temp_file_limit,
             temp_table_limit: options.temp_table_limit.unwrap_or(TEMP_TABLE_LIMIT),
             idle_in_transaction: options.idle_in_transaction_session_timeout,
+            idle_session: None,
             transaction_timeout: options.transaction_timeout,
         }
     }
@@ -69,6 +72,9 @@ impl Limits {
                 self.idle_in_transaction =
                     value.map_or(Ok(defaults.idle_in_transaction), |value| duration(name, value))?;
             }
+            "idle_session_timeout" => {
+                self.idle_session = value.map_or(Ok(defaults.idle_session), |value| duration(name, value))?;
+            }
             "transaction_timeout" => {
                 self.transaction_timeout =
                     value.map_or(Ok(defaults.transaction_timeout), |value| duration(name, value))?;
@@ -86,13 +92,14 @@ impl Limits {
             "temp_file_limit" => self.temp_file_limit.map_or("-1".to_string(), show_bytes),
             "temp_table_limit" => show_bytes(self.temp_table_limit),
             "idle_in_transaction_session_timeout" => show_limit(self.idle_in_transaction),
+            "idle_session_timeout" => show_limit(self.idle_session),
             "transaction_timeout" => show_limit(self.transaction_timeout),
             _ => return None,
         })
     }
 }
 
-fn show_limit(limit: Option<Duration>) -> String {
+pub(super) fn show_limit(limit: Option<Duration>) -> String {
     limit.map_or("0".to_string(), |limit| show_duration(&limit))
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use cairn_parser::TokenKind;
 use cairn_parser::token::{Lexer, Placeholders};
@@ -100,6 +101,17 @@ impl Session {
         Some(names.iter().map(|name| state.settings.shown(name).unwrap_or_default()).collect())
     }
 
+    pub(crate) fn idle_limit(&self) -> Option<(Instant, Error)> {
+        let state = self.state.borrow();
+        let limits = &state.settings.limits;
+        if let Some(open) = &state.transaction {
+            return open.idle_limit(limits);
+        }
+        let idle = limits.idle_session?;
+        let message = "terminating connection due to idle-session timeout";
+        Some((Instant::now() + idle, Error::new(SqlState::IDLE_SESSION_TIMEOUT, message)))
+    }
+
     pub(crate) fn result_of(&self, runnable: &Runnable) -> Result<Option<Vec<Field>>> {
         if let Some(prepared) = &runnable.prepared {
             let is_query = matches!(runnable.parsed.syntax(), cairn_parser::Statement::Query { .. });
@@ -109,9 +121,6 @@ impl Session {
         Ok(match Command::of(&runnable.parsed)? {
             Command::Session(SessionCommand::Show { name }) => Some(vec![text(shown_name(&name))]),
             Command::Session(SessionCommand::ShowAll) => Some(["name", "setting", "description"].map(text).to_vec()),
-            Command::Session(SessionCommand::Configure(calls)) => {
-                Some(calls.iter().map(|call| text(&call.column)).collect())
-            }
             Command::Prepared(PreparedCommand::Execute(execute)) => self.fields_of_named(&execute.name)?,
             Command::Prepared(PreparedCommand::Explain { .. }) => Some(vec![text("QUERY PLAN")]),
             Command::Cursor(CursorCommand::Fetch { name, moves: false, .. }) => Some(self.fields_of_cursor(&name)?),

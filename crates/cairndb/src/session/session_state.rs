@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use cairn_storage::{Durability, Losses};
 
 use super::belonging::{Part, Whole};
+use super::ceilings::Ceilings;
 use super::channels::{Hold, SessionChannels};
 use super::limits::Limits;
 use super::names::Names;
@@ -47,6 +48,8 @@ pub(crate) struct Settings {
     pub(crate) cache_bytes: u64,
     /// Settings that change nothing here, or are the application's own, where they were set.
     pub(crate) others: BTreeMap<String, String>,
+    /// Of a session whose statements come from others.
+    pub(super) ceilings: Option<Arc<Ceilings>>,
 }
 
 /// A transaction that BEGIN opened.
@@ -101,6 +104,8 @@ type ChangedSettings = Option<Box<(Arc<Settings>, Arc<Settings>)>>;
 pub(crate) struct SessionState {
     /// Shared with the statements that run under them.
     pub(crate) settings: Arc<Settings>,
+    /// What RESET goes back to.
+    pub(super) first_settings: Arc<Settings>,
     pub(crate) transaction: Option<OpenTransaction>,
     /// The catalog that was looked at last, and as this session sees it.
     pub(crate) seen: RefCell<Option<(Arc<Catalog>, Arc<Catalog>)>>,
@@ -115,8 +120,11 @@ pub(crate) struct SessionState {
 
 impl SessionState {
     pub(crate) fn new(settings: Settings, channels: Arc<SessionChannels>, names: &Arc<Names>) -> SessionState {
+        let settings = Arc::new(settings);
+        channels.begins_with(settings.clone());
         SessionState {
-            settings: Arc::new(settings),
+            first_settings: settings.clone(),
+            settings,
             transaction: None,
             seen: RefCell::default(),
             lost: Losses::default(),
@@ -281,6 +289,19 @@ impl OpenTransaction {
         self.tx.abandon();
         self.failed.store(true, Ordering::Relaxed);
         Err(error)
+    }
+
+    /// Until when it may wait for its next statement, and what a session that waits longer is ended with. SQLSTATE 25P03, 25P04.
+    pub(super) fn idle_limit(&self, limits: &Limits) -> Option<(Instant, Error)> {
+        let all = limits.transaction_timeout.map(|limit| (self.begun + limit, "transaction timeout"));
+        let idle =
+            limits.idle_in_transaction.map(|limit| (self.idle_since.get() + limit, "idle-in-transaction timeout"));
+        let (until, why) = all.into_iter().chain(idle).min_by_key(|(until, _)| *until)?;
+        let code = match why {
+            "transaction timeout" => SqlState::TRANSACTION_TIMEOUT,
+            _ => SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+        };
+        Some((until, Error::new(code, format!("terminating connection due to {why}"))))
     }
 
     /// What the rows of a query that begins now belong to.

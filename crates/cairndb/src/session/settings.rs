@@ -8,13 +8,14 @@ use cairn_storage::Durability;
 
 use super::Rows;
 use super::Session;
+use super::ceilings::Ceilings;
 use super::execute::Executed;
 use super::limits::{Limits, show_bytes, size};
 use super::sequences::SessionSequences;
 use super::session_state::Settings;
 use super::shared::Shared;
 use crate::catalog::{SearchPath, default_path};
-use crate::command::{ChannelCommand, Discard, SessionCommand, SetConfig};
+use crate::command::{ChannelCommand, Discard, SessionCommand};
 use crate::functions::is_utf8_encoding as is_utf8;
 use crate::notice::{DEFAULT_LEVEL, LEVELS};
 use crate::plan::{Field, OptimizerOptions};
@@ -209,21 +210,31 @@ impl Settings {
             default_durability: options.durability,
             cache_bytes: shared.store.cache_bytes() as u64,
             others: BTreeMap::new(),
+            ceilings: None,
         }
     }
 
-    /// `value`: `None` for DEFAULT.
-    fn set(&mut self, name: &str, value: Option<&str>, defaults: &Settings) -> Result<()> {
+    /// `value`: `None` for DEFAULT. What is beyond the session's ceilings is not set.
+    pub(super) fn set(&mut self, name: &str, value: Option<&str>, defaults: &Settings) -> Result<()> {
+        let Some(ceilings) = self.ceilings.clone() else { return self.assign(name, value, defaults) };
+        let mut changed = self.clone();
+        changed.assign(name, value, defaults)?;
+        ceilings.check(name, &changed)?;
+        *self = changed;
+        Ok(())
+    }
+
+    fn assign(&mut self, name: &str, value: Option<&str>, defaults: &Settings) -> Result<()> {
         match name {
             "timezone" => self.time_zone = value.map_or(Ok(defaults.time_zone.clone()), time_zone)?,
             "search_path" => {
-                let path = value.map_or(Ok(default_path()), search_path)?;
+                let path = value.map_or(Ok(defaults.search_path.clone()), search_path)?;
                 self.search_path = path.in_session(&self.search_path);
             }
             "statement_timeout" => {
                 self.statement_timeout = value.map_or(Ok(defaults.statement_timeout), |value| duration(name, value))?;
             }
-            _ if TextStyle::SETTINGS.contains(&name) => self.style.set(name, value)?,
+            _ if TextStyle::SETTINGS.contains(&name) => self.style.set(name, value, &defaults.style)?,
             "lock_timeout" => {
                 self.lock_timeout = value.map_or(Ok(defaults.lock_timeout), |value| duration(name, value))?;
             }
@@ -238,16 +249,23 @@ impl Settings {
                 let accepts = Accepts::OneOf(ISOLATION_LEVELS, ISOLATION_LEVELS);
                 value.map(|value| accepts.check(name, value)).transpose()?;
             }
-            "client_min_messages" => self.min_messages = value.map_or(Ok(DEFAULT_LEVEL), min_messages)?,
-            "durability" => self.durability = value.map(durability).transpose()?,
-            "synchronous_commit" => self.durability = value.map(synchronous_commit).transpose()?,
-            "batch_rows" => self.optimizer.batch_rows = value.map_or(Ok(0), |value| batch_rows(name, value))?,
+            "client_min_messages" => self.min_messages = value.map_or(Ok(defaults.min_messages), min_messages)?,
+            "durability" => {
+                self.durability = value.map_or(Ok(defaults.durability), |said| durability(said).map(Some))?
+            }
+            "synchronous_commit" => {
+                self.durability = value.map_or(Ok(defaults.durability), |said| synchronous_commit(said).map(Some))?;
+            }
+            "batch_rows" => {
+                self.optimizer.batch_rows =
+                    value.map_or(Ok(defaults.optimizer.batch_rows), |value| batch_rows(name, value))?;
+            }
             _ if self.limits.set(name, value, &defaults.limits)? => {}
             _ if let Some((_, _, accepts)) = WITHOUT_EFFECT.iter().find(|(known, ..)| *known == name) => {
-                self.set_other(name, value.map(|value| accepts.check(name, value)).transpose()?);
+                self.set_other(name, value.map(|value| accepts.check(name, value)).transpose()?, defaults);
             }
             // The application's own.
-            _ if is_applications(name) => self.set_other(name, value.map(str::to_owned)),
+            _ if is_applications(name) => self.set_other(name, value.map(str::to_owned), defaults),
             _ if name == "cache_bytes" || FIXED.iter().any(|(known, _)| *known == name) => {
                 let message = format!("parameter \"{name}\" cannot be changed");
                 return Err(Error::new(SqlState::CANT_CHANGE_RUNTIME_PARAM, message));
@@ -259,15 +277,16 @@ impl Settings {
             }
             _ => {
                 let switch = self.optimizer.switch(name).ok_or_else(|| unrecognized(name))?;
-                *switch = value.map_or(Ok(true), |value| boolean(name, value))?;
+                let default = defaults.optimizer.clone().switch(name).is_none_or(|switch| *switch);
+                *switch = value.map_or(Ok(default), |value| boolean(name, value))?;
             }
         }
         Ok(())
     }
 
     /// `None`: to the value before; an application's own is empty from then on.
-    fn set_other(&mut self, name: &str, value: Option<String>) {
-        match value {
+    fn set_other(&mut self, name: &str, value: Option<String>, defaults: &Settings) {
+        match value.or_else(|| defaults.others.get(name).cloned()) {
             Some(value) => drop(self.others.insert(name.to_owned(), value)),
             None if is_applications(name) => {
                 if let Some(known) = self.others.get_mut(name) {
@@ -279,7 +298,21 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// As SHOW says it.
+    pub(super) fn durability_shown(of: Durability) -> String {
+        format!("{of:?}").to_lowercase()
+    }
+}
+
 impl ShownSettings for Settings {
+    fn under(&self, name: &str, value: &str) -> Result<String> {
+        let mut changed = self.clone();
+        // (The defaults are asked for where no value is said.)
+        changed.set(name, Some(value), self)?;
+        Ok(changed.shown(name).unwrap_or_default())
+    }
+
     fn shown(&self, name: &str) -> Option<String> {
         let on = |set: bool| if set { "on" } else { "off" }.to_string();
         Some(match name {
@@ -291,7 +324,7 @@ impl ShownSettings for Settings {
             "default_transaction_read_only" => on(self.default_read_only),
             "transaction_read_only" => on(self.read_only.unwrap_or(self.default_read_only)),
             "client_min_messages" => self.min_messages.to_string(),
-            "durability" => format!("{:?}", self.durability.unwrap_or(self.default_durability)).to_lowercase(),
+            "durability" => Settings::durability_shown(self.durability.unwrap_or(self.default_durability)),
             "synchronous_commit" => on(match self.durability.unwrap_or(self.default_durability) {
                 Durability::Full | Durability::Group => true,
                 Durability::Interval | Durability::Off => false,
@@ -449,15 +482,15 @@ impl Session {
             },
             S::Show { name } => self.show(name),
             S::ShowAll => self.show_all(),
-            S::Configure(calls) => self.configure(calls),
             S::Reset { name } => {
                 self.change_setting(name, None, false)?;
                 Ok(Executed::tag("RESET"))
             }
             S::ResetAll => {
+                let first = self.first_settings();
                 self.change_settings(|settings| {
-                    let path = default_path().in_session(&settings.search_path);
-                    *settings = Settings { search_path: path, ..Settings::of(&self.handle) };
+                    let path = first.search_path.clone().in_session(&settings.search_path);
+                    *settings = Settings { search_path: path, ..Settings::clone(&first) };
                 })?;
                 Ok(Executed::tag("RESET"))
             }
@@ -469,10 +502,32 @@ impl Session {
         }
     }
 
+    /// What RESET goes back to.
+    fn first_settings(&self) -> Arc<Settings> {
+        self.state.borrow().first_settings.clone()
+    }
+
+    /// The session begins with these settings, goes back to them, and goes never beyond these ceilings: of one that was just made.
+    pub(crate) fn begin_within(&self, ceilings: &Ceilings, settings: &[(String, String)]) -> Result<()> {
+        let defaults = Settings::of(&self.handle).under(Some(Arc::new(ceilings.clone())));
+        let mut first = defaults.clone();
+        settings.iter().try_for_each(|(name, value)| first.set(&name.to_lowercase(), Some(value), &defaults))?;
+        let mut state = self.state_mut()?;
+        state.settings = Arc::new(first);
+        state.first_settings = state.settings.clone();
+        self.channels().begins_with(state.settings.clone());
+        Ok(())
+    }
+
     fn set_transaction(&self, read_only: Option<bool>) -> Result<Executed> {
         let mut state = self.state.borrow_mut();
         match (state.transaction.is_some(), read_only) {
-            (true, Some(read_only)) => state.set_read_only(read_only),
+            (true, Some(read_only)) => {
+                if !read_only {
+                    state.settings.check_write()?;
+                }
+                state.set_read_only(read_only);
+            }
             (true, None) => {}
             (false, _) => {
                 drop(state);
@@ -503,12 +558,13 @@ impl Session {
             self.discard_temporary()?;
         }
         if what == Discard::All {
+            let first = self.first_settings();
             let mut state = self.state.borrow_mut();
-            let path = default_path().in_session(&SearchPath {
+            let path = first.search_path.clone().in_session(&SearchPath {
                 temporary: state.settings.search_path.temporary.clone(),
                 ..SearchPath::default()
             });
-            state.settings = Arc::new(Settings { search_path: path, ..Settings::of(&self.handle) });
+            state.settings = Arc::new(Settings { search_path: path, ..Settings::clone(&first) });
         }
         Ok(Executed::tag("DISCARD"))
     }
@@ -517,7 +573,7 @@ impl Session {
         if let ("transaction_read_only", Some(value), true) = (name, value, self.in_transaction()) {
             return self.set_transaction(Some(boolean(name, value)?));
         }
-        let defaults = Settings::of(&self.handle);
+        let defaults = self.first_settings();
         let mut state = self.state.borrow_mut();
         if local && state.transaction.is_none() {
             let message = "SET LOCAL can only be used in transaction blocks";
@@ -539,26 +595,15 @@ impl Session {
         Ok(Executed::tag("SET"))
     }
 
-    /// `SELECT set_config(...)`
-    fn configure(&self, calls: &[SetConfig]) -> Result<Executed> {
-        let (mut fields, mut row) = (Vec::with_capacity(calls.len()), Vec::with_capacity(calls.len()));
-        for call in calls {
-            // What is local to a transaction that ends with this statement is gone when anybody looks.
-            let shown = match call.local && !self.in_transaction() {
-                true => {
-                    let mut settings = Settings::clone(&self.state.borrow().settings);
-                    settings.set(&call.name, call.value.as_deref(), &Settings::of(&self.handle))?;
-                    settings.shown(&call.name)
-                }
-                false => {
-                    self.change_setting(&call.name, call.value.as_deref(), call.local)?;
-                    self.state.borrow().settings.shown(&call.name)
-                }
-            };
-            fields.push(Field { name: call.column.clone(), data_type: DataType::Text });
-            row.push(shown.map_or(Value::Null, Value::from));
+    /// Does what calls of `set_config()` asked for in the statement that has come to its end.
+    pub(super) fn settle_settings(&self) -> Result<()> {
+        for change in self.channels().take_settings() {
+            // What is local to a transaction that ended with the statement is gone when anybody looks.
+            if !change.local || self.in_transaction() {
+                self.change_setting(&change.name, Some(&change.value), change.local)?;
+            }
         }
-        Ok(Executed::rows("SELECT 1", Rows::buffered(fields, vec![row])))
+        Ok(())
     }
 
     fn show_all(&self) -> Result<Executed> {
@@ -623,6 +668,7 @@ mod tests {
             default_durability: Durability::Full,
             cache_bytes: 0,
             others: BTreeMap::new(),
+            ceilings: None,
         };
         let mut settings = options.clone();
         let error = settings.set("shared_buffers", Some("1"), &options).unwrap_err();

@@ -2,7 +2,7 @@
 //!
 //! Invariant: no tree is nested deeper than [`MAX_DEPTH`]; the parser sees to it. So what is nested can be walked by recursion.
 //! Flat text is no depth: a chain of operators, or of set operations, is a tree as deep as it is long, up to [`CHAIN_MAX`], and is
-//! bound in a loop (`bind/long.rs`) to what is as deep as its logarithm, or as a part of it (where UNION and EXCEPT alternate:
+//! bound in a loop (`bind/queries/long.rs`) to what is as deep as its logarithm, or as a part of it (where UNION and EXCEPT alternate:
 //! as they do that, which the planner bounds). Whoever walks the syntax
 //! tree by recursion does it on a stack of its own that has room for all of it, and nobody walks it elsewhere.
 //! Statements deeper than [`SHALLOW_DEPTH`] are bound on a thread with a stack of its own

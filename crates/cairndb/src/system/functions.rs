@@ -170,7 +170,7 @@ pub(super) static FUNCTIONS: &[SystemFunction] = {
                     let first = catalog.searched().iter().find(|at| catalog.relation_in(**at, name).is_some());
                     Value::Boolean(first == Some(&schema))
                 }
-                None => super::pg_catalog::relation_of_oid(oid(args)).map_or(Value::Null, |_| Value::Boolean(true)),
+                None => super::listed::relation_of_oid(oid(args)).map_or(Value::Null, |_| Value::Boolean(true)),
             })
         }),
         of("pg_type_is_visible", &[Oid], 1, Boolean, |catalog, args| {

@@ -81,7 +81,7 @@ fn class(catalog: &Catalog, name: &ObjectName) -> Result<i64> {
         }));
     }
     let system = matches!(name.schema.as_deref(), None | Some("pg_catalog"));
-    let found = if system { pg_catalog::oid_of_relation(&name.name) } else { None };
+    let found = if system { super::listed::oid_of_relation(&name.name) } else { None };
     found.ok_or_else(|| catalog.no_relation(name))
 }
 
@@ -89,7 +89,7 @@ fn class(catalog: &Catalog, name: &ObjectName) -> Result<i64> {
 fn class_name(catalog: &Catalog, oid: i64) -> Option<String> {
     match relation_by_oid(catalog, oid) {
         Some((schema, name, _)) => Some(catalog.shown(schema, name)),
-        None => pg_catalog::relation_of_oid(oid).map(str::to_owned),
+        None => super::listed::relation_of_oid(oid).map(str::to_owned),
     }
 }
 

@@ -6,18 +6,20 @@ use std::sync::Arc;
 use super::Answers;
 use super::oid_of;
 use crate::Value;
-use crate::catalog::{Catalog, ObjectId, Relation, RelationKind, Table, View};
+use crate::catalog::{Catalog, ObjectId, Relation, RelationKind, Table, UserType, View};
 use crate::plan::{Expr, Field, SystemRows};
-use crate::types::DataType;
-
-type Columns = &'static [(&'static str, DataType)];
+use crate::types::{CompositeType, DataType};
 
 /// A relation that the system makes.
 #[derive(Debug)]
 pub(crate) struct SystemRelation {
+    /// `pg_catalog` or `information_schema`.
+    pub(super) schema: &'static str,
     pub(super) name: &'static str,
+    /// PostgreSQL's, where others refer to it.
+    pub(super) oid: Option<i64>,
     pub(crate) kind: RelationKind,
-    pub(super) columns: Columns,
+    pub(super) columns: Vec<(&'static str, DataType)>,
     pub(super) made: Made,
 }
 
@@ -51,7 +53,7 @@ impl SystemRows for UnderCatalog {
 }
 
 /// What gives its rows.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Made {
     /// There is nothing of these things here.
     Nothing,
@@ -102,13 +104,15 @@ enum Only {
     Object(ObjectId),
     /// Of the relations of this name, or that the index of it belongs to.
     Named(String),
+    /// Of what is none of the schema's: the system's own objects have no rows here.
+    Nothing,
 }
 
 impl Key {
     /// Those whose column has this value, which is not NULL.
     fn only(self, value: &Value) -> Only {
         match (self, value) {
-            (Key::Oid, Value::BigInt(oid)) => object(*oid).map_or(Only::All, Only::Object),
+            (Key::Oid, Value::BigInt(oid)) => object(*oid).map_or(Only::Nothing, Only::Object),
             (Key::Name, Value::Text(name)) => Only::Named(name.to_string()),
             _ => Only::All,
         }
@@ -123,7 +127,7 @@ pub(super) fn object(oid: i64) -> Option<ObjectId> {
 impl SystemRelation {
     /// The name of its schema.
     pub(crate) fn schema(&self) -> &'static str {
-        if self.name.starts_with("pg_") { "pg_catalog" } else { "information_schema" }
+        self.schema
     }
 
     pub(crate) fn made(&self) -> &Made {
@@ -146,7 +150,7 @@ impl SystemRelation {
         Arc::new(UnderCatalog { relation: self, catalog: catalog.clone() })
     }
 
-    fn rows(&self, catalog: &Catalog, wanted: &[usize], only: Only) -> Vec<Vec<Value>> {
+    fn rows(&'static self, catalog: &Catalog, wanted: &[usize], only: Only) -> Vec<Vec<Value>> {
         let Made::Rows(make) = self.made else { return Vec::new() };
         let mut places = vec![None; self.columns.len()];
         let mut blank = Vec::with_capacity(wanted.len());
@@ -156,7 +160,7 @@ impl SystemRelation {
                 blank.push(unsaid(*data_type));
             }
         }
-        let mut rows = Rows { rows: Vec::new(), columns: self.columns, places, blank, only };
+        let mut rows = Rows { rows: Vec::new(), columns: &self.columns, places, blank, only };
         make(catalog, &mut rows);
         rows.rows
     }
@@ -165,7 +169,7 @@ impl SystemRelation {
 /// The rows so far.
 pub(crate) struct Rows {
     rows: Vec<Vec<Value>>,
-    columns: Columns,
+    columns: &'static [(&'static str, DataType)],
     /// Of each column: where it is in a row, if it is wanted.
     places: Vec<Option<usize>>,
     /// A row that says nothing.
@@ -215,6 +219,12 @@ impl Rows {
         self.places[found?]
     }
 
+    /// Whether one of these columns is wanted.
+    pub(super) fn wants(&self, names: &[&str]) -> bool {
+        let wanted = self.columns.iter().zip(&self.places).filter(|(_, place)| place.is_some());
+        wanted.into_iter().any(|((name, _), _)| names.contains(name))
+    }
+
     /// The relations whose rows are asked for: the schema, the name, what it is.
     pub(super) fn relations<'c>(&self, catalog: &'c Catalog) -> Vec<(ObjectId, &'c str, &'c Relation)> {
         match &self.only {
@@ -224,6 +234,7 @@ impl Rows {
             }
             Only::Object(id) => catalog.relation_of(*id).into_iter().collect(),
             Only::Named(name) => catalog.schemas().filter_map(|(_, schema)| catalog.named_in(schema, name)).collect(),
+            Only::Nothing => Vec::new(),
         }
     }
 
@@ -235,6 +246,21 @@ impl Rows {
             _ => None,
         };
         self.relations(catalog).into_iter().filter_map(|(.., relation)| table(relation)).collect()
+    }
+
+    /// The composite types that are asked for, each a relation of its own name and id in `pg_class`.
+    pub(super) fn composite_types<'c>(&self, catalog: &'c Catalog) -> Vec<(&'c UserType, CompositeType)> {
+        let asked = |of: &&'c Arc<UserType>| match &self.only {
+            Only::All => true,
+            Only::Object(id) => of.id == *id,
+            Only::Named(name) => of.name == *name,
+            Only::Nothing => false,
+        };
+        let composite = |of: &'c Arc<UserType>| match of.data_type {
+            DataType::Composite(composite) => Some((&**of, composite)),
+            _ => None,
+        };
+        catalog.types().filter(asked).filter_map(composite).collect()
     }
 
     /// As [`Rows::tables`], views.

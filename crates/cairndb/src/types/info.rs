@@ -389,18 +389,8 @@ impl DataType {
 }
 
 impl ElementType {
-    /// `smallint`
-    pub(crate) const SMALL_INT: ElementType = ElementType { id: 1, modifier: 0 };
-    /// `text`
-    pub(crate) const TEXT: ElementType = ElementType { id: 7, modifier: 0 };
-    /// `real`
-    pub(crate) const REAL: ElementType = ElementType { id: 4, modifier: 0 };
     /// `name`
     pub(crate) const NAME: ElementType = ElementType { id: 20, modifier: 0 };
-    /// `"char"`
-    pub(crate) const INTERNAL_CHAR: ElementType = ElementType { id: 21, modifier: 0 };
-    /// `oid`
-    pub(crate) const OID: ElementType = ElementType { id: 22, modifier: 0 };
 
     /// Of `int2vector`
     const OF_INT2VECTOR: ElementType = ElementType { id: 1, modifier: VECTOR };

@@ -45,7 +45,9 @@ pub use compare::{compare_blank_padded, compare_f64, float_hash_bits};
 pub use composite::{Attribute, Composite, CompositeType};
 pub(crate) use composite::{CompositeDefinition, NamedComposite};
 pub(crate) use composite::{is_open, read_open, write_open};
-pub(crate) use context::{Advisory, ListedCursor, ListedStatement, LockScope, SessionNames, ShownSettings, Speaks};
+pub(crate) use context::{
+    Advisory, ListedCursor, ListedStatement, LockScope, SessionNames, SettingChange, ShownSettings, Speaks,
+};
 pub use context::{EvalContext, ZoneName};
 pub use data_type::{DataType, TypeCategory};
 pub use datetime::{IntervalField, IntervalLimit, TimeTz};
@@ -63,7 +65,7 @@ pub(crate) use json::{
 pub use json::{JsonPath, Jsonb};
 pub use numeric::{Numeric, NumericRef, SCALE_MAX};
 pub(crate) use numeric::{Residues, division_by_zero};
-pub(crate) use reg::OidNames;
+pub(crate) use reg::{OidNames, names_oids};
 pub use reg::{Reg, RegValue};
 pub(crate) use regex_error::invalid_regex;
 pub use rust::{ArrayElement, FromValue, Params, ToValue};

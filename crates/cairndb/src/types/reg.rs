@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::DataType;
 use crate::Result;
 
 /// What an oid is one of.
@@ -90,4 +91,12 @@ impl Reg {
             Reg::Role => "regrole",
         }
     }
+}
+
+/// Whether a cast makes oids of names, or names of oids.
+pub(crate) fn names_oids(from: DataType, to: DataType) -> bool {
+    let is_text = |data_type: DataType| data_type == DataType::Unknown || data_type.is_string();
+    from.has_reg() && to.element().unwrap_or(to).is_string()
+        || to.has_reg()
+            && (is_text(from.element().unwrap_or(from)) || matches!(from.info().base, DataType::Composite(_)))
 }

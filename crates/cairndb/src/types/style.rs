@@ -92,9 +92,8 @@ impl TextStyle {
     /// Names of the settings that make up a style, with what SHOW says by default.
     pub(crate) const SETTINGS: [&str; 4] = ["datestyle", "intervalstyle", "extra_float_digits", "bytea_output"];
 
-    /// Sets one of [`TextStyle::SETTINGS`]; `value`: `None` for the default. SQLSTATE 22023.
-    pub(crate) fn set(&mut self, name: &str, value: Option<&str>) -> Result<()> {
-        let fresh = TextStyle::default();
+    /// Sets one of [`TextStyle::SETTINGS`]; `value`: `None` for what it is in `fresh`. SQLSTATE 22023.
+    pub(crate) fn set(&mut self, name: &str, value: Option<&str>, fresh: &TextStyle) -> Result<()> {
         match (name, value) {
             ("datestyle", None) => (self.date, self.order) = (fresh.date, fresh.order),
             ("datestyle", Some(value)) => self.set_dates(value)?,

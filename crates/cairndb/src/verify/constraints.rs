@@ -141,7 +141,7 @@ fn verify_rows(
         .collect();
     let checks = table.checks.iter().map(|check| none_yet(table, Violated::Check(check.name.clone())));
     let mut checks: Vec<Violation> = checks.collect();
-    let computed = target.generated.iter().map(|generated| {
+    let computed = target.bound.generated.iter().map(|generated| {
         let name = &table.columns[generated.column].name;
         none_yet(table, Violated::Generated(name.clone()))
     });
@@ -166,7 +166,7 @@ fn verify_rows(
         in_time()?;
         let mut row = layout.decode(key, value)?;
         // Where that fails the column is as if it were NULL.
-        let _ = target.virtuals.fill(&mut row, context);
+        let _ = target.bound.virtuals.fill(&mut row, context);
         for (column, rules, violation) in &mut domains {
             if rules.check(*column, &row, &context.eval).is_err() {
                 violation.add(table, &row, context);
@@ -177,7 +177,7 @@ fn verify_rows(
                 violation.add(table, &row, context);
             }
         }
-        for (generated, violation) in target.generated.iter().zip(&mut computed) {
+        for (generated, violation) in target.bound.generated.iter().zip(&mut computed) {
             let data_type = table.columns[generated.column].data_type;
             let value = eval_row(&generated.value, &row, context);
             let value = value.and_then(|value| settle(Datum::Own(value), data_type, &context.eval));
@@ -185,7 +185,7 @@ fn verify_rows(
                 violation.add(table, &row, context);
             }
         }
-        for ((check, condition), violation) in table.checks.iter().zip(&target.checks).zip(&mut checks) {
+        for ((check, condition), violation) in table.checks.iter().zip(&target.bound.checks).zip(&mut checks) {
             if check.valid && matches!(eval_row(condition, &row, context), Ok(Value::Boolean(false)) | Err(_)) {
                 violation.add(table, &row, context);
             }

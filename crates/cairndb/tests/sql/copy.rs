@@ -267,3 +267,24 @@ fn triggers_of_statements_run_for_copy_and_see_its_rows() {
     let told = "BEFORE STATEMENT\nBEFORE ROW\nBEFORE ROW\nAFTER STATEMENT\n2 of 3 sum 11\n";
     assert_eq!(out(&conn, "COPY (SELECT what FROM log ORDER BY no) TO STDOUT"), told);
 }
+
+/// A table that others may have looked at is not for FREEZE (55000 in PostgreSQL, too); it is looked at before any data is.
+#[test]
+fn freeze_is_for_a_table_that_the_transaction_has_made_or_emptied() {
+    let conn = connected(TABLE);
+    let freeze = "COPY t (a) FROM STDIN WITH (FREEZE)";
+    let told = |conn: &Connection| conn.copy_in(freeze, &b"nonsense\n"[..]).expect_err("refused").sqlstate().0;
+    assert_eq!(told(&conn), "55000");
+    conn.execute_script("BEGIN").expect("begins");
+    assert_eq!(told(&conn), "55000");
+    for before in ["TRUNCATE t", "DROP TABLE t; CREATE TABLE t (a int)", "CREATE TEMP TABLE t (a int)"] {
+        conn.execute_script(&format!("ROLLBACK; BEGIN; {before}")).expect(before);
+        assert_eq!(conn.copy_in(freeze, &b"1\n2\n"[..]).expect(before), 2);
+        assert_eq!(conn.copy_in("COPY t (a) FROM STDIN FREEZE", &b"3\n"[..]).expect(before), 1);
+    }
+    conn.execute("COMMIT", ()).expect("commits");
+    assert_eq!(told(&conn), "55000", "of a temporary table, too");
+    assert_eq!(conn.copy_in("COPY t (a) FROM STDIN WITH (FREEZE off)", &b"4\n"[..]).expect("off"), 1);
+    assert_eq!(out(&conn, "COPY t TO STDOUT WITH (FREEZE)"), "1\n2\n3\n4\n");
+    assert_eq!(failure(&conn, "COPY t FROM STDIN WITH (FREEZE, FREEZE)", b"").0, "42601");
+}

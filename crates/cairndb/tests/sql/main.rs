@@ -43,6 +43,7 @@ mod nested_reads;
 mod nesting;
 mod notifications;
 mod optimizer;
+mod patterns_ask_indexes;
 mod point;
 mod point_paths;
 mod point_reads;

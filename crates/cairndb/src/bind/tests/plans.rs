@@ -1,8 +1,9 @@
 //! The shape of plans where other layers rely on it.
 
 use super::fixture::{bind, plan};
-use crate::bind::{Arbiter, BoundStatement, ConflictAction, InsertSource};
-use crate::plan::{Expr, LogicalPlan};
+use crate::bind::BoundStatement;
+use crate::bind::statement::InsertSource;
+use crate::plan::{Arbiter, ConflictAction, Expr, LogicalPlan};
 use crate::types::DataType;
 
 #[test]

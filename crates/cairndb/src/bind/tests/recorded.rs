@@ -11,7 +11,7 @@ use crate::{Error, Result};
 const RECORDED: &str = include_str!("recorded.txt");
 
 fn columns(bound: BoundStatement) -> Vec<Field> {
-    let returned = |returning: Option<crate::bind::Returning>| returning.map_or(vec![], |returning| returning.fields);
+    let returned = |returning: Option<crate::plan::Returning>| returning.map_or(vec![], |returning| returning.fields);
     match bound {
         BoundStatement::Query(plan) => plan.fields(),
         BoundStatement::Insert(insert) => returned(insert.returning),

@@ -1,12 +1,12 @@
 //! What RETURNING sees: a row, and the row as it was and as it is.
 
-use super::env::{self, Env, Held};
+use super::env::{self, Env};
 use super::stop::Stop;
 use super::target::Target;
 use crate::Value;
 use crate::bind::Callees;
 use crate::exec::{Columns, Datum};
-use crate::plan::{Expr, StandIn, Version};
+use crate::plan::{Expr, Held, StandIn, Version};
 use crate::types::ValueRef;
 
 /// The columns that a row has of itself, and those of OLD and NEW.

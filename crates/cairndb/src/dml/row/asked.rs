@@ -5,11 +5,9 @@ use std::sync::Arc;
 
 use super::env::eval;
 use super::{ChangeBuffers, Env, Proposed, RowChange, Stop, Target, Trees};
-use crate::bind::ViewCheck;
 use crate::catalog::Catalog;
-use crate::dml::parts::with_parts_of;
 use crate::exec::{Batch, Columns, Datum, Kept, Vector, execute_over};
-use crate::plan::{CteId, Expr, Field, LogicalPlan, OptimizerOptions, PhysicalPlan, optimize, walk};
+use crate::plan::{CteId, Expr, Field, LogicalPlan, OptimizerOptions, PhysicalPlan, ViewCheck, optimize, walk};
 use crate::types::{DataType, ValueRef};
 use crate::{Error, Result, Value};
 
@@ -29,17 +27,10 @@ struct RowQuery {
 }
 
 impl RowQuery {
-    /// Over a row of such columns, the query that `over` makes of the row.
-    fn new(
-        types: impl Iterator<Item = DataType>,
-        over: impl FnOnce(LogicalPlan) -> Result<LogicalPlan>,
-        catalog: &Catalog,
-    ) -> Result<RowQuery> {
-        let types: Box<[DataType]> = types.collect();
-        let row =
-            LogicalPlan::CteScan { id: CteId::Row, alias: None, fields: types.iter().copied().map(field).collect() };
-        let plan = Arc::new(optimize(over(row)?, catalog, &OptimizerOptions::default())?);
-        Ok(RowQuery { plan, types })
+    /// Over a row of such columns, which the query reads as `CteId::Row`.
+    fn new(types: impl Iterator<Item = DataType>, query: LogicalPlan, catalog: &Catalog) -> Result<RowQuery> {
+        let plan = Arc::new(optimize(query, catalog, &OptimizerOptions::default())?);
+        Ok(RowQuery { plan, types: types.collect() })
     }
 
     /// What it gives for a row; `None`: nothing.
@@ -84,12 +75,12 @@ impl Viewed {
     pub(super) fn of(check: &ViewCheck, target: &Target, catalog: &Catalog) -> Result<Viewed> {
         let (view, predicate) = (check.view.clone(), check.condition.clone());
         if !has_subquery(&predicate) {
-            return Ok(Viewed { view, condition: Condition::Plain(target.virtuals.put_in(&predicate)) });
+            return Ok(Viewed { view, condition: Condition::Plain(target.bound.virtuals.put_in(&predicate)) });
         }
         let types = || target.table.columns.iter().map(|column| column.data_type);
-        let over = |row| Ok(LogicalPlan::Filter { input: Box::new(row), predicate });
-        let query = RowQuery::new(types(), over, catalog)?;
-        let column = |(index, data_type)| target.virtuals.put_in(&Expr::Column { index, data_type });
+        let row = LogicalPlan::CteScan { id: CteId::Row, alias: None, fields: types().map(field).collect() };
+        let query = RowQuery::new(types(), LogicalPlan::Filter { input: Box::new(row), predicate }, catalog)?;
+        let column = |(index, data_type)| target.bound.virtuals.put_in(&Expr::Column { index, data_type });
         Ok(Viewed { view, condition: Condition::Asked(query, types().enumerate().map(column).collect()) })
     }
 
@@ -114,46 +105,19 @@ impl Viewed {
 }
 
 impl Asked {
-    /// Takes the new values that have subqueries, and the condition, out of an update; `None`: there are none. What is
-    /// left of those values are columns behind the proposed row's. `around`: the rows that are proposed, which have the parts of
-    /// the statement's WITH around them.
-    pub(super) fn of(
-        target: &Target,
-        assigned: &mut [(usize, Expr)],
-        filter: &mut Option<Expr>,
-        around: &LogicalPlan,
-        catalog: &Catalog,
-    ) -> Result<Option<Asked>> {
-        if !assigned.iter().map(|(_, expr)| expr).chain(&*filter).any(has_subquery) {
-            return Ok(None);
-        }
+    /// `query`: over the columns of both rows.
+    pub(super) fn of(target: &Target, query: &LogicalPlan, catalog: &Catalog) -> Result<Asked> {
         let table = &target.table;
         let width = table.columns.len();
         let types = || table.columns.iter().map(|column| column.data_type);
-        let filter = filter.take();
-        let over = |rows| {
-            let mut plan = rows;
-            if let Some(predicate) = filter {
-                plan = LogicalPlan::Filter { input: Box::new(plan), predicate };
-            }
-            let mut exprs = Vec::new();
-            for (_, expr) in assigned.iter_mut().filter(|(_, expr)| has_subquery(expr)) {
-                let data_type = expr.data_type();
-                let answer = Expr::Column { index: 2 * width + exprs.len(), data_type };
-                exprs.push(std::mem::replace(expr, answer));
-            }
-            let fields = exprs.iter().map(|expr| field(expr.data_type())).collect();
-            let plan = LogicalPlan::Project { input: Box::new(plan), exprs, fields };
-            with_parts_of(around, (plan, CteId::Row), "ON CONFLICT DO UPDATE")
-        };
-        let query = RowQuery::new(types().chain(types()), over, catalog)?;
+        let query = RowQuery::new(types().chain(types()), query.clone(), catalog)?;
         let column = |(index, data_type)| {
-            let mut expr = target.virtuals.put_in(&Expr::Column { index, data_type });
-            target.virtuals.put_from(width, &mut expr);
+            let mut expr = target.bound.virtuals.put_in(&Expr::Column { index, data_type });
+            target.bound.virtuals.put_from(width, &mut expr);
             expr
         };
         let columns = types().chain(types()).enumerate().map(column).collect();
-        Ok(Some(Asked { query, columns }))
+        Ok(Asked { query, columns })
     }
 
     /// The new values; `None`: the condition is not true, or the row is not there.

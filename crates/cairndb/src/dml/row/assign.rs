@@ -2,11 +2,11 @@
 
 use super::fit::{fitted, is_limited, settle};
 use super::sum::Sum;
-use super::target::Generated;
-use super::{Env, Held, Operand, Stop, Stored, Target, env};
+use super::{Env, Operand, Stop, Stored, Target, env};
+use crate::bind::Generated;
 use crate::catalog::ColumnPlace;
 use crate::exec::{Columns, Datum};
-use crate::plan::Expr;
+use crate::plan::{Expr, Held};
 use crate::types::{DataType, ValueRef};
 use crate::{Error, Value};
 

@@ -13,17 +13,16 @@ use super::affected::{Affected, RowReturning};
 use super::assign::{Assignment, Both};
 use super::derive::derive;
 use super::entry::{Entry, grow};
-use super::target::Generated;
 use super::{
-    Env, Given, Held, Lookup, NewColumn, ReferenceChecks, Rules, Stop, Stored, Target, Trees, Violation, Wanted, env,
-    exists, look_up,
+    Env, Given, Lookup, NewColumn, RowObserver, Rules, Stop, Stored, Target, Trees, Violation, Wanted, env, exists,
+    look_up,
 };
 use crate::Value;
-use crate::bind::ViewCheck;
+use crate::bind::Generated;
 use crate::catalog::{Catalog, Index, Table, Timing, TriggerEvent};
 use crate::dml::{changed_by_trigger, has_trigger, is_told};
 use crate::exec::{Columns, Datum, Vector};
-use crate::plan::Expr;
+use crate::plan::{Expr, Held, ViewCheck};
 use crate::types::key;
 use crate::types::row::{RowLayout, encode_value_raw};
 
@@ -157,13 +156,18 @@ impl RowChange {
         let mut by_column: Box<[Option<usize>]> = vec![None; table.columns.len()].into();
         assigned.iter().enumerate().for_each(|(at, (column, _))| by_column[*column] = Some(at));
         // What is computed from assigned columns comes behind them.
-        let generated: Vec<&Generated> =
-            target.generated.iter().filter(|generated| generated.uses(|column| by_column[column].is_some())).collect();
+        let generated: Vec<&Generated> = target
+            .bound
+            .generated
+            .iter()
+            .filter(|generated| generated.uses(|column| by_column[column].is_some()))
+            .collect();
         let behind = (assigned.len()..).zip(&generated);
         behind.for_each(|(at, generated)| by_column[generated.column] = Some(at));
         let touched = |column: usize| by_column.get(column).is_some_and(Option::is_some);
         let is_referenced = (0..by_column.len()).any(|column| touched(column) && is_referenced(table, column, catalog));
-        let assign = |(column, expr): (usize, Expr)| Assignment::of(target, column, target.virtuals.put_in(&expr));
+        let assign =
+            |(column, expr): (usize, Expr)| Assignment::of(target, column, target.bound.virtuals.put_in(&expr));
         let generated = generated.into_iter().map(|generated| Assignment::of_generated(target, generated));
         let all = assigned.into_iter().map(assign).chain(generated);
         let assignments: Box<[Assignment]> =
@@ -174,7 +178,7 @@ impl RowChange {
         let is_fixed = |assignment: &Assignment| assignment.place.is_none_or(|place| !layout.is_variable(place));
         let change = RowChange {
             rules: Rules::of(target, touched),
-            filter: filter.map(|filter| target.virtuals.put_in(filter)),
+            filter: filter.map(|filter| target.bound.virtuals.put_in(filter)),
             patched: None,
             is_fixed: assignments.iter().all(is_fixed),
             moves,
@@ -295,10 +299,10 @@ impl RowChange {
         (key, beside): (&[u8], Option<&dyn Columns<Stop>>),
         env: Env<'_>,
         buffers: &mut ChangeBuffers,
-        checks: &mut dyn ReferenceChecks,
+        observer: &mut dyn RowObserver,
         returned: &mut Vec<Value>,
     ) -> Result<bool, Stop> {
-        if !self.read(trees, key, buffers)? || !self.prepare(key, beside, env, buffers, (checks, &mut *returned))? {
+        if !self.read(trees, key, buffers)? || !self.prepare(key, beside, env, buffers, (observer, &mut *returned))? {
             return Ok(false);
         }
         if self.has_before && !is_as_it_was(trees, self.rules.target.table.tree, key, &buffers.old)? {
@@ -309,12 +313,12 @@ impl RowChange {
             return Ok(true);
         }
         self.settle_old(trees, key, env, buffers)?;
-        self.refers(trees, key, buffers, checks)
+        self.refers(trees, key, buffers, observer)
             .and_then(|()| self.find_duplicate(trees, buffers, false))
             .map_err(|stop| self.worded(stop, key, beside, env, buffers))?;
         self.take_old(trees, key, buffers)?;
         self.put_new(trees, key, buffers)?;
-        self.note(key, beside, env, buffers, checks)?;
+        self.note(key, beside, env, buffers, observer)?;
         self.returning_after((key, beside), env, buffers, returned)?;
         Ok(true)
     }
@@ -345,11 +349,11 @@ impl RowChange {
         trees: &mut dyn Trees,
         key: &[u8],
         buffers: &ChangeBuffers,
-        checks: &mut dyn ReferenceChecks,
+        observer: &mut dyn RowObserver,
     ) -> Result<(), Stop> {
         match self.rules.references.is_empty() {
             true => Ok(()),
-            false => checks.refers(trees, &self.rules, buffers.key_after(key), &buffers.lookups),
+            false => observer.refers(trees, &self.rules, buffers.key_after(key), &buffers.lookups),
         }
     }
 
@@ -361,11 +365,11 @@ impl RowChange {
         beside: Option<&dyn Columns<Stop>>,
         env: Env<'_>,
         buffers: &ChangeBuffers,
-        checks: &mut dyn ReferenceChecks,
+        observer: &mut dyn RowObserver,
     ) -> Result<(), Stop> {
         let target = &*self.rules.target;
         for (at, .., after) in self.changed(buffers) {
-            after.guarded().map_or(Ok(()), |key| checks.guarded(&target.table, at, key))?;
+            after.guarded().map_or(Ok(()), |key| observer.guarded(&target.table, at, key))?;
         }
         if !self.rules.views.is_empty() {
             self.with_new(key, beside, env, buffers, |new| self.rules.check_views(new, env))?;
@@ -378,7 +382,7 @@ impl RowChange {
             let columns = 0..target.table.columns.len();
             columns.map(|column| Ok(new.column(column)?.into_value())).collect::<Result<_, Stop>>()
         })?;
-        checks.replaced(&target.table, old, Some(new), &self.listed);
+        observer.replaced(&target.table, old, Some(new), &self.listed);
         Ok(())
     }
 
@@ -409,7 +413,7 @@ impl RowChange {
         beside: Option<&dyn Columns<Stop>>,
         env: Env<'_>,
         buffers: &mut ChangeBuffers,
-        (checks, returned): (&mut dyn ReferenceChecks, &mut Vec<Value>),
+        (observer, returned): (&mut dyn RowObserver, &mut Vec<Value>),
     ) -> Result<bool, Stop> {
         let ChangeBuffers { old, values, lookups, old_lookup, entries, new_key, .. } = buffers;
         let target = &*self.rules.target;
@@ -420,7 +424,7 @@ impl RowChange {
         {
             return Ok(false);
         }
-        if !self.compute(&both, env, values, checks)? {
+        if !self.compute(&both, env, values, observer)? {
             return Ok(false);
         }
         let new = NewRow { change: self, both: &both, values, env };
@@ -458,21 +462,21 @@ impl RowChange {
         both: &Both<'_>,
         env: Env<'_>,
         values: &mut Vec<Value>,
-        checks: &mut dyn ReferenceChecks,
+        observer: &mut dyn RowObserver,
     ) -> Result<bool, Stop> {
         values.clear();
         let mut is_asked = !self.has_before;
         for assignment in &self.assignments {
             if !is_asked && assignment.is_generated() {
                 is_asked = true;
-                if !self.ask_triggers(both, values, checks)? {
+                if !self.ask_triggers(both, values, observer)? {
                     return Ok(false);
                 }
             }
             let value = assignment.compute(both, &NewRow { change: self, both, values, env }, env)?;
             values.push(value);
         }
-        Ok(is_asked || self.ask_triggers(both, values, checks)?)
+        Ok(is_asked || self.ask_triggers(both, values, observer)?)
     }
 
     /// BEFORE ROW triggers say what becomes of the values so far, those of all columns that are not generated; false:
@@ -481,7 +485,7 @@ impl RowChange {
         &self,
         both: &Both<'_>,
         values: &mut [Value],
-        checks: &mut dyn ReferenceChecks,
+        observer: &mut dyn RowObserver,
     ) -> Result<bool, Stop> {
         let table = &self.rules.target.table;
         let columns = 0..table.columns.len();
@@ -495,7 +499,7 @@ impl RowChange {
             None => old[column].clone(),
         };
         let new: Vec<Value> = columns.map(value).collect();
-        let Some(new) = checks.before(table, TriggerEvent::Update, Some(old), Some(new), &self.listed)? else {
+        let Some(new) = observer.before(table, TriggerEvent::Update, Some(old), Some(new), &self.listed)? else {
             return Ok(false);
         };
         for (column, value) in new.into_iter().enumerate() {

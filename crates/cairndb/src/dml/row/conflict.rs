@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use super::asked::{Answered, Asked};
 use super::{
-    ChangeBuffers, Env, Held, InsertBuffers, Proposed, ReferenceChecks, RowChange, Stop, Target, Trees, exists, look_up,
+    ChangeBuffers, Env, InsertBuffers, Proposed, RowChange, RowObserver, Stop, Target, Trees, exists, look_up,
 };
-use crate::bind::{Arbiter, ConflictAction, OnConflict, ViewCheck};
 use crate::catalog::Catalog;
-use crate::plan::{Expr, LogicalPlan};
+use crate::plan::{Arbiter, ConflictAction, Expr, Held, OnConflict, ViewCheck};
 use crate::{Error, Result, SqlState, Value};
 
 /// Whether others have touched the row of a key.
@@ -48,25 +47,23 @@ impl Conflict {
         target: &Arc<Target>,
         bound: &OnConflict,
         returning: Option<&[Expr]>,
-        around: &LogicalPlan,
         catalog: &Catalog,
     ) -> Result<Conflict> {
         let mut asked = None;
         let update = match &bound.action {
             ConflictAction::Nothing => None,
-            ConflictAction::Update { assignments, filter } => {
+            ConflictAction::Update { assignments, filter, query } => {
                 // RETURNING sees the table's columns only.
                 let behind = (returning, 0);
                 let width = target.table.columns.len();
                 // Of the row that is proposed, too.
                 let over_stored = |expr: &Expr| {
                     let mut expr = expr.clone();
-                    target.virtuals.put_from(width, &mut expr);
+                    target.bound.virtuals.put_from(width, &mut expr);
                     expr
                 };
-                let (mut assigned, mut filter) = (assignments.clone(), filter.clone());
-                asked = Asked::of(target, &mut assigned, &mut filter, around, catalog)?;
-                let assigned = assigned.iter().map(|(column, value)| (*column, over_stored(value))).collect();
+                asked = query.as_ref().map(|query| Asked::of(target, query, catalog)).transpose()?;
+                let assigned = assignments.iter().map(|(column, value)| (*column, over_stored(value))).collect();
                 let filter = filter.as_ref().map(over_stored);
                 Some(Box::new(RowChange::new(target, catalog, assigned, filter.as_ref(), behind)))
             }
@@ -99,7 +96,7 @@ impl Conflict {
         (existing, proposed): (&[u8], &Proposed<'_>),
         env: Env<'_>,
         buffers: &mut ChangeBuffers,
-        (checks, touched): (&mut dyn ReferenceChecks, Option<&mut Touched<'_>>),
+        (observer, touched): (&mut dyn RowObserver, Option<&mut Touched<'_>>),
         returned: &mut Vec<Value>,
     ) -> Result<bool, Stop> {
         let Some(change) = &self.update else { return Ok(false) };
@@ -109,14 +106,14 @@ impl Conflict {
             return Err(affected_twice().into());
         }
         let changed = match &self.asked {
-            None => change.run(trees, (existing, Some(proposed)), env, buffers, checks, returned)?,
+            None => change.run(trees, (existing, Some(proposed)), env, buffers, observer, returned)?,
             Some(asked) => {
                 let Some(answers) = asked.answers(trees, change, (existing, proposed), env, buffers)? else {
                     return Ok(false);
                 };
                 let width = change.rules.target.table.columns.len();
                 let beside = Answered { proposed, width, answers: &answers };
-                change.run(trees, (existing, Some(&beside)), env, buffers, checks, returned)?
+                change.run(trees, (existing, Some(&beside)), env, buffers, observer, returned)?
             }
         };
         if let (true, Some(touched)) = (changed, touched) {

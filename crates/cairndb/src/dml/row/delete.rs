@@ -6,12 +6,12 @@ use super::affected::{Affected, RowReturning};
 use super::change::is_as_it_was;
 use super::derive::derive;
 use super::entry::{Entry, grow};
-use super::{Env, Held, ReferenceChecks, Stop, Target, Trees, env, look_up};
+use super::{Env, RowObserver, Stop, Target, Trees, env, look_up};
 use crate::Value;
 use crate::catalog::{Timing, TriggerEvent};
 use crate::dml::{changed_by_trigger, has_trigger, is_told};
 use crate::exec::Columns;
-use crate::plan::Expr;
+use crate::plan::{Expr, Held};
 
 /// DELETE of a row from a table.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl RowDelete {
         let is_told = !table.referenced_by.is_empty() || is_told(table, TriggerEvent::Delete);
         RowDelete {
             target: target.clone(),
-            filter: filter.map(|filter| target.virtuals.put_in(filter)),
+            filter: filter.map(|filter| target.bound.virtuals.put_in(filter)),
             returning: returning.map(|exprs| RowReturning::new(target, exprs)),
             is_told,
             has_before: has_trigger(table, TriggerEvent::Delete, Timing::Before, true),
@@ -73,7 +73,7 @@ impl RowDelete {
         (key, row): (&[u8], &dyn Columns<Stop>),
         env: Env<'_>,
         buffers: &mut DeleteBuffers,
-        checks: &mut dyn ReferenceChecks,
+        observer: &mut dyn RowObserver,
         returned: &mut Vec<Value>,
     ) -> Result<bool, Stop> {
         let table = &self.target.table;
@@ -87,7 +87,7 @@ impl RowDelete {
             let old = Some(old.collect::<Result<_, Stop>>()?);
             let mut before = Vec::new();
             look_up(trees, table.tree, key, &mut before)?;
-            if checks.before(table, TriggerEvent::Delete, old, None, &[])?.is_none() {
+            if observer.before(table, TriggerEvent::Delete, old, None, &[])?.is_none() {
                 return Ok(false);
             }
             if !is_as_it_was(trees, table.tree, key, &before)? {
@@ -116,7 +116,7 @@ impl RowDelete {
         derive(trees, &self.target, Some((key, &gone)), None)?;
         if self.is_told {
             let old = (0..table.columns.len()).map(|column| Ok(row.column(column)?.into_value()));
-            checks.replaced(table, old.collect::<Result<_, Stop>>()?, None, &Arc::default());
+            observer.replaced(table, old.collect::<Result<_, Stop>>()?, None, &Arc::default());
         }
         self.returning.as_ref().map_or(Ok(()), |returning| returning.after(&affected, env, returned))?;
         Ok(true)

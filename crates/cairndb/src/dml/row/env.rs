@@ -1,10 +1,8 @@
-//! What a row program's expressions depend on besides the row, and which of them can be evaluated while something is held.
+//! What a row program's expressions depend on besides the row.
 
-use super::lengths::is_bounded_call;
 use super::{Stop, Target};
-use crate::bind::names_oids;
 use crate::exec::{self, Columns, Datum, ExecContext, Surroundings};
-use crate::plan::{Expr, SequenceOp, walk};
+use crate::plan::{Expr, Held, SequenceOp, walk};
 use crate::types::Params;
 use crate::types::{DataType, EvalContext, ValueRef};
 use crate::{Error, Value};
@@ -94,42 +92,6 @@ pub(crate) struct NoColumns;
 impl Columns<Stop> for NoColumns {
     fn column(&self, index: usize) -> Result<Datum<'_>, Stop> {
         Err(Error::internal(format!("column {index} of no row")).into())
-    }
-}
-
-/// What is held while an expression is evaluated; what comes later allows less.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Held {
-    /// The statement's own transaction: nothing that asks it, which a function of the schema's does, and nothing that waits.
-    Transaction,
-    /// The commit lock, for which everybody waits, or the thread of whoever asked for a point statement: moreover nothing that
-    /// takes longer than the values are long ([`Function::bounded`](crate::functions::Function::bounded)).
-    Commit,
-}
-
-impl Held {
-    /// Whether everything in the expression can be evaluated meanwhile: it depends on nothing but the row, the parameters and
-    /// the clock.
-    pub(crate) fn allows(self, expr: &Expr) -> bool {
-        let of_commit = self == Held::Commit;
-        let mut allows = true;
-        walk::walk(expr, 0, &mut |expr, _| {
-            allows &= match expr {
-                Expr::Outer { .. } | Expr::Subquery(_) | Expr::Subplan(_) | Expr::Sequence { .. } => false,
-                Expr::Call { function, args } => {
-                    !function.calls_routines() && !function.waits && (!of_commit || is_bounded_call(function, args))
-                }
-                Expr::InList { equal, .. } => equal.bounded || !of_commit,
-                Expr::Cast { input, to } => !of_commit || !names_oids(input.data_type(), *to),
-                _ => true,
-            };
-        });
-        allows
-    }
-
-    /// The most of which all of these can be evaluated; `None`: nothing may be held.
-    pub(super) fn most<'e>(exprs: impl Iterator<Item = &'e Expr> + Clone) -> Option<Held> {
-        [Held::Commit, Held::Transaction].into_iter().find(|held| exprs.clone().all(|expr| held.allows(expr)))
     }
 }
 

@@ -8,14 +8,13 @@ use super::affected::{Affected, RowReturning};
 use super::derive::derive;
 use super::entry::{Entry, grow};
 use super::{
-    ChangeBuffers, Conflict, Env, Held, Lookup, Proposed, ReferenceChecks, Rules, Stop, Target, Touched, Trees,
-    Violation, exists,
+    ChangeBuffers, Conflict, Env, Lookup, Proposed, RowObserver, Rules, Stop, Target, Touched, Trees, Violation, exists,
 };
-use crate::bind::{Callees, ViewCheck};
+use crate::bind::Callees;
 use crate::catalog::{Catalog, Table};
 use crate::catalog::{Timing, TriggerEvent};
 use crate::dml::{RowNumbers, has_trigger, is_told};
-use crate::plan::Expr;
+use crate::plan::{Expr, Held, ViewCheck};
 use crate::{Result, Value};
 
 /// Where tables without primary key get their row numbers.
@@ -89,7 +88,7 @@ impl RowInsert {
     /// Nothing is evaluated.
     pub(crate) fn is_plain(&self) -> bool {
         !self.rules.are_computed()
-            && self.rules.target.generated.is_empty()
+            && self.rules.target.bound.generated.is_empty()
             && self.conflict.as_ref().is_none_or(Conflict::is_plain)
             && self.returning.is_none()
     }
@@ -121,12 +120,6 @@ impl RowInsert {
         self.conflict.is_some()
     }
 
-    /// The columns that ON CONFLICT DO UPDATE assigns.
-    pub(crate) fn updated_columns(&self) -> &[usize] {
-        let change = self.conflict.as_ref().and_then(|conflict| conflict.update.as_ref());
-        change.map_or(&[], |change| change.listed())
-    }
-
     /// Whether ON CONFLICT may update a row.
     pub(crate) fn may_update(&self) -> bool {
         self.conflict.as_ref().is_some_and(|conflict| conflict.update.is_some())
@@ -135,7 +128,7 @@ impl RowInsert {
     /// Whether ON CONFLICT or a view asks subqueries, or the table's rules functions.
     pub(crate) fn asks(&self) -> bool {
         self.rules.ask()
-            || self.rules.target.calls != Callees::BuiltIn
+            || self.rules.target.bound.calls != Callees::BuiltIn
             || self.conflict.as_ref().is_some_and(Conflict::asks)
     }
 
@@ -168,25 +161,25 @@ impl RowInsert {
         row: &Proposed<'_>,
         env: Env<'_>,
         buffers: &mut InsertBuffers,
-        (checks, touched): (&mut dyn ReferenceChecks, Option<&mut Touched<'_>>),
+        (observer, touched): (&mut dyn RowObserver, Option<&mut Touched<'_>>),
         returned: &mut Vec<Value>,
     ) -> Result<bool, Stop> {
         if let Some(conflict) = &self.conflict
             && conflict.find(trees, &self.rules.target, buffers)?
         {
             let InsertBuffers { existing, change, .. } = buffers;
-            return conflict.settle(trees, (existing, row), env, change, (checks, touched), returned);
+            return conflict.settle(trees, (existing, row), env, change, (observer, touched), returned);
         }
         let affected = Affected { row, old: None, new: Some(row) };
         self.returning.as_ref().map_or(Ok(()), |returning| returning.before(&affected, env, returned))?;
-        self.refer_and_write(trees, buffers, checks).map_err(|stop| env.worded(stop, &self.rules.target, row))?;
+        self.refer_and_write(trees, buffers, observer).map_err(|stop| env.worded(stop, &self.rules.target, row))?;
         if let Some(touched) = touched {
             touched.insert(buffers.key.clone());
         }
         if self.is_noted {
             self.rules.check_views(row, env)?;
             if self.is_told {
-                checks.inserted(&self.rules.target.table, row.to_values());
+                observer.inserted(&self.rules.target.table, row.to_values());
             }
         }
         self.returning.as_ref().map_or(Ok(()), |returning| returning.after(&affected, env, returned))?;
@@ -198,11 +191,11 @@ impl RowInsert {
         &self,
         trees: &mut dyn Trees,
         buffers: &InsertBuffers,
-        checks: &mut dyn ReferenceChecks,
+        observer: &mut dyn RowObserver,
     ) -> Result<(), Stop> {
         let InsertBuffers { key, row, entries, lookups, .. } = buffers;
         if !self.rules.references.is_empty() {
-            checks.refers(trees, &self.rules, key, lookups)?;
+            observer.refers(trees, &self.rules, key, lookups)?;
         }
         let target = &*self.rules.target;
         let (table, is_keyed) = (&target.table, !target.layout.has_row_numbers());
@@ -223,7 +216,7 @@ impl RowInsert {
         }
         derive(trees, target, None, Some((key, row)))?;
         for (at, entry) in (0..table.indexes.len()).zip(entries) {
-            entry.guarded().map_or(Ok(()), |key| checks.guarded(table, at, key))?;
+            entry.guarded().map_or(Ok(()), |key| observer.guarded(table, at, key))?;
         }
         Ok(())
     }

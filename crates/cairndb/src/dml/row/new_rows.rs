@@ -93,7 +93,7 @@ impl<'c> NewRows<'c> {
         let is_limited = table.columns.iter().any(|column| is_limited(column.data_type));
         if rows < MANY
             || program.rules.are_computed()
-            || !target.generated.is_empty()
+            || !target.bound.generated.is_empty()
             || layout.has_row_numbers()
             || is_limited
         {

@@ -202,16 +202,16 @@ impl<'a> Proposed<'a> {
         env: Env<'_>,
         own: &'a mut Vec<Value>,
     ) -> Result<Proposed<'a>, Stop> {
-        if target.generated.is_empty() { Ok(self) } else { self.with_generated(target, env, own) }
+        if target.bound.generated.is_empty() { Ok(self) } else { self.with_generated(target, env, own) }
     }
 
     fn with_generated(mut self, target: &Target, env: Env<'_>, own: &'a mut Vec<Value>) -> Result<Proposed<'a>, Stop> {
         own.clear();
-        for generated in &target.generated {
+        for generated in &target.bound.generated {
             let data_type = target.table.columns[generated.column].data_type;
             own.push(settle(env::eval(&generated.value, &self, env.stored())?, data_type, env.eval)?);
         }
-        for (generated, value) in target.generated.iter().zip(own) {
+        for (generated, value) in target.bound.generated.iter().zip(own) {
             self.values[generated.column] = (&*value).into();
         }
         Ok(self)

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::asked::Viewed;
 use super::entry::grow;
-use super::env::{self, Env, Held};
+use super::env::{self, Env};
 use super::violation::failing_row;
 use super::{Lookup, Stop, Target, Trees, Violation, Wanted, exists};
-use crate::bind::ViewCheck;
-use crate::catalog::{Catalog, Table, TriggerEvent};
+use crate::catalog::{Catalog, Table};
 use crate::exec::Columns;
+use crate::plan::{Held, ViewCheck};
 use crate::types::ValueRef;
 use crate::{Error, Result, SqlState, Value};
 
@@ -40,8 +40,14 @@ impl Rules {
         let not_null_virtual = (0..table.columns.len()).filter(|column| must_not(column) && is_virtual(column));
         let refers = |at: &usize| table.foreign_keys[*at].columns.iter().any(|&column| touched(column));
         let references = (0..table.foreign_keys.len()).filter(refers);
-        let domains =
-            target.domains.iter().enumerate().filter(|(_, (column, _))| touched(*column)).map(|(at, _)| at).collect();
+        let domains = target
+            .bound
+            .domains
+            .iter()
+            .enumerate()
+            .filter(|(_, (column, _))| touched(*column))
+            .map(|(at, _)| at)
+            .collect();
         let (not_null, references) = (not_null.collect(), references.collect());
         Rules {
             not_null,
@@ -65,12 +71,12 @@ impl Rules {
 
     /// Whether they can be looked after while this is held, and what is kept of a row besides it.
     pub(crate) fn are_evaluable(&self, held: Held) -> bool {
-        let generated = self.target.generated.iter().map(|generated| &generated.value);
+        let generated = self.target.bound.generated.iter().map(|generated| &generated.value);
         let domains =
-            self.target.domains.iter().flat_map(|(_, rules)| &rules.conditions).map(|(_, condition)| condition);
+            self.target.bound.domains.iter().flat_map(|(_, rules)| &rules.conditions).map(|(_, condition)| condition);
         let views = self.views.iter().filter_map(Viewed::plain);
-        let virtuals = self.not_null_virtual.iter().filter_map(|column| self.target.virtuals.expression(*column));
-        let all = self.target.checks.iter().chain(generated).chain(virtuals).chain(domains).chain(views);
+        let virtuals = self.not_null_virtual.iter().filter_map(|column| self.target.bound.virtuals.expression(*column));
+        let all = self.target.bound.checks.iter().chain(generated).chain(virtuals).chain(domains).chain(views);
         !self.ask() && self.target.held >= Some(held) && all.into_iter().all(|expr| held.allows(expr))
     }
 
@@ -83,11 +89,6 @@ impl Rules {
     pub(super) fn set_views(&mut self, views: &[ViewCheck], catalog: &Catalog) -> Result<()> {
         self.views = views.iter().map(|check| Viewed::of(check, &self.target, catalog)).collect::<Result<_>>()?;
         Ok(())
-    }
-
-    /// Whether views look at the row.
-    pub(crate) fn has_view_checks(&self) -> bool {
-        !self.views.is_empty()
     }
 
     /// WITH CHECK OPTION: each view's condition is to be true of the row that is written.
@@ -112,12 +113,13 @@ impl Rules {
         if !self.not_null_virtual.is_empty() {
             self.check_virtual(row, env)?;
         }
-        if self.target.checks.is_empty() { Ok(()) } else { self.check_conditions(row, env) }
+        if self.target.bound.checks.is_empty() { Ok(()) } else { self.check_conditions(row, env) }
     }
 
     fn check_virtual(&self, row: &dyn Columns<Stop>, env: Env<'_>) -> Result<(), Stop> {
         for &column in &self.not_null_virtual {
-            let value = self.target.virtuals.expression(column).map(|value| env::eval(value, row, env)).transpose()?;
+            let value =
+                self.target.bound.virtuals.expression(column).map(|value| env::eval(value, row, env)).transpose()?;
             if value.is_none_or(|value| value.is_null()) {
                 return Err(Violation::NotNull(column).into());
             }
@@ -127,12 +129,14 @@ impl Rules {
 
     /// Whether a row may be wrong without looking at what is given to its columns.
     pub(super) fn are_computed(&self) -> bool {
-        !self.target.checks.is_empty() || !self.target.domains.is_empty() || !self.not_null_virtual.is_empty()
+        !self.target.bound.checks.is_empty()
+            || !self.target.bound.domains.is_empty()
+            || !self.not_null_virtual.is_empty()
     }
 
     fn check_domains(&self, row: &dyn Columns<Stop>, env: Env<'_>) -> Result<(), Stop> {
         for &domain in &self.domains {
-            let (column, rules) = &self.target.domains[domain];
+            let (column, rules) = &self.target.bound.domains[domain];
             if rules.not_null && row.column(*column)?.is_null() {
                 return Err(Violation::Domain { domain, condition: None }.into());
             }
@@ -146,7 +150,7 @@ impl Rules {
     }
 
     fn check_conditions(&self, row: &dyn Columns<Stop>, env: Env<'_>) -> Result<(), Stop> {
-        for (at, condition) in self.target.checks.iter().enumerate() {
+        for (at, condition) in self.target.bound.checks.iter().enumerate() {
             if matches!(env::eval(condition, row, env)?.get(), ValueRef::Boolean(false)) {
                 return Err(Violation::Check(at).into());
             }
@@ -196,54 +200,6 @@ fn violates_view(view: &str, table: &Table, row: &dyn Columns<Stop>, env: Env<'_
                 .into()
         }
         Err(stop) => stop,
-    }
-}
-
-/// When the rows that a row refers to are looked for, and those that refer to it.
-pub(crate) trait ReferenceChecks {
-    /// The row that is about to be written under `key` refers so.
-    fn refers(&mut self, trees: &mut dyn Trees, rules: &Rules, key: &[u8], lookups: &[Lookup]) -> Result<(), Stop>;
-
-    /// A row that others may refer to, or that triggers are to see, was replaced, or deleted (`None`). `assigned`: by values for
-    /// these columns.
-    fn replaced(&mut self, table: &Arc<Table>, old: Vec<Value>, new: Option<Vec<Value>>, assigned: &Arc<[usize]>);
-
-    /// A row has come to these columns of the index at a position, which no other may have in the end.
-    fn guarded(&mut self, table: &Arc<Table>, index: usize, key: &[u8]) -> Result<(), Stop>;
-
-    /// A row that triggers are to see was inserted.
-    fn inserted(&mut self, _table: &Arc<Table>, _new: Vec<Value>) {}
-
-    /// BEFORE ROW triggers: what the row becomes; `None`: nothing happens to it.
-    fn before(
-        &mut self,
-        _table: &Arc<Table>,
-        _event: TriggerEvent,
-        old: Option<Vec<Value>>,
-        new: Option<Vec<Value>>,
-        _assigned: &[usize],
-    ) -> Result<Option<Vec<Value>>, Stop> {
-        Ok(new.or(old))
-    }
-}
-
-/// At once: for a statement of one row, to which nothing refers.
-pub(crate) struct AtOnce;
-
-impl ReferenceChecks for AtOnce {
-    fn refers(&mut self, trees: &mut dyn Trees, rules: &Rules, _: &[u8], lookups: &[Lookup]) -> Result<(), Stop> {
-        for (&at, lookup) in rules.references.iter().zip(lookups) {
-            if !rules.target.references[at].is_kept(trees, lookup)? {
-                return Err(Violation::Missing(at).into());
-            }
-        }
-        Ok(())
-    }
-
-    fn replaced(&mut self, _: &Arc<Table>, _: Vec<Value>, _: Option<Vec<Value>>, _: &Arc<[usize]>) {}
-
-    fn guarded(&mut self, _: &Arc<Table>, _: usize, _: &[u8]) -> Result<(), Stop> {
-        Err(Error::internal("a key that may wait is looked at by a statement of one row").into())
     }
 }
 

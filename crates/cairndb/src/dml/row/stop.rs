@@ -3,6 +3,7 @@
 use cairn_storage::{Error as StorageError, WriteError};
 
 use crate::Error;
+use crate::exec::{Columns, Datum, Stored};
 
 /// What keeps a row from being written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,5 +68,11 @@ impl From<Stop> for Error {
             Stop::Unfit => Error::internal("a parameter was not converted"),
             Stop::Violation(violation) => Error::internal(format!("{violation:?} without its row")),
         }
+    }
+}
+
+impl Columns<Stop> for Stored<'_> {
+    fn column(&self, index: usize) -> Result<Datum<'_>, Stop> {
+        Ok(self.datum(index)?)
     }
 }

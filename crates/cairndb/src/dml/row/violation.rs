@@ -27,7 +27,7 @@ impl Violation {
         let failing_row = || Ok::<_, Stop>(failing_row(&values(&mut (0..table.columns.len()))?, table, eval));
         Ok(match self {
             Violation::Domain { domain, condition } => {
-                let (_, rules) = &target.domains[domain];
+                let (_, rules) = &target.bound.domains[domain];
                 condition.map_or_else(|| rules.null(), |at| rules.violated(at))
             }
             Violation::NotNull(column) => {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::direct::Plain;
 use crate::catalog::{Index, Table, TableLayout};
-use crate::dml::row::Stored;
 use crate::exec::row_eval::eval;
 use crate::exec::scan::{KeyPart, encode_prefix, row_key};
+use crate::exec::stored::Stored;
 use crate::plan::{Expr, JoinKind, PhysicalNode as N, PhysicalPlan};
 use crate::state::Reader;
 use crate::types::DataType;

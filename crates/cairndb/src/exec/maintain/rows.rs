@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::catalog::{Index, Table, TableLayout};
-use crate::dml::row::Stored;
 use crate::exec::batch::{Batch, row_number};
 use crate::exec::context::ExecContext;
 use crate::exec::scan::{KeyPart, RowReader, column_type, row_key};
+use crate::exec::stored::Stored;
 use crate::exec::stream::{Kept, execute_over};
 use crate::exec::vector::{Data, Vector};
 use crate::plan::{CteId, Term};

@@ -9,6 +9,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::beginning::PatternKind;
 use super::catalogue::Catalogue;
 use super::support::{call, check_length, invalid_parameter, wrong_arguments};
 use super::{Declared, SetRows};
@@ -30,7 +31,10 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     // Of `char(n)` an expression sees the blanks, too.
     let padded: &[DataType] = const { &[DataType::Char(0), TEXT] };
     for args in [pair, padded] {
-        catalogue.add("~", args, boolean, call!((Text a, Text p) matches(a, p, "").map(Value::Boolean)));
+        let matching = catalogue.add("~", args, boolean, call!((Text a, Text p) matches(a, p, "").map(Value::Boolean)));
+        if args == pair {
+            matching.pattern(PatternKind::Expression);
+        }
         catalogue.add("~*", args, boolean, call!((Text a, Text p) matches(a, p, "i").map(Value::Boolean)));
         catalogue.add("!~", args, boolean, call!((Text a, Text p) matches(a, p, "").map(|m| Value::Boolean(!m))));
         catalogue.add("!~*", args, boolean, call!((Text a, Text p) matches(a, p, "i").map(|m| Value::Boolean(!m))));

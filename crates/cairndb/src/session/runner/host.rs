@@ -37,6 +37,10 @@ impl ShownSettings for OtherPath {
             _ => self.others.as_ref()?.shown(name),
         }
     }
+
+    fn under(&self, name: &str, value: &str) -> Result<String> {
+        self.others.as_ref().map_or_else(|| Ok(value.to_owned()), |others| others.under(name, value))
+    }
 }
 
 impl StatementHost for Runner {
@@ -169,7 +173,8 @@ impl StatementHost for Runner {
         let (_, catalog) = self.now();
         let done = {
             let room = Cell::new(std::mem::take(&mut *self.insert_room()));
-            let done = dml::run(plan, &self.dml(&tx, &catalog, (context, &room), &shared), prepared.calls());
+            let programs = prepared.programs()?;
+            let done = dml::run(plan, programs, &self.dml(&tx, &catalog, (context, &room), &shared), prepared.calls());
             *self.insert_room() = room.into_inner();
             done?
         };
@@ -179,7 +184,10 @@ impl StatementHost for Runner {
     }
 
     fn insert_each(&self, prepared: &Prepared, context: &ExecContext, parameters: &Batch) -> Result<bool> {
-        let Some(insert) = prepared.plan()?.and_then(|plan| dml::one_row_insert(plan)) else { return Ok(false) };
+        let programs = prepared.programs()?;
+        let Some(insert) = prepared.plan()?.and_then(|plan| dml::one_row_insert(plan, programs)) else {
+            return Ok(false);
+        };
         let (tx, shared) = self.begin_changes(prepared)?;
         let (_, catalog) = self.now();
         let room = Cell::new(std::mem::take(&mut *self.insert_room()));

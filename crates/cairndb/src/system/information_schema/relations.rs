@@ -95,35 +95,83 @@ pub(super) fn all_columns<'c>(catalog: &'c Catalog, rows: &Rows) -> Vec<ColumnOf
 
 pub(super) fn columns(catalog: &Catalog, rows: &mut Rows) {
     let mut updatable: HashMap<ObjectId, Vec<bool>> = HashMap::new();
+    // There are many, and of most statements few columns wanted.
+    let [wants_type, wants_sizes, wants_rest] = [TYPE_COLUMNS, SIZE_COLUMNS, REST_COLUMNS].map(|of| rows.wants(of));
     for of in all_columns(catalog, rows) {
         let mut row = of.located(catalog);
-        row.extend([
-            ("ordinal_position", number(of.number)),
-            ("dtd_identifier", Value::text(of.number.to_string())),
-            ("is_self_referencing", yes_or_no(false)),
-        ]);
-        row.extend(of.type_name(catalog).told());
-        row.extend(types::sizes(of.data_type, of.domain));
-        row.extend(of.domain.into_iter().flat_map(|domain| located(DOMAIN, catalog, domain.schema, &domain.name)));
-        match of.of {
-            Origin::Table(column) => row.extend(of_table(catalog, column, of.domain)),
-            Origin::View(view) => {
-                let at = of.number - 1;
-                let default = view.defaults.get(&at).map(|of| catalog.text_of(of));
-                let updatable =
-                    updatable.entry(view.id).or_insert_with(|| updatable_columns(view, catalog).unwrap_or_default());
-                row.extend([
-                    ("column_default", maybe(default.map(|text| describe::typed(&text, of.data_type)))),
-                    ("is_nullable", yes_or_no(true)),
-                    ("is_identity", yes_or_no(false)),
-                    ("identity_cycle", yes_or_no(false)),
-                    ("is_generated", text("NEVER")),
-                    ("is_updatable", yes_or_no(updatable.get(at) == Some(&true))),
-                ]);
-            }
+        row.push(("ordinal_position", number(of.number)));
+        if wants_type {
+            row.extend(of.type_name(catalog).told());
+        }
+        if wants_sizes {
+            row.extend(types::sizes(of.data_type, of.domain));
+        }
+        if wants_rest {
+            row.extend(rest(catalog, &of, &mut updatable));
         }
         rows.put_known(row);
     }
+}
+
+/// What [`TypeName::told`] says.
+const TYPE_COLUMNS: &[&str] = &["udt_catalog", "udt_schema", "udt_name", "data_type"];
+/// What [`types::sizes`] says.
+const SIZE_COLUMNS: &[&str] = &[
+    "collation_catalog",
+    "collation_schema",
+    "collation_name",
+    "character_maximum_length",
+    "character_octet_length",
+    "numeric_precision",
+    "numeric_precision_radix",
+    "numeric_scale",
+    "datetime_precision",
+    "interval_type",
+];
+/// What [`rest`] says.
+const REST_COLUMNS: &[&str] = &[
+    "dtd_identifier",
+    "is_self_referencing",
+    "domain_catalog",
+    "domain_schema",
+    "domain_name",
+    "column_default",
+    "is_nullable",
+    "is_identity",
+    "identity_generation",
+    "identity_start",
+    "identity_increment",
+    "identity_maximum",
+    "identity_minimum",
+    "identity_cycle",
+    "is_generated",
+    "generation_expression",
+    "is_updatable",
+];
+
+/// What is neither its name nor its type.
+fn rest(catalog: &Catalog, of: &ColumnOf<'_>, updatable: &mut HashMap<ObjectId, Vec<bool>>) -> Named {
+    let mut row =
+        vec![("dtd_identifier", Value::text(of.number.to_string())), ("is_self_referencing", yes_or_no(false))];
+    row.extend(of.domain.into_iter().flat_map(|domain| located(DOMAIN, catalog, domain.schema, &domain.name)));
+    match of.of {
+        Origin::Table(column) => row.extend(of_table(catalog, column, of.domain)),
+        Origin::View(view) => {
+            let at = of.number - 1;
+            let default = view.defaults.get(&at).map(|of| catalog.text_of(of));
+            let updatable =
+                updatable.entry(view.id).or_insert_with(|| updatable_columns(view, catalog).unwrap_or_default());
+            row.extend([
+                ("column_default", maybe(default.map(|text| describe::typed(&text, of.data_type)))),
+                ("is_nullable", yes_or_no(true)),
+                ("is_identity", yes_or_no(false)),
+                ("identity_cycle", yes_or_no(false)),
+                ("is_generated", text("NEVER")),
+                ("is_updatable", yes_or_no(updatable.get(at) == Some(&true))),
+            ]);
+        }
+    }
+    row
 }
 
 /// What only the column of a table says.

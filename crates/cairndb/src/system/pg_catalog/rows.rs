@@ -14,7 +14,7 @@ use crate::system::oid_of;
 use crate::system::reg::{OWNER_OID, schema_oid};
 use crate::types::{Array, DataType};
 
-use super::oid_of_relation;
+use crate::system::listed::oid_of_relation;
 
 pub(super) use constraints::{pg_constraint, pg_depend, pg_description, pg_shdescription};
 pub(super) use operators::{pg_aggregate, pg_cast, pg_operator};

@@ -1,0 +1,229 @@
+//! What a session's settings can not go beyond, whoever sets them and how: for sessions whose statements come from others.
+//!
+//! - A value is looked at where all values come by, `Settings::set`: SET, SET LOCAL, `set_config()`, RESET, and what a client says
+//!   when it begins. What a session begins with, and goes back to, is within them too.
+//! - Every setting is judged: `cairn-server`'s tests enumerate them.
+//! - What the program itself says of its connection ([`Connection::set_statement_timeout`](crate::Connection::set_statement_timeout)
+//!   and its kin) is the program's own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::limits::{Limits, WORK_MEM_MIN, show_bytes, show_limit};
+use super::settings::show_duration;
+use super::{Durability, Options, Settings};
+use crate::types::ShownSettings;
+use crate::{Error, Result, SqlState};
+
+/// What texts of settings may take together.
+const TEXT_BYTES_MAX: usize = 256 << 10;
+/// How many statements and cursors may have names.
+const NAMES_MAX: usize = 10_000;
+/// What texts of statements with names may take together.
+const STATEMENT_BYTES_MAX: usize = 64 << 20;
+
+/// The most, or the least, that the settings of a connection may say, whoever sets them: see
+/// [`Database::connect_within`](crate::Database::connect_within). `None`: no ceiling.
+///
+/// ```
+/// let db = cairndb::Database::open_in_memory()?;
+/// let ceilings = cairndb::Ceilings { work_mem: Some(64 << 20), ..db.ceilings() };
+/// let conn = db.connect_within(&ceilings, &[])?;
+/// conn.execute("SET work_mem = '32MB'", ())?;
+/// assert_eq!(conn.execute("SET work_mem = '1GB'", ()).unwrap_err().sqlstate().as_str(), "22023");
+/// assert_eq!(conn.execute("SET synchronous_commit = off", ()).unwrap_err().sqlstate().as_str(), "42501");
+/// # Ok::<(), cairndb::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ceilings {
+    /// Bytes, of `work_mem`.
+    pub work_mem: Option<usize>,
+    /// Bytes, of `statement_mem`.
+    pub statement_mem: Option<usize>,
+    /// Bytes, of `temp_file_limit`.
+    pub temp_file_limit: Option<u64>,
+    /// Bytes, of `temp_table_limit`.
+    pub temp_table_limit: Option<u64>,
+    /// Of `statement_timeout`, which then can not be turned off; and so of the other times.
+    pub statement_timeout: Option<Duration>,
+    /// Of `transaction_timeout`.
+    pub transaction_timeout: Option<Duration>,
+    /// Of `idle_in_transaction_session_timeout`.
+    pub idle_in_transaction_session_timeout: Option<Duration>,
+    /// Of `idle_session_timeout`.
+    pub idle_session_timeout: Option<Duration>,
+    /// How many statements PREPARE may have made, and how many cursors DECLARE, that are there at a time.
+    pub names: Option<usize>,
+    /// What commits promise at least (`durability`, `synchronous_commit`).
+    pub durability: Option<Durability>,
+    /// The connection reads only: its transactions can not be made READ WRITE.
+    pub reads_only: bool,
+}
+
+impl Ceilings {
+    /// What the options of a database give to each connection: memory and durability as they say.
+    pub(crate) fn of(options: &Options) -> Ceilings {
+        let limits = Limits::of(options);
+        Ceilings {
+            work_mem: Some(limits.work_mem),
+            statement_mem: Some(limits.statement_mem),
+            temp_file_limit: limits.temp_file_limit,
+            temp_table_limit: Some(limits.temp_table_limit),
+            names: Some(NAMES_MAX),
+            durability: Some(options.durability),
+            ..Ceilings::default()
+        }
+    }
+
+    /// SQLSTATE 22023, 42501 or 54000 where what this setting has become is beyond them.
+    pub(super) fn check(&self, name: &str, settings: &Settings) -> Result<()> {
+        let limits = &settings.limits;
+        match name {
+            "work_mem" => check_bytes(name, WORK_MEM_MIN, limits.work_mem as u64, bytes(self.work_mem)),
+            "statement_mem" => check_bytes(name, WORK_MEM_MIN, limits.statement_mem as u64, bytes(self.statement_mem)),
+            "temp_file_limit" => check_bytes(name, 0, limits.temp_file_limit.unwrap_or(u64::MAX), self.temp_file_limit),
+            "temp_table_limit" => check_bytes(name, 0, limits.temp_table_limit, self.temp_table_limit),
+            "statement_timeout" => check_time(name, settings.statement_timeout, self.statement_timeout),
+            "transaction_timeout" => check_time(name, limits.transaction_timeout, self.transaction_timeout),
+            "idle_in_transaction_session_timeout" => {
+                check_time(name, limits.idle_in_transaction, self.idle_in_transaction_session_timeout)
+            }
+            "idle_session_timeout" => check_time(name, limits.idle_session, self.idle_session_timeout),
+            "durability" | "synchronous_commit" => self.check_durability(name, settings),
+            "default_transaction_read_only" if self.reads_only && !settings.default_read_only => Err(reads_only()),
+            // A test's, with which a batch takes many times what it is counted for.
+            "batch_rows" if settings.optimizer.batch_rows != 0 => Err(denied(name)),
+            _ => check_texts(name, settings),
+        }
+    }
+
+    fn check_durability(&self, name: &str, settings: &Settings) -> Result<()> {
+        let said = settings.durability.unwrap_or(settings.default_durability);
+        match self.durability {
+            Some(least) if strength(said) < strength(least) => {
+                let detail = format!("What commits promise here is at least {}.", Settings::durability_shown(least));
+                Err(denied(name).with_detail(detail))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Brings values within them that were not set by anybody.
+    pub(super) fn apply(&self, settings: &mut Settings) {
+        let least = |value: usize, most: Option<usize>| most.map_or(value, |most| value.min(most));
+        let limits = &mut settings.limits;
+        limits.work_mem = least(limits.work_mem, self.work_mem);
+        limits.statement_mem = least(limits.statement_mem, self.statement_mem);
+        limits.temp_file_limit = shorter(limits.temp_file_limit, self.temp_file_limit);
+        limits.temp_table_limit = limits.temp_table_limit.min(self.temp_table_limit.unwrap_or(u64::MAX));
+        limits.transaction_timeout = shorter(limits.transaction_timeout, self.transaction_timeout);
+        limits.idle_in_transaction = shorter(limits.idle_in_transaction, self.idle_in_transaction_session_timeout);
+        limits.idle_session = shorter(limits.idle_session, self.idle_session_timeout);
+        settings.statement_timeout = shorter(settings.statement_timeout, self.statement_timeout);
+        let said = settings.durability.unwrap_or(settings.default_durability);
+        if let Some(least) = self.durability.filter(|least| strength(said) < strength(*least)) {
+            settings.durability = Some(least);
+        }
+        settings.default_read_only |= self.reads_only;
+    }
+}
+
+impl Settings {
+    /// These, of a session that has these ceilings.
+    pub(super) fn under(mut self, ceilings: Option<Arc<Ceilings>>) -> Settings {
+        if let Some(ceilings) = &ceilings {
+            ceilings.apply(&mut self);
+        }
+        self.ceilings = ceilings;
+        self
+    }
+
+    /// SQLSTATE 53400 for one more of what has names, where there are so many, with so much text.
+    pub(super) fn check_names(&self, what: &str, there: usize, bytes: usize) -> Result<()> {
+        let Some(most) = self.ceilings.as_ref().and_then(|ceilings| ceilings.names) else { return Ok(()) };
+        if there < most && bytes <= STATEMENT_BYTES_MAX {
+            return Ok(());
+        }
+        let message = format!("too many {what}: {there} are there already");
+        let hint = "Close those that are not needed any more, or DISCARD ALL.";
+        Err(Error::new(SqlState::CONFIGURATION_LIMIT_EXCEEDED, message).with_hint(hint))
+    }
+
+    /// SQLSTATE 42501 for who would write and may only read.
+    pub(super) fn check_write(&self) -> Result<()> {
+        match &self.ceilings {
+            Some(ceilings) if ceilings.reads_only => Err(reads_only()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The smaller of two limits, of which `None` is none.
+fn shorter<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// How much they promise; what only says how writes are shared is no difference.
+fn strength(of: Durability) -> u8 {
+    match of {
+        Durability::Full | Durability::Group => 2,
+        Durability::Interval => 1,
+        Durability::Off => 0,
+    }
+}
+
+fn bytes(of: Option<usize>) -> Option<u64> {
+    of.map(|bytes| bytes as u64)
+}
+
+const HINT: &str = "Who serves the database sets the ceiling.";
+
+fn beyond(name: &str, value: &str, least: &str, most: &str) -> Error {
+    let message = format!("{value} is outside the valid range for parameter \"{name}\" ({least} .. {most})");
+    Error::new(SqlState::INVALID_PARAMETER_VALUE, message).with_hint(HINT)
+}
+
+fn denied(name: &str) -> Error {
+    Error::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied to set parameter \"{name}\""))
+        .with_hint(HINT)
+}
+
+fn reads_only() -> Error {
+    let message = "permission denied to set transaction read-write mode";
+    Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message).with_hint("This user may only read.")
+}
+
+fn check_bytes(name: &str, least: u64, value: u64, most: Option<u64>) -> Result<()> {
+    match most {
+        Some(most) if value > most => {
+            let value = if value == u64::MAX { "-1".to_owned() } else { show_bytes(value) };
+            Err(beyond(name, &value, &show_bytes(least), &show_bytes(most)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// No limit is longer than any.
+fn check_time(name: &str, value: Option<Duration>, most: Option<Duration>) -> Result<()> {
+    match most {
+        Some(most) if value.is_none_or(|value| value > most) => {
+            Err(beyond(name, &show_limit(value), "1us", &show_duration(&most)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// SQLSTATE 54000: what is kept as it was said is not for keeping much.
+fn check_texts(name: &str, settings: &Settings) -> Result<()> {
+    let others: usize = settings.others.iter().map(|(name, value)| name.len() + value.len()).sum();
+    let path = if name == "search_path" { settings.shown(name).map_or(0, |path| path.len()) } else { 0 };
+    if others.max(path) <= TEXT_BYTES_MAX {
+        return Ok(());
+    }
+    let message = format!("parameter \"{name}\" is too long");
+    let detail = format!("Texts of settings may take {} together.", show_bytes(TEXT_BYTES_MAX as u64));
+    Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message).with_detail(detail))
+}
