@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
+mod feature;
 mod named;
+
+pub(crate) use feature::Feature;
 
 /// A five-character SQLSTATE code, PostgreSQL's (appendix A of its manual). Its constants can be matched:
 ///
@@ -275,18 +278,13 @@ impl Error {
         )
     }
 
-    /// Something not supported: SQLSTATE 0A000, with what to do instead where the page of what is not supported says it.
+    /// Something not supported: SQLSTATE 0A000.
     ///
     /// ```
     /// assert_eq!(cairndb::Error::unsupported("a fourth dimension").message(), "a fourth dimension is not supported");
     /// ```
     pub fn unsupported(what: impl fmt::Display) -> Error {
-        let what = what.to_string();
-        let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{what} is not supported"));
-        match crate::reference::instead(&what) {
-            Some(hint) => error.with_hint(hint),
-            None => error,
-        }
+        Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{what} is not supported"))
     }
     /// A broken invariant of ours: SQLSTATE XX000.
     ///

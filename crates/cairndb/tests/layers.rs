@@ -52,23 +52,10 @@ const UPWARD: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "views are bound for the types of their columns, which system relations tell",
-        &[
-            ("plan/maintained/watched", "system"),
-            ("system/relation", "bind"),
-            ("system/functions", "bind"),
-            ("system/information_schema/relations", "bind"),
-        ],
+        &[("system/relation", "bind"), ("system/functions", "bind"), ("system/information_schema/relations", "bind")],
     ),
-    (
-        "functions that ask the catalog are found beside the others",
-        &[
-            ("functions/arrays/set", "system"),
-            ("functions/catalogue", "catalog"),
-            ("functions/of_catalog", "catalog"),
-            ("functions/of_catalog", "system"),
-        ],
-    ),
-    ("single uses", &[("catalog/store", "change_feed"), ("error", "reference"), ("types/from_syntax", "sql")]),
+    ("entries of the schema's functions know their routine", &[("functions/catalogue", "catalog")]),
+    ("single uses", &[("catalog/store", "change_feed"), ("types/from_syntax", "sql")]),
 ];
 
 fn layer(module: &str) -> usize {

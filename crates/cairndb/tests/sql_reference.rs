@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use cairndb::reference::{
-    Answer, DIFFERENCES, Routine, RoutineKind, SET_RETURNING, STATEMENTS, UNSUPPORTED, WITHOUT_EFFECT, routines, types,
+    Answer, DIFFERENCES, Routine, RoutineKind, STATEMENTS, UNSUPPORTED, WITHOUT_EFFECT, routines, types,
 };
 use cairndb::{Connection, Database, Result};
 
@@ -114,7 +114,8 @@ fn write_page(out: &mut String) -> std::fmt::Result {
         writeln!(out, "| `{name}` | {} |", code(others.iter()))?;
     }
     out.push_str("| enums, composite types, domains | `CREATE TYPE`, `CREATE DOMAIN` |\n");
-    let all = routines();
+    let (sets, all): (Vec<Routine>, Vec<Routine>) =
+        routines().into_iter().partition(|routine| routine.returns.starts_with("setof "));
     write_operators(out, &all)?;
     for (kind, title) in [
         (RoutineKind::Function, "Functions"),
@@ -122,18 +123,14 @@ fn write_page(out: &mut String) -> std::fmt::Result {
         (RoutineKind::Window, "Window functions"),
     ] {
         write!(out, "\n## {title}\n\n| name | arguments and answer |\n|---|---|\n")?;
-        let mut by_name: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        for routine in all.iter().filter(|routine| routine.kind == kind) {
-            by_name.entry(&routine.name).or_default().push(signature(routine));
-        }
-        for (name, signatures) in by_name {
-            writeln!(out, "| `{}` | {} |", escaped(name), signatures.join(", "))?;
-        }
+        write_functions(out, all.iter().filter(|routine| routine.kind == kind))?;
     }
-    out.push_str("\n## Functions that return rows\n\n| function | rows |\n|---|---|\n");
-    for (function, rows) in SET_RETURNING {
-        writeln!(out, "| `{}` | {rows} |", escaped(function))?;
-    }
+    out.push_str(
+        "\n## Functions that return rows\n\n\
+         They stand in FROM, where `unnest` takes several arrays side by side, and in select lists; in FROM stands any other function, too: its answer is one row.\n\n\
+         | name | arguments and answer |\n|---|---|\n",
+    );
+    write_functions(out, sets.iter())?;
     out.push_str(
         "\n## What differs from PostgreSQL\n\n| what | example | here | PostgreSQL 15 | why |\n|---|---|---|---|---|\n",
     );
@@ -152,6 +149,16 @@ fn write_page(out: &mut String) -> std::fmt::Result {
         writeln!(out, "| {} | `{example}` | {state} | {} |", refused.what, refused.instead)?;
     }
     Ok(())
+}
+
+fn write_functions<'r>(out: &mut String, all: impl Iterator<Item = &'r Routine>) -> std::fmt::Result {
+    let mut by_name: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for routine in all {
+        by_name.entry(&routine.name).or_default().push(signature(routine));
+    }
+    by_name
+        .iter()
+        .try_for_each(|(name, signatures)| writeln!(out, "| `{}` | {} |", escaped(name), signatures.join(", ")))
 }
 
 fn write_operators(out: &mut String, all: &[Routine]) -> std::fmt::Result {

@@ -130,9 +130,6 @@ impl DataType {
     /// assert_eq!(DataType::Integer.type_modifier(), -1);
     /// ```
     pub fn type_modifier(self) -> i32 {
-        match crate::system::modifier(self) {
-            crate::Value::Integer(modifier) => modifier,
-            _ => -1,
-        }
+        self.typmod()
     }
 }

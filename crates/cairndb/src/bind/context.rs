@@ -114,13 +114,10 @@ impl Clause {
     }
 }
 
-/// A function that returns rows: its arguments over the query's row, and its columns.
+/// A function that returns rows: its call over the query's row, and its columns.
 #[derive(Clone)]
 pub(super) struct SetCall {
-    pub(super) name: String,
-    /// It is one of the schema's: `args` is its call.
-    pub(super) stored: bool,
-    pub(super) args: Vec<Expr>,
+    pub(super) call: Expr,
     pub(super) fields: Vec<Field>,
     /// The type of the row that the columns are; `None`: there is one column, and no row around it.
     pub(super) row: Option<CompositeType>,

@@ -5,7 +5,7 @@ use super::schema::ObjectId;
 use super::user_types::{Types, type_id};
 use super::version::Version;
 use crate::types::datetime::{DIGITS_MAX, IntervalLimit};
-use crate::types::{CompositeType, DataType, EnumType, Reg};
+use crate::types::{CompositeType, DataType, EnumType, Reg, TYPES};
 use crate::{Error, Result, SqlState};
 
 /// Builds one record.
@@ -174,111 +174,97 @@ fn take_varint(bytes: &mut &[u8]) -> Result<u64> {
     Err(corrupt("number too long"))
 }
 
+/// What the codes of types do not say ([`TypeInfo`](crate::types::TypeInfo) has those): an array with its elements' type, what users make, by
+/// the object's id, of what lives no longer than the process by the process's number, `regclass` and its kin, and the two vectors.
+mod code {
+    pub(super) const NO_TYPE: u8 = 0;
+    pub(super) const ARRAY: u8 = 18;
+    pub(super) const USERS: u8 = 22;
+    pub(super) const TEMPORARY_ENUM: u8 = 23;
+    pub(super) const TEMPORARY_COMPOSITE: u8 = 24;
+    pub(super) const REG: u8 = 29;
+    pub(super) const INT2VECTOR: u8 = 30;
+    pub(super) const OIDVECTOR: u8 = 31;
+}
+
 fn encode_type(data_type: DataType, temporary: bool) -> Vec<u8> {
-    let with = |tag: u8, modifier: &[u8]| [&[tag], modifier].concat();
+    let with = |code: u8, modifier: &[u8]| [&[code], modifier].concat();
     match data_type {
-        DataType::Boolean => vec![1],
-        DataType::SmallInt => vec![2],
-        DataType::Integer => vec![3],
-        DataType::BigInt => vec![4],
-        DataType::Real => vec![5],
-        DataType::Double => vec![6],
-        DataType::Numeric(None) => vec![7],
-        DataType::Numeric(Some((precision, scale))) => {
-            with(7, &[precision.to_le_bytes(), scale.to_le_bytes()].concat())
-        }
-        DataType::Text => vec![8],
-        DataType::Varchar(None) => vec![9],
-        DataType::Varchar(Some(length)) => with(9, &length.to_le_bytes()),
-        DataType::Char(length) => with(10, &length.to_le_bytes()),
-        DataType::Bytea => vec![11],
-        DataType::Date => vec![12],
-        DataType::Time(digits) => with(13, digits.as_slice()),
-        DataType::Timestamp(digits) => with(14, digits.as_slice()),
-        DataType::TimestampTz(digits) => with(15, digits.as_slice()),
-        DataType::Interval(None) => vec![16],
-        DataType::Interval(Some(limit)) => with(16, &limit.code().to_le_bytes()),
-        DataType::Uuid => vec![17],
-        DataType::INT2VECTOR => vec![30],
-        DataType::OIDVECTOR => vec![31],
-        DataType::Array(element) => with(18, &encode_type(element.data_type(), temporary)),
-        DataType::Json => vec![19],
-        DataType::Jsonb => vec![20],
-        DataType::JsonPath => vec![21],
-        DataType::Name => vec![25],
-        DataType::InternalChar => vec![26],
-        DataType::Oid => vec![27],
-        DataType::TimeTz(digits) => with(28, digits.as_slice()),
-        DataType::Enum(of) if temporary => with(23, &of.number().to_le_bytes()),
+        DataType::INT2VECTOR => vec![code::INT2VECTOR],
+        DataType::OIDVECTOR => vec![code::OIDVECTOR],
+        DataType::Array(element) => with(code::ARRAY, &encode_type(element.data_type(), temporary)),
+        DataType::Enum(of) if temporary => with(code::TEMPORARY_ENUM, &of.number().to_le_bytes()),
+        DataType::Composite(of) if temporary => with(code::TEMPORARY_COMPOSITE, &of.number().to_le_bytes()),
         // The catalog says what it is.
-        DataType::Composite(of) if temporary => with(24, &of.number().to_le_bytes()),
         DataType::Enum(_) | DataType::Composite(_) => {
-            with(22, &type_id(data_type).unwrap_or(ObjectId(0)).0.to_le_bytes())
+            with(code::USERS, &type_id(data_type).unwrap_or(ObjectId(0)).0.to_le_bytes())
         }
+        DataType::Reg(of) => vec![code::REG, of as u8],
         // No column has them.
-        DataType::Reg(of) => vec![29, of as u8],
-        DataType::Unknown | DataType::Void | DataType::RegName(_) => vec![0],
+        DataType::Unknown | DataType::Void | DataType::RegName(_) => vec![code::NO_TYPE],
+        other => with(other.info().code, &encode_modifier(other)),
+    }
+}
+
+/// Nothing: it has none.
+fn encode_modifier(data_type: DataType) -> Vec<u8> {
+    match data_type {
+        DataType::Numeric(Some((precision, scale))) => [precision.to_le_bytes(), scale.to_le_bytes()].concat(),
+        DataType::Varchar(Some(length)) | DataType::Char(length) => length.to_le_bytes().to_vec(),
+        DataType::Time(Some(digits))
+        | DataType::TimeTz(Some(digits))
+        | DataType::Timestamp(Some(digits))
+        | DataType::TimestampTz(Some(digits)) => vec![digits],
+        DataType::Interval(Some(limit)) => limit.code().to_le_bytes().to_vec(),
+        _ => Vec::new(),
     }
 }
 
 pub(super) fn data_type(bytes: &[u8], types: &Types) -> Result<DataType> {
-    let length = |modifier: &[u8]| modifier.try_into().map(u32::from_le_bytes).map_err(|_| corrupt("type length"));
-    let digits = |modifier: &[u8]| match *modifier {
-        [] => Ok(None),
+    let gone = || corrupt("a type that is not there");
+    let number = |bytes: &[u8]| bytes.try_into().map(u32::from_le_bytes).map_err(|_| corrupt("unknown type"));
+    let (&code, rest) = bytes.split_first().ok_or_else(|| corrupt("unknown type"))?;
+    Ok(match code {
+        code::INT2VECTOR if rest.is_empty() => DataType::INT2VECTOR,
+        code::OIDVECTOR if rest.is_empty() => DataType::OIDVECTOR,
+        code::REG => match rest {
+            [of] => DataType::Reg(*Reg::ALL.get(usize::from(*of)).ok_or_else(|| corrupt("unknown type"))?),
+            _ => return Err(corrupt("unknown type")),
+        },
+        code::TEMPORARY_ENUM => DataType::Enum(EnumType::from_number(number(rest)?).ok_or_else(gone)?),
+        code::TEMPORARY_COMPOSITE => DataType::Composite(CompositeType::from_number(number(rest)?).ok_or_else(gone)?),
+        code::USERS => types.get(ObjectId(number(rest)?)).ok_or_else(gone)?.data_type,
+        code::ARRAY => {
+            let element = data_type(rest, types)?;
+            element.array().filter(|_| !element.is_array()).ok_or_else(|| corrupt("an array of no type"))?
+        }
+        code => {
+            let known = TYPES.iter().find(|info| info.code == code && code != code::NO_TYPE);
+            with_modifier(known.ok_or_else(|| corrupt("unknown type"))?.base, rest)?
+        }
+    })
+}
+
+fn with_modifier(base: DataType, modifier: &[u8]) -> Result<DataType> {
+    let length = || modifier.try_into().map(u32::from_le_bytes).map_err(|_| corrupt("type length"));
+    let digits = || match *modifier {
         [digits @ ..=DIGITS_MAX] => Ok(Some(digits)),
         _ => Err(corrupt("digits of seconds")),
     };
-    Ok(match bytes {
-        [1] => DataType::Boolean,
-        [2] => DataType::SmallInt,
-        [3] => DataType::Integer,
-        [4] => DataType::BigInt,
-        [5] => DataType::Real,
-        [6] => DataType::Double,
-        [7] => DataType::Numeric(None),
-        [7, p0, p1, s0, s1] => {
+    Ok(match (base, modifier) {
+        (DataType::Char(_), _) => DataType::Char(length()?),
+        (base, []) => base,
+        (DataType::Numeric(_), [p0, p1, s0, s1]) => {
             DataType::Numeric(Some((u16::from_le_bytes([*p0, *p1]), i16::from_le_bytes([*s0, *s1]))))
         }
-        [8] => DataType::Text,
-        [9] => DataType::Varchar(None),
-        [9, modifier @ ..] => DataType::Varchar(Some(length(modifier)?)),
-        [10, modifier @ ..] => DataType::Char(length(modifier)?),
-        [11] => DataType::Bytea,
-        [12] => DataType::Date,
-        [13, modifier @ ..] => DataType::Time(digits(modifier)?),
-        [14, modifier @ ..] => DataType::Timestamp(digits(modifier)?),
-        [15, modifier @ ..] => DataType::TimestampTz(digits(modifier)?),
-        [16] => DataType::INTERVAL,
-        [16, modifier @ ..] => {
-            let limit = IntervalLimit::from_code(length(modifier)?).ok_or_else(|| corrupt("fields of an interval"))?;
+        (DataType::Varchar(_), _) => DataType::Varchar(Some(length()?)),
+        (DataType::Time(_), _) => DataType::Time(digits()?),
+        (DataType::TimeTz(_), _) => DataType::TimeTz(digits()?),
+        (DataType::Timestamp(_), _) => DataType::Timestamp(digits()?),
+        (DataType::TimestampTz(_), _) => DataType::TimestampTz(digits()?),
+        (DataType::Interval(_), _) => {
+            let limit = IntervalLimit::from_code(length()?).ok_or_else(|| corrupt("fields of an interval"))?;
             DataType::Interval(Some(limit))
-        }
-        [17] => DataType::Uuid,
-        [19] => DataType::Json,
-        [20] => DataType::Jsonb,
-        [21] => DataType::JsonPath,
-        [25] => DataType::Name,
-        [26] => DataType::InternalChar,
-        [27] => DataType::Oid,
-        [28, modifier @ ..] => DataType::TimeTz(digits(modifier)?),
-        [30] => DataType::INT2VECTOR,
-        [31] => DataType::OIDVECTOR,
-        [29, of] => DataType::Reg(*Reg::ALL.get(usize::from(*of)).ok_or_else(|| corrupt("unknown type"))?),
-        [23, a, b, c, d] => {
-            let of = EnumType::from_number(u32::from_le_bytes([*a, *b, *c, *d]));
-            DataType::Enum(of.ok_or_else(|| corrupt("a type that is not there"))?)
-        }
-        [24, a, b, c, d] => {
-            let of = CompositeType::from_number(u32::from_le_bytes([*a, *b, *c, *d]));
-            DataType::Composite(of.ok_or_else(|| corrupt("a type that is not there"))?)
-        }
-        [22, a, b, c, d] => {
-            let id = ObjectId(u32::from_le_bytes([*a, *b, *c, *d]));
-            types.get(id).ok_or_else(|| corrupt("a type that is not there"))?.data_type
-        }
-        [18, element @ ..] => {
-            let element = data_type(element, types)?;
-            element.array().filter(|_| !element.is_array()).ok_or_else(|| corrupt("an array of no type"))?
         }
         _ => return Err(corrupt("unknown type")),
     })

@@ -8,6 +8,7 @@ use super::constraint::{Constraint, deferral};
 use super::create_table::{ColumnDefinition, Identity, check_collation, check_reset, check_storage_options, identity};
 use super::sequence::SequenceOptions;
 use crate::catalog::{Deferral, Enabled, ObjectName, RelationKind};
+use crate::error::Feature;
 use crate::{Error, Result, SqlState};
 
 /// ALTER TABLE, or ALTER MATERIALIZED VIEW.
@@ -180,8 +181,8 @@ impl Constraint {
 
 impl AlterTable {
     pub(super) fn of(command: Clause<'_>) -> Result<AlterTable> {
-        command.refuse_word(TokenKind::Tablespace, "TABLESPACE")?;
-        command.refuse("partition_command", "a partitioned table")?;
+        command.refuse_feature_word(TokenKind::Tablespace, Feature::Tablespaces, "TABLESPACE")?;
+        command.refuse_feature("partition_command", Feature::Partitions, "a partitioned table")?;
         command.refuse("depends", "DEPENDS ON EXTENSION")?;
         let kind = match command.rule() {
             "alter_materialized_view" => RelationKind::MaterializedView,
@@ -236,7 +237,7 @@ impl TableAction {
             () if is_about_storage(clause)? => Ok(TableAction::WithoutEffect(clause.first_words())),
             () => match clause.part("alter_column") {
                 Some(column) => altered(column),
-                None => Err(clause.unsupported(format!("ALTER TABLE ... {}", clause.first_words()))),
+                None => Err(clause.unsupported_words("ALTER TABLE ... ", &clause.first_words())),
             },
         }
     }

@@ -3,6 +3,7 @@
 use cairn_parser::{Expr, Id, Name, Part, Parts, QualifiedName, Query, Relation, Statement, TokenKind, Tree, TypeName};
 
 use crate::catalog::ObjectName;
+use crate::error::Feature;
 use crate::sql::{ParsedStatement, name_text, object_name};
 use crate::{Error, Result};
 
@@ -327,6 +328,21 @@ impl<'p> Clause<'p> {
         self.here(Error::unsupported(what))
     }
 
+    /// The same of a feature that something is said of.
+    pub(super) fn lacking(self, feature: Feature, what: impl std::fmt::Display) -> Error {
+        self.here(Error::lacking(feature, what))
+    }
+
+    /// As [`Clause::refuse`], of a feature that something is said of.
+    pub(super) fn refuse_feature(self, rule: &'static str, feature: Feature, what: &str) -> Result<()> {
+        self.part(rule).map_or(Ok(()), |part| Err(part.lacking(feature, what)))
+    }
+
+    /// As [`Clause::refuse_word`], of a feature that something is said of.
+    pub(super) fn refuse_feature_word(self, keyword: TokenKind, feature: Feature, what: &str) -> Result<()> {
+        self.place_of_word(keyword).map_or(Ok(()), |place| Err(self.at(Error::lacking(feature, what), place)))
+    }
+
     /// Refuses the part of this rule.
     pub(super) fn refuse(self, rule: &'static str, what: &str) -> Result<()> {
         self.part(rule).map_or(Ok(()), |part| Err(part.unsupported(what)))
@@ -334,11 +350,12 @@ impl<'p> Clause<'p> {
 
     /// Refuses this keyword.
     pub(super) fn refuse_word(self, keyword: TokenKind, what: &str) -> Result<()> {
+        self.place_of_word(keyword).map_or(Ok(()), |place| Err(self.at(Error::unsupported(what), place)))
+    }
+
+    fn place_of_word(self, keyword: TokenKind) -> Option<u32> {
         let is = |part: &Id<Part>| is_keyword(self.tree().get(*part), keyword);
-        match self.parts.each().find(is) {
-            Some(part) => Err(self.at(Error::unsupported(what), self.tree().span(part).start)),
-            None => Ok(()),
-        }
+        self.parts.each().find(is).map(|part| self.tree().span(part).start)
     }
 }
 

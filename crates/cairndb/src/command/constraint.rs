@@ -4,6 +4,7 @@ use cairn_parser::{Expr, Id, TokenKind};
 
 use super::clause::Clause;
 use crate::catalog::{Deferral, ObjectName, ReferentialAction};
+use crate::error::Feature;
 use crate::{Error, Result, SqlState};
 
 /// A constraint as the statement gives it, wherever it stood.
@@ -99,7 +100,7 @@ impl Constraint {
                     references: References { deferral, valid, ..References::of(references)? },
                 })
             }
-            _ => Err(rule.unsupported("an exclusion constraint")),
+            _ => Err(rule.lacking(Feature::Exclusions, "an exclusion constraint")),
         }
     }
 }
@@ -133,7 +134,7 @@ fn condition(rule: Clause<'_>) -> Result<Id<Expr>> {
 /// Refuses what is said of the index behind a constraint.
 fn refuse_index_options(rule: Clause<'_>) -> Result<()> {
     rule.refuse("index_parameters", "a storage parameter")?;
-    rule.refuse("index_tablespace", "TABLESPACE")
+    rule.refuse_feature("index_tablespace", Feature::Tablespaces, "TABLESPACE")
 }
 
 /// NULLS NOT DISTINCT.

@@ -8,6 +8,7 @@ use super::constraint::{Constraint, column_rule, deferral, refuse_attributes};
 use super::prepared::Execute;
 use super::sequence::{SequenceOptions, refuse_owner};
 use crate::catalog::{ObjectName, OnCommit};
+use crate::error::Feature;
 use crate::sql::{ParsedStatement, name_text, object_name};
 use crate::types::{COLLATION_HINT, is_known_collation};
 use crate::{Error, Result, SqlState};
@@ -107,11 +108,11 @@ pub(crate) enum RowsOf {
 impl CreateTable {
     pub(super) fn of(command: Clause<'_>) -> Result<CreateTable> {
         refuse_storage(command)?;
-        command.refuse("partition_by", "a partitioned table")?;
+        command.refuse_feature("partition_by", Feature::Partitions, "a partitioned table")?;
         let body = command.part("table_body").ok_or_else(|| Error::internal("a table without a body"))?;
-        body.refuse_word(TokenKind::Partition, "a partitioned table")?;
+        body.refuse_feature_word(TokenKind::Partition, Feature::Partitions, "a partitioned table")?;
         body.refuse_word(TokenKind::Of, "a typed table")?;
-        body.refuse("inherits", "INHERITS")?;
+        body.refuse_feature("inherits", Feature::Inheritance, "INHERITS")?;
         let mut table = CreateTable {
             name: command.relation()?,
             temporary: is_temporary(command, "table")?,
@@ -226,7 +227,7 @@ impl CreateTableAs {
         let Some((query, into)) = selects_into(tree, statement) else { return Ok(None) };
         let Into { persistence, name } = tree.get(into);
         if persistence == Persistence::Unlogged {
-            return Err(Error::unsupported("an unlogged table"));
+            return Err(Error::lacking(Feature::Unlogged, "an unlogged table"));
         }
         let parts = tree.get(name).parts;
         Ok(Some(CreateTableAs {
@@ -251,7 +252,7 @@ fn refuse_storage(command: Clause<'_>) -> Result<()> {
     command.refuse("table_method", "a table access method")?;
     // WITHOUT OIDS says what is so.
     command.part("storage").and_then(|storage| storage.part("options")).map_or(Ok(()), check_storage_options)?;
-    command.refuse("tablespace", "TABLESPACE")
+    command.refuse_feature("tablespace", Feature::Tablespaces, "TABLESPACE")
 }
 
 /// How PostgreSQL fills pages, and when it cleans up: nothing of that is decided here, and dumps bring it along.
@@ -335,7 +336,9 @@ fn has_storage_options(command: Clause<'_>) -> bool {
 /// Whether TEMPORARY was said. UNLOGGED is refused.
 pub(super) fn is_temporary(command: Clause<'_>, what: &str) -> Result<bool> {
     match command.part("temporary") {
-        Some(said) if said.has(TokenKind::Unlogged) => Err(said.unsupported(format!("an unlogged {what}"))),
+        Some(said) if said.has(TokenKind::Unlogged) => {
+            Err(said.lacking(Feature::Unlogged, format!("an unlogged {what}")))
+        }
         said => Ok(said.is_some()),
     }
 }

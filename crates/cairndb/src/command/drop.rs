@@ -24,7 +24,7 @@ impl DropRelations {
             true => Some(RelationKind::Index),
             false => command.part("object_with_any_name").and_then(kind),
         };
-        let kind = kind.ok_or_else(|| command.unsupported(command.first_words()))?;
+        let kind = kind.ok_or_else(|| command.unsupported_words("", &command.first_words()))?;
         let drop = DropRelations {
             kind,
             names: command.named_relations()?,

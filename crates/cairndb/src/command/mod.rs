@@ -18,6 +18,7 @@ mod drop;
 mod explain;
 mod extension;
 mod index;
+mod lacking;
 mod maintenance;
 mod prepared;
 mod privileges;
@@ -331,11 +332,7 @@ impl SchemaCommand {
             "analyze" => S::Analyze(Analyze::of(command)?),
             "vacuum" => S::Vacuum(Vacuum::of(command)?),
             "reindex" => S::Reindex(Reindex::of(command)?),
-            "create_database" => {
-                let hint = "A database is a file: open another file instead.";
-                return Err(command.unsupported("CREATE DATABASE").with_hint(hint));
-            }
-            _ => return Err(command.unsupported(command.first_words())),
+            _ => return Err(command.unsupported_words("", &command.first_words())),
         })
     }
 }

@@ -5,6 +5,7 @@ use cairn_parser::{Expr, Id, Part, TokenKind, TypeName};
 use super::clause::Clause;
 use super::settings::{SEARCH_PATH, SessionCommand, set_more, shown};
 use crate::catalog::{Language, ObjectName, ParameterMode, RoutineKind, SearchPath};
+use crate::error::Feature;
 use crate::functions::Volatility;
 use crate::{Error, Result, SqlState};
 
@@ -274,7 +275,7 @@ fn altered(command: Clause<'_>, kind: Option<RoutineKind>) -> Result<Properties>
         properties.add(property, kind.unwrap_or(RoutineKind::Function))?;
     }
     match said.is_empty() {
-        true => Err(command.unsupported(command.first_words())),
+        true => Err(command.unsupported_words("", &command.first_words())),
         false => Ok(properties),
     }
 }
@@ -351,7 +352,7 @@ fn language_of(name: &str) -> Result<Language> {
     match name.to_ascii_lowercase().as_str() {
         "sql" => Ok(Language::Sql),
         "plpgsql" => Ok(Language::PlPgSql),
-        name @ ("c" | "internal") => Err(Error::unsupported(format!("LANGUAGE {name}"))),
+        name @ ("c" | "internal") => Err(Error::lacking(Feature::Languages, format!("LANGUAGE {name}"))),
         name => Err(Error::new(SqlState::UNDEFINED_OBJECT, format!("language \"{name}\" does not exist"))),
     }
 }

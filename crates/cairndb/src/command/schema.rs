@@ -4,6 +4,7 @@ use cairn_parser::TokenKind;
 
 use super::clause::Clause;
 use crate::catalog::{ObjectName, RelationKind};
+use crate::error::Feature;
 use crate::{Error, Result};
 
 /// CREATE SCHEMA.
@@ -42,7 +43,7 @@ impl CreateSchema {
     pub(super) fn of(command: Clause<'_>) -> Result<CreateSchema> {
         command.refuse("schema_element", "an element of CREATE SCHEMA")?;
         let named = command.part("schema_name").ok_or_else(|| Error::internal("a schema without a name"))?;
-        named.refuse_word(TokenKind::Authorization, "AUTHORIZATION")?;
+        named.refuse_feature_word(TokenKind::Authorization, Feature::Roles, "AUTHORIZATION")?;
         Ok(CreateSchema { name: named.name()?, if_not_exists: command.part("if_not_exists").is_some() })
     }
 }

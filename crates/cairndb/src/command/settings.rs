@@ -82,7 +82,7 @@ pub(super) fn shown(command: Clause<'_>) -> Result<String> {
     let known = [(TokenKind::Zone, "timezone"), (TokenKind::Isolation, "transaction_isolation")];
     match known.iter().find(|(word, _)| command.has(*word)) {
         Some((_, name)) => Ok((*name).to_owned()),
-        None => Err(command.unsupported(command.first_words())),
+        None => Err(command.unsupported_words("", &command.first_words())),
     }
 }
 
@@ -126,6 +126,6 @@ pub(super) fn set_more(more: Clause<'_>, local: bool) -> Result<SessionCommand> 
             set("xmloption", Some(if document { "document" } else { "content" }.to_owned()))
         }
         () if more.part("setting").is_some() => Err(more.unsupported("SET ... FROM CURRENT")),
-        () => Err(more.unsupported(format!("SET {}", more.first_words()))),
+        () => Err(more.unsupported_words("", &format!("SET {}", more.first_words()))),
     }
 }

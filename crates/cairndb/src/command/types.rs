@@ -5,6 +5,7 @@ use cairn_parser::{Id, TokenKind, TypeName};
 use super::clause::Clause;
 use super::create_table::check_collation;
 use crate::catalog::ObjectName;
+use crate::error::Feature;
 use crate::{Error, Result};
 
 /// CREATE TYPE .. AS ENUM.
@@ -127,12 +128,13 @@ impl AttributeChange {
 impl CreateEnum {
     pub(super) fn of(command: Clause<'_>) -> Result<CreateEnum> {
         if !command.has(TokenKind::Enum) {
-            let what = match command.part("definition") {
-                Some(_) if command.has(TokenKind::Range) => "CREATE TYPE ... AS RANGE",
-                Some(_) => "CREATE TYPE of a base type",
-                None => "CREATE TYPE without a definition",
-            };
-            return Err(command.unsupported(what));
+            return Err(match command.part("definition") {
+                Some(_) if command.has(TokenKind::Range) => {
+                    command.lacking(Feature::Ranges, "CREATE TYPE ... AS RANGE")
+                }
+                Some(_) => command.unsupported("CREATE TYPE of a base type"),
+                None => command.unsupported("CREATE TYPE without a definition"),
+            });
         }
         Ok(CreateEnum { name: named(command)?, labels: command.constants().collect() })
     }

@@ -5,6 +5,7 @@ use cairn_parser::{Id, Query, TokenKind};
 use super::clause::Clause;
 use super::create_table::{check_reset, check_storage_option, is_temporary, option_name, option_value, with_data};
 use crate::catalog::{CheckOption, ObjectName};
+use crate::error::Feature;
 use crate::{Error, Result, SqlState};
 
 /// CREATE VIEW.
@@ -130,7 +131,7 @@ impl CreateMaterializedView {
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
         command.refuse("table_method", "a table access method")?;
-        command.refuse("tablespace", "TABLESPACE")?;
+        command.refuse_feature("tablespace", Feature::Tablespaces, "TABLESPACE")?;
         let options = command.part("options");
         let (maintained, has_storage_options) = options.map_or(Ok((Maintain::No, false)), view_options)?;
         Ok(CreateMaterializedView {

@@ -15,6 +15,7 @@ use crate::catalog::{
 };
 use crate::command::Execute;
 use crate::dml::DmlContext;
+use crate::error::Feature;
 use crate::exec::{ExecContext, SequenceSource};
 use crate::notice::Notice;
 use crate::plan::OptimizerOptions;
@@ -131,7 +132,7 @@ impl<'a> Ddl<'a> {
         let found = read(tree, name, &users).map_err(|error| error.at(place()))?;
         let domain = domain.into_inner();
         match domain.is_some() && !tree.get(name).bounds.is_empty() {
-            true => Err(Error::unsupported("an array of a domain").at(place())),
+            true => Err(Error::lacking(Feature::ArraysOfDomains, "an array of a domain").at(place())),
             false => Ok((found, domain)),
         }
     }

@@ -12,6 +12,7 @@ use crate::catalog::{
     Language, ObjectId, OfDomain, ParameterMode, Returns, Routine, RoutineKind, RoutineParameter, TEMPORARY,
 };
 use crate::command::{AlterRoutine, CreateRoutine, DropRoutines, Parameter, Properties, RoutineChange, Signature};
+use crate::error::Feature;
 use crate::functions::{Declared, Volatility};
 use crate::sql::plain_name;
 use crate::types::DataType;
@@ -389,7 +390,8 @@ fn refuse_same_but_domains(known: &Routine, new: &Routine) -> Result<()> {
         return Ok(());
     }
     let detail = format!("{} {} is there.", known.noun(), known.signature());
-    Err(Error::unsupported("a function whose arguments differ from another's in domains only").with_detail(detail))
+    let what = "a function whose arguments differ from another's in domains only";
+    Err(Error::lacking(Feature::DomainOverloads, what).with_detail(detail))
 }
 
 /// SQLSTATE 42P13 where nothing that a call gives decides the type of what comes out.

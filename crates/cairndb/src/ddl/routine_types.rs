@@ -6,6 +6,7 @@ use cairn_parser::{Id, TypeName};
 
 use super::context::Ddl;
 use crate::catalog::{ObjectId, OfDomain, UserType};
+use crate::error::Feature;
 use crate::functions::Declared;
 use crate::sql::{name_text, plain_name};
 use crate::types::DataType;
@@ -73,7 +74,7 @@ impl Ddl<'_> {
             None => self.typed_by(name, DataType::element_or_array)?,
         };
         if domain.is_some() && matches!(data_type, DataType::Composite(_)) {
-            let error = Error::unsupported("a function of a domain over a composite type");
+            let error = Error::lacking(Feature::DomainsOfRows, "a function of a domain over a composite type");
             return Err(self.at_type(error, name));
         }
         Ok((data_type.base(), domain.map(|of| OfDomain { id: of.id, name: of.name.clone() })))

@@ -136,15 +136,10 @@ impl Builder<'_> {
                 let only = only.as_ref().map(compiled).transpose()?;
                 Ok(Box::new(SystemScan::new(relation.clone(), columns.clone(), only, types(&plan.fields))))
             }
-            N::TableFunction { stored: true, args, .. } => match args.as_slice() {
-                [Expr::Call { function, args }] => {
-                    Ok(Box::new(TableFunction::stored(function.clone(), self.exprs(args)?, types(&plan.fields))))
-                }
-                _ => Err(crate::Error::internal("a function without its call")),
-            },
-            N::TableFunction { name, args, .. } => {
-                Ok(Box::new(TableFunction::new(name, self.exprs(args)?, types(&plan.fields))))
+            N::TableFunction { call: Expr::Call { function, args } } => {
+                Ok(Box::new(TableFunction::new(function.clone(), self.exprs(args)?, types(&plan.fields))))
             }
+            N::TableFunction { .. } => Err(crate::Error::internal("a function in FROM without its call")),
             _ => self.transform(plan),
         }
     }

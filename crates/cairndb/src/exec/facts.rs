@@ -41,7 +41,7 @@ impl Facts {
         match expr {
             Expr::Outer { .. } => self.outer = true,
             Expr::Sequence { .. } => self.volatile = true,
-            Expr::Call { function, .. } => self.volatile |= function.volatile,
+            Expr::Call { function, .. } => self.volatile |= function.is_volatile(),
             Expr::Subplan(subplan) => self.add_plan(&subplan.plan),
             _ => {}
         }

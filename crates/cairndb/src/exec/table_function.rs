@@ -11,9 +11,7 @@ use crate::{DataType, Result, Value};
 
 /// The rows that a function returns, and their numbers where there is a column for them (`WITH ORDINALITY`).
 pub(crate) struct TableFunction {
-    name: String,
-    /// One of the schema's.
-    stored: Option<Arc<Function>>,
+    function: Arc<Function>,
     args: Vec<Evaluator>,
     types: Vec<DataType>,
     /// `None`: not started.
@@ -23,22 +21,14 @@ pub(crate) struct TableFunction {
 }
 
 impl TableFunction {
-    pub(crate) fn new(name: &str, args: Vec<Evaluator>, types: Vec<DataType>) -> TableFunction {
-        TableFunction { name: name.to_owned(), stored: None, args, types, rows: None, returned: 0, batch_size: 0 }
-    }
-
-    pub(crate) fn stored(function: Arc<Function>, args: Vec<Evaluator>, types: Vec<DataType>) -> TableFunction {
-        TableFunction { stored: Some(function), ..TableFunction::new("", args, types) }
+    pub(crate) fn new(function: Arc<Function>, args: Vec<Evaluator>, types: Vec<DataType>) -> TableFunction {
+        TableFunction { function, args, types, rows: None, returned: 0, batch_size: 0 }
     }
 
     fn start(&mut self, cx: Cx<'_>) -> Result<SetRows> {
         let args = self.args.iter_mut().map(|arg| arg.scalar(cx)).collect::<Result<Vec<_>>>()?;
         self.returned = 0;
-        if let Some(routine) = self.stored.as_ref().and_then(|function| function.routine()) {
-            let eval = &cx.context().eval;
-            return Ok(SetRows::Rows(eval.caller()?.rows(routine, &args, eval)?.into_iter()));
-        }
-        SetRows::start(&self.name, &args, &cx.context().eval)
+        self.function.start_rows(&args, &cx.context().eval)
     }
 }
 

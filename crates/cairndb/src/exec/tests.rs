@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::testing::*;
 use super::{ExecContext, execute};
+use crate::functions::exact_overload;
 use crate::plan::{
     CteId, Expr, JoinKind, KeyBound, KeyRange, PhysicalNode as N, PhysicalPlan, SetOperator, SubqueryKind,
 };
@@ -305,7 +306,9 @@ fn append_gives_each_input_in_turn() {
 }
 
 fn series(args: Vec<Expr>) -> PhysicalPlan {
-    plan(&[args[0].data_type()], N::TableFunction { name: "generate_series".into(), stored: false, args })
+    let types: Vec<DataType> = args.iter().map(Expr::data_type).collect();
+    let function = exact_overload("generate_series", &types).expect("a series");
+    plan(&[types[0]], N::TableFunction { call: Expr::Call { function, args } })
 }
 
 #[test]

@@ -15,13 +15,14 @@ use super::aggregate::{AGGREGATES, Placed};
 use super::arrays::Quantifier;
 use super::beginning::PatternKind;
 use super::bounded::is_bounded;
-use super::of_catalog::Asked;
-use super::register::STABLE_IN_NAME;
+use super::of_catalog::Asks;
+use super::rows::Rows;
 use super::signature::{Declared, decide};
-use super::users::Volatility;
-use crate::Result;
+use super::special::Special;
+use super::volatility::{Parallel, Volatility};
 use crate::catalog::{Returns, Routine};
 use crate::types::{Composite, DataType, EvalContext, Value, fnv};
+use crate::{Error, Result};
 
 /// An argument of any type, taken without conversion (PostgreSQL's `"any"`). An untyped literal becomes `text`.
 pub const ANY: DataType = DataType::Unknown;
@@ -45,9 +46,13 @@ pub enum Kernel {
     /// A function of the schema's.
     Stored(Arc<Routine>),
     /// It asks the catalog.
-    Asked(Asked),
+    Asked(Arc<dyn Asks>),
     /// Whether a value is of a domain.
     Checked { check: Arc<Check>, calls: bool },
+    /// What answers with rows.
+    Rows(Rows),
+    /// What binding makes something else of.
+    Special(Special),
     /// One with a last argument that repeats, which is given as an array.
     Spread(Arc<Function>),
 }
@@ -94,24 +99,29 @@ pub struct Function {
     pub(super) entry: u64,
     /// NULL in, NULL out, without a call.
     pub strict: bool,
-    /// PostgreSQL's IMMUTABLE: same arguments, same answer, for ever. What indexes and generated columns may rest on.
-    pub immutable: bool,
+    /// How much its answer rests on beside its arguments.
+    pub(crate) volatility: Volatility,
+    /// Nothing tells of its arguments but its answer: no error, no notice.
+    pub(crate) leakproof: bool,
+    /// Where PostgreSQL would call it in a query that several processes work on.
+    pub(crate) parallel: Parallel,
+    /// PostgreSQL reads a call as a syntax of its own, and has no function of the name.
+    pub(crate) syntax: bool,
     /// May be called while a statement is planned: the answer is the same for as long as the plan is right. That is another
-    /// question than `immutable`: a plan rests on the schema, so it may hold what the catalog says; and a function of the schema's,
+    /// question than its volatility: a plan rests on the schema, so it may hold what the catalog says; and a function of the schema's,
     /// though IMMUTABLE, is only run where somebody runs it.
     pub folds: bool,
     /// A call takes no longer than a pass over its arguments, which are lent from rows and parameters, and gives no more than their
     /// sum, or a page. What is not bounded is run under no lock that others wait for, so what nobody has looked at is not.
     pub bounded: bool,
-    /// Every call may answer anew (`random()`): never folded, never hoisted. Functions that are neither immutable nor
-    /// volatile (`now()`) have one answer within a statement.
-    pub volatile: bool,
     /// What it answers follows the clock (`now()`).
     pub(crate) clock: bool,
     /// A call may wait for another connection: nothing that others need is held meanwhile.
     pub(crate) waits: bool,
     /// A call does something when its transaction commits (`pg_notify()`): there has to be one.
     pub(crate) acts: bool,
+    /// See [`Function::without_array`].
+    pub(super) is_without_array: bool,
     /// What operator this is, for typed kernels and the optimizer; operand types are `args`.
     pub op: Option<Operator>,
     /// It tells whether its first argument, a text, matches its second, a pattern of this kind.
@@ -141,6 +151,8 @@ pub struct Aggregate {
     pub(super) entry: u64,
     /// Which one this is, for kernels over typed vectors.
     pub kind: AggregateKind,
+    /// How much its answer rests on beside its rows.
+    pub(crate) volatility: Volatility,
     /// Of an ordered-set aggregate: how many of its arguments stand before WITHIN GROUP.
     pub(crate) direct: Option<usize>,
     /// Makes accumulators: see [`Aggregate::start`].
@@ -218,6 +230,12 @@ pub fn overloads(name: &str) -> &'static [Arc<Function>] {
     FUNCTIONS.by_name.get(name).map_or(&[], Vec::as_slice)
 }
 
+/// The name under which the entries of a function of the information schema are, with the schema: [`overloads`] finds them.
+pub(crate) fn of_information_schema(name: &str) -> Option<&'static str> {
+    let name = format!("information_schema.{name}");
+    FUNCTIONS.by_name.get_key_value(name.as_str()).map(|(name, _)| *name)
+}
+
 /// All overloads of the aggregate `name` (lower case).
 pub fn aggregate_overloads(name: &str) -> &'static [Arc<Aggregate>] {
     AGGREGATES.get(name)
@@ -293,11 +311,13 @@ impl Function {
                 }
                 _ => context.caller()?.value(routine, args, context),
             },
-            Kernel::Asked(asked) => asked.run(args, context),
+            Kernel::Asked(asks) => asks.ask(args, context),
             Kernel::Checked { check, .. } => match args {
                 [value] => check(value, context),
                 _ => Err(super::support::wrong_arguments(args)),
             },
+            Kernel::Rows(_) => Err(Error::internal(format!("{} returns rows, which are no value", self.name))),
+            Kernel::Special(_) => Err(Error::internal(format!("{} is called, but bound as no call", self.name))),
             Kernel::Spread(function) => function.run_spread(args, context),
         }
     }
@@ -306,7 +326,7 @@ impl Function {
     fn run_spread(&self, args: &[Value], context: &EvalContext) -> Result<Value> {
         let Some((last, first)) = args.split_last() else { return Err(super::support::wrong_arguments(args)) };
         let rest = match last {
-            Value::Null if self.name == "format" => &[],
+            Value::Null if self.is_without_array => &[],
             Value::Null => return Ok(Value::Null),
             array => array.as_array().ok_or_else(|| super::support::wrong_arguments(args))?.values(),
         };
@@ -328,13 +348,16 @@ impl Function {
             polymorphic: None,
             entry: next_entry(),
             strict: true,
-            immutable: true,
+            volatility: Volatility::Immutable,
+            leakproof: false,
+            parallel: Parallel::Safe,
+            syntax: false,
             folds: true,
             bounded: false,
-            volatile: false,
             clock: false,
             waits: false,
             acts: false,
+            is_without_array: false,
             op: None,
             pattern: None,
             kernel,
@@ -347,7 +370,7 @@ impl Function {
         Function {
             entry: checked.entry,
             strict: false,
-            immutable: checked.immutable,
+            volatility: if checked.immutable { Volatility::Immutable } else { Volatility::Stable },
             folds: checked.immutable && !checked.calls,
             bounded: checked.bounded,
             ..Function::new(checked.name, [checked.data_type], checked.data_type, kernel)
@@ -385,13 +408,15 @@ impl Function {
         if let Kernel::Stored(routine) = &self.kernel { Some(routine) } else { None }
     }
 
-    /// How PostgreSQL classifies it.
-    pub(crate) fn volatility(&self) -> Volatility {
-        match (self.immutable, self.volatile) {
-            (true, _) => Volatility::Immutable,
-            (false, true) => Volatility::Volatile,
-            (false, false) => Volatility::Stable,
-        }
+    /// The same arguments give the same answer for ever: what indexes and generated columns may rest on.
+    pub(crate) fn is_immutable(&self) -> bool {
+        self.volatility == Volatility::Immutable
+    }
+
+    /// Every call may answer anew (`random()`): never folded, never hoisted. Functions that are neither immutable nor
+    /// volatile (`now()`) have one answer within a statement.
+    pub(crate) fn is_volatile(&self) -> bool {
+        self.volatility == Volatility::Volatile
     }
 
     /// Whether it is a function of the schema's, or calls one.
@@ -433,10 +458,10 @@ impl Function {
         Function {
             polymorphic: pseudo_types(arguments, declared),
             strict: routine.strict,
-            immutable: routine.volatility == Volatility::Immutable,
+            volatility: routine.volatility,
+            parallel: Parallel::Unsafe,
             // Calls are not made beforehand: what stands in the body may be another one by then.
             folds: false,
-            volatile: routine.volatility == Volatility::Volatile,
             ..Function::new(routine.name.clone(), args, returns, Kernel::Stored(Arc::new(routine)))
         }
     }
@@ -512,7 +537,7 @@ impl Aggregate {
 }
 
 /// What a function declares, where its arguments have pseudo-types.
-fn pseudo_types(arguments: Vec<Declared>, result: Declared) -> Option<Box<[Declared]>> {
+pub(super) fn pseudo_types(arguments: Vec<Declared>, result: Declared) -> Option<Box<[Declared]>> {
     let has_any = arguments.iter().any(|argument| argument.fixed().is_none());
     has_any.then(|| arguments.into_iter().chain([result]).collect())
 }
@@ -536,6 +561,7 @@ pub(super) fn resolve(declared: &[Declared], count: usize, given: &[DataType]) -
     };
     let arg = |(declared, given): (&Declared, &DataType)| match declared {
         Declared::Record => Some(given.base()),
+        Declared::Array => declared.resolved_argument(decided),
         declared => resolved(declared),
     };
     let args: Box<[DataType]> = declared[..count].iter().zip(given).map(arg).collect::<Option<_>>()?;
@@ -633,13 +659,38 @@ impl Function {
         self
     }
     pub(super) fn stable(&mut self) -> &mut Function {
-        (self.immutable, self.folds) = (false, false);
+        self.set_volatility(Volatility::Stable)
+    }
+    /// PostgreSQL has it as STABLE though nothing that it depends on ever changes here (locales, encodings, an enum's labels within a
+    /// plan): it is folded, and nothing that is stored may rest on it.
+    pub(super) fn stable_in_name(&mut self) -> &mut Function {
+        self.volatility = Volatility::Stable;
         self
     }
     /// Its answer follows the clock.
     pub(super) fn of_the_clock(&mut self) -> &mut Function {
-        (self.immutable, self.folds) = (false, false);
         self.clock = true;
+        self.stable()
+    }
+    pub(super) fn leakproof(&mut self) -> &mut Function {
+        self.leakproof = true;
+        self
+    }
+    pub(super) fn restricted(&mut self) -> &mut Function {
+        self.parallel = Parallel::Restricted;
+        self
+    }
+    pub(super) fn parallel_unsafe(&mut self) -> &mut Function {
+        self.parallel = Parallel::Unsafe;
+        self
+    }
+    pub(super) fn syntax(&mut self) -> &mut Function {
+        self.syntax = true;
+        self
+    }
+    /// In the place of the array of what repeats NULL is no argument, rather than no answer.
+    pub(super) fn without_array(&mut self) -> &mut Function {
+        self.is_without_array = true;
         self
     }
     pub(super) fn waiting(&mut self) -> &mut Function {
@@ -652,8 +703,12 @@ impl Function {
         self.volatile()
     }
     pub(super) fn volatile(&mut self) -> &mut Function {
-        (self.immutable, self.folds) = (false, false);
-        self.volatile = true;
+        self.set_volatility(Volatility::Volatile)
+    }
+    /// What is not immutable is not called while a statement is planned.
+    pub(crate) fn set_volatility(&mut self, volatility: Volatility) -> &mut Function {
+        self.volatility = volatility;
+        self.folds &= volatility == Volatility::Immutable;
         self
     }
 }
@@ -665,7 +720,6 @@ static FUNCTIONS: LazyLock<Catalogue> = LazyLock::new(|| {
         // (Nobody else has them yet.)
         for entry in entries.iter_mut().filter_map(Arc::get_mut) {
             entry.bounded = is_bounded(name, entry);
-            entry.immutable &= !STABLE_IN_NAME.contains(name);
         }
     }
     catalogue

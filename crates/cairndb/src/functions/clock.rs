@@ -26,11 +26,11 @@ pub(super) fn register(catalogue: &mut Catalogue) {
 
 fn clock(catalogue: &mut Catalogue) {
     use DataType::*;
-    for name in ["now", "transaction_timestamp", "current_timestamp"] {
-        catalogue
-            .add(name, &[], DataType::TIMESTAMPTZ, |_, context| Ok(Value::TimestampTz(context.transaction_timestamp)))
-            .of_the_clock();
+    let begun = |_: &[Value], context: &EvalContext| Ok(Value::TimestampTz(context.transaction_timestamp));
+    for name in ["now", "transaction_timestamp"] {
+        catalogue.add(name, &[], DataType::TIMESTAMPTZ, begun).of_the_clock();
     }
+    catalogue.add("current_timestamp", &[], DataType::TIMESTAMPTZ, begun).of_the_clock().syntax();
     catalogue
         .add("statement_timestamp", &[], DataType::TIMESTAMPTZ, |_, context| {
             Ok(Value::TimestampTz(context.statement_timestamp))
@@ -39,13 +39,18 @@ fn clock(catalogue: &mut Catalogue) {
     catalogue
         .add("clock_timestamp", &[], DataType::TIMESTAMPTZ, |_, _| Ok(Value::TimestampTz(clock_micros())))
         .volatile();
-    catalogue.add("current_date", &[], Date, |_, context| Ok(Value::Date(today(context) as i32))).of_the_clock();
+    catalogue
+        .add("current_date", &[], Date, |_, context| Ok(Value::Date(today(context) as i32)))
+        .of_the_clock()
+        .syntax();
     catalogue
         .add("localtimestamp", &[], DataType::TIMESTAMP, |_, context| Ok(Value::Timestamp(local_now(context))))
-        .of_the_clock();
+        .of_the_clock()
+        .syntax();
     catalogue
         .add("localtime", &[], DataType::TIME, |_, context| Ok(Value::Time(split_timestamp(local_now(context)).1)))
-        .of_the_clock();
+        .of_the_clock()
+        .syntax();
     catalogue.add("to_timestamp", &[Double], DataType::TIMESTAMPTZ, call!((Double seconds) from_epoch(*seconds)));
 }
 

@@ -105,14 +105,14 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     register_operator::<GREATER>(catalogue, Operator::Greater);
     register_operator::<GREATER_EQUAL>(catalogue, Operator::GreaterEqual);
     for types in &EXTREMES {
-        catalogue.add("greatest", types, types[0], extreme::<true>).variadic().called_on_null();
-        catalogue.add("least", types, types[0], extreme::<false>).variadic().called_on_null();
+        catalogue.add("greatest", types, types[0], extreme::<true>).variadic().syntax().called_on_null();
+        catalogue.add("least", types, types[0], extreme::<false>).variadic().syntax().called_on_null();
     }
     for any in [Declared::Array, Declared::Enum, Declared::Record] {
         let greatest = |_: &Function, args: &[Value], context: &EvalContext| extreme::<true>(args, context);
-        catalogue.add_polymorphic("greatest", &[any], any, greatest).variadic().called_on_null();
+        catalogue.add_polymorphic("greatest", &[any], any, greatest).variadic().syntax().called_on_null();
         let least = |_: &Function, args: &[Value], context: &EvalContext| extreme::<false>(args, context);
-        catalogue.add_polymorphic("least", &[any], any, least).variadic().called_on_null();
+        catalogue.add_polymorphic("least", &[any], any, least).variadic().syntax().called_on_null();
     }
 }
 

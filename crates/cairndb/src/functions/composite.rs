@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::Function;
 use super::arrays::{Form, Typed, form};
 use super::json::write_value;
 use super::support::wrong_arguments;
+use super::{Function, Volatility};
 use crate::types::{Attribute, Composite, CompositeType, DataType, EvalContext, Value};
 use crate::{Error, Result};
 
@@ -27,7 +27,7 @@ pub fn zones_written(data_type: DataType) -> Option<Arc<Function>> {
         [value] => write_zones(value, context),
         _ => Err(wrong_arguments(args)),
     });
-    Some(Arc::new(Function { immutable: false, folds: false, ..Arc::unwrap_or_clone(written) }))
+    Some(Arc::new(Function { volatility: Volatility::Stable, folds: false, ..Arc::unwrap_or_clone(written) }))
 }
 
 /// The type with `json` for times with a zone and for oids with names; `None`: it has none.

@@ -8,8 +8,12 @@ use crate::{Error, Result, SqlState};
 const TEXT: DataType = DataType::Text;
 
 pub(super) fn register(catalogue: &mut Catalogue) {
-    catalogue.add("convert_to", &[TEXT, TEXT], DataType::Bytea, call!((Text a, Text name) convert_to(a, name)));
-    catalogue.add("convert_from", &[DataType::Bytea, TEXT], TEXT, call!((Bytea a, Text name) convert_from(a, name)));
+    catalogue
+        .add("convert_to", &[TEXT, TEXT], DataType::Bytea, call!((Text a, Text name) convert_to(a, name)))
+        .stable_in_name();
+    catalogue
+        .add("convert_from", &[DataType::Bytea, TEXT], TEXT, call!((Bytea a, Text name) convert_from(a, name)))
+        .stable_in_name();
 }
 
 #[derive(Clone, Copy)]

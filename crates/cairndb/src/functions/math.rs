@@ -16,8 +16,8 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     roots_and_logarithms(catalogue);
     trigonometry(catalogue);
     divisors(catalogue);
-    catalogue.add("random", &[], D, |_, context| Ok(Value::Double(random::unit(context)))).volatile();
-    catalogue.add("setseed", &[D], DataType::Void, random::set_seed).volatile();
+    catalogue.add("random", &[], D, |_, context| Ok(Value::Double(random::unit(context)))).volatile().restricted();
+    catalogue.add("setseed", &[D], DataType::Void, random::set_seed).volatile().restricted();
     catalogue.add("pi", &[], D, |_, _| Ok(Value::Double(std::f64::consts::PI)));
     catalogue.add(
         "width_bucket",

@@ -31,9 +31,11 @@ mod quoting;
 mod random;
 pub(crate) mod regex;
 mod register;
+mod rows;
 pub mod sample;
 mod series;
 mod signature;
+mod special;
 mod strings;
 mod support;
 mod system;
@@ -41,29 +43,33 @@ mod temporal;
 #[cfg(test)]
 mod tests;
 pub mod users;
+mod volatility;
 mod window;
 
 pub use crate::types::{EvalContext, cast};
 pub use aggregate::{Hypothetical, PlacedBy};
-pub use arrays::SetRows;
 pub(crate) use beginning::{Matched, PatternKind, after};
 pub(crate) use bounded::Takes;
 pub use catalogue::{
     ANY, Accumulator, Aggregate, AggregateKind, Function, aggregate_overloads, exact_overload, function_names,
     overloads,
 };
-pub(crate) use catalogue::{Checked, OF_DOMAIN};
+pub(crate) use catalogue::{Checked, OF_DOMAIN, of_information_schema};
 pub(crate) use counters::Tally;
 pub(crate) use encoding::is_utf8 as is_utf8_encoding;
 pub use in_range::{Distance, in_range_offsets, invalid_size};
 pub(crate) use nearest::{Nearest, Nearness, nearness};
+pub(crate) use of_catalog::Asks;
 pub use operator::Operator;
 use register::register_all;
+pub use rows::SetRows;
+pub(crate) use rows::{rows_of_array, unnest_side_by_side};
 pub use series::Series;
 pub use signature::{Decided, Declared, decide};
+pub use special::Special;
 pub(crate) use strings::{characters, substring_bounds};
 pub(crate) use support::no_array_type;
 pub(crate) use system::DATABASE_NAME;
-pub(crate) use users::Volatility;
 pub use users::{AggregateFunction, Arguments, FunctionOptions};
+pub(crate) use volatility::{Parallel, Volatility};
 pub use window::{WindowFunction, WindowKind, window_names, window_overloads};

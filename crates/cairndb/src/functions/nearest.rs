@@ -13,10 +13,10 @@
 
 use std::cmp::Ordering;
 
-use super::Function;
 use super::catalogue::Kernel;
 use super::comparison::wide_instant;
 use super::support::wrong_arguments;
+use super::{Function, Volatility};
 use crate::Result;
 use crate::types::datetime::{DATE_MAX, DATE_MIN, MICROS_PER_SECOND, Zone, is_infinite};
 use crate::types::{Array, DataType, EvalContext, Numeric, Value, compare_f64};
@@ -131,8 +131,9 @@ impl Function {
             |data_type: DataType| matches!(data_type.element().unwrap_or(data_type), DataType::TimestampTz(_));
         // Folded in no zone but the session's, which is known when the statement runs.
         let immutable = !in_zone(returns) && !in_zone(args[0]);
+        let volatility = if immutable { Volatility::Immutable } else { Volatility::Stable };
         let found = Function::new(NAME, args, returns, Kernel::Typed(kernel));
-        Function { entry: ENTRY | which as u64, immutable, folds: immutable, ..found }
+        Function { entry: ENTRY | which as u64, volatility, folds: immutable, ..found }
     }
 
     /// Whether it gives a key's nearest value.

@@ -1,57 +1,68 @@
 //! Functions that ask the catalog of the statement that calls them.
+//!
+//! Entries as others are; what they ask is known above, where the catalog is ([`Asks`]). An entry is chosen without a catalog, and its
+//! call has that of its statement.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::catalogue::Kernel;
-use super::{ANY, Function, Volatility};
-use crate::catalog::Catalog;
-use crate::system::{Eval, SystemFunction, Takes};
+use super::catalogue::{Kernel, pseudo_types};
+use super::{ANY, Declared, Function};
 use crate::types::{DataType, EvalContext, Value};
 use crate::{Error, Result};
 
 /// What is asked, and of which catalog.
-#[derive(Clone)]
-pub struct Asked {
-    function: &'static SystemFunction,
-    catalog: Arc<Catalog>,
+pub(crate) trait Asks: Send + Sync {
+    /// The answer for a row's arguments.
+    fn ask(&self, args: &[Value], context: &EvalContext) -> Result<Value>;
+
+    /// Whether the database is looked at as it is when it is asked, not as its statement reads it.
+    fn looks_at_database(&self) -> bool;
 }
 
-/// Set in the entries of functions that ask the catalog; the engine's others have small numbers.
-const ASKING: u64 = 1 << 61;
+/// An entry that is no call yet.
+struct Nobody;
 
-impl Asked {
-    pub(super) fn run(&self, args: &[Value], context: &EvalContext) -> Result<Value> {
-        match self.function.eval {
-            Eval::Catalog(eval) => eval(&self.catalog, args),
-            Eval::Database(eval) => match &context.channels {
-                Some(database) => eval(&self.catalog, args, &**database),
-                None => Err(Error::unsupported(format!("{}() in this place", self.function.name))),
-            },
-        }
+impl Asks for Nobody {
+    fn ask(&self, _: &[Value], _: &EvalContext) -> Result<Value> {
+        Err(Error::internal("a function asks the catalog, but which it is nothing says"))
+    }
+
+    fn looks_at_database(&self) -> bool {
+        false
     }
 }
 
 impl Function {
-    /// Whether it looks at the database as it is when it is called, not as its statement reads it.
-    pub(crate) fn looks_at_database(&self) -> bool {
-        let Kernel::Asked(Asked { function, .. }) = &self.kernel else { return false };
-        matches!(function.eval, Eval::Database(_))
+    /// An entry that asks the catalog, stable as what that says is within a statement.
+    pub(crate) fn of_catalog(name: &'static str, args: Vec<Declared>, returns: DataType) -> Function {
+        let types: Vec<DataType> = args.iter().map(|arg| arg.fixed().unwrap_or(ANY)).collect();
+        let kernel = Kernel::Asked(Arc::new(Nobody));
+        let declared = pseudo_types(args, Declared::Type(returns));
+        let mut function =
+            Function { polymorphic: declared, ..Function::new(Cow::Borrowed(name), types, returns, kernel) };
+        function.stable();
+        function
     }
 
-    /// One of the system's functions, for arguments of these types.
-    pub(crate) fn of_system(of: &'static SystemFunction, types: Vec<DataType>, catalog: Arc<Catalog>) -> Function {
-        let args = types.iter().zip(of.takes).map(|(given, takes)| if *takes == Takes::Any { ANY } else { *given });
-        let kernel = Kernel::Asked(Asked { function: of, catalog });
-        let volatility = of.volatility();
+    /// The entry in a call with arguments of these types. A plan that holds an answer rests on the schema, so it may be made
+    /// beforehand; what is stored rests on none.
+    pub(crate) fn asking(&self, types: Vec<DataType>, asks: Arc<dyn Asks>) -> Function {
+        let args = types.iter().zip(&self.args).map(|(given, declared)| if *declared == ANY { ANY } else { *given });
         Function {
-            // Tells it from all other functions; the same at each call, of whatever catalog.
-            entry: ASKING | std::ptr::from_ref(of).addr() as u64,
-            strict: of.strict,
-            // A plan that holds an answer rests on the schema; what is stored rests on none, so little of this is immutable.
-            immutable: volatility == Volatility::Immutable,
-            folds: matches!(of.eval, Eval::Catalog(_)),
-            volatile: volatility == Volatility::Volatile,
-            ..Function::new(of.name, args.collect::<Vec<_>>(), of.returns, kernel)
+            args: args.collect(),
+            polymorphic: None,
+            folds: !asks.looks_at_database(),
+            kernel: Kernel::Asked(asks),
+            ..self.clone()
+        }
+    }
+
+    /// Whether it looks at the database as it is when it is called, not as its statement reads it.
+    pub(crate) fn looks_at_database(&self) -> bool {
+        match &self.kernel {
+            Kernel::Asked(asks) => asks.looks_at_database(),
+            _ => self.is_unseen(),
         }
     }
 

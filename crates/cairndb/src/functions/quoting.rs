@@ -23,12 +23,12 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     }
     catalogue.add("quote_literal", &[ANY], TEXT, quote_nullable).stable();
     catalogue.add("quote_nullable", &[ANY], TEXT, quote_nullable).called_on_null().stable();
-    catalogue.add("format", &[TEXT], TEXT, format).called_on_null();
-    catalogue.add("format", &[TEXT, ANY], TEXT, format).variadic().called_on_null().stable();
+    catalogue.add("format", &[TEXT], TEXT, format).called_on_null().stable_in_name();
+    catalogue.add("format", &[TEXT, ANY], TEXT, format).variadic().without_array().called_on_null().stable();
     catalogue.add("to_hex", &[DataType::Integer], TEXT, call!((Integer n) Ok(Value::from(format!("{n:x}")))));
     catalogue.add("to_hex", &[DataType::BigInt], TEXT, call!((BigInt n) Ok(Value::from(format!("{n:x}")))));
-    catalogue.add("md5", &[TEXT], TEXT, call!((Text a) Ok(Value::from(md5_hex(a.as_bytes())))));
-    catalogue.add("md5", &[DataType::Bytea], TEXT, call!((Bytea a) Ok(Value::from(md5_hex(a)))));
+    catalogue.add("md5", &[TEXT], TEXT, call!((Text a) Ok(Value::from(md5_hex(a.as_bytes()))))).leakproof();
+    catalogue.add("md5", &[DataType::Bytea], TEXT, call!((Bytea a) Ok(Value::from(md5_hex(a))))).leakproof();
     catalogue.add("encode", &[DataType::Bytea, TEXT], TEXT, call!((Bytea a, Text form) encode(a, form)));
     catalogue.add("decode", &[TEXT, TEXT], DataType::Bytea, call!((Text a, Text form) decode(a, form)));
 }

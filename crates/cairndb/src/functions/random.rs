@@ -9,7 +9,7 @@ use crate::{Error, Result, SqlState};
 pub(super) fn register(catalogue: &mut Catalogue) {
     // The second is uuid-ossp's.
     for name in ["gen_random_uuid", "uuid_generate_v4"] {
-        catalogue.add(name, &[], DataType::Uuid, |_, _| random_uuid()).volatile();
+        catalogue.add(name, &[], DataType::Uuid, |_, _| random_uuid()).volatile().leakproof();
     }
     ossp(catalogue);
 }

@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use super::Function;
 use super::arrays::{Form, form};
 use super::random::unit;
 use super::support::wrong_arguments;
+use super::{Function, Volatility};
 use crate::types::{DataType, EvalContext, Value, fnv, mixed, to_text};
 use crate::{Error, Result, SqlState};
 
@@ -18,7 +18,7 @@ pub fn sampled(row: &[DataType], repeatable: bool) -> Arc<Function> {
     let args = [DataType::Real].into_iter().chain(seed).chain(row.iter().map(|of| of.base())).collect();
     let eval = if repeatable { again } else { by_chance };
     let function = form(Form::Sampled, "tablesample", args, DataType::Boolean, eval);
-    Arc::new(Function { immutable: false, folds: false, volatile: true, ..Arc::unwrap_or_clone(function) })
+    Arc::new(Function { volatility: Volatility::Volatile, folds: false, ..Arc::unwrap_or_clone(function) })
 }
 
 /// The part of the rows that a percentage means.

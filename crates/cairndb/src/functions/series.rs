@@ -1,10 +1,35 @@
 //! `generate_series`: a table function, evaluated row by row.
 
+use super::catalogue::Catalogue;
 use super::support::{invalid_parameter, out_of_range, wrong_arguments};
 use super::temporal::{shift_instant, shift_timestamp};
+use super::{Declared, SetRows};
 use crate::Result;
 use crate::types::datetime::Zone;
-use crate::types::{EvalContext, Interval, Numeric, Value};
+use crate::types::{DataType, EvalContext, Interval, Numeric, Value};
+
+pub(super) fn register(catalogue: &mut Catalogue) {
+    for number in [DataType::Integer, DataType::BigInt, DataType::Numeric(None)].map(Declared::Type) {
+        for args in [[number; 2].as_slice(), &[number; 3]] {
+            catalogue.add_rows("generate_series", args, &[("", number)], |_, args, context| begin(args, context));
+        }
+    }
+    let (local, instant) = (Declared::Type(DataType::TIMESTAMP), Declared::Type(DataType::TIMESTAMPTZ));
+    let step = Declared::Type(DataType::INTERVAL);
+    for time in [local, instant] {
+        let args = [time, time, step];
+        let series =
+            catalogue.add_rows("generate_series", &args, &[("", time)], |_, args, context| begin(args, context));
+        // (A day is as long as the session's zone says.)
+        if time == instant {
+            series.stable();
+        }
+    }
+}
+
+fn begin(args: &[Value], context: &EvalContext) -> Result<SetRows> {
+    Series::new(args, context).map(SetRows::Series)
+}
 
 /// A series being generated.
 pub struct Series {
@@ -20,9 +45,6 @@ impl Series {
     /// Begins a series over arguments of one of the forms.
     pub fn new(args: &[Value], context: &EvalContext) -> Result<Series> {
         let zone = Zone::of(context);
-        if args.iter().any(Value::is_null) {
-            return Ok(Series { next: None, stop: Value::Null, step: Value::Null, descending: false, zone });
-        }
         let (start, stop, step) = match args {
             [start, stop] => (start, stop, unit_step(start).ok_or_else(|| wrong_arguments(args))?),
             [start, stop, step] => (start, stop, step.clone()),
@@ -97,6 +119,7 @@ fn check_finite(args: &[&Value]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::functions::exact_overload;
 
     fn all(args: &[Value]) -> Vec<String> {
         let mut series = Series::new(args, &EvalContext::now()).unwrap();
@@ -109,9 +132,15 @@ mod tests {
         assert_eq!(all(&[Value::Integer(5), Value::Integer(1), Value::Integer(-2)]), ["5", "3", "1"]);
         assert_eq!(all(&[Value::Integer(i32::MAX - 1), Value::Integer(i32::MAX)]).len(), 2);
         assert!(all(&[Value::Integer(3), Value::Integer(1)]).is_empty());
-        assert!(all(&[Value::Null, Value::Integer(1)]).is_empty());
         let zero = Series::new(&[Value::Integer(1), Value::Integer(2), Value::Integer(0)], &EvalContext::now());
         assert_eq!(zero.err().unwrap().message(), "step size cannot equal zero");
+    }
+
+    #[test]
+    fn there_is_none_of_null() {
+        let series = exact_overload("generate_series", &[DataType::Integer; 2]).unwrap();
+        let mut rows = series.start_rows(&[Value::Null, Value::Integer(1)], &EvalContext::now()).unwrap();
+        assert!(!rows.next_row(&mut vec![]).unwrap());
     }
 
     #[test]

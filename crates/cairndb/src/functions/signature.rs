@@ -45,6 +45,8 @@ const PSEUDO: [(Declared, &str, u32); 7] = [
 pub struct Decided {
     element: Option<DataType>,
     compatible: Option<DataType>,
+    /// The arrays given are all of this type, which is not the one of arrays of its elements: `int2vector`.
+    vector: Option<DataType>,
 }
 
 impl Declared {
@@ -54,6 +56,11 @@ impl Declared {
             Declared::Type(data_type) => Some(data_type),
             _ => None,
         }
+    }
+
+    /// Those that functions of the schema's may have.
+    pub(crate) fn pseudo_types() -> impl Iterator<Item = Declared> {
+        PSEUDO.iter().map(|(declared, ..)| *declared)
     }
 
     /// The pseudo-type of this name that functions of the schema's may have.
@@ -86,7 +93,9 @@ impl Declared {
     /// Its oid in PostgreSQL's catalog.
     pub(crate) fn oid(self) -> u32 {
         match self {
+            Declared::Type(DataType::Unknown) | Declared::Any => 2276,
             Declared::Type(data_type) => data_type.oid(),
+            Declared::Record => 2249,
             _ => PSEUDO.iter().find(|(known, ..)| *known == self).map_or(0, |(.., oid)| *oid),
         }
     }
@@ -117,6 +126,14 @@ impl Declared {
         }
     }
 
+    /// As `resolved`, of an argument: an untyped literal beside vectors is read as one of them.
+    pub(crate) fn resolved_argument(self, decided: Decided) -> Option<DataType> {
+        match self {
+            Declared::Array => decided.vector.or_else(|| self.resolved(decided)),
+            _ => self.resolved(decided),
+        }
+    }
+
     /// The type in a call; `None`: any, or nothing decides it.
     pub fn resolved(self, decided: Decided) -> Option<DataType> {
         match self {
@@ -134,7 +151,7 @@ impl Declared {
 pub fn decide(declared: impl Iterator<Item = (Declared, DataType)> + Clone) -> Option<Decided> {
     let mut element = None;
     let mut same = |data_type: DataType| *element.get_or_insert(data_type) == data_type;
-    let mut compatible = vec![];
+    let (mut compatible, mut arrays) = (vec![], vec![]);
     for (declared, given) in declared {
         let (given, unknown) = (given.base(), given == DataType::Unknown);
         let fits = match declared {
@@ -144,7 +161,10 @@ pub fn decide(declared: impl Iterator<Item = (Declared, DataType)> + Clone) -> O
             Declared::PlainElement => !given.is_array() && same(given),
             Declared::Enum => matches!(given, DataType::Enum(_)) && same(given),
             Declared::Record => matches!(given, DataType::Composite(_)),
-            Declared::Array => given.element().is_some_and(&mut same),
+            Declared::Array => {
+                arrays.push(given);
+                given.element().is_some_and(&mut same)
+            }
             Declared::PlainCompatible if given.is_array() => false,
             Declared::Compatible | Declared::PlainCompatible => {
                 compatible.push(given);
@@ -165,7 +185,8 @@ pub fn decide(declared: impl Iterator<Item = (Declared, DataType)> + Clone) -> O
             Some(types.iter().all(fits).then_some(common)?)
         }
     };
-    Some(Decided { element, compatible })
+    let vector = arrays.first().copied().filter(|of| of.is_vector() && arrays.iter().all(|array| array == of));
+    Some(Decided { element, compatible, vector })
 }
 
 impl Decided {

@@ -207,7 +207,7 @@ fn parts(catalogue: &mut Catalogue) {
     );
     for name in ["starts_with", "^@"] {
         let starts_with = call!((Text a, Text prefix) Ok(Value::Boolean(a.starts_with(&**prefix))));
-        catalogue.add(name, &[TEXT, TEXT], DataType::Boolean, starts_with).pattern(PatternKind::Beginning);
+        catalogue.add(name, &[TEXT, TEXT], DataType::Boolean, starts_with).pattern(PatternKind::Beginning).leakproof();
     }
 }
 
@@ -281,12 +281,12 @@ fn split_part(source: &str, delimiter: &str, n: i32) -> Result<Value> {
 
 fn trims(catalogue: &mut Catalogue) {
     catalogue.add("btrim", &[TEXT], TEXT, call!((Text a) text(a.trim_matches(' '))));
-    catalogue.add("trim", &[TEXT], TEXT, call!((Text a) text(a.trim_matches(' '))));
+    catalogue.add("trim", &[TEXT], TEXT, call!((Text a) text(a.trim_matches(' ')))).syntax();
     catalogue.add("ltrim", &[TEXT], TEXT, call!((Text a) text(a.trim_start_matches(' '))));
     catalogue.add("rtrim", &[TEXT], TEXT, call!((Text a) text(a.trim_end_matches(' '))));
-    for name in ["btrim", "trim"] {
-        catalogue.add(name, &[TEXT, TEXT], TEXT, call!((Text a, Text set) text(a.trim_matches(|c| set.contains(c)))));
-    }
+    let trim = call!((Text a, Text set) text(a.trim_matches(|c| set.contains(c))));
+    catalogue.add("btrim", &[TEXT, TEXT], TEXT, trim);
+    catalogue.add("trim", &[TEXT, TEXT], TEXT, trim).syntax();
     catalogue.add(
         "ltrim",
         &[TEXT, TEXT],

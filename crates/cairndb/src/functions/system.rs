@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::ANY;
 use super::catalogue::Catalogue;
 use super::support::{call, wrong_arguments};
+use super::{ANY, Declared, SetRows};
 use crate::types::row::encode_value_raw;
-use crate::types::{Advisory, DataType, EvalContext, LockScope, SettingChange, Speaks, Value, ValueRef};
+use crate::types::{Advisory, DataType, EvalContext, LockScope, Reg, SettingChange, Speaks, Value, ValueRef};
 use crate::{Error, Result, SqlState};
 
 /// What a database calls itself; its file says which it is.
@@ -36,25 +36,41 @@ pub(super) fn register(catalogue: &mut Catalogue) {
         .add("set_config", &[TEXT, TEXT, DataType::Boolean], TEXT, set_config)
         .volatile()
         .acting()
-        .called_on_null();
-    for name in ["current_database", "current_catalog"] {
-        catalogue.add(name, &[], DataType::Name, |_, _| Ok(Value::text(DATABASE_NAME))).stable();
+        .called_on_null()
+        .parallel_unsafe();
+    catalogue.add("current_database", &[], DataType::Name, |_, _| Ok(Value::text(DATABASE_NAME))).stable();
+    catalogue.add("current_catalog", &[], DataType::Name, |_, _| Ok(Value::text(DATABASE_NAME))).stable().syntax();
+    for (name, is_syntax) in [("current_user", false), ("session_user", false), ("user", true), ("current_role", true)]
+    {
+        catalogue.add(name, &[], DataType::Name, |_, _| Ok(Value::text("cairndb"))).stable().syntax = is_syntax;
     }
-    for name in ["current_user", "session_user", "user", "current_role"] {
-        catalogue.add(name, &[], DataType::Name, |_, _| Ok(Value::text("cairndb"))).stable();
-    }
-    catalogue.add("pg_notify", &[TEXT, TEXT], DataType::Void, notify).acting().called_on_null();
+    catalogue.add("pg_notify", &[TEXT, TEXT], DataType::Void, notify).acting().called_on_null().restricted();
     add_locks(catalogue);
+    add_rows(catalogue);
     catalogue.add("pg_sleep", &[DataType::Double], DataType::Void, sleep).volatile().waiting();
-    catalogue.add("pg_column_size", &[ANY], DataType::Integer, column_size);
+    catalogue.add("pg_column_size", &[ANY], DataType::Integer, column_size).stable_in_name();
     let process = |_: &[Value], _: &EvalContext| Ok(Value::Integer(std::process::id().cast_signed()));
-    catalogue.add("pg_backend_pid", &[], DataType::Integer, process).stable();
+    catalogue.add("pg_backend_pid", &[], DataType::Integer, process).stable().restricted();
     catalogue.add("pg_client_encoding", &[], DataType::Name, |_, _| Ok(Value::text("UTF8"))).stable();
     catalogue.add("num_nulls", &[ANY], DataType::Integer, |args, _| count(args, true)).variadic().called_on_null();
     catalogue.add("num_nonnulls", &[ANY], DataType::Integer, |args, _| count(args, false)).variadic().called_on_null();
-    catalogue.add("pg_trigger_depth", &[], DataType::Integer, trigger_depth).stable();
-    // Binding knows the static type and answers itself; this is for what it leaves.
-    catalogue.add("pg_typeof", &[ANY], TEXT, type_of).called_on_null().stable();
+    catalogue.add("pg_trigger_depth", &[], DataType::Integer, trigger_depth).stable().restricted();
+}
+
+fn add_rows(catalogue: &mut Catalogue) {
+    let type_of = Declared::Type;
+    let channels = catalogue.add_rows("pg_listening_channels", &[], &[("", type_of(TEXT))], |_, _, context| {
+        let channels = context.channels.as_ref().map_or_else(Vec::new, |channels| channels.listening());
+        Ok(SetRows::of(1, channels.iter().map(|channel| Value::text(&**channel)).collect()))
+    });
+    channels.stable().unseen().restricted();
+    // No table has partitions.
+    let relation = type_of(DataType::Reg(Reg::Class));
+    let ancestors = [("relid", relation)];
+    catalogue.add_rows("pg_partition_ancestors", &[relation], &ancestors, |_, _, _| Ok(SetRows::none())).volatile();
+    let (is_leaf, level) = (type_of(DataType::Boolean), type_of(DataType::Integer));
+    let columns = [("relid", relation), ("parentrelid", relation), ("isleaf", is_leaf), ("level", level)];
+    catalogue.add_rows("pg_partition_tree", &[relation], &columns, |_, _, _| Ok(SetRows::none())).volatile();
 }
 
 /// What gives no value gives an empty text.
@@ -96,9 +112,11 @@ fn add_locks(catalogue: &mut Catalogue) {
                 let added = catalogue.add($name, args, returns, eval);
                 // What the transaction gives back at its end needs one.
                 match LockScope::$scope {
-                    LockScope::Transaction => added.acting().waiting(),
-                    LockScope::Session => added.volatile().waiting(),
-                };
+                    LockScope::Transaction => added.acting(),
+                    LockScope::Session => added.volatile(),
+                }
+                .waiting()
+                .restricted();
             }
         };
     }
@@ -116,7 +134,7 @@ fn add_locks(catalogue: &mut Catalogue) {
                 let eval = |args: &[Value], context: &EvalContext| {
                     Ok(Value::Boolean(sharing(context)?.unlock(number(args)?, $shared)))
                 };
-                catalogue.add($name, args, DataType::Boolean, eval).volatile();
+                catalogue.add($name, args, DataType::Boolean, eval).volatile().restricted();
             }
         };
     }
@@ -126,7 +144,7 @@ fn add_locks(catalogue: &mut Catalogue) {
         sharing(context)?.unlock_all();
         Ok(Value::text(""))
     };
-    catalogue.add("pg_advisory_unlock_all", &[], DataType::Void, unlock_all).volatile();
+    catalogue.add("pg_advisory_unlock_all", &[], DataType::Void, unlock_all).volatile().restricted();
 }
 
 fn number(args: &[Value]) -> Result<Advisory> {
@@ -185,10 +203,4 @@ fn set_config(args: &[Value], context: &EvalContext) -> Result<Value> {
 fn count(args: &[Value], nulls: bool) -> Result<Value> {
     let count = args.iter().filter(|arg| arg.is_null() == nulls).count();
     Ok(Value::Integer(i32::try_from(count).unwrap_or(i32::MAX)))
-}
-
-fn type_of(args: &[Value], _: &EvalContext) -> Result<Value> {
-    let [value] = args else { return Err(wrong_arguments(args)) };
-    let data_type = ValueRef::from(value).data_type().unwrap_or(DataType::Unknown);
-    Ok(Value::text(data_type.type_name()))
 }

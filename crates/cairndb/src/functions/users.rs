@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use super::catalogue::{Kernel, Start, next_entry};
 use super::{
-    Accumulator, Aggregate, AggregateKind, Function, aggregate_overloads, exact_overload, overloads, window_overloads,
+    Accumulator, Aggregate, AggregateKind, Function, Parallel, Volatility, aggregate_overloads, exact_overload,
+    overloads, window_overloads,
 };
 use crate::types::FromValue;
 use crate::types::{DataType, Value, ValueRef};
@@ -77,25 +78,6 @@ impl Deref for Arguments<'_> {
 pub struct FunctionOptions {
     pub(crate) strict: bool,
     pub(crate) volatility: Volatility,
-}
-
-/// PostgreSQL's volatilities.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Volatility {
-    Immutable,
-    Stable,
-    Volatile,
-}
-
-impl Volatility {
-    /// As SQL says it.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Volatility::Immutable => "immutable",
-            Volatility::Stable => "stable",
-            Volatility::Volatile => "volatile",
-        }
-    }
 }
 
 impl Default for FunctionOptions {
@@ -228,13 +210,10 @@ impl UsersFunctions {
     }
 }
 
-/// Names that a syntax or binding keeps for itself.
-const KEPT: &[&str] =
-    &["nextval", "currval", "lastval", "setval", "generate_series", "generate_subscripts", "unnest", "pg_typeof"];
-
 fn check(name: &str, args: &[DataType], returns: DataType) -> Result<()> {
     let refuse = |message: String| Err(Error::new(SqlState::INVALID_FUNCTION_DEFINITION, message));
-    if name.is_empty() || KEPT.contains(&name) {
+    // (What binding makes something of it makes of all calls of the name.)
+    if name.is_empty() || overloads(name).iter().any(|function| function.special().is_some()) {
         return refuse(format!("a function cannot be called \"{name}\""));
     }
     if args.contains(&DataType::Unknown) || returns == DataType::Unknown {
@@ -266,9 +245,9 @@ pub(crate) fn function<R: Into<Value>>(
     let args: Box<[DataType]> = args.iter().map(|arg| arg.base()).collect();
     Function {
         strict: options.strict,
-        immutable: options.volatility == Volatility::Immutable,
+        volatility: options.volatility,
+        parallel: Parallel::Unsafe,
         folds: options.volatility == Volatility::Immutable,
-        volatile: options.volatility == Volatility::Volatile,
         ..Function::new(name.to_owned(), args, returns, Kernel::Closure(Arc::new(guarded)))
     }
 }
@@ -294,6 +273,7 @@ pub(crate) fn aggregate<A: AggregateFunction + 'static>(
         entry: next_entry(),
         kind: AggregateKind::Other,
         direct: None,
+        volatility: Volatility::Immutable,
         start: Start::Closure(Arc::new(start)),
     }
 }

@@ -208,12 +208,8 @@ pub enum LogicalPlan {
     },
     /// A set-returning function in FROM (`generate_series`).
     TableFunction {
-        /// Its name.
-        name: String,
-        /// It is one of the schema's: the only argument is its call.
-        stored: bool,
-        /// The arguments.
-        args: Vec<Expr>,
+        /// The call.
+        call: Expr,
         /// The output columns.
         fields: Vec<Field>,
     },

@@ -95,10 +95,10 @@ impl Planner<'_> {
                 let node = N::SystemScan { relation, columns, only: None };
                 Ok(Planned::new(node, fields, infos, 0.0, rows * cost::ROW, rows))
             }
-            LogicalPlan::TableFunction { name, stored, args, .. } => {
+            LogicalPlan::TableFunction { call, .. } => {
                 let rows = 1000.0;
                 let columns = computed(&fields, rows);
-                let node = N::TableFunction { name, stored, args: self.exprs(args)? };
+                let node = N::TableFunction { call: self.expr(call)? };
                 Ok(Planned::new(node, fields, columns, 0.0, rows * cost::ROW, rows))
             }
             LogicalPlan::Scan { .. } => Err(crate::Error::internal("a scan without shape")),

@@ -95,7 +95,7 @@ pub(super) fn node_exprs(node: &N) -> Vec<&Expr> {
         }
         N::DistinctOn { on, .. } => on.iter().collect(),
         N::SystemScan { only, .. } => only.iter().map(|(_, value)| value).collect(),
-        N::TableFunction { args, .. } => args.iter().collect(),
+        N::TableFunction { call } => vec![call],
         N::Distinct { .. }
         | N::Append { .. }
         | N::SetOperation { .. }
@@ -145,7 +145,7 @@ pub(super) fn node_exprs_mut(node: &mut N) -> Vec<&mut Expr> {
         }
         N::DistinctOn { on, .. } => on.iter_mut().collect(),
         N::SystemScan { only, .. } => only.iter_mut().map(|(_, value)| value).collect(),
-        N::TableFunction { args, .. } => args.iter_mut().collect(),
+        N::TableFunction { call } => vec![call],
         N::Distinct { .. }
         | N::Append { .. }
         | N::SetOperation { .. }

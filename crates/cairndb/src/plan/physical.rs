@@ -388,12 +388,8 @@ pub enum PhysicalNode {
     },
     /// A set-returning function in FROM.
     TableFunction {
-        /// Its name.
-        name: String,
-        /// It is one of the schema's: the only argument is its call.
-        stored: bool,
-        /// Without columns (outer rows and parameters are possible).
-        args: Vec<Expr>,
+        /// The call, without columns (outer rows and parameters are possible).
+        call: Expr,
     },
 }
 

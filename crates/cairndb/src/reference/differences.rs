@@ -1,5 +1,7 @@
 //! What is not there of PostgreSQL's SQL, and what is there but otherwise; each with an example that tests run.
 
+use crate::error::Feature;
+
 /// Something that PostgreSQL has and CairnDB refuses.
 ///
 /// ```
@@ -65,111 +67,67 @@ const fn not(what: &'static str, example: &'static str, state: &'static str, ins
     Unsupported { what, example, state, instead }
 }
 
+const fn lacks(feature: Feature, example: &'static str) -> Unsupported {
+    not(feature.name(), example, NOT_THERE, feature.instead())
+}
+
 const NOT_THERE: &str = "0A000";
 const NO_FUNCTION: &str = "42883";
 
 /// What is refused.
 pub static UNSUPPORTED: &[Unsupported] = &[
-    not("Databases", "CREATE DATABASE other", NOT_THERE, "a database is a file: open another one"),
-    not("Tablespaces", "CREATE TABLESPACE s LOCATION '/tmp/s'", NOT_THERE, "a database is one file"),
-    not(
-        "Roles",
-        "CREATE ROLE somebody",
-        NOT_THERE,
-        "whoever can open the file may do everything; GRANT and OWNER TO say in a NOTICE that they do nothing",
-    ),
-    not("Row security", "CREATE POLICY p ON t", NOT_THERE, "there are no roles; use views"),
+    lacks(Feature::Databases, "CREATE DATABASE other"),
+    lacks(Feature::Tablespaces, "CREATE TABLESPACE s LOCATION '/tmp/s'"),
+    lacks(Feature::Roles, "CREATE ROLE somebody"),
+    lacks(Feature::RowSecurity, "CREATE POLICY p ON t"),
     not(
         "pg_notify() in a view, a constraint or a default",
         "CREATE VIEW v AS SELECT pg_notify('news', 'x')",
         NOT_THERE,
         "call it in a statement, or in a trigger's function",
     ),
-    not(
-        "Partitioned tables",
-        "CREATE TABLE p (a integer) PARTITION BY RANGE (a)",
-        NOT_THERE,
-        "use one table and an index",
-    ),
-    not("Inheritance", "CREATE TABLE child () INHERITS (t)", NOT_THERE, "use LIKE, or a foreign key to the parent"),
-    not("Rules", "CREATE RULE r AS ON INSERT TO t DO NOTHING", NOT_THERE, "use triggers"),
+    lacks(Feature::Partitions, "CREATE TABLE p (a integer) PARTITION BY RANGE (a)"),
+    lacks(Feature::Inheritance, "CREATE TABLE child () INHERITS (t)"),
+    lacks(Feature::Rules, "CREATE RULE r AS ON INSERT TO t DO NOTHING"),
     not("Event triggers", "CREATE EVENT TRIGGER e ON ddl_command_start EXECUTE FUNCTION f()", NOT_THERE, "not planned"),
-    not("Replication", "CREATE PUBLICATION p FOR TABLE t", NOT_THERE, "use the change feed of tables, or backups"),
-    not("Foreign data", "CREATE FOREIGN DATA WRAPPER w", NOT_THERE, "use COPY, or functions of the host program"),
-    not(
-        "Functions in other languages",
-        "CREATE FUNCTION f() RETURNS integer LANGUAGE c AS 'f'",
-        NOT_THERE,
-        "write them in SQL or PL/pgSQL, or register a closure of the host program",
-    ),
-    not(
-        "Own aggregates in SQL",
-        "CREATE AGGREGATE a (integer) (SFUNC = int4pl, STYPE = integer)",
-        NOT_THERE,
-        "register an aggregate of the host program",
-    ),
-    not(
-        "Own operators and casts",
-        "CREATE OPERATOR === (LEFTARG = integer, RIGHTARG = integer, FUNCTION = int4eq)",
-        NOT_THERE,
-        "call a function",
-    ),
-    not(
-        "Collations other than \"C\"",
-        "CREATE COLLATION german (locale = 'de_DE')",
-        NOT_THERE,
-        "sort in the host program",
-    ),
-    not("Range types", "CREATE TYPE r AS RANGE (subtype = integer)", NOT_THERE, "use two columns and a CHECK"),
-    not(
-        "Exclusion constraints",
-        "CREATE TABLE e (a integer, EXCLUDE USING gist (a WITH =))",
-        NOT_THERE,
-        "use UNIQUE, or a trigger",
-    ),
-    not(
-        "Extended statistics",
-        "CREATE STATISTICS s ON a, b FROM t",
-        NOT_THERE,
-        "statistics keep themselves, by column",
-    ),
-    not(
-        "Functions of rows in definitions",
+    lacks(Feature::Replication, "CREATE PUBLICATION p FOR TABLE t"),
+    lacks(Feature::ForeignData, "CREATE FOREIGN DATA WRAPPER w"),
+    lacks(Feature::Languages, "CREATE FUNCTION f() RETURNS integer LANGUAGE c AS 'f'"),
+    lacks(Feature::Aggregates, "CREATE AGGREGATE a (integer) (SFUNC = int4pl, STYPE = integer)"),
+    lacks(Feature::Operators, "CREATE OPERATOR === (LEFTARG = integer, RIGHTARG = integer, FUNCTION = int4eq)"),
+    lacks(Feature::Collations, "CREATE COLLATION german (locale = 'de_DE')"),
+    lacks(Feature::Ranges, "CREATE TYPE r AS RANGE (subtype = integer)"),
+    lacks(Feature::Exclusions, "CREATE TABLE e (a integer, EXCLUDE USING gist (a WITH =))"),
+    lacks(Feature::Statistics, "CREATE STATISTICS s ON a, b FROM t"),
+    lacks(
+        Feature::RowsInDefinitions,
         "CREATE FUNCTION f(r t) RETURNS integer LANGUAGE sql AS 'SELECT 1'; CREATE VIEW w AS SELECT f(t) FROM t",
-        NOT_THERE,
-        "make a function that takes the columns it needs",
     ),
-    not("Arrays of domains", "CREATE DOMAIN d AS integer; CREATE TABLE a (d d[])", NOT_THERE, "use CHECK on the array"),
-    not(
-        "Functions that differ in domains only",
+    lacks(Feature::ArraysOfDomains, "CREATE DOMAIN d AS integer; CREATE TABLE a (d d[])"),
+    lacks(
+        Feature::DomainOverloads,
         "CREATE DOMAIN d AS integer; CREATE FUNCTION f(d) RETURNS integer LANGUAGE sql AS 'SELECT 1'; \
          CREATE FUNCTION f(integer) RETURNS integer LANGUAGE sql AS 'SELECT 2'",
-        NOT_THERE,
-        "give one of them another name: a value of a domain is one of its base type, so that no call could say which is meant",
     ),
-    not(
-        "Cursors WITH HOLD over functions that write, outside of transactions",
+    lacks(
+        Feature::HeldCursors,
         "CREATE FUNCTION w() RETURNS integer LANGUAGE plpgsql AS 'BEGIN INSERT INTO t VALUES (1); RETURN 1; END'; \
          DECLARE c CURSOR WITH HOLD FOR SELECT w()",
-        NOT_THERE,
-        "declare it between BEGIN and COMMIT, which reads it to its end",
     ),
-    not(
-        "Functions of domains over composite types",
+    lacks(
+        Feature::DomainsOfRows,
         "CREATE TYPE c AS (a integer); CREATE DOMAIN d AS c; \
          CREATE FUNCTION f(d) RETURNS integer LANGUAGE sql AS 'SELECT 1'",
-        NOT_THERE,
-        "use the composite type, and cast to the domain in the body",
     ),
-    not("Money", "SELECT '1'::money", NOT_THERE, "use numeric"),
-    not("Network addresses", "SELECT '127.0.0.1'::inet", NOT_THERE, "use text"),
-    not("XML", "SELECT '<a/>'::xml", NOT_THERE, "use text"),
-    not("Bit strings", "SELECT B'101'", NOT_THERE, "use bytea or integers"),
-    not("Bytes beyond ASCII in \"char\"", "SELECT 'é'::\"char\"", NOT_THERE, "use text"),
+    lacks(Feature::Money, "SELECT '1'::money"),
+    lacks(Feature::Addresses, "SELECT '127.0.0.1'::inet"),
+    lacks(Feature::Xml, "SELECT '<a/>'::xml"),
+    lacks(Feature::BitStrings, "SELECT B'101'"),
+    lacks(Feature::OtherCharacters, "SELECT 'é'::\"char\""),
     not("Geometry", "SELECT point(1, 2)", NO_FUNCTION, "use two columns"),
     not("Text search", "SELECT to_tsvector('a')", NO_FUNCTION, "use LIKE, or regular expressions"),
     not("Large objects", "SELECT lo_create(0)", NO_FUNCTION, "use bytea"),
-    not("Locks on tables", "LOCK TABLE t", NOT_THERE, "transactions are serializable without locks"),
+    lacks(Feature::TableLocks, "LOCK TABLE t"),
     not(
         "SKIP LOCKED",
         "SELECT * FROM t FOR UPDATE SKIP LOCKED",
@@ -177,10 +135,10 @@ pub static UNSUPPORTED: &[Unsupported] = &[
         "take a job by UPDATE ... RETURNING: who loses to another is run again",
     ),
     not("Two-phase commit", "PREPARE TRANSACTION 'x'", NOT_THERE, "not planned"),
-    not("Sharing snapshots", "SET TRANSACTION SNAPSHOT 'x'", NOT_THERE, "read all in one transaction"),
-    not("Unlogged tables", "CREATE UNLOGGED TABLE u (a integer)", NOT_THERE, "use TEMPORARY, or a weaker durability"),
+    lacks(Feature::SharedSnapshots, "SET TRANSACTION SNAPSHOT 'x'"),
+    lacks(Feature::Unlogged, "CREATE UNLOGGED TABLE u (a integer)"),
     not("Programs", "COPY t FROM PROGRAM 'ls'", "42501", "the host program gives the data: COPY FROM STDIN"),
-    not("Configuration files", "ALTER SYSTEM SET work_mem = '1MB'", NOT_THERE, "use SET, or the options of opening"),
+    lacks(Feature::ConfigurationFiles, "ALTER SYSTEM SET work_mem = '1MB'"),
     not(
         "Backslashes as escapes in '...'",
         "SET standard_conforming_strings = off",
@@ -193,7 +151,7 @@ pub static UNSUPPORTED: &[Unsupported] = &[
         NOT_THERE,
         "texts are UTF-8; convert_to() and convert_from() convert bytes",
     ),
-    not("CLUSTER", "CLUSTER t USING t_pkey", NOT_THERE, "rows lie in the primary key's order"),
+    lacks(Feature::Cluster, "CLUSTER t USING t_pkey"),
 ];
 
 /// What is otherwise.

@@ -1,14 +1,12 @@
 //! What SQL there is, as data: the shell's help and `docs/sql.md` are made of it.
 
 mod differences;
-mod instead;
 mod routines;
 mod statements;
 mod without_effect;
 
 pub use differences::{Answer, DIFFERENCES, Difference, UNSUPPORTED, Unsupported};
-pub(crate) use instead::instead;
-pub use routines::{Routine, RoutineKind, SET_RETURNING, catalog_routines, routines};
+pub use routines::{Routine, RoutineKind, catalog_routines, routines};
 pub use statements::{STATEMENTS, Statement};
 pub use without_effect::{WITHOUT_EFFECT, WithoutEffect};
 

@@ -4,7 +4,7 @@ use crate::functions::{
     Aggregate, Declared, Function, Volatility, WindowFunction, aggregate_overloads, function_names, overloads,
     window_names, window_overloads,
 };
-use crate::system::{self, SystemFunction};
+use crate::system;
 
 /// One function, for some argument types.
 ///
@@ -20,7 +20,7 @@ pub struct Routine {
     pub name: String,
     /// The types of its arguments.
     pub arguments: Vec<String>,
-    /// The type of its answer.
+    /// The type of its answer; behind `setof` that of its rows.
     pub returns: String,
     /// The last argument may be given several times.
     pub variadic: bool,
@@ -47,28 +47,6 @@ pub enum RoutineKind {
     Window,
 }
 
-/// Functions in FROM (and in select lists) that return rows: the name, and what is returned.
-pub static SET_RETURNING: &[(&str, &str)] = &[
-    ("generate_series(start, stop [, step])", "numbers or timestamps from start to stop"),
-    ("generate_subscripts(array, dimension [, reverse])", "the subscripts of an array"),
-    ("information_schema._pg_expandarray(array)", "the elements of an array and their numbers from 1 on, as x and n"),
-    ("unnest(array, ...)", "the elements of arrays, side by side"),
-    ("json[b]_array_elements[_text](document)", "an array's elements"),
-    ("json[b]_each[_text](document)", "an object's keys and values"),
-    ("json[b]_object_keys(document)", "an object's keys"),
-    ("json[b]_populate_record[set](row, document)", "rows of a composite type"),
-    ("json[b]_to_record[set](document) AS name (column type, ...)", "rows of the columns given"),
-    ("jsonb_path_query(document, path [, variables [, silent]])", "what a path finds"),
-    (
-        "jsonb_path_query_tz(document, path [, variables [, silent]])",
-        "the same, where times without a zone are compared as those of the session's",
-    ),
-    ("pg_listening_channels()", "the channels to which the session listens"),
-    ("regexp_matches(text, pattern [, flags])", "the parts of each match"),
-    ("regexp_split_to_table(text, pattern [, flags])", "the text between matches"),
-    ("string_to_table(text, delimiter [, null])", "the parts of a text"),
-];
-
 /// All of them in order, without what belongs to one connection or schema.
 ///
 /// ```
@@ -85,23 +63,14 @@ pub fn routines() -> Vec<Routine> {
     all
 }
 
-/// What is known of the functions that ask the catalog, as of the others. Their arguments are told as far as they are known: an oid,
-/// where a relation may be named, too.
+/// What is known of the functions that ask the catalog, as of the others.
 ///
 /// ```
 /// let all = cairndb::reference::catalog_routines();
 /// assert!(all.iter().any(|routine| routine.name == "to_regclass" && routine.volatility == "stable"));
 /// ```
 pub fn catalog_routines() -> Vec<Routine> {
-    let routine = |of: &SystemFunction| Routine {
-        kind: RoutineKind::Function,
-        name: of.name.to_owned(),
-        arguments: Vec::new(),
-        returns: of.returns.type_name().to_owned(),
-        variadic: false,
-        volatility: of.volatility().word(),
-    };
-    system::functions().iter().map(routine).collect()
+    system::all_entries().map(|entry| of_function(&entry.function)).collect()
 }
 
 fn of_function(function: &Function) -> Routine {
@@ -110,10 +79,18 @@ fn of_function(function: &Function) -> Routine {
         kind: if is_name { RoutineKind::Function } else { RoutineKind::Operator },
         name: function.name.to_string(),
         arguments: arguments(function.args.len(), |at| function.declared(at)),
-        returns: function.declared_result().type_name().to_owned(),
+        returns: returned(function),
         variadic: function.variadic,
-        volatility: function.volatility().word(),
+        volatility: function.volatility.word(),
     }
+}
+
+fn returned(function: &Function) -> String {
+    let of = match function.columns().len() {
+        0 | 1 => function.declared_result().type_name(),
+        _ => Declared::Record.type_name(),
+    };
+    if function.is_set() { format!("setof {of}") } else { of.to_owned() }
 }
 
 fn of_aggregate(aggregate: &Aggregate) -> Routine {
@@ -123,7 +100,7 @@ fn of_aggregate(aggregate: &Aggregate) -> Routine {
         arguments: arguments(aggregate.args.len(), |at| aggregate.declared(at)),
         returns: aggregate.declared_result().type_name().to_owned(),
         variadic: false,
-        volatility: Volatility::Immutable.word(),
+        volatility: aggregate.volatility.word(),
     }
 }
 

@@ -270,10 +270,9 @@ pub(super) fn call_in(mut plan: &PhysicalPlan) -> Option<(&Arc<Routine>, &[Expr]
     loop {
         plan = match &plan.node {
             PhysicalNode::Project { input, .. } => input,
-            PhysicalNode::TableFunction { stored: true, args, .. } => match args.as_slice() {
-                [Expr::Call { function, args }] => return Some((function.routine()?, args)),
-                _ => return None,
-            },
+            PhysicalNode::TableFunction { call: Expr::Call { function, args } } => {
+                return Some((function.routine()?, args));
+            }
             _ => return None,
         }
     }

@@ -16,6 +16,7 @@ use super::runner::{RoutineSession, Runner};
 use super::{Params, Rows, Session};
 use crate::catalog::{ObjectId, Routine};
 use crate::command::{self, CursorCommand, DeclareCursor, Direction};
+use crate::error::Feature;
 use crate::exec::{Collected, ExecContext, Keep, ScrolledRows, execute_kept};
 use crate::plan::Field;
 use crate::prepared::{Access, Body, Prepared};
@@ -141,7 +142,8 @@ impl RoutineSession {
 
 /// SQLSTATE 0A000: what its functions change would have to be committed when it is declared.
 fn alone_with_writers() -> Error {
-    Error::unsupported("a cursor WITH HOLD over functions that may change rows outside of a transaction")
+    let what = "a cursor WITH HOLD over functions that may change rows outside of a transaction";
+    Error::lacking(Feature::HeldCursors, what)
 }
 
 fn keep_of(scroll: Option<bool>) -> Keep {

@@ -1,8 +1,10 @@
 //! Relations whose rows are made when the statement runs: settings, locks, the session, what the database counted.
 //!
-//! They are views over functions in PostgreSQL too, whose names the plan says.
+//! They are views over functions in PostgreSQL too, whose names the plan says: each is an entry as other functions are, but no name calls it.
 
-use crate::functions::DATABASE_NAME;
+use std::sync::{Arc, LazyLock};
+
+use crate::functions::{DATABASE_NAME, Function, SetRows};
 use crate::types::datetime::{MICROS_PER_SECOND, Zone, listed_abbreviations};
 use crate::types::{Advisory, Array, DataType, EvalContext, Interval};
 use crate::{Result, Value};
@@ -12,33 +14,21 @@ use super::reg::{OWNER, OWNER_OID};
 /// A line: the name, `vartype`, `unit`, `context`, `category` and `short_desc`.
 const SETTINGS: &str = include_str!("pg_catalog/settings.tsv");
 
-/// The functions that give their rows.
-const ASKED: &[(&str, Answers)] = &[
-    ("pg_show_all_settings", settings),
-    ("pg_lock_status", locks),
-    ("pg_stat_get_activity", activity),
-    ("pg_stat_get_database", database),
-    ("pg_stat_get_progress_info", builds),
-    ("pg_cursor", cursors),
-    ("pg_prepared_statement", prepared),
-    ("pg_timezone_names", zones),
-    ("pg_timezone_abbrevs", abbreviations),
-];
+/// A function that gives a relation's rows.
+pub(crate) type Answers = LazyLock<Arc<Function>>;
 
-/// The rows, and how many columns they have.
-type Answers = fn(&EvalContext) -> Result<Answer>;
-pub(crate) type Answer = (usize, Vec<Value>);
-
-/// Whether what the function gives changes without a commit, and is not the session's settings.
-pub(crate) fn is_of_the_moment(function: &str) -> bool {
-    let lasts = ["pg_show_all_settings", "pg_timezone_names", "pg_timezone_abbrevs"];
-    ASKED.iter().any(|(known, _)| *known == function) && !lasts.contains(&function)
-}
-
-/// What such a function gives now.
-pub(crate) fn answer(function: &str, context: &EvalContext) -> Option<Result<Answer>> {
-    ASKED.iter().find(|(known, _)| *known == function).map(|(_, answers)| answers(context))
-}
+// (What changes without a commit is unseen; the session's settings and the names of zones are none of that.)
+pub(super) static SETTINGS_SHOWN: Answers =
+    LazyLock::new(|| Function::of_relation("pg_show_all_settings", false, settings));
+pub(super) static LOCKS: Answers = LazyLock::new(|| Function::of_relation("pg_lock_status", true, locks));
+pub(super) static ACTIVITY: Answers = LazyLock::new(|| Function::of_relation("pg_stat_get_activity", true, activity));
+pub(super) static DATABASE: Answers = LazyLock::new(|| Function::of_relation("pg_stat_get_database", true, database));
+pub(super) static BUILDS: Answers = LazyLock::new(|| Function::of_relation("pg_stat_get_progress_info", true, builds));
+pub(super) static CURSORS: Answers = LazyLock::new(|| Function::of_relation("pg_cursor", true, cursors));
+pub(super) static PREPARED: Answers = LazyLock::new(|| Function::of_relation("pg_prepared_statement", true, prepared));
+pub(super) static ZONES: Answers = LazyLock::new(|| Function::of_relation("pg_timezone_names", false, zones));
+pub(super) static ABBREVIATIONS: Answers =
+    LazyLock::new(|| Function::of_relation("pg_timezone_abbrevs", false, abbreviations));
 
 /// A setting as it is listed.
 pub(crate) struct Setting {
@@ -59,7 +49,7 @@ pub(crate) fn listed_settings() -> impl Iterator<Item = Setting> {
     })
 }
 
-fn settings(context: &EvalContext) -> Result<Answer> {
+fn settings(_: &Function, _: &[Value], context: &EvalContext) -> Result<SetRows> {
     let mut values = Vec::new();
     for of in listed_settings() {
         let shown = context.settings.as_ref().and_then(|settings| settings.shown(&of.name.to_ascii_lowercase()));
@@ -79,7 +69,7 @@ fn settings(context: &EvalContext) -> Result<Answer> {
         values.extend([const { Value::Null }; 7]);
         values.push(Value::Boolean(false));
     }
-    Ok((17, values))
+    Ok(SetRows::of(17, values))
 }
 
 /// A number as it is counted in the setting's unit, of SHOW's text: `4MB` is 4096 kB.
@@ -109,7 +99,7 @@ fn process() -> Value {
 }
 
 /// Advisory locks; there are no others.
-fn locks(context: &EvalContext) -> Result<Answer> {
+fn locks(_: &Function, _: &[Value], context: &EvalContext) -> Result<SetRows> {
     let mut values = Vec::new();
     for (number, shared, granted) in context.channels.iter().flat_map(|session| session.locked()) {
         let halves = |whole: i64| [whole.cast_unsigned() >> 32, whole.cast_unsigned() & u64::from(u32::MAX)];
@@ -124,11 +114,11 @@ fn locks(context: &EvalContext) -> Result<Answer> {
         values.push(Value::text(if shared { "ShareLock" } else { "ExclusiveLock" }));
         values.extend([Value::Boolean(granted), Value::Boolean(false), Value::Null]);
     }
-    Ok((16, values))
+    Ok(SetRows::of(16, values))
 }
 
 /// The session that asks; others are not told of.
-fn activity(context: &EvalContext) -> Result<Answer> {
+fn activity(_: &Function, _: &[Value], context: &EvalContext) -> Result<SetRows> {
     let name = context.settings.as_ref().and_then(|settings| settings.shown("application_name"));
     let mut values = vec![Value::BigInt(1), Value::text(DATABASE_NAME), process(), Value::Null];
     values.extend([Value::BigInt(OWNER_OID), Value::text(OWNER), name.map_or(Value::Null, Value::from)]);
@@ -138,11 +128,11 @@ fn activity(context: &EvalContext) -> Result<Answer> {
     values.extend([Value::Null, Value::Null, Value::text("active")]);
     values.extend([const { Value::Null }; 4]);
     values.push(Value::text("client backend"));
-    Ok((22, values))
+    Ok(SetRows::of(22, values))
 }
 
 /// What the database counted since it was opened.
-fn database(context: &EvalContext) -> Result<Answer> {
+fn database(_: &Function, _: &[Value], context: &EvalContext) -> Result<SetRows> {
     let counted = context.channels.as_ref().map(|session| session.counted()).transpose()?;
     let number = |count: fn(&cairn_storage::Stats) -> u64| {
         counted.as_ref().map_or(Value::Null, |stats| Value::BigInt(count(stats).cast_signed()))
@@ -151,11 +141,11 @@ fn database(context: &EvalContext) -> Result<Answer> {
     values.extend([number(|stats| stats.commits), Value::Null]);
     values.extend([number(|stats| stats.pages_read + stats.pages_read_ahead), number(|stats| stats.page_hits)]);
     values.extend([const { Value::Null }; 21]);
-    Ok((28, values))
+    Ok(SetRows::of(28, values))
 }
 
 /// Builds of indexes, of whatever session.
-fn builds(context: &EvalContext) -> Result<Answer> {
+fn builds(_: &Function, _: &[Value], context: &EvalContext) -> Result<SetRows> {
     let builds = context.channels.as_ref().map(|session| session.builds()).transpose()?;
     let number = |number: u64| Value::BigInt(number.cast_signed());
     let mut values = Vec::new();
@@ -167,11 +157,11 @@ fn builds(context: &EvalContext) -> Result<Answer> {
         values.extend([of.total, of.done].map(number));
         values.extend([const { Value::Null }; 2]);
     }
-    Ok((16, values))
+    Ok(SetRows::of(16, values))
 }
 
 /// The session's.
-fn cursors(context: &EvalContext) -> Result<Answer> {
+fn cursors(_: &Function, _: &[Value], context: &EvalContext) -> Result<SetRows> {
     let names = context.names.as_ref().and_then(|names| names.upgrade());
     let mut values = Vec::new();
     for of in names.map(|names| names.cursors()).transpose()?.into_iter().flatten() {
@@ -179,11 +169,11 @@ fn cursors(context: &EvalContext) -> Result<Answer> {
         values.extend([of.hold, false, of.scroll].map(Value::Boolean));
         values.push(Value::TimestampTz(of.made));
     }
-    Ok((6, values))
+    Ok(SetRows::of(6, values))
 }
 
 /// What PREPARE made in the session. Plans are the same whatever is given for parameters.
-fn prepared(context: &EvalContext) -> Result<Answer> {
+fn prepared(_: &Function, _: &[Value], context: &EvalContext) -> Result<SetRows> {
     let names = context.names.as_ref().and_then(|names| names.upgrade());
     let mut values = Vec::new();
     for of in names.map(|names| names.prepared()).into_iter().flatten() {
@@ -196,10 +186,10 @@ fn prepared(context: &EvalContext) -> Result<Answer> {
         ]);
         values.extend([Value::BigInt(of.executions.cast_signed()), Value::BigInt(0)]);
     }
-    Ok((7, values))
+    Ok(SetRows::of(7, values))
 }
 
-fn zones(context: &EvalContext) -> Result<Answer> {
+fn zones(_: &Function, _: &[Value], context: &EvalContext) -> Result<SetRows> {
     let now = context.transaction_timestamp;
     let mut values = Vec::new();
     for name in Zone::names() {
@@ -207,16 +197,16 @@ fn zones(context: &EvalContext) -> Result<Answer> {
         values.extend([Value::text(&*name), Value::text(zone.abbreviation_at(now))]);
         values.extend([east(zone.offset_at(now)), Value::Boolean(zone.is_summer_at(now))]);
     }
-    Ok((4, values))
+    Ok(SetRows::of(4, values))
 }
 
-fn abbreviations(context: &EvalContext) -> Result<Answer> {
+fn abbreviations(_: &Function, _: &[Value], context: &EvalContext) -> Result<SetRows> {
     let mut values = Vec::new();
     for (name, zone, is_summer) in listed_abbreviations() {
         let offset = east(zone.offset_at(context.transaction_timestamp));
         values.extend([Value::text(name), offset, Value::Boolean(is_summer)]);
     }
-    Ok((3, values))
+    Ok(SetRows::of(3, values))
 }
 
 /// Seconds east of Greenwich.

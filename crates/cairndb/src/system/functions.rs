@@ -1,17 +1,18 @@
-//! Functions that ask the catalog. They are bound with the catalog of their statement, as system relations' rows are made of it.
+//! Functions that ask the catalog, and what they answer: a line each, of which `entries` are made. They are bound with the catalog of
+//! their statement, as system relations' rows are made of it.
 
 use std::sync::Arc;
 
 use cairn_parser::token::quoted;
 
 use super::describe::{self, index_by_oid, relation_by_oid};
-use super::pg_catalog::{BUILT_IN, built_in};
+use super::pg_catalog::built_in;
 use super::reg::{self, namespace_name};
 use super::relation::object;
 use super::{names, oid_of};
 use crate::bind::{is_deletable, updatable_columns};
 use crate::catalog::{Catalog, Commentable, ObjectId, Relation, Routine, TriggerEvent, Triggered, View};
-use crate::functions::{DATABASE_NAME, Volatility};
+use crate::functions::{DATABASE_NAME, Declared, Parallel, Volatility};
 use crate::sql::relation_name;
 use crate::types::{Array, DataType, EvalContext, Reg, Speaks, Value};
 use crate::{Error, Result, SqlState};
@@ -33,24 +34,29 @@ pub(crate) enum Takes {
 /// A function of the system's.
 #[derive(Debug)]
 pub(crate) struct SystemFunction {
-    pub(crate) name: &'static str,
-    pub(crate) takes: &'static [Takes],
+    pub(super) name: &'static str,
+    pub(super) takes: &'static [Takes],
     /// How many arguments have to be there.
-    pub(crate) least: usize,
-    pub(crate) returns: DataType,
+    pub(super) least: usize,
+    pub(super) returns: DataType,
     /// NULL in, NULL out.
-    pub(crate) strict: bool,
-    pub(crate) eval: Eval,
+    pub(super) strict: bool,
+    pub(super) volatility: Volatility,
+    pub(super) parallel: Parallel,
+    pub(super) eval: Eval,
 }
 
-impl SystemFunction {
-    /// As PostgreSQL lists it; all of a name are of one. What no list of ours has asks the catalog as the others do.
-    pub(crate) fn volatility(&self) -> Volatility {
-        match BUILT_IN.iter().find(|of| of.name == self.name).map(|of| of.volatility) {
-            Some("i") => Volatility::Immutable,
-            Some("v") => Volatility::Volatile,
-            _ => Volatility::Stable,
-        }
+impl Takes {
+    /// As an entry declares it, where PostgreSQL's has none of our types.
+    pub(super) fn declared(self) -> Declared {
+        Declared::Type(match self {
+            Takes::Any => return Declared::Any,
+            Takes::Oid | Takes::Class => DataType::Oid,
+            Takes::Text => DataType::Text,
+            Takes::Integer => DataType::Integer,
+            Takes::BigInt => DataType::BigInt,
+            Takes::Boolean => DataType::Boolean,
+        })
     }
 }
 
@@ -63,22 +69,6 @@ pub(crate) enum Eval {
     Database(fn(&Catalog, &[Value], &dyn Speaks) -> Result<Value>),
 }
 
-/// The function of this name for so many arguments.
-pub(crate) fn function(name: &str, arguments: usize) -> Option<&'static SystemFunction> {
-    let fits = |of: &&SystemFunction| of.name == name && (of.least..=of.takes.len()).contains(&arguments);
-    FUNCTIONS.iter().find(fits)
-}
-
-/// All of them.
-pub(crate) fn functions() -> &'static [SystemFunction] {
-    FUNCTIONS
-}
-
-/// Whether there is a function of this name.
-pub(crate) fn is_function(name: &str) -> bool {
-    FUNCTIONS.iter().any(|of| of.name == name)
-}
-
 const fn of(
     name: &'static str,
     takes: &'static [Takes],
@@ -86,7 +76,8 @@ const fn of(
     returns: DataType,
     eval: fn(&Catalog, &[Value]) -> Result<Value>,
 ) -> SystemFunction {
-    SystemFunction { name, takes, least, returns, strict: true, eval: Eval::Catalog(eval) }
+    let (volatility, parallel) = (Volatility::Stable, Parallel::Safe);
+    SystemFunction { name, takes, least, returns, strict: true, volatility, parallel, eval: Eval::Catalog(eval) }
 }
 
 const fn size(
@@ -94,29 +85,36 @@ const fn size(
     takes: &'static [Takes],
     eval: fn(&Catalog, &[Value], &dyn Speaks) -> Result<Value>,
 ) -> SystemFunction {
-    let returns = DataType::BigInt;
-    SystemFunction { name, takes, least: 1, returns, strict: true, eval: Eval::Database(eval) }
+    let (returns, volatility, parallel) = (DataType::BigInt, Volatility::Volatile, Parallel::Safe);
+    SystemFunction { name, takes, least: 1, returns, strict: true, volatility, parallel, eval: Eval::Database(eval) }
 }
 
 const fn to_reg(name: &'static str, reg: Reg, eval: fn(&Catalog, &[Value]) -> Result<Value>) -> SystemFunction {
-    SystemFunction {
-        name,
-        takes: &[Takes::Text],
-        least: 1,
-        returns: DataType::Reg(reg),
-        strict: true,
-        eval: Eval::Catalog(eval),
+    of(name, &[Takes::Text], 1, DataType::Reg(reg), eval)
+}
+
+impl SystemFunction {
+    const fn called_on_null(self) -> SystemFunction {
+        SystemFunction { strict: false, ..self }
+    }
+
+    const fn is(self, volatility: Volatility) -> SystemFunction {
+        SystemFunction { volatility, ..self }
+    }
+
+    const fn restricted(self) -> SystemFunction {
+        SystemFunction { parallel: Parallel::Restricted, ..self }
     }
 }
 
 const NAMES: DataType = DataType::Array(crate::types::ElementType::NAME);
 
-static FUNCTIONS: &[SystemFunction] = {
+pub(super) static FUNCTIONS: &[SystemFunction] = {
     use DataType::{Boolean, Integer as Int, Text as Texted};
     use Takes::{Any, BigInt as Size, Boolean as Flag, Class, Integer, Oid, Text};
     &[
-        SystemFunction { strict: false, ..of("format_type", &[Oid, Integer], 2, Texted, format_type) },
-        of("pg_get_viewdef", &[Class, Any], 1, Texted, viewdef),
+        of("format_type", &[Oid, Integer], 2, Texted, format_type).called_on_null(),
+        of("pg_get_viewdef", &[Class, Any], 1, Texted, viewdef).restricted(),
         of("pg_get_indexdef", &[Oid, Integer, Flag], 1, Texted, indexdef),
         of("pg_get_constraintdef", &[Oid, Flag], 1, Texted, |catalog, args| {
             Ok(some(describe::constraint(catalog, oid(args), is_true(args, 1))))
@@ -196,16 +194,19 @@ static FUNCTIONS: &[SystemFunction] = {
         of("pg_relation_is_publishable", &[Class], 1, Boolean, |_, _| Ok(Value::Boolean(false))),
         of("pg_is_other_temp_schema", &[Oid], 1, Boolean, |_, _| Ok(Value::Boolean(false))),
         // Each listener has a queue of its own.
-        of("pg_notification_queue_usage", &[], 0, DataType::Double, |_, _| Ok(Value::Double(0.0))),
-        of("inet_client_addr", &[], 0, Texted, |_, _| Ok(Value::Null)),
-        of("inet_client_port", &[], 0, Int, |_, _| Ok(Value::Null)),
-        of("inet_server_addr", &[], 0, Texted, |_, _| Ok(Value::Null)),
-        of("inet_server_port", &[], 0, Int, |_, _| Ok(Value::Null)),
-        of("pg_is_in_recovery", &[], 0, Boolean, |_, _| Ok(Value::Boolean(false))),
+        of("pg_notification_queue_usage", &[], 0, DataType::Double, |_, _| Ok(Value::Double(0.0)))
+            .is(Volatility::Volatile)
+            .restricted(),
+        of("inet_client_addr", &[], 0, Texted, |_, _| Ok(Value::Null)).called_on_null().restricted(),
+        of("inet_client_port", &[], 0, Int, |_, _| Ok(Value::Null)).called_on_null().restricted(),
+        of("inet_server_addr", &[], 0, Texted, |_, _| Ok(Value::Null)).called_on_null(),
+        of("inet_server_port", &[], 0, Int, |_, _| Ok(Value::Null)).called_on_null(),
+        of("pg_is_in_recovery", &[], 0, Boolean, |_, _| Ok(Value::Boolean(false))).is(Volatility::Volatile),
         of("pg_my_temp_schema", &[], 0, DataType::Oid, |catalog, _| {
             let temporary = catalog.searched().iter().find(|schema| schema.is_temporary());
             Ok(Value::BigInt(temporary.map_or(0, |id| oid_of(*id))))
-        }),
+        })
+        .restricted(),
         of("pg_relation_is_updatable", &[Class, Flag], 2, Int, |catalog, args| {
             let events = match relation_by_oid(catalog, oid(args)) {
                 Some((_, _, Relation::Table(table))) if !table.is_materialized() => 28,
@@ -245,7 +246,8 @@ static FUNCTIONS: &[SystemFunction] = {
         }),
         of("pg_tablespace_location", &[Oid], 1, Texted, |_, _| Ok(Value::text(""))),
         of("getdatabaseencoding", &[], 0, DataType::Name, |_, _| Ok(Value::text("UTF8"))),
-        of("pg_size_pretty", &[Size], 1, Texted, |_, args| Ok(Value::text(pretty_size(oid(args))))),
+        of("pg_size_pretty", &[Size], 1, Texted, |_, args| Ok(Value::text(pretty_size(oid(args)))))
+            .is(Volatility::Immutable),
         size("pg_relation_size", &[Class, Text], |catalog, args, database| match args.get(1) {
             Some(Value::Text(fork)) if &**fork != "main" => other_fork(fork),
             _ => bytes_of(catalog, args, database, Parts::Table),
@@ -258,7 +260,7 @@ static FUNCTIONS: &[SystemFunction] = {
         size("pg_database_size", &[Any], database_size),
         // There is one.
         size("pg_tablespace_size", &[Any], |_, _, database| bytes(database.database_bytes()?)),
-        of("current_schemas", &[Flag], 1, NAMES, current_schemas),
+        SystemFunction { parallel: Parallel::Unsafe, ..of("current_schemas", &[Flag], 1, NAMES, current_schemas) },
         to_reg("to_regclass", Reg::Class, |catalog, args| known(Reg::Class, catalog, args)),
         to_reg("to_regtype", Reg::Type, |catalog, args| known(Reg::Type, catalog, args)),
         to_reg("to_regproc", Reg::Proc, |catalog, args| known(Reg::Proc, catalog, args)),
@@ -447,7 +449,7 @@ fn built_in_arguments(catalog: &Catalog, args: &[Value]) -> Option<String> {
 fn built_in_result(catalog: &Catalog, args: &[Value]) -> Option<String> {
     let of = built_in(oid(args))?;
     let returns = reg::type_name(catalog, of.returns, None)?;
-    Some(if of.set { format!("SETOF {returns}") } else { returns })
+    Some(if of.promised().set { format!("SETOF {returns}") } else { returns })
 }
 
 fn schema_prefix(catalog: &Catalog, of: &Routine) -> String {

@@ -7,6 +7,7 @@
 
 mod asked;
 mod describe;
+mod entries;
 mod functions;
 mod information_schema;
 mod listed;
@@ -19,9 +20,9 @@ use crate::inverted::ItemClass;
 use crate::types::DataType;
 use crate::{Error, SqlState, Value};
 
-pub(crate) use asked::{Setting, answer, is_of_the_moment, listed_settings};
-pub(crate) use functions::{Eval, SystemFunction, Takes, function, functions, is_function};
-pub(crate) use pg_catalog::{listed, modifier};
+pub(crate) use asked::{Answers, Setting, listed_settings};
+pub(crate) use entries::{SystemEntry, all_entries, entries};
+pub(crate) use functions::Takes;
 use relation::view_columns;
 pub(crate) use relation::{Made, Rows, SystemRelation};
 

@@ -6,6 +6,7 @@ use super::describe::relation_by_oid;
 use super::pg_catalog::BuiltIn;
 use super::{is_schema, oid_of, pg_catalog};
 use crate::catalog::{Catalog, ObjectId, ObjectName, Relation, no_schema};
+use crate::functions::Declared;
 use crate::sql::relation_name;
 use crate::types::Reg;
 use crate::types::{DataType, OidNames, TYPES};
@@ -110,8 +111,8 @@ fn type_named(catalog: &Catalog, text: &str) -> Result<Option<i64>> {
     if let Some(data_type) = built_in_type(&builtin.to_ascii_lowercase()) {
         return Ok(Some(data_type.oid().into()));
     }
-    if let Some((oid, _)) = OTHER_TYPES.iter().find(|(_, name)| *name == builtin) {
-        return Ok(Some(*oid));
+    if let Some(of) = other_types().find(|of| of.name == builtin) {
+        return Ok(Some(of.oid));
     }
     let name = relation_name(text)?;
     if let Some(of) = catalog.user_type(name.schema.as_deref(), &name.name, |_, _| {})? {
@@ -137,29 +138,35 @@ fn built_in_type(name: &str) -> Option<DataType> {
 /// The type of arrays of any rows.
 const RECORDS_OID: i64 = 2287;
 
-/// PostgreSQL's types that its catalog's columns have, and ours have not.
-pub(super) const OTHER_TYPES: &[(i64, &str)] = &[
-    (22, "int2vector"),
-    (30, "oidvector"),
-    (194, "pg_node_tree"),
-    (705, "unknown"),
-    (2249, "record"),
-    (2278, "void"),
-    (2276, "\"any\""),
-    (2277, "anyarray"),
-    (2279, "trigger"),
-    (2281, "internal"),
-    (2283, "anyelement"),
-    (2776, "anynonarray"),
-    (3500, "anyenum"),
-    (5077, "anycompatible"),
-    (5078, "anycompatiblearray"),
-    (5079, "anycompatiblenonarray"),
+/// A type of PostgreSQL's catalog that is none of [`TYPES`].
+pub(super) struct OtherType {
+    pub(super) oid: i64,
+    pub(super) name: &'static str,
+    /// No column has it.
+    pub(super) is_pseudo: bool,
+}
+
+/// What has no values here that could be told from others'.
+const VALUELESS: [OtherType; 5] = [
+    OtherType { oid: 194, name: "pg_node_tree", is_pseudo: false },
+    OtherType { oid: 2249, name: "record", is_pseudo: true },
+    OtherType { oid: 2276, name: "\"any\"", is_pseudo: true },
+    OtherType { oid: 2279, name: "trigger", is_pseudo: true },
+    OtherType { oid: 2281, name: "internal", is_pseudo: true },
 ];
 
-/// Whether such a type is none that a column has.
-pub(super) fn is_pseudo(oid: i64) -> bool {
-    matches!(oid, 705 | 2249 | 2276..=2283 | 2776 | 3500 | 5077..=5079)
+/// All of them: the vectors, what columns of that catalog have and ours have not, and what only functions take and give.
+pub(super) fn other_types() -> impl Iterator<Item = OtherType> {
+    let of = |(data_type, is_pseudo): (DataType, bool)| OtherType {
+        oid: data_type.oid().into(),
+        name: data_type.type_name(),
+        is_pseudo,
+    };
+    let vectors = [(DataType::INT2VECTOR, false), (DataType::OIDVECTOR, false)];
+    let known = vectors.into_iter().chain([(DataType::Unknown, true), (DataType::Void, true)]).map(of);
+    let pseudo =
+        Declared::pseudo_types().map(|of| OtherType { oid: of.oid().into(), name: of.type_name(), is_pseudo: true });
+    known.chain(VALUELESS).chain(pseudo)
 }
 
 /// A type's name with its modifiers; `None`: there is no such type.
@@ -169,13 +176,13 @@ pub(super) fn type_name(catalog: &Catalog, oid: i64, modifier: Option<i32>) -> O
         if i64::from(info.oid) == oid || is_array {
             let name = match (info.base, modifier) {
                 (DataType::Char(_), None) => "character".to_owned(),
-                (base, modifier) => modified(base, modifier).to_string(),
+                (base, modifier) => base.with_typmod(modifier).to_string(),
             };
             return Some(if is_array { format!("{name}[]") } else { name });
         }
     }
-    if let Some((_, name)) = OTHER_TYPES.iter().find(|(known, _)| *known == oid) {
-        return Some((*name).to_owned());
+    if let Some(of) = other_types().find(|of| of.oid == oid) {
+        return Some(of.name.to_owned());
     }
     if oid == RECORDS_OID {
         return Some("record[]".to_owned());
@@ -186,33 +193,6 @@ pub(super) fn type_name(catalog: &Catalog, oid: i64, modifier: Option<i32>) -> O
     };
     let array = if oid_of(of.array_id) == oid { "[]" } else { "" };
     Some(format!("{}{array}", catalog.shown_type(of)))
-}
-
-/// A type with PostgreSQL's `typmod`.
-fn modified(base: DataType, modifier: Option<i32>) -> DataType {
-    let Some(modifier @ 0..) = modifier else { return base };
-    let digits = u8::try_from(modifier).ok();
-    match base {
-        DataType::Time(_) => return DataType::Time(digits),
-        DataType::TimeTz(_) => return DataType::TimeTz(digits),
-        DataType::Timestamp(_) => return DataType::Timestamp(digits),
-        DataType::TimestampTz(_) => return DataType::TimestampTz(digits),
-        DataType::Interval(_) => {
-            return DataType::Interval(crate::types::datetime::IntervalLimit::of_modifier(modifier));
-        }
-        _ if modifier < 4 => return base,
-        _ => {}
-    }
-    let modifier = modifier - 4;
-    match base {
-        DataType::Varchar(_) => DataType::Varchar(Some(modifier.unsigned_abs())),
-        DataType::Char(_) => DataType::Char(modifier.unsigned_abs()),
-        DataType::Numeric(_) => {
-            let scale = (((modifier & 0x7ff) ^ 1024) - 1024) as i16;
-            DataType::Numeric(Some(((modifier >> 16) as u16, scale)))
-        }
-        other => other,
-    }
 }
 
 /// What is before the first parenthesis that is no part of a quoted name, and behind it.

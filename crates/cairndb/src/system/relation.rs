@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::Answers;
 use super::oid_of;
 use crate::Value;
 use crate::catalog::{Catalog, ObjectId, Relation, RelationKind, Table, UserType, View};
@@ -61,7 +62,7 @@ pub(crate) enum Made {
     /// The catalog says expressions, which are computed when the statement runs.
     Expressions(fn(&Catalog) -> Vec<Vec<Expr>>),
     /// A function, as in PostgreSQL: what it gives changes by the moment.
-    Function(&'static str),
+    Function(&'static Answers),
 }
 
 /// What a column's value says of the rows that have it: they are of the relation with this oid, or of those of this name.

@@ -1,6 +1,7 @@
 //! Conversions of values between types. Which ones a statement may use is [`cast_context`](super::cast_context)'s
 //! business; here every conversion that exists in any context is done.
 
+use crate::error::Feature;
 use crate::types::datetime::TimeTz;
 use std::sync::Arc;
 
@@ -174,7 +175,7 @@ fn char_of_code(code: i32) -> Result<String> {
     match code {
         0 => Ok(String::new()),
         1..=127 => Ok(char::from(code as u8).to_string()),
-        -128..=-1 => Err(Error::unsupported("a \"char\" that is no character of ASCII")),
+        -128..=-1 => Err(Error::lacking(Feature::OtherCharacters, "a \"char\" that is no character of ASCII")),
         _ => Err(out_of_range("\"char\"")),
     }
 }

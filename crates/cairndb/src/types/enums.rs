@@ -199,6 +199,7 @@ impl Interned {
             physical: Physical::I64,
             width: Some(8),
             is_integer: true,
+            code: 0,
         };
         Interned { info, by_name: by_name.into(), definition }
     }

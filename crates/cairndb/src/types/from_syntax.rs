@@ -4,6 +4,7 @@ use cairn_parser::{BaseType, Expr, Id, IntervalFields, Operator, Tree, TypeName}
 
 use super::datetime::{DIGITS_MAX, IntervalField, IntervalLimit};
 use super::{DataType, TYPES, TypeInfo};
+use crate::error::Feature;
 use crate::sql::{dotted, name_text, plain_name};
 use crate::{Error, Result, SqlState};
 
@@ -12,57 +13,57 @@ const LENGTH_MAX: i64 = 10_485_760;
 const PRECISION_MAX: i64 = 1000;
 
 /// PostgreSQL's types that the engine has not: refused as such, and not as unknown.
-const MISSING: &[&str] = &[
-    "anyarray",
-    "anycompatible",
-    "anycompatiblearray",
-    "anycompatiblenonarray",
-    "anyelement",
-    "anyenum",
-    "anynonarray",
-    "bit",
-    "box",
-    "cidr",
-    "circle",
-    "cstring",
-    "daterange",
-    "datemultirange",
-    "inet",
-    "int4multirange",
-    "int4range",
-    "int8multirange",
-    "int8range",
-    "line",
-    "lseg",
-    "macaddr",
-    "macaddr8",
-    "money",
-    "nummultirange",
-    "numrange",
-    "path",
-    "pg_lsn",
-    "point",
-    "polygon",
-    "record",
-    "regcollation",
-    "regconfig",
-    "regdictionary",
-    "regoper",
-    "regoperator",
-    "tid",
-    "trigger",
-    "tsmultirange",
-    "tsquery",
-    "tsrange",
-    "tstzmultirange",
-    "tstzrange",
-    "tsvector",
-    "txid_snapshot",
-    "varbit",
-    "void",
-    "xid",
-    "xid8",
-    "xml",
+const MISSING: &[(&str, Option<Feature>)] = &[
+    ("anyarray", None),
+    ("anycompatible", None),
+    ("anycompatiblearray", None),
+    ("anycompatiblenonarray", None),
+    ("anyelement", None),
+    ("anyenum", None),
+    ("anynonarray", None),
+    ("bit", Some(Feature::BitStrings)),
+    ("box", None),
+    ("cidr", Some(Feature::Addresses)),
+    ("circle", None),
+    ("cstring", None),
+    ("daterange", Some(Feature::Ranges)),
+    ("datemultirange", Some(Feature::Ranges)),
+    ("inet", Some(Feature::Addresses)),
+    ("int4multirange", Some(Feature::Ranges)),
+    ("int4range", Some(Feature::Ranges)),
+    ("int8multirange", Some(Feature::Ranges)),
+    ("int8range", Some(Feature::Ranges)),
+    ("line", None),
+    ("lseg", None),
+    ("macaddr", Some(Feature::Addresses)),
+    ("macaddr8", Some(Feature::Addresses)),
+    ("money", Some(Feature::Money)),
+    ("nummultirange", Some(Feature::Ranges)),
+    ("numrange", Some(Feature::Ranges)),
+    ("path", None),
+    ("pg_lsn", None),
+    ("point", None),
+    ("polygon", None),
+    ("record", None),
+    ("regcollation", None),
+    ("regconfig", None),
+    ("regdictionary", None),
+    ("regoper", None),
+    ("regoperator", None),
+    ("tid", None),
+    ("trigger", None),
+    ("tsmultirange", Some(Feature::Ranges)),
+    ("tsquery", None),
+    ("tsrange", Some(Feature::Ranges)),
+    ("tstzmultirange", Some(Feature::Ranges)),
+    ("tstzrange", Some(Feature::Ranges)),
+    ("tsvector", None),
+    ("txid_snapshot", None),
+    ("varbit", Some(Feature::BitStrings)),
+    ("void", None),
+    ("xid", None),
+    ("xid8", None),
+    ("xml", Some(Feature::Xml)),
 ];
 
 /// Looks for a type that a user made: by schema, where one is said, and name.
@@ -212,7 +213,7 @@ fn named(tree: &Tree<'_>, id: Id<TypeName>, modifiers: &[i64], users: UsersTypes
         }
         _ => plain.and_then(DataType::from_name),
     };
-    let missing = plain.is_some_and(|plain| MISSING.contains(&plain));
+    let missing = MISSING.iter().find(|(name, _)| Some(*name) == plain);
     match (known, modifiers) {
         (Some(known), []) => Ok(known),
         (Some(DataType::Numeric(_)), _) => numeric(modifiers),
@@ -226,8 +227,11 @@ fn named(tree: &Tree<'_>, id: Id<TypeName>, modifiers: &[i64], users: UsersTypes
             let message = format!("type modifier is not allowed for type \"{full}\"");
             Err(Error::new(SqlState::SYNTAX_ERROR, message))
         }
-        (None, _) if missing => Err(Error::unsupported(format!("type {}", tree.print(id)))),
-        (None, _) => Err(Error::undefined_type(full)),
+        (None, _) => Err(match missing {
+            Some((_, Some(feature))) => Error::lacking(*feature, format!("type {}", tree.print(id))),
+            Some((_, None)) => Error::unsupported(format!("type {}", tree.print(id))),
+            None => Error::undefined_type(full),
+        }),
     }
 }
 

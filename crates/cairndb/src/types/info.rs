@@ -66,6 +66,8 @@ pub struct TypeInfo {
     pub width: Option<usize>,
     /// Rows keep its values as integers of as many bytes as they need.
     pub is_integer: bool,
+    /// Its number in the entries of the catalog, for good; 0: these say otherwise what it is.
+    pub(crate) code: u8,
 }
 
 /// An element's type: an id and a modifier.
@@ -209,6 +211,34 @@ const fn of(
         Enum(_) => (Physical::I64, Some(8), true),
         Json | Jsonb | JsonPath | Composite(_) | Array(_) | Unknown => (Physical::Values, None, false),
     };
+    // (From 18 on others stand between: arrays, what users make, and the two vectors.)
+    let code = match base {
+        Boolean => 1,
+        SmallInt => 2,
+        Integer => 3,
+        BigInt => 4,
+        Real => 5,
+        Double => 6,
+        Numeric(_) => 7,
+        Text => 8,
+        Varchar(_) => 9,
+        Char(_) => 10,
+        Bytea => 11,
+        Date => 12,
+        Time(_) => 13,
+        Timestamp(_) => 14,
+        TimestampTz(_) => 15,
+        Interval(_) => 16,
+        Uuid => 17,
+        Json => 19,
+        Jsonb => 20,
+        JsonPath => 21,
+        Name => 25,
+        InternalChar => 26,
+        Oid => 27,
+        TimeTz(_) => 28,
+        Reg(_) | Void | RegName(_) | Enum(_) | Composite(_) | Array(_) | Unknown => 0,
+    };
     TypeInfo {
         base,
         oid,
@@ -222,6 +252,7 @@ const fn of(
         physical,
         width,
         is_integer,
+        code,
     }
 }
 
@@ -230,18 +261,15 @@ static UNKNOWN: TypeInfo = of(DataType::Unknown, [705, 0], ["unknown"; 3], &[], 
 
 static VOID: TypeInfo = of(DataType::Void, [2278, 0], ["void"; 3], &[], TypeCategory::User, false);
 
-/// Of names in results, by [`Reg`].
-static REG_NAMES: [TypeInfo; 6] = [
-    of_name(Reg::Class, 2205),
-    of_name(Reg::Type, 2206),
-    of_name(Reg::Proc, 24),
-    of_name(Reg::Procedure, 2202),
-    of_name(Reg::Namespace, 4089),
-    of_name(Reg::Role, 4096),
-];
+/// Of names in results, by [`Reg`]: what is known of its oids, but for the array type.
+static REG_NAMES: [TypeInfo; Reg::ALL.len()] = {
+    let [a, b, c, d, e, f] = Reg::ALL;
+    [of_name(a), of_name(b), of_name(c), of_name(d), of_name(e), of_name(f)]
+};
 
-const fn of_name(reg: Reg, oid: u32) -> TypeInfo {
-    of(DataType::RegName(reg), [oid, 0], [reg.name(); 3], &[], TypeCategory::Numeric, false)
+const fn of_name(reg: Reg) -> TypeInfo {
+    let oids = &TYPES[DataType::Reg(reg).id() as usize];
+    of(DataType::RegName(reg), [oids.oid, 0], [oids.name; 3], &[], TypeCategory::Numeric, false)
 }
 
 impl DataType {

@@ -29,6 +29,7 @@ mod style;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod text;
+mod typmod;
 mod value;
 mod value_ref;
 mod version;

@@ -113,20 +113,6 @@ impl Candidates {
     }
 }
 
-/// What PostgreSQL's list says of a function of the system's, for arguments of these types; `None`: it is not there.
-pub(super) fn listed_for(name: &str, args: &[DataType]) -> Option<Chosen<'static>> {
-    system::listed(name).next()?;
-    let mut all = Candidates::default();
-    system::listed(name)
-        .filter(|takes| takes.len() == args.len())
-        .for_each(|takes| all.add_built_in(Some(takes), false, 0));
-    Some(match all.choose(args) {
-        Chosen::BuiltIn | Chosen::Routine(..) => Chosen::BuiltIn,
-        Chosen::None => Chosen::None,
-        Chosen::Several => Chosen::Several,
-    })
-}
-
 impl Binder<'_> {
     /// All that a call may mean. Of what is built in nothing, where the call says a schema or was decided before.
     pub(super) fn candidates(
@@ -154,8 +140,7 @@ impl Binder<'_> {
         all
     }
 
-    /// The built-in functions of a name that take so many arguments. Those that are no entries of a catalogue of kernels take what
-    /// PostgreSQL's list says.
+    /// The built-in functions of a name that take so many arguments.
     fn add_built_in(&self, all: &mut Candidates, name: &str, count: usize) {
         let place = self.catalog.searched_before_system() * 2;
         let each = |declared: &dyn Fn(usize) -> Option<Declared>| (0..count).map(declared).collect();
@@ -169,10 +154,8 @@ impl Binder<'_> {
         for function in window_overloads(name).iter().filter(|function| function.args.len() == count) {
             all.add_built_in(each(&|at| function.declared(at)), false, place);
         }
-        if functions.is_empty() {
-            for takes in system::listed(name).filter(|takes| takes.len() == count) {
-                all.add_built_in(Some(takes), false, place);
-            }
+        for entry in system::entries(name).iter().filter(|entry| entry.function.args.len() == count) {
+            all.add_built_in(each(&|at| entry.function.declared(at)), false, place);
         }
     }
 }

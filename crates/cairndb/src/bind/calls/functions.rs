@@ -1,4 +1,4 @@
-//! Function calls: ordinary functions, aggregates, and the few with rules of their own (nextval, generate_series).
+//! Function calls: which is meant, and what the entry chosen makes of its call: a value, an aggregate's or a window's column, rows.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use crate::bind::queries::grouping::raise;
 use crate::bind::queries::windows::without_over;
 use crate::bind::relations::from_functions::set_fields;
 use crate::catalog::Returns;
-use crate::functions::arrays::is_set_function;
 use crate::functions::composite::zones_written;
-use crate::functions::json::populated;
-use crate::functions::{ANY, Aggregate, AggregateKind, Function, Hypothetical, window_overloads};
+use crate::functions::json::{Populate, populated};
+use crate::functions::{ANY, Aggregate, AggregateKind, Function, Hypothetical, Special, overloads, window_overloads};
 use crate::plan::{AggregateCall, Expr, Field, SequenceOp, SortKey, StandIn, is_volatile, same_expr};
 use crate::sql::list_span;
+use crate::system;
 use crate::types::{CastContext, CompositeType, DataType, can_cast};
 use crate::{Error, Result, SqlState, Value};
 
@@ -134,12 +134,24 @@ impl<'a> Binder<'a> {
         }
     }
 
+    /// A built-in function as a value: of one that returns rows the column that these stand in as.
     fn built_in(&mut self, call: &Call<'a>, context: &mut Context) -> Result<Expr> {
+        match self.built_in_call(call, context)? {
+            Expr::Call { function, args } if function.returns_rows() => {
+                self.rows_in_select((call, function, args), context)
+            }
+            value => Ok(value),
+        }
+    }
+
+    /// What a call means that means none of the schema's functions: what the entry chosen says. Its rows, if it returns some, are left
+    /// to where it stands.
+    pub(in crate::bind) fn built_in_call(&mut self, call: &Call<'a>, context: &mut Context) -> Result<Expr> {
         let windows_only = !window_overloads(call.name).is_empty();
         let is_aggregate = !windows_only && !self.aggregate_overloads(call.name).is_empty();
         match call.over {
             Some(over) if windows_only || is_aggregate => return self.window_call(call, over, context),
-            None if windows_only && !call.args.is_empty() && Hypothetical::named(call.name).is_some() => {
+            None if windows_only && !call.args.is_empty() && hypothetical(call.name).is_some() => {
                 return Err(self.at(without_group(call.name), call.span));
             }
             None if windows_only => return Err(self.at(without_over(call.name), call.span)),
@@ -150,32 +162,41 @@ impl<'a> Binder<'a> {
             return self.variadic_call(call, context);
         }
         self.refuse_aggregate_syntax(call, false)?;
-        match call.name {
-            "nextval" | "currval" | "setval" => self.sequence(call, context),
-            "lastval" if call.args.is_empty() => {
-                Ok(Expr::Sequence { op: SequenceOp::Last, name: Box::new(text("")), value: None })
+        if let Some(special) = special(call.name) {
+            return self.made_of_call(special, call, context);
+        }
+        if !system::entries(call.name).is_empty() && self.overloads(call.name).is_empty() {
+            return self.system_call(call, context);
+        }
+        let args = self.arguments(call.named(), call.arguments(), context)?;
+        let attribute = self.attribute_called(call, &args);
+        let converted = type_called(call, &args).map(|to| (to, args[0].clone()));
+        match self.call(call.name, args, call.span) {
+            Err(error) if error.sqlstate() == SqlState::UNDEFINED_FUNCTION => match (attribute, converted) {
+                (Some(attribute), _) => attribute,
+                (None, Some((to, (arg, span)))) => self.cast_to(arg, to, span, Some(call.span)),
+                (None, None) => Err(error),
+            },
+            called => called,
+        }
+    }
+
+    /// What is made of a call whose entries say that it is none.
+    fn made_of_call(&mut self, special: Special, call: &Call<'a>, context: &mut Context) -> Result<Expr> {
+        match special {
+            Special::NextValue => self.sequence(SequenceOp::Next, call, context),
+            Special::CurrentValue => self.sequence(SequenceOp::Current, call, context),
+            Special::SetValue => self.sequence(SequenceOp::Set, call, context),
+            Special::TypeOf => self.type_name(call, context),
+            Special::Populate(populate) => self.populated_row(populate, call, context),
+            Special::LastValue | Special::MergeAction | Special::CurrentSchema if !call.args.is_empty() => {
+                let args = self.operands(call.arguments(), context)?;
+                let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
+                Err(self.at(no_function(call.name, &types), call.span))
             }
-            name if is_set_function(name) => self.rows_in_select(call, context),
-            "json_populate_record" | "jsonb_populate_record" => self.populated_row(call, context),
-            "pg_typeof" => self.type_name(call, context),
-            "merge_action" if call.args.is_empty() => self.merge_action(call.span),
-            "current_schema" if call.args.is_empty() => Ok(self.current_schema()),
-            name if crate::system::is_function(name) && self.overloads(name).is_empty() => {
-                self.system_call(call, context)
-            }
-            _ => {
-                let args = self.arguments(call.named(), call.arguments(), context)?;
-                let attribute = self.attribute_called(call, &args);
-                let converted = type_called(call, &args).map(|to| (to, args[0].clone()));
-                match self.call(call.name, args, call.span) {
-                    Err(error) if error.sqlstate() == SqlState::UNDEFINED_FUNCTION => match (attribute, converted) {
-                        (Some(attribute), _) => attribute,
-                        (None, Some((to, (arg, span)))) => self.cast_to(arg, to, span, Some(call.span)),
-                        (None, None) => Err(error),
-                    },
-                    called => called,
-                }
-            }
+            Special::LastValue => Ok(Expr::Sequence { op: SequenceOp::Last, name: Box::new(text("")), value: None }),
+            Special::MergeAction => self.merge_action(call.span),
+            Special::CurrentSchema => Ok(self.current_schema()),
         }
     }
 
@@ -193,8 +214,11 @@ impl<'a> Binder<'a> {
     }
 
     /// `json_populate_record(base, document)` as a value.
-    fn populated_row(&mut self, call: &Call<'a>, context: &mut Context) -> Result<Expr> {
-        let document_type = if call.name.starts_with("jsonb") { DataType::Jsonb } else { DataType::Json };
+    fn populated_row(&mut self, populate: Populate, call: &Call<'a>, context: &mut Context) -> Result<Expr> {
+        if populate.set || !populate.has_base {
+            let error = Error::unsupported(format!("{}() outside of FROM", call.name));
+            return Err(self.at(error.with_hint("Call it in FROM."), call.span));
+        }
         let args = self.operands(call.arguments(), context)?;
         let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
         let none = |binder: &Self| binder.at(no_function(call.name, &types), call.span);
@@ -203,12 +227,12 @@ impl<'a> Binder<'a> {
             let message = format!("first argument of {} must be a row type", call.name);
             return Err(self.at(Error::new(SqlState::DATATYPE_MISMATCH, message), call.span));
         };
-        let document = self.coerce(document, document_type, CastContext::Implicit, span)?;
+        let document = self.coerce(document, populate.document, CastContext::Implicit, span)?;
         let document = document.ok_or_else(|| none(self))?;
-        Ok(Expr::Call { function: populated(of, document_type), args: vec![base, document] })
+        Ok(Expr::Call { function: populated(of, populate.document), args: vec![base, document] })
     }
 
-    fn take_apart(
+    pub(in crate::bind) fn take_apart(
         &self,
         names: List<ast::Name>,
         form: CallForm,
@@ -254,7 +278,7 @@ impl<'a> Binder<'a> {
         let element = last.element().unwrap_or(*last);
         let types = [&given[..args.len()], &[element]].concat();
         // Those two are expressions of their own in PostgreSQL.
-        let is_one = |function: &Arc<Function>| function.variadic && !matches!(&*function.name, "greatest" | "least");
+        let is_one = |function: &Arc<Function>| function.variadic && !function.syntax;
         let all: Vec<Arc<Function>> = self.overloads(call.name).iter().filter(|one| is_one(one)).cloned().collect();
         let Choice::One(function) = choose(&all, &types, false) else {
             return Err(self.at(no_function(call.name, &given), call.span));
@@ -281,7 +305,7 @@ impl<'a> Binder<'a> {
             Call { over: Some(_), .. } => "OVER",
             _ => return Ok(()),
         };
-        match self.overloads(call.name).is_empty() && !is_bound_apart(call.name) && !is_stored {
+        match self.overloads(call.name).is_empty() && system::entries(call.name).is_empty() && !is_stored {
             // Its call tells that there is no such function, with its arguments' types.
             true if what == "OVER" => return Ok(()),
             true => {
@@ -338,7 +362,7 @@ impl<'a> Binder<'a> {
 
     fn aggregate_call(&mut self, call: &Call<'a>, context: &mut Context) -> Result<AggregateCall> {
         let args = self.operands_within(call, Within::Aggregate, context)?;
-        if args.is_empty() && !call.star && call.name == "count" {
+        if args.is_empty() && !call.star && self.counts_rows(call.name) {
             let error = Error::new(
                 SqlState::WRONG_OBJECT_TYPE,
                 "count(*) must be used to call a parameterless aggregate function",
@@ -381,6 +405,11 @@ impl<'a> Binder<'a> {
         Ok(AggregateCall { aggregate, args: converted, distinct: call.distinct, filter, order_by })
     }
 
+    /// Whether this aggregate without arguments is called with `*`.
+    fn counts_rows(&self, name: &str) -> bool {
+        self.aggregate_overloads(name).iter().any(|aggregate| aggregate.kind == AggregateKind::CountRows)
+    }
+
     /// Aggregates that write their arguments as JSON know nothing of the session's time zone and of the catalog: what needs them is written
     /// first.
     pub(in crate::bind) fn written_zones(&self, aggregate: &Aggregate, args: Vec<Operand>) -> Result<Vec<Operand>> {
@@ -412,19 +441,18 @@ impl<'a> Binder<'a> {
     }
 
     /// A function that returns rows in the select list. Its column stands behind those of the query's row.
-    fn rows_in_select(&mut self, call: &Call<'a>, context: &mut Context) -> Result<Expr> {
+    fn rows_in_select(
+        &mut self,
+        (call, function, args): (&Call<'a>, Arc<Function>, Vec<Expr>),
+        context: &mut Context,
+    ) -> Result<Expr> {
         self.refuse_set_call(call.span, context)?;
-        let args = self.arguments(call.named(), call.arguments(), context)?;
-        let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
-        let (args, columns) = self.set_function(call.name, args, call.span)?;
-        let fields = set_fields(call.name, columns, None);
+        let fields = set_fields(&function, call.name, None);
         let row = match fields.len() {
             1 => None,
-            // The arrays that are side by side are those of FROM alone.
-            _ if call.name == "unnest" => return Err(self.at(no_function(call.name, &types), call.span)),
             _ => Some(CompositeType::record(fields.iter().map(|field| (field.name.clone(), field.data_type)))?),
         };
-        Ok(Self::one_set_call(SetCall { name: call.name.to_owned(), stored: false, args, fields, row }, context))
+        Ok(Self::one_set_call(SetCall { call: Expr::Call { function, args }, fields, row }, context))
     }
 
     fn refuse_set_call(&self, span: Span, context: &Context) -> Result<()> {
@@ -465,25 +493,17 @@ impl<'a> Binder<'a> {
             // Each is a value that says what it is.
             function.routine().into_iter().for_each(|routine| self.parameters.note_call(routine));
             let fields = vec![Field { name: call.name.to_owned(), data_type: DataType::Composite(of) }];
-            let args = vec![Expr::Call { function, args }];
-            return Ok(Self::one_set_call(
-                SetCall { name: call.name.to_owned(), stored: true, args, fields, row: None },
-                context,
-            ));
+            let call = Expr::Call { function, args };
+            return Ok(Self::one_set_call(SetCall { call, fields, row: None }, context));
         }
-        let (args, fields) = self.stored_rows(function, args, None)?;
-        Ok(Self::one_set_call(SetCall { name: call.name.to_owned(), stored: true, args, fields, row }, context))
+        let (call, fields) = self.stored_rows(function, args, None)?;
+        Ok(Self::one_set_call(SetCall { call, fields, row }, context))
     }
 
     /// The column that the call stands in as; equal calls are one.
     fn one_set_call(call: SetCall, context: &mut Context) -> Expr {
-        let fixed = !call.args.iter().any(is_volatile);
-        let same = |other: &SetCall| {
-            fixed
-                && other.name == call.name
-                && other.args.len() == call.args.len()
-                && other.args.iter().zip(&call.args).all(|(a, b)| same_expr(a, b))
-        };
+        let fixed = !is_volatile(&call.call);
+        let same = |other: &SetCall| fixed && same_expr(&other.call, &call.call);
         let known = context.series.iter().position(same);
         let data_type = call.data_type();
         let at = known.unwrap_or_else(|| {
@@ -541,9 +561,12 @@ impl<'a> Binder<'a> {
     }
 }
 
-/// Functions that are no entries of the catalogue.
-fn is_bound_apart(name: &str) -> bool {
-    is_set_function(name)
-        || crate::system::is_function(name)
-        || matches!(name, "nextval" | "currval" | "setval" | "lastval" | "pg_typeof" | "current_schema")
+/// The hypothetical-set aggregate of this name: a window function that may be called WITHIN GROUP.
+pub(in crate::bind) fn hypothetical(name: &str) -> Option<Hypothetical> {
+    window_overloads(name).first().and_then(|function| Hypothetical::of_window(function.kind))
+}
+
+/// What binding makes of calls of this name, if its entries say so.
+pub(in crate::bind) fn special(name: &str) -> Option<Special> {
+    overloads(name).first().and_then(|function| function.special())
 }

@@ -90,7 +90,7 @@ pub(in crate::bind) enum Arguments<'t> {
 pub(in crate::bind) struct Bound<'t> {
     pub(in crate::bind) given: Vec<Given<'t>>,
     /// How many columns the context had met before.
-    pub(super) mentioned: usize,
+    pub(in crate::bind) mentioned: usize,
 }
 
 /// What has rules of its own for what stands in its arguments.

@@ -2,7 +2,7 @@
 
 use cairn_parser::Span;
 
-use super::functions::Call;
+use super::functions::{Call, hypothetical};
 use super::overload::no_function;
 use crate::bind::binder::Binder;
 use crate::bind::context::Context;
@@ -25,7 +25,7 @@ impl Binder<'_> {
         let keys = self.sort_keys(call.within_group, context)?;
         let tree = self.tree;
         let key_spans: Vec<Span> = tree.list(call.within_group).map(|key| tree.span(tree.get(key).expr)).collect();
-        let (aggregate, args) = match Hypothetical::named(call.name).filter(|_| call.schema.is_none()) {
+        let (aggregate, args) = match hypothetical(call.name).filter(|_| call.schema.is_none()) {
             Some(which) => self.hypothetical(which, call, direct, &keys, &key_spans)?,
             None => {
                 let sorted = keys.iter().zip(&key_spans).map(|(key, span)| (key.expr.clone(), *span));

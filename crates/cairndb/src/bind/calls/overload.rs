@@ -15,6 +15,7 @@ use crate::functions::{
     overloads, window_overloads,
 };
 use crate::plan::Expr;
+use crate::system::SystemEntry;
 use crate::types::{CastContext, DataType, TypeCategory, Value, can_cast};
 use crate::{Error, Result, SqlState};
 
@@ -52,6 +53,18 @@ impl Candidate for Function {
     }
     fn takes(&self, count: usize) -> bool {
         if self.variadic { count >= self.args.len() } else { count == self.args.len() }
+    }
+}
+
+impl Candidate for SystemEntry {
+    fn fixed(&self) -> Option<&[DataType]> {
+        Candidate::fixed(&self.function)
+    }
+    fn declared(&self, index: usize) -> Option<Declared> {
+        self.function.declared(index)
+    }
+    fn takes(&self, count: usize) -> bool {
+        Candidate::takes(&self.function, count)
     }
 }
 
@@ -239,6 +252,7 @@ impl Binder<'_> {
                 self.check_acting(&function.name, span)?;
                 self.apply(function, args, span)
             }
+            Choice::One(function) if function.is_untold(&types) => Err(self.at(ambiguous_function(name, &types), span)),
             Choice::One(function) => self.apply(function, args, span),
             Choice::None => Err(self.at(no_function(name, &types), span)),
             Choice::Several => Err(self.at(ambiguous_function(name, &types), span)),

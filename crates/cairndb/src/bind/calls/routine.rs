@@ -12,8 +12,8 @@ use crate::bind::binder::Binder;
 use crate::bind::definitions::definition::Noted;
 use crate::bind::variables::Parameters;
 use crate::catalog::{Catalog, Language, OfDomain, ParameterMode, Relation, Returns, Routine, RoutineKind, no_schema};
-use crate::functions::arrays::{EXPANDED_ARRAY, EXPANDED_NAME};
-use crate::functions::{Decided, Declared, Function, Volatility, decide};
+use crate::error::Feature;
+use crate::functions::{Decided, Declared, Function, Volatility, decide, of_information_schema};
 use crate::plan::{Expr, Field, LogicalPlan, is_volatile, walk};
 use crate::sql::{ParsedStatement, dotted, name_text, parse_one, with_deep_stack};
 use crate::types::{CastContext, CompositeType, DataType};
@@ -102,9 +102,8 @@ impl<'a> Binder<'a> {
         self.note_routine(&routine, called.span);
         if routine.takes_rows() && (self.noted.is_some() || self.definition.is_some()) {
             // What it is called with is the row as it was when that was defined.
-            let error = Error::unsupported("a function of a table's rows in a definition");
-            let hint = "Make a function that takes the columns it needs, and call that.";
-            return Err(self.at(error.with_hint(hint), called.span));
+            let error = Error::lacking(Feature::RowsInDefinitions, "a function of a table's rows in a definition");
+            return Err(self.at(error, called.span));
         }
         for table in routine.parameters.iter().filter_map(|parameter| self.catalog.table_by_id(parameter.row_of?)) {
             self.rests.borrow_mut().add(&Relation::Table(table.clone()));
@@ -232,11 +231,11 @@ impl<'a> Binder<'a> {
         function: Arc<Function>,
         args: Vec<Expr>,
         alias: Option<&str>,
-    ) -> Result<(Vec<Expr>, Vec<Field>)> {
+    ) -> Result<(Expr, Vec<Field>)> {
         let routine = function.routine().ok_or_else(|| Error::internal("not a function of the schema's"))?.clone();
         self.parameters.note_call(&routine);
         let fields = result_fields(&routine, self.catalog, alias)?;
-        Ok((vec![Expr::Call { function, args }], fields))
+        Ok((Expr::Call { function, args }, fields))
     }
 
     fn note_routine(&self, routine: &Routine, span: Span) {
@@ -251,10 +250,10 @@ impl<'a> Binder<'a> {
         match parts.as_slice() {
             [name] => Ok(Named { schema: None, built_in: false, name, span }),
             ["pg_catalog", name] => Ok(Named { schema: None, built_in: true, name, span }),
-            ["information_schema", EXPANDED_NAME] => {
-                Ok(Named { schema: None, built_in: true, name: EXPANDED_ARRAY, span })
-            }
-            [schema, name] => Ok(Named { schema: Some(schema), built_in: false, name, span }),
+            [schema, name] => Ok(match of_information_schema(name).filter(|_| *schema == "information_schema") {
+                Some(name) => Named { schema: None, built_in: true, name, span },
+                None => Named { schema: Some(schema), built_in: false, name, span },
+            }),
             _ => {
                 let message = format!("cross-database references are not implemented: {}", dotted(tree, names));
                 Err(self.at(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message), span))
@@ -398,8 +397,8 @@ fn may_take_its_place(routine: &Routine, body: &Expr, args: &[Expr]) -> bool {
             Expr::Call { function, .. } => {
                 strict &= function.strict;
                 plain &= match routine.volatility {
-                    Volatility::Immutable => function.immutable,
-                    Volatility::Stable => !function.volatile,
+                    Volatility::Immutable => function.is_immutable(),
+                    Volatility::Stable => !function.is_volatile(),
                     Volatility::Volatile => true,
                 };
             }

@@ -15,12 +15,7 @@ use crate::types::DataType;
 use crate::{Error, Result};
 
 impl<'a> Binder<'a> {
-    pub(in crate::bind) fn sequence(&mut self, call: &Call<'a>, context: &mut Context) -> Result<Expr> {
-        let op = match call.name {
-            "nextval" => SequenceOp::Next,
-            "currval" => SequenceOp::Current,
-            _ => SequenceOp::Set,
-        };
+    pub(in crate::bind) fn sequence(&mut self, op: SequenceOp, call: &Call<'a>, context: &mut Context) -> Result<Expr> {
         let tree = self.tree;
         let (Some(name), wanted) = (tree.nth(call.args, 0), usize::from(op == SequenceOp::Set) + 1) else {
             return Err(self.at(no_function(call.name, &[]), call.span));

@@ -4,14 +4,12 @@ use std::sync::Arc;
 
 use cairn_parser::Span;
 
-use super::candidates::{Chosen, listed_for};
 use super::functions::Call;
-use super::overload::{ambiguous_function, no_function};
+use super::overload::{Choice, ambiguous_function, choose, no_function};
 use crate::Result;
 use crate::bind::binder::Binder;
 use crate::bind::context::Context;
 use crate::bind::expressions::coerce::fixed_context;
-use crate::functions::Function;
 use crate::plan::{Expr, Field, LogicalPlan, Returning};
 use crate::system::{self, Takes};
 use crate::types::{CastContext, DataType, Reg, RegValue, Value, from_text, names_oids};
@@ -33,18 +31,18 @@ impl<'a> Binder<'a> {
     pub(super) fn system_call(&mut self, call: &Call<'a>, context: &mut Context) -> Result<Expr> {
         let args = self.operands(call.arguments(), context)?;
         let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
-        let function = match (listed_for(call.name, &types), system::function(call.name, args.len())) {
-            (Some(Chosen::Several), _) => return Err(self.at(ambiguous_function(call.name, &types), call.span)),
-            (Some(Chosen::None), _) | (_, None) => return Err(self.at(no_function(call.name, &types), call.span)),
-            (_, Some(function)) => function,
+        let entry = match choose(system::entries(call.name), &types, false) {
+            Choice::One(entry) => entry,
+            Choice::None => return Err(self.at(no_function(call.name, &types), call.span)),
+            Choice::Several => return Err(self.at(ambiguous_function(call.name, &types), call.span)),
         };
         let mut converted = Vec::with_capacity(args.len());
-        for ((arg, span), takes) in args.into_iter().zip(function.takes) {
+        for ((arg, span), takes) in args.into_iter().zip(entry.takes()) {
             let fits = self.system_argument(arg, *takes, span)?;
             converted.push(fits.ok_or_else(|| self.at(no_function(call.name, &types), call.span))?);
         }
         let types = converted.iter().map(Expr::data_type).collect();
-        let function = Function::of_system(function, types, self.asked());
+        let function = entry.asking(types, self.asked());
         Ok(Expr::Call { function: Arc::new(function), args: converted })
     }
 

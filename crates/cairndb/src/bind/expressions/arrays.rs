@@ -8,7 +8,6 @@ use crate::bind::binder::Binder;
 use crate::bind::calls::overload::no_function;
 use crate::bind::context::Context;
 use crate::bind::queries::subquery::scalar_column;
-use crate::functions::arrays::EXPANDED_ARRAY;
 use crate::functions::{aggregate_overloads, arrays, json, no_array_type};
 use crate::plan::{AggregateCall, Expr, Field, LogicalPlan, QuantifiedOp, is_volatile};
 use crate::sql::name_text;
@@ -340,41 +339,6 @@ impl Binder<'_> {
         let function = arrays::quantified(&op, all, array.data_type());
         let function = function.ok_or_else(|| self.at(wrong_quantifier("could not find array type"), place))?;
         self.convert_arguments(function, vec![(input, input_span), (array, span)])
-    }
-
-    /// The arguments and the columns of a function that returns rows, other than `generate_series`.
-    pub(in crate::bind) fn rows_of_array(
-        &mut self,
-        name: &str,
-        args: Vec<Operand>,
-        span: Span,
-    ) -> Result<(Vec<Expr>, Vec<DataType>)> {
-        let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
-        let unknown = types.contains(&DataType::Unknown);
-        match (name, types.as_slice()) {
-            ("unnest", [_, ..]) if unknown => {
-                let message = "function unnest(unknown) is not unique";
-                let hint = "Could not choose a best candidate function. You might need to add explicit type casts.";
-                Err(self.at(Error::new(SqlState::AMBIGUOUS_FUNCTION, message).with_hint(hint), span))
-            }
-            ("unnest", [_, ..]) if types.iter().all(|data_type| data_type.is_array()) => {
-                let elements = types.iter().filter_map(|data_type| data_type.element()).map(DataType::base).collect();
-                Ok((args.into_iter().map(|(arg, _)| arg).collect(), elements))
-            }
-            (EXPANDED_ARRAY, [array]) if array.is_array() => {
-                let element = array.element().map_or(DataType::Unknown, DataType::base);
-                Ok((args.into_iter().map(|(arg, _)| arg).collect(), vec![element, DataType::Integer]))
-            }
-            ("generate_subscripts", [array, rest @ ..]) if array.is_array() && (1..=2).contains(&rest.len()) => {
-                let mut converted = vec![];
-                for ((arg, at), to) in args.into_iter().zip([*array, DataType::Integer, DataType::Boolean]) {
-                    let arg = self.coerce(arg, to, CastContext::Implicit, at)?;
-                    converted.push(arg.ok_or_else(|| self.at(no_function(name, &types), span))?);
-                }
-                Ok((converted, vec![DataType::Integer]))
-            }
-            _ => Err(self.at(no_function(name, &types), span)),
-        }
     }
 }
 

@@ -8,6 +8,7 @@ use super::operators::{Operand, row_of, symbol};
 use crate::bind::binder::{Binder, NOWHERE};
 use crate::bind::context::{Clause, Context};
 use crate::bind::variables::{Conflict, Variables};
+use crate::error::Feature;
 use crate::plan::Expr;
 use crate::sql::{list_span, name_text};
 use crate::types::{COLLATION_HINT, DataType, is_known_collation};
@@ -73,7 +74,9 @@ impl Binder<'_> {
             E::All { qualifier } => self.whole_row_of(qualifier, context),
             E::Array { items } => self.array(expr, items, None, context),
             E::ArrayQuery { query } => self.array_query(expr, query, context),
-            E::BitString { .. } | E::HexString { .. } => self.refuse("a bit string", expr),
+            E::BitString { .. } | E::HexString { .. } => {
+                Err(self.at(Error::lacking(Feature::BitStrings, "a bit string"), self.place(expr)))
+            }
             E::NamedArgument { .. } => self.refuse("a named argument", expr),
             E::Treat { .. } => self.refuse("TREAT", expr),
             E::Normalize { .. } => self.refuse("NORMALIZE", expr),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::coerce::fixed_context;
 use crate::bind::binder::Binder;
 use crate::catalog::UserType;
+use crate::error::Feature;
 use crate::plan::Expr;
 use crate::types::{DataType, Value, from_text};
 use crate::{Error, Result, SqlState};
@@ -98,7 +99,7 @@ impl Binder<'_> {
         let found = DataType::from_syntax(self.tree, data_type, &users).map_err(|error| self.at(error, span))?;
         let domain = domain.into_inner();
         match domain.is_some() && !self.tree.get(data_type).bounds.is_empty() {
-            true => Err(self.at(Error::unsupported("an array of a domain"), span)),
+            true => Err(self.at(Error::lacking(Feature::ArraysOfDomains, "an array of a domain"), span)),
             false => Ok((found, domain)),
         }
     }

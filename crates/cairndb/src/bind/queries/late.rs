@@ -75,7 +75,7 @@ impl Binder<'_> {
         }
         let early: Vec<usize> = (0..exprs.len()).filter(|&column| !late.waits[column]).collect();
         let waiting = exprs.iter().zip(&late.waits).filter(|(_, waits)| **waits).map(|(expr, _)| expr);
-        let args = series.iter().flat_map(|call| &call.args);
+        let args = series.iter().map(|waiting| &waiting.call);
         let needed = waiting.chain(args).flat_map(used_columns).filter(|&column| StandIn::of(column).is_none());
         let mut places: BTreeMap<usize, usize> = needed.map(|column| (column, 0)).collect();
         places.values_mut().zip(early.len()..).for_each(|(place, next)| *place = next);
@@ -93,7 +93,7 @@ impl Binder<'_> {
         plan = Ordering { sort: &sort, on: on.as_deref() }.over(plan, false);
 
         let moved = |column: usize| places.get(&column).copied().unwrap_or(column);
-        series.iter_mut().flat_map(|call| &mut call.args).for_each(|arg| map_columns(arg, &moved));
+        series.iter_mut().for_each(|waiting| map_columns(&mut waiting.call, &moved));
         for (column, expr) in exprs.iter_mut().enumerate() {
             match late.waits[column] {
                 true => map_columns(expr, &moved),

@@ -146,7 +146,7 @@ impl Binder<'_> {
             let grouping = Grouping::new(&scope, groups.unwrap_or_default(), aggregates, context);
             let exprs = parts.outputs.iter_mut().map(|output| &mut output.expr);
             let exprs = exprs.chain(&mut parts.having).chain(&mut parts.hidden).chain(windows.exprs_mut());
-            plan = grouping.apply(self, plan, exprs.chain(series.iter_mut().flat_map(|call| &mut call.args)))?;
+            plan = grouping.apply(self, plan, exprs.chain(series.iter_mut().map(|waiting| &mut waiting.call)))?;
         }
         self.assemble(plan, parts, windows, series, limits)
     }
@@ -331,7 +331,7 @@ impl Binder<'_> {
             plan = LogicalPlan::Filter { input: Box::new(plan), predicate };
         }
         let outputs = parts.outputs.iter_mut().map(|output| &mut output.expr);
-        let args = series.iter_mut().flat_map(|call| &mut call.args);
+        let args = series.iter_mut().map(|waiting| &mut waiting.call);
         plan = windows.apply(plan, outputs.chain(&mut parts.hidden).chain(args));
         let visible = parts.outputs.len();
         let (mut exprs, mut fields) = (Vec::with_capacity(visible), Vec::with_capacity(visible));

@@ -14,7 +14,7 @@ use crate::bind::expressions::coerce::text;
 use crate::bind::nearest::nearest;
 use crate::bind::variables::RowsVariable;
 use crate::catalog::{self, ObjectId, ObjectName, Reference, RelationKind, Table, View};
-use crate::functions::arrays::ROWS_OF_ARRAY;
+use crate::functions::rows_of_array;
 use crate::plan::{Expr, Field, JoinKind, LogicalPlan, SequenceOp, walk};
 use crate::sql::{dotted, list_span, name_text, object_name};
 use crate::system::{self, Made, SystemRelation};
@@ -266,7 +266,8 @@ impl<'a> Binder<'a> {
         let fields: Vec<Field> = rows.columns.into_iter().map(field).collect();
         let scope = self.fields_scope(name, fields.clone(), naming)?;
         let args = vec![Expr::Parameter { index, data_type }];
-        let plan = LogicalPlan::TableFunction { name: ROWS_OF_ARRAY.to_owned(), stored: false, args, fields };
+        let call = Expr::Call { function: rows_of_array(data_type), args };
+        let plan = LogicalPlan::TableFunction { call, fields };
         Ok(Item::plain((plan, scope)))
     }
 
@@ -294,8 +295,9 @@ impl<'a> Binder<'a> {
                 LogicalPlan::SystemScan { relation: relation.under(self.catalog), columns, fields: of }
             }
             Made::Expressions(rows) => LogicalPlan::Values { rows: rows(self.catalog), fields: of },
-            Made::Function(name) => {
-                LogicalPlan::TableFunction { name: (*name).to_owned(), stored: false, args: Vec::new(), fields: of }
+            Made::Function(function) => {
+                let call = Expr::Call { function: Arc::clone(function), args: Vec::new() };
+                LogicalPlan::TableFunction { call, fields: of }
             }
         };
         let mut scope = self.fields_scope(called, fields, naming)?;

@@ -1,27 +1,24 @@
 //! Functions in FROM: what a call gives of rows, whichever kind it is of, with the columns that the query says or names.
 //!
-//! A call is bound as in an expression; then it is a routine, whose rows are its result's, or a built-in function that returns rows. CALL
-//! comes here, too: a procedure's results are a row.
+//! A call is bound as in an expression; then it is a routine, whose rows are its result's, a built-in function that returns rows, or
+//! a value, which is the only row. CALL comes here, too: a procedure's results are a row.
 
 use std::sync::Arc;
 
-use cairn_parser::{self as ast, FunctionItem, Id, List, Span, TableRef};
+use cairn_parser::{self as ast, CallForm, FunctionItem, Id, List, Span, TableRef};
 
 use super::from::{Item, settle};
 use super::rows_from::RowsCall;
 use super::scope::{Env, Scope};
 use crate::bind::binder::Binder;
-use crate::bind::calls::named_arguments::Arguments;
+use crate::bind::calls::functions::{Call, special};
+use crate::bind::calls::named_arguments::Bound;
+use crate::bind::calls::overload::{Choice, ambiguous_function, choose, no_function, undecided};
 use crate::bind::calls::routine::{Meant, Named, no_such};
 use crate::bind::context::{Clause, Context};
 use crate::catalog::{Returns, Routine, RoutineKind};
-use crate::functions::Function;
-use crate::functions::arrays::{
-    EXPANDED_ARRAY, EXPANDED_COLUMNS, EXPANDED_NAME, LISTENING_CHANNELS, STRING_TO_TABLE, is_about_partitions,
-    is_set_function,
-};
-use crate::functions::json::{JsonRows, Populate, populated};
-use crate::functions::regex;
+use crate::functions::json::{Populate, populated};
+use crate::functions::{Function, Special, overloads, unnest_side_by_side};
 use crate::plan::{Expr, Field};
 use crate::sql::{list_span, name_text};
 use crate::types::{CastContext, CompositeType, DataType};
@@ -59,8 +56,8 @@ impl<'a> Binder<'a> {
                 let error = Error::new(SqlState::SYNTAX_ERROR, message);
                 return Err(self.at(error.with_hint("Put the column definition list inside ROWS FROM()."), place));
             }
-            let call = self.function_in_from(function, naming_text, definitions, &mut context)?;
-            called = if calls.is_empty() { without_schema(call.name) } else { called };
+            let (relation, call) = self.function_in_from(function, naming_text, definitions, &mut context)?;
+            called = if calls.is_empty() { relation } else { called };
             calls.push(call);
         }
         let row_type = match calls.as_slice() {
@@ -79,42 +76,45 @@ impl<'a> Binder<'a> {
         Ok(Item { plan, scope, lateral })
     }
 
+    /// What it is called, and what it gives.
     fn function_in_from(
         &mut self,
         function: Id<FunctionItem>,
         alias: Option<&str>,
         definitions: List<ast::FunctionColumn>,
         context: &mut Context,
-    ) -> Result<RowsCall<'a>> {
-        let (called, args, variadic) = self.called_in_from(function)?;
-        let Named { name, span, .. } = called;
-        let stored = self.stored(called)?;
+    ) -> Result<(&'a str, RowsCall)> {
+        let call = self.call_in_from(function)?;
+        let (called, name, span) = (call.named(), call.name, call.span);
         let is_call = std::mem::take(&mut self.is_call);
-        let meant = match stored.is_empty() {
-            true if is_call => Some(Meant::BuiltIn(self.given(args, context)?)),
-            true if called.schema.is_none() => None,
-            _ => {
-                let given = self.given(args, context)?;
-                let meant = self.meant(called, &stored, given, variadic);
-                Some(meant.map_err(|error| match is_call {
-                    true => self.at(as_of_procedure(error, name), span),
-                    false => error,
-                })?)
-            }
+        if !is_call && let Some(rows) = self.unnest_side_by_side(&call, context)? {
+            self.refuse_definitions(definitions)?;
+            return Ok((name, rows));
+        }
+        let stored = self.stored(called)?;
+        if !is_call && stored.is_empty() && called.schema.is_none() {
+            return self.built_in_rows(&call, (alias, definitions), context);
+        }
+        let mentioned = context.mentions.len();
+        let given = self.given(call.args, context)?;
+        let meant = match is_call && stored.is_empty() {
+            true => Ok(Meant::BuiltIn(given)),
+            false => self.meant(called, &stored, given, call.variadic),
         };
-        let (function, args) = match meant {
-            Some(Meant::Routine(function, args)) => (function, args),
-            Some(Meant::BuiltIn(given)) if is_call && given.iter().any(|given| given.name.is_some()) => {
+        let as_called = |error| if is_call { self.at(as_of_procedure(error, name), span) } else { error };
+        let (function, args) = match meant.map_err(as_called)? {
+            Meant::Routine(function, args) => (function, args),
+            Meant::BuiltIn(given) if is_call && given.iter().any(|given| given.name.is_some()) => {
                 return Err(self.at(as_of_procedure(no_such(called, &given), name), span));
             }
-            Some(Meant::BuiltIn(given)) if is_call => {
+            Meant::BuiltIn(given) if is_call => {
                 let types: Vec<DataType> = given.iter().map(|given| given.value.data_type()).collect();
                 return Err(self.at(self.no_procedure(called, &types), span));
             }
-            Some(Meant::BuiltIn(given)) => {
-                return self.built_in_rows(called, Arguments::Bound(given), (alias, definitions), context);
+            Meant::BuiltIn(given) => {
+                call.bound.set(Some(Bound { given, mentioned }));
+                return self.built_in_rows(&call, (alias, definitions), context);
             }
-            None => return self.built_in_rows(called, Arguments::Written(args), (alias, definitions), context),
         };
         let Some(routine) = function.routine() else {
             return Err(self.at(Error::unsupported(format!("{name} in FROM")), span));
@@ -124,8 +124,8 @@ impl<'a> Binder<'a> {
             return Err(self.at(not_a_procedure(name, &types), span));
         }
         let function = self.of_definitions(function, definitions, span)?;
-        let (args, fields) = self.stored_rows(function, args, alias)?;
-        Ok(RowsCall { name, stored: true, args, fields, row: None, then: None })
+        let (call, fields) = self.stored_rows(function, args, alias)?;
+        Ok((name, RowsCall::new(call, fields)))
     }
 
     /// A function that returns any record, as one that returns rows of the columns that the query says.
@@ -159,8 +159,7 @@ impl<'a> Binder<'a> {
 
     /// SQLSTATE 42809 where it is a function that CALL is to call, 42883 where there is none either.
     fn no_procedure(&self, called: Named<'_>, types: &[DataType]) -> Error {
-        let is_function =
-            called.schema.is_none() && (!self.overloads(called.name).is_empty() || is_set_function(called.name));
+        let is_function = called.schema.is_none() && !self.overloads(called.name).is_empty();
         if is_function {
             return not_a_procedure(called.name, types);
         }
@@ -172,15 +171,14 @@ impl<'a> Binder<'a> {
     /// `json_populate_record`, `json_to_record` and their like: each document becomes a row.
     fn rows_of_documents(
         &mut self,
-        (called, populate): (Named<'a>, Populate),
-        args: Arguments<'a>,
+        (call, populate): (&Call<'a>, Populate),
         definitions: List<ast::FunctionColumn>,
         context: &mut Context,
-    ) -> Result<RowsCall<'a>> {
-        let Named { name, span, .. } = called;
-        let mut args = self.operands(args, context)?;
+    ) -> Result<RowsCall> {
+        let (name, span) = (call.name, call.span);
+        let mut args = self.operands(call.arguments(), context)?;
         let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
-        let none = || crate::bind::calls::overload::no_function(name, &types);
+        let none = || no_function(name, &types);
         let defined = self.defined_row(definitions)?;
         let (of, base) = match (populate.has_base && args.len() == 2).then(|| args.remove(0)) {
             Some((base, _)) => match (base.data_type(), defined) {
@@ -210,19 +208,18 @@ impl<'a> Binder<'a> {
         let document = self.coerce(document, populate.document, CastContext::Implicit, place)?;
         let document = document.ok_or_else(|| self.at(none(), span))?;
         // One document is the only element of an array.
-        let (name, args, column) = match populate.set {
-            true if populate.document == DataType::Jsonb => ("jsonb_array_elements", vec![document], "value"),
-            true => ("json_array_elements", vec![document], "value"),
-            false => (
-                "unnest",
-                vec![crate::bind::expressions::arrays::constructed(populate.document, vec![document])?],
-                "unnest",
-            ),
+        let (elements, argument, column) = match populate.set {
+            true if populate.document == DataType::Jsonb => ("jsonb_array_elements", document, "value"),
+            true => ("json_array_elements", document, "value"),
+            false => {
+                ("unnest", crate::bind::expressions::arrays::constructed(populate.document, vec![document])?, "unnest")
+            }
         };
+        let rows = self.call(elements, vec![(argument, place)], span)?;
         let function = populated(of, populate.document);
         let then = move |document: Expr| Expr::Call { function, args: vec![base, document] };
         let fields = vec![Field { name: column.to_owned(), data_type: populate.document }];
-        Ok(RowsCall { name, stored: false, args, fields, row: None, then: Some(Box::new(then)) })
+        Ok(RowsCall { then: Some(Box::new(then)), ..RowsCall::new(rows, fields) })
     }
 
     /// `(name type, ...)`
@@ -246,37 +243,70 @@ impl<'a> Binder<'a> {
         (!attributes.is_empty()).then(|| CompositeType::record(attributes)).transpose()
     }
 
-    /// A built-in function in FROM.
+    /// A built-in function in FROM: its rows, or its value as the only one.
     fn built_in_rows(
         &mut self,
-        called: Named<'a>,
-        args: Arguments<'a>,
+        call: &Call<'a>,
         (alias, definitions): (Option<&str>, List<ast::FunctionColumn>),
         context: &mut Context,
-    ) -> Result<RowsCall<'a>> {
-        let Named { name, span, .. } = called;
-        if let Some(populate) = Populate::named(name) {
-            return self.rows_of_documents((called, populate), args, definitions, context);
+    ) -> Result<(&'a str, RowsCall)> {
+        if let Some(Special::Populate(populate)) = special(call.name) {
+            let rows = self.rows_of_documents((call, populate), definitions, context)?;
+            return Ok((call.name, rows));
         }
         self.refuse_definitions(definitions)?;
-        let bound = self.arguments(called, args, context)?;
-        let (args, columns) = self.set_function(name, bound, span)?;
-        let alias = alias.filter(|_| columns.len() == 1);
-        let fields = set_fields(name, columns, alias);
-        Ok(RowsCall { name, stored: false, args, fields, row: None, then: None })
+        let bound = self.built_in_call(call, context)?;
+        let name = without_schema(call);
+        let fields = match &bound {
+            Expr::Call { function, .. } if function.returns_rows() => set_fields(function, name, alias),
+            value => vec![Field { name: alias.unwrap_or(name).to_owned(), data_type: value.data_type() }],
+        };
+        Ok((name, RowsCall::new(bound, fields)))
     }
 
-    /// The name and the arguments of a call in FROM; whether the last is VARIADIC.
-    fn called_in_from(&self, item: Id<FunctionItem>) -> Result<(Named<'a>, List<ast::Expr>, bool)> {
+    /// `unnest(a, b)`: arrays side by side. PostgreSQL reads that as a syntax, too: whatever other functions of the name there are.
+    fn unnest_side_by_side(&mut self, call: &Call<'a>, context: &mut Context) -> Result<Option<RowsCall>> {
+        let is_written_so = call.name == "unnest" && call.schema.is_none() && !call.built_in && !call.variadic;
+        if !is_written_so || self.tree.len(call.args) < 2 {
+            return Ok(None);
+        }
+        let (mut arrays, mut fields) = (vec![], vec![]);
+        for (array, _) in self.operands(call.arguments(), context)? {
+            let data_type = self.unnested(&array).map_err(|error| self.at(error, call.span))?;
+            arrays.push(array);
+            fields.push(Field { name: call.name.to_owned(), data_type });
+        }
+        let types: Vec<DataType> = arrays.iter().map(Expr::data_type).collect();
+        let rows = Expr::Call { function: unnest_side_by_side(&types), args: arrays };
+        Ok(Some(RowsCall::new(rows, fields)))
+    }
+
+    /// What the built-in `unnest` gives of an argument.
+    fn unnested(&self, array: &Expr) -> Result<DataType> {
+        const NAME: &str = "pg_catalog.unnest";
+        let types = [array.data_type()];
+        match choose(overloads("unnest"), &types, false) {
+            Choice::One(function) if !function.is_untold(&types) => {
+                function.resolve(&types).map(|function| function.returns).ok_or_else(undecided)
+            }
+            Choice::None => Err(no_function(NAME, &types)),
+            _ => Err(ambiguous_function(NAME, &types)),
+        }
+    }
+
+    /// A call in FROM, taken apart.
+    fn call_in_from(&self, item: Id<FunctionItem>) -> Result<Call<'a>> {
         let tree = self.tree;
         let function = tree.get(item).function;
-        let span = tree.span(function);
-        let (name, args, variadic) = match tree.get(function) {
-            ast::Expr::Call { name, form: ast::CallForm::Plain, args, tail: None } => (name, args, false),
-            ast::Expr::Call { name, form: ast::CallForm::Variadic, args, tail: None } => (name, args, true),
-            _ => return Err(self.at(Error::unsupported(format!("{} in FROM", tree.written(function))), span)),
-        };
-        Ok((self.called(name, span)?, args, variadic))
+        match tree.get(function) {
+            ast::Expr::Call { name, form: form @ (CallForm::Plain | CallForm::Variadic), args, tail: None } => {
+                self.take_apart(name, form, args, None)
+            }
+            _ => {
+                let error = Error::unsupported(format!("{} in FROM", tree.written(function)));
+                Err(self.at(error, tree.span(function)))
+            }
+        }
     }
 
     /// `AS (name type, ...)`: the types of the functions there are are known.
@@ -285,109 +315,21 @@ impl<'a> Binder<'a> {
         let message = "a column definition list is only allowed for functions returning \"record\"";
         Err(self.at(Error::new(SqlState::SYNTAX_ERROR, message), span))
     }
-
-    /// The arguments and the columns' types of a function that returns rows.
-    pub(in crate::bind) fn set_function(
-        &mut self,
-        name: &str,
-        args: Vec<(Expr, Span)>,
-        span: Span,
-    ) -> Result<(Vec<Expr>, Vec<DataType>)> {
-        if is_about_partitions(name) {
-            let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
-            return match args.as_slice() {
-                [_] => Ok((args.into_iter().map(|(arg, _)| arg).collect(), vec![DataType::BigInt])),
-                _ => Err(self.at(crate::bind::calls::overload::no_function(name, &types), span)),
-            };
-        }
-        if name == LISTENING_CHANNELS && args.is_empty() {
-            return Ok((vec![], vec![DataType::Text]));
-        }
-        if matches!(name, "unnest" | "generate_subscripts" | EXPANDED_ARRAY) {
-            return self.rows_of_array(name, args, span);
-        }
-        if matches!(name, regex::MATCHES | regex::SPLIT_TO_TABLE | STRING_TO_TABLE) {
-            let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
-            let mut converted = vec![];
-            for (arg, at) in args {
-                converted.extend(self.coerce(arg, DataType::Text, CastContext::Implicit, at)?);
-            }
-            let row = if name == regex::MATCHES { DataType::Text.array() } else { Some(DataType::Text) };
-            return match row {
-                Some(row) if converted.len() == types.len() && (2..=3).contains(&types.len()) => {
-                    Ok((converted, vec![row]))
-                }
-                _ => Err(self.at(crate::bind::calls::overload::no_function(name, &types), span)),
-            };
-        }
-        if let Some(rows) = JsonRows::named(name) {
-            let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
-            let (declared, least) = rows.arguments();
-            let mut converted = vec![];
-            for ((arg, at), declared) in args.into_iter().zip(declared) {
-                converted.extend(self.coerce(arg, *declared, CastContext::Implicit, at)?);
-            }
-            return match converted.len() == types.len() && converted.len() >= least {
-                true => Ok((converted, rows.columns().into_iter().map(|(_, data_type)| data_type).collect())),
-                false => Err(self.at(crate::bind::calls::overload::no_function(name, &types), span)),
-            };
-        }
-        let (args, data_type) = self.series(name, args, span)?;
-        Ok((args, vec![data_type]))
-    }
-
-    /// The arguments of `generate_series`, of one type (timestamps: and an interval).
-    fn series(&mut self, name: &str, args: Vec<(Expr, Span)>, span: Span) -> Result<(Vec<Expr>, DataType)> {
-        let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
-        let none = || crate::bind::calls::overload::no_function(name, &types);
-        if name != "generate_series" || !(2..=3).contains(&args.len()) {
-            return Err(self.at(none(), span));
-        }
-        let ends: Vec<(DataType, Span)> = args.iter().take(2).map(|(arg, at)| (arg.data_type(), *at)).collect();
-        let timed = ends
-            .iter()
-            .any(|(end, _)| matches!(end, DataType::Timestamp(_) | DataType::TimestampTz(_) | DataType::Date));
-        let considered: Vec<(DataType, Span)> = match timed {
-            true => ends,
-            false => args.iter().map(|(arg, at)| (arg.data_type(), *at)).collect(),
-        };
-        let common = self.common_type("generate_series", &considered).map_err(|_| self.at(none(), span))?;
-        let common = match common.base() {
-            DataType::SmallInt | DataType::Text => DataType::Integer,
-            DataType::Date => DataType::TIMESTAMPTZ,
-            other => other,
-        };
-        let possible = matches!(common, DataType::Integer | DataType::BigInt | DataType::Numeric(None))
-            || matches!(common, DataType::Timestamp(_) | DataType::TimestampTz(_)) && args.len() == 3;
-        if !possible {
-            return Err(self.at(none(), span));
-        }
-        let mut converted = Vec::with_capacity(args.len());
-        for (position, (arg, at)) in args.into_iter().enumerate() {
-            let to = if timed && position == 2 { DataType::INTERVAL } else { common };
-            converted.push(self.implicit(arg, to, at)?);
-        }
-        Ok((converted, common))
-    }
 }
 
 /// The columns of a built-in function that returns rows; a single one without a name of its own is named by the alias.
-pub(in crate::bind) fn set_fields(name: &str, columns: Vec<DataType>, alias: Option<&str>) -> Vec<Field> {
-    let named = match name {
-        EXPANDED_ARRAY => EXPANDED_COLUMNS.map(|name| (Some(name), DataType::Unknown)).to_vec(),
-        _ => JsonRows::named(name).map_or(vec![], JsonRows::columns),
+pub(in crate::bind) fn set_fields(function: &Function, name: &str, alias: Option<&str>) -> Vec<Field> {
+    let field = |(own, data_type): (&str, DataType)| {
+        let called = if own.is_empty() { alias.unwrap_or(name) } else { own };
+        Field { name: called.to_owned(), data_type }
     };
-    let field = |(at, data_type): (usize, DataType)| {
-        // A name that the function gives its column goes before the alias.
-        let own = named.get(at).and_then(|(own, _)| *own);
-        Field { name: own.or(alias).unwrap_or(name).to_owned(), data_type }
-    };
-    columns.into_iter().enumerate().map(field).collect()
+    function.columns().into_iter().map(field).collect()
 }
 
-/// What a relation is called that is a call of this function: of the built-in ones, one is known with its schema.
-fn without_schema(name: &str) -> &str {
-    if name == EXPANDED_ARRAY { EXPANDED_NAME } else { name }
+/// What a relation is called that is a call of this function: entries of the information schema are known with that.
+fn without_schema<'a>(call: &Call<'a>) -> &'a str {
+    let plain = call.name.strip_prefix("information_schema.").filter(|_| call.built_in);
+    plain.unwrap_or(call.name)
 }
 
 const NO_PROCEDURE: &str =

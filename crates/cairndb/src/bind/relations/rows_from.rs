@@ -8,15 +8,13 @@ use crate::bind::binder::Binder;
 use crate::bind::context::SetCall;
 use crate::bind::expressions::composite::{attribute_at, row_value};
 use crate::bind::queries::select::contains_stand_in;
-use crate::plan::{Expr, Field, JoinKind, LogicalPlan, SortKey, StandIn, walk};
+use crate::plan::{Expr, Field, JoinKind, LogicalPlan, SortKey, StandIn, calls_routine, walk};
 use crate::types::{CompositeType, DataType};
-use crate::{Error, Result};
+use crate::{Error, Result, Value};
 
-/// A call of a function that returns rows, and their columns.
-pub(super) struct RowsCall<'t> {
-    pub(in crate::bind) name: &'t str,
-    pub(in crate::bind) stored: bool,
-    pub(in crate::bind) args: Vec<Expr>,
+/// A call of a function in FROM, and the columns that it gives.
+pub(in crate::bind) struct RowsCall {
+    pub(in crate::bind) call: Expr,
     pub(in crate::bind) fields: Vec<Field>,
     /// The type of rows that the columns become; `None`: they stay columns.
     pub(in crate::bind) row: Option<CompositeType>,
@@ -27,24 +25,39 @@ pub(super) struct RowsCall<'t> {
 /// An expression over the column of a function's rows.
 pub(super) type Then = Box<dyn FnOnce(Expr) -> Expr>;
 
-impl RowsCall<'_> {
+impl RowsCall {
+    pub(super) fn new(call: Expr, fields: Vec<Field>) -> RowsCall {
+        RowsCall { call, fields, row: None, then: None }
+    }
+
     /// The type with a name whose rows it returns: the elements of an array, say.
     pub(in crate::bind) fn row_type(&self) -> Option<CompositeType> {
-        match (self.fields.as_slice(), self.stored || self.then.is_some()) {
+        match (self.fields.as_slice(), calls_routine(&self.call) || self.then.is_some()) {
             ([Field { data_type: DataType::Composite(of), .. }], false) if !of.is_record() => Some(*of),
             _ => None,
         }
     }
 
     fn plan(self, numbered: bool, spreads: bool) -> LogicalPlan {
-        let RowsCall { name, stored, args, mut fields, row, then } = self;
+        let RowsCall { call, mut fields, row, then } = self;
+        // The columns of a function of the schema's are its row's already.
+        let spreads = spreads && !calls_routine(&call);
         fields.extend(numbered.then(number));
-        let plan = LogicalPlan::TableFunction { name: name.to_owned(), stored, args, fields };
+        let plan = match &call {
+            Expr::Call { function, .. } if function.is_set() || function.routine().is_some() => {
+                LogicalPlan::TableFunction { call, fields }
+            }
+            // A value is one row.
+            _ => {
+                let first = Expr::Literal { value: Value::BigInt(1), data_type: DataType::BigInt };
+                let row = std::iter::once(call).chain(numbered.then_some(first)).collect();
+                LogicalPlan::Values { rows: vec![row], fields }
+            }
+        };
         if let Some(of) = row {
             return as_rows(plan, of);
         }
-        // The columns of a function of the schema's are its row's already.
-        if spreads && !stored { spread(plan, then) } else { plan }
+        if spreads { spread(plan, then) } else { plan }
     }
 }
 
@@ -163,10 +176,10 @@ impl Binder<'_> {
         let mut places: Vec<Option<usize>> = vec![None; calls.len()];
         let mut waiting: Vec<(usize, SetCall)> = calls.into_iter().enumerate().collect();
         while !waiting.is_empty() {
-            for (_, call) in &mut waiting {
-                call.args.iter_mut().for_each(|arg| place(arg, &places));
+            for (_, waiting) in &mut waiting {
+                place(&mut waiting.call, &places);
             }
-            let is_nested = |call: &SetCall| call.args.iter().any(|arg| contains_stand_in(arg, StandIn::is_rows));
+            let is_nested = |waiting: &SetCall| contains_stand_in(&waiting.call, StandIn::is_rows);
             let (nested, ready): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|(_, call)| is_nested(call));
             waiting = nested;
             for (column, (number, _)) in (plan.fields().len()..).zip(&ready) {
@@ -179,8 +192,8 @@ impl Binder<'_> {
     }
 
     fn over_each(&self, plan: LogicalPlan, mut calls: Vec<SetCall>) -> Result<LogicalPlan> {
-        for arg in calls.iter_mut().flat_map(|call| &mut call.args) {
-            walk::rewrite(arg, 0, &mut |expr, depth| match *expr {
+        for SetCall { call, .. } in &mut calls {
+            walk::rewrite(call, 0, &mut |expr, depth| match *expr {
                 Expr::Column { index, data_type } if depth == 0 => Some(Expr::Outer { level: 1, index, data_type }),
                 Expr::Outer { level, index, data_type } if level >= depth && level > 0 => {
                     Some(Expr::Outer { level: level + 1, index, data_type })
@@ -188,14 +201,7 @@ impl Binder<'_> {
                 _ => None,
             });
         }
-        let calls = calls.iter().map(|call| RowsCall {
-            name: &call.name,
-            stored: call.stored,
-            args: call.args.clone(),
-            fields: call.fields.clone(),
-            row: call.row,
-            then: None,
-        });
+        let calls = calls.into_iter().map(|SetCall { call, fields, row }| RowsCall { call, fields, row, then: None });
         let (right, lateral) = settle(self.side_by_side(calls.collect(), false, false)?);
         let (left, right) = (Box::new(plan), Box::new(right));
         Ok(LogicalPlan::Join { kind: JoinKind::Inner, left, right, on: None, lateral })

@@ -282,7 +282,8 @@ fn eval_call(
 ) -> Result<Operand> {
     let operands = eval_all(args, frame, cx)?;
     let mut values = Vec::with_capacity(operands.len());
-    let same_for_all = !function.volatile && operands.iter().all(|operand| matches!(operand, Operand::Constant(_)));
+    let same_for_all =
+        !function.is_volatile() && operands.iter().all(|operand| matches!(operand, Operand::Constant(_)));
     let len = if same_for_all { 1 } else { frame.len };
     let mut result = Vector::with_capacity(data_type, len);
     for row in 0..len {

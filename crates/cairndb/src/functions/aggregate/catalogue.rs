@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use super::{basic, collect, json, ordered, statistics};
 use crate::functions::catalogue::{Start, next_entry};
-use crate::functions::{ANY, Accumulator, Aggregate, AggregateKind, Declared};
+use crate::functions::{ANY, Accumulator, Aggregate, AggregateKind, Declared, Volatility};
 use crate::types::DataType;
 
 /// Collects the entries of all modules.
@@ -23,7 +23,7 @@ impl AggregateCatalogue {
         returns: DataType,
         kind: AggregateKind,
         start: fn() -> Box<dyn Accumulator>,
-    ) {
+    ) -> &mut Aggregate {
         self.push(
             name,
             Aggregate {
@@ -34,9 +34,10 @@ impl AggregateCatalogue {
                 entry: next_entry(),
                 kind,
                 direct: None,
+                volatility: Volatility::Immutable,
                 start: Start::Plain(start),
             },
-        );
+        )
     }
 
     /// An aggregate of types that its arguments decide.
@@ -57,6 +58,7 @@ impl AggregateCatalogue {
                 entry: next_entry(),
                 kind: AggregateKind::Other,
                 direct: None,
+                volatility: Volatility::Immutable,
                 start: Start::Typed(start),
             },
         )

@@ -6,7 +6,7 @@
 use super::catalogue::AggregateCatalogue;
 use crate::functions::json::{made, push_key, push_value, write_key, write_value};
 use crate::functions::support::{check_length, wrong_arguments};
-use crate::functions::{ANY, Accumulator, AggregateKind};
+use crate::functions::{ANY, Accumulator, AggregateKind, Volatility};
 use crate::types::{DataType, EvalContext, JsonBuilder, Value};
 use crate::{Error, Result, SqlState};
 
@@ -15,9 +15,12 @@ static TWO: [DataType; 2] = [ANY, ANY];
 
 pub(super) fn register(catalogue: &mut AggregateCatalogue) {
     let kind = AggregateKind::Other;
-    catalogue.add("json_agg", &ONE, DataType::Json, kind, || Box::new(Text::default()));
-    catalogue.add("json_object_agg", &TWO, DataType::Json, kind, || Box::new(Text::default()));
-    catalogue.add("jsonb_agg", &ONE, DataType::Jsonb, kind, || Box::new(Binary::default()));
+    catalogue.add("json_agg", &ONE, DataType::Json, kind, || Box::new(Text::default())).volatility = Volatility::Stable;
+    catalogue.add("json_object_agg", &TWO, DataType::Json, kind, || Box::new(Text::default())).volatility =
+        Volatility::Stable;
+    catalogue.add("jsonb_agg", &ONE, DataType::Jsonb, kind, || Box::new(Binary::default())).volatility =
+        Volatility::Stable;
+    // (That PostgreSQL has it as immutable, where its like are none, is so.)
     catalogue.add("jsonb_object_agg", &TWO, DataType::Jsonb, kind, || Box::new(Binary::default()));
 }
 

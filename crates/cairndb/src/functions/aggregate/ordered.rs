@@ -10,7 +10,7 @@ use super::catalogue::AggregateCatalogue;
 use crate::functions::catalogue::{Start, next_entry};
 use crate::functions::support::{no_array_type, wrong_arguments};
 use crate::functions::temporal::{add_intervals, scale, subtract_intervals};
-use crate::functions::{Accumulator, Aggregate, AggregateKind, Declared};
+use crate::functions::{Accumulator, Aggregate, AggregateKind, Declared, Volatility, WindowKind};
 use crate::types::{DataType, Value};
 use crate::{Error, Result, SqlState};
 
@@ -190,13 +190,13 @@ pub struct Placed {
 }
 
 impl Hypothetical {
-    /// By name.
-    pub fn named(name: &str) -> Option<Hypothetical> {
-        Some(match name {
-            "rank" => Hypothetical::Rank,
-            "dense_rank" => Hypothetical::DenseRank,
-            "percent_rank" => Hypothetical::PercentRank,
-            "cume_dist" => Hypothetical::CumeDist,
+    /// What a window function is as an aggregate WITHIN GROUP.
+    pub(crate) fn of_window(kind: WindowKind) -> Option<Hypothetical> {
+        Some(match kind {
+            WindowKind::Rank => Hypothetical::Rank,
+            WindowKind::DenseRank => Hypothetical::DenseRank,
+            WindowKind::PercentRank => Hypothetical::PercentRank,
+            WindowKind::CumeDist => Hypothetical::CumeDist,
             _ => return None,
         })
     }
@@ -219,6 +219,7 @@ impl Hypothetical {
             entry: ENTRIES[self as usize],
             kind: AggregateKind::Other,
             direct: Some(keys.len()),
+            volatility: Volatility::Immutable,
             start: Start::Placed(Placed { which: self, keys: keys.into() }),
         })
     }

@@ -13,10 +13,6 @@ mod text;
 pub(super) use construct::stack_collected;
 pub use construct::{constructor, fitted, fitted_part};
 pub use quantified::{Quantifier, quantified};
-pub use set::{
-    EXPANDED_ARRAY, EXPANDED_COLUMNS, EXPANDED_NAME, LISTENING_CHANNELS, ROWS_OF_ARRAY, STRING_TO_TABLE, SetRows,
-    is_about_partitions, is_set_function,
-};
 pub use subscript::{element_at, slice_of, with_element, with_slice};
 
 use std::sync::Arc;
@@ -35,6 +31,7 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     text::register(catalogue);
     construct::register(catalogue);
     subscript::register(catalogue);
+    set::register(catalogue);
 }
 
 pub(super) type Typed = fn(&Function, &[Value], &EvalContext) -> Result<Value>;
@@ -57,6 +54,8 @@ pub(super) enum Form {
     ZonesWritten,
     Populated,
     Sampled,
+    RowsOfArray,
+    UnnestSideBySide,
 }
 
 /// What a syntax calls, for certain types.

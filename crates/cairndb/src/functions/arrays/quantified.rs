@@ -28,10 +28,9 @@ pub fn quantified(op: &Arc<Function>, all: bool, array: DataType) -> Option<Arc<
         // The operator's with another result would be it: bits that no entry has tell them apart.
         entry: op.entry | 1 << if all { 62 } else { 61 },
         strict: false,
-        immutable: op.immutable,
+        volatility: op.volatility,
         folds: op.folds,
         bounded: op.bounded,
-        volatile: op.volatile,
         ..Function::new(name, [left, array], DataType::Boolean, kernel)
     }))
 }

@@ -4,7 +4,7 @@ use super::array_of;
 use crate::Result;
 use crate::functions::catalogue::Catalogue;
 use crate::functions::support::{check_length, wrong_arguments};
-use crate::functions::{Declared, Function};
+use crate::functions::{Declared, Function, SetRows};
 use crate::types::{Array, DataType, EvalContext, Value, write_text};
 
 const TEXT: DataType = DataType::Text;
@@ -19,6 +19,11 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     static THREE: [DataType; 3] = [TEXT, TEXT, TEXT];
     catalogue.add("string_to_array", &TWO, texts, split).called_on_null();
     catalogue.add("string_to_array", &THREE, texts, split).called_on_null();
+    for args in [[text; 3].as_slice(), &[text; 2]] {
+        let begin =
+            |_: &Function, args: &[Value], _: &EvalContext| Ok(SetRows::of(1, parts(args)?.unwrap_or_default()));
+        catalogue.add_rows("string_to_table", args, &[("", text)], begin).called_on_null();
+    }
 }
 
 fn join(_: &Function, args: &[Value], context: &EvalContext) -> Result<Value> {
@@ -51,7 +56,7 @@ fn split(args: &[Value], _: &EvalContext) -> Result<Value> {
 }
 
 /// The parts of a text between delimiters; without a text none.
-pub(super) fn parts(args: &[Value]) -> Result<Option<Vec<Value>>> {
+fn parts(args: &[Value]) -> Result<Option<Vec<Value>>> {
     let (text, delimiter, null) = match args {
         [Value::Null, ..] => return Ok(None),
         [Value::Text(text), delimiter] => (text, delimiter.as_str(), None),

@@ -16,14 +16,16 @@ const N: DataType = DataType::Numeric(None);
 
 pub(super) fn register(catalogue: &mut Catalogue) {
     use DataType::{BigInt, Date, Double, Integer, Real};
-    catalogue.add(
-        "to_char",
-        &[DataType::TIMESTAMP, TEXT],
-        TEXT,
-        call!((Timestamp t, Text f) {
-            write_time::timestamp_to_char(*t, None, f)
-        }),
-    );
+    catalogue
+        .add(
+            "to_char",
+            &[DataType::TIMESTAMP, TEXT],
+            TEXT,
+            call!((Timestamp t, Text f) {
+                write_time::timestamp_to_char(*t, None, f)
+            }),
+        )
+        .stable_in_name();
     catalogue
         .add(
             "to_char",
@@ -34,29 +36,43 @@ pub(super) fn register(catalogue: &mut Catalogue) {
             }),
         )
         .stable();
-    catalogue.add(
-        "to_char",
-        &[DataType::INTERVAL, TEXT],
-        TEXT,
-        call!((Interval i, Text f) write_time::interval_to_char(*i, f)),
-    );
-    catalogue.add("to_char", &[N, TEXT], TEXT, call!((Numeric n, Text f) number::to_char(&Shown::Exact(n), f)));
-    catalogue.add(
-        "to_char",
-        &[Integer, TEXT],
-        TEXT,
-        call!((Integer n, Text f) number::to_char(&Shown::Exact(&Numeric::from(*n)), f)),
-    );
-    catalogue.add(
-        "to_char",
-        &[BigInt, TEXT],
-        TEXT,
-        call!((BigInt n, Text f) number::to_char(&Shown::Exact(&Numeric::from(*n)), f)),
-    );
-    catalogue.add("to_char", &[Double, TEXT], TEXT, call!((Double n, Text f) number::to_char(&Shown::double(*n), f)));
-    catalogue.add("to_char", &[Real, TEXT], TEXT, call!((Real n, Text f) number::to_char(&Shown::real(*n), f)));
-    catalogue.add("to_number", &[TEXT, TEXT], N, call!((Text t, Text f) number::to_number(t, f).map(Value::Numeric)));
-    catalogue.add("to_date", &[TEXT, TEXT], Date, call!((Text t, Text f) read_time::to_date(t, f)));
+    catalogue
+        .add(
+            "to_char",
+            &[DataType::INTERVAL, TEXT],
+            TEXT,
+            call!((Interval i, Text f) write_time::interval_to_char(*i, f)),
+        )
+        .stable_in_name();
+    catalogue
+        .add("to_char", &[N, TEXT], TEXT, call!((Numeric n, Text f) number::to_char(&Shown::Exact(n), f)))
+        .stable_in_name();
+    catalogue
+        .add(
+            "to_char",
+            &[Integer, TEXT],
+            TEXT,
+            call!((Integer n, Text f) number::to_char(&Shown::Exact(&Numeric::from(*n)), f)),
+        )
+        .stable_in_name();
+    catalogue
+        .add(
+            "to_char",
+            &[BigInt, TEXT],
+            TEXT,
+            call!((BigInt n, Text f) number::to_char(&Shown::Exact(&Numeric::from(*n)), f)),
+        )
+        .stable_in_name();
+    catalogue
+        .add("to_char", &[Double, TEXT], TEXT, call!((Double n, Text f) number::to_char(&Shown::double(*n), f)))
+        .stable_in_name();
+    catalogue
+        .add("to_char", &[Real, TEXT], TEXT, call!((Real n, Text f) number::to_char(&Shown::real(*n), f)))
+        .stable_in_name();
+    catalogue
+        .add("to_number", &[TEXT, TEXT], N, call!((Text t, Text f) number::to_number(t, f).map(Value::Numeric)))
+        .stable_in_name();
+    catalogue.add("to_date", &[TEXT, TEXT], Date, call!((Text t, Text f) read_time::to_date(t, f))).stable_in_name();
     catalogue
         .add(
             "to_timestamp",

@@ -28,7 +28,7 @@ pub(super) fn register(catalogue: &mut Catalogue) {
         ("jsonb_build_object", JSONB, build_object_binary),
     ];
     for (name, returns, eval) in builders {
-        catalogue.add(name, &[], returns, eval).stable();
+        catalogue.add(name, &[], returns, eval).called_on_null().stable();
         catalogue.add(name, &ANY_ONE, returns, eval).variadic().called_on_null().stable();
     }
     let (one, two) = ([Declared::Type(texts())], [Declared::Type(texts()); 2]);

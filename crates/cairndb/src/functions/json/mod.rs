@@ -14,7 +14,6 @@ mod write;
 
 pub(crate) use field::Field;
 pub use populate::{Populate, populated};
-pub use rows::{JsonRows, rows_of_document};
 pub use subscript::{element_at, with_element};
 pub(super) use write::{made, push_key, push_value, write_key, write_value};
 
@@ -29,6 +28,7 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     contain::register(catalogue);
     describe::register(catalogue);
     path::register(catalogue);
+    rows::register(catalogue);
 }
 
 const JSON: DataType = DataType::Json;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::{JSON, JSONB};
-use crate::functions::Function;
 use crate::functions::arrays::{Form, form};
 use crate::functions::support::wrong_arguments;
+use crate::functions::{Function, Volatility};
 use crate::types::{
     Array, Composite, CompositeType, DataType, Dimension, Document, EvalContext, JsonKind, Value, from_text,
 };
@@ -22,24 +22,6 @@ pub struct Populate {
     pub has_base: bool,
 }
 
-impl Populate {
-    /// The function of this name; `None`: it is another kind of function.
-    pub fn named(name: &str) -> Option<Populate> {
-        let (document, rest) = match name.strip_prefix("jsonb_") {
-            Some(rest) => (JSONB, rest),
-            None => (JSON, name.strip_prefix("json_")?),
-        };
-        let (set, has_base) = match rest {
-            "populate_record" => (false, true),
-            "populate_recordset" => (true, true),
-            "to_record" => (false, false),
-            "to_recordset" => (true, false),
-            _ => return None,
-        };
-        Some(Populate { document, set, has_base })
-    }
-}
-
 /// The row of a document: a row that gives what the document lacks, the document.
 pub fn populated(of: CompositeType, document: DataType) -> Arc<Function> {
     let row = DataType::Composite(of);
@@ -52,7 +34,7 @@ pub fn populated(of: CompositeType, document: DataType) -> Arc<Function> {
             document => row_of(base.as_composite(), Document::of(document)?, of, context),
         }
     });
-    Arc::new(Function { immutable: false, folds: false, ..Function::clone(&function) })
+    Arc::new(Function { volatility: Volatility::Stable, folds: false, ..Function::clone(&function) })
 }
 
 fn row_of(base: Option<&Composite>, document: Document<'_>, of: CompositeType, context: &EvalContext) -> Result<Value> {

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use super::beginning::PatternKind;
 use super::catalogue::Catalogue;
 use super::support::{call, check_length, invalid_parameter, wrong_arguments};
+use super::{Declared, SetRows};
 use crate::types::{Array, DataType, EvalContext, Value};
 use crate::{Error, Result};
 use pattern::{Found, Pattern};
@@ -20,10 +21,6 @@ const TEXT: DataType = DataType::Text;
 const INT: DataType = DataType::Integer;
 /// Compiled expressions that a thread keeps.
 const KEPT: usize = 8;
-
-/// Functions that return rows.
-pub(crate) const MATCHES: &str = "regexp_matches";
-pub(crate) const SPLIT_TO_TABLE: &str = "regexp_split_to_table";
 
 pub(super) fn register(catalogue: &mut Catalogue) {
     similar::register(catalogue);
@@ -51,6 +48,13 @@ pub(super) fn register(catalogue: &mut Catalogue) {
         catalogue.add("regexp_split_to_array", args, texts, |args, _| {
             let parts = split("regexp_split_to_array", args)?;
             Ok(Value::Array(Arc::new(Array::new(TEXT, parts))))
+        });
+        let declared: Vec<Declared> = args.iter().copied().map(Declared::Type).collect();
+        catalogue.add_rows("regexp_matches", &declared, &[("", Declared::Type(texts))], |function, args, _| {
+            Ok(SetRows::of(1, rows_of_matches(&function.name, args)?))
+        });
+        catalogue.add_rows("regexp_split_to_table", &declared, &[("", Declared::Type(TEXT))], |function, args, _| {
+            Ok(SetRows::of(1, split(&function.name, args)?))
         });
     }
     catalogue.add("substring", pair, TEXT, call!((Text a, Text p) first_group(a, p)));
@@ -341,14 +345,8 @@ fn split(function: &str, args: &[Value]) -> Result<Vec<Value>> {
     Ok(parts)
 }
 
-/// The rows of [`MATCHES`] or [`SPLIT_TO_TABLE`].
-pub(crate) fn rows(name: &str, args: &[Value]) -> Result<Vec<Value>> {
-    if args.iter().any(Value::is_null) {
-        return Ok(vec![]);
-    }
-    if name == SPLIT_TO_TABLE {
-        return split(name, args);
-    }
+/// The groups of the first match, or of each.
+fn rows_of_matches(name: &str, args: &[Value]) -> Result<Vec<Value>> {
     let flags = args.get(2).and_then(Value::as_str).unwrap_or("");
     let is_global = flags.contains('g');
     let call = Call::new(name, &args[..args.len().min(2)], [])?;

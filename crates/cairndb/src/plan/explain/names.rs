@@ -3,6 +3,7 @@
 use super::details::{is_full, key_name};
 use super::nodes::Explainer;
 use crate::catalog::Table;
+use crate::plan::expressions::refs::called;
 use crate::plan::logical::{JoinKind, SetOperator};
 use crate::plan::physical::{PhysicalNode as N, PhysicalPlan};
 
@@ -67,9 +68,10 @@ impl Explainer<'_> {
                 let kind = ("Node Type", "System Scan".to_owned());
                 vec![kind, ("Relation Name", relation.name().to_owned()), ("Alias", alias.clone())]
             }
-            N::TableFunction { name, .. } => {
+            N::TableFunction { call } => {
                 let kind = ("Node Type", "Function Scan".to_owned());
-                vec![kind, ("Function Name", name.clone()), ("Alias", name.clone())]
+                let name = called(call);
+                vec![kind, ("Function Name", name.to_owned()), ("Alias", name.to_owned())]
             }
             N::Modify { change, .. } => vec![
                 ("Node Type", "ModifyTable".to_owned()),
@@ -131,7 +133,7 @@ impl Explainer<'_> {
             N::CteScan { id, .. } if self.working.contains(id) => format!("WorkTable Scan on {relation}"),
             N::CteScan { .. } => format!("CTE Scan on {relation}"),
             N::SystemScan { relation, .. } => format!("System Scan on {}", relation.name()),
-            N::TableFunction { name, .. } => format!("Function Scan on {name}"),
+            N::TableFunction { call } => format!("Function Scan on {}", called(call)),
             N::Modify { change, .. } => format!("{} on {}", change.verb(), change.table.name),
             N::Filter { .. } | N::Project { .. } | N::Cte { .. } | N::RecursiveCte { .. } => "Result".into(),
         }

@@ -41,7 +41,7 @@ fn mutable_here(expr: &Expr) -> Option<String> {
     };
     match expr {
         Expr::Call { function, args } if function.op == Some(Operator::Concat) && args.iter().all(is_steady) => None,
-        Expr::Call { function, .. } | Expr::InList { equal: function, .. } if !function.immutable => {
+        Expr::Call { function, .. } | Expr::InList { equal: function, .. } if !function.is_immutable() => {
             Some(of_function(function))
         }
         Expr::Cast { input, to } if !cast_is_immutable(input.data_type(), *to) => {
@@ -62,5 +62,5 @@ fn of_function(function: &Function) -> String {
         (false, [left, right]) => ("Operator", format!("{left} {} {right}", function.name)),
         _ => ("Function", format!("{}({})", function.name, args.join(", "))),
     };
-    format!("{kind} {of} is {}.", function.volatility().word().to_uppercase())
+    format!("{kind} {of} is {}.", function.volatility.word().to_uppercase())
 }

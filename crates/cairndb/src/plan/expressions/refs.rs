@@ -159,6 +159,16 @@ pub(crate) fn is_volatile(expr: &Expr) -> bool {
     found
 }
 
+/// Whether it is a call of a function of the schema's.
+pub(crate) fn calls_routine(call: &Expr) -> bool {
+    matches!(call, Expr::Call { function, .. } if function.routine().is_some())
+}
+
+/// The name of the function that is called.
+pub(crate) fn called(call: &Expr) -> &str {
+    if let Expr::Call { function, .. } = call { &function.name } else { "" }
+}
+
 /// Whether anything in the plan is volatile.
 pub(crate) fn is_volatile_plan(plan: &LogicalPlan) -> bool {
     let mut found = false;
@@ -169,7 +179,7 @@ pub(crate) fn is_volatile_plan(plan: &LogicalPlan) -> bool {
 fn is_volatile_itself(expr: &Expr) -> bool {
     match expr {
         Expr::Sequence { .. } => true,
-        Expr::Call { function, .. } => function.volatile,
+        Expr::Call { function, .. } => function.is_volatile(),
         _ => false,
     }
 }

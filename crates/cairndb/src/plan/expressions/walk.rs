@@ -190,7 +190,7 @@ pub(crate) fn node_exprs(plan: &LogicalPlan) -> Vec<&Expr> {
             limit.iter().chain(offset).chain(ties.iter().map(|key| &key.expr)).collect()
         }
         LogicalPlan::Distinct { on, .. } => on.iter().collect(),
-        LogicalPlan::TableFunction { args, .. } => args.iter().collect(),
+        LogicalPlan::TableFunction { call, .. } => vec![call],
         LogicalPlan::Scan { .. }
         | LogicalPlan::SystemScan { .. }
         | LogicalPlan::SetOperation { .. }
@@ -220,7 +220,7 @@ pub(crate) fn node_exprs_mut(plan: &mut LogicalPlan) -> Vec<&mut Expr> {
             limit.iter_mut().chain(offset).chain(ties.iter_mut().map(|key| &mut key.expr)).collect()
         }
         LogicalPlan::Distinct { on, .. } => on.iter_mut().collect(),
-        LogicalPlan::TableFunction { args, .. } => args.iter_mut().collect(),
+        LogicalPlan::TableFunction { call, .. } => vec![call],
         LogicalPlan::Scan { .. }
         | LogicalPlan::SystemScan { .. }
         | LogicalPlan::SetOperation { .. }

@@ -27,7 +27,7 @@ use crate::catalog::{Catalog, Index, Table};
 use crate::functions::exact_overload;
 use crate::plan::expressions::expr::{AggregateCall, Expr};
 use crate::plan::expressions::nulls::nullable_columns;
-use crate::plan::expressions::refs::{has_subquery, identity, mapped};
+use crate::plan::expressions::refs::{calls_routine, has_subquery, identity, mapped};
 use crate::plan::expressions::walk::{Facts, inputs_mut, node_exprs};
 use crate::plan::logical::{CteId, Field, JoinKind, LogicalPlan, SetOperator, SortKey};
 use crate::plan::optimize::{optimize, rewritten};
@@ -369,9 +369,8 @@ impl Deriver {
             return None;
         }
         let terms = match plan {
-            LogicalPlan::Values { .. }
-            | LogicalPlan::SystemScan { .. }
-            | LogicalPlan::TableFunction { stored: false, .. } => vec![],
+            LogicalPlan::Values { .. } | LogicalPlan::SystemScan { .. } => vec![],
+            LogicalPlan::TableFunction { call, .. } if !calls_routine(call) => vec![],
             LogicalPlan::Scan { table, columns, .. } => vec![self.rows_of(table, columns, plan)],
             LogicalPlan::Filter { input, predicate } => self
                 .change(input)?

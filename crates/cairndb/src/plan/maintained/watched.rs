@@ -7,13 +7,11 @@ use std::sync::Arc;
 use cairn_storage::TreeId;
 
 use crate::catalog::Table;
-use crate::functions::arrays::LISTENING_CHANNELS;
 use crate::plan::expressions::expr::Expr;
 use crate::plan::expressions::refs::used_columns;
 use crate::plan::expressions::walk::{inputs, walk, walk_plan};
 use crate::plan::logical::{JoinKind, LogicalPlan};
 use crate::plan::physical::{PhysicalNode as N, PhysicalPlan};
-use crate::system::is_of_the_moment;
 use crate::{Error, Result};
 
 /// SQLSTATE 0A000, with the part of the query that is in the way, where its result may change without a commit that
@@ -30,7 +28,7 @@ pub(crate) fn refuse_unwatchable(plan: &LogicalPlan) -> Result<()> {
                 )
             }
             Expr::Call { function, .. } if function.looks_at_database() => changes_unseen(&function.name),
-            Expr::Call { function, .. } if function.volatile => {
+            Expr::Call { function, .. } if function.is_volatile() => {
                 format!("The function {} may answer anew at every call.", function.name)
             }
             Expr::Call { function, .. } if function.clock => {
@@ -53,12 +51,6 @@ fn changes_unseen(function: &str) -> String {
 
 fn refuse_functions(plan: &LogicalPlan, refused: &mut Option<String>) {
     match plan {
-        LogicalPlan::TableFunction { name, stored: true, .. } => {
-            refused.get_or_insert_with(|| format!("The function {name} is not part of the query's plan."));
-        }
-        LogicalPlan::TableFunction { name, .. } if name == LISTENING_CHANNELS || is_of_the_moment(name) => {
-            refused.get_or_insert_with(|| changes_unseen(name));
-        }
         LogicalPlan::Modify { .. } => {
             refused.get_or_insert_with(|| "It changes rows.".to_owned());
         }

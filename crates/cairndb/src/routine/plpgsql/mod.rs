@@ -30,6 +30,7 @@ use super::{Firing, TriggerCall};
 use crate::bind::{DomainRules, definition_fields, named_as_view};
 use crate::bind::{RowsVariable, Variables};
 use crate::catalog::{ObjectName, Relation, Returns, Routine};
+use crate::error::Feature;
 use crate::exec::ExecContext;
 use crate::plan::Field;
 use crate::routine::StatementHost;
@@ -113,7 +114,7 @@ impl Types for FromCatalog<'_> {
         let found = named.map(|name| catalog.user_type(name.schema.as_deref(), &name.name, |_, _| {})).transpose()?;
         let domain = found.flatten().filter(|of| of.domain().is_some());
         if domain.is_some() && matches!(data_type, DataType::Composite(_)) {
-            return Err(Error::unsupported("a variable of a domain over a composite type"));
+            return Err(Error::lacking(Feature::DomainsOfRows, "a variable of a domain over a composite type"));
         }
         let rules = domain.map(|of| DomainRules::of(of, 0, &catalog).map(Arc::new)).transpose()?;
         Ok((data_type, rules))

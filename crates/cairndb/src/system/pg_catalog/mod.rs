@@ -3,14 +3,13 @@
 
 mod built_in;
 mod rows;
-pub(crate) use rows::modifier;
 mod statistics;
 
 pub(crate) use built_in::listed;
 pub(super) use built_in::{BUILT_IN, BuiltIn, built_in};
 pub(super) use statistics::STATISTICS;
 
-use super::Made;
+use super::{Made, asked};
 
 /// What makes the rows of those that have any, but for statistics.
 pub(super) const MADE: &[(&str, Made)] = &[
@@ -37,7 +36,7 @@ pub(super) const MADE: &[(&str, Made)] = &[
     ("pg_extension", Made::Rows(rows::pg_extension)),
     ("pg_roles", Made::Rows(rows::pg_roles)),
     ("pg_user", Made::Rows(rows::pg_user)),
-    ("pg_settings", Made::Function("pg_show_all_settings")),
+    ("pg_settings", Made::Function(&asked::SETTINGS_SHOWN)),
     ("pg_tables", Made::Rows(rows::pg_tables)),
     ("pg_views", Made::Rows(rows::pg_views)),
     ("pg_matviews", Made::Rows(rows::pg_matviews)),

@@ -86,21 +86,6 @@ fn vector(element: DataType, values: Vec<Value>) -> Value {
     Array::vector(element, values).into()
 }
 
-/// PostgreSQL's `typmod`.
-pub(crate) fn modifier(data_type: DataType) -> Value {
-    Value::Integer(match data_type.element().unwrap_or(data_type) {
-        DataType::Varchar(Some(length)) => i32::try_from(length).unwrap_or(-1) + 4,
-        DataType::Char(length @ 1..) => i32::try_from(length).unwrap_or(-1) + 4,
-        DataType::Numeric(Some((precision, scale))) => (i32::from(precision) << 16 | i32::from(scale) & 0x7ff) + 4,
-        DataType::Time(Some(digits))
-        | DataType::TimeTz(Some(digits))
-        | DataType::Timestamp(Some(digits))
-        | DataType::TimestampTz(Some(digits)) => digits.into(),
-        DataType::Interval(Some(limit)) => limit.modifier(),
-        _ => -1,
-    })
-}
-
 /// Bytes of a value; -1: that depends on the value.
 fn length(data_type: DataType) -> i16 {
     match data_type {

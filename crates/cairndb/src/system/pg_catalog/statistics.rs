@@ -5,6 +5,7 @@ use super::rows::oid;
 use crate::Value;
 use crate::catalog::{Catalog, ObjectId};
 use crate::system::Rows;
+use crate::system::asked;
 use crate::system::describe::indexes;
 use crate::system::{schema_name, text};
 use crate::types::DataType::{self, Real, Text};
@@ -12,9 +13,9 @@ use crate::types::{Array, EvalContext, to_text};
 
 /// What makes the rows of statistics. (In `pg_stats` values of any type are texts of arrays: they have no type of their own here.)
 pub(in crate::system) const STATISTICS: &[(&str, Made)] = &[
-    ("pg_locks", Made::Function("pg_lock_status")),
-    ("pg_stat_activity", Made::Function("pg_stat_get_activity")),
-    ("pg_stat_database", Made::Function("pg_stat_get_database")),
+    ("pg_locks", Made::Function(&asked::LOCKS)),
+    ("pg_stat_activity", Made::Function(&asked::ACTIVITY)),
+    ("pg_stat_database", Made::Function(&asked::DATABASE)),
     ("pg_stat_all_tables", Made::Rows(all_tables)),
     ("pg_stat_user_tables", Made::Rows(all_tables)),
     ("pg_statio_all_tables", Made::Rows(all_tables_blocks)),
@@ -25,11 +26,11 @@ pub(in crate::system) const STATISTICS: &[(&str, Made)] = &[
     ("pg_statio_user_indexes", Made::Rows(all_indexes)),
     ("pg_statio_all_sequences", Made::Rows(all_sequences)),
     ("pg_statio_user_sequences", Made::Rows(all_sequences)),
-    ("pg_stat_progress_create_index", Made::Function("pg_stat_get_progress_info")),
-    ("pg_cursors", Made::Function("pg_cursor")),
-    ("pg_prepared_statements", Made::Function("pg_prepared_statement")),
-    ("pg_timezone_names", Made::Function("pg_timezone_names")),
-    ("pg_timezone_abbrevs", Made::Function("pg_timezone_abbrevs")),
+    ("pg_stat_progress_create_index", Made::Function(&asked::BUILDS)),
+    ("pg_cursors", Made::Function(&asked::CURSORS)),
+    ("pg_prepared_statements", Made::Function(&asked::PREPARED)),
+    ("pg_timezone_names", Made::Function(&asked::ZONES)),
+    ("pg_timezone_abbrevs", Made::Function(&asked::ABBREVIATIONS)),
     ("pg_stats", Made::Rows(of_columns)),
 ];
 

@@ -181,6 +181,7 @@ impl Interned {
             physical: Physical::Values,
             width: None,
             is_integer: false,
+            code: 0,
         };
         Interned { info, definition }
     }

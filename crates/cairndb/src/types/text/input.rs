@@ -1,6 +1,7 @@
 //! Text to values, with PostgreSQL's errors.
 
 use super::float::{parse_double, parse_real};
+use crate::error::Feature;
 use crate::types::array::parse_array;
 use crate::types::cast::fit_string_assigned;
 use crate::types::composite::parse_composite;
@@ -129,10 +130,10 @@ pub(crate) fn internal_char(text: &str) -> Result<&str> {
         [] => Ok(""),
         // A byte in octal digits.
         [b'\\', b'0'..=b'3', b'0'..=b'7', b'0'..=b'7'] => {
-            Err(Error::unsupported("a \"char\" given as an octal number"))
+            Err(Error::lacking(Feature::OtherCharacters, "a \"char\" given as an octal number"))
         }
         [first, ..] if first.is_ascii() => Ok(&text[..1]),
-        _ => Err(Error::unsupported("a \"char\" that is no character of ASCII")),
+        _ => Err(Error::lacking(Feature::OtherCharacters, "a \"char\" that is no character of ASCII")),
     }
 }
 

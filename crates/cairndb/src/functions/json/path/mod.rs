@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use super::{BOOLEAN, JSONB};
 use crate::functions::catalogue::{Catalogue, Eval};
 use crate::functions::support::wrong_arguments;
+use crate::functions::{Declared, SetRows};
 use crate::types::{DataType, EvalContext, Json, JsonBuilder, JsonPath, Jsonb, Value};
 use crate::{Error, Result, SqlState};
 
@@ -41,6 +42,14 @@ pub(super) fn register(catalogue: &mut Catalogue) {
         for count in 2..=ARGS.len() {
             catalogue.add(name, &ARGS[..count], returns, eval).stable();
         }
+    }
+    let declared = ARGS.map(Declared::Type);
+    for count in 2..=ARGS.len() {
+        let (args, column) = (&declared[..count], [("", Declared::Type(JSONB))]);
+        catalogue.add_rows("jsonb_path_query", args, &column, |_, args, eval| query(&Call::of(args, eval)?));
+        let zoned = catalogue
+            .add_rows("jsonb_path_query_tz", args, &column, |_, args, eval| query(&Call::of(args, eval)?.zoned()));
+        zoned.stable();
     }
     catalogue.add("@?", &ARGS[..2], BOOLEAN, |args, eval| exists(&Call::of_operator(args, eval)?));
     catalogue.add("@@", &ARGS[..2], BOOLEAN, |args, eval| holds(&Call::of_operator(args, eval)?));
@@ -141,10 +150,6 @@ fn query_first(call: &Call<'_>) -> Result<Value> {
 }
 
 /// The rows of `jsonb_path_query` and `jsonb_path_query_tz`.
-pub(super) fn query(args: &[Value], zoned: bool, eval: &EvalContext) -> Result<Vec<Value>> {
-    if args.iter().any(Value::is_null) {
-        return Ok(vec![]);
-    }
-    let call = Call { zoned, ..Call::of(args, eval)? };
-    Ok(call.items()?.into_iter().map(Value::Jsonb).collect())
+fn query(call: &Call<'_>) -> Result<SetRows> {
+    Ok(SetRows::of(1, call.items()?.into_iter().map(Value::Jsonb).collect()))
 }

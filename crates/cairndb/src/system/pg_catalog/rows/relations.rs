@@ -1,8 +1,8 @@
 //! Relations, their columns and indexes.
 
 use super::{
-    BTREE, GIN, HEAP, alignment, collation, default_oid, has_default, item_class, length, modifier, namespace, number,
-    oid, operator_class, owner, small, storage, texts, vector, yes,
+    BTREE, GIN, HEAP, alignment, collation, default_oid, has_default, item_class, length, namespace, number, oid,
+    operator_class, owner, small, storage, texts, vector, yes,
 };
 use std::sync::Arc;
 
@@ -136,7 +136,7 @@ impl<'c> Attribute<'c> {
             ("attnum", &|| small(self.at)),
             ("attndims", &|| Value::Integer(data_type.is_array().into())),
             ("attcacheoff", &|| Value::Integer(-1)),
-            ("atttypmod", &|| if self.domain.is_some() { Value::Integer(-1) } else { modifier(data_type) }),
+            ("atttypmod", &|| Value::Integer(if self.domain.is_some() { -1 } else { data_type.typmod() })),
             ("attbyval", &|| yes((1..=8).contains(&length))),
             ("attalign", &|| text(alignment(data_type))),
             ("attstorage", &|| text(storage(data_type))),

@@ -5,7 +5,6 @@ use crate::Value;
 use crate::catalog::{
     Catalog, Deferral, ParameterMode, Returns, Routine, RoutineKind, RoutineParameter, SearchPath, Timing, TriggerEvent,
 };
-use crate::functions::Volatility;
 use crate::system::describe::{self};
 use crate::system::pg_catalog::{BUILT_IN, BuiltIn};
 use crate::system::reg::PG_CATALOG_OID;
@@ -70,14 +69,7 @@ pub(in crate::system::pg_catalog) fn pg_proc(catalog: &Catalog, rows: &mut Rows)
             ("prokind", text(if of.kind == RoutineKind::Procedure { "p" } else { "f" })),
             ("proisstrict", yes(of.strict)),
             ("proretset", yes(of.set)),
-            (
-                "provolatile",
-                text(match of.volatility {
-                    Volatility::Immutable => "i",
-                    Volatility::Stable => "s",
-                    Volatility::Volatile => "v",
-                }),
-            ),
+            ("provolatile", text(of.volatility.letter())),
             ("proparallel", text("u")),
             ("pronargs", small(of.inputs().count())),
             ("pronargdefaults", small(of.inputs().filter(|input| input.default.is_some()).count())),
@@ -103,6 +95,7 @@ pub(in crate::system::pg_catalog) fn pg_proc(catalog: &Catalog, rows: &mut Rows)
 
 fn built_in(of: &BuiltIn) -> Vec<(&'static str, Value)> {
     let arguments = of.arguments.iter().map(|oid| Value::BigInt(*oid)).collect();
+    let promised = of.promised();
     let mut row = vec![
         ("oid", Value::BigInt(of.oid)),
         ("proname", text(of.name)),
@@ -110,14 +103,15 @@ fn built_in(of: &BuiltIn) -> Vec<(&'static str, Value)> {
         ("proowner", owner()),
         ("prolang", Value::BigInt(INTERNAL)),
         ("procost", Value::Real(1.0)),
-        ("prorows", Value::Real(if of.set { 1000.0 } else { 0.0 })),
+        ("prorows", Value::Real(if promised.set { 1000.0 } else { 0.0 })),
         ("provariadic", Value::BigInt(of.variadic)),
         ("prosupport", text("-")),
         ("prokind", text(of.kind)),
-        ("proisstrict", yes(of.strict)),
-        ("proretset", yes(of.set)),
-        ("provolatile", text(of.volatility)),
-        ("proparallel", text("s")),
+        ("proisstrict", yes(promised.strict)),
+        ("proretset", yes(promised.set)),
+        ("proleakproof", yes(promised.leakproof)),
+        ("provolatile", text(promised.volatility.letter())),
+        ("proparallel", text(promised.parallel.letter())),
         ("pronargs", small(of.arguments.len())),
         ("pronargdefaults", small(0)),
         ("prorettype", Value::BigInt(of.returns)),

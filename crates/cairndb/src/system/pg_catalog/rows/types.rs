@@ -1,13 +1,13 @@
 //! Types and what sorts and compares them.
 
 use super::{
-    BTREE, C_COLLATION, DEFAULT_COLLATION, GIN, HEAP, alignment, collation, item_class, length, modifier, number, oid,
-    owner, storage, yes,
+    BTREE, C_COLLATION, DEFAULT_COLLATION, GIN, HEAP, alignment, collation, item_class, length, number, oid, owner,
+    storage, yes,
 };
 use crate::Value;
 use crate::catalog::{Catalog, TypeKind};
 use crate::inverted::ItemClass;
-use crate::system::reg::{OTHER_TYPES, PG_CATALOG_OID, is_pseudo, schema_oid};
+use crate::system::reg::{PG_CATALOG_OID, other_types, schema_oid};
 use crate::system::{Rows, maybe, oid_of, text};
 use crate::types::{DataType, TYPES, TypeCategory};
 
@@ -72,14 +72,14 @@ pub(in crate::system::pg_catalog) fn pg_type(catalog: &Catalog, rows: &mut Rows)
         let oids = (info.oid.into(), info.array_oid.into());
         types_of(rows, oids, info.catalog_name, PG_CATALOG_OID, info.base, rest);
     }
-    for (oid, name) in OTHER_TYPES {
+    for of in other_types() {
         rows.put(vec![
-            ("oid", Value::BigInt(*oid)),
-            ("typname", text(name.trim_matches('"'))),
+            ("oid", Value::BigInt(of.oid)),
+            ("typname", text(of.name.trim_matches('"'))),
             ("typnamespace", Value::BigInt(PG_CATALOG_OID)),
             ("typowner", owner()),
-            ("typtype", text(if is_pseudo(*oid) { "p" } else { "b" })),
-            ("typcategory", text(if is_pseudo(*oid) { "P" } else { "Z" })),
+            ("typtype", text(if of.is_pseudo { "p" } else { "b" })),
+            ("typcategory", text(if of.is_pseudo { "P" } else { "Z" })),
             ("typisdefined", yes(true)),
             ("typdelim", text(",")),
             ("typtypmod", Value::Integer(-1)),
@@ -93,7 +93,7 @@ pub(in crate::system::pg_catalog) fn pg_type(catalog: &Catalog, rows: &mut Rows)
                 ("typtype", text("d")),
                 ("typbasetype", domain.parent.map_or_else(|| number(domain.base.oid()), oid)),
                 ("typnotnull", yes(domain.not_null)),
-                ("typtypmod", modifier(domain.base)),
+                ("typtypmod", Value::Integer(domain.base.typmod())),
                 ("typdefault", maybe(domain.default.as_ref().map(|default| Value::text(catalog.text_of(default))))),
             ],
         };
