@@ -48,7 +48,7 @@ pub use cairn_storage::{Process, Stats, SyncMethod};
 pub use error::{Error, Result, SqlState};
 pub use functions::{AggregateFunction, Arguments, FunctionOptions};
 pub use notice::Notice;
-pub use plan::Field;
+pub use plan::{ColumnOrigin, Field};
 pub use point::RowRef;
 pub use result::{FromRow, Row, RowIndex};
 pub use salvage::{Salvaged, salvage};

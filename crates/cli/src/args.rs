@@ -61,8 +61,16 @@ pub struct ShellArgs {
     pub keep_going: bool,
 }
 
+/// What a cache may have.
+pub fn size(text: &str) -> Result<usize, String> {
+    match bytes(text)? {
+        bytes @ 1.. if bytes < CACHE_MIN => Err(format!("a cache has at least {} kB", CACHE_MIN >> 10)),
+        bytes => Ok(bytes),
+    }
+}
+
 /// Bytes, or a number with a unit, as settings have it.
-fn size(text: &str) -> Result<usize, String> {
+pub fn bytes(text: &str) -> Result<usize, String> {
     let digits = text.find(|ch: char| !ch.is_ascii_digit()).unwrap_or(text.len());
     let unit = match text[digits..].trim().to_ascii_lowercase().as_str() {
         "" | "b" => 0,
@@ -73,11 +81,7 @@ fn size(text: &str) -> Result<usize, String> {
         _ => return Err("a size is a number with B, kB, MB, GB or TB".to_string()),
     };
     let bytes = text[..digits].parse().ok().and_then(|number: usize| number.checked_mul(1 << unit));
-    match bytes {
-        Some(bytes @ 1..) if bytes < CACHE_MIN => Err(format!("a cache has at least {} kB", CACHE_MIN >> 10)),
-        Some(bytes) => Ok(bytes),
-        None => Err("a size is a number with B, kB, MB, GB or TB".to_string()),
-    }
+    bytes.ok_or_else(|| "a size is a number with B, kB, MB, GB or TB".to_string())
 }
 
 /// 64 of the largest pages, so that any database opens with it.

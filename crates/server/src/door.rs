@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use cairn_wire::{Challenge, Login, Request};
 use cairndb::{Error, SqlState};
 
+use crate::access::{self, Method};
 use crate::line::Line;
 use crate::log::Level;
 use crate::server::Shared;
@@ -67,27 +68,16 @@ pub(crate) fn admit(line: &mut Line, shared: &Shared, from: &(Origin, String)) -
 
 /// What somebody has to show.
 fn ask(line: &mut Line, shared: &Shared, login: &Login, from: &(Origin, String)) -> io::Result<()> {
-    let options = &shared.options;
-    let peer = line.stream.peer();
-    if options.trusts_all || peer.is_some() && peer == options.owner {
-        line.conversation.trust();
-        return Ok(());
-    }
-    if options.users.is_empty() {
-        let user = &login.user;
-        let (message, hint) = match peer {
-            Some(_) => (
-                format!("peer authentication failed for user \"{user}\""),
-                "Only the user who owns the database comes in without a password, and no passwords are set.",
-            ),
-            None => (
-                format!("no password is set for user \"{user}\""),
-                "Connect over the Unix socket as the user who owns the database, or start the server with passwords.",
-            ),
-        };
-        let error = Error::new(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, message).with_hint(hint);
-        refuse(line, shared, login, from, &error);
-        return Ok(());
+    match access::method(&shared.options, login, from.0) {
+        Ok(Method::Password) => {}
+        Ok(_) => {
+            line.conversation.trust();
+            return Ok(());
+        }
+        Err(error) => {
+            refuse(line, shared, login, from, &error);
+            return Ok(());
+        }
     }
     if !keep_waiting(shared, login, from.0) {
         let message = "too many failed logins for this user, or from this address";
@@ -97,7 +87,7 @@ fn ask(line: &mut Line, shared: &Shared, login: &Login, from: &(Origin, String))
     }
     let mut nonce = [0; 18];
     getrandom::fill(&mut nonce).map_err(io::Error::other)?;
-    let verifier = options.users.get(&login.user).cloned();
+    let verifier = shared.options.users.get(&login.user).map(|user| user.verifier.clone());
     line.conversation.challenge(Challenge { verifier, nonce, secret: shared.secret });
     Ok(())
 }

@@ -3,6 +3,7 @@
 //! What a client says and hears is the wire's (`cairn_wire::Conversation`); here are sockets, threads, who may come in, and how all
 //! ends.
 
+mod access;
 mod copy;
 mod door;
 mod hearing;
@@ -16,7 +17,8 @@ mod session;
 mod stream;
 mod throttle;
 
-pub use cairn_wire::Verifier;
+pub use access::{Access, Method, Network, User};
+pub use cairn_wire::{Limits, Verifier};
 pub use cairndb::Ceilings;
 pub use log::Log;
 pub use server::{Options, Running, Server};

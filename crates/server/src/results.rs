@@ -61,7 +61,7 @@ pub(crate) fn give(
     tell_notices(line, connection);
     match executed.take_rows() {
         Some(rows) => {
-            line.conversation.columns(rows.columns());
+            line.conversation.columns(rows.columns(), &rows.origins());
             go_on(line, connection, Box::new(Given { command, affected: Some(affected), rows }), most)
         }
         None => {

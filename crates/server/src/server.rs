@@ -10,9 +10,10 @@ use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use cairn_wire::{Limits, Verifier};
+use cairn_wire::Limits;
 use cairndb::{Ceilings, Database, Error, SqlState};
 
+use crate::access::{Access, Method, User, check_rules};
 use crate::line::Line;
 use crate::listener::{Call, Called, Listener};
 use crate::log::{Level, Log};
@@ -45,7 +46,9 @@ pub struct Options {
     /// The user whom the Unix socket lets in without a password.
     pub owner: Option<u32>,
     /// Who else may come in, with a password.
-    pub users: HashMap<String, Verifier>,
+    pub users: HashMap<String, User>,
+    /// Who may come in from where, in place of what the others say of that; none: as they say.
+    pub access: Vec<Access>,
     /// Everybody may come in, without a password.
     pub trusts_all: bool,
     /// Addresses that other machines reach may be listened to, though what goes over the wire can be read on the way.
@@ -76,6 +79,7 @@ impl Default for Options {
             socket: None,
             owner: None,
             users: HashMap::new(),
+            access: Vec::new(),
             trusts_all: false,
             is_insecure: false,
             connections_max: 100,
@@ -144,7 +148,7 @@ impl Server {
     /// 58030 where an address or the socket can not be had, 42501 where it is not for others to reach.
     pub fn start(self) -> Result<Running, Error> {
         let Server { database, options } = self;
-        options.addresses.iter().try_for_each(|address| check_address(*address, &options))?;
+        options.check()?;
         let mut secret = [0; 32];
         getrandom::fill(&mut secret).map_err(|error| io_error("the system's randomness", &io::Error::other(error)))?;
         let shared =
@@ -162,6 +166,23 @@ impl Server {
         running.watch().map_err(|error| io_error("a thread", &error))?;
         running.tell_start();
         Ok(running)
+    }
+}
+
+impl Options {
+    /// Whether a server may be started so.
+    ///
+    /// # Errors
+    ///
+    /// 42501 where somebody would come in from elsewhere who shows nothing, or what is sent could be read on the way.
+    ///
+    /// ```
+    /// let options = cairn_server::Options { addresses: vec!["0.0.0.0:5432".parse().unwrap()], ..Default::default() };
+    /// assert!(options.check().is_err());
+    /// ```
+    pub fn check(&self) -> Result<(), Error> {
+        check_rules(&self.access)?;
+        self.addresses.iter().try_for_each(|address| check_address(*address, self))
     }
 }
 
@@ -345,6 +366,7 @@ fn remove_stale(path: &Path) -> io::Result<()> {
 #[cfg(unix)]
 fn restrict(path: &Path, options: &Options) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
-    let mode = if options.users.is_empty() && !options.trusts_all { 0o600 } else { 0o777 };
+    let is_own = options.users.is_empty() && !options.trusts_all;
+    let mode = if is_own && options.access.iter().all(|rule| rule.method != Method::Trust) { 0o600 } else { 0o777 };
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
 }

@@ -7,7 +7,9 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use cairn_wire::{Bind, Execute, Login, Prepare, Query, Request, Started, Status};
-use cairndb::{ClientCopy, Connection, DataType, Error, SettingsSeen, SqlState, Statement, Value, command_tag};
+use cairndb::{
+    ClientCopy, ColumnOrigin, Connection, DataType, Error, SettingsSeen, SqlState, Statement, Value, command_tag,
+};
 
 use crate::copy::copy;
 use crate::door;
@@ -32,6 +34,12 @@ const TOLD: [(&str, &str); 10] = [
     ("standard_conforming_strings", "standard_conforming_strings"),
     ("TimeZone", "timezone"),
 ];
+
+/// A statement that was prepared, its result's columns, and the tables' columns that they show.
+type Described<'c> = (Statement<'c>, Option<Vec<cairndb::Field>>, Vec<Option<ColumnOrigin>>);
+
+/// PostgreSQL's oid of `void`.
+const VOID: u32 = 2278;
 
 /// Everything that a client's thread does. `number`: its connection's.
 pub(crate) fn serve(stream: Stream, number: u64, shared: &Shared) -> io::Result<()> {
@@ -91,7 +99,8 @@ fn begin(line: &mut Line, shared: &Shared, login: &Login, (who, number): (Who, u
 
 /// A connection with the settings that the client wants, within what the server gives.
 fn connect(shared: &Shared, login: &Login) -> Result<Connection, Error> {
-    let ceilings = shared.options.ceilings.clone().unwrap_or_else(|| shared.database.ceilings());
+    let mut ceilings = shared.options.ceilings.clone().unwrap_or_else(|| shared.database.ceilings());
+    ceilings.reads_only |= shared.options.users.get(&login.user).is_some_and(|user| user.reads_only);
     shared.database.connect_within(&ceilings, &login.settings)
 }
 
@@ -279,23 +288,24 @@ impl<'c> Session<'c> {
         let Prepare { statement: number, text, types } = prepare;
         drop(take(&mut self.statements, number));
         match self.prepared(&text, &types) {
-            Ok((statement, columns)) => {
+            Ok((statement, columns, origins)) => {
                 let parameters = statement.parameter_types().to_vec();
                 let is_needed = ClientCopy::of(&text).is_some() || self.shared.options.slow_statement.is_some();
                 let text = if is_needed { text } else { String::new() };
                 put(&mut self.statements, number, Rc::new(Prepared { statement: RefCell::new(statement), text }));
                 tell_notices(line, self.connection);
                 self.tell_status(line);
-                line.conversation.prepared(parameters, columns);
+                line.conversation.prepared(parameters, columns, origins);
             }
             Err(error) => self.fail(line, &error),
         }
     }
 
-    fn prepared(&self, text: &str, types: &[u32]) -> Result<(Statement<'c>, Option<Vec<cairndb::Field>>), Error> {
-        let of_oid = |oid: &u32| match oid {
-            0 => Ok(DataType::Unknown),
-            oid => self.connection.type_of_oid(*oid)?.ok_or_else(|| {
+    fn prepared(&self, text: &str, types: &[u32]) -> Result<Described<'c>, Error> {
+        let of_oid = |oid: &u32| match *oid {
+            // (`void` is what pgjdbc calls the type of an argument that only comes out.)
+            0 | VOID => Ok(DataType::Unknown),
+            oid => self.connection.type_of_oid(oid)?.ok_or_else(|| {
                 let message = format!("type with OID {oid} does not exist");
                 Error::new(SqlState::UNDEFINED_OBJECT, message)
             }),
@@ -303,7 +313,8 @@ impl<'c> Session<'c> {
         let types: Vec<DataType> = types.iter().map(of_oid).collect::<Result<_, _>>()?;
         let statement = self.connection.prepare_typed(text, &types).map_err(without_place)?;
         let columns = statement.result()?;
-        Ok((statement, columns))
+        let origins = statement.origins()?;
+        Ok((statement, columns, origins))
     }
 
     fn describe_cursor(&self, line: &mut Line, name: &str) {

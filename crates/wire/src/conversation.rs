@@ -22,7 +22,7 @@
 
 use std::collections::VecDeque;
 
-use cairndb::{ClientCopy, Error, EvalContext, Field, Notice, Result, Row};
+use cairndb::{ClientCopy, ColumnOrigin, Error, EvalContext, Field, Notice, Result, Row};
 
 use crate::block::Control;
 use crate::error::{aborted, refused, violation};
@@ -356,13 +356,13 @@ impl Conversation {
     }
 
     /// A statement's result has these columns; told before its first row.
-    pub fn columns(&mut self, fields: &[Field]) {
+    pub fn columns(&mut self, fields: &[Field], origins: &[Option<ColumnOrigin>]) {
         let is_told = match &self.asked {
             Asked::Execute(portal) => self.portals.get(*portal).is_some_and(|portal| portal.columns.is_some()),
             _ => false,
         };
         if !is_told {
-            self.output.columns(fields, &Formats::Text);
+            self.output.columns(fields, origins, &Formats::Text);
         }
     }
 

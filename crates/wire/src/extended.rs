@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cairndb::{ClientCopy, DataType, Error, Field, Result, SqlState, split_script};
+use cairndb::{ClientCopy, ColumnOrigin, DataType, Error, Field, Result, SqlState, split_script};
 
 use crate::Parameters;
 use crate::block::{Before, Control, before};
@@ -14,11 +14,18 @@ use crate::parameters::{read_formats, result_formats};
 use crate::request::{Bind, Execute, Prepare, Request, Status};
 use crate::script::{copies, no_transaction};
 
+/// A result's columns, and the tables' columns that they show, as far as these are known.
+#[derive(Debug)]
+pub(crate) struct Columns {
+    fields: Vec<Field>,
+    origins: Vec<Option<ColumnOrigin>>,
+}
+
 /// A prepared statement, as the protocol knows it.
 pub(crate) struct Statement {
     pub(crate) text_bytes: usize,
     parameters: Vec<DataType>,
-    columns: Option<Arc<[Field]>>,
+    columns: Option<Arc<Columns>>,
     control: Control,
     copies: Option<ClientCopy>,
     /// There is nothing to run.
@@ -29,7 +36,7 @@ pub(crate) struct Statement {
 #[derive(Clone, Debug)]
 pub(crate) struct Portal {
     /// `None`: it returns no rows, as far as was known when it was prepared.
-    pub(crate) columns: Option<Arc<[Field]>>,
+    pub(crate) columns: Option<Arc<Columns>>,
     pub(crate) formats: Formats,
     control: Control,
     copies: Option<ClientCopy>,
@@ -102,10 +109,16 @@ impl Conversation {
         self.output.empty(b'1');
     }
 
-    /// The statement is prepared: the types of its parameters, and its result's columns, if it is one that has a result.
-    pub fn prepared(&mut self, parameters: Vec<DataType>, columns: Option<Vec<Field>>) {
+    /// The statement is prepared: the types of its parameters, and its result's columns, if it is one that has a result, with the
+    /// tables' columns that they show, as far as these are known.
+    pub fn prepared(
+        &mut self,
+        parameters: Vec<DataType>,
+        columns: Option<Vec<Field>>,
+        origins: Vec<Option<ColumnOrigin>>,
+    ) {
         if let Asked::Prepare { name, text_bytes, control, copies } = std::mem::take(&mut self.asked) {
-            let columns = columns.map(Arc::from);
+            let columns = columns.map(|fields| Arc::new(Columns { fields, origins }));
             let statement = Statement { text_bytes, parameters, columns, control, copies, is_empty: false };
             self.keep_statement(name, statement);
         }
@@ -118,7 +131,8 @@ impl Conversation {
         let (number, statement) = self.statements.find(named).ok_or_else(|| no_statement(named))?;
         let parameters = Parameters::read(&mut body, named, &statement.parameters)?;
         self.check_failed(&statement.control)?;
-        let formats = result_formats(read_formats(&mut body)?, statement.columns.as_ref().map_or(0, |of| of.len()))?;
+        let formats =
+            result_formats(read_formats(&mut body)?, statement.columns.as_ref().map_or(0, |of| of.fields.len()))?;
         body.end()?;
         let portal = Portal {
             columns: statement.columns.clone(),
@@ -202,7 +216,7 @@ impl Conversation {
             other => return Err(violation(format!("invalid DESCRIBE message subtype {other}"))),
         };
         match columns {
-            (Some(columns), formats) => self.output.columns(columns, formats),
+            (Some(of), formats) => self.output.columns(&of.fields, &of.origins, formats),
             (None, _) => self.output.empty(b'n'),
         }
         Ok(None)
@@ -211,7 +225,7 @@ impl Conversation {
     /// The columns of the cursor.
     pub fn described(&mut self, columns: &[Field]) {
         self.asked = Asked::Nothing;
-        self.output.columns(columns, &Formats::Text);
+        self.output.columns(columns, &[], &Formats::Text);
     }
 
     /// The message Close.

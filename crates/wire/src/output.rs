@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use cairndb::{DataType, Error, EvalContext, Field, Notice, Row, ValueRef, write_binary, write_text};
+use cairndb::{ColumnOrigin, DataType, Error, EvalContext, Field, Notice, Row, ValueRef, write_binary, write_text};
 
 use crate::error::violation;
 
@@ -117,13 +117,15 @@ impl Output {
         });
     }
 
-    pub(crate) fn columns(&mut self, fields: &[Field], formats: &Formats) {
+    /// `origins`: which table's columns they show, as far as that is known.
+    pub(crate) fn columns(&mut self, fields: &[Field], origins: &[Option<ColumnOrigin>], formats: &Formats) {
         self.message(b'T', |out| {
             out.extend((fields.len() as u16).to_be_bytes());
             for (at, field) in fields.iter().enumerate() {
                 put_text(out, &field.name);
-                // Of which table's column it is, is not told: 0.
-                out.extend([0; 6]);
+                let origin = origins.get(at).copied().flatten();
+                out.extend(origin.map_or(0, |origin| origin.relation).to_be_bytes());
+                out.extend(origin.map_or(0, |origin| origin.number).to_be_bytes());
                 out.extend(field.data_type.oid().to_be_bytes());
                 out.extend(width(field.data_type).to_be_bytes());
                 out.extend(field.data_type.type_modifier().to_be_bytes());

@@ -131,7 +131,9 @@ impl Driver {
                 conversation.done();
             }
             Request::Rollback | Request::Fail => conversation.done(),
-            Request::Prepare(_) if !fails => conversation.prepared(vec![DataType::Integer], Some(vec![field()])),
+            Request::Prepare(_) if !fails => {
+                conversation.prepared(vec![DataType::Integer], Some(vec![field()]), vec![])
+            }
             Request::Bind(_) if !fails => conversation.bound(),
             Request::DescribeCursor(_) if !fails => conversation.described(&[field()]),
             Request::Query(query) if !fails && query.copies.is_some() => copy(conversation),
@@ -272,7 +274,7 @@ fn statements_and_portals_have_limits() {
                 Request::Login(_) => driver.conversation.trust(),
                 Request::Start(_) => driver.conversation.started(&Started { process: 7, secret: [5; 32] }),
                 Request::Ready => driver.conversation.ready(),
-                Request::Prepare(_) => driver.conversation.prepared(Vec::new(), None),
+                Request::Prepare(_) => driver.conversation.prepared(Vec::new(), None, Vec::new()),
                 Request::Bind(_) => driver.conversation.bound(),
                 _ => {}
             }

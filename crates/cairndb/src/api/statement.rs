@@ -6,7 +6,7 @@ use cairn_storage::Acknowledge;
 
 use super::{FromRow, Params, Row, RowRef, Rows, RowsAs, Ticket};
 use crate::exec::Kept;
-use crate::plan::Field;
+use crate::plan::{ColumnOrigin, Field, origins};
 use crate::point::PointPlan;
 use crate::prepared::Prepared;
 use crate::session::{Executed, FewRows, Ordered, Runnable, Session, add_row, exhaust, tag_of};
@@ -70,6 +70,21 @@ impl<'c> Statement<'c> {
     /// ```
     pub fn result(&self) -> Result<Option<Vec<Field>>> {
         self.session.result_of(&self.runnable)
+    }
+
+    /// Of each column of a query's result: the table's column that it shows as it is (of a view's column, that of the table beneath).
+    /// Empty where the statement is no query. What the statement's plan says, which is made if it was not yet.
+    ///
+    /// ```
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// conn.execute("CREATE TABLE item (id int, name text)", ())?;
+    /// let origins = conn.prepare("SELECT count(*), name FROM item GROUP BY name")?.origins()?;
+    /// assert_eq!(origins.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true]);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn origins(&self) -> Result<Vec<Option<ColumnOrigin>>> {
+        let plan = self.runnable.prepared.as_ref().map(|prepared| prepared.plan()).transpose()?.flatten();
+        Ok(plan.map_or_else(Vec::new, |plan| origins(plan)))
     }
 
     /// Runs the statement; the number of rows it inserted, updated or deleted.

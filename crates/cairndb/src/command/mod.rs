@@ -61,7 +61,7 @@ pub(crate) use routine::{
 };
 pub(crate) use schema::{AlterSchema, CreateSchema, DropSchemas, SetSchema};
 pub(crate) use sequence::{AlterSequence, CreateSequence, SequenceOptions, SequenceOwner};
-pub(crate) use settings::{Discard, SessionCommand, SetConfig};
+pub(crate) use settings::{Discard, SessionCommand};
 pub(crate) use transaction::TransactionCommand;
 pub(crate) use trigger::{CreateTrigger, DropTrigger, RenameTrigger, Transition};
 pub(crate) use types::{
@@ -152,7 +152,7 @@ impl CommandKind {
         match parsed.command() {
             Some(parts) => Some(CommandKind::named(parts.name())),
             None if create_table::selects_into(&parsed.tree, parsed.statement).is_some() => Some(CommandKind::Schema),
-            None => settings::is_configuring(parsed).then_some(CommandKind::Session),
+            None => None,
         }
     }
 
@@ -226,9 +226,6 @@ pub(crate) fn first_words(parsed: &ParsedStatement) -> Option<String> {
 impl Command {
     /// The statement's command; SQLSTATE 0A000 where it cannot be run.
     pub(crate) fn of(parsed: &ParsedStatement) -> Result<Command> {
-        if let Some(configure) = settings::configure(parsed)? {
-            return Ok(Command::Session(configure));
-        }
         if let Some(create) = CreateTableAs::of_select(&parsed.tree, parsed.statement)? {
             return Ok(Command::Schema(SchemaCommand::CreateTableAs(create)));
         }

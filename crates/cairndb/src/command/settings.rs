@@ -1,12 +1,11 @@
 //! SET, SHOW, RESET and DISCARD.
 
+use cairn_parser::TokenKind;
 use cairn_parser::token::quoted;
-use cairn_parser::{CallForm, Expr, Id, List, Name, QueryBody, Statement, Target, TokenKind, Tree};
 
 use super::clause::Clause;
 use super::transaction::read_only;
-use crate::sql::{ParsedStatement, name_text};
-use crate::{Error, Result, SqlState};
+use crate::{Error, Result};
 
 pub(super) const SEARCH_PATH: &str = "search_path";
 
@@ -39,19 +38,6 @@ pub(crate) enum SessionCommand {
     Discard(Discard),
     /// What the log holds goes to the database file.
     Checkpoint,
-    /// A SELECT of nothing but calls of `set_config()`.
-    Configure(Vec<SetConfig>),
-}
-
-/// `set_config(name, value, local)` with constants.
-#[derive(Debug)]
-pub(crate) struct SetConfig {
-    /// What the call's column is called.
-    pub(crate) column: String,
-    pub(crate) name: String,
-    /// `None`: to its default.
-    pub(crate) value: Option<String>,
-    pub(crate) local: bool,
 }
 
 /// What DISCARD forgets.
@@ -76,75 +62,6 @@ impl SessionCommand {
             "discard" => Ok(SessionCommand::Discard(discard(command))),
             other => Err(Error::internal(format!("{other} is not about the session"))),
         }
-    }
-}
-
-/// The targets, where each is a call of `set_config()` and there is nothing else.
-fn configuring<'t>(parsed: &'t ParsedStatement) -> Option<impl Iterator<Item = Target> + 't> {
-    let tree = &parsed.tree;
-    let Statement::Query { query } = parsed.syntax() else { return None };
-    let query = tree.get(query);
-    let QueryBody::Select { targets, from, filter, group_by, having, into, .. } = tree.get(query.body) else {
-        return None;
-    };
-    let is_call = |target: Target| match tree.get(target.expr) {
-        Expr::Call { name, form: CallForm::Plain, tail: None, .. } => is_set_config(tree, name),
-        _ => false,
-    };
-    let mut each = tree.list(targets).map(|target| tree.get(target));
-    let is_alone = !targets.is_empty() && each.all(is_call) && from.is_empty() && group_by.is_empty();
-    let is_plain = query.with.is_none() && query.order_by.is_empty() && query.limit.is_none() && query.offset.is_none();
-    let nothing_else = is_alone && is_plain && filter.is_none() && having.is_none() && into.is_none();
-    nothing_else.then(|| tree.list(targets).map(|target| tree.get(target)))
-}
-
-fn is_set_config(tree: &Tree<'_>, name: List<Name>) -> bool {
-    let mut parts = tree.list(name).map(|part| name_text(tree, part));
-    let first = [parts.next(), parts.next(), parts.next()];
-    matches!(first, [Some("set_config"), None, _] | [Some("pg_catalog"), Some("set_config"), None])
-}
-
-/// Whether this is a SELECT of nothing but `set_config()`.
-pub(super) fn is_configuring(parsed: &ParsedStatement) -> bool {
-    configuring(parsed).is_some()
-}
-
-/// The calls of such a SELECT. SQLSTATE 0A000: an argument is not constant.
-pub(super) fn configure(parsed: &ParsedStatement) -> Result<Option<SessionCommand>> {
-    let Some(targets) = configuring(parsed) else { return Ok(None) };
-    let tree = &parsed.tree;
-    let call = |target: Target| {
-        let Expr::Call { args, .. } = tree.get(target.expr) else { return Err(Error::internal("not a call")) };
-        let args: Vec<Id<Expr>> = tree.list(args).collect();
-        let [name, value, local] = *args.as_slice() else {
-            let message = "function set_config() does not exist with these arguments";
-            return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message));
-        };
-        let said = |arg| {
-            constant(tree, arg).ok_or_else(|| {
-                let hint = "Write SET, or call it with constants.";
-                let error = Error::unsupported("set_config() of what is not a constant").with_hint(hint);
-                error.at(parsed.position_of(tree.span(arg).start as usize))
-            })
-        };
-        let Some(name) = said(name)? else {
-            return Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, "SET requires parameter name"));
-        };
-        let local = said(local)?.is_some_and(|local| local == "true");
-        let column = target.alias.map_or("set_config", |alias| name_text(tree, alias)).to_owned();
-        Ok(SetConfig { column, name: name.to_lowercase(), value: said(value)?, local })
-    };
-    Ok(Some(SessionCommand::Configure(targets.map(call).collect::<Result<_>>()?)))
-}
-
-/// What a constant says; `Some(None)` for NULL.
-fn constant(tree: &Tree<'_>, expr: Id<Expr>) -> Option<Option<String>> {
-    match tree.get(expr) {
-        Expr::String { text } => Some(Some(tree.text(text).to_owned())),
-        Expr::Boolean { value } => Some(Some(value.to_string())),
-        Expr::Null => Some(None),
-        Expr::Cast { operand, .. } => constant(tree, operand),
-        _ => None,
     }
 }
 

@@ -7,7 +7,7 @@ use super::ANY;
 use super::catalogue::Catalogue;
 use super::support::{call, wrong_arguments};
 use crate::types::row::encode_value_raw;
-use crate::types::{Advisory, DataType, EvalContext, LockScope, Speaks, Value, ValueRef};
+use crate::types::{Advisory, DataType, EvalContext, LockScope, SettingChange, Speaks, Value, ValueRef};
 use crate::{Error, Result, SqlState};
 
 /// What a database calls itself; its file says which it is.
@@ -32,7 +32,11 @@ pub(super) fn register(catalogue: &mut Catalogue) {
             }),
         )
         .stable();
-    catalogue.add("set_config", &[TEXT, TEXT, DataType::Boolean], TEXT, set_config).volatile().called_on_null();
+    catalogue
+        .add("set_config", &[TEXT, TEXT, DataType::Boolean], TEXT, set_config)
+        .volatile()
+        .acting()
+        .called_on_null();
     for name in ["current_database", "current_catalog"] {
         catalogue.add(name, &[], DataType::Name, |_, _| Ok(Value::text(DATABASE_NAME))).stable();
     }
@@ -144,8 +148,10 @@ fn trigger_depth(_: &[Value], context: &EvalContext) -> Result<Value> {
 
 /// The setting of a name; `None` where there is none and that may be.
 fn setting(name: &str, missing_ok: bool, context: &EvalContext) -> Result<Value> {
-    let shown = context.settings.as_ref().and_then(|settings| settings.shown(&name.to_ascii_lowercase()));
-    match shown {
+    let name_lower = name.to_ascii_lowercase();
+    let changed = context.channels.as_ref().and_then(|session| session.changed_setting(&name_lower));
+    let shown = || context.settings.as_ref().and_then(|settings| settings.shown(&name_lower));
+    match changed.or_else(shown) {
         Some(shown) => Ok(Value::from(shown)),
         None if missing_ok => Ok(Value::Null),
         None => {
@@ -155,10 +161,24 @@ fn setting(name: &str, missing_ok: bool, context: &EvalContext) -> Result<Value>
     }
 }
 
-/// What is a statement of its own is done by the session (`command/settings.rs`), and never comes here.
-fn set_config(_: &[Value], _: &EvalContext) -> Result<Value> {
-    let hint = "Write SET, or a SELECT of nothing but set_config() of constants.";
-    Err(Error::unsupported("set_config() inside another statement").with_hint(hint))
+/// The setting's new value, which the session takes when the statement has come to its end. NULL: the one that it began with.
+fn set_config(args: &[Value], context: &EvalContext) -> Result<Value> {
+    let [name, value, local] = args else { return Err(wrong_arguments(args)) };
+    let Value::Text(name) = name else {
+        return Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, "SET requires parameter name"));
+    };
+    let (Some(session), Some(settings)) = (&context.channels, &context.settings) else {
+        return Err(Error::unsupported("set_config() in this place"));
+    };
+    let name = name.to_lowercase();
+    let value = match value {
+        Value::Text(value) => value.to_string(),
+        _ => session.first_setting(&name).unwrap_or_default(),
+    };
+    let shown = settings.under(&name, &value)?;
+    let local = *local == Value::Boolean(true);
+    session.change_setting(SettingChange { name, value, local, shown: shown.clone() });
+    Ok(Value::from(shown))
 }
 
 /// How many arguments are NULL, or are not.

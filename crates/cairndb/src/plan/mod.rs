@@ -13,6 +13,7 @@ mod number;
 mod optimize;
 mod options;
 mod order;
+mod origins;
 mod physical;
 mod planner;
 mod rewrites;
@@ -54,6 +55,8 @@ pub use modification::{
 };
 pub use optimize::optimize;
 pub use options::OptimizerOptions;
+pub use origins::ColumnOrigin;
+pub(crate) use origins::origins;
 pub use physical::{Items, KeyBound, KeyRange, ModifiedRows, PhysicalNode, PhysicalPlan, Subplan};
 pub(crate) use rewrites::fold::with_parameters;
 pub(crate) use scans::implied::is_implied;

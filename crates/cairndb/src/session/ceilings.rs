@@ -17,6 +17,10 @@ use crate::{Error, Result, SqlState};
 
 /// What texts of settings may take together.
 const TEXT_BYTES_MAX: usize = 256 << 10;
+/// How many statements and cursors may have names.
+const NAMES_MAX: usize = 10_000;
+/// What texts of statements with names may take together.
+const STATEMENT_BYTES_MAX: usize = 64 << 20;
 
 /// The most, or the least, that the settings of a connection may say, whoever sets them: see
 /// [`Database::connect_within`](crate::Database::connect_within). `None`: no ceiling.
@@ -48,6 +52,8 @@ pub struct Ceilings {
     pub idle_in_transaction_session_timeout: Option<Duration>,
     /// Of `idle_session_timeout`.
     pub idle_session_timeout: Option<Duration>,
+    /// How many statements PREPARE may have made, and how many cursors DECLARE, that are there at a time.
+    pub names: Option<usize>,
     /// What commits promise at least (`durability`, `synchronous_commit`).
     pub durability: Option<Durability>,
     /// The connection reads only: its transactions can not be made READ WRITE.
@@ -63,6 +69,7 @@ impl Ceilings {
             statement_mem: Some(limits.statement_mem),
             temp_file_limit: limits.temp_file_limit,
             temp_table_limit: Some(limits.temp_table_limit),
+            names: Some(NAMES_MAX),
             durability: Some(options.durability),
             ..Ceilings::default()
         }
@@ -129,6 +136,17 @@ impl Settings {
         }
         self.ceilings = ceilings;
         self
+    }
+
+    /// SQLSTATE 53400 for one more of what has names, where there are so many, with so much text.
+    pub(super) fn check_names(&self, what: &str, there: usize, bytes: usize) -> Result<()> {
+        let Some(most) = self.ceilings.as_ref().and_then(|ceilings| ceilings.names) else { return Ok(()) };
+        if there < most && bytes <= STATEMENT_BYTES_MAX {
+            return Ok(());
+        }
+        let message = format!("too many {what}: {there} are there already");
+        let hint = "Close those that are not needed any more, or DISCARD ALL.";
+        Err(Error::new(SqlState::CONFIGURATION_LIMIT_EXCEEDED, message).with_hint(hint))
     }
 
     /// SQLSTATE 42501 for who would write and may only read.

@@ -280,6 +280,8 @@ impl Session {
             let message = "DECLARE CURSOR can only be used in transaction blocks";
             return Err(Error::new(SqlState::NO_ACTIVE_SQL_TRANSACTION, message));
         }
+        let there = self.cursors_mut()?.len();
+        self.state.borrow().settings.check_names("cursors", there, 0)?;
         let parsed = Arc::new(parsed.within(*query, Vec::new()));
         command::refuse_into(&parsed, "SELECT ... INTO")
             .map_err(|_| Error::new(SqlState::SYNTAX_ERROR, "SELECT ... INTO is not allowed here"))?;

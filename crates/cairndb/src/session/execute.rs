@@ -120,9 +120,13 @@ impl Session {
         if !is_rollback {
             self.state.borrow().follow_locks();
         }
-        let result = self.check_time(is_rollback).and_then(|()| work());
+        let mut result = self.check_time(is_rollback).and_then(|()| work());
+        if result.is_ok() {
+            result = self.settle_settings().and(result);
+        }
         let state = self.state.borrow();
         if result.is_err() {
+            self.channels().take_settings();
             state.fail();
             if state.transaction.is_none() {
                 // What it locked, and was about to tell.

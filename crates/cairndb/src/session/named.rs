@@ -113,6 +113,11 @@ impl Session {
             let message = format!("prepared statement \"{name}\" already exists");
             return Err(Error::new(SqlState::DUPLICATE_PREPARED_STATEMENT, message));
         }
+        let (there, bytes) = {
+            let named = self.named();
+            (named.len(), named.values().map(|known| known.runnable.parsed.text().len()).sum::<usize>())
+        };
+        self.state.borrow().settings.check_names("prepared statements", there, bytes + parsed.text().len())?;
         let catalog = self.catalog()?;
         let users = catalog.users_types();
         let declared = |&id: &Id<TypeName>| {

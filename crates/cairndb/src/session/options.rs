@@ -76,6 +76,10 @@ pub struct Options {
     pub max_transaction_bytes: u64,
     /// IANA name of the time zone of new connections; `None`: UTC.
     pub time_zone: Option<String>,
+    /// How much time a crash may lose under [`Durability::Interval`]; `None`: 10 ms.
+    pub sync_interval: Option<Duration>,
+    /// How many commits that wait under [`Durability::Group`] are not kept waiting for more; 0: 64.
+    pub group_size: u32,
 }
 
 impl Options {
@@ -192,6 +196,12 @@ impl Options {
         options.max_snapshot_age = self.max_snapshot_age;
         options.max_transaction_bytes = self.max_transaction_bytes;
         options.cache_bytes = self.cache_bytes;
+        if let Some(interval) = self.sync_interval {
+            options.sync_interval = interval;
+        }
+        if self.group_size > 0 {
+            options.group_size = self.group_size;
+        }
         if self.checkpoint_log_bytes > 0 {
             options.checkpoint_log_bytes = self.checkpoint_log_bytes;
         }

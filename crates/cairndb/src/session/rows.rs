@@ -11,10 +11,9 @@ use super::live::SubscribedRows;
 use super::{FromRow, FromValue, Row, RowIndex, RowRef};
 use crate::columns::Batch;
 use crate::exec::{Collected, NoAnswer, RowStream, Step};
-use crate::plan::{Field, PhysicalPlan};
+use crate::plan::{ColumnOrigin, Field, PhysicalPlan, origins};
 use crate::prepared::Prepared;
 use crate::result::{BatchRow, RowValues};
-
 use crate::{DataType, Error, Result, Value};
 
 /// The rows of a query, produced as they are asked for.
@@ -215,6 +214,22 @@ impl Rows {
     pub(crate) fn belonging_to(mut self, part: Option<&Arc<Part>>) -> Rows {
         self.part = part.cloned();
         self
+    }
+
+    /// Of each output column: the table's column that it shows, where that is known; nothing of rows that were not planned.
+    ///
+    /// ```
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// conn.execute("CREATE TABLE item (id int, name text)", ())?;
+    /// let origins = conn.query("SELECT id, count(*) FROM item GROUP BY id", ())?.origins();
+    /// assert_eq!(origins[0].map(|origin| origin.number), Some(1));
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn origins(&self) -> Vec<Option<ColumnOrigin>> {
+        match &self.columns {
+            Columns::Plan(plan) => origins(plan),
+            Columns::Own(_) => Vec::new(),
+        }
     }
 
     /// The output columns.

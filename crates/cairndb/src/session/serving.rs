@@ -121,9 +121,6 @@ impl Session {
         Ok(match Command::of(&runnable.parsed)? {
             Command::Session(SessionCommand::Show { name }) => Some(vec![text(shown_name(&name))]),
             Command::Session(SessionCommand::ShowAll) => Some(["name", "setting", "description"].map(text).to_vec()),
-            Command::Session(SessionCommand::Configure(calls)) => {
-                Some(calls.iter().map(|call| text(&call.column)).collect())
-            }
             Command::Prepared(PreparedCommand::Execute(execute)) => self.fields_of_named(&execute.name)?,
             Command::Prepared(PreparedCommand::Explain { .. }) => Some(vec![text("QUERY PLAN")]),
             Command::Cursor(CursorCommand::Fetch { name, moves: false, .. }) => Some(self.fields_of_cursor(&name)?),

@@ -121,6 +121,7 @@ pub(crate) struct SessionState {
 impl SessionState {
     pub(crate) fn new(settings: Settings, channels: Arc<SessionChannels>, names: &Arc<Names>) -> SessionState {
         let settings = Arc::new(settings);
+        channels.begins_with(settings.clone());
         SessionState {
             first_settings: settings.clone(),
             settings,

@@ -15,7 +15,7 @@ use super::sequences::SessionSequences;
 use super::session_state::Settings;
 use super::shared::Shared;
 use crate::catalog::{SearchPath, default_path};
-use crate::command::{ChannelCommand, Discard, SessionCommand, SetConfig};
+use crate::command::{ChannelCommand, Discard, SessionCommand};
 use crate::functions::is_utf8_encoding as is_utf8;
 use crate::notice::{DEFAULT_LEVEL, LEVELS};
 use crate::plan::{Field, OptimizerOptions};
@@ -306,6 +306,13 @@ impl Settings {
 }
 
 impl ShownSettings for Settings {
+    fn under(&self, name: &str, value: &str) -> Result<String> {
+        let mut changed = self.clone();
+        // (The defaults are asked for where no value is said.)
+        changed.set(name, Some(value), self)?;
+        Ok(changed.shown(name).unwrap_or_default())
+    }
+
     fn shown(&self, name: &str) -> Option<String> {
         let on = |set: bool| if set { "on" } else { "off" }.to_string();
         Some(match name {
@@ -475,7 +482,6 @@ impl Session {
             },
             S::Show { name } => self.show(name),
             S::ShowAll => self.show_all(),
-            S::Configure(calls) => self.configure(calls),
             S::Reset { name } => {
                 self.change_setting(name, None, false)?;
                 Ok(Executed::tag("RESET"))
@@ -509,6 +515,7 @@ impl Session {
         let mut state = self.state_mut()?;
         state.settings = Arc::new(first);
         state.first_settings = state.settings.clone();
+        self.channels().begins_with(state.settings.clone());
         Ok(())
     }
 
@@ -588,26 +595,15 @@ impl Session {
         Ok(Executed::tag("SET"))
     }
 
-    /// `SELECT set_config(...)`
-    fn configure(&self, calls: &[SetConfig]) -> Result<Executed> {
-        let (mut fields, mut row) = (Vec::with_capacity(calls.len()), Vec::with_capacity(calls.len()));
-        for call in calls {
-            // What is local to a transaction that ends with this statement is gone when anybody looks.
-            let shown = match call.local && !self.in_transaction() {
-                true => {
-                    let mut settings = Settings::clone(&self.state.borrow().settings);
-                    settings.set(&call.name, call.value.as_deref(), &self.first_settings())?;
-                    settings.shown(&call.name)
-                }
-                false => {
-                    self.change_setting(&call.name, call.value.as_deref(), call.local)?;
-                    self.state.borrow().settings.shown(&call.name)
-                }
-            };
-            fields.push(Field { name: call.column.clone(), data_type: DataType::Text });
-            row.push(shown.map_or(Value::Null, Value::from));
+    /// Does what calls of `set_config()` asked for in the statement that has come to its end.
+    pub(super) fn settle_settings(&self) -> Result<()> {
+        for change in self.channels().take_settings() {
+            // What is local to a transaction that ended with the statement is gone when anybody looks.
+            if !change.local || self.in_transaction() {
+                self.change_setting(&change.name, Some(&change.value), change.local)?;
+            }
         }
-        Ok(Executed::rows("SELECT 1", Rows::buffered(fields, vec![row])))
+        Ok(())
     }
 
     fn show_all(&self) -> Result<Executed> {

@@ -7,6 +7,8 @@ pub(crate) struct SaidMark {
     pub(crate) wishes: usize,
     /// Notifications.
     pub(crate) notes: usize,
+    /// Settings that the statement changed.
+    pub(crate) settings: usize,
     /// Advisory locks of the transaction.
     pub(crate) locks: usize,
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::oid_of;
 use crate::Value;
-use crate::catalog::{Catalog, ObjectId, Relation, RelationKind, Table, View};
+use crate::catalog::{Catalog, ObjectId, Relation, RelationKind, Table, UserType, View};
 use crate::plan::{Expr, Field, SystemRows};
-use crate::types::DataType;
+use crate::types::{CompositeType, DataType};
 
 /// A relation that the system makes.
 #[derive(Debug)]
@@ -245,6 +245,21 @@ impl Rows {
             _ => None,
         };
         self.relations(catalog).into_iter().filter_map(|(.., relation)| table(relation)).collect()
+    }
+
+    /// The composite types that are asked for, each a relation of its own name and id in `pg_class`.
+    pub(super) fn composite_types<'c>(&self, catalog: &'c Catalog) -> Vec<(&'c UserType, CompositeType)> {
+        let asked = |of: &&'c Arc<UserType>| match &self.only {
+            Only::All => true,
+            Only::Object(id) => of.id == *id,
+            Only::Named(name) => of.name == *name,
+            Only::Nothing => false,
+        };
+        let composite = |of: &'c Arc<UserType>| match of.data_type {
+            DataType::Composite(composite) => Some((&**of, composite)),
+            _ => None,
+        };
+        catalog.types().filter(asked).filter_map(composite).collect()
     }
 
     /// As [`Rows::tables`], views.

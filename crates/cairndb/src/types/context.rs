@@ -52,6 +52,21 @@ pub struct EvalContext {
 pub(crate) trait ShownSettings: fmt::Debug + Send + Sync {
     /// `None`: there is no setting of this name, which is in lower case.
     fn shown(&self, name: &str) -> Option<String>;
+
+    /// What would be shown, were the setting of this name, in lower case, set to the value. SQLSTATE 42704, 22023, 42501.
+    fn under(&self, name: &str, value: &str) -> Result<String>;
+}
+
+/// What `set_config()` asks for, which the session does when the statement has come to its end.
+#[derive(Clone, Debug)]
+pub(crate) struct SettingChange {
+    /// In lower case.
+    pub(crate) name: String,
+    pub(crate) value: String,
+    /// Until the transaction ends.
+    pub(crate) local: bool,
+    /// How it is shown from now on.
+    pub(crate) shown: String,
 }
 
 /// What a session knows by names: cursors, and what PREPARE made.
@@ -95,6 +110,15 @@ pub(crate) trait Speaks: fmt::Debug + Send + Sync {
 
     /// The channels to which the session listens.
     fn listening(&self) -> Vec<Arc<str>>;
+
+    /// The setting is changed from the end of the statement on; functions are told its new value at once.
+    fn change_setting(&self, change: SettingChange);
+
+    /// How a setting is shown that the statement has changed so far.
+    fn changed_setting(&self, name: &str) -> Option<String>;
+
+    /// How a setting was shown when the session began.
+    fn first_setting(&self, name: &str) -> Option<String>;
 
     /// Locks a number that connections have agreed upon; false: it is not to be waited for. SQLSTATE 40P01, 57014.
     fn lock(&self, number: Advisory, shared: bool, scope: LockScope, waits: bool) -> Result<bool>;

@@ -46,7 +46,9 @@ pub use compare::{compare_blank_padded, compare_f64, float_hash_bits};
 pub use composite::{Attribute, Composite, CompositeType};
 pub(crate) use composite::{CompositeDefinition, NamedComposite};
 pub(crate) use composite::{is_open, read_open, write_open};
-pub(crate) use context::{Advisory, ListedCursor, ListedStatement, LockScope, SessionNames, ShownSettings, Speaks};
+pub(crate) use context::{
+    Advisory, ListedCursor, ListedStatement, LockScope, SessionNames, SettingChange, ShownSettings, Speaks,
+};
 pub use context::{EvalContext, ZoneName};
 pub use data_type::{DataType, TypeCategory};
 pub use datetime::{IntervalField, IntervalLimit, TimeTz};

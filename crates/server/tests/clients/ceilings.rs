@@ -159,6 +159,7 @@ fn served() -> Served {
         temp_table_limit: Some(256 << 20),
         durability: Some(cairndb::Durability::Full),
         reads_only: false,
+        names: Some(3),
     };
     Served::with(Options { trusts_all: true, ceilings: Some(ceilings), ..Options::default() })
 }
@@ -346,4 +347,30 @@ fn who_may_only_read_can_not_be_made_to_write() {
     assert_eq!(shown(&mut client, "SELECT count(*) FROM t"), ["0"]);
     writer.execute("INSERT INTO t SELECT nextval('s')", ()).unwrap();
     assert_eq!(shown(&mut client, "SELECT a FROM t"), ["1"], "the sequence is where it was");
+}
+
+#[test]
+fn names_of_statements_and_cursors_have_an_end() {
+    let served = served();
+    let mut client = served.connect();
+    for at in 0..5 {
+        let prepared = client.batch_execute(&format!("PREPARE p{at} AS SELECT {at}"));
+        assert_eq!(prepared.err().map(|error| code(&error).to_owned()), (at >= 3).then(|| "53400".to_owned()));
+    }
+    client.batch_execute("DEALLOCATE p1; PREPARE p9 AS SELECT 9").unwrap();
+    client
+        .batch_execute(
+            "BEGIN; DECLARE a CURSOR FOR SELECT 1; DECLARE b CURSOR FOR SELECT 1; DECLARE c CURSOR FOR SELECT 1",
+        )
+        .unwrap();
+    assert_eq!(code(&client.batch_execute("DECLARE d CURSOR FOR SELECT 1").unwrap_err()), "53400");
+    client.batch_execute("ROLLBACK; BEGIN; DECLARE d CURSOR FOR SELECT 1; COMMIT").unwrap();
+    let long = "x".repeat(9 << 20);
+    let mut at = 0;
+    let roomy = Served::with(Options { trusts_all: true, ..Options::default() });
+    let mut client = roomy.connect();
+    while client.batch_execute(&format!("PREPARE p{at} AS SELECT '{long}'")).is_ok() {
+        at += 1;
+    }
+    assert_eq!(at, 7, "of 9 MB each");
 }

@@ -69,6 +69,35 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 #[test]
+fn a_column_tells_of_which_table_it_is() {
+    let served = Served::new();
+    let mut client = served.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE gone (a int); CREATE TABLE t (id int PRIMARY KEY, x int, name text); CREATE TABLE u (t int, y text);
+             ALTER TABLE t DROP COLUMN x; CREATE VIEW v AS SELECT name AS called FROM t",
+        )
+        .unwrap();
+    let oid = |client: &mut postgres::Client, name: &str| -> u32 {
+        client.query_one("SELECT oid FROM pg_class WHERE relname = $1::text", &[&name]).unwrap().get(0)
+    };
+    let (t, u) = (oid(&mut client, "t"), oid(&mut client, "u"));
+    let mut origins = |sql: &str| -> Vec<Option<(u32, i16)>> {
+        let statement = client.prepare(sql).unwrap();
+        let columns = statement.columns().iter();
+        columns.map(|column| column.table_oid().zip(column.column_id())).collect()
+    };
+    let (id, name, y) = (Some((t, 1)), Some((t, 3)), Some((u, 2)));
+    assert_eq!(origins("SELECT name, id, id + 1, 'x', name FROM t WHERE id = $1"), [name, id, None, None, name]);
+    assert_eq!(origins("SELECT y, t.* FROM t LEFT JOIN u ON u.t = t.id ORDER BY y LIMIT 3"), [y, id, name]);
+    assert_eq!(origins("SELECT name, count(*) FROM t GROUP BY name"), [name, None]);
+    assert_eq!(origins("SELECT s.n FROM (SELECT DISTINCT name AS n FROM t) s, u"), [name]);
+    assert_eq!(origins("SELECT id FROM t UNION ALL SELECT t FROM u"), [None]);
+    assert_eq!(origins("SELECT called FROM v"), [name]);
+    assert_eq!(origins("WITH w AS MATERIALIZED (SELECT name FROM t) SELECT a.name FROM w a, w b"), [None]);
+}
+
+#[test]
 fn values_of_every_kind_come_back_as_they_went() {
     let served = Served::new();
     let mut client = served.connect();
@@ -147,7 +176,7 @@ fn a_transaction_that_lost_is_told_so() {
 
 #[test]
 fn who_has_no_password_stays_out_and_learns_nothing() {
-    let users = HashMap::from([("known".to_owned(), Verifier::of_password("right", &[1; 16]))]);
+    let users = HashMap::from([("known".to_owned(), Verifier::of_password("right", &[1; 16]).into())]);
     let addresses = vec!["127.0.0.1:0".parse().unwrap()];
     let served = Served::with(Options { users, addresses, ..Options::default() });
     let port = served.running.addresses()[0].port();

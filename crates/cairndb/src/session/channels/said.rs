@@ -79,7 +79,7 @@ impl Said {
     }
 
     pub(super) fn mark(&self) -> SaidMark {
-        SaidMark { wishes: self.wishes.len(), notes: self.notes.len(), locks: 0 }
+        SaidMark { wishes: self.wishes.len(), notes: self.notes.len(), ..SaidMark::default() }
     }
 
     pub(super) fn go_back(&mut self, mark: SaidMark) {

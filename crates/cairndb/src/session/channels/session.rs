@@ -14,7 +14,7 @@ use crate::session::advisory::SessionLocks;
 use crate::session::locked;
 use crate::session::shared::Shared;
 use crate::state::SaidMark;
-use crate::types::{Advisory, Builds, Generator, LockScope, Speaks};
+use crate::types::{Advisory, Builds, Generator, LockScope, SettingChange, ShownSettings, Speaks};
 use crate::{Error, Result};
 
 /// See the module. Shared with the functions that the session's statements call.
@@ -27,6 +27,11 @@ pub(crate) struct SessionChannels {
     /// Whether the open transaction, or the statement on its own that runs, said anything: what a commit asks.
     has_said: AtomicBool,
     said: Mutex<Said>,
+    /// What `set_config()` asked for in the statement that runs.
+    settings: Mutex<Vec<SettingChange>>,
+    has_settings: AtomicBool,
+    /// What the session began with.
+    first_settings: Mutex<Option<Arc<dyn ShownSettings>>>,
     /// Once it listens, or somebody asked for what it hears.
     listener: OnceLock<Arc<Listener>>,
 }
@@ -53,12 +58,29 @@ impl SessionChannels {
             random: Generator::default(),
             has_said: AtomicBool::new(false),
             said: Mutex::default(),
+            settings: Mutex::default(),
+            has_settings: AtomicBool::new(false),
+            first_settings: Mutex::default(),
             listener: OnceLock::new(),
         })
     }
 
     fn said(&self) -> MutexGuard<'_, Said> {
         locked(&self.said)
+    }
+
+    /// The session goes back to these.
+    pub(crate) fn begins_with(&self, settings: Arc<dyn ShownSettings>) {
+        *locked(&self.first_settings) = Some(settings);
+    }
+
+    /// What is to be done of settings now that the statement has come to its end; nothing, as mostly.
+    pub(crate) fn take_settings(&self) -> Vec<SettingChange> {
+        if !self.has_settings.load(Ordering::Relaxed) {
+            return Vec::new();
+        }
+        self.has_settings.store(false, Ordering::Relaxed);
+        std::mem::take(&mut *locked(&self.settings))
     }
 
     /// What it hears from now on.
@@ -103,11 +125,15 @@ impl SessionChannels {
     pub(crate) fn mark(&self) -> SaidMark {
         let locks = self.locks.mark();
         let said = if self.has_said.load(Ordering::Relaxed) { self.said().mark() } else { SaidMark::default() };
-        SaidMark { locks, ..said }
+        let settings = if self.has_settings.load(Ordering::Relaxed) { locked(&self.settings).len() } else { 0 };
+        SaidMark { locks, settings, ..said }
     }
 
     pub(crate) fn go_back(&self, mark: SaidMark) {
         self.locks.go_back(mark.locks);
+        if self.has_settings.load(Ordering::Relaxed) {
+            locked(&self.settings).truncate(mark.settings);
+        }
         if self.has_said.load(Ordering::Relaxed) {
             self.said().go_back(mark);
         }
@@ -116,6 +142,7 @@ impl SessionChannels {
     /// What was said is not told, and what was locked given back: its transaction was rolled back, or another begins.
     pub(crate) fn forget(&self) {
         self.locks.go_back(0);
+        self.take_settings();
         if self.has_said.swap(false, Ordering::Relaxed) {
             *self.said() = Said::default();
         }
@@ -144,6 +171,20 @@ impl Speaks for SessionChannels {
 
     fn listening(&self) -> Vec<Arc<str>> {
         self.listener.get().map_or_else(Vec::new, |listener| listener.channels())
+    }
+
+    fn change_setting(&self, change: SettingChange) {
+        locked(&self.settings).push(change);
+        self.has_settings.store(true, Ordering::Relaxed);
+    }
+
+    fn changed_setting(&self, name: &str) -> Option<String> {
+        let settings = self.has_settings.load(Ordering::Relaxed).then(|| locked(&self.settings))?;
+        settings.iter().rev().find(|change| change.name == name).map(|change| change.shown.clone())
+    }
+
+    fn first_setting(&self, name: &str) -> Option<String> {
+        locked(&self.first_settings).as_ref()?.shown(name)
     }
 
     fn lock(&self, number: Advisory, shared: bool, scope: LockScope, waits: bool) -> Result<bool> {

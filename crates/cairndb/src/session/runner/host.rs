@@ -38,6 +38,10 @@ impl ShownSettings for OtherPath {
             _ => self.others.as_ref()?.shown(name),
         }
     }
+
+    fn under(&self, name: &str, value: &str) -> Result<String> {
+        self.others.as_ref().map_or_else(|| Ok(value.to_owned()), |others| others.under(name, value))
+    }
 }
 
 impl StatementHost for Runner {

@@ -165,7 +165,8 @@ impl<'a> Parser<'a> {
             self.set_year(first)?;
             return self.set_day_of_year(second);
         }
-        if third.is_empty() {
+        // (`-05` right behind a date is a part of it; `+05`, and what stands apart, is an offset.)
+        if third.is_empty() || self.rest.starts_with('-') {
             return Err(Fault::Syntax);
         }
         self.has_date = true;
@@ -255,7 +256,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// An offset after a time, or `-infinity`.
+    /// An offset, or `-infinity`.
     fn signed_token(&mut self) -> Result<(), Fault> {
         if self.rest[1..].starts_with(|c: char| c.is_ascii_alphabetic()) {
             let sign = self.take(|c| c == '-');
@@ -267,7 +268,7 @@ impl<'a> Parser<'a> {
         let (sign, rest) = self.rest.split_at(1);
         self.rest = rest;
         let digits = self.take(|c| c.is_ascii_digit() || c == ':');
-        if self.fields.time.is_none() && self.fields.special.is_none() || digits.is_empty() {
+        if digits.is_empty() {
             return Err(Fault::Syntax);
         }
         let offset = fixed_offset(&format!("{sign}{digits}")).ok_or(Fault::Displacement)?;

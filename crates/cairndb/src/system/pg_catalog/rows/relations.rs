@@ -68,6 +68,20 @@ pub(in crate::system::pg_catalog) fn pg_class(catalog: &Catalog, rows: &mut Rows
             ("reloptions", &|| options(relation)),
         ]);
     }
+    for (of, composite) in rows.composite_types(catalog) {
+        rows.put(vec![
+            ("oid", oid(of.id)),
+            ("relname", text(&of.name)),
+            ("relnamespace", namespace(of.schema)),
+            ("reltype", oid(of.id)),
+            ("relowner", owner()),
+            ("relpersistence", text("p")),
+            ("relkind", text("c")),
+            ("relnatts", small(composite.attributes().len())),
+            ("relispopulated", yes(true)),
+            ("relreplident", text("n")),
+        ]);
+    }
 }
 
 /// What WITH says of a relation.
@@ -164,6 +178,12 @@ pub(in crate::system::pg_catalog) fn pg_attribute(catalog: &Catalog, rows: &mut 
         for (at, field) in (1..).zip(view_columns(catalog, view)) {
             let has_default = view.defaults.contains_key(&(at - 1));
             Attribute { has_default, ..Attribute::new(view.id, &field.name, field.data_type, at) }.put(rows);
+        }
+    }
+    for (of, composite) in rows.composite_types(catalog) {
+        for attribute in composite.attributes() {
+            let number = attribute.number as usize;
+            Attribute::new(of.id, &attribute.name, attribute.data_type, number).put(rows);
         }
     }
     let of_sequence =

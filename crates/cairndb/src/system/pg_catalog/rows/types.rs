@@ -87,7 +87,7 @@ pub(in crate::system::pg_catalog) fn pg_type(catalog: &Catalog, rows: &mut Rows)
     }
     for of in catalog.types() {
         let rest = match (&of.kind, of.domain()) {
-            (TypeKind::Composite(_), _) => vec![("typtype", text("c"))],
+            (TypeKind::Composite(_), _) => vec![("typtype", text("c")), ("typrelid", oid(of.id))],
             (TypeKind::Enum(_), _) | (_, None) => vec![("typtype", text("e"))],
             (_, Some(domain)) => vec![
                 ("typtype", text("d")),

@@ -1,0 +1,192 @@
+//! `cairn serve`: a database file for PostgreSQL's clients, until SIGINT or SIGTERM.
+
+mod config;
+mod signals;
+mod users;
+mod yaml;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use cairn_server::{Ceilings, Log, Running, Server};
+use clap::Args;
+
+use self::config::{Config, KEYS};
+use self::signals::Signals;
+use crate::maintenance::open_existing;
+use crate::report::{Failure, say};
+use crate::shell::open_file;
+
+/// How a file is served.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// The database file (data)
+    pub file: Option<PathBuf>,
+    /// Read how from a YAML file; the environment (CAIRN_SERVE_MAX_CONNECTIONS), --set and the other options are over it
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Set a key of the configuration; may be repeated. --keys lists them
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    pub set: Vec<(String, String)>,
+    /// Check the configuration, say what it comes to, and serve nothing
+    #[arg(long)]
+    pub check: bool,
+    /// List the keys of the configuration, with their defaults
+    #[arg(long)]
+    pub keys: bool,
+    /// Make a verifier for `users` of a password, a line of standard input
+    #[arg(long)]
+    pub make_verifier: bool,
+    /// Make the file if it does not exist (create)
+    #[arg(long)]
+    pub create: bool,
+    /// Listen to this address for TCP, too; may be repeated. Needs passwords or --trust (listen)
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub listen: Vec<SocketAddr>,
+    /// The folder of the Unix socket [default: the file's] (socket.folder)
+    #[arg(long, value_name = "FOLDER")]
+    pub socket_folder: Option<PathBuf>,
+    /// The port that the Unix socket is named by [default: 5432] (socket.port)
+    #[arg(long, value_name = "PORT")]
+    pub port: Option<u16>,
+    /// Who may come in with a password: a file, which only its owner may read, of lines NAME:PASSWORD, or NAME:SCRAM-SHA-256$... (users_file)
+    #[arg(long, value_name = "FILE")]
+    pub users: Option<PathBuf>,
+    /// Let everybody in who reaches an address or the socket, without a password (trust)
+    #[arg(long)]
+    pub trust: bool,
+    /// Listen to addresses that other machines reach, though there is no TLS: what is sent can be read on the way (insecure)
+    #[arg(long)]
+    pub insecure: bool,
+    /// How many sessions there may be at a time [default: 100] (max_connections)
+    #[arg(long, value_name = "COUNT")]
+    pub max_connections: Option<usize>,
+}
+
+fn key_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
+    Ok((key.trim().to_owned(), value.trim().to_owned()))
+}
+
+impl ServeArgs {
+    /// What the command line says, as keys.
+    fn said(&self) -> Vec<(String, String)> {
+        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.to_string_lossy().into_owned());
+        let on = |set: bool| set.then(|| "true".to_owned());
+        let listen: Vec<String> = self.listen.iter().map(SocketAddr::to_string).collect();
+        let options = [
+            ("data", path(&self.file)),
+            ("create", on(self.create)),
+            ("listen", (!listen.is_empty()).then(|| listen.join(","))),
+            ("socket.folder", path(&self.socket_folder)),
+            ("socket.port", self.port.map(|port| port.to_string())),
+            ("users_file", path(&self.users)),
+            ("trust", on(self.trust)),
+            ("insecure", on(self.insecure)),
+            ("max_connections", self.max_connections.map(|count| count.to_string())),
+        ];
+        let options = options.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
+        self.set.iter().cloned().chain(options).collect()
+    }
+}
+
+/// Serves until it is told to end; then all sessions end, and the database is closed.
+pub fn run(args: &ServeArgs) -> Result<(), Failure> {
+    if args.make_verifier {
+        return users::make_verifier();
+    }
+    if args.keys {
+        let line = |(key, default, help): &(&str, &str, &str)| say(format_args!("{key:45} {help} [{default}]"));
+        return KEYS.iter().try_for_each(line);
+    }
+    let signals = Signals::taken();
+    let config = Config::read(args.config.as_deref(), environment(), &args.said())?;
+    let missing = || Failure::Message("which database? Name its file: cairn serve FILE, or data: FILE".to_owned());
+    let file = config.data.clone().ok_or_else(missing)?;
+    config.server.check()?;
+    if args.check {
+        return say(format_args!("{}: the configuration is right", file.display()));
+    }
+    let database = open(&file, &config)?;
+    let port = config.socket_port.unwrap_or(5432);
+    let options = options(&file, config, database.ceilings())?;
+    let running = Server::over(database.clone()).with(options).start()?;
+    announce(&file, port, &running)?;
+    signals.wait();
+    running.stop();
+    database.close()?;
+    Ok(())
+}
+
+/// What of the environment is text.
+fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+/// A server of an empty database that is there by a typing error would look well: one is made only for who says so.
+fn open(file: &Path, config: &Config) -> Result<cairndb::Database, Failure> {
+    let options = config.database.clone();
+    match file.try_exists() {
+        Ok(false) if config.create => open_file(file, options),
+        Ok(false) => {
+            let file = file.display();
+            let message = format!(
+                "{file}: there is no such file; cairn serve --create {file} makes an empty database of that name"
+            );
+            Err(Failure::Message(message))
+        }
+        _ => open_existing(file, options),
+    }
+}
+
+/// `own`: what the database's options give.
+fn options(file: &Path, config: Config, own: Ceilings) -> Result<cairn_server::Options, Failure> {
+    let folder = match config.socket_folder {
+        Some(folder) => folder,
+        None => file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).into(),
+    };
+    let folder = folder.canonicalize().map_err(|error| Failure::file(&folder, &error))?;
+    let times = config.ceilings;
+    Ok(cairn_server::Options {
+        name: name_of(file),
+        socket: cfg!(unix).then_some((folder, config.socket_port.unwrap_or(5432))),
+        owner: owner_of(file),
+        log: Log::stderr(),
+        ceilings: Some(Ceilings {
+            statement_timeout: times.statement_timeout,
+            transaction_timeout: times.transaction_timeout,
+            idle_in_transaction_session_timeout: times.idle_in_transaction_session_timeout,
+            idle_session_timeout: times.idle_session_timeout,
+            ..own
+        }),
+        ..config.server
+    })
+}
+
+/// What clients call the database: the file's name without its ending.
+fn name_of(file: &Path) -> String {
+    file.file_stem().map_or_else(|| "postgres".to_owned(), |stem| stem.to_string_lossy().into_owned())
+}
+
+#[cfg(unix)]
+fn owner_of(file: &Path) -> Option<u32> {
+    use std::os::unix::fs::MetadataExt;
+    file.metadata().ok().map(|metadata| metadata.uid())
+}
+
+#[cfg(not(unix))]
+fn owner_of(_: &Path) -> Option<u32> {
+    None
+}
+
+fn announce(file: &Path, port: u16, running: &Running) -> Result<(), Failure> {
+    let name = name_of(file);
+    if let Some(socket) = running.socket() {
+        let folder = socket.parent().unwrap_or(Path::new("/"));
+        say(format_args!("{}: psql -h {} -p {} {name}", file.display(), folder.display(), port))?;
+    }
+    for address in running.addresses() {
+        say(format_args!("{}: psql -h {} -p {} {name}", file.display(), address.ip(), address.port()))?;
+    }
+    Ok(())
+}
