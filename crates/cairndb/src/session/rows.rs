@@ -14,7 +14,6 @@ use crate::exec::{Collected, NoAnswer, RowStream, Step};
 use crate::plan::{ColumnOrigin, Field, PhysicalPlan, origins};
 use crate::prepared::Prepared;
 use crate::result::{BatchRow, RowValues};
-
 use crate::{DataType, Error, Result, Value};
 
 /// The rows of a query, produced as they are asked for.
