@@ -112,7 +112,7 @@ impl Database {
     /// Runs one statement; the number of rows it inserted, updated or deleted. Ready once that is durable, as the database's
     /// durability says.
     pub async fn execute(&self, sql: &str, params: impl Params) -> Result<u64> {
-        if let Some(ticket) = self.handle.at_once(|one| one.execute(sql, &params)) {
+        if let Some(ticket) = self.handle.non_blocking(|one| one.execute(sql, &params)) {
             return durable(ticket).await;
         }
         let (sql, params) = (text_for(sql, &params)?.into_owned(), owned(&params));
@@ -150,7 +150,7 @@ impl Database {
 
     /// Runs a query (or a statement with RETURNING).
     pub async fn query(&self, sql: &str, params: impl Params) -> Result<Rows> {
-        if let Some((rows, ticket)) = self.handle.at_once(|one| one.query(sql, &params)) {
+        if let Some((rows, ticket)) = self.handle.non_blocking(|one| one.query(sql, &params)) {
             let rows = settled(rows, ticket).await?;
             return Rows::ready(&self.handle, rows);
         }
@@ -201,7 +201,7 @@ impl Database {
     ) -> Result<Option<R>> {
         let mut read = Some(read);
         let mut once = |row: RowRef<'_>| read.take().map(|read| read(row));
-        if let Some(found) = self.handle.at_once(|one| one.query_point(sql, &params, &mut once)) {
+        if let Some(found) = self.handle.non_blocking(|one| one.query_point(sql, &params, &mut once)) {
             return Ok(found.flatten());
         }
         let mut rows = self.first(sql, params).await?;
@@ -210,7 +210,7 @@ impl Database {
 
     /// The first row of a query, if there is one, and perhaps more of them.
     async fn first(&self, sql: &str, params: impl Params) -> Result<cairndb::Rows> {
-        if let Some((rows, ticket)) = self.handle.at_once(|one| one.query(sql, &params)) {
+        if let Some((rows, ticket)) = self.handle.non_blocking(|one| one.query(sql, &params)) {
             return settled(rows, ticket).await;
         }
         let (sql, params) = (text_for(sql, &params)?.into_owned(), owned(&params));

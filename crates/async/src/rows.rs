@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use cairndb::{Ahead, Error, Field, InterruptHandle, Result, Row};
+use cairndb::{Error, Field, InterruptHandle, Prefetched, Result, Row};
 use futures_core::Stream;
 
 use crate::shared::Handle;
@@ -66,7 +66,7 @@ pub(crate) struct Source {
 
 /// A batch, and what is to come.
 pub(crate) struct Next {
-    pub(crate) ahead: Ahead,
+    pub(crate) ahead: Prefetched,
     pub(crate) source: Source,
 }
 
@@ -85,14 +85,14 @@ impl Source {
 
 impl Rows {
     pub(crate) fn new(handle: &Arc<Handle>, open: Option<Arc<Open>>, next: Next) -> Rows {
-        let Next { ahead: Ahead { rows, count, is_end, .. }, source } = next;
+        let Next { ahead: Prefetched { rows, count, is_end, .. }, source } = next;
         let rest = if is_end { Rest::Nothing } else { Rest::Waiting(source) };
         Rows { handle: handle.clone(), open, current: rows, left: count, rest }
     }
 
     /// Rows that are all there.
     pub(crate) fn ready(handle: &Arc<Handle>, mut rows: cairndb::Rows) -> Result<Rows> {
-        let Ahead { rows, count, .. } = rows.ahead(usize::MAX, Duration::ZERO)?;
+        let Prefetched { rows, count, .. } = rows.ahead(usize::MAX, Duration::ZERO)?;
         Ok(Rows { handle: handle.clone(), open: None, current: rows, left: count, rest: Rest::Nothing })
     }
 
@@ -161,7 +161,7 @@ impl Rows {
                 Poll::Pending
             }
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-            Poll::Ready(Ok(Next { ahead: Ahead { rows, count, is_end, .. }, source })) => {
+            Poll::Ready(Ok(Next { ahead: Prefetched { rows, count, is_end, .. }, source })) => {
                 (self.current, self.left) = (rows, count);
                 self.rest = if is_end { Rest::Nothing } else { Rest::Waiting(source) };
                 Poll::Ready(Ok(true))

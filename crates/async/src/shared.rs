@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::{Context, Poll};
 
-use cairndb::{AtOnce, PlanCache, Pooled, Process, Result, Value};
+use cairndb::{NonBlocking, PlanCache, Pooled, Process, Result, Value};
 
 use crate::error::closed;
 use crate::gate::{Gate, Place};
@@ -24,7 +24,7 @@ pub(crate) struct Shared {
     plans: PlanCache,
     on_connect: Option<OnConnect>,
     /// Where statements are answered that take no waiting. A thread mostly finds its own free.
-    at_once: Box<[Mutex<Option<AtOnce>>]>,
+    non_blocking: Box<[Mutex<Option<NonBlocking>>]>,
     pub(crate) queue: Queue,
     places: Arc<Gate>,
     /// For open transactions.
@@ -95,17 +95,17 @@ impl Shared {
     pub(crate) fn new(database: cairndb::Database, options: &Options, is_own: bool) -> Result<Arc<Shared>> {
         let plans = PlanCache::new();
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let at_once = (0..processors).map(|_| {
+        let non_blocking = (0..processors).map(|_| {
             let connection = database.connect()?;
             options.on_connect.as_ref().map_or(Ok(()), |work| work(&connection))?;
-            Ok(Mutex::new(Some(AtOnce::new(connection, &plans)?)))
+            Ok(Mutex::new(Some(NonBlocking::new(connection, &plans)?)))
         });
-        let at_once = at_once.collect::<Result<_>>()?;
+        let non_blocking = non_blocking.collect::<Result<_>>()?;
         let shared = Arc::new(Shared {
             database: Mutex::new(Some(database)),
             plans,
             on_connect: options.on_connect.clone(),
-            at_once,
+            non_blocking,
             queue: Queue::default(),
             places: Gate::new(options.queue.max(1)),
             transactions: Gate::new(options.transactions.max(1)),
@@ -131,9 +131,9 @@ impl Shared {
     }
 
     /// Asks where nothing is waited for; `None`: a worker must.
-    pub(crate) fn at_once<T>(&self, ask: impl FnOnce(&AtOnce) -> Option<T>) -> Option<T> {
-        let (count, first) = (self.at_once.len(), thread_number());
-        let free = (0..count).find_map(|n| match self.at_once[first.wrapping_add(n) % count].try_lock() {
+    pub(crate) fn non_blocking<T>(&self, ask: impl FnOnce(&NonBlocking) -> Option<T>) -> Option<T> {
+        let (count, first) = (self.non_blocking.len(), thread_number());
+        let free = (0..count).find_map(|n| match self.non_blocking[first.wrapping_add(n) % count].try_lock() {
             Ok(one) => Some(one),
             // Of a closure that panicked: what it was lent is whole.
             Err(TryLockError::Poisoned(poison)) => Some(poison.into_inner()),
@@ -217,7 +217,7 @@ impl Shared {
         let Some(database) = lock(&self.database).take() else { return };
         let idle = std::mem::take(&mut *lock(&self.idle));
         drop(idle);
-        self.at_once.iter().for_each(|one| drop(lock(one).take()));
+        self.non_blocking.iter().for_each(|one| drop(lock(one).take()));
         let result = match self.closes.load(Ordering::SeqCst) {
             true => database.close(),
             false => {

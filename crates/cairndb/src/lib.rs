@@ -36,8 +36,8 @@ mod verify;
 
 pub use api::schema;
 pub use api::{
-    AtOnce, Change, ChangeColumn, ChangeFeedLimits, ChangeKind, ChangedTable, Changes, ClientCopy, Connection,
-    Database, Pool, Pooled, PooledConnection, RelationSize, Statement, Transaction,
+    Change, ChangeColumn, ChangeFeedLimits, ChangeKind, ChangedTable, Changes, ClientCopy, Connection, Database,
+    NonBlocking, Pool, Pooled, PooledConnection, RelationSize, Statement, Transaction,
 };
 #[cfg(feature = "derive")]
 pub use cairndb_derive::FromRow;
@@ -53,9 +53,9 @@ pub use point::RowRef;
 pub use result::{FromRow, Row, RowIndex};
 pub use salvage::{Salvaged, salvage};
 pub use session::{
-    Ahead, Ceilings, CopyShape, Durability, Executed, InterruptHandle, IntoRows, LiveChange, LiveGuard, LiveQuery,
+    Ceilings, CopyShape, Durability, Executed, InterruptHandle, IntoRows, LiveChange, LiveGuard, LiveQuery,
     LiveStatistics, Mapped, NamedParams, Next, Notification, NotificationGuard, Notifications, Options, Outcome,
-    OwnedRow, PlanCache, Position, Rows, RowsAs, SettingsSeen, StopHandle, Ticket, Turn, command_tag,
+    OwnedRow, PlanCache, Position, Prefetched, Rows, RowsAs, SettingsSeen, StopHandle, Ticket, Timeslice, command_tag,
 };
 pub use sql::{MAX_DEPTH, MAX_TEXT_BYTES, Script, SourceStatement, split_script};
 pub use types::{

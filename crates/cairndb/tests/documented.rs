@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const SHOWN_ELSEWHERE: &[&str] = &[
     // By the async crate, whose examples run it.
     "Pooled",
-    "AtOnce",
+    "NonBlocking",
     "PlanCache",
     "forget_losses",
     "renew_interrupt",

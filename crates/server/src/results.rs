@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use cairndb::{Connection, Error, Executed, Rows, Turn, command_tag};
+use cairndb::{Connection, Error, Executed, Rows, Timeslice, command_tag};
 
 use crate::line::Line;
 
@@ -82,13 +82,13 @@ pub(crate) fn go_on(
     let mut count = 0;
     while most == 0 || count < u64::from(most) {
         match given.rows.next_within(SLICE)? {
-            Turn::Row(row) => {
+            Timeslice::Row(row) => {
                 line.conversation.row(&row, &context)?;
                 count += 1;
                 line.flush_much()?;
             }
-            Turn::NotYet => line.flush()?,
-            Turn::End => {
+            Timeslice::NotYet => line.flush()?,
+            Timeslice::End => {
                 tell_notices(line, connection);
                 let tag = Some(command_tag(given.command, given.affected.unwrap_or(count), Some(count)));
                 return Ok(Came { tag, left: Left::Over(Some(given.command)) });

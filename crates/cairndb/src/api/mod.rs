@@ -1,12 +1,12 @@
 //! The public API: databases, connections, statements, transactions, pools, the schema as data. What runs is `session`.
 
-mod at_once;
 mod backups;
 mod changes;
 mod connection;
 mod copy;
 mod database;
 mod functions;
+mod non_blocking;
 mod pool;
 mod pooled;
 pub mod schema;
@@ -24,11 +24,11 @@ use crate::session::{
     Ticket,
 };
 use crate::types::Params;
-pub use at_once::AtOnce;
 pub use changes::{Change, ChangeColumn, ChangeFeedLimits, ChangeKind, ChangedTable, Changes};
 pub use connection::Connection;
 pub use copy::ClientCopy;
 pub use database::Database;
+pub use non_blocking::NonBlocking;
 pub use pool::{Pool, PooledConnection};
 pub use pooled::Pooled;
 pub use sizes::RelationSize;

@@ -13,7 +13,7 @@ use super::ParameterTypes;
 use super::definitions::definition::Noted;
 use super::relations::search::Carried;
 use super::relations::star::Stars;
-use crate::catalog::{Catalog, Definition, ObjectId, Rests, Table};
+use crate::catalog::{Catalog, Definition, ObjectId, PlanDependencies, Table};
 use crate::plan::{CteId, Expr, Field, walk};
 use crate::sql::{ParsedStatement, with_room};
 use crate::{Error, Result, SqlState};
@@ -96,7 +96,7 @@ pub(super) struct Binder<'a> {
     /// Where what names mean is wanted.
     pub(super) noted: Option<RefCell<Noted>>,
     /// What the names met so far meant.
-    pub(super) rests: RefCell<Rests>,
+    pub(super) rests: RefCell<PlanDependencies>,
     /// Where what `*` stands for is wanted.
     pub(super) stars: Option<Stars>,
     duplicated: usize,

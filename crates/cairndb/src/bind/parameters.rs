@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::variables::Variables;
-use crate::catalog::{ObjectId, Rests, Routine, Table};
+use crate::catalog::{ObjectId, PlanDependencies, Routine, Table};
 use crate::plan::{Expr, walk};
 use crate::types::DataType;
 
@@ -50,7 +50,7 @@ pub struct ParameterTypes {
     /// Functions whose bodies are being bound in place of their calls.
     pub(super) inlined: Vec<ObjectId>,
     /// What else binding found out: what the statement's names meant.
-    pub(super) rests: Rests,
+    pub(super) rests: PlanDependencies,
 }
 
 impl ParameterTypes {
@@ -103,7 +103,7 @@ impl ParameterTypes {
         self.rests.tables(written)
     }
 
-    pub(crate) fn into_parts(self) -> (Vec<DataType>, Rests) {
+    pub(crate) fn into_parts(self) -> (Vec<DataType>, PlanDependencies) {
         (self.types, self.rests)
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::catalog::Table;
-use crate::command::Told;
+use crate::command::ExplainRequest;
 use crate::plan::{ConstantRows, Field, LogicalPlan, MergeStep, OnConflict, Returning, ViewCheck};
 
 /// A statement, understood.
@@ -139,7 +139,7 @@ pub struct BoundMerge {
 #[derive(Clone, Debug)]
 pub struct BoundExplain {
     /// What is told of it.
-    pub told: Told,
+    pub told: ExplainRequest,
     /// The explained statement.
     pub statement: BoundStatement,
 }

@@ -15,9 +15,9 @@ use cairn_storage::{Reader, Store, TreeId};
 
 use super::Definition;
 use super::codec::{self, Fields, Writer, corrupt};
+use super::dependencies::note_all;
 use super::entries;
 use super::objects::{Catalog, Commentable, Objects, Relation, TemporaryObjects};
-use super::rests::note_all;
 use super::routine::{Routine, decode_routine, encode_routine};
 use super::schema::{ObjectId, Sequence, Table, TableStatistics, View};
 use super::statistics;
@@ -38,7 +38,7 @@ pub(crate) enum EntryKind {
     View = 2,
     Sequence = 3,
     Schema = 4,
-    /// A relation's name in its schema. What it means changes when the relation does: see `Rests`.
+    /// A relation's name in its schema. What it means changes when the relation does: see `PlanDependencies`.
     Name = 5,
     /// What was said by COMMENT ON, under the object and the part of it.
     Comment = 6,

@@ -15,7 +15,7 @@ use crate::{Error, Result, SqlState};
 /// EXPLAIN's options, and what is explained.
 #[derive(Debug)]
 pub(crate) struct Explain {
-    pub(crate) told: Told,
+    pub(crate) told: ExplainRequest,
     pub(crate) explained: Explained,
 }
 
@@ -31,7 +31,7 @@ pub(crate) enum Explained {
 /// EXPLAIN ANALYZE of what makes a relation, which it does.
 #[derive(Debug)]
 pub(crate) struct ExplainMade {
-    pub(crate) told: Told,
+    pub(crate) told: ExplainRequest,
     pub(crate) makes: Makes,
 }
 
@@ -71,7 +71,7 @@ impl Makes {
 
 /// What EXPLAIN tells, and how.
 #[derive(Clone, Copy, Debug)]
-pub struct Told {
+pub struct ExplainRequest {
     /// The statement runs, and what happened is told.
     pub analyze: bool,
     /// Every node's output columns.
@@ -115,7 +115,7 @@ impl Explain {
             }
             None => Explained::of_command(explained.first_part()?)?,
         };
-        let mut told = Told {
+        let mut told = ExplainRequest {
             analyze: command.part("analyze_word").is_some(),
             verbose: command.has(TokenKind::Verbose),
             costs: true,
@@ -186,7 +186,7 @@ impl Explained {
     }
 }
 
-impl Told {
+impl ExplainRequest {
     /// `timing`, `summary`: where the statement says so; otherwise they are as ANALYZE is.
     fn set(&mut self, option: Clause<'_>, (timing, summary): &mut (Option<bool>, Option<bool>)) -> Result<()> {
         let name = option_name(option);

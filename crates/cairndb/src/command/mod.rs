@@ -50,7 +50,7 @@ pub(crate) use cursor::{CursorCommand, DeclareCursor, Direction};
 pub(crate) use domain::{AlterDomain, CreateDomain, DomainChange, DomainCheck};
 pub(crate) use drop::DropRelations;
 pub(crate) use explain::{Explain, ExplainMade, Explained, Makes, Runs};
-pub use explain::{ExplainFormat, Told};
+pub use explain::{ExplainFormat, ExplainRequest};
 pub(crate) use extension::{CreateExtension, DropExtensions, is_built_in};
 pub(crate) use index::{CreateIndex, IndexKey, IndexPart};
 pub(crate) use maintenance::{Analyze, Reindex, Reindexed, Truncate, Vacuum};
@@ -66,7 +66,7 @@ pub(crate) use settings::{Discard, SessionCommand};
 pub(crate) use transaction::TransactionCommand;
 pub(crate) use trigger::{CreateTrigger, DropTrigger, RenameTrigger, Transition};
 pub(crate) use types::{
-    AlterType, AttributeChange, AttributeDefinition, Beside, CreateComposite, CreateEnum, DropTypes, TypeChange,
+    AlterType, AttributeChange, AttributeDefinition, CreateComposite, CreateEnum, DropTypes, EnumNeighbour, TypeChange,
 };
 pub(crate) use view::{CreateMaterializedView, CreateView, Maintain, RefreshMaterializedView};
 

@@ -3,7 +3,7 @@
 use cairn_parser::{Expr, Id, Statement, TypeName};
 
 use super::clause::Clause;
-use super::explain::Told;
+use super::explain::ExplainRequest;
 use crate::catalog::ObjectName;
 use crate::{Error, Result};
 
@@ -19,7 +19,7 @@ pub(crate) enum PreparedCommand {
     Execute(Execute),
     /// EXPLAIN of what EXECUTE runs; of what is to become a relation, which is not there yet.
     Explain {
-        told: Told,
+        told: ExplainRequest,
         execute: Execute,
         new_relation: Option<ObjectName>,
     },

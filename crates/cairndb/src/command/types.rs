@@ -52,7 +52,7 @@ pub(crate) enum TypeChange {
     AddValue {
         label: String,
         if_not_exists: bool,
-        beside: Option<Beside>,
+        beside: Option<EnumNeighbour>,
     },
     RenameValue {
         from: String,
@@ -67,7 +67,7 @@ pub(crate) enum TypeChange {
 
 /// The label that a new one stands before or behind.
 #[derive(Debug)]
-pub(crate) struct Beside {
+pub(crate) struct EnumNeighbour {
     pub(crate) before: bool,
     pub(crate) label: String,
 }
@@ -149,7 +149,7 @@ impl AlterType {
                 let label = next()?;
                 let before = command.has(TokenKind::Before);
                 let beside = match before || command.has(TokenKind::After) {
-                    true => Some(Beside { before, label: next()? }),
+                    true => Some(EnumNeighbour { before, label: next()? }),
                     false => None,
                 };
                 TypeChange::AddValue { label, if_not_exists: command.part("if_not_exists").is_some(), beside }

@@ -10,7 +10,7 @@ use super::create_view::refuse_parameters;
 use crate::bind::{Callees, ParameterTypes, bind_rows_of};
 use crate::catalog::{Column, Table};
 use crate::command::{CreateTableAs, RowsOf};
-use crate::dml::row::{AtOnce, RowInsert};
+use crate::dml::row::{ObservedAtOnce, RowInsert};
 use crate::dml::{self, BatchRow, DmlContext, Inserter, Programs, Target};
 use crate::exec::{self, Collected, ExecContext};
 use crate::plan::{Field, LogicalPlan, optimize};
@@ -93,13 +93,13 @@ impl Ddl<'_> {
         let mut inserter = Inserter::new(&program, &rows);
         match source.into() {
             source if source.changes == Changes::Nothing => {
-                self.for_each_row_of(source, |row| inserter.insert(row, &mut AtOnce))?;
+                self.for_each_row_of(source, |row| inserter.insert(row, &mut ObservedAtOnce))?;
             }
             source => {
                 let (mut changed, types) = self.changed_rows(source)?;
                 while let Some(batch) = changed.next_batch(&types)? {
                     let row = |row| BatchRow { columns: batch.columns(), row };
-                    (0..batch.len()).try_for_each(|at| inserter.insert(row(at), &mut AtOnce))?;
+                    (0..batch.len()).try_for_each(|at| inserter.insert(row(at), &mut ObservedAtOnce))?;
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::context::Ddl;
-use crate::command::{ExplainMade, Makes, Told};
+use crate::command::{ExplainMade, ExplainRequest, Makes};
 use crate::exec::{self, ExecContext};
 use crate::plan::{LogicalPlan, NodeStatistics, PhysicalPlan, optimize};
 use crate::prepared::{ExplainedRun, report};
@@ -13,7 +13,7 @@ use crate::{Error, Result};
 
 /// What is to be told of the query, and what there is to tell once it has run.
 pub(super) struct Explaining {
-    told: Told,
+    told: ExplainRequest,
     run: RefCell<Option<ExplainedRun>>,
 }
 

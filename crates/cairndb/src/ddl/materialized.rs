@@ -17,7 +17,7 @@ use crate::catalog::{
     Definition, Index, Maintained, Materialized, ObjectName, Relation, RelationKind, Table, TableKind,
 };
 use crate::command::{CreateMaterializedView, Maintain, RefreshMaterializedView};
-use crate::dml::row::{AtOnce, BatchRow, DeleteBuffers, Env, LentRow, RowDelete, RowInsert};
+use crate::dml::row::{BatchRow, DeleteBuffers, Env, LentRow, ObservedAtOnce, RowDelete, RowInsert};
 use crate::dml::{Inserter, Target};
 use crate::exec::EntrySorter;
 use crate::exec::Stored;
@@ -154,7 +154,7 @@ impl Ddl<'_> {
         let mut inserter = Inserter::new(&program, &context);
         coming.for_each(|row, _| {
             let row = target.layout.decode(&[], row)?;
-            inserter.insert(row.as_slice(), &mut AtOnce)
+            inserter.insert(row.as_slice(), &mut ObservedAtOnce)
         })
     }
 
@@ -167,7 +167,7 @@ impl Ddl<'_> {
         let mut settle = |group: &mut Group| {
             for key in group.old.drain(..) {
                 let row = Stored { layout: &target.layout, key: &key, value: &group.row };
-                program.run(&mut tx, (&key, &row), env, &mut buffers, &mut AtOnce, &mut Vec::new())?;
+                program.run(&mut tx, (&key, &row), env, &mut buffers, &mut ObservedAtOnce, &mut Vec::new())?;
             }
             (0..std::mem::take(&mut group.new)).try_for_each(|_| coming.add(&group.row, &[]))
         };

@@ -9,7 +9,7 @@ use super::dependency::{Object, definitions_of};
 use super::names::noun;
 use crate::bind::{DomainRules, bind_check, bind_default, bind_generated, bind_index, definition_fields};
 use crate::catalog::{Catalog, Definition, ObjectId, ObjectName, Table, TypeKind, UserType, oid_of, type_id};
-use crate::command::{AlterType, Beside, CreateEnum, DropTypes, TypeChange};
+use crate::command::{AlterType, CreateEnum, DropTypes, EnumNeighbour, TypeChange};
 use crate::system;
 use crate::types::{DataType, EnumLabel, first_keys, key_between};
 use crate::{Error, Result, SqlState};
@@ -235,10 +235,10 @@ fn systems(name: &ObjectName) -> Option<DataType> {
 }
 
 /// Where among the labels a new one goes, and its key; SQLSTATE 22023, 54000.
-fn place_of_new(labels: &[EnumLabel], beside: Option<&Beside>) -> Result<(usize, i64)> {
+fn place_of_new(labels: &[EnumLabel], beside: Option<&EnumNeighbour>) -> Result<(usize, i64)> {
     let at = match beside {
         None => labels.len(),
-        Some(Beside { before, label }) => {
+        Some(EnumNeighbour { before, label }) => {
             let at = labels.iter().position(|known| known.name == *label).ok_or_else(|| no_label(label))?;
             if *before { at } else { at + 1 }
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cairn_storage::{Store, TreeId};
 
 use super::row::Numbers;
-use super::{Deferred, InsertRoom};
+use super::{Deferred, InserterBuffers};
 use crate::Result;
 use crate::catalog::Catalog;
 use crate::exec::ExecContext;
@@ -24,7 +24,7 @@ pub(crate) struct DmlContext<'a> {
     /// Of the user's open transaction: where what is looked at when it commits is put down.
     pub(crate) deferred: Option<&'a Deferred>,
     /// What the INSERT before has left.
-    pub(crate) room: &'a Cell<InsertRoom>,
+    pub(crate) room: &'a Cell<InserterBuffers>,
 }
 
 impl<'a> DmlContext<'a> {

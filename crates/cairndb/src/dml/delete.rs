@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::pending::PendingChecks;
 use super::row::{DeleteBuffers, Env, RowDelete, Stop, Target};
 use super::source::{Source, held_trees, rows_of, source_key};
-use super::statement::Beside;
+use super::statement::ConcurrentWrites;
 use super::triggers::changed_by_trigger;
 use super::{BatchRow, DmlContext, DmlResult};
 use crate::Result;
@@ -55,23 +55,24 @@ impl DeletePlan {
         source: &Source<'_>,
         context: &DmlContext<'_>,
         pending: &mut PendingChecks<'_>,
-        beside: Beside,
+        beside: ConcurrentWrites,
     ) -> Result<DmlResult> {
         let (table, mut result) = (&self.target().table, DmlResult::new(context, self.of.returning.as_ref()));
         let (mut key, mut buffers) = (Vec::new(), DeleteBuffers::default());
         let (env, mut tx) = (Env::of(context.exec), context.tx);
-        let is_alone =
-            beside == Beside::Nobody && self.program.is_evaluable(Held::Transaction) && !self.target().loses_entries;
+        let is_alone = beside == ConcurrentWrites::Nobody
+            && self.program.is_evaluable(Held::Transaction)
+            && !self.target().loses_entries;
         source.for_each_batch(context.exec, |_, batch| {
             let mut hold = if is_alone { tx.writer(table.tree)? } else { None };
             let trees = held_trees(&mut hold, &mut tx);
             for row in rows_of(batch) {
                 source_key(self.target(), row, &mut key)?;
-                if beside != Beside::Nobody && !context.is_untouched(table.tree, &key)? {
+                if beside != ConcurrentWrites::Nobody && !context.is_untouched(table.tree, &key)? {
                     // A row may come more than once, and is gone then.
                     let is_gone = context.tx.reader().get(table.tree, &key)?.is_none();
                     match beside {
-                        Beside::Functions if !is_gone => return Err(changed_by_trigger("deleted")),
+                        ConcurrentWrites::Functions if !is_gone => return Err(changed_by_trigger("deleted")),
                         _ => continue,
                     }
                 }

@@ -9,7 +9,7 @@ use super::insert::Inserter;
 use super::pending::PendingChecks;
 use super::row::{ChangeBuffers, DeleteBuffers, Env, LentRow, RowChange, RowDelete, RowInsert, Target};
 use super::source::{Source, source_key};
-use super::statement::Beside;
+use super::statement::ConcurrentWrites;
 use super::triggers::changed_by_trigger;
 use super::{BatchRow, DmlContext, DmlResult};
 use crate::catalog::Catalog;
@@ -44,7 +44,7 @@ struct Run<'a, 'k> {
     context: &'a DmlContext<'a>,
     pending: &'a mut PendingChecks<'k>,
     /// Who else changes rows.
-    beside: Beside,
+    beside: ConcurrentWrites,
     /// The keys of target rows that were changed.
     changed: HashSet<Vec<u8>>,
     key: Vec<u8>,
@@ -119,7 +119,7 @@ impl MergePlan {
         source: &Source<'_>,
         context: &DmlContext<'_>,
         pending: &mut PendingChecks<'_>,
-        beside: Beside,
+        beside: ConcurrentWrites,
     ) -> Result<DmlResult> {
         let inserters = self.steps.iter().map(|step| match step {
             Step::Insert { program, .. } => Some(Inserter::new(program, context)),
@@ -172,9 +172,9 @@ impl Run<'_, '_> {
             let error = Error::new(SqlState::CARDINALITY_VIOLATION, "MERGE command cannot affect row a second time");
             return Err(error.with_hint("Ensure that not more than one source row matches any one target row."));
         }
-        if self.beside != Beside::Nobody && !self.context.is_untouched(target.table.tree, &self.key)? {
+        if self.beside != ConcurrentWrites::Nobody && !self.context.is_untouched(target.table.tree, &self.key)? {
             return match self.beside {
-                Beside::Functions => Err(changed_by_trigger(verb)),
+                ConcurrentWrites::Functions => Err(changed_by_trigger(verb)),
                 _ => Ok(false),
             };
         }

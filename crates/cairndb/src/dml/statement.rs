@@ -54,13 +54,14 @@ fn run_changes(
         changes_in(plan, &mut changes);
     }
     let beside = match () {
-        () if changes.iter().any(|(node, _)| !std::ptr::eq(*node, change)) => Beside::Others,
-        () if calls == Callees::Writers || asks_triggers(plan) => Beside::Functions,
-        () => Beside::Nobody,
+        () if changes.iter().any(|(node, _)| !std::ptr::eq(*node, change)) => ConcurrentWrites::Others,
+        () if calls == Callees::Writers || asks_triggers(plan) => ConcurrentWrites::Functions,
+        () => ConcurrentWrites::Nobody,
     };
     let mut frozen = None;
     // (In a function that is not to see what its caller changes, what it reads is fixed already.)
-    let is_asked = beside != Beside::Nobody || calls != Callees::BuiltIn || asks(plan, programs, context.catalog)?;
+    let is_asked =
+        beside != ConcurrentWrites::Nobody || calls != Callees::BuiltIn || asks(plan, programs, context.catalog)?;
     if (is_asked || !std::ptr::eq(change, plan.as_ref())) && !context.exec.reader.is_frozen() {
         // All its parts see the state that it began with.
         frozen = Some(context.exec.reading(context.tx.reader_of_now()?));
@@ -149,7 +150,7 @@ fn changes_in<'p>(plan: &'p PhysicalPlan, into: &mut Vec<(&'p PhysicalPlan, &'p 
 
 /// Who else changes rows while a statement does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Beside {
+pub(super) enum ConcurrentWrites {
     Nobody,
     /// Other parts of the statement: what they have changed is left alone.
     Others,
@@ -184,7 +185,7 @@ struct Statement<'a> {
     pending: RefCell<PendingChecks<'a>>,
     /// Of the change that ran last: that of the plan itself, if it has one.
     affected: Cell<u64>,
-    beside: Beside,
+    beside: ConcurrentWrites,
     /// What is inserted asks functions that change rows, or look for those that are there by then.
     follows: bool,
 }

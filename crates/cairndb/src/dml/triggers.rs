@@ -13,7 +13,7 @@ use crate::bind::{Callees, Virtuals, bind_when};
 use crate::catalog::{Catalog, ObjectId, Table, Timing, Trigger, TriggerEvent};
 use crate::columns::Batch;
 use crate::plan::{Columns, Datum, Expr, eval};
-use crate::routine::{Fires, Firing, Shape, TriggerCall};
+use crate::routine::{Firing, Shape, TriggerCall, TriggerRunner};
 use crate::types::{CompositeType, ValueRef};
 use crate::{Error, Result, SqlState, Value};
 
@@ -36,7 +36,7 @@ struct Compiled {
 /// The triggers that a statement has run, ready to run again.
 pub(crate) struct Running<'a> {
     context: &'a DmlContext<'a>,
-    all: Vec<(Arc<TriggerCall>, Box<dyn Fires + 'a>)>,
+    all: Vec<(Arc<TriggerCall>, Box<dyn TriggerRunner + 'a>)>,
     /// Of the statement.
     pub(super) rows: Vec<TransitionRows>,
 }
@@ -60,7 +60,7 @@ impl<'a> Running<'a> {
     }
 
     /// The trigger, ready to run.
-    fn ready(&mut self, call: &Arc<TriggerCall>) -> Result<&mut dyn Fires> {
+    fn ready(&mut self, call: &Arc<TriggerCall>) -> Result<&mut dyn TriggerRunner> {
         let at = match self.all.iter().position(|(known, _)| Arc::ptr_eq(known, call)) {
             Some(at) => at,
             None => {

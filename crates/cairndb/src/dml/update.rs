@@ -8,7 +8,7 @@ use cairn_storage::{KeyList, TransactionWriter};
 use super::pending::PendingChecks;
 use super::row::{ChangeBuffers, Env, RowChange, RowObserver, Stop, Target};
 use super::source::{Source, held_trees, rows_of, source_key, source_numbers};
-use super::statement::Beside;
+use super::statement::ConcurrentWrites;
 use super::triggers::changed_by_trigger;
 use super::{BatchRow, DmlContext, DmlResult};
 use crate::bind::Callees;
@@ -46,7 +46,7 @@ struct Run<'a, 'k> {
     program: &'a RowChange,
     context: &'a DmlContext<'a>,
     pending: &'a mut PendingChecks<'k>,
-    beside: Beside,
+    beside: ConcurrentWrites,
     /// A target row may come more than once where others are joined; only its first time counts.
     seen: Option<HashSet<Vec<u8>>>,
     key: Vec<u8>,
@@ -88,7 +88,7 @@ impl UpdatePlan {
         source: &Source<'_>,
         context: &DmlContext<'_>,
         pending: &mut PendingChecks<'_>,
-        beside: Beside,
+        beside: ConcurrentWrites,
     ) -> Result<DmlResult> {
         let seen = self.is_joined.then(HashSet::new);
         let (key, result) = (Vec::new(), DmlResult::new(context, self.of.returning.as_ref()));
@@ -107,9 +107,9 @@ impl Run<'_, '_> {
     fn is_new(&mut self, row: BatchRow<'_>) -> Result<bool> {
         source_key(&self.program.rules.target, row, &mut self.key)?;
         let tree = self.program.rules.target.table.tree;
-        if self.beside != Beside::Nobody && !self.context.is_untouched(tree, &self.key)? {
+        if self.beside != ConcurrentWrites::Nobody && !self.context.is_untouched(tree, &self.key)? {
             return match self.beside {
-                Beside::Functions if !self.was_seen() => Err(changed_by_trigger("updated")),
+                ConcurrentWrites::Functions if !self.was_seen() => Err(changed_by_trigger("updated")),
                 _ => Ok(false),
             };
         }
@@ -127,8 +127,8 @@ impl Run<'_, '_> {
     fn one_by_one(&mut self, source: &Source<'_>) -> Result<()> {
         let (exec, mut tx, mut change) = (self.context.exec, self.context.tx, ChangeBuffers::default());
         let tree = self.program.rules.target.table.tree;
-        let is_alone = self.beside == Beside::Nobody && self.program.is_alone();
-        let is_patch = self.beside == Beside::Nobody && self.program.is_patch();
+        let is_alone = self.beside == ConcurrentWrites::Nobody && self.program.is_alone();
+        let is_patch = self.beside == ConcurrentWrites::Nobody && self.program.is_patch();
         source.for_each_batch(exec, |_, batch| {
             let mut hold = if is_alone || is_patch { tx.writer(tree)? } else { None };
             if let (true, Some(writer)) = (is_patch, &mut hold) {
@@ -195,7 +195,7 @@ impl Run<'_, '_> {
     /// The keys of a batch's rows that are to be changed, and which of them these are.
     fn new_rows(&mut self, batch: &Batch) -> Result<(KeyList, Vec<u32>)> {
         let (mut keys, mut rows) = (KeyList::default(), Vec::with_capacity(batch.len()));
-        let are_all = self.beside == Beside::Nobody && self.seen.is_none();
+        let are_all = self.beside == ConcurrentWrites::Nobody && self.seen.is_none();
         if are_all && source_numbers(&self.program.rules.target, batch, &mut keys) {
             rows.extend((0..batch.len()).map(row_number));
             return Ok((keys, rows));

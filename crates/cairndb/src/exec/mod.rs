@@ -45,7 +45,7 @@ pub(crate) use context::{Charge, Cx, Shared, pages_between};
 pub(crate) use entry_sort::EntrySorter;
 pub(crate) use facts::is_volatile;
 pub(crate) use maintain::{
-    Around, Changed, ChangedReader, Direct, KeptState, RowChanges, Terms, changed_rows, entry_row_key,
+    Changed, ChangedReader, Direct, KeptState, MaintenanceEnv, RowChanges, Terms, changed_rows, entry_row_key,
 };
 pub(crate) use operator::{NoAnswer, SourceRows, Step, Writes};
 pub use row_eval::eval_row;

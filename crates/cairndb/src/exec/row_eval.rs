@@ -1,11 +1,11 @@
 //! An expression on one row in what an execution has.
 
 use super::context::ExecContext;
-use crate::plan::{Datum, Expr, SequenceOp, Surroundings, eval};
+use crate::plan::{Datum, EvalEnv, Expr, SequenceOp, eval};
 use crate::types::{DataType, EvalContext, ValueRef};
 use crate::{Error, Result, Value};
 
-impl<'a> Surroundings<'a> for &'a ExecContext {
+impl<'a> EvalEnv<'a> for &'a ExecContext {
     type Miss = Error;
 
     fn parameter(self, index: usize, _: DataType) -> Result<ValueRef<'a>> {

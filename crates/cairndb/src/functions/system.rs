@@ -7,7 +7,7 @@ use super::catalogue::Catalogue;
 use super::support::{call, wrong_arguments};
 use super::{ANY, Declared, SetRows};
 use crate::types::row::encode_value_raw;
-use crate::types::{Advisory, DataType, EvalContext, LockScope, Reg, SettingChange, Speaks, Value, ValueRef};
+use crate::types::{Advisory, DataType, EvalContext, LockScope, Reg, SessionServices, SettingChange, Value, ValueRef};
 use crate::{Error, Result, SqlState};
 
 /// What a database calls itself; its file says which it is.
@@ -155,7 +155,7 @@ fn number(args: &[Value]) -> Result<Advisory> {
     }
 }
 
-fn sharing(context: &EvalContext) -> Result<&Arc<dyn Speaks>> {
+fn sharing(context: &EvalContext) -> Result<&Arc<dyn SessionServices>> {
     context.channels.as_ref().ok_or_else(|| Error::unsupported("an advisory lock in this place"))
 }
 

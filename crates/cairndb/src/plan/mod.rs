@@ -38,7 +38,7 @@ pub use expressions::expr::{AggregateCall, Expr, QuantifiedOp, SequenceOp, Subqu
 pub(crate) use expressions::facts::{asks_catalog, is_immutable, mutable_part};
 pub(crate) use expressions::held::Held;
 pub(crate) use expressions::refs::{calls_routine, is_volatile, is_volatile_plan, map_columns, raised, used_columns};
-pub(crate) use expressions::row_eval::{Surroundings, eval};
+pub(crate) use expressions::row_eval::{EvalEnv, eval};
 pub(crate) use expressions::stand_in::{StandIn, Version};
 pub(crate) use expressions::walk;
 pub(crate) use expressions::walk::children as expr_children;

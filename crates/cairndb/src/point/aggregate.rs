@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cairn_storage::{Session, WriteError};
 
 use super::Miss;
-use super::few::{self, Several};
+use super::few::{self, PrefixRows};
 use super::join::{JoinSource, Joined, Step, accepts, place};
 use super::shape::{project, substitute};
 use crate::Value;
@@ -20,7 +20,7 @@ use crate::types::ValueRef;
 #[derive(Debug)]
 pub(crate) struct PointAggregate {
     steps: Box<[Step]>,
-    several: Several,
+    several: PrefixRows,
     filters: Box<[Expr]>,
     calls: Box<[Call]>,
     /// Over the answers: HAVING, and the result's columns.
@@ -75,7 +75,7 @@ impl PointAggregate {
         let at = source.several()?;
         let calls: Box<[_]> = calls.iter().map(|call| Call::of(call, &source, at)).collect::<Option<_>>()?;
         let of_rows = calls.iter().flat_map(|call| call.args.iter().chain(&call.filter));
-        let several = Several::of(&source, of_rows.clone())?;
+        let several = PrefixRows::of(&source, of_rows.clone())?;
         let conditions = source.steps.iter().filter_map(Step::condition);
         let mut all = of_rows.chain(conditions).chain(&source.filters).chain(&having).chain(&outputs);
         if !all.all(is_of_point) {

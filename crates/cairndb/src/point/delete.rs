@@ -7,7 +7,7 @@ use cairn_storage::Ticket;
 use super::place::Place;
 use super::shape::{Finder, PointSource};
 use super::{Miss, WriteBuffers};
-use crate::dml::row::{AtOnce, Env, NoColumns, RowDelete, Target, look_up};
+use crate::dml::row::{Env, NoColumns, ObservedAtOnce, RowDelete, Target, look_up};
 use crate::exec::Stored;
 use crate::plan::{Held, Returning};
 
@@ -52,13 +52,13 @@ impl PointDelete {
         place.write(stamp, &mut |trees| {
             let Some(key) = self.finder.row_key(trees, key, row_key)? else { return Ok(false) };
             if !program.reads_row() {
-                return program.run(trees, (key, &NoColumns), env, delete, &mut AtOnce, returned);
+                return program.run(trees, (key, &NoColumns), env, delete, &mut ObservedAtOnce, returned);
             }
             if !look_up(trees, target.table.tree, key, row)? {
                 return Ok(false);
             }
             let stored = Stored { layout: &target.layout, key, value: row };
-            program.run(trees, (key, &stored), env, delete, &mut AtOnce, returned)
+            program.run(trees, (key, &stored), env, delete, &mut ObservedAtOnce, returned)
         })
     }
 }

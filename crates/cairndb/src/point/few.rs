@@ -25,7 +25,7 @@ const PAUSE: u32 = 256;
 
 /// The step that reads several rows.
 #[derive(Debug)]
-pub(super) struct Several {
+pub(super) struct PrefixRows {
     pub(super) at: usize,
     /// Its rows are read, not only their keys.
     reads_rows: bool,
@@ -33,7 +33,7 @@ pub(super) struct Several {
     pause: AtomicU32,
 }
 
-/// What [`Several::each`] needs.
+/// What [`PrefixRows::each`] needs.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     steps: [StepBuffers; STEPS_MAX],
@@ -53,9 +53,9 @@ struct Found {
 /// Whoever takes the rows of all steps; what it breaks with is the end.
 pub(super) type Taken = Result<ControlFlow<()>, WriteError<Miss>>;
 
-impl Several {
+impl PrefixRows {
     /// That of a source, whose rows `exprs` are computed from; `None`: it has none.
-    pub(super) fn of<'e>(source: &'e JoinSource, exprs: impl IntoIterator<Item = &'e Expr>) -> Option<Several> {
+    pub(super) fn of<'e>(source: &'e JoinSource, exprs: impl IntoIterator<Item = &'e Expr>) -> Option<PrefixRows> {
         let at = source.several()?;
         let in_row = |(step, column): (usize, usize)| {
             step == at && !matches!(source.steps[at].layout.place(column), ColumnPlace::Key(_))
@@ -65,7 +65,7 @@ impl Several {
         let mut all = exprs.into_iter().chain(&source.filters).chain(conditions);
         let by_exprs =
             all.any(|expr| used_columns(expr).into_iter().filter_map(|index| place(&source.steps, index)).any(in_row));
-        Some(Several { at, reads_rows: by_keys || by_exprs, pause: AtomicU32::new(0) })
+        Some(PrefixRows { at, reads_rows: by_keys || by_exprs, pause: AtomicU32::new(0) })
     }
 
     /// Runs `work` in the newest durable state, unless there were too many rows a while ago; anew where a page has to be
@@ -76,7 +76,7 @@ impl Several {
         stamp: u64,
         mut work: impl FnMut(&PointReader<'_>) -> Result<R, WriteError<Miss>>,
     ) -> Result<R, Miss> {
-        // Several that count at once only try sooner.
+        // PrefixRows that count at once only try sooner.
         let pause = self.pause.load(Ordering::Relaxed);
         if pause > 0 {
             self.pause.store(pause - 1, Ordering::Relaxed);

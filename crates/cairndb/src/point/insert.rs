@@ -8,7 +8,7 @@ use super::place::Place;
 use super::{Miss, WriteBuffers};
 use crate::catalog::Catalog;
 use crate::dml::InsertPlan;
-use crate::dml::row::{AtOnce, Env, Numbers, RowInsert, RowSource};
+use crate::dml::row::{Env, Numbers, ObservedAtOnce, RowInsert, RowSource};
 use crate::plan::{Expr, Held, Modification, ModifiedRows, PhysicalNode, PhysicalPlan};
 
 /// An INSERT of one row of VALUES.
@@ -50,8 +50,9 @@ impl PointInsert {
         self.source.compute(&target.table, env, values)?;
         let row = self.source.row(env.params, values, spare.take())?.generated(target, env, generated)?;
         self.program.prepare(&row, env, numbers, insert)?;
-        let written =
-            place.write(stamp, &mut |trees| self.program.run(trees, &row, env, insert, (&mut AtOnce, None), returned));
+        let written = place.write(stamp, &mut |trees| {
+            self.program.run(trees, &row, env, insert, (&mut ObservedAtOnce, None), returned)
+        });
         spare.keep(row);
         written
     }

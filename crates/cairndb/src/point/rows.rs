@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use cairn_storage::Session;
 
 use super::Miss;
-use super::few::{self, Several};
+use super::few::{self, PrefixRows};
 use super::join::{JoinSource, Joined, accepts};
 use super::row_ref::{RowRef, StoredRow};
 use super::select::PointSelect;
@@ -19,7 +19,7 @@ use crate::plan::PhysicalPlan;
 pub(crate) struct PointRows {
     /// What becomes of each row.
     select: PointSelect,
-    several: Several,
+    several: PrefixRows,
 }
 
 /// The buffers of a PointRows.
@@ -32,7 +32,7 @@ pub(crate) struct Scratch {
 impl PointRows {
     pub(super) fn of(plan: &PhysicalPlan, catalog: &Catalog) -> Option<PointRows> {
         let source = JoinSource::of(plan, catalog)?;
-        let several = Several::of(&source, &source.outputs)?;
+        let several = PrefixRows::of(&source, &source.outputs)?;
         let JoinSource { steps, outputs, filters } = source;
         Some(PointRows { select: PointSelect::new(steps.into(), filters.into(), &outputs)?, several })
     }

@@ -8,7 +8,7 @@ use super::place::Place;
 use super::shape::{Finder, PointSource};
 use super::{Miss, WriteBuffers};
 use crate::catalog::Catalog;
-use crate::dml::row::{AtOnce, Env, RowChange, Target};
+use crate::dml::row::{Env, ObservedAtOnce, RowChange, Target};
 use crate::plan::{Held, Returning};
 
 /// An UPDATE that leaves the row's key, and what other tables refer to, alone.
@@ -54,7 +54,7 @@ impl PointUpdate {
         let WriteBuffers { key, row_key, change, returned, .. } = buffers;
         self.finder.key.encode(env.params, key).ok_or(Miss::General)?;
         place.write(stamp, &mut |trees| match self.finder.row_key(trees, key, row_key)? {
-            Some(row_key) => self.change.run(trees, (row_key, None), env, change, &mut AtOnce, returned),
+            Some(row_key) => self.change.run(trees, (row_key, None), env, change, &mut ObservedAtOnce, returned),
             None => Ok(false),
         })
     }

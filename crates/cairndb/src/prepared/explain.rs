@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::{Body, Prepared};
 use crate::bind::{BoundStatement, ParameterTypes, bind_statement};
-use crate::command::{ExplainFormat, Told};
+use crate::command::{ExplainFormat, ExplainRequest};
 use crate::dml::{self, DmlContext, Programs};
 use crate::exec::{self, ExecContext, pages_between};
 use crate::plan::{
@@ -33,7 +33,7 @@ pub(crate) type Explanation = (Vec<Field>, Vec<Vec<Value>>);
 
 /// Runs EXPLAIN of a statement; what it answers. `dml`: where EXPLAIN ANALYZE of one that writes runs it.
 pub(crate) fn explanation(
-    told: Told,
+    told: ExplainRequest,
     statement: BoundStatement,
     prepared: &Prepared,
     context: &ExecContext,
@@ -58,7 +58,7 @@ pub(crate) fn explanation(
 
 /// EXPLAIN of what EXECUTE runs.
 pub(crate) fn explanation_named(
-    told: Told,
+    told: ExplainRequest,
     prepared: &Prepared,
     context: &ExecContext,
     dml: Option<&DmlContext<'_>>,
@@ -69,10 +69,10 @@ pub(crate) fn explanation_named(
 }
 
 /// What EXPLAIN answers; `None`: there is nothing that would run.
-pub(crate) fn report(told: Told, run: Option<&ExplainedRun>, options: &OptimizerOptions) -> Explanation {
+pub(crate) fn report(told: ExplainRequest, run: Option<&ExplainedRun>, options: &OptimizerOptions) -> Explanation {
     let fields = columns(told);
     let Some(run) = run else { return (fields, vec![]) };
-    let Told { costs, verbose, timing, buffers, .. } = told;
+    let ExplainRequest { costs, verbose, timing, buffers, .. } = told;
     let explain_options = ExplainOptions { costs, verbose, actual: run.statistics.as_deref(), timing, buffers };
     let mut whole = ExplainedWhole {
         settings: told.settings.then(|| options.changed_switches()),
@@ -97,7 +97,7 @@ pub(crate) fn report(told: Told, run: Option<&ExplainedRun>, options: &Optimizer
 }
 
 /// The columns of an answer.
-pub(crate) fn columns(told: Told) -> Vec<Field> {
+pub(crate) fn columns(told: ExplainRequest) -> Vec<Field> {
     let data_type = if told.format == ExplainFormat::Json { DataType::Json } else { DataType::Text };
     vec![Field { name: "QUERY PLAN".to_string(), data_type }]
 }

@@ -13,7 +13,7 @@ use crate::Result;
 use crate::bind::{
     BoundExplain, BoundStatement, Callees, Insertion, ParameterTypes, RowKey, Variables, bind_statement, with_row_key,
 };
-use crate::catalog::{Catalog, CatalogStamp, Rests, SearchPath, Table, note_all, note_keys};
+use crate::catalog::{Catalog, CatalogStamp, PlanDependencies, SearchPath, Table, note_all, note_keys};
 use crate::command::{self, CommandKind, Runs};
 use crate::dml::Programs;
 use crate::plan::{Field, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan, Sizes, optimize};
@@ -30,7 +30,7 @@ pub(crate) struct Prepared {
     pub(crate) parameters: Vec<DataType>,
     /// Of a catalog in which the plan is right.
     stamp: [AtomicU64; 2],
-    rests: Rests,
+    rests: PlanDependencies,
     /// How large the tables were that it was planned for; of none whose size says nothing.
     sizes: Sizes,
     /// The catalog's keys that say so, once they are asked for.
@@ -140,7 +140,7 @@ impl Prepared {
             calls: Callees::BuiltIn,
             parameters: vec![],
             stamp: [stamp.schema.into(), stamp.statistics.into()],
-            rests: Rests::default(),
+            rests: PlanDependencies::default(),
             sizes: Sizes::default(),
             keys: OnceLock::new(),
             noted: AtomicU64::new(0),

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::plpgsql::{PlPgSql, Room};
 use super::transactions::Control;
-use super::{Caller, Calls, Compiled, DEPTH_MAX, Fires, Firing, TriggerCall};
+use super::{Caller, Calls, Compiled, DEPTH_MAX, Firing, TriggerCall, TriggerRunner};
 use crate::bind::Variables;
 use crate::catalog::{Language, ObjectId, Returns, Routine, RoutineKind, RoutineParameter, TriggerEvent};
 use crate::columns::Batch;
@@ -177,7 +177,7 @@ impl Fired<'_> {
     }
 }
 
-impl Fires for Fired<'_> {
+impl TriggerRunner for Fired<'_> {
     fn fire(&mut self, firing: Firing) -> Result<Option<Vec<Value>>> {
         self.refresh()?;
         let Fired { host, under, call, compiled, context, room } = self;
@@ -223,7 +223,7 @@ impl<H: StatementHost + 'static> Caller for H {
         Ok(rows.into_iter().next().and_then(|row| row.into_iter().next()).unwrap_or(Value::Null))
     }
 
-    fn trigger<'a>(&'a self, call: &Arc<TriggerCall>, eval: &EvalContext) -> Result<Box<dyn Fires + 'a>> {
+    fn trigger<'a>(&'a self, call: &Arc<TriggerCall>, eval: &EvalContext) -> Result<Box<dyn TriggerRunner + 'a>> {
         let under = self.under_path_of(&call.routine, eval)?;
         let (runs, eval) =
             under.as_ref().map_or((self as &dyn StatementHost, eval), |under| (&*under.host, &under.eval));

@@ -56,7 +56,7 @@ pub(crate) struct Firing {
 }
 
 /// A trigger that runs once or more within a statement; what one time needs is kept for the next.
-pub(crate) trait Fires {
+pub(crate) trait TriggerRunner {
     /// Runs the trigger's function; the row that it returns.
     fn fire(&mut self, firing: Firing) -> Result<Option<Vec<Value>>>;
 
@@ -93,7 +93,7 @@ pub(crate) trait Caller: Debug + Send + Sync {
     fn value(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Value>;
 
     /// Makes ready to run a trigger's function.
-    fn trigger<'a>(&'a self, call: &Arc<TriggerCall>, eval: &EvalContext) -> Result<Box<dyn Fires + 'a>>;
+    fn trigger<'a>(&'a self, call: &Arc<TriggerCall>, eval: &EvalContext) -> Result<Box<dyn TriggerRunner + 'a>>;
 
     /// How many triggers run within each other.
     fn trigger_depth(&self) -> usize;

@@ -23,7 +23,7 @@ use super::statement_cache::TextHash;
 use super::{Params, Rows, Session};
 use crate::catalog::{Catalog, ObjectId, note_all};
 use crate::clock;
-use crate::command::{self, Command, Told};
+use crate::command::{self, Command, ExplainRequest};
 use crate::dml::{self, Deferred, DmlContext, Programs};
 use crate::exec::{self, Kept};
 use crate::plan::Field;
@@ -74,7 +74,7 @@ pub(crate) struct Runnable {
     /// What the last execution leaves to the next.
     pub(crate) kept: Option<Kept>,
     /// It is not to be run but explained.
-    pub(crate) explained: Option<Told>,
+    pub(crate) explained: Option<ExplainRequest>,
 }
 
 impl Runnable {

@@ -109,7 +109,7 @@ impl RowSource {
 /// assert_eq!(ahead.rows.read_as::<i32>().count() + rows.read_as::<i32>().count(), 100);
 /// # Ok::<(), cairndb::Error>(())
 /// ```
-pub struct Ahead {
+pub struct Prefetched {
     /// The rows: they are there, and asking for them takes no work.
     pub rows: Rows,
     /// How many there are.
@@ -271,19 +271,19 @@ impl Rows {
     }
 
     /// As [`Rows::next`], for who has other things to do meanwhile: when `time` has passed without a row, the answer is
-    /// [`Turn::NotYet`], and the next call goes on from there.
+    /// [`Timeslice::NotYet`], and the next call goes on from there.
     ///
     /// A query stops between steps of about a thousand rows each. What is one step however long it takes: sorting
     /// what was read, a subquery in an expression for the rows of a step, a user's function.
-    pub fn next_within(&mut self, time: Duration) -> Result<Turn<'_>> {
+    pub fn next_within(&mut self, time: Duration) -> Result<Timeslice<'_>> {
         if !self.step_in_batch() {
             match self.advance_to(Some(time))? {
                 Some(true) => {}
-                Some(false) => return Ok(Turn::End),
-                None => return Ok(Turn::NotYet),
+                Some(false) => return Ok(Timeslice::End),
+                None => return Ok(Timeslice::NotYet),
             }
         }
-        Ok(Turn::Row(self.row()))
+        Ok(Timeslice::Row(self.row()))
     }
 
     /// Works on until there are at least so many rows, or there are no more, or `time` has passed; gives what there is. For who
@@ -293,7 +293,7 @@ impl Rows {
     /// # Errors
     ///
     /// The query's; rows that were worked out in the same call before it are not given then.
-    pub fn ahead(&mut self, rows: usize, time: Duration) -> Result<Ahead> {
+    pub fn ahead(&mut self, rows: usize, time: Duration) -> Result<Prefetched> {
         self.process.check()?;
         if self.is_endless() {
             return self.ahead_of_changes(rows, time);
@@ -303,7 +303,7 @@ impl Rows {
             let nothing = RowSource::Few { rows: FewRows::default(), next: 0 };
             let source = std::mem::replace(&mut self.source, nothing);
             let count = source.ready();
-            return Ok(Ahead { rows: self.of_these(source), count, is_end: true });
+            return Ok(Prefetched { rows: self.of_these(source), count, is_end: true });
         };
         let (mut batches, mut is_end) = (Vec::from_iter(current.rest()), false);
         let until = Instant::now().checked_add(time);
@@ -322,11 +322,11 @@ impl Rows {
         }
         let count = batches.iter().map(Batch::len).sum();
         let source = RowSource::Ready { batches: batches.into_iter(), current: BatchRow::new() };
-        Ok(Ahead { rows: self.of_these(source), count, is_end })
+        Ok(Prefetched { rows: self.of_these(source), count, is_end })
     }
 
     /// As `ahead`, of SUBSCRIBE: all that there is once there is something, or so many.
-    fn ahead_of_changes(&mut self, wanted: usize, time: Duration) -> Result<Ahead> {
+    fn ahead_of_changes(&mut self, wanted: usize, time: Duration) -> Result<Prefetched> {
         let (mut few, mut is_end, mut left) = (FewRows::default(), false, time);
         let RowSource::Subscribed(changes) = &mut self.source else {
             return Err(Error::internal("rows that have an end were taken for some that have none"));
@@ -344,7 +344,7 @@ impl Rows {
             left = Duration::ZERO;
         }
         let count = few.len;
-        Ok(Ahead { rows: Rows::new(self.columns.clone(), RowSource::Few { rows: few, next: 0 }), count, is_end })
+        Ok(Prefetched { rows: Rows::new(self.columns.clone(), RowSource::Few { rows: few, next: 0 }), count, is_end })
     }
 
     /// A part of the rows.
@@ -615,21 +615,21 @@ impl Iterator for IntoRows {
 /// ```
 /// # let db = cairndb::Database::open_in_memory()?;
 /// # let conn = db.connect()?;
-/// use cairndb::Turn;
+/// use cairndb::Timeslice;
 ///
 /// let mut rows = conn.query("SELECT n FROM generate_series(1, 3) AS n", ())?;
 /// let mut sum = 0;
 /// loop {
 ///     match rows.next_within(std::time::Duration::from_millis(10))? {
-///         Turn::Row(row) => sum += row.get::<i32>("n")?,
-///         Turn::NotYet => println!("something else can be done"),
-///         Turn::End => break,
+///         Timeslice::Row(row) => sum += row.get::<i32>("n")?,
+///         Timeslice::NotYet => println!("something else can be done"),
+///         Timeslice::End => break,
 ///     }
 /// }
 /// assert_eq!(sum, 6);
 /// # Ok::<(), cairndb::Error>(())
 /// ```
-pub enum Turn<'a> {
+pub enum Timeslice<'a> {
     /// The next row.
     Row(Row<'a>),
     /// There is more to do.

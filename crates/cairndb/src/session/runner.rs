@@ -17,7 +17,7 @@ use super::temporary::Temporary;
 use crate::catalog::{Catalog, CatalogStamp, ObjectId, Routine, SearchPath, note_all};
 use crate::command::Execute;
 use crate::ddl;
-use crate::dml::{Deferred, DmlContext, InsertRoom};
+use crate::dml::{Deferred, DmlContext, InserterBuffers};
 use crate::exec::{ExecContext, Keep, RowStream, ScrolledRows, SequenceSource};
 use crate::notice::Notices;
 use crate::plan::OptimizerOptions;
@@ -72,7 +72,7 @@ pub(crate) struct RoutineSession {
     /// The search paths of functions that have their own: plans rest on the very same.
     paths: Mutex<HashMap<ObjectId, Arc<SearchPath>>>,
     /// What the last INSERT within a function has left.
-    insert_room: Mutex<InsertRoom>,
+    insert_room: Mutex<InserterBuffers>,
 }
 
 impl RoutineSession {
@@ -201,7 +201,7 @@ impl Runner {
         self.shared.upgrade().ok_or_else(|| Error::internal("the database is closed"))
     }
 
-    fn insert_room(&self) -> MutexGuard<'_, InsertRoom> {
+    fn insert_room(&self) -> MutexGuard<'_, InserterBuffers> {
         self.session.insert_room.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -209,7 +209,7 @@ impl Runner {
         &'a self,
         tx: &'a Transaction,
         catalog: &'a Arc<Catalog>,
-        (exec, room): (&'a ExecContext, &'a Cell<InsertRoom>),
+        (exec, room): (&'a ExecContext, &'a Cell<InserterBuffers>),
         shared: &'a Shared,
     ) -> DmlContext<'a> {
         shared.dml(tx, catalog, exec, (self.deferred.as_deref(), room))

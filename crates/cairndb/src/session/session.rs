@@ -19,7 +19,7 @@ use super::statement_cache::{StatementCache, TextHash};
 use super::{Durability, InterruptHandle, Notice, Outcome, Params, PlanCache, Rows};
 use crate::catalog::Catalog;
 use crate::command;
-use crate::dml::InsertRoom;
+use crate::dml::InserterBuffers;
 use crate::exec::SpillSpace;
 use crate::point::Buffers;
 use crate::prepared::Prepared;
@@ -52,7 +52,7 @@ pub(crate) struct Session {
     /// The buffers of point statements; borrowed while one runs.
     buffers: RefCell<Buffers>,
     /// Those of other INSERTs.
-    pub(crate) insert_room: Cell<InsertRoom>,
+    pub(crate) insert_room: Cell<InserterBuffers>,
     /// The parser's buffers.
     room: RefCell<Room>,
     /// What functions have of the session, and the notices.

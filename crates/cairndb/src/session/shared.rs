@@ -15,7 +15,7 @@ use super::sequences::SequenceValues;
 use crate::catalog::{Catalog, CatalogCache, CatalogStamp, SystemTrees, bootstrap, load_after, system_trees};
 use crate::change_feed::{self, Keeper, feeds_tree};
 use crate::ddl;
-use crate::dml::{Deferred, DmlContext, InsertRoom};
+use crate::dml::{Deferred, DmlContext, InserterBuffers};
 use crate::exec::{ExecContext, SpillSpace, SpillTotals};
 use crate::plan::OptimizerOptions;
 use crate::sql::ParsedStatement;
@@ -144,7 +144,7 @@ impl Shared {
         tx: &'a Transaction,
         catalog: &'a Arc<Catalog>,
         exec: &'a ExecContext,
-        (deferred, room): (Option<&'a Deferred>, &'a Cell<InsertRoom>),
+        (deferred, room): (Option<&'a Deferred>, &'a Cell<InserterBuffers>),
     ) -> DmlContext<'a> {
         DmlContext { tx, catalog, exec, store: &self.store, row_numbers: &self.row_numbers, deferred, room }
     }

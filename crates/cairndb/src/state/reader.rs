@@ -10,12 +10,12 @@ use super::TemporaryTrees;
 #[derive(Clone, Debug)]
 pub struct Reader {
     database: storage::Reader,
-    beside: Option<Beside>,
+    beside: Option<SecondStore>,
 }
 
 /// What has the trees with numbers that no tree of the database has ([`TemporaryTrees::have`]).
 #[derive(Clone, Debug)]
-enum Beside {
+enum SecondStore {
     Temporary(storage::Reader),
     /// The database as it was before: its trees have the names that [`Reader::tree_before`] gives them.
     Before(storage::Reader),
@@ -30,12 +30,12 @@ impl From<&storage::Reader> for Reader {
 
 impl Reader {
     pub(crate) fn new(database: &storage::Reader, temporary: Option<&storage::Reader>) -> Reader {
-        Reader { database: database.clone(), beside: temporary.cloned().map(Beside::Temporary) }
+        Reader { database: database.clone(), beside: temporary.cloned().map(SecondStore::Temporary) }
     }
 
     /// Reads a state, and beside it an earlier one.
     pub(crate) fn with_before(newer: &storage::Reader, before: &storage::Reader) -> Reader {
-        Reader { database: newer.clone(), beside: Some(Beside::Before(before.clone())) }
+        Reader { database: newer.clone(), beside: Some(SecondStore::Before(before.clone())) }
     }
 
     /// What one of the database's trees is called where it is to be read as it was before.
@@ -54,7 +54,7 @@ impl Reader {
     /// See [`storage::Reader::is_frozen`].
     pub(crate) fn is_frozen(&self) -> bool {
         let beside = match &self.beside {
-            Some(Beside::Temporary(other) | Beside::Before(other)) => other.is_frozen(),
+            Some(SecondStore::Temporary(other) | SecondStore::Before(other)) => other.is_frozen(),
             None => true,
         };
         beside && self.database.is_frozen()
@@ -70,7 +70,7 @@ impl Reader {
     pub(crate) fn pages_used(&self) -> (u64, u64) {
         let (used, read) = self.database.pages_used();
         let (more, more_read) = match &self.beside {
-            Some(Beside::Temporary(other) | Beside::Before(other)) => other.pages_used(),
+            Some(SecondStore::Temporary(other) | SecondStore::Before(other)) => other.pages_used(),
             None => (0, 0),
         };
         (used + more, read + more_read)
@@ -84,7 +84,7 @@ impl Reader {
     /// Of what is temporary alone, if the session has any.
     pub(crate) fn temporary(&self) -> Option<&storage::Reader> {
         match &self.beside {
-            Some(Beside::Temporary(temporary)) => Some(temporary),
+            Some(SecondStore::Temporary(temporary)) => Some(temporary),
             _ => None,
         }
     }
@@ -94,8 +94,8 @@ impl Reader {
     fn of(&self, tree: TreeId) -> (&storage::Reader, TreeId) {
         match &self.beside {
             Some(beside) if TemporaryTrees::have(tree) => match beside {
-                Beside::Temporary(temporary) => (temporary, tree),
-                Beside::Before(before) => (before, Reader::tree_whenever(tree)),
+                SecondStore::Temporary(temporary) => (temporary, tree),
+                SecondStore::Before(before) => (before, Reader::tree_whenever(tree)),
             },
             _ => (&self.database, tree),
         }

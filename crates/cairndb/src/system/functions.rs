@@ -14,7 +14,7 @@ use crate::bind::{is_deletable, updatable_columns};
 use crate::catalog::{Catalog, Commentable, ObjectId, Relation, Routine, TriggerEvent, Triggered, View};
 use crate::functions::{DATABASE_NAME, Declared, Parallel, Volatility};
 use crate::sql::relation_name;
-use crate::types::{Array, DataType, EvalContext, Reg, Speaks, Value};
+use crate::types::{Array, DataType, EvalContext, Reg, SessionServices, Value};
 use crate::{Error, Result, SqlState};
 
 /// What a function takes as an argument.
@@ -66,7 +66,7 @@ pub(crate) enum Eval {
     /// The catalog says it, always the same.
     Catalog(fn(&Catalog, &[Value]) -> Result<Value>),
     /// The database is looked at, as it is by then.
-    Database(fn(&Catalog, &[Value], &dyn Speaks) -> Result<Value>),
+    Database(fn(&Catalog, &[Value], &dyn SessionServices) -> Result<Value>),
 }
 
 const fn of(
@@ -83,7 +83,7 @@ const fn of(
 const fn size(
     name: &'static str,
     takes: &'static [Takes],
-    eval: fn(&Catalog, &[Value], &dyn Speaks) -> Result<Value>,
+    eval: fn(&Catalog, &[Value], &dyn SessionServices) -> Result<Value>,
 ) -> SystemFunction {
     let (returns, volatility, parallel) = (DataType::BigInt, Volatility::Volatile, Parallel::Safe);
     SystemFunction { name, takes, least: 1, returns, strict: true, volatility, parallel, eval: Eval::Database(eval) }
@@ -280,7 +280,7 @@ enum Parts {
 
 /// How much room a relation takes. Of a table with a primary key that is the table itself, so its index takes none. NULL for
 /// what is not there, and for what is temporary, which is in no file.
-fn bytes_of(catalog: &Catalog, args: &[Value], database: &dyn Speaks, parts: Parts) -> Result<Value> {
+fn bytes_of(catalog: &Catalog, args: &[Value], database: &dyn SessionServices, parts: Parts) -> Result<Value> {
     let trees = match relation_by_oid(catalog, oid(args)).map(|(_, _, relation)| relation) {
         None => return Ok(Value::Null),
         Some(Relation::Table(table)) if table.is_temporary() => return Ok(Value::Null),
@@ -310,7 +310,7 @@ fn other_fork(fork: &str) -> Result<Value> {
 }
 
 /// By its name or its oid. SQLSTATE 3D000.
-fn database_size(_: &Catalog, args: &[Value], database: &dyn Speaks) -> Result<Value> {
+fn database_size(_: &Catalog, args: &[Value], database: &dyn SessionServices) -> Result<Value> {
     match args {
         [Value::Text(name)] if &**name != DATABASE_NAME => {
             Err(Error::new(SqlState::INVALID_CATALOG_NAME, format!("database \"{name}\" does not exist")))

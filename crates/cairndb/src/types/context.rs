@@ -39,7 +39,7 @@ pub struct EvalContext {
     /// The session's settings, for `current_setting()`; none where there is no session.
     pub(crate) settings: Option<Arc<dyn ShownSettings>>,
     /// The session's part in the channels, for `pg_notify()`; none where there is no session.
-    pub(crate) channels: Option<Arc<dyn Speaks>>,
+    pub(crate) channels: Option<Arc<dyn SessionServices>>,
     /// What the session knows by names, for WHERE CURRENT OF and lists of it; none where there is no session.
     pub(crate) names: Option<Weak<dyn SessionNames>>,
     /// What oids are called, where no function runs that may change it; `None`: they have no names here.
@@ -104,7 +104,7 @@ pub(crate) struct ListedStatement {
 }
 
 /// What functions do with what the connections of a database share: channels, advisory locks, the file; and their time.
-pub(crate) trait Speaks: fmt::Debug + Send + Sync {
+pub(crate) trait SessionServices: fmt::Debug + Send + Sync {
     /// To be told when the transaction commits. SQLSTATE 22023, 54000.
     fn notify(&self, channel: &str, payload: &str) -> Result<()>;
 
@@ -222,7 +222,7 @@ impl EvalContext {
         zone: &ZoneName,
         style: TextStyle,
         settings: Arc<dyn ShownSettings>,
-        channels: Arc<dyn Speaks>,
+        channels: Arc<dyn SessionServices>,
         names: Weak<dyn SessionNames>,
     ) -> EvalContext {
         self.time_zone = zone.clone();

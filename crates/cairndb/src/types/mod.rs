@@ -48,7 +48,7 @@ pub use composite::{Attribute, Composite, CompositeType};
 pub(crate) use composite::{CompositeDefinition, NamedComposite};
 pub(crate) use composite::{is_open, read_open, write_open};
 pub(crate) use context::{
-    Advisory, ListedCursor, ListedStatement, LockScope, SessionNames, SettingChange, ShownSettings, Speaks,
+    Advisory, ListedCursor, ListedStatement, LockScope, SessionNames, SessionServices, SettingChange, ShownSettings,
 };
 pub use context::{EvalContext, ZoneName};
 pub use data_type::{DataType, TypeCategory};

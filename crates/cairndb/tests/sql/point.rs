@@ -1,7 +1,7 @@
 //! Point statements say the same as the general path.
 
 use crate::common::{connect, connect_general, dump, opened};
-use cairndb::{AtOnce, Connection, PlanCache, Pooled, Result, SqlState, ToValue, Value};
+use cairndb::{Connection, NonBlocking, PlanCache, Pooled, Result, SqlState, ToValue, Value};
 
 const SCHEMA: &str = "\
     CREATE TABLE t (id bigint PRIMARY KEY, a int NOT NULL DEFAULT 0, s text, d double precision, b smallint);\
@@ -254,14 +254,14 @@ fn a_session_that_only_reads_writes_by_no_way_to_a_point_statement() -> Result<(
     let write = "UPDATE t SET n = n + 1 WHERE id = $1";
     let plans = PlanCache::new();
     Pooled::new(database.connect()?, &plans).connection().execute(write, (1,))?;
-    assert!(AtOnce::new(database.connect()?, &plans)?.execute(write, (1,)).is_some(), "its plan is known");
+    assert!(NonBlocking::new(database.connect()?, &plans)?.execute(write, (1,)).is_some(), "its plan is known");
     let reader = database.connect()?;
     reader.execute("SET default_transaction_read_only = on", ())?;
     for refused in [reader.execute(write, (1,)), reader.prepare(write)?.execute((1,))] {
         assert_eq!(refused.unwrap_err().sqlstate(), SqlState("25006"));
     }
     // Whoever can wait is told.
-    assert!(AtOnce::new(reader, &plans)?.execute(write, (1,)).is_none());
+    assert!(NonBlocking::new(reader, &plans)?.execute(write, (1,)).is_none());
     assert_eq!(conn.query_row_as::<i32>("SELECT n FROM t", ())?, 7);
     Ok(())
 }

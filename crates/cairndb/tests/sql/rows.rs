@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::common::{connect, fails, rows};
-use cairndb::{Database, Result, Rows, Turn, Value};
+use cairndb::{Database, Result, Rows, Timeslice, Value};
 
 #[test]
 fn on_conflict_does_nothing_or_updates() -> Result<()> {
@@ -168,9 +168,9 @@ enum Came {
 
 fn turn(mut rows: Rows) -> Result<(Rows, Came)> {
     let came = match rows.next_within(Duration::ZERO)? {
-        Turn::Row(row) => Came::To(row.values().to_vec()),
-        Turn::NotYet => Came::ToNothingYet,
-        Turn::End => Came::ToTheEnd,
+        Timeslice::Row(row) => Came::To(row.values().to_vec()),
+        Timeslice::NotYet => Came::ToNothingYet,
+        Timeslice::End => Came::ToTheEnd,
     };
     Ok((rows, came))
 }

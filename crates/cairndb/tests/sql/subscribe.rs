@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cairndb::{Connection, Database, Position, Rows, SqlState, Turn, params};
+use cairndb::{Connection, Database, Position, Rows, SqlState, Timeslice, params};
 
 const LONG: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_millis(60);
@@ -24,7 +24,7 @@ fn taken(rows: &mut Rows, count: usize) -> Vec<String> {
     let mut last: Option<Position> = None;
     let mut all = Vec::new();
     for _ in 0..count {
-        let Turn::Row(row) = rows.next_within(LONG).unwrap() else { panic!("{all:?} and no more") };
+        let Timeslice::Row(row) = rows.next_within(LONG).unwrap() else { panic!("{all:?} and no more") };
         let position = row.get::<String>("position").unwrap().parse().unwrap();
         assert!(last.is_none_or(|last| position >= last));
         last = Some(position);
@@ -34,7 +34,7 @@ fn taken(rows: &mut Rows, count: usize) -> Vec<String> {
 }
 
 fn nothing_more(rows: &mut Rows) {
-    assert!(matches!(rows.next_within(SHORT).unwrap(), Turn::NotYet));
+    assert!(matches!(rows.next_within(SHORT).unwrap(), Timeslice::NotYet));
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn first_the_result_and_then_what_changes() {
     run(&writer, "BEGIN; DELETE FROM t WHERE id = 2; INSERT INTO t VALUES (5, 'five'), (6, 'six'); COMMIT");
     let mut positions = Vec::new();
     for _ in 0..3 {
-        let Turn::Row(row) = rows.next_within(LONG).unwrap() else { panic!("three rows") };
+        let Timeslice::Row(row) = rows.next_within(LONG).unwrap() else { panic!("three rows") };
         positions.push(row.get::<String>(0).unwrap());
     }
     positions.dedup();
@@ -135,7 +135,7 @@ fn it_ends_with_the_database_and_with_its_tables() {
     taken(&mut rows, 2);
     drop((reader, writer));
     db.close().unwrap();
-    assert!(matches!(rows.next_within(LONG).unwrap(), Turn::End));
+    assert!(matches!(rows.next_within(LONG).unwrap(), Timeslice::End));
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn the_changes_add_up_to_the_result() {
     let mut state: Vec<(i32, i64)> = Vec::new();
     loop {
         match rows.next_within(Duration::from_millis(200)).unwrap() {
-            Turn::Row(row) => {
+            Timeslice::Row(row) => {
                 let (change, key): (String, _) =
                     (row.get("change").unwrap(), (row.get(2).unwrap(), row.get(3).unwrap()));
                 match change.as_str() {
@@ -200,9 +200,9 @@ fn the_changes_add_up_to_the_result() {
                     other => panic!("{other}"),
                 }
             }
-            Turn::NotYet if writing.is_finished() => break,
-            Turn::NotYet => {}
-            Turn::End => panic!("it has no end"),
+            Timeslice::NotYet if writing.is_finished() => break,
+            Timeslice::NotYet => {}
+            Timeslice::End => panic!("it has no end"),
         }
     }
     state.sort_unstable();
@@ -217,7 +217,7 @@ fn rows_can_be_worked_out_ahead_and_taken_to_another_thread() {
     assert_eq!((first.count, first.is_end), (2, false));
     let mut first = first.rows;
     assert_eq!(taken(&mut first, 2), ["insert 1", "insert 2"]);
-    assert!(matches!(first.next_within(SHORT).unwrap(), Turn::End));
+    assert!(matches!(first.next_within(SHORT).unwrap(), Timeslice::End));
     assert_eq!(rows.ahead(100, SHORT).unwrap().count, 0);
     let ahead = thread::spawn(move || rows.ahead(1, LONG).unwrap().count);
     run(&writer, "INSERT INTO t VALUES (3, '')");

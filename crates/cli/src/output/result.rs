@@ -7,7 +7,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use cairndb::{EvalContext, TypeCategory, to_text};
-use cairndb::{Field, Row, Rows, Turn, Value};
+use cairndb::{Field, Row, Rows, Timeslice, Value};
 use clap::ValueEnum;
 
 use super::{csv, expanded, json, markdown, table};
@@ -110,15 +110,15 @@ pub fn write_endless(
     let mut sink = Sink::new(out, columns, style)?;
     loop {
         let is_over = match rows.next_within(PAUSE) {
-            Ok(Turn::Row(row)) => {
+            Ok(Timeslice::Row(row)) => {
                 sink.row(cells_of(&row, context))?;
                 if !sink.written.is_multiple_of(PART_ROWS) {
                     continue;
                 }
                 Ok(false)
             }
-            Ok(Turn::NotYet) => Ok(false),
-            Ok(Turn::End) => Ok(true),
+            Ok(Timeslice::NotYet) => Ok(false),
+            Ok(Timeslice::End) => Ok(true),
             Err(error) => Err(error),
         };
         sink.part()?;

@@ -11,7 +11,8 @@ use crate::bind::entry::{check_condition, no_parameters};
 use crate::bind::expressions::coerce::fixed_context;
 use crate::bind::relations::scope::{self, Scope};
 use crate::catalog::{
-    Catalog, Definition, KnownColumn, ObjectId, Reference, Relation, Rests, Sequence, Table, UserType, View, type_id,
+    Catalog, Definition, KnownColumn, ObjectId, PlanDependencies, Reference, Relation, Sequence, Table, UserType, View,
+    type_id,
 };
 use crate::plan::{Expr, Field, LogicalPlan, walk};
 use crate::sql::{self, with_deep_stack};
@@ -335,7 +336,7 @@ pub(crate) fn bind_definition(definition: &Definition, catalog: &Catalog) -> Res
 }
 
 /// As [`bind_definition`]; and what the plan rests on.
-pub(crate) fn bind_resting(definition: &Definition, catalog: &Catalog) -> Result<(LogicalPlan, Rests)> {
+pub(crate) fn bind_resting(definition: &Definition, catalog: &Catalog) -> Result<(LogicalPlan, PlanDependencies)> {
     let parsed = sql::parse_query(&definition.text)?;
     with_deep_stack(parsed.depth, || {
         let mut parameters = ParameterTypes::default();

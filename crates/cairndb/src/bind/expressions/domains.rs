@@ -15,7 +15,7 @@ use crate::bind::parameters::Callees;
 use crate::bind::relations::scope::{Env, Relation, Scope};
 use crate::catalog::{Catalog, Check, Definition, TypeKind, UserType};
 use crate::functions::{Checked, Function, OF_DOMAIN};
-use crate::plan::{Expr, Held, SequenceOp, Surroundings, asks_catalog, eval, is_immutable, walk};
+use crate::plan::{EvalEnv, Expr, Held, SequenceOp, asks_catalog, eval, is_immutable, walk};
 use crate::sql;
 use crate::types::{DataType, EvalContext, ValueRef};
 use crate::{Error, Result, SqlState, Value};
@@ -109,7 +109,7 @@ impl DomainRules {
 #[derive(Clone, Copy)]
 struct Alone<'a>(&'a EvalContext);
 
-impl<'a> Surroundings<'a> for Alone<'a> {
+impl<'a> EvalEnv<'a> for Alone<'a> {
     type Miss = Error;
 
     fn parameter(self, index: usize, _: DataType) -> Result<ValueRef<'a>> {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::bind::bind_generated;
 use crate::catalog::{Catalog, Table};
 use crate::functions::{Checked, Function};
-use crate::plan::{Expr, Field, LogicalPlan, StandIn, Surroundings, Version, eval, raised, walk};
+use crate::plan::{EvalEnv, Expr, Field, LogicalPlan, StandIn, Version, eval, raised, walk};
 use crate::types::{DataType, EvalContext, cast_assign};
 use crate::{Error, Result, Value};
 
@@ -96,7 +96,7 @@ impl Virtuals {
     }
 
     /// Computes what a whole row has in its virtual columns.
-    pub(crate) fn fill<'a>(&self, row: &mut [Value], around: impl Surroundings<'a, Miss = Error>) -> Result<()> {
+    pub(crate) fn fill<'a>(&self, row: &mut [Value], around: impl EvalEnv<'a, Miss = Error>) -> Result<()> {
         for (at, value) in &self.0 {
             row[*at] = eval(value, &&*row, around)?.into_value();
         }

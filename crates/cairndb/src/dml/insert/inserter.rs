@@ -12,7 +12,7 @@ use crate::dml::row::{
     BatchRow, Env, InsertBuffers, LentRow, NewRows, Proposed, RowInsert, RowObserver, Spare, Stop, Touched, Trees,
 };
 use crate::dml::source::held_trees;
-use crate::dml::statement::Beside;
+use crate::dml::statement::ConcurrentWrites;
 use crate::dml::{DmlContext, DmlResult};
 use crate::exec::ExecContext;
 use crate::types::ValueRef;
@@ -30,7 +30,7 @@ pub(super) type OfRow = (crate::Error, usize);
 
 /// What one INSERT leaves to the next: buffers, so that it need not allocate them.
 #[derive(Debug, Default)]
-pub(crate) struct InsertRoom(Option<Box<Buffers>>);
+pub(crate) struct InserterBuffers(Option<Box<Buffers>>);
 
 #[derive(Debug, Default)]
 struct Buffers {
@@ -81,7 +81,7 @@ pub(crate) struct Inserter<'a> {
     way: Option<Way>,
     /// Each row is a statement of its own: what it owes is looked at before the next one.
     pub(super) settles: bool,
-    room: InsertRoom,
+    room: InserterBuffers,
     pub(super) result: DmlResult,
 }
 
@@ -100,9 +100,9 @@ impl<'a> Inserter<'a> {
     }
 
     /// `beside`: who else changes rows.
-    pub(super) fn run_beside(&mut self, beside: Beside) {
+    pub(super) fn run_beside(&mut self, beside: ConcurrentWrites) {
         let (context, tree) = (self.context, self.program.rules.target.table.tree);
-        self.is_alone = beside == Beside::Nobody;
+        self.is_alone = beside == ConcurrentWrites::Nobody;
         if let (false, Some(touched)) = (self.is_alone, &mut self.touched) {
             touched.by_others = Some(Box::new(move |key| Ok(!context.is_untouched(tree, key)?)));
         }

@@ -7,7 +7,7 @@ use super::rows::{ConstantRow, InsertRows};
 use crate::catalog::Catalog;
 use crate::dml::pending::PendingChecks;
 use crate::dml::row::{Conflict, RowInsert, Target};
-use crate::dml::statement::Beside;
+use crate::dml::statement::ConcurrentWrites;
 use crate::dml::{DmlContext, DmlResult};
 use crate::exec::SourceRows;
 use crate::plan::{Expr, Modification, ModificationKind, walk};
@@ -62,7 +62,7 @@ impl InsertPlan {
         rows: SourceRows<'_>,
         context: &'a DmlContext<'a>,
         pending: &mut PendingChecks<'_>,
-        beside: Beside,
+        beside: ConcurrentWrites,
     ) -> Result<DmlResult> {
         let mut inserter = Inserter::new(&self.program, context);
         inserter.run_beside(beside);

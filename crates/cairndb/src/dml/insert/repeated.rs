@@ -8,7 +8,7 @@ use crate::dml::DmlContext;
 use crate::dml::pending::PendingChecks;
 use crate::dml::row::{BatchRow, LentRow};
 use crate::exec::{self, ExecContext};
-use crate::plan::{Expr, Held, SequenceOp, Surroundings, eval, walk};
+use crate::plan::{EvalEnv, Expr, Held, SequenceOp, eval, walk};
 use crate::types::{DataType, EvalContext, ValueRef};
 use crate::{Error, Result, Value};
 
@@ -179,7 +179,7 @@ struct RowOfParameters<'r> {
     context: &'r ExecContext,
 }
 
-impl<'r> Surroundings<'r> for RowOfParameters<'r> {
+impl<'r> EvalEnv<'r> for RowOfParameters<'r> {
     type Miss = Error;
 
     fn parameter(self, index: usize, _: DataType) -> Result<ValueRef<'r>> {

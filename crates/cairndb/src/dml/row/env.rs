@@ -2,7 +2,7 @@
 
 use super::{Stop, Target};
 use crate::exec::{self, ExecContext};
-use crate::plan::{self, Columns, Datum, Expr, Held, SequenceOp, Surroundings, walk};
+use crate::plan::{self, Columns, Datum, EvalEnv, Expr, Held, SequenceOp, walk};
 use crate::types::Params;
 use crate::types::{DataType, EvalContext, ValueRef};
 use crate::{Error, Value};
@@ -61,7 +61,7 @@ impl Params for ExecContext {
     }
 }
 
-impl<'a> Surroundings<'a> for Env<'a> {
+impl<'a> EvalEnv<'a> for Env<'a> {
     type Miss = Stop;
 
     fn parameter(self, index: usize, data_type: DataType) -> Result<ValueRef<'a>, Stop> {

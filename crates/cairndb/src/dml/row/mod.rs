@@ -50,7 +50,7 @@ pub(crate) use fit::{fitted, settle};
 pub(crate) use insert::{InsertBuffers, Numbers, RowInsert};
 use new_rows::NewColumn;
 pub(crate) use new_rows::NewRows;
-pub(crate) use observer::{AtOnce, RowObserver};
+pub(crate) use observer::{ObservedAtOnce, RowObserver};
 pub(crate) use operand::Operand;
 pub(crate) use places::RowPlaces;
 pub(crate) use proposed::{BatchRow, LentRow, Proposed, RowSource, Spare};

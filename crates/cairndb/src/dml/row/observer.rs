@@ -36,9 +36,9 @@ pub(crate) trait RowObserver {
 }
 
 /// At once: for a statement of one row, to which nothing refers.
-pub(crate) struct AtOnce;
+pub(crate) struct ObservedAtOnce;
 
-impl RowObserver for AtOnce {
+impl RowObserver for ObservedAtOnce {
     fn refers(&mut self, trees: &mut dyn Trees, rules: &Rules, _: &[u8], lookups: &[Lookup]) -> Result<(), Stop> {
         for (&at, lookup) in rules.references.iter().zip(lookups) {
             if !rules.target.references[at].is_kept(trees, lookup)? {

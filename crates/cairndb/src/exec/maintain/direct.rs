@@ -5,7 +5,7 @@ use super::lookup::{Last, Lookup};
 use super::rows::{Changed, FEW_ROWS, RowChanges};
 use crate::functions::Operator;
 use crate::plan::{CteId, Expr, PhysicalNode as N, PhysicalPlan, SequenceOp, Term, with_parameters};
-use crate::plan::{Surroundings, eval, walk};
+use crate::plan::{EvalEnv, eval, walk};
 use crate::state::Reader;
 use crate::types::{DataType, EvalContext, ValueRef};
 use crate::{Error, Result, Value};
@@ -275,7 +275,7 @@ fn read_columns(expr: &mut Expr, columns: &[Expr]) {
 #[derive(Clone, Copy)]
 pub(super) struct Plain<'a>(&'a EvalContext);
 
-impl<'a> Surroundings<'a> for Plain<'a> {
+impl<'a> EvalEnv<'a> for Plain<'a> {
     type Miss = Error;
 
     fn parameter(self, index: usize, _: DataType) -> Result<ValueRef<'a>> {

@@ -11,4 +11,4 @@ mod top;
 pub(crate) use direct::Direct;
 pub(crate) use rows::{Changed, ChangedReader, RowChanges, changed_rows, entry_row_key};
 pub(crate) use stages::KeptState;
-pub(crate) use terms::{Around, Terms};
+pub(crate) use terms::{MaintenanceEnv, Terms};

@@ -3,7 +3,7 @@
 
 use super::groups::Groups;
 use super::rows::Changed;
-use super::terms::{Around, Terms};
+use super::terms::{MaintenanceEnv, Terms};
 use super::top::Top;
 use crate::columns::Batch;
 use crate::exec::context::{Cx, ExecContext, Shared};
@@ -103,7 +103,7 @@ impl KeptState {
         each: &mut dyn FnMut(&mut Vec<Value>, i64),
     ) -> Result<bool> {
         let mut flow = Flow::new();
-        let around = Around { eval: &context.eval, states: Some(context) };
+        let around = MaintenanceEnv { eval: &context.eval, states: Some(context) };
         terms.run(around, changed, values, &mut |row, weight| flow.push((std::mem::take(row), weight)))?;
         let Some(mut flow) = self.pass(0, flow, context)? else { return Ok(false) };
         flow.iter_mut().for_each(|(row, weight)| each(row, *weight));

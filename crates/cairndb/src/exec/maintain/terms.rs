@@ -19,7 +19,7 @@ pub(crate) struct Terms<'a> {
 
 /// Where the plans run.
 #[derive(Clone, Copy)]
-pub(crate) struct Around<'a> {
+pub(crate) struct MaintenanceEnv<'a> {
     pub(crate) eval: &'a EvalContext,
     /// Of no need where [`Terms::need_no_state`].
     pub(crate) states: Option<&'a ExecContext>,
@@ -36,7 +36,7 @@ impl Terms<'_> {
     /// Calls `each` with every row that they give, which it may take, and its weight. `values`: room for a row.
     pub(crate) fn run(
         &self,
-        around: Around<'_>,
+        around: MaintenanceEnv<'_>,
         changed: &Changed,
         values: &mut Vec<Value>,
         each: &mut dyn FnMut(&mut Vec<Value>, i64),

@@ -14,7 +14,7 @@ use crate::types::{DataType, EvalContext, ValueRef, compare_blank_padded, compar
 use crate::{Error, Result, Value};
 
 /// What an expression may depend on besides the row, and how it is told that something failed.
-pub(crate) trait Surroundings<'a>: Copy {
+pub(crate) trait EvalEnv<'a>: Copy {
     /// Why there is no value.
     type Miss;
     /// The parameter's value; it is of this type.
@@ -28,7 +28,7 @@ pub(crate) trait Surroundings<'a>: Copy {
 }
 
 /// The value of `expr` for the row, to whose columns `Expr::Column` refers. Subqueries are refused (SQLSTATE 0A000).
-pub(crate) fn eval<'e, 'a: 'e, S: Surroundings<'a>>(
+pub(crate) fn eval<'e, 'a: 'e, S: EvalEnv<'a>>(
     expr: &'e Expr,
     row: &'e dyn Columns<S::Miss>,
     around: S,
@@ -91,7 +91,7 @@ fn boolean(value: bool) -> Datum<'static> {
     Datum::Lent(ValueRef::Boolean(value))
 }
 
-fn eval_call<'e, 'a: 'e, S: Surroundings<'a>>(
+fn eval_call<'e, 'a: 'e, S: EvalEnv<'a>>(
     function: &Function,
     args: &'e [Expr],
     row: &'e dyn Columns<S::Miss>,
@@ -108,7 +108,7 @@ fn eval_call<'e, 'a: 'e, S: Surroundings<'a>>(
     }
 }
 
-fn binary<'a, S: Surroundings<'a>>(
+fn binary<'a, S: EvalEnv<'a>>(
     function: &Function,
     left: Datum<'_>,
     right: Datum<'_>,
@@ -123,7 +123,7 @@ fn binary<'a, S: Surroundings<'a>>(
     apply(function, &[left.into_value(), right.into_value()], around)
 }
 
-fn apply<'a, S: Surroundings<'a>>(function: &Function, args: &[Value], around: S) -> Result<Datum<'static>, S::Miss> {
+fn apply<'a, S: EvalEnv<'a>>(function: &Function, args: &[Value], around: S) -> Result<Datum<'static>, S::Miss> {
     function.call(args, around.eval()).map(Datum::Own).map_err(S::missed)
 }
 
@@ -157,7 +157,7 @@ fn holds(operator: Operator, order: Ordering) -> Option<bool> {
     })
 }
 
-fn cast<'e, 'a: 'e, S: Surroundings<'a>>(
+fn cast<'e, 'a: 'e, S: EvalEnv<'a>>(
     input: &'e Expr,
     to: DataType,
     row: &'e dyn Columns<S::Miss>,
@@ -172,7 +172,7 @@ fn cast<'e, 'a: 'e, S: Surroundings<'a>>(
 }
 
 /// AND (`decisive` false) or OR (`decisive` true): stops at the first decisive argument.
-fn logic<'e, 'a: 'e, S: Surroundings<'a>>(
+fn logic<'e, 'a: 'e, S: EvalEnv<'a>>(
     args: &'e [Expr],
     decisive: bool,
     row: &'e dyn Columns<S::Miss>,
@@ -189,7 +189,7 @@ fn logic<'e, 'a: 'e, S: Surroundings<'a>>(
     Ok(if unknown { NULL } else { boolean(!decisive) })
 }
 
-fn in_list<'e, 'a: 'e, S: Surroundings<'a>>(
+fn in_list<'e, 'a: 'e, S: EvalEnv<'a>>(
     input: &'e Expr,
     list: &'e [Expr],
     equal: &Function,

@@ -10,7 +10,7 @@ use super::tree::{Kind, Shape};
 use crate::Result;
 use crate::bind::{Conflict, Variables};
 use crate::exec::{self, ExecContext};
-use crate::plan::{Expr, PhysicalNode, SequenceOp, Surroundings, eval, walk};
+use crate::plan::{EvalEnv, Expr, PhysicalNode, SequenceOp, eval, walk};
 use crate::prepared::Prepared;
 use crate::routine::StatementHost;
 use crate::sql::{ParsedStatement, parse_one};
@@ -179,7 +179,7 @@ struct Locals<'a> {
     context: &'a ExecContext,
 }
 
-impl<'a> Surroundings<'a> for Locals<'a> {
+impl<'a> EvalEnv<'a> for Locals<'a> {
     type Miss = Error;
 
     fn parameter(self, index: usize, _: DataType) -> Result<ValueRef<'a>> {

@@ -14,7 +14,7 @@ use crate::session::advisory::SessionLocks;
 use crate::session::locked;
 use crate::session::shared::Shared;
 use crate::state::SaidMark;
-use crate::types::{Advisory, Builds, Generator, LockScope, SettingChange, ShownSettings, Speaks};
+use crate::types::{Advisory, Builds, Generator, LockScope, SessionServices, SettingChange, ShownSettings};
 use crate::{Error, Result};
 
 /// See the module. Shared with the functions that the session's statements call.
@@ -164,7 +164,7 @@ impl SessionChannels {
     }
 }
 
-impl Speaks for SessionChannels {
+impl SessionServices for SessionChannels {
     fn notify(&self, channel: &str, payload: &str) -> Result<()> {
         self.note(channel, payload)
     }

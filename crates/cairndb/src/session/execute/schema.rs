@@ -40,7 +40,7 @@ impl Session {
         let session = self.state.borrow();
         let (dml, options) = (self.dml_context(tx, (state, &context)), session.settings.optimizer.clone());
         let is_alone = state.started.is_none();
-        let around = Around { session: self, context: &context, state };
+        let around = SchemaStatement { session: self, context: &context, state };
         let done = self.shared().change_schema(command, (&dml, &options), &around, is_alone)?;
         self.routines.notices.add_all(done.notices);
         let rows = done.rows.map(|(fields, rows)| Rows::buffered(fields, rows));
@@ -49,13 +49,13 @@ impl Session {
 }
 
 /// What a schema change has of its session.
-struct Around<'a> {
+struct SchemaStatement<'a> {
     session: &'a Session,
     context: &'a ExecContext,
     state: &'a State<'a>,
 }
 
-impl ddl::SchemaHost for Around<'_> {
+impl ddl::SchemaHost for SchemaStatement<'_> {
     fn sequences(&self, catalog: &Arc<Catalog>) -> Arc<dyn SequenceSource> {
         self.session.sequences_under(catalog, self.state.read_only)
     }

@@ -25,7 +25,7 @@ use super::service::{Service, Subscription};
 use super::subscriber::{End, Taken, TakenRows};
 use crate::catalog::{Catalog, CatalogStore, Materialized, ObjectId, Table, followed_tree_of};
 use crate::clock::check_statement;
-use crate::dml::row::{AtOnce, DeleteBuffers, Env, RowDelete, RowPlaces};
+use crate::dml::row::{DeleteBuffers, Env, ObservedAtOnce, RowDelete, RowPlaces};
 use crate::dml::{DmlContext, Target};
 use crate::exec::Stored;
 use crate::session::shared::{Handle, Shared};
@@ -487,7 +487,7 @@ impl Writing<'_> {
         let stored = Stored { layout: &self.target.layout, key, value: row };
         let env = Env::of(self.dml.exec);
         let mut tx = self.dml.tx;
-        program.run(&mut tx, (key, &stored), env, &mut buffers, &mut AtOnce, &mut Vec::new())?;
+        program.run(&mut tx, (key, &stored), env, &mut buffers, &mut ObservedAtOnce, &mut Vec::new())?;
         Ok(())
     }
 

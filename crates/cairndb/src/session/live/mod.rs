@@ -30,7 +30,7 @@ use change::ChangedRows;
 pub use change::LiveChange;
 pub(crate) use follow::{Followers, User};
 pub use query::LiveStatistics;
-use query::{Definition, Limits, Surroundings, not_a_query};
+use query::{Definition, Limits, QueryEnv, not_a_query};
 pub(crate) use service::LiveQueries;
 use service::{Identity, Subscription};
 pub(super) use subscribed::SubscribedRows;
@@ -380,7 +380,7 @@ impl Session {
             parameter_types,
             settings: shared_settings,
             timeout: settings.statement_timeout,
-            surroundings: Surroundings::of(&context),
+            surroundings: QueryEnv::of(&context),
         };
         let limits = Limits { interrupt: context.interrupt, deadline: context.deadline };
         self.shared().live.subscribe(self.shared(), definition, identity, &limits)

@@ -25,8 +25,8 @@ use super::result::{ResultRows, RowBytes, RowForm, Weights};
 use crate::catalog::{Catalog, SearchPath, Table, TableLayout};
 use crate::clock::{self, check_statement};
 use crate::exec::{
-    Around, BatchSizes, Changed as ChangedTables, Direct, ExecContext, KeptState, RowChanges, SpillSpace, Terms,
-    execute_kept,
+    BatchSizes, Changed as ChangedTables, Direct, ExecContext, KeptState, MaintenanceEnv, RowChanges, SpillSpace,
+    Terms, execute_kept,
 };
 use crate::plan::{
     CteId, Fault, Field, KeptStages, Maintenance, OptimizerOptions, PhysicalPlan, columns_read, has_fault,
@@ -44,7 +44,7 @@ pub(super) struct Definition {
     pub(super) parsed: Arc<ParsedStatement>,
     pub(super) path: Arc<SearchPath>,
     pub(super) options: OptimizerOptions,
-    pub(super) surroundings: Surroundings,
+    pub(super) surroundings: QueryEnv,
     /// What the values of its parameters were made for.
     pub(super) parameter_types: Vec<DataType>,
     /// What else its plan depends on, as text; `None`: on what is the session's own, and nobody else shares it.
@@ -72,7 +72,7 @@ impl Definition {
     fn fit_parameters(&mut self, compiled: &Compiled) -> Result<()> {
         let types = &compiled.prepared.parameters;
         if *types != self.parameter_types {
-            let Surroundings { parameters, eval, .. } = &mut self.surroundings;
+            let QueryEnv { parameters, eval, .. } = &mut self.surroundings;
             *parameters = collect(&&**parameters, types, eval)?.into();
             self.parameter_types.clone_from(types);
         }
@@ -82,7 +82,7 @@ impl Definition {
 
 /// What an execution of it needs but a state to read. (A reader kept here would keep all pages of its state.)
 #[derive(Clone)]
-pub(super) struct Surroundings {
+pub(super) struct QueryEnv {
     parameters: Arc<[Value]>,
     eval: Arc<EvalContext>,
     memory_budget: usize,
@@ -91,10 +91,10 @@ pub(super) struct Surroundings {
     batch_sizes: BatchSizes,
 }
 
-impl Surroundings {
+impl QueryEnv {
     /// Those of a statement of a session.
-    pub(super) fn of(context: &ExecContext) -> Surroundings {
-        Surroundings {
+    pub(super) fn of(context: &ExecContext) -> QueryEnv {
+        QueryEnv {
             parameters: context.parameters.clone(),
             eval: Arc::new(context.eval.with_calls(None)),
             memory_budget: context.memory_budget,
@@ -474,7 +474,7 @@ impl Query {
                 self.kept = Some(state);
             }
             (_, context, _) => {
-                let around = Around { eval: &surroundings.eval, states: context.as_ref() };
+                let around = MaintenanceEnv { eval: &surroundings.eval, states: context.as_ref() };
                 terms.run(around, changed, values, &mut add)?;
             }
         }

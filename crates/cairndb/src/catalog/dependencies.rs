@@ -24,10 +24,10 @@ use crate::Result;
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Rests(Vec<Rest>);
+pub(crate) struct PlanDependencies(Vec<Dependency>);
 
 #[derive(Clone, Debug)]
-enum Rest {
+enum Dependency {
     Table(Arc<Table>),
     /// A table whose rows are changed.
     Written(Arc<Table>),
@@ -44,117 +44,119 @@ enum Rest {
     Everything,
 }
 
-impl Rests {
+impl PlanDependencies {
     pub(crate) fn add(&mut self, relation: &Relation) {
         self.0.push(match relation {
             Relation::Table(table) | Relation::Index(table, _) | Relation::PrimaryKey(table) => {
-                Rest::Table(table.clone())
+                Dependency::Table(table.clone())
             }
-            Relation::View(view) => Rest::View(view.clone()),
-            Relation::Sequence(sequence) => Rest::Sequence(sequence.clone()),
+            Relation::View(view) => Dependency::View(view.clone()),
+            Relation::Sequence(sequence) => Dependency::Sequence(sequence.clone()),
         });
     }
 
     /// The table that was found last is one whose rows are changed.
     pub(crate) fn add_written(&mut self, table: &Arc<Table>) {
-        let is_it = |rest: &mut Rest| matches!(rest, Rest::Table(found) if Arc::ptr_eq(found, table));
+        let is_it = |rest: &mut Dependency| matches!(rest, Dependency::Table(found) if Arc::ptr_eq(found, table));
         self.0.pop_if(is_it);
-        self.0.push(Rest::Written(table.clone()));
+        self.0.push(Dependency::Written(table.clone()));
     }
 
     /// What the name of a type means in a schema.
     pub(crate) fn add_type(&mut self, schema: ObjectId, name: &str, found: Option<&Arc<UserType>>) {
         self.0.push(match found {
-            Some(found) => Rest::Type(found.clone()),
-            None => Rest::MissingType(schema, name.into()),
+            Some(found) => Dependency::Type(found.clone()),
+            None => Dependency::MissingType(schema, name.into()),
         });
     }
 
     pub(crate) fn add_missing(&mut self, schema: ObjectId, name: &str) {
-        self.0.push(Rest::Missing(schema, name.into()));
+        self.0.push(Dependency::Missing(schema, name.into()));
     }
 
     /// The functions of this name in a schema, or that there are none.
     pub(crate) fn add_routines(&mut self, schema: ObjectId, name: &str, catalog: &Catalog) {
-        self.0.push(Rest::Routines(schema, name.into(), routines(schema, name, catalog)));
+        self.0.push(Dependency::Routines(schema, name.into(), routines(schema, name, catalog)));
     }
 
-    pub(crate) fn append(&mut self, mut other: Rests) {
+    pub(crate) fn append(&mut self, mut other: PlanDependencies) {
         self.0.append(&mut other.0);
     }
 
     pub(crate) fn add_everything(&mut self) {
-        self.0.push(Rest::Everything);
+        self.0.push(Dependency::Everything);
     }
 
     /// Whether a function of the schema's is among it.
     pub(crate) fn has_routines(&self) -> bool {
-        self.0.iter().any(|rest| matches!(rest, Rest::Routines(.., known) if !known.is_empty()))
+        self.0.iter().any(|rest| matches!(rest, Dependency::Routines(.., known) if !known.is_empty()))
     }
 
     /// Whether it is all of the schema.
     pub(crate) fn is_everything(&self) -> bool {
-        self.0.iter().any(|rest| matches!(rest, Rest::Everything))
+        self.0.iter().any(|rest| matches!(rest, Dependency::Everything))
     }
 
     /// Whether one of the relations is the session's own.
     pub(crate) fn has_temporary(&self) -> bool {
         self.0.iter().any(|rest| match rest {
-            Rest::Table(table) | Rest::Written(table) => table.is_temporary(),
-            Rest::View(view) => view.id.is_temporary(),
-            Rest::Sequence(sequence) => sequence.id.is_temporary(),
-            Rest::Type(_) | Rest::MissingType(..) | Rest::Missing(..) | Rest::Routines(..) => false,
-            Rest::Everything => false,
+            Dependency::Table(table) | Dependency::Written(table) => table.is_temporary(),
+            Dependency::View(view) => view.id.is_temporary(),
+            Dependency::Sequence(sequence) => sequence.id.is_temporary(),
+            Dependency::Type(_) | Dependency::MissingType(..) | Dependency::Missing(..) | Dependency::Routines(..) => {
+                false
+            }
+            Dependency::Everything => false,
         })
     }
 
     /// The tables; those whose rows are changed, too, if they are asked for.
     pub(crate) fn tables(&self, written: bool) -> impl Iterator<Item = &Arc<Table>> {
         self.0.iter().filter_map(move |rest| match rest {
-            Rest::Table(table) => Some(table),
-            Rest::Written(table) => Some(table).filter(|_| written),
+            Dependency::Table(table) => Some(table),
+            Dependency::Written(table) => Some(table).filter(|_| written),
             _ => None,
         })
     }
 
     /// Whether rows of some table are changed.
     pub(crate) fn has_written(&self) -> bool {
-        self.0.iter().any(|rest| matches!(rest, Rest::Written(_)))
+        self.0.iter().any(|rest| matches!(rest, Dependency::Written(_)))
     }
 
     /// Whether every table whose rows are changed is the session's own.
     pub(crate) fn writes_only_temporary(&self) -> bool {
-        self.0.iter().all(|rest| !matches!(rest, Rest::Written(table) if !table.is_temporary()))
+        self.0.iter().all(|rest| !matches!(rest, Dependency::Written(table) if !table.is_temporary()))
     }
 
     /// Whether a plan that was made under `then` is right under `now`.
     pub(crate) fn hold(&self, then: &Catalog, now: &Catalog) -> bool {
-        let same = |rest: &Rest| match rest {
-            Rest::Table(table) => is_same_table(table, now),
+        let same = |rest: &Dependency| match rest {
+            Dependency::Table(table) => is_same_table(table, now),
             // The view is known besides.
-            Rest::Written(face) if face.is_face() => true,
-            Rest::Written(table) => match now.table_by_id(table.id) {
+            Dependency::Written(face) if face.is_face() => true,
+            Dependency::Written(table) => match now.table_by_id(table.id) {
                 Some(found) => {
                     let (known, found) = (neighbours(table, then), neighbours(found, now));
                     known.len() == found.len() && known.iter().all(|table| is_same_table(table, now))
                 }
                 None => false,
             },
-            Rest::View(view) => match now.relation_in(view.schema, &view.name) {
+            Dependency::View(view) => match now.relation_in(view.schema, &view.name) {
                 Some(Relation::View(found)) => (found.id, found.change) == (view.id, view.change),
                 _ => false,
             },
-            Rest::Sequence(sequence) => match now.relation_in(sequence.schema, &sequence.name) {
+            Dependency::Sequence(sequence) => match now.relation_in(sequence.schema, &sequence.name) {
                 Some(Relation::Sequence(found)) => (found.id, found.change) == (sequence.id, sequence.change),
                 _ => false,
             },
-            Rest::Type(of) => {
+            Dependency::Type(of) => {
                 now.type_in(of.schema, &of.name).is_some_and(|found| (found.id, found.change) == (of.id, of.change))
             }
-            Rest::MissingType(schema, name) => now.type_in(*schema, name).is_none(),
-            Rest::Missing(schema, name) => now.relation_in(*schema, name).is_none(),
-            Rest::Routines(schema, name, known) => routines(*schema, name, now) == *known,
-            Rest::Everything => false,
+            Dependency::MissingType(schema, name) => now.type_in(*schema, name).is_none(),
+            Dependency::Missing(schema, name) => now.relation_in(*schema, name).is_none(),
+            Dependency::Routines(schema, name, known) => routines(*schema, name, now) == *known,
+            Dependency::Everything => false,
         };
         let comparable = then.is_committed() && now.is_committed() && then.has_schemas_of(now);
         comparable && self.0.iter().all(same)
@@ -171,28 +173,28 @@ impl Rests {
             keys[start..start + 2].copy_from_slice(&length.to_le_bytes());
         };
         for rest in &self.0 {
-            if let Rest::Routines(schema, name, _) = rest {
+            if let Dependency::Routines(schema, name, _) = rest {
                 add_of(EntryKind::RoutineName, *schema, name);
                 continue;
             }
             let mut add = |schema: ObjectId, name: &str| add_of(EntryKind::Name, schema, name);
             match rest {
-                Rest::Routines(..) => {}
-                Rest::Table(table) => add(table.schema, &table.name),
-                Rest::Written(table) if table.foreign_keys.is_empty() && table.referenced_by.is_empty() => {
+                Dependency::Routines(..) => {}
+                Dependency::Table(table) => add(table.schema, &table.name),
+                Dependency::Written(table) if table.foreign_keys.is_empty() && table.referenced_by.is_empty() => {
                     add(table.schema, &table.name);
                 }
-                Rest::Written(table) => {
+                Dependency::Written(table) => {
                     neighbours(table, catalog).iter().for_each(|table| add(table.schema, &table.name));
                 }
-                Rest::View(view) => add(view.schema, &view.name),
-                Rest::Sequence(sequence) => add(sequence.schema, &sequence.name),
-                Rest::Type(of) => add(of.schema, &type_name_key(&of.name)),
-                Rest::MissingType(schema, name) => add(*schema, &type_name_key(name)),
-                Rest::Missing(schema, name) => add(*schema, name),
+                Dependency::View(view) => add(view.schema, &view.name),
+                Dependency::Sequence(sequence) => add(sequence.schema, &sequence.name),
+                Dependency::Type(of) => add(of.schema, &type_name_key(&of.name)),
+                Dependency::MissingType(schema, name) => add(*schema, &type_name_key(name)),
+                Dependency::Missing(schema, name) => add(*schema, name),
                 // A comment that changes meanwhile makes nothing wrong that is written.
                 // Who rests on that notes the whole tree.
-                Rest::Everything => {}
+                Dependency::Everything => {}
             }
         }
         keys
@@ -216,7 +218,7 @@ pub(crate) fn note_all(reader: &Reader) -> Result<()> {
     Ok(reader.note_read(TreeId::CATALOG, Bound::Unbounded, Bound::Unbounded)?)
 }
 
-/// What [`Rests::keys`] put together.
+/// What [`PlanDependencies::keys`] put together.
 struct Keys<'k>(&'k [u8]);
 
 impl<'k> Iterator for Keys<'k> {

@@ -16,30 +16,30 @@ use crate::session::{FewRows, Session, add_row};
 /// connection with the same [`PlanCache`], which plans what is not planned yet.
 ///
 /// ```
-/// use cairndb::{AtOnce, Database, PlanCache, Pooled};
+/// use cairndb::{NonBlocking, Database, PlanCache, Pooled};
 ///
 /// let db = Database::open_in_memory()?;
 /// db.connect()?.execute_script("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 5)")?;
 /// let plans = PlanCache::new();
-/// let (pooled, at_once) = (Pooled::new(db.connect()?, &plans), AtOnce::new(db.connect()?, &plans)?);
+/// let (pooled, at_once) = (Pooled::new(db.connect()?, &plans), NonBlocking::new(db.connect()?, &plans)?);
 /// let read = "SELECT n FROM t WHERE id = $1";
 /// assert_eq!(at_once.query_point(read, (1,), |row| row.get_i64(0)), None, "nobody has planned it");
 /// pooled.connection().query(read, (1,))?;
 /// assert_eq!(at_once.query_point(read, (1,), |row| row.get_i64(0)), Some(Some(Some(5))));
 /// # Ok::<(), cairndb::Error>(())
 /// ```
-pub struct AtOnce {
+pub struct NonBlocking {
     session: Session,
 }
 
-impl AtOnce {
+impl NonBlocking {
     /// Answers as the connection would; what was set on it so far stays. Each thread uses its own.
-    pub fn new(connection: Connection, plans: &PlanCache) -> Result<AtOnce> {
+    pub fn new(connection: Connection, plans: &PlanCache) -> Result<NonBlocking> {
         let mut session = connection.session;
         session.share_plans(plans);
         let storage = session.shared().store.session()?;
         session.storage.replace(storage.impatient());
-        Ok(AtOnce { session })
+        Ok(NonBlocking { session })
     }
 
     /// Runs a point write; the ticket says when it is durable, and what it changed.
