@@ -42,7 +42,8 @@ impl Dump<'_> {
             "SELECT t.oid::text, n.nspname::text, t.typname::text, t.typtype::text,
                     pg_catalog.format_type(t.typbasetype, t.typtypmod), t.typdefault, t.typnotnull::text
              FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
-             WHERE {USER_SCHEMAS} AND (t.typtype IN ('d', 'e') OR (t.typtype = 'c' AND t.typrelid = 0)) ORDER BY 2, 3"
+             WHERE {USER_SCHEMAS} AND (t.typtype IN ('d', 'e')
+                 OR EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = t.typrelid AND c.relkind = 'c')) ORDER BY 2, 3"
         );
         let mut texts = BTreeMap::new();
         let mut needs: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();

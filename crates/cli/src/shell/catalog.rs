@@ -146,7 +146,8 @@ pub fn list(session: &mut Session, command: &str, pattern: Option<&Pattern>) -> 
                      CASE t.typtype WHEN 'e' THEN 'enum' WHEN 'd' THEN 'domain over ' || pg_catalog.format_type(t.typbasetype, t.typtypmod)
                          WHEN 'c' THEN 'composite' ELSE 'base' END AS \"Kind\"{more}
                  FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
-                 WHERE {} AND t.typelem = 0 AND t.typrelid = 0 ORDER BY 1, 2",
+                 WHERE {} AND t.typelem = 0
+                     AND (t.typrelid = 0 OR EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = t.typrelid AND c.relkind = 'c')) ORDER BY 1, 2",
                 wanted("t.typname", "pg_catalog.pg_type_is_visible(t.oid)")
             );
             show(session, "List of data types", &sql)

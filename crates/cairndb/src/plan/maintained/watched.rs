@@ -50,11 +50,8 @@ fn changes_unseen(function: &str) -> String {
 }
 
 fn refuse_functions(plan: &LogicalPlan, refused: &mut Option<String>) {
-    match plan {
-        LogicalPlan::Modify { .. } => {
-            refused.get_or_insert_with(|| "It changes rows.".to_owned());
-        }
-        _ => {}
+    if let LogicalPlan::Modify { .. } = plan {
+        refused.get_or_insert_with(|| "It changes rows.".to_owned());
     }
     inputs(plan).into_iter().for_each(|(input, _)| refuse_functions(input, refused));
 }
