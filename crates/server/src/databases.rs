@@ -6,7 +6,7 @@ use crate::folder::{Folder, Lease, OWN, is_own, no_database};
 
 pub(crate) enum Databases {
     One(Database),
-    Folder(Folder),
+    Folder(Box<Folder>),
 }
 
 impl Databases {

@@ -164,7 +164,7 @@ impl Server {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn of_folder(folder: impl AsRef<Path>, options: cairndb::Options) -> Result<Server, Error> {
-        let databases = Databases::Folder(Folder::open(folder.as_ref(), options)?);
+        let databases = Databases::Folder(Box::new(Folder::open(folder.as_ref(), options)?));
         Ok(Server { databases, options: Options { name: OWN.to_owned(), ..Options::default() } })
     }
 

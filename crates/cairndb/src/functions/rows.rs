@@ -17,7 +17,7 @@ pub(super) type Begin = fn(&Function, &[Value], &EvalContext) -> Result<SetRows>
 
 /// What an entry says that returns rows.
 #[derive(Clone)]
-pub struct Rows {
+pub(crate) struct Rows {
     /// Their names and types; a column without a name is called as the function is, or as its alias.
     columns: Box<[(&'static str, Declared)]>,
     begin: Begin,
@@ -134,7 +134,7 @@ impl Function {
         Arc::new(function)
     }
 
-    fn rows(&self) -> Option<&Rows> {
+    pub(super) fn rows(&self) -> Option<&Rows> {
         if let Kernel::Rows(rows) = &self.kernel { Some(rows) } else { None }
     }
 

@@ -147,6 +147,42 @@ fn no_function_panics_and_each_returns_its_type() {
     }
 }
 
+/// Those that only a session answers fail as such; the first rows of the others are of their columns.
+#[test]
+fn no_function_of_rows_panics_and_each_row_is_of_its_columns() {
+    let mut random = Random::new(13);
+    let context = EvalContext::now();
+    let (mut functions, mut rows) = (0, 0);
+    for function in function_names().flat_map(overloads).filter(|function| function.rows().is_some()) {
+        functions += 1;
+        for _ in 0..CALLS {
+            let function = resolved(&mut random, function);
+            let columns = function.columns();
+            let args: Vec<Value> =
+                (0..function.args.len()).map(|index| random_argument(&mut random, &function, index)).collect();
+            let mut first_rows = || -> crate::Result<()> {
+                let mut each = function.start_rows(&args, &context)?;
+                for _ in 0..20 {
+                    let mut row = Vec::new();
+                    if !each.next_row(&mut row)? {
+                        break;
+                    }
+                    assert_eq!(row.len(), columns.len(), "{function:?}{args:?}");
+                    let types = columns.iter().map(|(_, data_type)| *data_type);
+                    let fits = |(value, data_type): (&Value, DataType)| value.is_null() || is_of(value, data_type);
+                    assert!(row.iter().zip(types).all(fits), "{function:?}{args:?} gave {row:?}, {columns:?}");
+                    rows += 1;
+                }
+                Ok(())
+            };
+            if let Err(error) = first_rows() {
+                assert_ne!(error.sqlstate().0, "XX000", "{function:?}{args:?}: {error:?}");
+            }
+        }
+    }
+    assert!(functions > 20 && rows > 200, "{functions} functions gave {rows} rows");
+}
+
 #[test]
 fn no_aggregate_panics_and_each_returns_its_type() {
     let mut random = Random::new(12);

@@ -492,9 +492,9 @@ pub struct Subplan {
 
 impl PhysicalPlan {
     /// An INSERT of rows that are there, for which there is nothing to choose.
-    pub(crate) fn of_constants(change: Modification, rows: ConstantRows) -> PhysicalPlan {
+    pub(crate) fn of_constants(change: Arc<Modification>, rows: ConstantRows) -> PhysicalPlan {
         let fields = change.fields().to_vec();
-        let node = PhysicalNode::Modify { change: Arc::new(change), rows: ModifiedRows::Constants(Arc::new(rows)) };
+        let node = PhysicalNode::Modify { change, rows: ModifiedRows::Constants(Arc::new(rows)) };
         PhysicalPlan { id: 0, fields, estimate: Estimate::default(), node, alias: None }
     }
 

@@ -111,7 +111,7 @@ impl PointPlan {
         })
     }
 
-    /// As [`PointPlan::of`], of a statement that reads one row by key, before it is planned; and the columns of its result,
+    /// As [`PointPlan::of`], of a statement about one row by key, before it is planned; and the columns of its result,
     /// which the statement loses then. Folds the statement's constants.
     pub(crate) fn of_bound(
         bound: &mut BoundStatement,

@@ -182,7 +182,7 @@ fn is_applications(name: &str) -> bool {
 /// The largest `batch_rows`.
 const BATCH_ROWS_MAX: usize = 1 << 16;
 
-/// Settings that only SHOW knows.
+/// Settings of which there is one value.
 const FIXED: &[(&str, &str)] = &[
     ("integer_datetimes", "on"),
     ("max_identifier_length", "63"),

@@ -24,7 +24,7 @@ pub(super) fn relation_of_oid(oid: i64) -> Option<&'static str> {
     RELATIONS.iter().find(|relation| relation.oid == Some(oid)).map(|relation| relation.name)
 }
 
-/// A line that is not indented begins a relation: what it is, its name, perhaps its oid. The others are its columns.
+/// A line that is not indented begins a relation: what it is, its name, perhaps its oid, and whether it is empty. The others are its columns.
 fn read(list: &'static str) -> Vec<SystemRelation> {
     let mut relations: Vec<SystemRelation> = Vec::new();
     for line in list.lines().filter(|line| !line.starts_with('#')) {
@@ -88,6 +88,15 @@ mod tests {
             let mut columns: Vec<&str> = relation.columns.iter().map(|(column, _)| *column).collect();
             columns.sort_unstable();
             assert!(columns.windows(2).all(|pair| pair[0] != pair[1]), "{relation:?}");
+        }
+    }
+
+    #[test]
+    fn a_relation_without_rows_says_so() {
+        for line in include_str!("relations.txt").lines().filter(|line| !line.starts_with(['#', ' '])) {
+            let name = line.split_whitespace().nth(1).and_then(|name| name.split_once('.'));
+            let relation = name.and_then(|(schema, name)| relation(schema, name)).expect(line);
+            assert_eq!(line.ends_with(" empty"), matches!(relation.made, Made::Nothing), "{line}");
         }
     }
 

@@ -240,7 +240,10 @@ impl Config {
     }
 }
 
-fn map(node: At<Node>) -> Result<Vec<(At<String>, At<Node>)>, At<String>> {
+/// The keys of a map and their values, in order.
+type Entries = Vec<(At<String>, At<Node>)>;
+
+fn map(node: At<Node>) -> Result<Entries, At<String>> {
     match node.of {
         Node::Map(map) => Ok(map),
         _ => Err(At { line: node.line, of: "expected names and values".to_owned() }),

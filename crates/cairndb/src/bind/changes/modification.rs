@@ -11,7 +11,7 @@ use crate::{Error, Result};
 pub(crate) enum Insertion {
     Plan(LogicalPlan),
     /// There is nothing to choose for it.
-    Constants(Modification, ConstantRows),
+    Constants(Arc<Modification>, ConstantRows),
 }
 
 fn nothing() -> LogicalPlan {
@@ -24,14 +24,15 @@ fn modify(change: Modification, input: LogicalPlan) -> LogicalPlan {
 
 impl BoundInsert {
     /// What is to be planned, or done.
-    pub(crate) fn insertion(mut self) -> Result<Insertion> {
+    pub(crate) fn insertion(self: Box<Self>) -> Result<Insertion> {
         if matches!(self.source, InsertSource::Plan(_)) || self.table.is_face() || is_later(self.returning.as_ref()) {
             return self.plan().map(Insertion::Plan);
         }
-        match std::mem::replace(&mut self.source, InsertSource::Plan(nothing())) {
-            InsertSource::Constants(rows) => Ok(Insertion::Constants(self.modification(&nothing())?, rows)),
-            InsertSource::Plan(_) => Err(Error::internal("an INSERT without rows")),
-        }
+        let BoundInsert { table, source, mut on_conflict, returning, view_checks, .. } = *self;
+        let InsertSource::Constants(rows) = source else { return Err(Error::internal("an INSERT without rows")) };
+        on_conflict.as_mut().map_or(Ok(()), |conflict| conflict.take_query(&table, &nothing()))?;
+        let kind = ModificationKind::Insert { on_conflict };
+        Ok(Insertion::Constants(Arc::new(Modification { table, kind, returning, view_checks }), rows))
     }
 
     /// The plan of one that computes its rows.

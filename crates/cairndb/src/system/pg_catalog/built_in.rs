@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use crate::reference::{RoutineKind, routines};
 
-    /// Those that PostgreSQL has in an extension, in another schema, or later.
+    /// Those that PostgreSQL has in an extension, in another schema, later, or not at all: they have no oid there.
     const NOT_LISTED: &[&str] = &[
         "digest",
         "gen_random_bytes",
@@ -115,8 +115,9 @@ mod tests {
     #[test]
     fn every_function_is_listed_by_its_name() {
         let missing = |name: &String, kind: &str| {
+            let is_syntax = kind == "f" && overloads(name).iter().all(|function| function.syntax);
             !NOT_LISTED.contains(&name.as_str())
-                && !overloads(name).iter().all(|function| function.syntax && kind == "f")
+                && !is_syntax
                 && !BUILT_IN.iter().any(|of| of.name == name && of.kind == kind)
         };
         let kind = |kind: RoutineKind| match kind {

@@ -126,6 +126,35 @@ fn has_nulls(row: &[u8]) -> bool {
     row.first().is_some_and(|header| header & HAS_NULLS != 0)
 }
 
+/// From [`RowLayout::variable_ranges`].
+pub(crate) struct VariableRanges<'a> {
+    /// Of those that are left, but for the last, which ends with the row.
+    lengths: &'a [u8],
+    start: usize,
+    end: usize,
+    left: usize,
+}
+
+impl Iterator for VariableRanges<'_> {
+    type Item = Result<Range<usize>>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Result<Range<usize>>> {
+        self.left = self.left.checked_sub(1)?;
+        if self.left == 0 {
+            return Some(if self.start <= self.end { Ok(self.start..self.end) } else { Err(corrupted()) });
+        }
+        let (length, rest) = match decode_length(self.lengths) {
+            Ok(read) => read,
+            Err(error) => return Some(Err(error)),
+        };
+        self.lengths = rest;
+        let range = self.start..self.start.saturating_add(length);
+        self.start = range.end;
+        Some(if range.end <= self.end { Ok(range) } else { Err(corrupted()) })
+    }
+}
+
 impl RowLayout {
     /// The layout, version 0, of rows with these columns.
     pub fn new(types: &[DataType]) -> RowLayout {
@@ -325,10 +354,7 @@ impl RowLayout {
     }
 
     /// The places of the variable columns, in order.
-    pub(crate) fn variable_ranges<'a>(
-        &self,
-        bytes: &'a [u8],
-    ) -> Result<impl Iterator<Item = Result<Range<usize>>> + use<'a>> {
+    pub(crate) fn variable_ranges<'a>(&self, bytes: &'a [u8]) -> Result<VariableRanges<'a>> {
         let fixed_start = self.integers_start(bytes)? + sum_of_widths(bytes, self.integers.len());
         let lengths_start = fixed_start + self.fixed_bytes;
         let measured = self.variable.len().saturating_sub(1);
@@ -336,23 +362,8 @@ impl RowLayout {
         for _ in 0..measured {
             data = decode_length(data)?.1;
         }
-        let mut start = bytes.len() - data.len();
-        let mut lengths = &bytes[lengths_start..start];
-        let mut left = self.variable.len();
-        Ok(std::iter::from_fn(move || {
-            left = left.checked_sub(1)?;
-            if left == 0 {
-                return Some(if start <= bytes.len() { Ok(start..bytes.len()) } else { Err(corrupted()) });
-            }
-            let (length, rest) = match decode_length(lengths) {
-                Ok(read) => read,
-                Err(error) => return Some(Err(error)),
-            };
-            lengths = rest;
-            let range = start..start.saturating_add(length);
-            start = range.end;
-            Some(if range.end <= bytes.len() { Ok(range) } else { Err(corrupted()) })
-        }))
+        let start = bytes.len() - data.len();
+        Ok(VariableRanges { lengths: &bytes[lengths_start..start], start, end: bytes.len(), left: self.variable.len() })
     }
 }
 
