@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use cairn_wire::Limits;
 use cairndb::{Ceilings, Database, Error, SqlState};
 
-use crate::access::{Access, Method, User, check_rules};
+use crate::access::{Access, User, check_rules};
 use crate::databases::Databases;
 use crate::folder::{Folder, OWN};
 use crate::line::Line;
@@ -428,6 +428,10 @@ fn remove_stale(path: &Path) -> io::Result<()> {
 fn restrict(path: &Path, options: &Options) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let is_own = options.users.is_empty() && !options.trusts_all;
-    let mode = if is_own && options.access.iter().all(|rule| rule.method != Method::Trust) { 0o600 } else { 0o777 };
+    let mode = if is_own && options.access.iter().all(|rule| rule.method != crate::access::Method::Trust) {
+        0o600
+    } else {
+        0o777
+    };
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
 }

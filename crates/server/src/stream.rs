@@ -6,7 +6,9 @@ use std::net::{Shutdown, TcpStream};
 use std::os::fd::BorrowedFd;
 #[cfg(unix)]
 use std::os::unix::net::UnixStream;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+#[cfg(unix)]
+use std::time::Instant;
 
 use crate::throttle::Origin;
 
@@ -67,11 +69,6 @@ impl Stream {
             Stream::Tcp(_) => None,
             Stream::Unix(inner) => peer_of(inner),
         }
-    }
-
-    #[cfg(not(unix))]
-    pub(crate) fn peer(&self) -> Option<u32> {
-        None
     }
 
     /// The other end, as it is told to others.
