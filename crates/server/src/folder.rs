@@ -23,7 +23,6 @@ pub(crate) const OWN: &str = "cairn";
 pub(crate) const OWN_ALIAS: &str = "postgres";
 /// What a file's name ends with.
 const ENDING: &str = "cairn";
-const DUPLICATE_DATABASE: SqlState = SqlState("42P04");
 /// The longest name, as of everything in SQL.
 const NAME_BYTES_MAX: usize = 63;
 
@@ -149,7 +148,7 @@ impl Folder {
 
     /// SQLSTATE 42P04 where there is one of the name, 42602 where it can not be one's.
     pub(crate) fn create(&self, name: &str) -> Result<(), Error> {
-        let exists = || Error::new(DUPLICATE_DATABASE, format!("database \"{name}\" already exists"));
+        let exists = || Error::new(SqlState::DUPLICATE_DATABASE, format!("database \"{name}\" already exists"));
         if is_own(name) {
             return Err(exists());
         }
@@ -174,10 +173,16 @@ impl Folder {
         }
         let slot = self.slot(name);
         let mut state = slot.lock();
-        // One that can not be opened any more can be dropped.
         state.close(name)?;
+        // One that can not be opened any more can be dropped, but not under another program that has it open.
+        if let Err(error) = self.settle(name)
+            && error.sqlstate() == SqlState::OBJECT_IN_USE
+        {
+            return Err(error);
+        }
         let file = self.file(name);
-        [&file, &log_of(&file)].into_iter().try_for_each(|path| remove(path)).map_err(|error| failed(name, &error))
+        let gone = [&file, &log_of(&file)].into_iter().try_for_each(|path| remove(path)).and_then(|()| self.sync());
+        gone.map_err(|error| failed(name, &error))
     }
 
     /// SQLSTATE 3D000, 42P04, 42602, 55006, 42501 for the server's own.
@@ -186,7 +191,7 @@ impl Folder {
         if !self.is_there(name) {
             return Err(no_database(name));
         }
-        let exists = || Error::new(DUPLICATE_DATABASE, format!("database \"{to}\" already exists"));
+        let exists = || Error::new(SqlState::DUPLICATE_DATABASE, format!("database \"{to}\" already exists"));
         if is_own(to) || name == to {
             return Err(exists());
         }
@@ -200,15 +205,28 @@ impl Folder {
             return Err(exists());
         }
         old.close(name)?;
+        // What is only in the log goes into the file first: the two can not change their names as one.
+        self.settle(name)?;
         let moved = || {
             remove(&log_of(&to_file))?;
-            // The log first: a file without one is whole when it was closed; one with another's log is not.
-            if log_of(&from_file).exists() {
-                fs::rename(log_of(&from_file), log_of(&to_file))?;
-            }
-            fs::rename(&from_file, &to_file)
+            fs::rename(&from_file, &to_file)?;
+            // (It holds nothing any more.)
+            remove(&log_of(&from_file))?;
+            self.sync()
         };
         moved().map_err(|error| failed(name, &error))
+    }
+
+    /// What files are called is on the disk from here on. (Where folders can not be opened the system sees to that.)
+    fn sync(&self) -> io::Result<()> {
+        if cfg!(unix) { fs::File::open(&self.path)?.sync_all() } else { Ok(()) }
+    }
+
+    /// Has all of a database that is closed in its file, be it that it was not closed well the last time. SQLSTATE 55006 where
+    /// another program has it open.
+    fn settle(&self, name: &str) -> Result<(), Error> {
+        let opened = Database::open_with(self.file(name), self.options.clone()).map_err(|error| named(name, &error))?;
+        opened.close()
     }
 
     /// Closes what nobody has used for so long, but what is being opened or used just now; what did not go well.
@@ -217,9 +235,7 @@ impl Folder {
             let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
             // What is neither open nor asked for by anybody needs no place.
             slots.retain(|_, slot| {
-                Arc::strong_count(slot) > 1
-                    || slot.0.try_lock().is_ok_and(|state| state.open.is_some())
-                    || slot.0.try_lock().is_err()
+                Arc::strong_count(slot) > 1 || slot.0.try_lock().map_or(true, |state| state.open.is_some())
             });
             slots.iter().map(|(name, slot)| (name.clone(), slot.clone())).collect()
         };
@@ -349,6 +365,39 @@ mod tests {
                 ["42P04", "42501", "42501", "42P04"]
             );
         }
+        folder.close().unwrap();
+    }
+
+    /// As after a crash: its last commits are in the log alone.
+    #[test]
+    fn one_that_was_not_closed_well_has_all_of_itself_under_its_new_name() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = folder(place.path());
+        folder.create("shop").unwrap();
+        let lease = folder.lease("shop").unwrap();
+        let connection = lease.database().unwrap().connect().unwrap();
+        connection.execute_script("CREATE TABLE t (a int); INSERT INTO t VALUES (7)").unwrap();
+        for (from, to) in [("shop.cairn", "crashed.cairn"), ("shop.cairn-log", "crashed.cairn-log")] {
+            fs::copy(place.path().join(from), place.path().join(to)).unwrap();
+        }
+        folder.rename("crashed", "risen").unwrap();
+        assert!(!place.path().join("crashed.cairn-log").exists());
+        let risen = folder.lease("risen").unwrap();
+        let rows = risen.database().unwrap().connect().unwrap().execute("DELETE FROM t WHERE a = 7", ()).unwrap();
+        assert_eq!(rows, 1);
+        drop((connection, lease, risen));
+        folder.close().unwrap();
+    }
+
+    #[test]
+    fn one_that_another_program_has_open_is_neither_dropped_nor_renamed() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = folder(place.path());
+        let other = Database::open(place.path().join("shop.cairn")).unwrap();
+        assert_eq!([folder.drop_database("shop"), folder.rename("shop", "x")].map(code), ["55006", "55006"]);
+        assert!(place.path().join("shop.cairn").exists());
+        other.close().unwrap();
+        folder.drop_database("shop").unwrap();
         folder.close().unwrap();
     }
 

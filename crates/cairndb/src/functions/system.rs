@@ -193,7 +193,7 @@ fn set_config(args: &[Value], context: &EvalContext) -> Result<Value> {
         Value::Text(value) => value.to_string(),
         _ => session.first_setting(&name).unwrap_or_default(),
     };
-    let shown = settings.under(&name, &value)?;
+    let shown = settings.shown_with(&name, &value)?;
     let local = *local == Value::Boolean(true);
     session.change_setting(SettingChange { name, value, local, shown: shown.clone() });
     Ok(Value::from(shown))

@@ -306,7 +306,7 @@ impl Settings {
 }
 
 impl ShownSettings for Settings {
-    fn under(&self, name: &str, value: &str) -> Result<String> {
+    fn shown_with(&self, name: &str, value: &str) -> Result<String> {
         let mut changed = self.clone();
         // (The defaults are asked for where no value is said.)
         changed.set(name, Some(value), self)?;

@@ -54,7 +54,7 @@ pub(crate) trait ShownSettings: fmt::Debug + Send + Sync {
     fn shown(&self, name: &str) -> Option<String>;
 
     /// What would be shown, were the setting of this name, in lower case, set to the value. SQLSTATE 42704, 22023, 42501.
-    fn under(&self, name: &str, value: &str) -> Result<String>;
+    fn shown_with(&self, name: &str, value: &str) -> Result<String>;
 }
 
 /// What `set_config()` asks for, which the session does when the statement has come to its end.

@@ -39,8 +39,8 @@ impl ShownSettings for OtherPath {
         }
     }
 
-    fn under(&self, name: &str, value: &str) -> Result<String> {
-        self.others.as_ref().map_or_else(|| Ok(value.to_owned()), |others| others.under(name, value))
+    fn shown_with(&self, name: &str, value: &str) -> Result<String> {
+        self.others.as_ref().map_or_else(|| Ok(value.to_owned()), |others| others.shown_with(name, value))
     }
 }
 
