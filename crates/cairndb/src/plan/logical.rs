@@ -281,12 +281,12 @@ pub(super) fn scanned_fields(table: &Table, columns: &[usize]) -> Vec<Field> {
 }
 
 impl LogicalPlan {
-    /// Whether an output column has no type yet.
-    pub(crate) fn has_unknown_fields(&self) -> bool {
-        let is_unknown = |field: &Field| field.data_type == DataType::Unknown;
+    /// Whether an output column is of such a type.
+    pub(crate) fn has_field(&self, is_such: impl Fn(DataType) -> bool) -> bool {
+        let is_such = |field: &Field| is_such(field.data_type);
         match self {
-            LogicalPlan::Project { fields, .. } => fields.iter().any(is_unknown),
-            plan => plan.fields().iter().any(is_unknown),
+            LogicalPlan::Project { fields, .. } => fields.iter().any(is_such),
+            plan => plan.fields().iter().any(is_such),
         }
     }
 

@@ -338,6 +338,15 @@ fn only_prefix(ranges: &[KeyRange]) -> Option<&[Expr]> {
     }
 }
 
+/// All of them, if each is there: in room for as many from the beginning, which `collect` does not know to make.
+fn all<T>(parts: impl ExactSizeIterator<Item = Option<T>>) -> Option<Box<[T]>> {
+    let mut all = Vec::with_capacity(parts.len());
+    for part in parts {
+        all.push(part?);
+    }
+    Some(all.into())
+}
+
 /// The step and the column of its table.
 pub(super) fn place(steps: &[Step], index: usize) -> Option<(usize, usize)> {
     let at = steps.iter().rposition(|step| step.first <= index)?;
@@ -371,8 +380,8 @@ impl Step {
             Some(Part { source: Source::Operand(Operand::of(values.next()?, place.data_type)?), place })
         };
         let key = match index {
-            Some(index) => index.columns.iter().map(part).collect::<Option<_>>()?,
-            None => table.primary_key.iter().map(|column| part(&plain(*column))).collect::<Option<_>>()?,
+            Some(index) => all(index.columns.iter().map(part))?,
+            None => all(table.primary_key.iter().map(|column| part(&plain(*column))))?,
         };
         let (layout, index) = (catalog.layout(table), index.as_ref().map(|index| index.tree));
         Some(Step { table: table.clone(), layout, index, key, first: 0, outer: false, on: None, rest: None })

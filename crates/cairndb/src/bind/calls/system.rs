@@ -85,11 +85,11 @@ impl<'a> Binder<'a> {
     /// A statement's rows as whoever asked for them sees them: with names where a column is of a type that has them. A function's
     /// statements go on with what they read.
     pub(in crate::bind) fn shown(&self, plan: LogicalPlan) -> LogicalPlan {
-        let fields = plan.fields();
         let is_read_on = self.parameters.has_variables();
-        if is_read_on || !fields.iter().any(|field| matches!(field.data_type, DataType::Reg(_))) {
+        if is_read_on || !plan.has_field(|data_type| matches!(data_type, DataType::Reg(_))) {
             return plan;
         }
+        let fields = plan.fields();
         let (mut exprs, mut shown) = (vec![], vec![]);
         for (index, field) in fields.into_iter().enumerate() {
             let column = Expr::Column { index, data_type: field.data_type };

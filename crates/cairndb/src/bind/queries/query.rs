@@ -31,7 +31,7 @@ impl Binder<'_> {
 
     /// Columns that nothing has given a type yet are text.
     pub(in crate::bind) fn typed(&mut self, plan: LogicalPlan) -> Result<LogicalPlan> {
-        if !plan.has_unknown_fields() {
+        if !plan.has_field(|data_type| data_type == DataType::Unknown) {
             return Ok(plan);
         }
         let types: Vec<DataType> = plan.fields().iter().map(|field| known_type(field.data_type)).collect();
