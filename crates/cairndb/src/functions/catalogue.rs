@@ -14,7 +14,7 @@ use super::Operator;
 use super::aggregate::{AGGREGATES, Placed};
 use super::arrays::Quantifier;
 use super::beginning::PatternKind;
-use super::bounded::is_bounded;
+use super::cost::Cost;
 use super::of_catalog::Asks;
 use super::rows::Rows;
 use super::signature::{Declared, decide};
@@ -69,8 +69,8 @@ pub(crate) struct Checked {
     /// The domain's base type.
     pub(crate) data_type: DataType,
     pub(crate) immutable: bool,
-    /// No condition takes more than a pass over the value: see [`Function::bounded`].
-    pub(crate) bounded: bool,
+    /// What its conditions take.
+    pub(crate) cost: Cost,
     /// It calls functions of the schema's.
     pub(crate) calls: bool,
     /// Tells it from others, and is the same for the same domain.
@@ -111,9 +111,8 @@ pub struct Function {
     /// question than its volatility: a plan rests on the schema, so it may hold what the catalog says; and a function of the schema's,
     /// though IMMUTABLE, is only run where somebody runs it.
     pub folds: bool,
-    /// A call takes no longer than a pass over its arguments, which are lent from rows and parameters, and gives no more than their
-    /// sum, or a page. What is not bounded is run under no lock that others wait for, so what nobody has looked at is not.
-    pub bounded: bool,
+    /// What a call takes at most.
+    pub(crate) cost: Cost,
     /// What it answers follows the clock (`now()`).
     pub(crate) clock: bool,
     /// A call may wait for another connection: nothing that others need is held meanwhile.
@@ -353,7 +352,7 @@ impl Function {
             parallel: Parallel::Safe,
             syntax: false,
             folds: true,
-            bounded: false,
+            cost: Cost::Unknown,
             clock: false,
             waits: false,
             acts: false,
@@ -372,7 +371,7 @@ impl Function {
             strict: false,
             volatility: if checked.immutable { Volatility::Immutable } else { Volatility::Stable },
             folds: checked.immutable && !checked.calls,
-            bounded: checked.bounded,
+            cost: checked.cost,
             ..Function::new(checked.name, [checked.data_type], checked.data_type, kernel)
         }
     }
@@ -654,6 +653,14 @@ impl Function {
         self.variadic = true;
         self
     }
+    /// See [`Cost::Bounded`].
+    pub(super) fn bounded(&mut self) -> &mut Function {
+        self.cost(Cost::Bounded)
+    }
+    pub(super) fn cost(&mut self, cost: Cost) -> &mut Function {
+        self.cost = cost;
+        self
+    }
     pub(super) fn called_on_null(&mut self) -> &mut Function {
         self.strict = false;
         self
@@ -716,11 +723,5 @@ impl Function {
 static FUNCTIONS: LazyLock<Catalogue> = LazyLock::new(|| {
     let mut catalogue = Catalogue::default();
     super::register_all(&mut catalogue);
-    for (name, entries) in &mut catalogue.by_name {
-        // (Nobody else has them yet.)
-        for entry in entries.iter_mut().filter_map(Arc::get_mut) {
-            entry.bounded = is_bounded(name, entry);
-        }
-    }
     catalogue
 });

@@ -20,6 +20,7 @@ pub(super) fn register(catalogue: &mut Catalogue) {
         .add("version", &[], TEXT, |_, _| {
             Ok(Value::from(format!("CairnDB {} (PostgreSQL 15 dialect)", env!("CARGO_PKG_VERSION"))))
         })
+        .bounded()
         .stable();
     catalogue.add("current_setting", &[TEXT], TEXT, call!((Text name), context setting(name, false, context))).stable();
     catalogue
@@ -38,11 +39,16 @@ pub(super) fn register(catalogue: &mut Catalogue) {
         .acting()
         .called_on_null()
         .parallel_unsafe();
-    catalogue.add("current_database", &[], DataType::Name, |_, _| Ok(Value::text(DATABASE_NAME))).stable();
-    catalogue.add("current_catalog", &[], DataType::Name, |_, _| Ok(Value::text(DATABASE_NAME))).stable().syntax();
+    catalogue.add("current_database", &[], DataType::Name, |_, _| Ok(Value::text(DATABASE_NAME))).bounded().stable();
+    catalogue
+        .add("current_catalog", &[], DataType::Name, |_, _| Ok(Value::text(DATABASE_NAME)))
+        .bounded()
+        .stable()
+        .syntax();
     for (name, is_syntax) in [("current_user", false), ("session_user", false), ("user", true), ("current_role", true)]
     {
-        catalogue.add(name, &[], DataType::Name, |_, _| Ok(Value::text("cairndb"))).stable().syntax = is_syntax;
+        catalogue.add(name, &[], DataType::Name, |_, _| Ok(Value::text("cairndb"))).bounded().stable().syntax =
+            is_syntax;
     }
     catalogue.add("pg_notify", &[TEXT, TEXT], DataType::Void, notify).acting().called_on_null().restricted();
     add_locks(catalogue);
@@ -50,10 +56,18 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     catalogue.add("pg_sleep", &[DataType::Double], DataType::Void, sleep).volatile().waiting();
     catalogue.add("pg_column_size", &[ANY], DataType::Integer, column_size).stable_in_name();
     let process = |_: &[Value], _: &EvalContext| Ok(Value::Integer(std::process::id().cast_signed()));
-    catalogue.add("pg_backend_pid", &[], DataType::Integer, process).stable().restricted();
-    catalogue.add("pg_client_encoding", &[], DataType::Name, |_, _| Ok(Value::text("UTF8"))).stable();
-    catalogue.add("num_nulls", &[ANY], DataType::Integer, |args, _| count(args, true)).variadic().called_on_null();
-    catalogue.add("num_nonnulls", &[ANY], DataType::Integer, |args, _| count(args, false)).variadic().called_on_null();
+    catalogue.add("pg_backend_pid", &[], DataType::Integer, process).bounded().stable().restricted();
+    catalogue.add("pg_client_encoding", &[], DataType::Name, |_, _| Ok(Value::text("UTF8"))).bounded().stable();
+    catalogue
+        .add("num_nulls", &[ANY], DataType::Integer, |args, _| count(args, true))
+        .bounded()
+        .variadic()
+        .called_on_null();
+    catalogue
+        .add("num_nonnulls", &[ANY], DataType::Integer, |args, _| count(args, false))
+        .bounded()
+        .variadic()
+        .called_on_null();
     catalogue.add("pg_trigger_depth", &[], DataType::Integer, trigger_depth).stable().restricted();
 }
 

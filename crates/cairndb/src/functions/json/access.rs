@@ -16,13 +16,13 @@ static EXTRACT: [([DataType; 2], [&str; 2]); 2] = [
 
 pub(super) fn register(catalogue: &mut Catalogue) {
     for types in BY_KEY.iter().chain(&BY_POSITION) {
-        catalogue.add("->", types, types[0], |args, _| found(args).map(part));
-        catalogue.add("->>", types, TEXT, |args, _| part_text(found(args)?));
+        catalogue.add("->", types, types[0], |args, _| found(args).map(part)).bounded();
+        catalogue.add("->>", types, TEXT, |args, _| part_text(found(args)?)).bounded();
     }
     for document in [JSON, JSONB].map(Declared::Type) {
         let args = [document, Declared::Type(texts())];
-        catalogue.add_polymorphic("#>", &args, document, |_, args, _| found(args).map(part));
-        catalogue.add_polymorphic("#>>", &args, Declared::Type(TEXT), |_, args, _| part_text(found(args)?));
+        catalogue.add_polymorphic("#>", &args, document, |_, args, _| found(args).map(part)).bounded();
+        catalogue.add_polymorphic("#>>", &args, Declared::Type(TEXT), |_, args, _| part_text(found(args)?)).bounded();
     }
     for (types, [whole, as_text]) in &EXTRACT {
         catalogue.add(whole, types, types[0], |args, _| extract(args).map(part)).variadic();

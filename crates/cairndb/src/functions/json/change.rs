@@ -13,10 +13,12 @@ static POSITION: [DataType; 2] = [JSONB, INTEGER];
 
 pub(super) fn register(catalogue: &mut Catalogue) {
     for name in ["||", "jsonb_concat"] {
-        catalogue.add(name, &TWO, JSONB, |args, _| match args {
-            [Value::Jsonb(a), Value::Jsonb(b)] => concatenated(a.root(), b.root()),
-            _ => Err(wrong_arguments(args)),
-        });
+        catalogue
+            .add(name, &TWO, JSONB, |args, _| match args {
+                [Value::Jsonb(a), Value::Jsonb(b)] => concatenated(a.root(), b.root()),
+                _ => Err(wrong_arguments(args)),
+            })
+            .bounded();
     }
     let (jsonb, path, boolean) = (Declared::Type(JSONB), Declared::Type(texts()), Declared::Type(BOOLEAN));
     for name in ["-", "jsonb_delete"] {
@@ -42,8 +44,8 @@ pub(super) fn register(catalogue: &mut Catalogue) {
             _ => Err(wrong_arguments(args)),
         });
     }
-    catalogue.add_polymorphic("jsonb_set", &[jsonb, path, jsonb], jsonb, |_, args, _| set(args));
-    catalogue.add_polymorphic("jsonb_set", &[jsonb, path, jsonb, boolean], jsonb, |_, args, _| set(args));
+    catalogue.add_polymorphic("jsonb_set", &[jsonb, path, jsonb], jsonb, |_, args, _| set(args)).bounded();
+    catalogue.add_polymorphic("jsonb_set", &[jsonb, path, jsonb, boolean], jsonb, |_, args, _| set(args)).bounded();
     catalogue.add_polymorphic("jsonb_insert", &[jsonb, path, jsonb], jsonb, |_, args, _| insert(args));
     catalogue.add_polymorphic("jsonb_insert", &[jsonb, path, jsonb, boolean], jsonb, |_, args, _| insert(args));
     let lax = [jsonb, path, jsonb, boolean, Declared::Type(TEXT)];
