@@ -27,6 +27,9 @@ use crate::{Error, Result};
 /// An argument of any type, taken without conversion (PostgreSQL's `"any"`). An untyped literal becomes `text`.
 pub const ANY: DataType = DataType::Unknown;
 
+/// A parameter's name, and its default as it is written.
+pub(crate) type Parameter = (&'static str, Option<&'static str>);
+
 /// A user's function.
 pub(super) type UsersFunction = dyn Fn(&[Value]) -> Result<Value> + Send + Sync;
 /// Makes accumulators of a user's aggregate.
@@ -89,6 +92,8 @@ pub struct Function {
     pub name: Cow<'static, str>,
     /// Base types, or [`ANY`]: also where the type is not decided yet.
     pub args: Box<[DataType]>,
+    /// What its arguments are called, where calls say it, or `pg_proc` does; of several entries of one function the longest has them.
+    pub(crate) parameters: &'static [Parameter],
     /// The last argument type repeats, once or more (`concat`; `coalesce` is not a function but an `Expr`).
     pub variadic: bool,
     /// A base type, once resolved.
@@ -125,6 +130,8 @@ pub struct Function {
     pub op: Option<Operator>,
     /// It tells whether its first argument, a text, matches its second, a pattern of this kind.
     pub(crate) pattern: Option<PatternKind>,
+    /// It takes characters of its first argument, a text, which the others number: see [`substring_bounds`](super::substring_bounds).
+    pub(crate) takes_characters: bool,
     /// Gives the answers. A strict function's is never called with NULL: see [`Function::call`].
     pub(super) kernel: Kernel,
 }
@@ -342,6 +349,7 @@ impl Function {
         Function {
             name: name.into(),
             args: args.into(),
+            parameters: &[],
             variadic: false,
             returns,
             polymorphic: None,
@@ -359,6 +367,7 @@ impl Function {
             is_without_array: false,
             op: None,
             pattern: None,
+            takes_characters: false,
             kernel,
         }
     }
@@ -647,6 +656,14 @@ impl Function {
     }
     pub(super) fn pattern(&mut self, kind: PatternKind) -> &mut Function {
         self.pattern = Some(kind);
+        self
+    }
+    pub(super) fn parameters(&mut self, parameters: &'static [Parameter]) -> &mut Function {
+        self.parameters = parameters;
+        self
+    }
+    pub(super) fn taking_characters(&mut self) -> &mut Function {
+        self.takes_characters = true;
         self
     }
     pub(super) fn variadic(&mut self) -> &mut Function {

@@ -1,7 +1,7 @@
 //! The clock, and dates and times made of parts. The keywords CURRENT_DATE, CURRENT_TIMESTAMP, LOCALTIME and
 //! LOCALTIMESTAMP are functions of these names without arguments here; AT TIME ZONE is `timezone(zone, time)`.
 
-use super::catalogue::Catalogue;
+use super::catalogue::{Catalogue, Parameter};
 use super::support::{call, invalid_parameter, wrong_arguments};
 use super::temporal::{date_overflow, timestamp_overflow};
 use crate::types::datetime::TimeTz;
@@ -166,6 +166,15 @@ fn fixed(offset: Interval) -> Result<Zone> {
 fn parts(catalogue: &mut Catalogue) {
     use DataType::*;
     const INT: DataType = DataType::Integer;
+    const STAMP: &[Parameter] = &[
+        ("year", None),
+        ("month", None),
+        ("mday", None),
+        ("hour", None),
+        ("min", None),
+        ("sec", None),
+        ("timezone", None),
+    ];
     catalogue
         .add(
             "make_date",
@@ -175,6 +184,7 @@ fn parts(catalogue: &mut Catalogue) {
                 make_date(*y, *m, *d).map(|days| Value::Date(days as i32))
             }),
         )
+        .parameters(&[("year", None), ("month", None), ("day", None)])
         .bounded();
     catalogue
         .add(
@@ -185,16 +195,19 @@ fn parts(catalogue: &mut Catalogue) {
                 make_time(*h, *m, *s).map(Value::Time)
             }),
         )
+        .parameters(&[("hour", None), ("min", None), ("sec", None)])
         .bounded();
     catalogue
         .add("make_timestamp", &[INT, INT, INT, INT, INT, Double], DataType::TIMESTAMP, |args, _| {
             make_timestamp(args).map(Value::Timestamp)
         })
+        .parameters(STAMP.split_at(6).0)
         .bounded();
     catalogue
         .add("make_timestamptz", &[INT, INT, INT, INT, INT, Double], DataType::TIMESTAMPTZ, |args, context| {
             to_utc(make_timestamp(args)?, &Zone::of(context)).map(Value::TimestampTz)
         })
+        .parameters(STAMP.split_at(6).0)
         .bounded()
         .stable();
     catalogue
@@ -202,12 +215,24 @@ fn parts(catalogue: &mut Catalogue) {
             let [parts @ .., Value::Text(zone)] = args else { return Err(wrong_arguments(args)) };
             to_utc(make_timestamp(parts)?, &zone_of_iso(zone)?).map(Value::TimestampTz)
         })
+        .parameters(STAMP)
         .bounded()
         .stable();
+    const ZERO: Option<&str> = Some("0");
+    static INTERVAL: [Parameter; 7] = [
+        ("years", ZERO),
+        ("months", ZERO),
+        ("weeks", ZERO),
+        ("days", ZERO),
+        ("hours", ZERO),
+        ("mins", ZERO),
+        ("secs", Some("0.0")),
+    ];
     static INTERVAL_PARTS: [DataType; 7] = [INT, INT, INT, INT, INT, INT, Double];
     for count in 0..=INTERVAL_PARTS.len() {
         catalogue
             .add("make_interval", &INTERVAL_PARTS[..count], DataType::INTERVAL, |args, _| make_interval(args))
+            .parameters(if count == INTERVAL_PARTS.len() { &INTERVAL } else { &[] })
             .bounded();
     }
 }

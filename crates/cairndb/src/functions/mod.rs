@@ -53,7 +53,7 @@ pub use catalogue::{
     ANY, Accumulator, Aggregate, AggregateKind, Function, aggregate_overloads, exact_overload, function_names,
     overloads,
 };
-pub(crate) use catalogue::{Checked, OF_DOMAIN, of_information_schema};
+pub(crate) use catalogue::{Checked, OF_DOMAIN, Parameter, of_information_schema};
 pub(crate) use cost::Cost;
 pub(crate) use counters::Tally;
 pub(crate) use encoding::is_utf8 as is_utf8_encoding;

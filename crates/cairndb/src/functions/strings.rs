@@ -1,7 +1,7 @@
 //! String functions. Positions and lengths count characters.
 
 use super::beginning::PatternKind;
-use super::catalogue::{Catalogue, Kernel};
+use super::catalogue::Catalogue;
 use super::support::{call, check_length, invalid_parameter};
 use super::{ANY, Declared, Function, Operator};
 use crate::types::{DataType, EvalContext, Value, compare_blank_padded, to_text};
@@ -165,7 +165,8 @@ fn parts(catalogue: &mut Catalogue) {
     for name in ["substring", "substr"] {
         catalogue
             .add(name, &[TEXT, INT], TEXT, call!((Text a, Integer start) substring(a, (*start).into(), None)))
-            .bounded();
+            .bounded()
+            .taking_characters();
         catalogue
             .add(
                 name,
@@ -175,7 +176,8 @@ fn parts(catalogue: &mut Catalogue) {
                     substring(a, (*start).into(), Some((*length).into()))
                 }),
             )
-            .bounded();
+            .bounded()
+            .taking_characters();
         let bytes: &[DataType] = const { &[DataType::Bytea, INT, INT] };
         catalogue
             .add(
@@ -256,9 +258,8 @@ pub(crate) fn characters(text: &[u8], from: usize, to: usize) -> &[u8] {
 
 /// Which characters a call of `substring` takes, by its other arguments; `None`: it is of another function, or fails.
 pub(crate) fn substring_bounds(function: &Function, others: &[Value]) -> Option<(usize, usize)> {
-    let is_ours = matches!(function.kernel, Kernel::Plain(_)) && matches!(&*function.name, "substring" | "substr");
     match others {
-        _ if !is_ours || function.args.first() != Some(&TEXT) => None,
+        _ if !function.takes_characters => None,
         [Value::Integer(start)] => bounds((*start).into(), None, usize::MAX).ok(),
         [Value::Integer(start), Value::Integer(length)] => {
             bounds((*start).into(), Some((*length).into()), usize::MAX).ok()

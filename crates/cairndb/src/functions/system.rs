@@ -81,10 +81,12 @@ fn add_rows(catalogue: &mut Catalogue) {
     // No table has partitions.
     let relation = type_of(DataType::Reg(Reg::Class));
     let ancestors = [("relid", relation)];
-    catalogue.add_rows("pg_partition_ancestors", &[relation], &ancestors, |_, _, _| Ok(SetRows::none())).volatile();
+    let none = |_: &Function, _: &[Value], _: &EvalContext| Ok(SetRows::none());
+    let ancestors = catalogue.add_rows("pg_partition_ancestors", &[relation], &ancestors, none);
+    ancestors.parameters(&[("partitionid", None)]).volatile();
     let (is_leaf, level) = (type_of(DataType::Boolean), type_of(DataType::Integer));
     let columns = [("relid", relation), ("parentrelid", relation), ("isleaf", is_leaf), ("level", level)];
-    catalogue.add_rows("pg_partition_tree", &[relation], &columns, |_, _, _| Ok(SetRows::none())).volatile();
+    catalogue.add_rows("pg_partition_tree", &[relation], &columns, none).parameters(&[("rootrelid", None)]).volatile();
 }
 
 /// What gives no value gives an empty text.

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use crate::functions::{Declared, Function, Parallel, Volatility, aggregate_overloads, overloads};
+use crate::functions::{Declared, Function, Parallel, Parameter, Volatility, aggregate_overloads, overloads};
 use crate::system::entries;
 
 /// A row of `pg_proc`.
@@ -46,6 +46,12 @@ pub(in crate::system) struct Promised {
     pub(in crate::system) parallel: Parallel,
 }
 
+/// What is called how.
+pub(in crate::system) struct Names {
+    pub(in crate::system) parameters: &'static [Parameter],
+    pub(in crate::system) columns: Vec<(&'static str, Declared)>,
+}
+
 impl BuiltIn {
     /// What aggregates and window functions give rests on their rows, in whatever process.
     pub(in crate::system) fn promised(&self) -> Promised {
@@ -61,6 +67,15 @@ impl BuiltIn {
             volatility: entry.volatility,
             parallel: entry.parallel,
         })
+    }
+
+    /// What its arguments and the columns of its rows are called; `None`: some have no name.
+    pub(in crate::system) fn names(&self) -> Option<Names> {
+        let entry = self.entry().filter(|_| self.kind == "f")?;
+        let parameters = entry.parameters;
+        let columns: Vec<_> = entry.declared_columns().filter(|(name, _)| !name.is_empty()).collect();
+        let is_named = parameters.len() == self.arguments.len() && !parameters.is_empty();
+        is_named.then_some(Names { parameters, columns })
     }
 
     /// The entry for its arguments, or, where these are otherwise there, of its name.
