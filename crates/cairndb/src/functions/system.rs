@@ -5,15 +5,19 @@ use std::time::Duration;
 
 use super::catalogue::Catalogue;
 use super::support::{call, wrong_arguments};
-use super::{ANY, Declared, SetRows};
+use super::{ANY, Declared, Function, SetRows};
 use crate::types::row::encode_value_raw;
-use crate::types::{Advisory, DataType, EvalContext, LockScope, Reg, SessionServices, SettingChange, Value, ValueRef};
+use crate::types::{
+    Advisory, Array, DataType, EvalContext, LockScope, Reg, SessionServices, SettingChange, Value, ValueRef,
+};
 use crate::{Error, Result, SqlState};
 
 /// What a database calls itself; its file says which it is.
 pub(crate) const DATABASE_NAME: &str = "cairndb";
 
 const TEXT: DataType = DataType::Text;
+/// The one role there is.
+const OWNER: &str = "cairndb";
 
 pub(super) fn register(catalogue: &mut Catalogue) {
     catalogue
@@ -47,10 +51,12 @@ pub(super) fn register(catalogue: &mut Catalogue) {
         .syntax();
     for (name, is_syntax) in [("current_user", false), ("session_user", false), ("user", true), ("current_role", true)]
     {
-        catalogue.add(name, &[], DataType::Name, |_, _| Ok(Value::text("cairndb"))).bounded().stable().syntax =
-            is_syntax;
+        catalogue.add(name, &[], DataType::Name, |_, _| Ok(Value::text(OWNER))).bounded().stable().syntax = is_syntax;
     }
     catalogue.add("pg_notify", &[TEXT, TEXT], DataType::Void, notify).acting().called_on_null().restricted();
+    let (kind, owner) = (Declared::Type(DataType::InternalChar), Declared::Type(DataType::Oid));
+    let privileges = Declared::Type(TEXT.array().unwrap_or(TEXT));
+    catalogue.add_polymorphic("acldefault", &[kind, owner], privileges, default_privileges);
     add_locks(catalogue);
     add_rows(catalogue);
     catalogue.add("pg_sleep", &[DataType::Double], DataType::Void, sleep).volatile().waiting();
@@ -78,6 +84,10 @@ fn add_rows(catalogue: &mut Catalogue) {
         Ok(SetRows::of(1, channels.iter().map(|channel| Value::text(&**channel)).collect()))
     });
     channels.stable().unseen().restricted();
+    let options = type_of(TEXT.array().unwrap_or(TEXT));
+    let (name, value) = (("option_name", type_of(TEXT)), ("option_value", type_of(TEXT)));
+    let to_table = catalogue.add_rows("pg_options_to_table", &[options], &[name, value], |_, args, _| options_of(args));
+    to_table.parameters(&[("options_array", None)]).stable();
     // No table has partitions.
     let relation = type_of(DataType::Reg(Reg::Class));
     let ancestors = [("relid", relation)];
@@ -87,6 +97,40 @@ fn add_rows(catalogue: &mut Catalogue) {
     let (is_leaf, level) = (type_of(DataType::Boolean), type_of(DataType::Integer));
     let columns = [("relid", relation), ("parentrelid", relation), ("isleaf", is_leaf), ("level", level)];
     catalogue.add_rows("pg_partition_tree", &[relation], &columns, none).parameters(&[("rootrelid", None)]).volatile();
+}
+
+/// `name=value` of each; without a value NULL.
+fn options_of(args: &[Value]) -> Result<SetRows> {
+    let [Value::Array(options)] = args else { return Err(wrong_arguments(args)) };
+    let each = |option: &str| match option.split_once('=') {
+        Some((name, value)) => [Value::text(name), Value::text(value)],
+        None => [Value::text(option), Value::Null],
+    };
+    Ok(SetRows::of(2, options.values().iter().filter_map(Value::as_str).flat_map(each).collect()))
+}
+
+/// What may be done with an object of a kind by those to whom nobody granted or refused anything: everybody's, and its owner's.
+fn default_privileges(_: &Function, args: &[Value], _: &EvalContext) -> Result<Value> {
+    let [Value::Text(kind), Value::BigInt(_)] = args else { return Err(wrong_arguments(args)) };
+    let (everybody, owner) = match &**kind {
+        "c" => ("", ""),
+        "r" => ("", "arwdDxt"),
+        "s" => ("", "rwU"),
+        "d" => ("Tc", "CTc"),
+        "f" => ("X", "X"),
+        "l" | "T" => ("U", "U"),
+        "L" => ("", "rw"),
+        "n" => ("", "UC"),
+        "p" => ("", "sA"),
+        "t" => ("", "C"),
+        "F" | "S" => ("", "U"),
+        kind => {
+            let message = format!("unrecognized object type abbreviation: {kind}");
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+        }
+    };
+    let all = [("", everybody), (OWNER, owner)].into_iter().filter(|(_, may)| !may.is_empty());
+    Ok(Array::new(TEXT, all.map(|(who, may)| Value::from(format!("{who}={may}/{OWNER}"))).collect()).into())
 }
 
 /// What gives no value gives an empty text.

@@ -257,7 +257,7 @@ fn has_constraint(table: &Table, name: &str) -> bool {
         || table.checks.iter().any(|check| check.name == name)
 }
 
-fn outside(what: &str) -> Error {
+pub(super) fn outside(what: &str) -> Error {
     Error::new(SqlState::NO_ACTIVE_SQL_TRANSACTION, format!("{what} can only be used in transaction blocks"))
 }
 

@@ -9,6 +9,7 @@ use cairn_storage::Durability;
 use super::Rows;
 use super::Session;
 use super::ceilings::Ceilings;
+use super::control::outside;
 use super::execute::Executed;
 use super::limits::{Limits, show_bytes, size};
 use super::sequences::SessionSequences;
@@ -498,6 +499,16 @@ impl Session {
             S::Checkpoint => {
                 self.handle.store.checkpoint()?;
                 Ok(Executed::tag("CHECKPOINT"))
+            }
+            S::LockToRead(tables) => {
+                if !self.in_transaction() {
+                    return Err(outside("LOCK TABLE"));
+                }
+                let catalog = self.catalog()?;
+                tables.iter().try_for_each(|table| {
+                    catalog.relation(table).map(drop).ok_or_else(|| catalog.no_relation(table))
+                })?;
+                Ok(Executed::tag("LOCK TABLE"))
             }
         }
     }

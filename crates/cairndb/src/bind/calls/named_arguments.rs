@@ -140,8 +140,9 @@ impl<'a> Binder<'a> {
             return Ok(given.into_iter().map(|given| (given.value, given.span)).collect());
         }
         // The elements of what repeats have no names.
-        let known = self.overloads(called.name).iter().filter(|function| !function.variadic);
-        let order = known.filter_map(|function| in_order(function.parameters, &given)).next();
+        let known = self.overloads(called.name);
+        let mut named = known.iter().filter(|function| !function.variadic);
+        let order = named.find_map(|function| in_order(function.parameters, &given));
         let Some(order) = order else { return Err(self.at(no_such(called, &given), called.span)) };
         let mut given: Vec<Option<Given<'_>>> = given.into_iter().map(Some).collect();
         let operand = |from: Argument| match from {

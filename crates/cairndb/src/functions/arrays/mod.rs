@@ -13,7 +13,7 @@ mod text;
 pub(super) use construct::stack_collected;
 pub use construct::{constructor, fitted, fitted_part};
 pub use quantified::{Quantifier, quantified};
-pub use subscript::{element_at, slice_of, with_element, with_slice};
+pub use subscript::{element_at, letter_of_name, slice_of, with_element, with_slice};
 
 use std::sync::Arc;
 
@@ -56,6 +56,7 @@ pub(super) enum Form {
     Sampled,
     RowsOfArray,
     UnnestSideBySide,
+    Letter,
 }
 
 /// What a syntax calls, for certain types.
