@@ -172,7 +172,7 @@ impl RowChange {
         let assignments: Box<[Assignment]> =
             all.map(|assignment| if has_before { assignment.kept() } else { assignment }).collect();
         let layout = target.layout.row();
-        let moves = table.primary_key.iter().any(|&column| touched(column));
+        let moves = table.row_key().iter().any(|part| touched(part.column));
         let can_change = |at: &usize| moves || table.index_columns(*at).any(touched);
         let is_fixed = |assignment: &Assignment| assignment.place.is_none_or(|place| !layout.is_variable(place));
         let change = RowChange {
@@ -441,7 +441,7 @@ impl RowChange {
         }
         if self.moves {
             new_key.clear();
-            for (&column, &data_type) in target.table.primary_key.iter().zip(target.layout.key_types()) {
+            for (column, data_type) in target.layout.key_columns() {
                 key::encode_ref(new.column(column)?.get(), data_type, false, false, new_key);
             }
         }
