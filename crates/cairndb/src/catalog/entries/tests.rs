@@ -51,7 +51,7 @@ fn table() -> Table {
             id: ObjectId(6),
             name: "t_pkey".to_string(),
             included: vec![1],
-            ..Index::primary(TreeId(3), [1, 0])
+            ..Index::primary(TreeId(1000), [1, 0])
         })),
         indexes: vec![Arc::new(Index {
             id: ObjectId(8),
