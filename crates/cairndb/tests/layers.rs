@@ -42,20 +42,9 @@ const LAYERS: [&str; 28] = [
 /// Files that name modules above their own, by what keeps them from not doing so.
 const UPWARD: &[(&str, &[(&str, &str)])] = &[
     (
-        "the context of values knows who runs bodies",
-        &[
-            ("dml/triggers", "routine"),
-            ("exec/scroll", "routine"),
-            ("types/context", "routine"),
-            ("types/context", "state"),
-        ],
-    ),
-    (
         "views are bound for the types of their columns, which system relations tell",
         &[("system/relation", "bind"), ("system/functions", "bind"), ("system/information_schema/relations", "bind")],
     ),
-    ("entries of the schema's functions know their routine", &[("functions/catalogue", "catalog")]),
-    ("single uses", &[("catalog/store", "change_feed"), ("types/from_syntax", "sql")]),
 ];
 
 fn layer(module: &str) -> usize {
