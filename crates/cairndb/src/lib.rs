@@ -28,6 +28,7 @@ mod result;
 mod routine;
 pub mod salvage;
 mod session;
+mod settings;
 mod sql;
 mod state;
 mod system;

@@ -8,7 +8,7 @@ mod sources;
 use sources::{Source, names_of_root, roots_named};
 
 /// From the lowest to the highest.
-const LAYERS: [&str; 28] = [
+const LAYERS: [&str; 29] = [
     "error",
     "clock",
     "notice",
@@ -17,6 +17,7 @@ const LAYERS: [&str; 28] = [
     "state",
     "inverted",
     "functions",
+    "settings",
     "catalog",
     "change_feed",
     "sql",

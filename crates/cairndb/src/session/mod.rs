@@ -65,7 +65,7 @@ pub use rows::{IntoRows, Mapped, OwnedRow, Prefetched, Rows, RowsAs, Timeslice};
 use runner::Runner;
 pub use serving::SettingsSeen;
 pub(crate) use session::{Session, exhaust};
-pub(crate) use session_state::Settings;
+pub(crate) use settings::Settings;
 pub(crate) use shared::{Handle, Shared};
 pub use ticket::Ticket;
 

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError};
 
 use super::sequences::SessionSequences;
-use super::session_state::Settings;
+use super::settings::Settings;
 use super::{InterruptHandle, Session};
 
 impl Session {

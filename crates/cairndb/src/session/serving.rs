@@ -8,6 +8,7 @@ use cairn_parser::TokenKind;
 use cairn_parser::token::{Lexer, Placeholders};
 
 use super::execute::{Executed, Runnable};
+use super::settings::shown_name;
 use super::{Params, Rows, Session, Settings};
 use crate::catalog::oid_of;
 use crate::command::{Command, CursorCommand, PreparedCommand, SessionCommand};
@@ -142,16 +143,6 @@ fn at_parameter(error: Error, sql: &str) -> Error {
             TokenKind::Eof | TokenKind::Bad => return error,
             _ => {}
         }
-    }
-}
-
-/// What stands above the row of SHOW.
-pub(super) fn shown_name(name: &str) -> &str {
-    match name {
-        "timezone" => "TimeZone",
-        "datestyle" => "DateStyle",
-        "intervalstyle" => "IntervalStyle",
-        name => name,
     }
 }
 

@@ -1,56 +1,25 @@
 //! What a connection remembers between statements: settings and the open transaction.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use cairn_storage::{Durability, Losses};
+use cairn_storage::Losses;
 
 use super::belonging::{Part, Whole};
-use super::ceilings::Ceilings;
 use super::channels::{Hold, SessionChannels};
 use super::limits::Limits;
 use super::names::Names;
+use super::settings::Settings;
 use super::temporary::Temporary;
-use crate::catalog::{Catalog, CatalogStamp, SearchPath};
+use crate::catalog::{Catalog, CatalogStamp};
 use crate::dml::{Deferred, DeferredMark};
-use crate::plan::OptimizerOptions;
 use crate::prepared::Prepared;
 use crate::state::{SaidMark, Savepoint, Transaction};
+use crate::types::EvalContext;
 use crate::types::datetime::clock_micros;
-use crate::types::{EvalContext, TextStyle, ZoneName};
 use crate::{Error, Result, SqlState};
-
-/// Settings that statements run under.
-#[derive(Clone, Debug)]
-pub(crate) struct Settings {
-    pub(crate) time_zone: ZoneName,
-    pub(crate) style: TextStyle,
-    pub(crate) search_path: Arc<SearchPath>,
-    pub(crate) statement_timeout: Option<Duration>,
-    /// How long a statement waits for a lock at most.
-    pub(crate) lock_timeout: Option<Duration>,
-    /// Whether transactions that do not say it are READ ONLY.
-    pub(crate) default_read_only: bool,
-    /// Whether the open one is, where that is not the default.
-    pub(crate) read_only: Option<bool>,
-    /// What of its notices the client hears.
-    pub(crate) min_messages: &'static str,
-    pub(crate) limits: Limits,
-    /// `None`: the database's.
-    pub(crate) durability: Option<Durability>,
-    pub(crate) optimizer: OptimizerOptions,
-    /// The database's, for what does not say its own.
-    pub(crate) default_durability: Durability,
-    /// What the database's cache takes at most.
-    pub(crate) cache_bytes: u64,
-    /// Settings that change nothing here, or are the application's own, where they were set.
-    pub(crate) others: BTreeMap<String, String>,
-    /// Of a session whose statements come from others.
-    pub(super) ceilings: Option<Arc<Ceilings>>,
-}
 
 /// A transaction that BEGIN opened.
 pub(crate) struct OpenTransaction {

@@ -20,7 +20,7 @@ use crate::inverted::ItemClass;
 use crate::types::DataType;
 use crate::{Error, SqlState, Value};
 
-pub(crate) use asked::{Answers, Setting, listed_settings};
+pub(crate) use asked::Answers;
 pub(crate) use entries::{SystemEntry, all_entries, entries};
 pub(crate) use functions::Takes;
 use relation::view_columns;

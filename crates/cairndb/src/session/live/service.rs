@@ -33,7 +33,7 @@ use crate::clock;
 use crate::plan::Field;
 use crate::session::locked;
 use crate::session::next::Stop;
-use crate::session::session_state::Settings;
+use crate::session::settings::Settings;
 use crate::session::shared::Shared;
 use crate::{Error, Result, SqlState};
 
