@@ -31,6 +31,7 @@ mod session;
 mod settings;
 mod sql;
 mod state;
+mod sync;
 mod system;
 mod types;
 mod verify;

@@ -8,7 +8,8 @@ mod sources;
 use sources::{Source, names_of_root, roots_named};
 
 /// From the lowest to the highest.
-const LAYERS: [&str; 29] = [
+const LAYERS: [&str; 30] = [
+    "sync",
     "error",
     "clock",
     "notice",
@@ -99,4 +100,51 @@ fn no_module_names_one_above_but_those_listed() {
     let gone: Vec<_> = listed.difference(&found).collect();
     assert!(new.is_empty(), "these name modules above their own: {new:#?}");
     assert!(gone.is_empty(), "these do not any more; take them from the list: {gone:#?}");
+}
+
+/// What a simulation could not own. (Tests beside the code are left out of the sources.)
+const STDS: [&str; 12] = [
+    "Condvar",
+    "Instant::now",
+    "Mutex",
+    "MutexGuard",
+    "PoisonError",
+    "RwLock",
+    "SystemTime::now",
+    "elapsed()",
+    "std::thread",
+    "thread::scope",
+    "thread::sleep",
+    "thread::spawn",
+];
+
+/// The names of std's that a text takes: of `use std::sync::..` each, others wherever they stand.
+fn taken_of_std(text: &str) -> Vec<&'static str> {
+    let imported = text.split("use std::sync::").skip(1).map(|rest| rest.split(';').next().unwrap());
+    let words: Vec<&str> = imported.flat_map(|list| list.split(|c: char| !c.is_alphanumeric())).collect();
+    let is_taken = |name: &&&str| match name.contains([':', '(']) {
+        true => text.contains(**name),
+        false => words.contains(*name) || text.contains(&format!("std::sync::{name}")),
+    };
+    STDS.iter().filter(is_taken).copied().collect()
+}
+
+#[test]
+fn locks_threads_and_the_clock_are_taken_from_one_file() {
+    let sources = sources::sources();
+    let taking = sources.iter().filter(|source| source.name() != "sync");
+    let taking =
+        taking.map(|source| (source.name(), taken_of_std(&source.text))).filter(|(_, taken)| !taken.is_empty());
+    let taking: Vec<_> = taking.collect();
+    assert!(taking.is_empty(), "take these from `crate::sync`: {taking:#?}");
+}
+
+#[test]
+fn what_is_taken_of_std_is_seen() {
+    assert_eq!(taken_of_std("use std::sync::{Arc, Mutex};\n"), ["Mutex"]);
+    assert_eq!(
+        taken_of_std("let began = Instant::now();\nstd::thread::sleep(a);"),
+        ["Instant::now", "std::thread", "thread::sleep"]
+    );
+    assert!(taken_of_std("use crate::sync::Mutex;\nuse std::sync::Arc;\n").is_empty());
 }

@@ -30,6 +30,7 @@ use crate::plan::Field;
 use crate::prepared::{Access, Body, Prepared, explanation, explanation_named};
 use crate::sql::{ParsedStatement, parse_one};
 use crate::state::Transaction;
+use crate::sync;
 use crate::{Error, Result, SqlState, Value};
 
 /// What a statement did: from [`Statement::perform`](crate::Statement::perform) and [`Connection::perform`](crate::Connection::perform).
@@ -134,7 +135,7 @@ impl Session {
             }
         }
         if let Some(open) = &state.transaction {
-            open.idle_since.set(Instant::now());
+            open.idle_since.set(sync::now());
         }
         result
     }

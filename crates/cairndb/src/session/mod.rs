@@ -68,8 +68,3 @@ pub(crate) use session::{Session, exhaust};
 pub(crate) use settings::Settings;
 pub(crate) use shared::{Handle, Shared};
 pub use ticket::Ticket;
-
-/// What a mutex holds. Where somebody panicked with it, too: whoever shares it keeps it whole at each step.
-fn locked<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}

@@ -1,7 +1,7 @@
 //! Runs point statements: where, and with what.
 
 use std::ops::ControlFlow;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use cairn_storage::{Acknowledge, Ticket};
 
@@ -233,7 +233,7 @@ fn end_draw(session: &Session, sequences: &[Arc<Sequence>], drawn: &[i64], used:
     }
     let drawn = sequences.iter().zip(drawn);
     if used {
-        let mut drawn_last = session.sequences.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut drawn_last = session.sequences.lock();
         drawn.for_each(|(sequence, &value)| drawn_last.remember(sequence, value));
     } else {
         drawn.rev().for_each(|(sequence, &value)| session.shared().sequences.put_back(sequence, value));

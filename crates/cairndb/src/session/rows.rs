@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cairn_storage::Process;
 
@@ -14,6 +14,7 @@ use crate::exec::{Collected, NoAnswer, RowStream, Step};
 use crate::plan::{ColumnOrigin, Field, PhysicalPlan, origins};
 use crate::prepared::Prepared;
 use crate::result::{BatchRow, RowValues};
+use crate::sync;
 use crate::{DataType, Error, Result, Value};
 
 /// The rows of a query, produced as they are asked for.
@@ -306,7 +307,7 @@ impl Rows {
             return Ok(Prefetched { rows: self.of_these(source), count, is_end: true });
         };
         let (mut batches, mut is_end) = (Vec::from_iter(current.rest()), false);
-        let until = Instant::now().checked_add(time);
+        let until = sync::now().checked_add(time);
         let mut left = time;
         while !is_end && batches.iter().map(Batch::len).sum::<usize>() < rows {
             match stream.next_within(left) {
@@ -315,7 +316,7 @@ impl Rows {
                 Err(NoAnswer::NotYet) => {}
                 Err(NoAnswer::Failed(error)) => return Err(self.fail(error)),
             }
-            left = until.map_or(time, |until| until.saturating_duration_since(Instant::now()));
+            left = until.map_or(time, |until| until.saturating_duration_since(sync::now()));
             if left.is_zero() {
                 break;
             }

@@ -15,6 +15,7 @@ use crate::command::{Command, CursorCommand, PreparedCommand, SessionCommand};
 use crate::exec::Kept;
 use crate::plan::Field;
 use crate::sql::ParsedStatement;
+use crate::sync;
 use crate::types::{DataType, ShownSettings};
 use crate::{Error, Result, SqlState};
 
@@ -110,7 +111,7 @@ impl Session {
         }
         let idle = limits.idle_session?;
         let message = "terminating connection due to idle-session timeout";
-        Some((Instant::now() + idle, Error::new(SqlState::IDLE_SESSION_TIMEOUT, message)))
+        Some((sync::now() + idle, Error::new(SqlState::IDLE_SESSION_TIMEOUT, message)))
     }
 
     pub(crate) fn result_of(&self, runnable: &Runnable) -> Result<Option<Vec<Field>>> {

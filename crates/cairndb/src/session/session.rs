@@ -1,8 +1,8 @@
 //! A session: what runs statements, one after the other, and what it remembers between them.
 
 use std::cell::{Cell, RefCell, RefMut};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
 
 use cairn_parser::Room;
 use cairn_storage::Losses;
@@ -25,6 +25,7 @@ use crate::exec::SpillSpace;
 use crate::point::Buffers;
 use crate::prepared::Prepared;
 use crate::sql::{ParsedStatement, Script, parse_one_in, split_script};
+use crate::sync::Mutex;
 use crate::types::EvalContext;
 use crate::types::datetime::clock_micros;
 use crate::{Error, Result, SqlState};

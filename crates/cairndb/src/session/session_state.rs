@@ -17,6 +17,7 @@ use crate::catalog::{Catalog, CatalogStamp};
 use crate::dml::{Deferred, DeferredMark};
 use crate::prepared::Prepared;
 use crate::state::{SaidMark, Savepoint, Transaction};
+use crate::sync;
 use crate::types::EvalContext;
 use crate::types::datetime::clock_micros;
 use crate::{Error, Result, SqlState};
@@ -147,8 +148,8 @@ impl SessionState {
             whole,
             failed,
             read_only,
-            begun: Instant::now(),
-            idle_since: Cell::new(Instant::now()),
+            begun: sync::now(),
+            idle_since: Cell::new(sync::now()),
             started: clock_micros(),
             savepoints: Vec::new(),
             channels: self.channels.clone(),
@@ -246,7 +247,7 @@ impl OpenTransaction {
         if self.failed() {
             return Ok(());
         }
-        let over = |since: Instant, limit: Option<Duration>| limit.is_some_and(|limit| since.elapsed() > limit);
+        let over = |since: Instant, limit: Option<Duration>| limit.is_some_and(|limit| sync::since(since) > limit);
         let error = if over(self.begun, limits.transaction_timeout) {
             Error::new(SqlState::TRANSACTION_TIMEOUT, "rolling back the transaction due to transaction timeout")
         } else if over(self.idle_since.get(), limits.idle_in_transaction) {

@@ -8,7 +8,6 @@
 //! Whatever is out of the ordinary is the general path's.
 
 use std::ops::ControlFlow;
-use std::time::Instant;
 
 use cairn_storage::{Acknowledge, Durability, Ticket};
 
@@ -19,6 +18,7 @@ use super::session_state::SessionState;
 use super::{Params, RowRef, Rows, Session};
 use crate::point::Miss;
 use crate::prepared::Prepared;
+use crate::sync;
 use crate::{Error, Result};
 
 /// Whether a statement's fast form is for these parameters, in this state.
@@ -142,6 +142,6 @@ fn in_time<T>(state: &SessionState, work: impl FnOnce() -> Result<T, Miss>) -> R
     }
     open.check_time(&state.settings.limits)?;
     let done = work();
-    open.idle_since.set(Instant::now());
+    open.idle_since.set(sync::now());
     done
 }

@@ -23,6 +23,7 @@ use super::execute::Executed;
 use super::next::{Next, Stop, StopHandle};
 use super::shared::Shared;
 use crate::command::ChannelCommand;
+use crate::sync;
 use crate::{Error, Result};
 
 /// What NOTIFY, or `pg_notify()`, told a channel.
@@ -176,7 +177,7 @@ impl Notifications {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn next_notification_within(&mut self, time: Duration) -> Next<Notification> {
-        self.next_until(Instant::now().checked_add(time))
+        self.next_until(sync::now().checked_add(time))
     }
 
     fn next_until(&mut self, until: Option<Instant>) -> Next<Notification> {

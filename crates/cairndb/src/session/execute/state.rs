@@ -1,9 +1,8 @@
 //! What a statement runs on: a reader, the catalog there, and what it may change, made in one place for each of three cases (a
 //! snapshot, the open transaction, a transaction of the statement's own); and what it is run with.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
-use std::sync::{Arc, Mutex};
-use std::time::Instant;
 
 use crate::Result;
 use crate::catalog::{Catalog, CatalogStamp};
@@ -19,6 +18,7 @@ use crate::session::sequences::StatementSequences;
 use crate::session::session_state::{OpenTransaction, SessionState};
 use crate::session::{Params, Session};
 use crate::state::{Reader, Transaction};
+use crate::sync::{self, Mutex};
 use crate::types::collect;
 use crate::types::datetime::clock_micros;
 
@@ -139,7 +139,7 @@ impl Session {
         eval.know_oids(state.catalog.clone());
         let parameters = collect(params, &prepared.parameters, &eval)?;
         let limits = &session.settings.limits;
-        let begun = || session.transaction.as_ref().map_or_else(Instant::now, |open| open.begun);
+        let begun = || session.transaction.as_ref().map_or_else(sync::now, |open| open.begun);
         let deadline = session.settings.statement_timeout.and_then(|limit| clock::now().checked_add(limit));
         self.channels().locks.begin_statement(deadline);
         let mut context = ExecContext {

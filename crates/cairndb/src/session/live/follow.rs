@@ -14,9 +14,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
-use std::thread::ThreadId;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
 use cairn_storage::{Join, Process, TreeId};
 
@@ -29,8 +28,9 @@ use crate::dml::row::{DeleteBuffers, Env, ObservedAtOnce, RowDelete, RowPlaces};
 use crate::dml::{DmlContext, Target};
 use crate::exec::Stored;
 use crate::session::shared::{Handle, Shared};
-use crate::session::{InterruptHandle, Position, Session, locked};
+use crate::session::{InterruptHandle, Position, Session};
 use crate::sql::{parse_one, relation_name};
+use crate::sync::{self, Mutex, ThreadId};
 use crate::{Error, Result, SqlState};
 
 /// Before what failed is tried again.
@@ -78,7 +78,7 @@ impl Drop for User {
             self.0.settle();
             self.0.stop();
             // It may hold the database while it works; with no handle left nobody has a live query.
-            if let Some((service, join)) = locked(&self.0.watching).take().filter(|(service, _)| !service.is_here()) {
+            if let Some((service, join)) = self.0.watching.lock().take().filter(|(service, _)| !service.is_here()) {
                 service.stop();
                 join();
             }
@@ -112,7 +112,7 @@ impl Followers {
         let is_followed = |view: &&Arc<Table>| view.is_follower() && view.refuse_unpopulated().is_ok();
         let wanted: BTreeMap<ObjectId, TreeId> =
             catalog.tables().filter(is_followed).map(|view| (view.id, view.tree)).collect();
-        let mut running = locked(&self.running);
+        let mut running = self.running.lock();
         running.retain(|view, follower| {
             let stays = wanted.get(view) == Some(&follower.tree) && !follower.is_over.load(Ordering::SeqCst);
             if !stays {
@@ -130,23 +130,23 @@ impl Followers {
 
     /// Lets them write what was committed so far, for a while: a program that only comes and goes would leave its views behind.
     pub(crate) fn settle(&self) {
-        let until = Instant::now() + LAST;
-        let all: Vec<Arc<Follower>> = locked(&self.running).values().cloned().collect();
+        let until = sync::now() + LAST;
+        let all: Vec<Arc<Follower>> = self.running.lock().values().cloned().collect();
         for follower in all {
-            while follower.is_behind() && Instant::now() < until {
-                std::thread::sleep(WRITING);
+            while follower.is_behind() && sync::now() < until {
+                sync::sleep(WRITING);
             }
         }
     }
 
     /// Ends all, and waits for their ends.
     pub(crate) fn stop(&self) {
-        let all = std::mem::take(&mut *locked(&self.running));
+        let all = std::mem::take(&mut *self.running.lock());
         all.values().for_each(|follower| follower.end());
         for follower in all.into_values() {
             // Whoever held the last handle may be one of them.
-            let is_this = follower.thread.get() == Some(&std::thread::current().id());
-            if let Some(join) = locked(&follower.join).take().filter(|_| !is_this) {
+            let is_this = follower.thread.get() == Some(&sync::this_thread());
+            if let Some(join) = follower.join.lock().take().filter(|_| !is_this) {
                 join();
             }
         }
@@ -154,7 +154,7 @@ impl Followers {
 
     /// Ends live queries, and what they run. They are told of what was committed up to this position before, if that takes no time.
     pub(crate) fn stop_watching(&self, position: u64) {
-        let service = locked(&self.watching).as_ref().map(|(service, _)| service.clone());
+        let service = self.watching.lock().as_ref().map(|(service, _)| service.clone());
         if let Some(service) = service {
             service.settle(position, PAUSE);
             service.stop();
@@ -163,11 +163,11 @@ impl Followers {
 
     /// Another thread keeps live queries current; the one before is at its end.
     pub(super) fn watched_by(&self, service: Arc<Service>, join: Join) {
-        locked(&self.watching).replace((service, join));
+        self.watching.lock().replace((service, join));
     }
 
     fn of(&self, view: ObjectId) -> Option<Arc<Follower>> {
-        locked(&self.running).get(&view).cloned()
+        self.running.lock().get(&view).cloned()
     }
 }
 
@@ -203,19 +203,19 @@ impl Follower {
         });
         let follows = follower.clone();
         let run = move || {
-            let _ = follows.thread.set(std::thread::current().id());
+            let _ = follows.thread.set(sync::this_thread());
             follows.run();
             follows.is_over.store(true, Ordering::SeqCst);
-            *locked(&follows.subscription) = None;
+            *follows.subscription.lock() = None;
         };
-        *locked(&follower.join) = Some(shared.store.spawn("cairn-view", Box::new(run))?);
+        *follower.join.lock() = Some(shared.store.spawn("cairn-view", Box::new(run))?);
         Ok(follower)
     }
 
     fn end(&self) {
         self.is_over.store(true, Ordering::SeqCst);
-        locked(&self.interrupt).interrupt();
-        if let Some(subscription) = &*locked(&self.subscription) {
+        self.interrupt.lock().interrupt();
+        if let Some(subscription) = &*self.subscription.lock() {
             subscription.subscriber().end(End::Closed);
         }
     }
@@ -252,7 +252,7 @@ impl Follower {
         if !is_passing && self.failures.fetch_add(1, Ordering::SeqCst) + 1 >= TRIES && self.give_up(error).is_ok() {
             return false;
         }
-        std::thread::sleep(PAUSE);
+        sync::sleep(PAUSE);
         true
     }
 
@@ -269,7 +269,7 @@ impl Follower {
         let catalog = session.catalog()?;
         let subscription = Arc::new(session.subscription(&catalog.text_of(&query), ())?);
         self.written.store(0, Ordering::SeqCst);
-        *locked(&self.subscription) = Some(subscription.clone());
+        *self.subscription.lock() = Some(subscription.clone());
         // Who ended it meanwhile found none.
         Ok((!self.is_over.load(Ordering::SeqCst)).then_some(subscription))
     }
@@ -279,7 +279,7 @@ impl Follower {
         let mut session = Session::new(Handle::of_engine(shared))?;
         session.keeps_interrupt = true;
         let handle = session.interrupt_handle();
-        *locked(&self.interrupt) = handle.clone();
+        *self.interrupt.lock() = handle.clone();
         if self.is_over.load(Ordering::SeqCst) {
             handle.interrupt();
         }
@@ -531,8 +531,8 @@ impl Session {
     /// Waits until a maintained materialized view shows a state of this [position](crate::Connection::position), or a later one, for at
     /// most so long; false: not so far.
     pub(crate) fn wait_for_view(&self, view: &str, position: Position, time: Duration) -> Result<bool> {
-        let until = Instant::now().checked_add(time);
-        let left = || until.map_or(time, |until| until.saturating_duration_since(Instant::now()));
+        let until = sync::now().checked_add(time);
+        let left = || until.map_or(time, |until| until.saturating_duration_since(sync::now()));
         let position = self.shared().store.place_of(&position.0)?;
         if !self.wait_for_place(position, time)? {
             return Ok(false);
@@ -548,17 +548,17 @@ impl Session {
                 return Ok(self.view_shows(&view)?.is_some_and(|shown| shown >= position));
             }
             let follower = self.shared().followers.of(view.id);
-            let subscription = follower.as_ref().and_then(|follower| locked(&follower.subscription).clone());
+            let subscription = follower.as_ref().and_then(|follower| follower.subscription.lock().clone());
             match subscription.zip(follower) {
                 Some((subscription, follower)) => {
                     if subscription.has_reached(position, left().min(PAUSE)) {
                         if follower.is_idle(&subscription) {
                             return Ok(true);
                         }
-                        std::thread::sleep(WRITING);
+                        sync::sleep(WRITING);
                     }
                 }
-                None => std::thread::sleep(left().min(Duration::from_millis(1))),
+                None => sync::sleep(left().min(Duration::from_millis(1))),
             }
             check_statement(&self.interrupt, None)?;
             if left() == Duration::ZERO {
@@ -585,12 +585,12 @@ impl Session {
 impl Follower {
     /// Whether there is a commit that it may have to write yet.
     fn is_behind(&self) -> bool {
-        let is_here = self.thread.get() == Some(&std::thread::current().id());
+        let is_here = self.thread.get() == Some(&sync::this_thread());
         if is_here || self.is_over.load(Ordering::SeqCst) {
             return false;
         }
         let Some(newest) = self.shared.upgrade().and_then(|shared| shared.store.snapshot().ok()) else { return false };
-        match locked(&self.subscription).clone() {
+        match self.subscription.lock().clone() {
             Some(subscription) => !subscription.has_reached(newest.position(), PAUSE) || !self.is_idle(&subscription),
             // It is about to begin.
             None => true,

@@ -43,6 +43,7 @@ use super::{Params, Rows, Session};
 use crate::plan::Field;
 use crate::prepared::{Access, Body};
 use crate::sql::ParsedStatement;
+use crate::sync;
 use crate::{Error, Result, SqlState};
 
 /// A query whose result is kept current: first the whole result, then, after commits that change it, what changed.
@@ -140,7 +141,7 @@ impl LiveQuery {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn next_change_within(&mut self, time: Duration) -> Result<Next<LiveChange>> {
-        let change = self.take(Instant::now().checked_add(time))?;
+        let change = self.take(sync::now().checked_add(time))?;
         Ok(match change {
             Some(change) => Next::Item(change),
             None if self.ended => Next::End,

@@ -9,6 +9,7 @@ use crate::clock::check_statement;
 use crate::exec::NoAnswer;
 use crate::plan::Field;
 use crate::session::next::Next;
+use crate::sync;
 use crate::{DataType, Value};
 
 /// How long it may take until an interrupt is noticed.
@@ -42,17 +43,17 @@ impl SubscribedRows {
 
     /// Comes to the next row, in time if there is a limit; false: there will be none.
     pub(crate) fn step(&mut self, time: Option<Duration>) -> std::result::Result<bool, NoAnswer> {
-        let until = time.and_then(|time| Instant::now().checked_add(time));
+        let until = time.and_then(|time| sync::now().checked_add(time));
         loop {
             check_statement(&self.interrupt, self.deadline)?;
             if self.tell_next() {
                 return Ok(true);
             }
-            let left = until.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()).min(LOOK));
+            let left = until.map_or(LOOK, |until| until.saturating_duration_since(sync::now()).min(LOOK));
             match self.live.next_change_within(left)? {
                 Next::Item(change) => self.change = Some((change, 0)),
                 Next::End => return Ok(false),
-                Next::NotYet if until.is_some_and(|until| until <= Instant::now()) => return Err(NoAnswer::NotYet),
+                Next::NotYet if until.is_some_and(|until| until <= sync::now()) => return Err(NoAnswer::NotYet),
                 Next::NotYet => {}
             }
         }
