@@ -1,7 +1,9 @@
-//! Layers know only those below them, but for what is listed here: a list that only gets shorter.
+//! Layers know only those below them, but for what is listed here: a list that only gets shorter. What the tour of them names is there.
 
 use std::collections::BTreeSet;
 
+#[path = "layers/architecture.rs"]
+mod architecture;
 #[path = "../../storage/tests/layers/sources.rs"]
 mod sources;
 
