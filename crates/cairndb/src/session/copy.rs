@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use cairn_parser::token::quoted;
 
-use super::execute::{Executed, Runnable};
+use super::execute::Runnable;
 use super::named_params::refuse_names;
-use super::{Params, Rows, Session};
+use super::{Executed, Params, Rows, Session};
 use crate::bind::{bind_check, bind_default, resolve_check, view_face};
 use crate::catalog::{Catalog, Definition, ObjectName, Relation, Table, TriggerEvent};
 use crate::command::{self, Command, Copied, Copy, Endpoint, Forced};
@@ -116,7 +116,7 @@ impl Session {
 
     fn client_copy(&self, parsed: &ParsedStatement) -> Result<Copy> {
         if self.transaction_failed() {
-            return Err(super::control::aborted());
+            return Err(Error::aborted_transaction());
         }
         let is_copy = parsed.command().is_some_and(|parts| parts.name() == "copy");
         match is_copy.then(|| Command::of(parsed)).transpose()? {

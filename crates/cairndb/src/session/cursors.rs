@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::cursor::Cursor;
-use super::execute::{Executed, Runnable, State, verb_of};
+use super::execute::{Runnable, State, verb_of};
 use super::runner::{RoutineSession, Runner};
-use super::{Params, Rows, Session};
+use super::{Executed, Params, Rows, Session};
 use crate::catalog::{ObjectId, Routine};
 use crate::command::{self, CursorCommand, DeclareCursor, Direction};
 use crate::error::Feature;

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use cairn_parser::{Expr, Id, Statement, TypeName};
 
+use super::Executed;
 use super::Session;
-use super::execute::{Executed, Runnable};
+use super::execute::Runnable;
 use crate::bind::bind_argument;
 use crate::catalog::{Catalog, already_exists};
 use crate::command::{self, Execute, PreparedCommand};

@@ -9,7 +9,7 @@ use cairn_storage::Losses;
 
 use super::advisory::SessionLocks;
 use super::channels::{Leaving, SessionChannels};
-use super::execute::{Executed, Runnable};
+use super::execute::Runnable;
 use super::named_params::{numbered, text_for};
 use super::runner::RoutineSession;
 use super::sequences::{SessionSequences, StatementSequences};
@@ -17,7 +17,7 @@ use super::session_state::SessionState;
 use super::settings::Settings;
 use super::shared::{Handle, Shared};
 use super::statement_cache::{StatementCache, TextHash};
-use super::{Durability, InterruptHandle, Notice, Outcome, Params, PlanCache, Rows};
+use super::{Durability, Executed, InterruptHandle, Notice, Outcome, Params, PlanCache, Rows};
 use crate::catalog::Catalog;
 use crate::command;
 use crate::dml::InserterBuffers;

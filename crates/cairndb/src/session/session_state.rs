@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use cairn_storage::Losses;
 
-use super::belonging::{Part, Whole};
 use super::channels::{Hold, SessionChannels};
 use super::limits::Limits;
 use super::names::Names;
@@ -16,6 +15,7 @@ use super::temporary::Temporary;
 use crate::catalog::{Catalog, CatalogStamp};
 use crate::dml::{Deferred, DeferredMark};
 use crate::prepared::Prepared;
+use crate::result::{Part, Whole};
 use crate::state::{SaidMark, Savepoint, Transaction};
 use crate::sync;
 use crate::types::EvalContext;

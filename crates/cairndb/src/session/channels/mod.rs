@@ -18,8 +18,8 @@ pub(crate) use session::{Leaving, SessionChannels};
 
 use cairn_storage::Process;
 
+use super::Executed;
 use super::Session;
-use super::execute::Executed;
 use super::next::{Next, Stop, StopHandle};
 use super::shared::Shared;
 use crate::command::ChannelCommand;
@@ -331,7 +331,7 @@ impl Session {
     /// Done at the commit: at once, where no transaction is open.
     pub(super) fn channel_command(&self, command: &ChannelCommand) -> Result<Executed> {
         if self.transaction_failed() {
-            return Err(super::control::aborted());
+            return Err(Error::aborted_transaction());
         }
         let is_alone = !self.in_transaction();
         if is_alone {

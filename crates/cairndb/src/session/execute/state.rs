@@ -11,7 +11,6 @@ use crate::dml::{Deferred, DmlContext};
 use crate::exec::{BatchSizes, ExecContext, SequenceSource};
 use crate::prepared::Prepared;
 use crate::routine::Calls;
-use crate::session::control::aborted;
 use crate::session::cursors::OF_STATEMENT;
 use crate::session::runner::{Runner, next_seen};
 use crate::session::sequences::StatementSequences;
@@ -70,7 +69,7 @@ impl Session {
         let session = self.state.borrow();
         match &session.transaction {
             None => work(&State::of_snapshot(self, &self.reader_of_now(&session)?)?),
-            Some(open) if open.failed() => Err(aborted()),
+            Some(open) if open.failed() => Err(Error::aborted_transaction()),
             Some(open) => work(&State { tx: None, ..State::of_open(self, open)? }),
         }
     }

@@ -36,10 +36,10 @@ use service::{Identity, Subscription};
 pub(super) use subscribed::SubscribedRows;
 use subscriber::{End, Taken, TakenRows};
 
-use super::execute::{Executed, Runnable};
+use super::execute::Runnable;
 use super::next::{Next, StopHandle};
 use super::shared::Handle;
-use super::{Params, Rows, Session};
+use super::{Executed, Params, Rows, Session};
 use crate::plan::Field;
 use crate::prepared::{Access, Body};
 use crate::sql::ParsedStatement;
@@ -346,7 +346,7 @@ impl Session {
         let deadline = self.deadline();
         let live = self.watch(&Arc::new(parsed.within(query, Vec::new())), parsed.tree.written(query), params)?;
         let rows = SubscribedRows::new(self.live_of(live), self.interrupt.clone(), deadline);
-        Ok(Executed::rows("SUBSCRIBE", Rows::subscribed(rows)))
+        Ok(Executed::rows("SUBSCRIBE", Rows::endless(rows)))
     }
 
     /// `text`: of the query, by which those that are the same know each other.

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::{LiveChange, LiveQuery};
 use crate::clock::check_statement;
-use crate::exec::NoAnswer;
+use crate::exec::{NoAnswer, Step};
 use crate::plan::Field;
+use crate::result::EndlessRows;
 use crate::session::next::Next;
 use crate::sync;
 use crate::{DataType, Value};
@@ -30,19 +31,31 @@ impl SubscribedRows {
         SubscribedRows { live, change: None, row: vec![], interrupt, deadline }
     }
 
+    /// The next row of the change that was taken last; false: there is none.
+    fn tell_next(&mut self) -> bool {
+        let Some((change, told)) = &mut self.change else { return false };
+        let Some((what, row)) = change.told(*told) else { return false };
+        self.row.clear();
+        self.row.extend([Value::text(change.position().to_string()), Value::text(what)]);
+        self.row.extend_from_slice(row);
+        *told += 1;
+        true
+    }
+}
+
+impl EndlessRows for SubscribedRows {
     /// The result's columns behind the two that tell of the change.
-    pub(crate) fn fields(&self) -> Vec<Field> {
+    fn fields(&self) -> Vec<Field> {
         let field = |name: &str, data_type| Field { name: name.to_owned(), data_type };
         let told = [field("position", DataType::Text), field("change", DataType::Text)];
         told.into_iter().chain(self.live.columns().iter().cloned()).collect()
     }
 
-    pub(crate) fn row(&self) -> &[Value] {
+    fn row(&self) -> &[Value] {
         &self.row
     }
 
-    /// Comes to the next row, in time if there is a limit; false: there will be none.
-    pub(crate) fn step(&mut self, time: Option<Duration>) -> std::result::Result<bool, NoAnswer> {
+    fn step(&mut self, time: Option<Duration>) -> Step<bool> {
         let until = time.and_then(|time| sync::now().checked_add(time));
         loop {
             check_statement(&self.interrupt, self.deadline)?;
@@ -57,16 +70,5 @@ impl SubscribedRows {
                 Next::NotYet => {}
             }
         }
-    }
-
-    /// The next row of the change that was taken last; false: there is none.
-    fn tell_next(&mut self) -> bool {
-        let Some((change, told)) = &mut self.change else { return false };
-        let Some((what, row)) = change.told(*told) else { return false };
-        self.row.clear();
-        self.row.extend([Value::text(change.position().to_string()), Value::text(what)]);
-        self.row.extend_from_slice(row);
-        *told += 1;
-        true
     }
 }
