@@ -114,7 +114,7 @@ impl Ddl<'_> {
     ) -> Result<()> {
         let RowSource { plan, exec, .. } = source.into();
         let started = sync::now();
-        let plan = Arc::new(optimize(plan, &self.catalog, self.options)?);
+        let plan = Arc::new(optimize(plan, self.options)?);
         let planning = sync::since(started);
         let exec = self.explained(exec.unwrap_or_else(|| self.dml.exec.clone()));
         let mut stream = exec::execute(plan.clone(), exec)?;
@@ -129,7 +129,7 @@ impl Ddl<'_> {
     fn changed_rows(&self, source: RowSource) -> Result<(Collected, Vec<DataType>)> {
         let RowSource { plan, exec, changes } = source;
         let started = sync::now();
-        let plan = Arc::new(optimize(plan, &self.catalog, self.options)?);
+        let plan = Arc::new(optimize(plan, self.options)?);
         let planning = sync::since(started);
         let exec = self.explained(exec.unwrap_or_else(|| self.dml.exec.clone()));
         let calls = if changes == Changes::Anything { Callees::Writers } else { Callees::Readers };

@@ -65,7 +65,7 @@ impl Ddl<'_> {
             return Ok(());
         }
         let started = sync::now();
-        let plan = Arc::new(optimize(plan, &self.catalog, self.options)?);
+        let plan = Arc::new(optimize(plan, self.options)?);
         let stream = exec::execute(plan.clone(), self.explained(self.dml.exec.clone()))?;
         self.explain_run(plan, sync::since(started), || stream.statistics());
         Ok(())

@@ -42,7 +42,7 @@ pub(crate) fn explanation(
 ) -> Result<Explanation> {
     let pages = || told.buffers.then(|| context.reader.pages_used());
     let (started, before) = (sync::now(), pages());
-    let body = Body::plan(statement, &prepared.catalog, &prepared.options)?;
+    let body = Body::plan(statement, &prepared.options)?;
     let (planning, after) = (sync::since(started), pages());
     let started = sync::now();
     let Body::Plan(plan) = body else { return Err(Error::unsupported("EXPLAIN of this statement")) };

@@ -114,7 +114,7 @@ fn compile(
     let prepared = Arc::new(Prepared::new(&definition.parsed, stamp, catalog, &definition.options, &reader)?);
     let plan = prepared.plan()?.ok_or_else(|| Error::internal("a live query without a plan"))?.clone();
     let maintenance = match definition.options.live_changes {
-        true => Maintenance::of(bound, catalog, &definition.options)?,
+        true => Maintenance::of(bound, &definition.options)?,
         false => None,
     };
     let mut trees = trees_read(&plan);
