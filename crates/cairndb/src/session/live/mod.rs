@@ -3,6 +3,7 @@
 mod behind;
 mod change;
 mod changes;
+mod definition;
 mod follow;
 #[cfg(test)]
 mod histories;
@@ -28,9 +29,10 @@ use cairn_parser::{Id, Statement};
 
 use change::ChangedRows;
 pub use change::LiveChange;
+use definition::{Definition, Limits, QueryEnv};
 pub(crate) use follow::{Followers, User};
 pub use query::LiveStatistics;
-use query::{Definition, Limits, QueryEnv, not_a_query};
+use query::not_a_query;
 pub(crate) use service::LiveQueries;
 use service::{Identity, Subscription};
 pub(super) use subscribed::SubscribedRows;

@@ -6,7 +6,8 @@ use std::sync::{Arc, Weak};
 
 use cairn_storage::{KeyRanges, Snapshot, TreeId};
 
-use super::query::{Definition, Relevant, not_a_query};
+use super::definition::Definition;
+use super::query::{Relevant, not_a_query};
 use super::result::RowForm;
 use crate::bind::{BoundStatement, ParameterTypes, bind_statement};
 use crate::catalog::{Catalog, CatalogStamp};

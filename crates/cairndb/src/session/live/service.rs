@@ -21,9 +21,10 @@ use std::time::{Duration, Instant};
 use cairn_storage::{Interest, KeyRanges, Observer, Snapshot};
 
 use super::behind::Queries;
+use super::definition::{Definition, Limits};
 use super::long::Long;
 use super::plans::Plans;
-use super::query::{Definition, Done, Limits, Query, Relevant};
+use super::query::{Done, Query, Relevant};
 use super::result::RowForm;
 use super::steps::tell;
 use super::subscriber::{End, Subscriber};

@@ -19,7 +19,8 @@ use cairn_storage::{Changed, KeyRanges, Observer, Snapshot, Step};
 
 use super::behind::Behind;
 use super::changes::Changes;
-use super::query::{Limits, Query, Relevant};
+use super::definition::Limits;
+use super::query::{Query, Relevant};
 use super::result::Weights;
 use super::service::{Service, Shown};
 use super::subscriber::{End, Together};
