@@ -1,4 +1,4 @@
-//! The newest catalogs, shared by all connections.
+//! The newest catalogs, shared by all sessions.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Advisory locks: numbers that the connections of a database lock by agreement (PostgreSQL 15, 13.3.5 and 9.27.10).
+//! Advisory locks: numbers that the sessions of a database lock by agreement (PostgreSQL 15, 13.3.5 and 9.27.10).
 //!
 //! What must hold:
 //! - A number is locked by one session alone, or shared by several. A session is never in its own way.
@@ -117,7 +117,7 @@ pub(crate) struct SessionLocks {
     has_got: AtomicBool,
     /// Those of the open transaction, in order.
     of_transaction: Mutex<Vec<(Advisory, bool)>>,
-    /// The connection's, which may get another.
+    /// The session's, which may get another.
     interrupt: Mutex<Arc<AtomicBool>>,
     /// When the statement that runs has to be over.
     deadline: Mutex<Option<Instant>>,

@@ -27,7 +27,7 @@ use crate::state::{Reader, Transaction};
 use crate::sync::{Mutex, MutexGuard};
 use crate::{Error, Result, SqlState, Value};
 
-/// See the module. One for each statement of a connection.
+/// See the module. One for each statement of a session.
 pub(crate) struct Runner {
     pub(super) shared: Weak<Shared>,
     /// `None`: the statement only reads.

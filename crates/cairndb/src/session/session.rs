@@ -154,7 +154,7 @@ impl Session {
         self.plans = Some(plans.clone());
     }
 
-    /// The plan of a text that this connection, or another of its pool, has made.
+    /// The plan of a text that this session, or another of its pool, has made.
     pub(crate) fn known_plan(&self, sql: &str) -> Option<Arc<Prepared>> {
         let mut cache = self.cache.borrow_mut();
         let hash = cache.hash(sql);
@@ -169,7 +169,7 @@ impl Session {
         })
     }
 
-    /// A plan that another connection of the pool has made in place of this one.
+    /// A plan that another session of the pool has made in place of this one.
     pub(crate) fn newer_plan(&self, sql: &str, known: &Arc<Prepared>) -> Option<Arc<Prepared>> {
         let plans = self.plans.as_ref()?;
         let mut cache = self.cache.borrow_mut();
@@ -226,7 +226,7 @@ impl Session {
         self.routines.notices.add(notice);
     }
 
-    /// The catalog as this connection sees it now.
+    /// The catalog as this session sees it now.
     pub(crate) fn catalog(&self) -> Result<Arc<Catalog>> {
         match &self.state.borrow().transaction {
             Some(open) => self.catalog_in(open).map(|(_, catalog)| catalog),
@@ -315,7 +315,7 @@ impl Session {
     }
 }
 
-/// SQLSTATE 55006: the statement was called by who reads a row that the connection lends him.
+/// SQLSTATE 55006: the statement was called by who reads a row that the session lends him.
 #[cold]
 pub(crate) fn row_is_lent() -> Error {
     Error::new(SqlState::OBJECT_IN_USE, "the connection is in use: a row of it is being read").with_hint(

@@ -1,4 +1,4 @@
-//! What a connection remembers between statements: settings and the open transaction.
+//! What a session remembers between statements: settings and the open transaction.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -70,7 +70,7 @@ struct NamedSavepoint {
 /// Settings that ROLLBACK returns to, and those that COMMIT leaves (without SET LOCAL's).
 type ChangedSettings = Option<Box<(Arc<Settings>, Arc<Settings>)>>;
 
-/// The state behind a connection.
+/// The state behind a session.
 pub(crate) struct SessionState {
     /// Shared with the statements that run under them.
     pub(crate) settings: Arc<Settings>,

@@ -45,7 +45,7 @@ struct Place {
 
 /// What a commit tells.
 pub(super) struct Told {
-    /// Of the connection, if it ever listened.
+    /// Of the session, if it ever listened.
     pub(super) by: Option<Arc<Listener>>,
     pub(super) said: Said,
 }
@@ -79,7 +79,7 @@ impl Channels {
         listener
     }
 
-    /// Its connection is gone.
+    /// Its session is gone.
     pub(super) fn leave(&self, listener: &Arc<Listener>) {
         let mut wakers = Vec::new();
         let mut listeners = self.listeners.lock();

@@ -1,7 +1,7 @@
-//! What a connection has heard, and nobody has taken yet.
+//! What a session has heard, and nobody has taken yet.
 //!
 //! What must hold: it is never more than [`HEARD_BYTES_MAX`]: beyond that the oldest is dropped, and counted by what follows it; so
-//! whoever notifies waits for nobody who listens. While a transaction is open on the connection, nothing is given out.
+//! whoever notifies waits for nobody who listens. While a transaction is open in the session, nothing is given out.
 //! (What [wakers](Wakers) ask for holds, too.)
 
 use std::collections::VecDeque;
@@ -15,7 +15,7 @@ use super::Notification;
 use super::said::{NOTE_BYTES, Note};
 use crate::sync::{self, Condvar, Mutex, MutexGuard};
 
-/// What waits for one connection takes no more memory than this.
+/// What waits for one session takes no more memory than this.
 pub(super) const HEARD_BYTES_MAX: usize = 4 << 20;
 
 /// See the module.

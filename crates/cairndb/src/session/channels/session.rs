@@ -88,7 +88,7 @@ impl SessionChannels {
         self.listener.get_or_init(|| self.channels.new_listener())
     }
 
-    /// Whether the next user of the connection would hear what the last one listened to.
+    /// Whether the next user of the session would hear what the last one listened to.
     pub(crate) fn is_listening(&self) -> bool {
         self.listener.get().is_some()
     }
@@ -234,7 +234,7 @@ impl SessionServices for SessionChannels {
     }
 }
 
-/// With the connection its listening ends.
+/// With the session its listening ends.
 pub(crate) struct Leaving(pub(crate) Arc<SessionChannels>);
 
 impl Drop for Leaving {
