@@ -19,6 +19,7 @@ use crate::settings::{Checked, invalid, setting, show_bytes};
 use crate::types::datetime::Zone;
 use crate::types::{ShownSettings, TextStyle, ZoneName};
 use crate::{Error, Result, SqlState};
+pub(super) use commands::shown_name;
 
 /// Settings that statements run under.
 #[derive(Clone, Debug)]
