@@ -25,12 +25,11 @@ use crate::clock;
 use crate::command::{self, Command, ExplainRequest};
 use crate::dml::{self, Deferred, DmlContext, Programs};
 use crate::exec::{self, Kept};
-use crate::plan::Field;
 use crate::prepared::{Access, Body, Prepared, explanation, explanation_named};
 use crate::sql::{ParsedStatement, parse_one};
 use crate::state::Transaction;
 use crate::sync;
-use crate::{Error, Result, SqlState, Value};
+use crate::{Error, Result, SqlState};
 
 /// A statement and, once it was planned, its plan.
 #[derive(Clone)]

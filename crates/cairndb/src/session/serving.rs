@@ -9,7 +9,7 @@ use cairn_parser::token::{Lexer, Placeholders};
 
 use super::execute::Runnable;
 use super::settings::shown_name;
-use super::{Executed, Params, Rows, Session, Settings};
+use super::{Executed, Params, Session, Settings};
 use crate::catalog::oid_of;
 use crate::command::{Command, CursorCommand, PreparedCommand, SessionCommand};
 use crate::exec::Kept;

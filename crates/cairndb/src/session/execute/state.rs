@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 
-use crate::Result;
 use crate::catalog::{Catalog, CatalogStamp};
 use crate::clock;
 use crate::dml::{Deferred, DmlContext};
@@ -20,6 +19,7 @@ use crate::state::{Reader, Transaction};
 use crate::sync::{self, Mutex};
 use crate::types::collect;
 use crate::types::datetime::clock_micros;
+use crate::{Error, Result};
 
 /// A transaction that functions use, too, and what is looked at when it commits.
 type Shared<'a> = (&'a Arc<Transaction>, Option<&'a Arc<Deferred>>);

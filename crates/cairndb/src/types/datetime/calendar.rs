@@ -1,7 +1,7 @@
 //! The proleptic Gregorian calendar, counted in days from 2000-01-01; the limits of dates and timestamps; the clock.
 
 use crate::sync;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 /// Microseconds of a second.
 pub const MICROS_PER_SECOND: i64 = 1_000_000;
