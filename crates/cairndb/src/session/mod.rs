@@ -39,7 +39,7 @@ mod try_point;
 
 pub(crate) use crate::notice::Notice;
 pub(crate) use crate::point::RowRef;
-pub(crate) use crate::result::{Executed, FewRows, FromRow, Mapped, Outcome, Row, RowIndex, Rows, RowsAs};
+pub(crate) use crate::result::{Executed, FewRows, Outcome, Row, Rows};
 pub(crate) use crate::types::{FromValue, Params, ToValue};
 pub(crate) use backup_requests::request_backup;
 pub use ceilings::Ceilings;
