@@ -40,7 +40,7 @@ mod try_point;
 pub(crate) use crate::notice::Notice;
 pub(crate) use crate::point::RowRef;
 pub(crate) use crate::result::{Executed, FewRows, Outcome, Row, Rows};
-pub(crate) use crate::types::{FromValue, Params, ToValue};
+pub(crate) use crate::types::{Params, ToValue};
 pub(crate) use backup_requests::request_backup;
 pub use ceilings::Ceilings;
 pub use channels::{Notification, NotificationGuard, Notifications};
