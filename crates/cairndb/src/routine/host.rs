@@ -3,22 +3,24 @@
 //! - A function that may change rows sees what was changed so far, its caller's changes among it; any other reads what its caller reads.
 //! - What calls nothing that may change rows has no transaction, and nothing to write to.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use super::{Caller, CompiledRoutines};
+use super::CompiledRoutines;
 use crate::bind::Variables;
 use crate::catalog::{Catalog, ObjectId, Routine};
 use crate::columns::Batch;
 use crate::command::Direction;
 use crate::dml::DeferredMark;
 use crate::exec::{Collected, ExecContext, RowStream, ScrolledRows};
+use crate::functions::Caller;
 use crate::notice::Notice;
 use crate::plan::{Expr, Field};
 use crate::prepared::Prepared;
 use crate::sql::ParsedStatement;
 use crate::state::{SaidMark, Savepoint};
+use crate::sync::Mutex;
 use crate::types::EvalContext;
 use crate::{Result, Value};
 
@@ -169,7 +171,7 @@ impl Planned {
     }
 
     fn prepared(&self, host: &dyn StatementHost, variables: &Arc<dyn Variables>) -> Result<Arc<Prepared>> {
-        let mut known = self.prepared.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut known = self.prepared.lock();
         if let Some(prepared) = &*known
             && host.is_current(prepared)
             && host.fits(prepared)?

@@ -1,6 +1,6 @@
 //! COMMIT and ROLLBACK in procedures: who owns the transaction, and how a body asks for its end.
 //!
-//! - A transaction is the connection's ([`Transactions`]); bodies have no more of it than what runs their statements ([`Ground`]).
+//! - A transaction is the session's ([`Transactions`]); bodies have no more of it than what runs their statements ([`Ground`]).
 //!   Whoever has ended it goes on from another, and so does each body around it, once the call that did so is over.
 //! - The right to end it ([`Control`]) goes from CALL or DO on their own to the body, and by CALL from body to body. What is called
 //!   by a query has none: that query is in the middle of something. Neither has a block with EXCEPTION, which may have to go back.
@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use super::Calls;
+use super::calls_of;
 use crate::catalog::Routine;
 use crate::exec::ExecContext;
 use crate::routine::StatementHost;
@@ -59,7 +59,7 @@ pub(crate) struct Control<'a> {
 impl Ground {
     /// For the body of a function, with these parameters.
     pub(crate) fn context(&self, routine: &Routine, parameters: Arc<[Value]>) -> Result<ExecContext> {
-        let eval = self.context.eval.with_calls(Some(Calls::of(self.host.clone())));
+        let eval = self.context.eval.with_calls(Some(calls_of(self.host.clone())));
         Ok(ExecContext { parameters, ..self.host.context(routine, &eval)? })
     }
 }

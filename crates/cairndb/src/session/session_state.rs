@@ -1,4 +1,4 @@
-//! What a connection remembers between statements: settings and the open transaction.
+//! What a session remembers between statements: settings and the open transaction.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use cairn_storage::Losses;
 
-use super::belonging::{Part, Whole};
 use super::channels::{Hold, SessionChannels};
 use super::limits::Limits;
 use super::names::Names;
@@ -16,7 +15,9 @@ use super::temporary::Temporary;
 use crate::catalog::{Catalog, CatalogStamp};
 use crate::dml::{Deferred, DeferredMark};
 use crate::prepared::Prepared;
+use crate::result::{Part, Whole};
 use crate::state::{SaidMark, Savepoint, Transaction};
+use crate::sync;
 use crate::types::EvalContext;
 use crate::types::datetime::clock_micros;
 use crate::{Error, Result, SqlState};
@@ -69,7 +70,7 @@ struct NamedSavepoint {
 /// Settings that ROLLBACK returns to, and those that COMMIT leaves (without SET LOCAL's).
 type ChangedSettings = Option<Box<(Arc<Settings>, Arc<Settings>)>>;
 
-/// The state behind a connection.
+/// The state behind a session.
 pub(crate) struct SessionState {
     /// Shared with the statements that run under them.
     pub(crate) settings: Arc<Settings>,
@@ -147,8 +148,8 @@ impl SessionState {
             whole,
             failed,
             read_only,
-            begun: Instant::now(),
-            idle_since: Cell::new(Instant::now()),
+            begun: sync::now(),
+            idle_since: Cell::new(sync::now()),
             started: clock_micros(),
             savepoints: Vec::new(),
             channels: self.channels.clone(),
@@ -246,7 +247,7 @@ impl OpenTransaction {
         if self.failed() {
             return Ok(());
         }
-        let over = |since: Instant, limit: Option<Duration>| limit.is_some_and(|limit| since.elapsed() > limit);
+        let over = |since: Instant, limit: Option<Duration>| limit.is_some_and(|limit| sync::since(since) > limit);
         let error = if over(self.begun, limits.transaction_timeout) {
             Error::new(SqlState::TRANSACTION_TIMEOUT, "rolling back the transaction due to transaction timeout")
         } else if over(self.idle_since.get(), limits.idle_in_transaction) {

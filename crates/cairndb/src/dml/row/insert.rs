@@ -70,10 +70,10 @@ impl RowInsert {
     }
 
     /// The same through views that look at the row.
-    pub(crate) fn through(mut self, views: &[ViewCheck], catalog: &Catalog) -> Result<RowInsert> {
+    pub(crate) fn through(mut self, views: &[ViewCheck]) -> Result<RowInsert> {
         self.is_noted |= !views.is_empty();
-        self.rules.set_views(views, catalog)?;
-        self.conflict = self.conflict.map(|conflict| conflict.through(views, catalog)).transpose()?;
+        self.rules.set_views(views)?;
+        self.conflict = self.conflict.map(|conflict| conflict.through(views)).transpose()?;
         Ok(self)
     }
 

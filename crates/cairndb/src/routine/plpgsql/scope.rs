@@ -1,11 +1,12 @@
 //! Which names mean which variables, where.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use super::tree::{Declared, Kind, Shape};
+use super::tree::{Declared, Kind};
 use crate::bind::{Conflict, RowsVariable, Variables};
-use crate::routine::TriggerCall;
-use crate::types::{CompositeType, DataType};
+use crate::functions::TriggerCall;
+use crate::sync::Mutex;
+use crate::types::{CompositeType, DataType, Shape};
 use crate::{Error, Result, SqlState};
 
 /// The names that a block or a loop adds, and what is around it.
@@ -67,7 +68,7 @@ impl Tables {
     pub(super) fn of(call: &TriggerCall, variables: [usize; 2]) -> Result<Tables> {
         let of = DataType::Composite(call.shape.row_type()?).array();
         let data_type = of.ok_or_else(|| Error::internal("rows that are no elements"))?;
-        let names = [call.trigger.old_table.clone(), call.trigger.new_table.clone()];
+        let names = call.transition_tables.clone();
         Ok(Tables { names, variables, data_type, columns: call.shape.0.clone() })
     }
 
@@ -108,7 +109,7 @@ impl InSight {
     }
 
     fn source(&self, source: Source, data_type: DataType) -> (usize, DataType) {
-        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sources = self.sources.lock();
         let at = sources.iter().position(|known| *known == source).unwrap_or_else(|| {
             sources.push(source);
             sources.len() - 1
@@ -118,7 +119,7 @@ impl InSight {
 
     /// What the parameters of the expression stand for.
     pub(super) fn take_sources(&self) -> Vec<Source> {
-        std::mem::take(&mut self.sources.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.sources.lock())
     }
 }
 

@@ -1,8 +1,8 @@
 //! Bodies ask, and the statement that calls them runs.
 
 use std::cell::Cell;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::{Runner, not_allowed};
@@ -13,11 +13,13 @@ use crate::command::{self, Direction};
 use crate::ddl;
 use crate::dml;
 use crate::exec::{self, Collected, ExecContext, RowStream, ScrolledRows};
+use crate::functions::Calls;
 use crate::plan::{Expr, Field, PhysicalNode, PhysicalPlan};
 use crate::prepared::{Body, Prepared};
-use crate::routine::{BlockSavepoint, Calls, CompiledRoutines, Ran, StatementHost, UnderPath};
+use crate::routine::{BlockSavepoint, CompiledRoutines, Ran, StatementHost, UnderPath};
 use crate::session::Notice;
 use crate::sql::ParsedStatement;
+use crate::sync::Mutex;
 use crate::types::{EvalContext, ShownSettings};
 use crate::{Result, Value};
 
@@ -59,12 +61,12 @@ impl StatementHost for Runner {
 
     fn begin_trigger(&self, table: ObjectId) {
         self.triggers.fetch_add(1, Ordering::Relaxed);
-        self.busy.lock().unwrap_or_else(PoisonError::into_inner).push(table);
+        self.busy.lock().push(table);
     }
 
     fn end_trigger(&self) {
         self.triggers.fetch_sub(1, Ordering::Relaxed);
-        self.busy.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        self.busy.lock().pop();
     }
 
     fn triggers(&self) -> &AtomicUsize {
@@ -120,7 +122,7 @@ impl StatementHost for Runner {
         runner.base.sequences = Some(ddl::SchemaHost::sequences(self, &catalog));
         let (runner, others) = (Arc::new(runner), eval.settings.clone());
         // (Nobody has called it where a body is only looked at.)
-        let reader = eval.calls.as_ref().map_or_else(|| self.base.reader.clone(), |calls| calls.reader.clone());
+        let reader = eval.known_calls().map_or_else(|| self.base.reader.clone(), |calls| calls.reader.clone());
         let mut eval = eval.with_calls(Some(Calls { caller: runner.clone(), reader }));
         eval.settings = Some(Arc::new(OtherPath { path, others }));
         let seen = (runner.seen(), self.seen());
@@ -135,7 +137,7 @@ impl StatementHost for Runner {
     }
 
     fn is_current(&self, prepared: &Prepared) -> bool {
-        let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.now.lock();
         prepared.is_current(now.0, &now.1, &self.options)
     }
 

@@ -6,10 +6,10 @@ use super::{Settings, unrecognized};
 use crate::catalog::SearchPath;
 use crate::command::{ChannelCommand, Discard, SessionCommand};
 use crate::plan::Field;
+use crate::result::Executed;
 use crate::session::ceilings::Ceilings;
-use crate::session::execute::Executed;
 use crate::session::sequences::SessionSequences;
-use crate::session::{Rows, Session, locked};
+use crate::session::{Rows, Session};
 use crate::settings::{Setting, boolean, listed, setting};
 use crate::types::{DataType, ShownSettings, Value};
 use crate::{Error, Result, SqlState};
@@ -104,7 +104,7 @@ impl Session {
             self.forget_plans();
         }
         if matches!(what, Discard::All | Discard::Sequences) {
-            *locked(&self.sequences) = SessionSequences::default();
+            *self.sequences.lock() = SessionSequences::default();
         }
         if matches!(what, Discard::All | Discard::Temporary) {
             self.discard_temporary()?;
