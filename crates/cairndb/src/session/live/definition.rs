@@ -60,8 +60,8 @@ impl Definition {
 /// What an execution of it needs but a state to read. (A reader kept here would keep all pages of its state.)
 #[derive(Clone)]
 pub(super) struct QueryEnv {
-    parameters: Arc<[Value]>,
-    eval: Arc<EvalContext>,
+    pub(super) parameters: Arc<[Value]>,
+    pub(super) eval: Arc<EvalContext>,
     memory_budget: usize,
     work_mem: usize,
     spill: SpillSpace,

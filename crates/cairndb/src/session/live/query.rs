@@ -28,7 +28,6 @@ use crate::exec::{Changed as ChangedTables, Direct, KeptState, MaintenanceEnv, R
 use crate::plan::{CteId, Fault, Field, KeptStages, Maintenance, PhysicalPlan, columns_read, has_fault};
 use crate::session::shared::Shared;
 use crate::state::Reader;
-use crate::types::collect;
 use crate::{Error, Result, SqlState, Value};
 
 /// See the module.

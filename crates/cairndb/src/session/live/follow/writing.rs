@@ -1,6 +1,7 @@
 //! What one transaction of a follower writes.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasher, RandomState};
 use std::ops::Bound;
 use std::sync::Arc;
 
