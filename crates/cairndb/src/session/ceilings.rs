@@ -188,12 +188,12 @@ fn strength(of: Durability) -> u8 {
 const HINT: &str = "Who serves the database sets the ceiling.";
 
 fn beyond(name: &str, value: &Checked, most: &Checked) -> Error {
+    // (What says that there is no limit is below all others, and beyond each.)
     let least = match most {
         Checked::Time(_) => "1us".to_owned(),
-        _ => setting(name)
-            .and_then(|of| of.check(of.least.trim_start_matches('-')).ok())
-            .map_or_else(String::new, |least| least.to_string()),
+        _ => setting(name).and_then(|of| of.check(of.least).ok()).map_or("0".to_owned(), |least| least.to_string()),
     };
+    let least = if least.starts_with('-') { "0" } else { &least };
     let message = format!("{value} is outside the valid range for parameter \"{name}\" ({least} .. {most})");
     Error::new(SqlState::INVALID_PARAMETER_VALUE, message).with_hint(HINT)
 }
