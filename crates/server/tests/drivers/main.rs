@@ -100,6 +100,32 @@ fn postgres_js_does_what_it_does() {
 }
 
 #[test]
+fn drizzle_keeps_its_tables() {
+    hold_in_javascript("drizzle.js", &["login", "types", "ten", "batch", "errors", "retry"]);
+}
+
+/// A runtime and a hundred crates are compiled for it: only where somebody asks for it.
+#[test]
+fn sqlx_does_what_it_does() {
+    if std::env::var_os("CAIRN_SQLX").is_none() {
+        eprintln!("LEFT OUT: sqlx is compiled for who asks for it only (CAIRN_SQLX=1)");
+        return;
+    }
+    let source = scripts().join("sqlx");
+    let manifest: String = ["Cargo.toml", "Cargo.lock", "src/main.rs"]
+        .map(|file| std::fs::read_to_string(source.join(file)).expect("a source"))
+        .concat();
+    let built = installed("sqlx", &manifest, |folder| {
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--locked", "--quiet", "--manifest-path"]).arg(source.join("Cargo.toml"));
+        build.arg("--target-dir").arg(folder);
+        vec![build]
+    });
+    let Some(folder) = built else { return };
+    Served::new().holds(Command::new(folder.join("debug/drivers-sqlx")), &ITEMS);
+}
+
+#[test]
 fn pgx_does_what_it_does() {
     if !has("go", "version") {
         return;

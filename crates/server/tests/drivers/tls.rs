@@ -176,8 +176,9 @@ fn a_key_that_others_may_read_or_that_is_another_certificates_is_refused() {
     let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let made = |folder: &tempfile::TempDir| Certificate::signed_by(&rcgen::PKCS_ECDSA_P256_SHA256, folder.path());
     let (own, others) = (made(&one), made(&other));
-    let code =
-        |certificate, key| Tls::of_files(certificate, key).err().map(|error| error.sqlstate().as_str().to_owned());
+    let code = |certificate: &Path, key: &Path| {
+        Tls::of_files(certificate, key).err().map(|error| error.sqlstate().as_str().to_owned())
+    };
     assert_eq!(code(&own.own, &own.key), None);
     assert_eq!(code(&own.own, &others.key).as_deref(), Some("22023"));
     assert_eq!(code(&own.key, &own.key).as_deref(), Some("22023"));

@@ -4,6 +4,7 @@ import threading
 import time
 
 import psycopg
+from psycopg.types.enum import EnumInfo, register_enum
 from psycopg.types.json import Json
 from psycopg_pool import ConnectionPool
 
@@ -29,6 +30,7 @@ def sent(of, value):
 
 
 def types(conn):
+    register_enum(EnumInfo.fetch(conn, "mood"), conn)
     for binary, mark in ((False, "%t"), (True, "%b")):
         for of, text in TYPES:
             with conn.cursor(binary=binary) as cur:

@@ -34,13 +34,11 @@ async function types() {
     const values = await client.query({ text: `SELECT ${array}`, rowMode: 'array', types: { getTypeParser: () => (of) => of } })
     assert(await one(`SELECT ($1::${of}[])::text = (${array})::text`, [values.rows[0][0]]), of)
   }
-  // As the driver's own values, in text and in binary.
-  for (const binary of [false, true]) {
-    const text = 'SELECT $1::bool AS a, $2::int4 AS b, $3::float8 AS c, $4::text AS d, $5::bytea AS e, $6::int4[] AS f, $7::timestamptz AS g'
-    const values = [true, -7, 1.5, 'Ä', Buffer.from([0, 255]), [1, null, 3], new Date('2026-11-29T07:00:00Z')]
-    const { rows } = await client.query({ text, values, binary, rowMode: 'array' })
-    assert.deepStrictEqual(rows[0], values)
-  }
+  // As the driver's own values, which it takes in text.
+  const text = 'SELECT $1::bool AS a, $2::int4 AS b, $3::float8 AS c, $4::text AS d, $5::bytea AS e, $6::int4[] AS f, $7::timestamptz AS g'
+  const values = [true, -7, 1.5, 'Ä', Buffer.from([0, 255]), [1, null, 3], new Date('2026-11-29T07:00:00Z')]
+  const { rows } = await client.query({ text, values, rowMode: 'array' })
+  assert.deepStrictEqual(rows[0], values)
   assert.deepStrictEqual(await one('SELECT $1::jsonb', [{ a: [1, null] }]), { a: [1, null] })
 }
 
