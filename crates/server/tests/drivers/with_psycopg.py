@@ -92,7 +92,7 @@ def copy(conn):
 
 
 def cancel(conn):
-    threading.Timer(0.2, conn.cancel_safe).start()
+    threading.Timer(1, conn.cancel_safe).start()
     try:
         conn.execute("SELECT count(*) FROM generate_series(1, 100000000000)")
     except psycopg.errors.QueryCanceled as error:

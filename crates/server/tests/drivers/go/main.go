@@ -146,7 +146,7 @@ func cancel(*pgx.Conn) {
 		_, err := conn.Exec(ctx, "SELECT count(*) FROM generate_series(1, 100000000000)")
 		running <- err
 	}()
-	time.Sleep(200 * time.Millisecond)
+	time.Sleep(time.Second)
 	check(conn.PgConn().CancelRequest(ctx) == nil)
 	check(code(<-running) == "57014")
 	check(one[int](conn, "SELECT 1") == 1)

@@ -118,12 +118,22 @@ public class Pgjdbc {
         }
         conn.commit();
         conn.setAutoCommit(true);
-        execute(conn, "CREATE FUNCTION twice(a int, OUT b int) LANGUAGE sql AS 'SELECT 2 * a'");
-        try (CallableStatement call = conn.prepareCall("{? = call twice(?)}")) {
-            call.registerOutParameter(1, Types.INTEGER);
-            call.setInt(2, 21);
-            call.execute();
-            check(call.getInt(1) == 42, call.getInt(1));
+        execute(conn, "CREATE FUNCTION twice(a int) RETURNS int LANGUAGE sql AS 'SELECT 2 * a'");
+        execute(conn, "CREATE FUNCTION more(a int, OUT b int, OUT c text) LANGUAGE sql AS 'SELECT 2 * a, ''x''::text'");
+        execute(conn, "CREATE PROCEDURE does(a int, OUT b int) LANGUAGE sql AS 'SELECT 2 * a'");
+        calls(conn, "{? = call twice(?)}", 2, 1);
+        calls(conn, "{call more(?, ?, ?)}", 1, 2, 3);
+        calls(conn, "call does(?, ?)", 1, 2);
+    }
+
+    static void calls(Connection conn, String text, int in, int... outs) throws SQLException {
+        try (CallableStatement call = conn.prepareCall(text)) {
+            call.setInt(in, 21);
+            for (int at = 0; at < outs.length; at++) call.registerOutParameter(outs[at], at == 0 ? Types.INTEGER : Types.VARCHAR);
+            for (int turn = 0; turn < 6; turn++) {
+                call.execute();
+                check(call.getInt(outs[0]) == 42, text);
+            }
         }
     }
 
@@ -162,7 +172,7 @@ public class Pgjdbc {
         try (Statement statement = conn.createStatement()) {
             new Thread(() -> {
                 try {
-                    Thread.sleep(200);
+                    Thread.sleep(1000);
                     statement.cancel();
                 } catch (Exception error) {
                     error.printStackTrace();
