@@ -302,6 +302,14 @@ impl Conversation {
     }
 
     /// Portals end with their transaction.
+    /// Those with names, which SQL knows, too.
+    pub(crate) fn drop_statements(&mut self) {
+        for (number, of) in self.statements.remove_named() {
+            self.statement_bytes -= of.text_bytes;
+            self.told.push_back(Request::CloseStatement(number));
+        }
+    }
+
     pub(crate) fn drop_portals(&mut self) {
         if self.portals.len() > 0 {
             self.portals.clear();

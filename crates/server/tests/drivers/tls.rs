@@ -37,7 +37,8 @@ fn psql_is_bound_to_the_certificate_that_it_verifies() {
     assert!(about.contains("SSL connection (protocol: TLSv1.3"), "{about}");
     let other = Served::new();
     std::fs::copy(&other.certificate.root, &served.certificate.root).unwrap();
-    assert!(say("sslmode=verify-full").contains("certificate verify failed"));
+    let said = say("sslmode=verify-full");
+    assert!(said.contains("SSL error: certificate verify failed"), "{said}");
 }
 
 #[test]
