@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cairn_storage::TreeId;
 
-use super::user_types::type_id;
+use super::type_id;
 use super::{Definition, Live, Trigger};
 use crate::inverted::{ItemClass, Unsettled};
 pub use crate::types::ObjectId;

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
+use super::BoundViews;
 use super::functions::{Eval, FUNCTIONS, SystemFunction, Takes};
 use super::pg_catalog::listed;
 use crate::catalog::Catalog;
@@ -21,12 +22,14 @@ pub(crate) struct SystemEntry {
 struct Asked {
     of: &'static SystemFunction,
     catalog: Arc<Catalog>,
+    views: &'static dyn BoundViews,
 }
 
 impl Asks for Asked {
     fn ask(&self, args: &[Value], context: &EvalContext) -> Result<Value> {
         match self.of.eval {
             Eval::Catalog(eval) => eval(&self.catalog, args),
+            Eval::Views(eval) => eval(&self.catalog, args, self.views),
             Eval::Database(eval) => match &context.channels {
                 Some(database) => eval(&self.catalog, args, &**database),
                 None => Err(Error::unsupported(format!("{}() in this place", self.of.name))),
@@ -45,9 +48,14 @@ impl SystemEntry {
         self.of.takes
     }
 
-    /// The entry in a call, whose arguments are of these types and whose statement has this catalog.
-    pub(crate) fn asking(&self, types: Vec<DataType>, catalog: Arc<Catalog>) -> Function {
-        self.function.asking(types, Arc::new(Asked { of: self.of, catalog }))
+    /// The entry in a call, whose arguments are of these types and whose statement has this catalog and binds views.
+    pub(crate) fn asking(
+        &self,
+        types: Vec<DataType>,
+        catalog: Arc<Catalog>,
+        views: &'static dyn BoundViews,
+    ) -> Function {
+        self.function.asking(types, Arc::new(Asked { of: self.of, catalog, views }))
     }
 }
 

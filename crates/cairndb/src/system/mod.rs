@@ -14,6 +14,7 @@ mod listed;
 mod pg_catalog;
 mod reg;
 mod relation;
+mod views;
 
 use crate::catalog::{Catalog, ObjectId, ObjectName, TEMPORARY, Table};
 use crate::inverted::ItemClass;
@@ -23,8 +24,8 @@ use crate::{Error, SqlState, Value};
 pub(crate) use asked::{Answers, Setting, listed_settings};
 pub(crate) use entries::{SystemEntry, all_entries, entries};
 pub(crate) use functions::Takes;
-use relation::view_columns;
 pub(crate) use relation::{Made, Rows, SystemRelation};
+pub(crate) use views::BoundViews;
 
 /// The relation that a name means, if it is one of these. Without a schema `pg_catalog` is looked at first, behind the
 /// session's temporary relations, unless the search path says when.

@@ -10,7 +10,7 @@ use crate::Value;
 use crate::catalog::{Catalog, Column, Deferral, Index, ObjectId, Relation, Table, number_at};
 use crate::system::describe::{self, Indexed, in_parentheses, indexes};
 use crate::system::reg::{INFORMATION_SCHEMA_OID, PG_CATALOG_OID, schema_oid};
-use crate::system::{Rows, maybe, text, view_columns};
+use crate::system::{Rows, maybe, text};
 use crate::types::DataType;
 
 pub(in crate::system::pg_catalog) fn pg_namespace(catalog: &Catalog, rows: &mut Rows) {
@@ -175,7 +175,7 @@ pub(in crate::system::pg_catalog) fn pg_attribute(catalog: &Catalog, rows: &mut 
         }
     }
     for view in rows.views(catalog) {
-        for (at, field) in (1..).zip(view_columns(catalog, view)) {
+        for (at, field) in (1..).zip(rows.bound.columns(view, catalog)) {
             let has_default = view.defaults.contains_key(&(at - 1));
             Attribute { has_default, ..Attribute::new(view.id, &field.name, field.data_type, at) }.put(rows);
         }
@@ -218,7 +218,7 @@ pub(in crate::system::pg_catalog) fn pg_attrdef(catalog: &Catalog, rows: &mut Ro
         }
     }
     for view in rows.views(catalog) {
-        let fields = view_columns(catalog, view);
+        let fields = rows.bound.columns(view, catalog);
         for (place, default) in &view.defaults {
             let said = fields.get(*place).map(|field| describe::typed(&catalog.text_of(default), field.data_type));
             rows.put(vec![
