@@ -61,8 +61,9 @@ fn sqlalchemy_over_psycopg_makes_reads_and_reflects_its_tables() {
 }
 
 #[test]
-fn sqlalchemy_over_asyncpg_makes_reads_and_reflects_its_tables() {
-    hold_in_python("with_sqlalchemy.py", &["asyncpg"], &OF_MODELS);
+fn sqlalchemy_over_asyncpg_makes_and_reads_its_tables() {
+    let items: Vec<&str> = OF_MODELS.into_iter().filter(|item| *item != "reflect").collect();
+    hold_in_python("with_sqlalchemy.py", &["asyncpg"], &items);
 }
 
 #[test]

@@ -167,7 +167,9 @@ def everything(conn, other):
     Base.metadata.create_all(conn)
     conn.commit()
     ok("login")
-    for item in (types, ten, batch, reflect, errors):
+    # asyncpg takes int2vector in binary only, which is not sent yet.
+    reflects = [reflect] if conn.dialect.driver == "psycopg" else []
+    for item in (types, ten, batch, *reflects, errors):
         item(conn)
         ok(item.__name__)
     retry(conn, other)
