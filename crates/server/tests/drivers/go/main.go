@@ -60,7 +60,7 @@ func login(conn *pgx.Conn) {
 	// The names of the server's own types are loaded.
 	mood := must(conn.LoadType(ctx, "mood"))
 	conn.TypeMap().RegisterType(mood)
-	conn.TypeMap().RegisterType(must(conn.LoadType(ctx, "_mood")))
+	conn.TypeMap().RegisterType(must(conn.LoadType(ctx, "mood[]")))
 }
 
 func types(conn *pgx.Conn) {
