@@ -250,7 +250,7 @@ impl Rows {
     pub(super) fn tables<'c>(&self, catalog: &'c Catalog) -> Vec<&'c Table> {
         let table = |relation: &'c Relation| match relation {
             Relation::Table(table) => Some(&**table),
-            Relation::Index(table, _) | Relation::PrimaryKey(table) if self.only != Only::All => Some(&**table),
+            Relation::Index(table, _) if self.only != Only::All => Some(&**table),
             _ => None,
         };
         self.relations(catalog).into_iter().filter_map(|(.., relation)| table(relation)).collect()
