@@ -3,9 +3,10 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::{Index, IndexColumn, ObjectId, PastLayout, Table};
+use crate::sync::Mutex;
 use crate::types::row::{RowLayout, corrupted, decode_raw};
 use crate::types::{DataType, key};
 use crate::{Result, Value};
@@ -50,7 +51,7 @@ struct Known {
 impl Layouts {
     fn with<T>(&self, table: &Arc<Table>, work: impl FnOnce(&mut Known) -> T) -> T {
         let make = || Known { table: table.clone(), layout: Arc::new(TableLayout::new(table)), compiled: Vec::new() };
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         let known = all.entry((table.id, table.is_of_groups())).or_insert_with(make);
         if !Arc::ptr_eq(&known.table, table) {
             *known = make();
@@ -100,7 +101,7 @@ impl TableLayout {
     pub fn new(table: &Table) -> TableLayout {
         let mut stored = Vec::new();
         let places = (0..table.columns.len())
-            .map(|column| match table.primary_key.iter().position(|&k| k == column) {
+            .map(|column| match table.row_key().iter().position(|part| part.column == column) {
                 Some(at) if key::is_decodable(table.columns[column].data_type) => ColumnPlace::Key(at),
                 _ => {
                     stored.push(column);
@@ -114,8 +115,8 @@ impl TableLayout {
             missing: if past.is_empty() { Box::default() } else { stored.iter().map(missing).collect() },
             past,
             places,
-            key_columns: table.primary_key.clone().into(),
-            key_types: table.types_of(&table.primary_key).into(),
+            key_columns: table.row_key().iter().map(|part| part.column).collect(),
+            key_types: table.row_key().iter().map(|part| table.columns[part.column].data_type).collect(),
             row: RowLayout::with_version(&table.types_of(&stored), table.layout_version),
             stored: stored.into(),
         }
@@ -181,6 +182,12 @@ impl TableLayout {
         }
     }
 
+    /// The primary key's columns with their types, in key order.
+    #[inline]
+    pub(crate) fn key_columns(&self) -> impl Iterator<Item = (usize, DataType)> {
+        self.key_columns.iter().copied().zip(self.key_types.iter().copied())
+    }
+
     /// The types of the primary key's columns, in key order.
     pub fn key_types(&self) -> &[DataType] {
         &self.key_types
@@ -193,7 +200,7 @@ impl TableLayout {
 
     /// Appends the key of a row (all columns of the table). Not for tables with row numbers.
     pub fn encode_key(&self, row: &[Value], out: &mut Vec<u8>) {
-        for (&column, &data_type) in self.key_columns.iter().zip(self.key_types.iter()) {
+        for (column, data_type) in self.key_columns() {
             key::encode_value(&row[column], data_type, false, false, out);
         }
     }

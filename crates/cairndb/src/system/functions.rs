@@ -302,7 +302,7 @@ fn bytes_of(catalog: &Catalog, args: &[Value], database: &dyn SessionServices, p
             let itself = (parts != Parts::Indexes).then_some(table.tree);
             itself.into_iter().chain(indexes).collect()
         }
-        Some(Relation::Index(_, index)) if parts != Parts::Indexes => vec![index.tree],
+        Some(Relation::Index(table, index)) if parts != Parts::Indexes && !table.lies_by(index) => vec![index.tree],
         Some(_) => Vec::new(),
     };
     bytes(trees.into_iter().map(|tree| database.tree_bytes(tree)).sum::<Result<u64>>()?)
@@ -433,8 +433,8 @@ fn indexdef(catalog: &Catalog, args: &[Value]) -> Result<Value> {
     Ok(match usize::try_from(number(args, 1)) {
         Ok(0) => Value::text(describe::index(catalog, table, &index, is_true(args, 2))),
         Ok(column) => {
-            let included = names(table, index.included(table));
-            let all: Vec<String> = names(table, &index.columns).into_iter().chain(included).collect();
+            let included = names(table, &index.included);
+            let all: Vec<String> = names(table, index.positions()).into_iter().chain(included).collect();
             Value::text(all.get(column - 1).map_or("", String::as_str))
         }
         Err(_) => Value::text(""),

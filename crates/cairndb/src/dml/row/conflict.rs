@@ -62,7 +62,7 @@ impl Conflict {
                     target.bound.virtuals.put_from(width, &mut expr);
                     expr
                 };
-                asked = query.as_ref().map(|query| Asked::of(target, query, catalog)).transpose()?;
+                asked = query.as_ref().map(|query| Asked::of(target, query)).transpose()?;
                 let assigned = assignments.iter().map(|(column, value)| (*column, over_stored(value))).collect();
                 let filter = filter.as_ref().map(over_stored);
                 Some(Box::new(RowChange::new(target, catalog, assigned, filter.as_ref(), behind)))
@@ -71,8 +71,8 @@ impl Conflict {
         Ok(Conflict { arbiter: bound.arbiter.clone(), update, asked })
     }
 
-    pub(super) fn through(self, views: &[ViewCheck], catalog: &Catalog) -> Result<Conflict> {
-        let update = self.update.map(|change| change.through(views, catalog).map(Box::new)).transpose()?;
+    pub(super) fn through(self, views: &[ViewCheck]) -> Result<Conflict> {
+        let update = self.update.map(|change| change.through(views).map(Box::new)).transpose()?;
         Ok(Conflict { update, ..self })
     }
 
@@ -81,12 +81,12 @@ impl Conflict {
     }
 
     /// Whether it asks subqueries.
-    pub(super) fn asks(&self) -> bool {
+    pub(super) fn asks_queries(&self) -> bool {
         self.asked.is_some()
     }
 
-    pub(super) fn is_plain(&self) -> bool {
-        self.asked.is_none() && self.update.as_ref().is_none_or(|change| change.is_plain())
+    pub(super) fn evaluates_nothing(&self) -> bool {
+        self.asked.is_none() && self.update.as_ref().is_none_or(|change| change.evaluates_nothing())
     }
 
     /// Leaves or updates the row under `existing`; whether it was updated.

@@ -5,8 +5,9 @@ use crate::Value;
 use std::sync::Arc;
 
 use crate::catalog::{Catalog, Deferral, ObjectId, ReferentialAction, Relation, Trigger, number_at};
-use crate::system::describe::{Indexed, in_parentheses, indexes};
+use crate::system::describe::in_parentheses;
 use crate::system::{Rows, maybe, oid_of, text};
+use crate::types::DataType;
 
 fn action(action: ReferentialAction) -> &'static str {
     match action {
@@ -36,14 +37,14 @@ fn constraint(id: ObjectId, name: &str, schema: ObjectId, kind: &str) -> Vec<(&'
 
 pub(in crate::system::pg_catalog) fn pg_constraint(catalog: &Catalog, rows: &mut Rows) {
     for table in rows.tables(catalog) {
-        for index in indexes(table).filter(Indexed::is_constraint) {
-            let mut row = constraint(index.id, index.name, table.schema, if index.is_primary() { "p" } else { "u" });
+        for index in table.all_indexes().filter(|index| index.constraint) {
+            let mut row = constraint(index.id, &index.name, table.schema, if index.primary { "p" } else { "u" });
             row.extend([
                 ("conrelid", oid(table.id)),
                 ("conindid", oid(index.id)),
-                ("conkey", small_ints(numbers(table, &index.columns).into_iter())),
-                ("condeferrable", yes(index.deferral() != Deferral::Never)),
-                ("condeferred", yes(index.deferral() == Deferral::Deferred)),
+                ("conkey", small_ints(numbers(table, index.positions()).into_iter())),
+                ("condeferrable", yes(index.deferral != Deferral::Never)),
+                ("condeferred", yes(index.deferral == Deferral::Deferred)),
             ]);
             rows.put(row);
         }
@@ -60,14 +61,7 @@ pub(in crate::system::pg_catalog) fn pg_constraint(catalog: &Catalog, rows: &mut
         }
         for key in &table.foreign_keys {
             let parent = catalog.table_by_id(key.referenced_table);
-            let unique = parent.and_then(|parent| {
-                let same = |index: &Indexed| {
-                    index.unique
-                        && index.columns.len() == key.referenced_columns.len()
-                        && index.columns.iter().all(|column| key.referenced_columns.contains(column))
-                };
-                indexes(parent).find(same)
-            });
+            let unique = parent.and_then(|parent| parent.unique_index_of(&key.referenced_columns));
             let referred = parent.map(|parent| numbers(parent, &key.referenced_columns)).unwrap_or_default();
             let mut row = constraint(key.id, &key.name, table.schema, "f");
             row.extend([
@@ -107,7 +101,7 @@ pub(in crate::system::pg_catalog) fn pg_description(catalog: &Catalog, rows: &mu
     for on in catalog.commented().filter(|on| on.id != crate::catalog::Commentable::DATABASE.id) {
         let relation = catalog.relation_of(on.id).map(|(.., relation)| relation);
         // One that has an index shares its oid with that.
-        let of_index = on.part == 1 && matches!(relation, Some(Relation::Index(..) | Relation::PrimaryKey(_)));
+        let of_index = on.part == 1 && matches!(relation, Some(Relation::Index(..)));
         let is_trigger = |triggers: &[Arc<Trigger>]| triggers.iter().any(|of| of.id == on.id);
         let what = match relation {
             _ if of_index => "pg_constraint",
@@ -166,14 +160,14 @@ pub(in crate::system::pg_catalog) fn pg_depend(catalog: &Catalog, rows: &mut Row
         }
     }
     for table in catalog.tables() {
-        for index in indexes(table) {
+        for index in table.all_indexes() {
             let itself = ("pg_class", oid_of(index.id), 0);
-            if index.is_constraint() {
+            if index.constraint {
                 depends(rows, [itself, ("pg_constraint", oid_of(index.id), 0)], "i");
             }
-            for number in numbers(table, &index.columns) {
+            for number in numbers(table, index.positions()) {
                 let column = ("pg_class", oid_of(table.id), number.unsigned_abs().into());
-                let of = if index.is_constraint() { ("pg_constraint", oid_of(index.id), 0) } else { itself };
+                let of = if index.constraint { ("pg_constraint", oid_of(index.id), 0) } else { itself };
                 depends(rows, [of, column], "a");
             }
         }
@@ -198,8 +192,42 @@ pub(in crate::system::pg_catalog) fn pg_depend(catalog: &Catalog, rows: &mut Row
         let rule = ("pg_rewrite", oid_of(relation.id()), 0);
         depends(rows, [rule, ("pg_class", oid_of(relation.id()), 0)], "i");
         for reference in query.references() {
-            for column in reference.columns.iter().filter(|column| column.used) {
+            let mut used = reference.columns.iter().filter(|column| column.used).peekable();
+            if used.peek().is_none()
+                && let Some(class) = class_of(catalog, reference.object)
+            {
+                depends(rows, [rule, (class, oid_of(reference.object), 0)], "n");
+            }
+            for column in used {
                 depends(rows, [rule, ("pg_class", oid_of(reference.object), column.number)], "n");
+            }
+        }
+    }
+    types_depend(catalog, rows);
+}
+
+/// Where an object is that a definition names as a whole.
+fn class_of(catalog: &Catalog, id: ObjectId) -> Option<&'static str> {
+    let routine = || catalog.routine_by_id(id).map(|_| "pg_proc");
+    catalog.relation_of(id).map(|_| "pg_class").or_else(routine)
+}
+
+/// What types are made of others.
+fn types_depend(catalog: &Catalog, rows: &mut Rows) {
+    // The system's own are no matter of anybody's.
+    let is_users = |oid: &i64| *oid >= oid_of(ObjectId(0));
+    for of in catalog.types() {
+        let itself = ("pg_type", oid_of(of.id), 0);
+        if let Some(domain) = of.domain() {
+            let base = domain.parent.map_or_else(|| domain.base.oid().into(), oid_of);
+            Some(base).filter(is_users).into_iter().for_each(|base| depends(rows, [itself, ("pg_type", base, 0)], "n"));
+        }
+        if let DataType::Composite(composite) = of.data_type {
+            depends(rows, [("pg_class", oid_of(of.id), 0), itself], "i");
+            for attribute in composite.attributes() {
+                let column = ("pg_class", oid_of(of.id), attribute.number);
+                let used = Some(i64::from(attribute.data_type.oid())).filter(is_users);
+                used.into_iter().for_each(|used| depends(rows, [column, ("pg_type", used, 0)], "n"));
             }
         }
     }
