@@ -17,8 +17,6 @@ const SHOWN_ELSEWHERE: &[&str] = &[
     "end_use",
     // With the storage engine's types, for whoever builds on it.
     "salvage_in",
-    // Of a syntax tree.
-    "from_syntax",
     // `internals`
     "column_of",
     "text_for",

@@ -120,17 +120,3 @@ impl Connection {
         self.session.state.borrow().fail();
     }
 }
-
-impl DataType {
-    /// PostgreSQL's modifier of the type (`atttypmod`): -1 where it has none.
-    ///
-    /// ```
-    /// use cairndb::DataType;
-    ///
-    /// assert_eq!(DataType::Varchar(Some(20)).type_modifier(), 24);
-    /// assert_eq!(DataType::Integer.type_modifier(), -1);
-    /// ```
-    pub fn type_modifier(self) -> i32 {
-        self.typmod()
-    }
-}

@@ -48,9 +48,8 @@ pub use user_types::UserType;
 pub(crate) use user_types::{CompositeParts, Domain, TypeKind};
 
 // What its entries are of, and whoever calls or computes knows too.
-pub use crate::functions::Routine;
 pub(crate) use crate::functions::{
-    Language, OfDomain, ParameterMode, Returns, RoutineKind, RoutineParameter, TriggerEvent,
+    Language, OfDomain, ParameterMode, Returns, Routine, RoutineKind, RoutineParameter, TriggerEvent,
 };
 pub use crate::types::Definition;
 pub(crate) use crate::types::{KnownColumn, Reference, oid_of, type_id};

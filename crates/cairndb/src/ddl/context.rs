@@ -20,7 +20,7 @@ use crate::exec::{ExecContext, SequenceSource};
 use crate::notice::Notice;
 use crate::plan::OptimizerOptions;
 use crate::routine::StatementHost;
-use crate::sql::{ParsedStatement, UsersTypes};
+use crate::sql::{ParsedStatement, UsersTypes, type_of_syntax};
 use crate::system;
 use crate::types::{DataType, EvalContext};
 use crate::{Error, Result, SqlState, Value};
@@ -112,7 +112,7 @@ impl<'a> Ddl<'a> {
 
     /// A type, and the domain that it is of.
     pub(super) fn typed(&self, name: Id<TypeName>) -> Result<(DataType, Option<Arc<UserType>>)> {
-        self.typed_by(name, DataType::from_syntax)
+        self.typed_by(name, type_of_syntax)
     }
 
     /// The same, as what a type's name means is read.

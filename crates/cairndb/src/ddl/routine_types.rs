@@ -8,7 +8,7 @@ use super::context::Ddl;
 use crate::catalog::{ObjectId, OfDomain, UserType};
 use crate::error::Feature;
 use crate::functions::Declared;
-use crate::sql::{name_text, plain_name};
+use crate::sql::{element_or_array, name_text, plain_name};
 use crate::types::DataType;
 use crate::{Error, Result};
 
@@ -71,7 +71,7 @@ impl Ddl<'_> {
     pub(super) fn result_type(&self, name: Id<TypeName>) -> Result<(DataType, Option<OfDomain>)> {
         let (data_type, domain) = match self.column_type(name)? {
             Some(found) => found,
-            None => self.typed_by(name, DataType::element_or_array)?,
+            None => self.typed_by(name, element_or_array)?,
         };
         if domain.is_some() && matches!(data_type, DataType::Composite(_)) {
             let error = Error::lacking(Feature::DomainsOfRows, "a function of a domain over a composite type");
@@ -111,7 +111,7 @@ impl Ddl<'_> {
         if node.names.is_empty() || !node.bounds.is_empty() || node.of_column {
             return Ok(None);
         }
-        let is_type = DataType::element_or_array(tree, name, &self.catalog.users_types()).is_ok();
+        let is_type = element_or_array(tree, name, &self.catalog.users_types()).is_ok();
         let parts: Vec<String> = tree.list(node.names).map(|part| name_text(tree, part).to_owned()).collect();
         let found = crate::sql::object_name(parts).ok().and_then(|name| self.catalog.relation(&name).cloned());
         Ok(found.filter(|_| !is_type).and_then(|relation| relation.table().map(|table| table.id)))

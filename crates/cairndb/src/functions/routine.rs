@@ -7,13 +7,13 @@ use crate::types::{DataType, Definition, ObjectId, oid_of, type_id};
 
 /// A function or a procedure of the schema's. Its body is kept as it was written, and means what it means when it is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Routine {
+pub(crate) struct Routine {
     /// Its id.
-    pub id: ObjectId,
+    pub(crate) id: ObjectId,
     /// The schema that it is in.
-    pub schema: ObjectId,
+    pub(crate) schema: ObjectId,
     /// Its name; others may have it, for other argument types.
-    pub name: String,
+    pub(crate) name: String,
     pub(crate) kind: RoutineKind,
     pub(crate) language: Language,
     /// All of them, those of the result included.

@@ -15,7 +15,7 @@ use crate::command::{self, Execute, PreparedCommand};
 use crate::exec::eval_row;
 use crate::plan::Field;
 use crate::prepared::Prepared;
-use crate::sql::ParsedStatement;
+use crate::sql::{ParsedStatement, type_of_syntax};
 use crate::sync::{Mutex, MutexGuard};
 use crate::types::datetime::clock_micros;
 use crate::types::{DataType, ListedStatement};
@@ -124,7 +124,7 @@ impl Session {
         let users = catalog.users_types();
         let declared = |&id: &Id<TypeName>| {
             let place = || parsed.position_of(parsed.tree.span(id).start as usize);
-            DataType::from_syntax(&parsed.tree, id, &users).map_err(|error| error.at(place()))
+            type_of_syntax(&parsed.tree, id, &users).map_err(|error| error.at(place()))
         };
         let declared: Vec<DataType> = types.iter().map(declared).collect::<Result<_>>()?;
         let within = Arc::new(parsed.within(statement, declared));

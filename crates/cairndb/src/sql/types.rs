@@ -69,59 +69,52 @@ const MISSING: &[(&str, Option<Feature>)] = &[
 /// Looks for a type that a user made: by schema, where one is said, and name.
 pub(crate) type UsersTypes<'u> = &'u dyn Fn(Option<&str>, &str) -> Result<Option<DataType>>;
 
-impl DataType {
-    /// The type that is written. SERIAL pseudo-types are the caller's (they are not types).
-    /// `users`: what the name of a type that a user made, and the schema where it is said, means.
-    pub fn from_syntax(tree: &Tree<'_>, id: Id<TypeName>, users: UsersTypes<'_>) -> Result<DataType> {
-        let name = tree.get(id);
-        let unsupported = || Error::unsupported(format!("type {}", tree.print(id)));
-        if name.set_of || name.of_column {
-            return Err(unsupported());
+/// The type that is written. SERIAL pseudo-types are the caller's (they are not types).
+/// `users`: what the name of a type that a user made, and the schema where it is said, means.
+pub(crate) fn type_of_syntax(tree: &Tree<'_>, id: Id<TypeName>, users: UsersTypes<'_>) -> Result<DataType> {
+    let name = tree.get(id);
+    let unsupported = || Error::unsupported(format!("type {}", tree.print(id)));
+    if name.set_of || name.of_column {
+        return Err(unsupported());
+    }
+    element_or_array(tree, id, users)
+}
+
+/// As `type_of_syntax`, of what a function gives: rows of the type mean the type.
+pub(crate) fn element_or_array(tree: &Tree<'_>, id: Id<TypeName>, users: UsersTypes<'_>) -> Result<DataType> {
+    let name = tree.get(id);
+    let unsupported = || Error::unsupported(format!("type {}", tree.print(id)));
+    // How many dimensions and how long they are is no part of the type.
+    let element = element_from_syntax(tree, id, &name, users)?;
+    if name.bounds.is_empty() { Ok(element) } else { element.array().ok_or_else(unsupported) }
+}
+
+fn element_from_syntax(tree: &Tree<'_>, id: Id<TypeName>, name: &TypeName, users: UsersTypes<'_>) -> Result<DataType> {
+    let unsupported = || Error::unsupported(format!("type {}", tree.print(id)));
+    let modifiers = modifiers(tree, name)?;
+    Ok(match name.base {
+        BaseType::Boolean => DataType::Boolean,
+        BaseType::SmallInt => DataType::SmallInt,
+        BaseType::Integer => DataType::Integer,
+        BaseType::BigInt => DataType::BigInt,
+        BaseType::Real => DataType::Real,
+        BaseType::DoublePrecision => DataType::Double,
+        // `float(p)` counts bits; the parser has seen that there are 1 to 53.
+        BaseType::Float if matches!(modifiers[..], [..=24]) => DataType::Real,
+        BaseType::Float => DataType::Double,
+        BaseType::Numeric => numeric(&modifiers)?,
+        BaseType::Character => DataType::Char(length(&modifiers, "char")?.unwrap_or(1)),
+        BaseType::CharacterVarying => DataType::Varchar(length(&modifiers, "varchar")?),
+        BaseType::Time => DataType::Time(digits(&modifiers, "TIME")?),
+        BaseType::Timestamp => DataType::Timestamp(digits(&modifiers, "TIMESTAMP")?),
+        BaseType::TimestampWithTimeZone => DataType::TimestampTz(digits(&modifiers, "TIMESTAMP")?),
+        BaseType::Interval => {
+            DataType::Interval(IntervalLimit::new(name.fields.map(fields), digits(&modifiers, "INTERVAL")?))
         }
-        DataType::element_or_array(tree, id, users)
-    }
-
-    /// As `from_syntax`, of what a function gives: rows of the type mean the type.
-    pub(crate) fn element_or_array(tree: &Tree<'_>, id: Id<TypeName>, users: UsersTypes<'_>) -> Result<DataType> {
-        let name = tree.get(id);
-        let unsupported = || Error::unsupported(format!("type {}", tree.print(id)));
-        // How many dimensions and how long they are is no part of the type.
-        let element = DataType::element_from_syntax(tree, id, &name, users)?;
-        if name.bounds.is_empty() { Ok(element) } else { element.array().ok_or_else(unsupported) }
-    }
-
-    fn element_from_syntax(
-        tree: &Tree<'_>,
-        id: Id<TypeName>,
-        name: &TypeName,
-        users: UsersTypes<'_>,
-    ) -> Result<DataType> {
-        let unsupported = || Error::unsupported(format!("type {}", tree.print(id)));
-        let modifiers = modifiers(tree, name)?;
-        Ok(match name.base {
-            BaseType::Boolean => DataType::Boolean,
-            BaseType::SmallInt => DataType::SmallInt,
-            BaseType::Integer => DataType::Integer,
-            BaseType::BigInt => DataType::BigInt,
-            BaseType::Real => DataType::Real,
-            BaseType::DoublePrecision => DataType::Double,
-            // `float(p)` counts bits; the parser has seen that there are 1 to 53.
-            BaseType::Float if matches!(modifiers[..], [..=24]) => DataType::Real,
-            BaseType::Float => DataType::Double,
-            BaseType::Numeric => numeric(&modifiers)?,
-            BaseType::Character => DataType::Char(length(&modifiers, "char")?.unwrap_or(1)),
-            BaseType::CharacterVarying => DataType::Varchar(length(&modifiers, "varchar")?),
-            BaseType::Time => DataType::Time(digits(&modifiers, "TIME")?),
-            BaseType::Timestamp => DataType::Timestamp(digits(&modifiers, "TIMESTAMP")?),
-            BaseType::TimestampWithTimeZone => DataType::TimestampTz(digits(&modifiers, "TIMESTAMP")?),
-            BaseType::Interval => {
-                DataType::Interval(IntervalLimit::new(name.fields.map(fields), digits(&modifiers, "INTERVAL")?))
-            }
-            BaseType::TimeWithTimeZone => DataType::TimeTz(digits(&modifiers, "TIME")?),
-            BaseType::Bit | BaseType::BitVarying => return Err(unsupported()),
-            BaseType::Named => return named(tree, id, &modifiers, users),
-        })
-    }
+        BaseType::TimeWithTimeZone => DataType::TimeTz(digits(&modifiers, "TIME")?),
+        BaseType::Bit | BaseType::BitVarying => return Err(unsupported()),
+        BaseType::Named => return named(tree, id, &modifiers, users),
+    })
 }
 
 /// What stands in the type's parentheses: numbers, or we do not know the type.

@@ -7,8 +7,15 @@ use super::datetime::IntervalLimit;
 const HEADER: i32 = 4;
 
 impl DataType {
-    /// Its modifier, an array's its elements'; -1: it has none.
-    pub(crate) fn typmod(self) -> i32 {
+    /// PostgreSQL's modifier of the type (`atttypmod`), an array's its elements'; -1: it has none.
+    ///
+    /// ```
+    /// use cairndb::DataType;
+    ///
+    /// assert_eq!(DataType::Varchar(Some(20)).type_modifier(), 24);
+    /// assert_eq!(DataType::Integer.type_modifier(), -1);
+    /// ```
+    pub fn type_modifier(self) -> i32 {
         match self.element().unwrap_or(self) {
             DataType::Varchar(Some(length)) | DataType::Char(length @ 1..) => {
                 i32::try_from(length).unwrap_or(-1) + HEADER
@@ -70,10 +77,10 @@ mod tests {
             DataType::TimestampTz(Some(6)),
         ];
         for data_type in TYPES.iter().map(|info| info.base).chain(with) {
-            assert_eq!(data_type.base().with_typmod(Some(data_type.typmod())), data_type, "{data_type:?}");
+            assert_eq!(data_type.base().with_typmod(Some(data_type.type_modifier())), data_type, "{data_type:?}");
             let array = data_type.array().expect("any type has one");
-            assert_eq!(array.typmod(), data_type.typmod(), "{data_type:?}");
+            assert_eq!(array.type_modifier(), data_type.type_modifier(), "{data_type:?}");
         }
-        assert_eq!(DataType::Numeric(Some((10, 2))).typmod(), 655_366);
+        assert_eq!(DataType::Numeric(Some((10, 2))).type_modifier(), 655_366);
     }
 }

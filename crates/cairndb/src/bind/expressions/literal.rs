@@ -10,6 +10,7 @@ use crate::bind::binder::Binder;
 use crate::catalog::UserType;
 use crate::error::Feature;
 use crate::plan::Expr;
+use crate::sql::type_of_syntax;
 use crate::types::{DataType, Value, from_text};
 use crate::{Error, Result, SqlState};
 
@@ -96,7 +97,7 @@ impl Binder<'_> {
                 None => self.type_of_rows(schema, name),
             }
         };
-        let found = DataType::from_syntax(self.tree, data_type, &users).map_err(|error| self.at(error, span))?;
+        let found = type_of_syntax(self.tree, data_type, &users).map_err(|error| self.at(error, span))?;
         let domain = domain.into_inner();
         match domain.is_some() && !self.tree.get(data_type).bounds.is_empty() {
             true => Err(self.at(Error::lacking(Feature::ArraysOfDomains, "an array of a domain"), span)),

@@ -9,7 +9,7 @@ use crate::bind::{BoundStatement, ParameterTypes, bind_statement};
 use crate::catalog::{Catalog, Column, Identity, Index, ObjectId, Sequence, Table, View};
 use crate::command::{ColumnDefinition, Command, Constraint, CreateTable, CreateView, SchemaCommand, TableElement};
 use crate::plan::LogicalPlan;
-use crate::sql::{ParsedStatement, parse_one, split_script};
+use crate::sql::{ParsedStatement, parse_one, split_script, type_of_syntax};
 use crate::types::DataType;
 
 /// The schema that the recorded statements speak about.
@@ -70,7 +70,7 @@ fn add_table(catalog: &mut Catalog, parsed: &ParsedStatement, create: CreateTabl
 }
 
 fn column(catalog: &mut Catalog, parsed: &ParsedStatement, table: &str, definition: &ColumnDefinition) -> Column {
-    let data_type = DataType::from_syntax(&parsed.tree, definition.data_type, &|_, _| Ok(None)).expect("a type");
+    let data_type = type_of_syntax(&parsed.tree, definition.data_type, &|_, _| Ok(None)).expect("a type");
     Column {
         not_null: definition.not_null,
         default: definition.defaults.first().map(|default| parsed.tree.print(*default).as_str().into()),

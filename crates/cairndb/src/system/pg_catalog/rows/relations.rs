@@ -140,7 +140,7 @@ impl<'c> Attribute<'c> {
             ("attnum", &|| small(self.at)),
             ("attndims", &|| Value::Integer(data_type.is_array().into())),
             ("attcacheoff", &|| Value::Integer(-1)),
-            ("atttypmod", &|| Value::Integer(if self.domain.is_some() { -1 } else { data_type.typmod() })),
+            ("atttypmod", &|| Value::Integer(if self.domain.is_some() { -1 } else { data_type.type_modifier() })),
             ("attbyval", &|| yes((1..=8).contains(&length))),
             ("attalign", &|| text(alignment(data_type))),
             ("attstorage", &|| text(storage(data_type))),

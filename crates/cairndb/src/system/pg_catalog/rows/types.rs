@@ -157,7 +157,7 @@ pub(in crate::system::pg_catalog) fn pg_type(catalog: &Catalog, rows: &mut Rows)
                     ("typtype", text("d")),
                     ("typbasetype", domain.parent.map_or_else(|| number(domain.base.oid()), oid)),
                     ("typnotnull", yes(domain.not_null)),
-                    ("typtypmod", Value::Integer(domain.base.typmod())),
+                    ("typtypmod", Value::Integer(domain.base.type_modifier())),
                     ("typdefaultbin", maybe(default.clone())),
                     ("typdefault", maybe(default)),
                 ]
