@@ -57,7 +57,7 @@ pub(crate) fn admit(line: &mut Line, shared: &Shared, from: &(Origin, String)) -
                 if let Some(user) = user.filter(|_| line.conversation.was_denied()) {
                     shared.throttle.failed(from.0, &user, Instant::now());
                     let of: [(_, &dyn std::fmt::Display); 2] = [("user", &user), ("from", &from.1)];
-                    shared.options.log.line(Level::Warning, "login_failed", &of);
+                    shared.options().log.line(Level::Warning, "login_failed", &of);
                 }
                 line.flush()?;
                 return Ok(None);
@@ -68,7 +68,7 @@ pub(crate) fn admit(line: &mut Line, shared: &Shared, from: &(Origin, String)) -
 
 /// What somebody has to show.
 fn ask(line: &mut Line, shared: &Shared, login: &Login, from: &(Origin, String)) -> io::Result<()> {
-    match access::method(&shared.options, login, from.0) {
+    match access::method(&shared.options(), login, from.0) {
         Ok(Method::Password) => {}
         Ok(_) => {
             line.conversation.trust();
@@ -87,14 +87,14 @@ fn ask(line: &mut Line, shared: &Shared, login: &Login, from: &(Origin, String))
     }
     let mut nonce = [0; 18];
     getrandom::fill(&mut nonce).map_err(io::Error::other)?;
-    let verifier = shared.options.users.get(&login.user).map(|user| user.verifier.clone());
+    let verifier = shared.options().users.get(&login.user).map(|user| user.verifier.clone());
     line.conversation.challenge(Challenge { verifier, nonce, secret: shared.secret });
     Ok(())
 }
 
 fn refuse(line: &mut Line, shared: &Shared, login: &Login, from: &(Origin, String), error: &Error) {
     let of: [(_, &dyn std::fmt::Display); 3] = [("user", &login.user), ("from", &from.1), ("code", &error.sqlstate())];
-    shared.options.log.line(Level::Warning, "login_refused", &of);
+    shared.options().log.line(Level::Warning, "login_refused", &of);
     line.conversation.refuse(error);
 }
 

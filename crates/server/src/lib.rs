@@ -4,19 +4,25 @@
 //! ends.
 
 mod access;
+mod activity;
+mod asked;
 mod copy;
 mod database_statement;
 mod databases;
 mod door;
 mod folder;
 mod hearing;
+mod kept_settings;
 mod line;
 mod listener;
 mod log;
+mod own_statements;
 mod registry;
+mod reload;
 mod results;
 mod server;
 mod session;
+mod statements;
 mod stream;
 mod throttle;
 

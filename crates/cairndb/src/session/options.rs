@@ -32,6 +32,8 @@ pub use cairn_storage::Durability;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Options {
+    /// What SQL calls the database (`current_database()`); `None`: `cairndb`. Nothing of it is in the file.
+    pub name: Option<String>,
     /// What the acknowledgement of a commit means, unless the connection or transaction says otherwise.
     pub durability: Durability,
     /// Refuse every change; works on read-only media.
@@ -83,6 +85,20 @@ pub struct Options {
 }
 
 impl Options {
+    /// Sets [`Options::name`].
+    ///
+    /// ```
+    /// let options = cairndb::Options::default().name("shop");
+    /// let conn = cairndb::Database::open_in_memory_with(options)?.connect()?;
+    /// assert_eq!(conn.query_row_as::<String>("SELECT current_database()", ())?, "shop");
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Options {
+        self.name = Some(name.into());
+        self
+    }
+
     /// Sets [`Options::durability`].
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Options {

@@ -14,6 +14,7 @@ mod listed;
 mod pg_catalog;
 mod reg;
 mod relation;
+mod served;
 
 use crate::catalog::{Catalog, ObjectId, ObjectName, TEMPORARY, Table};
 use crate::inverted::ItemClass;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use cairn_storage::{Stats, TreeId};
 
 use super::style::TextStyle;
-use super::{Builds, DataType, ObjectId, OidNames, Reg, RegValue, Value};
+use super::{Builds, DataType, ObjectId, OidNames, Reg, RegValue, Server, Value};
 use crate::routine::{Caller, Calls};
 use crate::state::Reader;
 use crate::types::Generator;
@@ -46,6 +46,21 @@ pub struct EvalContext {
     oid_names: Option<Arc<dyn OidNames>>,
     /// The calls of the schema's functions; `None`: there are none, or they are not to be called here.
     pub(crate) calls: Option<Calls>,
+}
+
+/// What the session is.
+impl EvalContext {
+    /// What the database is called.
+    pub(crate) fn database_name(&self) -> Result<Arc<str>> {
+        let session = self.channels.as_ref().ok_or_else(|| Error::unsupported("a database's name in this place"))?;
+        session.database_name()
+    }
+
+    /// The session's number: a server's, else the process's.
+    pub(crate) fn process(&self) -> i32 {
+        let server = self.channels.as_ref().and_then(|session| session.server());
+        server.map_or_else(|| std::process::id().cast_signed(), |server| server.process())
+    }
 }
 
 /// Settings by name, as SHOW tells them.
@@ -149,6 +164,12 @@ pub(crate) trait SessionServices: fmt::Debug + Send + Sync {
 
     /// Bytes of the database's pages and of the log that is needed.
     fn database_bytes(&self) -> Result<u64>;
+
+    /// What the database is called.
+    fn database_name(&self) -> Result<Arc<str>>;
+
+    /// The server, of a session that has come in over one.
+    fn server(&self) -> Option<&Arc<dyn Server>>;
 
     /// Fails when the session's statement was cancelled or its time is up. SQLSTATE 57014.
     fn check(&self) -> Result<()>;

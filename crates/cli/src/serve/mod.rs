@@ -131,7 +131,7 @@ fn environment() -> impl Iterator<Item = (String, String)> {
 
 /// A server of an empty database that is there by a typing error would look well: one is made only for who says so.
 fn open(file: &Path, config: &Config) -> Result<cairndb::Database, Failure> {
-    let options = config.database.clone();
+    let options = config.database.clone().name(name_of(file));
     match file.try_exists() {
         Ok(false) if config.create => open_file(file, options),
         Ok(false) => {
@@ -155,7 +155,6 @@ fn options(file: &Path, config: Config, own: Ceilings) -> Result<cairn_server::O
     let folder = folder.canonicalize().map_err(|error| Failure::file(&folder, &error))?;
     let times = config.ceilings;
     Ok(cairn_server::Options {
-        name: name_of(file),
         socket: cfg!(unix).then_some((folder, config.socket_port.unwrap_or(5432))),
         owner: owner_of(file),
         log: Log::stderr(),

@@ -11,13 +11,13 @@ use tempfile::TempDir;
 
 use crate::{code, until};
 
-struct Folder {
+pub struct Folder {
     place: TempDir,
     running: Running,
 }
 
 impl Folder {
-    fn new(options: Options) -> Folder {
+    pub fn new(options: Options) -> Folder {
         Folder::over(TempDir::new().unwrap(), options)
     }
 
@@ -38,7 +38,7 @@ impl Folder {
             .connect(NoTls)
     }
 
-    fn connect(&self, database: &str) -> Client {
+    pub fn connect(&self, database: &str) -> Client {
         self.try_connect(database).unwrap_or_else(|error| panic!("{database}: {error:?}"))
     }
 }

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::types::{self, TypeName};
-use super::{DATABASE, DOMAIN, Named, TABLE, located, number};
+use super::{DOMAIN, Named, TABLE, located, number};
+use crate::system::reg::OWNER;
 use crate::Value;
 use crate::bind::updatable_columns;
 use crate::catalog::{Catalog, Column, ObjectId, Relation, TriggerEvent, UserType, View};
@@ -16,9 +17,9 @@ pub(super) fn schemata(catalog: &Catalog, rows: &mut Rows) {
     let own = catalog.schemas().map(|(name, _)| name);
     for name in own.chain(["pg_catalog", "information_schema"]) {
         rows.put_known(vec![
-            ("catalog_name", text(DATABASE)),
+            ("catalog_name", text(catalog.database_name())),
             ("schema_name", text(name)),
-            ("schema_owner", text(DATABASE)),
+            ("schema_owner", text(OWNER)),
         ]);
     }
 }
@@ -101,10 +102,10 @@ pub(super) fn columns(catalog: &Catalog, rows: &mut Rows) {
         let mut row = of.located(catalog);
         row.push(("ordinal_position", number(of.number)));
         if wants_type {
-            row.extend(of.type_name(catalog).told());
+            row.extend(of.type_name(catalog).told(catalog));
         }
         if wants_sizes {
-            row.extend(types::sizes(of.data_type, of.domain));
+            row.extend(types::sizes(catalog, of.data_type, of.domain));
         }
         if wants_rest {
             row.extend(rest(catalog, &of, &mut updatable));
