@@ -65,6 +65,10 @@ impl Activity {
         self.lock().clone()
     }
 
+    pub(crate) fn state(&self) -> State {
+        self.lock().state
+    }
+
     /// A statement begins.
     pub(crate) fn begin(&self, text: &str, at: i64) {
         let mut doing = self.lock();

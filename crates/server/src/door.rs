@@ -5,6 +5,7 @@
 //! - Nothing of the database is opened, and no name of one is looked at, for who is not in.
 
 use std::io;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use cairn_wire::{Challenge, Login, Request};
@@ -56,6 +57,7 @@ pub(crate) fn admit(line: &mut Line, shared: &Shared, from: &(Origin, String)) -
             _ => {
                 if let Some(user) = user.filter(|_| line.conversation.was_denied()) {
                     shared.throttle.failed(from.0, &user, Instant::now());
+                    shared.metrics.logins_failed.fetch_add(1, Ordering::Relaxed);
                     let of: [(_, &dyn std::fmt::Display); 2] = [("user", &user), ("from", &from.1)];
                     shared.options().log.line(Level::Warning, "login_failed", &of);
                 }

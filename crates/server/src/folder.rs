@@ -101,7 +101,7 @@ impl Drop for Lease {
 impl Folder {
     /// The folder's own database is made, where there is none.
     pub(crate) fn open(path: &Path, options: Options) -> Result<Folder, Error> {
-        let own = Database::open_with(path.join(format!("{OWN}.{ENDING}")), options.clone().name(OWN))?;
+        let own = answering(Database::open_with(path.join(format!("{OWN}.{ENDING}")), options.clone().name(OWN))?)?;
         let kept = KeptSettings::read(&own)?;
         Ok(Folder { path: path.to_owned(), options, own, kept, slots: Mutex::default() })
     }
@@ -139,7 +139,7 @@ impl Folder {
     }
 
     fn open_database(&self, name: &str) -> Result<Database, Error> {
-        Database::open_with(self.file(name), self.options.clone().name(name))
+        answering(Database::open_with(self.file(name), self.options.clone().name(name))?)
     }
 
     fn slot(&self, name: &str) -> Arc<Slot> {
@@ -331,6 +331,14 @@ impl Folder {
         };
         let closed: Vec<Result<(), Error>> = slots.iter().map(|(name, slot)| slot.lock().close(name)).collect();
         self.own.clone().close().and(closed.into_iter().collect())
+    }
+}
+
+/// It can be copied while it is open (`cairn backup`). Where there can be no socket for that, who asks for a copy is told.
+fn answering(database: Database) -> Result<Database, Error> {
+    match database.answer_backups() {
+        Err(error) if !matches!(error.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED | SqlState::IO_ERROR) => Err(error),
+        _ => Ok(database),
     }
 }
 

@@ -16,9 +16,11 @@ use cairndb::{Ceilings, Database, Error, SqlState};
 use crate::access::{Access, User, check_rules};
 use crate::databases::Databases;
 use crate::folder::{Folder, OWN};
+use crate::http;
 use crate::line::Line;
 use crate::listener::{Call, Called, Listener};
 use crate::log::{Level, Log};
+use crate::metrics::Metrics;
 use crate::registry::Registry;
 use crate::reload::reloaded;
 use crate::session;
@@ -72,6 +74,8 @@ pub struct Options {
     pub slow_statement: Option<Duration>,
     /// A database of a folder that nobody has used for so long is closed.
     pub idle_close: Duration,
+    /// Where `/metrics`, `/healthz` and `/readyz` are told over HTTP to whoever asks.
+    pub metrics: Option<SocketAddr>,
     /// How many statements are counted (`pg_stat_statements`); 0: none is.
     pub statements_max: usize,
 }
@@ -95,6 +99,7 @@ impl Default for Options {
             log: Log::default(),
             slow_statement: None,
             idle_close: Duration::from_secs(300),
+            metrics: None,
             statements_max: 5_000,
         }
     }
@@ -110,6 +115,7 @@ pub(crate) struct Shared {
     pub(crate) secret: [u8; 32],
     pub(crate) throttle: Throttle,
     pub(crate) statements: Statements,
+    pub(crate) metrics: Metrics,
 }
 
 impl Shared {
@@ -139,6 +145,7 @@ pub struct Running {
     shared: Arc<Shared>,
     addresses: Vec<SocketAddr>,
     socket: Option<PathBuf>,
+    metrics: Option<SocketAddr>,
     listeners: Vec<(Call, JoinHandle<()>)>,
     /// Looks who is gone, until it is dropped.
     watcher: Option<(mpsc::Sender<()>, JoinHandle<()>)>,
@@ -198,20 +205,26 @@ impl Server {
         options.check()?;
         let mut secret = [0; 32];
         getrandom::fill(&mut secret).map_err(|error| io_error("the system's randomness", &io::Error::other(error)))?;
-        let (throttle, statements) = (Throttle::new(secret), Statements::new(options.statements_max));
+        let (throttle, metrics) = (Throttle::new(secret), Metrics::default());
+        let statements = Statements::new(options.statements_max);
         let options = RwLock::new(Arc::new(options));
-        let shared = Arc::new(Shared { databases, options, registry: Arc::default(), secret, throttle, statements });
+        let shared = Arc::new(Shared { databases, options, registry: Arc::default(), secret, throttle, statements, metrics });
         // What was begun ends, should something that follows fail.
         let mut running = Running {
             shared,
             addresses: Vec::new(),
             socket: None,
+            metrics: None,
             listeners: Vec::new(),
             watcher: None,
             is_over: false,
         };
         for address in running.shared.options().addresses.clone() {
-            running.listen(address)?;
+            let address = running.listen(address, let_in)?;
+            running.addresses.push(address);
+        }
+        if let Some(address) = running.shared.options().metrics {
+            running.metrics = Some(running.listen(address, tell_metrics)?);
         }
         #[cfg(unix)]
         if let Some((folder, port)) = running.shared.options().socket.clone() {
@@ -269,6 +282,11 @@ impl Running {
         &self.addresses
     }
 
+    /// Where metrics are told, with the port that the system chose.
+    pub fn metrics(&self) -> Option<SocketAddr> {
+        self.metrics
+    }
+
     /// The Unix socket.
     pub fn socket(&self) -> Option<&Path> {
         self.socket.as_deref()
@@ -284,11 +302,13 @@ impl Running {
         self.shared.registry.count_sessions()
     }
 
-    fn listen(&mut self, address: SocketAddr) -> Result<(), Error> {
+    /// Serves who comes to an address; with the port that the system chose.
+    fn listen(&mut self, address: SocketAddr, serve: Serve) -> Result<SocketAddr, Error> {
         let failed = |error: io::Error| io_error(&format!("the address {address}"), &error);
         let listener = TcpListener::bind(address).map_err(failed)?;
-        self.addresses.push(listener.local_addr().map_err(failed)?);
-        self.accept(Listener::Tcp(listener)).map_err(failed)
+        let address = listener.local_addr().map_err(failed)?;
+        self.accept(Listener::Tcp(listener), serve).map_err(failed)?;
+        Ok(address)
     }
 
     #[cfg(unix)]
@@ -299,17 +319,17 @@ impl Running {
         let listener = UnixListener::bind(&path).map_err(failed)?;
         self.socket = Some(path.clone());
         restrict(&path, &self.shared.options()).map_err(failed)?;
-        self.accept(Listener::Unix(listener)).map_err(failed)
+        self.accept(Listener::Unix(listener), let_in).map_err(failed)
     }
 
     /// Lets in who comes, on a thread of its own, until the server stops.
-    fn accept(&mut self, listener: Listener) -> io::Result<()> {
+    fn accept(&mut self, listener: Listener, serve: Serve) -> io::Result<()> {
         let shared = self.shared.clone();
         let (call, called) = Called::new(&listener)?;
         let work = move || {
             while !shared.registry.is_stopping() {
                 match listener.next(&called) {
-                    Ok(Some(stream)) if !shared.registry.is_stopping() => let_in(stream, &shared),
+                    Ok(Some(stream)) if !shared.registry.is_stopping() => serve(stream, &shared),
                     Ok(_) => {}
                     Err(_) => thread::sleep(PAUSE),
                 }
@@ -350,6 +370,9 @@ impl Running {
         let database: (_, &dyn std::fmt::Display) = ("database", &self.shared.databases.lasting().name());
         for address in &self.addresses {
             options.log.line(Level::Info, "listening", &[("address", address), database]);
+        }
+        if let Some(address) = self.metrics {
+            options.log.line(Level::Info, "listening", &[("metrics", &address)]);
         }
         if let Some(socket) = &self.socket {
             options.log.line(Level::Info, "listening", &[("socket", &socket.display()), database]);
@@ -425,6 +448,14 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// What is done with who comes.
+type Serve = fn(Stream, &Arc<Shared>);
+
+/// Who goes while he is answered is no error.
+fn tell_metrics(stream: Stream, shared: &Arc<Shared>) {
+    let _ = http::answer(&stream, shared);
 }
 
 /// A thread for a client.

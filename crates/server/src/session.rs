@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use cairn_wire::{Bind, Execute, Login, Prepare, Query, Request, Started, Status};
@@ -106,6 +107,7 @@ fn begin(
         told: Vec::new(),
         hearing: None,
     };
+    shared.metrics.sessions.fetch_add(1, Ordering::Relaxed);
     session.log(Level::Info, "connected", &[]);
     let began = Instant::now();
     let ran = session.run(line);
@@ -259,6 +261,7 @@ impl<'c> Session<'c> {
             self.log(Level::Warning, "slow_statement", &of);
         }
         self.settle();
+        self.shared.metrics.statements.add(time);
         time
     }
 
@@ -295,6 +298,7 @@ impl<'c> Session<'c> {
             return line.conversation.terminate(&ended());
         }
         let code = error.sqlstate();
+        self.shared.metrics.failed(code);
         if code.as_str().starts_with(['5', 'X']) {
             let level = if matches!(&code.as_str()[..2], "53" | "58" | "XX") { Level::Error } else { Level::Warning };
             self.log(level, "error", &[("code", &code), ("message", &error.message())]);

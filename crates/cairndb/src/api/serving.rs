@@ -12,7 +12,7 @@ use crate::{Error, Result};
 impl Database {
     /// The ceilings that this database's own options make: nobody gets more memory, or commits with less durability, than they say.
     pub fn ceilings(&self) -> Ceilings {
-        Ceilings::of(&self.shared.options)
+        self.shared.options.ceilings()
     }
 
     /// A connection for statements that come from others: it begins with these settings, which RESET goes back to, and no setting goes

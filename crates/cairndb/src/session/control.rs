@@ -138,6 +138,7 @@ impl Session {
         if open.failed() {
             return Err(aborted());
         }
+        settings.check_names("savepoints", open.depth(), 0)?;
         open.savepoint(name.to_string(), settings)?;
         Ok(Executed::tag("SAVEPOINT"))
     }

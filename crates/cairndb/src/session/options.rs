@@ -5,6 +5,8 @@ use std::time::Duration;
 
 pub use cairn_storage::Durability;
 
+use super::Ceilings;
+
 /// Options of [`Database::open_with`](crate::Database::open_with). Start from `Options::default()`.
 ///
 /// ```
@@ -203,6 +205,18 @@ impl Options {
     pub fn max_transaction_bytes(mut self, bytes: u64) -> Options {
         self.max_transaction_bytes = bytes;
         self
+    }
+
+    /// What the settings of sessions can not go beyond that others' statements run in, where nothing else is said:
+    /// [`Database::ceilings`](crate::Database::ceilings).
+    ///
+    /// ```
+    /// let ceilings = cairndb::Options::default().work_mem(1 << 20).ceilings();
+    /// assert_eq!(ceilings.work_mem, Some(1 << 20));
+    /// ```
+    #[must_use]
+    pub fn ceilings(&self) -> Ceilings {
+        Ceilings::of(self)
     }
 
     pub(crate) fn storage(&self) -> cairn_storage::Options {

@@ -166,3 +166,47 @@ fn who_may_only_read_is_not_told_of_others_and_stops_nobody_else() {
     assert!(reader.batch_execute(&format!("SELECT pg_cancel_backend({other})")).is_ok(), "his own");
     assert!(owner.batch_execute("SELECT 1").is_ok());
 }
+
+/// The status and the body of what is answered to a question over HTTP.
+fn http(served: &Served, question: &str) -> (String, String) {
+    use std::io::{Read, Write};
+    let mut stream = std::net::TcpStream::connect(served.running.metrics().expect("an address")).unwrap();
+    stream.write_all(question.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().to_owned(), body.to_owned())
+}
+
+#[test]
+fn metrics_and_health_are_told_over_http() {
+    let metrics = Some("127.0.0.1:0".parse().unwrap());
+    let served = Served::with(Options { metrics, owner: Served::owner(), ..Options::default() });
+    let mut client = served.connect();
+    client.batch_execute("CREATE TABLE t (a int); INSERT INTO t VALUES (1)").unwrap();
+    client.batch_execute("SELECT 1/0").unwrap_err();
+    let get = |path: &str| http(&served, &format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n"));
+    assert_eq!(get("/healthz"), ("200".to_owned(), "ok\n".to_owned()));
+    assert_eq!(get("/readyz?x=1"), ("200".to_owned(), "ready\n".to_owned()));
+    assert_eq!([get("/").0, http(&served, "POST /metrics HTTP/1.1\r\n\r\n").0, http(&served, "\u{1}\r\n\r\n").0], [
+        "404", "405", "400"
+    ]);
+    assert_eq!(http(&served, "HEAD /metrics HTTP/1.1\r\n\r\n"), ("200".to_owned(), String::new()));
+    let (_, told) = get("/metrics");
+    for expected in [
+        "# TYPE cairn_statement_seconds histogram\n",
+        "cairn_statement_seconds_bucket{le=\"+Inf\"} ",
+        "cairn_commits_total{database=\"shop\"} ",
+        "cairn_log_sync_seconds_bucket{database=\"shop\",le=\"+Inf\"} ",
+        "cairn_sessions{state=\"idle\"} 1\n",
+        "cairn_errors_total{sqlstate=\"22012\"} 1\n",
+        "cairn_durability{mode=\"full\"} 1\n",
+    ] {
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
+    // Each line is a comment, or a name with perhaps labels and a number.
+    for line in told.lines().filter(|line| !line.starts_with("# ")) {
+        let (name, value) = line.rsplit_once(' ').expect(line);
+        assert!(name.starts_with("cairn_") && value.parse::<f64>().is_ok(), "{line}");
+    }
+}

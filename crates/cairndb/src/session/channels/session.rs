@@ -122,6 +122,12 @@ impl SessionChannels {
         Ok(())
     }
 
+    /// To how many channels it listens, with what its open transaction has said of that.
+    pub(crate) fn count_channels(&self) -> usize {
+        let said = if self.has_said.load(Ordering::Relaxed) { self.said().wishes.len() } else { 0 };
+        said + self.listening().len()
+    }
+
     fn note(&self, channel: &str, payload: &str) -> Result<()> {
         let note = Note::new(channel, payload)?;
         self.said().note(note)?;
