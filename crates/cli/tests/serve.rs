@@ -201,7 +201,8 @@ fn sighup_reads_the_configuration_again_and_what_is_wrong_with_it_changes_nothin
     let folder = TempDir::new().unwrap();
     let [old, new] = ["old", "new"].map(|password| verifier(folder.path(), password));
     let write = |verifier: &str, more: &str| {
-        let base = "data: shop.cairn\ncreate: true\nlisten: 127.0.0.1:0\nsocket: {port: 6000}\nmemory: {cache_bytes: 8MB}";
+        let base =
+            "data: shop.cairn\ncreate: true\nlisten: 127.0.0.1:0\nsocket: {port: 6000}\nmemory: {cache_bytes: 8MB}";
         write_config(folder.path(), &format!("{base}\nusers:\n  me: {{verifier: {verifier}}}\n{more}"));
     };
     write(&old, "");

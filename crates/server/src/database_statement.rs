@@ -7,15 +7,34 @@ use cairndb::{Error, SqlState};
 /// A statement about databases as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DatabaseStatement {
-    Create { name: String },
-    Drop { name: String, if_exists: bool, force: bool },
-    Rename { name: String, to: String },
+    Create {
+        name: String,
+    },
+    Drop {
+        name: String,
+        if_exists: bool,
+        force: bool,
+    },
+    Rename {
+        name: String,
+        to: String,
+    },
     /// Sessions begin with this setting, which has the value that SET would give it by these words.
-    Set { name: String, setting: String, words: String },
+    Set {
+        name: String,
+        setting: String,
+        words: String,
+    },
     /// With what it is now in the session that says it.
-    SetFromCurrent { name: String, setting: String },
+    SetFromCurrent {
+        name: String,
+        setting: String,
+    },
     /// Without; `None`: without any.
-    Reset { name: String, setting: Option<String> },
+    Reset {
+        name: String,
+        setting: Option<String>,
+    },
 }
 
 /// Words and names of a statement, one after the other.

@@ -167,9 +167,7 @@ impl Folder {
         }
         let database = match &state.open {
             Some(database) => database.clone(),
-            None => {
-                self.open_database(name).map_err(|error| named(name, &error))?
-            }
+            None => self.open_database(name).map_err(|error| named(name, &error))?,
         };
         state.open = Some(database.clone());
         state.users += 1;

@@ -29,7 +29,8 @@ pub(crate) fn answer(stream: &Stream, shared: &Shared) -> io::Result<()> {
     };
     let Answer(status, kind, body) = of;
     let length = body.len();
-    let said = format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+    let said =
+        format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
     stream.write_all(said.as_bytes())?;
     if head { Ok(()) } else { stream.write_all(body.as_bytes()) }
 }

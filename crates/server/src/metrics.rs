@@ -103,12 +103,16 @@ const OF_DATABASES: [OfDatabase; 19] = [
     ("cairn_cache_misses_total", "counter", "Pages that had to be loaded.", |of| of.page_misses as f64),
     ("cairn_cache_bytes_max", "gauge", "Bytes that the cache takes at most.", |of| of.cache_bytes as f64),
     ("cairn_cache_dirty_bytes", "gauge", "Bytes of the cache that the file has not yet.", |of| of.dirty_bytes as f64),
-    ("cairn_pages_read_total", "counter", "Pages read from the file.", |of| (of.pages_read + of.pages_read_ahead) as f64),
+    ("cairn_pages_read_total", "counter", "Pages read from the file.", |of| {
+        (of.pages_read + of.pages_read_ahead) as f64
+    }),
     ("cairn_pages_written_total", "counter", "Pages written to the file.", |of| of.pages_written as f64),
     ("cairn_pages", "gauge", "Pages of the file.", |of| of.pages_total as f64),
     ("cairn_checkpoints_total", "counter", "Completed checkpoints.", |of| of.checkpoints as f64),
     ("cairn_checkpoint_seconds_total", "counter", "Time in checkpoints.", |of| of.checkpoint_us as f64 / 1e6),
-    ("cairn_backpressure_seconds_total", "counter", "Time that commits were slowed.", |of| of.backpressure_us as f64 / 1e6),
+    ("cairn_backpressure_seconds_total", "counter", "Time that commits were slowed.", |of| {
+        of.backpressure_us as f64 / 1e6
+    }),
     ("cairn_spilled_bytes_total", "counter", "Bytes of temporary files.", |of| of.spill_bytes_written as f64),
 ];
 

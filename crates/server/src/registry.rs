@@ -175,7 +175,6 @@ impl Registry {
         self.lock().iter().map(|(process, entry)| (*process, entry.clone())).collect()
     }
 
-
     pub(crate) fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::SeqCst)
     }

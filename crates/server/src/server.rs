@@ -208,7 +208,8 @@ impl Server {
         let (throttle, metrics) = (Throttle::new(secret), Metrics::default());
         let statements = Statements::new(options.statements_max);
         let options = RwLock::new(Arc::new(options));
-        let shared = Arc::new(Shared { databases, options, registry: Arc::default(), secret, throttle, statements, metrics });
+        let shared =
+            Arc::new(Shared { databases, options, registry: Arc::default(), secret, throttle, statements, metrics });
         // What was begun ends, should something that follows fail.
         let mut running = Running {
             shared,
@@ -396,7 +397,8 @@ impl Running {
         let log = options.log.clone();
         #[cfg(unix)]
         if let Some(socket) = &self.socket {
-            restrict(socket, &options).map_err(|error| io_error(&format!("the socket {}", socket.display()), &error))?;
+            restrict(socket, &options)
+                .map_err(|error| io_error(&format!("the socket {}", socket.display()), &error))?;
         }
         *self.shared.options.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(options);
         log.line(Level::Info, "reloaded", &[("changed", &shown(&changed)), ("needs_restart", &shown(&restart))]);

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use cairn_wire::{Bind, Execute, Login, Prepare, Query, Request, Started, Status};
 use cairndb::{
-    Ceilings, ColumnOrigin, Connection, DataType, Database, Error, SettingsSeen, SqlState, Statement, Value, command_tag,
+    Ceilings, ColumnOrigin, Connection, DataType, Database, Error, SettingsSeen, SqlState, Statement, Value,
+    command_tag,
 };
 
 use crate::activity::{State, clock};
@@ -118,11 +119,7 @@ fn begin(
 }
 
 /// A connection with the settings that the client wants, within what the server gives.
-fn connect(
-    shared: &Shared,
-    options: &Options,
-    (database, login): (&Database, &Login),
-) -> Result<Connection, Error> {
+fn connect(shared: &Shared, options: &Options, (database, login): (&Database, &Login)) -> Result<Connection, Error> {
     let ceilings = ceilings(options, database, &login.user);
     let kept = shared.databases.folder().map(|folder| folder.settings(database.name())).unwrap_or_default();
     if !kept.is_empty() {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::catalogue::Catalogue;
 use super::support::{call, wrong_arguments};
 use super::{ANY, Declared, SetRows};
-use crate::types::row::encode_value_raw;
 use crate::types::fnv;
+use crate::types::row::encode_value_raw;
 use crate::types::{Advisory, DataType, EvalContext, LockScope, Reg, SessionServices, SettingChange, Value, ValueRef};
 use crate::{Error, Result, SqlState};
 

@@ -296,7 +296,8 @@ impl SessionLocks {
 #[cold]
 fn too_many(most: usize) -> Error {
     let message = format!("too many advisory locks: the session has {most} already");
-    Error::new(SqlState::CONFIGURATION_LIMIT_EXCEEDED, message).with_hint("Give back those that are not needed any more.")
+    Error::new(SqlState::CONFIGURATION_LIMIT_EXCEEDED, message)
+        .with_hint("Give back those that are not needed any more.")
 }
 
 /// With the session all its locks go.

@@ -113,7 +113,10 @@ fn counted(_: &Function, args: &[Value], context: &EvalContext) -> Result<SetRow
             let stats = context.channels.as_ref().map(|session| session.counted()).transpose()?;
             let name = context.database_name()?.to_string();
             let settings = Vec::new();
-            counts(&ServedDatabase { name, connections_max: None, sessions: 0, bytes: 0, settings, stats }, &mut values);
+            counts(
+                &ServedDatabase { name, connections_max: None, sessions: 0, bytes: 0, settings, stats },
+                &mut values,
+            );
             // Nobody knows of other connections.
             values[2] = Value::Null;
         }

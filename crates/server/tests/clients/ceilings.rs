@@ -390,6 +390,8 @@ fn savepoints_channels_and_advisory_locks_have_an_end() {
     assert_eq!(refused(&mut client, "SELECT pg_advisory_lock(4)"), "53400");
     client.batch_execute("SELECT pg_advisory_unlock(1), pg_advisory_lock(4), pg_advisory_unlock_all()").unwrap();
     assert_eq!(refused(&mut client, "BEGIN; SELECT pg_advisory_xact_lock(n) FROM generate_series(1, 4) n"), "53400");
-    client.batch_execute("ROLLBACK; BEGIN; SELECT pg_advisory_xact_lock(n) FROM generate_series(1, 3) n; COMMIT").unwrap();
+    client
+        .batch_execute("ROLLBACK; BEGIN; SELECT pg_advisory_xact_lock(n) FROM generate_series(1, 3) n; COMMIT")
+        .unwrap();
     client.batch_execute("SELECT pg_advisory_lock(n) FROM generate_series(1, 3) n").unwrap();
 }

@@ -153,7 +153,8 @@ fn sessions_begin_with_what_alter_database_has_said_of_theirs() {
     let settings = "SELECT current_setting('statement_timeout') || '|' || current_setting('search_path') || '|'
          || current_setting('timezone') || '|' || current_setting('my.own', true)";
     assert_eq!(shown(&folder, settings), "7s|other, public|Europe/Rome|x 'y'");
-    let listed = "SELECT array_to_string(setconfig, ';') FROM pg_db_role_setting s JOIN pg_database d ON d.oid = setdatabase
+    let listed =
+        "SELECT array_to_string(setconfig, ';') FROM pg_db_role_setting s JOIN pg_database d ON d.oid = setdatabase
          WHERE datname = 'shop' AND setrole = 0";
     assert!(shown(&folder, listed).contains("statement_timeout=7s"));
     // The session's own come first, and RESET goes back to what it began with.

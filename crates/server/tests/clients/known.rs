@@ -31,12 +31,14 @@ fn the_databases_of_a_folder_are_listed_and_each_knows_its_name() {
     // Oids are the same wherever they are asked for.
     let oids = "SELECT oid::text FROM pg_database ORDER BY datname";
     assert_eq!(texts(&mut shop, oids), texts(&mut folder.connect("other"), oids));
-    let joined = "SELECT d.datname::text FROM pg_stat_activity a JOIN pg_database d ON a.datid = d.oid AND a.datname = d.datname
+    let joined =
+        "SELECT d.datname::text FROM pg_stat_activity a JOIN pg_database d ON a.datid = d.oid AND a.datname = d.datname
          WHERE a.pid = pg_backend_pid()";
     assert_eq!(texts(&mut shop, joined), ["shop"]);
     let sizes = "SELECT (pg_database_size(datname) > 0 AND pg_database_size(oid) > 0)::text FROM pg_database";
     assert_eq!(texts(&mut shop, sizes), ["true"; 3]);
-    let counted = "SELECT datname::text || numbackends FROM pg_stat_database WHERE datname IN ('shop', 'other') ORDER BY 1";
+    let counted =
+        "SELECT datname::text || numbackends FROM pg_stat_database WHERE datname IN ('shop', 'other') ORDER BY 1";
     until("the others have left", || texts(&mut shop, counted) == ["other0", "shop1"]);
 }
 
@@ -60,7 +62,8 @@ fn sessions_are_told_with_what_they_do_and_nothing_secret() {
     assert_eq!(told(&mut one, "state"), ["idle in transaction (aborted)"]);
     other.batch_execute("ROLLBACK").unwrap();
     assert_eq!(told(&mut one, "concat(state, xact_start)"), ["idle"]);
-    let own = "SELECT state || ':' || query FROM pg_stat_activity WHERE pid = pg_backend_pid() AND query LIKE '%' || $1";
+    let own =
+        "SELECT state || ':' || query FROM pg_stat_activity WHERE pid = pg_backend_pid() AND query LIKE '%' || $1";
     let row = one.query_one(own, &[&"$1"]).unwrap();
     assert!(row.get::<_, String>(0).starts_with("active:SELECT state || ? || query"));
 }
@@ -188,9 +191,10 @@ fn metrics_and_health_are_told_over_http() {
     let get = |path: &str| http(&served, &format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n"));
     assert_eq!(get("/healthz"), ("200".to_owned(), "ok\n".to_owned()));
     assert_eq!(get("/readyz?x=1"), ("200".to_owned(), "ready\n".to_owned()));
-    assert_eq!([get("/").0, http(&served, "POST /metrics HTTP/1.1\r\n\r\n").0, http(&served, "\u{1}\r\n\r\n").0], [
-        "404", "405", "400"
-    ]);
+    assert_eq!(
+        [get("/").0, http(&served, "POST /metrics HTTP/1.1\r\n\r\n").0, http(&served, "\u{1}\r\n\r\n").0],
+        ["404", "405", "400"]
+    );
     assert_eq!(http(&served, "HEAD /metrics HTTP/1.1\r\n\r\n"), ("200".to_owned(), String::new()));
     let (_, told) = get("/metrics");
     for expected in [

@@ -4,8 +4,8 @@ use super::relations::all_columns;
 use super::routines::specific_name;
 use super::types::COLLATIONS;
 use super::{Named, OBJECT, ROUTINE, SPECIFIC, TABLE, UDT, located, located_in};
-use crate::system::reg::OWNER;
 use crate::catalog::{Catalog, TypeKind};
+use crate::system::reg::OWNER;
 use crate::system::{Rows, schema_name, text, yes_or_no};
 
 const EVERYBODY: &str = "PUBLIC";

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::types::{self, TypeName};
 use super::{DOMAIN, Named, TABLE, located, number};
-use crate::system::reg::OWNER;
 use crate::Value;
 use crate::bind::updatable_columns;
 use crate::catalog::{Catalog, Column, ObjectId, Relation, TriggerEvent, UserType, View};
 use crate::system::describe;
+use crate::system::reg::OWNER;
 use crate::system::{Rows, maybe, text, view_columns, yes_or_no};
 use crate::types::DataType;
 

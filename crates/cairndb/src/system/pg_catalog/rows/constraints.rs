@@ -133,7 +133,11 @@ pub(in crate::system::pg_catalog) fn pg_description(catalog: &Catalog, rows: &mu
 pub(in crate::system::pg_catalog) fn pg_shdescription(catalog: &Catalog, rows: &mut Rows) {
     if let Some(comment) = catalog.comment(crate::catalog::Commentable::DATABASE) {
         let of = class("pg_database");
-        rows.put(vec![("objoid", Value::BigInt(database_oid(catalog.database_name()))), ("classoid", of), ("description", text(comment))]);
+        rows.put(vec![
+            ("objoid", Value::BigInt(database_oid(catalog.database_name()))),
+            ("classoid", of),
+            ("description", text(comment)),
+        ]);
     }
 }
 
