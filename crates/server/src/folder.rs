@@ -297,7 +297,7 @@ impl Folder {
         names.dedup();
         let size = |path: &Path| path.metadata().map_or(0, |metadata| metadata.len());
         let told = |name: String| {
-            let stats = if name == OWN { Some(self.own.stats()) } else { open.get(&name).cloned() };
+            let stats = if name == OWN { Some(self.own.stats()) } else { open.get(&name).copied() };
             let file = self.file(&name);
             (name, size(&file) + size(&log_of(&file)), stats)
         };

@@ -80,7 +80,7 @@ impl Lines {
         for (at, bucket) in of.buckets.iter().enumerate() {
             count += bucket.load(Ordering::Relaxed);
             let bound = BOUNDS_US.get(at).map_or_else(|| "+Inf".to_owned(), |us| (*us as f64 / 1e6).to_string());
-            self.line(&format!("{name}_bucket"), &[("le", &bound)], count);
+            self.line(&format!("{name}_bucket"), &[("le", bound.as_str())], count);
         }
         self.line(&format!("{name}_sum"), &[], of.total_ns.load(Ordering::Relaxed) as f64 / 1e9);
         self.line(&format!("{name}_count"), &[], count);
@@ -130,7 +130,7 @@ pub(crate) fn text(shared: &Shared) -> String {
     lines.one(("cairn_logins_failed_total", "counter", "Passwords that were wrong."), failed);
     lines.begin("cairn_errors_total", "counter", "What sessions were told of, by SQLSTATE.");
     for (code, count) in metrics.errors.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-        lines.line("cairn_errors_total", &[("sqlstate", code)], count);
+        lines.line("cairn_errors_total", &[("sqlstate", code.as_str())], count);
     }
     lines.0
 }
@@ -143,7 +143,7 @@ fn of_databases(shared: &Shared, lines: &mut Lines) {
     lines.one(("cairn_databases_open", "gauge", "Databases that are open."), open.len());
     for (name, kind, help, of) in OF_DATABASES {
         lines.begin(name, kind, help);
-        open.iter().for_each(|(database, stats)| lines.line(name, &[("database", database)], of(stats)));
+        open.iter().for_each(|(database, stats)| lines.line(name, &[("database", *database)], of(stats)));
     }
     let name = "cairn_log_sync_seconds";
     lines.begin(name, "histogram", "How long synced writes of the log take: what a commit waits for.");
@@ -158,7 +158,7 @@ fn of_databases(shared: &Shared, lines: &mut Lines) {
     let durability = shared.databases.lasting().ceilings().durability;
     let mode = durability.map_or_else(|| "any".to_owned(), |of| format!("{of:?}").to_lowercase());
     lines.begin("cairn_durability", "gauge", "What a commit's acknowledgement means (wal.fsync.mode).");
-    lines.line("cairn_durability", &[("mode", &mode)], 1);
+    lines.line("cairn_durability", &[("mode", mode.as_str())], 1);
 }
 
 fn of_sessions(shared: &Shared, lines: &mut Lines) {
@@ -171,7 +171,7 @@ fn of_sessions(shared: &Shared, lines: &mut Lines) {
         [State::Active, State::Idle, State::InTransaction, State::Failed].map(|state| (state.name(), 0)).into();
     states.for_each(|state| *counts.entry(state.name()).or_default() += 1);
     lines.begin("cairn_sessions", "gauge", "Sessions, by what they do.");
-    counts.iter().for_each(|(state, count)| lines.line("cairn_sessions", &[("state", state)], count));
+    counts.iter().for_each(|(state, count)| lines.line("cairn_sessions", &[("state", *state)], count));
 }
 
 #[cfg(test)]

@@ -326,7 +326,7 @@ impl<'c> Session<'c> {
         let time = self.ran(begun, &query.text);
         match given {
             Ok(tag) => {
-                self.counts(&query.text).inspect(|counts| counts.add(time, rows_of(&tag)));
+                self.counts(&query.text).iter().for_each(|counts| counts.add(time, rows_of(&tag)));
                 self.complete(line, &tag);
             }
             Err(Broken::Failed(error)) => self.fail(line, &error),

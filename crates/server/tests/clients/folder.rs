@@ -28,6 +28,10 @@ impl Folder {
         Folder { place, running }
     }
 
+    pub fn path(&self) -> &std::path::Path {
+        self.place.path()
+    }
+
     /// The same folder, by another server.
     fn restart(self) -> Folder {
         let Folder { place, running } = self;

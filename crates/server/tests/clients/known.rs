@@ -170,6 +170,33 @@ fn who_may_only_read_is_not_told_of_others_and_stops_nobody_else() {
     assert!(owner.batch_execute("SELECT 1").is_ok());
 }
 
+#[test]
+fn psql_lists_databases_and_goes_from_one_to_another() {
+    let Some(psql) = cairn_conformance::engine::program("psql") else {
+        eprintln!("LEFT OUT: psql is not installed");
+        return;
+    };
+    let folder = Folder::new(Options::default());
+    folder.connect("postgres").batch_execute("CREATE DATABASE shop").unwrap();
+    let mut psql = std::process::Command::new(psql);
+    psql.args(["-X", "-A", "-t", "-U", "me", "-h"]).arg(folder.path()).arg("postgres");
+    for command in ["\\l+", "\\c shop", "\\conninfo", "SELECT current_database()", "\\drds"] {
+        psql.args(["-c", command]);
+    }
+    let output = psql.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    for expected in [
+        "cairn|",
+        "shop|",
+        "You are now connected to database \"shop\"",
+        "connected to database \"shop\" as user \"me\"",
+        "\nshop\n",
+    ] {
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
+}
+
 /// The status and the body of what is answered to a question over HTTP.
 fn http(served: &Served, question: &str) -> (String, String) {
     use std::io::{Read, Write};
