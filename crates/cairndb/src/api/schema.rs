@@ -560,11 +560,7 @@ impl Describe<'_> {
                 None => RelationKind::Table(self.table(relation, table)),
             },
             R::View(view) => RelationKind::View(self.view(relation, view)),
-            R::Index(table, index) => RelationKind::Index(secondary(table, index), self.0.table_name(table)),
-            R::PrimaryKey(table) => {
-                let name = table.primary_key_name.as_deref().unwrap_or_default();
-                RelationKind::Index(primary(table, name), self.0.table_name(table))
-            }
+            R::Index(table, index) => RelationKind::Index(described(table, index), self.0.table_name(table)),
             R::Sequence(sequence) => RelationKind::Sequence(self.sequence(sequence)),
         }
     }
@@ -586,14 +582,13 @@ impl Describe<'_> {
             condition: self.0.text_of(&check.condition),
             valid: check.valid,
         };
-        let keys = table.primary_key_name.iter().map(|name| primary(table, name));
         let referenced_by = table.referenced_by.iter().filter_map(|(id, at)| {
             let child = self.0.table_by_id(*id)?;
             Some((self.0.table_name(child), self.foreign_key(child, child.foreign_keys.get(*at)?)))
         });
         Table {
             columns: table.columns.iter().enumerate().map(column).collect(),
-            indexes: keys.chain(table.indexes.iter().map(|index| secondary(table, index))).collect(),
+            indexes: table.all_indexes().map(|index| described(table, index)).collect(),
             checks: table.checks.iter().map(check).collect(),
             foreign_keys: table.foreign_keys.iter().map(|key| self.foreign_key(table, key)).collect(),
             referenced_by: referenced_by.collect(),
@@ -656,7 +651,7 @@ fn indexed(table: &catalog::Table, part: &catalog::IndexColumn) -> Option<Indexe
     Some(IndexedColumn { name, is_expression, data_type, descending, nulls_first, class: None })
 }
 
-fn secondary(table: &catalog::Table, index: &catalog::Index) -> Index {
+fn described(table: &catalog::Table, index: &catalog::Index) -> Index {
     let kind = match (index.unique, index.constraint) {
         _ if index.primary => IndexKind::PrimaryKey,
         _ if index.is_deferrable() => IndexKind::UniqueConstraint,
@@ -676,20 +671,4 @@ fn secondary(table: &catalog::Table, index: &catalog::Index) -> Index {
     let deferrable = index.is_deferrable();
     let initially_deferred = index.deferral == catalog::Deferral::Deferred;
     Index { name, kind, columns, included, nulls_equal, filter, deferrable, initially_deferred }
-}
-
-fn primary(table: &catalog::Table, name: &str) -> Index {
-    let part = |&column| catalog::IndexColumn { column, descending: false, nulls_first: false };
-    let columns = table.primary_key.iter().filter_map(|column| indexed(table, &part(column))).collect();
-    let included = table.primary_key_included.iter().map(|&column| table.key_name(column)).collect();
-    Index {
-        name: name.to_owned(),
-        kind: IndexKind::PrimaryKey,
-        columns,
-        included,
-        nulls_equal: false,
-        filter: None,
-        deferrable: false,
-        initially_deferred: false,
-    }
 }

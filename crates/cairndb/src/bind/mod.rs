@@ -16,7 +16,7 @@ mod variables;
 
 pub(crate) use changes::current_of::{RowKey, with_row_key};
 pub(crate) use changes::modification::Insertion;
-pub(crate) use changes::updatable::{is_deletable, refuse_unchecked, updatable_columns, view_face};
+pub(crate) use changes::updatable::{refuse_unchecked, view_face};
 pub(crate) use definitions::definition::{
     bind_definition, bind_resting, definition_fields, resolve_check, resolve_default, resolve_query,
 };

@@ -2,7 +2,8 @@
 //! fields that an earlier one skips. Decoding garbage gives SQLSTATE XX001, never a panic.
 
 use super::schema::ObjectId;
-use super::user_types::{Types, type_id};
+use super::type_id;
+use super::user_types::Types;
 use super::version::Version;
 use crate::types::datetime::{DIGITS_MAX, IntervalLimit};
 use crate::types::{CompositeType, DataType, EnumType, Reg, TYPES};
@@ -174,7 +175,7 @@ fn take_varint(bytes: &mut &[u8]) -> Result<u64> {
     Err(corrupt("number too long"))
 }
 
-/// What the codes of types do not say ([`TypeInfo`](crate::types::TypeInfo) has those): an array with its elements' type, what users make, by
+/// What the codes of types do not say (`types/info.rs` has those): an array with its elements' type, what users make, by
 /// the object's id, of what lives no longer than the process by the process's number, `regclass` and its kin, and the two vectors.
 mod code {
     pub(super) const NO_TYPE: u8 = 0;

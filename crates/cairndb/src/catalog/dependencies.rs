@@ -47,9 +47,7 @@ enum Dependency {
 impl PlanDependencies {
     pub(crate) fn add(&mut self, relation: &Relation) {
         self.0.push(match relation {
-            Relation::Table(table) | Relation::Index(table, _) | Relation::PrimaryKey(table) => {
-                Dependency::Table(table.clone())
-            }
+            Relation::Table(table) | Relation::Index(table, _) => Dependency::Table(table.clone()),
             Relation::View(view) => Dependency::View(view.clone()),
             Relation::Sequence(sequence) => Dependency::Sequence(sequence.clone()),
         });

@@ -100,7 +100,7 @@ impl TableLayout {
     pub fn new(table: &Table) -> TableLayout {
         let mut stored = Vec::new();
         let places = (0..table.columns.len())
-            .map(|column| match table.primary_key.iter().position(|&k| k == column) {
+            .map(|column| match table.row_key().iter().position(|part| part.column == column) {
                 Some(at) if key::is_decodable(table.columns[column].data_type) => ColumnPlace::Key(at),
                 _ => {
                     stored.push(column);
@@ -114,8 +114,8 @@ impl TableLayout {
             missing: if past.is_empty() { Box::default() } else { stored.iter().map(missing).collect() },
             past,
             places,
-            key_columns: table.primary_key.clone().into(),
-            key_types: table.types_of(&table.primary_key).into(),
+            key_columns: table.row_key().iter().map(|part| part.column).collect(),
+            key_types: table.row_key().iter().map(|part| table.columns[part.column].data_type).collect(),
             row: RowLayout::with_version(&table.types_of(&stored), table.layout_version),
             stored: stored.into(),
         }
@@ -181,6 +181,12 @@ impl TableLayout {
         }
     }
 
+    /// The primary key's columns with their types, in key order.
+    #[inline]
+    pub(crate) fn key_columns(&self) -> impl Iterator<Item = (usize, DataType)> {
+        self.key_columns.iter().copied().zip(self.key_types.iter().copied())
+    }
+
     /// The types of the primary key's columns, in key order.
     pub fn key_types(&self) -> &[DataType] {
         &self.key_types
@@ -193,7 +199,7 @@ impl TableLayout {
 
     /// Appends the key of a row (all columns of the table). Not for tables with row numbers.
     pub fn encode_key(&self, row: &[Value], out: &mut Vec<u8>) {
-        for (&column, &data_type) in self.key_columns.iter().zip(self.key_types.iter()) {
+        for (column, data_type) in self.key_columns() {
             key::encode_value(&row[column], data_type, false, false, out);
         }
     }

@@ -3,9 +3,9 @@
 
 mod cache;
 mod codec;
-mod definition;
 mod dependencies;
 mod entries;
+pub(crate) mod feed;
 mod layout;
 mod live;
 mod names;
@@ -20,10 +20,7 @@ mod user_types;
 mod version;
 
 pub(crate) use cache::{CatalogCache, CatalogStamp};
-pub use definition::Definition;
-pub(crate) use definition::{KnownColumn, Reference};
 pub(crate) use dependencies::{PlanDependencies, note_all, note_keys};
-pub(crate) use entries::encode_described;
 pub(crate) use layout::Apart;
 pub use layout::{ColumnPlace, TableLayout};
 pub(crate) use live::{Live, Sample};
@@ -32,8 +29,6 @@ pub(crate) use names::{SearchPath, TEMPORARY, USER, default_path, take_quoted};
 pub use objects::{Catalog, Relation, RelationKind};
 pub(crate) use objects::{Commentable, already_exists, no_schema};
 pub(crate) use past::PastLayout;
-pub use routine::Routine;
-pub(crate) use routine::{Language, OfDomain, ParameterMode, Returns, RoutineKind, RoutineParameter};
 pub use schema::{
     Check, Column, ColumnStatistics, Deferral, ForeignKey, Identity, Index, IndexColumn, ObjectId, ReferentialAction,
     Sequence, Table, TableStatistics, View,
@@ -43,12 +38,19 @@ pub(crate) use schema::{
     TableKind, number_at,
 };
 pub(crate) use store::{
-    CatalogStore, EntryKind, SystemTrees, bootstrap, check_entry, decode_described, decode_table_entry,
-    delete_feeds_tree, delete_statistics, ensure_followed_tree, feeds_tree_of, followed_tree_of, is_up_to_date, load,
-    load_after, load_temporary, load_types, put_feeds_tree, put_statistics, schema_name_of, system_trees,
-    temporary_stamp,
+    CatalogStore, EntryKind, SystemTrees, bootstrap, check_entry, decode_table_entry, delete_feeds_tree,
+    delete_statistics, ensure_followed_tree, feeds_tree_of, followed_tree_of, is_up_to_date, load, load_after,
+    load_temporary, load_types, put_feeds_tree, put_statistics, schema_name_of, system_trees, temporary_stamp,
 };
 pub use trigger::Trigger;
-pub(crate) use trigger::{Enabled, Timing, TriggerEvent, Triggered};
+pub(crate) use trigger::{Enabled, Timing, Triggered};
 pub use user_types::UserType;
-pub(crate) use user_types::{CompositeParts, Domain, TypeKind, oid_of, type_id};
+pub(crate) use user_types::{CompositeParts, Domain, TypeKind};
+
+// What its entries are of, and whoever calls or computes knows too.
+pub use crate::functions::Routine;
+pub(crate) use crate::functions::{
+    Language, OfDomain, ParameterMode, Returns, RoutineKind, RoutineParameter, TriggerEvent,
+};
+pub use crate::types::Definition;
+pub(crate) use crate::types::{KnownColumn, Reference, oid_of, type_id};

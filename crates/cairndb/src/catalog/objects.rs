@@ -14,8 +14,8 @@ use super::layout::Layouts;
 use super::names::{ObjectName, SearchPath, TEMPORARY, USER, default_path};
 use super::schema::OnCommit;
 use super::store::Known;
-use super::user_types::{Types, UserType, type_id};
-use super::{Column, Definition, Index, ObjectId, Routine, Sequence, Table, TableLayout, View};
+use super::user_types::{Types, UserType};
+use super::{Column, Definition, Index, ObjectId, Routine, Sequence, Table, TableLayout, View, type_id};
 use crate::functions::{DATABASE_NAME, Function};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
@@ -30,10 +30,8 @@ pub enum Relation {
     View(Arc<View>),
     /// A sequence.
     Sequence(Arc<Sequence>),
-    /// A secondary index and its table.
+    /// An index and its table, of which it may be the primary key.
     Index(Arc<Table>, Arc<Index>),
-    /// A table's primary key.
-    PrimaryKey(Arc<Table>),
 }
 
 /// What kind of relation a name stands for.
@@ -59,14 +57,14 @@ impl Relation {
             Relation::Table(_) => RelationKind::Table,
             Relation::View(_) => RelationKind::View,
             Relation::Sequence(_) => RelationKind::Sequence,
-            Relation::Index(..) | Relation::PrimaryKey(_) => RelationKind::Index,
+            Relation::Index(..) => RelationKind::Index,
         }
     }
 
-    /// Its id; of a primary key the table's.
+    /// Its id.
     pub(crate) fn id(&self) -> ObjectId {
         match self {
-            Relation::Table(table) | Relation::PrimaryKey(table) => table.id,
+            Relation::Table(table) => table.id,
             Relation::View(view) => view.id,
             Relation::Sequence(sequence) => sequence.id,
             Relation::Index(_, index) => index.id,
@@ -92,7 +90,6 @@ impl Relation {
             }
             Relation::View(view) => view.triggers.iter().map(|trigger| trigger.id).collect(),
             Relation::Index(_, index) => vec![index.id],
-            Relation::PrimaryKey(table) => vec![table.primary_key_id],
             Relation::Sequence(_) => vec![],
         }
     }
@@ -117,10 +114,7 @@ impl Commentable {
 
     /// A relation.
     pub(crate) fn on(relation: &Relation) -> Commentable {
-        match relation {
-            Relation::PrimaryKey(table) => Commentable::of(table.primary_key_id),
-            relation => Commentable::of(relation.id()),
-        }
+        Commentable::of(relation.id())
     }
 
     /// A whole object.
@@ -198,10 +192,7 @@ impl Objects {
     pub(crate) fn add_table(&mut self, table: Arc<Table>) {
         (self.inverted, self.parts) = (OnceLock::new(), OnceLock::new());
         let names = self.relations.entry(table.schema).or_default();
-        if let Some(name) = &table.primary_key_name {
-            names.insert(name.clone(), Relation::PrimaryKey(table.clone()));
-        }
-        for index in &table.indexes {
+        for index in table.all_indexes() {
             names.insert(index.name.clone(), Relation::Index(table.clone(), index.clone()));
         }
         self.places.insert(table.id, (table.schema, table.name.clone()));
@@ -259,7 +250,7 @@ impl Objects {
     /// A table, a view or a sequence.
     pub(super) fn add_relation(&mut self, relation: Relation) {
         match relation {
-            Relation::Table(table) | Relation::Index(table, _) | Relation::PrimaryKey(table) => self.add_table(table),
+            Relation::Table(table) | Relation::Index(table, _) => self.add_table(table),
             Relation::View(view) => self.add_view(view),
             Relation::Sequence(sequence) => self.add_sequence(sequence),
         }

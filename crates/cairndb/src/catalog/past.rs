@@ -11,7 +11,7 @@
 
 use super::layout::ColumnPlace;
 use super::schema::{DroppedColumn, Table};
-use super::user_types::type_id;
+use super::type_id;
 use crate::types::DataType;
 use crate::types::row::{RowLayout, VERSIONS};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cairn_storage::TreeId;
 
-use super::user_types::type_id;
+use super::type_id;
 use super::{Definition, Live, Trigger};
 use crate::inverted::{ItemClass, Unsettled};
 pub use crate::types::ObjectId;
@@ -23,16 +23,10 @@ pub struct Table {
     pub name: String,
     /// In order of definition.
     pub columns: Vec<Column>,
-    /// Rows by key. The key is the primary key's columns, encoded; without one, a hidden 8-byte row number.
+    /// Rows by key: the columns of `primary`, encoded; without it, a hidden 8-byte row number.
     pub tree: TreeId,
-    /// Positions in `columns`; empty where there is no primary key.
-    pub primary_key: Vec<usize>,
-    /// The primary key's constraint name.
-    pub primary_key_name: Option<String>,
-    /// The primary key's id as a constraint.
-    pub(crate) primary_key_id: ObjectId,
-    /// The positions of columns that it INCLUDEs.
-    pub(crate) primary_key_included: Vec<usize>,
+    /// The index of a PRIMARY KEY that does not wait, which is the table's own tree. One that may wait is among `indexes`.
+    pub(crate) primary: Option<Arc<Index>>,
     /// Secondary indexes, unique constraints included.
     pub indexes: Vec<Arc<Index>>,
     /// CHECK constraints.
@@ -197,7 +191,7 @@ pub struct Index {
     /// When the constraint is looked at. One that may wait keeps rows apart without `unique`: its entries are those of an index that
     /// is not, for two rows may have the same key for a while.
     pub(crate) deferral: Deferral,
-    /// The constraint is the PRIMARY KEY, which may wait: the table's rows lie by number then, as if it had none.
+    /// The constraint is the PRIMARY KEY.
     pub(crate) primary: bool,
     /// What its key has besides columns.
     pub(crate) expressions: Vec<KeyExpression>,
@@ -460,6 +454,45 @@ impl Column {
 }
 
 impl Index {
+    /// An index of columns in ascending order that holds rows to nothing, without id and name.
+    pub(crate) fn new(tree: TreeId, columns: impl IntoIterator<Item = usize>) -> Index {
+        Index {
+            id: ObjectId(0),
+            name: String::new(),
+            tree,
+            columns: columns.into_iter().map(IndexColumn::ascending).collect(),
+            unique: false,
+            nulls_equal: false,
+            constraint: false,
+            deferral: Deferral::Never,
+            primary: false,
+            expressions: Vec::new(),
+            predicate: None,
+            included: Vec::new(),
+            inverted: None,
+        }
+    }
+
+    /// That of a PRIMARY KEY over a table's own tree, without id and name.
+    pub(crate) fn primary(tree: TreeId, columns: impl IntoIterator<Item = usize>) -> Index {
+        Index { unique: true, constraint: true, primary: true, ..Index::new(tree, columns) }
+    }
+
+    /// The columns of its key, in order.
+    pub(crate) fn positions(&self) -> impl ExactSizeIterator<Item = usize> + Clone {
+        self.columns.iter().map(|part| part.column)
+    }
+
+    /// Its key is of these columns, in whatever order.
+    pub(crate) fn is_over(&self, columns: &[usize]) -> bool {
+        self.columns.len() == columns.len() && self.positions().all(|column| columns.contains(&column))
+    }
+
+    /// It is told as unique: it holds rows apart, at the end of a statement or later.
+    pub(crate) fn is_told_unique(&self) -> bool {
+        self.unique || self.is_deferrable()
+    }
+
     /// Its key has columns only, and every row has an entry.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
@@ -499,6 +532,13 @@ impl Index {
     }
 }
 
+impl IndexColumn {
+    /// In the order that is said by nothing.
+    pub(crate) fn ascending(column: usize) -> IndexColumn {
+        IndexColumn { column, descending: false, nulls_first: false }
+    }
+}
+
 impl KeyExpression {
     /// As a definition of an index has it: in parentheses, unless it is a call.
     pub(crate) fn shown(&self) -> String {
@@ -525,10 +565,7 @@ impl Table {
             name: name.into(),
             columns: Vec::new(),
             tree,
-            primary_key: Vec::new(),
-            primary_key_name: None,
-            primary_key_id: ObjectId(0),
-            primary_key_included: Vec::new(),
+            primary: None,
             indexes: Vec::new(),
             checks: Vec::new(),
             foreign_keys: Vec::new(),
@@ -564,21 +601,57 @@ impl Table {
         }
     }
 
-    /// The index of a PRIMARY KEY that may wait.
-    pub(crate) fn deferrable_primary_key(&self) -> Option<&Arc<Index>> {
-        self.indexes.iter().find(|index| index.primary)
+    /// All its indexes, the one that is its tree first.
+    pub(crate) fn all_indexes(&self) -> impl Iterator<Item = &Arc<Index>> + Clone {
+        self.primary.iter().chain(&self.indexes)
     }
 
-    /// Whether there is a PRIMARY KEY.
-    pub(crate) fn has_primary_key(&self) -> bool {
-        !self.primary_key.is_empty() || self.deferrable_primary_key().is_some()
+    /// The same, to change them.
+    pub(crate) fn all_indexes_mut(&mut self) -> impl Iterator<Item = &mut Arc<Index>> {
+        self.primary.iter_mut().chain(&mut self.indexes)
     }
 
-    /// Whether the column is one of the PRIMARY KEY.
-    pub(crate) fn is_in_primary_key(&self, column: usize) -> bool {
-        let later =
-            || self.deferrable_primary_key().is_some_and(|key| key.columns.iter().any(|part| part.column == column));
-        self.primary_key.contains(&column) || later()
+    /// Those of which no two rows have the same key, unless a column of it is NULL.
+    pub(crate) fn unique_indexes(&self) -> impl Iterator<Item = &Arc<Index>> + Clone {
+        self.all_indexes().filter(|index| index.is_unique_of_all())
+    }
+
+    /// The first of those over these columns, in whatever order.
+    pub(crate) fn unique_index_of(&self, columns: &[usize]) -> Option<&Arc<Index>> {
+        self.unique_indexes().find(|index| index.is_over(columns))
+    }
+
+    /// The index of its constraint of this name.
+    pub(crate) fn index_of_constraint(&self, name: &str) -> Option<&Arc<Index>> {
+        self.all_indexes().find(|index| index.constraint && index.name == name)
+    }
+
+    /// The PRIMARY KEY, whether it may wait or not.
+    pub(crate) fn primary_key(&self) -> Option<&Arc<Index>> {
+        self.all_indexes().find(|index| index.primary)
+    }
+
+    /// The columns that rows lie by; none: they lie by number.
+    #[inline]
+    pub(crate) fn row_key(&self) -> &[IndexColumn] {
+        self.primary.as_ref().map_or(&[], |index| &index.columns)
+    }
+
+    /// Whether the index is the table's own tree.
+    #[inline]
+    pub(crate) fn lies_by(&self, index: &Index) -> bool {
+        self.primary.as_ref().is_some_and(|primary| primary.id == index.id)
+    }
+
+    /// Whether the column is one that rows lie by.
+    #[inline]
+    pub(crate) fn is_in_row_key(&self, column: usize) -> bool {
+        self.row_key().iter().any(|part| part.column == column)
+    }
+
+    /// The columns that tell a row from all others: those that it lies by, or its number.
+    pub(crate) fn row_identity(&self) -> Vec<usize> {
+        self.primary.as_ref().map_or_else(|| vec![Table::ROW_NUMBER], |index| index.positions().collect())
     }
 
     /// Whether a column of it is computed where it is read.
@@ -640,7 +713,7 @@ impl Table {
 
     /// Whether no row has NULL in the column at this position.
     pub(crate) fn is_not_null(&self, column: usize) -> bool {
-        let in_key = || !self.is_of_groups() && self.primary_key.contains(&column);
+        let in_key = || !self.is_of_groups() && self.is_in_row_key(column);
         self.columns.get(column).is_some_and(|column| column.not_null) || in_key()
     }
 
@@ -721,7 +794,7 @@ impl Table {
     pub(crate) fn index_columns(&self, index: usize) -> impl Iterator<Item = usize> {
         let index = &self.indexes[index];
         let numbers = index.row_expressions().flat_map(|expression| &expression.columns);
-        let of_key = index.columns.iter().map(|part| part.column).filter(|column| *column < EXPRESSIONS);
+        let of_key = index.positions().filter(|column| *column < EXPRESSIONS);
         of_key.chain(numbers.filter_map(|number| self.position_of_number(*number)))
     }
 

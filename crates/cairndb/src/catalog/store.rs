@@ -17,15 +17,15 @@ use super::Definition;
 use super::codec::{self, Fields, Writer, corrupt};
 use super::dependencies::note_all;
 use super::entries;
+use super::feed::put_description;
 use super::objects::{Catalog, Commentable, Objects, Relation, TemporaryObjects};
-use super::routine::{Routine, decode_routine, encode_routine};
+use super::routine::{decode_routine, encode_routine};
 use super::schema::{ObjectId, Sequence, Table, TableStatistics, View};
 use super::statistics;
 use super::user_types::{Types, UserType, decode_user_type, encode_user_type};
 use super::version::Version;
 use crate::Result;
-use crate::change_feed::put_description;
-use crate::functions::Function;
+use crate::functions::{Function, Routine};
 use crate::state::{TemporaryTrees, Transaction};
 use crate::types::DataType;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::codec::{self, Fields, Writer, corrupt};
 use super::{Catalog, Deferral, KnownColumn, ObjectId, Relation, Table, View};
 use crate::Result;
+use crate::functions::TriggerEvent;
 
 /// A trigger of a table or a view.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,30 +149,6 @@ impl Enabled {
             Enabled::No => "D",
             Enabled::OnReplica => "R",
             Enabled::Always => "A",
-        }
-    }
-}
-
-/// What a trigger is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TriggerEvent {
-    Insert,
-    Update,
-    Delete,
-    Truncate,
-}
-
-impl TriggerEvent {
-    const ALL: [TriggerEvent; 4] =
-        [TriggerEvent::Insert, TriggerEvent::Update, TriggerEvent::Delete, TriggerEvent::Truncate];
-
-    /// As TG_OP has it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            TriggerEvent::Insert => "INSERT",
-            TriggerEvent::Update => "UPDATE",
-            TriggerEvent::Delete => "DELETE",
-            TriggerEvent::Truncate => "TRUNCATE",
         }
     }
 }

@@ -11,6 +11,7 @@ use super::version::Version;
 use crate::Result;
 use crate::types::{
     Attribute, CompositeDefinition, CompositeType, DataType, EnumDefinition, EnumLabel, EnumType, NamedComposite,
+    oid_of, type_id,
 };
 
 /// A type that a user made.
@@ -60,11 +61,6 @@ pub(crate) struct Domain {
     pub(crate) not_null: bool,
     /// Conditions over VALUE.
     pub(crate) checks: Vec<Check>,
-}
-
-/// From 16384 on, as PostgreSQL's of what users make.
-pub(crate) fn oid_of(id: ObjectId) -> u32 {
-    id.0.wrapping_add(16384)
 }
 
 impl Table {
@@ -176,18 +172,6 @@ impl Types {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<UserType>> {
         self.0.values()
-    }
-}
-
-/// The id of a type that a user made, or that is an array of such; `None`: it is one of the system's.
-pub(crate) fn type_id(data_type: DataType) -> Option<ObjectId> {
-    match data_type.element().unwrap_or(data_type) {
-        DataType::Enum(of) => Some(ObjectId(of.definition().oid.wrapping_sub(16384))),
-        DataType::Composite(of) => match &of.definition().named {
-            Some(NamedComposite { oid, table: None, .. }) => Some(ObjectId(oid.wrapping_sub(16384))),
-            _ => None,
-        },
-        _ => None,
     }
 }
 

@@ -8,18 +8,15 @@
 //!
 //! What must hold:
 //! - Whatever writes a row writes its entry (`dml/row/derive.rs`, `ddl/rewrite.rs`, `ddl/truncate.rs`), in the same commit.
-//! - An entry names the description of the table under which it was written ([`describe`]), which lies in the same tree: it can
+//! - An entry names the description of the table under which it was written ([`catalog::feed`](crate::catalog::feed)), which lies in the same tree: it can
 //!   be read whatever was altered since.
 //! - Positions belong to one log: a copy of the database (a backup) begins another, and its feeds anew ([`registry::open`]).
 //! - What may be missing at a feed's beginning is said before, or with, what is forgotten ([`keeper`]).
 
-mod describe;
-mod entry;
 mod keeper;
 mod registry;
 
-pub(crate) use describe::{description, put_description};
-pub(crate) use entry::{Entry, EntryKind, write_entry, write_rewritten};
+pub(crate) use crate::catalog::feed::{Entry, EntryKind, description, write_entry, write_rewritten};
 pub(crate) use keeper::Keeper;
 pub(crate) use registry::{
     Epochs, FeedInfo, Limits, add, all, end, ensure, feeds_tree, forgotten, open, put, remove_all,

@@ -35,7 +35,7 @@ impl Ddl<'_> {
                 column.not_null = true;
             }
             C::DropNotNull => {
-                if table.is_in_primary_key(position) {
+                if table.primary_key().is_some_and(|key| key.positions().any(|column| column == position)) {
                     let message = format!("column \"{name}\" is in a primary key");
                     return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message));
                 }
@@ -248,9 +248,8 @@ impl Ddl<'_> {
                 bind_generated(generated, column, &new, &self.catalog)
                     .map_err(|_| not_castable("generation expression"))?;
             }
-            let ordered = new.indexes.iter().filter(|index| !index.is_inverted());
-            let mut keys = ordered.flat_map(|index| &index.columns).map(|key| key.column);
-            if keys.any(|key| key == change.position) || new.primary_key.contains(&change.position) {
+            let ordered = new.all_indexes().filter(|index| !index.is_inverted());
+            if ordered.flat_map(|index| index.positions()).any(|key| key == change.position) {
                 check_key(change.to)?;
             }
             check_items(&new, change.position, change.to)?;

@@ -224,7 +224,7 @@ impl Ddl<'_> {
         match constraint {
             Constraint::PrimaryKey { name, columns, included, deferral } => {
                 self.set_primary_key(&mut new, name.clone(), (columns, included, *deferral), &mut chosen)?;
-                let Some(index) = new.deferrable_primary_key() else {
+                let Some(index) = new.primary_key().filter(|key| key.is_deferrable()) else {
                     return self.rebuild_for_primary_key(table, new);
                 };
                 index.columns.iter().try_for_each(|part| self.verify_not_null(table, part.column))?;
@@ -261,9 +261,7 @@ impl Ddl<'_> {
 
     /// Rows are keyed by the primary key: all move.
     pub(super) fn rebuild_for_primary_key(&mut self, old: &Table, new: Table) -> Result<()> {
-        for &column in &new.primary_key {
-            self.verify_not_null(old, column)?;
-        }
+        new.row_key().iter().try_for_each(|part| self.verify_not_null(old, part.column))?;
         self.rewrite_table(old, new, Ok)
     }
 
@@ -416,7 +414,7 @@ impl Ddl<'_> {
                 self.store.forget_name(sequence.schema, &sequence.name)?;
                 self.store.put_sequence(&Sequence { name: to, ..Sequence::clone(&sequence) })
             }
-            Relation::Index(table, _) | Relation::PrimaryKey(table) => self.rename_index(&table, &name.name, to),
+            Relation::Index(table, _) => self.rename_index(&table, &name.name, to),
         }
     }
 
@@ -430,9 +428,7 @@ impl Ddl<'_> {
     fn rename_index(&mut self, table: &Table, name: &str, to: String) -> Result<()> {
         self.refuse_taken(table.schema, &to)?;
         let mut table = table.clone();
-        if table.primary_key_name.as_deref() == Some(name) {
-            table.primary_key_name = Some(to);
-        } else if let Some(index) = table.indexes.iter_mut().find(|index| index.name == name) {
+        if let Some(index) = table.all_indexes_mut().find(|index| index.name == name) {
             *index = Arc::new(Index { name: to, ..Index::clone(index) });
         }
         self.store.put_table(&table)
@@ -451,7 +447,7 @@ impl Ddl<'_> {
 
     fn rename_constraint(&mut self, table: &Arc<Table>, from: &str, to: String) -> Result<()> {
         super::constraints::refuse_duplicate(table, &to)?;
-        if table.primary_key_name.as_deref() == Some(from) || table.indexes.iter().any(|index| index.name == from) {
+        if table.all_indexes().any(|index| index.name == from) {
             return self.rename_index(table, from, to);
         }
         let mut new = Table::clone(table);
@@ -558,13 +554,10 @@ fn with_constant(mut statistics: TableStatistics, position: usize, value: Value)
 /// The table's constraint of this name.
 fn constraint_named(table: &Table, name: &str) -> Option<Object> {
     let id = table.id;
-    if table.primary_key_name.as_deref() == Some(name) {
-        return Some(Object::PrimaryKey(id));
-    }
-    let unique = table.indexes.iter().find(|index| index.constraint && index.name == name);
+    let unique = table.index_of_constraint(name);
     let check = || table.checks.iter().find(|check| check.name == name).map(|check| Object::Check(id, check.id));
     let key = || table.foreign_keys.iter().find(|key| key.name == name).map(|key| Object::ForeignKey(id, key.id));
-    unique.map(|index| Object::Unique(id, index.id)).or_else(check).or_else(key)
+    unique.map(|index| Object::Key(id, index.id)).or_else(check).or_else(key)
 }
 
 fn missing_constraint(table: &Table, name: &str) -> Error {

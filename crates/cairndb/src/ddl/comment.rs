@@ -53,10 +53,7 @@ impl Ddl<'_> {
         let (id, part) = match object {
             Object::Schema(id) | Object::Table(id) | Object::View(id) | Object::Sequence(id) => (id, None),
             Object::Routine(id) | Object::Type(id) | Object::DomainCheck(_, id) | Object::Trigger(_, id) => (id, None),
-            Object::Index(_, id) | Object::Unique(_, id) | Object::Check(_, id) | Object::ForeignKey(_, id) => {
-                (id, None)
-            }
-            Object::PrimaryKey(table) => (self.table_of(table)?.primary_key_id, None),
+            Object::Index(_, id) | Object::Key(_, id) | Object::Check(_, id) | Object::ForeignKey(_, id) => (id, None),
             Object::Column(table, number) => (table, Some(number)),
             Object::Default(..) => return Ok(()),
         };
@@ -71,12 +68,8 @@ fn constraint(table: &Table, name: &str) -> Option<Commentable> {
     let check = table.checks.iter().find(|check| check.name == name).map(|check| Commentable::of(check.id));
     let key = || table.foreign_keys.iter().find(|key| key.name == name).map(|key| Commentable::of(key.id));
     let unique = || {
-        let index = table.indexes.iter().find(|index| index.constraint && index.name == name)?;
+        let index = table.index_of_constraint(name)?;
         Some(Commentable { id: index.id, part: 1 })
     };
-    let primary = || {
-        let is_it = table.primary_key_name.as_deref() == Some(name);
-        is_it.then_some(Commentable { id: table.primary_key_id, part: 1 })
-    };
-    check.or_else(key).or_else(unique).or_else(primary)
+    check.or_else(key).or_else(unique)
 }

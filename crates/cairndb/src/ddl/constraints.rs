@@ -8,7 +8,7 @@ use cairn_parser::{Expr, Id};
 use super::context::Ddl;
 use super::names::{Chosen, constraint_exists, constraint_name};
 use crate::bind::{Virtuals, bind_check, resolve_check};
-use crate::catalog::{Check, Deferral, Index, IndexColumn, ObjectId, Relation, Table, TableLayout};
+use crate::catalog::{Check, Deferral, Index, Relation, Table, TableLayout};
 use crate::exec::eval_row;
 use crate::plan::is_volatile;
 use crate::types::DataType;
@@ -92,7 +92,7 @@ impl Ddl<'_> {
         (columns, included, deferral): (&[String], &[String], Deferral),
         chosen: &mut Chosen,
     ) -> Result<()> {
-        if table.has_primary_key() {
+        if table.primary_key().is_some() {
             return Err(several_primary_keys(table));
         }
         let positions = key_positions(table, columns, "primary key")?;
@@ -106,34 +106,13 @@ impl Ddl<'_> {
             None => chosen.relation(&self.catalog, table, "", "pkey"),
         };
         if deferral != Deferral::Never {
-            let index =
-                Index { id, included, deferral, primary: true, ..self.constraint_index(table, name, &positions)? };
-            table.indexes.push(Arc::new(index));
-            return Ok(());
+            let tree = self.dml.tx.create_derived_tree(table.schema)?;
+            let index = Index { unique: false, deferral, ..Index::primary(tree, positions) };
+            table.indexes.push(Arc::new(Index { id, name, included, ..index }));
+        } else {
+            table.primary = Some(Arc::new(Index { id, name, included, ..Index::primary(table.tree, positions) }));
         }
-        (table.primary_key, table.primary_key_included) = (positions, included);
-        (table.primary_key_id, table.primary_key_name) = (id, Some(name));
         Ok(())
-    }
-
-    /// The index of a constraint, empty: one that is looked at later, without an id.
-    fn constraint_index(&self, table: &Table, name: String, positions: &[usize]) -> Result<Index> {
-        let part = |&column: &usize| IndexColumn { column, descending: false, nulls_first: false };
-        Ok(Index {
-            id: ObjectId(0),
-            name,
-            tree: self.dml.tx.create_derived_tree(table.schema)?,
-            columns: positions.iter().map(part).collect(),
-            unique: false,
-            nulls_equal: false,
-            constraint: true,
-            deferral: Deferral::Never,
-            primary: false,
-            expressions: Vec::new(),
-            predicate: None,
-            included: Vec::new(),
-            inverted: None,
-        })
     }
 
     /// Adds the index of a UNIQUE constraint, empty.
@@ -155,8 +134,9 @@ impl Ddl<'_> {
         };
         let (id, included) = (self.store.allocate_id(table.schema)?, included_positions(table, included)?);
         let unique = deferral == Deferral::Never;
-        let index = self.constraint_index(table, name, &positions)?;
-        table.indexes.push(Arc::new(Index { id, unique, nulls_equal, deferral, included, ..index }));
+        let index = Index::new(self.dml.tx.create_derived_tree(table.schema)?, positions);
+        let index = Index { unique, nulls_equal, constraint: true, deferral, ..index };
+        table.indexes.push(Arc::new(Index { id, name, included, ..index }));
         Ok(())
     }
 
@@ -177,7 +157,7 @@ impl Ddl<'_> {
             self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
             Chosen::default().take_relation(&self.catalog, table.schema, name.clone())?;
         }
-        if primary && table.has_primary_key() {
+        if primary && table.primary_key().is_some() {
             return Err(several_primary_keys(table));
         }
         if deferral != Deferral::Never {
@@ -193,13 +173,11 @@ impl Ddl<'_> {
         }
         // Rows lie by their primary key: its index is the table.
         new.indexes.retain(|known| known.id != used.id);
-        new.primary_key = used.columns.iter().map(|part| part.column).collect();
-        new.primary_key_included.clone_from(&used.included);
-        for &column in &new.primary_key {
+        for column in used.positions() {
             new.columns[column].not_null = true;
         }
-        new.primary_key_id = self.store.allocate_id(table.schema)?;
-        new.primary_key_name = Some(name);
+        let (id, included) = (self.store.allocate_id(table.schema)?, used.included.clone());
+        new.primary = Some(Arc::new(Index { id, name, included, ..Index::primary(table.tree, used.positions()) }));
         self.rebuild_for_primary_key(table, new)
     }
 
@@ -224,7 +202,7 @@ impl Ddl<'_> {
         let refused = |code: SqlState, what: String| Err(Error::new(code, what));
         let (of, index) = match found {
             Some(Relation::Index(of, index)) if !index.constraint => (of, index.clone()),
-            Some(Relation::Index(..) | Relation::PrimaryKey(_)) => {
+            Some(Relation::Index(..)) => {
                 let message = format!("index \"{name}\" is already associated with a constraint");
                 return refused(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
             }

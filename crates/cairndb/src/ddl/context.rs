@@ -20,9 +20,9 @@ use crate::exec::{ExecContext, SequenceSource};
 use crate::notice::Notice;
 use crate::plan::OptimizerOptions;
 use crate::routine::StatementHost;
-use crate::sql::ParsedStatement;
+use crate::sql::{ParsedStatement, UsersTypes};
 use crate::system;
-use crate::types::{DataType, EvalContext, UsersTypes};
+use crate::types::{DataType, EvalContext};
 use crate::{Error, Result, SqlState, Value};
 
 /// What schema changes ask of who runs them: a session, or a function's statement within one.

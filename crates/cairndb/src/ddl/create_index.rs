@@ -9,7 +9,7 @@ use super::context::Ddl;
 use super::create_table::check_collated;
 use super::names::Chosen;
 use crate::bind::{resolve_key, resolve_predicate};
-use crate::catalog::{Catalog, Deferral, EXPRESSIONS, Index, IndexColumn, Inverted, KeyExpression, ObjectId, Table};
+use crate::catalog::{Catalog, EXPRESSIONS, Index, IndexColumn, Inverted, KeyExpression, Table};
 use crate::command::{CreateIndex, IndexKey, IndexPart};
 use crate::inverted::ItemClass;
 use crate::types::{DataType, EvalContext, TYPES};
@@ -81,19 +81,13 @@ pub(super) fn described(
         return Err(Error::unsupported(message).with_hint("Leave UNIQUE out: whatever the query gives is put there."));
     }
     let mut index = Index {
-        id: ObjectId(0),
         name: create.name.clone().unwrap_or_default(),
-        tree: TreeId::CATALOG,
-        columns: Vec::with_capacity(create.columns.len()),
         unique: create.unique,
         nulls_equal: create.unique && create.nulls_equal,
-        constraint: false,
-        expressions: Vec::new(),
         included: create.included.iter().map(|name| position(table, name)).collect::<Result<_>>()?,
         predicate: create.filter.as_ref().map(|text| resolve_predicate(text, table, bound_in)).transpose()?,
         inverted: create.is_inverted.then(Inverted::default),
-        deferral: Deferral::Never,
-        primary: false,
+        ..Index::new(TreeId::CATALOG, [])
     };
     index.included.iter().try_for_each(|&column| refuse_virtual(table, column, "indexes"))?;
     let mut named_by: Vec<String> = Vec::with_capacity(create.columns.len());

@@ -10,7 +10,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::catalog::{
-    Catalog, Column, Definition, ForeignKey, ObjectId, Returns, Routine, Table, Trigger, Triggered, number_at, type_id,
+    Catalog, Column, Definition, ForeignKey, Index, ObjectId, Returns, Routine, Table, Trigger, Triggered, number_at,
+    type_id,
 };
 
 /// What can be dropped, or depend on what is dropped. Parts of a table are named by it and an id or a column's number.
@@ -31,9 +32,8 @@ pub(super) enum Object {
     Default(ObjectId, u32),
     /// An index that no constraint made.
     Index(ObjectId, ObjectId),
-    PrimaryKey(ObjectId),
-    /// A UNIQUE constraint and its index.
-    Unique(ObjectId, ObjectId),
+    /// A UNIQUE constraint or a PRIMARY KEY, and its index.
+    Key(ObjectId, ObjectId),
     Check(ObjectId, ObjectId),
     ForeignKey(ObjectId, ObjectId),
     Trigger(ObjectId, ObjectId),
@@ -72,7 +72,7 @@ impl Doomed {
     pub(super) fn line(&self, catalog: &Catalog) -> String {
         let on = match (self.object, self.found_by) {
             // A foreign key rests on the index of a key, not on the constraint.
-            (Object::ForeignKey(..), Object::PrimaryKey(_) | Object::Unique(..)) => {
+            (Object::ForeignKey(..), Object::Key(..)) => {
                 format!("index {}", constraint_name(catalog, self.found_by))
             }
             _ => self.found_by.describe(catalog),
@@ -204,8 +204,9 @@ impl<'c> Graph<'c> {
             for column in reference.columns.iter().filter(|column| column.used && !matches!(on, Object::Type(_))) {
                 self.add(dependent, Bond::Normal, Object::Column(id, column.number));
             }
-            if reference.by_key {
-                self.add(dependent, Bond::Normal, Object::PrimaryKey(id));
+            let table = self.catalog.table_by_id(id).filter(|_| reference.by_key);
+            if let Some(key) = table.and_then(|table| table.primary_key()) {
+                self.add(dependent, Bond::Normal, Object::Key(id, key.id));
             }
         }
     }
@@ -234,11 +235,8 @@ impl<'c> Graph<'c> {
         }
         let column =
             |position: usize| table.columns.get(position).map_or(Object::Table(id), |c| Object::Column(id, c.number));
-        for &position in table.primary_key.iter().chain(&table.primary_key_included) {
-            self.add(Object::PrimaryKey(id), Bond::Automatic, column(position));
-        }
-        for index in &table.indexes {
-            let object = if index.constraint { Object::Unique(id, index.id) } else { Object::Index(id, index.id) };
+        for index in table.all_indexes() {
+            let object = Object::of_index(table, index);
             index.columns.iter().for_each(|part| self.add(object, Bond::Automatic, column(part.column)));
             index.included.iter().for_each(|&position| self.add(object, Bond::Automatic, column(position)));
             for expression in index.row_expressions() {
@@ -300,18 +298,8 @@ impl<'c> Graph<'c> {
         for column in key.referenced_columns.iter().filter_map(|position| parent.columns.get(*position)) {
             self.add(object, Bond::Normal, Object::Column(parent.id, column.number));
         }
-        let same = |columns: &[usize]| {
-            columns.len() == key.referenced_columns.len()
-                && key.referenced_columns.iter().all(|column| columns.contains(column))
-        };
-        let of_index = parent.indexes.iter().find(|index| {
-            index.is_unique_of_all() && same(&index.columns.iter().map(|part| part.column).collect::<Vec<_>>())
-        });
-        match of_index {
-            _ if same(&parent.primary_key) => self.add(object, Bond::Normal, Object::PrimaryKey(parent.id)),
-            Some(index) if index.constraint => self.add(object, Bond::Normal, Object::Unique(parent.id, index.id)),
-            Some(index) => self.add(object, Bond::Normal, Object::Index(parent.id, index.id)),
-            None => {}
+        if let Some(index) = parent.unique_index_of(&key.referenced_columns) {
+            self.add(object, Bond::Normal, Object::of_index(parent, index));
         }
     }
 
@@ -332,14 +320,18 @@ impl<'c> Graph<'c> {
             Object::Schema(id) | Object::Table(id) | Object::View(id) | Object::Sequence(id) => id,
             Object::Routine(id) | Object::Type(id) | Object::DomainCheck(_, id) => id,
             Object::Column(table, _) | Object::Default(table, _) => table,
-            Object::PrimaryKey(table) => self.catalog.table_by_id(table).map_or(table, |table| table.primary_key_id),
-            Object::Index(_, id) | Object::Unique(_, id) | Object::Check(_, id) | Object::ForeignKey(_, id) => id,
+            Object::Index(_, id) | Object::Key(_, id) | Object::Check(_, id) | Object::ForeignKey(_, id) => id,
             Object::Trigger(_, id) => id,
         }
     }
 }
 
 impl Object {
+    /// An index, or the constraint that made it.
+    fn of_index(table: &Table, index: &Index) -> Object {
+        if index.constraint { Object::Key(table.id, index.id) } else { Object::Index(table.id, index.id) }
+    }
+
     /// As PostgreSQL's messages name it.
     pub(super) fn describe(self, catalog: &Catalog) -> String {
         let table = |id| catalog.table_by_id(id).map_or_else(String::new, |table| catalog.table_name(table));
@@ -393,7 +385,7 @@ impl Object {
                 format!("trigger {} on {}", constraint_name(catalog, self), on.describe(catalog))
             }
             Object::Index(..) => format!("index {}", constraint_name(catalog, self)),
-            Object::PrimaryKey(id) | Object::Unique(id, _) | Object::Check(id, _) | Object::ForeignKey(id, _) => {
+            Object::Key(id, _) | Object::Check(id, _) | Object::ForeignKey(id, _) => {
                 format!("constraint {} on table {}", constraint_name(catalog, self), table(id))
             }
         }
@@ -402,10 +394,9 @@ impl Object {
 
 fn constraint_name(catalog: &Catalog, object: Object) -> String {
     let name = match object {
-        Object::PrimaryKey(table) => catalog.table_by_id(table).and_then(|table| table.primary_key_name.as_ref()),
-        Object::Unique(table, id) | Object::Index(table, id) => {
+        Object::Key(table, id) | Object::Index(table, id) => {
             let table = catalog.table_by_id(table);
-            table.and_then(|table| Some(&table.indexes.iter().find(|index| index.id == id)?.name))
+            table.and_then(|table| Some(&table.all_indexes().find(|index| index.id == id)?.name))
         }
         Object::Check(table, id) => {
             let table = catalog.table_by_id(table);

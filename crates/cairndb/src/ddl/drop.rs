@@ -68,7 +68,6 @@ impl Ddl<'_> {
                 self.refuse_identity_sequence(sequence)?;
                 Ok(Object::Sequence(sequence.id))
             }
-            Relation::PrimaryKey(table) => Err(required(table)),
             Relation::Index(table, index) if index.constraint => Err(required(table)),
             Relation::Index(table, index) => Ok(Object::Index(table.id, index.id)),
         }
@@ -154,8 +153,7 @@ impl Ddl<'_> {
                 Object::Column(table, _)
                 | Object::Default(table, _)
                 | Object::Index(table, _)
-                | Object::PrimaryKey(table)
-                | Object::Unique(table, _)
+                | Object::Key(table, _)
                 | Object::Check(table, _)
                 | Object::Trigger(table, _)
                 | Object::ForeignKey(table, _) => parts.entry(table).or_default().push(doomed.object),
@@ -234,19 +232,16 @@ impl Ddl<'_> {
         new.checks.retain(|check| !is_gone(Object::Check(id, check.id)));
         new.triggers.retain(|trigger| !is_gone(Object::Trigger(id, trigger.id)));
         new.foreign_keys.retain(|key| !is_gone(Object::ForeignKey(id, key.id)));
-        new.indexes.retain(|index| !is_gone(Object::Index(id, index.id)) && !is_gone(Object::Unique(id, index.id)));
-        if is_gone(Object::PrimaryKey(id)) {
-            new.primary_key.clear();
-            new.primary_key_name = None;
-            new.primary_key_included.clear();
-        }
+        new.indexes.retain(|index| !is_gone(Object::Index(id, index.id)) && !is_gone(Object::Key(id, index.id)));
+        new.primary = new.primary.filter(|index| !is_gone(Object::Key(id, index.id)));
+        let lies_as_before = new.primary.is_some() == old.primary.is_some();
         let gone = |column: &crate::catalog::Column| is_gone(Object::Column(id, column.number));
         let positions: Vec<usize> = (0..old.columns.len()).filter(|at| gone(&old.columns[*at])).collect();
-        if positions.is_empty() && new.primary_key == old.primary_key {
+        if positions.is_empty() && lies_as_before {
             self.drop_indexes(&old, &new)?;
             return self.store.put_table(&new);
         }
-        let is_kept = new.primary_key == old.primary_key && self.begin_layout(&mut new);
+        let is_kept = lies_as_before && self.begin_layout(&mut new);
         for &position in positions.iter().rev() {
             if is_kept {
                 new.drop_from_rows(position);
@@ -312,8 +307,7 @@ fn without_columns(mut statistics: TableStatistics, positions: &[usize]) -> Tabl
 fn take_column(table: &mut Table, position: usize) {
     let moved = |column: &mut usize| *column -= usize::from(*column > position && *column < EXPRESSIONS);
     table.columns.remove(position);
-    table.primary_key.iter_mut().chain(&mut table.primary_key_included).for_each(moved);
-    for index in &mut table.indexes {
+    for index in table.all_indexes_mut() {
         let mut columns = index.columns.clone();
         columns.iter_mut().for_each(|part| moved(&mut part.column));
         let mut included = index.included.clone();

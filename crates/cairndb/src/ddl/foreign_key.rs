@@ -146,15 +146,15 @@ fn referenced_positions(parent: &Table, given: &[String], count: usize) -> Resul
         let message = format!("cannot use a deferrable {what} for referenced table \"{}\"", parent.name);
         Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
     };
-    if given.is_empty() && parent.deferrable_primary_key().is_some() {
-        return Err(may_wait("primary key"));
-    }
-    if given.is_empty() && parent.primary_key.is_empty() {
-        return invalid(format!("there is no primary key for referenced table \"{}\"", parent.name))
-            .map_err(|error: Error| Error::new(SqlState::UNDEFINED_OBJECT, error.message()));
-    }
     let positions = if given.is_empty() {
-        parent.primary_key.clone()
+        match parent.primary_key() {
+            Some(key) if key.is_deferrable() => return Err(may_wait("primary key")),
+            Some(key) => key.positions().collect(),
+            None => {
+                let message = format!("there is no primary key for referenced table \"{}\"", parent.name);
+                return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
+            }
+        }
     } else {
         key_positions(parent, given, "foreign key").map_err(|error| match error.sqlstate() {
             SqlState::UNDEFINED_COLUMN => {
@@ -167,13 +167,8 @@ fn referenced_positions(parent: &Table, given: &[String], count: usize) -> Resul
     if positions.len() != count {
         return invalid("number of referencing and referenced columns for foreign key disagree".to_string());
     }
-    let same = |key: &[usize]| key.len() == count && key.iter().all(|column| positions.contains(column));
-    let of_columns = |index: &&std::sync::Arc<crate::catalog::Index>| {
-        same(&index.columns.iter().map(|part| part.column).collect::<Vec<_>>())
-    };
-    let mut indexes = parent.indexes.iter().filter(of_columns);
-    if !same(&parent.primary_key) && !indexes.clone().any(|index| index.is_unique_of_all()) {
-        if indexes.any(|index| index.is_deferrable()) {
+    if parent.unique_index_of(&positions).is_none() {
+        if parent.indexes.iter().any(|index| index.is_over(&positions) && index.is_deferrable()) {
             return Err(may_wait("unique constraint"));
         }
         return invalid(format!(

@@ -11,8 +11,7 @@ use super::names::Chosen;
 use super::rewrite::rename_table;
 use crate::bind::{definition_fields, named_as_view, resolve_check, resolve_generated};
 use crate::catalog::{
-    Check, Column, Commentable, Deferral, Definition, Identity, Index, ObjectName, Relation, RowExpression, Sequence,
-    Table,
+    Check, Column, Commentable, Definition, Identity, Index, ObjectName, Relation, RowExpression, Sequence, Table,
 };
 use crate::command::{CreateIndex, IndexKey, IndexPart, Like, SequenceOptions};
 use crate::{Error, Result, SqlState};
@@ -80,13 +79,8 @@ impl Ddl<'_> {
         let names = |positions: &[usize]| -> Vec<String> {
             positions.iter().filter_map(|&at| source.columns.get(at)).map(|column| column.name.clone()).collect()
         };
-        if !source.primary_key.is_empty() {
-            let columns = (&*names(&source.primary_key), &*names(&source.primary_key_included), Deferral::Never);
-            self.set_primary_key(table, None, columns, chosen)?;
-            self.copy_index_comments(like, source.primary_key_id, table.primary_key_id)?;
-        }
-        for index in &source.indexes {
-            let keys: Vec<usize> = index.columns.iter().map(|part| part.column).collect();
+        for index in source.all_indexes() {
+            let keys: Vec<usize> = index.positions().collect();
             let (columns, included) = (&*names(&keys), &*names(&index.included));
             if index.primary {
                 self.set_primary_key(table, None, (columns, included, index.deferral), chosen)?;
@@ -101,7 +95,8 @@ impl Ddl<'_> {
                 new.tree = self.dml.tx.create_derived_tree(table.schema)?;
                 table.indexes.push(Arc::new(new));
             }
-            let new = table.indexes.last().map_or(index.id, |new| new.id);
+            let new = if index.primary { table.primary_key() } else { table.indexes.last() };
+            let new = new.map_or(index.id, |new| new.id);
             self.copy_index_comments(like, index.id, new)?;
         }
         Ok(())

@@ -45,8 +45,7 @@ pub(super) fn constraint_name(table: &Table, columns: &str, label: &str) -> Stri
 
 /// Whether the table has a constraint of this name.
 pub(super) fn constraint_exists(table: &Table, name: &str) -> bool {
-    table.primary_key_name.as_deref() == Some(name)
-        || table.indexes.iter().any(|index| index.constraint && index.name == name)
+    table.index_of_constraint(name).is_some()
         || table.checks.iter().any(|check| check.name == name)
         || table.foreign_keys.iter().any(|key| key.name == name)
 }

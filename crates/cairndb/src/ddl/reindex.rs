@@ -11,9 +11,8 @@ impl Ddl<'_> {
     pub(super) fn reindex(&mut self, reindex: &Reindex) -> Result<&'static str> {
         match &reindex.what {
             Reindexed::Index(name) => match self.relation(name)?.cloned() {
+                // (A primary key's is the rows themselves, which lie in its order.)
                 Some(Relation::Index(table, index)) => self.rebuild(&table, |known| known.id == index.id)?,
-                // The rows themselves, which lie in its order.
-                Some(Relation::PrimaryKey(_)) => {}
                 Some(_) => return Err(wrong_kind(name, "an index")),
                 None => return Err(self.catalog.no_relation(name)),
             },

@@ -22,7 +22,7 @@ use crate::dml::DmlContext;
 use crate::dml::row::settle;
 use crate::exec::{ExecContext, eval_row};
 use crate::plan::Datum;
-use crate::routine::Calls;
+use crate::routine::calls_of;
 use crate::{Error, Result, SqlState};
 
 /// Functions whose meaning changes, and with them domains, with all by whose meaning they change theirs.
@@ -193,7 +193,7 @@ impl Ddl<'_> {
             return Ok(exec);
         }
         let caller = self.session.functions(&self.catalog)?;
-        let eval = Arc::new(exec.eval.with_calls(Some(Calls::of(caller))));
+        let eval = Arc::new(exec.eval.with_calls(Some(calls_of(caller))));
         Ok(ExecContext { eval, ..exec })
     }
 

@@ -39,6 +39,7 @@ impl Ddl<'_> {
     /// Empty trees for a table that had others.
     pub(super) fn give_trees(&self, table: &mut Table) -> Result<()> {
         table.tree = self.dml.tx.create_tree(table.schema)?;
+        table.primary = table.primary.take().map(|index| Arc::new(Index { tree: table.tree, ..Index::clone(&index) }));
         table.forget_layouts();
         for index in &mut table.indexes {
             let tree = self.dml.tx.create_derived_tree(table.schema)?;
@@ -81,9 +82,10 @@ impl Ddl<'_> {
         sorter.for_each(|key, row| {
             if last.as_deref() == Some(key) {
                 let row = target.layout.decode(key, row)?;
-                let name = new.primary_key_name.as_deref().unwrap_or(&new.name);
-                let values = new.primary_key.iter().map(|&column| &row[column]);
-                return Err(not_unique(name, &key_detail(new, &new.primary_key, values, &self.dml.exec.eval)));
+                let name = new.primary.as_ref().map_or(&new.name, |index| &index.name);
+                let columns: Vec<usize> = new.row_key().iter().map(|part| part.column).collect();
+                let values = columns.iter().map(|&column| &row[column]);
+                return Err(not_unique(name, &key_detail(new, &columns, values, &self.dml.exec.eval)));
             }
             let last = last.get_or_insert_default();
             last.clear();

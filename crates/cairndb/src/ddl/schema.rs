@@ -94,7 +94,7 @@ impl Ddl<'_> {
             }
             Relation::Sequence(sequence) => self.move_sequence(&sequence, to)?,
             Relation::View(_) => {}
-            Relation::Index(..) | Relation::PrimaryKey(_) => return Err(is_a(&name.name, RelationKind::Index)),
+            Relation::Index(..) => return Err(is_a(&name.name, RelationKind::Index)),
         }
         Ok(tag)
     }
@@ -118,8 +118,8 @@ impl Ddl<'_> {
         if !self.is_moved((table.schema, to), &table.name)? {
             return Ok(());
         }
-        for name in table.indexes.iter().map(|index| &index.name).chain(&table.primary_key_name) {
-            self.is_moved((table.schema, to), name)?;
+        for index in table.all_indexes() {
+            self.is_moved((table.schema, to), &index.name)?;
         }
         for sequence in self.owned_sequences(table.id) {
             self.is_moved((sequence.schema, to), &sequence.name)?;

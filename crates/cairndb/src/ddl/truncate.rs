@@ -9,7 +9,7 @@ use crate::change_feed::EntryKind;
 use crate::command::Truncate;
 use crate::dml::{DmlContext, Running, TableTriggers, has_trigger};
 use crate::exec::ExecContext;
-use crate::routine::Calls;
+use crate::routine::calls_of;
 use crate::{Error, Result, SqlState};
 
 impl Ddl<'_> {
@@ -52,7 +52,7 @@ impl Ddl<'_> {
             return Ok(());
         }
         let caller = self.session.functions(&self.catalog)?;
-        let eval = Arc::new(self.dml.exec.eval.with_calls(Some(Calls::of(caller))));
+        let eval = Arc::new(self.dml.exec.eval.with_calls(Some(calls_of(caller))));
         let exec = ExecContext { eval, ..self.dml.exec.clone() };
         let context = DmlContext { exec: &exec, catalog: &self.catalog, ..*self.dml };
         TableTriggers::of(table, &self.catalog)?.statement(

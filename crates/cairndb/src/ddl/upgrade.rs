@@ -4,6 +4,7 @@
 //! they mean now, for such a library renamed nothing that a definition used.
 
 use cairn_storage::Store;
+use std::sync::Arc;
 
 use crate::Result;
 use crate::bind::{resolve_check, resolve_default, resolve_query};
@@ -46,8 +47,8 @@ fn upgraded_table(table: &Table, catalog: &Catalog, store: &CatalogStore<'_>) ->
             upgrade_definition(default, |text| resolve_default(text, of, catalog, None));
         }
     }
-    if new.primary_key_name.is_some() {
-        new.primary_key_id = id_of(new.primary_key_id)?;
+    if let Some(key) = new.primary.as_mut().map(Arc::make_mut) {
+        key.id = id_of(key.id)?;
     }
     for check in &mut new.checks {
         check.id = id_of(check.id)?;

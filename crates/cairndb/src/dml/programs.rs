@@ -77,8 +77,8 @@ impl Program {
     /// Whether it asks for each row what may read: subqueries, functions in the table's rules.
     pub(super) fn asks(&self) -> bool {
         match self {
-            Program::Insert(insert) => insert.program.asks(),
-            Program::Update(update) => update.asks(),
+            Program::Insert(insert) => insert.program.asks_queries(),
+            Program::Update(update) => update.asks_queries(),
             Program::Merge(merge) => merge.target.bound.calls != Callees::BuiltIn,
             Program::Delete(_) | Program::Instead(_) => false,
         }

@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use super::row::Target;
-use crate::catalog::{Index, Table};
+use crate::catalog::{Index, IndexColumn, Table};
 use crate::state::Reader;
 use crate::types::{DataType, key};
 use crate::{Error, Result, Value};
@@ -14,14 +14,11 @@ pub(super) type Found = (Vec<u8>, Vec<Value>);
 /// The rows whose `columns` equal `values` (of the columns' types, none NULL), at most `limit`.
 pub(super) fn find_rows(target: &Target, wanted: &Referring<'_>, reader: &Reader, limit: usize) -> Result<Vec<Found>> {
     let table = &target.table;
-    if wanted.leads(table.primary_key.iter().copied()) {
-        let parts = table.primary_key.iter().map(|&column| (column, false, false));
-        return scan_table(target, &wanted.prefix(table, parts)?, wanted, reader, limit);
-    }
     let covers = |index: &&std::sync::Arc<Index>| {
-        index.predicate.is_none() && !index.is_inverted() && wanted.leads(index.columns.iter().map(|part| part.column))
+        index.predicate.is_none() && !index.is_inverted() && wanted.leads(index.positions())
     };
-    match table.indexes.iter().find(covers) {
+    match table.all_indexes().find(covers) {
+        Some(index) if table.lies_by(index) => scan_table(target, &wanted.prefix(table, index)?, wanted, reader, limit),
         Some(index) => scan_index(target, index, wanted, reader, limit),
         None => scan_table(target, &[], wanted, reader, limit),
     }
@@ -51,9 +48,9 @@ impl Referring<'_> {
     }
 
     /// The encoded leading columns of a key that is led by these columns.
-    fn prefix(&self, table: &Table, parts: impl Iterator<Item = (usize, bool, bool)>) -> Result<Vec<u8>> {
+    fn prefix(&self, table: &Table, index: &Index) -> Result<Vec<u8>> {
         let mut prefix = Vec::new();
-        for (column, descending, nulls_first) in parts.take(self.columns.len()) {
+        for &IndexColumn { column, descending, nulls_first } in index.columns.iter().take(self.columns.len()) {
             let value = self.value(column).ok_or_else(|| Error::internal("a key column without a value"))?;
             key::encode_value(value, table.columns[column].data_type, descending, nulls_first, &mut prefix);
         }
@@ -98,8 +95,7 @@ fn scan_index(
     limit: usize,
 ) -> Result<Vec<Found>> {
     let table = &target.table;
-    let parts = index.columns.iter().map(|part| (part.column, part.descending, part.nulls_first));
-    let prefix = wanted.prefix(table, parts)?;
+    let prefix = wanted.prefix(table, index)?;
     let end = successor(&prefix);
     let mut found = Vec::new();
     let mut cursor = reader.cursor(index.tree, Bound::Included(&prefix), upper(&end))?;

@@ -1,5 +1,6 @@
 //! The input rows of a data-changing statement.
 
+use crate::catalog::IndexColumn;
 use cairn_storage::{KeyList, TransactionWriter};
 
 use super::row::{BatchRow, LentRow, Target, Trees};
@@ -90,7 +91,7 @@ pub(super) fn source_key(target: &Target, row: BatchRow<'_>, out: &mut Vec<u8>) 
         };
         out.extend_from_slice(&row_number_key(number.cast_unsigned()));
     }
-    for (&column, &data_type) in table.primary_key.iter().zip(layout.key_types()) {
+    for (column, data_type) in layout.key_columns() {
         match row.lend(column) {
             Some(value) => key::encode_ref(value, data_type, false, false, out),
             None => key::encode_ref(row.column(column)?.get(), data_type, false, false, out),
@@ -103,7 +104,7 @@ pub(super) fn source_key(target: &Target, row: BatchRow<'_>, out: &mut Vec<u8>) 
 /// more than a number.
 pub(super) fn source_numbers(target: &Target, batch: &Batch, keys: &mut KeyList) -> bool {
     let Target { table, layout, .. } = target;
-    let [column] = table.primary_key[..] else { return false };
+    let &[IndexColumn { column, .. }] = table.row_key() else { return false };
     let Some(numbers) = batch.columns().get(column) else { return false };
     if layout.has_row_numbers()
         || numbers.validity().is_some()

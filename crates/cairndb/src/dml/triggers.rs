@@ -12,9 +12,9 @@ use super::transition::{TableRows, TransitionRows};
 use crate::bind::{Callees, Virtuals, bind_when};
 use crate::catalog::{Catalog, ObjectId, Table, Timing, Trigger, TriggerEvent};
 use crate::columns::Batch;
+use crate::functions::{Firing, TriggerCall, TriggerRunner};
 use crate::plan::{Columns, Datum, Expr, eval};
-use crate::routine::{Firing, Shape, TriggerCall, TriggerRunner};
-use crate::types::{CompositeType, ValueRef};
+use crate::types::{CompositeType, Shape, ValueRef};
 use crate::{Error, Result, SqlState, Value};
 
 /// The triggers of a table.
@@ -28,6 +28,7 @@ pub(crate) struct TableTriggers {
 
 #[derive(Debug)]
 struct Compiled {
+    trigger: Arc<Trigger>,
     call: Arc<TriggerCall>,
     /// Over the columns of NEW, then those of OLD.
     when: Option<Expr>,
@@ -52,7 +53,7 @@ impl<'a> Running<'a> {
         event: TriggerEvent,
         (old, new): (Option<Vec<Value>>, Option<Vec<Value>>),
     ) -> Result<Option<Vec<Value>>> {
-        let tables = match call.trigger.sees_tables() {
+        let tables = match call.sees_tables() {
             true => self.tables(call, event)?,
             false => [None, None],
         };
@@ -75,9 +76,9 @@ impl<'a> Running<'a> {
     /// The rows of the statement, as functions see them.
     fn tables(&mut self, call: &TriggerCall, event: TriggerEvent) -> Result<TableRows> {
         let row_type = || call.shape.row_type();
-        match self.rows.iter_mut().find(|rows| rows.are_of(call.table.id, event)) {
+        match self.rows.iter_mut().find(|rows| rows.are_of(call.table, event)) {
             Some(rows) => rows.given(row_type),
-            None => TransitionRows::new(call.table.id, event).given(row_type),
+            None => TransitionRows::new(call.table, event).given(row_type),
         }
     }
 
@@ -86,7 +87,7 @@ impl<'a> Running<'a> {
         let catalog = self.context.catalog;
         let Some(table) = catalog.table_by_id(late.table) else { return Ok(()) };
         let triggers = TableTriggers::of(table, catalog)?;
-        match triggers.all.iter().find(|compiled| compiled.call.trigger.id == late.trigger) {
+        match triggers.all.iter().find(|compiled| compiled.trigger.id == late.trigger) {
             Some(compiled) => self.fire(&compiled.call, late.event, (late.old, late.new)).map(drop),
             None => Ok(()),
         }
@@ -139,13 +140,18 @@ impl TableTriggers {
             let missing = || Error::internal(format!("the function of trigger \"{}\" is missing", trigger.name));
             let when = trigger.when.as_ref().map(|when| bind_when(when, &trigger.known, table, catalog));
             let call = TriggerCall {
-                trigger: trigger.clone(),
                 routine: function.ok_or_else(missing)?.clone(),
-                table: table.clone(),
+                name: trigger.name.clone(),
+                timing: trigger.timing.name(),
+                per_row: trigger.per_row,
+                args: trigger.args.clone(),
+                transition_tables: [trigger.old_table.clone(), trigger.new_table.clone()],
+                table: table.id,
+                table_name: table.name.clone(),
                 schema: catalog.schema_name(table.schema).unwrap_or_default().to_owned(),
                 shape: shape.clone(),
             };
-            Ok(Compiled { call: Arc::new(call), when: when.transpose()? })
+            Ok(Compiled { trigger: trigger.clone(), call: Arc::new(call), when: when.transpose()? })
         };
         let all = table.triggers.iter().map(compiled).collect::<Result<_>>()?;
         Ok(TableTriggers { table: table.clone(), shape, all, virtuals: Virtuals::of(table, catalog)? })
@@ -172,9 +178,7 @@ impl TableTriggers {
                 || assigned.iter().any(|column| trigger.columns.contains(&self.table.columns[*column].number))
         };
         let all = self.all.iter();
-        all.filter(move |Compiled { call, .. }| {
-            call.trigger.is_for(event, timing, per_row) && is_assigned(&call.trigger)
-        })
+        all.filter(move |Compiled { trigger, .. }| trigger.is_for(event, timing, per_row) && is_assigned(trigger))
     }
 
     fn holds(
@@ -249,7 +253,7 @@ impl TableTriggers {
         let sees = |trigger: &Trigger| {
             trigger.sees_tables() && [true, false].iter().any(|per_row| trigger.is_for(event, Timing::After, *per_row))
         };
-        self.all.iter().any(|compiled| sees(&compiled.call.trigger))
+        self.all.iter().any(|compiled| sees(&compiled.trigger))
     }
 
     /// A row that AFTER ROW triggers are to see, if there are such.
@@ -284,8 +288,8 @@ pub(super) struct Late {
 }
 
 impl Late {
-    fn of(call: &TriggerCall, event: TriggerEvent, (old, new): (Option<Vec<Value>>, Option<Vec<Value>>)) -> Late {
-        Late { table: call.table.id, trigger: call.trigger.id, event, old, new }
+    fn of(compiled: &Compiled, event: TriggerEvent, (old, new): (Option<Vec<Value>>, Option<Vec<Value>>)) -> Late {
+        Late { table: compiled.call.table, trigger: compiled.trigger.id, event, old, new }
     }
 }
 
@@ -309,9 +313,8 @@ impl Changed {
                 Some(_) => (old.clone(), new.clone()),
                 None => (old.take(), new.take()),
             };
-            let trigger = &compiled.call.trigger;
-            match running.context.deferred.filter(|deferred| deferred.puts_off_trigger(trigger)) {
-                Some(deferred) => deferred.fire_later(Late::of(&compiled.call, event, rows)),
+            match running.context.deferred.filter(|deferred| deferred.puts_off_trigger(&compiled.trigger)) {
+                Some(deferred) => deferred.fire_later(Late::of(compiled, event, rows)),
                 None => drop(running.fire(&compiled.call, event, rows)?),
             }
         }
@@ -332,7 +335,7 @@ impl ChangedRows {
         let mut chosen = triggers.chosen(event, (Timing::After, true), &assigned);
         if let (Some(only), None) = (chosen.next(), chosen.next())
             && only.when.is_none()
-            && !running.context.deferred.is_some_and(|deferred| deferred.puts_off_trigger(&only.call.trigger))
+            && !running.context.deferred.is_some_and(|deferred| deferred.puts_off_trigger(&only.trigger))
             && running.ready(&only.call)?.fire_all(event, (&old, &new))?
         {
             return Ok(());

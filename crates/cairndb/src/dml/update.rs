@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cairn_storage::{KeyList, TransactionWriter};
 
 use super::pending::PendingChecks;
-use super::row::{ChangeBuffers, Env, RowChange, RowObserver, Stop, Target};
+use super::row::{ChangeBuffers, Env, RowChange, RowObserver, Stop, Target, Way};
 use super::source::{Source, held_trees, rows_of, source_key, source_numbers};
 use super::statement::ConcurrentWrites;
 use super::triggers::changed_by_trigger;
@@ -78,8 +78,8 @@ impl UpdatePlan {
     }
 
     /// Whether views ask subqueries of the rows, or the table's rules functions.
-    pub(super) fn asks(&self) -> bool {
-        self.program.rules.ask() || self.target().bound.calls != Callees::BuiltIn
+    pub(super) fn asks_queries(&self) -> bool {
+        self.program.rules.ask_queries() || self.target().bound.calls != Callees::BuiltIn
     }
 
     /// `beside`: who else changes rows.
@@ -127,11 +127,10 @@ impl Run<'_, '_> {
     fn one_by_one(&mut self, source: &Source<'_>) -> Result<()> {
         let (exec, mut tx, mut change) = (self.context.exec, self.context.tx, ChangeBuffers::default());
         let tree = self.program.rules.target.table.tree;
-        let is_alone = self.beside == ConcurrentWrites::Nobody && self.program.is_alone();
-        let is_patch = self.beside == ConcurrentWrites::Nobody && self.program.is_patch();
+        let way = if self.beside == ConcurrentWrites::Nobody { self.program.way() } else { Way::Each };
         source.for_each_batch(exec, |_, batch| {
-            let mut hold = if is_alone || is_patch { tx.writer(tree)? } else { None };
-            if let (true, Some(writer)) = (is_patch, &mut hold) {
+            let mut hold = if way == Way::Each { None } else { tx.writer(tree)? };
+            if let (Way::Together, Some(writer)) = (way, &mut hold) {
                 return self.patch_batch(writer, batch, &mut change);
             }
             let trees = held_trees(&mut hold, &mut tx);
@@ -177,7 +176,7 @@ impl Run<'_, '_> {
                 return Err(stop.into());
             }
             result.add_many((done - from) as u64);
-            if program.is_told() && from < done {
+            if program.audience.hears() && from < done {
                 tell(program, batch, &rows[from..done], pending)?;
             }
             if done < keys.len() {

@@ -7,7 +7,7 @@ use super::context::{Cx, ExecContext};
 use super::spill::BatchList;
 use super::stream::RowStream;
 use crate::columns::Batch;
-use crate::routine::Calls;
+use crate::functions::Calls;
 use crate::state::Reader;
 use crate::{Error, Result, SqlState, Value};
 
@@ -61,7 +61,7 @@ impl ScrolledRows {
     pub(crate) fn begin_statement(&mut self, deadline: Option<Instant>) -> Result<()> {
         let context = &mut self.stream.shared_mut().context;
         context.deadline = deadline;
-        let Some(calls) = context.eval.calls.as_ref().filter(|_| !self.done) else { return Ok(()) };
+        let Some(calls) = context.eval.known_calls().filter(|_| !self.done) else { return Ok(()) };
         let Some(caller) = calls.caller.for_statement(deadline)? else { return Ok(()) };
         let calls = Calls { caller, reader: calls.reader.clone() };
         context.eval = Arc::new(context.eval.with_calls(Some(calls)));

@@ -40,7 +40,8 @@ impl Fixture {
         let transaction = self.store.begin().unwrap();
         let mut table = Table::new(ObjectId(1), "t", transaction.create_tree().unwrap());
         table.columns = types.iter().enumerate().map(|(i, &data_type)| column(i, data_type)).collect();
-        table.primary_key = primary_key.to_vec();
+        table.primary =
+            (!primary_key.is_empty()).then(|| Arc::new(Index::primary(table.tree, primary_key.iter().copied())));
         for &(columns, unique, descending) in indexes {
             table.indexes.push(Arc::new(index(transaction.create_tree().unwrap(), columns, unique, descending)));
         }
@@ -104,21 +105,7 @@ fn column(position: usize, data_type: DataType) -> Column {
 fn index(tree: TreeId, columns: &[usize], unique: bool, descending: bool) -> Index {
     let part = |&column: &usize| IndexColumn { column, descending, nulls_first: descending };
     let columns = columns.iter().map(part).collect();
-    Index {
-        id: ObjectId(2),
-        name: "i".into(),
-        tree,
-        columns,
-        unique,
-        nulls_equal: false,
-        constraint: false,
-        expressions: vec![],
-        predicate: None,
-        included: Vec::new(),
-        inverted: None,
-        deferral: Default::default(),
-        primary: false,
-    }
+    Index { id: ObjectId(2), name: "i".into(), columns, unique, ..Index::new(tree, []) }
 }
 
 /// Runs a plan once.

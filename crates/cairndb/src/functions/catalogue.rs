@@ -16,11 +16,11 @@ use super::arrays::Quantifier;
 use super::beginning::PatternKind;
 use super::bounded::is_bounded;
 use super::of_catalog::Asks;
+use super::routine::{Returns, Routine};
 use super::rows::Rows;
 use super::signature::{Declared, decide};
 use super::special::Special;
 use super::volatility::{Parallel, Volatility};
-use crate::catalog::{Returns, Routine};
 use crate::types::{Composite, DataType, EvalContext, Value, fnv};
 use crate::{Error, Result};
 

@@ -7,6 +7,7 @@ pub mod arrays;
 mod beginning;
 mod bits;
 mod bounded;
+mod calls;
 mod catalogue;
 mod clock;
 mod comparison;
@@ -31,6 +32,7 @@ mod quoting;
 mod random;
 pub(crate) mod regex;
 mod register;
+mod routine;
 mod rows;
 pub mod sample;
 mod series;
@@ -42,6 +44,7 @@ mod system;
 mod temporal;
 #[cfg(test)]
 mod tests;
+mod trigger;
 pub mod users;
 mod volatility;
 mod window;
@@ -50,6 +53,7 @@ pub use crate::types::{EvalContext, cast};
 pub use aggregate::{Hypothetical, PlacedBy};
 pub(crate) use beginning::{Matched, PatternKind, after};
 pub(crate) use bounded::Takes;
+pub(crate) use calls::{Caller, Calls};
 pub use catalogue::{
     ANY, Accumulator, Aggregate, AggregateKind, Function, aggregate_overloads, exact_overload, function_names,
     overloads,
@@ -62,6 +66,8 @@ pub(crate) use nearest::{Nearest, Nearness, nearness};
 pub(crate) use of_catalog::Asks;
 pub use operator::Operator;
 use register::register_all;
+pub use routine::Routine;
+pub(crate) use routine::{Language, OfDomain, ParameterMode, Returns, RoutineKind, RoutineParameter};
 pub use rows::SetRows;
 pub(crate) use rows::{rows_of_array, unnest_side_by_side};
 pub use series::Series;
@@ -70,6 +76,7 @@ pub use special::Special;
 pub(crate) use strings::{characters, substring_bounds};
 pub(crate) use support::no_array_type;
 pub(crate) use system::{DATABASE_NAME, database_oid};
+pub(crate) use trigger::{Firing, TriggerCall, TriggerEvent, TriggerRunner};
 pub use users::{AggregateFunction, Arguments, FunctionOptions};
 pub(crate) use volatility::{Parallel, Volatility};
 pub use window::{WindowFunction, WindowKind, window_names, window_overloads};

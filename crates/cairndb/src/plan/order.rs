@@ -50,12 +50,10 @@ impl Order {
         shown: &dyn Fn(usize) -> Option<Expr>,
     ) -> Order {
         let is_whole = match index {
-            None => !table.primary_key.is_empty(),
+            None => table.primary.is_some(),
             Some(index) => index.unique && index.columns.iter().all(|part| table.is_not_null(part.column)),
         };
-        let row_key: &[usize] = if table.primary_key.is_empty() { &[Table::ROW_NUMBER] } else { &table.primary_key };
-        let ascending = |&column: &usize| IndexColumn { column, descending: false, nulls_first: false };
-        let rest = row_key.iter().map(ascending).filter(|_| !is_whole);
+        let rest = table.row_identity().into_iter().map(IndexColumn::ascending).filter(|_| !is_whole);
         let mut order = Order { differ: true, ..Order::default() };
         for (place, part) in key.iter().copied().chain(rest).enumerate() {
             match shown(part.column) {
@@ -298,14 +296,14 @@ pub(super) fn order_of(plan: &PhysicalPlan) -> Order {
         N::Values { rows } if rows.len() <= 1 => Order::of_one_row(&plan.fields),
         N::PointGet { .. } => Order::of_one_row(&plan.fields),
         N::TableScan { table, columns, ranges, filter, reverse, .. } => {
-            let key = super::scans::access::primary_columns(table);
+            let key = table.row_key().to_vec();
             of_scan((table, None), &key, columns, (ranges, *reverse), filter)
         }
         N::IndexScan { table, index, columns, ranges, filter, reverse, .. } => {
             of_scan((table, Some(index)), &index.columns, columns, (ranges, *reverse), filter)
         }
         N::ItemScan { table, columns, filter, .. } => {
-            let key = super::scans::access::primary_columns(table);
+            let key = table.row_key().to_vec();
             of_scan((table, None), &key, columns, (&[KeyRange::default()], false), filter)
         }
         N::Filter { input, predicate } => {
@@ -415,7 +413,7 @@ fn of_join(plan: &PhysicalPlan) -> Order {
             let width = left.fields.len();
             let key = match index {
                 Some(index) => index.columns.clone(),
-                None => super::scans::access::primary_columns(table),
+                None => table.row_key().to_vec(),
             };
             let keys = &keys[..keys.len() - usize::from(to.is_some())];
             let range = KeyRange { prefix: keys.to_vec(), ..KeyRange::default() };

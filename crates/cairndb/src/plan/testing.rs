@@ -6,7 +6,7 @@ use cairn_storage::TreeId;
 
 use super::{ExplainOptions, LogicalPlan, OptimizerOptions, PhysicalPlan, explain, optimize};
 use crate::bind::{BoundStatement, ParameterTypes, bind_statement};
-use crate::catalog::{Catalog, Column, Index, IndexColumn, ObjectId, Table, TableStatistics};
+use crate::catalog::{Catalog, Column, Index, ObjectId, Table, TableStatistics};
 use crate::types::DataType;
 
 /// A table of `rows` rows; columns are nullable integers unless written `name!` (NOT NULL) or `name:text`.
@@ -23,10 +23,10 @@ pub(super) fn table(catalog: &mut Catalog, name: &str, columns: &[&str], primary
         let name = text.trim_end_matches('!').to_owned();
         Column { not_null: text.ends_with('!'), ..Column::new(0, name, data_type) }
     };
+    let key = Index { name: format!("{name}_pkey"), ..Index::primary(TreeId(id + 10), primary_key.iter().copied()) };
     let table = Table {
         columns: columns.iter().map(column).collect(),
-        primary_key: primary_key.to_vec(),
-        primary_key_name: (!primary_key.is_empty()).then(|| format!("{name}_pkey")),
+        primary: (!primary_key.is_empty()).then(|| Arc::new(key)),
         statistics: Some(Arc::new(TableStatistics { rows, columns: vec![] })),
         ..Table::new(ObjectId(id), name, TreeId(id + 10))
     };
@@ -37,22 +37,8 @@ pub(super) fn table(catalog: &mut Catalog, name: &str, columns: &[&str], primary
 pub(super) fn index(catalog: &mut Catalog, table: &str, name: &str, columns: &[usize], unique: bool) {
     let mut entry = Table::clone(catalog.table(table).expect("the table"));
     let id = 100 + entry.indexes.len() as u32;
-    let columns = columns.iter().map(|&column| IndexColumn { column, descending: false, nulls_first: false }).collect();
-    let index = Index {
-        id: ObjectId(id),
-        name: name.into(),
-        tree: TreeId(id),
-        columns,
-        unique,
-        nulls_equal: false,
-        constraint: false,
-        expressions: vec![],
-        predicate: None,
-        included: Vec::new(),
-        inverted: None,
-        deferral: Default::default(),
-        primary: false,
-    };
+    let plain = Index::new(TreeId(id), columns.iter().copied());
+    let index = Index { id: ObjectId(id), name: name.into(), unique, ..plain };
     entry.indexes.push(Arc::new(index));
     catalog.objects_mut().add_table(Arc::new(entry));
 }

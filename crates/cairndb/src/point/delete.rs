@@ -35,7 +35,7 @@ impl PointDelete {
     }
 
     pub(crate) fn is_plain(&self) -> bool {
-        self.program.is_plain()
+        self.program.evaluates_nothing()
     }
 
     /// Deletes the row; how many there were, and the ticket.

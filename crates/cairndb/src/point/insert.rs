@@ -24,7 +24,7 @@ impl PointInsert {
         let program = InsertPlan::program(of, catalog).ok()?;
         let source =
             RowSource::of(&program.rules.target.table, exprs).filter(|_| program.is_evaluable(Held::Commit))?;
-        Some(PointInsert { is_plain: source.is_plain() && program.is_plain(), source, program })
+        Some(PointInsert { is_plain: source.is_plain() && program.evaluates_nothing(), source, program })
     }
 
     pub(crate) fn is_plain(&self) -> bool {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cairn_storage::{PointReader, Reader, TreeId, WriteError};
 
 use super::Miss;
-use super::key::{key_columns, plain};
+use super::key::key_columns;
 use super::shape::{project, substitute};
 use crate::Error;
 use crate::catalog::{Catalog, Index, IndexColumn, Table, TableLayout};
@@ -375,14 +375,11 @@ impl Step {
     pub(super) fn of_row(row: &KeyedRow, catalog: &Catalog) -> Option<Step> {
         let KeyedRow { table, index, key, .. } = row;
         let mut values = key.iter();
-        let mut part = |column: &IndexColumn| {
+        let part = |column: &IndexColumn| {
             let place = Place::of(table, column)?;
             Some(Part { source: Source::Operand(Operand::of(values.next()?, place.data_type)?), place })
         };
-        let key = match index {
-            Some(index) => all(index.columns.iter().map(part))?,
-            None => all(table.primary_key.iter().map(|column| part(&plain(*column))))?,
-        };
+        let key = all(key_columns(table, index.as_deref()).iter().map(part))?;
         let (layout, index) = (catalog.layout(table), index.as_ref().map(|index| index.tree));
         Some(Step { table: table.clone(), layout, index, key, first: 0, outer: false, on: None, rest: None })
     }

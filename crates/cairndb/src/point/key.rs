@@ -7,16 +7,8 @@ use crate::types::Params;
 use crate::types::{DataType, key};
 
 /// The columns of the primary key, or of a unique index's.
-pub(super) fn key_columns(table: &Table, index: Option<&Index>) -> Vec<IndexColumn> {
-    match index {
-        None => table.primary_key.iter().copied().map(plain).collect(),
-        Some(index) => index.columns.clone(),
-    }
-}
-
-/// A column of a primary key.
-pub(super) fn plain(column: usize) -> IndexColumn {
-    IndexColumn { column, descending: false, nulls_first: false }
+pub(super) fn key_columns<'t>(table: &'t Table, index: Option<&'t Index>) -> &'t [IndexColumn] {
+    index.map_or_else(|| table.row_key(), |index| &index.columns)
 }
 
 /// One column of a key.
@@ -41,7 +33,7 @@ impl KeyTemplate {
         }
         // (As many as there are: each statement that comes as text makes one.)
         let mut parts = Vec::with_capacity(exprs.len());
-        for (IndexColumn { column, descending, nulls_first }, expr) in columns.into_iter().zip(exprs) {
+        for (&IndexColumn { column, descending, nulls_first }, expr) in columns.iter().zip(exprs) {
             let data_type = table.key_type(column)?;
             parts.push(Part { operand: Operand::of(expr, data_type)?, data_type, descending, nulls_first });
         }

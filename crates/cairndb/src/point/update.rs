@@ -40,7 +40,7 @@ impl PointUpdate {
     }
 
     pub(crate) fn is_plain(&self) -> bool {
-        self.change.is_plain()
+        self.change.evaluates_nothing()
     }
 
     /// Updates the row; how many there were, and the ticket.

@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use super::plpgsql::{PlPgSql, Room};
 use super::transactions::Control;
-use super::{Caller, Calls, Compiled, DEPTH_MAX, Firing, TriggerCall, TriggerRunner};
+use super::{Compiled, DEPTH_MAX, calls_of};
 use crate::bind::Variables;
 use crate::catalog::{Language, ObjectId, Returns, Routine, RoutineKind, RoutineParameter, TriggerEvent};
 use crate::columns::Batch;
 use crate::exec::{ExecContext, eval_row};
-use crate::functions::Volatility;
+use crate::functions::{Caller, Firing, TriggerCall, TriggerRunner, Volatility};
 use crate::plan::{Expr, PhysicalNode, PhysicalPlan};
 use crate::prepared::Prepared;
 use crate::routine::{Ran, StatementHost, UnderPath};
@@ -182,7 +182,7 @@ impl TriggerRunner for Fired<'_> {
         self.refresh()?;
         let Fired { host, under, call, compiled, context, room } = self;
         let runs = under.as_ref().map_or(*host, |under| &*under.host);
-        let _trigger = Entered::of(runs, call.table.id);
+        let _trigger = Entered::of(runs, call.table);
         let fired = runs.deeper(None, |_| {
             context.check()?;
             match &**compiled {
@@ -199,7 +199,7 @@ impl TriggerRunner for Fired<'_> {
         let Fired { host, under, call, compiled, context, room } = self;
         let Compiled::PlPgSql(body) = &**compiled else { return Ok(false) };
         let runs = under.as_ref().map_or(*host, |under| &*under.host);
-        let _trigger = Entered::of(runs, call.table.id);
+        let _trigger = Entered::of(runs, call.table);
         let fired = runs.deeper(None, |_| body.fire_all(runs, context, call, (event, rows), room))?;
         under.as_ref().map_or(Ok(()), |under| host.catch_up(under))?;
         Ok(fired)
@@ -326,7 +326,7 @@ pub(crate) fn run_block(
         change: 0,
     });
     let body = PlPgSql::new(&routine, &**host)?;
-    let eval = eval.with_calls(Some(Calls::of(host.clone())));
+    let eval = eval.with_calls(Some(calls_of(host.clone())));
     let context = host.context(&routine, &eval)?;
     body.call(&routine, (&**host, &context), &[], control).map(drop)
 }
@@ -339,7 +339,7 @@ pub(crate) fn called_procedure(host: &dyn StatementHost, call: &str, has_paramet
 
 /// CALL within a statement.
 pub(crate) fn run_call(host: Arc<dyn StatementHost>, call: &str, eval: &EvalContext) -> Result<Ran> {
-    let eval = eval.with_calls(Some(Calls::of(host.clone())));
+    let eval = eval.with_calls(Some(calls_of(host.clone())));
     let prepared = called_procedure(&*host, call, false)?;
     let context = ExecContext { eval: Arc::new(eval), ..host.base().clone() };
     host.call_procedure(&prepared, &context, None)

@@ -7,13 +7,14 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use super::{Caller, CompiledRoutines};
+use super::CompiledRoutines;
 use crate::bind::Variables;
 use crate::catalog::{Catalog, ObjectId, Routine};
 use crate::columns::Batch;
 use crate::command::Direction;
 use crate::dml::DeferredMark;
 use crate::exec::{Collected, ExecContext, RowStream, ScrolledRows};
+use crate::functions::Caller;
 use crate::notice::Notice;
 use crate::plan::{Expr, Field};
 use crate::prepared::Prepared;

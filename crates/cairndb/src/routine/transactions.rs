@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use super::Calls;
+use super::calls_of;
 use crate::catalog::Routine;
 use crate::exec::ExecContext;
 use crate::routine::StatementHost;
@@ -59,7 +59,7 @@ pub(crate) struct Control<'a> {
 impl Ground {
     /// For the body of a function, with these parameters.
     pub(crate) fn context(&self, routine: &Routine, parameters: Arc<[Value]>) -> Result<ExecContext> {
-        let eval = self.context.eval.with_calls(Some(Calls::of(self.host.clone())));
+        let eval = self.context.eval.with_calls(Some(calls_of(self.host.clone())));
         Ok(ExecContext { parameters, ..self.host.context(routine, &eval)? })
     }
 }

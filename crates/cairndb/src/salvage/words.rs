@@ -63,9 +63,9 @@ fn lost_rows(reader: &Reader, table: &Table, eval: &EvalContext, loss: &Loss) ->
             }
         }
     };
-    let columns = match table.primary_key.is_empty() {
-        true => vec!["row number".to_string()],
-        false => table.primary_key.iter().map(|&column| table.columns[column].name.clone()).collect(),
+    let columns = match table.row_key() {
+        [] => vec!["row number".to_string()],
+        key => key.iter().map(|part| table.columns[part.column].name.clone()).collect(),
     };
     Ok(LostRows { table: table.name.clone(), columns, what, why: loss.why.to_string() })
 }
@@ -91,7 +91,7 @@ fn neighbour(
 
 /// A row's key in text. What of it can not be read is shown as bytes.
 fn key_text(table: &Table, key: &[u8], eval: &EvalContext) -> Vec<String> {
-    if table.primary_key.is_empty() {
+    if table.primary.is_none() {
         return match crate::state::row_number(key) {
             Ok(number) => vec![number.to_string()],
             Err(_) => vec![bytes_text(key)],

@@ -18,7 +18,7 @@ use crate::command::{Command, SchemaCommand};
 use crate::dml::Deferred;
 use crate::exec::ExecContext;
 use crate::prepared::Prepared;
-use crate::routine::{Calls, Control, Ending, Ground, Transactions, called_procedure, run_block};
+use crate::routine::{Control, Ending, Ground, Transactions, called_procedure, calls_of, run_block};
 use crate::sql::ParsedStatement;
 use crate::state::Transaction;
 use crate::types::datetime::clock_micros;
@@ -116,7 +116,7 @@ fn run(
         }
         Command::Schema(SchemaCommand::Call(call)) => {
             let prepared = called_procedure(&**host, parsed.tree.written(call.call), true)?;
-            let eval = context.eval.with_calls(Some(Calls::of(host.clone())));
+            let eval = context.eval.with_calls(Some(calls_of(host.clone())));
             let parameters = collect(params, &prepared.parameters, &eval)?.into();
             let context = ExecContext { parameters, eval: Arc::new(eval), ..context.clone() };
             let ran = host.call_procedure(&prepared, &context, control)?;

@@ -7,7 +7,7 @@ use cairn_storage::Losses;
 use super::Session;
 use super::execute::{Executed, State};
 use super::session_state::SessionState;
-use crate::catalog::{Catalog, Deferral, ObjectId, ObjectName, Table, no_schema};
+use crate::catalog::{Catalog, Deferral, ObjectId, ObjectName, no_schema};
 use crate::command::TransactionCommand;
 use crate::dml::{Deferred, DmlContext};
 use crate::state::Transaction;
@@ -229,7 +229,7 @@ fn keys_named(name: &ObjectName, deferred: bool, catalog: &Catalog) -> Result<Ve
     for schema in schemas {
         let tables = || catalog.tables().filter(|table| table.schema == schema);
         let keys = || tables().flat_map(|table| &table.foreign_keys).map(|key| (&key.name, key.deferral, key.id));
-        let of_index = || tables().flat_map(|table| &table.indexes).filter(|index| index.constraint);
+        let of_index = || tables().flat_map(|table| table.all_indexes()).filter(|index| index.constraint);
         let unique = move || of_index().map(|index| (&index.name, index.deferral, index.id));
         let triggers = || {
             let all = tables().flat_map(|table| &table.triggers);
@@ -240,7 +240,9 @@ fn keys_named(name: &ObjectName, deferred: bool, catalog: &Catalog) -> Result<Ve
         if deferrable().next().is_some() {
             return Ok(deferrable().map(|(.., id)| id).collect());
         }
-        if constraints().next().is_some() || tables().any(|table| has_constraint(table, &name.name)) {
+        if constraints().next().is_some()
+            || tables().any(|table| table.checks.iter().any(|check| check.name == name.name))
+        {
             // Checked at once it is already.
             if !deferred {
                 return Ok(Vec::new());
@@ -250,12 +252,6 @@ fn keys_named(name: &ObjectName, deferred: bool, catalog: &Catalog) -> Result<Ve
         }
     }
     Err(Error::new(SqlState::UNDEFINED_OBJECT, format!("constraint \"{}\" does not exist", name.name)))
-}
-
-fn has_constraint(table: &Table, name: &str) -> bool {
-    table.primary_key_name.as_deref() == Some(name)
-        || table.indexes.iter().any(|index| index.constraint && index.name == name)
-        || table.checks.iter().any(|check| check.name == name)
 }
 
 fn outside(what: &str) -> Error {

@@ -247,7 +247,7 @@ fn source(name: &ObjectName, catalog: &Catalog) -> Result<Arc<Table>> {
         (None, Some(Relation::Table(table))) => Ok(table.clone()),
         (None, Some(Relation::View(_))) => Err(refused("view").with_hint(hint)),
         (None, Some(Relation::Sequence(_))) => Err(refused("sequence")),
-        (None, Some(Relation::Index(..) | Relation::PrimaryKey(_))) => Err(is_an_index(name)),
+        (None, Some(Relation::Index(..))) => Err(is_an_index(name)),
         (None, None) => Err(catalog.no_relation(name)),
     }
 }
@@ -268,7 +268,7 @@ fn target(name: &ObjectName, catalog: &Catalog) -> Result<Arc<Table>> {
             Err(refused("view").with_hint(hint))
         }
         Some(Relation::Sequence(_)) => Err(refused("sequence")),
-        Some(Relation::Index(..) | Relation::PrimaryKey(_)) => Err(is_an_index(name)),
+        Some(Relation::Index(..)) => Err(is_an_index(name)),
         None => Err(catalog.no_relation(name)),
     }
 }

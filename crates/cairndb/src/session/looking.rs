@@ -8,7 +8,7 @@ use super::execute::State;
 use crate::Result;
 use crate::catalog::{Catalog, CatalogStamp};
 use crate::exec::ExecContext;
-use crate::routine::Calls;
+use crate::routine::calls_of;
 use crate::state::Reader;
 
 impl Session {
@@ -26,7 +26,7 @@ impl Session {
             let (catalog, started, read_only, has_lost) = (catalog.clone(), Some(now), true, false);
             let state = State { reader, tx: None, stamp, catalog, started, read_only, has_lost };
             let runner = Arc::new(self.runner(&context, &state, &session));
-            context.eval = Arc::new(context.eval.with_calls(Some(Calls::of(runner))));
+            context.eval = Arc::new(context.eval.with_calls(Some(calls_of(runner))));
         }
         Ok(context)
     }

@@ -12,73 +12,24 @@ use crate::catalog::{
 use crate::functions::Volatility;
 use crate::types::DataType;
 
-/// An index of a table.
-pub(super) struct Indexed<'t> {
-    pub(super) id: ObjectId,
-    pub(super) name: &'t str,
-    pub(super) columns: Vec<usize>,
-    pub(super) unique: bool,
-    /// `None`: it is the primary key.
-    pub(super) secondary: Option<&'t Index>,
-}
-
-impl Indexed<'_> {
-    /// The positions of INCLUDEd columns.
-    pub(super) fn included<'a>(&'a self, table: &'a Table) -> &'a [usize] {
-        self.secondary.map_or(&table.primary_key_included, |index| &index.included)
-    }
-
-    /// Whether it is of the primary key.
-    pub(super) fn is_primary(&self) -> bool {
-        self.secondary.is_none_or(|index| index.primary)
-    }
-
-    /// When its constraint is looked at.
-    pub(super) fn deferral(&self) -> Deferral {
-        self.secondary.map_or(Deferral::Never, |index| index.deferral)
-    }
-
-    /// Whether a constraint made it.
-    pub(super) fn is_constraint(&self) -> bool {
-        self.secondary.is_none_or(|index| index.constraint)
-    }
-}
-
-pub(super) fn indexes(table: &Table) -> impl Iterator<Item = Indexed<'_>> {
-    let primary = table.primary_key_name.iter().map(|name| Indexed {
-        id: table.primary_key_id,
-        name,
-        columns: table.primary_key.clone(),
-        unique: true,
-        secondary: None,
-    });
-    primary.chain(table.indexes.iter().map(|index| Indexed {
-        id: index.id,
-        name: &index.name,
-        columns: index.columns.iter().map(|part| part.column).collect(),
-        unique: index.unique || index.is_deferrable(),
-        secondary: Some(index),
-    }))
-}
-
 /// CREATE INDEX; `pretty`: as people read it.
-pub(super) fn index(catalog: &Catalog, table: &Table, of: &Indexed, pretty: bool) -> String {
-    let unique = if of.unique { "UNIQUE " } else { "" };
+pub(super) fn index(catalog: &Catalog, table: &Table, of: &Index, pretty: bool) -> String {
+    let unique = if of.is_told_unique() { "UNIQUE " } else { "" };
     let schema = catalog.schema_name(table.schema).unwrap_or_default();
     let on = match pretty {
         true => catalog.table_name(table),
         false => format!("{}.{}", quoted(schema), quoted(&table.name)),
     };
     let columns = index_columns(table, of).join(", ");
-    let predicate = of.secondary.and_then(|index| index.predicate.as_ref());
+    let predicate = of.predicate.as_ref();
     let filter = predicate.map_or_else(String::new, |of| format!(" WHERE {}", condition(&of.definition.text, pretty)));
-    let nulls = if of.secondary.is_some_and(|index| index.nulls_equal) { " NULLS NOT DISTINCT" } else { "" };
-    let included = match names(table, of.included(table)).as_slice() {
+    let nulls = if of.nulls_equal { " NULLS NOT DISTINCT" } else { "" };
+    let included = match names(table, &of.included).as_slice() {
         [] => String::new(),
         names => format!(" INCLUDE ({})", names.join(", ")),
     };
-    let method = if of.secondary.is_some_and(|index| index.is_inverted()) { "gin" } else { "btree" };
-    format!("CREATE {unique}INDEX {} ON {on} USING {method} ({columns}){included}{nulls}{filter}", quoted(of.name))
+    let method = if of.is_inverted() { "gin" } else { "btree" };
+    format!("CREATE {unique}INDEX {} ON {on} USING {method} ({columns}){included}{nulls}{filter}", quoted(&of.name))
 }
 
 /// An expression as PostgreSQL writes conditions.
@@ -118,17 +69,17 @@ fn closes_at_end(text: &str) -> bool {
 }
 
 /// PRIMARY KEY, UNIQUE.
-pub(super) fn key(table: &Table, of: &Indexed) -> String {
-    let kind = match of.secondary {
-        _ if of.is_primary() => "PRIMARY KEY",
-        Some(index) if index.nulls_equal => "UNIQUE NULLS NOT DISTINCT",
-        _ => "UNIQUE",
+pub(super) fn key(table: &Table, of: &Index) -> String {
+    let kind = match () {
+        () if of.primary => "PRIMARY KEY",
+        () if of.nulls_equal => "UNIQUE NULLS NOT DISTINCT",
+        () => "UNIQUE",
     };
-    let included = match names(table, of.included(table)).as_slice() {
+    let included = match names(table, &of.included).as_slice() {
         [] => String::new(),
         names => format!(" INCLUDE ({})", names.join(", ")),
     };
-    format!("{kind} ({}){included}{}", names(table, &of.columns).join(", "), deferral(of.deferral()))
+    format!("{kind} ({}){included}{}", names(table, of.positions()).join(", "), deferral(of.deferral))
 }
 
 fn deferral(deferral: Deferral) -> &'static str {
@@ -205,7 +156,7 @@ pub(super) fn rule(action: ReferentialAction) -> &'static str {
 /// The constraint with this oid.
 pub(super) fn constraint(catalog: &Catalog, oid: i64, pretty: bool) -> Option<String> {
     if let Some((table, index)) = index_by_oid(catalog, oid) {
-        return index.is_constraint().then(|| key(table, &index));
+        return index.constraint.then(|| key(table, index));
     }
     if let Some((_, _, Relation::Table(table))) = catalog.relation_of(object(oid)?) {
         let checks = table.checks.iter().find(|check| oid_of(check.id) == oid);
@@ -360,20 +311,13 @@ pub(super) fn language(of: &Routine) -> &'static str {
 }
 
 /// The table and its index with this oid.
-pub(super) fn index_by_oid(catalog: &Catalog, oid: i64) -> Option<(&Table, Indexed<'_>)> {
-    let (Relation::Index(table, _) | Relation::PrimaryKey(table)) = catalog.relation_of(object(oid)?)?.2 else {
-        return None;
-    };
-    indexes(table).find(|index| oid_of(index.id) == oid).map(|index| (&**table, index))
+pub(super) fn index_by_oid(catalog: &Catalog, oid: i64) -> Option<(&Table, &Index)> {
+    let Relation::Index(table, index) = catalog.relation_of(object(oid)?)?.2 else { return None };
+    Some((table, index))
 }
 
 /// The name, the schema and what it is, of the relation with this oid.
 pub(super) fn relation_by_oid(catalog: &Catalog, oid: i64) -> Option<(ObjectId, &str, &Relation)> {
     let id = object(oid)?;
-    let found = catalog.relation_of(id)?;
-    let own = match found.2 {
-        Relation::PrimaryKey(table) => table.primary_key_id,
-        relation => relation.id(),
-    };
-    (own == id).then_some(found)
+    catalog.relation_of(id).filter(|(.., relation)| relation.id() == id)
 }

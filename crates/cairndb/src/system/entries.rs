@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
+use super::BoundViews;
 use super::functions::{Asking, Eval, FUNCTIONS, SystemFunction, Takes};
 use super::pg_catalog::listed;
 use crate::catalog::Catalog;
@@ -21,6 +22,7 @@ pub(crate) struct SystemEntry {
 struct Asked {
     of: &'static SystemFunction,
     catalog: Arc<Catalog>,
+    views: &'static dyn BoundViews,
     /// A client asks.
     is_clients: bool,
 }
@@ -33,6 +35,7 @@ impl Asks for Asked {
         };
         match self.of.eval {
             Eval::Catalog(eval) => eval(&self.catalog, args),
+            Eval::Views(eval) => eval(&self.catalog, args, self.views),
             Eval::Database(eval) => eval(&self.catalog, args, session()?),
             Eval::Server(eval) => eval(args, &Asking { session: session()?, is_clients: self.is_clients }),
         }
@@ -49,9 +52,15 @@ impl SystemEntry {
         self.of.takes
     }
 
-    /// The entry in a call, whose arguments are of these types and whose statement has this catalog.
-    pub(crate) fn asking(&self, types: Vec<DataType>, catalog: Arc<Catalog>, is_clients: bool) -> Function {
-        self.function.asking(types, Arc::new(Asked { of: self.of, catalog, is_clients }))
+    /// The entry in a call, whose arguments are of these types and whose statement has this catalog and binds views; and whether a client
+    /// asks.
+    pub(crate) fn asking(
+        &self,
+        types: Vec<DataType>,
+        catalog: Arc<Catalog>,
+        (views, is_clients): (&'static dyn BoundViews, bool),
+    ) -> Function {
+        self.function.asking(types, Arc::new(Asked { of: self.of, catalog, views, is_clients }))
     }
 }
 

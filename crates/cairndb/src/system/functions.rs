@@ -9,8 +9,7 @@ use super::describe::{self, index_by_oid, relation_by_oid};
 use super::pg_catalog::built_in;
 use super::reg::{self, namespace_name};
 use super::relation::object;
-use super::{names, oid_of};
-use crate::bind::{is_deletable, updatable_columns};
+use super::{BoundViews, names, oid_of};
 use crate::catalog::{Catalog, Commentable, ObjectId, Relation, Routine, TriggerEvent, Triggered, View};
 use crate::functions::{Declared, Parallel, Volatility, database_oid};
 use crate::sql::relation_name;
@@ -65,6 +64,8 @@ impl Takes {
 pub(crate) enum Eval {
     /// The catalog says it, always the same.
     Catalog(fn(&Catalog, &[Value]) -> Result<Value>),
+    /// The catalog says it, and what views' queries mean under it.
+    Views(fn(&Catalog, &[Value], &dyn BoundViews) -> Result<Value>),
     /// The database is looked at, as it is by then.
     Database(fn(&Catalog, &[Value], &dyn SessionServices) -> Result<Value>),
     /// The server is asked, where there is one, and a client asks.
@@ -106,6 +107,17 @@ const fn of(
 ) -> SystemFunction {
     let (volatility, parallel) = (Volatility::Stable, Parallel::Safe);
     SystemFunction { name, takes, least, returns, strict: true, volatility, parallel, eval: Eval::Catalog(eval) }
+}
+
+const fn of_views(
+    name: &'static str,
+    takes: &'static [Takes],
+    returns: DataType,
+    eval: fn(&Catalog, &[Value], &dyn BoundViews) -> Result<Value>,
+) -> SystemFunction {
+    let (volatility, parallel) = (Volatility::Stable, Parallel::Safe);
+    let (least, eval) = (takes.len(), Eval::Views(eval));
+    SystemFunction { name, takes, least, returns, strict: true, volatility, parallel, eval }
 }
 
 const fn size(
@@ -247,20 +259,20 @@ pub(super) static FUNCTIONS: &[SystemFunction] = {
             Ok(Value::BigInt(temporary.map_or(0, |id| oid_of(*id))))
         })
         .restricted(),
-        of("pg_relation_is_updatable", &[Class, Flag], 2, Int, |catalog, args| {
+        of_views("pg_relation_is_updatable", &[Class, Flag], Int, |catalog, args, bound| {
             let events = match relation_by_oid(catalog, oid(args)) {
                 Some((_, _, Relation::Table(table))) if !table.is_materialized() => 28,
-                Some((_, _, Relation::View(view))) => view_events(catalog, view, is_true(args, 1)),
+                Some((_, _, Relation::View(view))) => view_events((catalog, bound), view, is_true(args, 1)),
                 _ => 0,
             };
             Ok(Value::Integer(events))
         }),
-        of("pg_column_is_updatable", &[Class, Integer, Flag], 3, Boolean, |catalog, args| {
+        of_views("pg_column_is_updatable", &[Class, Integer, Flag], Boolean, |catalog, args, bound| {
             Ok(Value::Boolean(match relation_by_oid(catalog, oid(args)) {
                 _ if number(args, 1) <= 0 => false,
                 Some((_, _, Relation::Table(table))) => !table.is_materialized(),
                 Some((_, _, Relation::View(view))) => {
-                    is_column_updatable(catalog, view, number(args, 1), is_true(args, 2))
+                    is_column_updatable((catalog, bound), view, number(args, 1), is_true(args, 2))
                 }
                 _ => false,
             }))
@@ -343,7 +355,7 @@ fn bytes_of(catalog: &Catalog, args: &[Value], database: &dyn SessionServices, p
             let itself = (parts != Parts::Indexes).then_some(table.tree);
             itself.into_iter().chain(indexes).collect()
         }
-        Some(Relation::Index(_, index)) if parts != Parts::Indexes => vec![index.tree],
+        Some(Relation::Index(table, index)) if parts != Parts::Indexes && !table.lies_by(index) => vec![index.tree],
         Some(_) => Vec::new(),
     };
     bytes(trees.into_iter().map(|tree| database.tree_bytes(tree)).sum::<Result<u64>>()?)
@@ -458,10 +470,10 @@ fn viewdef(catalog: &Catalog, args: &[Value]) -> Result<Value> {
 }
 
 /// What can be done to a view's rows, as bits: UPDATE 4, INSERT 8, DELETE 16.
-fn view_events(catalog: &Catalog, view: &Arc<View>, with_triggers: bool) -> i32 {
-    let by_itself = match updatable_columns(view, catalog) {
+fn view_events((catalog, bound): (&Catalog, &dyn BoundViews), view: &Arc<View>, with_triggers: bool) -> i32 {
+    let by_itself = match bound.updatable_columns(view, catalog) {
         Some(_) => 28,
-        None if is_deletable(view, catalog) => 16,
+        None if bound.is_deletable(view, catalog) => 16,
         None => 0,
     };
     let all = [(TriggerEvent::Update, 4), (TriggerEvent::Insert, 8), (TriggerEvent::Delete, 16)];
@@ -470,9 +482,14 @@ fn view_events(catalog: &Catalog, view: &Arc<View>, with_triggers: bool) -> i32 
 }
 
 /// Whether a view's column, by its number, can be given values, and rows of the view deleted.
-fn is_column_updatable(catalog: &Catalog, view: &Arc<View>, number: i64, with_triggers: bool) -> bool {
+fn is_column_updatable(
+    (catalog, bound): (&Catalog, &dyn BoundViews),
+    view: &Arc<View>,
+    number: i64,
+    with_triggers: bool,
+) -> bool {
     let place = usize::try_from(number - 1).unwrap_or(usize::MAX);
-    let by_itself = updatable_columns(view, catalog).is_some_and(|columns| columns.get(place) == Some(&true));
+    let by_itself = bound.updatable_columns(view, catalog).is_some_and(|columns| columns.get(place) == Some(&true));
     let both = [TriggerEvent::Update, TriggerEvent::Delete];
     by_itself || with_triggers && both.into_iter().all(|event| view.has_instead_of(event))
 }
@@ -482,8 +499,8 @@ fn indexdef(catalog: &Catalog, args: &[Value]) -> Result<Value> {
     Ok(match usize::try_from(number(args, 1)) {
         Ok(0) => Value::text(describe::index(catalog, table, &index, is_true(args, 2))),
         Ok(column) => {
-            let included = names(table, index.included(table));
-            let all: Vec<String> = names(table, &index.columns).into_iter().chain(included).collect();
+            let included = names(table, &index.included);
+            let all: Vec<String> = names(table, index.positions()).into_iter().chain(included).collect();
             Value::text(all.get(column - 1).map_or("", String::as_str))
         }
         Err(_) => Value::text(""),

@@ -15,17 +15,19 @@ mod pg_catalog;
 mod reg;
 mod relation;
 mod served;
+mod views;
 
-use crate::catalog::{Catalog, ObjectId, ObjectName, TEMPORARY, Table};
+use crate::catalog::{Catalog, Index, ObjectId, ObjectName, TEMPORARY, Table};
 use crate::inverted::ItemClass;
 use crate::types::DataType;
 use crate::{Error, SqlState, Value};
+use std::borrow::Borrow;
 
 pub(crate) use asked::{Answers, Setting, listed_settings};
 pub(crate) use entries::{SystemEntry, all_entries, entries};
 pub(crate) use functions::Takes;
-use relation::view_columns;
 pub(crate) use relation::{Made, Rows, SystemRelation};
+pub(crate) use views::BoundViews;
 
 /// The relation that a name means, if it is one of these. Without a schema `pg_catalog` is looked at first, behind the
 /// session's temporary relations, unless the search path says when.
@@ -75,8 +77,8 @@ fn schema_name(catalog: &Catalog, id: ObjectId) -> Value {
     text(catalog.schema_name(id).unwrap_or_default())
 }
 
-fn names(table: &Table, columns: &[usize]) -> Vec<String> {
-    let name = |&column: &usize| match table.columns.get(column) {
+fn names(table: &Table, columns: impl IntoIterator<Item = impl Borrow<usize>>) -> Vec<String> {
+    let name = |column: usize| match table.columns.get(column) {
         Some(column) => cairn_parser::token::quoted(&column.name),
         // What is no call stands in parentheses of its own.
         None => match table.key_name(column) {
@@ -84,21 +86,21 @@ fn names(table: &Table, columns: &[usize]) -> Vec<String> {
             name => name,
         },
     };
-    columns.iter().map(name).collect()
+    columns.into_iter().map(|column| name(*column.borrow())).collect()
 }
 
 /// The columns of an index as CREATE INDEX says them.
-fn index_columns(table: &Table, of: &describe::Indexed) -> Vec<String> {
-    let mut columns = names(table, &of.columns);
-    if let Some(inverted) = of.secondary.and_then(|index| index.inverted.as_ref()) {
-        for ((column, class), part) in columns.iter_mut().zip(&inverted.classes).zip(&of.columns) {
-            if table.key_type(*part).and_then(ItemClass::default_of) != Some(*class) {
+fn index_columns(table: &Table, of: &Index) -> Vec<String> {
+    let mut columns = names(table, of.positions());
+    if let Some(inverted) = &of.inverted {
+        for ((column, class), part) in columns.iter_mut().zip(&inverted.classes).zip(of.positions()) {
+            if table.key_type(part).and_then(ItemClass::default_of) != Some(*class) {
                 column.extend([" ", class.name()]);
             }
         }
         return columns;
     }
-    for (column, part) in columns.iter_mut().zip(of.secondary.into_iter().flat_map(|index| &index.columns)) {
+    for (column, part) in columns.iter_mut().zip(&of.columns) {
         column.push_str(match (part.descending, part.nulls_first) {
             (false, false) => "",
             (false, true) => " NULLS FIRST",

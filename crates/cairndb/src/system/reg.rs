@@ -75,10 +75,7 @@ fn routine_name(catalog: &Catalog, oid: i64, with_arguments: bool) -> Option<Str
 
 fn class(catalog: &Catalog, name: &ObjectName) -> Result<i64> {
     if let Some(relation) = catalog.relation(name) {
-        return Ok(oid_of(match relation {
-            Relation::PrimaryKey(table) => table.primary_key_id,
-            relation => relation.id(),
-        }));
+        return Ok(oid_of(relation.id()));
     }
     let system = matches!(name.schema.as_deref(), None | Some("pg_catalog"));
     let found = if system { super::listed::oid_of_relation(&name.name) } else { None };

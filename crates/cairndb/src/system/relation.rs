@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use super::Answers;
 use super::oid_of;
+use super::{Answers, BoundViews};
 use crate::Value;
 use crate::catalog::{Catalog, ObjectId, Relation, RelationKind, Table, UserType, View};
 use crate::plan::{Expr, Field, SystemRows};
@@ -27,6 +27,7 @@ pub(crate) struct SystemRelation {
 struct UnderCatalog {
     relation: &'static SystemRelation,
     catalog: Catalog,
+    views: &'static dyn BoundViews,
 }
 
 impl SystemRows for UnderCatalog {
@@ -48,7 +49,7 @@ impl SystemRows for UnderCatalog {
 
     fn rows(&self, wanted: &[usize], asked: Option<(usize, &Value)>) -> Vec<Vec<Value>> {
         let only = asked.and_then(|(column, value)| Some(self.relation.key(column)?.only(value)));
-        self.relation.rows(&self.catalog, wanted, only.unwrap_or_default())
+        self.relation.rows((&self.catalog, self.views), wanted, only.unwrap_or_default())
     }
 }
 
@@ -148,11 +149,16 @@ impl SystemRelation {
     }
 
     /// The relation under a catalog.
-    pub(crate) fn under(&'static self, catalog: &Catalog) -> Arc<dyn SystemRows> {
-        Arc::new(UnderCatalog { relation: self, catalog: catalog.clone() })
+    pub(crate) fn under(&'static self, catalog: &Catalog, views: &'static dyn BoundViews) -> Arc<dyn SystemRows> {
+        Arc::new(UnderCatalog { relation: self, catalog: catalog.clone(), views })
     }
 
-    fn rows(&'static self, catalog: &Catalog, wanted: &[usize], only: Only) -> Vec<Vec<Value>> {
+    fn rows(
+        &'static self,
+        (catalog, views): (&Catalog, &'static dyn BoundViews),
+        wanted: &[usize],
+        only: Only,
+    ) -> Vec<Vec<Value>> {
         let Made::Rows(make) = self.made else { return Vec::new() };
         let mut places = vec![None; self.columns.len()];
         let mut blank = Vec::with_capacity(wanted.len());
@@ -162,7 +168,7 @@ impl SystemRelation {
                 blank.push(unsaid(*data_type));
             }
         }
-        let mut rows = Rows { rows: Vec::new(), columns: &self.columns, places, blank, only };
+        let mut rows = Rows { rows: Vec::new(), columns: &self.columns, places, blank, only, bound: views };
         make(catalog, &mut rows);
         rows.rows
     }
@@ -177,6 +183,8 @@ pub(crate) struct Rows {
     /// A row that says nothing.
     blank: Vec<Value>,
     only: Only,
+    /// What views' queries say.
+    pub(super) bound: &'static dyn BoundViews,
 }
 
 impl Rows {
@@ -244,7 +252,7 @@ impl Rows {
     pub(super) fn tables<'c>(&self, catalog: &'c Catalog) -> Vec<&'c Table> {
         let table = |relation: &'c Relation| match relation {
             Relation::Table(table) => Some(&**table),
-            Relation::Index(table, _) | Relation::PrimaryKey(table) if self.only != Only::All => Some(&**table),
+            Relation::Index(table, _) if self.only != Only::All => Some(&**table),
             _ => None,
         };
         self.relations(catalog).into_iter().filter_map(|(.., relation)| table(relation)).collect()
@@ -269,12 +277,6 @@ impl Rows {
     pub(super) fn views<'c>(&self, catalog: &'c Catalog) -> Vec<&'c Arc<View>> {
         self.relations(catalog).into_iter().filter_map(|(.., relation)| relation.view()).collect()
     }
-}
-
-/// The types of the columns that a view's query gives, under the names that they have in the view.
-pub(super) fn view_columns(catalog: &Catalog, view: &View) -> Vec<Field> {
-    let fields = crate::bind::definition_fields(&view.query, catalog);
-    fields.and_then(|fields| crate::bind::named_as_view(view, fields)).unwrap_or_default()
 }
 
 /// What a row has where it says nothing.

@@ -1,5 +1,6 @@
 //! What values' meaning depends on besides themselves: the clock and the session's time zone.
 
+use std::any::Any;
 use std::fmt::{self, Write};
 use std::ops::Deref;
 use std::sync::{Arc, Weak};
@@ -9,8 +10,6 @@ use cairn_storage::{Stats, TreeId};
 
 use super::style::TextStyle;
 use super::{Builds, DataType, ObjectId, OidNames, Reg, RegValue, Server, Value};
-use crate::routine::{Caller, Calls};
-use crate::state::Reader;
 use crate::types::Generator;
 use crate::{Error, Result, SqlState};
 
@@ -45,7 +44,14 @@ pub struct EvalContext {
     /// What oids are called, where no function runs that may change it; `None`: they have no names here.
     oid_names: Option<Arc<dyn OidNames>>,
     /// The calls of the schema's functions; `None`: there are none, or they are not to be called here.
-    pub(crate) calls: Option<Calls>,
+    pub(crate) calls: Option<Arc<dyn FunctionCalls>>,
+}
+
+/// The calls of the schema's functions, as far as values ask: what a function is, and who runs it, is known above
+/// (`functions::Calls`, which this is).
+pub(crate) trait FunctionCalls: Any + fmt::Debug + Send + Sync {
+    /// What oids are called as far as the statements that have run have got.
+    fn oid_names(&self) -> Arc<dyn OidNames>;
 }
 
 /// What the session is.
@@ -275,7 +281,7 @@ impl EvalContext {
     pub(crate) fn read_oid(&self, of: Reg, text: &str) -> Result<RegValue> {
         let number = match (parse_number(text.trim())?, &self.calls, &self.oid_names) {
             (Some(number), _, _) => number,
-            (None, Some(calls), _) => calls.caller.oid_names().read_name(of, text)?,
+            (None, Some(calls), _) => calls.oid_names().read_name(of, text)?,
             (None, None, Some(names)) => names.read_name(of, text)?,
             (None, None, None) => return Err(Error::unsupported(format!("the name of a {} in this place", of.name()))),
         };
@@ -286,7 +292,7 @@ impl EvalContext {
     pub(crate) fn write_oid(&self, value: RegValue, out: &mut String) {
         match (&self.calls, &self.oid_names) {
             _ if value.oid == 0 => out.push('-'),
-            (Some(calls), _) => out.push_str(&calls.caller.oid_names().name(value.of, value.number())),
+            (Some(calls), _) => out.push_str(&calls.oid_names().name(value.of, value.number())),
             (None, Some(names)) => out.push_str(&names.name(value.of, value.number())),
             // Writing to a String cannot fail.
             (None, None) => _ = write!(out, "{}", value.oid),
@@ -294,14 +300,8 @@ impl EvalContext {
     }
 
     /// The same, with these calls of the schema's functions.
-    pub(crate) fn with_calls(&self, calls: Option<Calls>) -> EvalContext {
+    pub(crate) fn with_function_calls(&self, calls: Option<Arc<dyn FunctionCalls>>) -> EvalContext {
         EvalContext { calls, plain: None, ..self.clone() }.with_style(self.style)
-    }
-
-    /// The same, of a statement that reads this.
-    pub(crate) fn reading(&self, reader: &Reader) -> EvalContext {
-        let calls = self.calls.as_ref().map(|calls| Calls { caller: calls.caller.clone(), reader: reader.clone() });
-        self.with_calls(calls)
     }
 
     /// What is stored (a generated column, a key of an index) is computed in: the same for every session's style.
@@ -313,16 +313,6 @@ impl EvalContext {
     /// For functions that may take long: fails when the statement was cancelled or its time is up. SQLSTATE 57014.
     pub(crate) fn check(&self) -> Result<()> {
         self.channels.as_ref().map_or(Ok(()), |channels| channels.check())
-    }
-
-    /// Who runs the schema's functions; SQLSTATE 0A000 where nobody does.
-    pub(crate) fn caller(&self) -> Result<&Arc<dyn Caller>> {
-        Ok(&self.calls()?.caller)
-    }
-
-    /// As `caller`, with what the statement reads.
-    pub(crate) fn calls(&self) -> Result<&Calls> {
-        self.calls.as_ref().ok_or_else(|| Error::unsupported("a function of the schema's in this place"))
     }
 }
 

@@ -9,7 +9,7 @@ use std::fmt;
 use super::composite::CompositeType;
 use super::datetime::{IntervalLimit, write_digits};
 use super::enums::EnumType;
-use super::info::{ElementType, Physical};
+use super::info::{ElementType, Physical, TYPES, TypeInfo};
 use super::reg::Reg;
 
 /// A SQL type with its modifiers.
@@ -137,6 +137,33 @@ impl DataType {
     pub const TIMESTAMPTZ: DataType = DataType::TimestampTz(None);
     /// `interval`, all fields and digits.
     pub const INTERVAL: DataType = DataType::Interval(None);
+
+    /// A type by one of its plain names (`int4`, `character varying`, `timestamptz`), without modifiers.
+    ///
+    /// ```
+    /// use cairndb::DataType;
+    ///
+    /// assert_eq!(DataType::from_name("int8"), Some(DataType::BigInt));
+    /// assert_eq!(DataType::from_name("nothing"), None);
+    /// ```
+    pub fn from_name(name: &str) -> Option<DataType> {
+        match name {
+            // `bpchar` has no length.
+            "character" => return Some(DataType::Char(1)),
+            // A cursor's name.
+            "refcursor" => return Some(DataType::Text),
+            "int2vector" => return Some(DataType::INT2VECTOR),
+            "oidvector" => return Some(DataType::OIDVECTOR),
+            _ => {}
+        }
+        // (`char` as a name; the word of the grammar is another type.)
+        let is_it =
+            |info: &&TypeInfo| [info.name, info.catalog_name].contains(&name) || info.other_names.contains(&name);
+        let known = TYPES.iter().find(is_it);
+        // An array type's own name, as `_int4`.
+        let array = || DataType::from_name(name.strip_prefix('_')?)?.array();
+        known.map(|info| info.base).or_else(array)
+    }
 
     /// The type without modifiers: what function overloads are declared for.
     pub fn base(self) -> DataType {

@@ -11,9 +11,9 @@ mod composite;
 mod context;
 mod data_type;
 pub mod datetime;
+mod definition;
 mod enums;
 pub(crate) mod fnv;
-mod from_syntax;
 mod generator;
 mod info;
 mod interned;
@@ -45,20 +45,22 @@ pub(crate) use coercion::names_fixed_moment;
 pub use coercion::{CastContext, can_cast, cast_is_fixed, cast_is_immutable, common_type};
 pub(crate) use collation::{COLLATION_HINT, is_known_collation};
 pub use compare::{compare_blank_padded, compare_f64, float_hash_bits};
+pub(crate) use composite::Shape;
 pub use composite::{Attribute, Composite, CompositeType};
 pub(crate) use composite::{CompositeDefinition, NamedComposite};
 pub(crate) use composite::{is_open, read_open, write_open};
 pub(crate) use context::{
-    Advisory, ListedCursor, ListedStatement, LockScope, SessionNames, SessionServices, SettingChange, ShownSettings,
+    Advisory, FunctionCalls, ListedCursor, ListedStatement, LockScope, SessionNames, SessionServices, SettingChange,
+    ShownSettings,
 };
 pub use context::{EvalContext, ZoneName};
 pub use data_type::{DataType, TypeCategory};
 pub use datetime::{IntervalField, IntervalLimit, TimeTz};
+pub use definition::Definition;
+pub(crate) use definition::{KnownColumn, Reference};
 pub(crate) use enums::{EnumDefinition, EnumLabel, first_keys, key_between};
 pub use enums::{EnumType, EnumValue};
-pub(crate) use from_syntax::UsersTypes;
 pub(crate) use generator::{Generator, mixed};
-pub(crate) use info::TypeInfo;
 pub use info::{ElementType, Physical, TYPES, sample_types};
 #[cfg(test)]
 pub(crate) use info::{sample_composite, sample_enum};
@@ -70,6 +72,7 @@ pub use json::{JsonPath, Jsonb};
 pub use numeric::{Numeric, NumericRef, SCALE_MAX};
 pub(crate) use numeric::{Residues, division_by_zero};
 pub use object_id::ObjectId;
+pub(crate) use object_id::{oid_of, type_id};
 pub(crate) use reg::{OidNames, names_oids};
 pub use reg::{Reg, RegValue};
 pub(crate) use regex_error::invalid_regex;

@@ -1,4 +1,7 @@
-//! What names a schema object.
+//! What names a schema object, and as which number PostgreSQL's catalog has it.
+
+use super::DataType;
+use super::composite::NamedComposite;
 
 /// Names a schema object for the life of the database; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -14,5 +17,22 @@ impl ObjectId {
     #[inline]
     pub(crate) fn is_temporary(self) -> bool {
         self.0 >> 30 == ObjectId::TEMPORARY.0 >> 30
+    }
+}
+
+/// From 16384 on, as PostgreSQL's of what users make.
+pub(crate) fn oid_of(id: ObjectId) -> u32 {
+    id.0.wrapping_add(16384)
+}
+
+/// The id of a type that a user made, or that is an array of such; `None`: it is one of the system's.
+pub(crate) fn type_id(data_type: DataType) -> Option<ObjectId> {
+    match data_type.element().unwrap_or(data_type) {
+        DataType::Enum(of) => Some(ObjectId(of.definition().oid.wrapping_sub(16384))),
+        DataType::Composite(of) => match &of.definition().named {
+            Some(NamedComposite { oid, table: None, .. }) => Some(ObjectId(oid.wrapping_sub(16384))),
+            _ => None,
+        },
+        _ => None,
     }
 }

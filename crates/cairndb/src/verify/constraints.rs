@@ -229,9 +229,11 @@ impl Violation {
     fn add(&mut self, table: &Table, row: &[Value], context: &ExecContext) {
         self.rows += 1;
         if self.examples.len() < EXAMPLES {
-            let every: Vec<usize> = (0..row.len()).collect();
-            let columns = if table.primary_key.is_empty() { &every } else { &table.primary_key };
-            self.examples.push(key_detail(table, columns, columns.iter().map(|&column| &row[column]), &context.eval));
+            let columns: Vec<usize> = match table.row_key() {
+                [] => (0..row.len()).collect(),
+                key => key.iter().map(|part| part.column).collect(),
+            };
+            self.examples.push(key_detail(table, &columns, columns.iter().map(|&column| &row[column]), &context.eval));
         }
     }
 }

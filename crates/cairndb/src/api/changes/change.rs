@@ -202,7 +202,7 @@ impl ChangedTable {
             id,
             schema,
             columns: columns.collect(),
-            primary_key: table.primary_key.iter().filter_map(|at| told.binary_search(at).ok()).collect(),
+            primary_key: table.row_key().iter().filter_map(|part| told.binary_search(&part.column).ok()).collect(),
             fields: told.iter().map(|&at| field(&table.columns[at])).collect(),
             layout,
             told,

@@ -10,6 +10,7 @@ use crate::Result;
 use crate::bind::binder::Binder;
 use crate::bind::context::Context;
 use crate::bind::expressions::coerce::fixed_context;
+use crate::bind::relations::views::Views;
 use crate::plan::{Expr, Field, LogicalPlan, Returning};
 use crate::system::{self, Takes};
 use crate::types::{CastContext, DataType, Reg, RegValue, Value, from_text, names_oids};
@@ -42,7 +43,7 @@ impl<'a> Binder<'a> {
             converted.push(fits.ok_or_else(|| self.at(no_function(call.name, &types), call.span))?);
         }
         let types = converted.iter().map(Expr::data_type).collect();
-        let function = entry.asking(types, self.asked(), self.is_clients());
+        let function = entry.asking(types, self.asked(), (&Views, self.is_clients()));
         Ok(Expr::Call { function: Arc::new(function), args: converted })
     }
 

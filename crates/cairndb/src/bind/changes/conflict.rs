@@ -8,7 +8,7 @@ use crate::bind::binder::Binder;
 use crate::bind::context::{Clause, Context};
 use crate::bind::definitions::index::bound_indexes;
 use crate::bind::relations::scope::{Env, Scope};
-use crate::catalog::Table;
+use crate::catalog::{Index, Table};
 use crate::plan::{Arbiter, ConflictAction, CteId, Expr, Field, LogicalPlan, OnConflict, is_implied, same_expr, walk};
 use crate::sql::{list_span, name_text};
 use crate::{Error, Result, SqlState};
@@ -78,7 +78,8 @@ impl Binder<'_> {
         for element in tree.list(elements) {
             wanted.push(self.arbiter_column(changed, element, target)?);
         }
-        let primary_key = !table.primary_key.is_empty() && is_of(&wanted, &table.primary_key, &[]);
+        let primary = table.primary.as_ref();
+        let primary_key = primary.is_some_and(|index| is_of(&wanted, index, &[]));
         let filter = filter.as_slice();
         let fits = |at: &usize| {
             let index = &table.indexes[*at];
@@ -86,9 +87,8 @@ impl Binder<'_> {
                 Some(bound) => (&*bound.expressions, bound.predicate.as_ref()),
                 None => (&[][..], None),
             };
-            let key: Vec<usize> = index.columns.iter().map(|part| part.column).collect();
-            (index.unique || index.is_deferrable())
-                && is_of(&wanted, &key, expressions)
+            index.is_told_unique()
+                && is_of(&wanted, index, expressions)
                 && predicate.is_none_or(|predicate| is_implied(predicate, filter))
         };
         let indexes: Vec<usize> = (0..table.indexes.len()).filter(fits).collect();
@@ -128,7 +128,7 @@ impl Binder<'_> {
         let (plain, table) = (name_text(self.tree, name), &changed.table);
         // A view has no constraints.
         let is_table = changed.face.is_none();
-        if is_table && table.primary_key_name.as_deref() == Some(plain) {
+        if is_table && table.primary.as_ref().is_some_and(|index| index.name == plain) {
             return Ok(Arbiter::PRIMARY_KEY);
         }
         let index = table.indexes.iter().position(|index| is_table && index.constraint && index.name == plain);
@@ -141,13 +141,13 @@ impl Binder<'_> {
 }
 
 /// Whether these are the columns and expressions of a key, in whatever order.
-fn is_of(wanted: &[Expr], key: &[usize], expressions: &[(usize, Expr)]) -> bool {
+fn is_of(wanted: &[Expr], key: &Index, expressions: &[(usize, Expr)]) -> bool {
     let is = |wanted: &Expr, column: usize| match expressions.iter().find(|(key, _)| *key == column) {
         Some((_, expr)) => same_expr(wanted, expr),
         None => matches!(wanted, Expr::Column { index, .. } if *index == column),
     };
-    key.iter().all(|column| wanted.iter().any(|wanted| is(wanted, *column)))
-        && wanted.iter().all(|wanted| key.iter().any(|column| is(wanted, *column)))
+    key.positions().all(|column| wanted.iter().any(|wanted| is(wanted, column)))
+        && wanted.iter().all(|wanted| key.positions().any(|column| is(wanted, column)))
 }
 
 /// SQLSTATE 55000 for an index whose constraint may wait.

@@ -10,7 +10,7 @@ use cairn_parser::{Id, Name};
 use super::updatable::TargetTable;
 use crate::bind::binder::Binder;
 use crate::bind::expressions::coerce::text;
-use crate::catalog::{ObjectId, Table};
+use crate::catalog::ObjectId;
 use crate::functions::{Checked, Function};
 use crate::plan::{Expr, Field, LogicalPlan};
 use crate::sql::name_text;
@@ -73,7 +73,6 @@ fn give_key(plan: &mut LogicalPlan) -> Vec<usize> {
             (start..exprs.len()).collect()
         }
         LogicalPlan::Scan { table, columns, .. } => {
-            let key = if table.primary_key.is_empty() { vec![Table::ROW_NUMBER] } else { table.primary_key.clone() };
             let mut place = |column: usize| match columns.iter().position(|known| *known == column) {
                 Some(known) => known,
                 None => {
@@ -81,7 +80,7 @@ fn give_key(plan: &mut LogicalPlan) -> Vec<usize> {
                     columns.len() - 1
                 }
             };
-            key.into_iter().map(&mut place).collect()
+            table.row_identity().into_iter().map(&mut place).collect()
         }
         _ => Vec::new(),
     }
@@ -96,7 +95,7 @@ impl Binder<'_> {
             let message = "WHERE CURRENT OF on a view is not implemented";
             return Err(self.at(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message), span));
         }
-        if table.primary_key.iter().any(|column| assigned.contains(column)) {
+        if assigned.iter().any(|column| table.is_in_row_key(*column)) {
             let error = Error::unsupported("an assignment to the primary key WHERE CURRENT OF a cursor");
             let error = error.with_hint("The cursor tells rows by it: say WHERE with the key, as FETCH gave it.");
             return Err(self.at(error, span));
@@ -111,9 +110,9 @@ impl Binder<'_> {
             }
             _ => text(name),
         };
-        let columns = match table.primary_key.as_slice() {
+        let columns = match table.row_key() {
             [] => vec![(table.columns.len(), DataType::BigInt)],
-            key => key.iter().map(|&column| (column, table.columns[column].data_type)).collect(),
+            key => key.iter().map(|part| (part.column, table.columns[part.column].data_type)).collect(),
         };
         let mut parts = Vec::with_capacity(columns.len());
         for (part, (index, data_type)) in columns.into_iter().enumerate() {

@@ -67,7 +67,7 @@ impl Binder<'_> {
         let plan =
             LogicalPlan::Join { kind, left: Box::new(scan), right: Box::new(right), on: Some(on), lateral: false };
         // The key, or the row's number.
-        let told_by = table.primary_key.first().copied().unwrap_or(table.columns.len());
+        let told_by = table.row_key().first().map_or(table.columns.len(), |part| part.column);
         let fields = plan.fields();
         let is_there = |index: usize| {
             let data_type = fields.get(index).map_or(DataType::Boolean, |field| field.data_type);

@@ -207,7 +207,7 @@ impl Binder<'_> {
         alias: Option<Id<Name>>,
     ) -> Result<(LogicalPlan, Scope)> {
         let table = &target.table;
-        let columns: Vec<usize> = match table.primary_key.as_slice() {
+        let columns: Vec<usize> = match table.row_key() {
             [] if !table.is_face() => (0..table.columns.len()).chain([Table::ROW_NUMBER]).collect(),
             _ => (0..table.columns.len()).collect(),
         };

@@ -285,7 +285,7 @@ pub(crate) fn view_face(view: &View, catalog: &Catalog) -> Result<Arc<Table>> {
 }
 
 /// Of each column of a view whether it can be given values; `None`: rows of the view can not be changed. Triggers do not count.
-pub(crate) fn updatable_columns(view: &Arc<View>, catalog: &Catalog) -> Option<Vec<bool>> {
+pub(in crate::bind) fn updatable_columns(view: &Arc<View>, catalog: &Catalog) -> Option<Vec<bool>> {
     let purpose = Purpose { by_triggers: false, ..Purpose::new(TriggerEvent::Update) };
     let (_, face) = found(view, purpose, catalog).ok()?.ok()?;
     let computed: Vec<&str> = face.computed().collect();
@@ -293,7 +293,7 @@ pub(crate) fn updatable_columns(view: &Arc<View>, catalog: &Catalog) -> Option<V
 }
 
 /// Whether rows of a view can be deleted, which asks for no columns. Triggers do not count.
-pub(crate) fn is_deletable(view: &Arc<View>, catalog: &Catalog) -> bool {
+pub(in crate::bind) fn is_deletable(view: &Arc<View>, catalog: &Catalog) -> bool {
     let purpose = Purpose { by_triggers: false, ..Purpose::new(TriggerEvent::Delete) };
     matches!(found(view, purpose, catalog), Ok(Ok(_)))
 }

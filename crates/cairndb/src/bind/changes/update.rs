@@ -48,9 +48,8 @@ impl Binder<'_> {
         let (assigned, values): (Vec<usize>, Vec<Expr>) = assignments.into_iter().unzip();
         let table = &changed.table;
         // Rows are read once more where they are changed: what is only looked at there is not read before. What triggers see is.
-        let is_read = |column: usize| {
-            column >= table.columns.len() || table.primary_key.contains(&column) || !table.triggers.is_empty()
-        };
+        let is_read =
+            |column: usize| column >= table.columns.len() || table.is_in_row_key(column) || !table.triggers.is_empty();
         let source = with_values(plan, target_width, values, extra, is_read);
         let is_joined = tree.list(update.from).len() > 0;
         let view_checks = changed.checks();

@@ -137,11 +137,11 @@ impl<'s> Grouping<'s> {
     /// Adds a column that the groups determine; any other is an error.
     fn dependent(&mut self, binder: &Binder, index: usize, data_type: DataType, inside: bool) -> Result<usize> {
         let determined = self.scope.table_of(index).is_some_and(|(table, start)| {
-            let grouped = |column: &usize| {
+            let grouped = |column: usize| {
                 self.groups.iter().any(|group| matches!(group, Expr::Column { index, .. } if *index == start + column))
             };
-            let determined =
-                self.sets.is_none() && !table.primary_key.is_empty() && table.primary_key.iter().all(grouped);
+            let key = table.primary.as_ref().filter(|_| self.sets.is_none());
+            let determined = key.is_some_and(|key| key.positions().all(grouped));
             if determined {
                 binder.note_key(table);
             }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use cairn_parser::{self as ast, Id, List, Name, QualifiedName, Query, Span, TableRef};
 
 use super::scope::{Env, Relation, Scope};
+use super::views::Views;
 use crate::bind::binder::{Binder, Confine, NOWHERE};
 use crate::bind::definitions::definition::{is_unchanged, known_columns, known_relation};
 use crate::bind::expressions::coerce::text;
@@ -293,7 +294,7 @@ impl<'a> Binder<'a> {
             Made::Nothing => LogicalPlan::Values { rows: Vec::new(), fields: of },
             Made::Rows(_) => {
                 let columns = (0..of.len()).collect();
-                LogicalPlan::SystemScan { relation: relation.under(self.catalog), columns, fields: of }
+                LogicalPlan::SystemScan { relation: relation.under(self.catalog, &Views), columns, fields: of }
             }
             Made::Expressions(rows) => LogicalPlan::Values { rows: rows(self.catalog), fields: of },
             Made::Function(function) => {

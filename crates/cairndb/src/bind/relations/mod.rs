@@ -8,5 +8,6 @@ mod sample;
 pub(super) mod scope;
 pub(super) mod search;
 pub(super) mod star;
+pub(super) mod views;
 pub(super) mod virtuals;
 pub(super) mod with;

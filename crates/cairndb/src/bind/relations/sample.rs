@@ -53,8 +53,10 @@ impl Binder<'_> {
         if let Some(seed) = repeatable {
             values.push(self.sample_argument(seed, DataType::Double, outer)?);
         }
-        let key =
-            if table.primary_key.is_empty() { (0..table.columns.len()).collect() } else { table.primary_key.clone() };
+        let key: Vec<usize> = match table.row_key() {
+            [] => (0..table.columns.len()).collect(),
+            key => key.iter().map(|part| part.column).collect(),
+        };
         let column = |index: usize| Expr::Column { index, data_type: table.columns[index].data_type };
         let row: Vec<Expr> = key.into_iter().filter(|_| repeatable.is_some()).map(column).collect();
         let types: Vec<DataType> = row.iter().map(Expr::data_type).collect();

@@ -6,7 +6,7 @@ use cairn_storage::TreeId;
 
 use crate::Result;
 use crate::bind::{BoundStatement, ParameterTypes, bind_statement};
-use crate::catalog::{Catalog, Column, Identity, Index, IndexColumn, ObjectId, Sequence, Table, View};
+use crate::catalog::{Catalog, Column, Identity, Index, ObjectId, Sequence, Table, View};
 use crate::command::{ColumnDefinition, Command, Constraint, CreateTable, CreateView, SchemaCommand, TableElement};
 use crate::plan::LogicalPlan;
 use crate::sql::{ParsedStatement, parse_one, split_script};
@@ -44,7 +44,6 @@ fn add_table(catalog: &mut Catalog, parsed: &ParsedStatement, create: CreateTabl
     let name = create.name.name;
     let number = u32::try_from(catalog.tables().count()).expect("few tables") + 1;
     let mut table = Table::new(ObjectId(number), name.clone(), TreeId(number));
-    table.primary_key_name = Some(format!("{name}_pkey"));
     let mut constraints = create.constraints;
     for element in create.elements {
         let TableElement::Column(definition) = element else { continue };
@@ -56,7 +55,10 @@ fn add_table(catalog: &mut Catalog, parsed: &ParsedStatement, create: CreateTabl
             names.iter().filter_map(|name| table.columns.iter().position(|column| column.name == *name)).collect()
         };
         match constraint {
-            Constraint::PrimaryKey { columns, .. } => table.primary_key = positions(&columns),
+            Constraint::PrimaryKey { columns, .. } => {
+                let key = Index::primary(table.tree, positions(&columns));
+                table.primary = Some(Arc::new(Index { name: format!("{name}_pkey"), ..key }));
+            }
             Constraint::Unique { columns, .. } => {
                 let index = unique(&name, &columns.join("_"), &positions(&columns));
                 table.indexes.push(index);
@@ -78,21 +80,12 @@ fn column(catalog: &mut Catalog, parsed: &ParsedStatement, table: &str, definiti
 }
 
 fn unique(table: &str, columns: &str, positions: &[usize]) -> Arc<Index> {
-    let part = |column: &usize| IndexColumn { column: *column, descending: false, nulls_first: false };
     Arc::new(Index {
         id: ObjectId(800),
         name: format!("{table}_{columns}_key"),
-        tree: TreeId(800),
-        columns: positions.iter().map(part).collect(),
         unique: true,
-        nulls_equal: false,
         constraint: true,
-        expressions: Vec::new(),
-        predicate: None,
-        included: Vec::new(),
-        inverted: None,
-        deferral: Default::default(),
-        primary: false,
+        ..Index::new(TreeId(800), positions.iter().copied())
     })
 }
 

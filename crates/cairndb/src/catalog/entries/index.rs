@@ -6,7 +6,7 @@ use super::constraint::{decode_deferral, encode_deferral};
 use super::definition::{decode_row_expression, encode_row_expression};
 use crate::Result;
 use crate::catalog::codec::{self, Fields, Writer, corrupt};
-use crate::catalog::schema::{Deferral, EXPRESSIONS, Index, IndexColumn, KeyExpression, ObjectId};
+use crate::catalog::schema::{EXPRESSIONS, Index, IndexColumn, KeyExpression, ObjectId};
 use crate::catalog::user_types::Types;
 use crate::inverted::ItemClass;
 use crate::types::DataType;
@@ -55,21 +55,7 @@ pub(super) fn decode_key_expression(bytes: &[u8], types: &Types) -> Result<KeyEx
 }
 
 pub(super) fn decode_index(bytes: &[u8], types: &Types) -> Result<Index> {
-    let mut index = Index {
-        id: ObjectId(0),
-        name: String::new(),
-        tree: TreeId(0),
-        columns: Vec::new(),
-        unique: false,
-        nulls_equal: false,
-        constraint: false,
-        expressions: Vec::new(),
-        predicate: None,
-        included: Vec::new(),
-        inverted: None,
-        deferral: Deferral::Never,
-        primary: false,
-    };
+    let mut index = Index::new(TreeId(0), []);
     let mut fields = Fields::record(bytes);
     while let Some((tag, value)) = fields.next()? {
         match tag {
@@ -99,7 +85,7 @@ pub(super) fn decode_index(bytes: &[u8], types: &Types) -> Result<Index> {
 }
 
 pub(super) fn decode_index_column(bytes: &[u8]) -> Result<IndexColumn> {
-    let mut column = IndexColumn { column: usize::MAX, descending: false, nulls_first: false };
+    let mut column = IndexColumn::ascending(usize::MAX);
     let mut fields = Fields::record(bytes);
     while let Some((tag, value)) = fields.next()? {
         match tag {

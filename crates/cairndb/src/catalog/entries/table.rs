@@ -12,7 +12,7 @@ use crate::Result;
 use crate::catalog::Definition;
 use crate::catalog::codec::{self, Fields, Writer, corrupt};
 use crate::catalog::schema::{
-    Column, Deferral, Feed, Index, Maintained, Materialized, ObjectId, OnCommit, Table, TableKind,
+    Column, Deferral, Feed, Index, IndexColumn, Maintained, Materialized, ObjectId, OnCommit, Table, TableKind,
 };
 use crate::catalog::trigger::{decode_trigger, encode_trigger};
 use crate::catalog::user_types::Types;
@@ -45,9 +45,9 @@ pub(in crate::catalog) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     let mut w = Writer::entry(version).temporary(table.is_temporary());
     w.text(1, &table.name);
     w.number(2, table.tree.0.into());
-    w.numbers(3, &table.primary_key);
-    if let Some(name) = &table.primary_key_name {
-        w.text(4, name);
+    w.numbers(3, &table.row_key().iter().map(|part| part.column).collect::<Vec<_>>());
+    if let Some(key) = table.primary.as_ref().filter(|key| !key.name.is_empty()) {
+        w.text(4, &key.name);
     }
     w.number(5, table.layout_version.into());
     for column in &table.columns {
@@ -64,7 +64,7 @@ pub(in crate::catalog) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     }
     w.number(10, change);
     w.number(11, table.columns_made.into());
-    w.number(12, table.primary_key_id.0.into());
+    w.number(12, table.primary.as_ref().map_or(0, |key| key.id.0).into());
     w.number(13, table.schema.0.into());
     match table.on_commit {
         OnCommit::Preserve => {}
@@ -74,8 +74,8 @@ pub(in crate::catalog) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     for column in &table.dropped {
         w.record(15, |w| encode_dropped(column, w));
     }
-    if !table.primary_key_included.is_empty() {
-        w.numbers(16, &table.primary_key_included);
+    if let Some(key) = table.primary.as_ref().filter(|key| !key.included.is_empty()) {
+        w.numbers(16, &key.included);
     }
     for trigger in &table.triggers {
         w.record(17, |w| encode_trigger(trigger, w));
@@ -108,7 +108,7 @@ pub(crate) fn encode_described(table: &Table) -> Vec<u8> {
     let described = Table {
         schema: table.schema,
         columns: table.columns.iter().map(column).collect(),
-        primary_key: table.primary_key.clone(),
+        primary: table.primary.as_ref().map(|key| Arc::new(Index::primary(TreeId(0), key.positions()))),
         layout_version: table.layout_version,
         dropped: table.dropped.clone(),
         columns_made: table.columns_made,
@@ -134,13 +134,15 @@ pub(super) fn decode_feed(bytes: &[u8]) -> Result<Feed> {
 
 pub(in crate::catalog) fn decode_table(id: ObjectId, bytes: &[u8], types: &Types) -> Result<Table> {
     let mut table = Table::new(id, String::new(), TreeId(0));
+    // The primary key's parts are fields of the table's.
+    let mut primary = Index::primary(TreeId(0), []);
     let mut fields = Fields::entry(bytes)?;
     while let Some((tag, value)) = fields.next()? {
         match tag {
             1 => table.name = codec::text(value)?,
             2 => table.tree = TreeId(codec::number(value)?),
-            3 => table.primary_key = codec::numbers(value)?,
-            4 => table.primary_key_name = Some(codec::text(value)?),
+            3 => primary.columns = codec::numbers(value)?.into_iter().map(IndexColumn::ascending).collect(),
+            4 => primary.name = codec::text(value)?,
             5 => table.layout_version = codec::number(value)?,
             6 => table.columns.push(decode_column(value, types)?),
             7 => table.indexes.push(Arc::new(decode_index(value, types)?)),
@@ -148,7 +150,7 @@ pub(in crate::catalog) fn decode_table(id: ObjectId, bytes: &[u8], types: &Types
             9 => table.foreign_keys.push(decode_foreign_key(value)?),
             10 => table.change = codec::number(value)?,
             11 => table.columns_made = codec::number(value)?,
-            12 => table.primary_key_id = ObjectId(codec::number(value)?),
+            12 => primary.id = ObjectId(codec::number(value)?),
             13 => table.schema = ObjectId(codec::number(value)?),
             14 => {
                 table.on_commit = match codec::number::<u32>(value)? {
@@ -159,7 +161,7 @@ pub(in crate::catalog) fn decode_table(id: ObjectId, bytes: &[u8], types: &Types
             }
             15 => table.dropped.push(decode_dropped(value, types)?),
             17 => table.triggers.push(Arc::new(decode_trigger(value)?)),
-            16 => table.primary_key_included = codec::numbers(value)?,
+            16 => primary.included = codec::numbers(value)?,
             18 => table.kind = TableKind::Materialized(decode_materialized(value)?),
             19 => table.feed = Some(decode_feed(value)?),
             20 => {
@@ -169,6 +171,7 @@ pub(in crate::catalog) fn decode_table(id: ObjectId, bytes: &[u8], types: &Types
             _ => {}
         }
     }
+    table.primary = (!primary.columns.is_empty()).then(|| Arc::new(Index { tree: table.tree, ..primary }));
     number_columns(&mut table);
     check_positions(&table)?;
     if table.layout_version >= VERSIONS {
@@ -228,8 +231,8 @@ pub(super) fn check_positions(table: &Table) -> Result<()> {
         let of_index = |column: usize| index.expressions.iter().any(|key| key.column == column);
         index.columns.iter().any(|part| beyond(&part.column) && !of_index(part.column))
     };
-    let included = table.indexes.iter().flat_map(|index| &index.included).chain(&table.primary_key_included);
-    match table.primary_key.iter().chain(keys).chain(included).any(beyond) || table.indexes.iter().any(is_nothing) {
+    let included = table.all_indexes().flat_map(|index| &index.included);
+    match keys.chain(included).any(beyond) || table.all_indexes().any(is_nothing) {
         true => Err(corrupt("column position out of range")),
         false => Ok(()),
     }

@@ -47,10 +47,12 @@ fn table() -> Table {
         name: "t".to_string(),
         columns: vec![column(1, "a", DataType::Numeric(Some((10, -2)))), column(4, "b", DataType::Varchar(Some(300)))],
         tree: TreeId(1000),
-        primary_key: vec![1, 0],
-        primary_key_name: Some("t_pkey".to_string()),
-        primary_key_included: vec![1],
-        primary_key_id: ObjectId(6),
+        primary: Some(Arc::new(Index {
+            id: ObjectId(6),
+            name: "t_pkey".to_string(),
+            included: vec![1],
+            ..Index::primary(TreeId(1000), [1, 0])
+        })),
         indexes: vec![Arc::new(Index {
             id: ObjectId(8),
             name: "i".to_string(),

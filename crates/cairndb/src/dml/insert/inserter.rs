@@ -9,7 +9,7 @@ use crate::catalog::TriggerEvent;
 use crate::columns::Batch;
 use crate::dml::pending::PendingChecks;
 use crate::dml::row::{
-    BatchRow, Env, InsertBuffers, LentRow, NewRows, Proposed, RowInsert, RowObserver, Spare, Stop, Touched, Trees,
+    BatchRow, Env, InsertBuffers, LentRow, NewRows, Proposed, RowInsert, RowObserver, Spare, Stop, Touched, Trees, Way,
 };
 use crate::dml::source::held_trees;
 use crate::dml::statement::ConcurrentWrites;
@@ -56,17 +56,6 @@ impl Buffers {
         values.push(buffers.row());
         Ok(())
     }
-}
-
-/// How rows of a batch are inserted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    /// Each by itself: somebody is asked for it.
-    Each,
-    /// The transaction is held for several.
-    Held,
-    /// They are no more than an entry of their table's tree each: some are encoded, and inserted together.
-    Runs,
 }
 
 /// Inserts rows of one statement, whose lengths have yet to be fitted.
@@ -133,7 +122,7 @@ impl<'a> Inserter<'a> {
     pub(super) fn insert_batch(&mut self, batch: &Batch, pending: &mut PendingChecks<'_>) -> Result<(), OfRow> {
         let rows = batch.len();
         let way = if rows < MANY { Way::Each } else { self.way() };
-        let mut done = if way == Way::Runs { self.insert_runs(batch)? } else { 0 };
+        let mut done = if way == Way::Together { self.insert_runs(batch)? } else { 0 };
         while done < rows {
             let end = rows.min(done + HELD_ROWS);
             self.insert_some(batch, done..end, way, pending)?;
@@ -144,11 +133,7 @@ impl<'a> Inserter<'a> {
 
     fn way(&mut self) -> Way {
         let (program, is_alone) = (self.program, self.is_alone);
-        *self.way.get_or_insert_with(|| match () {
-            () if !is_alone || !program.is_alone() => Way::Each,
-            () if program.is_row_alone() => Way::Runs,
-            () => Way::Held,
-        })
+        *self.way.get_or_insert_with(|| if is_alone { program.way() } else { Way::Each })
     }
 
     fn insert_some(
@@ -192,7 +177,7 @@ impl<'a> Inserter<'a> {
         let given;
         let mut row = Proposed::fit(table, row, fitted, spare.take(), env.eval)?;
         let mut refitted = Vec::new();
-        if program.has_before {
+        if program.audience.before {
             let new = observer.before(table, TriggerEvent::Insert, None, Some(row.to_values()), &[])?;
             let Some(new) = new else { return Ok(()) };
             given = new;

@@ -53,7 +53,7 @@ impl InsertPlan {
             });
         }
         // What subqueries see is frozen for a statement, which this is one of for each row.
-        is_simple && self.program.is_only_insert() && !self.program.asks()
+        is_simple && self.program.is_only_insert() && !self.program.asks_queries()
     }
 
     /// `beside`: who else changes rows.

@@ -25,7 +25,7 @@ enum NewValue {
     Operand(Operand),
     Sum(Sum, Expr),
     /// A column of the row beside the old one, of the same type but for its length.
-    ConcurrentWrites(usize),
+    Beside(usize),
     Computed(Expr),
     /// Over the new row: a generated column.
     Generated(Expr),
@@ -43,7 +43,7 @@ impl Assignment {
             (None, Expr::Column { index, data_type: from })
                 if index >= target.table.columns.len() && from == data_type =>
             {
-                NewValue::ConcurrentWrites(index - target.table.columns.len())
+                NewValue::Beside(index - target.table.columns.len())
             }
             (None, expr) => match Sum::of(target, data_type, &expr) {
                 Some(sum) => NewValue::Sum(sum, expr),
@@ -85,7 +85,7 @@ impl Assignment {
                 return operand.converted(env);
             }
             NewValue::Operand(_) => return Ok(Value::Null),
-            NewValue::ConcurrentWrites(column) => return self.beside(both.beside(*column)?, env),
+            NewValue::Beside(column) => return self.beside(both.beside(*column)?, env),
             NewValue::Sum(sum, expr) => match sum.value(both.old.layout, both.old.value, env.params)? {
                 Some(value) => return Ok(value),
                 None => expr,
@@ -101,13 +101,13 @@ impl Assignment {
     /// The column of the row beside the old one whose value this is, as it stands.
     pub(super) fn as_beside(&self) -> Option<usize> {
         match self.value {
-            NewValue::ConcurrentWrites(column) if !self.kept && !is_limited(self.data_type) => Some(column),
+            NewValue::Beside(column) if !self.kept && !is_limited(self.data_type) => Some(column),
             _ => None,
         }
     }
 
-    /// Whether nothing is evaluated.
-    pub(super) fn is_plain(&self) -> bool {
+    /// Whether no expression is evaluated.
+    pub(super) fn evaluates_nothing(&self) -> bool {
         !matches!(self.value, NewValue::Computed(_) | NewValue::Generated(_))
     }
 
@@ -138,7 +138,7 @@ impl Assignment {
             NewValue::Operand(operand) if computed.is_null() => {
                 operand.value(env.params).map(Datum::Lent).ok_or(Stop::Unfit)
             }
-            NewValue::ConcurrentWrites(column) if computed.is_null() => both.beside(*column),
+            NewValue::Beside(column) if computed.is_null() => both.beside(*column),
             _ => Ok(Datum::Lent(computed)),
         }
     }

@@ -81,12 +81,12 @@ impl Conflict {
     }
 
     /// Whether it asks subqueries.
-    pub(super) fn asks(&self) -> bool {
+    pub(super) fn asks_queries(&self) -> bool {
         self.asked.is_some()
     }
 
-    pub(super) fn is_plain(&self) -> bool {
-        self.asked.is_none() && self.update.as_ref().is_none_or(|change| change.is_plain())
+    pub(super) fn evaluates_nothing(&self) -> bool {
+        self.asked.is_none() && self.update.as_ref().is_none_or(|change| change.evaluates_nothing())
     }
 
     /// Leaves or updates the row under `existing`; whether it was updated.

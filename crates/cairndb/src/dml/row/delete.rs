@@ -6,10 +6,10 @@ use super::affected::{Affected, RowReturning};
 use super::change::is_as_it_was;
 use super::derive::derive;
 use super::entry::{Entry, grow};
-use super::{Env, RowObserver, Stop, Target, Trees, env, look_up};
+use super::{Audience, Env, RowObserver, Stop, Target, Trees, env, look_up};
 use crate::Value;
-use crate::catalog::{Timing, TriggerEvent};
-use crate::dml::{changed_by_trigger, has_trigger, is_told};
+use crate::catalog::TriggerEvent;
+use crate::dml::changed_by_trigger;
 use crate::plan::{Columns, Expr, Held};
 
 /// DELETE of a row from a table.
@@ -20,9 +20,7 @@ pub(crate) struct RowDelete {
     filter: Option<Expr>,
     /// Over the row's columns, then what the source has beside them.
     returning: Option<RowReturning>,
-    /// Somebody may refer to the row, or a trigger is to see it.
-    is_told: bool,
-    has_before: bool,
+    audience: Audience,
 }
 
 /// The entries of the row, at least one per index of the table.
@@ -34,34 +32,32 @@ pub(crate) struct DeleteBuffers {
 impl RowDelete {
     pub(crate) fn new(target: &Arc<Target>, filter: Option<&Expr>, returning: Option<&[Expr]>) -> RowDelete {
         let table = &target.table;
-        let is_told = !table.referenced_by.is_empty() || is_told(table, TriggerEvent::Delete);
         RowDelete {
             target: target.clone(),
             filter: filter.map(|filter| target.bound.virtuals.put_in(filter)),
             returning: returning.map(|exprs| RowReturning::new(target, exprs)),
-            is_told,
-            has_before: has_trigger(table, TriggerEvent::Delete, Timing::Before, true),
+            audience: Audience::of(table, TriggerEvent::Delete, !table.referenced_by.is_empty()),
         }
     }
 
     /// Whether it can be done while this is held, as a point statement does it: nothing refers to the row.
     pub(crate) fn is_evaluable(&self, held: Held) -> bool {
         self.target.held >= Some(held)
-            && !self.is_told
+            && !self.audience.hears()
             && self.target.table.triggers.is_empty()
             && !self.target.table.indexes.iter().any(|index| index.is_inverted())
             && self.filter.iter().all(|filter| held.allows(filter))
             && self.returning.as_ref().is_none_or(|returning| returning.is_evaluable(held))
     }
 
-    /// Nothing is evaluated.
-    pub(crate) fn is_plain(&self) -> bool {
+    /// Whether no expression is evaluated.
+    pub(crate) fn evaluates_nothing(&self) -> bool {
         self.filter.is_none() && self.returning.is_none()
     }
 
     /// Whether more than its key must be known of the row.
     pub(crate) fn reads_row(&self) -> bool {
-        !self.target.table.indexes.is_empty() || !self.is_plain()
+        !self.target.table.indexes.is_empty() || !self.evaluates_nothing()
     }
 
     /// Deletes the row under `key`; whether it was there, and the filter wants it gone. `row`: it, where more than its key is
@@ -81,7 +77,7 @@ impl RowDelete {
         {
             return Ok(false);
         }
-        if self.has_before {
+        if self.audience.before {
             let old = (0..table.columns.len()).map(|column| Ok(row.column(column)?.into_value()));
             let old = Some(old.collect::<Result<_, Stop>>()?);
             let mut before = Vec::new();
@@ -113,7 +109,7 @@ impl RowDelete {
             entry.take(trees, index, key, None)?;
         }
         derive(trees, &self.target, Some((key, &gone)), None)?;
-        if self.is_told {
+        if self.audience.hears() {
             let old = (0..table.columns.len()).map(|column| Ok(row.column(column)?.into_value()));
             observer.replaced(table, old.collect::<Result<_, Stop>>()?, None, &Arc::default());
         }

@@ -311,7 +311,7 @@ impl<'a> Entries<'a> {
             None => table.key_name(column),
         };
         let value = |column: usize| Ok(of.key_value(column, &row, Env::of(context))?.into_value());
-        let columns = || index.columns.iter().map(|part| part.column);
+        let columns = || index.positions();
         let values: Vec<Value> = columns().map(value).collect::<Result<_, Stop>>()?;
         Ok(named_key(columns().map(name), values.iter(), &context.eval))
     }

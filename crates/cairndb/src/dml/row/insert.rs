@@ -8,12 +8,11 @@ use super::affected::{Affected, RowReturning};
 use super::derive::derive;
 use super::entry::{Entry, grow};
 use super::{
-    ChangeBuffers, Conflict, Env, Lookup, Proposed, RowObserver, Rules, Stop, Target, Touched, Trees, Violation, exists,
+    Audience, ChangeBuffers, Conflict, Env, Lookup, Proposed, RowObserver, Rules, Stop, Target, Touched, Trees,
+    Violation, Way, exists,
 };
 use crate::bind::Callees;
-use crate::catalog::{Catalog, Table};
-use crate::catalog::{Timing, TriggerEvent};
-use crate::dml::{has_trigger, is_told};
+use crate::catalog::{Catalog, Table, TriggerEvent};
 use crate::plan::{Expr, Held, ViewCheck};
 use crate::state::RowNumbers;
 use crate::{Result, Value};
@@ -27,11 +26,7 @@ pub(crate) struct RowInsert {
     pub(crate) rules: Rules,
     pub(super) conflict: Option<Conflict>,
     returning: Option<RowReturning>,
-    /// A trigger is to see the row when it is there.
-    is_told: bool,
-    /// Or a view is to look at it.
-    is_noted: bool,
-    pub(crate) has_before: bool,
+    pub(crate) audience: Audience,
 }
 
 /// A row ready to be written.
@@ -61,17 +56,13 @@ impl RowInsert {
     }
 
     pub(crate) fn new(target: &Arc<Target>, conflict: Option<Conflict>, returning: Option<&[Expr]>) -> RowInsert {
-        let (is_told, has_before) = (
-            is_told(&target.table, TriggerEvent::Insert),
-            has_trigger(&target.table, TriggerEvent::Insert, Timing::Before, true),
-        );
+        let audience = Audience::of(&target.table, TriggerEvent::Insert, false);
         let (rules, returning) = (Rules::of_row(target), returning.map(|exprs| RowReturning::new(target, exprs)));
-        RowInsert { rules, conflict, returning, is_told, is_noted: is_told, has_before }
+        RowInsert { rules, conflict, returning, audience }
     }
 
     /// The same through views that look at the row.
     pub(crate) fn through(mut self, views: &[ViewCheck], catalog: &Catalog) -> Result<RowInsert> {
-        self.is_noted |= !views.is_empty();
         self.rules.set_views(views, catalog)?;
         self.conflict = self.conflict.map(|conflict| conflict.through(views, catalog)).transpose()?;
         Ok(self)
@@ -86,11 +77,11 @@ impl RowInsert {
             && self.returning.as_ref().is_none_or(|returning| returning.is_evaluable(held))
     }
 
-    /// Nothing is evaluated.
-    pub(crate) fn is_plain(&self) -> bool {
+    /// Whether no expression is evaluated.
+    pub(crate) fn evaluates_nothing(&self) -> bool {
         !self.rules.are_computed()
             && self.rules.target.bound.generated.is_empty()
-            && self.conflict.as_ref().is_none_or(Conflict::is_plain)
+            && self.conflict.as_ref().is_none_or(Conflict::evaluates_nothing)
             && self.returning.is_none()
     }
 
@@ -99,22 +90,26 @@ impl RowInsert {
         self.conflict.is_none() && self.returning.is_none() && self.rules.target.table.triggers.is_empty()
     }
 
-    /// Whether nobody is asked for it, and no tree but those of the row and its entries: the transaction can be held meanwhile.
-    pub(crate) fn is_alone(&self) -> bool {
-        self.is_evaluable(Held::Transaction)
-            && self.rules.references.is_empty()
-            && !self.rules.target.layout.has_row_numbers()
-    }
-
-    /// Whether the row is all that is written, and nobody looks at it: many can be encoded before the first is inserted.
-    pub(crate) fn is_row_alone(&self) -> bool {
+    /// How rows of a batch are inserted, where nobody else changes rows.
+    pub(crate) fn way(&self) -> Way {
         let target = &self.rules.target;
-        self.is_alone()
-            && self.is_only_insert()
-            && !self.is_noted
-            && target.table.indexes.is_empty()
-            && target.table.feed.is_none()
-            && target.additions.is_empty()
+        let is_row_all = || {
+            self.is_only_insert()
+                && self.rules.views.is_empty()
+                && target.table.indexes.is_empty()
+                && target.table.feed.is_none()
+                && target.additions.is_empty()
+        };
+        match () {
+            () if !self.is_evaluable(Held::Transaction)
+                || !self.rules.references.is_empty()
+                || target.layout.has_row_numbers() =>
+            {
+                Way::Each
+            }
+            () if is_row_all() => Way::Together,
+            () => Way::Held,
+        }
     }
 
     pub(crate) fn has_conflict(&self) -> bool {
@@ -127,10 +122,10 @@ impl RowInsert {
     }
 
     /// Whether ON CONFLICT or a view asks subqueries, or the table's rules functions.
-    pub(crate) fn asks(&self) -> bool {
-        self.rules.ask()
+    pub(crate) fn asks_queries(&self) -> bool {
+        self.rules.ask_queries()
             || self.rules.target.bound.calls != Callees::BuiltIn
-            || self.conflict.as_ref().is_some_and(Conflict::asks)
+            || self.conflict.as_ref().is_some_and(Conflict::asks_queries)
     }
 
     /// Checks the row and encodes all that is to be written, and looked up, for it.
@@ -177,11 +172,11 @@ impl RowInsert {
         if let Some(touched) = touched {
             touched.insert(buffers.key.clone());
         }
-        if self.is_noted {
+        if !self.rules.views.is_empty() {
             self.rules.check_views(row, env)?;
-            if self.is_told {
-                observer.inserted(&self.rules.target.table, row.to_values());
-            }
+        }
+        if self.audience.hears() {
+            observer.inserted(&self.rules.target.table, row.to_values());
         }
         self.returning.as_ref().map_or(Ok(()), |returning| returning.after(&affected, env, returned))?;
         Ok(true)

@@ -11,7 +11,7 @@
 //! - Values are lent from where they are (parameters, the stored row, a batch), bytes go to buffers that are kept: a row
 //!   costs no allocation but where a function makes a value.
 //! - A row that is changed is copied first: no expression is evaluated while a page or a transaction is held. Rows whose new
-//!   values are there and only have to be patched in are patched where they lie ([`RowPatches`](change::RowPatches)).
+//!   values are there and only have to be patched in are patched where they lie (`RowPatches`).
 
 mod addition;
 mod affected;
@@ -37,6 +37,7 @@ mod sum;
 mod target;
 mod trees;
 mod violation;
+mod way;
 
 use crate::exec::Stored;
 pub(crate) use addition::{Addition, group_entry, long_group};
@@ -60,3 +61,4 @@ pub(crate) use stop::{Stop, Violation};
 pub(crate) use target::Target;
 pub(crate) use trees::{Trees, exists, look_up};
 pub(crate) use violation::{key_detail, still_referenced};
+pub(crate) use way::{Audience, Way};

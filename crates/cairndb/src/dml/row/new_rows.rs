@@ -57,11 +57,11 @@ impl<'c> NewRows<'c> {
             return None;
         }
         let column = |at: usize| NewColumn::of(columns.get(at)?, table.columns[at].data_type, rows);
-        let key = |(&at, &data_type): (&usize, &DataType)| Some((column(at)?, data_type));
+        let key = |(at, data_type)| Some((column(at)?, data_type));
         let before_null = |&at: &usize| columns.get(at).map_or(0, |column| rows_before_null(column, rows));
         Some(NewRows {
             layout: layout.row(),
-            key: table.primary_key.iter().zip(layout.key_types()).map(key).collect::<Option<_>>()?,
+            key: layout.key_columns().map(key).collect::<Option<_>>()?,
             stored: layout.stored_columns().iter().map(|&at| column(at)).collect::<Option<_>>()?,
             count: program.rules.not_null().iter().map(before_null).min().unwrap_or(rows),
         })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cairn_storage::TreeId;
 
 use super::Stop;
-use crate::catalog::{Catalog, ForeignKey, Index, IndexColumn, Table};
+use crate::catalog::{Catalog, ForeignKey, IndexColumn, Table};
 use crate::plan::Columns;
 use crate::types::{DataType, EvalContext, ValueRef, cast, key};
 use crate::{Error, Result, Value};
@@ -144,17 +144,7 @@ pub(crate) fn converted(value: &Value, from: DataType, to: DataType, eval: &Eval
 
 /// The tree that has one entry for each value of the columns, and its key.
 fn referenced_key(parent: &Table, columns: &[usize]) -> Option<(TreeId, Vec<IndexColumn>)> {
-    let covers = |key: &mut dyn Iterator<Item = usize>| {
-        let key: Vec<usize> = key.collect();
-        key.len() == columns.len() && columns.iter().all(|column| key.contains(column))
-    };
-    if covers(&mut parent.primary_key.iter().copied()) {
-        let part = |&column: &usize| IndexColumn { column, descending: false, nulls_first: false };
-        return Some((parent.tree, parent.primary_key.iter().map(part).collect()));
-    }
-    let unique =
-        |index: &&Arc<Index>| index.is_unique_of_all() && covers(&mut index.columns.iter().map(|part| part.column));
-    let index = parent.indexes.iter().find(unique)?;
+    let index = parent.unique_index_of(columns)?;
     Some((index.tree, index.columns.clone()))
 }
 

@@ -76,11 +76,11 @@ impl Rules {
         let views = self.views.iter().filter_map(Viewed::plain);
         let virtuals = self.not_null_virtual.iter().filter_map(|column| self.target.bound.virtuals.expression(*column));
         let all = self.target.bound.checks.iter().chain(generated).chain(virtuals).chain(domains).chain(views);
-        !self.ask() && self.target.held >= Some(held) && all.into_iter().all(|expr| held.allows(expr))
+        !self.ask_queries() && self.target.held >= Some(held) && all.into_iter().all(|expr| held.allows(expr))
     }
 
     /// Whether views ask subqueries of the row.
-    pub(crate) fn ask(&self) -> bool {
+    pub(crate) fn ask_queries(&self) -> bool {
         self.views.iter().any(|view| view.plain().is_none())
     }
 
@@ -126,7 +126,7 @@ impl Rules {
         Ok(())
     }
 
-    /// Whether a row may be wrong without looking at what is given to its columns.
+    /// Whether what a row must satisfy is more than NOT NULL of what is given to its columns.
     pub(super) fn are_computed(&self) -> bool {
         !self.target.bound.checks.is_empty()
             || !self.target.bound.domains.is_empty()

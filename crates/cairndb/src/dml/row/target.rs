@@ -91,7 +91,7 @@ impl Target {
         if self.layout.has_row_numbers() {
             out.extend_from_slice(&row_number_key(numbers.next(store, self.table.tree)?));
         }
-        for (&column, &data_type) in self.table.primary_key.iter().zip(self.layout.key_types()) {
+        for (column, data_type) in self.layout.key_columns() {
             key::encode_ref(value(column), data_type, false, false, out);
         }
         Ok(())

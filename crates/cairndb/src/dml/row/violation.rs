@@ -1,7 +1,7 @@
 //! The words for rows that can not be written.
 
 use super::{Env, Stop, Target, Violation};
-use crate::catalog::{ForeignKey, Table};
+use crate::catalog::{ForeignKey, Index, Table};
 use crate::plan::Columns;
 use crate::types::{EvalContext, to_text};
 use crate::{Error, Result, SqlState, Value};
@@ -45,10 +45,9 @@ impl Violation {
             }
             Violation::Duplicate(index) => {
                 let of = index.map(|at| target.index(at));
-                let (name, columns): (_, Vec<usize>) = match of {
-                    Some(of) => (of.index.name.as_str(), of.index.columns.iter().map(|part| part.column).collect()),
-                    None => (table.primary_key_name.as_deref().unwrap_or(&table.name), table.primary_key.clone()),
-                };
+                let key = of.map(|of| of.index).or(table.primary.as_deref());
+                let name = key.map_or(&table.name, |key| &key.name);
+                let columns: Vec<usize> = key.into_iter().flat_map(Index::positions).collect();
                 let value = |&column: &usize| match of {
                     Some(of) => Ok(of.key_value(column, row, env)?.into_value()),
                     None => Ok(row.column(column)?.into_value()),

@@ -9,7 +9,7 @@ use super::firsts::Firsts;
 use super::key_range::{KeyPart, KeyRanges};
 use super::row_reader::RowReader;
 use super::table_scan::{PASSED_MAX, ScanSizes, filtered, note_removed};
-use crate::catalog::{Index, ObjectId, Table};
+use crate::catalog::{Index, IndexColumn, ObjectId, Table};
 use crate::columns::{Batch, Vector};
 use crate::exec::context::Cx;
 use crate::exec::expr::{Evaluator, rebind_all};
@@ -42,9 +42,8 @@ struct EntryColumns {
 impl EntryReader {
     pub(crate) fn new(table: &Arc<Table>, index: &Index, columns: &[usize], covering: bool) -> EntryReader {
         // The hidden row number is not among the key's columns: such scans read the table.
-        let told = |column: &usize| {
-            index.columns.iter().any(|part| part.column == *column) || table.primary_key.contains(column)
-        };
+        let told =
+            |column: &usize| index.columns.iter().any(|part| part.column == *column) || table.is_in_row_key(*column);
         let source = if covering && columns.iter().all(told) {
             Source::entry(table, index, columns)
         } else {
@@ -199,9 +198,10 @@ impl Source {
         let outputs_of = |at: usize| wanted(index.columns[at].column).filter(|_| is_first(at)).collect();
         let mut in_index: Vec<Vec<usize>> = (0..index.columns.len()).map(outputs_of).collect();
         let indexed = |column: usize| index.columns.iter().any(|part| part.column == column);
-        let outputs_of_key = |&column: &usize| if indexed(column) { vec![] } else { wanted(column).collect() };
+        let outputs_of_key =
+            |part: &IndexColumn| if indexed(part.column) { vec![] } else { wanted(part.column).collect() };
         let mut key: Vec<(KeyPart, Vec<usize>)> =
-            KeyPart::of_table(table).into_iter().zip(table.primary_key.iter().map(outputs_of_key)).collect();
+            KeyPart::of_table(table).into_iter().zip(table.row_key().iter().map(outputs_of_key)).collect();
         // Behind the last part that is wanted nothing is read.
         key.truncate(key.iter().rposition(|(_, outputs)| !outputs.is_empty()).map_or(0, |last| last + 1));
         if key.is_empty() {

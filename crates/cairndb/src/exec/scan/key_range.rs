@@ -25,12 +25,7 @@ pub(crate) struct KeyPart {
 impl KeyPart {
     /// The primary key's columns.
     pub(crate) fn of_table(table: &Table) -> Vec<KeyPart> {
-        let part = |&column: &usize| KeyPart {
-            data_type: super::row_reader::column_type(table, column),
-            descending: false,
-            nulls_first: false,
-        };
-        table.primary_key.iter().map(part).collect()
+        table.primary.as_ref().map_or_else(Vec::new, |index| KeyPart::of_index(table, index))
     }
 
     /// The index's columns.

@@ -265,18 +265,13 @@ pub(super) fn is_full(ranges: &[KeyRange]) -> bool {
 }
 
 pub(super) fn key_name(table: &Table, index: Option<&Index>) -> String {
-    match index {
-        Some(index) => index.name.clone(),
-        None => table.primary_key_name.clone().unwrap_or_else(|| format!("{}_pkey", table.name)),
-    }
+    let named = index.or(table.primary.as_deref()).filter(|index| !index.name.is_empty());
+    named.map_or_else(|| format!("{}_pkey", table.name), |index| index.name.clone())
 }
 
 pub(super) fn key_columns(table: &Table, index: Option<&Index>) -> Vec<String> {
-    let columns: Vec<usize> = match index {
-        Some(index) => index.columns.iter().map(|column| column.column).collect(),
-        None => table.primary_key.clone(),
-    };
-    columns.iter().map(|&column| table.key_name(column)).collect()
+    let key = index.or(table.primary.as_deref());
+    key.into_iter().flat_map(Index::positions).map(|column| table.key_name(column)).collect()
 }
 
 pub(super) fn all_of(parts: &[String]) -> String {

@@ -220,11 +220,8 @@ impl<'g> Pair<'g> {
         let in_table = self.right_unit().filter(|_| self.way != Way::RightKeys);
         let Some(shape) = in_table.and_then(|unit| unit.shape.as_ref()) else { return vec![] };
         let table = &shape.table;
-        let primary = table.primary_key.iter();
-        let primary: Vec<IndexColumn> =
-            primary.map(|&column| IndexColumn { column, descending: false, nulls_first: false }).collect();
         let mut found = vec![];
-        found.extend(self.lookup(None, &primary, true));
+        found.extend(self.lookup(None, table.row_key(), true));
         let ordered = table.indexes.iter().enumerate().filter(|(_, index)| !index.is_inverted());
         for (at, index) in ordered.filter(|(at, _)| shape.is_within(*at)) {
             found.extend(self.lookup(Some((at, index)), &index.columns, index.unique));

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use cairn_storage::COUNTERS_MAX;
 
-use crate::catalog::{Column, Table, TableKind};
+use crate::catalog::{Column, Index, Table, TableKind};
 use crate::functions::{ANY, AggregateKind, Tally, aggregate_overloads, exact_overload};
 use crate::plan::expressions::expr::{AggregateCall, Expr};
 use crate::plan::expressions::facts::is_immutable;
@@ -115,12 +115,12 @@ impl Groups {
         if columns.is_empty() {
             columns.push(("all".to_owned(), DataType::SmallInt));
         }
-        let primary_key = (0..columns.len()).collect();
+        let primary = Some(Arc::new(Index::primary(view.tree, 0..columns.len())));
         columns.push(("counters".to_owned(), DataType::Bytea));
         let columns = (1..).zip(columns).map(|(number, (name, data_type))| Column::new(number, name, data_type));
         Table {
             columns: columns.collect(),
-            primary_key,
+            primary,
             live: view.live.clone(),
             schema: view.schema,
             kind: view.materialized().cloned().map_or(TableKind::Table, TableKind::Groups),

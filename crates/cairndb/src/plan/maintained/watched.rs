@@ -115,8 +115,11 @@ pub(crate) fn trees_read(plan: &PhysicalPlan) -> BTreeSet<TreeId> {
 /// most.
 pub(crate) fn result_key(plan: &PhysicalPlan) -> Option<Vec<usize>> {
     let of_table = |table: &Table, columns: &[usize]| {
-        let key: &[usize] = if table.primary_key.is_empty() { &[Table::ROW_NUMBER] } else { &table.primary_key };
-        key.iter().map(|key| columns.iter().position(|column| column == key)).collect::<Option<Vec<_>>>()
+        table
+            .row_identity()
+            .iter()
+            .map(|key| columns.iter().position(|column| column == key))
+            .collect::<Option<Vec<_>>>()
     };
     match &plan.node {
         N::Values { rows } => (rows.len() == 1).then(Vec::new),

@@ -138,12 +138,6 @@ pub(super) struct PointKey {
     pub(in crate::plan) answered: Vec<usize>,
 }
 
-/// The table's tree as an index: its columns in order.
-pub(in crate::plan) fn primary_columns(table: &Table) -> Vec<IndexColumn> {
-    let columns = table.primary_key.iter();
-    columns.map(|&column| IndexColumn { column, descending: false, nulls_first: false }).collect()
-}
-
 /// All paths, the plain scan first.
 pub(in crate::plan) fn paths(shape: &TableShape, indexes: bool) -> Vec<AccessPath> {
     let infos = shape.infos();
@@ -152,7 +146,7 @@ pub(in crate::plan) fn paths(shape: &TableShape, indexes: bool) -> Vec<AccessPat
         return found;
     }
     let keyed = shape.keyed(None);
-    let key = primary_columns(&shape.table);
+    let key = shape.table.row_key().to_vec();
     found.extend(Matcher::new((shape, &keyed), key, true).finish(None, &infos));
     for (at, index) in shape.table.indexes.iter().enumerate().filter(|(at, _)| shape.is_within(*at)) {
         let keyed = shape.keyed(Some(at));
@@ -169,14 +163,10 @@ pub(in crate::plan) fn paths(shape: &TableShape, indexes: bool) -> Vec<AccessPat
 /// The only whole unique key that conditions over a table's columns give; none where there is no such key, or a choice of
 /// them, which costs decide. [`Planner::scan`](crate::plan::planner::Planner::scan) prefers its path to any other.
 pub(super) fn only_point(table: &Table, columns: &[usize], conditions: &[&Expr]) -> Option<PointKey> {
-    let primary = whole_key(table, columns, conditions, table.primary_key.iter().copied());
-    let primary = primary.map(|(key, answered)| PointKey { index: None, key, answered });
-    let unique = table.indexes.iter().filter(|index| index.is_unique_of_all()).filter_map(|index| {
-        let parts = index.columns.iter().map(|part| part.column);
-        let (key, answered) = whole_key(table, columns, conditions, parts)?;
-        Some(PointKey { index: Some(index.clone()), key, answered })
+    let mut points = table.unique_indexes().filter_map(|index| {
+        let (key, answered) = whole_key(table, columns, conditions, index.positions())?;
+        Some(PointKey { index: (!table.lies_by(index)).then(|| index.clone()), key, answered })
     });
-    let mut points = primary.into_iter().chain(unique);
     let only = points.next()?;
     points.next().is_none().then_some(only)
 }
@@ -236,7 +226,7 @@ fn full_scan(shape: &TableShape, infos: &[ColumnInfo]) -> AccessPath {
         answered: vec![],
         narrowed: vec![],
         covering: false,
-        key: primary_columns(&shape.table),
+        key: shape.table.row_key().to_vec(),
         fixed: 0,
         matched: all,
         estimate: Estimate { startup: 0.0, total, rows, width: row_width(infos) },
@@ -534,7 +524,7 @@ pub(in crate::plan) fn is_covering(shape: &TableShape, index: &Index) -> bool {
 pub(in crate::plan) fn tells_all(table: &Table, index: &Index, columns: &[usize]) -> bool {
     columns.iter().all(|&column| {
         let in_entry = index.columns.iter().any(|key| key.column == column)
-            || table.primary_key.contains(&column)
+            || table.is_in_row_key(column)
             || column == Table::ROW_NUMBER;
         in_entry && table.columns.get(column).is_none_or(|column| is_decodable(column.data_type))
     })
@@ -547,7 +537,7 @@ impl AccessPath {
         let shown = |column: usize| shape.shown(column, self);
         let mut order = match &self.index {
             _ if self.point => return Order::of_one_row(&scanned_fields(table, &shape.columns)),
-            Some(_) if self.items.is_some() => Order::of_key((table, None), &primary_columns(table), 0, false, &shown),
+            Some(_) if self.items.is_some() => Order::of_key((table, None), table.row_key(), 0, false, &shown),
             index => Order::of_key((table, index.as_deref()), &self.key, self.fixed, false, &shown),
         };
         shape.conditions.iter().for_each(|condition| order.learn(condition));

@@ -176,7 +176,7 @@ fn count_rows(call: &mut AggregateCall, table: &Table, columns: &[usize]) -> boo
 }
 
 fn is_in_row(table: &Table, column: Option<&usize>) -> bool {
-    column.is_some_and(|column| !table.primary_key.contains(column))
+    column.is_some_and(|column| !table.is_in_row_key(*column))
 }
 
 /// The input of a node that passes all its columns on.

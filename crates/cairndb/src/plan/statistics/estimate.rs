@@ -115,9 +115,7 @@ fn is_unique(table: &Table, column: usize) -> bool {
 
 /// The column sets of which no two rows share values (where none is NULL).
 pub(in crate::plan) fn unique_keys(table: &Table) -> impl Iterator<Item = Vec<usize>> + '_ {
-    let primary = (!table.primary_key.is_empty()).then(|| table.primary_key.clone());
-    let indexes = table.indexes.iter().filter(|index| index.is_unique_of_all());
-    primary.into_iter().chain(indexes.map(|index| index.columns.iter().map(|column| column.column).collect()))
+    table.unique_indexes().map(|index| index.positions().collect())
 }
 
 fn default_width(data_type: DataType) -> f64 {

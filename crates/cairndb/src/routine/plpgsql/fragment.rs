@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::frame::Frame;
 use super::scope::{InSight, Scopes, Source, Tables};
-use super::tree::{Kind, Shape};
+use super::tree::Kind;
 use crate::Result;
 use crate::bind::{Conflict, Variables};
 use crate::exec::{self, ExecContext};
@@ -14,7 +14,7 @@ use crate::plan::{EvalEnv, Expr, PhysicalNode, SequenceOp, eval, walk};
 use crate::prepared::Prepared;
 use crate::routine::StatementHost;
 use crate::sql::{ParsedStatement, parse_one};
-use crate::types::{DataType, EvalContext, ValueRef};
+use crate::types::{DataType, EvalContext, Shape, ValueRef};
 use crate::{Error, SqlState, Value};
 
 /// A statement of SQL, or an expression as `SELECT expression`.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::scope::{Source, Tables, unassigned};
-use super::tree::{Declared, Kind, Shape};
+use super::tree::{Declared, Kind};
 use crate::Result;
-use crate::types::Composite;
+use crate::types::{Composite, Shape};
 use crate::{Error, Value};
 
 /// What the variables of a call hold.

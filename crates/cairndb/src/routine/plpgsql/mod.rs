@@ -20,22 +20,21 @@ use parse::{Gives, Parser, Types};
 pub(crate) use run::Room;
 use run::{Returned, Run, shape_of};
 use scope::{Tables, kinds_of};
-pub(crate) use tree::Shape;
 use tree::{Body, Kind};
 
 use super::domains::{Results, rules_of};
 use super::sql_body::result_types;
 use super::transactions::Control;
-use super::{Firing, TriggerCall};
 use crate::bind::{DomainRules, definition_fields, named_as_view};
 use crate::bind::{RowsVariable, Variables};
 use crate::catalog::{ObjectName, Relation, Returns, Routine};
 use crate::error::Feature;
 use crate::exec::ExecContext;
+use crate::functions::{Firing, TriggerCall};
 use crate::plan::Field;
 use crate::routine::StatementHost;
 use crate::sql::{parse_one, relation_name};
-use crate::types::{Array, DataType, Dimension};
+use crate::types::{Array, DataType, Dimension, Shape};
 use crate::{Error, Result, SqlState, Value};
 
 /// A body that was read.
@@ -270,21 +269,20 @@ impl PlPgSql {
             }
             slot.shape = Some(call.shape.clone());
         }
-        if call.trigger.sees_tables() {
+        if call.sees_tables() {
             let tables = variables.tables.into_iter().zip(firing.tables);
             tables.for_each(|(variable, rows)| run.frame.set(variable, rows.unwrap_or(Value::Null)));
             run.frame.tables = Some(Arc::new(Tables::of(call, variables.tables)?));
         }
         if let Some(about) = variables.about {
-            let trigger = &call.trigger;
-            let args: Vec<Value> = trigger.args.iter().map(|arg| Value::text(arg.as_str())).collect();
-            let table = || Value::text(call.table.name.as_str());
+            let args: Vec<Value> = call.args.iter().map(|arg| Value::text(arg.as_str())).collect();
+            let table = || Value::text(call.table_name.as_str());
             let values = [
-                Value::text(trigger.name.as_str()),
-                Value::text(trigger.timing.name()),
-                Value::text(if trigger.per_row { "ROW" } else { "STATEMENT" }),
+                Value::text(call.name.as_str()),
+                Value::text(call.timing),
+                Value::text(if call.per_row { "ROW" } else { "STATEMENT" }),
                 Value::text(firing.event.name()),
-                Value::BigInt(crate::system::oid_of(call.table.id)),
+                Value::BigInt(crate::system::oid_of(call.table)),
                 table(),
                 table(),
                 Value::text(call.schema.as_str()),

@@ -11,10 +11,10 @@ use super::fragment::{Bound, Fragment};
 use super::frame::Frame;
 use super::run::{Run, of_statement};
 use super::tree::{Kind, Query, Statement};
-use super::{Firing, PlPgSql, Room, TriggerCall, TriggerVariables};
-use crate::catalog::TriggerEvent;
+use super::{PlPgSql, Room, TriggerVariables};
 use crate::columns::{Batch, Vector};
 use crate::exec::ExecContext;
+use crate::functions::{Firing, TriggerCall, TriggerEvent};
 use crate::routine::StatementHost;
 use crate::types::DataType;
 use crate::{Error, Result};
@@ -31,7 +31,7 @@ impl PlPgSql {
         room: &mut Room,
     ) -> Result<bool> {
         let (Some(variables), Some((line, insert))) = (&self.trigger, self.only_insert()) else { return Ok(false) };
-        if call.trigger.sees_tables() || old.is_empty() {
+        if call.sees_tables() || old.is_empty() {
             return Ok(false);
         }
         context.check()?;

@@ -15,7 +15,7 @@ use super::PlPgSql;
 use super::convert::converted;
 use super::fragment::Fragment;
 use super::frame::Frame;
-use super::tree::{Block, Case, Condition, Handlers, Into, Kind, Loop, Over, Place, Shape, Statement, Step};
+use super::tree::{Block, Case, Condition, Handlers, Into, Kind, Loop, Over, Place, Statement, Step};
 use crate::catalog::Routine;
 use crate::columns::Batch;
 use crate::exec::{Collected, ExecContext, RowStream, ScrolledRows};
@@ -23,7 +23,7 @@ use crate::plan::Field;
 use crate::prepared::Prepared;
 use crate::routine::StatementHost;
 use crate::routine::transactions::{Control, Obstacle};
-use crate::types::{Array, DataType};
+use crate::types::{Array, DataType, Shape};
 use crate::{Error, Result, SqlState, Value};
 
 /// Where to go on.

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::tree::{Declared, Kind, Shape};
+use super::tree::{Declared, Kind};
 use crate::bind::{Conflict, RowsVariable, Variables};
-use crate::routine::TriggerCall;
-use crate::types::{CompositeType, DataType};
+use crate::functions::TriggerCall;
+use crate::types::{CompositeType, DataType, Shape};
 use crate::{Error, Result, SqlState};
 
 /// The names that a block or a loop adds, and what is around it.
@@ -67,7 +67,7 @@ impl Tables {
     pub(super) fn of(call: &TriggerCall, variables: [usize; 2]) -> Result<Tables> {
         let of = DataType::Composite(call.shape.row_type()?).array();
         let data_type = of.ok_or_else(|| Error::internal("rows that are no elements"))?;
-        let names = [call.trigger.old_table.clone(), call.trigger.new_table.clone()];
+        let names = call.transition_tables.clone();
         Ok(Tables { names, variables, data_type, columns: call.shape.0.clone() })
     }
 

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use super::fragment::Fragment;
-use crate::Result;
 use crate::bind::DomainRules;
 use crate::routine::Ending;
-use crate::types::{CompositeType, DataType};
+use crate::types::{DataType, Shape};
 
 /// A body: its variables, by number, and its statements.
 #[derive(Debug)]
@@ -57,23 +56,6 @@ impl Kind {
             DataType::Composite(of) => Kind::Row(Some(Arc::new(Shape::of(of)))),
             data_type => Kind::Value(data_type),
         }
-    }
-}
-
-/// The fields of a row, and the row's type if it has one with a name.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Shape(pub(crate) Vec<(String, DataType)>, pub(crate) Option<CompositeType>);
-
-impl Shape {
-    /// The fields of a row of this type.
-    pub(crate) fn of(row: CompositeType) -> Shape {
-        let fields = row.attributes().iter().map(|attribute| (attribute.name.clone(), attribute.data_type));
-        Shape(fields.collect(), Some(row).filter(|row| !row.is_record()))
-    }
-
-    /// The type of a row of these fields.
-    pub(crate) fn row_type(&self) -> Result<CompositeType> {
-        self.1.map_or_else(|| CompositeType::record(self.0.iter().cloned()), Ok)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::clock;
 use crate::dml::{Deferred, DmlContext};
 use crate::exec::{BatchSizes, ExecContext, SequenceSource};
 use crate::prepared::Prepared;
-use crate::routine::Calls;
+use crate::routine::calls_of;
 use crate::session::control::aborted;
 use crate::session::cursors::OF_STATEMENT;
 use crate::session::runner::{Runner, next_seen};
@@ -161,7 +161,7 @@ impl Session {
         };
         if state.catalog.has_routines() {
             let runner = Arc::new(self.runner(&context, state, &session));
-            context.eval = Arc::new(context.eval.with_calls(Some(Calls::of(runner))));
+            context.eval = Arc::new(context.eval.with_calls(Some(calls_of(runner))));
         }
         Ok(context)
     }

@@ -13,9 +13,10 @@ use crate::command::{self, Direction};
 use crate::ddl;
 use crate::dml;
 use crate::exec::{self, Collected, ExecContext, RowStream, ScrolledRows};
+use crate::functions::Calls;
 use crate::plan::{Expr, Field, PhysicalNode, PhysicalPlan};
 use crate::prepared::{Body, Prepared};
-use crate::routine::{BlockSavepoint, Calls, CompiledRoutines, Ran, StatementHost, UnderPath};
+use crate::routine::{BlockSavepoint, CompiledRoutines, Ran, StatementHost, UnderPath};
 use crate::session::Notice;
 use crate::sql::ParsedStatement;
 use crate::types::{EvalContext, ShownSettings};
@@ -120,7 +121,7 @@ impl StatementHost for Runner {
         runner.base.sequences = Some(ddl::SchemaHost::sequences(self, &catalog));
         let (runner, others) = (Arc::new(runner), eval.settings.clone());
         // (Nobody has called it where a body is only looked at.)
-        let reader = eval.calls.as_ref().map_or_else(|| self.base.reader.clone(), |calls| calls.reader.clone());
+        let reader = eval.known_calls().map_or_else(|| self.base.reader.clone(), |calls| calls.reader.clone());
         let mut eval = eval.with_calls(Some(Calls { caller: runner.clone(), reader }));
         eval.settings = Some(Arc::new(OtherPath { path, others }));
         let seen = (runner.seen(), self.seen());

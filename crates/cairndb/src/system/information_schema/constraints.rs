@@ -3,21 +3,20 @@
 use super::{CONSTRAINT, DOMAIN, Named, TABLE, located};
 use crate::Value;
 use crate::catalog::{Catalog, Check, Column, Deferral, ForeignKey, ObjectId, Table, UserType};
-use crate::system::describe::{self, Indexed, indexes};
+use crate::system::describe;
 use crate::system::reg::schema_oid;
 use crate::system::{Rows, maybe, oid_of, schema_name, text, yes_or_no};
 
 /// Every constraint of the table that has a name: the name, what it is, its columns.
 fn constraints(table: &Table) -> Vec<(&str, &'static str, Vec<usize>)> {
-    let primary = table.primary_key_name.iter().map(|name| (name.as_str(), "PRIMARY KEY", table.primary_key.clone()));
-    let unique = table.indexes.iter().filter(|index| index.constraint);
-    let unique = unique.map(|index| {
-        let columns = index.columns.iter().map(|part| part.column).collect();
+    let keys = table.all_indexes().filter(|index| index.constraint);
+    let keys = keys.map(|index| {
+        let columns = index.positions().collect();
         (index.name.as_str(), if index.primary { "PRIMARY KEY" } else { "UNIQUE" }, columns)
     });
     let foreign = table.foreign_keys.iter().map(|key| (key.name.as_str(), "FOREIGN KEY", key.columns.clone()));
     let checks = table.checks.iter().map(|check| (check.name.as_str(), "CHECK", Vec::new()));
-    primary.chain(unique).chain(foreign).chain(checks).collect()
+    keys.chain(foreign).chain(checks).collect()
 }
 
 pub(super) fn table_constraints(catalog: &Catalog, rows: &mut Rows) {
@@ -94,16 +93,8 @@ pub(super) fn key_column_usage(catalog: &Catalog, rows: &mut Rows) {
 /// The key that a foreign key points at: its name and its columns.
 fn referenced<'c>(catalog: &'c Catalog, key: &ForeignKey) -> Option<(&'c Table, &'c str, Vec<usize>)> {
     let table = catalog.table_by_id(key.referenced_table)?;
-    let same = |columns: &[usize]| {
-        columns.len() == key.referenced_columns.len() && columns.iter().all(|c| key.referenced_columns.contains(c))
-    };
-    if let Some(name) = table.primary_key_name.as_ref().filter(|_| same(&table.primary_key)) {
-        return Some((table, name, table.primary_key.clone()));
-    }
-    table.indexes.iter().filter(|index| index.is_unique_of_all()).find_map(|index| {
-        let columns: Vec<usize> = index.columns.iter().map(|part| part.column).collect();
-        same(&columns).then_some((&**table, index.name.as_str(), columns))
-    })
+    let index = table.unique_index_of(&key.referenced_columns)?;
+    Some((table, &index.name, index.positions().collect()))
 }
 
 fn position_in_unique(catalog: &Catalog, table: &Table, name: &str, at: i32) -> Value {
@@ -190,8 +181,8 @@ fn used(catalog: &Catalog) -> Vec<Used<'_>> {
             columns.iter().filter_map(|column| Some(table.columns.get(*column)?.name.clone())).collect()
         };
         let schema = table.schema;
-        for index in indexes(table).filter(Indexed::is_constraint) {
-            all.push(Used { name: index.name, schema, table, columns: plain(&index.columns) });
+        for index in table.all_indexes().filter(|index| index.constraint) {
+            all.push(Used { name: &index.name, schema, table, columns: plain(&index.positions().collect::<Vec<_>>()) });
         }
         for check in &table.checks {
             let is_used = |column: &&Column| check.columns.contains(&column.number);

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use super::types::{self, TypeName};
 use super::{DOMAIN, Named, TABLE, located, number};
 use crate::Value;
-use crate::bind::updatable_columns;
 use crate::catalog::{Catalog, Column, ObjectId, Relation, TriggerEvent, UserType, View};
 use crate::system::describe;
 use crate::system::reg::OWNER;
-use crate::system::{Rows, maybe, text, view_columns, yes_or_no};
+use crate::system::{BoundViews, Rows, maybe, text, yes_or_no};
 use crate::types::DataType;
 
 pub(super) fn schemata(catalog: &Catalog, rows: &mut Rows) {
@@ -30,7 +29,7 @@ pub(super) fn tables(catalog: &Catalog, rows: &mut Rows) {
             Relation::Table(table) if table.is_materialized() => continue,
             Relation::Table(table) if table.is_temporary() => ("LOCAL TEMPORARY", true),
             Relation::Table(_) => ("BASE TABLE", true),
-            Relation::View(view) => ("VIEW", updatable_columns(view, catalog).is_some()),
+            Relation::View(view) => ("VIEW", rows.bound.updatable_columns(view, catalog).is_some()),
             _ => continue,
         };
         let mut row = located(TABLE, catalog, schema, name);
@@ -83,7 +82,7 @@ pub(super) fn all_columns<'c>(catalog: &'c Catalog, rows: &Rows) -> Vec<ColumnOf
                 ColumnOf { schema, relation, name, number, data_type, domain, of: Origin::Table(column) }
             })),
             Relation::View(view) => {
-                all.extend((1..).zip(view_columns(catalog, view)).map(|(number, field)| {
+                all.extend((1..).zip(rows.bound.columns(view, catalog)).map(|(number, field)| {
                     let (name, data_type, of) = (field.name, field.data_type, Origin::View(view));
                     ColumnOf { schema, relation, name, number, data_type, domain: None, of }
                 }));
@@ -94,8 +93,21 @@ pub(super) fn all_columns<'c>(catalog: &'c Catalog, rows: &Rows) -> Vec<ColumnOf
     all
 }
 
+/// Which columns of views can be given values, each view asked once.
+struct Updatable {
+    bound: &'static dyn BoundViews,
+    known: HashMap<ObjectId, Vec<bool>>,
+}
+
+impl Updatable {
+    fn has(&mut self, view: &Arc<View>, at: usize, catalog: &Catalog) -> bool {
+        let ask = || self.bound.updatable_columns(view, catalog).unwrap_or_default();
+        self.known.entry(view.id).or_insert_with(ask).get(at) == Some(&true)
+    }
+}
+
 pub(super) fn columns(catalog: &Catalog, rows: &mut Rows) {
-    let mut updatable: HashMap<ObjectId, Vec<bool>> = HashMap::new();
+    let mut updatable = Updatable { bound: rows.bound, known: HashMap::new() };
     // There are many, and of most statements few columns wanted.
     let [wants_type, wants_sizes, wants_rest] = [TYPE_COLUMNS, SIZE_COLUMNS, REST_COLUMNS].map(|of| rows.wants(of));
     for of in all_columns(catalog, rows) {
@@ -151,7 +163,7 @@ const REST_COLUMNS: &[&str] = &[
 ];
 
 /// What is neither its name nor its type.
-fn rest(catalog: &Catalog, of: &ColumnOf<'_>, updatable: &mut HashMap<ObjectId, Vec<bool>>) -> Named {
+fn rest(catalog: &Catalog, of: &ColumnOf<'_>, updatable: &mut Updatable) -> Named {
     let mut row =
         vec![("dtd_identifier", Value::text(of.number.to_string())), ("is_self_referencing", yes_or_no(false))];
     row.extend(of.domain.into_iter().flat_map(|domain| located(DOMAIN, catalog, domain.schema, &domain.name)));
@@ -160,15 +172,13 @@ fn rest(catalog: &Catalog, of: &ColumnOf<'_>, updatable: &mut HashMap<ObjectId, 
         Origin::View(view) => {
             let at = of.number - 1;
             let default = view.defaults.get(&at).map(|of| catalog.text_of(of));
-            let updatable =
-                updatable.entry(view.id).or_insert_with(|| updatable_columns(view, catalog).unwrap_or_default());
             row.extend([
                 ("column_default", maybe(default.map(|text| describe::typed(&text, of.data_type)))),
                 ("is_nullable", yes_or_no(true)),
                 ("is_identity", yes_or_no(false)),
                 ("identity_cycle", yes_or_no(false)),
                 ("is_generated", text("NEVER")),
-                ("is_updatable", yes_or_no(updatable.get(at) == Some(&true))),
+                ("is_updatable", yes_or_no(updatable.has(view, at, catalog))),
             ]);
         }
     }
@@ -200,7 +210,7 @@ fn of_table(catalog: &Catalog, column: &Column, domain: Option<&UserType>) -> Na
 
 pub(super) fn views(catalog: &Catalog, rows: &mut Rows) {
     for view in rows.views(catalog) {
-        let is_updatable = yes_or_no(updatable_columns(view, catalog).is_some());
+        let is_updatable = yes_or_no(rows.bound.updatable_columns(view, catalog).is_some());
         let check = view.check.map_or("NONE".to_owned(), |check| check.name().to_ascii_uppercase());
         let mut row = located(TABLE, catalog, view.schema, &view.name);
         row.extend([

@@ -13,6 +13,7 @@ use crate::inverted::ItemClass;
 use crate::system::oid_of;
 use crate::system::reg::{OWNER_OID, schema_oid};
 use crate::types::{Array, DataType};
+use std::borrow::Borrow;
 
 use crate::system::listed::oid_of_relation;
 
@@ -105,9 +106,9 @@ fn collation(data_type: DataType) -> i64 {
     }
 }
 
-fn numbers(table: &Table, columns: &[usize]) -> Vec<i16> {
-    let number = |&column: &usize| i16::try_from(table.columns.get(column)?.number).ok();
-    columns.iter().filter_map(number).collect()
+fn numbers(table: &Table, columns: impl IntoIterator<Item = impl Borrow<usize>>) -> Vec<i16> {
+    let number = |column: usize| i16::try_from(table.columns.get(column)?.number).ok();
+    columns.into_iter().filter_map(|column| number(*column.borrow())).collect()
 }
 
 /// Each type has one class of operators for its order.

@@ -5,7 +5,6 @@ use super::rows::oid;
 use crate::Value;
 use crate::catalog::{Catalog, ObjectId};
 use crate::system::Rows;
-use crate::system::describe::indexes;
 use crate::system::{asked, served};
 use crate::system::{schema_name, text};
 use crate::types::DataType::{self, Real, Text};
@@ -102,9 +101,9 @@ fn all_tables_blocks(catalog: &Catalog, rows: &mut Rows) {
 
 fn all_indexes(catalog: &Catalog, rows: &mut Rows) {
     for table in rows.tables(catalog) {
-        for index in indexes(table) {
+        for index in table.all_indexes() {
             let mut row = said(catalog, table.id, table.schema, &table.name);
-            row.extend([("indexrelid", oid(index.id)), ("indexrelname", text(index.name))]);
+            row.extend([("indexrelid", oid(index.id)), ("indexrelname", text(&index.name))]);
             rows.put_known(row);
         }
     }

@@ -8,12 +8,14 @@ mod bytes;
 mod input;
 mod open;
 mod output;
+mod shape;
 mod value;
 
 pub(super) use bytes::{read_composite, write_composite};
 pub(super) use input::parse_composite;
 pub(crate) use open::{is_open, read_open, write_open};
 pub(super) use output::write_composite_text;
+pub(crate) use shape::Shape;
 pub use value::Composite;
 
 use cairn_parser::token::quoted;

@@ -7,9 +7,9 @@ use cairn_parser::TokenKind;
 use super::{Parser, written};
 use crate::bind::DomainRules;
 use crate::catalog::ObjectName;
-use crate::routine::plpgsql::tree::{Kind, Shape};
+use crate::routine::plpgsql::tree::Kind;
 use crate::sql::object_name;
-use crate::types::DataType;
+use crate::types::{DataType, Shape};
 use crate::{Error, Result, SqlState};
 
 /// What types are called.

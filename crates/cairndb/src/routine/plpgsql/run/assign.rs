@@ -6,8 +6,8 @@ use super::{Run, error};
 use crate::functions::{arrays, json};
 use crate::routine::plpgsql::convert::converted;
 use crate::routine::plpgsql::fragment::Fragment;
-use crate::routine::plpgsql::tree::{Indirection, Into, Kind, Place, Shape};
-use crate::types::{Composite, DIMENSIONS_MAX, DataType, cast_assign, too_many_dimensions};
+use crate::routine::plpgsql::tree::{Indirection, Into, Kind, Place};
+use crate::types::{Composite, DIMENSIONS_MAX, DataType, Shape, cast_assign, too_many_dimensions};
 use crate::{Error, Result, Value};
 
 impl Run<'_> {

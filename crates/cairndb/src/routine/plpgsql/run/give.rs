@@ -8,9 +8,8 @@ use crate::catalog::Returns;
 use crate::routine::Ran;
 use crate::routine::plpgsql::convert::converted;
 use crate::routine::plpgsql::fragment::Fragment;
-use crate::routine::plpgsql::tree::Shape;
 use crate::routine::sql_body::as_record;
-use crate::types::{Composite, DataType};
+use crate::types::{Composite, DataType, Shape};
 use crate::{Error, Result, SqlState, Value};
 
 /// What a function gives that returns any record.

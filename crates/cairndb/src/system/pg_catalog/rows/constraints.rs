@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::catalog::{Catalog, Deferral, ObjectId, ReferentialAction, Relation, Trigger, number_at};
 use crate::functions::database_oid;
-use crate::system::describe::{Indexed, in_parentheses, indexes};
+use crate::system::describe::in_parentheses;
 use crate::system::{Rows, maybe, oid_of, text};
 
 fn action(action: ReferentialAction) -> &'static str {
@@ -37,14 +37,14 @@ fn constraint(id: ObjectId, name: &str, schema: ObjectId, kind: &str) -> Vec<(&'
 
 pub(in crate::system::pg_catalog) fn pg_constraint(catalog: &Catalog, rows: &mut Rows) {
     for table in rows.tables(catalog) {
-        for index in indexes(table).filter(Indexed::is_constraint) {
-            let mut row = constraint(index.id, index.name, table.schema, if index.is_primary() { "p" } else { "u" });
+        for index in table.all_indexes().filter(|index| index.constraint) {
+            let mut row = constraint(index.id, &index.name, table.schema, if index.primary { "p" } else { "u" });
             row.extend([
                 ("conrelid", oid(table.id)),
                 ("conindid", oid(index.id)),
-                ("conkey", small_ints(numbers(table, &index.columns).into_iter())),
-                ("condeferrable", yes(index.deferral() != Deferral::Never)),
-                ("condeferred", yes(index.deferral() == Deferral::Deferred)),
+                ("conkey", small_ints(numbers(table, index.positions()).into_iter())),
+                ("condeferrable", yes(index.deferral != Deferral::Never)),
+                ("condeferred", yes(index.deferral == Deferral::Deferred)),
             ]);
             rows.put(row);
         }
@@ -61,14 +61,7 @@ pub(in crate::system::pg_catalog) fn pg_constraint(catalog: &Catalog, rows: &mut
         }
         for key in &table.foreign_keys {
             let parent = catalog.table_by_id(key.referenced_table);
-            let unique = parent.and_then(|parent| {
-                let same = |index: &Indexed| {
-                    index.unique
-                        && index.columns.len() == key.referenced_columns.len()
-                        && index.columns.iter().all(|column| key.referenced_columns.contains(column))
-                };
-                indexes(parent).find(same)
-            });
+            let unique = parent.and_then(|parent| parent.unique_index_of(&key.referenced_columns));
             let referred = parent.map(|parent| numbers(parent, &key.referenced_columns)).unwrap_or_default();
             let mut row = constraint(key.id, &key.name, table.schema, "f");
             row.extend([
@@ -108,7 +101,7 @@ pub(in crate::system::pg_catalog) fn pg_description(catalog: &Catalog, rows: &mu
     for on in catalog.commented().filter(|on| on.id != crate::catalog::Commentable::DATABASE.id) {
         let relation = catalog.relation_of(on.id).map(|(.., relation)| relation);
         // One that has an index shares its oid with that.
-        let of_index = on.part == 1 && matches!(relation, Some(Relation::Index(..) | Relation::PrimaryKey(_)));
+        let of_index = on.part == 1 && matches!(relation, Some(Relation::Index(..)));
         let is_trigger = |triggers: &[Arc<Trigger>]| triggers.iter().any(|of| of.id == on.id);
         let what = match relation {
             _ if of_index => "pg_constraint",
@@ -171,14 +164,14 @@ pub(in crate::system::pg_catalog) fn pg_depend(catalog: &Catalog, rows: &mut Row
         }
     }
     for table in catalog.tables() {
-        for index in indexes(table) {
+        for index in table.all_indexes() {
             let itself = ("pg_class", oid_of(index.id), 0);
-            if index.is_constraint() {
+            if index.constraint {
                 depends(rows, [itself, ("pg_constraint", oid_of(index.id), 0)], "i");
             }
-            for number in numbers(table, &index.columns) {
+            for number in numbers(table, index.positions()) {
                 let column = ("pg_class", oid_of(table.id), number.unsigned_abs().into());
-                let of = if index.is_constraint() { ("pg_constraint", oid_of(index.id), 0) } else { itself };
+                let of = if index.constraint { ("pg_constraint", oid_of(index.id), 0) } else { itself };
                 depends(rows, [of, column], "a");
             }
         }

@@ -7,10 +7,10 @@ use super::{
 use std::sync::Arc;
 
 use crate::Value;
-use crate::catalog::{Catalog, Column, Deferral, Index, ObjectId, Relation, Table, number_at};
-use crate::system::describe::{self, Indexed, in_parentheses, indexes};
+use crate::catalog::{Catalog, Column, Deferral, Index, IndexColumn, ObjectId, Relation, Table, number_at};
+use crate::system::describe::{self, in_parentheses};
 use crate::system::reg::{INFORMATION_SCHEMA_OID, PG_CATALOG_OID, schema_oid};
-use crate::system::{Rows, maybe, text, view_columns};
+use crate::system::{Rows, maybe, text};
 use crate::types::DataType;
 
 pub(in crate::system::pg_catalog) fn pg_namespace(catalog: &Catalog, rows: &mut Rows) {
@@ -34,10 +34,6 @@ pub(in crate::system::pg_catalog) fn pg_class(catalog: &Catalog, rows: &mut Rows
                 let method = if index.is_inverted() { GIN } else { BTREE };
                 (index.id, "i", index.columns.len() + index.included.len(), method)
             }
-            Relation::PrimaryKey(table) => {
-                let columns = table.primary_key.len() + table.primary_key_included.len();
-                (table.primary_key_id, "i", columns, BTREE)
-            }
         };
         let table = relation.table();
         let has_triggers = || match relation {
@@ -56,7 +52,7 @@ pub(in crate::system::pg_catalog) fn pg_class(catalog: &Catalog, rows: &mut Rows
             ("relam", &|| Value::BigInt(method)),
             ("relfilenode", &|| if kind == "v" { Value::BigInt(0) } else { oid(id) }),
             ("reltuples", &|| Value::Real(table.map_or(0.0, analyzed))),
-            ("relhasindex", &|| yes(table.is_some_and(|table| indexes(table).next().is_some()))),
+            ("relhasindex", &|| yes(table.is_some_and(|table| table.all_indexes().next().is_some()))),
             ("relpersistence", &|| text(if schema.is_temporary() { "t" } else { "p" })),
             ("relkind", &|| text(kind)),
             ("relnatts", &|| small(columns)),
@@ -158,16 +154,16 @@ pub(in crate::system::pg_catalog) fn pg_attribute(catalog: &Catalog, rows: &mut 
             let known = Attribute::new(table.id, &column.name, column.data_type, column.number as usize);
             Attribute { domain, not_null, has_default, column: Some(column), ..known }.put(rows);
         }
-        for index in indexes(table) {
-            let parts = index.columns.iter().chain(index.included(table));
-            for (at, &part) in (1..).zip(parts) {
+        for index in table.all_indexes() {
+            let parts = index.positions().chain(index.included.iter().copied());
+            for (at, part) in (1..).zip(parts) {
                 match table.columns.get(part) {
                     Some(column) => {
                         let known = Attribute::new(index.id, &column.name, column.data_type, at);
                         Attribute { domain: column.domain, ..known }.put(rows);
                     }
                     None => {
-                        let data_type = expression_type(index.secondary, part);
+                        let data_type = expression_type(index, part);
                         Attribute::new(index.id, &expression_name(at), data_type, at).put(rows);
                     }
                 }
@@ -175,7 +171,7 @@ pub(in crate::system::pg_catalog) fn pg_attribute(catalog: &Catalog, rows: &mut 
         }
     }
     for view in rows.views(catalog) {
-        for (at, field) in (1..).zip(view_columns(catalog, view)) {
+        for (at, field) in (1..).zip(rows.bound.columns(view, catalog)) {
             let has_default = view.defaults.contains_key(&(at - 1));
             Attribute { has_default, ..Attribute::new(view.id, &field.name, field.data_type, at) }.put(rows);
         }
@@ -199,8 +195,8 @@ fn expression_name(at: usize) -> String {
     if at == 1 { "expr".to_owned() } else { format!("expr{}", at - 1) }
 }
 
-fn expression_type(index: Option<&Index>, part: usize) -> DataType {
-    let found = index.and_then(|index| index.expressions.iter().find(|expression| expression.column == part));
+fn expression_type(index: &Index, part: usize) -> DataType {
+    let found = index.expressions.iter().find(|expression| expression.column == part);
     found.map_or(DataType::Text, |expression| expression.data_type)
 }
 
@@ -218,7 +214,7 @@ pub(in crate::system::pg_catalog) fn pg_attrdef(catalog: &Catalog, rows: &mut Ro
         }
     }
     for view in rows.views(catalog) {
-        let fields = view_columns(catalog, view);
+        let fields = rows.bound.columns(view, catalog);
         for (place, default) in &view.defaults {
             let said = fields.get(*place).map(|field| describe::typed(&catalog.text_of(default), field.data_type));
             rows.put(vec![
@@ -233,48 +229,39 @@ pub(in crate::system::pg_catalog) fn pg_attrdef(catalog: &Catalog, rows: &mut Ro
 
 pub(in crate::system::pg_catalog) fn pg_index(catalog: &Catalog, rows: &mut Rows) {
     for table in rows.tables(catalog) {
-        for index in indexes(table) {
-            let included = index.included(table);
+        for index in table.all_indexes() {
             // An expression is column 0.
-            let number = |&part: &usize| table.columns.get(part).map_or(0, |column| column.number as i16);
-            let keys = index.columns.iter().chain(included).map(|part| Value::SmallInt(number(part))).collect();
-            let key_types = || index.columns.iter().map(|part| part_type(table, &index, *part));
+            let number = |part: usize| table.columns.get(part).map_or(0, |column| column.number as i16);
+            let parts = index.positions().chain(index.included.iter().copied());
+            let keys = parts.map(|part| Value::SmallInt(number(part))).collect();
+            let key_types = || index.positions().map(|part| part_type(table, index, part));
             let collations = key_types().map(|of| Value::BigInt(collation(of))).collect();
-            let inverted = index.secondary.and_then(|index| index.inverted.as_ref());
-            let classes = match inverted {
+            let classes = match &index.inverted {
                 Some(inverted) => inverted.classes.iter().map(|class| Value::BigInt(item_class(*class))).collect(),
                 None => key_types().map(|of| Value::BigInt(operator_class(of))).collect(),
             };
-            let directions = index.secondary.map(|index| {
-                let bits = |descending: bool, nulls_first: bool| i16::from(descending) | i16::from(nulls_first) << 1;
-                index.columns.iter().map(|part| bits(part.descending, part.nulls_first)).collect::<Vec<_>>()
-            });
-            let directions = directions.unwrap_or_else(|| vec![0; index.columns.len()]);
-            let secondary = index.secondary;
-            let expressions: Vec<&str> = secondary
-                .into_iter()
-                .flat_map(|index| &index.expressions)
-                .map(|key| key.expression.definition.text.as_str())
-                .collect();
-            let predicate = secondary.and_then(|index| index.predicate.as_ref());
+            let bits = |part: &IndexColumn| i16::from(part.descending) | i16::from(part.nulls_first) << 1;
+            let directions = index.columns.iter().map(|part| Value::SmallInt(bits(part))).collect();
+            let expressions: Vec<&str> =
+                index.expressions.iter().map(|key| key.expression.definition.text.as_str()).collect();
             rows.put(vec![
                 ("indexrelid", oid(index.id)),
                 ("indrelid", oid(table.id)),
-                ("indnatts", small(index.columns.len() + included.len())),
+                ("indnatts", small(index.columns.len() + index.included.len())),
                 ("indnkeyatts", small(index.columns.len())),
-                ("indisunique", yes(index.unique)),
-                ("indnullsnotdistinct", yes(secondary.is_some_and(|index| index.nulls_equal))),
-                ("indisprimary", yes(index.is_primary())),
-                ("indimmediate", yes(index.deferral() == Deferral::Never)),
+                ("indisunique", yes(index.is_told_unique())),
+                ("indnullsnotdistinct", yes(index.nulls_equal)),
+                ("indisprimary", yes(index.primary)),
+                ("indimmediate", yes(index.deferral == Deferral::Never)),
                 ("indisvalid", yes(true)),
                 ("indisready", yes(true)),
                 ("indislive", yes(true)),
                 ("indkey", vector(DataType::SmallInt, keys)),
                 ("indcollation", vector(DataType::Oid, collations)),
                 ("indclass", vector(DataType::Oid, classes)),
-                ("indoption", vector(DataType::SmallInt, directions.into_iter().map(Value::SmallInt).collect())),
+                ("indoption", vector(DataType::SmallInt, directions)),
                 ("indexprs", maybe((!expressions.is_empty()).then(|| Value::text(expressions.join(", "))))),
-                ("indpred", maybe(predicate.map(|of| Value::text(in_parentheses(&of.definition.text))))),
+                ("indpred", maybe(index.predicate.as_ref().map(|of| Value::text(in_parentheses(&of.definition.text))))),
             ]);
         }
     }
@@ -309,6 +296,6 @@ pub(in crate::system::pg_catalog) fn pg_rewrite(catalog: &Catalog, rows: &mut Ro
 }
 
 /// The type of a part of an index's key.
-fn part_type(table: &Table, index: &Indexed, part: usize) -> DataType {
-    table.columns.get(part).map_or_else(|| expression_type(index.secondary, part), |column| column.data_type)
+fn part_type(table: &Table, index: &Index, part: usize) -> DataType {
+    table.columns.get(part).map_or_else(|| expression_type(index, part), |column| column.data_type)
 }

@@ -6,7 +6,7 @@ use super::{owner, yes};
 use crate::Value;
 use crate::catalog::{Catalog, Sequence};
 use crate::plan::{Expr, SequenceOp};
-use crate::system::describe::{self, indexes};
+use crate::system::describe;
 use crate::system::reg::{OWNER, PG_CATALOG_OID};
 use crate::system::{Rows, schema_name, text};
 use crate::types::DataType;
@@ -49,7 +49,7 @@ pub(in crate::system::pg_catalog) fn pg_tables(catalog: &Catalog, rows: &mut Row
             ("schemaname", schema_name(catalog, table.schema)),
             ("tablename", text(&table.name)),
             ("tableowner", text(OWNER)),
-            ("hasindexes", yes(indexes(table).next().is_some())),
+            ("hasindexes", yes(table.all_indexes().next().is_some())),
             ("hastriggers", yes(!table.triggers.is_empty() || !table.foreign_keys.is_empty())),
         ]);
     }
@@ -73,7 +73,7 @@ pub(in crate::system::pg_catalog) fn pg_matviews(catalog: &Catalog, rows: &mut R
             ("schemaname", schema_name(catalog, table.schema)),
             ("matviewname", text(&table.name)),
             ("matviewowner", text(OWNER)),
-            ("hasindexes", yes(indexes(table).next().is_some())),
+            ("hasindexes", yes(table.all_indexes().next().is_some())),
             ("ispopulated", yes(materialized.is_populated)),
             ("definition", Value::text(format!("{};", catalog.text_of(&materialized.query)))),
         ]);
@@ -82,12 +82,12 @@ pub(in crate::system::pg_catalog) fn pg_matviews(catalog: &Catalog, rows: &mut R
 
 pub(in crate::system::pg_catalog) fn pg_indexes(catalog: &Catalog, rows: &mut Rows) {
     for table in rows.tables(catalog) {
-        for index in indexes(table) {
+        for index in table.all_indexes() {
             rows.put(vec![
                 ("schemaname", schema_name(catalog, table.schema)),
                 ("tablename", text(&table.name)),
-                ("indexname", text(index.name)),
-                ("indexdef", Value::text(describe::index(catalog, table, &index, false))),
+                ("indexname", text(&index.name)),
+                ("indexdef", Value::text(describe::index(catalog, table, index, false))),
             ]);
         }
     }

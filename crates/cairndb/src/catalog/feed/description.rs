@@ -7,7 +7,9 @@ use cairn_storage::AppendKey;
 
 use super::{EntryKind, write_entry};
 use crate::Result;
-use crate::catalog::{Feed, Table, decode_described, encode_described};
+use crate::catalog::entries::encode_described;
+use crate::catalog::store::decode_described;
+use crate::catalog::{Feed, Table};
 use crate::state::Transaction;
 
 /// Sees to it that the feed has a description of the table as it is now; the feed with its number. Tells of it in the feed,

@@ -2,10 +2,10 @@
 
 use cairn_parser::{BaseType, Expr, Id, IntervalFields, Operator, Tree, TypeName};
 
-use super::datetime::{DIGITS_MAX, IntervalField, IntervalLimit};
-use super::{DataType, TYPES, TypeInfo};
+use super::names::{dotted, name_text, plain_name};
 use crate::error::Feature;
-use crate::sql::{dotted, name_text, plain_name};
+use crate::types::datetime::DIGITS_MAX;
+use crate::types::{DataType, IntervalField, IntervalLimit};
 use crate::{Error, Result, SqlState};
 
 /// PostgreSQL's limit on `varchar(n)` and `char(n)`.
@@ -232,35 +232,6 @@ fn named(tree: &Tree<'_>, id: Id<TypeName>, modifiers: &[i64], users: UsersTypes
             Some((_, None)) => Error::unsupported(format!("type {}", tree.print(id))),
             None => Error::undefined_type(full),
         }),
-    }
-}
-
-impl DataType {
-    /// A type by one of its plain names (`int4`, `character varying`, `timestamptz`), without modifiers.
-    ///
-    /// ```
-    /// use cairndb::DataType;
-    ///
-    /// assert_eq!(DataType::from_name("int8"), Some(DataType::BigInt));
-    /// assert_eq!(DataType::from_name("nothing"), None);
-    /// ```
-    pub fn from_name(name: &str) -> Option<DataType> {
-        match name {
-            // `bpchar` has no length.
-            "character" => return Some(DataType::Char(1)),
-            // A cursor's name.
-            "refcursor" => return Some(DataType::Text),
-            "int2vector" => return Some(DataType::INT2VECTOR),
-            "oidvector" => return Some(DataType::OIDVECTOR),
-            _ => {}
-        }
-        // (`char` as a name; the word of the grammar is another type.)
-        let is_it =
-            |info: &&TypeInfo| [info.name, info.catalog_name].contains(&name) || info.other_names.contains(&name);
-        let known = TYPES.iter().find(is_it);
-        // An array type's own name, as `_int4`.
-        let array = || DataType::from_name(name.strip_prefix('_')?)?.array();
-        known.map(|info| info.base).or_else(array)
     }
 }
 
