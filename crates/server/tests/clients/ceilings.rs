@@ -384,7 +384,9 @@ fn savepoints_channels_and_advisory_locks_have_an_end() {
     assert_eq!(refused(&mut client, "SAVEPOINT d"), "53400");
     client.batch_execute("ROLLBACK; LISTEN a; LISTEN b; LISTEN c").unwrap();
     assert_eq!(refused(&mut client, "LISTEN d"), "53400");
-    client.batch_execute("UNLISTEN a; LISTEN d; UNLISTEN *; BEGIN; LISTEN a; LISTEN b; LISTEN c").unwrap();
+    for sql in ["UNLISTEN a", "LISTEN d", "UNLISTEN *", "BEGIN; LISTEN a; LISTEN b; LISTEN c"] {
+        client.batch_execute(sql).unwrap();
+    }
     assert_eq!(refused(&mut client, "LISTEN d"), "53400");
     client.batch_execute("ROLLBACK; SELECT pg_advisory_lock(1), pg_advisory_lock(2), pg_advisory_lock(3)").unwrap();
     assert_eq!(refused(&mut client, "SELECT pg_advisory_lock(4)"), "53400");
