@@ -43,43 +43,6 @@ impl Connection {
     /// `pg_stat_statements`, `pg_cancel_backend()` and their kin. The first that is given stays.
     ///
     /// It answers what is said by the client itself: never what stands in views, routines, triggers, defaults and constraints.
-    ///
-    /// ```
-    /// # use cairndb::{Result, ServedDatabase, ServedSession, ServedStatement};
-    /// #[derive(Debug)]
-    /// struct Alone;
-    ///
-    /// impl cairndb::Server for Alone {
-    ///     fn process(&self) -> i32 {
-    ///         7
-    ///     }
-    ///     fn databases(&self) -> Vec<ServedDatabase> {
-    ///         let (name, settings) = ("shop".to_owned(), Vec::new());
-    ///         vec![ServedDatabase { name, connections_max: None, sessions: 1, bytes: 0, settings, stats: None }]
-    ///     }
-    ///     fn sessions(&self) -> Vec<ServedSession> {
-    ///         Vec::new()
-    ///     }
-    ///     fn statements(&self) -> Vec<ServedStatement> {
-    ///         Vec::new()
-    ///     }
-    ///     fn forget_statements(&self) -> Result<()> {
-    ///         Ok(())
-    ///     }
-    ///     fn cancel(&self, _: i32) -> Result<bool> {
-    ///         Ok(false)
-    ///     }
-    ///     fn terminate(&self, _: i32, _: u64) -> Result<bool> {
-    ///         Ok(false)
-    ///     }
-    /// }
-    ///
-    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
-    /// conn.serve(std::sync::Arc::new(Alone));
-    /// assert_eq!(conn.query_row_as::<i32>("SELECT pg_backend_pid()", ())?, 7);
-    /// assert_eq!(conn.query_row_as::<String>("SELECT datname FROM pg_database", ())?, "shop");
-    /// # Ok::<(), cairndb::Error>(())
-    /// ```
     pub fn serve(&self, server: Arc<dyn Server>) {
         self.session.serve(server);
     }

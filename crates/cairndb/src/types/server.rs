@@ -11,6 +11,43 @@ use cairn_storage::Stats;
 use crate::Result;
 
 /// What a server tells a session of itself and of others: see [`Connection::serve`](crate::Connection::serve).
+///
+/// ```
+/// # use cairndb::{Result, ServedDatabase, ServedSession, ServedStatement};
+/// #[derive(Debug)]
+/// struct Alone;
+///
+/// impl cairndb::Server for Alone {
+///     fn process(&self) -> i32 {
+///         7
+///     }
+///     fn databases(&self) -> Vec<ServedDatabase> {
+///         let (name, settings) = ("shop".to_owned(), Vec::new());
+///         vec![ServedDatabase { name, connections_max: None, sessions: 1, bytes: 0, settings, stats: None }]
+///     }
+///     fn sessions(&self) -> Vec<ServedSession> {
+///         Vec::new()
+///     }
+///     fn statements(&self) -> Vec<ServedStatement> {
+///         Vec::new()
+///     }
+///     fn forget_statements(&self) -> Result<()> {
+///         Ok(())
+///     }
+///     fn cancel(&self, _: i32) -> Result<bool> {
+///         Ok(false)
+///     }
+///     fn terminate(&self, _: i32, _: u64) -> Result<bool> {
+///         Ok(false)
+///     }
+/// }
+///
+/// let conn = cairndb::Database::open_in_memory()?.connect()?;
+/// conn.serve(std::sync::Arc::new(Alone));
+/// assert_eq!(conn.query_row_as::<i32>("SELECT pg_backend_pid()", ())?, 7);
+/// assert_eq!(conn.query_row_as::<String>("SELECT datname FROM pg_database", ())?, "shop");
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 pub trait Server: fmt::Debug + Send + Sync {
     /// The number of the session that asks.
     fn process(&self) -> i32;
@@ -48,6 +85,12 @@ pub trait Server: fmt::Debug + Send + Sync {
 }
 
 /// A database that a server has.
+///
+/// ```
+/// let (name, settings) = ("shop".to_owned(), vec![("timezone".to_owned(), "Europe/Rome".to_owned())]);
+/// let shop = cairndb::ServedDatabase { name, connections_max: None, sessions: 0, bytes: 8192, settings, stats: None };
+/// assert!(shop.stats.is_none(), "it is not open");
+/// ```
 #[derive(Clone, Debug)]
 pub struct ServedDatabase {
     /// What clients call it.
@@ -65,6 +108,24 @@ pub struct ServedDatabase {
 }
 
 /// A session of a server. Times are microseconds since 2000-01-01 UTC.
+///
+/// ```
+/// let session = cairndb::ServedSession {
+///     process: 7,
+///     database: "shop".to_owned(),
+///     user: "alice".to_owned(),
+///     application_name: "psql".to_owned(),
+///     client: Some("127.0.0.1:40000".parse().unwrap()),
+///     begun: 0,
+///     transaction_begun: None,
+///     statement_begun: None,
+///     state_since: 0,
+///     state: "idle",
+///     waits_for: Some(("Client", "ClientRead")),
+///     statement: Some("SELECT ?".to_owned()),
+/// };
+/// assert_eq!(session.state, "idle");
+/// ```
 #[derive(Clone, Debug)]
 pub struct ServedSession {
     /// Its number.
@@ -94,6 +155,21 @@ pub struct ServedSession {
 }
 
 /// A statement that was run, with all that differ from it in constants only.
+///
+/// ```
+/// let run = cairndb::ServedStatement {
+///     user: "alice".to_owned(),
+///     database: "shop".to_owned(),
+///     id: 42,
+///     text: Some("SELECT ?".to_owned()),
+///     calls: 2,
+///     rows: 2,
+///     total_ns: 3_000,
+///     min_ns: 1_000,
+///     max_ns: 2_000,
+/// };
+/// assert_eq!(run.total_ns / run.calls, 1_500);
+/// ```
 #[derive(Clone, Debug)]
 pub struct ServedStatement {
     /// Whose it was.
