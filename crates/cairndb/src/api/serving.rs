@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::{Connection, Database, Params, Statement};
-use crate::session::{Ceilings, Executed, SettingsSeen};
+use crate::result::Executed;
+use crate::session::{Ceilings, SettingsSeen};
 use crate::types::{DataType, Server};
 use crate::{Error, Result};
 

@@ -1,13 +1,14 @@
-//! The newest catalogs, shared by all connections.
+//! The newest catalogs, shared by all sessions.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use cairn_storage::{Reader, TreeId};
 
 use super::store::load_committed;
 use super::{Catalog, SystemTrees};
 use crate::Result;
+use crate::sync::{Mutex, MutexGuard};
 
 /// Equal stamps: the same schema and the same statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,7 +45,7 @@ impl CatalogCache {
     }
 
     fn newest(&self) -> MutexGuard<'_, VecDeque<(CatalogStamp, Arc<Catalog>)>> {
-        self.newest.lock().unwrap_or_else(PoisonError::into_inner)
+        self.newest.lock()
     }
 
     /// The catalog of this stamp, if it is one of those that were loaded last.

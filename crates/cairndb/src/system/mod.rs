@@ -23,7 +23,7 @@ use crate::types::DataType;
 use crate::{Error, SqlState, Value};
 use std::borrow::Borrow;
 
-pub(crate) use asked::{Answers, Setting, listed_settings};
+pub(crate) use asked::Answers;
 pub(crate) use entries::{SystemEntry, all_entries, entries};
 pub(crate) use functions::Takes;
 pub(crate) use relation::{Made, Rows, SystemRelation};
