@@ -255,7 +255,7 @@ fn keys_named(name: &ObjectName, deferred: bool, catalog: &Catalog) -> Result<Ve
     Err(Error::new(SqlState::UNDEFINED_OBJECT, format!("constraint \"{}\" does not exist", name.name)))
 }
 
-fn outside(what: &str) -> Error {
+pub(in crate::session) fn outside(what: &str) -> Error {
     Error::new(SqlState::NO_ACTIVE_SQL_TRANSACTION, format!("{what} can only be used in transaction blocks"))
 }
 

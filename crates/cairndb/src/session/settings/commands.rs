@@ -8,6 +8,7 @@ use crate::command::{ChannelCommand, Discard, SessionCommand};
 use crate::plan::Field;
 use crate::result::Executed;
 use crate::session::ceilings::Ceilings;
+use crate::session::control::outside;
 use crate::session::sequences::SessionSequences;
 use crate::session::{Rows, Session};
 use crate::settings::{Setting, boolean, listed, setting};
@@ -50,6 +51,16 @@ impl Session {
             S::Checkpoint => {
                 self.handle.store.checkpoint()?;
                 Ok(Executed::tag("CHECKPOINT"))
+            }
+            S::LockToRead(tables) => {
+                if !self.in_transaction() {
+                    return Err(outside("LOCK TABLE"));
+                }
+                let catalog = self.catalog()?;
+                tables.iter().try_for_each(|table| {
+                    catalog.relation(table).map(drop).ok_or_else(|| catalog.no_relation(table))
+                })?;
+                Ok(Executed::tag("LOCK TABLE"))
             }
         }
     }
