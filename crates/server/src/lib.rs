@@ -6,6 +6,8 @@
 mod access;
 mod activity;
 mod asked;
+#[cfg(feature = "tls")]
+mod certificate;
 mod copy;
 mod database_statement;
 mod databases;
@@ -27,9 +29,12 @@ mod session;
 mod statements;
 mod stream;
 mod throttle;
+#[cfg_attr(not(feature = "tls"), path = "no_tls.rs")]
+mod tls;
 
 pub use access::{Access, Method, Network, User};
 pub use cairn_wire::{Limits, Verifier};
 pub use cairndb::Ceilings;
 pub use log::Log;
 pub use server::{Options, Running, Server};
+pub use tls::Tls;

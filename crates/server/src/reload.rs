@@ -11,6 +11,7 @@ pub(crate) fn reloaded(old: &Options, new: Options) -> (Options, Names, Names) {
         ("users", old.users != new.users),
         ("access", old.access != new.access),
         ("trust", old.trusts_all != new.trusts_all),
+        ("tls", old.tls.is_some() != new.tls.is_some()),
         ("insecure", old.is_insecure != new.is_insecure),
         ("max_connections", old.connections_max != new.connections_max),
         ("max_connections_by_user", old.connections_max_by_user != new.connections_max_by_user),

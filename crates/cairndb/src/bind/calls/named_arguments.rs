@@ -10,8 +10,9 @@ use crate::bind::expressions::literal;
 use crate::bind::expressions::operators::Operand;
 use crate::bind::queries::select::contains_stand_in;
 use crate::functions::Parameter;
-use crate::plan::StandIn;
+use crate::plan::{Expr, StandIn};
 use crate::sql::name_text;
+use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
 /// A call's arguments.
@@ -108,6 +109,10 @@ impl<'a> Binder<'a> {
                 _ => (None, arg),
             };
             let (value, span) = self.operand(value, context)?;
+            // JDBC's drivers write what only comes out among the arguments, and say of it that it is `void`: PostgreSQL passes it over.
+            if matches!(value, Expr::Parameter { data_type: DataType::Void, .. }) {
+                continue;
+            }
             let wrong = match name {
                 None if given.iter().any(|given| given.name.is_some()) => {
                     "positional argument cannot follow named argument".to_owned()

@@ -130,7 +130,12 @@ impl Session {
             });
             state.settings = Arc::new(Settings { search_path: path, ..Settings::clone(&first) });
         }
-        Ok(Executed::tag("DISCARD"))
+        Ok(Executed::tag(match what {
+            Discard::All => "DISCARD ALL",
+            Discard::Plans => "DISCARD PLANS",
+            Discard::Sequences => "DISCARD SEQUENCES",
+            Discard::Temporary => "DISCARD TEMP",
+        }))
     }
 
     fn change_setting(&self, name: &str, value: Option<&str>, local: bool) -> Result<Executed> {
