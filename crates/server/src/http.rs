@@ -1,7 +1,7 @@
 //! `/metrics`, `/healthz` and `/readyz` over HTTP, for what watches a server: one question a connection, one after the other, and nobody
 //! is waited for long.
 
-use std::io;
+use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
 use crate::metrics;
@@ -21,7 +21,7 @@ const TEXT: &str = "text/plain; charset=utf-8";
 const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Answers one question.
-pub(crate) fn answer(stream: &Stream, shared: &Shared) -> io::Result<()> {
+pub(crate) fn answer(mut stream: &Stream, shared: &Shared) -> io::Result<()> {
     stream.set_write_timeout(Some(TIME))?;
     let (head, of) = match read(stream)? {
         Some((is_head, path)) => (is_head, answer_to(&path, shared)),
@@ -56,7 +56,7 @@ fn is_ready(shared: &Shared) -> Result<(), String> {
 }
 
 /// Whether only the head of an answer is wanted, and of which path: an empty one, where it is asked otherwise. `None`: it is no question.
-fn read(stream: &Stream) -> io::Result<Option<(bool, String)>> {
+fn read(mut stream: &Stream) -> io::Result<Option<(bool, String)>> {
     let (begun, mut bytes, mut buffer) = (Instant::now(), Vec::new(), [0; 1024]);
     loop {
         let left = TIME.saturating_sub(begun.elapsed()).max(Duration::from_millis(1));
