@@ -99,7 +99,7 @@ pub enum Command {
         #[arg(long)]
         constraints: bool,
     },
-    /// Copy a database to a new file, consistently
+    /// Copy a database to a new file, consistently; of a folder each database, to a new folder
     Backup { file: PathBuf, target: PathBuf },
     /// Give free space in a database file back to the file system
     Compact { file: PathBuf },

@@ -1,7 +1,7 @@
 //! `cairn verify`, `backup`, `compact`, `salvage` and `stats`.
 
 use std::fmt::Display;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use cairndb::salvage::{SalvageProgress, SavedTable, UncertainFile, salvage_with_progress};
@@ -67,8 +67,36 @@ pub fn what_is_right(found: &Verified) -> String {
     )
 }
 
-/// Copies a database to a new file. One that is in use is read beside others that read, or copied by who writes.
+/// Copies a database to a new file, or all of a folder to a new folder.
 pub fn backup(path: &Path, target: &Path) -> Result<(), Failure> {
+    if path.is_dir() { backup_folder(path, target) } else { backup_file(path, target) }
+}
+
+/// Each is copied as it is at a moment of its own. One that can not be copied keeps none from it that can.
+fn backup_folder(path: &Path, target: &Path) -> Result<(), Failure> {
+    let files: Vec<PathBuf> = std::fs::read_dir(path)
+        .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>())
+        .map_err(|error| Failure::file(path, &error))?;
+    let mut files: Vec<PathBuf> =
+        files.into_iter().filter(|file| file.extension().is_some_and(|ending| ending == "cairn")).collect();
+    files.sort();
+    if files.is_empty() {
+        return Err(Failure::Message(format!("{}: there is no database in the folder", path.display())));
+    }
+    std::fs::create_dir(target).map_err(|error| Failure::file(target, &error))?;
+    let copied = files.iter().filter_map(|file| Some((file, file.file_name()?)));
+    let failed: Vec<Failure> = copied.filter_map(|(file, name)| backup_file(file, &target.join(name)).err()).collect();
+    match &failed[..] {
+        [] => Ok(()),
+        failed => {
+            let told: Vec<String> = failed.iter().map(Failure::to_string).collect();
+            Err(Failure::Message(format!("{} of {} were not copied: {}", failed.len(), files.len(), told.join("; "))))
+        }
+    }
+}
+
+/// One that is in use is read beside others that read, or copied by who writes.
+fn backup_file(path: &Path, target: &Path) -> Result<(), Failure> {
     if target.exists() {
         return Err(Failure::Message(format!("{}: exists already; a backup never overwrites", target.display())));
     }

@@ -182,3 +182,142 @@ fn a_configuration_that_is_wrong_is_told_by_check_and_serves_nothing() {
     let listed = text(&cairn(folder.path(), &["--keys"]).output().unwrap());
     assert!(listed.contains("wal.fsync.mode") && listed.lines().count() > 20, "{listed}");
 }
+
+/// Until it holds, for ten seconds at most.
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    while !is_so() {
+        assert!(std::time::Instant::now() < deadline, "{what}");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn sighup_reads_the_configuration_again_and_what_is_wrong_with_it_changes_nothing() {
+    let Some(program) = program("psql") else {
+        eprintln!("LEFT OUT: psql is not installed");
+        return;
+    };
+    let folder = TempDir::new().unwrap();
+    let [old, new] = ["old", "new"].map(|password| verifier(folder.path(), password));
+    let write = |verifier: &str, more: &str| {
+        let base =
+            "data: shop.cairn\ncreate: true\nlisten: 127.0.0.1:0\nsocket: {port: 6000}\nmemory: {cache_bytes: 8MB}";
+        write_config(folder.path(), &format!("{base}\nusers:\n  me: {{verifier: {verifier}}}\n{more}"));
+    };
+    write(&old, "");
+    let serving = Serving::start(folder.path());
+    let said = |password: &str, sql: &str| psql(&program, "127.0.0.1", &serving.port, ("me", password), sql);
+    let hang_up = || assert!(Command::new("kill").args(["-HUP", &nix_id(&serving.child)]).status().unwrap().success());
+    assert_eq!(said("old", "SELECT 1"), "1\n");
+    write(&new, "limits: {statement_timeout: 7s}\nwal: {fsync: {mode: group}}\n");
+    hang_up();
+    until("the new password is known", || said("new", "SHOW statement_timeout") == "7s\n");
+    assert!(said("old", "SELECT 1").contains("password authentication failed"));
+    write(&old, "max_conections: 3\n");
+    hang_up();
+    write(&new, "listen: 127.0.0.1:1\n");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(said("new", "SHOW statement_timeout"), "7s\n", "the bad one was refused");
+    let told = serving.stop();
+    for expected in [
+        "event=reloaded changed=\"users,limits\" needs_restart=wal.fsync.mode",
+        "event=reload_failed message=",
+        "perhaps max_connections is meant",
+    ] {
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn who_has_started_the_server_is_told_how_it_is_with_it() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("notify");
+    let socket = std::os::unix::net::UnixDatagram::bind(&path).unwrap();
+    socket.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+    let mut child = cairn(folder.path(), &["shop.cairn", "--create", "--port", "6000"])
+        .env("NOTIFY_SOCKET", &path)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let heard = || {
+        let mut bytes = [0; 200];
+        let count = socket.recv(&mut bytes).unwrap();
+        String::from_utf8_lossy(&bytes[..count]).into_owned()
+    };
+    let signal = |name: &str| assert!(Command::new("kill").args([name, &nix_id(&child)]).status().unwrap().success());
+    assert_eq!(heard(), "READY=1");
+    signal("-HUP");
+    assert!(heard().starts_with("RELOADING=1\nMONOTONIC_USEC="));
+    assert_eq!(heard(), "READY=1");
+    signal("-TERM");
+    assert_eq!(heard(), "STOPPING=1");
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn what_deploys_it_says_what_there_is() {
+    let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../server/deploy");
+    let read = |name: &str| fs::read_to_string(deploy.join(name)).unwrap();
+    let docker = read("Dockerfile");
+    assert!(docker.contains("ENTRYPOINT [\"cairn\", \"serve\"]") && docker.contains("CMD [\"--config\","));
+    // The lines of the image's own stage run as they are, below a folder of ours.
+    let place = TempDir::new().unwrap();
+    let (_, stage) = docker.split_once("COPY --from=build").unwrap();
+    for line in stage.lines().filter_map(|line| line.strip_prefix("RUN ")) {
+        let line = line.replace(" /", &format!(" {}/", place.path().display())).replace("-o 10001 -g 10001 ", "");
+        assert!(Command::new("sh").args(["-ec", &line]).status().unwrap().success(), "{line}");
+    }
+    let mode = place.path().join("var/lib/cairn").metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700, "nobody else reads the databases");
+    let unit = read("cairn.service");
+    assert!(unit.contains("ExecStart=/usr/local/bin/cairn serve --config /etc/cairn/cairn.yaml"));
+    let analyze = Path::new("/usr/bin/systemd-analyze");
+    if !analyze.is_file() {
+        eprintln!("LEFT OUT: systemd-analyze is not installed");
+        return;
+    }
+    // The program and the user are there in the test's copy.
+    let own = place.path().join("cairn.service");
+    let cairn = env!("CARGO_BIN_EXE_cairn");
+    fs::write(&own, unit.replace("/usr/local/bin/cairn", cairn).replace("=cairn\n", "=root\n")).unwrap();
+    let checked = Command::new(analyze).arg("verify").arg(&own).output().unwrap();
+    assert!(checked.status.success() && !text(&checked).contains("cairn.service"), "{}", text(&checked));
+}
+
+#[test]
+fn what_is_served_is_copied_while_it_is_written_to() {
+    let Some(program) = program("psql") else {
+        eprintln!("LEFT OUT: psql is not installed");
+        return;
+    };
+    let folder = TempDir::new().unwrap();
+    let data = folder.path().join("data");
+    fs::create_dir(&data).unwrap();
+    write_config(
+        folder.path(),
+        "data: data\nlisten: 127.0.0.1:0\ntrust: true\nsocket: {port: 6000}\nmemory: {cache_bytes: 8MB}\n",
+    );
+    let serving = Serving::start(folder.path());
+    let said = |database: &str, sql: &str| {
+        let arguments = ["-X", "-A", "-t", "-h", "127.0.0.1", "-p", &serving.port, "-d", database, "-c", sql];
+        text(&Command::new(&program).args(arguments).output().unwrap())
+    };
+    assert_eq!(said("postgres", "CREATE DATABASE shop"), "CREATE DATABASE\n");
+    assert_eq!(said("shop", "CREATE TABLE t AS SELECT 7 AS a"), "SELECT 1\n");
+    let backup = |from: &str, to: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cairn"));
+        command.args(["backup", from, to]).current_dir(folder.path()).output().unwrap()
+    };
+    for (from, to, file) in [("data/shop.cairn", "one.cairn", "one.cairn"), ("data", "all", "all/shop.cairn")] {
+        let copied = backup(from, to);
+        assert!(copied.status.success(), "{}", text(&copied));
+        let copy = cairndb::Database::open(folder.path().join(file)).unwrap();
+        assert_eq!(copy.connect().unwrap().query_row_as::<i32>("SELECT a FROM t", ()).unwrap(), 7);
+    }
+    assert!(folder.path().join("all/cairn.cairn").is_file());
+    assert!(!backup("data", "all").status.success(), "a backup never overwrites");
+    drop(serving);
+}

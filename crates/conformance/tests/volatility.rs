@@ -35,6 +35,7 @@ const NOT_THERE: &[&str] = &[
     "localtime",
     "localtimestamp",
     "merge_action",
+    "pg_stat_statements_reset",
     "trim",
     "user",
     "uuid_generate_v3",

@@ -14,7 +14,7 @@ use crate::server::Options;
 use crate::throttle::Origin;
 
 /// A user who may come in with a password.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
     /// What is kept of the password.
     pub verifier: Verifier,

@@ -1,4 +1,4 @@
-//! CREATE, DROP and ALTER DATABASE .. RENAME, which only a server of a folder has: they are its, not a database's.
+//! CREATE, DROP and ALTER DATABASE, which only a server of a folder has: they are its, not a database's.
 
 use cairn_parser::TokenKind as T;
 use cairn_parser::token::{Lexer, Placeholders, Token};
@@ -7,9 +7,34 @@ use cairndb::{Error, SqlState};
 /// A statement about databases as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DatabaseStatement {
-    Create { name: String },
-    Drop { name: String, if_exists: bool, force: bool },
-    Rename { name: String, to: String },
+    Create {
+        name: String,
+    },
+    Drop {
+        name: String,
+        if_exists: bool,
+        force: bool,
+    },
+    Rename {
+        name: String,
+        to: String,
+    },
+    /// Sessions begin with this setting, which has the value that SET would give it by these words.
+    Set {
+        name: String,
+        setting: String,
+        words: String,
+    },
+    /// With what it is now in the session that says it.
+    SetFromCurrent {
+        name: String,
+        setting: String,
+    },
+    /// Without; `None`: without any.
+    Reset {
+        name: String,
+        setting: Option<String>,
+    },
 }
 
 /// Words and names of a statement, one after the other.
@@ -93,7 +118,7 @@ impl DatabaseStatement {
         match verb {
             T::Create => create(&mut words).map(Some),
             T::Drop => drop_of(&mut words).map(Some),
-            _ => rename(&mut words),
+            _ => alter(&mut words),
         }
     }
 
@@ -102,7 +127,7 @@ impl DatabaseStatement {
         match self {
             DatabaseStatement::Create { .. } => "CREATE DATABASE",
             DatabaseStatement::Drop { .. } => "DROP DATABASE",
-            DatabaseStatement::Rename { .. } => "ALTER DATABASE",
+            _ => "ALTER DATABASE",
         }
     }
 }
@@ -148,15 +173,78 @@ fn drop_of(words: &mut Words<'_>) -> Result<DatabaseStatement, Error> {
 }
 
 /// The other things that ALTER DATABASE does are the database's to refuse.
-fn rename(words: &mut Words<'_>) -> Result<Option<DatabaseStatement>, Error> {
+fn alter(words: &mut Words<'_>) -> Result<Option<DatabaseStatement>, Error> {
     let name = words.name()?;
-    if !words.takes("RENAME") {
+    let statement = if words.takes("RENAME") {
+        words.expect("TO")?;
+        DatabaseStatement::Rename { name, to: words.name()? }
+    } else if words.takes("SET") {
+        match words.word().to_ascii_uppercase().as_str() {
+            // (Of the database, not of its sessions.)
+            "TABLESPACE" => return Ok(None),
+            _ => set(words, name)?,
+        }
+    } else if words.takes("RESET") {
+        let setting = if words.takes("ALL") { None } else { Some(setting(words)?) };
+        DatabaseStatement::Reset { name, setting }
+    } else {
         return Ok(None);
-    }
-    words.expect("TO")?;
-    let to = words.name()?;
+    };
     words.end()?;
-    Ok(Some(DatabaseStatement::Rename { name, to }))
+    Ok(Some(statement))
+}
+
+/// `search_path`, `my.setting`, `TIME ZONE`.
+fn setting(words: &mut Words<'_>) -> Result<String, Error> {
+    let mut setting = words.name()?;
+    if setting == "time" && words.takes("ZONE") {
+        return Ok("timezone".to_owned());
+    }
+    while words.next.kind == T::Dot {
+        words.advance();
+        setting = format!("{setting}.{}", words.name()?);
+    }
+    Ok(setting.to_lowercase())
+}
+
+/// What stands behind SET, whose value is SET's own to read.
+fn set(words: &mut Words<'_>, name: String) -> Result<DatabaseStatement, Error> {
+    let begins = words.next.start as usize;
+    let is_zone = words.word().eq_ignore_ascii_case("TIME");
+    let setting = setting(words)?;
+    if words.takes("FROM") {
+        words.expect("CURRENT")?;
+        return Ok(DatabaseStatement::SetFromCurrent { name, setting });
+    }
+    if !is_zone && !words.takes("=") {
+        words.expect("TO")?;
+    }
+    if words.takes("DEFAULT") {
+        return Ok(DatabaseStatement::Reset { name, setting: Some(setting) });
+    }
+    let mut ends = begins;
+    while !matches!(words.next.kind, T::Eof | T::Semicolon | T::Bad) {
+        ends = words.next.end as usize;
+        words.advance();
+    }
+    let words = words.text.get(begins..ends).unwrap_or("").to_owned();
+    Ok(DatabaseStatement::Set { name, setting, words })
+}
+
+/// SQLSTATE 0A000: what is said for all databases stands in the configuration.
+pub(crate) fn refuse_system(text: &str) -> Result<(), Error> {
+    let mut words = Words::of(text);
+    if words.next.kind != T::Alter {
+        return Ok(());
+    }
+    words.advance();
+    if !words.takes("SYSTEM") {
+        return Ok(());
+    }
+    let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, "ALTER SYSTEM is not supported");
+    Err(error.with_hint(
+        "Change the server's configuration and send it SIGHUP, or use ALTER DATABASE .. SET for the sessions of a database.",
+    ))
 }
 
 #[cfg(test)]
@@ -182,9 +270,26 @@ mod tests {
             of("ALTER DATABASE shop RENAME TO \"a\"\"B\""),
             Some(D::Rename { name: name(), to: "a\"B".to_owned() })
         );
-        for other in
-            ["SELECT 1", "CREATE TABLE database (a int)", "ALTER DATABASE shop SET a = 1", "", "DROP TABLE database"]
-        {
+        let set = |setting: &str, words: &str| {
+            Some(D::Set { name: name(), setting: setting.to_owned(), words: words.to_owned() })
+        };
+        assert_eq!(of("ALTER DATABASE shop SET Work_mem = '1MB';"), set("work_mem", "Work_mem = '1MB'"));
+        assert_eq!(of("ALTER DATABASE shop SET my.a TO 'x', \"y\""), set("my.a", "my.a TO 'x', \"y\""));
+        assert_eq!(of("ALTER DATABASE shop SET TIME ZONE 'Europe/Rome'"), set("timezone", "TIME ZONE 'Europe/Rome'"));
+        let reset = |setting: Option<&str>| Some(D::Reset { name: name(), setting: setting.map(str::to_owned) });
+        assert_eq!(of("ALTER DATABASE shop RESET ALL"), reset(None));
+        assert_eq!(of("ALTER DATABASE shop RESET work_mem"), reset(Some("work_mem")));
+        assert_eq!(of("ALTER DATABASE shop SET work_mem TO DEFAULT"), reset(Some("work_mem")));
+        let current = D::SetFromCurrent { name: name(), setting: "search_path".to_owned() };
+        assert_eq!(of("ALTER DATABASE shop SET search_path FROM CURRENT"), Some(current));
+        for other in [
+            "SELECT 1",
+            "CREATE TABLE database (a int)",
+            "ALTER DATABASE shop SET TABLESPACE x",
+            "ALTER DATABASE shop OWNER TO me",
+            "",
+            "DROP TABLE database",
+        ] {
             assert_eq!(of(other), None, "{other}");
         }
     }
@@ -200,6 +305,10 @@ mod tests {
             ("DROP DATABASE a, b", "42601"),
             ("DROP DATABASE a WITH", "42601"),
             ("ALTER DATABASE a RENAME b", "42601"),
+            ("ALTER DATABASE a SET b", "42601"),
+            ("ALTER DATABASE a SET b = 1; SELECT 1", "42601"),
+            ("ALTER DATABASE a RESET", "42601"),
+            ("ALTER DATABASE a RESET b c", "42601"),
         ] {
             assert_eq!(DatabaseStatement::of(text).expect_err(text).sqlstate().as_str(), code, "{text}");
         }

@@ -1,8 +1,8 @@
 //! What a server serves: a database that is open, or those of a folder.
 
-use cairndb::{Database, Error};
+use cairndb::{Database, Error, Stats};
 
-use crate::folder::{Folder, Lease, OWN, is_own, no_database};
+use crate::folder::{Folder, Lease, OWN, OWN_ALIAS, is_own, no_database};
 
 pub(crate) enum Databases {
     One(Database),
@@ -10,24 +10,32 @@ pub(crate) enum Databases {
 }
 
 impl Databases {
-    /// The database of a name, for who is authenticated. `own`: what clients call the one. SQLSTATE 3D000.
-    pub(crate) fn lease(&self, name: &str, own: &str) -> Result<Lease, Error> {
+    /// The database of a name, for who is authenticated. SQLSTATE 3D000.
+    pub(crate) fn lease(&self, name: &str) -> Result<Lease, Error> {
         match self {
             Databases::Folder(folder) => folder.lease(name),
-            Databases::One(database) if [own, "postgres", "cairndb"].contains(&name) => Ok(database.clone().into()),
-            Databases::One(_) => {
-                let hint = format!("This server has \"{own}\", also by the name of postgres.");
+            Databases::One(database) if [database.name(), OWN_ALIAS].contains(&name) => Ok(database.clone().into()),
+            Databases::One(database) => {
+                let hint = format!("This server has \"{}\", also by the name of postgres.", database.name());
                 Err(no_database(name).with_hint(hint))
             }
         }
     }
 
     /// The one name of what has several.
-    pub(crate) fn name<'n>(&self, name: &'n str, own: &'n str) -> &'n str {
+    pub(crate) fn name<'n>(&'n self, name: &'n str) -> &'n str {
         match self {
-            Databases::One(_) => own,
+            Databases::One(database) => database.name(),
             Databases::Folder(_) if is_own(name) => OWN,
             Databases::Folder(_) => name,
+        }
+    }
+
+    /// All that there are: the name, the bytes of its files, and what it has counted, if it is open.
+    pub(crate) fn listed(&self) -> Vec<(String, u64, Option<Stats>)> {
+        match self {
+            Databases::Folder(folder) => folder.listed(),
+            Databases::One(database) => vec![(database.name().to_owned(), 0, Some(database.stats()))],
         }
     }
 

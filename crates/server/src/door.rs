@@ -5,6 +5,7 @@
 //! - Nothing of the database is opened, and no name of one is looked at, for who is not in.
 
 use std::io;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use cairn_wire::{Challenge, Login, Request};
@@ -30,7 +31,8 @@ pub(crate) fn admit(line: &mut Line, shared: &Shared, from: &(Origin, String)) -
     line.set_times(Some(LOGIN_TIME), Some(FAREWELL_TIME))?;
     let mut user = None;
     // Over a Unix socket nobody else listens.
-    let tls = shared.options.tls.as_ref().filter(|_| matches!(from.0, Origin::Address(_)));
+    let options = shared.options();
+    let tls = options.tls.as_ref().filter(|_| matches!(from.0, Origin::Address(_)));
     line.greet(tls).map_err(|error| tell_broken(error, shared, from))?;
     loop {
         match line.conversation.next_request() {
@@ -66,8 +68,9 @@ pub(crate) fn admit(line: &mut Line, shared: &Shared, from: &(Origin, String)) -
             _ => {
                 if let Some(user) = user.filter(|_| line.conversation.was_denied()) {
                     shared.throttle.failed(from.0, &user, Instant::now());
+                    shared.metrics.logins_failed.fetch_add(1, Ordering::Relaxed);
                     let of: [(_, &dyn std::fmt::Display); 2] = [("user", &user), ("from", &from.1)];
-                    shared.options.log.line(Level::Warning, "login_failed", &of);
+                    shared.options().log.line(Level::Warning, "login_failed", &of);
                 }
                 line.flush()?;
                 return Ok(None);
@@ -80,14 +83,14 @@ pub(crate) fn admit(line: &mut Line, shared: &Shared, from: &(Origin, String)) -
 fn tell_broken(error: io::Error, shared: &Shared, from: &(Origin, String)) -> io::Error {
     if error.kind() == io::ErrorKind::InvalidData {
         let of: [(_, &dyn std::fmt::Display); 2] = [("from", &from.1), ("message", &error)];
-        shared.options.log.line(Level::Warning, "tls_failed", &of);
+        shared.options().log.line(Level::Warning, "tls_failed", &of);
     }
     error
 }
 
 /// What somebody has to show.
 fn ask(line: &mut Line, shared: &Shared, login: &Login, from: &(Origin, String)) -> io::Result<()> {
-    match access::method(&shared.options, login, from.0, line.is_secured()) {
+    match access::method(&shared.options(), login, from.0, line.is_secured()) {
         Ok(Method::Password) => {}
         Ok(_) => {
             line.conversation.trust();
@@ -106,14 +109,14 @@ fn ask(line: &mut Line, shared: &Shared, login: &Login, from: &(Origin, String))
     }
     let mut nonce = [0; 18];
     getrandom::fill(&mut nonce).map_err(io::Error::other)?;
-    let verifier = shared.options.users.get(&login.user).map(|user| user.verifier.clone());
+    let verifier = shared.options().users.get(&login.user).map(|user| user.verifier.clone());
     line.conversation.challenge(Challenge { verifier, nonce, secret: shared.secret, binding: line.binding() });
     Ok(())
 }
 
 fn refuse(line: &mut Line, shared: &Shared, login: &Login, from: &(Origin, String), error: &Error) {
     let of: [(_, &dyn std::fmt::Display); 3] = [("user", &login.user), ("from", &from.1), ("code", &error.sqlstate())];
-    shared.options.log.line(Level::Warning, "login_refused", &of);
+    shared.options().log.line(Level::Warning, "login_refused", &of);
     line.conversation.refuse(error);
 }
 

@@ -16,7 +16,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use cairndb::{Database, Error, Options, SqlState};
+use cairndb::{Database, Error, Options, SqlState, Stats};
+
+use crate::kept_settings::KeptSettings;
 
 /// The server's own database, and its other name, to which tools connect first.
 pub(crate) const OWN: &str = "cairn";
@@ -30,6 +32,7 @@ pub(crate) struct Folder {
     path: PathBuf,
     options: Options,
     own: Database,
+    kept: KeptSettings,
     slots: Mutex<HashMap<String, Arc<Slot>>>,
 }
 
@@ -98,16 +101,45 @@ impl Drop for Lease {
 impl Folder {
     /// The folder's own database is made, where there is none.
     pub(crate) fn open(path: &Path, options: Options) -> Result<Folder, Error> {
-        let own = Database::open_with(path.join(format!("{OWN}.{ENDING}")), options.clone())?;
-        Ok(Folder { path: path.to_owned(), options, own, slots: Mutex::default() })
+        let own = answering(Database::open_with(path.join(format!("{OWN}.{ENDING}")), options.clone().name(OWN))?)?;
+        let kept = KeptSettings::read(&own)?;
+        Ok(Folder { path: path.to_owned(), options, own, kept, slots: Mutex::default() })
     }
 
     pub(crate) fn own(&self) -> &Database {
         &self.own
     }
 
+    /// What the sessions of a database begin with.
+    pub(crate) fn settings(&self, name: &str) -> Vec<(String, String)> {
+        self.kept.of(name)
+    }
+
+    /// They begin with this, too, from now on. SQLSTATE 3D000.
+    pub(crate) fn set(&self, name: &str, setting: &str, value: &str) -> Result<(), Error> {
+        self.kept.set(self.known(name)?, setting, value)
+    }
+
+    /// They begin without it; `None`: without any. SQLSTATE 3D000.
+    pub(crate) fn reset(&self, name: &str, setting: Option<&str>) -> Result<(), Error> {
+        self.kept.reset(self.known(name)?, setting)
+    }
+
+    /// The one name of a database that is there. SQLSTATE 3D000.
+    fn known<'n>(&self, name: &'n str) -> Result<&'n str, Error> {
+        match is_own(name) {
+            true => Ok(OWN),
+            false if self.is_there(name) => Ok(name),
+            false => Err(no_database(name)),
+        }
+    }
+
     fn file(&self, name: &str) -> PathBuf {
         self.path.join(format!("{name}.{ENDING}"))
+    }
+
+    fn open_database(&self, name: &str) -> Result<Database, Error> {
+        answering(Database::open_with(self.file(name), self.options.clone().name(name))?)
     }
 
     fn slot(&self, name: &str) -> Arc<Slot> {
@@ -135,10 +167,7 @@ impl Folder {
         }
         let database = match &state.open {
             Some(database) => database.clone(),
-            None => {
-                let opened = Database::open_with(self.file(name), self.options.clone());
-                opened.map_err(|error| named(name, &error))?
-            }
+            None => self.open_database(name).map_err(|error| named(name, &error))?,
         };
         state.open = Some(database.clone());
         state.users += 1;
@@ -159,8 +188,10 @@ impl Folder {
         if file.exists() {
             return Err(exists());
         }
+        // What is left of another of the name is none of its.
+        self.kept.reset(name, None)?;
         remove(&log_of(&file)).map_err(|error| failed(name, &error))?;
-        state.open = Some(Database::open_with(&file, self.options.clone())?);
+        state.open = Some(self.open_database(name)?);
         state.idle_since = Some(Instant::now());
         Ok(())
     }
@@ -182,7 +213,8 @@ impl Folder {
         }
         let file = self.file(name);
         let gone = [&file, &log_of(&file)].into_iter().try_for_each(|path| remove(path)).and_then(|()| self.sync());
-        gone.map_err(|error| failed(name, &error))
+        gone.map_err(|error| failed(name, &error))?;
+        self.kept.reset(name, None)
     }
 
     /// SQLSTATE 3D000, 42P04, 42602, 55006, 42501 for the server's own.
@@ -214,7 +246,8 @@ impl Folder {
             remove(&log_of(&from_file))?;
             self.sync()
         };
-        moved().map_err(|error| failed(name, &error))
+        moved().map_err(|error| failed(name, &error))?;
+        self.kept.rename(name, to)
     }
 
     /// What files are called is on the disk from here on. (Where folders can not be opened the system sees to that.)
@@ -225,8 +258,7 @@ impl Folder {
     /// Has all of a database that is closed in its file, be it that it was not closed well the last time. SQLSTATE 55006 where
     /// another program has it open.
     fn settle(&self, name: &str) -> Result<(), Error> {
-        let opened = Database::open_with(self.file(name), self.options.clone()).map_err(|error| named(name, &error))?;
-        opened.close()
+        self.open_database(name).map_err(|error| named(name, &error))?.close()
     }
 
     /// Closes what nobody has used for so long, but what is being opened or used just now; what did not go well.
@@ -250,6 +282,39 @@ impl Folder {
         wrong
     }
 
+    /// All that there are, by name: the bytes of its files, and what it has counted, if it is open. A folder that can not be read has
+    /// what is open.
+    pub(crate) fn listed(&self) -> Vec<(String, u64, Option<Stats>)> {
+        let mut names = self.names();
+        let open: HashMap<String, Stats> = {
+            let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+            // One that is being opened or closed has counted nothing that could be told.
+            let stats = |slot: &Slot| slot.0.try_lock().ok()?.open.as_ref().map(Database::stats);
+            slots.iter().filter_map(|(name, slot)| Some((name.clone(), stats(slot)?))).collect()
+        };
+        names.extend(open.keys().cloned().chain([OWN.to_owned()]));
+        names.sort_unstable();
+        names.dedup();
+        let size = |path: &Path| path.metadata().map_or(0, |metadata| metadata.len());
+        let told = |name: String| {
+            let stats = if name == OWN { Some(self.own.stats()) } else { open.get(&name).copied() };
+            let file = self.file(&name);
+            (name, size(&file) + size(&log_of(&file)), stats)
+        };
+        names.into_iter().map(told).collect()
+    }
+
+    /// The names of the folder's files that are databases'.
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        let name = |entry: fs::DirEntry| {
+            let file = entry.file_name().into_string().ok()?;
+            let name = file.strip_suffix(ENDING)?.strip_suffix('.')?;
+            self.is_there(name).then(|| name.to_owned())
+        };
+        entries.filter_map(name).collect()
+    }
+
     /// How many are open, the own one not counted.
     pub(crate) fn count_open(&self) -> usize {
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
@@ -264,6 +329,14 @@ impl Folder {
         };
         let closed: Vec<Result<(), Error>> = slots.iter().map(|(name, slot)| slot.lock().close(name)).collect();
         self.own.clone().close().and(closed.into_iter().collect())
+    }
+}
+
+/// It can be copied while it is open (`cairn backup`). Where there can be no socket for that, who asks for a copy is told.
+fn answering(database: Database) -> Result<Database, Error> {
+    match database.answer_backups() {
+        Err(error) if !matches!(error.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED | SqlState::IO_ERROR) => Err(error),
+        _ => Ok(database),
     }
 }
 

@@ -4,6 +4,8 @@
 //! ends.
 
 mod access;
+mod activity;
+mod asked;
 #[cfg(feature = "tls")]
 mod certificate;
 mod copy;
@@ -12,13 +14,19 @@ mod databases;
 mod door;
 mod folder;
 mod hearing;
+mod http;
+mod kept_settings;
 mod line;
 mod listener;
 mod log;
+mod metrics;
+mod own_statements;
 mod registry;
+mod reload;
 mod results;
 mod server;
 mod session;
+mod statements;
 mod stream;
 mod throttle;
 #[cfg_attr(not(feature = "tls"), path = "no_tls.rs")]

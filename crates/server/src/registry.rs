@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cairndb::{Error, InterruptHandle, SqlState};
 
+use crate::activity::{Activity, State, clock};
 use crate::server::Options;
 use crate::stream::Stream;
 
@@ -28,8 +29,8 @@ struct Connections {
 /// Whose a session is.
 #[derive(Clone, Debug)]
 pub(crate) struct Who {
-    pub(crate) user: String,
-    pub(crate) database: String,
+    pub(crate) user: Arc<str>,
+    pub(crate) database: Arc<str>,
     /// Where from, as it is told.
     pub(crate) from: String,
 }
@@ -37,6 +38,9 @@ pub(crate) struct Who {
 /// A session that can be reached from outside.
 pub(crate) struct Entry {
     pub(crate) who: Who,
+    /// When it began: microseconds since 2000-01-01 UTC.
+    pub(crate) begun: i64,
+    pub(crate) activity: Activity,
     /// The number of its connection.
     connection: u64,
     secret: [u8; 32],
@@ -60,11 +64,24 @@ pub(crate) struct Place<'r> {
 
 impl Entry {
     pub(crate) fn new(who: Who, connection: u64, secret: [u8; 32], interrupt: InterruptHandle) -> Entry {
-        Entry { who, connection, secret, interrupt, is_gone: AtomicBool::new(false) }
+        let (begun, activity, is_gone) = (clock(), Activity::default(), AtomicBool::new(false));
+        activity.end(State::Idle, begun);
+        Entry { who, begun, activity, connection, secret, interrupt, is_gone }
     }
 
     pub(crate) fn is_gone(&self) -> bool {
         self.is_gone.load(Ordering::Relaxed)
+    }
+
+    /// Stops what it runs, if it runs something.
+    pub(crate) fn stop_statement(&self) {
+        self.interrupt.interrupt();
+    }
+
+    /// It is to end, and ends what it runs.
+    fn let_go(&self) {
+        self.is_gone.store(true, Ordering::Relaxed);
+        self.interrupt.interrupt();
     }
 }
 
@@ -126,29 +143,36 @@ impl Registry {
             return;
         }
         for entry in self.lock().values().filter(|entry| gone.contains(&entry.connection)) {
-            entry.is_gone.store(true, Ordering::Relaxed);
-            entry.interrupt.interrupt();
+            entry.let_go();
         }
     }
 
     /// Stops the statement that this session runs, if who asks knows its secret.
     pub(crate) fn cancel(&self, process: i32, secret: &[u8]) {
-        let entry = self.lock().get(&process).cloned();
-        if let Some(entry) = entry.filter(|entry| is_secret(&entry.secret, secret)) {
-            entry.interrupt.interrupt();
+        if let Some(entry) = self.session(process).filter(|entry| is_secret(&entry.secret, secret)) {
+            entry.stop_statement();
         }
     }
 
     /// Ends the sessions of a database; to be called again and again, as [`stop`](Registry::stop).
     pub(crate) fn end_of_database(&self, name: &str) {
-        let mut ended = Vec::new();
-        for entry in self.lock().values().filter(|entry| entry.who.database == name) {
-            entry.is_gone.store(true, Ordering::Relaxed);
-            entry.interrupt.interrupt();
-            ended.push(entry.connection);
-        }
-        let connections = self.connections();
-        ended.iter().filter_map(|number| connections.streams.get(number)).for_each(Stream::stop_reading);
+        let sessions = self.sessions();
+        sessions.iter().filter(|(_, entry)| *entry.who.database == *name).for_each(|(_, entry)| self.end(entry));
+    }
+
+    /// Ends a session; to be called again and again, as [`stop`](Registry::stop).
+    pub(crate) fn end(&self, entry: &Entry) {
+        entry.let_go();
+        self.connections().streams.get(&entry.connection).into_iter().for_each(Stream::stop_reading);
+    }
+
+    pub(crate) fn session(&self, process: i32) -> Option<Arc<Entry>> {
+        self.lock().get(&process).cloned()
+    }
+
+    /// All, by process number.
+    pub(crate) fn sessions(&self) -> Vec<(i32, Arc<Entry>)> {
+        self.lock().iter().map(|(process, entry)| (*process, entry.clone())).collect()
     }
 
     pub(crate) fn is_stopping(&self) -> bool {
@@ -159,7 +183,7 @@ impl Registry {
     pub(crate) fn stop(&self) {
         self.is_stopping.store(true, Ordering::SeqCst);
         let sessions: Vec<Arc<Entry>> = self.lock().values().cloned().collect();
-        sessions.iter().for_each(|entry| entry.interrupt.interrupt());
+        sessions.iter().for_each(|entry| entry.stop_statement());
         self.connections().streams.values().for_each(Stream::stop_reading);
     }
 

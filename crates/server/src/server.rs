@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener};
 #[cfg(unix)]
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, PoisonError, RwLock, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -16,11 +16,15 @@ use cairndb::{Ceilings, Database, Error, SqlState};
 use crate::access::{Access, User, check_rules};
 use crate::databases::Databases;
 use crate::folder::{Folder, OWN};
+use crate::http;
 use crate::line::Line;
 use crate::listener::{Call, Called, Listener};
 use crate::log::{Level, Log};
+use crate::metrics::Metrics;
 use crate::registry::Registry;
+use crate::reload::reloaded;
 use crate::session;
+use crate::statements::Statements;
 use crate::stream::Stream;
 use crate::throttle::Throttle;
 use crate::tls::Tls;
@@ -39,8 +43,6 @@ const WATCH_TIME: Duration = Duration::from_secs(2);
 /// How a database is served.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The database's name for clients; `postgres` names it, too.
-    pub name: String,
     /// Where TCP is listened to.
     pub addresses: Vec<SocketAddr>,
     /// The folder of the Unix socket, and the port that its name has.
@@ -76,12 +78,15 @@ pub struct Options {
     pub slow_statement: Option<Duration>,
     /// A database of a folder that nobody has used for so long is closed.
     pub idle_close: Duration,
+    /// Where `/metrics`, `/healthz` and `/readyz` are told over HTTP to whoever asks.
+    pub metrics: Option<SocketAddr>,
+    /// How many statements are counted (`pg_stat_statements`); 0: none is.
+    pub statements_max: usize,
 }
 
 impl Default for Options {
     fn default() -> Options {
         Options {
-            name: "cairn".to_owned(),
             addresses: Vec::new(),
             socket: None,
             owner: None,
@@ -99,6 +104,8 @@ impl Default for Options {
             log: Log::default(),
             slow_statement: None,
             idle_close: Duration::from_secs(300),
+            metrics: None,
+            statements_max: 5_000,
         }
     }
 }
@@ -106,20 +113,28 @@ impl Default for Options {
 /// What all threads of a server have.
 pub(crate) struct Shared {
     pub(crate) databases: Databases,
-    pub(crate) options: Options,
+    /// As they are by now: see [`Running::reload`].
+    options: RwLock<Arc<Options>>,
     pub(crate) registry: Arc<Registry>,
     /// See [`Challenge`](cairn_wire::Challenge).
     pub(crate) secret: [u8; 32],
     pub(crate) throttle: Throttle,
+    pub(crate) statements: Statements,
+    pub(crate) metrics: Metrics,
 }
 
 impl Shared {
+    /// As they are by now.
+    pub(crate) fn options(&self) -> Arc<Options> {
+        self.options.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Tells of databases that could not be closed as they should.
     fn tell_closed(&self, wrong: &[(String, Error)]) {
         for (name, error) in wrong {
             let of: [(_, &dyn std::fmt::Display); 3] =
                 [("database", name), ("code", &error.sqlstate()), ("message", &error.message())];
-            self.options.log.line(Level::Error, "close_failed", &of);
+            self.options().log.line(Level::Error, "close_failed", &of);
         }
     }
 }
@@ -135,6 +150,7 @@ pub struct Running {
     shared: Arc<Shared>,
     addresses: Vec<SocketAddr>,
     socket: Option<PathBuf>,
+    metrics: Option<SocketAddr>,
     listeners: Vec<(Call, JoinHandle<()>)>,
     /// Looks who is gone, until it is dropped.
     watcher: Option<(mpsc::Sender<()>, JoinHandle<()>)>,
@@ -170,7 +186,7 @@ impl Server {
     /// ```
     pub fn of_folder(folder: impl AsRef<Path>, options: cairndb::Options) -> Result<Server, Error> {
         let databases = Databases::Folder(Box::new(Folder::open(folder.as_ref(), options)?));
-        Ok(Server { databases, options: Options { name: OWN.to_owned(), ..Options::default() } })
+        Ok(Server { databases, options: Options::default() })
     }
 
     /// What the database's own options give, and those of the folder's.
@@ -194,22 +210,30 @@ impl Server {
         options.check()?;
         let mut secret = [0; 32];
         getrandom::fill(&mut secret).map_err(|error| io_error("the system's randomness", &io::Error::other(error)))?;
+        let (throttle, metrics) = (Throttle::new(secret), Metrics::default());
+        let statements = Statements::new(options.statements_max);
+        let options = RwLock::new(Arc::new(options));
         let shared =
-            Arc::new(Shared { databases, options, registry: Arc::default(), secret, throttle: Throttle::new(secret) });
+            Arc::new(Shared { databases, options, registry: Arc::default(), secret, throttle, statements, metrics });
         // What was begun ends, should something that follows fail.
         let mut running = Running {
             shared,
             addresses: Vec::new(),
             socket: None,
+            metrics: None,
             listeners: Vec::new(),
             watcher: None,
             is_over: false,
         };
-        for address in running.shared.options.addresses.clone() {
-            running.listen(address)?;
+        for address in running.shared.options().addresses.clone() {
+            let address = running.listen(address, let_in)?;
+            running.addresses.push(address);
+        }
+        if let Some(address) = running.shared.options().metrics {
+            running.metrics = Some(running.listen(address, tell_metrics)?);
         }
         #[cfg(unix)]
-        if let Some((folder, port)) = running.shared.options.socket.clone() {
+        if let Some((folder, port)) = running.shared.options().socket.clone() {
             running.listen_beside(&folder, port)?;
         }
         running.watch().map_err(|error| io_error("a thread", &error))?;
@@ -264,6 +288,11 @@ impl Running {
         &self.addresses
     }
 
+    /// Where metrics are told, with the port that the system chose.
+    pub fn metrics(&self) -> Option<SocketAddr> {
+        self.metrics
+    }
+
     /// The Unix socket.
     pub fn socket(&self) -> Option<&Path> {
         self.socket.as_deref()
@@ -279,11 +308,13 @@ impl Running {
         self.shared.registry.count_sessions()
     }
 
-    fn listen(&mut self, address: SocketAddr) -> Result<(), Error> {
+    /// Serves who comes to an address; with the port that the system chose.
+    fn listen(&mut self, address: SocketAddr, serve: Serve) -> Result<SocketAddr, Error> {
         let failed = |error: io::Error| io_error(&format!("the address {address}"), &error);
         let listener = TcpListener::bind(address).map_err(failed)?;
-        self.addresses.push(listener.local_addr().map_err(failed)?);
-        self.accept(Listener::Tcp(listener)).map_err(failed)
+        let address = listener.local_addr().map_err(failed)?;
+        self.accept(Listener::Tcp(listener), serve).map_err(failed)?;
+        Ok(address)
     }
 
     #[cfg(unix)]
@@ -293,18 +324,18 @@ impl Running {
         remove_stale(&path).map_err(failed)?;
         let listener = UnixListener::bind(&path).map_err(failed)?;
         self.socket = Some(path.clone());
-        restrict(&path, &self.shared.options).map_err(failed)?;
-        self.accept(Listener::Unix(listener)).map_err(failed)
+        restrict(&path, &self.shared.options()).map_err(failed)?;
+        self.accept(Listener::Unix(listener), let_in).map_err(failed)
     }
 
     /// Lets in who comes, on a thread of its own, until the server stops.
-    fn accept(&mut self, listener: Listener) -> io::Result<()> {
+    fn accept(&mut self, listener: Listener, serve: Serve) -> io::Result<()> {
         let shared = self.shared.clone();
         let (call, called) = Called::new(&listener)?;
         let work = move || {
             while !shared.registry.is_stopping() {
                 match listener.next(&called) {
-                    Ok(Some(stream)) if !shared.registry.is_stopping() => let_in(stream, &shared),
+                    Ok(Some(stream)) if !shared.registry.is_stopping() => serve(stream, &shared),
                     Ok(_) => {}
                     Err(_) => thread::sleep(PAUSE),
                 }
@@ -324,7 +355,7 @@ impl Running {
                 #[cfg(unix)]
                 shared.registry.end_gone();
                 if let Some(folder) = shared.databases.folder() {
-                    shared.tell_closed(&folder.close_idle(shared.options.idle_close));
+                    shared.tell_closed(&folder.close_idle(shared.options().idle_close));
                 }
             }
         };
@@ -334,7 +365,7 @@ impl Running {
     }
 
     fn tell_start(&self) {
-        let options = &self.shared.options;
+        let options = self.shared.options();
         let durability = options.ceilings.as_ref().and_then(|of| of.durability).or(self
             .shared
             .databases
@@ -342,14 +373,46 @@ impl Running {
             .ceilings()
             .durability);
         let durability = durability.map_or_else(|| "any".to_owned(), |of| format!("{of:?}").to_lowercase());
-        let database: (_, &dyn std::fmt::Display) = ("database", &options.name);
+        let database: (_, &dyn std::fmt::Display) = ("database", &self.shared.databases.lasting().name());
         for address in &self.addresses {
             options.log.line(Level::Info, "listening", &[("address", address), database]);
+        }
+        if let Some(address) = self.metrics {
+            options.log.line(Level::Info, "listening", &[("metrics", &address)]);
         }
         if let Some(socket) = &self.socket {
             options.log.line(Level::Info, "listening", &[("socket", &socket.display()), database]);
         }
         options.log.line(Level::Info, "started", &[database, ("durability_at_least", &durability)]);
+    }
+
+    /// Has these options from now on: who comes in, how many, with which limits, and what is told. Sessions that are there keep what they
+    /// came in with. Where it is listened to, what the Unix socket is, and how many statements are counted stays as it is. It is told
+    /// what has changed, and what needs a restart: of the server's options, and what else the caller has found (`needs_restart`).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Options::check`]; then all stays as it was.
+    pub fn reload(&self, options: Options, needs_restart: &[&'static str]) -> Result<(), Error> {
+        let old = self.shared.options();
+        let (options, changed, mut restart) = reloaded(&old, options);
+        options.check()?;
+        restart.extend(needs_restart);
+        let shown = |names: &[&str]| if names.is_empty() { "nothing".to_owned() } else { names.join(",") };
+        let log = options.log.clone();
+        #[cfg(unix)]
+        if let Some(socket) = &self.socket {
+            restrict(socket, &options)
+                .map_err(|error| io_error(&format!("the socket {}", socket.display()), &error))?;
+        }
+        *self.shared.options.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(options);
+        log.line(Level::Info, "reloaded", &[("changed", &shown(&changed)), ("needs_restart", &shown(&restart))]);
+        Ok(())
+    }
+
+    /// Tells that it could not be [reloaded](Running::reload) at all: all stays as it was.
+    pub fn refuse_reload(&self, why: &str) {
+        self.shared.options().log.line(Level::Error, "reload_failed", &[("message", &why)]);
     }
 
     /// Ends all sessions with a word (57P01), and waits until they have ended. What they did not commit is rolled back.
@@ -383,8 +446,8 @@ impl Running {
         {
             self.shared.tell_closed(&[(OWN.to_owned(), error)]);
         }
-        let options = &self.shared.options;
-        options.log.line(Level::Info, "stopped", &[("database", &options.name)]);
+        let options = self.shared.options();
+        options.log.line(Level::Info, "stopped", &[("database", &self.shared.databases.lasting().name())]);
     }
 }
 
@@ -394,11 +457,20 @@ impl Drop for Running {
     }
 }
 
+/// What is done with who comes.
+type Serve = fn(Stream, &Arc<Shared>);
+
+/// Who goes while he is answered is no error.
+fn tell_metrics(stream: Stream, shared: &Arc<Shared>) {
+    let _ = http::answer(&stream, shared);
+}
+
 /// A thread for a client.
 fn let_in(stream: Stream, shared: &Arc<Shared>) {
     let Ok(other) = stream.try_clone() else { return };
-    if shared.registry.count_connections() >= shared.options.connections_max + STRANGERS_MAX {
-        let mut line = Line::new(stream, shared.options.limits);
+    let options = shared.options();
+    if shared.registry.count_connections() >= options.connections_max + STRANGERS_MAX {
+        let mut line = Line::new(stream, options.limits);
         line.conversation.refuse(&crate::door::too_many());
         // Who does not take it does without.
         let _ = line.set_times(Some(PAUSE), Some(PAUSE)).and_then(|()| line.flush());

@@ -4,24 +4,27 @@ use std::cell::RefCell;
 use std::fmt::Display;
 use std::io;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use cairn_wire::{Bind, Execute, Login, Prepare, Query, Request, Started, Status};
 use cairndb::{
-    ClientCopy, ColumnOrigin, Connection, DataType, Database, Error, Notice, SettingsSeen, SqlState, Statement, Value,
+    Ceilings, ColumnOrigin, Connection, DataType, Database, Error, SettingsSeen, SqlState, Statement, Value,
     command_tag,
 };
 
+use crate::activity::{State, clock};
+use crate::asked::Asked;
 use crate::copy::copy;
-use crate::database_statement::DatabaseStatement;
 use crate::door;
-use crate::folder::{Folder, OWN};
 use crate::hearing::Hearing;
 use crate::line::Line;
 use crate::log::{Level, Log};
 use crate::registry::{Entry, Place, Who};
 use crate::results::{Broken, Left, give, go_on, tell_notices};
-use crate::server::Shared;
+use crate::server::{Options, Shared};
+use crate::statements::{Counts, Key, rows_of};
 use crate::stream::Stream;
 
 /// Settings whose values clients are told, by PostgreSQL's names and ours.
@@ -38,10 +41,6 @@ const TOLD: [(&str, &str); 10] = [
     ("TimeZone", "timezone"),
 ];
 
-/// How long sessions may take to end that are in the way of DROP DATABASE .. (FORCE), and how often it is looked.
-const FORCE_TIME: Duration = Duration::from_secs(5);
-const FORCE_LOOK_TIME: Duration = Duration::from_millis(20);
-
 /// A statement that was prepared, its result's columns, and the tables' columns that they show.
 type Described<'c> = (Statement<'c>, Option<Vec<cairndb::Field>>, Vec<Option<ColumnOrigin>>);
 
@@ -49,18 +48,18 @@ type Described<'c> = (Statement<'c>, Option<Vec<cairndb::Field>>, Vec<Option<Col
 const VOID: u32 = 2278;
 
 /// Everything that a client's thread does. `number`: its connection's.
-pub(crate) fn serve(stream: Stream, number: u64, shared: &Shared) -> io::Result<()> {
+pub(crate) fn serve(stream: Stream, number: u64, shared: &Arc<Shared>) -> io::Result<()> {
     let from = stream.origin()?;
-    let mut line = Line::new(stream, shared.options.limits);
+    let options = shared.options();
+    let mut line = Line::new(stream, options.limits);
     let Some(login) = door::admit(&mut line, shared, &from)? else { return line.flush() };
-    let database = shared.databases.name(&login.database, &shared.options.name).to_owned();
-    let who = Who { user: login.user.clone(), database, from: from.1 };
-    let log = &shared.options.log;
-    if let Err(error) = begin(&mut line, shared, &login, (who.clone(), number))? {
+    let database = shared.databases.name(&login.database).into();
+    let who = Who { user: login.user.as_str().into(), database, from: from.1 };
+    if let Err(error) = begin(&mut line, (shared, &options), &login, (who.clone(), number))? {
         let code = error.sqlstate();
         let of: [(_, &dyn Display); 4] =
             [("user", &who.user), ("database", &who.database), ("from", &who.from), ("code", &code)];
-        log.line(Level::Warning, "refused", &of);
+        options.log.line(Level::Warning, "refused", &of);
         line.conversation.refuse(&error);
         return line.flush();
     }
@@ -68,24 +67,31 @@ pub(crate) fn serve(stream: Stream, number: u64, shared: &Shared) -> io::Result<
 }
 
 /// Opens a session, and is it until it ends. The error: it does not begin.
-fn begin(line: &mut Line, shared: &Shared, login: &Login, (who, number): (Who, u64)) -> io::Result<Result<(), Error>> {
+fn begin(
+    line: &mut Line,
+    (shared, options): (&Arc<Shared>, &Arc<Options>),
+    login: &Login,
+    (who, number): (Who, u64),
+) -> io::Result<Result<(), Error>> {
     // Let go of when the connection is gone.
-    let lease = match door::check(shared).and_then(|()| shared.databases.lease(&login.database, &shared.options.name)) {
+    let lease = match door::check(shared).and_then(|()| shared.databases.lease(&login.database)) {
         Ok(lease) => lease,
         Err(error) => return Ok(Err(error)),
     };
-    let connection = match lease.database().and_then(|database| connect(shared, database, login)) {
+    let connection = match lease.database().and_then(|database| connect(shared, options, (database, login))) {
         Ok(connection) => connection,
         Err(error) => return Ok(Err(error)),
     };
     let mut secret = [0; 32];
     getrandom::fill(&mut secret).map_err(io::Error::other)?;
-    let entry = Entry::new(who, number, secret, connection.interrupt_handle());
-    let place = match shared.registry.enter(entry, &shared.options) {
+    let entry = Entry::new(who.clone(), number, secret, connection.interrupt_handle());
+    let place = match shared.registry.enter(entry, options) {
         Ok(place) => place,
         Err(error) => return Ok(Err(error)),
     };
-    line.set_times(None, Some(shared.options.output_timeout))?;
+    let (process, reads_only) = (place.process, reads_only(options, &login.user));
+    connection.serve(Arc::new(Asked { shared: shared.clone(), process, who, reads_only }));
+    line.set_times(None, Some(options.output_timeout))?;
     line.conversation.started(&Started { process: place.process, secret });
     for (name, value) in [("in_hot_standby", "off"), ("is_superuser", "on"), ("session_authorization", &login.user)] {
         line.conversation.parameter(name, value);
@@ -94,6 +100,7 @@ fn begin(line: &mut Line, shared: &Shared, login: &Login, (who, number): (Who, u
     let mut session = Session {
         connection: &connection,
         shared,
+        options,
         place: &place,
         statements: Vec::new(),
         portals: Vec::new(),
@@ -101,6 +108,7 @@ fn begin(line: &mut Line, shared: &Shared, login: &Login, (who, number): (Who, u
         told: Vec::new(),
         hearing: None,
     };
+    shared.metrics.sessions.fetch_add(1, Ordering::Relaxed);
     session.log(Level::Info, "connected", &[]);
     let began = Instant::now();
     let ran = session.run(line);
@@ -111,22 +119,40 @@ fn begin(line: &mut Line, shared: &Shared, login: &Login, (who, number): (Who, u
 }
 
 /// A connection with the settings that the client wants, within what the server gives.
-fn connect(shared: &Shared, database: &Database, login: &Login) -> Result<Connection, Error> {
-    let mut ceilings = shared.options.ceilings.clone().unwrap_or_else(|| database.ceilings());
-    ceilings.reads_only |= reads_only(shared, &login.user);
+fn connect(shared: &Shared, options: &Options, (database, login): (&Database, &Login)) -> Result<Connection, Error> {
+    let ceilings = ceilings(options, database, &login.user);
+    let kept = shared.databases.folder().map(|folder| folder.settings(database.name())).unwrap_or_default();
+    if !kept.is_empty() {
+        match database.connect_within(&ceilings, &[&kept[..], &login.settings[..]].concat()) {
+            // What was said of a database keeps nobody out: it may be beyond what is allowed by now.
+            Err(error) => {
+                let of: [(_, &dyn Display); 2] = [("database", &database.name()), ("message", &error.message())];
+                options.log.line(Level::Warning, "database_settings", &of);
+            }
+            connected => return connected,
+        }
+    }
     database.connect_within(&ceilings, &login.settings)
 }
 
-fn reads_only(shared: &Shared, user: &str) -> bool {
-    let options = &shared.options;
+/// What the settings of a user's sessions can not go beyond.
+pub(crate) fn ceilings(options: &Options, database: &Database, user: &str) -> Ceilings {
+    let mut ceilings = options.ceilings.clone().unwrap_or_else(|| database.ceilings());
+    ceilings.reads_only |= reads_only(options, user);
+    ceilings
+}
+
+pub(crate) fn reads_only(options: &Options, user: &str) -> bool {
     options.users.get(user).is_some_and(|user| user.reads_only)
         || options.ceilings.as_ref().is_some_and(|ceilings| ceilings.reads_only)
 }
 
-struct Session<'c> {
-    connection: &'c Connection,
-    shared: &'c Shared,
-    place: &'c Place<'c>,
+pub(crate) struct Session<'c> {
+    pub(crate) connection: &'c Connection,
+    pub(crate) shared: &'c Shared,
+    /// As they were when it came in.
+    pub(crate) options: &'c Options,
+    pub(crate) place: &'c Place<'c>,
     statements: Vec<Option<Rc<Prepared<'c>>>>,
     portals: Vec<Option<Portal<'c>>>,
     seen: SettingsSeen,
@@ -139,14 +165,17 @@ struct Session<'c> {
 struct Prepared<'c> {
     /// `None`: it is one of the server's (`database_statement.rs`).
     statement: Option<RefCell<Statement<'c>>>,
-    /// Of a COPY, which runs by its text; of others only where it may be told.
-    text: String,
+    text: Arc<str>,
+    /// Where it is counted, if it is.
+    counts: Option<Arc<Counts>>,
 }
 
 struct Portal<'c> {
     prepared: Rc<Prepared<'c>>,
     values: Vec<Value>,
     state: Ran,
+    /// How long it has been run so far.
+    spent: Duration,
 }
 
 /// How far a portal was run.
@@ -214,25 +243,40 @@ impl<'c> Session<'c> {
         self.place.entry.is_gone() || self.shared.registry.is_stopping()
     }
 
-    fn log(&self, level: Level, event: &str, more: &[(&str, &dyn Display)]) {
+    pub(crate) fn log(&self, level: Level, event: &str, more: &[(&str, &dyn Display)]) {
         let who = &self.place.entry.who;
         let own: [(_, &dyn Display); 4] =
             [("process", &self.place.process), ("user", &who.user), ("database", &who.database), ("from", &who.from)];
-        self.shared.options.log.line(level, event, &[&own[..], more].concat());
+        self.options.log.line(level, event, &[&own[..], more].concat());
     }
 
-    /// When something began that is told if it takes long.
-    fn begun(&self) -> Option<Instant> {
-        self.shared.options.slow_statement.map(|_| Instant::now())
-    }
-
-    fn tell_slow(&self, begun: Option<Instant>, text: &str) {
-        if let (Some(begun), Some(slow)) = (begun, self.shared.options.slow_statement)
-            && begun.elapsed() >= slow
-        {
-            let millis = begun.elapsed().as_millis();
-            self.log(Level::Warning, "slow_statement", &[("ms", &millis), ("statement", &Log::statement(text))]);
+    /// What ran since then is over: how long it took. What took long is told.
+    fn ran(&self, begun: Instant, text: &str) -> Duration {
+        let time = begun.elapsed();
+        if self.options.slow_statement.is_some_and(|slow| time >= slow) {
+            let of: [(_, &dyn Display); 2] = [("ms", &time.as_millis()), ("statement", &Log::statement(text))];
+            self.log(Level::Warning, "slow_statement", &of);
         }
+        self.settle();
+        self.shared.metrics.statements.add(time);
+        time
+    }
+
+    /// Others are told what the session does, now that nothing runs.
+    fn settle(&self) {
+        let state = match self.connection.in_transaction() {
+            false => State::Idle,
+            true if self.connection.transaction_failed() => State::Failed,
+            true => State::InTransaction,
+        };
+        self.place.entry.activity.end(state, clock());
+    }
+
+    /// Where a statement of this text is counted, if any is.
+    fn counts(&self, text: &str) -> Option<Arc<Counts>> {
+        let who = &self.place.entry.who;
+        let statements = &self.shared.statements;
+        statements.counts().then(|| statements.of(Key::new(&who.user, &who.database, text)))
     }
 
     fn tell_status(&self, line: &mut Line) {
@@ -251,6 +295,7 @@ impl<'c> Session<'c> {
             return line.conversation.terminate(&ended());
         }
         let code = error.sqlstate();
+        self.shared.metrics.failed(code);
         if code.as_str().starts_with(['5', 'X']) {
             let level = if matches!(&code.as_str()[..2], "53" | "58" | "XX") { Level::Error } else { Level::Warning };
             self.log(level, "error", &[("code", &code), ("message", &error.message())]);
@@ -259,7 +304,9 @@ impl<'c> Session<'c> {
     }
 
     fn control(&self, line: &mut Line, text: &str) {
-        match self.connection.perform(text, ()) {
+        let performed = self.connection.perform(text, ());
+        self.settle();
+        match performed {
             Ok(_) => {
                 tell_notices(line, self.connection);
                 self.tell_status(line);
@@ -270,77 +317,27 @@ impl<'c> Session<'c> {
     }
 
     fn query(&mut self, line: &mut Line, query: &Query) -> io::Result<()> {
-        let begun = self.begun();
+        self.place.entry.activity.begin(&query.text, clock());
+        let begun = Instant::now();
         let given = match query.copies {
             Some(_) => copy(line, self.connection, &query.text),
             None => self.perform(line, &query.text),
         };
-        self.tell_slow(begun, &query.text);
+        let time = self.ran(begun, &query.text);
         match given {
-            Ok(tag) => self.complete(line, &tag),
+            Ok(tag) => {
+                self.counts(&query.text).iter().for_each(|counts| counts.add(time, rows_of(&tag)));
+                self.complete(line, &tag);
+            }
             Err(Broken::Failed(error)) => self.fail(line, &error),
             Err(Broken::Gone(error)) => return Err(error),
         }
         Ok(())
     }
 
-    /// Whether it is a statement of the server's and not the database's; where there is no folder, none is.
-    fn of_server(&self, text: &str) -> Result<Option<DatabaseStatement>, Error> {
-        self.shared.databases.folder().map_or(Ok(None), |_| DatabaseStatement::of(text))
-    }
-
-    /// Does what a statement of the server's says; its tag.
-    fn run_of_server(&self, line: &mut Line, statement: &DatabaseStatement) -> Result<String, Error> {
-        let tag = statement.tag();
-        let who = &self.place.entry.who;
-        let folder = self.shared.databases.folder().filter(|_| who.database == OWN);
-        let folder = folder.ok_or_else(|| {
-            let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{tag} in this database is not supported"));
-            error.with_hint(format!("Connect to the database {OWN}, which is the server's own."))
-        })?;
-        if reads_only(self.shared, &who.user) {
-            return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied to run {tag}")));
-        }
-        if self.connection.in_transaction() {
-            let message = format!("{tag} cannot run inside a transaction block");
-            return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
-        }
-        match statement {
-            DatabaseStatement::Create { name } => folder.create(name)?,
-            DatabaseStatement::Rename { name, to } => folder.rename(name, to)?,
-            DatabaseStatement::Drop { name, if_exists, force } => {
-                let dropped = if *force { self.drop_by_force(folder, name) } else { folder.drop_database(name) };
-                match dropped {
-                    Err(error) if *if_exists && error.sqlstate() == SqlState::INVALID_CATALOG_NAME => {
-                        let message = format!("{}, skipping", error.message());
-                        let code = SqlState::SUCCESSFUL_COMPLETION;
-                        line.conversation.notice(&Notice { severity: "NOTICE", code, message, detail: None });
-                    }
-                    dropped => dropped?,
-                }
-            }
-        }
-        self.log(Level::Info, "database", &[("statement", &tag)]);
-        Ok(tag.to_owned())
-    }
-
-    /// Ends the sessions that are in the way, for a while.
-    fn drop_by_force(&self, folder: &Folder, name: &str) -> Result<(), Error> {
-        let begun = Instant::now();
-        loop {
-            match folder.drop_database(name) {
-                Err(error) if error.sqlstate() == SqlState::OBJECT_IN_USE && begun.elapsed() < FORCE_TIME => {
-                    self.shared.registry.end_of_database(name);
-                    std::thread::sleep(FORCE_LOOK_TIME);
-                }
-                dropped => return dropped,
-            }
-        }
-    }
-
     fn perform(&self, line: &mut Line, text: &str) -> Result<String, Broken> {
-        if let Some(statement) = self.of_server(text)? {
-            return Ok(self.run_of_server(line, &statement)?);
+        if let Some(tag) = self.done_by_server(line, text)? {
+            return Ok(tag);
         }
         let executed = self.connection.perform(text, ())?;
         let came = give(line, self.connection, executed, 0)?;
@@ -367,17 +364,20 @@ impl<'c> Session<'c> {
         match self.of_server(&text) {
             Ok(None) => {}
             Ok(Some(_)) => {
-                put(&mut self.statements, number, Rc::new(Prepared { statement: None, text }));
+                let prepared = Prepared { statement: None, text: text.into(), counts: None };
+                put(&mut self.statements, number, Rc::new(prepared));
                 return line.conversation.prepared(Vec::new(), None, Vec::new());
             }
-            Err(error) => return self.fail(line, &error),
+            Err(error) => {
+                self.connection.fail_transaction();
+                return self.fail(line, &error);
+            }
         }
         match self.prepared(&text, &types) {
             Ok((statement, columns, origins)) => {
                 let parameters = statement.parameter_types().to_vec();
-                let is_needed = ClientCopy::of(&text).is_some() || self.shared.options.slow_statement.is_some();
-                let text = if is_needed { text } else { String::new() };
-                put(&mut self.statements, number, Rc::new(Prepared { statement: Some(RefCell::new(statement)), text }));
+                let (statement, counts) = (Some(RefCell::new(statement)), self.counts(&text));
+                put(&mut self.statements, number, Rc::new(Prepared { statement, text: text.into(), counts }));
                 tell_notices(line, self.connection);
                 self.tell_status(line);
                 line.conversation.prepared(parameters, columns, origins);
@@ -425,7 +425,7 @@ impl<'c> Session<'c> {
         let prepared = self.statements.get(bind.statement).cloned().flatten();
         let bound = bind.parameters.values(|| self.connection.text_context()).and_then(|values| {
             let prepared = prepared.ok_or_else(|| Error::internal("a portal of no statement"))?;
-            Ok(Portal { prepared, values, state: Ran::Not })
+            Ok(Portal { prepared, values, state: Ran::Not, spent: Duration::ZERO })
         });
         match bound {
             Ok(portal) => {
@@ -441,12 +441,18 @@ impl<'c> Session<'c> {
             self.fail(line, &Error::internal("a portal that is not there"));
             return Ok(());
         };
-        let begun = self.begun();
+        let prepared = portal.prepared.clone();
+        self.place.entry.activity.begin_prepared(&prepared.text, clock());
+        let begun = Instant::now();
         let ran = self.execute_portal(line, &mut portal, execute);
-        self.tell_slow(begun, &portal.prepared.text);
+        portal.spent += self.ran(begun, &prepared.text);
+        let spent = portal.spent;
         put(&mut self.portals, execute.portal, portal);
         match ran {
-            Ok(Some(tag)) => self.complete(line, &tag),
+            Ok(Some(tag)) => {
+                prepared.counts.iter().for_each(|counts| counts.add(spent, rows_of(&tag)));
+                self.complete(line, &tag);
+            }
             Ok(None) => {
                 self.tell_status(line);
                 line.conversation.suspended();
@@ -513,6 +519,7 @@ impl<'c> Session<'c> {
             }
         }
         self.told = values;
+        self.place.entry.activity.call(self.told.first().map_or("", String::as_str));
     }
 }
 

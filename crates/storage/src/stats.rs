@@ -46,6 +46,12 @@ counters! {
     sync_us,
     /// The longest synced log write.
     sync_us_max,
+    /// Synced log writes that took at most 1 ms.
+    syncs_within_1ms,
+    /// At most 10 ms, those of at most 1 ms among them.
+    syncs_within_10ms,
+    /// At most 100 ms, those of at most 10 ms among them.
+    syncs_within_100ms,
     /// Bytes of batches, without padding.
     log_bytes_written,
     /// Bytes of log that a recovery would have to look at now.

@@ -136,7 +136,7 @@ pub enum Status {
 }
 
 /// What a client may take.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The longest message of who is authenticated.
     pub message_bytes: usize,

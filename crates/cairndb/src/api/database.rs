@@ -81,6 +81,16 @@ impl Database {
         Database::new(store, options)
     }
 
+    /// What SQL calls it: [`Options::name`](crate::Options::name).
+    ///
+    /// ```
+    /// assert_eq!(cairndb::Database::open_in_memory()?.name(), "cairndb");
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn name(&self) -> &str {
+        self.shared.name()
+    }
+
     /// A new connection. Each thread uses its own.
     pub fn connect(&self) -> Result<Connection> {
         Connection::new(self.clone())

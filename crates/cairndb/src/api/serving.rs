@@ -1,18 +1,19 @@
 //! What who serves statements to others asks of a connection beside what a program does: a statement whose parameters have types
 //! that are said before, what settings have become.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::{Connection, Database, Params, Statement};
 use crate::result::Executed;
 use crate::session::{Ceilings, SettingsSeen};
-use crate::types::DataType;
+use crate::types::{DataType, Server};
 use crate::{Error, Result};
 
 impl Database {
     /// The ceilings that this database's own options make: nobody gets more memory, or commits with less durability, than they say.
     pub fn ceilings(&self) -> Ceilings {
-        Ceilings::of(&self.shared.options)
+        self.shared.options.ceilings()
     }
 
     /// A connection for statements that come from others: it begins with these settings, which RESET goes back to, and no setting goes
@@ -39,6 +40,14 @@ impl Database {
 }
 
 impl Connection {
+    /// The session is of this server from now on, which tells its statements what only a server knows: `pg_database`, `pg_stat_activity`,
+    /// `pg_stat_statements`, `pg_cancel_backend()` and their kin. The first that is given stays.
+    ///
+    /// It answers what is said by the client itself: never what stands in views, routines, triggers, defaults and constraints.
+    pub fn serve(&self, server: Arc<dyn Server>) {
+        self.session.serve(server);
+    }
+
     /// How long the session may wait for its next statement from now on, and what it is ended with then: by `idle_session_timeout`,
     /// or in a transaction by its limits of time. `None`: as long as it likes.
     ///

@@ -245,6 +245,12 @@ impl<'a> Binder<'a> {
         result?
     }
 
+    /// Whether what is bound stands in what a client says itself, and not in what it makes to be kept: see
+    /// [`Server`](crate::Server).
+    pub(super) fn is_clients(&self) -> bool {
+        self.source.is_some_and(|source| source.is_clients) && self.stars.is_none() && self.definition.is_none()
+    }
+
     /// The error, at the place where `span` starts.
     pub(super) fn at(&self, error: Error, span: Span) -> Error {
         match self.source {

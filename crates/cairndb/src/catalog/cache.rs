@@ -8,7 +8,7 @@ use cairn_storage::{Reader, TreeId};
 use super::store::load_committed;
 use super::{Catalog, SystemTrees};
 use crate::Result;
-use crate::sync::Mutex;
+use crate::sync::{Mutex, MutexGuard};
 
 /// Equal stamps: the same schema and the same statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,14 +29,28 @@ impl CatalogStamp {
 const KEPT: usize = 4;
 
 /// Keeps the catalogs that were loaded last, the newest in front.
-#[derive(Default)]
-pub(crate) struct CatalogCache(Mutex<VecDeque<(CatalogStamp, Arc<Catalog>)>>);
+pub(crate) struct CatalogCache {
+    /// What the database is called.
+    name: Arc<str>,
+    newest: Mutex<VecDeque<(CatalogStamp, Arc<Catalog>)>>,
+}
 
 impl CatalogCache {
+    pub(crate) fn new(name: Arc<str>) -> CatalogCache {
+        CatalogCache { name, newest: Mutex::default() }
+    }
+
+    pub(crate) fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    fn newest(&self) -> MutexGuard<'_, VecDeque<(CatalogStamp, Arc<Catalog>)>> {
+        self.newest.lock()
+    }
+
     /// The catalog of this stamp, if it is one of those that were loaded last.
     pub(crate) fn peek(&self, stamp: CatalogStamp) -> Option<Arc<Catalog>> {
-        let cached = self.0.lock();
-        cached.iter().find(|(known, _)| *known == stamp).map(|(_, catalog)| catalog.clone())
+        self.newest().iter().find(|(known, _)| *known == stamp).map(|(_, catalog)| catalog.clone())
     }
 
     /// The catalog as `reader` sees it.
@@ -45,9 +59,9 @@ impl CatalogCache {
         if let Some(catalog) = self.peek(stamp) {
             return Ok((stamp, catalog));
         }
-        let newest = self.0.lock().front().map(|(_, catalog)| catalog.clone());
-        let catalog = Arc::new(load_committed(reader, newest.as_deref())?);
-        let mut cached = self.0.lock();
+        let newest = self.newest().front().map(|(_, catalog)| catalog.clone());
+        let catalog = Arc::new(load_committed(reader, newest.as_deref())?.called(&self.name));
+        let mut cached = self.newest();
         cached.truncate(KEPT - 1);
         cached.push_front((stamp, catalog.clone()));
         Ok((stamp, catalog))

@@ -16,7 +16,7 @@ use super::schema::OnCommit;
 use super::store::Known;
 use super::user_types::{Types, UserType};
 use super::{Column, Definition, Index, ObjectId, Routine, Sequence, Table, TableLayout, View, type_id};
-use crate::functions::Function;
+use crate::functions::{DATABASE_NAME, Function};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
@@ -488,6 +488,8 @@ pub(crate) fn no_schema(name: &str) -> Error {
 /// What a session sees of the schema.
 #[derive(Clone)]
 pub struct Catalog {
+    /// What the database is called.
+    name: Arc<str>,
     /// The database's.
     database: Arc<Objects>,
     /// With the session's temporary ones.
@@ -524,7 +526,8 @@ impl Catalog {
     /// As it is seen by who has set nothing.
     pub(crate) fn of(objects: Objects) -> Catalog {
         let objects = Arc::new(objects);
-        let mut catalog = Catalog { database: objects.clone(), objects, path: default_path(), searched: Vec::new() };
+        let (database, path) = (objects.clone(), default_path());
+        let mut catalog = Catalog { name: DATABASE_NAME.into(), database, objects, path, searched: Vec::new() };
         catalog.search();
         catalog
     }
@@ -536,9 +539,24 @@ impl Catalog {
             Some(temporary) => Arc::new(database.with(&temporary.objects)),
             None => database.clone(),
         };
-        let mut catalog = Catalog { database, objects, path: path.clone(), searched: vec![] };
+        let (name, path) = (self.name.clone(), path.clone());
+        let mut catalog = Catalog { name, database, objects, path, searched: vec![] };
         catalog.search();
         catalog
+    }
+
+    /// The same of a database that is called so.
+    pub(super) fn called(self, name: &Arc<str>) -> Catalog {
+        Catalog { name: name.clone(), ..self }
+    }
+
+    pub(super) fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// What the database is called.
+    pub(crate) fn database_name(&self) -> &str {
+        &self.name
     }
 
     /// The entries that it was read from.

@@ -204,7 +204,7 @@ pub(crate) fn load(reader: &Reader) -> Result<Catalog> {
 
 /// As [`load`], for less the more of it is as it was in another version.
 pub(crate) fn load_after(reader: &Reader, before: &Catalog) -> Result<Catalog> {
-    load_database(reader, Some(before.known())).map(Catalog::of)
+    load_database(reader, Some(before.known())).map(|objects| Catalog::of(objects).called(before.name()))
 }
 
 /// As [`load_after`], in a state without anybody's own changes.

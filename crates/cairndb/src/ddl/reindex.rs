@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::context::Ddl;
 use crate::catalog::{Index, ObjectName, Relation, Table, no_schema};
 use crate::command::{Reindex, Reindexed};
-use crate::functions::DATABASE_NAME;
 use crate::{Error, Result, SqlState};
 
 impl Ddl<'_> {
@@ -27,7 +26,7 @@ impl Ddl<'_> {
                 self.rebuild_all(|table| table.schema == schema)?;
             }
             Reindexed::System => {}
-            Reindexed::Database(name) if name != DATABASE_NAME => {
+            Reindexed::Database(name) if name != self.catalog.database_name() => {
                 let message = "can only reindex the currently open database";
                 return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
             }

@@ -74,7 +74,7 @@ pub use signature::{Decided, Declared, decide};
 pub use special::Special;
 pub(crate) use strings::{characters, substring_bounds};
 pub(crate) use support::no_array_type;
-pub(crate) use system::DATABASE_NAME;
+pub(crate) use system::{DATABASE_NAME, database_oid};
 pub(crate) use trigger::{Firing, TriggerCall, TriggerEvent, TriggerRunner};
 pub use users::{AggregateFunction, Arguments, FunctionOptions};
 pub(crate) use volatility::{Parallel, Volatility};

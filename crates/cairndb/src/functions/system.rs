@@ -6,14 +6,27 @@ use std::time::Duration;
 use super::catalogue::Catalogue;
 use super::support::{call, wrong_arguments};
 use super::{ANY, Declared, Function, SetRows};
+use crate::types::fnv;
 use crate::types::row::encode_value_raw;
 use crate::types::{
     Advisory, Array, DataType, EvalContext, LockScope, Reg, SessionServices, SettingChange, Value, ValueRef,
 };
 use crate::{Error, Result, SqlState};
 
-/// What a database calls itself; its file says which it is.
+/// What a database is called that has no other name; its file says which it is.
 pub(crate) const DATABASE_NAME: &str = "cairndb";
+
+/// PostgreSQL's first oid of what users make.
+const FIRST_OID: u64 = 16384;
+
+/// A database's oid: the same for the same name, whoever is asked, since clients compare what several databases tell.
+pub(crate) fn database_oid(name: &str) -> i64 {
+    if name == DATABASE_NAME {
+        return 1;
+    }
+    let hash = fnv::hash(fnv::START, name.as_bytes());
+    (FIRST_OID + hash % (i32::MAX as u64 - FIRST_OID)).cast_signed()
+}
 
 const TEXT: DataType = DataType::Text;
 /// The one role there is.
@@ -43,12 +56,9 @@ pub(super) fn register(catalogue: &mut Catalogue) {
         .acting()
         .called_on_null()
         .parallel_unsafe();
-    catalogue.add("current_database", &[], DataType::Name, |_, _| Ok(Value::text(DATABASE_NAME))).bounded().stable();
-    catalogue
-        .add("current_catalog", &[], DataType::Name, |_, _| Ok(Value::text(DATABASE_NAME)))
-        .bounded()
-        .stable()
-        .syntax();
+    let database = |_: &[Value], context: &EvalContext| context.database_name().map(|name| Value::text(&*name));
+    catalogue.add("current_database", &[], DataType::Name, database).bounded().stable();
+    catalogue.add("current_catalog", &[], DataType::Name, database).bounded().stable().syntax();
     for (name, is_syntax) in [("current_user", false), ("session_user", false), ("user", true), ("current_role", true)]
     {
         catalogue.add(name, &[], DataType::Name, |_, _| Ok(Value::text(OWNER))).bounded().stable().syntax = is_syntax;
@@ -61,7 +71,7 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     add_rows(catalogue);
     catalogue.add("pg_sleep", &[DataType::Double], DataType::Void, sleep).volatile().waiting();
     catalogue.add("pg_column_size", &[ANY], DataType::Integer, column_size).stable_in_name();
-    let process = |_: &[Value], _: &EvalContext| Ok(Value::Integer(std::process::id().cast_signed()));
+    let process = |_: &[Value], context: &EvalContext| Ok(Value::Integer(context.process()));
     catalogue.add("pg_backend_pid", &[], DataType::Integer, process).bounded().stable().restricted();
     catalogue.add("pg_client_encoding", &[], DataType::Name, |_, _| Ok(Value::text("UTF8"))).bounded().stable();
     catalogue

@@ -10,7 +10,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use cairn_storage::Process;
@@ -38,6 +38,8 @@ pub(crate) struct AdvisoryLocks {
 #[derive(Debug, Default)]
 struct State {
     held: HashMap<Advisory, Vec<Hold>>,
+    /// How many of the holds are a session's, of those that have any.
+    counts: HashMap<Session, usize>,
     waiting: HashMap<Session, (Advisory, bool)>,
 }
 
@@ -79,7 +81,10 @@ impl State {
         let is_it = |hold: &&mut Hold| (hold.session, hold.shared, hold.scope) == (session, shared, scope);
         match holds.iter_mut().find(is_it) {
             Some(hold) => hold.count += 1,
-            None => holds.push(Hold { session, shared, scope, count: 1 }),
+            None => {
+                holds.push(Hold { session, shared, scope, count: 1 });
+                *self.counts.entry(session).or_default() += 1;
+            }
         }
     }
 
@@ -91,18 +96,35 @@ impl State {
         holds[at].count -= 1;
         if holds[at].count == 0 {
             holds.swap_remove(at);
-        }
-        if holds.is_empty() {
-            self.held.remove(&number);
+            if holds.is_empty() {
+                self.held.remove(&number);
+            }
+            self.discount(session, 1);
         }
         true
     }
 
     fn release_all(&mut self, session: Session, scope: LockScope) {
+        let mut gone = 0;
         self.held.retain(|_, holds| {
+            let before = holds.len();
             holds.retain(|hold| (hold.session, hold.scope) != (session, scope));
+            gone += before - holds.len();
             !holds.is_empty()
         });
+        self.discount(session, gone);
+    }
+
+    fn count(&self, session: Session) -> usize {
+        self.counts.get(&session).copied().unwrap_or(0)
+    }
+
+    fn discount(&mut self, session: Session, gone: usize) {
+        let left = self.count(session).saturating_sub(gone);
+        match left {
+            0 => drop(self.counts.remove(&session)),
+            left => drop(self.counts.insert(session, left)),
+        }
     }
 }
 
@@ -119,6 +141,8 @@ pub(crate) struct SessionLocks {
     of_transaction: Mutex<Vec<(Advisory, bool)>>,
     /// The session's, which may get another.
     interrupt: Mutex<Arc<AtomicBool>>,
+    /// How many it may have.
+    most: AtomicUsize,
     /// When the statement that runs has to be over.
     deadline: Mutex<Option<Instant>>,
 }
@@ -133,8 +157,14 @@ impl SessionLocks {
             has_got: AtomicBool::new(false),
             of_transaction: Mutex::default(),
             interrupt: Mutex::new(interrupt.clone()),
+            most: AtomicUsize::new(usize::MAX),
             deadline: Mutex::default(),
         }
+    }
+
+    /// It may have so many from now on.
+    pub(crate) fn limit(&self, most: usize) {
+        self.most.store(most, Ordering::Relaxed);
     }
 
     /// A statement begins that has to be over by then.
@@ -156,7 +186,7 @@ impl SessionLocks {
     ///
     /// # Errors
     ///
-    /// 40P01 where others wait for this session to get there; 57014.
+    /// 40P01 where others wait for this session to get there; 53400 where it has as many as it may; 57014.
     pub(crate) fn lock(&self, number: Advisory, shared: bool, scope: LockScope, waits: bool) -> Result<bool> {
         let mut state = self.locks.state.lock();
         while state.others(self.session, number, shared).next().is_some() {
@@ -172,6 +202,10 @@ impl SessionLocks {
             state = self.locks.released.wait_for(state, LOOK);
             state.waiting.remove(&self.session);
             self.check()?;
+        }
+        let most = self.most.load(Ordering::Relaxed);
+        if state.count(self.session).max(self.mark()) >= most {
+            return Err(too_many(most));
         }
         state.hold(number, self.session, shared, scope);
         drop(state);
@@ -256,6 +290,13 @@ impl SessionLocks {
         drop(state);
         self.locks.released.notify_all();
     }
+}
+
+#[cold]
+fn too_many(most: usize) -> Error {
+    let message = format!("too many advisory locks: the session has {most} already");
+    Error::new(SqlState::CONFIGURATION_LIMIT_EXCEEDED, message)
+        .with_hint("Give back those that are not needed any more.")
 }
 
 /// With the session all its locks go.

@@ -17,7 +17,7 @@ use crate::{Error, Result, SqlState};
 
 /// What texts of settings may take together.
 const TEXT_BYTES_MAX: usize = 256 << 10;
-/// How many statements and cursors may have names.
+/// How many statements, cursors, savepoints and channels may have names, and how many numbers be locked by agreement.
 const NAMES_MAX: usize = 10_000;
 /// What texts of statements with names may take together.
 const STATEMENT_BYTES_MAX: usize = 64 << 20;

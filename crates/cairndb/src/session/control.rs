@@ -139,6 +139,7 @@ impl Session {
         if open.failed() {
             return Err(Error::aborted_transaction());
         }
+        settings.check_names("savepoints", open.depth(), 0)?;
         open.savepoint(name.to_string(), settings)?;
         Ok(Executed::tag("SAVEPOINT"))
     }

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 pub use cairn_storage::Durability;
 
+use super::Ceilings;
+
 /// Options of [`Database::open_with`](crate::Database::open_with). Start from `Options::default()`.
 ///
 /// ```
@@ -32,6 +34,8 @@ pub use cairn_storage::Durability;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Options {
+    /// What SQL calls the database (`current_database()`); `None`: `cairndb`. Nothing of it is in the file.
+    pub name: Option<String>,
     /// What the acknowledgement of a commit means, unless the connection or transaction says otherwise.
     pub durability: Durability,
     /// Refuse every change; works on read-only media.
@@ -83,6 +87,20 @@ pub struct Options {
 }
 
 impl Options {
+    /// Sets [`Options::name`].
+    ///
+    /// ```
+    /// let options = cairndb::Options::default().name("shop");
+    /// let conn = cairndb::Database::open_in_memory_with(options)?.connect()?;
+    /// assert_eq!(conn.query_row_as::<String>("SELECT current_database()", ())?, "shop");
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Options {
+        self.name = Some(name.into());
+        self
+    }
+
     /// Sets [`Options::durability`].
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Options {
@@ -187,6 +205,18 @@ impl Options {
     pub fn max_transaction_bytes(mut self, bytes: u64) -> Options {
         self.max_transaction_bytes = bytes;
         self
+    }
+
+    /// What the settings of sessions can not go beyond that others' statements run in, where nothing else is said:
+    /// [`Database::ceilings`](crate::Database::ceilings).
+    ///
+    /// ```
+    /// let ceilings = cairndb::Options::default().work_mem(1 << 20).ceilings();
+    /// assert_eq!(ceilings.work_mem, Some(1 << 20));
+    /// ```
+    #[must_use]
+    pub fn ceilings(&self) -> Ceilings {
+        Ceilings::of(self)
     }
 
     pub(crate) fn storage(&self) -> cairn_storage::Options {

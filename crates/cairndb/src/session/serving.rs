@@ -16,7 +16,7 @@ use crate::exec::Kept;
 use crate::plan::Field;
 use crate::sql::ParsedStatement;
 use crate::sync;
-use crate::types::{DataType, ShownSettings};
+use crate::types::{DataType, Server, ShownSettings};
 use crate::{Error, Result, SqlState};
 
 /// What [`Connection::changed_settings`](crate::Connection::changed_settings) has told so far.
@@ -84,6 +84,10 @@ impl Session {
         // For as long as it is held, whoever changes a setting makes another of it.
         seen.0 = Some(state.settings.clone());
         Some(names.iter().map(|name| state.settings.shown(name).unwrap_or_default()).collect())
+    }
+
+    pub(crate) fn serve(&self, server: Arc<dyn Server>) {
+        self.channels().serve(server);
     }
 
     pub(crate) fn idle_limit(&self) -> Option<(Instant, Error)> {

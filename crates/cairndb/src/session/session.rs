@@ -126,7 +126,7 @@ impl Session {
             let parsed = prepared.parsed.clone();
             return Ok(Runnable { prepared: Some(prepared), hash: Some(hash), ..Runnable::new(parsed) });
         }
-        let parsed = Arc::new(parse_one_in(sql, &mut self.room.borrow_mut())?);
+        let parsed = Arc::new(parse_one_in(sql, &mut self.room.borrow_mut())?.of_client());
         Ok(Runnable { hash: Some(hash), ..Runnable::new(parsed) })
     }
 
@@ -191,7 +191,8 @@ impl Session {
 
     /// The buffers are lent no longer than this: a callback may run statements too.
     fn next_parsed<'s>(&self, script: &mut Script<'s>) -> Option<(&'s str, Result<ParsedStatement>)> {
-        script.next_parsed(&mut self.room.borrow_mut())
+        let (text, parsed) = script.next_parsed(&mut self.room.borrow_mut())?;
+        Some((text, parsed.map(ParsedStatement::of_client)))
     }
 
     pub(crate) fn change_settings(&self, change: impl Fn(&mut Settings)) -> Result<()> {

@@ -17,6 +17,7 @@ use crate::change_feed::{self, Keeper, feeds_tree};
 use crate::ddl;
 use crate::dml::{Deferred, DmlContext, InserterBuffers};
 use crate::exec::{ExecContext, SpillSpace, SpillTotals};
+use crate::functions::DATABASE_NAME;
 use crate::plan::OptimizerOptions;
 use crate::sql::ParsedStatement;
 use crate::state::{RowNumbers, Transaction};
@@ -79,10 +80,11 @@ impl Shared {
             change_feed::open(&store)?;
         }
         let trees = system_trees(store.snapshot()?.reader())?;
+        let name = options.name.as_deref().unwrap_or(DATABASE_NAME).into();
         let shared = Arc::new(Shared {
             store,
             options,
-            catalogs: CatalogCache::default(),
+            catalogs: CatalogCache::new(name),
             trees,
             row_numbers: RowNumbers::default(),
             sequences: SequenceValues::default(),
@@ -101,6 +103,11 @@ impl Shared {
         }
         shared.follow_views_there_are()?;
         Ok(shared)
+    }
+
+    /// What the database is called.
+    pub(crate) fn name(&self) -> &Arc<str> {
+        self.catalogs.name()
     }
 
     /// Has change feeds kept within their limits from now on.

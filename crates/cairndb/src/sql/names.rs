@@ -4,10 +4,8 @@ use cairn_parser::token::fold_identifier;
 use cairn_parser::{Id, List, Name, Span, Tree};
 
 use crate::catalog::{ObjectName, take_quoted};
+use crate::functions::DATABASE_NAME;
 use crate::{Error, Result, SqlState};
-
-/// What the database is called.
-const DATABASE: &str = "cairndb";
 
 /// The schemas that functions, types and operators are in.
 const SCHEMAS: &[&str] = &["public", "pg_catalog"];
@@ -51,7 +49,7 @@ pub(crate) fn object_name(parts: Vec<String>) -> Result<ObjectName> {
         Ok([name]) => Ok(ObjectName::from(name.as_str())),
         Err(parts) => match parts.as_slice() {
             [schema, name] => Ok(ObjectName::new(Some(schema), name)),
-            [database, schema, name] if database == DATABASE => Ok(ObjectName::new(Some(schema), name)),
+            [database, schema, name] if database == DATABASE_NAME => Ok(ObjectName::new(Some(schema), name)),
             [_, _, _] => {
                 let message = format!("cross-database references are not implemented: \"{all}\"");
                 Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))

@@ -19,6 +19,8 @@ pub struct ParsedStatement {
     pub depth: usize,
     /// What PREPARE said of the types of the first parameters.
     pub(crate) declared: Vec<DataType>,
+    /// A client has said it, rather than a view or a routine: a server answers it.
+    pub(crate) is_clients: bool,
     /// How many characters of the user's text precede the statement's.
     characters_before: usize,
 }
@@ -63,7 +65,20 @@ impl ParsedStatement {
         if parameters > 0 && Parts::of_statement(&tree, statement).is_some_and(has_body) {
             parameters = 0;
         }
-        ParsedStatement { tree, statement, parameters, depth, declared: Vec::new(), characters_before }
+        ParsedStatement {
+            tree,
+            statement,
+            parameters,
+            depth,
+            declared: Vec::new(),
+            is_clients: false,
+            characters_before,
+        }
+    }
+
+    /// The same, said by a client.
+    pub(crate) fn of_client(self) -> ParsedStatement {
+        ParsedStatement { is_clients: true, ..self }
     }
 
     /// A statement within this one, such as what PREPARE names. Its parameters have these types, as far as they are said.

@@ -4,13 +4,11 @@
 
 use std::sync::{Arc, LazyLock};
 
-use crate::functions::{DATABASE_NAME, Function, SetRows};
+use crate::functions::{Function, SetRows, database_oid};
 use crate::settings::listed;
 use crate::types::datetime::{MICROS_PER_SECOND, Zone, listed_abbreviations};
 use crate::types::{Advisory, Array, DataType, EvalContext, Interval};
 use crate::{Result, Value};
-
-use super::reg::{OWNER, OWNER_OID};
 
 /// A function that gives a relation's rows.
 pub(crate) type Answers = LazyLock<Arc<Function>>;
@@ -19,8 +17,6 @@ pub(crate) type Answers = LazyLock<Arc<Function>>;
 pub(super) static SETTINGS_SHOWN: Answers =
     LazyLock::new(|| Function::of_relation("pg_show_all_settings", false, settings));
 pub(super) static LOCKS: Answers = LazyLock::new(|| Function::of_relation("pg_lock_status", true, locks));
-pub(super) static ACTIVITY: Answers = LazyLock::new(|| Function::of_relation("pg_stat_get_activity", true, activity));
-pub(super) static DATABASE: Answers = LazyLock::new(|| Function::of_relation("pg_stat_get_database", true, database));
 pub(super) static BUILDS: Answers = LazyLock::new(|| Function::of_relation("pg_stat_get_progress_info", true, builds));
 pub(super) static CURSORS: Answers = LazyLock::new(|| Function::of_relation("pg_cursor", true, cursors));
 pub(super) static PREPARED: Answers = LazyLock::new(|| Function::of_relation("pg_prepared_statement", true, prepared));
@@ -54,14 +50,21 @@ fn settings(_: &Function, _: &[Value], context: &EvalContext) -> Result<SetRows>
     Ok(SetRows::of(17, values))
 }
 
-/// The process's number: its sessions have no others.
-fn process() -> Value {
-    Value::Integer(std::process::id().cast_signed())
+/// The session's number, which is the process's where no server has given it another.
+pub(super) fn process(context: &EvalContext) -> Value {
+    Value::Integer(context.process())
+}
+
+/// The session's database: its oid and its name.
+pub(super) fn of_database(context: &EvalContext) -> Result<[Value; 2]> {
+    let name = context.database_name()?;
+    Ok([Value::BigInt(database_oid(&name)), Value::text(&*name)])
 }
 
 /// Advisory locks; there are no others.
 fn locks(_: &Function, _: &[Value], context: &EvalContext) -> Result<SetRows> {
     let mut values = Vec::new();
+    let [database, _] = of_database(context)?;
     for (number, shared, granted) in context.channels.iter().flat_map(|session| session.locked()) {
         let halves = |whole: i64| [whole.cast_unsigned() >> 32, whole.cast_unsigned() & u64::from(u32::MAX)];
         let ([class, object], kind) = match number {
@@ -69,40 +72,13 @@ fn locks(_: &Function, _: &[Value], context: &EvalContext) -> Result<SetRows> {
             Advisory::Two(first, second) => ([first, second].map(|part| u64::from(part.cast_unsigned())), 2),
         };
         let oid = |number: u64| Value::BigInt(number.cast_signed());
-        values.extend([Value::text("advisory"), Value::BigInt(1)]);
+        values.extend([Value::text("advisory"), database.clone()]);
         values.extend([const { Value::Null }; 5]);
-        values.extend([oid(class), oid(object), Value::SmallInt(kind), Value::Null, process()]);
+        values.extend([oid(class), oid(object), Value::SmallInt(kind), Value::Null, process(context)]);
         values.push(Value::text(if shared { "ShareLock" } else { "ExclusiveLock" }));
         values.extend([Value::Boolean(granted), Value::Boolean(false), Value::Null]);
     }
     Ok(SetRows::of(16, values))
-}
-
-/// The session that asks; others are not told of.
-fn activity(_: &Function, _: &[Value], context: &EvalContext) -> Result<SetRows> {
-    let name = context.settings.as_ref().and_then(|settings| settings.shown("application_name"));
-    let mut values = vec![Value::BigInt(1), Value::text(DATABASE_NAME), process(), Value::Null];
-    values.extend([Value::BigInt(OWNER_OID), Value::text(OWNER), name.map_or(Value::Null, Value::from)]);
-    values.extend([const { Value::Null }; 4]);
-    values.extend([context.transaction_timestamp, context.statement_timestamp].map(Value::TimestampTz));
-    values.push(Value::TimestampTz(context.statement_timestamp));
-    values.extend([Value::Null, Value::Null, Value::text("active")]);
-    values.extend([const { Value::Null }; 4]);
-    values.push(Value::text("client backend"));
-    Ok(SetRows::of(22, values))
-}
-
-/// What the database counted since it was opened.
-fn database(_: &Function, _: &[Value], context: &EvalContext) -> Result<SetRows> {
-    let counted = context.channels.as_ref().map(|session| session.counted()).transpose()?;
-    let number = |count: fn(&cairn_storage::Stats) -> u64| {
-        counted.as_ref().map_or(Value::Null, |stats| Value::BigInt(count(stats).cast_signed()))
-    };
-    let mut values = vec![Value::BigInt(1), Value::text(DATABASE_NAME), Value::Null];
-    values.extend([number(|stats| stats.commits), Value::Null]);
-    values.extend([number(|stats| stats.pages_read + stats.pages_read_ahead), number(|stats| stats.page_hits)]);
-    values.extend([const { Value::Null }; 21]);
-    Ok(SetRows::of(28, values))
 }
 
 /// Builds of indexes, of whatever session.
@@ -111,7 +87,8 @@ fn builds(_: &Function, _: &[Value], context: &EvalContext) -> Result<SetRows> {
     let number = |number: u64| Value::BigInt(number.cast_signed());
     let mut values = Vec::new();
     for of in builds.iter().flat_map(|builds| builds.listed()) {
-        values.extend([process(), Value::BigInt(1), Value::text(DATABASE_NAME)]);
+        values.push(process(context));
+        values.extend(of_database(context)?);
         values.extend([of.built.table, of.built.index].map(Value::BigInt));
         values.extend([of.built.command, of.phase].map(Value::text));
         values.extend([const { Value::Null }; 5]);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use super::BoundViews;
-use super::functions::{Eval, FUNCTIONS, SystemFunction, Takes};
+use super::functions::{Asking, Eval, FUNCTIONS, SystemFunction, Takes};
 use super::pg_catalog::listed;
 use crate::catalog::Catalog;
 use crate::functions::{Asks, Declared, Function};
@@ -23,22 +23,26 @@ struct Asked {
     of: &'static SystemFunction,
     catalog: Arc<Catalog>,
     views: &'static dyn BoundViews,
+    /// A client asks.
+    is_clients: bool,
 }
 
 impl Asks for Asked {
     fn ask(&self, args: &[Value], context: &EvalContext) -> Result<Value> {
+        let session = || match &context.channels {
+            Some(session) => Ok(&**session),
+            None => Err(Error::unsupported(format!("{}() in this place", self.of.name))),
+        };
         match self.of.eval {
             Eval::Catalog(eval) => eval(&self.catalog, args),
             Eval::Views(eval) => eval(&self.catalog, args, self.views),
-            Eval::Database(eval) => match &context.channels {
-                Some(database) => eval(&self.catalog, args, &**database),
-                None => Err(Error::unsupported(format!("{}() in this place", self.of.name))),
-            },
+            Eval::Database(eval) => eval(&self.catalog, args, session()?),
+            Eval::Server(eval) => eval(args, &Asking { session: session()?, is_clients: self.is_clients }),
         }
     }
 
     fn looks_at_database(&self) -> bool {
-        matches!(self.of.eval, Eval::Database(_))
+        matches!(self.of.eval, Eval::Database(_) | Eval::Server(_))
     }
 }
 
@@ -48,14 +52,15 @@ impl SystemEntry {
         self.of.takes
     }
 
-    /// The entry in a call, whose arguments are of these types and whose statement has this catalog and binds views.
+    /// The entry in a call, whose arguments are of these types and whose statement has this catalog and binds views; and whether a client
+    /// asks.
     pub(crate) fn asking(
         &self,
         types: Vec<DataType>,
         catalog: Arc<Catalog>,
-        views: &'static dyn BoundViews,
+        (views, is_clients): (&'static dyn BoundViews, bool),
     ) -> Function {
-        self.function.asking(types, Arc::new(Asked { of: self.of, catalog, views }))
+        self.function.asking(types, Arc::new(Asked { of: self.of, catalog, views, is_clients }))
     }
 }
 
@@ -75,8 +80,10 @@ pub(crate) fn all_entries() -> impl Iterator<Item = &'static SystemEntry> {
 fn of_function(of: &'static SystemFunction) -> Vec<Arc<SystemEntry>> {
     let counts = of.least..=of.takes.len();
     let mut all: Vec<Vec<Declared>> = listed(of.name).filter(|args| counts.contains(&args.len())).collect();
-    if all.is_empty() {
-        all = counts.map(|count| of.takes[..count].iter().map(|takes| takes.declared()).collect()).collect();
+    // (What has a default PostgreSQL lists once.)
+    if all.is_empty() || matches!(of.eval, Eval::Server(_)) {
+        let missing: Vec<usize> = counts.filter(|count| all.iter().all(|args| args.len() != *count)).collect();
+        all.extend(missing.into_iter().map(|count| of.takes[..count].iter().map(|takes| takes.declared()).collect()));
     }
     let entry = |args| {
         let mut function = Function::of_catalog(of.name, args, of.returns);

@@ -11,9 +11,9 @@ use super::reg::{self, namespace_name};
 use super::relation::object;
 use super::{BoundViews, names, oid_of};
 use crate::catalog::{Catalog, Commentable, ObjectId, Relation, Routine, TriggerEvent, Triggered, View};
-use crate::functions::{DATABASE_NAME, Declared, Parallel, Volatility};
+use crate::functions::{Declared, Parallel, Volatility, database_oid};
 use crate::sql::relation_name;
-use crate::types::{Array, DataType, EvalContext, Reg, SessionServices, Value};
+use crate::types::{Array, DataType, EvalContext, Reg, Server, SessionServices, Value};
 use crate::{Error, Result, SqlState};
 
 /// What a function takes as an argument.
@@ -68,6 +68,34 @@ pub(crate) enum Eval {
     Views(fn(&Catalog, &[Value], &dyn BoundViews) -> Result<Value>),
     /// The database is looked at, as it is by then.
     Database(fn(&Catalog, &[Value], &dyn SessionServices) -> Result<Value>),
+    /// The server is asked, where there is one, and a client asks.
+    Server(fn(&[Value], &Asking<'_>) -> Result<Value>),
+}
+
+/// Who asks the server: a statement of a session's.
+pub(crate) struct Asking<'a> {
+    pub(super) session: &'a dyn SessionServices,
+    /// It is what a client says itself.
+    pub(super) is_clients: bool,
+}
+
+impl<'a> Asking<'a> {
+    /// `None`: there is no server, or it does not answer here.
+    fn server(&self) -> Option<&'a dyn Server> {
+        self.session.server().filter(|_| self.is_clients).map(|server| &**server)
+    }
+
+    /// SQLSTATE 0A000 where who asks is no client: what a file has in store does nothing to others' sessions.
+    fn acting(&self, name: &str) -> Result<Option<&'a dyn Server>> {
+        match self.server() {
+            None if self.session.server().is_some() => {
+                let message = format!("{name}() in a view, a function or a default is not supported");
+                let hint = "Call it in a statement of its own.";
+                Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_hint(hint))
+            }
+            server => Ok(server),
+        }
+    }
 }
 
 const fn of(
@@ -99,6 +127,17 @@ const fn size(
 ) -> SystemFunction {
     let (returns, volatility, parallel) = (DataType::BigInt, Volatility::Volatile, Parallel::Safe);
     SystemFunction { name, takes, least: 1, returns, strict: true, volatility, parallel, eval: Eval::Database(eval) }
+}
+
+const fn served(
+    name: &'static str,
+    takes: &'static [Takes],
+    least: usize,
+    returns: DataType,
+    eval: fn(&[Value], &Asking<'_>) -> Result<Value>,
+) -> SystemFunction {
+    let (volatility, parallel) = (Volatility::Volatile, Parallel::Safe);
+    SystemFunction { name, takes, least, returns, strict: true, volatility, parallel, eval: Eval::Server(eval) }
 }
 
 const fn to_reg(name: &'static str, reg: Reg, eval: fn(&Catalog, &[Value]) -> Result<Value>) -> SystemFunction {
@@ -172,7 +211,8 @@ pub(super) static FUNCTIONS: &[SystemFunction] = {
         }),
         of("shobj_description", &[Oid, Text], 2, Texted, |catalog, args| {
             let is_database = matches!(&args[1], Value::Text(of) if &**of == "pg_database");
-            let text = catalog.comment(Commentable::DATABASE).filter(|_| is_database && oid(args) == 1);
+            let is_it = oid(args) == database_oid(catalog.database_name());
+            let text = catalog.comment(Commentable::DATABASE).filter(|_| is_database && is_it);
             Ok(some(text.map(str::to_owned)))
         }),
         of("pg_table_is_visible", &[Oid], 1, Boolean, |catalog, args| {
@@ -269,7 +309,20 @@ pub(super) static FUNCTIONS: &[SystemFunction] = {
         size("pg_total_relation_size", &[Class], |catalog, args, database| {
             bytes_of(catalog, args, database, Parts::All)
         }),
-        size("pg_database_size", &[Any], database_size),
+        served("pg_database_size", &[Any], 1, DataType::BigInt, database_size),
+        served("pg_cancel_backend", &[Integer], 1, Boolean, |args, asking| {
+            let server = asking.acting("pg_cancel_backend")?;
+            Ok(Value::Boolean(server.map_or(Ok(false), |server| server.cancel(process(args)))?))
+        }),
+        served("pg_terminate_backend", &[Integer, Size], 1, Boolean, |args, asking| {
+            let server = asking.acting("pg_terminate_backend")?;
+            let wait_ms = u64::try_from(number(args, 1)).unwrap_or(0);
+            Ok(Value::Boolean(server.map_or(Ok(false), |server| server.terminate(process(args), wait_ms))?))
+        }),
+        served("pg_stat_statements_reset", &[], 0, DataType::Void, |_, asking| {
+            let server = asking.acting("pg_stat_statements_reset")?;
+            server.map_or(Ok(()), |server| server.forget_statements()).map(|()| Value::text(""))
+        }),
         // There is one.
         size("pg_tablespace_size", &[Any], |_, _, database| bytes(database.database_bytes()?)),
         SystemFunction { parallel: Parallel::Unsafe, ..of("current_schemas", &[Flag], 1, NAMES, current_schemas) },
@@ -322,15 +375,28 @@ fn other_fork(fork: &str) -> Result<Value> {
 }
 
 /// By its name or its oid. SQLSTATE 3D000.
-fn database_size(_: &Catalog, args: &[Value], database: &dyn SessionServices) -> Result<Value> {
-    match args {
-        [Value::Text(name)] if &**name != DATABASE_NAME => {
+fn database_size(args: &[Value], asking: &Asking<'_>) -> Result<Value> {
+    let own = asking.session.database_name()?;
+    let is_it = |name: &str| match args {
+        [Value::Text(asked)] => **asked == *name,
+        _ => oid(args) == database_oid(name),
+    };
+    if is_it(&own) {
+        return bytes(asking.session.database_bytes()?);
+    }
+    let others = asking.server().map(Server::databases).unwrap_or_default();
+    match (others.iter().find(|of| is_it(&of.name)), args) {
+        (Some(other), _) => bytes(other.bytes),
+        (None, [Value::Text(name)]) => {
             Err(Error::new(SqlState::INVALID_CATALOG_NAME, format!("database \"{name}\" does not exist")))
         }
-        [Value::Text(_)] => bytes(database.database_bytes()?),
-        _ if oid(args) == 1 => bytes(database.database_bytes()?),
         _ => Ok(Value::Null),
     }
+}
+
+/// The number of a session.
+fn process(args: &[Value]) -> i32 {
+    i32::try_from(oid(args)).unwrap_or(0)
 }
 
 /// There is one user, who may do everything.

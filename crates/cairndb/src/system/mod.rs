@@ -14,6 +14,7 @@ mod listed;
 mod pg_catalog;
 mod reg;
 mod relation;
+mod served;
 mod views;
 
 use crate::catalog::{Catalog, Index, ObjectId, ObjectName, TEMPORARY, Table};

@@ -64,6 +64,8 @@ pub(crate) enum Made {
     Expressions(fn(&Catalog) -> Vec<Vec<Expr>>),
     /// A function, as in PostgreSQL: what it gives changes by the moment.
     Function(&'static Answers),
+    /// A function that asks the server, where a client asks.
+    Served(&'static Answers),
 }
 
 /// What a column's value says of the rows that have it: they are of the relation with this oid, or of those of this name.

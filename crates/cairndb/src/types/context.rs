@@ -9,7 +9,7 @@ use std::time::Duration;
 use cairn_storage::{Stats, TreeId};
 
 use super::style::TextStyle;
-use super::{Builds, DataType, ObjectId, OidNames, Reg, RegValue, Value};
+use super::{Builds, DataType, ObjectId, OidNames, Reg, RegValue, Server, Value};
 use crate::types::Generator;
 use crate::{Error, Result, SqlState};
 
@@ -52,6 +52,21 @@ pub struct EvalContext {
 pub(crate) trait FunctionCalls: Any + fmt::Debug + Send + Sync {
     /// What oids are called as far as the statements that have run have got.
     fn oid_names(&self) -> Arc<dyn OidNames>;
+}
+
+/// What the session is.
+impl EvalContext {
+    /// What the database is called.
+    pub(crate) fn database_name(&self) -> Result<Arc<str>> {
+        let session = self.channels.as_ref().ok_or_else(|| Error::unsupported("a database's name in this place"))?;
+        session.database_name()
+    }
+
+    /// The session's number: a server's, else the process's.
+    pub(crate) fn process(&self) -> i32 {
+        let server = self.channels.as_ref().and_then(|session| session.server());
+        server.map_or_else(|| std::process::id().cast_signed(), |server| server.process())
+    }
 }
 
 /// Settings by name, as SHOW tells them.
@@ -155,6 +170,12 @@ pub(crate) trait SessionServices: fmt::Debug + Send + Sync {
 
     /// Bytes of the database's pages and of the log that is needed.
     fn database_bytes(&self) -> Result<u64>;
+
+    /// What the database is called.
+    fn database_name(&self) -> Result<Arc<str>>;
+
+    /// The server, of a session that has come in over one.
+    fn server(&self) -> Option<&Arc<dyn Server>>;
 
     /// Fails when the session's statement was cancelled or its time is up. SQLSTATE 57014.
     fn check(&self) -> Result<()>;

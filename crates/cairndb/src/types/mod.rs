@@ -25,6 +25,7 @@ mod reg;
 mod regex_error;
 pub mod row;
 mod rust;
+mod server;
 mod style;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -77,6 +78,7 @@ pub use reg::{Reg, RegValue};
 pub(crate) use regex_error::invalid_regex;
 pub use rust::{ArrayElement, FromValue, Params, ToValue};
 pub(crate) use rust::{check_count, collect, fit};
+pub use server::{ServedDatabase, ServedSession, ServedStatement, Server};
 pub(crate) use style::{ByteaOutput, DateOrder, DateStyle, IntervalStyle, TextStyle};
 pub use text::{from_text, to_text, write_text};
 pub(crate) use text::{plain_integer, utf8};

@@ -50,7 +50,9 @@ pub const KEYS: &[(&str, &str, &str)] = &[
     ("limits.portals", "1000", "portals of a session"),
     ("limits.output_timeout", "5min", "how long a client may take nothing of what is written to it"),
     ("idle_close", "5min", "a database of a folder that nobody uses for so long is closed"),
+    ("statements.max", "5000", "statements that are counted (pg_stat_statements); 0: none is"),
     ("log.slow_statement", "none", "tell of statements that take longer"),
+    ("metrics.listen", "", "an address for /metrics, /healthz and /readyz over HTTP, as 127.0.0.1:9187"),
 ];
 
 /// The keys of what there may be many of.
@@ -104,6 +106,19 @@ impl Config {
         }
         config.server.tls = config.tls()?;
         Ok(config)
+    }
+
+    /// What this and another say differently that is looked at once, when the server starts.
+    pub fn differs_for_good(&self, other: &Config) -> Vec<&'static str> {
+        let (own, its) = (&self.database, &other.database);
+        let all = [
+            ("data", self.data != other.data),
+            ("memory.cache_bytes", own.cache_bytes != its.cache_bytes),
+            ("wal.fsync.mode", own.durability != its.durability),
+            ("wal.fsync.interval_ms", own.sync_interval != its.sync_interval),
+            ("wal.fsync.max_batch_size", own.group_size != its.group_size),
+        ];
+        all.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key).collect()
     }
 
     fn tls(&self) -> Result<Option<Tls>, Failure> {
@@ -199,6 +214,8 @@ impl Config {
             "limits.portals" => server.limits.portals = number(value)?,
             "limits.output_timeout" => server.output_timeout = time(value)?,
             "idle_close" => server.idle_close = time(value)?,
+            "statements.max" => server.statements_max = number(value)?,
+            "metrics.listen" => server.metrics = Some(self::address(value)?),
             "log.slow_statement" => server.slow_statement = Some(time(value)?),
             unknown => return check_known(unknown).and_then(|()| Err("expected a list".to_owned())),
         }

@@ -2,6 +2,7 @@
 
 mod config;
 mod signals;
+mod supervisor;
 mod users;
 mod yaml;
 
@@ -12,7 +13,7 @@ use cairn_server::{Ceilings, Log, Running, Server};
 use clap::Args;
 
 use self::config::{Config, KEYS};
-use self::signals::Signals;
+use self::signals::{Signals, Told};
 use crate::maintenance::open_existing;
 use crate::report::{Failure, say};
 use crate::shell::open_file;
@@ -119,16 +120,38 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         true => (Server::of_folder(&file, config.database.clone())?, None),
         false => {
             let database = open(&file, &config)?;
+            // Where there can be no socket for that, who asks for a copy is told.
+            let _ = database.answer_backups();
             (Server::over(database.clone()), Some(database))
         }
     };
     let port = config.socket_port.unwrap_or(5432);
-    let options = options(&file, config, server.ceilings())?;
+    let ceilings = server.ceilings();
+    let options = options(&file, &config, ceilings)?;
     let running = server.with(options).start()?;
     announce(&file, port, &running)?;
-    signals.wait();
+    supervisor::ready();
+    while signals.wait() == Told::Reload {
+        supervisor::reloading();
+        // What is wrong with it is told, and all stays as it was.
+        if let Err(failure) = reload(args, (&file, &config), &running) {
+            running.refuse_reload(&failure.to_string());
+        }
+        supervisor::ready();
+    }
+    supervisor::stopping();
     running.stop();
     database.map_or(Ok(()), cairndb::Database::close)?;
+    Ok(())
+}
+
+/// Reads the configuration again, as it was read at first.
+fn reload(args: &ServeArgs, (file, first): (&Path, &Config), running: &Running) -> Result<(), Failure> {
+    let config = Config::read(args.config.as_deref(), environment(), &args.said())?;
+    // (What commits promise is said when the server starts.)
+    let ceilings = Ceilings { durability: Some(first.database.durability), ..config.database.ceilings() };
+    let options = options(file, &config, ceilings)?;
+    running.reload(options, &first.differs_for_good(&config))?;
     Ok(())
 }
 
@@ -139,7 +162,7 @@ fn environment() -> impl Iterator<Item = (String, String)> {
 
 /// A server of an empty database that is there by a typing error would look well: one is made only for who says so.
 fn open(file: &Path, config: &Config) -> Result<cairndb::Database, Failure> {
-    let options = config.database.clone();
+    let options = config.database.clone().name(name_of(file));
     match file.try_exists() {
         Ok(false) if config.create => open_file(file, options),
         Ok(false) => {
@@ -154,16 +177,15 @@ fn open(file: &Path, config: &Config) -> Result<cairndb::Database, Failure> {
 }
 
 /// `own`: what the database's options give.
-fn options(file: &Path, config: Config, own: Ceilings) -> Result<cairn_server::Options, Failure> {
-    let folder = match config.socket_folder {
+fn options(file: &Path, config: &Config, own: Ceilings) -> Result<cairn_server::Options, Failure> {
+    let folder = match config.socket_folder.clone() {
         Some(folder) => folder,
         None if file.is_dir() => file.into(),
         None => file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).into(),
     };
     let folder = folder.canonicalize().map_err(|error| Failure::file(&folder, &error))?;
-    let times = config.ceilings;
+    let times = &config.ceilings;
     Ok(cairn_server::Options {
-        name: name_of(file),
         socket: cfg!(unix).then_some((folder, config.socket_port.unwrap_or(5432))),
         owner: owner_of(file),
         log: Log::stderr(),
@@ -174,7 +196,7 @@ fn options(file: &Path, config: Config, own: Ceilings) -> Result<cairn_server::O
             idle_session_timeout: times.idle_session_timeout,
             ..own
         }),
-        ..config.server
+        ..config.server.clone()
     })
 }
 

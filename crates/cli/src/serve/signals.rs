@@ -1,6 +1,15 @@
-//! What ends a server.
+//! What ends a server, and what has it read its configuration again.
 
-/// SIGINT and SIGTERM, which do nothing from here on but end the waiting for them.
+/// What a signal asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// SIGINT, SIGTERM, Ctrl-C.
+    End,
+    /// SIGHUP.
+    Reload,
+}
+
+/// SIGINT, SIGTERM and SIGHUP, which do nothing from here on but end the waiting for them.
 #[cfg(unix)]
 pub struct Signals(nix::sys::signal::SigSet);
 
@@ -10,15 +19,21 @@ impl Signals {
     pub fn taken() -> Signals {
         use nix::sys::signal::{SigSet, Signal};
         let mut signals = SigSet::empty();
-        signals.add(Signal::SIGINT);
-        signals.add(Signal::SIGTERM);
+        [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter().for_each(|signal| signals.add(signal));
         // It fails for unknown signals only.
         let _ = signals.thread_block();
         Signals(signals)
     }
 
-    pub fn wait(&self) {
-        while self.0.wait().is_err() {}
+    pub fn wait(&self) -> Told {
+        use nix::sys::signal::Signal;
+        loop {
+            match self.0.wait() {
+                Ok(Signal::SIGHUP) => return Told::Reload,
+                Ok(_) => return Told::End,
+                Err(_) => {}
+            }
+        }
     }
 }
 
@@ -37,7 +52,8 @@ impl Signals {
         Signals(waits)
     }
 
-    pub fn wait(&self) {
+    pub fn wait(&self) -> Told {
         let _ = self.0.recv();
+        Told::End
     }
 }

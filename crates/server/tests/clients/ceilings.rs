@@ -241,3 +241,26 @@ fn names_of_statements_and_cursors_have_an_end() {
     }
     assert_eq!(at, 7, "of 9 MB each");
 }
+
+#[test]
+fn savepoints_channels_and_advisory_locks_have_an_end() {
+    let served = served();
+    let mut client = served.connect();
+    let refused = |client: &mut Client, sql: &str| code(&client.batch_execute(sql).expect_err(sql)).to_owned();
+    client.batch_execute("BEGIN; SAVEPOINT a; SAVEPOINT b; SAVEPOINT c").unwrap();
+    assert_eq!(refused(&mut client, "SAVEPOINT d"), "53400");
+    client.batch_execute("ROLLBACK; LISTEN a; LISTEN b; LISTEN c").unwrap();
+    assert_eq!(refused(&mut client, "LISTEN d"), "53400");
+    for sql in ["UNLISTEN a", "LISTEN d", "UNLISTEN *", "BEGIN; LISTEN a; LISTEN b; LISTEN c"] {
+        client.batch_execute(sql).unwrap();
+    }
+    assert_eq!(refused(&mut client, "LISTEN d"), "53400");
+    client.batch_execute("ROLLBACK; SELECT pg_advisory_lock(1), pg_advisory_lock(2), pg_advisory_lock(3)").unwrap();
+    assert_eq!(refused(&mut client, "SELECT pg_advisory_lock(4)"), "53400");
+    client.batch_execute("SELECT pg_advisory_unlock(1), pg_advisory_lock(4), pg_advisory_unlock_all()").unwrap();
+    assert_eq!(refused(&mut client, "BEGIN; SELECT pg_advisory_xact_lock(n) FROM generate_series(1, 4) n"), "53400");
+    client
+        .batch_execute("ROLLBACK; BEGIN; SELECT pg_advisory_xact_lock(n) FROM generate_series(1, 3) n; COMMIT")
+        .unwrap();
+    client.batch_execute("SELECT pg_advisory_lock(n) FROM generate_series(1, 3) n").unwrap();
+}

@@ -11,13 +11,13 @@ use tempfile::TempDir;
 
 use crate::{code, until};
 
-struct Folder {
+pub struct Folder {
     place: TempDir,
     running: Running,
 }
 
 impl Folder {
-    fn new(options: Options) -> Folder {
+    pub fn new(options: Options) -> Folder {
         Folder::over(TempDir::new().unwrap(), options)
     }
 
@@ -26,6 +26,17 @@ impl Folder {
         let server = Server::of_folder(place.path(), cairndb::Options::default().cache_bytes(8 << 20)).unwrap();
         let running = server.with(Options { socket, trusts_all: true, ..options }).start().unwrap();
         Folder { place, running }
+    }
+
+    pub fn path(&self) -> &std::path::Path {
+        self.place.path()
+    }
+
+    /// The same folder, by another server.
+    fn restart(self) -> Folder {
+        let Folder { place, running } = self;
+        running.stop();
+        Folder::over(place, Options::default())
     }
 
     fn try_connect(&self, database: &str) -> Result<Client, postgres::Error> {
@@ -38,7 +49,7 @@ impl Folder {
             .connect(NoTls)
     }
 
-    fn connect(&self, database: &str) -> Client {
+    pub fn connect(&self, database: &str) -> Client {
         self.try_connect(database).unwrap_or_else(|error| panic!("{database}: {error:?}"))
     }
 }
@@ -127,4 +138,63 @@ fn who_reads_only_makes_no_databases_and_tools_of_postgresql_do() {
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         assert_eq!(folder.place.path().join("by_tool.cairn").exists(), is_there);
     }
+}
+
+#[test]
+fn sessions_begin_with_what_alter_database_has_said_of_theirs() {
+    let folder = Folder::new(Options::default());
+    let mut own = folder.connect("postgres");
+    own.batch_execute("CREATE DATABASE shop").unwrap();
+    for sql in [
+        "ALTER DATABASE shop SET statement_timeout = '7s'",
+        "ALTER DATABASE shop SET search_path TO other, public",
+        "ALTER DATABASE shop SET TIME ZONE 'Europe/Rome'",
+        "ALTER DATABASE shop SET my.own = 'x ''y'''",
+    ] {
+        own.batch_execute(sql).unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+    }
+    let shown = |folder: &Folder, sql: &str| -> String { folder.connect("shop").query_one(sql, &[]).unwrap().get(0) };
+    let settings = "SELECT current_setting('statement_timeout') || '|' || current_setting('search_path') || '|'
+         || current_setting('timezone') || '|' || current_setting('my.own', true)";
+    assert_eq!(shown(&folder, settings), "7s|other, public|Europe/Rome|x 'y'");
+    let listed =
+        "SELECT array_to_string(setconfig, ';') FROM pg_db_role_setting s JOIN pg_database d ON d.oid = setdatabase
+         WHERE datname = 'shop' AND setrole = 0";
+    assert!(shown(&folder, listed).contains("statement_timeout=7s"));
+    // The session's own come first, and RESET goes back to what it began with.
+    let mut shop = folder.connect("shop");
+    shop.batch_execute("SET statement_timeout = '1s'; RESET statement_timeout").unwrap();
+    assert_eq!(shop.query_one("SHOW statement_timeout", &[]).unwrap().get::<_, String>(0), "7s");
+    for (sql, expected) in [
+        ("ALTER DATABASE nothing SET statement_timeout = '7s'", "3D000"),
+        ("ALTER DATABASE shop SET no_such_setting = 1", "42704"),
+        ("ALTER DATABASE shop SET statement_timeout = 'soon'", "22023"),
+        ("ALTER DATABASE shop SET work_mem = '100GB'", "22023"),
+        ("ALTER DATABASE shop SET synchronous_commit = off", "42501"),
+        ("ALTER SYSTEM SET work_mem = '1MB'", "0A000"),
+        ("ALTER ROLE me SET work_mem = '1MB'", "0A000"),
+        ("ALTER DATABASE shop OWNER TO me", "0A000"),
+    ] {
+        assert_eq!(code(&own.batch_execute(sql).expect_err(sql)), expected, "{sql}");
+    }
+    assert_eq!(code(&shop.batch_execute("ALTER DATABASE shop RESET ALL").unwrap_err()), "0A000");
+    drop(shop);
+    own.batch_execute("SET datestyle = 'German'").unwrap();
+    own.batch_execute("ALTER DATABASE shop SET datestyle FROM CURRENT").unwrap();
+    own.batch_execute("ALTER DATABASE shop RESET statement_timeout").unwrap();
+    own.batch_execute("ALTER DATABASE shop SET search_path TO DEFAULT").unwrap();
+    until("it is not in use", || own.batch_execute("ALTER DATABASE shop RENAME TO store").is_ok());
+    drop(own);
+    // They outlive the server, and go with the database.
+    let folder = folder.restart();
+    let mut store = folder.connect("store");
+    let show = |client: &mut Client, sql: &str| -> String { client.query_one(sql, &[]).unwrap().get(0) };
+    assert_eq!(show(&mut store, "SHOW datestyle"), "German, DMY");
+    assert_eq!(show(&mut store, "SHOW timezone"), "Europe/Rome");
+    assert_eq!(show(&mut store, "SHOW statement_timeout"), "0");
+    drop(store);
+    let mut own = folder.connect("cairn");
+    until("it is not in use", || own.batch_execute("DROP DATABASE store").is_ok());
+    own.batch_execute("CREATE DATABASE store").unwrap();
+    assert_eq!(show(&mut folder.connect("store"), "SHOW timezone"), "UTC");
 }

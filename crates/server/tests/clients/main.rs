@@ -5,6 +5,7 @@ mod ceilings;
 mod dump;
 mod folder;
 mod idle;
+mod known;
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -28,18 +29,23 @@ struct Served {
 impl Served {
     fn with(options: Options) -> Served {
         let folder = TempDir::new().expect("a folder");
-        let database = Database::open(folder.path().join("shop.cairn")).expect("opens");
+        let named = cairndb::Options::default().name("shop");
+        let database = Database::open_with(folder.path().join("shop.cairn"), named).expect("opens");
         let socket = Some((folder.path().to_owned(), 5432));
-        let options = Options { name: "shop".to_owned(), socket, ..options };
+        let options = Options { socket, ..options };
         let running = Server::over(database.clone()).with(options).start().expect("starts");
         Served { folder, database, running }
     }
 
     /// Over the socket, as its owner.
     fn new() -> Served {
-        let owner = TempDir::new().expect("a folder");
-        let owner = std::os::unix::fs::MetadataExt::uid(&owner.path().metadata().expect("its owner"));
-        Served::with(Options { owner: Some(owner), ..Options::default() })
+        Served::with(Options { owner: Served::owner(), ..Options::default() })
+    }
+
+    /// The user who makes files.
+    fn owner() -> Option<u32> {
+        let file = TempDir::new().expect("a folder");
+        Some(std::os::unix::fs::MetadataExt::uid(&file.path().metadata().expect("its owner")))
     }
 
     fn config(&self) -> Config {

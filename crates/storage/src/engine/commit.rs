@@ -392,6 +392,9 @@ impl Engine {
         counters.syncs.add(1);
         counters.sync_us.add(took_us);
         counters.sync_us_max.raise(took_us);
+        counters.syncs_within_1ms.add(u64::from(took_us <= 1_000));
+        counters.syncs_within_10ms.add(u64::from(took_us <= 10_000));
+        counters.syncs_within_100ms.add(u64::from(took_us <= 100_000));
         counters.log_bytes_written.add(batch.length as u64);
         counters.batch_commits_max.raise(batch.records as u64);
     }

@@ -43,7 +43,7 @@ impl<'a> Binder<'a> {
             converted.push(fits.ok_or_else(|| self.at(no_function(call.name, &types), call.span))?);
         }
         let types = converted.iter().map(Expr::data_type).collect();
-        let function = entry.asking(types, self.asked(), &Views);
+        let function = entry.asking(types, self.asked(), (&Views, self.is_clients()));
         Ok(Expr::Call { function: Arc::new(function), args: converted })
     }
 

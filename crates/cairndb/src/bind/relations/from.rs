@@ -19,7 +19,8 @@ use crate::functions::rows_of_array;
 use crate::plan::{Expr, Field, JoinKind, LogicalPlan, SequenceOp, walk};
 use crate::sql::{dotted, list_span, name_text, object_name};
 use crate::system::{self, Made, SystemRelation};
-use crate::{Error, Result, SqlState};
+use crate::types::DataType;
+use crate::{Error, Result, SqlState, Value};
 
 /// Views within views.
 const VIEW_DEPTH_MAX: usize = 32;
@@ -298,6 +299,11 @@ impl<'a> Binder<'a> {
             Made::Expressions(rows) => LogicalPlan::Values { rows: rows(self.catalog), fields: of },
             Made::Function(function) => {
                 let call = Expr::Call { function: Arc::clone(function), args: Vec::new() };
+                LogicalPlan::TableFunction { call, fields: of }
+            }
+            Made::Served(function) => {
+                let asker = Expr::Literal { value: Value::Boolean(self.is_clients()), data_type: DataType::Boolean };
+                let call = Expr::Call { function: Arc::clone(function), args: vec![asker] };
                 LogicalPlan::TableFunction { call, fields: of }
             }
         };

@@ -338,6 +338,8 @@ impl Session {
             self.channels().forget();
         }
         if matches!(command, ChannelCommand::Listen(_)) {
+            let there = self.channels().count_channels();
+            self.state.borrow().settings.check_names("channels", there, 0)?;
             self.begin_to_hear();
         }
         self.channels().command(command)?;

@@ -14,7 +14,7 @@ use crate::session::advisory::SessionLocks;
 use crate::session::shared::Shared;
 use crate::state::SaidMark;
 use crate::sync::{Mutex, MutexGuard};
-use crate::types::{Advisory, Builds, Generator, LockScope, SessionServices, SettingChange, ShownSettings};
+use crate::types::{Advisory, Builds, Generator, LockScope, Server, SessionServices, SettingChange, ShownSettings};
 use crate::{Error, Result};
 
 /// See the module. Shared with the functions that the session's statements call.
@@ -32,6 +32,8 @@ pub(crate) struct SessionChannels {
     has_settings: AtomicBool,
     /// What the session began with.
     first_settings: Mutex<Option<Arc<dyn ShownSettings>>>,
+    /// Once it is known to be of a server.
+    server: OnceLock<Arc<dyn Server>>,
     /// Once it listens, or somebody asked for what it hears.
     listener: OnceLock<Arc<Listener>>,
 }
@@ -61,6 +63,7 @@ impl SessionChannels {
             settings: Mutex::default(),
             has_settings: AtomicBool::new(false),
             first_settings: Mutex::default(),
+            server: OnceLock::new(),
             listener: OnceLock::new(),
         })
     }
@@ -72,6 +75,11 @@ impl SessionChannels {
     /// The session goes back to these.
     pub(crate) fn begins_with(&self, settings: Arc<dyn ShownSettings>) {
         *self.first_settings.lock() = Some(settings);
+    }
+
+    /// It came in over this server. (It has one only.)
+    pub(crate) fn serve(&self, server: Arc<dyn Server>) {
+        let _ = self.server.set(server);
     }
 
     /// What is to be done of settings now that the statement has come to its end; nothing, as mostly.
@@ -112,6 +120,12 @@ impl SessionChannels {
         self.said().wishes.push(wish);
         self.has_said.store(true, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// To how many channels it listens, with what its open transaction has said of that.
+    pub(crate) fn count_channels(&self) -> usize {
+        let said = if self.has_said.load(Ordering::Relaxed) { self.said().wishes.len() } else { 0 };
+        said + self.listening().len()
     }
 
     fn note(&self, channel: &str, payload: &str) -> Result<()> {
@@ -227,6 +241,14 @@ impl SessionServices for SessionChannels {
         let shared = self.shared()?;
         let stats = shared.store.stats();
         Ok(stats.pages_total * shared.store.page_size() as u64 + stats.log_bytes_live)
+    }
+
+    fn database_name(&self) -> Result<Arc<str>> {
+        Ok(self.shared()?.name().clone())
+    }
+
+    fn server(&self) -> Option<&Arc<dyn Server>> {
+        self.server.get()
     }
 
     fn check(&self) -> Result<()> {

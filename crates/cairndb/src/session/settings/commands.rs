@@ -79,6 +79,7 @@ impl Session {
         state.settings = Arc::new(first);
         state.first_settings = state.settings.clone();
         self.channels().begins_with(state.settings.clone());
+        self.channels().locks.limit(ceilings.names.unwrap_or(usize::MAX));
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Constraints, what they are of and what they use.
 
-use super::{CONSTRAINT, DATABASE, DOMAIN, Named, TABLE, located};
+use super::{CONSTRAINT, DOMAIN, Named, TABLE, located};
 use crate::Value;
 use crate::catalog::{Catalog, Check, Column, Deferral, ForeignKey, ObjectId, Table, UserType};
 use crate::system::describe;
@@ -112,7 +112,7 @@ pub(super) fn referential_constraints(catalog: &Catalog, rows: &mut Rows) {
         for key in &table.foreign_keys {
             let mut row = located(CONSTRAINT, catalog, table.schema, &key.name);
             row.extend([
-                ("unique_constraint_catalog", text(DATABASE)),
+                ("unique_constraint_catalog", text(catalog.database_name())),
                 ("match_option", text(if key.full { "FULL" } else { "NONE" })),
                 ("update_rule", text(describe::rule(key.on_update))),
                 ("delete_rule", text(describe::rule(key.on_delete))),

@@ -57,8 +57,6 @@ pub(super) const MADE: &[(&str, Made)] = &[
     ("role_usage_grants", Made::Rows(privileges::of_usage)),
 ];
 
-const DATABASE: &str = crate::functions::DATABASE_NAME;
-
 /// A row or a part of one, by its columns' names.
 type Named = Vec<(&'static str, Value)>;
 
@@ -77,17 +75,17 @@ const UDT: Place = ["udt_catalog", "udt_schema", "udt_name"];
 const VIEW: Place = ["view_catalog", "view_schema", "view_name"];
 
 fn located(place: Place, catalog: &Catalog, schema: ObjectId, name: &str) -> Named {
-    located_in(place, schema_name(catalog, schema), text(name))
+    located_in(catalog, place, schema_name(catalog, schema), text(name))
 }
 
-fn located_in([catalog, of, called]: Place, schema: Value, name: Value) -> Named {
-    vec![(catalog, text(DATABASE)), (of, schema), (called, name)]
+fn located_in(catalog: &Catalog, [database, of, called]: Place, schema: Value, name: Value) -> Named {
+    vec![(database, text(catalog.database_name())), (of, schema), (called, name)]
 }
 
 fn number(number: usize) -> Value {
     Value::Integer(i32::try_from(number).unwrap_or(i32::MAX))
 }
 
-fn catalog_name(_: &Catalog, rows: &mut Rows) {
-    rows.put_known(vec![("catalog_name", text(DATABASE))]);
+fn catalog_name(catalog: &Catalog, rows: &mut Rows) {
+    rows.put_known(vec![("catalog_name", text(catalog.database_name()))]);
 }

@@ -3,11 +3,11 @@
 use super::relations::all_columns;
 use super::routines::specific_name;
 use super::types::COLLATIONS;
-use super::{DATABASE, Named, OBJECT, ROUTINE, SPECIFIC, TABLE, UDT, located, located_in};
+use super::{Named, OBJECT, ROUTINE, SPECIFIC, TABLE, UDT, located, located_in};
 use crate::catalog::{Catalog, TypeKind};
+use crate::system::reg::OWNER;
 use crate::system::{Rows, schema_name, text, yes_or_no};
 
-const OWNER: &str = DATABASE;
 const EVERYBODY: &str = "PUBLIC";
 
 pub(super) fn enabled_roles(_: &Catalog, rows: &mut Rows) {
@@ -51,7 +51,7 @@ pub(super) fn of_routines(catalog: &Catalog, rows: &mut Rows) {
     for of in catalog.routines().filter_map(|function| function.routine()) {
         for to in [EVERYBODY, OWNER] {
             let mut row = located(ROUTINE, catalog, of.schema, &of.name);
-            row.extend(located_in(SPECIFIC, schema_name(catalog, of.schema), specific_name(of)));
+            row.extend(located_in(catalog, SPECIFIC, schema_name(catalog, of.schema), specific_name(of)));
             row.extend(granted(to, "EXECUTE"));
             rows.put_known(row);
         }
@@ -76,7 +76,7 @@ pub(super) fn of_types(catalog: &Catalog, rows: &mut Rows) {
 /// Collations and domains: PostgreSQL tells of sequences only what was granted.
 pub(super) fn of_usage(catalog: &Catalog, rows: &mut Rows) {
     for name in COLLATIONS {
-        let mut row = located_in(OBJECT, text("pg_catalog"), text(name));
+        let mut row = located_in(catalog, OBJECT, text("pg_catalog"), text(name));
         row.push(("object_type", text("COLLATION")));
         row.extend(granted(EVERYBODY, "USAGE"));
         rows.put_known(row);

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::types::{self, TypeName};
-use super::{DATABASE, DOMAIN, Named, TABLE, located, number};
+use super::{DOMAIN, Named, TABLE, located, number};
 use crate::Value;
 use crate::catalog::{Catalog, Column, ObjectId, Relation, TriggerEvent, UserType, View};
 use crate::system::describe;
+use crate::system::reg::OWNER;
 use crate::system::{BoundViews, Rows, maybe, text, yes_or_no};
 use crate::types::DataType;
 
@@ -15,9 +16,9 @@ pub(super) fn schemata(catalog: &Catalog, rows: &mut Rows) {
     let own = catalog.schemas().map(|(name, _)| name);
     for name in own.chain(["pg_catalog", "information_schema"]) {
         rows.put_known(vec![
-            ("catalog_name", text(DATABASE)),
+            ("catalog_name", text(catalog.database_name())),
             ("schema_name", text(name)),
-            ("schema_owner", text(DATABASE)),
+            ("schema_owner", text(OWNER)),
         ]);
     }
 }
@@ -113,10 +114,10 @@ pub(super) fn columns(catalog: &Catalog, rows: &mut Rows) {
         let mut row = of.located(catalog);
         row.push(("ordinal_position", number(of.number)));
         if wants_type {
-            row.extend(of.type_name(catalog).told());
+            row.extend(of.type_name(catalog).told(catalog));
         }
         if wants_sizes {
-            row.extend(types::sizes(of.data_type, of.domain));
+            row.extend(types::sizes(catalog, of.data_type, of.domain));
         }
         if wants_rest {
             row.extend(rest(catalog, &of, &mut updatable));

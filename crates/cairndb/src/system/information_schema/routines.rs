@@ -103,7 +103,7 @@ fn result_name(catalog: &Catalog, of: &Routine) -> TypeName {
 
 pub(super) fn routines(catalog: &Catalog, rows: &mut Rows) {
     for of in catalog.routines().filter_map(|function| function.routine()) {
-        let mut row = located_in(SPECIFIC, schema_name(catalog, of.schema), specific_name(of));
+        let mut row = located_in(catalog, SPECIFIC, schema_name(catalog, of.schema), specific_name(of));
         row.extend(located(ROUTINE, catalog, of.schema, &of.name));
         row.extend([
             ("routine_type", text(if has_result(of) { "FUNCTION" } else { "PROCEDURE" })),
@@ -121,7 +121,7 @@ pub(super) fn routines(catalog: &Catalog, rows: &mut Rows) {
         ]);
         if has_result(of) {
             let TypeName { standard, schema, name } = result_name(catalog, of);
-            row.extend(located_in(["type_udt_catalog", "type_udt_schema", "type_udt_name"], schema, name));
+            row.extend(located_in(catalog, ["type_udt_catalog", "type_udt_schema", "type_udt_name"], schema, name));
             row.extend([
                 ("data_type", standard),
                 ("dtd_identifier", text("0")),
@@ -141,8 +141,8 @@ pub(super) fn parameters(catalog: &Catalog, rows: &mut Rows) {
                 ParameterMode::Out | ParameterMode::Table => "OUT",
             };
             let default = parameter.default.as_ref().map(|default| catalog.text_of(default));
-            let mut row = located_in(SPECIFIC, schema_name(catalog, of.schema), specific_name(of));
-            row.extend(parameter_name(catalog, parameter).told());
+            let mut row = located_in(catalog, SPECIFIC, schema_name(catalog, of.schema), specific_name(of));
+            row.extend(parameter_name(catalog, parameter).told(catalog));
             row.extend([
                 ("ordinal_position", Value::Integer(at)),
                 ("parameter_mode", text(mode)),

@@ -2,7 +2,7 @@
 
 use super::relations::all_columns;
 use super::routines::{self, specific_name};
-use super::{COLLATION, DATABASE, DOMAIN, Named, OBJECT, UDT, located, located_in, number};
+use super::{COLLATION, DOMAIN, Named, OBJECT, UDT, located, located_in, number};
 use crate::Value;
 use crate::catalog::{Catalog, Table, TypeKind, UserType};
 use crate::system::describe;
@@ -59,20 +59,20 @@ impl TypeName {
         TypeName { standard: text(USERS), schema: schema_name(catalog, of.schema), name: text(&of.name) }
     }
 
-    pub(super) fn told(self) -> Named {
-        let mut told = self.located();
+    pub(super) fn told(self, catalog: &Catalog) -> Named {
+        let mut told = self.located(catalog);
         told.push(("data_type", self.standard));
         told
     }
 
-    pub(super) fn located(&self) -> Named {
-        located_in(UDT, self.schema.clone(), self.name.clone())
+    pub(super) fn located(&self, catalog: &Catalog) -> Named {
+        located_in(catalog, UDT, self.schema.clone(), self.name.clone())
     }
 }
 
 /// The sizes that a type says, and its collation. A domain that is made of another says none.
-pub(super) fn sizes(data_type: DataType, domain: Option<&UserType>) -> Named {
-    let mut sizes = collation(data_type);
+pub(super) fn sizes(catalog: &Catalog, data_type: DataType, domain: Option<&UserType>) -> Named {
+    let mut sizes = collation(catalog, data_type);
     if domain.and_then(UserType::domain).is_some_and(|domain| domain.parent.is_some()) {
         return sizes;
     }
@@ -132,9 +132,9 @@ fn interval_fields(data_type: DataType) -> Value {
 }
 
 /// Text has the database's collation, of which nothing is said.
-fn collation(data_type: DataType) -> Named {
+fn collation(catalog: &Catalog, data_type: DataType) -> Named {
     let is_name = data_type.element().unwrap_or(data_type) == DataType::Name;
-    if is_name { located_in(COLLATION, text("pg_catalog"), text("C")) } else { Vec::new() }
+    if is_name { located_in(catalog, COLLATION, text("pg_catalog"), text("C")) } else { Vec::new() }
 }
 
 pub(super) fn domains(catalog: &Catalog, rows: &mut Rows) {
@@ -142,8 +142,8 @@ pub(super) fn domains(catalog: &Catalog, rows: &mut Rows) {
         let Some(domain) = of.domain() else { continue };
         let default = domain.default.as_ref().map(|default| catalog.text_of(default));
         let mut row = located(DOMAIN, catalog, of.schema, &of.name);
-        row.extend(TypeName::under(catalog, of).told());
-        row.extend(sizes(domain.base, Some(of)));
+        row.extend(TypeName::under(catalog, of).told(catalog));
+        row.extend(sizes(catalog, domain.base, Some(of)));
         row.extend([
             ("domain_default", maybe(default.map(|text| describe::typed(&text, domain.base)))),
             ("dtd_identifier", text("1")),
@@ -175,8 +175,8 @@ pub(super) fn attributes(catalog: &Catalog, rows: &mut Rows) {
             let place = ["attribute_udt_catalog", "attribute_udt_schema", "attribute_udt_name"];
             let at = attribute.number as usize;
             let mut row = located(UDT, catalog, of.schema, &of.name);
-            row.extend(located_in(place, schema, name));
-            row.extend(sizes(attribute.data_type, None));
+            row.extend(located_in(catalog, place, schema, name));
+            row.extend(sizes(catalog, attribute.data_type, None));
             row.extend([
                 ("attribute_name", text(&attribute.name)),
                 ("ordinal_position", number(at)),
@@ -241,7 +241,7 @@ fn all_typed(catalog: &Catalog, rows: &Rows) -> Vec<Typed> {
         let result = routines::has_result(of).then(|| routines::type_of_result(of));
         let numbered = (1..).zip(parameters).chain(result.map(|of| (0, of)));
         all.extend(numbered.map(|(number, data_type)| Typed {
-            place: located_in(OBJECT, schema_name(catalog, of.schema), specific_name(of)),
+            place: located_in(catalog, OBJECT, schema_name(catalog, of.schema), specific_name(of)),
             kind: "ROUTINE",
             number,
             data_type,
@@ -255,8 +255,8 @@ pub(super) fn element_types(catalog: &Catalog, rows: &mut Rows) {
     for of in all_typed(catalog, rows).iter().filter(|of| !of.by_domain) {
         let Some(element) = of.data_type.and_then(DataType::element) else { continue };
         let mut row = of.told();
-        row.extend(TypeName::of(element).told());
-        row.extend((of.kind != "ROUTINE").then(|| collation(element)).into_iter().flatten());
+        row.extend(TypeName::of(element).told(catalog));
+        row.extend((of.kind != "ROUTINE").then(|| collation(catalog, element)).into_iter().flatten());
         row.extend([
             ("collection_type_identifier", Value::text(of.number.to_string())),
             ("dtd_identifier", Value::text(format!("a{}", of.number))),
@@ -273,7 +273,7 @@ pub(super) fn data_type_privileges(catalog: &Catalog, rows: &mut Rows) {
     }
     let routines = catalog.routines().filter_map(|function| function.routine());
     for of in routines.filter(|of| !routines::has_result(of)) {
-        let mut row = located_in(OBJECT, schema_name(catalog, of.schema), specific_name(of));
+        let mut row = located_in(catalog, OBJECT, schema_name(catalog, of.schema), specific_name(of));
         row.push(("object_type", text("ROUTINE")));
         rows.put_known(row);
     }
@@ -282,28 +282,28 @@ pub(super) fn data_type_privileges(catalog: &Catalog, rows: &mut Rows) {
 /// As in `pg_collation`.
 pub(super) const COLLATIONS: [&str; 3] = ["default", "C", "POSIX"];
 
-pub(super) fn collations(_: &Catalog, rows: &mut Rows) {
+pub(super) fn collations(catalog: &Catalog, rows: &mut Rows) {
     for name in COLLATIONS {
-        let mut row = located_in(COLLATION, text("pg_catalog"), text(name));
+        let mut row = located_in(catalog, COLLATION, text("pg_catalog"), text(name));
         row.push(("pad_attribute", text("NO PAD")));
         rows.put_known(row);
     }
 }
 
-pub(super) fn collated_sets(_: &Catalog, rows: &mut Rows) {
+pub(super) fn collated_sets(catalog: &Catalog, rows: &mut Rows) {
     for name in COLLATIONS {
-        let mut row = located_in(COLLATION, text("pg_catalog"), text(name));
+        let mut row = located_in(catalog, COLLATION, text("pg_catalog"), text(name));
         row.push(("character_set_name", text("UTF8")));
         rows.put_known(row);
     }
 }
 
-pub(super) fn character_sets(_: &Catalog, rows: &mut Rows) {
+pub(super) fn character_sets(catalog: &Catalog, rows: &mut Rows) {
     rows.put_known(vec![
         ("character_set_name", text("UTF8")),
         ("character_repertoire", text("UCS")),
         ("form_of_use", text("UTF8")),
-        ("default_collate_catalog", text(DATABASE)),
+        ("default_collate_catalog", text(catalog.database_name())),
         ("default_collate_schema", text("pg_catalog")),
         ("default_collate_name", text("C")),
     ]);

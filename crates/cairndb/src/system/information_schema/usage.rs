@@ -82,7 +82,7 @@ pub(super) fn column_column_usage(catalog: &Catalog, rows: &mut Rows) {
 pub(super) fn column_udt_usage(catalog: &Catalog, rows: &mut Rows) {
     for of in all_columns(catalog, rows) {
         let mut row = of.located(catalog);
-        row.extend(of.type_name(catalog).located());
+        row.extend(of.type_name(catalog).located(catalog));
         rows.put_known(row);
     }
 }
@@ -99,7 +99,7 @@ pub(super) fn column_domain_usage(catalog: &Catalog, rows: &mut Rows) {
 pub(super) fn domain_udt_usage(catalog: &Catalog, rows: &mut Rows) {
     for of in catalog.types().filter(|of| of.domain().is_some()) {
         let mut row = located(DOMAIN, catalog, of.schema, &of.name);
-        row.extend(TypeName::under(catalog, of).located());
+        row.extend(TypeName::under(catalog, of).located(catalog));
         rows.put_known(row);
     }
 }

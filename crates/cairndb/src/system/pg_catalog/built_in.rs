@@ -148,6 +148,7 @@ mod tests {
         "hmac",
         "information_schema._pg_expandarray",
         "merge_action",
+        "pg_stat_statements_reset",
         "uuid_generate_v3",
         "uuid_generate_v4",
         "uuid_generate_v5",

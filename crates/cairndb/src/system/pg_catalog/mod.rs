@@ -9,7 +9,7 @@ pub(crate) use built_in::listed;
 pub(super) use built_in::{BUILT_IN, BuiltIn, Names, built_in, named};
 pub(super) use statistics::STATISTICS;
 
-use super::{Made, asked};
+use super::{Made, asked, served};
 
 /// What makes the rows of those that have any, but for statistics.
 pub(super) const MADE: &[(&str, Made)] = &[
@@ -31,7 +31,8 @@ pub(super) const MADE: &[(&str, Made)] = &[
     ("pg_collation", Made::Rows(rows::pg_collation)),
     ("pg_language", Made::Rows(rows::pg_language)),
     ("pg_opclass", Made::Rows(rows::pg_opclass)),
-    ("pg_database", Made::Rows(rows::pg_database)),
+    ("pg_database", Made::Served(&served::DATABASES)),
+    ("pg_db_role_setting", Made::Served(&served::SETTINGS)),
     ("pg_tablespace", Made::Rows(rows::pg_tablespace)),
     ("pg_extension", Made::Rows(rows::pg_extension)),
     ("pg_roles", Made::Rows(rows::pg_roles)),

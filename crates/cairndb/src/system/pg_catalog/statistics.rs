@@ -5,7 +5,7 @@ use super::rows::oid;
 use crate::Value;
 use crate::catalog::{Catalog, ObjectId};
 use crate::system::Rows;
-use crate::system::asked;
+use crate::system::{asked, served};
 use crate::system::{schema_name, text};
 use crate::types::DataType::{self, Real, Text};
 use crate::types::{Array, EvalContext, to_text};
@@ -13,8 +13,9 @@ use crate::types::{Array, EvalContext, to_text};
 /// What makes the rows of statistics. (In `pg_stats` values of any type are texts of arrays: they have no type of their own here.)
 pub(in crate::system) const STATISTICS: &[(&str, Made)] = &[
     ("pg_locks", Made::Function(&asked::LOCKS)),
-    ("pg_stat_activity", Made::Function(&asked::ACTIVITY)),
-    ("pg_stat_database", Made::Function(&asked::DATABASE)),
+    ("pg_stat_activity", Made::Served(&served::ACTIVITY)),
+    ("pg_stat_database", Made::Served(&served::COUNTED)),
+    ("pg_stat_statements", Made::Served(&served::STATEMENTS)),
     ("pg_stat_all_tables", Made::Rows(all_tables)),
     ("pg_stat_user_tables", Made::Rows(all_tables)),
     ("pg_statio_all_tables", Made::Rows(all_tables_blocks)),

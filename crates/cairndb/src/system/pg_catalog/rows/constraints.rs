@@ -5,6 +5,7 @@ use crate::Value;
 use std::sync::Arc;
 
 use crate::catalog::{Catalog, Deferral, ObjectId, ReferentialAction, Relation, Trigger, number_at};
+use crate::functions::database_oid;
 use crate::system::describe::in_parentheses;
 use crate::system::{Rows, maybe, oid_of, text};
 use crate::types::DataType;
@@ -126,7 +127,11 @@ pub(in crate::system::pg_catalog) fn pg_description(catalog: &Catalog, rows: &mu
 pub(in crate::system::pg_catalog) fn pg_shdescription(catalog: &Catalog, rows: &mut Rows) {
     if let Some(comment) = catalog.comment(crate::catalog::Commentable::DATABASE) {
         let of = class("pg_database");
-        rows.put(vec![("objoid", Value::BigInt(1)), ("classoid", of), ("description", text(comment))]);
+        rows.put(vec![
+            ("objoid", Value::BigInt(database_oid(catalog.database_name()))),
+            ("classoid", of),
+            ("description", text(comment)),
+        ]);
     }
 }
 

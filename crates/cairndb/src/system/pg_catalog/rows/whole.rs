@@ -11,21 +11,6 @@ use crate::system::reg::{OWNER, PG_CATALOG_OID};
 use crate::system::{Rows, schema_name, text};
 use crate::types::DataType;
 
-pub(in crate::system::pg_catalog) fn pg_database(_: &Catalog, rows: &mut Rows) {
-    rows.put(vec![
-        ("oid", Value::BigInt(1)),
-        ("datname", text(OWNER)),
-        ("datdba", owner()),
-        ("encoding", Value::Integer(6)),
-        ("datlocprovider", text("c")),
-        ("datallowconn", yes(true)),
-        ("datconnlimit", Value::Integer(-1)),
-        ("dattablespace", Value::BigInt(1663)),
-        ("datcollate", text("C")),
-        ("datctype", text("C")),
-    ]);
-}
-
 pub(in crate::system::pg_catalog) fn pg_tablespace(_: &Catalog, rows: &mut Rows) {
     for (oid, name) in [(1663, "pg_default"), (1664, "pg_global")] {
         rows.put(vec![("oid", Value::BigInt(oid)), ("spcname", text(name)), ("spcowner", owner())]);
