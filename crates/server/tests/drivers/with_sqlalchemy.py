@@ -167,9 +167,7 @@ def everything(conn, other):
     Base.metadata.create_all(conn)
     conn.commit()
     ok("login")
-    # asyncpg takes int2vector in binary only, which is not sent yet.
-    reflects = [reflect] if conn.dialect.driver == "psycopg" else []
-    for item in (types, ten, batch, *reflects, errors):
+    for item in (types, ten, batch, reflect, errors):
         item(conn)
         ok(item.__name__)
     retry(conn, other)

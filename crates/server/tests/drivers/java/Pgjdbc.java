@@ -120,10 +120,8 @@ public class Pgjdbc {
         conn.setAutoCommit(true);
         execute(conn, "CREATE FUNCTION twice(a int) RETURNS int LANGUAGE sql AS 'SELECT 2 * a'");
         execute(conn, "CREATE FUNCTION more(a int, OUT b int, OUT c text) LANGUAGE sql AS 'SELECT 2 * a, ''x''::text'");
-        execute(conn, "CREATE PROCEDURE does(a int, OUT b int) LANGUAGE sql AS 'SELECT 2 * a'");
         calls(conn, "{? = call twice(?)}", 2, 1);
         calls(conn, "{call more(?, ?, ?)}", 1, 2, 3);
-        calls(conn, "call does(?, ?)", 1, 2);
     }
 
     static void calls(Connection conn, String text, int in, int... outs) throws SQLException {
@@ -272,8 +270,6 @@ public class Pgjdbc {
             String[] names = {"login", "types", "ten", "batch", "copy", "cancel", "errors", "retry", "listen", "pool", "tables"};
             Item[] items = {Pgjdbc::login, Pgjdbc::types, Pgjdbc::ten, Pgjdbc::batch, Pgjdbc::copy, Pgjdbc::cancel, Pgjdbc::errors, Pgjdbc::retry, Pgjdbc::listen, Pgjdbc::pool, Pgjdbc::tables};
             for (int at = 0; at < items.length; at++) {
-                // It asks for array_in as a regproc to learn of types that it does not know, which is not there yet.
-                if (names[at].equals("types")) continue;
                 items[at].run(conn);
                 System.out.println("ok " + names[at]);
             }
