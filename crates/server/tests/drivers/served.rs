@@ -69,7 +69,8 @@ impl Served {
     pub fn with(algorithm: &'static SignatureAlgorithm, change: impl FnOnce(&mut Options)) -> Served {
         let folder = TempDir::new().expect("a folder");
         let certificate = Certificate::signed_by(algorithm, folder.path());
-        let database = Database::open(folder.path().join("shop.cairn")).expect("opens");
+        let named = cairndb::Options::default().name(DATABASE);
+        let database = Database::open_with(folder.path().join("shop.cairn"), named).expect("opens");
         let mut options = Options {
             addresses: vec!["127.0.0.1:0".parse().expect("an address")],
             socket: Some((folder.path().to_owned(), 5432)),
