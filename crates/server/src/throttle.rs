@@ -41,6 +41,7 @@ struct Place {
 pub(crate) enum Origin {
     Address(IpAddr),
     /// Over the Unix socket.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "there is none"))]
     User(Option<u32>),
 }
 
