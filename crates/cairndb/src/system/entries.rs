@@ -89,6 +89,9 @@ fn of_function(of: &'static SystemFunction) -> Vec<Arc<SystemEntry>> {
         let mut function = Function::of_catalog(of.name, args, of.returns);
         (function.strict, function.parallel) = (of.strict, of.parallel);
         function.set_volatility(of.volatility);
+        if function.args.len() == of.parameters.len() {
+            function.parameters = of.parameters;
+        }
         Arc::new(SystemEntry { function, of })
     };
     all.into_iter().map(entry).collect()

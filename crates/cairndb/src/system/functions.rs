@@ -11,7 +11,7 @@ use super::reg::{self, namespace_name};
 use super::relation::object;
 use super::{BoundViews, names, oid_of};
 use crate::catalog::{Catalog, Commentable, ObjectId, Relation, Routine, TriggerEvent, Triggered, View};
-use crate::functions::{Declared, Parallel, Volatility, database_oid};
+use crate::functions::{Declared, Parallel, Parameter, Volatility, database_oid};
 use crate::sql::relation_name;
 use crate::types::{Array, DataType, EvalContext, Reg, Server, SessionServices, Value};
 use crate::{Error, Result, SqlState};
@@ -42,6 +42,8 @@ pub(crate) struct SystemFunction {
     pub(super) strict: bool,
     pub(super) volatility: Volatility,
     pub(super) parallel: Parallel,
+    /// What its arguments are called, where they have names.
+    pub(super) parameters: &'static [Parameter],
     pub(super) eval: Eval,
 }
 
@@ -105,8 +107,13 @@ const fn of(
     returns: DataType,
     eval: fn(&Catalog, &[Value]) -> Result<Value>,
 ) -> SystemFunction {
-    let (volatility, parallel) = (Volatility::Stable, Parallel::Safe);
-    SystemFunction { name, takes, least, returns, strict: true, volatility, parallel, eval: Eval::Catalog(eval) }
+    SystemFunction { least, ..stable(name, takes, returns, Eval::Catalog(eval)) }
+}
+
+/// All that it takes has to be there.
+const fn stable(name: &'static str, takes: &'static [Takes], returns: DataType, eval: Eval) -> SystemFunction {
+    let (least, volatility, parallel) = (takes.len(), Volatility::Stable, Parallel::Safe);
+    SystemFunction { name, takes, least, returns, strict: true, volatility, parallel, parameters: &[], eval }
 }
 
 const fn of_views(
@@ -115,9 +122,7 @@ const fn of_views(
     returns: DataType,
     eval: fn(&Catalog, &[Value], &dyn BoundViews) -> Result<Value>,
 ) -> SystemFunction {
-    let (volatility, parallel) = (Volatility::Stable, Parallel::Safe);
-    let (least, eval) = (takes.len(), Eval::Views(eval));
-    SystemFunction { name, takes, least, returns, strict: true, volatility, parallel, eval }
+    stable(name, takes, returns, Eval::Views(eval))
 }
 
 const fn size(
@@ -125,8 +130,8 @@ const fn size(
     takes: &'static [Takes],
     eval: fn(&Catalog, &[Value], &dyn SessionServices) -> Result<Value>,
 ) -> SystemFunction {
-    let (returns, volatility, parallel) = (DataType::BigInt, Volatility::Volatile, Parallel::Safe);
-    SystemFunction { name, takes, least: 1, returns, strict: true, volatility, parallel, eval: Eval::Database(eval) }
+    let of = stable(name, takes, DataType::BigInt, Eval::Database(eval)).is(Volatility::Volatile);
+    SystemFunction { least: 1, ..of }
 }
 
 const fn served(
@@ -136,8 +141,7 @@ const fn served(
     returns: DataType,
     eval: fn(&[Value], &Asking<'_>) -> Result<Value>,
 ) -> SystemFunction {
-    let (volatility, parallel) = (Volatility::Volatile, Parallel::Safe);
-    SystemFunction { name, takes, least, returns, strict: true, volatility, parallel, eval: Eval::Server(eval) }
+    SystemFunction { least, ..stable(name, takes, returns, Eval::Server(eval)).is(Volatility::Volatile) }
 }
 
 const fn to_reg(name: &'static str, reg: Reg, eval: fn(&Catalog, &[Value]) -> Result<Value>) -> SystemFunction {
@@ -147,6 +151,10 @@ const fn to_reg(name: &'static str, reg: Reg, eval: fn(&Catalog, &[Value]) -> Re
 impl SystemFunction {
     const fn called_on_null(self) -> SystemFunction {
         SystemFunction { strict: false, ..self }
+    }
+
+    const fn named(self, parameters: &'static [Parameter]) -> SystemFunction {
+        SystemFunction { parameters, ..self }
     }
 
     const fn is(self, volatility: Volatility) -> SystemFunction {
@@ -318,7 +326,8 @@ pub(super) static FUNCTIONS: &[SystemFunction] = {
             let server = asking.acting("pg_terminate_backend")?;
             let wait_ms = u64::try_from(number(args, 1)).unwrap_or(0);
             Ok(Value::Boolean(server.map_or(Ok(false), |server| server.terminate(process(args), wait_ms))?))
-        }),
+        })
+        .named(&[("pid", None), ("timeout", Some("0"))]),
         served("pg_stat_statements_reset", &[], 0, DataType::Void, |_, asking| {
             let server = asking.acting("pg_stat_statements_reset")?;
             server.map_or(Ok(()), |server| server.forget_statements()).map(|()| Value::text(""))

@@ -18,6 +18,7 @@ const SET: &[Parameter] = &[
     ("create_if_missing", Some("true")),
     ("null_value_treatment", Some("use_json_null")),
 ];
+const PATHS: &[Parameter] = &[("from_json", None), ("path_elems", None)];
 const INSERT: &[Parameter] =
     &[("jsonb_in", None), ("path", None), ("replacement", None), ("insert_after", Some("false"))];
 
@@ -40,13 +41,14 @@ pub(super) fn register(catalogue: &mut Catalogue) {
             [Value::Jsonb(document), Value::Integer(index)] => without_element(document, *index),
             _ => Err(wrong_arguments(args)),
         });
-        catalogue.add_polymorphic(name, &[jsonb, path], jsonb, |_, args, _| match args {
+        let keys = catalogue.add_polymorphic(name, &[jsonb, path], jsonb, |_, args, _| match args {
             [Value::Jsonb(document), Value::Array(keys)] => {
                 let keys = line(keys)?;
                 without_keys(document, &keys.values().iter().filter_map(Value::as_str).collect::<Vec<_>>())
             }
             _ => Err(wrong_arguments(args)),
         });
+        keys.parameters(PATHS);
     }
     for name in ["#-", "jsonb_delete_path"] {
         catalogue.add_polymorphic(name, &[jsonb, path], jsonb, |_, args, _| match args {

@@ -23,10 +23,12 @@ pub(in crate::system) struct BuiltIn {
     /// Of what no call means here (a type's input, an operator's function), and so has no entry: `proretset`, `proisstrict`, `proleakproof`,
     /// `provolatile` and `proparallel`.
     uncalled: &'static str,
+    /// Of the same: what its arguments are called, where they have names.
+    parameters: Vec<Parameter>,
 }
 
 /// All of them, by oid. A line is the oid, `proname`, `prokind`, `provariadic`, `prorettype`, `proargtypes` and `prosupport`: what is promised
-/// of a function its entry says ([`BuiltIn::promised`]), or, where it has none, the line.
+/// of a function its entry says ([`BuiltIn::promised`]), and what its arguments are called, or, where it has none, the line.
 pub(in crate::system) static BUILT_IN: LazyLock<Vec<BuiltIn>> =
     LazyLock::new(|| include_str!("routines.tsv").lines().filter_map(of_line).collect());
 
@@ -42,6 +44,7 @@ fn of_line(line: &'static str) -> Option<BuiltIn> {
         arguments: next()?.split_whitespace().filter_map(|oid| oid.parse().ok()).collect(),
         support: next()?.parse().ok()?,
         uncalled: next()?,
+        parameters: next().map_or(Vec::new(), |names| names.split(' ').map(|name| (name, None)).collect()),
     })
 }
 
@@ -87,7 +90,10 @@ impl BuiltIn {
     }
 
     /// What its arguments and the columns of its rows are called; `None`: some have no name.
-    pub(in crate::system) fn names(&self) -> Option<Names> {
+    pub(in crate::system) fn names(&'static self) -> Option<Names> {
+        if !self.parameters.is_empty() {
+            return Some(Names { parameters: &self.parameters, columns: Vec::new() });
+        }
         let entry = self.entry().filter(|_| self.kind == "f")?;
         let parameters = entry.parameters;
         let columns: Vec<_> = entry.declared_columns().filter(|(name, _)| !name.is_empty()).collect();

@@ -92,7 +92,7 @@ pub(in crate::system::pg_catalog) fn pg_proc(catalog: &Catalog, rows: &mut Rows)
     BUILT_IN.iter().for_each(|of| rows.put(built_in(of)));
 }
 
-fn built_in(of: &BuiltIn) -> Vec<(&'static str, Value)> {
+fn built_in(of: &'static BuiltIn) -> Vec<(&'static str, Value)> {
     let arguments = of.arguments.iter().map(|oid| Value::BigInt(*oid)).collect();
     let (promised, names) = (of.promised(), of.names());
     let has_default = |names: &Names| names.parameters.iter().filter(|(_, default)| default.is_some()).count();
