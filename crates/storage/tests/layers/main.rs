@@ -11,7 +11,7 @@ const LAYERS: &[&[&str]] = &[
     &["broken", "bytes", "counted", "modelled", "simulated"],
     &["names", "wakers"],
     &["error", "held", "sync"],
-    &["process"],
+    &["process", "seam"],
     &["io", "stats"],
     &["env", "options"],
     &["log", "page"],
