@@ -39,6 +39,8 @@ impl Background {
         let mut background = Background { engine: engine.clone(), joins: Vec::new() };
         if engine.segments.is_some() {
             engine.signals.raise(Signal::House);
+            // From here on: who needs a checkpoint before its thread has begun waits for it as for any, and can give up.
+            engine.rounds.serve(true);
             for job in WRITING {
                 background.start_thread(job, true).map_err(Error::io("start a background thread"))?;
             }
@@ -202,7 +204,6 @@ fn fetch_thread(engine: &Engine) {
 }
 
 fn checkpoint_thread(engine: &Engine) {
-    engine.rounds.serve(true);
     make_checkpoints(engine);
     engine.rounds.serve(false);
 }
