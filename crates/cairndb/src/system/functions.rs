@@ -431,7 +431,7 @@ fn is_column_updatable(
 fn indexdef(catalog: &Catalog, args: &[Value]) -> Result<Value> {
     let Some((table, index)) = index_by_oid(catalog, oid(args)) else { return Ok(Value::Null) };
     Ok(match usize::try_from(number(args, 1)) {
-        Ok(0) => Value::text(describe::index(catalog, table, &index, is_true(args, 2))),
+        Ok(0) => Value::text(describe::index(catalog, table, index, is_true(args, 2))),
         Ok(column) => {
             let included = names(table, &index.included);
             let all: Vec<String> = names(table, index.positions()).into_iter().chain(included).collect();
