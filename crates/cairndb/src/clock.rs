@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use crate::{Error, Result, SqlState};
+use crate::{Error, Result, SqlState, sync};
 
 /// What it is now.
 pub(crate) fn now() -> Instant {
@@ -11,7 +11,7 @@ pub(crate) fn now() -> Instant {
     if let Some(now) = drawn::now() {
         return now;
     }
-    Instant::now()
+    sync::now()
 }
 
 /// How long it is since then.
@@ -68,7 +68,7 @@ pub(crate) mod drawn {
 
     /// The thread's clock stands still from now on.
     pub(crate) fn begin() {
-        CLOCK.set(Some(Clock { now: Instant::now(), next: VecDeque::new(), happened: 0, is_acting: false }));
+        CLOCK.set(Some(Clock { now: crate::sync::now(), next: VecDeque::new(), happened: 0, is_acting: false }));
     }
 
     /// It is the machine's again.

@@ -1,8 +1,8 @@
 //! One error type: PostgreSQL's SQLSTATE codes and message shapes.
 
+use crate::sync::Mutex;
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
 
 mod feature;
 mod named;
@@ -183,7 +183,7 @@ impl SqlState {
     /// A code that SQL made up. Each is kept for good, once.
     pub(crate) fn interned(code: &str) -> SqlState {
         static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = KNOWN.lock();
         if let Some(known) = known.get(code) {
             return SqlState(known);
         }

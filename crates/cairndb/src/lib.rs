@@ -28,8 +28,10 @@ mod result;
 mod routine;
 pub mod salvage;
 mod session;
+mod settings;
 mod sql;
 mod state;
+mod sync;
 mod system;
 mod types;
 mod verify;
@@ -50,12 +52,15 @@ pub use functions::{AggregateFunction, Arguments, FunctionOptions};
 pub use notice::Notice;
 pub use plan::{ColumnOrigin, Field};
 pub use point::RowRef;
-pub use result::{FromRow, Row, RowIndex};
+pub use result::{
+    Executed, FromRow, IntoRows, Mapped, Outcome, OwnedRow, Prefetched, Row, RowIndex, Rows, RowsAs, Timeslice,
+    command_tag,
+};
 pub use salvage::{Salvaged, salvage};
 pub use session::{
-    Ceilings, CopyShape, Durability, Executed, InterruptHandle, IntoRows, LiveChange, LiveGuard, LiveQuery,
-    LiveStatistics, Mapped, NamedParams, Next, Notification, NotificationGuard, Notifications, Options, Outcome,
-    OwnedRow, PlanCache, Position, Prefetched, Rows, RowsAs, SettingsSeen, StopHandle, Ticket, Timeslice, command_tag,
+    Ceilings, CopyShape, Durability, InterruptHandle, LiveChange, LiveGuard, LiveQuery, LiveStatistics, NamedParams,
+    Next, Notification, NotificationGuard, Notifications, Options, PlanCache, Position, SettingsSeen, StopHandle,
+    Ticket,
 };
 pub use sql::{MAX_DEPTH, MAX_TEXT_BYTES, Script, SourceStatement, split_script};
 pub use types::{

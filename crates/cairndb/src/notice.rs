@@ -1,9 +1,9 @@
 //! Messages beside results: warnings and notices, as PostgreSQL sends them.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 
 use crate::SqlState;
+use crate::sync::Mutex;
 
 /// Notices that nobody takes are dropped beyond this many.
 const KEPT_MAX: usize = 1000;
@@ -56,7 +56,7 @@ pub(crate) struct Notices(Mutex<VecDeque<Notice>>);
 
 impl Notices {
     pub(crate) fn add(&self, notice: Notice) {
-        let mut notices = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut notices = self.0.lock();
         if notices.len() == KEPT_MAX {
             notices.pop_front();
         }
@@ -69,7 +69,7 @@ impl Notices {
     }
 
     pub(crate) fn take(&self) -> Vec<Notice> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner)).into()
+        std::mem::take(&mut *self.0.lock()).into()
     }
 }
 

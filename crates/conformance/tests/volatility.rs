@@ -102,7 +102,7 @@ fn every_function_is_as_volatile_as_in_postgresql() {
 /// What `pg_proc` says of built-in functions: those that are here.
 const PROMISES: &str = "
     SELECT oid::text, proname, prokind, proretset, provolatile, proisstrict, proleakproof, proparallel, prorettype::oid::text,
-           proargtypes::text
+           proargtypes::text, proallargtypes::oid[]::text, proargmodes::text, proargnames::text, pronargdefaults
     FROM pg_proc WHERE oid < 10000 ORDER BY oid";
 
 /// What is said otherwise, by name, and why.

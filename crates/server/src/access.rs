@@ -37,6 +37,8 @@ pub struct Access {
     pub users: Vec<String>,
     /// To these databases; none: to any.
     pub databases: Vec<String>,
+    /// Over TLS, or without it; `None`: either.
+    pub tls: Option<bool>,
     /// How.
     pub method: Method,
 }
@@ -128,9 +130,10 @@ impl Network {
 }
 
 impl Access {
-    fn fits(&self, login: &Login, origin: Origin) -> bool {
+    fn fits(&self, login: &Login, origin: Origin, is_secured: bool) -> bool {
         let is_among = |name: &String, names: &[String]| names.is_empty() || names.contains(name);
-        self.from.has(origin) && is_among(&login.user, &self.users) && is_among(&login.database, &self.databases)
+        let fits = self.from.has(origin) && self.tls.is_none_or(|tls| tls == is_secured);
+        fits && is_among(&login.user, &self.users) && is_among(&login.database, &self.databases)
     }
 }
 
@@ -153,16 +156,22 @@ fn shown(network: Network) -> String {
     }
 }
 
-/// How somebody comes in; SQLSTATE 28000 for who can not.
-pub(crate) fn method(options: &Options, login: &Login, origin: Origin) -> Result<Method, Error> {
+/// How somebody comes in; SQLSTATE 28000 for who can not. `is_secured`: by TLS.
+pub(crate) fn method(options: &Options, login: &Login, origin: Origin, is_secured: bool) -> Result<Method, Error> {
     let is_owner = matches!(origin, Origin::User(user) if user.is_some() && user == options.owner);
     let refused = |message: String, hint: &str| {
         Err(Error::new(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, message).with_hint(hint.to_owned()))
     };
+    if !is_secured && !options.is_insecure && origin.is_elsewhere() {
+        return refused(
+            "who comes from another machine comes in over TLS only".to_owned(),
+            "Connect with sslmode=require.",
+        );
+    }
     let user = &login.user;
     let not_owner = format!("peer authentication failed for user \"{user}\"");
     if !options.access.is_empty() {
-        let rule = options.access.iter().find(|rule| rule.fits(login, origin));
+        let rule = options.access.iter().find(|rule| rule.fits(login, origin, is_secured));
         return match rule.map_or(Method::Refuse, |rule| rule.method) {
             Method::Owner if !is_owner => refused(not_owner, "Only the user who owns the database comes in this way."),
             Method::Refuse => {
@@ -221,6 +230,7 @@ mod tests {
             from: from.parse().unwrap(),
             users: users.iter().map(|user| (*user).to_owned()).collect(),
             databases: vec!["shop".to_owned()],
+            tls: None,
             method,
         };
         let access = vec![
@@ -231,7 +241,7 @@ mod tests {
         let options = Options { access, owner: Some(7), ..Options::default() };
         let asked = |user: &str, database: &str, origin| {
             let login = Login { user: user.to_owned(), database: database.to_owned(), settings: Vec::new() };
-            method(&options, &login, origin).ok()
+            method(&options, &login, origin, true).ok()
         };
         assert_eq!(asked("me", "shop", Origin::User(Some(7))), Some(Method::Owner));
         assert_eq!(asked("me", "shop", Origin::User(Some(8))), None);
@@ -239,8 +249,20 @@ mod tests {
         assert_eq!(asked("bad", "shop", from("10.1.1.1")), None);
         assert_eq!(asked("me", "other", from("10.1.1.1")), None);
         assert_eq!(asked("me", "shop", from("11.1.1.1")), None);
+        let login = Login { user: "me".to_owned(), database: "shop".to_owned(), settings: Vec::new() };
+        assert!(method(&options, &login, from("10.1.1.1"), false).is_err(), "not without TLS");
         assert!(check_rules(&options.access).is_ok());
         assert!(check_rules(&[rule("all", &[], Method::Trust)]).is_err());
         assert!(check_rules(&[rule("127.0.0.0/8", &[], Method::Trust)]).is_ok());
+    }
+
+    #[test]
+    fn a_rule_may_ask_for_tls_or_for_none() {
+        let rule = |tls, method| Access { from: Network::All, users: Vec::new(), databases: Vec::new(), tls, method };
+        let access = vec![rule(Some(true), Method::Password), rule(Some(false), Method::Refuse)];
+        let options = Options { access, ..Options::default() };
+        let login = Login::default();
+        let asked = |is_secured| method(&options, &login, from("127.0.0.1"), is_secured).ok();
+        assert_eq!((asked(true), asked(false)), (Some(Method::Password), None));
     }
 }

@@ -29,6 +29,9 @@ pub(crate) fn admit(line: &mut Line, shared: &Shared, from: &(Origin, String)) -
     let until = Instant::now() + LOGIN_TIME;
     line.set_times(Some(LOGIN_TIME), Some(FAREWELL_TIME))?;
     let mut user = None;
+    // Over a Unix socket nobody else listens.
+    let tls = shared.options.tls.as_ref().filter(|_| matches!(from.0, Origin::Address(_)));
+    line.greet(tls).map_err(|error| tell_broken(error, shared, from))?;
     loop {
         match line.conversation.next_request() {
             Request::Wait => {
@@ -37,9 +40,16 @@ pub(crate) fn admit(line: &mut Line, shared: &Shared, from: &(Origin, String)) -
                     return Ok(None);
                 }
                 line.stream.set_read_timeout(Some(left))?;
-                line.wait()?;
+                line.wait().map_err(|error| tell_broken(error, shared, from))?;
             }
-            Request::Tls => line.conversation.tls(false),
+            Request::Tls => {
+                let tls = tls.filter(|_| !line.is_secured());
+                if line.conversation.tls(tls.is_some())
+                    && let Some(tls) = tls
+                {
+                    line.secure(tls)?;
+                }
+            }
             Request::Cancel { process, secret } => {
                 shared.registry.cancel(process, &secret);
                 return Ok(None);
@@ -66,9 +76,18 @@ pub(crate) fn admit(line: &mut Line, shared: &Shared, from: &(Origin, String)) -
     }
 }
 
+/// Tells of TLS that came to nothing, which is no secret.
+fn tell_broken(error: io::Error, shared: &Shared, from: &(Origin, String)) -> io::Error {
+    if error.kind() == io::ErrorKind::InvalidData {
+        let of: [(_, &dyn std::fmt::Display); 2] = [("from", &from.1), ("message", &error)];
+        shared.options.log.line(Level::Warning, "tls_failed", &of);
+    }
+    error
+}
+
 /// What somebody has to show.
 fn ask(line: &mut Line, shared: &Shared, login: &Login, from: &(Origin, String)) -> io::Result<()> {
-    match access::method(&shared.options, login, from.0) {
+    match access::method(&shared.options, login, from.0, line.is_secured()) {
         Ok(Method::Password) => {}
         Ok(_) => {
             line.conversation.trust();
@@ -88,7 +107,7 @@ fn ask(line: &mut Line, shared: &Shared, login: &Login, from: &(Origin, String))
     let mut nonce = [0; 18];
     getrandom::fill(&mut nonce).map_err(io::Error::other)?;
     let verifier = shared.options.users.get(&login.user).map(|user| user.verifier.clone());
-    line.conversation.challenge(Challenge { verifier, nonce, secret: shared.secret });
+    line.conversation.challenge(Challenge { verifier, nonce, secret: shared.secret, binding: line.binding() });
     Ok(())
 }
 

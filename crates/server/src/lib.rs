@@ -4,6 +4,8 @@
 //! ends.
 
 mod access;
+#[cfg(feature = "tls")]
+mod certificate;
 mod copy;
 mod database_statement;
 mod databases;
@@ -19,9 +21,12 @@ mod server;
 mod session;
 mod stream;
 mod throttle;
+#[cfg_attr(not(feature = "tls"), path = "no_tls.rs")]
+mod tls;
 
 pub use access::{Access, Method, Network, User};
 pub use cairn_wire::{Limits, Verifier};
 pub use cairndb::Ceilings;
 pub use log::Log;
 pub use server::{Options, Running, Server};
+pub use tls::Tls;

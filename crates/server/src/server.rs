@@ -23,6 +23,7 @@ use crate::registry::Registry;
 use crate::session;
 use crate::stream::Stream;
 use crate::throttle::Throttle;
+use crate::tls::Tls;
 
 /// How many connections there may be of whom it is not known who he is, beside sessions.
 const STRANGERS_MAX: usize = 32;
@@ -50,6 +51,9 @@ pub struct Options {
     pub users: HashMap<String, User>,
     /// Who may come in from where, in place of what the others say of that; none: as they say.
     pub access: Vec<Access>,
+    /// What is shown to who wants to speak TLS; `None`: nobody can. Where it is there, who comes from another machine has to, unless
+    /// the server is insecure.
+    pub tls: Option<Tls>,
     /// Everybody may come in, without a password.
     pub trusts_all: bool,
     /// Addresses that other machines reach may be listened to, though what goes over the wire can be read on the way.
@@ -83,6 +87,7 @@ impl Default for Options {
             owner: None,
             users: HashMap::new(),
             access: Vec::new(),
+            tls: None,
             trusts_all: false,
             is_insecure: false,
             connections_max: 100,
@@ -242,9 +247,9 @@ fn check_address(address: SocketAddr, options: &Options) -> Result<(), Error> {
     if options.trusts_all || options.users.is_empty() {
         return refused("nobody would need a password", "Set passwords, or listen to a loopback address.");
     }
-    if !options.is_insecure {
-        let hint = "Listen to a loopback address and let SSH or a proxy bring clients there, or say --insecure.";
-        return refused("there is no TLS yet", hint);
+    if !options.is_insecure && options.tls.is_none() {
+        let hint = "Give a certificate and its key (tls), listen to a loopback address, or say --insecure.";
+        return refused("no certificate is there for TLS", hint);
     }
     Ok(())
 }

@@ -45,7 +45,7 @@ const FORCE_LOOK_TIME: Duration = Duration::from_millis(20);
 /// A statement that was prepared, its result's columns, and the tables' columns that they show.
 type Described<'c> = (Statement<'c>, Option<Vec<cairndb::Field>>, Vec<Option<ColumnOrigin>>);
 
-/// PostgreSQL's oid of `void`.
+/// PostgreSQL's oid of `void`: what pgjdbc calls the type of an argument that only comes out.
 const VOID: u32 = 2278;
 
 /// Everything that a client's thread does. `number`: its connection's.
@@ -388,8 +388,8 @@ impl<'c> Session<'c> {
 
     fn prepared(&self, text: &str, types: &[u32]) -> Result<Described<'c>, Error> {
         let of_oid = |oid: &u32| match *oid {
-            // (`void` is what pgjdbc calls the type of an argument that only comes out.)
-            0 | VOID => Ok(DataType::Unknown),
+            0 => Ok(DataType::Unknown),
+            VOID => Ok(DataType::Void),
             oid => self.connection.type_of_oid(oid)?.ok_or_else(|| {
                 let message = format!("type with OID {oid} does not exist");
                 Error::new(SqlState::UNDEFINED_OBJECT, message)

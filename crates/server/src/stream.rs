@@ -30,15 +30,27 @@ macro_rules! either {
     };
 }
 
+impl Read for &Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        either!(*self, inner => { let mut inner = inner; inner.read(buffer) })
+    }
+}
+
+impl Write for &Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        either!(*self, inner => { let mut inner = inner; inner.write(bytes) })
+    }
+
+    fn write_vectored(&mut self, parts: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        either!(*self, inner => { let mut inner = inner; inner.write_vectored(parts) })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 impl Stream {
-    pub(crate) fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        either!(self, inner => { let mut inner = inner; inner.read(buffer) })
-    }
-
-    pub(crate) fn write_all(&self, bytes: &[u8]) -> io::Result<()> {
-        either!(self, inner => { let mut inner = inner; inner.write_all(bytes) })
-    }
-
     /// Another handle to the same socket.
     pub(crate) fn try_clone(&self) -> io::Result<Stream> {
         Ok(match self {
@@ -52,6 +64,12 @@ impl Stream {
     pub(crate) fn stop_reading(&self) {
         // Of a socket that is gone there is nothing to stop.
         let _ = either!(self, inner => inner.shutdown(Shutdown::Read));
+    }
+
+    /// Nothing is waited for any more.
+    #[cfg(feature = "tls")]
+    pub(crate) fn set_nonblocking(&self) -> io::Result<()> {
+        either!(self, inner => inner.set_nonblocking(true))
     }
 
     pub(crate) fn set_read_timeout(&self, time: Option<Duration>) -> io::Result<()> {

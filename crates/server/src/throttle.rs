@@ -45,6 +45,11 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
+    /// Whether it may be another machine.
+    pub(crate) fn is_elsewhere(self) -> bool {
+        matches!(self, Origin::Address(address) if !address.to_canonical().is_loopback())
+    }
+
     /// Of an IPv6 address the network: whoever has one has all of it.
     fn network(self) -> Origin {
         match self {

@@ -366,6 +366,14 @@ impl Inner {
 }
 
 impl simulated::Scheduler for Scheduler {
+    fn now(&self) -> Duration {
+        Scheduler::now(self)
+    }
+
+    fn thread(&self) -> usize {
+        self.0.borrow().current
+    }
+
     fn point(&self) {
         // Who unwinds on purpose keeps the processor: to the others it would look as if they did.
         if std::thread::panicking() && self.0.borrow().ran.failure.is_none() {

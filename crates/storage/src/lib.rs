@@ -36,6 +36,8 @@ mod names;
 mod options;
 mod page;
 mod process;
+#[cfg(not(any(cairn_shuttle, cairn_loom)))]
+pub mod seam;
 #[cfg(feature = "simulated")]
 #[doc(hidden)]
 pub mod simulated;

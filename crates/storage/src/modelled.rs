@@ -4,8 +4,9 @@
 //! them: behind stores, and around what reads and writes at once. A `SeqCst` load is an acquire load. Weaker accesses are
 //! as they are.
 
+pub use loom::sync::MutexGuard;
 pub(crate) use loom::sync::atomic::Ordering;
-pub(crate) use loom::sync::{Condvar as RawCondvar, Mutex as RawMutex, MutexGuard};
+pub(crate) use loom::sync::{Condvar as RawCondvar, Mutex as RawMutex};
 
 use loom::sync::atomic::{self, fence};
 

@@ -13,8 +13,8 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
-use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
-use std::time::Duration;
+use std::sync::{LazyLock, LockResult, PoisonError, TryLockError, TryLockResult};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Decides which simulated thread goes on.
 pub trait Scheduler {
@@ -26,6 +26,10 @@ pub trait Scheduler {
     fn wake(&self, place: usize, all: bool);
     /// The caller sleeps.
     fn sleep(&self, time: Duration);
+    /// How long it is since the run began.
+    fn now(&self) -> Duration;
+    /// The number of the caller's simulated thread.
+    fn thread(&self) -> usize;
     /// How many atomic operations from now the next point is.
     fn stride(&self) -> u32;
 }
@@ -79,21 +83,52 @@ pub(crate) fn sleep(time: Duration) {
     }
 }
 
+pub(crate) fn yield_now() {
+    if with(|scheduler| scheduler.point()).is_none() {
+        std::thread::yield_now();
+    }
+}
+
+pub(crate) fn now() -> Option<Instant> {
+    /// When the process began to ask.
+    static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    with(|scheduler| *BEGIN + scheduler.now())
+}
+
+/// Simulated runs begin with 2020.
+pub(crate) fn wall_clock() -> Option<SystemTime> {
+    const BEGIN: Duration = Duration::from_secs(1_577_836_800);
+    with(|scheduler| SystemTime::UNIX_EPOCH + BEGIN + scheduler.now())
+}
+
+/// Of the one thread that is real, each simulated one is another.
+pub(crate) fn this_thread() -> usize {
+    with(|scheduler| scheduler.thread()).map_or(0, |number| number + 1)
+}
+
 /// As std's.
 #[derive(Debug, Default)]
 pub(crate) struct Mutex<T>(std::sync::Mutex<T>);
 
 /// As std's.
 #[derive(Debug)]
-pub(crate) struct MutexGuard<'a, T> {
+pub struct MutexGuard<'a, T> {
     /// Taken only by `unlock`.
     held: Option<std::sync::MutexGuard<'a, T>>,
     mutex: &'a Mutex<T>,
 }
 
 impl<T> Mutex<T> {
-    pub(crate) fn new(value: T) -> Mutex<T> {
+    pub(crate) const fn new(value: T) -> Mutex<T> {
         Mutex(std::sync::Mutex::new(value))
+    }
+
+    pub(crate) fn into_inner(self) -> LockResult<T> {
+        self.0.into_inner()
+    }
+
+    pub(crate) fn get_mut(&mut self) -> LockResult<&mut T> {
+        self.0.get_mut()
     }
 
     fn place(&self) -> usize {
@@ -175,7 +210,7 @@ impl<T> std::ops::DerefMut for MutexGuard<'_, T> {
 pub(crate) struct Condvar(std::sync::Condvar);
 
 impl Condvar {
-    pub(crate) fn new() -> Condvar {
+    pub(crate) const fn new() -> Condvar {
         Condvar(std::sync::Condvar::new())
     }
 

@@ -1,11 +1,12 @@
-//! The one place threads, locks and atomics come from, so that a model checker can stand in for them
+//! The one place threads, locks and atomics come from (for what is built on the engine: `seam.rs`), so that a model checker can stand in for them
 //! (`--cfg cairn_shuttle` swaps in `shuttle`, which then owns every interleaving, `--cfg cairn_loom` `loom`, see
 //! `modelled.rs`) or a simulation (the feature `simulated`, see `simulated.rs`).
 
 #[cfg(all(not(cairn_shuttle), not(cairn_loom), not(feature = "simulated")))]
 mod primitives {
+    pub use std::sync::MutexGuard;
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-    pub(crate) use std::sync::{Condvar as RawCondvar, Mutex as RawMutex, MutexGuard};
+    pub(crate) use std::sync::{Condvar as RawCondvar, Mutex as RawMutex};
     pub(crate) use std::thread;
 }
 
@@ -13,8 +14,9 @@ mod primitives {
 mod primitives {
     pub(crate) use std::sync::atomic::Ordering;
 
+    pub use crate::simulated::MutexGuard;
     pub(crate) use crate::simulated::{
-        AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Condvar as RawCondvar, Mutex as RawMutex, MutexGuard,
+        AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Condvar as RawCondvar, Mutex as RawMutex,
     };
 
     pub(crate) mod thread {
@@ -26,14 +28,16 @@ mod primitives {
 
 #[cfg(cairn_shuttle)]
 mod primitives {
+    pub use shuttle::sync::MutexGuard;
     pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-    pub(crate) use shuttle::sync::{Condvar as RawCondvar, Mutex as RawMutex, MutexGuard};
+    pub(crate) use shuttle::sync::{Condvar as RawCondvar, Mutex as RawMutex};
     pub(crate) use shuttle::thread;
 }
 
 #[cfg(cairn_loom)]
 use crate::modelled as primitives;
 
+pub use primitives::MutexGuard;
 pub(crate) use primitives::*;
 use std::time::Duration;
 

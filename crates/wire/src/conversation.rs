@@ -383,6 +383,9 @@ impl Conversation {
     pub fn completed(&mut self, tag: &str) {
         self.asked = Asked::Nothing;
         self.complete(tag);
+        if matches!(tag, "DEALLOCATE ALL" | "DISCARD ALL") {
+            self.drop_statements();
+        }
         if std::mem::take(&mut self.ends_portals) {
             self.drop_portals();
         }

@@ -301,6 +301,14 @@ impl Conversation {
         None
     }
 
+    /// Statements end that have names, which SQL knows, too.
+    pub(crate) fn drop_statements(&mut self) {
+        for (number, of) in self.statements.remove_named() {
+            self.statement_bytes -= of.text_bytes;
+            self.told.push_back(Request::CloseStatement(number));
+        }
+    }
+
     /// Portals end with their transaction.
     pub(crate) fn drop_portals(&mut self) {
         if self.portals.len() > 0 {

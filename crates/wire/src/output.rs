@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use cairndb::{ColumnOrigin, DataType, Error, EvalContext, Field, Notice, Row, ValueRef, write_binary, write_text};
+use cairndb::{
+    ColumnOrigin, DataType, Error, EvalContext, Field, Notice, Row, ValueRef, from_text, write_binary, write_text,
+};
 
 use crate::error::violation;
 
@@ -148,7 +150,7 @@ impl Output {
         self.bytes.extend((columns.len() as u16).to_be_bytes());
         for (at, field) in columns.iter().enumerate() {
             let written = match formats.is_binary(at) {
-                true => self.binary(row, at, field.data_type),
+                true => self.binary(row, at, field.data_type, context),
                 false => self.text(row, at, context),
             };
             if let Err(error) = written {
@@ -164,12 +166,13 @@ impl Output {
         Ok(())
     }
 
-    fn binary(&mut self, row: &Row<'_>, at: usize, data_type: DataType) -> Result<(), Error> {
+    fn binary(&mut self, row: &Row<'_>, at: usize, data_type: DataType, context: &EvalContext) -> Result<(), Error> {
         match row.value_ref(at) {
             ValueRef::Null => self.bytes.extend((-1i32).to_be_bytes()),
-            _ if matches!(data_type, DataType::RegName(_)) => {
-                let what = format!("{data_type} in binary");
-                return Err(crate::error::refused(&what, "Ask for it in text, or cast it to oid."));
+            // A result has the name; what the format wants is the oid.
+            ValueRef::Text(name) if let DataType::RegName(of) = data_type => {
+                let value = from_text(name, DataType::Reg(of), context)?;
+                return write_binary(&value, DataType::Reg(of), &mut self.bytes);
             }
             ValueRef::Integer(value) => self.put(&value.to_be_bytes()),
             ValueRef::SmallInt(value) => self.put(&value.to_be_bytes()),

@@ -1,7 +1,11 @@
 //! SCRAM-SHA-256 (RFC 5802, RFC 7677), the server's half, and the verifiers that are kept of passwords.
 //!
+//! SCRAM-SHA-256-PLUS binds it to the TLS below: both show that they see the same certificate (`tls-server-end-point`, RFC 5929), so that who
+//! stands between them with another is found out.
+//!
 //! - A password is in no verifier: who reads one can not log in by it.
 //! - Who is unknown gets the same messages as who is known, with a salt that is the same each time, and fails at the end.
+//! - A client that could have bound itself and was made to believe that the server could not is refused.
 //! - Proofs are compared in the same time wherever they differ.
 
 use base64::Engine;
@@ -14,6 +18,10 @@ use crate::error::violation;
 
 /// The mechanism's name.
 pub(crate) const MECHANISM: &str = "SCRAM-SHA-256";
+/// Of the one that is bound to TLS.
+pub(crate) const BOUND_MECHANISM: &str = "SCRAM-SHA-256-PLUS";
+/// What it is bound by.
+const BINDING: &str = "tls-server-end-point";
 /// PostgreSQL's.
 const ITERATIONS: u32 = 4096;
 /// Of a verifier that somebody made elsewhere: a client would compute so many, each time.
@@ -113,6 +121,8 @@ pub struct Challenge {
     pub nonce: [u8; 18],
     /// The server's, the same for all: of it the salts of those are made whom nobody knows.
     pub secret: [u8; 32],
+    /// What binds it to the TLS that is spoken, by `tls-server-end-point`: the hash of the server's certificate. `None`: nothing does.
+    pub binding: Option<Vec<u8>>,
 }
 
 /// An authentication that has begun.
@@ -120,25 +130,29 @@ pub(crate) struct Exchange {
     verifier: Verifier,
     is_known: bool,
     nonce: String,
-    /// `n,,` or `y,,`
-    header: String,
+    /// It is SCRAM-SHA-256-PLUS.
+    is_bound: bool,
+    /// What the client is to repeat at the end: `n,,` or `y,,`, or `p=..,,` and what binds.
+    header: Vec<u8>,
     /// What both have said so far.
     messages: String,
 }
 
 impl Exchange {
     /// The client's first message; what to answer.
-    pub(crate) fn begin(user: &str, challenge: &Challenge, message: &str) -> Result<(Exchange, String)> {
+    pub(crate) fn begin(
+        user: &str,
+        challenge: &Challenge,
+        is_bound: bool,
+        message: &str,
+    ) -> Result<(Exchange, String)> {
         let malformed = || violation("malformed SCRAM message");
-        let header = match message.get(..2) {
-            Some("n,") | Some("y,") => &message[..2],
-            Some("p=") => {
-                return Err(violation("malformed SCRAM message")
-                    .with_detail("The client selected SCRAM-SHA-256 without channel binding, but the SCRAM message includes channel binding data."));
-            }
-            _ => return Err(malformed()),
-        };
-        let (identity, bare) = message[2..].split_once(',').ok_or_else(malformed)?;
+        let (flag, rest) = message.split_once(',').ok_or_else(malformed)?;
+        let binding = challenge.binding.as_deref();
+        check_flag(flag, is_bound, binding.is_some())?;
+        let mut header = format!("{flag},,").into_bytes();
+        header.extend(binding.filter(|_| is_bound).unwrap_or_default());
+        let (identity, bare) = rest.split_once(',').ok_or_else(malformed)?;
         if !identity.is_empty() {
             return Err(Error::unsupported("an authorization identity of SCRAM"));
         }
@@ -159,7 +173,7 @@ impl Exchange {
         let verifier = challenge.verifier.clone().unwrap_or_else(|| Verifier::of_nobody(user, &challenge.secret));
         let answer = format!("r={nonce},s={},i={}", STANDARD.encode(&verifier.salt), verifier.iterations);
         let messages = format!("{bare},{answer}");
-        Ok((Exchange { verifier, is_known, nonce, header: format!("{header},"), messages }, answer))
+        Ok((Exchange { verifier, is_known, nonce, is_bound, header, messages }, answer))
     }
 
     /// The client's last message; what to answer, if it has shown that it knows the password.
@@ -170,7 +184,10 @@ impl Exchange {
         let binding = attributes.next().and_then(|binding| binding.strip_prefix("c=")).ok_or_else(malformed)?;
         let nonce = attributes.next().and_then(|nonce| nonce.strip_prefix("r=")).ok_or_else(malformed)?;
         if binding != STANDARD.encode(&self.header) {
-            return Err(violation("unexpected SCRAM channel-binding attribute in client-final-message"));
+            return Err(match self.is_bound {
+                true => refused("SCRAM channel binding check failed"),
+                false => violation("unexpected SCRAM channel-binding attribute in client-final-message"),
+            });
         }
         if nonce != self.nonce {
             return Err(malformed().with_detail("Nonce does not match."));
@@ -184,6 +201,31 @@ impl Exchange {
         let server = mac(&self.verifier.server_key, messages.as_bytes());
         Ok((is_right & self.is_known).then(|| format!("v={}", STANDARD.encode(server))))
     }
+}
+
+/// What a client says of channel binding, beside the mechanism that it took.
+fn check_flag(flag: &str, is_bound: bool, is_offered: bool) -> Result<()> {
+    let malformed = |detail: &str| Err(violation("malformed SCRAM message").with_detail(detail));
+    match (flag, flag.strip_prefix("p=")) {
+        ("n", _) | ("y", _) if is_bound => malformed(
+            "The client selected SCRAM-SHA-256-PLUS, but the SCRAM message does not include channel binding data.",
+        ),
+        ("y", _) if is_offered => Err(refused("SCRAM channel binding negotiation error").with_detail(
+            "The client supports SCRAM channel binding but thinks the server does not.  However, this server does support channel binding.",
+        )),
+        ("n", _) | ("y", _) => Ok(()),
+        (_, Some(_)) if !is_bound => malformed(
+            "The client selected SCRAM-SHA-256 without channel binding, but the SCRAM message includes channel binding data.",
+        ),
+        (_, Some(BINDING)) => Ok(()),
+        (_, Some(other)) => Err(violation(format!("unsupported SCRAM channel-binding type \"{other}\""))),
+        _ => Err(violation("malformed SCRAM message")),
+    }
+}
+
+/// SQLSTATE 28000.
+fn refused(message: &str) -> Error {
+    Error::new(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, message)
 }
 
 /// In the same time wherever they differ.
@@ -204,7 +246,8 @@ mod tests {
             verifier,
             is_known: true,
             nonce: "rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0".to_owned(),
-            header: "n,,".to_owned(),
+            is_bound: false,
+            header: b"n,,".to_vec(),
             messages: "n=user,r=rOprNGfwEbeRWgbNEkqO,\
                 r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
                 .to_owned(),
@@ -216,16 +259,53 @@ mod tests {
 
     #[test]
     fn nobody_is_asked_as_somebody_is_and_with_the_same_salt_each_time() {
-        let challenge = |nonce| Challenge { verifier: None, nonce: [nonce; 18], secret: [9; 32] };
+        let challenge = |nonce| Challenge { verifier: None, nonce: [nonce; 18], secret: [9; 32], binding: None };
         let salt = |nonce| {
-            let (_, answer) = Exchange::begin("nobody", &challenge(nonce), "n,,n=,r=abc").unwrap();
+            let (_, answer) = Exchange::begin("nobody", &challenge(nonce), false, "n,,n=,r=abc").unwrap();
             answer.split(',').nth(1).unwrap().to_owned()
         };
         assert_eq!(salt(1), salt(2));
-        let (exchange, answer) = Exchange::begin("nobody", &challenge(1), "n,,n=,r=abc").unwrap();
+        let (exchange, answer) = Exchange::begin("nobody", &challenge(1), false, "n,,n=,r=abc").unwrap();
         let nonce = answer.split(',').next().unwrap();
         let message = format!("c=biws,{nonce},p={}", STANDARD.encode([0; 32]));
         assert_eq!(exchange.end(&message).unwrap(), None);
+    }
+
+    /// A client that knows the password, and says so about binding and what binds it.
+    fn bound(is_bound: bool, offered: Option<&[u8]>, flag: &str, shown: &[u8]) -> Result<Option<String>> {
+        let verifier = Verifier::of_password("secret", &[7; 16]);
+        let binding = offered.map(<[u8]>::to_vec);
+        let challenge = Challenge { verifier: Some(verifier.clone()), nonce: [1; 18], secret: [9; 32], binding };
+        let (exchange, answer) = Exchange::begin("me", &challenge, is_bound, &format!("{flag},,n=,r=abc"))?;
+        let nonce = answer.split(',').next().unwrap();
+        let header = [format!("{flag},,").as_bytes(), shown].concat();
+        let without_proof = format!("c={},{nonce}", STANDARD.encode(header));
+        let mut salted = Hash::default();
+        pbkdf2::pbkdf2_hmac::<Sha256>(b"secret", &[7; 16], ITERATIONS, &mut salted);
+        let key = mac(&salted, b"Client Key");
+        let signature = mac(&verifier.stored_key, format!("n=,r=abc,{answer},{without_proof}").as_bytes());
+        let proof: Hash = std::array::from_fn(|at| key[at] ^ signature[at]);
+        exchange.end(&format!("{without_proof},p={}", STANDARD.encode(proof)))
+    }
+
+    #[test]
+    fn who_binds_to_another_certificate_or_was_made_to_believe_that_there_is_no_binding_stays_out() {
+        let (plus, ours, theirs) = ("p=tls-server-end-point", Some(&b"ours"[..]), b"theirs");
+        assert!(bound(true, ours, plus, b"ours").unwrap().is_some());
+        assert!(bound(false, ours, "n", b"").unwrap().is_some());
+        assert!(bound(false, None, "y", b"").unwrap().is_some());
+        for (is_bound, offered, flag, shown, expected) in [
+            (true, ours, plus, &theirs[..], "SCRAM channel binding check failed"),
+            (false, ours, "y", b"", "SCRAM channel binding negotiation error"),
+            (true, ours, "n", b"", "malformed SCRAM message"),
+            (false, ours, plus, b"ours", "malformed SCRAM message"),
+            (true, ours, "p=tls-unique", b"ours", "unsupported SCRAM channel-binding type \"tls-unique\""),
+            (false, None, "n", b"more", "unexpected SCRAM channel-binding attribute in client-final-message"),
+            (false, None, "x", b"", "malformed SCRAM message"),
+        ] {
+            let refused = bound(is_bound, offered, flag, shown).unwrap_err();
+            assert_eq!(refused.message(), expected, "{flag}");
+        }
     }
 
     #[test]

@@ -54,6 +54,12 @@ impl<T> Slots<T> {
         Some((number, self.slots.get_mut(number)?.take()?))
     }
 
+    /// Takes those out that have names.
+    pub(crate) fn remove_named(&mut self) -> Vec<(usize, T)> {
+        let names: Vec<String> = self.names.keys().filter(|name| !name.is_empty()).cloned().collect();
+        names.iter().filter_map(|name| self.remove(name)).collect()
+    }
+
     pub(crate) fn clear(&mut self) {
         *self = Slots::default();
     }

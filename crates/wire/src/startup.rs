@@ -9,7 +9,7 @@ use crate::error::{fatal_violation, refused, violation};
 use crate::input::Body;
 use crate::output::put_text;
 use crate::request::{Login, Request, Started};
-use crate::scram::{Challenge, Exchange, MECHANISM};
+use crate::scram::{BOUND_MECHANISM, Challenge, Exchange, MECHANISM};
 
 /// The longest message of who is not authenticated.
 const MESSAGE_BYTES_MAX: usize = 64 << 10;
@@ -69,18 +69,17 @@ impl Conversation {
     }
 
     /// The answer to [`Request::Tls`]: whether TLS is spoken from here on. Nothing of what came before may be left then, or it would
-    /// be taken for what came under its protection.
-    pub fn tls(&mut self, is_spoken: bool) {
+    /// be taken for what came under its protection; whether it is so.
+    pub fn tls(&mut self, is_spoken: bool) -> bool {
         self.asked = Asked::Nothing;
-        if !is_spoken {
-            self.output.bytes.push(b'N');
-        } else if self.input.is_empty() {
-            self.output.bytes.push(b'S');
-        } else {
+        if is_spoken && !self.input.is_empty() {
             self.terminate(&violation("received unencrypted data after SSL request").with_detail(
                 "This could be either a client-software bug or evidence of an attempted man-in-the-middle attack.",
             ));
+            return false;
         }
+        self.output.bytes.push(if is_spoken { b'S' } else { b'N' });
+        is_spoken
     }
 
     /// The answer to [`Request::Login`] for who is known by other means.
@@ -94,6 +93,9 @@ impl Conversation {
     pub fn challenge(&mut self, challenge: Challenge) {
         if let Asked::Login(login) = std::mem::take(&mut self.asked) {
             let mut mechanisms = Vec::new();
+            if challenge.binding.is_some() {
+                put_text(&mut mechanisms, BOUND_MECHANISM);
+            }
             put_text(&mut mechanisms, MECHANISM);
             mechanisms.push(0);
             self.output.authentication(10, &mechanisms);
@@ -118,11 +120,12 @@ impl Conversation {
         let Proof { login, challenge, exchange } = &mut **proof;
         let Some(begun) = exchange.take() else {
             let mechanism = body.text()?;
-            if mechanism != MECHANISM {
+            let is_bound = mechanism == BOUND_MECHANISM && challenge.binding.is_some();
+            if mechanism != MECHANISM && !is_bound {
                 return Err(violation("client selected an invalid SASL authentication mechanism"));
             }
             let message = body.value()?.unwrap_or_default();
-            let (begun, answer) = Exchange::begin(&login.user, challenge, ascii(message)?)?;
+            let (begun, answer) = Exchange::begin(&login.user, challenge, is_bound, ascii(message)?)?;
             *exchange = Some(begun);
             self.output.authentication(11, answer.as_bytes());
             return Ok(None);

@@ -107,10 +107,10 @@ impl Driver {
     fn answer(&mut self, request: &Request, random: &mut Random) {
         let conversation = &mut self.conversation;
         match request {
-            Request::Tls => conversation.tls(random.below(4) == 0),
+            Request::Tls => _ = conversation.tls(random.below(4) == 0),
             Request::Login(_) if random.below(4) == 0 => {
                 let verifier = Verifier::parse(VERIFIER).ok();
-                conversation.challenge(Challenge { verifier, nonce: [2; 18], secret: [3; 32] });
+                conversation.challenge(Challenge { verifier, nonce: [2; 18], secret: [3; 32], binding: None });
             }
             Request::Login(_) => conversation.trust(),
             Request::Start(_) => conversation.started(&Started { process: 7, secret: [5; 32] }),
@@ -242,7 +242,7 @@ fn nobody_takes_memory_before_he_is_known() {
     let mut conversation = Conversation::new(Limits::default());
     conversation.receive(&startup(0, b"user\0me\0"));
     assert!(matches!(conversation.next_request(), Request::Login(_)));
-    conversation.challenge(Challenge { verifier: None, nonce: [0; 18], secret: [0; 32] });
+    conversation.challenge(Challenge { verifier: None, nonce: [0; 18], secret: [0; 32], binding: None });
     let mut long = vec![b'p'];
     long.extend(0x0100_0000u32.to_be_bytes());
     conversation.receive(&long);
@@ -256,7 +256,7 @@ fn bytes_that_came_before_tls_are_not_taken_for_what_came_under_it() {
     conversation.receive(&[0, 0, 0, 8, 4, 210, 22, 47]);
     conversation.receive(&startup(0, b"user\0me\0"));
     assert!(matches!(conversation.next_request(), Request::Tls));
-    conversation.tls(true);
+    assert!(!conversation.tls(true));
     assert!(matches!(conversation.next_request(), Request::End));
     assert_eq!(kinds(conversation.output()), "E");
 }

@@ -18,11 +18,8 @@ mod transaction;
 
 use crate::notice::Notice;
 use crate::point::RowRef;
-use crate::result::{FromRow, Row};
-use crate::session::{
-    Durability, InterruptHandle, LiveQuery, Mapped, Notifications, Options, Outcome, PlanCache, Position, Rows, RowsAs,
-    Ticket,
-};
+use crate::result::{FromRow, Mapped, Outcome, Row, Rows, RowsAs};
+use crate::session::{Durability, InterruptHandle, LiveQuery, Notifications, Options, PlanCache, Position, Ticket};
 use crate::types::Params;
 pub use changes::{Change, ChangeColumn, ChangeFeedLimits, ChangeKind, ChangedTable, Changes};
 pub use connection::Connection;

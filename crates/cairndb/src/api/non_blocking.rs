@@ -7,7 +7,9 @@ use cairn_storage::Acknowledge;
 use super::{Connection, Params, PlanCache, RowRef, Rows, Ticket};
 use crate::Result;
 use crate::prepared::Prepared;
-use crate::session::{FewRows, Session, add_row};
+use crate::result::FewRows;
+use crate::session::Session;
+use crate::session::point::{add_row, rows_of};
 
 /// Runs point statements whose plan is known, whose pages are in memory, and for which nobody has to be waited for; anything
 /// else is not answered, and leaves no trace. What fails is not answered either: whoever can wait is to run it, and to tell why.
@@ -52,7 +54,7 @@ impl NonBlocking {
         let read = |prepared: &Prepared| {
             let (width, mut rows) = (prepared.fields().len(), Ok(FewRows::default()));
             self.session.try_read(prepared, &params, |row| add_row(&mut rows, row, width)).ok()??;
-            Some(Rows::few(prepared, rows.ok()?))
+            Some(rows_of(prepared, rows.ok()?))
         };
         match self.with_plan(sql, &params, read) {
             Some(rows) => Some((rows, None)),

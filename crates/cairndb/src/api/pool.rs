@@ -4,10 +4,11 @@
 //! connection as it was when the pool was made.
 
 use std::ops::Deref;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Connection, Database, PlanCache, Pooled};
+use crate::sync::{self, Condvar, Mutex, MutexGuard};
 use crate::{Error, Result, SqlState};
 
 /// Connections that are lent to whoever needs one. They share their statements' plans. Cheap to clone, and the same pool.
@@ -44,7 +45,7 @@ struct State {
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 
@@ -77,7 +78,7 @@ impl Pool {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn get_within(&self, time: Duration) -> Result<PooledConnection> {
-        self.get_until(Instant::now().checked_add(time))?.ok_or_else(|| {
+        self.get_until(sync::now().checked_add(time))?.ok_or_else(|| {
             let message = format!("all {} connections of the pool are in use", self.0.size);
             Error::new(SqlState::TOO_MANY_CONNECTIONS, message)
                 .with_hint("Give them back sooner, or make the pool larger.")
@@ -88,10 +89,10 @@ impl Pool {
         self.0.database.shared.store.process().check()?;
         let mut state = self.0.state();
         while state.lent >= self.0.size {
-            state = match until.map(|until| until.saturating_duration_since(Instant::now())) {
-                None => self.0.returned.wait(state).unwrap_or_else(PoisonError::into_inner),
+            state = match until.map(|until| until.saturating_duration_since(sync::now())) {
+                None => self.0.returned.wait(state),
                 Some(Duration::ZERO) => return Ok(None),
-                Some(left) => self.0.returned.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,
+                Some(left) => self.0.returned.wait_for(state, left),
             };
         }
         state.lent += 1;

@@ -4,7 +4,8 @@
 use std::time::Instant;
 
 use super::{Connection, Database, Params, Statement};
-use crate::session::{Ceilings, Executed, SettingsSeen};
+use crate::result::Executed;
+use crate::session::{Ceilings, SettingsSeen};
 use crate::types::DataType;
 use crate::{Error, Result};
 

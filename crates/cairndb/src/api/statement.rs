@@ -9,7 +9,9 @@ use crate::exec::Kept;
 use crate::plan::{ColumnOrigin, Field, origins};
 use crate::point::PointPlan;
 use crate::prepared::Prepared;
-use crate::session::{Executed, FewRows, Ordered, Runnable, Session, add_row, exhaust, tag_of};
+use crate::result::{Executed, FewRows};
+use crate::session::point::{add_row, rows_of};
+use crate::session::{Ordered, Runnable, Session, exhaust, tag_of};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
@@ -167,7 +169,7 @@ impl<'c> Statement<'c> {
     fn read_few(&self, params: &dyn Params) -> Result<Option<Rows>> {
         let (width, mut rows) = (self.columns().len(), Ok(FewRows::default()));
         match (self.read_point(params, |row| add_row(&mut rows, row, width))?, &self.runnable.prepared) {
-            (Some(_), Some(prepared)) => Ok(Some(Rows::few(prepared, rows?))),
+            (Some(_), Some(prepared)) => Ok(Some(rows_of(prepared, rows?))),
             _ => Ok(None),
         }
     }

@@ -1,13 +1,14 @@
-//! The newest catalogs, shared by all connections.
+//! The newest catalogs, shared by all sessions.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use cairn_storage::{Reader, TreeId};
 
 use super::store::load_committed;
 use super::{Catalog, SystemTrees};
 use crate::Result;
+use crate::sync::Mutex;
 
 /// Equal stamps: the same schema and the same statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +35,7 @@ pub(crate) struct CatalogCache(Mutex<VecDeque<(CatalogStamp, Arc<Catalog>)>>);
 impl CatalogCache {
     /// The catalog of this stamp, if it is one of those that were loaded last.
     pub(crate) fn peek(&self, stamp: CatalogStamp) -> Option<Arc<Catalog>> {
-        let cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let cached = self.0.lock();
         cached.iter().find(|(known, _)| *known == stamp).map(|(_, catalog)| catalog.clone())
     }
 
@@ -44,9 +45,9 @@ impl CatalogCache {
         if let Some(catalog) = self.peek(stamp) {
             return Ok((stamp, catalog));
         }
-        let newest = self.0.lock().unwrap_or_else(PoisonError::into_inner).front().map(|(_, catalog)| catalog.clone());
+        let newest = self.0.lock().front().map(|(_, catalog)| catalog.clone());
         let catalog = Arc::new(load_committed(reader, newest.as_deref())?);
-        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cached = self.0.lock();
         cached.truncate(KEPT - 1);
         cached.push_front((stamp, catalog.clone()));
         Ok((stamp, catalog))

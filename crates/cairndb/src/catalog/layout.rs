@@ -3,9 +3,10 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::{Index, IndexColumn, ObjectId, PastLayout, Table};
+use crate::sync::Mutex;
 use crate::types::row::{RowLayout, corrupted, decode_raw};
 use crate::types::{DataType, key};
 use crate::{Result, Value};
@@ -50,7 +51,7 @@ struct Known {
 impl Layouts {
     fn with<T>(&self, table: &Arc<Table>, work: impl FnOnce(&mut Known) -> T) -> T {
         let make = || Known { table: table.clone(), layout: Arc::new(TableLayout::new(table)), compiled: Vec::new() };
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         let known = all.entry((table.id, table.is_of_groups())).or_insert_with(make);
         if !Arc::ptr_eq(&known.table, table) {
             *known = make();

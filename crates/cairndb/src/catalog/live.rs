@@ -1,11 +1,12 @@
 //! How large a table is at present, as far as somebody who planned a statement has looked. It is shared by all versions of
 //! the table's entry that have the same tree, it is no part of the schema, and a plan is right whatever it says.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, PoisonError, RwLock};
 
 use super::TableStatistics;
+use crate::sync::Mutex;
 
 /// See the module.
 #[derive(Debug)]
@@ -14,7 +15,7 @@ pub(crate) struct Live {
     stamp: AtomicU64,
     /// The bits of a number; below zero: nobody has looked.
     rows: AtomicU64,
-    sample: RwLock<Option<Sample>>,
+    sample: Mutex<Option<Sample>>,
 }
 
 /// Statistics from a few rows.
@@ -27,7 +28,7 @@ pub(crate) struct Sample {
 
 impl Default for Live {
     fn default() -> Live {
-        Live { stamp: AtomicU64::new(0), rows: AtomicU64::new((-1.0_f64).to_bits()), sample: RwLock::default() }
+        Live { stamp: AtomicU64::new(0), rows: AtomicU64::new((-1.0_f64).to_bits()), sample: Mutex::default() }
     }
 }
 
@@ -48,10 +49,10 @@ impl Live {
     }
 
     pub(crate) fn sample(&self) -> Option<Sample> {
-        self.sample.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.sample.lock().clone()
     }
 
     pub(crate) fn set_sample(&self, sample: Sample) {
-        *self.sample.write().unwrap_or_else(PoisonError::into_inner) = Some(sample);
+        *self.sample.lock() = Some(sample);
     }
 }

@@ -7,7 +7,7 @@
 //! What must hold: with what is forgotten, the same transaction says up to where entries may be missing (`FeedInfo::horizon`).
 //! The thread is stopped, and waited for, before the database's handle is gone: it keeps no file open longer.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use cairn_storage::{Join, Store, TreeId};
@@ -15,6 +15,7 @@ use cairn_storage::{Join, Store, TreeId};
 use super::registry::{self, CLOCK, FeedInfo, each_of, number, position_key};
 use crate::Result;
 use crate::catalog::feeds_tree_of;
+use crate::sync::{self, Condvar, Mutex};
 use crate::types::datetime::clock_micros;
 
 /// Between two looks, at most; and at least, where a feed is to be young.
@@ -41,20 +42,27 @@ struct Stop {
 impl Stop {
     /// Sleeps; whether it is over.
     fn wait(&self, time: Duration) -> bool {
-        let told = self.is_told.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.told.wait_timeout_while(told, time, |told| !*told);
-        *waited.unwrap_or_else(PoisonError::into_inner).0
+        let until = sync::now() + time;
+        let mut is_told = self.is_told.lock();
+        while !*is_told {
+            let left = until.saturating_duration_since(sync::now());
+            if left.is_zero() {
+                break;
+            }
+            is_told = self.told.wait_for(is_told, left);
+        }
+        *is_told
     }
 
     fn is_over(&self) -> bool {
-        *self.is_told.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.is_told.lock()
     }
 }
 
 impl Keeper {
     /// Begins, unless it has.
     pub(crate) fn start(&self, store: &Store) -> Result<()> {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self.running.lock();
         if running.is_none() {
             let (kept, stop) = (store.clone(), self.stop.clone());
             *running = Some(store.spawn("cairn-feeds", Box::new(move || keep(&kept, &stop)))?);
@@ -64,9 +72,9 @@ impl Keeper {
 
     /// Ends, and waits for the end.
     pub(crate) fn stop(&self) {
-        *self.stop.is_told.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *self.stop.is_told.lock() = true;
         self.stop.told.notify_all();
-        if let Some(join) = self.running.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(join) = self.running.lock().take() {
             join();
         }
     }

@@ -161,7 +161,7 @@ impl CommandKind {
         match rule {
             "begin" | "start_transaction" | "commit" | "rollback" | "abort" | "savepoint" | "release"
             | "rollback_to" | "set_constraints" => CommandKind::Transaction,
-            "set" | "show" | "reset" | "discard" | "checkpoint" => CommandKind::Session,
+            "set" | "show" | "reset" | "discard" | "checkpoint" | "lock" => CommandKind::Session,
             "prepare" | "execute" | "deallocate" => CommandKind::Prepared,
             "declare_cursor" | "fetch" | "move" | "close" => CommandKind::Cursor,
             "listen" | "unlisten" | "notify" => CommandKind::Channel,

@@ -5,6 +5,7 @@ use cairn_parser::token::quoted;
 
 use super::clause::Clause;
 use super::transaction::read_only;
+use crate::catalog::ObjectName;
 use crate::{Error, Result};
 
 pub(super) const SEARCH_PATH: &str = "search_path";
@@ -38,6 +39,8 @@ pub(crate) enum SessionCommand {
     Discard(Discard),
     /// What the log holds goes to the database file.
     Checkpoint,
+    /// LOCK TABLE in the mode of who only reads, which waits for nobody: a transaction's state stays as it is anyway.
+    LockToRead(Vec<ObjectName>),
 }
 
 /// What DISCARD forgets.
@@ -59,10 +62,17 @@ impl SessionCommand {
             "reset" if command.has(TokenKind::All) => Ok(SessionCommand::ResetAll),
             "reset" => Ok(SessionCommand::Reset { name: shown(command)? }),
             "checkpoint" => Ok(SessionCommand::Checkpoint),
+            "lock" if is_to_read(command) => Ok(SessionCommand::LockToRead(command.relations()?)),
+            "lock" => Err(command.unsupported_words("", "LOCK TABLE")),
             "discard" => Ok(SessionCommand::Discard(discard(command))),
             other => Err(Error::internal(format!("{other} is not about the session"))),
         }
     }
+}
+
+fn is_to_read(command: Clause<'_>) -> bool {
+    let mode = command.part("lock_mode");
+    mode.is_some_and(|mode| mode.has(TokenKind::Access) && mode.has(TokenKind::Share))
 }
 
 fn discard(command: Clause<'_>) -> Discard {

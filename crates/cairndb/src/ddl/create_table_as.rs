@@ -1,7 +1,6 @@
 //! CREATE TABLE .. AS.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use cairn_parser::Statement;
 
@@ -14,6 +13,7 @@ use crate::dml::row::{ObservedAtOnce, RowInsert};
 use crate::dml::{self, BatchRow, DmlContext, Inserter, Programs, Target};
 use crate::exec::{self, Collected, ExecContext};
 use crate::plan::{Field, LogicalPlan, optimize};
+use crate::sync;
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
@@ -113,9 +113,9 @@ impl Ddl<'_> {
         mut each: impl FnMut(BatchRow<'_>) -> Result<()>,
     ) -> Result<()> {
         let RowSource { plan, exec, .. } = source.into();
-        let started = Instant::now();
-        let plan = Arc::new(optimize(plan, &self.catalog, self.options)?);
-        let planning = started.elapsed();
+        let started = sync::now();
+        let plan = Arc::new(optimize(plan, self.options)?);
+        let planning = sync::since(started);
         let exec = self.explained(exec.unwrap_or_else(|| self.dml.exec.clone()));
         let mut stream = exec::execute(plan.clone(), exec)?;
         while let Some(batch) = stream.next_batch()? {
@@ -128,9 +128,9 @@ impl Ddl<'_> {
     /// The rows of a query that changes others while it is read: they are all there before the first is stored.
     fn changed_rows(&self, source: RowSource) -> Result<(Collected, Vec<DataType>)> {
         let RowSource { plan, exec, changes } = source;
-        let started = Instant::now();
-        let plan = Arc::new(optimize(plan, &self.catalog, self.options)?);
-        let planning = started.elapsed();
+        let started = sync::now();
+        let plan = Arc::new(optimize(plan, self.options)?);
+        let planning = sync::since(started);
         let exec = self.explained(exec.unwrap_or_else(|| self.dml.exec.clone()));
         let calls = if changes == Changes::Anything { Callees::Writers } else { Callees::Readers };
         let done =

@@ -2,13 +2,14 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::context::Ddl;
 use crate::command::{ExplainMade, ExplainRequest, Makes};
 use crate::exec::{self, ExecContext};
 use crate::plan::{LogicalPlan, NodeStatistics, PhysicalPlan, optimize};
 use crate::prepared::{ExplainedRun, report};
+use crate::sync;
 use crate::{Error, Result};
 
 /// What is to be told of the query, and what there is to tell once it has run.
@@ -21,7 +22,7 @@ impl Ddl<'_> {
     pub(super) fn explain_made(&mut self, explain: &ExplainMade) -> Result<&'static str> {
         let told = explain.told;
         self.explaining = Some(Explaining { told, run: RefCell::default() });
-        let started = Instant::now();
+        let started = sync::now();
         match &explain.makes {
             Makes::Table(create) => self.create_table_as(create)?,
             Makes::View(create) => self.create_materialized_view(create)?,
@@ -29,7 +30,7 @@ impl Ddl<'_> {
         };
         self.done.affected = 0;
         let run = self.explaining.take().and_then(|explaining| explaining.run.into_inner()).map(|run| {
-            let execution = started.elapsed().saturating_sub(run.planning);
+            let execution = sync::since(started).saturating_sub(run.planning);
             ExplainedRun { execution, ..run }
         });
         self.done.rows = Some(report(told, run.as_ref(), self.options));
@@ -63,10 +64,10 @@ impl Ddl<'_> {
         if self.explaining.is_none() {
             return Ok(());
         }
-        let started = Instant::now();
-        let plan = Arc::new(optimize(plan, &self.catalog, self.options)?);
+        let started = sync::now();
+        let plan = Arc::new(optimize(plan, self.options)?);
         let stream = exec::execute(plan.clone(), self.explained(self.dml.exec.clone()))?;
-        self.explain_run(plan, started.elapsed(), || stream.statistics());
+        self.explain_run(plan, sync::since(started), || stream.statistics());
         Ok(())
     }
 }

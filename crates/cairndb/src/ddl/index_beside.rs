@@ -14,7 +14,7 @@
 
 use std::ops::Bound;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cairn_storage::{Error as StorageError, Snapshot, TreeId};
 
@@ -30,6 +30,7 @@ use crate::inverted::{ITEM_BYTES, note_key};
 use crate::plan::OptimizerOptions;
 use crate::sql::ParsedStatement;
 use crate::state::Reader;
+use crate::sync;
 use crate::system;
 use crate::{Error, Result, SqlState};
 
@@ -114,12 +115,12 @@ impl State {
 fn settle(dml: &DmlContext<'_>, (table, index): (&Table, &Index), mut state: State) -> Result<State> {
     let mut rounds = 0;
     loop {
-        let began = Instant::now();
+        let began = sync::now();
         let next = state.next(dml, table)?;
         follow(dml, (table, index), &state, &next)?;
         state = next;
         rounds += 1;
-        let took = began.elapsed();
+        let took = sync::since(began);
         if took > SHORT && rounds % ROUNDS != 0 {
             continue;
         }

@@ -7,12 +7,12 @@
 //! ([`Deferred::mark`]).
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::DmlContext;
 use super::pending::PendingChecks;
 use super::triggers::{Late, Running};
 use crate::catalog::{Deferral, ObjectId, Trigger};
+use crate::sync::{Mutex, MutexGuard};
 use crate::{Result, Value};
 
 /// See the module.
@@ -69,7 +69,7 @@ pub(super) enum What {
 
 impl Deferred {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Whether it runs when the transaction commits.

@@ -69,7 +69,7 @@ impl UpdatePlan {
         let assigned: Vec<(usize, Expr)> = assigned.iter().enumerate().map(value).collect();
         let returning = of.returning.as_ref().map(|returning| returning.exprs.as_slice());
         let behind = (returning, values_at + assigned.len());
-        let program = RowChange::new(&target, catalog, assigned, None, behind).through(&of.view_checks, catalog)?;
+        let program = RowChange::new(&target, catalog, assigned, None, behind).through(&of.view_checks)?;
         Ok(UpdatePlan { program, of: of.clone(), is_joined: *is_joined })
     }
 

@@ -34,3 +34,11 @@ named! {
     undefined_schema(schema) = INVALID_SCHEMA_NAME, "schema \"{schema}\" does not exist";
     existing_schema(schema) = DUPLICATE_SCHEMA, "schema \"{schema}\" already exists";
 }
+
+impl Error {
+    /// SQLSTATE 25P02.
+    pub(crate) fn aborted_transaction() -> Error {
+        let message = "current transaction is aborted, commands ignored until end of transaction block";
+        Error::new(SqlState::IN_FAILED_SQL_TRANSACTION, message)
+    }
+}

@@ -1,7 +1,5 @@
 //! From the physical plan to running operators.
 
-use std::time::Instant;
-
 use super::aggregate::{Call, HashAggregate, SortedAggregate};
 use super::context::{Cx, ExecContext, Shared};
 use super::distinct::{Distinct, SeenRows, SetOperation};
@@ -26,6 +24,7 @@ use crate::bind::Callees;
 use crate::catalog::{Index, Table};
 use crate::columns::Batch;
 use crate::plan::{Expr, Field, JoinKind, KeyRange, ModifiedRows, PhysicalNode as N, PhysicalPlan, SortKey};
+use crate::sync;
 use crate::{DataType, Error, Result};
 
 /// The operators for a plan. Recursion is bounded by the plan's depth, which parsing bounds.
@@ -428,12 +427,12 @@ impl Counted {
     ) -> Step<T> {
         let pages = || cx.context().buffers.then(|| cx.context().reader.pages_used());
         let before = pages();
-        let started = Instant::now();
+        let started = sync::now();
         let outer = cx.shared.running.replace(self.id);
         let answer = step(&mut self.operator);
         cx.shared.running.set(outer);
         if let Some(counters) = cx.shared.counters.get(self.id) {
-            counters.add_time(started.elapsed());
+            counters.add_time(sync::since(started));
             before.zip(pages()).into_iter().for_each(|(before, after)| counters.add_pages(before, after));
             answer.as_ref().ok().and_then(rows).into_iter().for_each(|given| counters.add(given));
         }

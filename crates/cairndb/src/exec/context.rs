@@ -19,6 +19,7 @@ use crate::clock::{check_statement, has_passed};
 use crate::functions::EvalContext;
 use crate::plan::{CteId, NodeStatistics};
 use crate::state::Reader;
+use crate::sync;
 use crate::{Error, Result, SqlState, Value};
 
 /// Where `nextval` and its kin get their numbers.
@@ -266,10 +267,10 @@ impl Shared {
         if self.counters.is_empty() {
             return f();
         }
-        let started = Instant::now();
+        let started = sync::now();
         let found = f()?;
         if let Some(counters) = self.counters_of(self.running.get()) {
-            let nanos = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            let nanos = u64::try_from(sync::since(started).as_nanos()).unwrap_or(u64::MAX);
             counters.inner_nanos.set(counters.inner_nanos.get().saturating_add(nanos));
             counters.inner_rows.set(counters.inner_rows.get() + rows(&found) as u64);
         }
@@ -505,7 +506,7 @@ impl<'a> Cx<'a> {
     /// before. The first in each step may always go on, so that every step takes the execution further.
     pub(crate) fn take_turn(&self) -> Step<()> {
         match self.shared.turn.get() {
-            Some(end) if self.shared.worked.replace(true) && Instant::now() >= end => Err(NoAnswer::NotYet),
+            Some(end) if self.shared.worked.replace(true) && sync::now() >= end => Err(NoAnswer::NotYet),
             _ => Ok(()),
         }
     }

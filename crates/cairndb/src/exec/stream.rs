@@ -1,7 +1,7 @@
 //! Running a plan: the executor's face to the layers above.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use super::build::build;
 use super::context::{Cx, ExecContext, NodeCounters, Shared};
@@ -11,6 +11,7 @@ use super::with::WithResult;
 use crate::columns::Batch;
 use crate::plan::{CteId, NodeStatistics, PhysicalPlan};
 use crate::state::Reader;
+use crate::sync::{self, Mutex, MutexGuard};
 use crate::{Result, Value};
 
 /// A running query: its rows, as they are computed.
@@ -33,7 +34,7 @@ type Parked = (Arc<PhysicalPlan>, BoxOperator);
 
 impl Kept {
     fn parked(&self) -> MutexGuard<'_, Option<Parked>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// The plan's operators, ready to run with these parameters. An execution that is still running has them: then a
@@ -133,7 +134,7 @@ impl RowStream {
 
     /// As `next_batch`, but for the end of `turn`, after which the answer may be "not yet": there is more to do.
     pub(crate) fn next_within(&mut self, turn: Duration) -> Step<Option<Batch>> {
-        self.shared.begin_turn(Instant::now().checked_add(turn));
+        self.shared.begin_turn(sync::now().checked_add(turn));
         let answer = self.step(None);
         self.shared.begin_turn(None);
         answer

@@ -1,12 +1,13 @@
 //! WITH: a result that several scans read, computed as far as the furthest of them needs.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::context::{Cx, OuterRow};
 use super::operator::{BoxOperator, Operator, Step};
 use super::spill::BatchList;
 use crate::columns::Batch;
 use crate::plan::CteId;
+use crate::sync::{Mutex, MutexGuard};
 use crate::{Error, Value};
 
 /// The rows of a WITH query, so far, and how to get more. Shared by its scans, which run on one thread at a time.
@@ -34,7 +35,7 @@ impl WithResult {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Gives back the memory of a result that nobody reads any more.

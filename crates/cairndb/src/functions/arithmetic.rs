@@ -1,8 +1,8 @@
 //! `+`, `-`, `*`, `/`, `%`, `^` and signs of numbers; bit operators.
 
-use super::Operator;
 use super::catalogue::Catalogue;
 use super::support::{call, checked_float, division_by_zero, float_overflow, float_underflow, out_of_range};
+use super::{Cost, Operator};
 use crate::types::{DataType, Value};
 use crate::{Error, Result, SqlState};
 
@@ -19,7 +19,7 @@ macro_rules! integer_operators {
     ($catalogue:ident, $a:ident, $b:ident, $result:ident, $width:ty, $name:literal) => {{
         const ARGS: &[DataType] = &[DataType::$a, DataType::$b];
         let mut add = |op: Operator, eval| {
-            $catalogue.add(op.symbol(), ARGS, DataType::$result, eval).op(op);
+            $catalogue.add(op.symbol(), ARGS, DataType::$result, eval).bounded().op(op);
         };
         add(Operator::Add, call!(($a a, $b b) fit::<$width>(<$width>::from(*a).checked_add((*b).into()), $name)));
         add(Operator::Subtract, call!(($a a, $b b) fit::<$width>(<$width>::from(*a).checked_sub((*b).into()), $name)));
@@ -36,21 +36,21 @@ macro_rules! integer_unary {
         const ARGS: &[DataType] = &[DataType::$a];
         const PAIR: &[DataType] = &[DataType::$a, DataType::$a];
         let negate = call!(($a a) fit::<$width>(a.checked_neg(), $name));
-        $catalogue.add("-", ARGS, DataType::$a, negate).op(Operator::Negate);
-        $catalogue.add("+", ARGS, DataType::$a, call!(($a a) Ok(Value::$a(*a))));
-        $catalogue.add("abs", ARGS, DataType::$a, call!(($a a) fit::<$width>(a.checked_abs(), $name)));
-        $catalogue.add("@", ARGS, DataType::$a, call!(($a a) fit::<$width>(a.checked_abs(), $name)));
+        $catalogue.add("-", ARGS, DataType::$a, negate).bounded().op(Operator::Negate);
+        $catalogue.add("+", ARGS, DataType::$a, call!(($a a) Ok(Value::$a(*a)))).bounded();
+        $catalogue.add("abs", ARGS, DataType::$a, call!(($a a) fit::<$width>(a.checked_abs(), $name))).bounded();
+        $catalogue.add("@", ARGS, DataType::$a, call!(($a a) fit::<$width>(a.checked_abs(), $name))).bounded();
         for (name, op) in [("%", Some(Operator::Modulo)), ("mod", None)] {
             // MIN % -1 is 0, though the machine traps.
             $catalogue.add(name, PAIR, DataType::$a, call!(($a a, $a b) match *b {
                 0 => Err(division_by_zero()),
                 _ => Ok(Value::$a(a.wrapping_rem(*b))),
-            })).op = op;
+            })).bounded().op = op;
         }
-        $catalogue.add("~", ARGS, DataType::$a, call!(($a a) Ok(Value::$a(!a))));
-        $catalogue.add("&", PAIR, DataType::$a, call!(($a a, $a b) Ok(Value::$a(a & b))));
-        $catalogue.add("|", PAIR, DataType::$a, call!(($a a, $a b) Ok(Value::$a(a | b))));
-        $catalogue.add("#", PAIR, DataType::$a, call!(($a a, $a b) Ok(Value::$a(a ^ b))));
+        $catalogue.add("~", ARGS, DataType::$a, call!(($a a) Ok(Value::$a(!a)))).bounded();
+        $catalogue.add("&", PAIR, DataType::$a, call!(($a a, $a b) Ok(Value::$a(a & b)))).bounded();
+        $catalogue.add("|", PAIR, DataType::$a, call!(($a a, $a b) Ok(Value::$a(a | b)))).bounded();
+        $catalogue.add("#", PAIR, DataType::$a, call!(($a a, $a b) Ok(Value::$a(a ^ b)))).bounded();
     }};
 }
 
@@ -100,35 +100,47 @@ fn mixed_integers(catalogue: &mut Catalogue) {
 fn bits(catalogue: &mut Catalogue) {
     use DataType::*;
     let small = &[SmallInt, Integer];
-    catalogue.add(
-        "<<",
-        small,
-        SmallInt,
-        call!((SmallInt a, Integer n) {
-            Ok(Value::SmallInt(i32::from(*a).wrapping_shl(*n as u32) as i16))
-        }),
-    );
-    catalogue.add(
-        ">>",
-        small,
-        SmallInt,
-        call!((SmallInt a, Integer n) {
-            Ok(Value::SmallInt(i32::from(*a).wrapping_shr(*n as u32) as i16))
-        }),
-    );
+    catalogue
+        .add(
+            "<<",
+            small,
+            SmallInt,
+            call!((SmallInt a, Integer n) {
+                Ok(Value::SmallInt(i32::from(*a).wrapping_shl(*n as u32) as i16))
+            }),
+        )
+        .bounded();
+    catalogue
+        .add(
+            ">>",
+            small,
+            SmallInt,
+            call!((SmallInt a, Integer n) {
+                Ok(Value::SmallInt(i32::from(*a).wrapping_shr(*n as u32) as i16))
+            }),
+        )
+        .bounded();
     let integer = &[Integer, Integer];
-    catalogue.add("<<", integer, Integer, call!((Integer a, Integer n) Ok(Value::Integer(a.wrapping_shl(*n as u32)))));
-    catalogue.add(">>", integer, Integer, call!((Integer a, Integer n) Ok(Value::Integer(a.wrapping_shr(*n as u32)))));
+    catalogue
+        .add("<<", integer, Integer, call!((Integer a, Integer n) Ok(Value::Integer(a.wrapping_shl(*n as u32)))))
+        .bounded();
+    catalogue
+        .add(">>", integer, Integer, call!((Integer a, Integer n) Ok(Value::Integer(a.wrapping_shr(*n as u32)))))
+        .bounded();
     let big = &[BigInt, Integer];
-    catalogue.add("<<", big, BigInt, call!((BigInt a, Integer n) Ok(Value::BigInt(a.wrapping_shl(*n as u32)))));
-    catalogue.add(">>", big, BigInt, call!((BigInt a, Integer n) Ok(Value::BigInt(a.wrapping_shr(*n as u32)))));
+    catalogue
+        .add("<<", big, BigInt, call!((BigInt a, Integer n) Ok(Value::BigInt(a.wrapping_shl(*n as u32)))))
+        .bounded();
+    catalogue
+        .add(">>", big, BigInt, call!((BigInt a, Integer n) Ok(Value::BigInt(a.wrapping_shr(*n as u32)))))
+        .bounded();
 }
 
 macro_rules! float_operators {
     ($catalogue:ident, $a:ident, $b:ident) => {{
         const ARGS: &[DataType] = &[DataType::$a, DataType::$b];
         let mut add = |op: Operator, eval| {
-            $catalogue.add(op.symbol(), ARGS, DataType::Double, eval).op(op);
+            $catalogue.add(op.symbol(), ARGS, DataType::Double, eval).bounded().op(op);
         };
         add(Operator::Add, call!(($a a, $b b) double(float_add((*a).into(), (*b).into()))));
         add(Operator::Subtract, call!(($a a, $b b) double(float_add((*a).into(), -f64::from(*b)))));
@@ -144,24 +156,27 @@ fn floats(catalogue: &mut Catalogue) {
     reals(catalogue);
     const REAL: &[DataType] = &[DataType::Real];
     const DOUBLE: &[DataType] = &[DataType::Double];
-    catalogue.add("-", REAL, DataType::Real, call!((Real a) Ok(Value::Real(-a)))).op(Operator::Negate);
-    catalogue.add("-", DOUBLE, DataType::Double, call!((Double a) Ok(Value::Double(-a)))).op(Operator::Negate);
-    catalogue.add("+", REAL, DataType::Real, call!((Real a) Ok(Value::Real(*a))));
-    catalogue.add("+", DOUBLE, DataType::Double, call!((Double a) Ok(Value::Double(*a))));
+    catalogue.add("-", REAL, DataType::Real, call!((Real a) Ok(Value::Real(-a)))).bounded().op(Operator::Negate);
+    catalogue
+        .add("-", DOUBLE, DataType::Double, call!((Double a) Ok(Value::Double(-a))))
+        .bounded()
+        .op(Operator::Negate);
+    catalogue.add("+", REAL, DataType::Real, call!((Real a) Ok(Value::Real(*a)))).bounded();
+    catalogue.add("+", DOUBLE, DataType::Double, call!((Double a) Ok(Value::Double(*a)))).bounded();
     for name in ["abs", "@"] {
-        catalogue.add(name, REAL, DataType::Real, call!((Real a) Ok(Value::Real(a.abs()))));
-        catalogue.add(name, DOUBLE, DataType::Double, call!((Double a) Ok(Value::Double(a.abs()))));
+        catalogue.add(name, REAL, DataType::Real, call!((Real a) Ok(Value::Real(a.abs())))).bounded();
+        catalogue.add(name, DOUBLE, DataType::Double, call!((Double a) Ok(Value::Double(a.abs())))).bounded();
     }
     const PAIR: &[DataType] = &[DataType::Double, DataType::Double];
     for name in ["^", "power", "pow"] {
-        catalogue.add(name, PAIR, DataType::Double, call!((Double a, Double b) double(float_power(*a, *b))));
+        catalogue.add(name, PAIR, DataType::Double, call!((Double a, Double b) double(float_power(*a, *b)))).bounded();
     }
 }
 
 fn reals(catalogue: &mut Catalogue) {
     const ARGS: &[DataType] = &[DataType::Real, DataType::Real];
     let mut add = |op: Operator, eval| {
-        catalogue.add(op.symbol(), ARGS, DataType::Real, eval).op(op);
+        catalogue.add(op.symbol(), ARGS, DataType::Real, eval).bounded().op(op);
     };
     add(Operator::Add, call!((Real a, Real b) real(a + b, a.is_infinite() || b.is_infinite(), true)));
     add(Operator::Subtract, call!((Real a, Real b) real(a - b, a.is_infinite() || b.is_infinite(), true)));
@@ -224,22 +239,26 @@ fn numeric(catalogue: &mut Catalogue) {
     const N: DataType = DataType::Numeric(None);
     const ONE: &[DataType] = &[N];
     const PAIR: &[DataType] = &[N, N];
-    let mut add = |op: Operator, eval| {
-        catalogue.add(op.symbol(), PAIR, N, eval).op(op);
+    let mut add = |op: Operator, cost, eval| {
+        catalogue.add(op.symbol(), PAIR, N, eval).op(op).cost(cost);
     };
-    add(Operator::Add, call!((Numeric a, Numeric b) a.add(b).map(Value::Numeric)));
-    add(Operator::Subtract, call!((Numeric a, Numeric b) a.sub(b).map(Value::Numeric)));
-    add(Operator::Multiply, call!((Numeric a, Numeric b) a.mul(b).map(Value::Numeric)));
-    add(Operator::Divide, call!((Numeric a, Numeric b) a.div(b).map(Value::Numeric)));
-    add(Operator::Modulo, call!((Numeric a, Numeric b) a.rem(b).map(Value::Numeric)));
-    catalogue.add("mod", PAIR, N, call!((Numeric a, Numeric b) a.rem(b).map(Value::Numeric)));
-    catalogue.add("div", PAIR, N, call!((Numeric a, Numeric b) a.div_trunc(b).map(Value::Numeric)));
+    add(Operator::Add, Cost::Bounded, call!((Numeric a, Numeric b) a.add(b).map(Value::Numeric)));
+    add(Operator::Subtract, Cost::Bounded, call!((Numeric a, Numeric b) a.sub(b).map(Value::Numeric)));
+    add(Operator::Multiply, Cost::Product, call!((Numeric a, Numeric b) a.mul(b).map(Value::Numeric)));
+    add(Operator::Divide, Cost::Quotient, call!((Numeric a, Numeric b) a.div(b).map(Value::Numeric)));
+    add(Operator::Modulo, Cost::Quotient, call!((Numeric a, Numeric b) a.rem(b).map(Value::Numeric)));
+    let (rem, div) = (
+        call!((Numeric a, Numeric b) a.rem(b).map(Value::Numeric)),
+        call!((Numeric a, Numeric b) a.div_trunc(b).map(Value::Numeric)),
+    );
+    catalogue.add("mod", PAIR, N, rem).cost(Cost::Quotient);
+    catalogue.add("div", PAIR, N, div).cost(Cost::Quotient);
     for name in ["^", "power", "pow"] {
         catalogue.add(name, PAIR, N, call!((Numeric a, Numeric b) a.power(b).map(Value::Numeric)));
     }
-    catalogue.add("-", ONE, N, call!((Numeric a) Ok(Value::Numeric(a.neg())))).op(Operator::Negate);
-    catalogue.add("+", ONE, N, call!((Numeric a) Ok(Value::Numeric(a.clone()))));
+    catalogue.add("-", ONE, N, call!((Numeric a) Ok(Value::Numeric(a.neg())))).bounded().op(Operator::Negate);
+    catalogue.add("+", ONE, N, call!((Numeric a) Ok(Value::Numeric(a.clone())))).bounded();
     for name in ["abs", "@"] {
-        catalogue.add(name, ONE, N, call!((Numeric a) Ok(Value::Numeric(a.abs()))));
+        catalogue.add(name, ONE, N, call!((Numeric a) Ok(Value::Numeric(a.abs())))).bounded();
     }
 }

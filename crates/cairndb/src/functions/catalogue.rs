@@ -14,7 +14,7 @@ use super::Operator;
 use super::aggregate::{AGGREGATES, Placed};
 use super::arrays::Quantifier;
 use super::beginning::PatternKind;
-use super::bounded::is_bounded;
+use super::cost::Cost;
 use super::of_catalog::Asks;
 use super::routine::{Returns, Routine};
 use super::rows::Rows;
@@ -26,6 +26,9 @@ use crate::{Error, Result};
 
 /// An argument of any type, taken without conversion (PostgreSQL's `"any"`). An untyped literal becomes `text`.
 pub const ANY: DataType = DataType::Unknown;
+
+/// A parameter's name, and its default as it is written.
+pub(crate) type Parameter = (&'static str, Option<&'static str>);
 
 /// A user's function.
 pub(super) type UsersFunction = dyn Fn(&[Value]) -> Result<Value> + Send + Sync;
@@ -69,8 +72,8 @@ pub(crate) struct Checked {
     /// The domain's base type.
     pub(crate) data_type: DataType,
     pub(crate) immutable: bool,
-    /// No condition takes more than a pass over the value: see [`Function::bounded`].
-    pub(crate) bounded: bool,
+    /// What its conditions take.
+    pub(crate) cost: Cost,
     /// It calls functions of the schema's.
     pub(crate) calls: bool,
     /// Tells it from others, and is the same for the same domain.
@@ -89,6 +92,8 @@ pub struct Function {
     pub name: Cow<'static, str>,
     /// Base types, or [`ANY`]: also where the type is not decided yet.
     pub args: Box<[DataType]>,
+    /// What its arguments are called, where calls say it, or `pg_proc` does; of several entries of one function the longest has them.
+    pub(crate) parameters: &'static [Parameter],
     /// The last argument type repeats, once or more (`concat`; `coalesce` is not a function but an `Expr`).
     pub variadic: bool,
     /// A base type, once resolved.
@@ -111,9 +116,8 @@ pub struct Function {
     /// question than its volatility: a plan rests on the schema, so it may hold what the catalog says; and a function of the schema's,
     /// though IMMUTABLE, is only run where somebody runs it.
     pub folds: bool,
-    /// A call takes no longer than a pass over its arguments, which are lent from rows and parameters, and gives no more than their
-    /// sum, or a page. What is not bounded is run under no lock that others wait for, so what nobody has looked at is not.
-    pub bounded: bool,
+    /// What a call takes at most.
+    pub(crate) cost: Cost,
     /// What it answers follows the clock (`now()`).
     pub(crate) clock: bool,
     /// A call may wait for another connection: nothing that others need is held meanwhile.
@@ -126,6 +130,8 @@ pub struct Function {
     pub op: Option<Operator>,
     /// It tells whether its first argument, a text, matches its second, a pattern of this kind.
     pub(crate) pattern: Option<PatternKind>,
+    /// It takes characters of its first argument, a text, which the others number: see [`substring_bounds`](super::substring_bounds).
+    pub(crate) takes_characters: bool,
     /// Gives the answers. A strict function's is never called with NULL: see [`Function::call`].
     pub(super) kernel: Kernel,
 }
@@ -343,6 +349,7 @@ impl Function {
         Function {
             name: name.into(),
             args: args.into(),
+            parameters: &[],
             variadic: false,
             returns,
             polymorphic: None,
@@ -353,13 +360,14 @@ impl Function {
             parallel: Parallel::Safe,
             syntax: false,
             folds: true,
-            bounded: false,
+            cost: Cost::Unknown,
             clock: false,
             waits: false,
             acts: false,
             is_without_array: false,
             op: None,
             pattern: None,
+            takes_characters: false,
             kernel,
         }
     }
@@ -372,7 +380,7 @@ impl Function {
             strict: false,
             volatility: if checked.immutable { Volatility::Immutable } else { Volatility::Stable },
             folds: checked.immutable && !checked.calls,
-            bounded: checked.bounded,
+            cost: checked.cost,
             ..Function::new(checked.name, [checked.data_type], checked.data_type, kernel)
         }
     }
@@ -650,8 +658,24 @@ impl Function {
         self.pattern = Some(kind);
         self
     }
+    pub(super) fn parameters(&mut self, parameters: &'static [Parameter]) -> &mut Function {
+        self.parameters = parameters;
+        self
+    }
+    pub(super) fn taking_characters(&mut self) -> &mut Function {
+        self.takes_characters = true;
+        self
+    }
     pub(super) fn variadic(&mut self) -> &mut Function {
         self.variadic = true;
+        self
+    }
+    /// See [`Cost::Bounded`].
+    pub(super) fn bounded(&mut self) -> &mut Function {
+        self.cost(Cost::Bounded)
+    }
+    pub(super) fn cost(&mut self, cost: Cost) -> &mut Function {
+        self.cost = cost;
         self
     }
     pub(super) fn called_on_null(&mut self) -> &mut Function {
@@ -716,11 +740,5 @@ impl Function {
 static FUNCTIONS: LazyLock<Catalogue> = LazyLock::new(|| {
     let mut catalogue = Catalogue::default();
     super::register_all(&mut catalogue);
-    for (name, entries) in &mut catalogue.by_name {
-        // (Nobody else has them yet.)
-        for entry in entries.iter_mut().filter_map(Arc::get_mut) {
-            entry.bounded = is_bounded(name, entry);
-        }
-    }
     catalogue
 });

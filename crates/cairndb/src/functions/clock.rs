@@ -1,7 +1,7 @@
 //! The clock, and dates and times made of parts. The keywords CURRENT_DATE, CURRENT_TIMESTAMP, LOCALTIME and
 //! LOCALTIMESTAMP are functions of these names without arguments here; AT TIME ZONE is `timezone(zone, time)`.
 
-use super::catalogue::Catalogue;
+use super::catalogue::{Catalogue, Parameter};
 use super::support::{call, invalid_parameter, wrong_arguments};
 use super::temporal::{date_overflow, timestamp_overflow};
 use crate::types::datetime::TimeTz;
@@ -28,30 +28,37 @@ fn clock(catalogue: &mut Catalogue) {
     use DataType::*;
     let begun = |_: &[Value], context: &EvalContext| Ok(Value::TimestampTz(context.transaction_timestamp));
     for name in ["now", "transaction_timestamp"] {
-        catalogue.add(name, &[], DataType::TIMESTAMPTZ, begun).of_the_clock();
+        catalogue.add(name, &[], DataType::TIMESTAMPTZ, begun).bounded().of_the_clock();
     }
-    catalogue.add("current_timestamp", &[], DataType::TIMESTAMPTZ, begun).of_the_clock().syntax();
+    catalogue.add("current_timestamp", &[], DataType::TIMESTAMPTZ, begun).bounded().of_the_clock().syntax();
     catalogue
         .add("statement_timestamp", &[], DataType::TIMESTAMPTZ, |_, context| {
             Ok(Value::TimestampTz(context.statement_timestamp))
         })
+        .bounded()
         .of_the_clock();
     catalogue
         .add("clock_timestamp", &[], DataType::TIMESTAMPTZ, |_, _| Ok(Value::TimestampTz(clock_micros())))
+        .bounded()
         .volatile();
     catalogue
         .add("current_date", &[], Date, |_, context| Ok(Value::Date(today(context) as i32)))
+        .bounded()
         .of_the_clock()
         .syntax();
     catalogue
         .add("localtimestamp", &[], DataType::TIMESTAMP, |_, context| Ok(Value::Timestamp(local_now(context))))
+        .bounded()
         .of_the_clock()
         .syntax();
     catalogue
         .add("localtime", &[], DataType::TIME, |_, context| Ok(Value::Time(split_timestamp(local_now(context)).1)))
+        .bounded()
         .of_the_clock()
         .syntax();
-    catalogue.add("to_timestamp", &[Double], DataType::TIMESTAMPTZ, call!((Double seconds) from_epoch(*seconds)));
+    catalogue
+        .add("to_timestamp", &[Double], DataType::TIMESTAMPTZ, call!((Double seconds) from_epoch(*seconds)))
+        .bounded();
 }
 
 fn local_now(context: &EvalContext) -> i64 {
@@ -71,40 +78,48 @@ fn from_epoch(seconds: f64) -> Result<Value> {
 }
 
 fn zones(catalogue: &mut Catalogue) {
-    catalogue.add(
-        "timezone",
-        &[TEXT, DataType::TIMESTAMP],
-        DataType::TIMESTAMPTZ,
-        call!((Text zone, Timestamp t) {
-            to_utc(*t, &Zone::parse(zone)?).map(Value::TimestampTz)
-        }),
-    );
-    catalogue.add(
-        "timezone",
-        &[TEXT, DataType::TIMESTAMPTZ],
-        DataType::TIMESTAMP,
-        call!((Text zone, TimestampTz t) {
-            Ok(Value::Timestamp(Zone::parse(zone)?.to_local(*t)))
-        }),
-    );
-    catalogue.add(
-        "timezone",
-        &[DataType::INTERVAL, DataType::TIMESTAMP],
-        DataType::TIMESTAMPTZ,
-        call!((Interval offset, Timestamp t) {
-            to_utc(*t, &fixed(*offset)?).map(Value::TimestampTz)
-        }),
-    );
-    catalogue.add(
-        "timezone",
-        &[DataType::INTERVAL, DataType::TIMESTAMPTZ],
-        DataType::TIMESTAMP,
-        call!((Interval offset, TimestampTz t) {
-            let local = fixed(*offset)?.to_local(*t);
-            let checked = if is_infinite(*t) { Some(local) } else { checked_timestamp(local.into()) };
-            checked.map(Value::Timestamp).ok_or_else(timestamp_overflow)
-        }),
-    );
+    catalogue
+        .add(
+            "timezone",
+            &[TEXT, DataType::TIMESTAMP],
+            DataType::TIMESTAMPTZ,
+            call!((Text zone, Timestamp t) {
+                to_utc(*t, &Zone::parse(zone)?).map(Value::TimestampTz)
+            }),
+        )
+        .bounded();
+    catalogue
+        .add(
+            "timezone",
+            &[TEXT, DataType::TIMESTAMPTZ],
+            DataType::TIMESTAMP,
+            call!((Text zone, TimestampTz t) {
+                Ok(Value::Timestamp(Zone::parse(zone)?.to_local(*t)))
+            }),
+        )
+        .bounded();
+    catalogue
+        .add(
+            "timezone",
+            &[DataType::INTERVAL, DataType::TIMESTAMP],
+            DataType::TIMESTAMPTZ,
+            call!((Interval offset, Timestamp t) {
+                to_utc(*t, &fixed(*offset)?).map(Value::TimestampTz)
+            }),
+        )
+        .bounded();
+    catalogue
+        .add(
+            "timezone",
+            &[DataType::INTERVAL, DataType::TIMESTAMPTZ],
+            DataType::TIMESTAMP,
+            call!((Interval offset, TimestampTz t) {
+                let local = fixed(*offset)?.to_local(*t);
+                let checked = if is_infinite(*t) { Some(local) } else { checked_timestamp(local.into()) };
+                checked.map(Value::Timestamp).ok_or_else(timestamp_overflow)
+            }),
+        )
+        .bounded();
 }
 
 fn zoned_times(catalogue: &mut Catalogue) {
@@ -118,15 +133,18 @@ fn zoned_times(catalogue: &mut Catalogue) {
                 move_zoned(*t, &Zone::parse(zone)?, context)
             }),
         )
+        .bounded()
         .stable();
-    catalogue.add(
-        "timezone",
-        &[DataType::INTERVAL, T],
-        T,
-        call!((Interval offset, TimeTz t), context {
-            move_zoned(*t, &fixed(*offset)?, context)
-        }),
-    );
+    catalogue
+        .add(
+            "timezone",
+            &[DataType::INTERVAL, T],
+            T,
+            call!((Interval offset, TimeTz t), context {
+                move_zoned(*t, &fixed(*offset)?, context)
+            }),
+        )
+        .bounded();
 }
 
 /// The time in a zone, as its clocks are when the transaction begins.
@@ -148,39 +166,74 @@ fn fixed(offset: Interval) -> Result<Zone> {
 fn parts(catalogue: &mut Catalogue) {
     use DataType::*;
     const INT: DataType = DataType::Integer;
-    catalogue.add(
-        "make_date",
-        &[INT, INT, INT],
-        Date,
-        call!((Integer y, Integer m, Integer d) {
-            make_date(*y, *m, *d).map(|days| Value::Date(days as i32))
-        }),
-    );
-    catalogue.add(
-        "make_time",
-        &[INT, INT, Double],
-        DataType::TIME,
-        call!((Integer h, Integer m, Double s) {
-            make_time(*h, *m, *s).map(Value::Time)
-        }),
-    );
-    catalogue.add("make_timestamp", &[INT, INT, INT, INT, INT, Double], DataType::TIMESTAMP, |args, _| {
-        make_timestamp(args).map(Value::Timestamp)
-    });
+    const STAMP: &[Parameter] = &[
+        ("year", None),
+        ("month", None),
+        ("mday", None),
+        ("hour", None),
+        ("min", None),
+        ("sec", None),
+        ("timezone", None),
+    ];
+    catalogue
+        .add(
+            "make_date",
+            &[INT, INT, INT],
+            Date,
+            call!((Integer y, Integer m, Integer d) {
+                make_date(*y, *m, *d).map(|days| Value::Date(days as i32))
+            }),
+        )
+        .parameters(&[("year", None), ("month", None), ("day", None)])
+        .bounded();
+    catalogue
+        .add(
+            "make_time",
+            &[INT, INT, Double],
+            DataType::TIME,
+            call!((Integer h, Integer m, Double s) {
+                make_time(*h, *m, *s).map(Value::Time)
+            }),
+        )
+        .parameters(&[("hour", None), ("min", None), ("sec", None)])
+        .bounded();
+    catalogue
+        .add("make_timestamp", &[INT, INT, INT, INT, INT, Double], DataType::TIMESTAMP, |args, _| {
+            make_timestamp(args).map(Value::Timestamp)
+        })
+        .parameters(STAMP.split_at(6).0)
+        .bounded();
     catalogue
         .add("make_timestamptz", &[INT, INT, INT, INT, INT, Double], DataType::TIMESTAMPTZ, |args, context| {
             to_utc(make_timestamp(args)?, &Zone::of(context)).map(Value::TimestampTz)
         })
+        .parameters(STAMP.split_at(6).0)
+        .bounded()
         .stable();
     catalogue
         .add("make_timestamptz", &[INT, INT, INT, INT, INT, Double, TEXT], DataType::TIMESTAMPTZ, |args, _| {
             let [parts @ .., Value::Text(zone)] = args else { return Err(wrong_arguments(args)) };
             to_utc(make_timestamp(parts)?, &zone_of_iso(zone)?).map(Value::TimestampTz)
         })
+        .parameters(STAMP)
+        .bounded()
         .stable();
+    const ZERO: Option<&str> = Some("0");
+    static INTERVAL: [Parameter; 7] = [
+        ("years", ZERO),
+        ("months", ZERO),
+        ("weeks", ZERO),
+        ("days", ZERO),
+        ("hours", ZERO),
+        ("mins", ZERO),
+        ("secs", Some("0.0")),
+    ];
     static INTERVAL_PARTS: [DataType; 7] = [INT, INT, INT, INT, INT, INT, Double];
     for count in 0..=INTERVAL_PARTS.len() {
-        catalogue.add("make_interval", &INTERVAL_PARTS[..count], DataType::INTERVAL, |args, _| make_interval(args));
+        catalogue
+            .add("make_interval", &INTERVAL_PARTS[..count], DataType::INTERVAL, |args, _| make_interval(args))
+            .parameters(if count == INTERVAL_PARTS.len() { &INTERVAL } else { &[] })
+            .bounded();
     }
 }
 
@@ -259,12 +312,14 @@ fn make_interval(args: &[Value]) -> Result<Value> {
 }
 
 fn ages(catalogue: &mut Catalogue) {
-    catalogue.add(
-        "age",
-        &[DataType::TIMESTAMP, DataType::TIMESTAMP],
-        DataType::INTERVAL,
-        call!((Timestamp a, Timestamp b) age(*a, *b)),
-    );
+    catalogue
+        .add(
+            "age",
+            &[DataType::TIMESTAMP, DataType::TIMESTAMP],
+            DataType::INTERVAL,
+            call!((Timestamp a, Timestamp b) age(*a, *b)),
+        )
+        .bounded();
     catalogue
         .add(
             "age",
@@ -275,6 +330,7 @@ fn ages(catalogue: &mut Catalogue) {
                 age(zone.to_local(*a), zone.to_local(*b))
             }),
         )
+        .bounded()
         .stable();
     catalogue
         .add(
@@ -285,6 +341,7 @@ fn ages(catalogue: &mut Catalogue) {
                 age(today(context) * MICROS_PER_DAY, *t)
             }),
         )
+        .bounded()
         .of_the_clock();
     catalogue
         .add(
@@ -295,41 +352,47 @@ fn ages(catalogue: &mut Catalogue) {
                 age(today(context) * MICROS_PER_DAY, Zone::of(context).to_local(*t))
             }),
         )
+        .bounded()
         .of_the_clock();
-    catalogue.add(
-        "justify_days",
-        &[DataType::INTERVAL],
-        DataType::INTERVAL,
-        call!((Interval i) justify_days(*i).map(Value::Interval)),
-    );
-    catalogue.add(
-        "justify_hours",
-        &[DataType::INTERVAL],
-        DataType::INTERVAL,
-        call!((Interval i) justify_hours(*i).map(Value::Interval)),
-    );
-    catalogue.add(
-        "justify_interval",
-        &[DataType::INTERVAL],
-        DataType::INTERVAL,
-        call!((Interval i) justify_interval(*i)),
-    );
-    catalogue.add(
-        "date_bin",
-        &[DataType::INTERVAL, DataType::TIMESTAMP, DataType::TIMESTAMP],
-        DataType::TIMESTAMP,
-        call!((Interval i, Timestamp t, Timestamp o) {
-            date_bin(*i, *t, *o).map(Value::Timestamp)
-        }),
-    );
-    catalogue.add(
-        "date_bin",
-        &[DataType::INTERVAL, DataType::TIMESTAMPTZ, DataType::TIMESTAMPTZ],
-        DataType::TIMESTAMPTZ,
-        call!((Interval i, TimestampTz t, TimestampTz o) {
-            date_bin(*i, *t, *o).map(Value::TimestampTz)
-        }),
-    );
+    catalogue
+        .add(
+            "justify_days",
+            &[DataType::INTERVAL],
+            DataType::INTERVAL,
+            call!((Interval i) justify_days(*i).map(Value::Interval)),
+        )
+        .bounded();
+    catalogue
+        .add(
+            "justify_hours",
+            &[DataType::INTERVAL],
+            DataType::INTERVAL,
+            call!((Interval i) justify_hours(*i).map(Value::Interval)),
+        )
+        .bounded();
+    catalogue
+        .add("justify_interval", &[DataType::INTERVAL], DataType::INTERVAL, call!((Interval i) justify_interval(*i)))
+        .bounded();
+    catalogue
+        .add(
+            "date_bin",
+            &[DataType::INTERVAL, DataType::TIMESTAMP, DataType::TIMESTAMP],
+            DataType::TIMESTAMP,
+            call!((Interval i, Timestamp t, Timestamp o) {
+                date_bin(*i, *t, *o).map(Value::Timestamp)
+            }),
+        )
+        .bounded();
+    catalogue
+        .add(
+            "date_bin",
+            &[DataType::INTERVAL, DataType::TIMESTAMPTZ, DataType::TIMESTAMPTZ],
+            DataType::TIMESTAMPTZ,
+            call!((Interval i, TimestampTz t, TimestampTz o) {
+                date_bin(*i, *t, *o).map(Value::TimestampTz)
+            }),
+        )
+        .bounded();
 }
 
 /// Years, months and days as one counts them on the calendar, from the earlier to the later.
@@ -436,18 +499,12 @@ fn date_bin(stride: Interval, t: i64, origin: i64) -> Result<i64> {
 
 fn finiteness(catalogue: &mut Catalogue) {
     use DataType::*;
-    catalogue.add("isfinite", &[Date], Boolean, call!((Date d) Ok(Value::Boolean(!is_infinite_date(*d)))));
-    catalogue.add(
-        "isfinite",
-        &[DataType::TIMESTAMP],
-        Boolean,
-        call!((Timestamp t) Ok(Value::Boolean(!is_infinite(*t)))),
-    );
-    catalogue.add(
-        "isfinite",
-        &[DataType::TIMESTAMPTZ],
-        Boolean,
-        call!((TimestampTz t) Ok(Value::Boolean(!is_infinite(*t)))),
-    );
-    catalogue.add("isfinite", &[DataType::INTERVAL], Boolean, call!((Interval _i) Ok(Value::Boolean(true))));
+    catalogue.add("isfinite", &[Date], Boolean, call!((Date d) Ok(Value::Boolean(!is_infinite_date(*d))))).bounded();
+    catalogue
+        .add("isfinite", &[DataType::TIMESTAMP], Boolean, call!((Timestamp t) Ok(Value::Boolean(!is_infinite(*t)))))
+        .bounded();
+    catalogue
+        .add("isfinite", &[DataType::TIMESTAMPTZ], Boolean, call!((TimestampTz t) Ok(Value::Boolean(!is_infinite(*t)))))
+        .bounded();
+    catalogue.add("isfinite", &[DataType::INTERVAL], Boolean, call!((Interval _i) Ok(Value::Boolean(true)))).bounded();
 }

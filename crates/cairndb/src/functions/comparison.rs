@@ -105,20 +105,20 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     register_operator::<GREATER>(catalogue, Operator::Greater);
     register_operator::<GREATER_EQUAL>(catalogue, Operator::GreaterEqual);
     for types in &EXTREMES {
-        catalogue.add("greatest", types, types[0], extreme::<true>).variadic().syntax().called_on_null();
-        catalogue.add("least", types, types[0], extreme::<false>).variadic().syntax().called_on_null();
+        catalogue.add("greatest", types, types[0], extreme::<true>).bounded().variadic().syntax().called_on_null();
+        catalogue.add("least", types, types[0], extreme::<false>).bounded().variadic().syntax().called_on_null();
     }
     for any in [Declared::Array, Declared::Enum, Declared::Record] {
         let greatest = |_: &Function, args: &[Value], context: &EvalContext| extreme::<true>(args, context);
-        catalogue.add_polymorphic("greatest", &[any], any, greatest).variadic().syntax().called_on_null();
+        catalogue.add_polymorphic("greatest", &[any], any, greatest).bounded().variadic().syntax().called_on_null();
         let least = |_: &Function, args: &[Value], context: &EvalContext| extreme::<false>(args, context);
-        catalogue.add_polymorphic("least", &[any], any, least).variadic().syntax().called_on_null();
+        catalogue.add_polymorphic("least", &[any], any, least).bounded().variadic().syntax().called_on_null();
     }
 }
 
 fn register_operator<const OP: u8>(catalogue: &mut Catalogue, op: Operator) {
     let mut add = |types: &'static [DataType; 2], eval: Eval, stable: bool| {
-        let function = catalogue.add(op.symbol(), types, DataType::Boolean, eval).op(op);
+        let function = catalogue.add(op.symbol(), types, DataType::Boolean, eval).bounded().op(op);
         if stable {
             function.stable();
         }
@@ -130,7 +130,7 @@ fn register_operator<const OP: u8>(catalogue: &mut Catalogue, op: Operator) {
     let boolean = Declared::Type(DataType::Boolean);
     for any in [Declared::Array, Declared::Enum, Declared::Record] {
         let eval = |_: &Function, args: &[Value], context: &EvalContext| plain::<OP>(args, context);
-        catalogue.add_polymorphic(op.symbol(), &[any, any], boolean, eval).op(op);
+        catalogue.add_polymorphic(op.symbol(), &[any, any], boolean, eval).bounded().op(op);
     }
 }
 

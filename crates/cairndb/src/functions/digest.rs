@@ -15,7 +15,7 @@ const BYTES: DataType = DataType::Bytea;
 
 pub(super) fn register(catalogue: &mut Catalogue) {
     let mut sha = |name, eval: Eval| {
-        catalogue.add(name, &[BYTES], BYTES, eval).leakproof();
+        catalogue.add(name, &[BYTES], BYTES, eval).bounded().leakproof();
     };
     sha("sha224", call!((Bytea a) bytes(Digest::Sha224.of(a))));
     sha("sha256", call!((Bytea a) bytes(Digest::Sha256.of(a))));

@@ -10,19 +10,26 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     let one = [Declared::Enum];
     catalogue
         .add_polymorphic("enum_first", &one, Declared::Enum, |function, _, _| end_of(function, true))
+        .bounded()
         .called_on_null()
         .stable_in_name();
     catalogue
         .add_polymorphic("enum_last", &one, Declared::Enum, |function, _, _| end_of(function, false))
+        .bounded()
         .called_on_null()
         .stable_in_name();
     catalogue
         .add_polymorphic("enum_range", &one, Declared::Array, |function, _, _| range(function, [None; 2]))
+        .bounded()
         .called_on_null()
         .stable_in_name();
     let ends = [Declared::Enum, Declared::Enum];
     let between = |function: &Function, args: &[Value], _: &_| range(function, bounds(args)?);
-    catalogue.add_polymorphic("enum_range", &ends, Declared::Array, between).called_on_null().stable_in_name();
+    catalogue
+        .add_polymorphic("enum_range", &ends, Declared::Array, between)
+        .bounded()
+        .called_on_null()
+        .stable_in_name();
 }
 
 fn of(function: &Function) -> Result<EnumType> {

@@ -24,18 +24,24 @@ pub(super) fn register(catalogue: &mut Catalogue) {
 fn extracts(catalogue: &mut Catalogue) {
     use DataType::*;
     const N: DataType = DataType::Numeric(None);
-    catalogue.add("extract", &[TEXT, Date], N, call!((Text unit, Date d) from_date(unit, *d).map(exact)));
-    catalogue.add("extract", &[TEXT, DataType::TIME], N, call!((Text unit, Time t) from_time(unit, *t).map(exact)));
+    catalogue.add("extract", &[TEXT, Date], N, call!((Text unit, Date d) from_date(unit, *d).map(exact))).bounded();
+    catalogue
+        .add("extract", &[TEXT, DataType::TIME], N, call!((Text unit, Time t) from_time(unit, *t).map(exact)))
+        .bounded();
     const ZONED: DataType = DataType::TIMETZ;
-    catalogue.add("extract", &[TEXT, ZONED], N, call!((Text unit, TimeTz t) from_zoned_time(unit, *t).map(exact)));
-    catalogue.add(
-        "extract",
-        &[TEXT, DataType::TIMESTAMP],
-        N,
-        call!((Text unit, Timestamp t) {
-            from_timestamp(unit, *t, DataType::TIMESTAMP, None).map(exact)
-        }),
-    );
+    catalogue
+        .add("extract", &[TEXT, ZONED], N, call!((Text unit, TimeTz t) from_zoned_time(unit, *t).map(exact)))
+        .bounded();
+    catalogue
+        .add(
+            "extract",
+            &[TEXT, DataType::TIMESTAMP],
+            N,
+            call!((Text unit, Timestamp t) {
+                from_timestamp(unit, *t, DataType::TIMESTAMP, None).map(exact)
+            }),
+        )
+        .bounded();
     catalogue
         .add(
             "extract",
@@ -45,45 +51,51 @@ fn extracts(catalogue: &mut Catalogue) {
                 from_instant(unit, *t, &Zone::of(context)).map(exact)
             }),
         )
+        .bounded()
         .stable();
-    catalogue.add(
-        "extract",
-        &[TEXT, DataType::INTERVAL],
-        N,
-        call!((Text unit, Interval i) from_interval(unit, *i).map(exact)),
-    );
+    catalogue
+        .add(
+            "extract",
+            &[TEXT, DataType::INTERVAL],
+            N,
+            call!((Text unit, Interval i) from_interval(unit, *i).map(exact)),
+        )
+        .bounded();
 }
 
 fn date_parts(catalogue: &mut Catalogue) {
     use DataType::*;
-    catalogue.add(
-        "date_part",
-        &[TEXT, Date],
-        Double,
-        call!((Text unit, Date d) {
-            from_timestamp(unit, date_to_timestamp(*d)?, DataType::TIMESTAMP, None).map(rounded)
-        }),
-    );
-    catalogue.add(
-        "date_part",
-        &[TEXT, DataType::TIME],
-        Double,
-        call!((Text unit, Time t) from_time(unit, *t).map(rounded)),
-    );
-    catalogue.add(
-        "date_part",
-        &[TEXT, DataType::TIMETZ],
-        Double,
-        call!((Text unit, TimeTz t) from_zoned_time(unit, *t).map(rounded)),
-    );
-    catalogue.add(
-        "date_part",
-        &[TEXT, DataType::TIMESTAMP],
-        Double,
-        call!((Text unit, Timestamp t) {
-            from_timestamp(unit, *t, DataType::TIMESTAMP, None).map(rounded)
-        }),
-    );
+    catalogue
+        .add(
+            "date_part",
+            &[TEXT, Date],
+            Double,
+            call!((Text unit, Date d) {
+                from_timestamp(unit, date_to_timestamp(*d)?, DataType::TIMESTAMP, None).map(rounded)
+            }),
+        )
+        .bounded();
+    catalogue
+        .add("date_part", &[TEXT, DataType::TIME], Double, call!((Text unit, Time t) from_time(unit, *t).map(rounded)))
+        .bounded();
+    catalogue
+        .add(
+            "date_part",
+            &[TEXT, DataType::TIMETZ],
+            Double,
+            call!((Text unit, TimeTz t) from_zoned_time(unit, *t).map(rounded)),
+        )
+        .bounded();
+    catalogue
+        .add(
+            "date_part",
+            &[TEXT, DataType::TIMESTAMP],
+            Double,
+            call!((Text unit, Timestamp t) {
+                from_timestamp(unit, *t, DataType::TIMESTAMP, None).map(rounded)
+            }),
+        )
+        .bounded();
     catalogue
         .add(
             "date_part",
@@ -93,15 +105,18 @@ fn date_parts(catalogue: &mut Catalogue) {
                 from_instant(unit, *t, &Zone::of(context)).map(rounded)
             }),
         )
+        .bounded()
         .stable();
-    catalogue.add(
-        "date_part",
-        &[TEXT, DataType::INTERVAL],
-        Double,
-        call!((Text unit, Interval i) {
-            from_interval(unit, *i).map(rounded)
-        }),
-    );
+    catalogue
+        .add(
+            "date_part",
+            &[TEXT, DataType::INTERVAL],
+            Double,
+            call!((Text unit, Interval i) {
+                from_interval(unit, *i).map(rounded)
+            }),
+        )
+        .bounded();
 }
 
 /// A part; `None`: an infinite date has no such part.
@@ -335,14 +350,16 @@ fn from_interval(name: &str, interval: Interval) -> Result<Part> {
 }
 
 fn truncations(catalogue: &mut Catalogue) {
-    catalogue.add(
-        "date_trunc",
-        &[TEXT, DataType::TIMESTAMP],
-        DataType::TIMESTAMP,
-        call!((Text unit, Timestamp t) {
-            truncate(unit, *t, DataType::TIMESTAMP).map(Value::Timestamp)
-        }),
-    );
+    catalogue
+        .add(
+            "date_trunc",
+            &[TEXT, DataType::TIMESTAMP],
+            DataType::TIMESTAMP,
+            call!((Text unit, Timestamp t) {
+                truncate(unit, *t, DataType::TIMESTAMP).map(Value::Timestamp)
+            }),
+        )
+        .bounded();
     catalogue
         .add(
             "date_trunc",
@@ -352,6 +369,7 @@ fn truncations(catalogue: &mut Catalogue) {
                 truncate_instant(unit, *t, &Zone::of(context)).map(Value::TimestampTz)
             }),
         )
+        .bounded()
         .stable();
     catalogue
         .add(
@@ -362,15 +380,18 @@ fn truncations(catalogue: &mut Catalogue) {
                 truncate_instant(unit, *t, &Zone::parse(zone)?).map(Value::TimestampTz)
             }),
         )
+        .bounded()
         .stable();
-    catalogue.add(
-        "date_trunc",
-        &[TEXT, DataType::INTERVAL],
-        DataType::INTERVAL,
-        call!((Text unit, Interval i) {
-            truncate_interval(unit, *i).map(Value::Interval)
-        }),
-    );
+    catalogue
+        .add(
+            "date_trunc",
+            &[TEXT, DataType::INTERVAL],
+            DataType::INTERVAL,
+            call!((Text unit, Interval i) {
+                truncate_interval(unit, *i).map(Value::Interval)
+            }),
+        )
+        .bounded();
 }
 
 fn truncate(name: &str, micros: i64, of: DataType) -> Result<i64> {

@@ -1,10 +1,10 @@
 //! LIKE and ILIKE. A pattern is cut at its `%` into segments of fixed length: matching never backtracks beyond a
 //! segment, so it takes at most the product of the lengths.
 
-use super::Operator;
 use super::beginning::PatternKind;
 use super::catalogue::Catalogue;
 use super::support::wrong_arguments;
+use super::{Cost, Operator};
 use crate::types::{DataType, EvalContext, Value};
 use crate::{Error, Result, SqlState};
 
@@ -17,6 +17,9 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     let mut add = |op: Operator, eval| {
         for args in [PAIR, ESCAPED, PADDED, PADDED_ESCAPED] {
             let function = catalogue.add(op.symbol(), args, DataType::Boolean, eval).op(op);
+            if matches!(op, Operator::Like | Operator::NotLike) {
+                function.cost(Cost::Quotient);
+            }
             if op == Operator::Like && args == PAIR {
                 function.pattern(PatternKind::Like);
             }

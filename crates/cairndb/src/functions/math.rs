@@ -1,8 +1,8 @@
 //! Functions of numbers.
 
 use super::catalogue::{Catalogue, Eval};
-use super::random;
 use super::support::{call, checked_float, division_by_zero, float_overflow, float_underflow, out_of_range};
+use super::{Cost, random};
 use crate::types::{DataType, Numeric, Value};
 use crate::{Error, Result, SqlState};
 
@@ -16,30 +16,38 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     roots_and_logarithms(catalogue);
     trigonometry(catalogue);
     divisors(catalogue);
-    catalogue.add("random", &[], D, |_, context| Ok(Value::Double(random::unit(context)))).volatile().restricted();
+    catalogue
+        .add("random", &[], D, |_, context| Ok(Value::Double(random::unit(context))))
+        .bounded()
+        .volatile()
+        .restricted();
     catalogue.add("setseed", &[D], DataType::Void, random::set_seed).volatile().restricted();
-    catalogue.add("pi", &[], D, |_, _| Ok(Value::Double(std::f64::consts::PI)));
-    catalogue.add(
-        "width_bucket",
-        &[D, D, D, INT],
-        INT,
-        call!((Double x, Double low, Double high, Integer count) {
-            bucket(*x, *low, *high, *count)
-        }),
-    );
-    catalogue.add(
-        "width_bucket",
-        &[N, N, N, INT],
-        INT,
-        call!((Numeric x, Numeric low, Numeric high, Integer count) {
-            numeric_bucket(x, low, high, *count)
-        }),
-    );
+    catalogue.add("pi", &[], D, |_, _| Ok(Value::Double(std::f64::consts::PI))).bounded();
+    catalogue
+        .add(
+            "width_bucket",
+            &[D, D, D, INT],
+            INT,
+            call!((Double x, Double low, Double high, Integer count) {
+                bucket(*x, *low, *high, *count)
+            }),
+        )
+        .bounded();
+    catalogue
+        .add(
+            "width_bucket",
+            &[N, N, N, INT],
+            INT,
+            call!((Numeric x, Numeric low, Numeric high, Integer count) {
+                numeric_bucket(x, low, high, *count)
+            }),
+        )
+        .cost(Cost::Quotient);
 }
 
 fn rounding(catalogue: &mut Catalogue) {
     let mut float = |name, eval: Eval| {
-        catalogue.add(name, &[D], D, eval);
+        catalogue.add(name, &[D], D, eval).bounded();
     };
     float("ceil", call!((Double a) Ok(Value::Double(a.ceil()))));
     float("ceiling", call!((Double a) Ok(Value::Double(a.ceil()))));
@@ -48,7 +56,7 @@ fn rounding(catalogue: &mut Catalogue) {
     float("trunc", call!((Double a) Ok(Value::Double(a.trunc()))));
     float("sign", call!((Double a) Ok(Value::Double(if *a == 0.0 || a.is_nan() { 0.0 } else { a.signum() }))));
     let mut numeric = |name, eval: Eval| {
-        catalogue.add(name, &[N], N, eval);
+        catalogue.add(name, &[N], N, eval).bounded();
     };
     numeric("ceil", call!((Numeric a) Ok(Value::Numeric(a.ceil()))));
     numeric("ceiling", call!((Numeric a) Ok(Value::Numeric(a.ceil()))));
@@ -62,10 +70,12 @@ fn rounding(catalogue: &mut Catalogue) {
         }),
     );
     numeric("trim_scale", call!((Numeric a) Ok(Value::Numeric(trim_scale(a)))));
-    catalogue.add("round", &[N, INT], N, call!((Numeric a, Integer n) a.round(*n).checked().map(Value::Numeric)));
-    catalogue.add("trunc", &[N, INT], N, call!((Numeric a, Integer n) Ok(Value::Numeric(a.trunc(*n)))));
-    catalogue.add("scale", &[N], INT, call!((Numeric a) Ok(digits(a, a.scale()))));
-    catalogue.add("min_scale", &[N], INT, call!((Numeric a) Ok(digits(a, trim_scale(a).scale()))));
+    catalogue
+        .add("round", &[N, INT], N, call!((Numeric a, Integer n) a.round(*n).checked().map(Value::Numeric)))
+        .bounded();
+    catalogue.add("trunc", &[N, INT], N, call!((Numeric a, Integer n) Ok(Value::Numeric(a.trunc(*n))))).bounded();
+    catalogue.add("scale", &[N], INT, call!((Numeric a) Ok(digits(a, a.scale())))).bounded();
+    catalogue.add("min_scale", &[N], INT, call!((Numeric a) Ok(digits(a, trim_scale(a).scale())))).bounded();
 }
 
 fn digits(of: &Numeric, scale: u16) -> Value {
@@ -92,9 +102,9 @@ fn roots_and_logarithms(catalogue: &mut Catalogue) {
             true => Err(Error::new(SqlState::INVALID_ARGUMENT_FOR_POWER_FUNCTION, "cannot take square root of a negative number")),
             false => Ok(Value::Double(a.sqrt())),
         }),
-    );
+    ).bounded();
     for name in ["cbrt", "||/"] {
-        catalogue.add(name, &[D], D, call!((Double a) Ok(Value::Double(a.cbrt()))));
+        catalogue.add(name, &[D], D, call!((Double a) Ok(Value::Double(a.cbrt())))).bounded();
     }
     catalogue.add(
         "|/",
@@ -105,17 +115,19 @@ fn roots_and_logarithms(catalogue: &mut Catalogue) {
             false => Ok(Value::Double(a.sqrt())),
         }),
     );
-    catalogue.add(
-        "exp",
-        &[D],
-        D,
-        call!((Double a) {
-            checked_float(a.exp(), a.is_infinite(), a.is_infinite()).map(Value::Double)
-        }),
-    );
-    catalogue.add("ln", &[D], D, call!((Double a) logarithm(*a, f64::ln)));
-    catalogue.add("log", &[D], D, call!((Double a) logarithm(*a, f64::log10)));
-    catalogue.add("log10", &[D], D, call!((Double a) logarithm(*a, f64::log10)));
+    catalogue
+        .add(
+            "exp",
+            &[D],
+            D,
+            call!((Double a) {
+                checked_float(a.exp(), a.is_infinite(), a.is_infinite()).map(Value::Double)
+            }),
+        )
+        .bounded();
+    catalogue.add("ln", &[D], D, call!((Double a) logarithm(*a, f64::ln))).bounded();
+    catalogue.add("log", &[D], D, call!((Double a) logarithm(*a, f64::log10))).bounded();
+    catalogue.add("log10", &[D], D, call!((Double a) logarithm(*a, f64::log10))).bounded();
     catalogue.add("sqrt", &[N], N, call!((Numeric a) a.sqrt().map(Value::Numeric)));
     catalogue.add("exp", &[N], N, call!((Numeric a) a.exp().map(Value::Numeric)));
     catalogue.add("ln", &[N], N, call!((Numeric a) a.ln().map(Value::Numeric)));
@@ -137,7 +149,7 @@ fn logarithm(a: f64, of: fn(f64) -> f64) -> Result<Value> {
 
 fn trigonometry(catalogue: &mut Catalogue) {
     let mut add = |name, eval: Eval| {
-        catalogue.add(name, &[D], D, eval);
+        catalogue.add(name, &[D], D, eval).bounded();
     };
     add("degrees", call!((Double a) finite(*a, a.to_degrees())));
     add("radians", call!((Double a) Ok(Value::Double(a.to_radians()))));
@@ -166,7 +178,7 @@ fn trigonometry(catalogue: &mut Catalogue) {
             false => Ok(Value::Double(a.atanh())),
         }),
     );
-    catalogue.add("atan2", &[D, D], D, call!((Double y, Double x) Ok(Value::Double(y.atan2(*x)))));
+    catalogue.add("atan2", &[D, D], D, call!((Double y, Double x) Ok(Value::Double(y.atan2(*x))))).bounded();
 }
 
 fn finite(input: f64, result: f64) -> Result<Value> {
@@ -190,12 +202,20 @@ fn unit_range(a: f64, of: fn(f64) -> f64) -> Result<Value> {
 }
 
 fn divisors(catalogue: &mut Catalogue) {
-    catalogue.add("gcd", &[INT, INT], INT, call!((Integer a, Integer b) narrow(gcd((*a).into(), (*b).into()))));
-    catalogue.add("gcd", &[BIG, BIG], BIG, call!((BigInt a, BigInt b) wide(gcd((*a).into(), (*b).into()))));
-    catalogue.add("lcm", &[INT, INT], INT, call!((Integer a, Integer b) narrow(lcm((*a).into(), (*b).into()))));
-    catalogue.add("lcm", &[BIG, BIG], BIG, call!((BigInt a, BigInt b) wide(lcm((*a).into(), (*b).into()))));
-    catalogue.add("gcd", &[N, N], N, call!((Numeric a, Numeric b) numeric_gcd(a, b).map(Value::Numeric)));
-    catalogue.add("lcm", &[N, N], N, call!((Numeric a, Numeric b) numeric_lcm(a, b).map(Value::Numeric)));
+    catalogue
+        .add("gcd", &[INT, INT], INT, call!((Integer a, Integer b) narrow(gcd((*a).into(), (*b).into()))))
+        .bounded();
+    catalogue.add("gcd", &[BIG, BIG], BIG, call!((BigInt a, BigInt b) wide(gcd((*a).into(), (*b).into())))).bounded();
+    catalogue
+        .add("lcm", &[INT, INT], INT, call!((Integer a, Integer b) narrow(lcm((*a).into(), (*b).into()))))
+        .bounded();
+    catalogue.add("lcm", &[BIG, BIG], BIG, call!((BigInt a, BigInt b) wide(lcm((*a).into(), (*b).into())))).bounded();
+    catalogue
+        .add("gcd", &[N, N], N, call!((Numeric a, Numeric b) numeric_gcd(a, b).map(Value::Numeric)))
+        .cost(Cost::Quotient);
+    catalogue
+        .add("lcm", &[N, N], N, call!((Numeric a, Numeric b) numeric_lcm(a, b).map(Value::Numeric)))
+        .cost(Cost::Quotient);
     catalogue.add("factorial", &[BIG], N, call!((BigInt n) factorial(*n)));
 }
 

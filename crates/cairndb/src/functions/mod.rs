@@ -6,12 +6,12 @@ mod arithmetic;
 pub mod arrays;
 mod beginning;
 mod bits;
-mod bounded;
 mod calls;
 mod catalogue;
 mod clock;
 mod comparison;
 pub mod composite;
+mod cost;
 mod counters;
 mod digest;
 mod encoding;
@@ -52,13 +52,13 @@ mod window;
 pub use crate::types::{EvalContext, cast};
 pub use aggregate::{Hypothetical, PlacedBy};
 pub(crate) use beginning::{Matched, PatternKind, after};
-pub(crate) use bounded::Takes;
 pub(crate) use calls::{Caller, Calls};
 pub use catalogue::{
     ANY, Accumulator, Aggregate, AggregateKind, Function, aggregate_overloads, exact_overload, function_names,
     overloads,
 };
-pub(crate) use catalogue::{Checked, OF_DOMAIN, of_information_schema};
+pub(crate) use catalogue::{Checked, OF_DOMAIN, Parameter, of_information_schema};
+pub(crate) use cost::Cost;
 pub(crate) use counters::Tally;
 pub(crate) use encoding::is_utf8 as is_utf8_encoding;
 pub use in_range::{Distance, in_range_offsets, invalid_size};

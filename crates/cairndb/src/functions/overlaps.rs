@@ -9,7 +9,7 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     static ARGS: [[DataType; 4]; 4] =
         [[DataType::TIMESTAMP; 4], [DataType::TIMESTAMPTZ; 4], [DataType::TIME; 4], [DataType::TIMETZ; 4]];
     for args in &ARGS {
-        catalogue.add("overlaps", args, DataType::Boolean, overlaps).called_on_null();
+        catalogue.add("overlaps", args, DataType::Boolean, overlaps).bounded().called_on_null();
     }
 }
 

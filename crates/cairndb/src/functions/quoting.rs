@@ -13,24 +13,24 @@ use crate::{Error, Result, SqlState};
 const TEXT: DataType = DataType::Text;
 
 pub(super) fn register(catalogue: &mut Catalogue) {
-    catalogue.add("quote_ident", &[TEXT], TEXT, call!((Text a) Ok(Value::from(quoted(a)))));
-    catalogue.add("quote_literal", &[TEXT], TEXT, call!((Text a) Ok(Value::from(quote_literal(a)))));
-    catalogue.add("quote_nullable", &[TEXT], TEXT, quote_nullable).called_on_null();
+    catalogue.add("quote_ident", &[TEXT], TEXT, call!((Text a) Ok(Value::from(quoted(a))))).bounded();
+    catalogue.add("quote_literal", &[TEXT], TEXT, call!((Text a) Ok(Value::from(quote_literal(a))))).bounded();
+    catalogue.add("quote_nullable", &[TEXT], TEXT, quote_nullable).bounded().called_on_null();
     for name in ["quote_literal", "quote_nullable"] {
         // Blanks that only fill it up are none of its text.
         let unpadded = call!((Text a) Ok(Value::from(quote_literal(a.trim_end_matches(' ')))));
-        catalogue.add(name, &[DataType::Char(0)], TEXT, unpadded);
+        catalogue.add(name, &[DataType::Char(0)], TEXT, unpadded).bounded();
     }
-    catalogue.add("quote_literal", &[ANY], TEXT, quote_nullable).stable();
-    catalogue.add("quote_nullable", &[ANY], TEXT, quote_nullable).called_on_null().stable();
+    catalogue.add("quote_literal", &[ANY], TEXT, quote_nullable).bounded().stable();
+    catalogue.add("quote_nullable", &[ANY], TEXT, quote_nullable).bounded().called_on_null().stable();
     catalogue.add("format", &[TEXT], TEXT, format).called_on_null().stable_in_name();
     catalogue.add("format", &[TEXT, ANY], TEXT, format).variadic().without_array().called_on_null().stable();
-    catalogue.add("to_hex", &[DataType::Integer], TEXT, call!((Integer n) Ok(Value::from(format!("{n:x}")))));
-    catalogue.add("to_hex", &[DataType::BigInt], TEXT, call!((BigInt n) Ok(Value::from(format!("{n:x}")))));
-    catalogue.add("md5", &[TEXT], TEXT, call!((Text a) Ok(Value::from(md5_hex(a.as_bytes()))))).leakproof();
-    catalogue.add("md5", &[DataType::Bytea], TEXT, call!((Bytea a) Ok(Value::from(md5_hex(a))))).leakproof();
-    catalogue.add("encode", &[DataType::Bytea, TEXT], TEXT, call!((Bytea a, Text form) encode(a, form)));
-    catalogue.add("decode", &[TEXT, TEXT], DataType::Bytea, call!((Text a, Text form) decode(a, form)));
+    catalogue.add("to_hex", &[DataType::Integer], TEXT, call!((Integer n) Ok(Value::from(format!("{n:x}"))))).bounded();
+    catalogue.add("to_hex", &[DataType::BigInt], TEXT, call!((BigInt n) Ok(Value::from(format!("{n:x}"))))).bounded();
+    catalogue.add("md5", &[TEXT], TEXT, call!((Text a) Ok(Value::from(md5_hex(a.as_bytes()))))).bounded().leakproof();
+    catalogue.add("md5", &[DataType::Bytea], TEXT, call!((Bytea a) Ok(Value::from(md5_hex(a))))).bounded().leakproof();
+    catalogue.add("encode", &[DataType::Bytea, TEXT], TEXT, call!((Bytea a, Text form) encode(a, form))).bounded();
+    catalogue.add("decode", &[TEXT, TEXT], DataType::Bytea, call!((Text a, Text form) decode(a, form))).bounded();
 }
 
 /// A string as an SQL literal.

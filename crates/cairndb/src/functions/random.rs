@@ -9,7 +9,7 @@ use crate::{Error, Result, SqlState};
 pub(super) fn register(catalogue: &mut Catalogue) {
     // The second is uuid-ossp's.
     for name in ["gen_random_uuid", "uuid_generate_v4"] {
-        catalogue.add(name, &[], DataType::Uuid, |_, _| random_uuid()).volatile().leakproof();
+        catalogue.add(name, &[], DataType::Uuid, |_, _| random_uuid()).bounded().volatile().leakproof();
     }
     ossp(catalogue);
 }
@@ -48,7 +48,7 @@ fn random_uuid() -> Result<Value> {
 /// The other functions of uuid-ossp but those that take the clock and the machine's address.
 fn ossp(catalogue: &mut Catalogue) {
     const UUID: DataType = DataType::Uuid;
-    catalogue.add("uuid_nil", &[], UUID, |_, _| Ok(Value::Uuid([0; 16])));
+    catalogue.add("uuid_nil", &[], UUID, |_, _| Ok(Value::Uuid([0; 16]))).bounded();
     catalogue.add("uuid_ns_dns", &[], UUID, |_, _| Ok(namespace(0x10)));
     catalogue.add("uuid_ns_url", &[], UUID, |_, _| Ok(namespace(0x11)));
     catalogue.add("uuid_ns_oid", &[], UUID, |_, _| Ok(namespace(0x12)));

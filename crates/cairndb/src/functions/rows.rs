@@ -176,6 +176,11 @@ impl Function {
         columns.iter().map(|(name, declared)| (*name, declared.fixed().unwrap_or_else(element))).collect()
     }
 
+    /// The same, as declared.
+    pub(crate) fn declared_columns(&self) -> impl Iterator<Item = (&'static str, Declared)> {
+        self.rows().into_iter().flat_map(|rows| &rows.columns).copied()
+    }
+
     /// Begins the rows of a call.
     pub(crate) fn start_rows(&self, args: &[Value], context: &EvalContext) -> Result<SetRows> {
         match &self.kernel {

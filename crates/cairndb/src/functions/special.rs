@@ -1,6 +1,6 @@
 //! Functions that binding answers itself, or makes something else of: entries of the catalogue as others are, which say what.
 
-use super::catalogue::{Catalogue, Kernel};
+use super::catalogue::{Catalogue, Kernel, Parameter};
 use super::json::Populate;
 use super::{Declared, Function};
 use crate::types::{DataType, Reg, Value};
@@ -46,6 +46,9 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     add_populates(catalogue);
 }
 
+/// (The last says nothing any more.)
+const POPULATE: &[Parameter] = &[("base", None), ("from_json", None), ("use_json_as_text", Some("false"))];
+
 fn add_populates(catalogue: &mut Catalogue) {
     let names = [
         (DataType::Json, ["json_populate_record", "json_populate_recordset", "json_to_record", "json_to_recordset"]),
@@ -58,7 +61,9 @@ fn add_populates(catalogue: &mut Catalogue) {
         let (of_base, alone) = ([Declared::Element, Declared::Type(document)], [Declared::Type(document)]);
         for (name, set) in [(record, false), (records, true)] {
             let special = Special::Populate(Populate { document, set, has_base: true });
-            catalogue.add_special(name, &of_base, Declared::Element, special).called_on_null().stable();
+            let parameters = if document == DataType::Json { POPULATE } else { &[] };
+            let function = catalogue.add_special(name, &of_base, Declared::Element, special);
+            function.parameters(parameters).called_on_null().stable();
         }
         for (name, set) in [(to_record, false), (to_records, true)] {
             let special = Special::Populate(Populate { document, set, has_base: false });

@@ -1,7 +1,7 @@
 //! String functions. Positions and lengths count characters.
 
 use super::beginning::PatternKind;
-use super::catalogue::{Catalogue, Kernel};
+use super::catalogue::Catalogue;
 use super::support::{call, check_length, invalid_parameter};
 use super::{ANY, Declared, Function, Operator};
 use crate::types::{DataType, EvalContext, Value, compare_blank_padded, to_text};
@@ -24,11 +24,11 @@ fn text(value: impl Into<Box<str>>) -> Result<Value> {
 }
 
 fn concatenation(catalogue: &mut Catalogue) {
-    catalogue.add("||", &[TEXT, TEXT], TEXT, call!((Text a, Text b) join(a, b))).op(Operator::Concat);
+    catalogue.add("||", &[TEXT, TEXT], TEXT, call!((Text a, Text b) join(a, b))).bounded().op(Operator::Concat);
     let (text, other) = (Declared::Type(TEXT), Declared::NonArray);
     let with_text = |_: &Function, args: &[Value], context: &EvalContext| concat_any(args, context);
-    catalogue.add_polymorphic("||", &[text, other], text, with_text).op(Operator::Concat).stable();
-    catalogue.add_polymorphic("||", &[other, text], text, with_text).op(Operator::Concat).stable();
+    catalogue.add_polymorphic("||", &[text, other], text, with_text).bounded().op(Operator::Concat).stable();
+    catalogue.add_polymorphic("||", &[other, text], text, with_text).bounded().op(Operator::Concat).stable();
     let bytes: &[DataType] = const { &[DataType::Bytea, DataType::Bytea] };
     catalogue
         .add(
@@ -40,9 +40,10 @@ fn concatenation(catalogue: &mut Catalogue) {
                 Ok(Value::Bytea([&**a, &**b].concat().into()))
             }),
         )
+        .bounded()
         .op(Operator::Concat);
-    catalogue.add("concat", &[ANY], TEXT, concat).variadic().called_on_null().stable();
-    catalogue.add("concat_ws", &[TEXT, ANY], TEXT, concat_ws).variadic().called_on_null().stable();
+    catalogue.add("concat", &[ANY], TEXT, concat).bounded().variadic().called_on_null().stable();
+    catalogue.add("concat_ws", &[TEXT, ANY], TEXT, concat_ws).bounded().variadic().called_on_null().stable();
 }
 
 fn join(a: &str, b: &str) -> Result<Value> {
@@ -82,19 +83,19 @@ fn concat_ws(args: &[Value], context: &EvalContext) -> Result<Value> {
 
 fn lengths(catalogue: &mut Catalogue) {
     for name in ["length", "char_length", "character_length"] {
-        catalogue.add(name, &[TEXT], INT, call!((Text a) size(a.chars().count())));
+        catalogue.add(name, &[TEXT], INT, call!((Text a) size(a.chars().count()))).bounded();
         let padded: &[DataType] = const { &[DataType::Char(0)] };
-        catalogue.add(name, padded, INT, call!((Text a) size(a.trim_end_matches(' ').chars().count())));
+        catalogue.add(name, padded, INT, call!((Text a) size(a.trim_end_matches(' ').chars().count()))).bounded();
     }
     let bytea: &[DataType] = const { &[DataType::Bytea] };
-    catalogue.add("length", bytea, INT, call!((Bytea a) size(a.len())));
-    catalogue.add("octet_length", bytea, INT, call!((Bytea a) size(a.len())));
-    catalogue.add("octet_length", &[TEXT], INT, call!((Text a) size(a.len())));
-    catalogue.add("octet_length", const { &[DataType::Char(0)] }, INT, call!((Text a) size(a.len())));
-    catalogue.add("bit_length", &[TEXT], INT, call!((Text a) size(a.len() * 8)));
-    catalogue.add("bit_length", bytea, INT, call!((Bytea a) size(a.len() * 8)));
-    catalogue.add("ascii", &[TEXT], INT, call!((Text a) size(a.chars().next().map_or(0, |c| c as usize))));
-    catalogue.add("chr", &[INT], TEXT, call!((Integer code) chr(*code)));
+    catalogue.add("length", bytea, INT, call!((Bytea a) size(a.len()))).bounded();
+    catalogue.add("octet_length", bytea, INT, call!((Bytea a) size(a.len()))).bounded();
+    catalogue.add("octet_length", &[TEXT], INT, call!((Text a) size(a.len()))).bounded();
+    catalogue.add("octet_length", const { &[DataType::Char(0)] }, INT, call!((Text a) size(a.len()))).bounded();
+    catalogue.add("bit_length", &[TEXT], INT, call!((Text a) size(a.len() * 8))).bounded();
+    catalogue.add("bit_length", bytea, INT, call!((Bytea a) size(a.len() * 8))).bounded();
+    catalogue.add("ascii", &[TEXT], INT, call!((Text a) size(a.chars().next().map_or(0, |c| c as usize)))).bounded();
+    catalogue.add("chr", &[INT], TEXT, call!((Integer code) chr(*code))).bounded();
 }
 
 fn size(chars: usize) -> Result<Value> {
@@ -115,10 +116,10 @@ fn chr(code: i32) -> Result<Value> {
 }
 
 fn cases(catalogue: &mut Catalogue) {
-    catalogue.add("lower", &[TEXT], TEXT, call!((Text a) text(a.chars().map(lower).collect::<String>())));
-    catalogue.add("upper", &[TEXT], TEXT, call!((Text a) text(a.chars().map(upper).collect::<String>())));
-    catalogue.add("initcap", &[TEXT], TEXT, call!((Text a) text(initcap(a))));
-    catalogue.add("reverse", &[TEXT], TEXT, call!((Text a) text(a.chars().rev().collect::<String>())));
+    catalogue.add("lower", &[TEXT], TEXT, call!((Text a) text(a.chars().map(lower).collect::<String>()))).bounded();
+    catalogue.add("upper", &[TEXT], TEXT, call!((Text a) text(a.chars().map(upper).collect::<String>()))).bounded();
+    catalogue.add("initcap", &[TEXT], TEXT, call!((Text a) text(initcap(a)))).bounded();
+    catalogue.add("reverse", &[TEXT], TEXT, call!((Text a) text(a.chars().rev().collect::<String>()))).bounded();
     for (name, op) in [("~<~", 0), ("~<=~", 1), ("~>~", 2), ("~>=~", 3)] {
         let eval: super::catalogue::Eval = match op {
             0 => call!((Text a, Text b) Ok(Value::Boolean(a < b))),
@@ -126,7 +127,7 @@ fn cases(catalogue: &mut Catalogue) {
             2 => call!((Text a, Text b) Ok(Value::Boolean(a > b))),
             _ => call!((Text a, Text b) Ok(Value::Boolean(a >= b))),
         };
-        catalogue.add(name, &[TEXT, TEXT], DataType::Boolean, eval);
+        catalogue.add(name, &[TEXT, TEXT], DataType::Boolean, eval).bounded();
     }
     let padded: &[DataType] = const { &[DataType::Char(0), DataType::Char(0)] };
     catalogue.add(
@@ -162,41 +163,51 @@ fn initcap(source: &str) -> String {
 
 fn parts(catalogue: &mut Catalogue) {
     for name in ["substring", "substr"] {
-        catalogue.add(name, &[TEXT, INT], TEXT, call!((Text a, Integer start) substring(a, (*start).into(), None)));
-        catalogue.add(
-            name,
-            &[TEXT, INT, INT],
-            TEXT,
-            call!((Text a, Integer start, Integer length) {
-                substring(a, (*start).into(), Some((*length).into()))
-            }),
-        );
+        catalogue
+            .add(name, &[TEXT, INT], TEXT, call!((Text a, Integer start) substring(a, (*start).into(), None)))
+            .bounded()
+            .taking_characters();
+        catalogue
+            .add(
+                name,
+                &[TEXT, INT, INT],
+                TEXT,
+                call!((Text a, Integer start, Integer length) {
+                    substring(a, (*start).into(), Some((*length).into()))
+                }),
+            )
+            .bounded()
+            .taking_characters();
         let bytes: &[DataType] = const { &[DataType::Bytea, INT, INT] };
-        catalogue.add(
-            name,
-            bytes,
-            DataType::Bytea,
-            call!((Bytea a, Integer start, Integer length) {
-                let (from, to) = bounds((*start).into(), Some((*length).into()), a.len())?;
-                Ok(Value::Bytea(a[from..to].into()))
-            }),
-        );
+        catalogue
+            .add(
+                name,
+                bytes,
+                DataType::Bytea,
+                call!((Bytea a, Integer start, Integer length) {
+                    let (from, to) = bounds((*start).into(), Some((*length).into()), a.len())?;
+                    Ok(Value::Bytea(a[from..to].into()))
+                }),
+            )
+            .bounded();
         let bytes: &[DataType] = const { &[DataType::Bytea, INT] };
-        catalogue.add(
-            name,
-            bytes,
-            DataType::Bytea,
-            call!((Bytea a, Integer start) {
-                let (from, to) = bounds((*start).into(), None, a.len())?;
-                Ok(Value::Bytea(a[from..to].into()))
-            }),
-        );
+        catalogue
+            .add(
+                name,
+                bytes,
+                DataType::Bytea,
+                call!((Bytea a, Integer start) {
+                    let (from, to) = bounds((*start).into(), None, a.len())?;
+                    Ok(Value::Bytea(a[from..to].into()))
+                }),
+            )
+            .bounded();
     }
     for name in ["strpos", "position"] {
         catalogue.add(name, &[TEXT, TEXT], INT, call!((Text a, Text part) position(a, part)));
     }
-    catalogue.add("left", &[TEXT, INT], TEXT, call!((Text a, Integer n) text(left(a, (*n).into()))));
-    catalogue.add("right", &[TEXT, INT], TEXT, call!((Text a, Integer n) text(right(a, (*n).into()))));
+    catalogue.add("left", &[TEXT, INT], TEXT, call!((Text a, Integer n) text(left(a, (*n).into())))).bounded();
+    catalogue.add("right", &[TEXT, INT], TEXT, call!((Text a, Integer n) text(right(a, (*n).into())))).bounded();
     catalogue.add(
         "split_part",
         &[TEXT, TEXT, INT],
@@ -207,7 +218,11 @@ fn parts(catalogue: &mut Catalogue) {
     );
     for name in ["starts_with", "^@"] {
         let starts_with = call!((Text a, Text prefix) Ok(Value::Boolean(a.starts_with(&**prefix))));
-        catalogue.add(name, &[TEXT, TEXT], DataType::Boolean, starts_with).pattern(PatternKind::Beginning).leakproof();
+        catalogue
+            .add(name, &[TEXT, TEXT], DataType::Boolean, starts_with)
+            .bounded()
+            .pattern(PatternKind::Beginning)
+            .leakproof();
     }
 }
 
@@ -243,9 +258,8 @@ pub(crate) fn characters(text: &[u8], from: usize, to: usize) -> &[u8] {
 
 /// Which characters a call of `substring` takes, by its other arguments; `None`: it is of another function, or fails.
 pub(crate) fn substring_bounds(function: &Function, others: &[Value]) -> Option<(usize, usize)> {
-    let is_ours = matches!(function.kernel, Kernel::Plain(_)) && matches!(&*function.name, "substring" | "substr");
     match others {
-        _ if !is_ours || function.args.first() != Some(&TEXT) => None,
+        _ if !function.takes_characters => None,
         [Value::Integer(start)] => bounds((*start).into(), None, usize::MAX).ok(),
         [Value::Integer(start), Value::Integer(length)] => {
             bounds((*start).into(), Some((*length).into()), usize::MAX).ok()
@@ -280,10 +294,10 @@ fn split_part(source: &str, delimiter: &str, n: i32) -> Result<Value> {
 }
 
 fn trims(catalogue: &mut Catalogue) {
-    catalogue.add("btrim", &[TEXT], TEXT, call!((Text a) text(a.trim_matches(' '))));
-    catalogue.add("trim", &[TEXT], TEXT, call!((Text a) text(a.trim_matches(' ')))).syntax();
-    catalogue.add("ltrim", &[TEXT], TEXT, call!((Text a) text(a.trim_start_matches(' '))));
-    catalogue.add("rtrim", &[TEXT], TEXT, call!((Text a) text(a.trim_end_matches(' '))));
+    catalogue.add("btrim", &[TEXT], TEXT, call!((Text a) text(a.trim_matches(' ')))).bounded();
+    catalogue.add("trim", &[TEXT], TEXT, call!((Text a) text(a.trim_matches(' ')))).bounded().syntax();
+    catalogue.add("ltrim", &[TEXT], TEXT, call!((Text a) text(a.trim_start_matches(' ')))).bounded();
+    catalogue.add("rtrim", &[TEXT], TEXT, call!((Text a) text(a.trim_end_matches(' ')))).bounded();
     let trim = call!((Text a, Text set) text(a.trim_matches(|c| set.contains(c))));
     catalogue.add("btrim", &[TEXT, TEXT], TEXT, trim);
     catalogue.add("trim", &[TEXT, TEXT], TEXT, trim).syntax();

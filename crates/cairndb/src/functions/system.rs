@@ -5,21 +5,26 @@ use std::time::Duration;
 
 use super::catalogue::Catalogue;
 use super::support::{call, wrong_arguments};
-use super::{ANY, Declared, SetRows};
+use super::{ANY, Declared, Function, SetRows};
 use crate::types::row::encode_value_raw;
-use crate::types::{Advisory, DataType, EvalContext, LockScope, Reg, SessionServices, SettingChange, Value, ValueRef};
+use crate::types::{
+    Advisory, Array, DataType, EvalContext, LockScope, Reg, SessionServices, SettingChange, Value, ValueRef,
+};
 use crate::{Error, Result, SqlState};
 
 /// What a database calls itself; its file says which it is.
 pub(crate) const DATABASE_NAME: &str = "cairndb";
 
 const TEXT: DataType = DataType::Text;
+/// The one role there is.
+const OWNER: &str = "cairndb";
 
 pub(super) fn register(catalogue: &mut Catalogue) {
     catalogue
         .add("version", &[], TEXT, |_, _| {
             Ok(Value::from(format!("CairnDB {} (PostgreSQL 15 dialect)", env!("CARGO_PKG_VERSION"))))
         })
+        .bounded()
         .stable();
     catalogue.add("current_setting", &[TEXT], TEXT, call!((Text name), context setting(name, false, context))).stable();
     catalogue
@@ -38,22 +43,37 @@ pub(super) fn register(catalogue: &mut Catalogue) {
         .acting()
         .called_on_null()
         .parallel_unsafe();
-    catalogue.add("current_database", &[], DataType::Name, |_, _| Ok(Value::text(DATABASE_NAME))).stable();
-    catalogue.add("current_catalog", &[], DataType::Name, |_, _| Ok(Value::text(DATABASE_NAME))).stable().syntax();
+    catalogue.add("current_database", &[], DataType::Name, |_, _| Ok(Value::text(DATABASE_NAME))).bounded().stable();
+    catalogue
+        .add("current_catalog", &[], DataType::Name, |_, _| Ok(Value::text(DATABASE_NAME)))
+        .bounded()
+        .stable()
+        .syntax();
     for (name, is_syntax) in [("current_user", false), ("session_user", false), ("user", true), ("current_role", true)]
     {
-        catalogue.add(name, &[], DataType::Name, |_, _| Ok(Value::text("cairndb"))).stable().syntax = is_syntax;
+        catalogue.add(name, &[], DataType::Name, |_, _| Ok(Value::text(OWNER))).bounded().stable().syntax = is_syntax;
     }
     catalogue.add("pg_notify", &[TEXT, TEXT], DataType::Void, notify).acting().called_on_null().restricted();
+    let (kind, owner) = (Declared::Type(DataType::InternalChar), Declared::Type(DataType::Oid));
+    let privileges = Declared::Type(TEXT.array().unwrap_or(TEXT));
+    catalogue.add_polymorphic("acldefault", &[kind, owner], privileges, default_privileges);
     add_locks(catalogue);
     add_rows(catalogue);
     catalogue.add("pg_sleep", &[DataType::Double], DataType::Void, sleep).volatile().waiting();
     catalogue.add("pg_column_size", &[ANY], DataType::Integer, column_size).stable_in_name();
     let process = |_: &[Value], _: &EvalContext| Ok(Value::Integer(std::process::id().cast_signed()));
-    catalogue.add("pg_backend_pid", &[], DataType::Integer, process).stable().restricted();
-    catalogue.add("pg_client_encoding", &[], DataType::Name, |_, _| Ok(Value::text("UTF8"))).stable();
-    catalogue.add("num_nulls", &[ANY], DataType::Integer, |args, _| count(args, true)).variadic().called_on_null();
-    catalogue.add("num_nonnulls", &[ANY], DataType::Integer, |args, _| count(args, false)).variadic().called_on_null();
+    catalogue.add("pg_backend_pid", &[], DataType::Integer, process).bounded().stable().restricted();
+    catalogue.add("pg_client_encoding", &[], DataType::Name, |_, _| Ok(Value::text("UTF8"))).bounded().stable();
+    catalogue
+        .add("num_nulls", &[ANY], DataType::Integer, |args, _| count(args, true))
+        .bounded()
+        .variadic()
+        .called_on_null();
+    catalogue
+        .add("num_nonnulls", &[ANY], DataType::Integer, |args, _| count(args, false))
+        .bounded()
+        .variadic()
+        .called_on_null();
     catalogue.add("pg_trigger_depth", &[], DataType::Integer, trigger_depth).stable().restricted();
 }
 
@@ -64,13 +84,53 @@ fn add_rows(catalogue: &mut Catalogue) {
         Ok(SetRows::of(1, channels.iter().map(|channel| Value::text(&**channel)).collect()))
     });
     channels.stable().unseen().restricted();
+    let options = type_of(TEXT.array().unwrap_or(TEXT));
+    let (name, value) = (("option_name", type_of(TEXT)), ("option_value", type_of(TEXT)));
+    let to_table = catalogue.add_rows("pg_options_to_table", &[options], &[name, value], |_, args, _| options_of(args));
+    to_table.parameters(&[("options_array", None)]).stable();
     // No table has partitions.
     let relation = type_of(DataType::Reg(Reg::Class));
     let ancestors = [("relid", relation)];
-    catalogue.add_rows("pg_partition_ancestors", &[relation], &ancestors, |_, _, _| Ok(SetRows::none())).volatile();
+    let none = |_: &Function, _: &[Value], _: &EvalContext| Ok(SetRows::none());
+    let ancestors = catalogue.add_rows("pg_partition_ancestors", &[relation], &ancestors, none);
+    ancestors.parameters(&[("partitionid", None)]).volatile();
     let (is_leaf, level) = (type_of(DataType::Boolean), type_of(DataType::Integer));
     let columns = [("relid", relation), ("parentrelid", relation), ("isleaf", is_leaf), ("level", level)];
-    catalogue.add_rows("pg_partition_tree", &[relation], &columns, |_, _, _| Ok(SetRows::none())).volatile();
+    catalogue.add_rows("pg_partition_tree", &[relation], &columns, none).parameters(&[("rootrelid", None)]).volatile();
+}
+
+/// `name=value` of each; without a value NULL.
+fn options_of(args: &[Value]) -> Result<SetRows> {
+    let [Value::Array(options)] = args else { return Err(wrong_arguments(args)) };
+    let each = |option: &str| match option.split_once('=') {
+        Some((name, value)) => [Value::text(name), Value::text(value)],
+        None => [Value::text(option), Value::Null],
+    };
+    Ok(SetRows::of(2, options.values().iter().filter_map(Value::as_str).flat_map(each).collect()))
+}
+
+/// What may be done with an object of a kind by those to whom nobody granted or refused anything: everybody's, and its owner's.
+fn default_privileges(_: &Function, args: &[Value], _: &EvalContext) -> Result<Value> {
+    let [Value::Text(kind), Value::BigInt(_)] = args else { return Err(wrong_arguments(args)) };
+    let (everybody, owner) = match &**kind {
+        "c" => ("", ""),
+        "r" => ("", "arwdDxt"),
+        "s" => ("", "rwU"),
+        "d" => ("Tc", "CTc"),
+        "f" => ("X", "X"),
+        "l" | "T" => ("U", "U"),
+        "L" => ("", "rw"),
+        "n" => ("", "UC"),
+        "p" => ("", "sA"),
+        "t" => ("", "C"),
+        "F" | "S" => ("", "U"),
+        kind => {
+            let message = format!("unrecognized object type abbreviation: {kind}");
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+        }
+    };
+    let all = [("", everybody), (OWNER, owner)].into_iter().filter(|(_, may)| !may.is_empty());
+    Ok(Array::new(TEXT, all.map(|(who, may)| Value::from(format!("{who}={may}/{OWNER}"))).collect()).into())
 }
 
 /// What gives no value gives an empty text.

@@ -22,36 +22,46 @@ pub(super) fn register(catalogue: &mut Catalogue) {
 fn dates(catalogue: &mut Catalogue) {
     use DataType::*;
     let (add, sub) = ("+", "-");
-    catalogue.add(add, &[Date, Integer], Date, call!((Date d, Integer n) shift_date(*d, (*n).into())));
-    catalogue.add(add, &[Integer, Date], Date, call!((Integer n, Date d) shift_date(*d, (*n).into())));
-    catalogue.add(sub, &[Date, Integer], Date, call!((Date d, Integer n) shift_date(*d, -i64::from(*n))));
-    catalogue.add(sub, &[Date, Date], Integer, call!((Date a, Date b) date_difference(*a, *b)));
-    catalogue.add(
-        add,
-        &[Date, DataType::INTERVAL],
-        DataType::TIMESTAMP,
-        call!((Date d, Interval i) {
-            shift_timestamp(date_to_timestamp(*d)?, *i).map(Value::Timestamp)
-        }),
-    );
-    catalogue.add(
-        add,
-        &[DataType::INTERVAL, Date],
-        DataType::TIMESTAMP,
-        call!((Interval i, Date d) {
-            shift_timestamp(date_to_timestamp(*d)?, *i).map(Value::Timestamp)
-        }),
-    );
-    catalogue.add(
-        sub,
-        &[Date, DataType::INTERVAL],
-        DataType::TIMESTAMP,
-        call!((Date d, Interval i) {
-            shift_timestamp(date_to_timestamp(*d)?, negate(*i)?).map(Value::Timestamp)
-        }),
-    );
-    catalogue.add(add, &[Date, DataType::TIME], DataType::TIMESTAMP, call!((Date d, Time t) date_and_time(*d, *t)));
-    catalogue.add(add, &[DataType::TIME, Date], DataType::TIMESTAMP, call!((Time t, Date d) date_and_time(*d, *t)));
+    catalogue.add(add, &[Date, Integer], Date, call!((Date d, Integer n) shift_date(*d, (*n).into()))).bounded();
+    catalogue.add(add, &[Integer, Date], Date, call!((Integer n, Date d) shift_date(*d, (*n).into()))).bounded();
+    catalogue.add(sub, &[Date, Integer], Date, call!((Date d, Integer n) shift_date(*d, -i64::from(*n)))).bounded();
+    catalogue.add(sub, &[Date, Date], Integer, call!((Date a, Date b) date_difference(*a, *b))).bounded();
+    catalogue
+        .add(
+            add,
+            &[Date, DataType::INTERVAL],
+            DataType::TIMESTAMP,
+            call!((Date d, Interval i) {
+                shift_timestamp(date_to_timestamp(*d)?, *i).map(Value::Timestamp)
+            }),
+        )
+        .bounded();
+    catalogue
+        .add(
+            add,
+            &[DataType::INTERVAL, Date],
+            DataType::TIMESTAMP,
+            call!((Interval i, Date d) {
+                shift_timestamp(date_to_timestamp(*d)?, *i).map(Value::Timestamp)
+            }),
+        )
+        .bounded();
+    catalogue
+        .add(
+            sub,
+            &[Date, DataType::INTERVAL],
+            DataType::TIMESTAMP,
+            call!((Date d, Interval i) {
+                shift_timestamp(date_to_timestamp(*d)?, negate(*i)?).map(Value::Timestamp)
+            }),
+        )
+        .bounded();
+    catalogue
+        .add(add, &[Date, DataType::TIME], DataType::TIMESTAMP, call!((Date d, Time t) date_and_time(*d, *t)))
+        .bounded();
+    catalogue
+        .add(add, &[DataType::TIME, Date], DataType::TIMESTAMP, call!((Time t, Date d) date_and_time(*d, *t)))
+        .bounded();
 }
 
 fn shift_date(days: i32, by: i64) -> Result<Value> {
@@ -86,54 +96,59 @@ pub(super) fn timestamp_overflow() -> Error {
 }
 
 fn times(catalogue: &mut Catalogue) {
-    catalogue.add(
-        "+",
-        &[DataType::TIME, DataType::INTERVAL],
-        DataType::TIME,
-        call!((Time t, Interval i) {
-            Ok(Value::Time(wrap_time(t.wrapping_add(i.micros))))
-        }),
-    );
-    catalogue.add(
-        "+",
-        &[DataType::INTERVAL, DataType::TIME],
-        DataType::TIME,
-        call!((Interval i, Time t) {
-            Ok(Value::Time(wrap_time(t.wrapping_add(i.micros))))
-        }),
-    );
-    catalogue.add(
-        "-",
-        &[DataType::TIME, DataType::INTERVAL],
-        DataType::TIME,
-        call!((Time t, Interval i) {
-            Ok(Value::Time(wrap_time(t.wrapping_sub(i.micros))))
-        }),
-    );
-    catalogue.add(
-        "-",
-        &[DataType::TIME, DataType::TIME],
-        DataType::INTERVAL,
-        call!((Time a, Time b) {
-            Ok(Value::Interval(crate::types::Interval { micros: a - b, ..Default::default() }))
-        }),
-    );
+    catalogue
+        .add(
+            "+",
+            &[DataType::TIME, DataType::INTERVAL],
+            DataType::TIME,
+            call!((Time t, Interval i) {
+                Ok(Value::Time(wrap_time(t.wrapping_add(i.micros))))
+            }),
+        )
+        .bounded();
+    catalogue
+        .add(
+            "+",
+            &[DataType::INTERVAL, DataType::TIME],
+            DataType::TIME,
+            call!((Interval i, Time t) {
+                Ok(Value::Time(wrap_time(t.wrapping_add(i.micros))))
+            }),
+        )
+        .bounded();
+    catalogue
+        .add(
+            "-",
+            &[DataType::TIME, DataType::INTERVAL],
+            DataType::TIME,
+            call!((Time t, Interval i) {
+                Ok(Value::Time(wrap_time(t.wrapping_sub(i.micros))))
+            }),
+        )
+        .bounded();
+    catalogue
+        .add(
+            "-",
+            &[DataType::TIME, DataType::TIME],
+            DataType::INTERVAL,
+            call!((Time a, Time b) {
+                Ok(Value::Interval(crate::types::Interval { micros: a - b, ..Default::default() }))
+            }),
+        )
+        .bounded();
 }
 
 fn zoned_times(catalogue: &mut Catalogue) {
     use DataType::Date;
     const T: DataType = DataType::TIMETZ;
-    catalogue.add("+", &[T, DataType::INTERVAL], T, call!((TimeTz t, Interval i) shift_zoned(*t, i.micros)));
-    catalogue.add("+", &[DataType::INTERVAL, T], T, call!((Interval i, TimeTz t) shift_zoned(*t, i.micros)));
-    catalogue.add(
-        "-",
-        &[T, DataType::INTERVAL],
-        T,
-        call!((TimeTz t, Interval i) shift_zoned(*t, i.micros.wrapping_neg())),
-    );
+    catalogue.add("+", &[T, DataType::INTERVAL], T, call!((TimeTz t, Interval i) shift_zoned(*t, i.micros))).bounded();
+    catalogue.add("+", &[DataType::INTERVAL, T], T, call!((Interval i, TimeTz t) shift_zoned(*t, i.micros))).bounded();
+    catalogue
+        .add("-", &[T, DataType::INTERVAL], T, call!((TimeTz t, Interval i) shift_zoned(*t, i.micros.wrapping_neg())))
+        .bounded();
     const INSTANT: DataType = DataType::TIMESTAMPTZ;
-    catalogue.add("+", &[Date, T], INSTANT, call!((Date d, TimeTz t) date_and_zoned_time(*d, *t)));
-    catalogue.add("+", &[T, Date], INSTANT, call!((TimeTz t, Date d) date_and_zoned_time(*d, *t)));
+    catalogue.add("+", &[Date, T], INSTANT, call!((Date d, TimeTz t) date_and_zoned_time(*d, *t))).bounded();
+    catalogue.add("+", &[T, Date], INSTANT, call!((TimeTz t, Date d) date_and_zoned_time(*d, *t))).bounded();
 }
 
 fn shift_zoned(packed: i64, by: i64) -> Result<Value> {
@@ -159,6 +174,7 @@ fn timestamps(catalogue: &mut Catalogue) {
                 shift_timestamp(*t, *i).map(Value::Timestamp)
             }),
         )
+        .bounded()
         .op(Operator::Add);
     catalogue
         .add(
@@ -169,6 +185,7 @@ fn timestamps(catalogue: &mut Catalogue) {
                 shift_timestamp(*t, *i).map(Value::Timestamp)
             }),
         )
+        .bounded()
         .op(Operator::Add);
     catalogue
         .add(
@@ -179,6 +196,7 @@ fn timestamps(catalogue: &mut Catalogue) {
                 shift_timestamp(*t, negate(*i)?).map(Value::Timestamp)
             }),
         )
+        .bounded()
         .op(Operator::Subtract);
     catalogue
         .add(
@@ -189,6 +207,7 @@ fn timestamps(catalogue: &mut Catalogue) {
                 shift_instant(*t, *i, &Zone::of(context)).map(Value::TimestampTz)
             }),
         )
+        .bounded()
         .op(Operator::Add)
         .stable();
     catalogue
@@ -200,6 +219,7 @@ fn timestamps(catalogue: &mut Catalogue) {
                 shift_instant(*t, *i, &Zone::of(context)).map(Value::TimestampTz)
             }),
         )
+        .bounded()
         .op(Operator::Add)
         .stable();
     catalogue
@@ -211,20 +231,25 @@ fn timestamps(catalogue: &mut Catalogue) {
                 shift_instant(*t, negate(*i)?, &Zone::of(context)).map(Value::TimestampTz)
             }),
         )
+        .bounded()
         .op(Operator::Subtract)
         .stable();
-    catalogue.add(
-        "-",
-        &[DataType::TIMESTAMP, DataType::TIMESTAMP],
-        DataType::INTERVAL,
-        call!((Timestamp a, Timestamp b) difference(*a, *b)),
-    );
-    catalogue.add(
-        "-",
-        &[DataType::TIMESTAMPTZ, DataType::TIMESTAMPTZ],
-        DataType::INTERVAL,
-        call!((TimestampTz a, TimestampTz b) difference(*a, *b)),
-    );
+    catalogue
+        .add(
+            "-",
+            &[DataType::TIMESTAMP, DataType::TIMESTAMP],
+            DataType::INTERVAL,
+            call!((Timestamp a, Timestamp b) difference(*a, *b)),
+        )
+        .bounded();
+    catalogue
+        .add(
+            "-",
+            &[DataType::TIMESTAMPTZ, DataType::TIMESTAMPTZ],
+            DataType::INTERVAL,
+            call!((TimestampTz a, TimestampTz b) difference(*a, *b)),
+        )
+        .bounded();
 }
 
 /// Months first (the day cut to its month), then days, then the rest.
@@ -266,47 +291,60 @@ fn difference(a: i64, b: i64) -> Result<Value> {
 
 fn intervals(catalogue: &mut Catalogue) {
     use DataType::*;
-    catalogue.add(
-        "+",
-        &[DataType::INTERVAL, DataType::INTERVAL],
-        DataType::INTERVAL,
-        call!((Interval a, Interval b) {
-            add_intervals(*a, *b).map(Value::Interval)
-        }),
-    );
-    catalogue.add(
-        "-",
-        &[DataType::INTERVAL, DataType::INTERVAL],
-        DataType::INTERVAL,
-        call!((Interval a, Interval b) {
-            subtract_intervals(*a, *b).map(Value::Interval)
-        }),
-    );
+    catalogue
+        .add(
+            "+",
+            &[DataType::INTERVAL, DataType::INTERVAL],
+            DataType::INTERVAL,
+            call!((Interval a, Interval b) {
+                add_intervals(*a, *b).map(Value::Interval)
+            }),
+        )
+        .bounded();
+    catalogue
+        .add(
+            "-",
+            &[DataType::INTERVAL, DataType::INTERVAL],
+            DataType::INTERVAL,
+            call!((Interval a, Interval b) {
+                subtract_intervals(*a, *b).map(Value::Interval)
+            }),
+        )
+        .bounded();
     catalogue
         .add("-", &[DataType::INTERVAL], DataType::INTERVAL, call!((Interval a) negate(*a).map(Value::Interval)))
+        .bounded()
         .op(Operator::Negate);
-    catalogue.add("+", &[DataType::INTERVAL], DataType::INTERVAL, call!((Interval a) Ok(Value::Interval(*a))));
-    catalogue.add(
-        "*",
-        &[DataType::INTERVAL, Double],
-        DataType::INTERVAL,
-        call!((Interval a, Double f) scale(*a, |x| x * f).map(Value::Interval)),
-    );
-    catalogue.add(
-        "*",
-        &[Double, DataType::INTERVAL],
-        DataType::INTERVAL,
-        call!((Double f, Interval a) scale(*a, |x| x * f).map(Value::Interval)),
-    );
-    catalogue.add(
-        "/",
-        &[DataType::INTERVAL, Double],
-        DataType::INTERVAL,
-        call!((Interval a, Double f) match *f {
-            0.0 => Err(division_by_zero()),
-            _ => scale(*a, |x| x / f).map(Value::Interval),
-        }),
-    );
+    catalogue
+        .add("+", &[DataType::INTERVAL], DataType::INTERVAL, call!((Interval a) Ok(Value::Interval(*a))))
+        .bounded();
+    catalogue
+        .add(
+            "*",
+            &[DataType::INTERVAL, Double],
+            DataType::INTERVAL,
+            call!((Interval a, Double f) scale(*a, |x| x * f).map(Value::Interval)),
+        )
+        .bounded();
+    catalogue
+        .add(
+            "*",
+            &[Double, DataType::INTERVAL],
+            DataType::INTERVAL,
+            call!((Double f, Interval a) scale(*a, |x| x * f).map(Value::Interval)),
+        )
+        .bounded();
+    catalogue
+        .add(
+            "/",
+            &[DataType::INTERVAL, Double],
+            DataType::INTERVAL,
+            call!((Interval a, Double f) match *f {
+                0.0 => Err(division_by_zero()),
+                _ => scale(*a, |x| x / f).map(Value::Interval),
+            }),
+        )
+        .bounded();
 }
 
 fn interval_overflow() -> Error {

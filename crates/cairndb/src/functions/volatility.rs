@@ -9,6 +9,15 @@ pub(crate) enum Volatility {
 }
 
 impl Volatility {
+    /// By what the catalog says.
+    pub(crate) fn of_letter(letter: u8) -> Volatility {
+        match letter {
+            b'i' => Volatility::Immutable,
+            b's' => Volatility::Stable,
+            _ => Volatility::Volatile,
+        }
+    }
+
     /// As the catalog says it.
     pub(crate) fn letter(self) -> &'static str {
         match self {
@@ -40,6 +49,15 @@ pub(crate) enum Parallel {
 }
 
 impl Parallel {
+    /// By what the catalog says.
+    pub(crate) fn of_letter(letter: u8) -> Parallel {
+        match letter {
+            b's' => Parallel::Safe,
+            b'r' => Parallel::Restricted,
+            _ => Parallel::Unsafe,
+        }
+    }
+
     /// As the catalog says it.
     pub(crate) fn letter(self) -> &'static str {
         match self {

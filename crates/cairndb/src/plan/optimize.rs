@@ -16,7 +16,6 @@ use super::rewrites::narrow::narrow;
 use super::rewrites::prune::prune_all;
 use super::rewrites::pushdown::push_down;
 use super::scans::stored_fields::read_fields;
-use crate::catalog::Catalog;
 use crate::sql::with_deep_stack;
 use crate::{Error, Result, SqlState};
 
@@ -31,7 +30,7 @@ const SCALARS_MAX: usize = 6;
 ///
 /// Plans are walked by recursion: a deep one on a stack of its own, and one that is too deep (views upon views of
 /// nested queries) is refused.
-pub fn optimize(plan: LogicalPlan, _catalog: &Catalog, options: &OptimizerOptions) -> Result<PhysicalPlan> {
+pub fn optimize(plan: LogicalPlan, options: &OptimizerOptions) -> Result<PhysicalPlan> {
     let facts = Facts::of(&plan);
     check_depth(facts.depth)?;
     if facts.depth <= SHALLOW_DEPTH {

@@ -1,23 +1,9 @@
 //! The planner's switches, which are settings by PostgreSQL's names where it has them.
 
 use super::OptimizerOptions;
+use crate::settings::listed;
 
 impl OptimizerOptions {
-    /// Their names.
-    pub(crate) const SWITCHES: &[&str] = &[
-        "enable_rewrites",
-        "enable_decorrelation",
-        "enable_join_reorder",
-        "enable_indexscan",
-        "enable_hashjoin",
-        "enable_mergejoin",
-        "enable_indexjoin",
-        "enable_ordering",
-        "enable_point_statements",
-        "enable_live_changes",
-        "enable_live_runs",
-    ];
-
     /// The switch of a name.
     pub(crate) fn switch(&mut self, name: &str) -> Option<&mut bool> {
         Some(match name {
@@ -40,7 +26,7 @@ impl OptimizerOptions {
     pub(crate) fn changed_switches(&self) -> Vec<(&'static str, &'static str)> {
         let is = |options: &OptimizerOptions, name| options.clone().switch(name).map(|on| *on);
         let defaults = OptimizerOptions::default();
-        let changed = Self::SWITCHES.iter().filter(|name| is(self, name) != is(&defaults, name));
-        changed.map(|name| (*name, if is(self, name) == Some(true) { "on" } else { "off" })).collect()
+        let changed = listed().iter().map(|of| of.name).filter(|name| is(self, name) != is(&defaults, name));
+        changed.map(|name| (name, if is(self, name) == Some(true) { "on" } else { "off" })).collect()
     }
 }

@@ -80,7 +80,7 @@ pub(super) fn bind(catalog: &Catalog, sql: &str) -> LogicalPlan {
 
 /// The physical plan of a query.
 pub(super) fn plan_with(catalog: &Catalog, sql: &str, options: &OptimizerOptions) -> PhysicalPlan {
-    optimize(bind(catalog, sql), catalog, options).expect("a plan")
+    optimize(bind(catalog, sql), options).expect("a plan")
 }
 
 /// EXPLAIN without costs, lines joined.

@@ -254,7 +254,7 @@ pub(crate) fn general<T>() -> Result<T, WriteError<Miss>> {
     Err(WriteError::Caller(Miss::General))
 }
 
-/// The buffers of a connection's point statements, reused by every execution.
+/// The buffers of a session's point statements, reused by every execution.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     pub(crate) fitted: Vec<Value>,

@@ -1,7 +1,7 @@
 //! EXPLAIN.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{Body, Prepared};
 use crate::bind::{BoundStatement, ParameterTypes, bind_statement};
@@ -13,6 +13,7 @@ use crate::plan::{
     explain_json, explain_yaml, explained,
 };
 use crate::sql::with_deep_stack;
+use crate::sync;
 use crate::types::DataType;
 use crate::{Error, Result, Value};
 
@@ -40,16 +41,16 @@ pub(crate) fn explanation(
     dml: Option<&DmlContext<'_>>,
 ) -> Result<Explanation> {
     let pages = || told.buffers.then(|| context.reader.pages_used());
-    let (started, before) = (Instant::now(), pages());
-    let body = Body::plan(statement, &prepared.catalog, &prepared.options)?;
-    let (planning, after) = (started.elapsed(), pages());
-    let started = Instant::now();
+    let (started, before) = (sync::now(), pages());
+    let body = Body::plan(statement, &prepared.options)?;
+    let (planning, after) = (sync::since(started), pages());
+    let started = sync::now();
     let Body::Plan(plan) = body else { return Err(Error::unsupported("EXPLAIN of this statement")) };
     let statistics = match told.analyze {
         true => Some(run(&plan, context, dml, (prepared, told.buffers))?),
         false => None,
     };
-    let execution = started.elapsed();
+    let execution = sync::since(started);
     let planning_pages = before.zip(after).map(|(before, after)| pages_between(before, after));
     let run = ExplainedRun { plan, statistics, planning, planning_pages, execution };
     // What is told of a node takes more stack than running it.

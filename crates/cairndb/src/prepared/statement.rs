@@ -105,7 +105,7 @@ impl Prepared {
         let (body, point, fields) = match direct {
             Some((point, fields)) => (OnceLock::new(), OnceLock::from(Some(point)), fields),
             None => {
-                let body = Body::plan(bound, catalog, options)?;
+                let body = Body::plan(bound, options)?;
                 let fields = if let Body::Explain(of) = &body { explain::columns(of.told) } else { vec![] };
                 (OnceLock::from(body), OnceLock::new(), fields)
             }
@@ -161,7 +161,7 @@ impl Prepared {
             return Ok(body);
         }
         let bound = bind_statement(&self.parsed, &self.catalog, &mut ParameterTypes::default())?;
-        let body = Body::plan(bound, &self.catalog, &self.options)?;
+        let body = Body::plan(bound, &self.options)?;
         Ok(self.body.get_or_init(|| body))
     }
 
@@ -176,7 +176,7 @@ impl Prepared {
         if let BoundStatement::Query(mut query) = bind_statement(&self.parsed, &self.catalog, &mut parameters)?
             && let Some(key) = with_row_key(&mut query)
         {
-            made = Some((Arc::new(optimize(query, &self.catalog, &self.options)?), key));
+            made = Some((Arc::new(optimize(query, &self.options)?), key));
         }
         self.of_cursor.get_or_init(|| made);
         self.cursor_plan(plan)
@@ -333,16 +333,16 @@ impl Prepared {
 }
 
 impl Body {
-    pub(crate) fn plan(bound: BoundStatement, catalog: &Catalog, options: &OptimizerOptions) -> Result<Body> {
+    pub(crate) fn plan(bound: BoundStatement, options: &OptimizerOptions) -> Result<Body> {
         let plan = match bound {
-            BoundStatement::Query(plan) => optimize(plan, catalog, options)?,
+            BoundStatement::Query(plan) => optimize(plan, options)?,
             BoundStatement::Insert(insert) => match insert.insertion()? {
-                Insertion::Plan(plan) => optimize(plan, catalog, options)?,
+                Insertion::Plan(plan) => optimize(plan, options)?,
                 Insertion::Constants(change, rows) => PhysicalPlan::of_constants(change, rows),
             },
-            BoundStatement::Update(update) => optimize(update.plan(), catalog, options)?,
-            BoundStatement::Delete(delete) => optimize(delete.plan(), catalog, options)?,
-            BoundStatement::Merge(merge) => optimize(merge.plan(), catalog, options)?,
+            BoundStatement::Update(update) => optimize(update.plan(), options)?,
+            BoundStatement::Delete(delete) => optimize(delete.plan(), options)?,
+            BoundStatement::Merge(merge) => optimize(merge.plan(), options)?,
             BoundStatement::Explain(explain) => return Ok(Body::Explain(explain)),
             BoundStatement::Utility => return Ok(Body::Utility),
         };

@@ -134,6 +134,12 @@ pub static UNSUPPORTED: &[Unsupported] = &[
         NOT_THERE,
         "take a job by UPDATE ... RETURNING: who loses to another is run again",
     ),
+    not(
+        "NOWAIT",
+        "SELECT * FROM t FOR UPDATE NOWAIT",
+        NOT_THERE,
+        "leave it out: nobody waits for a row, and who loses to another is run again",
+    ),
     not("Two-phase commit", "PREPARE TRANSACTION 'x'", NOT_THERE, "not planned"),
     lacks(Feature::SharedSnapshots, "SET TRANSACTION SNAPSHOT 'x'"),
     lacks(Feature::Unlogged, "CREATE UNLOGGED TABLE u (a integer)"),

@@ -16,6 +16,7 @@ use crate::plan::{Expr, PhysicalNode, PhysicalPlan};
 use crate::prepared::Prepared;
 use crate::routine::{Ran, StatementHost, UnderPath};
 use crate::sql::parse_one;
+use crate::sync;
 use crate::types::{DataType, EvalContext, OidNames};
 use crate::{Error, Result, SqlState, Value};
 
@@ -108,16 +109,12 @@ impl<'h> dyn StatementHost + 'h {
         if !is_full {
             return work(control);
         }
-        std::thread::scope(|scope| {
-            let thread = std::thread::Builder::new().name("cairn-call".into()).stack_size(STACK_BYTES);
-            let (relayed, asks) = control.as_ref().map(Control::relayed).unzip();
-            let work = move || work(relayed.as_ref().map(|relayed| relayed.control()));
-            let handle = thread.spawn_scoped(scope, work).map_err(|error| {
-                Error::new(SqlState::STATEMENT_TOO_COMPLEX, format!("no stack for a function's call: {error}"))
-            })?;
-            control.as_ref().zip(asks).into_iter().for_each(|(control, asks)| asks.serve(control));
-            handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
+        let (relayed, asks) = control.as_ref().map(Control::relayed).unzip();
+        let work = move || work(relayed.as_ref().map(|relayed| relayed.control()));
+        let serve = || control.as_ref().zip(asks).into_iter().for_each(|(control, asks)| asks.serve(control));
+        sync::on_own_stack("cairn-call", STACK_BYTES, work, serve).map_err(|error| {
+            Error::new(SqlState::STATEMENT_TOO_COMPLEX, format!("no stack for a function's call: {error}"))
+        })?
     }
 
     fn call_here(

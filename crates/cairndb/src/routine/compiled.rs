@@ -1,7 +1,7 @@
 //! Bodies that were parsed, for as long as their functions stay what they are.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use super::domains::Results;
 use super::plpgsql::PlPgSql;
@@ -9,6 +9,7 @@ use super::sql_body::SqlBody;
 use crate::Result;
 use crate::catalog::{Catalog, Language, ObjectId, Routine};
 use crate::routine::StatementHost;
+use crate::sync::Mutex;
 
 /// How many functions a session keeps, and for how many kinds of calls it keeps each.
 const KEPT_MAX: usize = 1000;
@@ -31,7 +32,7 @@ type Known = (Arc<Routine>, Arc<Compiled>, Weak<Catalog>);
 impl CompiledRoutines {
     pub(crate) fn of(&self, routine: &Arc<Routine>, host: &dyn StatementHost) -> Result<Arc<Compiled>> {
         let is_same = |(known, ..): &&Known| Arc::ptr_eq(known, routine) || known == routine;
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.0.lock();
         let known = all.get(&routine.id).and_then(|kinds| kinds.iter().find(is_same));
         let known = known.map(|(_, compiled, catalog)| (compiled.clone(), catalog.clone()));
         drop(all);
@@ -41,7 +42,7 @@ impl CompiledRoutines {
             Some((compiled, _)) if compiled.is_current(routine, host) => compiled,
             _ => Arc::new(Compiled::new(routine, host)?),
         };
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         if all.len() >= KEPT_MAX {
             all.clear();
         }

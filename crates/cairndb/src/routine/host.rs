@@ -3,8 +3,8 @@
 //! - A function that may change rows sees what was changed so far, its caller's changes among it; any other reads what its caller reads.
 //! - What calls nothing that may change rows has no transaction, and nothing to write to.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use super::CompiledRoutines;
@@ -20,6 +20,7 @@ use crate::plan::{Expr, Field};
 use crate::prepared::Prepared;
 use crate::sql::ParsedStatement;
 use crate::state::{SaidMark, Savepoint};
+use crate::sync::Mutex;
 use crate::types::EvalContext;
 use crate::{Result, Value};
 
@@ -170,7 +171,7 @@ impl Planned {
     }
 
     fn prepared(&self, host: &dyn StatementHost, variables: &Arc<dyn Variables>) -> Result<Arc<Prepared>> {
-        let mut known = self.prepared.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut known = self.prepared.lock();
         if let Some(prepared) = &*known
             && host.is_current(prepared)
             && host.fits(prepared)?

@@ -1,6 +1,6 @@
 //! COMMIT and ROLLBACK in procedures: who owns the transaction, and how a body asks for its end.
 //!
-//! - A transaction is the connection's ([`Transactions`]); bodies have no more of it than what runs their statements ([`Ground`]).
+//! - A transaction is the session's ([`Transactions`]); bodies have no more of it than what runs their statements ([`Ground`]).
 //!   Whoever has ended it goes on from another, and so does each body around it, once the call that did so is over.
 //! - The right to end it ([`Control`]) goes from CALL or DO on their own to the body, and by CALL from body to body. What is called
 //!   by a query has none: that query is in the middle of something. Neither has a block with EXCEPTION, which may have to go back.

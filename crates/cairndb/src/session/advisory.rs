@@ -1,4 +1,4 @@
-//! Advisory locks: numbers that the connections of a database lock by agreement (PostgreSQL 15, 13.3.5 and 9.27.10).
+//! Advisory locks: numbers that the sessions of a database lock by agreement (PostgreSQL 15, 13.3.5 and 9.27.10).
 //!
 //! What must hold:
 //! - A number is locked by one session alone, or shared by several. A session is never in its own way.
@@ -9,14 +9,14 @@
 //! They are of one process, as the database is. Which of several that wait is the next is not said.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use cairn_storage::Process;
 
-use super::locked;
 use crate::clock::check_statement;
+use crate::sync::{self, Condvar, Mutex};
 use crate::types::{Advisory, LockScope};
 use crate::{Error, Result, SqlState};
 
@@ -117,7 +117,7 @@ pub(crate) struct SessionLocks {
     has_got: AtomicBool,
     /// Those of the open transaction, in order.
     of_transaction: Mutex<Vec<(Advisory, bool)>>,
-    /// The connection's, which may get another.
+    /// The session's, which may get another.
     interrupt: Mutex<Arc<AtomicBool>>,
     /// When the statement that runs has to be over.
     deadline: Mutex<Option<Instant>>,
@@ -139,17 +139,17 @@ impl SessionLocks {
 
     /// A statement begins that has to be over by then.
     pub(crate) fn begin_statement(&self, deadline: Option<Instant>) {
-        *locked(&self.deadline) = deadline;
+        *self.deadline.lock() = deadline;
     }
 
     /// What runs from now on is interrupted by this.
     pub(crate) fn renew_interrupt(&self, interrupt: &Arc<AtomicBool>) {
-        *locked(&self.interrupt) = interrupt.clone();
+        *self.interrupt.lock() = interrupt.clone();
     }
 
     /// Fails when the statement was cancelled or its time is up.
     pub(crate) fn check(&self) -> Result<()> {
-        check_statement(&locked(&self.interrupt), *locked(&self.deadline))
+        check_statement(&self.interrupt.lock(), *self.deadline.lock())
     }
 
     /// Locks a number; false: it is locked by another, and is not to be waited for.
@@ -158,7 +158,7 @@ impl SessionLocks {
     ///
     /// 40P01 where others wait for this session to get there; 57014.
     pub(crate) fn lock(&self, number: Advisory, shared: bool, scope: LockScope, waits: bool) -> Result<bool> {
-        let mut state = locked(&self.locks.state);
+        let mut state = self.locks.state.lock();
         while state.others(self.session, number, shared).next().is_some() {
             if !waits {
                 return Ok(false);
@@ -169,8 +169,7 @@ impl SessionLocks {
                 return Err(Error::new(SqlState::DEADLOCK_DETECTED, message).with_hint(hint));
             }
             state.waiting.insert(self.session, (number, shared));
-            let waited = self.locks.released.wait_timeout(state, LOOK);
-            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            state = self.locks.released.wait_for(state, LOOK);
             state.waiting.remove(&self.session);
             self.check()?;
         }
@@ -179,18 +178,18 @@ impl SessionLocks {
         self.has_any.store(true, Ordering::Relaxed);
         self.has_got.store(true, Ordering::Relaxed);
         if scope == LockScope::Transaction {
-            locked(&self.of_transaction).push((number, shared));
+            self.of_transaction.lock().push((number, shared));
         }
         Ok(true)
     }
 
     /// Does nothing for so long, and looks now and then whether the statement is to end.
     pub(crate) fn sleep(&self, time: Duration) -> Result<()> {
-        let begun = Instant::now();
+        let begun = sync::now();
         loop {
             self.check()?;
-            match time.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()) {
-                Some(left) => std::thread::sleep(left.min(LOOK)),
+            match time.checked_sub(sync::since(begun)).filter(|left| !left.is_zero()) {
+                Some(left) => sync::sleep(left.min(LOOK)),
                 None => return Ok(()),
             }
         }
@@ -198,28 +197,28 @@ impl SessionLocks {
 
     /// Gives back what the session locked; false: it has not.
     pub(crate) fn unlock(&self, number: Advisory, shared: bool) -> bool {
-        let released = locked(&self.locks.state).release(number, self.session, shared, LockScope::Session);
+        let released = self.locks.state.lock().release(number, self.session, shared, LockScope::Session);
         self.locks.released.notify_all();
         released
     }
 
     /// The numbers that are locked or waited for, of all sessions: whether shared, and whether it has been got.
     pub(crate) fn locked(&self) -> Vec<(Advisory, bool, bool)> {
-        let state = locked(&self.locks.state);
+        let state = self.locks.state.lock();
         let held = state.held.iter().flat_map(|(number, holds)| holds.iter().map(|hold| (*number, hold.shared, true)));
         held.chain(state.waiting.values().map(|(number, shared)| (*number, *shared, false))).collect()
     }
 
     /// All that the session locked, but for what its transaction did.
     pub(crate) fn unlock_all(&self) {
-        locked(&self.locks.state).release_all(self.session, LockScope::Session);
+        self.locks.state.lock().release_all(self.session, LockScope::Session);
         self.locks.released.notify_all();
     }
 
     /// Whether the session has locks of its own.
     pub(crate) fn has_any(&self) -> bool {
         let is_own = |hold: &Hold| hold.session == self.session;
-        self.has_any.load(Ordering::Relaxed) && locked(&self.locks.state).held.values().flatten().any(is_own)
+        self.has_any.load(Ordering::Relaxed) && self.locks.state.lock().held.values().flatten().any(is_own)
     }
 
     /// Whether the session has got a lock since this was asked last.
@@ -230,7 +229,7 @@ impl SessionLocks {
 
     /// How many the transaction has locked.
     pub(crate) fn mark(&self) -> usize {
-        if self.has_any.load(Ordering::Relaxed) { locked(&self.of_transaction).len() } else { 0 }
+        if self.has_any.load(Ordering::Relaxed) { self.of_transaction.lock().len() } else { 0 }
     }
 
     /// The transaction goes back to when it had locked so many; to none at its end.
@@ -243,14 +242,14 @@ impl SessionLocks {
 
     #[cold]
     fn release_behind(&self, mark: usize) {
-        let mut all = locked(&self.of_transaction);
+        let mut all = self.of_transaction.lock();
         let kept = mark.min(all.len());
         let gone = all.split_off(kept);
         drop(all);
         if gone.is_empty() {
             return;
         }
-        let mut state = locked(&self.locks.state);
+        let mut state = self.locks.state.lock();
         for (number, shared) in gone {
             state.release(number, self.session, shared, LockScope::Transaction);
         }

@@ -40,13 +40,13 @@ mod system {
     use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
     use std::os::unix::net::{UnixListener, UnixStream};
     use std::path::PathBuf;
-    use std::sync::{Arc, Mutex};
+    use std::sync::Arc;
     use std::time::Duration;
 
     use cairn_storage::Join;
 
     use super::*;
-    use crate::session::locked;
+    use crate::sync::{self, Mutex};
 
     /// What is asked for, in the first bytes. Another version of it has another number.
     const REQUEST: [u8; 8] = *b"backup 1";
@@ -111,7 +111,7 @@ mod system {
     impl Answers {
         /// Begins, unless it has.
         pub(crate) fn begin(&self, store: &Store) -> Result<()> {
-            let mut answering = locked(&self.0);
+            let mut answering = self.0.lock();
             if answering.is_some() {
                 return Ok(());
             }
@@ -130,9 +130,9 @@ mod system {
 
         /// Ends, also what is being sent, and waits for the end.
         pub(crate) fn stop(&self) {
-            let Some(Answering { socket, state, join }) = locked(&self.0).take() else { return };
+            let Some(Answering { socket, state, join }) = self.0.lock().take() else { return };
             {
-                let mut state = locked(&state);
+                let mut state = state.lock();
                 state.store = None;
                 if let Some(stream) = state.stream.take() {
                     let _ = stream.shutdown(Shutdown::Both);
@@ -208,22 +208,22 @@ mod system {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 // It is over, or there are too many open files, as a rule: others may close theirs.
                 Err(_) => {
-                    if locked(state).store.is_none() {
+                    if state.lock().store.is_none() {
                         return;
                     }
-                    std::thread::sleep(Duration::from_millis(100));
+                    sync::sleep(Duration::from_millis(100));
                     continue;
                 }
             };
             let store = {
-                let mut state = locked(state);
+                let mut state = state.lock();
                 let Some(store) = state.store.clone() else { return };
                 state.stream = stream.try_clone().ok();
                 store
             };
             // Whoever asked is told of what fails, or is gone.
             let _ = serve(&store, &stream);
-            locked(state).stream = None;
+            state.lock().stream = None;
         }
     }
 

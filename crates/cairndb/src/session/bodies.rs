@@ -12,8 +12,8 @@ use std::time::Instant;
 
 use cairn_storage::Losses;
 
-use super::execute::{EndOfStatement, Executed, State, retry};
-use super::{Params, Rows, Session};
+use super::execute::{EndOfStatement, State, retry};
+use super::{Executed, Params, Rows, Session};
 use crate::command::{Command, SchemaCommand};
 use crate::dml::Deferred;
 use crate::exec::ExecContext;

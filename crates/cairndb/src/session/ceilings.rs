@@ -2,16 +2,16 @@
 //!
 //! - A value is looked at where all values come by, `Settings::set`: SET, SET LOCAL, `set_config()`, RESET, and what a client says
 //!   when it begins. What a session begins with, and goes back to, is within them too.
-//! - Every setting is judged: `cairn-server`'s tests enumerate them.
+//! - Every setting is judged: the table of settings says how (`settings/table.rs` `Ceiling`).
 //! - What the program itself says of its connection ([`Connection::set_statement_timeout`](crate::Connection::set_statement_timeout)
 //!   and its kin) is the program's own.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::limits::{Limits, WORK_MEM_MIN, show_bytes, show_limit};
-use super::settings::show_duration;
+use super::limits::Limits;
 use super::{Durability, Options, Settings};
+use crate::settings::{Ceiling, Checked, Setting, listed, setting, show_bytes};
 use crate::types::ShownSettings;
 use crate::{Error, Result, SqlState};
 
@@ -77,30 +77,40 @@ impl Ceilings {
 
     /// SQLSTATE 22023, 42501 or 54000 where what this setting has become is beyond them.
     pub(super) fn check(&self, name: &str, settings: &Settings) -> Result<()> {
-        let limits = &settings.limits;
-        match name {
-            "work_mem" => check_bytes(name, WORK_MEM_MIN, limits.work_mem as u64, bytes(self.work_mem)),
-            "statement_mem" => check_bytes(name, WORK_MEM_MIN, limits.statement_mem as u64, bytes(self.statement_mem)),
-            "temp_file_limit" => check_bytes(name, 0, limits.temp_file_limit.unwrap_or(u64::MAX), self.temp_file_limit),
-            "temp_table_limit" => check_bytes(name, 0, limits.temp_table_limit, self.temp_table_limit),
-            "statement_timeout" => check_time(name, settings.statement_timeout, self.statement_timeout),
-            "transaction_timeout" => check_time(name, limits.transaction_timeout, self.transaction_timeout),
-            "idle_in_transaction_session_timeout" => {
-                check_time(name, limits.idle_in_transaction, self.idle_in_transaction_session_timeout)
+        match setting(name).map_or(Ceiling::Text, |of| of.ceiling) {
+            Ceiling::Most => match (self.most(name), settings.value(name)) {
+                (Some(most), Some(value)) if is_beyond(&value, &most) => Err(beyond(name, &value, &most)),
+                _ => Ok(()),
+            },
+            Ceiling::Promise => self.check_durability(name, settings),
+            Ceiling::Reading if self.reads_only && !settings.default_read_only => Err(reads_only()),
+            Ceiling::Default if settings.shown(name) != setting(name).and_then(Setting::default_shown) => {
+                Err(denied(name))
             }
-            "idle_session_timeout" => check_time(name, limits.idle_session, self.idle_session_timeout),
-            "durability" | "synchronous_commit" => self.check_durability(name, settings),
-            "default_transaction_read_only" if self.reads_only && !settings.default_read_only => Err(reads_only()),
-            // A test's, with which a batch takes many times what it is counted for.
-            "batch_rows" if settings.optimizer.batch_rows != 0 => Err(denied(name)),
-            _ => check_texts(name, settings),
+            Ceiling::Free | Ceiling::Text | Ceiling::Reading | Ceiling::Default => check_texts(name, settings),
+        }
+    }
+
+    /// The ceiling of a setting that has one.
+    fn most(&self, name: &str) -> Option<Checked> {
+        let bytes = |most: Option<u64>| most.map(|most| Checked::Bytes(Some(most)));
+        let time = |most: Option<Duration>| most.map(|most| Checked::Time(Some(most)));
+        match name {
+            "work_mem" => bytes(self.work_mem.map(|bytes| bytes as u64)),
+            "statement_mem" => bytes(self.statement_mem.map(|bytes| bytes as u64)),
+            "temp_file_limit" => bytes(self.temp_file_limit),
+            "temp_table_limit" => bytes(self.temp_table_limit),
+            "statement_timeout" => time(self.statement_timeout),
+            "transaction_timeout" => time(self.transaction_timeout),
+            "idle_in_transaction_session_timeout" => time(self.idle_in_transaction_session_timeout),
+            "idle_session_timeout" => time(self.idle_session_timeout),
+            _ => None,
         }
     }
 
     fn check_durability(&self, name: &str, settings: &Settings) -> Result<()> {
-        let said = settings.durability.unwrap_or(settings.default_durability);
         match self.durability {
-            Some(least) if strength(said) < strength(least) => {
+            Some(least) if strength(settings.durability_now()) < strength(least) => {
                 let detail = format!("What commits promise here is at least {}.", Settings::durability_shown(least));
                 Err(denied(name).with_detail(detail))
             }
@@ -110,17 +120,16 @@ impl Ceilings {
 
     /// Brings values within them that were not set by anybody.
     pub(super) fn apply(&self, settings: &mut Settings) {
-        let least = |value: usize, most: Option<usize>| most.map_or(value, |most| value.min(most));
-        let limits = &mut settings.limits;
-        limits.work_mem = least(limits.work_mem, self.work_mem);
-        limits.statement_mem = least(limits.statement_mem, self.statement_mem);
-        limits.temp_file_limit = shorter(limits.temp_file_limit, self.temp_file_limit);
-        limits.temp_table_limit = limits.temp_table_limit.min(self.temp_table_limit.unwrap_or(u64::MAX));
-        limits.transaction_timeout = shorter(limits.transaction_timeout, self.transaction_timeout);
-        limits.idle_in_transaction = shorter(limits.idle_in_transaction, self.idle_in_transaction_session_timeout);
-        limits.idle_session = shorter(limits.idle_session, self.idle_session_timeout);
-        settings.statement_timeout = shorter(settings.statement_timeout, self.statement_timeout);
-        let said = settings.durability.unwrap_or(settings.default_durability);
+        for of in listed().iter().filter(|of| of.ceiling == Ceiling::Most) {
+            let (most, place) = (self.most(of.name), settings.place(of.name));
+            if let (Some(most), Some(place)) = (most, place)
+                && is_beyond(&place.get(), &most)
+            {
+                // (A ceiling is of the kind of what it is for.)
+                let _ = place.put(most);
+            }
+        }
+        let said = settings.durability_now();
         if let Some(least) = self.durability.filter(|least| strength(said) < strength(*least)) {
             settings.durability = Some(least);
         }
@@ -158,11 +167,12 @@ impl Settings {
     }
 }
 
-/// The smaller of two limits, of which `None` is none.
-fn shorter<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
+/// No limit is beyond any.
+fn is_beyond(value: &Checked, most: &Checked) -> bool {
+    match (value, most) {
+        (Checked::Bytes(value), Checked::Bytes(Some(most))) => value.is_none_or(|value| value > *most),
+        (Checked::Time(value), Checked::Time(Some(most))) => value.is_none_or(|value| value > *most),
+        _ => false,
     }
 }
 
@@ -175,13 +185,15 @@ fn strength(of: Durability) -> u8 {
     }
 }
 
-fn bytes(of: Option<usize>) -> Option<u64> {
-    of.map(|bytes| bytes as u64)
-}
-
 const HINT: &str = "Who serves the database sets the ceiling.";
 
-fn beyond(name: &str, value: &str, least: &str, most: &str) -> Error {
+fn beyond(name: &str, value: &Checked, most: &Checked) -> Error {
+    // (What says that there is no limit is below all others, and beyond each.)
+    let least = match most {
+        Checked::Time(_) => "1us".to_owned(),
+        _ => setting(name).and_then(|of| of.check(of.least).ok()).map_or("0".to_owned(), |least| least.to_string()),
+    };
+    let least = if least.starts_with('-') { "0" } else { &least };
     let message = format!("{value} is outside the valid range for parameter \"{name}\" ({least} .. {most})");
     Error::new(SqlState::INVALID_PARAMETER_VALUE, message).with_hint(HINT)
 }
@@ -196,26 +208,6 @@ fn reads_only() -> Error {
     Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message).with_hint("This user may only read.")
 }
 
-fn check_bytes(name: &str, least: u64, value: u64, most: Option<u64>) -> Result<()> {
-    match most {
-        Some(most) if value > most => {
-            let value = if value == u64::MAX { "-1".to_owned() } else { show_bytes(value) };
-            Err(beyond(name, &value, &show_bytes(least), &show_bytes(most)))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// No limit is longer than any.
-fn check_time(name: &str, value: Option<Duration>, most: Option<Duration>) -> Result<()> {
-    match most {
-        Some(most) if value.is_none_or(|value| value > most) => {
-            Err(beyond(name, &show_limit(value), "1us", &show_duration(&most)))
-        }
-        _ => Ok(()),
-    }
-}
-
 /// SQLSTATE 54000: what is kept as it was said is not for keeping much.
 fn check_texts(name: &str, settings: &Settings) -> Result<()> {
     let others: usize = settings.others.iter().map(|(name, value)| name.len() + value.len()).sum();
@@ -226,4 +218,34 @@ fn check_texts(name: &str, settings: &Settings) -> Result<()> {
     let message = format!("parameter \"{name}\" is too long");
     let detail = format!("Texts of settings may take {} together.", show_bytes(TEXT_BYTES_MAX as u64));
     Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message).with_detail(detail))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_that_may_have_a_ceiling_has_one() {
+        let (bytes, time) = (Some(1 << 20), Some(Duration::from_secs(1)));
+        let all = Ceilings {
+            work_mem: Some(1 << 20),
+            statement_mem: Some(1 << 20),
+            temp_file_limit: bytes,
+            temp_table_limit: bytes,
+            statement_timeout: time,
+            transaction_timeout: time,
+            idle_in_transaction_session_timeout: time,
+            idle_session_timeout: time,
+            ..Ceilings::default()
+        };
+        let fresh = Settings::of(&crate::Database::open_in_memory().unwrap().shared);
+        let within = fresh.clone().under(Some(Arc::new(all.clone())));
+        for of in listed() {
+            assert_eq!(all.most(of.name).is_some(), of.ceiling == Ceiling::Most, "{}", of.name);
+            if of.ceiling == Ceiling::Most {
+                assert!(all.check(of.name, &fresh).is_err(), "{} is beyond", of.name);
+                all.check(of.name, &within).unwrap();
+            }
+        }
+    }
 }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use cairn_storage::Losses;
 
+use super::Executed;
 use super::Session;
-use super::execute::{Executed, State};
+use super::execute::State;
 use super::session_state::SessionState;
 use crate::catalog::{Catalog, Deferral, ObjectId, ObjectName, no_schema};
 use crate::command::TransactionCommand;
@@ -48,7 +49,7 @@ impl Session {
         let mut state = self.state.borrow_mut();
         if let Some(open) = &state.transaction {
             if open.failed() {
-                return Err(aborted());
+                return Err(Error::aborted_transaction());
             }
             self.notice("WARNING", SqlState::ACTIVE_SQL_TRANSACTION, "there is already a transaction in progress");
             return Ok(());
@@ -136,7 +137,7 @@ impl Session {
         let SessionState { transaction, settings, .. } = &mut *state;
         let open = transaction.as_mut().ok_or_else(|| outside("SAVEPOINT"))?;
         if open.failed() {
-            return Err(aborted());
+            return Err(Error::aborted_transaction());
         }
         open.savepoint(name.to_string(), settings)?;
         Ok(Executed::tag("SAVEPOINT"))
@@ -146,7 +147,7 @@ impl Session {
         let mut state = self.state.borrow_mut();
         let open = state.transaction.as_mut().ok_or_else(|| outside("RELEASE SAVEPOINT"))?;
         if open.failed() {
-            return Err(aborted());
+            return Err(Error::aborted_transaction());
         }
         let left = open.release(name)?;
         drop(state);
@@ -176,7 +177,7 @@ impl Session {
             return Ok(tag);
         }
         if self.transaction_failed() {
-            return Err(aborted());
+            return Err(Error::aborted_transaction());
         }
         let session = self.state.borrow();
         let Some(open) = &session.transaction else { return Err(Error::internal("no open transaction")) };
@@ -253,19 +254,13 @@ fn keys_named(name: &ObjectName, deferred: bool, catalog: &Catalog) -> Result<Ve
     Err(Error::new(SqlState::UNDEFINED_OBJECT, format!("constraint \"{}\" does not exist", name.name)))
 }
 
-fn outside(what: &str) -> Error {
+pub(in crate::session) fn outside(what: &str) -> Error {
     Error::new(SqlState::NO_ACTIVE_SQL_TRANSACTION, format!("{what} can only be used in transaction blocks"))
 }
 
 /// A transaction that nobody uses any more.
 pub(super) fn sole(tx: Arc<Transaction>) -> Result<Transaction> {
     Arc::into_inner(tx).ok_or_else(|| Error::new(SqlState::OBJECT_IN_USE, "a function still uses the transaction"))
-}
-
-/// SQLSTATE 25P02.
-pub(crate) fn aborted() -> Error {
-    let message = "current transaction is aborted, commands ignored until end of transaction block";
-    Error::new(SqlState::IN_FAILED_SQL_TRANSACTION, message)
 }
 
 /// SQLSTATE 25P01 for AND CHAIN where there is no transaction to go on from.

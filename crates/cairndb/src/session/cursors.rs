@@ -7,13 +7,13 @@
 //!   reads what is left, and keeps it on disk beyond `work_mem`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use super::cursor::Cursor;
-use super::execute::{Executed, Runnable, State, verb_of};
+use super::execute::{Runnable, State, verb_of};
 use super::runner::{RoutineSession, Runner};
-use super::{Params, Rows, Session};
+use super::{Executed, Params, Rows, Session};
 use crate::catalog::{ObjectId, Routine};
 use crate::command::{self, CursorCommand, DeclareCursor, Direction};
 use crate::error::Feature;
@@ -22,6 +22,7 @@ use crate::plan::Field;
 use crate::prepared::{Access, Body, Prepared};
 use crate::sql::ParsedStatement;
 use crate::state::Reader;
+use crate::sync::{Mutex, MutexGuard};
 use crate::types::ListedCursor;
 use crate::{Error, Result, SqlState, Value};
 
@@ -55,13 +56,8 @@ impl OpenCursors {
 
     /// SQLSTATE 55006 while a transaction's end reads what is left of them, for which functions may be called.
     fn lock(&self) -> Result<MutexGuard<'_, Cursors>> {
-        match self.0.try_lock() {
-            Ok(cursors) => Ok(cursors),
-            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => {
-                Err(Error::new(SqlState::OBJECT_IN_USE, "a cursor of this session is being read"))
-            }
-        }
+        let in_use = || Error::new(SqlState::OBJECT_IN_USE, "a cursor of this session is being read");
+        self.0.try_lock().ok_or_else(in_use)
     }
 }
 

@@ -17,52 +17,19 @@ use cairn_storage::Losses;
 pub(crate) use commit::retry;
 pub(super) use state::State;
 
-use super::control::aborted;
 use super::named::refuse_other_columns;
 use super::statement_cache::TextHash;
-use super::{Params, Rows, Session};
+use super::{Executed, Params, Rows, Session};
 use crate::catalog::{Catalog, ObjectId, note_all};
 use crate::clock;
 use crate::command::{self, Command, ExplainRequest};
 use crate::dml::{self, Deferred, DmlContext, Programs};
 use crate::exec::{self, Kept};
-use crate::plan::Field;
 use crate::prepared::{Access, Body, Prepared, explanation, explanation_named};
 use crate::sql::{ParsedStatement, parse_one};
 use crate::state::Transaction;
-use crate::{Error, Result, SqlState, Value};
-
-/// What a statement did: from [`Statement::perform`](crate::Statement::perform) and [`Connection::perform`](crate::Connection::perform).
-///
-/// ```
-/// let conn = cairndb::Database::open_in_memory()?.connect()?;
-/// conn.execute("CREATE TABLE t (id int)", ())?;
-/// let mut done = conn.perform("INSERT INTO t VALUES (1), (2)", ())?;
-/// assert_eq!((done.command(), done.affected()), ("INSERT", 2));
-/// assert!(done.take_rows().is_none(), "it returns no rows");
-/// # Ok::<(), cairndb::Error>(())
-/// ```
-pub struct Executed {
-    /// PostgreSQL's command tag, without counts.
-    pub(crate) tag: &'static str,
-    pub(crate) affected: u64,
-    pub(crate) rows: Option<Rows>,
-}
-
-impl Executed {
-    pub(crate) fn tag(tag: &'static str) -> Executed {
-        Executed { tag, affected: 0, rows: None }
-    }
-
-    pub(crate) fn rows(tag: &'static str, rows: Rows) -> Executed {
-        Executed { tag, affected: 0, rows: Some(rows) }
-    }
-
-    /// What EXPLAIN answers.
-    fn explained((fields, rows): (Vec<Field>, Vec<Vec<Value>>)) -> Result<Executed> {
-        Ok(Executed::rows("EXPLAIN", Rows::buffered(fields, rows)))
-    }
-}
+use crate::sync;
+use crate::{Error, Result, SqlState};
 
 /// A statement and, once it was planned, its plan.
 #[derive(Clone)]
@@ -134,7 +101,7 @@ impl Session {
             }
         }
         if let Some(open) = &state.transaction {
-            open.idle_since.set(Instant::now());
+            open.idle_since.set(sync::now());
         }
         result
     }
@@ -154,7 +121,7 @@ impl Session {
             return self.control_or_session(&statement.parsed, params);
         }
         if self.state.borrow().failed() {
-            return Err(aborted());
+            return Err(Error::aborted_transaction());
         }
         if access == Access::Session {
             return self.control_or_session(&statement.parsed, params);

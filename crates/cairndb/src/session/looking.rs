@@ -10,6 +10,7 @@ use crate::catalog::{Catalog, CatalogStamp};
 use crate::exec::ExecContext;
 use crate::routine::calls_of;
 use crate::state::Reader;
+use crate::sync;
 
 impl Session {
     /// To evaluate what is stored in a state, under its catalog. `time`: for all of it; SQLSTATE 57014.
@@ -20,7 +21,7 @@ impl Session {
         eval.know_oids(catalog.clone());
         let mut context = ExecContext::new(reader.clone(), Arc::new(eval));
         context.spill = self.shared().spill_space();
-        context.deadline = std::time::Instant::now().checked_add(time);
+        context.deadline = sync::now().checked_add(time);
         if catalog.has_routines() {
             let stamp = CatalogStamp::of(reader.database(), self.shared().trees)?;
             let (catalog, started, read_only, has_lost) = (catalog.clone(), Some(now), true, false);

@@ -3,7 +3,6 @@
 
 mod advisory;
 mod backup_requests;
-mod belonging;
 mod bodies;
 mod ceilings;
 mod channels;
@@ -21,12 +20,10 @@ mod named_params;
 mod names;
 mod next;
 mod options;
-mod outcome;
 mod plan_cache;
 pub(crate) mod point;
 mod pooled;
 mod position;
-mod rows;
 mod runner;
 mod sequences;
 mod serving;
@@ -42,13 +39,12 @@ mod try_point;
 
 pub(crate) use crate::notice::Notice;
 pub(crate) use crate::point::RowRef;
-pub(crate) use crate::result::{FromRow, Row, RowIndex};
-pub(crate) use crate::types::{FromValue, Params, ToValue};
+pub(crate) use crate::result::{Executed, FewRows, Outcome, Row, Rows};
+pub(crate) use crate::types::{Params, ToValue};
 pub(crate) use backup_requests::request_backup;
 pub use ceilings::Ceilings;
 pub use channels::{Notification, NotificationGuard, Notifications};
 pub use copy::CopyShape;
-pub use execute::Executed;
 pub(crate) use execute::{Runnable, retry, tag_of};
 pub use interrupt::InterruptHandle;
 pub use live::{LiveChange, LiveGuard, LiveQuery, LiveStatistics};
@@ -57,19 +53,11 @@ pub use named_params::{NamedParams, refuse_names, text_for};
 pub(crate) use next::Stop;
 pub use next::{Next, StopHandle};
 pub use options::{Durability, Options};
-pub use outcome::{Outcome, command_tag};
 pub use plan_cache::PlanCache;
 pub use position::Position;
-pub(crate) use rows::{FewRows, add_row};
-pub use rows::{IntoRows, Mapped, OwnedRow, Prefetched, Rows, RowsAs, Timeslice};
 use runner::Runner;
 pub use serving::SettingsSeen;
 pub(crate) use session::{Session, exhaust};
-pub(crate) use session_state::Settings;
+pub(crate) use settings::Settings;
 pub(crate) use shared::{Handle, Shared};
 pub use ticket::Ticket;
-
-/// What a mutex holds. Where somebody panicked with it, too: whoever shares it keeps it whole at each step.
-fn locked<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use cairn_parser::{Expr, Id, Statement, TypeName};
 
+use super::Executed;
 use super::Session;
-use super::execute::{Executed, Runnable};
+use super::execute::Runnable;
 use crate::bind::bind_argument;
 use crate::catalog::{Catalog, already_exists};
 use crate::command::{self, Execute, PreparedCommand};
@@ -15,6 +16,7 @@ use crate::exec::eval_row;
 use crate::plan::Field;
 use crate::prepared::Prepared;
 use crate::sql::ParsedStatement;
+use crate::sync::{Mutex, MutexGuard};
 use crate::types::datetime::clock_micros;
 use crate::types::{DataType, ListedStatement};
 use crate::{Error, Result, SqlState, Value};
@@ -46,7 +48,7 @@ impl fmt::Debug for PreparedStatements {
 
 impl PreparedStatements {
     fn lock(&self) -> MutexGuard<'_, NamedStatements> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// As `pg_prepared_statements` lists them.

@@ -1,10 +1,11 @@
 //! Plans that several connections share.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::statement_cache::{StatementCache, TextHash};
 use crate::prepared::Prepared;
+use crate::sync::{Mutex, MutexGuard};
 
 /// The plans of statements by their text, for the connections of one pool: what one of them has planned the others need not
 /// plan. Cheap to clone; see [`Pooled`](crate::Pooled).
@@ -24,7 +25,7 @@ impl PlanCache {
     }
 
     fn all(&self) -> MutexGuard<'_, StatementCache> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// An empty cache of one connection, whose texts have the same hashes.

@@ -1,12 +1,12 @@
 //! Runs point statements: where, and with what.
 
 use std::ops::ControlFlow;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use cairn_storage::{Acknowledge, Ticket};
 
 use super::session_state::SessionState;
-use super::{Params, Row, Session};
+use super::{FewRows, Params, Row, Rows, Session};
 use crate::catalog::Sequence;
 use crate::dml::row::Env;
 use crate::point::{
@@ -233,9 +233,24 @@ fn end_draw(session: &Session, sequences: &[Arc<Sequence>], drawn: &[i64], used:
     }
     let drawn = sequences.iter().zip(drawn);
     if used {
-        let mut drawn_last = session.sequences.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut drawn_last = session.sequences.lock();
         drawn.for_each(|(sequence, &value)| drawn_last.remember(sequence, value));
     } else {
         drawn.rev().for_each(|(sequence, &value)| session.shared().sequences.put_back(sequence, value));
     }
+}
+
+/// Appends a row to those so far; what can not be read is the end.
+pub(crate) fn add_row(rows: &mut crate::Result<FewRows>, row: RowRef<'_>, width: usize) -> ControlFlow<()> {
+    if let Ok(few) = rows
+        && let Err(error) = few.push(width, |column| row.value(column))
+    {
+        *rows = Err(error);
+    }
+    if rows.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+}
+
+/// The result of a point statement.
+pub(crate) fn rows_of(statement: &Prepared, rows: FewRows) -> Rows {
+    Rows::few(statement.planned(), statement.fields(), rows)
 }

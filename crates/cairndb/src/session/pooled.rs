@@ -1,10 +1,10 @@
 //! What a pool of connections needs of a session.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, PoisonError};
 
 use super::sequences::SessionSequences;
-use super::session_state::Settings;
+use super::settings::Settings;
 use super::{InterruptHandle, Session};
 
 impl Session {
@@ -34,7 +34,7 @@ impl Session {
     pub(crate) fn end_use(&self, settings: &Arc<Settings>) -> bool {
         self.take_notices();
         self.channels().random.forget();
-        *self.sequences.lock().unwrap_or_else(PoisonError::into_inner) = SessionSequences::default();
+        *self.sequences.lock() = SessionSequences::default();
         if self.forget_losses().is_err() {
             return false;
         }

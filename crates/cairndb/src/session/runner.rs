@@ -6,10 +6,9 @@ mod utility;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use super::channels::SessionChannels;
-use super::locked;
 use super::names::Names;
 use super::sequences::{SessionSequences, StatementSequences};
 use super::shared::Shared;
@@ -25,9 +24,10 @@ use crate::prepared::Prepared;
 use crate::routine::{CompiledRoutines, StatementHost};
 use crate::sql::ParsedStatement;
 use crate::state::{Reader, Transaction};
+use crate::sync::{Mutex, MutexGuard};
 use crate::{Error, Result, SqlState, Value};
 
-/// See the module. One for each statement of a connection.
+/// See the module. One for each statement of a session.
 pub(crate) struct Runner {
     pub(super) shared: Weak<Shared>,
     /// `None`: the statement only reads.
@@ -93,7 +93,7 @@ impl RoutineSession {
     /// The rows of a loop whose transaction may end before it does.
     pub(crate) fn looped(&self, stream: RowStream) -> Arc<Mutex<ScrolledRows>> {
         let rows = Arc::new(Mutex::new(ScrolledRows::new(stream, Keep::Nothing)));
-        let mut loops = locked(&self.loops);
+        let mut loops = self.loops.lock();
         loops.retain(|known| known.strong_count() > 0);
         loops.push(Arc::downgrade(&rows));
         rows
@@ -101,8 +101,8 @@ impl RoutineSession {
 
     /// Before a transaction ends within loops: reads what they have left.
     pub(super) fn hold_loops(&self, reader: &Reader) -> Result<()> {
-        let loops: Vec<_> = locked(&self.loops).drain(..).collect();
-        loops.iter().filter_map(Weak::upgrade).try_for_each(|rows| locked(&rows).hold(reader))
+        let loops: Vec<_> = self.loops.lock().drain(..).collect();
+        loops.iter().filter_map(Weak::upgrade).try_for_each(|rows| rows.lock().hold(reader))
     }
 }
 
@@ -125,7 +125,7 @@ impl Runner {
             base: self.base.clone(),
             now: Mutex::new((stamp, catalog.clone())),
             seen: AtomicU64::new(next_seen()),
-            busy: Mutex::new(self.busy.lock().unwrap_or_else(PoisonError::into_inner).clone()),
+            busy: Mutex::new(self.busy.lock().clone()),
             options: self.options.clone(),
             deferred: self.deferred.clone(),
             read_only: self.read_only,
@@ -146,13 +146,13 @@ impl Runner {
 
     /// The catalog and its stamp as this statement has changed it.
     pub(crate) fn now(&self) -> (CatalogStamp, Arc<Catalog>) {
-        let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.now.lock();
         (now.0, now.1.clone())
     }
 
     /// The path, the same as last time where it says the same.
     fn path_of(&self, routine: ObjectId, wanted: SearchPath) -> Arc<SearchPath> {
-        let mut paths = self.session.paths.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut paths = self.session.paths.lock();
         match paths.get(&routine) {
             Some(known) if **known == wanted => known.clone(),
             _ => {
@@ -202,7 +202,7 @@ impl Runner {
     }
 
     fn insert_room(&self) -> MutexGuard<'_, InserterBuffers> {
-        self.session.insert_room.lock().unwrap_or_else(PoisonError::into_inner)
+        self.session.insert_room.lock()
     }
 
     fn dml<'a>(
@@ -224,7 +224,7 @@ impl Runner {
             None => None,
         };
         let catalog = Arc::new(catalog.under(path.as_ref().unwrap_or_else(|| known.path())));
-        *self.now.lock().unwrap_or_else(PoisonError::into_inner) = (stamp, catalog);
+        *self.now.lock() = (stamp, catalog);
         self.seen.store(next_seen(), Ordering::Relaxed);
         Ok(())
     }
@@ -255,7 +255,7 @@ impl ddl::SchemaHost for Runner {
     }
 
     fn is_busy(&self, table: ObjectId) -> bool {
-        self.busy.lock().unwrap_or_else(PoisonError::into_inner).contains(&table)
+        self.busy.lock().contains(&table)
     }
 
     fn functions(&self, catalog: &Arc<Catalog>) -> Result<Arc<dyn StatementHost>> {

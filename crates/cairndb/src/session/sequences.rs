@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use cairn_storage::{Acknowledge, Durability, Store, TreeId, WriteError};
@@ -20,6 +20,7 @@ use crate::columns::QuickHashes;
 use crate::exec::{SequenceSource, SequenceState};
 use crate::sql::relation_name;
 use crate::state::TemporaryTrees;
+use crate::sync::{self, Mutex};
 use crate::{Error, Result, SqlState};
 
 /// How many values one raise of the mark allows, unless the sequence is drawn from quickly.
@@ -103,7 +104,7 @@ impl Reserved {
     /// By how many values the mark is to be raised now.
     fn wanted(&self) -> i64 {
         match self.raised {
-            Some((at, count)) if at.elapsed() < QUICK => (count * 2).clamp(AHEAD, AHEAD_MAX),
+            Some((at, count)) if sync::since(at) < QUICK => (count * 2).clamp(AHEAD, AHEAD_MAX),
             _ => AHEAD,
         }
     }
@@ -114,7 +115,7 @@ impl Reserved {
         if self.left == 0 || self.step != sequence.increment {
             let (mark, count) = ahead(sequence, value, self.wanted());
             write_entry(&mut store.session()?, tree, (sequence.id, sequence.generation), Stand::Last(mark))?;
-            (self.left, self.raised) = (count, Some((Instant::now(), count)));
+            (self.left, self.raised) = (count, Some((sync::now(), count)));
         }
         self.give(value);
         self.step = sequence.increment;
@@ -212,7 +213,7 @@ impl SequenceValues {
 
     /// Takes back what was drawn behind the value at `last` and not used, unless somebody drew since.
     fn put_back_behind(&self, sequence: &Sequence, drawn: &[i64], last: usize) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         let Some(reserved) = all.get_mut(&(sequence.id, sequence.generation)) else { return };
         let unused = drawn.len() - 1 - last;
         // Not around the end of one that cycles.
@@ -231,7 +232,7 @@ impl SequenceValues {
         work: impl FnOnce(&mut Reserved) -> Result<T>,
     ) -> Result<T> {
         let identity = (sequence.id, sequence.generation);
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         work(match all.entry(identity) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => place.insert(Reserved::behind(stored(store, tree, identity)?)),
@@ -240,7 +241,7 @@ impl SequenceValues {
 
     /// As `next`, without waiting: `None` where somebody else draws, or the mark has to be raised.
     pub(super) fn next_reserved(&self, sequence: &Sequence) -> Option<i64> {
-        let mut all = self.0.try_lock().ok()?;
+        let mut all = self.0.try_lock()?;
         let reserved = all.get_mut(&(sequence.id, sequence.generation))?;
         let value = reserved.stands.following(sequence).ok()?;
         if reserved.left == 0 || reserved.step != sequence.increment {
@@ -252,7 +253,7 @@ impl SequenceValues {
 
     /// Takes a value back that nobody saw, unless another was given out since.
     pub(super) fn put_back(&self, sequence: &Sequence, value: i64) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         let Some(reserved) = all.get_mut(&(sequence.id, sequence.generation)) else { return };
         if reserved.stands == Stand::Last(value)
             && let Some(before) = reserved.before.take()
@@ -264,7 +265,7 @@ impl SequenceValues {
     /// What the sequence has in its columns.
     fn state(&self, store: &Store, tree: TreeId, sequence: &Sequence) -> Result<SequenceState> {
         let identity = (sequence.id, sequence.generation);
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.0.lock();
         let reserved = match all.get(&identity) {
             Some(reserved) => *reserved,
             None => Reserved::behind(stored(store, tree, identity)?),
@@ -274,7 +275,7 @@ impl SequenceValues {
 
     fn set(&self, store: &Store, tree: TreeId, sequence: &Sequence, value: i64, called: bool) -> Result<()> {
         let identity = (sequence.id, sequence.generation);
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         let stand = if called { Stand::Last(value) } else { Stand::Next(value) };
         write_entry(&mut store.session()?, tree, identity, stand)?;
         all.insert(identity, Reserved::behind(stand));
@@ -283,7 +284,7 @@ impl SequenceValues {
 
     /// Lowers every mark to the last value given out. For a clean close; an error costs a gap, nothing else.
     pub(crate) fn settle(&self, store: &Store, tree: TreeId) {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.0.lock();
         let Ok(mut session) = store.session() else { return };
         for (&identity, reserved) in all.iter().filter(|(_, reserved)| reserved.left > 0) {
             let _ = write_entry(&mut session, tree, identity, reserved.stands);
@@ -408,7 +409,7 @@ impl StatementSequences {
     }
 
     fn remember(&self, sequence: &Sequence, value: i64) {
-        self.session.lock().unwrap_or_else(PoisonError::into_inner).remember(sequence, value);
+        self.session.lock().remember(sequence, value);
     }
 }
 
@@ -443,7 +444,7 @@ impl SequenceSource for StatementSequences {
 
     fn current_value(&self, name: &str) -> Result<i64> {
         let sequence = self.sequence(name)?;
-        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let session = self.session.lock();
         session.current.get(&sequence.id).copied().ok_or_else(|| {
             let message = format!("currval of sequence \"{}\" is not yet defined in this session", sequence.name);
             Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
@@ -451,7 +452,7 @@ impl SequenceSource for StatementSequences {
     }
 
     fn value_of_session(&self) -> Result<i64> {
-        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let session = self.session.lock();
         // A sequence that was dropped since has no value.
         let last = session.last.filter(|id| self.catalog.sequences().any(|sequence| sequence.id == *id));
         last.and_then(|id| session.current.get(&id).copied()).ok_or_else(|| {
@@ -477,7 +478,7 @@ impl SequenceSource for StatementSequences {
         self.with(Some("setval"), sequence, |values, store, tree| values.set(store, tree, sequence, value, called))?;
         if called {
             // It is no value that was got: `lastval` stays with the sequence that gave one.
-            self.session.lock().unwrap_or_else(PoisonError::into_inner).current.insert(sequence.id, value);
+            self.session.lock().current.insert(sequence.id, value);
         }
         Ok(value)
     }

@@ -7,13 +7,15 @@ use std::time::Instant;
 use cairn_parser::TokenKind;
 use cairn_parser::token::{Lexer, Placeholders};
 
-use super::execute::{Executed, Runnable};
-use super::{Params, Rows, Session, Settings};
+use super::execute::Runnable;
+use super::settings::shown_name;
+use super::{Executed, Params, Session, Settings};
 use crate::catalog::oid_of;
 use crate::command::{Command, CursorCommand, PreparedCommand, SessionCommand};
 use crate::exec::Kept;
 use crate::plan::Field;
 use crate::sql::ParsedStatement;
+use crate::sync;
 use crate::types::{DataType, ShownSettings};
 use crate::{Error, Result, SqlState};
 
@@ -28,23 +30,6 @@ use crate::{Error, Result, SqlState};
 /// ```
 #[derive(Default)]
 pub struct SettingsSeen(Option<Arc<Settings>>);
-
-impl Executed {
-    /// The first words of PostgreSQL's command tag: `INSERT`, `SELECT`, `CREATE TABLE`.
-    pub fn command(&self) -> &'static str {
-        self.tag
-    }
-
-    /// How many rows the statement inserted, updated, deleted, moved over or copied.
-    pub fn affected(&self) -> u64 {
-        self.affected
-    }
-
-    /// The rows, where the statement returns rows (perhaps none).
-    pub fn take_rows(&mut self) -> Option<Rows> {
-        self.rows.take()
-    }
-}
 
 impl Session {
     pub(crate) fn perform(&self, sql: &str, params: &dyn Params) -> Result<Executed> {
@@ -109,7 +94,7 @@ impl Session {
         }
         let idle = limits.idle_session?;
         let message = "terminating connection due to idle-session timeout";
-        Some((Instant::now() + idle, Error::new(SqlState::IDLE_SESSION_TIMEOUT, message)))
+        Some((sync::now() + idle, Error::new(SqlState::IDLE_SESSION_TIMEOUT, message)))
     }
 
     pub(crate) fn result_of(&self, runnable: &Runnable) -> Result<Option<Vec<Field>>> {
@@ -142,16 +127,6 @@ fn at_parameter(error: Error, sql: &str) -> Error {
             TokenKind::Eof | TokenKind::Bad => return error,
             _ => {}
         }
-    }
-}
-
-/// What stands above the row of SHOW.
-pub(super) fn shown_name(name: &str) -> &str {
-    match name {
-        "timezone" => "TimeZone",
-        "datestyle" => "DateStyle",
-        "intervalstyle" => "IntervalStyle",
-        name => name,
     }
 }
 

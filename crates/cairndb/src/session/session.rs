@@ -1,22 +1,23 @@
 //! A session: what runs statements, one after the other, and what it remembers between them.
 
 use std::cell::{Cell, RefCell, RefMut};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
 
 use cairn_parser::Room;
 use cairn_storage::Losses;
 
 use super::advisory::SessionLocks;
 use super::channels::{Leaving, SessionChannels};
-use super::execute::{Executed, Runnable};
+use super::execute::Runnable;
 use super::named_params::{numbered, text_for};
 use super::runner::RoutineSession;
 use super::sequences::{SessionSequences, StatementSequences};
-use super::session_state::{SessionState, Settings};
+use super::session_state::SessionState;
+use super::settings::Settings;
 use super::shared::{Handle, Shared};
 use super::statement_cache::{StatementCache, TextHash};
-use super::{Durability, InterruptHandle, Notice, Outcome, Params, PlanCache, Rows};
+use super::{Durability, Executed, InterruptHandle, Notice, Outcome, Params, PlanCache, Rows};
 use crate::catalog::Catalog;
 use crate::command;
 use crate::dml::InserterBuffers;
@@ -24,6 +25,7 @@ use crate::exec::SpillSpace;
 use crate::point::Buffers;
 use crate::prepared::Prepared;
 use crate::sql::{ParsedStatement, Script, parse_one_in, split_script};
+use crate::sync::Mutex;
 use crate::types::EvalContext;
 use crate::types::datetime::clock_micros;
 use crate::{Error, Result, SqlState};
@@ -152,7 +154,7 @@ impl Session {
         self.plans = Some(plans.clone());
     }
 
-    /// The plan of a text that this connection, or another of its pool, has made.
+    /// The plan of a text that this session, or another of its pool, has made.
     pub(crate) fn known_plan(&self, sql: &str) -> Option<Arc<Prepared>> {
         let mut cache = self.cache.borrow_mut();
         let hash = cache.hash(sql);
@@ -167,7 +169,7 @@ impl Session {
         })
     }
 
-    /// A plan that another connection of the pool has made in place of this one.
+    /// A plan that another session of the pool has made in place of this one.
     pub(crate) fn newer_plan(&self, sql: &str, known: &Arc<Prepared>) -> Option<Arc<Prepared>> {
         let plans = self.plans.as_ref()?;
         let mut cache = self.cache.borrow_mut();
@@ -224,7 +226,7 @@ impl Session {
         self.routines.notices.add(notice);
     }
 
-    /// The catalog as this connection sees it now.
+    /// The catalog as this session sees it now.
     pub(crate) fn catalog(&self) -> Result<Arc<Catalog>> {
         match &self.state.borrow().transaction {
             Some(open) => self.catalog_in(open).map(|(_, catalog)| catalog),
@@ -313,7 +315,7 @@ impl Session {
     }
 }
 
-/// SQLSTATE 55006: the statement was called by who reads a row that the connection lends him.
+/// SQLSTATE 55006: the statement was called by who reads a row that the session lends him.
 #[cold]
 pub(crate) fn row_is_lent() -> Error {
     Error::new(SqlState::OBJECT_IN_USE, "the connection is in use: a row of it is being read").with_hint(

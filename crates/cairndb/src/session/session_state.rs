@@ -1,56 +1,26 @@
-//! What a connection remembers between statements: settings and the open transaction.
+//! What a session remembers between statements: settings and the open transaction.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use cairn_storage::{Durability, Losses};
+use cairn_storage::Losses;
 
-use super::belonging::{Part, Whole};
-use super::ceilings::Ceilings;
 use super::channels::{Hold, SessionChannels};
 use super::limits::Limits;
 use super::names::Names;
+use super::settings::Settings;
 use super::temporary::Temporary;
-use crate::catalog::{Catalog, CatalogStamp, SearchPath};
+use crate::catalog::{Catalog, CatalogStamp};
 use crate::dml::{Deferred, DeferredMark};
-use crate::plan::OptimizerOptions;
 use crate::prepared::Prepared;
+use crate::result::{Part, Whole};
 use crate::state::{SaidMark, Savepoint, Transaction};
+use crate::sync;
+use crate::types::EvalContext;
 use crate::types::datetime::clock_micros;
-use crate::types::{EvalContext, TextStyle, ZoneName};
 use crate::{Error, Result, SqlState};
-
-/// Settings that statements run under.
-#[derive(Clone, Debug)]
-pub(crate) struct Settings {
-    pub(crate) time_zone: ZoneName,
-    pub(crate) style: TextStyle,
-    pub(crate) search_path: Arc<SearchPath>,
-    pub(crate) statement_timeout: Option<Duration>,
-    /// How long a statement waits for a lock at most.
-    pub(crate) lock_timeout: Option<Duration>,
-    /// Whether transactions that do not say it are READ ONLY.
-    pub(crate) default_read_only: bool,
-    /// Whether the open one is, where that is not the default.
-    pub(crate) read_only: Option<bool>,
-    /// What of its notices the client hears.
-    pub(crate) min_messages: &'static str,
-    pub(crate) limits: Limits,
-    /// `None`: the database's.
-    pub(crate) durability: Option<Durability>,
-    pub(crate) optimizer: OptimizerOptions,
-    /// The database's, for what does not say its own.
-    pub(crate) default_durability: Durability,
-    /// What the database's cache takes at most.
-    pub(crate) cache_bytes: u64,
-    /// Settings that change nothing here, or are the application's own, where they were set.
-    pub(crate) others: BTreeMap<String, String>,
-    /// Of a session whose statements come from others.
-    pub(super) ceilings: Option<Arc<Ceilings>>,
-}
 
 /// A transaction that BEGIN opened.
 pub(crate) struct OpenTransaction {
@@ -100,7 +70,7 @@ struct NamedSavepoint {
 /// Settings that ROLLBACK returns to, and those that COMMIT leaves (without SET LOCAL's).
 type ChangedSettings = Option<Box<(Arc<Settings>, Arc<Settings>)>>;
 
-/// The state behind a connection.
+/// The state behind a session.
 pub(crate) struct SessionState {
     /// Shared with the statements that run under them.
     pub(crate) settings: Arc<Settings>,
@@ -178,8 +148,8 @@ impl SessionState {
             whole,
             failed,
             read_only,
-            begun: Instant::now(),
-            idle_since: Cell::new(Instant::now()),
+            begun: sync::now(),
+            idle_since: Cell::new(sync::now()),
             started: clock_micros(),
             savepoints: Vec::new(),
             channels: self.channels.clone(),
@@ -277,7 +247,7 @@ impl OpenTransaction {
         if self.failed() {
             return Ok(());
         }
-        let over = |since: Instant, limit: Option<Duration>| limit.is_some_and(|limit| since.elapsed() > limit);
+        let over = |since: Instant, limit: Option<Duration>| limit.is_some_and(|limit| sync::since(since) > limit);
         let error = if over(self.begun, limits.transaction_timeout) {
             Error::new(SqlState::TRANSACTION_TIMEOUT, "rolling back the transaction due to transaction timeout")
         } else if over(self.idle_since.get(), limits.idle_in_transaction) {

@@ -52,7 +52,7 @@ impl Deref for Handle {
     }
 }
 
-/// What all connections of a database share.
+/// What all sessions of a database share.
 pub(crate) struct Shared {
     pub(crate) store: Store,
     pub(crate) options: Options,

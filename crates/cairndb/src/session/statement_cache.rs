@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use crate::prepared::Prepared;
 
-/// How many statements a connection keeps.
+/// How many statements a session keeps.
 const CAPACITY: usize = 128;
 
-/// A text's hash, keyed by the connection's cache.
+/// A text's hash, keyed by the session's cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TextHash(u64);
 
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
     use crate::Database;
 
-    /// Which of these texts the cache of the connection has.
+    /// Which of these texts the cache of the session has.
     fn kept(cache: &mut StatementCache, texts: &[String]) -> usize {
         texts.iter().filter(|text| cache.get(cache.hash(text), text).is_some()).count()
     }

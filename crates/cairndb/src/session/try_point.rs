@@ -8,17 +8,18 @@
 //! Whatever is out of the ordinary is the general path's.
 
 use std::ops::ControlFlow;
-use std::time::Instant;
 
 use cairn_storage::{Acknowledge, Durability, Ticket};
 
-use super::execute::{Executed, Runnable, tag_of};
+use super::FewRows;
+use super::execute::{Runnable, tag_of};
 use super::point;
-use super::rows::{FewRows, add_row};
+use super::point::{add_row, rows_of};
 use super::session_state::SessionState;
-use super::{Params, RowRef, Rows, Session};
+use super::{Executed, Params, RowRef, Rows, Session};
 use crate::point::Miss;
 use crate::prepared::Prepared;
+use crate::sync;
 use crate::{Error, Result};
 
 /// Whether a statement's fast form is for these parameters, in this state.
@@ -91,7 +92,7 @@ impl Session {
             let read = point::read(self, &state, (prepared, plan), params, &mut buffers, add);
             return match answer(&state, read)? {
                 // Rows of a SELECT may have no columns.
-                Some(_) => Ok(Some(Executed::rows(tag, Rows::few(prepared, rows?)))),
+                Some(_) => Ok(Some(Executed::rows(tag, rows_of(prepared, rows?)))),
                 None => Ok(None),
             };
         }
@@ -142,6 +143,6 @@ fn in_time<T>(state: &SessionState, work: impl FnOnce() -> Result<T, Miss>) -> R
     }
     open.check_time(&state.settings.limits)?;
     let done = work();
-    open.idle_since.set(Instant::now());
+    open.idle_since.set(sync::now());
     done
 }

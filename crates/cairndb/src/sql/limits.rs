@@ -14,7 +14,7 @@
 
 use cairn_parser::{Options, Placeholders};
 
-use crate::{Error, Result, SqlState};
+use crate::{Error, Result, SqlState, sync};
 
 /// The longest statement text.
 pub const MAX_TEXT_BYTES: usize = 64 << 20;
@@ -56,11 +56,7 @@ pub(crate) fn with_room<T: Send>(below: usize, depth: usize, work: impl FnOnce(u
         return Ok(work(below + depth));
     }
     let levels = depth.max(SHALLOW_DEPTH + 1);
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name("cairn-sql".into()).stack_size(DEEP_STACK_BYTES);
-        let handle = thread.spawn_scoped(scope, move || work(levels)).map_err(|error| {
-            Error::new(SqlState::STATEMENT_TOO_COMPLEX, format!("no stack for a deeply nested statement: {error}"))
-        })?;
-        handle.join().map_err(|panic| std::panic::resume_unwind(panic))
+    sync::on_own_stack("cairn-sql", DEEP_STACK_BYTES, move || work(levels), || ()).map_err(|error| {
+        Error::new(SqlState::STATEMENT_TOO_COMPLEX, format!("no stack for a deeply nested statement: {error}"))
     })
 }

@@ -200,6 +200,14 @@ fn fields(fields: IntervalFields) -> (IntervalField, IntervalField) {
     }
 }
 
+/// A type of a user's, or the array type of one by its own name, as `_mood`.
+fn of_users(users: UsersTypes<'_>, schema: Option<&str>, name: &str) -> Result<Option<DataType>> {
+    match (users(schema, name)?, name.strip_prefix('_')) {
+        (None, Some(element)) => Ok(users(schema, element)?.and_then(DataType::array)),
+        (known, _) => Ok(known),
+    }
+}
+
 /// Names that are no words of the grammar.
 fn named(tree: &Tree<'_>, id: Id<TypeName>, modifiers: &[i64], users: UsersTypes<'_>) -> Result<DataType> {
     let names = tree.get(id).names;
@@ -207,9 +215,9 @@ fn named(tree: &Tree<'_>, id: Id<TypeName>, modifiers: &[i64], users: UsersTypes
     let parts: Vec<&str> = tree.list(names).map(|part| name_text(tree, part)).collect();
     // PostgreSQL looks at the system's types first, unless another schema is said.
     let known = match parts.as_slice() {
-        [name] => DataType::from_name(name).map_or_else(|| users(None, name), |known| Ok(Some(known)))?,
+        [name] => DataType::from_name(name).map_or_else(|| of_users(users, None, name), |known| Ok(Some(known)))?,
         [schema, name] if *schema != "pg_catalog" => {
-            users(Some(schema), name)?.or_else(|| plain.and_then(DataType::from_name))
+            of_users(users, Some(schema), name)?.or_else(|| plain.and_then(DataType::from_name))
         }
         _ => plain.and_then(DataType::from_name),
     };

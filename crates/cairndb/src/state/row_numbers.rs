@@ -5,10 +5,10 @@
 //! from the last row. A row number therefore says nothing about the order of commits.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use cairn_storage::{Snapshot, Store, TreeId};
 
+use crate::sync::Mutex;
 use crate::{Error, Result};
 
 /// The next row number of every tree that was inserted into since the database was opened.
@@ -18,7 +18,7 @@ pub(crate) struct RowNumbers(Mutex<HashMap<TreeId, u64>>);
 impl RowNumbers {
     /// A number that no row of the tree has or will get from another caller. `store`: to find the last row once.
     pub(crate) fn next(&self, store: &Store, tree: TreeId) -> Result<u64> {
-        let mut counters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counters = self.0.lock();
         let next = match counters.get(&tree) {
             Some(&next) => next,
             None => first_free(&store.snapshot()?, tree)?,

@@ -5,14 +5,12 @@
 use std::sync::{Arc, LazyLock};
 
 use crate::functions::{DATABASE_NAME, Function, SetRows};
+use crate::settings::listed;
 use crate::types::datetime::{MICROS_PER_SECOND, Zone, listed_abbreviations};
 use crate::types::{Advisory, Array, DataType, EvalContext, Interval};
 use crate::{Result, Value};
 
 use super::reg::{OWNER, OWNER_OID};
-
-/// A line: the name, `vartype`, `unit`, `context`, `category` and `short_desc`.
-const SETTINGS: &str = include_str!("pg_catalog/settings.tsv");
 
 /// A function that gives a relation's rows.
 pub(crate) type Answers = LazyLock<Arc<Function>>;
@@ -30,67 +28,30 @@ pub(super) static ZONES: Answers = LazyLock::new(|| Function::of_relation("pg_ti
 pub(super) static ABBREVIATIONS: Answers =
     LazyLock::new(|| Function::of_relation("pg_timezone_abbrevs", false, abbreviations));
 
-/// A setting as it is listed.
-pub(crate) struct Setting {
-    pub(crate) name: &'static str,
-    kind: &'static str,
-    unit: &'static str,
-    context: &'static str,
-    category: &'static str,
-    pub(crate) description: &'static str,
-}
-
-/// All settings, in order.
-pub(crate) fn listed_settings() -> impl Iterator<Item = Setting> {
-    SETTINGS.lines().filter_map(|line| {
-        let [name, kind, unit, context, category, description] =
-            line.split('\t').collect::<Vec<_>>().try_into().ok()?;
-        Some(Setting { name, kind, unit, context, category, description })
-    })
-}
-
 fn settings(_: &Function, _: &[Value], context: &EvalContext) -> Result<SetRows> {
+    let known = |text: &str| if text.is_empty() { Value::Null } else { Value::text(text) };
     let mut values = Vec::new();
-    for of in listed_settings() {
-        let shown = context.settings.as_ref().and_then(|settings| settings.shown(&of.name.to_ascii_lowercase()));
-        let Some(shown) = shown else { continue };
-        let known = |text: &str| if text.is_empty() { Value::Null } else { Value::text(text) };
+    for of in listed() {
+        let name = of.name.to_ascii_lowercase();
+        let Some(shown) = context.settings.as_ref().and_then(|settings| settings.shown(&name)) else { continue };
+        let first = context.channels.as_ref().and_then(|session| session.first_setting(&name));
+        let first = first.unwrap_or_else(|| shown.clone());
+        let words = of.words.iter().map(|word| Value::text(*word)).collect();
         values.extend([
             Value::text(of.name),
-            Value::text(in_units(&shown, of.unit)),
+            Value::text(of.counted(&shown)),
             known(of.unit),
             Value::text(of.category),
-            Value::text(of.description),
-            Value::Null,
-            Value::text(of.context),
-            Value::text(of.kind),
-            Value::text("default"),
         ]);
-        values.extend([const { Value::Null }; 7]);
+        values.extend([Value::text(of.description), known(of.more)]);
+        values
+            .extend([of.context, of.kind.name(), if shown == first { "default" } else { "session" }].map(Value::text));
+        values.extend([known(of.least), known(of.most)]);
+        values.push(if of.words.is_empty() { Value::Null } else { Array::new(DataType::Text, words).into() });
+        values.extend([Value::text(of.default), Value::text(of.counted(&first)), Value::Null, Value::Null]);
         values.push(Value::Boolean(false));
     }
     Ok(SetRows::of(17, values))
-}
-
-/// A number as it is counted in the setting's unit, of SHOW's text: `4MB` is 4096 kB.
-fn in_units(shown: &str, unit: &str) -> String {
-    let at = shown.find(|c: char| !c.is_ascii_digit()).unwrap_or(shown.len());
-    let (number, of) = shown.split_at(at);
-    let times = match (unit, of) {
-        ("kB", "MB") | ("ms", "s") => Some(if unit == "kB" { 1 << 10 } else { 1000 }),
-        ("kB", "GB") => Some(1 << 20),
-        ("kB", "TB") => Some(1 << 30),
-        ("ms", "min") => Some(60_000),
-        ("kB", "kB") | ("ms", "ms") => Some(1),
-        _ => None,
-    };
-    if unit == "8kB" {
-        return in_units(shown, "kB")
-            .parse()
-            .map_or_else(|_| shown.to_owned(), |kilobytes: u64| (kilobytes / 8).to_string());
-    }
-    let counted = times.and_then(|times: u64| number.parse::<u64>().ok()?.checked_mul(times));
-    counted.map_or_else(|| shown.to_owned(), |counted| counted.to_string())
 }
 
 /// The process's number: its sessions have no others.
@@ -212,19 +173,4 @@ fn abbreviations(_: &Function, _: &[Value], context: &EvalContext) -> Result<Set
 /// Seconds east of Greenwich.
 fn east(seconds: i32) -> Value {
     Value::Interval(Interval { months: 0, days: 0, micros: i64::from(seconds) * MICROS_PER_SECOND })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_counted_in_units() {
-        assert_eq!(in_units("4MB", "kB"), "4096");
-        assert_eq!(in_units("90s", "ms"), "90000");
-        assert_eq!(in_units("250us", "ms"), "250us");
-        assert_eq!(in_units("-1", "kB"), "-1");
-        assert_eq!(in_units("0", "ms"), "0");
-        assert_eq!(in_units("8MB", "8kB"), "1024");
-    }
 }

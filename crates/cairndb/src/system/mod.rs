@@ -2,7 +2,7 @@
 //!
 //! Their rows are made from the catalog when a statement that names one runs (`relation`), in a scan that can ask for those of one
 //! object; the statement's plan rests on all of the schema (`Dependency::Everything`). They have PostgreSQL's names and columns, and but for
-//! what is no type here: a `regproc` or a tree of nodes is text, a `xid` a bigint. An object's oid is its id, which stays for the life of the database,
+//! what is no type here: a tree of nodes is text, a `xid` a bigint. An object's oid is its id, which stays for the life of the database,
 //! from 16384 on. Functions that ask the catalog (`functions`), and `regclass` and its kin (`reg`), are bound with the same catalog.
 
 mod asked;
@@ -22,7 +22,7 @@ use crate::types::DataType;
 use crate::{Error, SqlState, Value};
 use std::borrow::Borrow;
 
-pub(crate) use asked::{Answers, Setting, listed_settings};
+pub(crate) use asked::Answers;
 pub(crate) use entries::{SystemEntry, all_entries, entries};
 pub(crate) use functions::Takes;
 pub(crate) use relation::{Made, Rows, SystemRelation};

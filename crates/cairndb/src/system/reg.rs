@@ -144,7 +144,10 @@ pub(super) struct OtherType {
 }
 
 /// What has no values here that could be told from others'.
-const VALUELESS: [OtherType; 5] = [
+const VALUELESS: [OtherType; 8] = [
+    OtherType { oid: 269, name: "table_am_handler", is_pseudo: true },
+    OtherType { oid: 325, name: "index_am_handler", is_pseudo: true },
+    OtherType { oid: 2275, name: "cstring", is_pseudo: true },
     OtherType { oid: 194, name: "pg_node_tree", is_pseudo: false },
     OtherType { oid: 2249, name: "record", is_pseudo: true },
     OtherType { oid: 2276, name: "\"any\"", is_pseudo: true },
@@ -231,9 +234,9 @@ fn routine(catalog: &Catalog, text: &str, with_arguments: bool) -> Result<i64> {
         wanted.as_ref().is_none_or(|wanted| types.eq(wanted.iter().copied()))
     };
     let is_searched = name.schema.as_deref().is_none_or(|schema| schema == "pg_catalog");
-    let built_in = pg_catalog::BUILT_IN
+    let built_in = pg_catalog::named(&name.name)
         .iter()
-        .filter(|of| is_searched && of.name == name.name)
+        .filter(|_| is_searched)
         .filter(|of| wanted.as_ref().is_none_or(|wanted| wanted == &of.arguments));
     let found = all.filter(|of| fits(of)).map(|of| oid_of(of.id));
     let found: Vec<i64> = built_in.map(|of| of.oid).chain(found).collect();

@@ -8,7 +8,7 @@ use super::{Answers, BoundViews};
 use crate::Value;
 use crate::catalog::{Catalog, ObjectId, Relation, RelationKind, Table, UserType, View};
 use crate::plan::{Expr, Field, SystemRows};
-use crate::types::{CompositeType, DataType};
+use crate::types::{CompositeType, DataType, RegValue};
 
 /// A relation that the system makes.
 #[derive(Debug)]
@@ -129,6 +129,11 @@ impl SystemRelation {
     /// The name of its schema.
     pub(crate) fn schema(&self) -> &'static str {
         self.schema
+    }
+
+    /// What its rows say in `tableoid`; `None`: it is a view.
+    pub(crate) fn table_oid(&self) -> Option<i64> {
+        self.oid.filter(|_| self.kind == RelationKind::Table)
     }
 
     pub(crate) fn made(&self) -> &Made {
@@ -285,6 +290,7 @@ fn unsaid(data_type: DataType) -> Value {
         DataType::SmallInt => Value::SmallInt(0),
         DataType::Real => Value::Real(0.0),
         DataType::Boolean => Value::Boolean(false),
+        DataType::Reg(of) => Value::Reg(RegValue { of, oid: 0 }),
         _ => Value::Null,
     }
 }

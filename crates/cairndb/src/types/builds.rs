@@ -2,8 +2,9 @@
 //!
 //! A build writes down its rows in words that it alone writes, row by row; who asks reads them as they are at that moment.
 
+use crate::sync::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// Those of a database that run.
 #[derive(Debug, Default)]
@@ -65,7 +66,7 @@ impl Builds {
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut Vec<Arc<Build>>) -> T) -> T {
-        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.0.lock())
     }
 }
 

@@ -109,7 +109,7 @@ pub(crate) struct ListedStatement {
     pub(crate) executions: u64,
 }
 
-/// What functions do with what the connections of a database share: channels, advisory locks, the file; and their time.
+/// What functions do with what the sessions of a database share: channels, advisory locks, the file; and their time.
 pub(crate) trait SessionServices: fmt::Debug + Send + Sync {
     /// To be told when the transaction commits. SQLSTATE 22023, 54000.
     fn notify(&self, channel: &str, payload: &str) -> Result<()>;
@@ -126,7 +126,7 @@ pub(crate) trait SessionServices: fmt::Debug + Send + Sync {
     /// How a setting was shown when the session began.
     fn first_setting(&self, name: &str) -> Option<String>;
 
-    /// Locks a number that connections have agreed upon; false: it is not to be waited for. SQLSTATE 40P01, 57014.
+    /// Locks a number that sessions have agreed upon; false: it is not to be waited for. SQLSTATE 40P01, 57014.
     fn lock(&self, number: Advisory, shared: bool, scope: LockScope, waits: bool) -> Result<bool>;
 
     /// Gives it back; false: the session has not locked it.

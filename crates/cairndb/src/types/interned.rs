@@ -3,8 +3,9 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
+use crate::sync::Mutex;
 use crate::{Error, Result, SqlState};
 
 /// Definitions (`K`) and what was made of them (`T`).
@@ -36,7 +37,7 @@ impl<K: Eq + Hash, T> Interner<K, T> {
         make: impl FnOnce(K, u32) -> T,
         definition_of: fn(&T) -> &K,
     ) -> Result<u32> {
-        let mut numbers = self.numbers.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+        let mut numbers = self.numbers.get_or_init(Mutex::default).lock();
         if let Some(&number) = numbers.get(&definition) {
             return Ok(number);
         }

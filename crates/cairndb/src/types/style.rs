@@ -92,18 +92,14 @@ impl TextStyle {
     /// Names of the settings that make up a style, with what SHOW says by default.
     pub(crate) const SETTINGS: [&str; 4] = ["datestyle", "intervalstyle", "extra_float_digits", "bytea_output"];
 
-    /// Sets one of [`TextStyle::SETTINGS`]; `value`: `None` for what it is in `fresh`. SQLSTATE 22023.
-    pub(crate) fn set(&mut self, name: &str, value: Option<&str>, fresh: &TextStyle) -> Result<()> {
-        match (name, value) {
-            ("datestyle", None) => (self.date, self.order) = (fresh.date, fresh.order),
-            ("datestyle", Some(value)) => self.set_dates(value)?,
-            ("intervalstyle", value) => {
-                self.interval = value.map_or(Ok(fresh.interval), |value| one_of(&INTERVAL_STYLES, name, value))?;
-            }
-            ("bytea_output", value) => {
-                self.bytea = value.map_or(Ok(fresh.bytea), |value| one_of(&BYTEA_OUTPUTS, name, value))?;
-            }
-            (_, value) => self.float_digits = value.map_or(Ok(fresh.float_digits), float_digits)?,
+    /// Sets one of [`TextStyle::SETTINGS`]. SQLSTATE 22023.
+    pub(crate) fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        let invalid = || invalid(name, value);
+        match name {
+            "datestyle" => self.set_dates(value)?,
+            "intervalstyle" => self.interval = meaning(&INTERVAL_STYLES, value).ok_or_else(invalid)?,
+            "bytea_output" => self.bytea = meaning(&BYTEA_OUTPUTS, value).ok_or_else(invalid)?,
+            _ => self.float_digits = FloatDigits(value.parse().map_err(|_| invalid())?),
         }
         Ok(())
     }
@@ -178,28 +174,12 @@ enum Said {
     Default,
 }
 
-fn one_of<T: Copy>(known: &[(&str, T)], name: &str, value: &str) -> Result<T> {
-    let found = known.iter().find(|(word, _)| word.eq_ignore_ascii_case(value.trim()));
-    found.map(|(_, meaning)| *meaning).ok_or_else(|| {
-        let words: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
-        invalid(name, value).with_hint(format!("Available values: {}.", words.join(", ")))
-    })
+fn meaning<T: Copy>(known: &[(&str, T)], value: &str) -> Option<T> {
+    known.iter().find(|(word, _)| *word == value).map(|(_, meaning)| *meaning)
 }
 
 fn name_of<T: PartialEq>(known: &[(&str, T)], of: T) -> String {
     known.iter().find(|(_, meaning)| *meaning == of).map_or("", |(word, _)| word).to_owned()
-}
-
-fn float_digits(value: &str) -> Result<FloatDigits> {
-    let digits: i64 = value.trim().parse().map_err(|_| invalid("extra_float_digits", value))?;
-    match i8::try_from(digits) {
-        Ok(digits @ -15..=3) => Ok(FloatDigits(digits)),
-        _ => {
-            let message =
-                format!("{digits} is outside the valid range for parameter \"extra_float_digits\" (-15 .. 3)");
-            Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message))
-        }
-    }
 }
 
 fn invalid(name: &str, value: &str) -> Error {

@@ -160,7 +160,7 @@ fn check_groups(view: &Arc<Table>, catalog: &Catalog, context: &ExecContext) -> 
         corrupt(message).with_hint("Say REFRESH MATERIALIZED VIEW, which makes them anew.")
     };
     let (mut key, mut value, mut expected) = (Vec::new(), Vec::new(), 0);
-    let plan = Arc::new(optimize(groups.states()?, catalog, &OptimizerOptions::default())?);
+    let plan = Arc::new(optimize(groups.states()?, &OptimizerOptions::default())?);
     let mut stream = exec::execute(plan, context.clone())?;
     while let Some(batch) = stream.next_batch()? {
         for row in 0..batch.len() {

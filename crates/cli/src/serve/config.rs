@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cairn_server::{Access, Ceilings, Method, User, Verifier};
+use cairn_server::{Access, Ceilings, Method, Tls, User, Verifier};
 use cairndb::Durability;
 
 use super::users::{check_private, read_users};
@@ -26,8 +26,10 @@ pub const KEYS: &[(&str, &str, &str)] = &[
     ("socket.folder", "the file's", "the folder of the Unix socket"),
     ("socket.port", "5432", "the port that the Unix socket is named by"),
     ("users_file", "", "a file of lines NAME:PASSWORD, or NAME:SCRAM-SHA-256$..."),
+    ("tls.cert", "", "the certificate for TLS, in PEM, with those that vouch for it behind it"),
+    ("tls.key", "", "its key, in PEM, which only its owner may read"),
     ("trust", "false", "let everybody in who reaches an address or the socket"),
-    ("insecure", "false", "listen to addresses that others reach, though there is no TLS"),
+    ("insecure", "false", "who comes from another machine needs no TLS"),
     ("max_connections", "100", "sessions at a time"),
     ("max_connections_by_user", "none", "of one user"),
     ("max_connections_by_database", "none", "in one database"),
@@ -61,6 +63,8 @@ pub struct Config {
     pub create: bool,
     pub socket_folder: Option<PathBuf>,
     pub socket_port: Option<u16>,
+    pub tls_cert: Option<PathBuf>,
+    pub tls_key: Option<PathBuf>,
     pub database: cairndb::Options,
     /// Of the times; memory and durability are the database's.
     pub ceilings: Ceilings,
@@ -98,7 +102,18 @@ impl Config {
             check_known(key).map_err(Failure::Message)?;
             config.set(key, value).map_err(|why| Failure::Message(format!("{key}: {why}")))?;
         }
+        config.server.tls = config.tls()?;
         Ok(config)
+    }
+
+    fn tls(&self) -> Result<Option<Tls>, Failure> {
+        let missing = |key| Err(Failure::Message(format!("{key}: a certificate for TLS has a key, give both or none")));
+        match (&self.tls_cert, &self.tls_key) {
+            (None, None) => Ok(None),
+            (Some(certificate), Some(key)) => Ok(Some(Tls::of_files(certificate, key)?)),
+            (None, _) => missing("tls.cert"),
+            (_, None) => missing("tls.key"),
+        }
     }
 
     /// Whether there is something in it that is not for everybody to read.
@@ -158,6 +173,8 @@ impl Config {
                 let users = read_users(Path::new(value)).map_err(|failure| failure.to_string())?;
                 server.users.extend(users);
             }
+            "tls.cert" => self.tls_cert = Some(value.into()),
+            "tls.key" => self.tls_key = Some(value.into()),
             "trust" => server.trusts_all = switch(value)?,
             "insecure" => server.is_insecure = switch(value)?,
             "max_connections" => server.connections_max = number(value)?,
@@ -212,20 +229,21 @@ impl Config {
         Ok(())
     }
 
-    /// `access: [{ from: 10.0.0.0/8, database: shop, user: [a, b], method: password }]`
+    /// `access: [{ from: 10.0.0.0/8, tls: true, database: shop, user: [a, b], method: password }]`
     fn read_access(&mut self, rules: At<Node>) -> Result<(), At<String>> {
         for rule in list(rules) {
             let line = rule.line;
-            let (mut from, mut method, mut users, mut databases) = (None, None, Vec::new(), Vec::new());
+            let (mut from, mut tls, mut method, mut users, mut databases) = (None, None, None, Vec::new(), Vec::new());
             for (key, value) in map(rule)? {
                 let line = value.line;
                 let bad = |of: String| At { line, of };
                 match key.of.as_str() {
                     "from" => from = Some(text(value)?.of.parse().map_err(bad)?),
+                    "tls" => tls = Some(switch(&text(value)?.of).map_err(bad)?),
                     "method" => method = Some(self::method(&text(value)?.of).map_err(bad)?),
                     "user" => users = texts(value)?,
                     "database" => databases = texts(value)?,
-                    other => return Err(unknown(other, key.line, &["from", "method", "user", "database"])),
+                    other => return Err(unknown(other, key.line, &["from", "tls", "method", "user", "database"])),
                 }
             }
             let missing = |what: &str| At { line, of: format!("a rule of access says {what}") };
@@ -234,6 +252,7 @@ impl Config {
                 method: method.ok_or_else(|| missing("by which method: password, owner, trust, refuse"))?,
                 users,
                 databases,
+                tls,
             });
         }
         Ok(())

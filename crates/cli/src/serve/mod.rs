@@ -55,7 +55,13 @@ pub struct ServeArgs {
     /// Let everybody in who reaches an address or the socket, without a password (trust)
     #[arg(long)]
     pub trust: bool,
-    /// Listen to addresses that other machines reach, though there is no TLS: what is sent can be read on the way (insecure)
+    /// The certificate for TLS, in PEM, with those that vouch for it behind it (tls.cert)
+    #[arg(long, value_name = "FILE")]
+    pub tls_cert: Option<PathBuf>,
+    /// Its key, in PEM, which only its owner may read (tls.key)
+    #[arg(long, value_name = "FILE")]
+    pub tls_key: Option<PathBuf>,
+    /// Let others come in from other machines without TLS: what is sent can be read on the way (insecure)
     #[arg(long)]
     pub insecure: bool,
     /// How many sessions there may be at a time [default: 100] (max_connections)
@@ -81,6 +87,8 @@ impl ServeArgs {
             ("socket.folder", path(&self.socket_folder)),
             ("socket.port", self.port.map(|port| port.to_string())),
             ("users_file", path(&self.users)),
+            ("tls.cert", path(&self.tls_cert)),
+            ("tls.key", path(&self.tls_key)),
             ("trust", on(self.trust)),
             ("insecure", on(self.insecure)),
             ("max_connections", self.max_connections.map(|count| count.to_string())),

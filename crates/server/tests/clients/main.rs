@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 mod ceilings;
+mod dump;
 mod folder;
 mod idle;
 

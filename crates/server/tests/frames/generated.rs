@@ -1,10 +1,17 @@
 //! Conversations that nobody thought of.
 
-use crate::Both;
-use crate::talk::Talk;
+use std::path::Path;
+use std::thread;
 
-/// How many are held; more: `CAIRN_CONVERSATIONS=20000 cargo test -p cairn-server --test frames`, from another than the first: CAIRN_SEED.
-const CONVERSATIONS: u64 = 300;
+use crate::Both;
+use crate::talk::{Line, Talk};
+
+/// How many are held; more: `CAIRN_CONVERSATIONS=1000000 cargo test -p cairn-server --test frames`, from another than the first: CAIRN_SEED.
+const CONVERSATIONS: u64 = 20_000;
+/// How many are said at once over a connection: their bytes find room in a socket, whatever is heard meanwhile.
+const TOGETHER: usize = 16;
+/// How many are held between two comparisons, by both servers at once.
+const COMPARED: u64 = 1_024;
 
 struct Random(u64);
 
@@ -65,7 +72,8 @@ fn some(random: &mut Random) -> Talk {
             _ => talk.sync(),
         };
     }
-    talk.sync().query("ROLLBACK").query("SELECT count(*) FROM t").query("DELETE FROM t WHERE id = 100")
+    let talk = talk.sync().query("ROLLBACK").query("SELECT count(*) FROM t");
+    talk.query("DELETE FROM t WHERE id = 100").query("DEALLOCATE ALL")
 }
 
 /// PostgreSQL warns of portals whose end it has left to nobody.
@@ -73,14 +81,37 @@ fn without_warnings(heard: &str) -> String {
     heard.lines().filter(|line| !line.contains("skipping cleanup for portal")).collect::<Vec<_>>().join("\n")
 }
 
+/// What is heard of each, over one connection; behind one that ended it nothing is.
+fn held(socket: &Path, seeds: &[u64]) -> Vec<String> {
+    let mut line = Line::new(socket);
+    let mut heard = Vec::new();
+    for seeds in seeds.chunks(TOGETHER) {
+        let talk = |seed: &u64| some(&mut Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
+        let talks: Vec<Talk> = seeds.iter().map(talk).collect();
+        if !line.hold(&talks, &mut heard) {
+            break;
+        }
+    }
+    heard
+}
+
 #[test]
 fn generated_conversations_come_out_as_in_postgresql() {
     let Some(both) = Both::start() else { return };
     let number = |name: &str| std::env::var(name).ok().and_then(|number| number.parse().ok());
     let first = number("CAIRN_SEED").unwrap_or(1);
-    for seed in first..first + number("CAIRN_CONVERSATIONS").unwrap_or(CONVERSATIONS) {
-        let talk = some(&mut Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
-        let (ours, theirs) = both.exchange(&talk);
-        assert_eq!(without_warnings(&ours), without_warnings(&theirs), "seed {seed}");
+    let mut left = number("CAIRN_CONVERSATIONS").unwrap_or(CONVERSATIONS);
+    let mut next = first;
+    while left > 0 {
+        let seeds: Vec<u64> = (next..next + left.min(COMPARED)).collect();
+        let [ours, theirs] = both.sockets().map(|socket| {
+            let seeds = seeds.clone();
+            thread::spawn(move || held(&socket, &seeds))
+        });
+        let (ours, theirs) = (ours.join().expect("ours"), theirs.join().expect("theirs"));
+        for ((seed, ours), theirs) in seeds.iter().zip(&ours).zip(&theirs) {
+            assert_eq!(without_warnings(ours), without_warnings(theirs), "seed {seed}");
+        }
+        (next, left) = (next + seeds.len() as u64, left - seeds.len() as u64);
     }
 }

@@ -5,6 +5,8 @@ mod generated;
 mod scenarios;
 mod talk;
 
+use std::path::PathBuf;
+
 use cairn_conformance::engine::PostgresServer;
 use cairn_server::{Options, Running, Server};
 use cairndb::Database;
@@ -36,9 +38,14 @@ impl Both {
         Some(both)
     }
 
+    /// Where both are reached.
+    fn sockets(&self) -> [PathBuf; 2] {
+        [self.ours.path(), self.theirs.socket_folder()].map(|folder| folder.join(".s.PGSQL.5432"))
+    }
+
     /// What both answer, in words.
     fn exchange(&self, talk: &Talk) -> (String, String) {
-        let ours = talk.hold(&self.ours.path().join(".s.PGSQL.5432"));
-        (ours, talk.hold(&self.theirs.socket_folder().join(".s.PGSQL.5432")))
+        let [ours, theirs] = self.sockets().map(|socket| talk.hold(&socket));
+        (ours, theirs)
     }
 }

@@ -182,6 +182,15 @@ fn parameters() -> Vec<(&'static str, Talk)> {
     let one: [Option<&[u8]>; 1] = [Some(&[0, 0, 0, 7])];
     vec![
         ("in binary", parse("SELECT $1::int + 1").bind_with("", "", &[1], &one, &[0]).execute("", 0).sync()),
+        (
+            "oids with names, and vectors, in binary",
+            Talk::new()
+                .parse("", "SELECT 'pg_class'::regclass, 'integer'::regtype, 'array_in'::regproc, 'abs(integer)'::regprocedure, 0::regproc, '{int4}'::regtype[], '1 2'::int2vector, '3 4'::oidvector", &[])
+                .bind("", "", &[], true)
+                .describe('P', "")
+                .execute("", 0)
+                .sync(),
+        ),
         ("too few bytes", parse("SELECT $1::int8").bind_with("", "", &[1], &one, &[0]).execute("", 0).sync()),
         ("too many bytes", parse("SELECT $1::int2").bind_with("", "", &[1], &one, &[0]).execute("", 0).sync()),
         ("no such format", parse("SELECT $1::int").bind_with("", "", &[2], &one, &[0]).sync()),

@@ -96,13 +96,8 @@ impl Talk {
 
     /// Says it all, goodbye, and hears what comes back.
     pub fn hold(&self, socket: &Path) -> String {
-        let mut stream = UnixStream::connect(socket).expect("connects");
-        stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
-        let mut said = b"\0\0\0\0\0\x03\0\0user\0cairn\0database\0postgres\0\0".to_vec();
-        let length = said.len() as u32;
-        said[..4].copy_from_slice(&length.to_be_bytes());
-        said.extend(&self.0);
-        said.extend(*b"X\0\0\0\x04");
+        let mut stream = connected(socket);
+        let said = [&STARTUP[..], &self.0, b"X\0\0\0\x04"].concat();
         // Who ends the conversation before it was all said has said why.
         let _ = stream.write_all(&said);
         let mut heard = Vec::new();
@@ -112,6 +107,85 @@ impl Talk {
         words(&heard)
     }
 }
+
+const STARTUP: [u8; 38] = *b"\0\0\0\x26\0\x03\0\0user\0cairn\0database\0postgres\0\0";
+
+fn connected(socket: &Path) -> UnixStream {
+    let stream = UnixStream::connect(socket).expect("connects");
+    stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+    stream
+}
+
+/// A connection over which one conversation is held after the other.
+pub struct Line {
+    stream: UnixStream,
+    /// What has been heard and belongs to no conversation yet.
+    heard: Vec<u8>,
+}
+
+impl Line {
+    pub fn new(socket: &Path) -> Line {
+        let mut stream = connected(socket);
+        stream.write_all(&STARTUP).expect("it is said");
+        let mut line = Line { stream, heard: Vec::new() };
+        line.hear_ready().expect("a session");
+        line
+    }
+
+    /// Holds them, all said at once, and adds what each has heard; each ends with Sync or a simple query, and leaves nothing behind it. Whether
+    /// more can be said: if not, the last one heard why.
+    pub fn hold(&mut self, talks: &[Talk], heard: &mut Vec<String>) -> bool {
+        let said: Vec<u8> = talks.iter().flat_map(|talk| talk.clone().query(END).0).collect();
+        // Who ends the connection before it was all said has said why.
+        let _ = self.stream.write_all(&said);
+        talks.iter().all(|_| {
+            let of = self.hear_end();
+            let goes_on = of.is_ok();
+            heard.push(of.unwrap_or_else(|last| last));
+            goes_on
+        })
+    }
+
+    /// Up to the answer to what ends a conversation.
+    fn hear_end(&mut self) -> Result<String, String> {
+        let mut of = Vec::new();
+        loop {
+            let part =
+                self.hear_ready().map_err(|error| format!("{}\n{error}", words(&[&of[..], &self.heard].concat())))?;
+            if part.windows(END_ROW.len()).any(|row| row == END_ROW) {
+                return Ok(words(&of));
+            }
+            of.extend(part);
+        }
+    }
+
+    /// Up to ReadyForQuery.
+    fn hear_ready(&mut self) -> std::io::Result<Vec<u8>> {
+        let mut at = 0;
+        loop {
+            while let Some(length) = self.heard.get(at + 1..).and_then(|rest| rest.first_chunk::<4>()) {
+                let end = at + 1 + u32::from_be_bytes(*length) as usize;
+                if end > self.heard.len() {
+                    break;
+                }
+                let is_ready = self.heard[at] == b'Z';
+                at = end;
+                if is_ready {
+                    return Ok(self.heard.drain(..at).collect());
+                }
+            }
+            let mut bytes = [0; 16 << 10];
+            match self.stream.read(&mut bytes)? {
+                0 => return Err(std::io::ErrorKind::UnexpectedEof.into()),
+                count => self.heard.extend(&bytes[..count]),
+            }
+        }
+    }
+}
+
+/// What no conversation says, and its row.
+const END: &str = "SELECT 'the end of a conversation'";
+const END_ROW: &[u8] = b"\0\x01\0\0\0\x19the end of a conversation";
 
 /// A line for each message, without what no two servers say alike.
 fn words(mut heard: &[u8]) -> String {

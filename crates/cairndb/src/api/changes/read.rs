@@ -15,6 +15,7 @@ use super::{Change, ChangeKind, ChangedTable};
 use crate::catalog::schema_name_of;
 use crate::change_feed::{self, Entry, EntryKind, Epochs, FeedInfo, description, feeds_tree};
 use crate::session::{Next, Stop, StopHandle};
+use crate::sync;
 use crate::{Error, Result};
 
 /// Changes that are read ahead, and bytes of them.
@@ -211,7 +212,7 @@ impl Changes {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn next_change_within(&mut self, time: Duration) -> Result<Next<Change>> {
-        self.next_until(Instant::now().checked_add(time))
+        self.next_until(sync::now().checked_add(time))
     }
 
     /// For tasks of an asynchronous program: the next change, or its waker is woken once there may be one.
@@ -253,7 +254,7 @@ impl Changes {
             if self.has_ended() {
                 return Ok(Next::End);
             }
-            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let left = until.map(|until| until.saturating_duration_since(sync::now()));
             if left.is_some_and(|left| left.is_zero()) {
                 return Ok(Next::NotYet);
             }

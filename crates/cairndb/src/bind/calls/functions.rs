@@ -219,7 +219,7 @@ impl<'a> Binder<'a> {
             let error = Error::unsupported(format!("{}() outside of FROM", call.name));
             return Err(self.at(error.with_hint("Call it in FROM."), call.span));
         }
-        let args = self.operands(call.arguments(), context)?;
+        let args = self.populate_arguments(call, populate, context)?;
         let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
         let none = |binder: &Self| binder.at(no_function(call.name, &types), call.span);
         let Ok([(base, _), (document, span)]) = <[Operand; 2]>::try_from(args) else { return Err(none(self)) };
@@ -230,6 +230,23 @@ impl<'a> Binder<'a> {
         let document = self.coerce(document, populate.document, CastContext::Implicit, span)?;
         let document = document.ok_or_else(|| none(self))?;
         Ok(Expr::Call { function: populated(of, populate.document), args: vec![base, document] })
+    }
+
+    /// The arguments of such a call. Those of `json` have a third in PostgreSQL, which says nothing any more.
+    pub(in crate::bind) fn populate_arguments(
+        &mut self,
+        call: &Call<'a>,
+        populate: Populate,
+        context: &mut Context,
+    ) -> Result<Vec<Operand>> {
+        let mut args = self.arguments(call.named(), call.arguments(), context)?;
+        let takes_third = populate.has_base && populate.document == DataType::Json;
+        if let ([_, _, (third, _)], true) = (&args[..], takes_third)
+            && matches!(third.data_type(), DataType::Boolean | DataType::Unknown)
+        {
+            args.truncate(2);
+        }
+        Ok(args)
     }
 
     pub(in crate::bind) fn take_apart(

@@ -1,4 +1,4 @@
-//! Arguments that are given by name, and those of built-in functions that can be.
+//! Arguments that are given by name.
 
 use cairn_parser::{self as ast, List};
 
@@ -9,74 +9,11 @@ use crate::bind::context::Context;
 use crate::bind::expressions::literal;
 use crate::bind::expressions::operators::Operand;
 use crate::bind::queries::select::contains_stand_in;
-use crate::plan::StandIn;
+use crate::functions::Parameter;
+use crate::plan::{Expr, StandIn};
 use crate::sql::name_text;
+use crate::types::DataType;
 use crate::{Error, Result, SqlState};
-
-/// A parameter's name, and the text of its default.
-type Parameter = (&'static str, Option<&'static str>);
-
-const PATH: &[Parameter] = &[("target", None), ("path", None), ("vars", Some("{}")), ("silent", Some("false"))];
-
-/// The built-in functions whose parameters have names that one calls them by.
-const FUNCTIONS: &[(&str, &[Parameter])] = &[
-    (
-        "make_interval",
-        &[
-            ("years", Some("0")),
-            ("months", Some("0")),
-            ("weeks", Some("0")),
-            ("days", Some("0")),
-            ("hours", Some("0")),
-            ("mins", Some("0")),
-            ("secs", Some("0")),
-        ],
-    ),
-    ("make_date", &[("year", None), ("month", None), ("day", None)]),
-    ("make_time", &[("hour", None), ("min", None), ("sec", None)]),
-    (
-        "make_timestamp",
-        &[("year", None), ("month", None), ("mday", None), ("hour", None), ("min", None), ("sec", None)],
-    ),
-    (
-        "make_timestamptz",
-        &[("year", None), ("month", None), ("mday", None), ("hour", None), ("min", None), ("sec", None)],
-    ),
-    (
-        "make_timestamptz",
-        &[
-            ("year", None),
-            ("month", None),
-            ("mday", None),
-            ("hour", None),
-            ("min", None),
-            ("sec", None),
-            ("timezone", None),
-        ],
-    ),
-    ("jsonb_path_exists", PATH),
-    ("jsonb_path_match", PATH),
-    ("jsonb_path_query", PATH),
-    ("jsonb_path_query_array", PATH),
-    ("jsonb_path_query_first", PATH),
-    ("jsonb_path_exists_tz", PATH),
-    ("jsonb_path_match_tz", PATH),
-    ("jsonb_path_query_tz", PATH),
-    ("jsonb_path_query_array_tz", PATH),
-    ("jsonb_path_query_first_tz", PATH),
-    ("jsonb_set", &[("jsonb_in", None), ("path", None), ("replacement", None), ("create_if_missing", Some("true"))]),
-    (
-        "jsonb_set_lax",
-        &[
-            ("jsonb_in", None),
-            ("path", None),
-            ("replacement", None),
-            ("create_if_missing", Some("true")),
-            ("null_value_treatment", Some("use_json_null")),
-        ],
-    ),
-    ("jsonb_insert", &[("jsonb_in", None), ("path", None), ("replacement", None), ("insert_after", Some("false"))]),
-];
 
 /// A call's arguments.
 pub(in crate::bind) enum Arguments<'t> {
@@ -172,6 +109,10 @@ impl<'a> Binder<'a> {
                 _ => (None, arg),
             };
             let (value, span) = self.operand(value, context)?;
+            // JDBC's drivers write what only comes out among the arguments, and say of it that it is `void`: PostgreSQL passes it over.
+            if matches!(value, Expr::Parameter { data_type: DataType::Void, .. }) {
+                continue;
+            }
             let wrong = match name {
                 None if given.iter().any(|given| given.name.is_some()) => {
                     "positional argument cannot follow named argument".to_owned()
@@ -203,8 +144,10 @@ impl<'a> Binder<'a> {
         if given.iter().all(|given| given.name.is_none()) {
             return Ok(given.into_iter().map(|given| (given.value, given.span)).collect());
         }
-        let known = FUNCTIONS.iter().filter(|(name, _)| *name == called.name);
-        let order = known.filter_map(|(_, parameters)| in_order(parameters, &given)).next();
+        // The elements of what repeats have no names.
+        let known = self.overloads(called.name);
+        let mut named = known.iter().filter(|function| !function.variadic);
+        let order = named.find_map(|function| in_order(function.parameters, &given));
         let Some(order) = order else { return Err(self.at(no_such(called, &given), called.span)) };
         let mut given: Vec<Option<Given<'_>>> = given.into_iter().map(Some).collect();
         let operand = |from: Argument| match from {

@@ -11,7 +11,7 @@ use super::updatable::TargetTable;
 use crate::bind::binder::Binder;
 use crate::bind::expressions::coerce::text;
 use crate::catalog::ObjectId;
-use crate::functions::{Checked, Function};
+use crate::functions::{Checked, Cost, Function};
 use crate::plan::{Expr, Field, LogicalPlan};
 use crate::sql::name_text;
 use crate::types::{DataType, EvalContext};
@@ -144,7 +144,7 @@ fn key_of_current((table, change): (ObjectId, u64), name: &str, part: usize, ret
         name: "current_of".into(),
         data_type: DataType::Text,
         immutable: false,
-        bounded: false,
+        cost: Cost::Unknown,
         // The point path knows no cursors.
         calls: true,
         entry: 3 << 61 | u64::from(table.0) << 8 | part as u64,

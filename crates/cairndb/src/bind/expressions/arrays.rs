@@ -113,6 +113,10 @@ impl Binder<'_> {
             args.extend(self.keys_of(steps, context)?);
             return Ok(Expr::Call { function: json::element_at(args.len() - 1), args });
         }
+        if let (DataType::Name, [_], false) = (data_type, steps, slice) {
+            args.extend(self.subscripts_of(steps, context)?);
+            return Ok(Expr::Call { function: arrays::letter_of_name(), args });
+        }
         if !data_type.is_array() {
             return Err(self.at(not_subscriptable(data_type), span));
         }

@@ -14,7 +14,7 @@ use crate::bind::entry::alone;
 use crate::bind::parameters::Callees;
 use crate::bind::relations::scope::{Env, Relation, Scope};
 use crate::catalog::{Catalog, Check, Definition, TypeKind, UserType};
-use crate::functions::{Checked, Function, OF_DOMAIN};
+use crate::functions::{Checked, Cost, Function, OF_DOMAIN};
 use crate::plan::{EvalEnv, Expr, Held, SequenceOp, asks_catalog, eval, is_immutable, walk};
 use crate::sql;
 use crate::types::{DataType, EvalContext, ValueRef};
@@ -161,7 +161,8 @@ impl Binder<'_> {
             self.parameters.calls = self.parameters.calls.max(Callees::Readers);
         }
         let conditions = || rules.conditions.iter().map(|(_, condition)| condition);
-        let (immutable, bounded) = (conditions().all(is_immutable), conditions().all(|of| Held::Commit.allows(of)));
+        let immutable = conditions().all(is_immutable);
+        let cost = if conditions().all(|of| Held::Commit.allows(of)) { Cost::Bounded } else { Cost::Unknown };
         if conditions().any(asks_catalog) {
             self.rests.borrow_mut().add_everything();
         }
@@ -171,7 +172,7 @@ impl Binder<'_> {
         // Of one version of the domain: two calls with the same value are the same.
         let entry = OF_DOMAIN | u64::from(domain.id.0) << 32 | domain.change & u64::from(u32::MAX);
         let checked =
-            Checked { name: Cow::Owned(name), data_type, immutable, bounded, calls, entry, check: Arc::new(check) };
+            Checked { name: Cow::Owned(name), data_type, immutable, cost, calls, entry, check: Arc::new(check) };
         Ok(Expr::Call { function: Arc::new(Function::checked(checked)), args: vec![value] })
     }
 }

@@ -214,9 +214,8 @@ impl Binder<'_> {
             None => self.column_or_row(names, context)?,
             Some(variables) => self.column_or_variable(names, context, &*variables)?,
         };
-        if let (Expr::Column { index, .. }, false) = (&bound, context.in_aggregate) {
-            let span = list_span(self.tree, names).unwrap_or(NOWHERE);
-            context.mentions.push((*index, span));
+        if !context.in_aggregate && context.clause != Clause::Where {
+            context.mention(&bound, list_span(self.tree, names).unwrap_or(NOWHERE));
         }
         Ok(bound)
     }

@@ -1,6 +1,6 @@
 //! FOR UPDATE and its kin. Transactions are serializable, so that they need do nothing, and nobody ever waits for a row;
-//! what PostgreSQL refuses of them (`CheckSelectLocking`, `transformLockingClause`) is refused, and SKIP LOCKED, which would
-//! skip nothing.
+//! what PostgreSQL refuses of them (`CheckSelectLocking`, `transformLockingClause`) is refused, and so are SKIP LOCKED, which would
+//! skip nothing, and NOWAIT, which would tell nobody that a row is taken.
 
 use cairn_parser::{List, LockStrength, LockWait, Locking};
 
@@ -23,8 +23,9 @@ impl Binder<'_> {
         let tree = self.tree;
         for clause in tree.list(locking) {
             let Locking { strength, tables, wait } = tree.get(clause);
-            if wait == Some(LockWait::SkipLocked) {
-                let error = Error::unsupported("SKIP LOCKED").with_hint(
+            if let Some(wait) = wait {
+                let name = if wait == LockWait::NoWait { "NOWAIT" } else { "SKIP LOCKED" };
+                let error = Error::unsupported(name).with_hint(
                     "Rows are not locked: of two transactions that take the same row, one fails with SQLSTATE 40001 when it \
                      commits, and can be run again.",
                 );

@@ -302,6 +302,7 @@ impl<'a> Binder<'a> {
             }
         };
         let mut scope = self.fields_scope(called, fields, naming)?;
+        scope.relations.iter_mut().for_each(|named| named.system = relation.table_oid());
         if naming.is_none() {
             let schema = Some(relation.schema().to_owned());
             scope.relations.iter_mut().for_each(|relation| relation.schema.clone_from(&schema));

@@ -176,7 +176,7 @@ impl<'a> Binder<'a> {
         context: &mut Context,
     ) -> Result<RowsCall> {
         let (name, span) = (call.name, call.span);
-        let mut args = self.operands(call.arguments(), context)?;
+        let mut args = self.populate_arguments(call, populate, context)?;
         let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
         let none = || no_function(name, &types);
         let defined = self.defined_row(definitions)?;

@@ -37,6 +37,8 @@ pub(in crate::bind) struct Relation {
     pub(in crate::bind) is_recursive: bool,
     /// The table, where its columns are the row's columns from `start` on.
     pub(in crate::bind) table: Option<(Arc<Table>, usize)>,
+    /// PostgreSQL's oid of the table, if it is one of the system's.
+    pub(super) system: Option<i64>,
     /// A column that is NULL in the rows for which an outer join found none of the relation.
     pub(in crate::bind) present: Option<usize>,
     /// The type of its rows, if they have one with a name.
@@ -63,9 +65,15 @@ impl Relation {
             is_scalar: false,
             is_recursive: false,
             table: None,
+            system: None,
             present: None,
             row_type: None,
         }
+    }
+
+    /// The oid of the table that it is.
+    fn table_oid(&self) -> Option<i64> {
+        self.table.as_ref().map(|(table, _)| oid_of(table.id)).or(self.system)
     }
 
     /// Its columns in order.
@@ -387,8 +395,8 @@ impl Binder<'_> {
         if !SYSTEM_COLUMNS.contains(&name) {
             return Ok(None);
         }
-        let mut tables = relations.iter().filter_map(|relation| Some((relation.table.as_ref()?, relation.present)));
-        let Some(((table, _), present)) = tables.next() else { return Ok(None) };
+        let mut tables = relations.iter().filter_map(|relation| Some((relation.table_oid()?, relation.present)));
+        let Some((oid, present)) = tables.next() else { return Ok(None) };
         if tables.next().is_some() {
             let message = format!("column reference \"{name}\" is ambiguous");
             return Err(self.at(Error::new(SqlState::AMBIGUOUS_COLUMN, message), span));
@@ -397,7 +405,7 @@ impl Binder<'_> {
             let error = Error::unsupported(format!("the system column \"{name}\""));
             return Err(self.at(error.with_hint("Rows are told apart by the table's key."), span));
         }
-        let oid = Expr::Literal { value: Value::BigInt(oid_of(table.id)), data_type: DataType::Oid };
+        let oid = Expr::Literal { value: Value::BigInt(oid), data_type: DataType::Oid };
         let Some(present) = present else { return Ok(Some(oid)) };
         let missing = Expr::IsNull(Box::new(Expr::Column { index: present, data_type: DataType::Boolean }));
         let branches = vec![(missing, crate::bind::expressions::coerce::null(DataType::Oid))];

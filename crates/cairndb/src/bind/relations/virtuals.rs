@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::bind::bind_generated;
 use crate::catalog::{Catalog, Table};
-use crate::functions::{Checked, Function};
+use crate::functions::{Checked, Cost, Function};
 use crate::plan::{EvalEnv, Expr, Field, LogicalPlan, StandIn, Version, eval, raised, walk};
 use crate::types::{DataType, EvalContext, cast_assign};
 use crate::{Error, Result, Value};
@@ -121,7 +121,7 @@ fn of_length(value: Expr, data_type: DataType) -> Expr {
         name: data_type.type_name().into(),
         data_type,
         immutable: true,
-        bounded: true,
+        cost: Cost::Bounded,
         calls: false,
         entry: 1 << 62 | u64::from(is_char) << 32 | u64::from(limit),
         check: Arc::new(check),

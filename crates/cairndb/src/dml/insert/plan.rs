@@ -37,7 +37,7 @@ impl InsertPlan {
         let target = Target::of(&of.table, catalog)?;
         let returning = of.returning.as_ref().map(|returning| returning.exprs.as_slice());
         let conflict = on_conflict.map(|bound| Conflict::new(&target, bound, returning, catalog)).transpose()?;
-        Ok(Arc::new(RowInsert::new(&target, conflict, returning).through(&of.view_checks, catalog)?))
+        Ok(Arc::new(RowInsert::new(&target, conflict, returning).through(&of.view_checks)?))
     }
 
     /// Whether to run it again and again, for one row of these expressions each time, can be done in one go.

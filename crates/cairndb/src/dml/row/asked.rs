@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::env::eval;
 use super::{ChangeBuffers, Env, Proposed, RowChange, Stop, Target, Trees};
-use crate::catalog::Catalog;
 use crate::columns::{Batch, Vector};
 use crate::exec::{Kept, execute_over};
 use crate::plan::{
@@ -31,8 +30,8 @@ struct RowQuery {
 
 impl RowQuery {
     /// Over a row of such columns, which the query reads as `CteId::Row`.
-    fn new(types: impl Iterator<Item = DataType>, query: LogicalPlan, catalog: &Catalog) -> Result<RowQuery> {
-        let plan = Arc::new(optimize(query, catalog, &OptimizerOptions::default())?);
+    fn new(types: impl Iterator<Item = DataType>, query: LogicalPlan) -> Result<RowQuery> {
+        let plan = Arc::new(optimize(query, &OptimizerOptions::default())?);
         Ok(RowQuery { plan, types: types.collect() })
     }
 
@@ -75,14 +74,14 @@ enum Condition {
 }
 
 impl Viewed {
-    pub(super) fn of(check: &ViewCheck, target: &Target, catalog: &Catalog) -> Result<Viewed> {
+    pub(super) fn of(check: &ViewCheck, target: &Target) -> Result<Viewed> {
         let (view, predicate) = (check.view.clone(), check.condition.clone());
         if !has_subquery(&predicate) {
             return Ok(Viewed { view, condition: Condition::Plain(target.bound.virtuals.put_in(&predicate)) });
         }
         let types = || target.table.columns.iter().map(|column| column.data_type);
         let row = LogicalPlan::CteScan { id: CteId::Row, alias: None, fields: types().map(field).collect() };
-        let query = RowQuery::new(types(), LogicalPlan::Filter { input: Box::new(row), predicate }, catalog)?;
+        let query = RowQuery::new(types(), LogicalPlan::Filter { input: Box::new(row), predicate })?;
         let column = |(index, data_type)| target.bound.virtuals.put_in(&Expr::Column { index, data_type });
         Ok(Viewed { view, condition: Condition::Asked(query, types().enumerate().map(column).collect()) })
     }
@@ -109,11 +108,11 @@ impl Viewed {
 
 impl Asked {
     /// `query`: over the columns of both rows.
-    pub(super) fn of(target: &Target, query: &LogicalPlan, catalog: &Catalog) -> Result<Asked> {
+    pub(super) fn of(target: &Target, query: &LogicalPlan) -> Result<Asked> {
         let table = &target.table;
         let width = table.columns.len();
         let types = || table.columns.iter().map(|column| column.data_type);
-        let query = RowQuery::new(types().chain(types()), query.clone(), catalog)?;
+        let query = RowQuery::new(types().chain(types()), query.clone())?;
         let column = |(index, data_type)| {
             let mut expr = target.bound.virtuals.put_in(&Expr::Column { index, data_type });
             target.bound.virtuals.put_from(width, &mut expr);

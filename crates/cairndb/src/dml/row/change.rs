@@ -131,11 +131,11 @@ impl RowChange {
     }
 
     /// The same through views that look at the new row.
-    pub(crate) fn through(mut self, views: &[ViewCheck], catalog: &Catalog) -> crate::Result<RowChange> {
+    pub(crate) fn through(mut self, views: &[ViewCheck]) -> crate::Result<RowChange> {
         if !views.is_empty() {
             self.patched = None;
         }
-        self.rules.set_views(views, catalog)?;
+        self.rules.set_views(views)?;
         Ok(self)
     }
 

@@ -62,7 +62,7 @@ impl Conflict {
                     target.bound.virtuals.put_from(width, &mut expr);
                     expr
                 };
-                asked = query.as_ref().map(|query| Asked::of(target, query, catalog)).transpose()?;
+                asked = query.as_ref().map(|query| Asked::of(target, query)).transpose()?;
                 let assigned = assignments.iter().map(|(column, value)| (*column, over_stored(value))).collect();
                 let filter = filter.as_ref().map(over_stored);
                 Some(Box::new(RowChange::new(target, catalog, assigned, filter.as_ref(), behind)))
@@ -71,8 +71,8 @@ impl Conflict {
         Ok(Conflict { arbiter: bound.arbiter.clone(), update, asked })
     }
 
-    pub(super) fn through(self, views: &[ViewCheck], catalog: &Catalog) -> Result<Conflict> {
-        let update = self.update.map(|change| change.through(views, catalog).map(Box::new)).transpose()?;
+    pub(super) fn through(self, views: &[ViewCheck]) -> Result<Conflict> {
+        let update = self.update.map(|change| change.through(views).map(Box::new)).transpose()?;
         Ok(Conflict { update, ..self })
     }
 

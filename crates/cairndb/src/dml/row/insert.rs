@@ -62,9 +62,9 @@ impl RowInsert {
     }
 
     /// The same through views that look at the row.
-    pub(crate) fn through(mut self, views: &[ViewCheck], catalog: &Catalog) -> Result<RowInsert> {
-        self.rules.set_views(views, catalog)?;
-        self.conflict = self.conflict.map(|conflict| conflict.through(views, catalog)).transpose()?;
+    pub(crate) fn through(mut self, views: &[ViewCheck]) -> Result<RowInsert> {
+        self.rules.set_views(views)?;
+        self.conflict = self.conflict.map(|conflict| conflict.through(views)).transpose()?;
         Ok(self)
     }
 

@@ -7,7 +7,7 @@ use super::entry::grow;
 use super::env::{self, Env};
 use super::violation::failing_row;
 use super::{Lookup, Stop, Target, Trees, Violation, Wanted, exists};
-use crate::catalog::{Catalog, Table};
+use crate::catalog::Table;
 use crate::plan::{Columns, Held, ViewCheck};
 use crate::types::ValueRef;
 use crate::{Error, Result, SqlState, Value};
@@ -85,8 +85,8 @@ impl Rules {
     }
 
     /// What views ask of a row from now on.
-    pub(super) fn set_views(&mut self, views: &[ViewCheck], catalog: &Catalog) -> Result<()> {
-        self.views = views.iter().map(|check| Viewed::of(check, &self.target, catalog)).collect::<Result<_>>()?;
+    pub(super) fn set_views(&mut self, views: &[ViewCheck]) -> Result<()> {
+        self.views = views.iter().map(|check| Viewed::of(check, &self.target)).collect::<Result<_>>()?;
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Changed rows as batches, and the plans that read them.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use crate::catalog::{Index, Table, TableLayout};
 use crate::columns::{Batch, Data, Vector, row_number};
@@ -9,6 +9,7 @@ use crate::exec::scan::{KeyPart, RowReader, column_type, row_key};
 use crate::exec::stored::Stored;
 use crate::exec::stream::{Kept, execute_over};
 use crate::plan::{CteId, Term};
+use crate::sync::Mutex;
 use crate::types::DataType;
 use crate::{Error, Result, Value};
 
@@ -129,7 +130,7 @@ impl ChangedReader {
         let keys: Vec<&[u8]> = versions.iter().map(|version| version.key).collect();
         let rows: Vec<&[u8]> = versions.iter().map(|version| version.row).collect();
         let weights = versions.iter().map(|version| version.weight).collect();
-        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reader = self.reader.lock();
         let mut vectors = reader.vectors(rows.len());
         let is_read = reader.read(&keys, &rows, &mut vectors);
         if rows.len() > MANY {

@@ -5,11 +5,12 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use cairn_storage::Process;
 
 use super::space::SpillSpace;
+use crate::sync;
 use crate::{Error, Result, SqlState};
 
 /// Names that turn out to be taken before giving up.
@@ -84,7 +85,7 @@ pub(super) fn create_private(directory: &Path) -> io::Result<File> {
 
 fn unused_name() -> PathBuf {
     static NEXT: AtomicU64 = AtomicU64::new(0);
-    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.subsec_nanos());
+    let nanos = sync::wall_clock().duration_since(UNIX_EPOCH).map_or(0, |since| since.subsec_nanos());
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     format!("cairndb-{}-{nanos}-{number}.tmp", process::id()).into()
 }

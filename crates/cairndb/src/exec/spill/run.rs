@@ -1,6 +1,6 @@
 //! Runs: rows written once, in blocks, and read in that order.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::block;
 use super::file::{Extent, SpillFile};
@@ -8,6 +8,7 @@ use crate::columns::{Batch, Vector};
 use crate::exec::build::tried;
 use crate::exec::context::Cx;
 use crate::exec::operator::{BoxOperator, Operator, Step};
+use crate::sync::{Mutex, MutexGuard};
 use crate::{DataType, Result};
 
 /// A block is written once it holds so many bytes, or a batch of rows.
@@ -25,7 +26,7 @@ pub(crate) struct Run {
 impl Run {
     /// Runs share their file on one thread at a time.
     fn file(&self) -> MutexGuard<'_, SpillFile> {
-        self.file.lock().unwrap_or_else(PoisonError::into_inner)
+        self.file.lock()
     }
 
     /// Number of blocks.

@@ -19,11 +19,12 @@ pub(super) fn register(catalogue: &mut AggregateCatalogue) {
     deviation::<{ SAMPLE | ROOT }>(catalogue, &["stddev", "stddev_samp"]);
     deviation::<{ ROOT }>(catalogue, &["stddev_pop"]);
     const PAIR: &[DataType] = &[DataType::Double, DataType::Double];
+    catalogue.add("regr_count", PAIR, DataType::BigInt, AggregateKind::Other, || {
+        Box::new(Regression::new(|r| Some(Value::BigInt(r.count as i64))))
+    });
     let mut pair = |name, start: fn() -> Box<dyn Accumulator>| {
-        let returns = if name == "regr_count" { DataType::BigInt } else { DataType::Double };
-        catalogue.add(name, PAIR, returns, AggregateKind::Other, start);
+        catalogue.add(name, PAIR, DataType::Double, AggregateKind::Other, start);
     };
-    pair("regr_count", || Box::new(Regression::new(|r| Some(Value::BigInt(r.count as i64)))));
     pair("corr", || Box::new(Regression::new(|r| r.correlation())));
     pair("covar_pop", || Box::new(Regression::new(|r| r.some(1.0, r.sxy / r.count))));
     pair("covar_samp", || Box::new(Regression::new(|r| r.some(2.0, r.sxy / (r.count - 1.0)))));

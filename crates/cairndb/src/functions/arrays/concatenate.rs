@@ -12,13 +12,13 @@ use crate::{Error, Result, SqlState};
 pub(super) fn register(catalogue: &mut Catalogue) {
     use Declared::{Compatible as One, CompatibleArray as Many};
     for name in ["||", "array_cat"] {
-        catalogue.add_polymorphic(name, &[Many, Many], Many, concatenate).called_on_null();
+        catalogue.add_polymorphic(name, &[Many, Many], Many, concatenate).bounded().called_on_null();
     }
     for name in ["||", "array_append"] {
-        catalogue.add_polymorphic(name, &[Many, One], Many, append).called_on_null();
+        catalogue.add_polymorphic(name, &[Many, One], Many, append).bounded().called_on_null();
     }
     for name in ["||", "array_prepend"] {
-        catalogue.add_polymorphic(name, &[One, Many], Many, prepend).called_on_null();
+        catalogue.add_polymorphic(name, &[One, Many], Many, prepend).bounded().called_on_null();
     }
 }
 

@@ -11,16 +11,22 @@ const INTEGER: Declared = Declared::Type(DataType::Integer);
 
 pub(super) fn register(catalogue: &mut Catalogue) {
     let of_dimension = [Declared::Array, INTEGER];
-    catalogue.add_polymorphic("array_length", &of_dimension, INTEGER, |_, args, _| {
-        dimension(args, |dimension| dimension.length as i64)
-    });
-    catalogue.add_polymorphic("array_lower", &of_dimension, INTEGER, |_, args, _| {
-        dimension(args, |dimension| dimension.lower.into())
-    });
-    catalogue.add_polymorphic("array_upper", &of_dimension, INTEGER, |_, args, _| dimension(args, Dimension::upper));
+    catalogue
+        .add_polymorphic("array_length", &of_dimension, INTEGER, |_, args, _| {
+            dimension(args, |dimension| dimension.length as i64)
+        })
+        .bounded();
+    catalogue
+        .add_polymorphic("array_lower", &of_dimension, INTEGER, |_, args, _| {
+            dimension(args, |dimension| dimension.lower.into())
+        })
+        .bounded();
+    catalogue
+        .add_polymorphic("array_upper", &of_dimension, INTEGER, |_, args, _| dimension(args, Dimension::upper))
+        .bounded();
     let text = Declared::Type(DataType::Text);
     let mut whole = |name, returns, eval| {
-        catalogue.add_polymorphic(name, &[Declared::Array], returns, eval);
+        catalogue.add_polymorphic(name, &[Declared::Array], returns, eval).bounded();
     };
     whole("array_ndims", INTEGER, |_: &Function, args, _| {
         measure(args, |array| match array.dimensions().len() {

@@ -13,13 +13,13 @@ mod text;
 pub(super) use construct::stack_collected;
 pub use construct::{constructor, fitted, fitted_part};
 pub use quantified::{Quantifier, quantified};
-pub use subscript::{element_at, slice_of, with_element, with_slice};
+pub use subscript::{element_at, letter_of_name, slice_of, with_element, with_slice};
 
 use std::sync::Arc;
 
-use super::Function;
 use super::catalogue::{Catalogue, Kernel};
 use super::support::wrong_arguments;
+use super::{Cost, Function};
 use crate::types::{Array, DataType, EvalContext, Value};
 use crate::{Error, Result};
 
@@ -56,6 +56,7 @@ pub(super) enum Form {
     Sampled,
     RowsOfArray,
     UnnestSideBySide,
+    Letter,
 }
 
 /// What a syntax calls, for certain types.
@@ -68,8 +69,9 @@ pub(super) fn form(
 ) -> Arc<Function> {
     let function = Function::new(name, args, returns, Kernel::Typed(eval));
     // What puts an element somewhere fills up what is before it.
-    let bounded = !matches!(form, Form::WithElement | Form::WithSlice | Form::Populated | Form::Sampled);
-    Arc::new(Function { entry: form as u64, strict: false, bounded, ..function })
+    let fills = matches!(form, Form::WithElement | Form::WithSlice | Form::Populated | Form::Sampled);
+    let cost = if fills { Cost::Unknown } else { Cost::Bounded };
+    Arc::new(Function { entry: form as u64, strict: false, cost, ..function })
 }
 
 /// An argument that is an array.

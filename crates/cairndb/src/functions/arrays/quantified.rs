@@ -30,7 +30,7 @@ pub fn quantified(op: &Arc<Function>, all: bool, array: DataType) -> Option<Arc<
         strict: false,
         volatility: op.volatility,
         folds: op.folds,
-        bounded: op.bounded,
+        cost: op.cost,
         ..Function::new(name, [left, array], DataType::Boolean, kernel)
     }))
 }

@@ -20,6 +20,18 @@ pub fn element_at(array: DataType, subscripts: usize) -> Option<Arc<Function>> {
     Some(form(Form::Element, "array_element", args, array.element()?.base(), get))
 }
 
+/// `n[i]` of a `name`, whose letters are counted from 0.
+pub fn letter_of_name() -> Arc<Function> {
+    let args = [DataType::Name, DataType::Integer];
+    form(Form::Letter, "name_letter", args.into(), DataType::InternalChar, |_, args, _| match args {
+        [Value::Text(name), Value::Integer(at @ 0..64)] => {
+            let letter = name.as_bytes().get(*at as usize).filter(|letter| letter.is_ascii());
+            Ok(Value::from(letter.map_or_else(String::new, |letter| char::from(*letter).to_string())))
+        }
+        _ => Ok(Value::Null),
+    })
+}
+
 /// `a[i:j][k:l]`: the array and its bounds, two for each dimension; one that is left out is a boolean.
 pub fn slice_of(array: DataType, subscripts: usize) -> Arc<Function> {
     let args = std::iter::once(array.base()).chain(std::iter::repeat_n(ANY, 2 * subscripts)).collect();

@@ -82,5 +82,6 @@ pub(super) fn register(catalogue: &mut Catalogue) {
                 read_time::to_timestamp(t, f, context)
             }),
         )
+        .bounded()
         .stable();
 }

@@ -2,7 +2,7 @@
 
 use super::{INTEGER, JSON, JSONB, TEXT, part, part_text, strings, texts};
 use crate::Result;
-use crate::functions::catalogue::Catalogue;
+use crate::functions::catalogue::{Catalogue, Parameter};
 use crate::functions::support::wrong_arguments;
 use crate::functions::{Declared, Function};
 use crate::types::{DataType, Document, Value};
@@ -14,19 +14,21 @@ static EXTRACT: [([DataType; 2], [&str; 2]); 2] = [
     ([JSONB, TEXT], ["jsonb_extract_path", "jsonb_extract_path_text"]),
 ];
 
+const PATH: &[Parameter] = &[("from_json", None), ("path_elems", None)];
+
 pub(super) fn register(catalogue: &mut Catalogue) {
     for types in BY_KEY.iter().chain(&BY_POSITION) {
-        catalogue.add("->", types, types[0], |args, _| found(args).map(part));
-        catalogue.add("->>", types, TEXT, |args, _| part_text(found(args)?));
+        catalogue.add("->", types, types[0], |args, _| found(args).map(part)).bounded();
+        catalogue.add("->>", types, TEXT, |args, _| part_text(found(args)?)).bounded();
     }
     for document in [JSON, JSONB].map(Declared::Type) {
         let args = [document, Declared::Type(texts())];
-        catalogue.add_polymorphic("#>", &args, document, |_, args, _| found(args).map(part));
-        catalogue.add_polymorphic("#>>", &args, Declared::Type(TEXT), |_, args, _| part_text(found(args)?));
+        catalogue.add_polymorphic("#>", &args, document, |_, args, _| found(args).map(part)).bounded();
+        catalogue.add_polymorphic("#>>", &args, Declared::Type(TEXT), |_, args, _| part_text(found(args)?)).bounded();
     }
     for (types, [whole, as_text]) in &EXTRACT {
-        catalogue.add(whole, types, types[0], |args, _| extract(args).map(part)).variadic();
-        catalogue.add(as_text, types, TEXT, |args, _| part_text(extract(args)?)).variadic();
+        catalogue.add(whole, types, types[0], |args, _| extract(args).map(part)).variadic().parameters(PATH);
+        catalogue.add(as_text, types, TEXT, |args, _| part_text(extract(args)?)).variadic().parameters(PATH);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{BOOLEAN, INTEGER, JSONB, TEXT, refuse, texts};
 use crate::functions::Declared;
-use crate::functions::catalogue::Catalogue;
+use crate::functions::catalogue::{Catalogue, Parameter};
 use crate::functions::support::wrong_arguments;
 use crate::types::{Array, DataType, Items, Json, JsonBuilder, JsonNode, Jsonb, Value};
 use crate::{Error, Result, SqlState};
@@ -11,12 +11,24 @@ static TWO: [DataType; 2] = [JSONB, JSONB];
 static KEY: [DataType; 2] = [JSONB, TEXT];
 static POSITION: [DataType; 2] = [JSONB, INTEGER];
 
+const SET: &[Parameter] = &[
+    ("jsonb_in", None),
+    ("path", None),
+    ("replacement", None),
+    ("create_if_missing", Some("true")),
+    ("null_value_treatment", Some("use_json_null")),
+];
+const INSERT: &[Parameter] =
+    &[("jsonb_in", None), ("path", None), ("replacement", None), ("insert_after", Some("false"))];
+
 pub(super) fn register(catalogue: &mut Catalogue) {
     for name in ["||", "jsonb_concat"] {
-        catalogue.add(name, &TWO, JSONB, |args, _| match args {
-            [Value::Jsonb(a), Value::Jsonb(b)] => concatenated(a.root(), b.root()),
-            _ => Err(wrong_arguments(args)),
-        });
+        catalogue
+            .add(name, &TWO, JSONB, |args, _| match args {
+                [Value::Jsonb(a), Value::Jsonb(b)] => concatenated(a.root(), b.root()),
+                _ => Err(wrong_arguments(args)),
+            })
+            .bounded();
     }
     let (jsonb, path, boolean) = (Declared::Type(JSONB), Declared::Type(texts()), Declared::Type(BOOLEAN));
     for name in ["-", "jsonb_delete"] {
@@ -42,14 +54,19 @@ pub(super) fn register(catalogue: &mut Catalogue) {
             _ => Err(wrong_arguments(args)),
         });
     }
-    catalogue.add_polymorphic("jsonb_set", &[jsonb, path, jsonb], jsonb, |_, args, _| set(args));
-    catalogue.add_polymorphic("jsonb_set", &[jsonb, path, jsonb, boolean], jsonb, |_, args, _| set(args));
+    catalogue.add_polymorphic("jsonb_set", &[jsonb, path, jsonb], jsonb, |_, args, _| set(args)).bounded();
+    catalogue
+        .add_polymorphic("jsonb_set", &[jsonb, path, jsonb, boolean], jsonb, |_, args, _| set(args))
+        .parameters(SET.split_at(4).0)
+        .bounded();
     catalogue.add_polymorphic("jsonb_insert", &[jsonb, path, jsonb], jsonb, |_, args, _| insert(args));
-    catalogue.add_polymorphic("jsonb_insert", &[jsonb, path, jsonb, boolean], jsonb, |_, args, _| insert(args));
+    catalogue
+        .add_polymorphic("jsonb_insert", &[jsonb, path, jsonb, boolean], jsonb, |_, args, _| insert(args))
+        .parameters(INSERT);
     let lax = [jsonb, path, jsonb, boolean, Declared::Type(TEXT)];
     for count in 3..=5 {
         let function = catalogue.add_polymorphic("jsonb_set_lax", &lax[..count], jsonb, |_, args, _| set_lax(args));
-        function.called_on_null();
+        function.parameters(if count == lax.len() { SET } else { &[] }).called_on_null();
     }
 }
 

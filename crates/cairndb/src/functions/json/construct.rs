@@ -12,8 +12,14 @@ static ANY_ONE: [DataType; 1] = [ANY];
 
 pub(super) fn register(catalogue: &mut Catalogue) {
     let element = [Declared::Element];
-    catalogue.add_polymorphic("to_json", &element, Declared::Type(JSON), |_, args, cx| to_json(args, cx)).stable();
-    catalogue.add_polymorphic("to_jsonb", &element, Declared::Type(JSONB), |_, args, cx| to_jsonb(args, cx)).stable();
+    catalogue
+        .add_polymorphic("to_json", &element, Declared::Type(JSON), |_, args, cx| to_json(args, cx))
+        .bounded()
+        .stable();
+    catalogue
+        .add_polymorphic("to_jsonb", &element, Declared::Type(JSONB), |_, args, cx| to_jsonb(args, cx))
+        .bounded()
+        .stable();
     let json = Declared::Type(JSON);
     catalogue.add_polymorphic("array_to_json", &[Declared::Array], json, |_, args, cx| to_json(args, cx)).stable();
     for of_row in [&[Declared::Record][..], &[Declared::Record, Declared::Type(BOOLEAN)]] {
@@ -28,8 +34,8 @@ pub(super) fn register(catalogue: &mut Catalogue) {
         ("jsonb_build_object", JSONB, build_object_binary),
     ];
     for (name, returns, eval) in builders {
-        catalogue.add(name, &[], returns, eval).called_on_null().stable();
-        catalogue.add(name, &ANY_ONE, returns, eval).variadic().called_on_null().stable();
+        catalogue.add(name, &[], returns, eval).bounded().called_on_null().stable();
+        catalogue.add(name, &ANY_ONE, returns, eval).bounded().variadic().called_on_null().stable();
     }
     let (one, two) = ([Declared::Type(texts())], [Declared::Type(texts()); 2]);
     for (name, returns) in [("json_object", JSON), ("jsonb_object", JSONB)] {

@@ -18,10 +18,12 @@ pub(super) fn register(catalogue: &mut Catalogue) {
         catalogue.add(name, &TWO, BOOLEAN, |args, _| two(args, |a, b| contains(b.root(), a.root(), true)));
     }
     for name in ["?", "jsonb_exists"] {
-        catalogue.add(name, &KEY, BOOLEAN, |args, _| match args {
-            [Value::Jsonb(document), Value::Text(key)] => exists(document, key).map(Value::Boolean),
-            _ => Err(wrong_arguments(args)),
-        });
+        catalogue
+            .add(name, &KEY, BOOLEAN, |args, _| match args {
+                [Value::Jsonb(document), Value::Text(key)] => exists(document, key).map(Value::Boolean),
+                _ => Err(wrong_arguments(args)),
+            })
+            .bounded();
     }
     let (args, boolean) = ([Declared::Type(JSONB), Declared::Type(texts())], Declared::Type(BOOLEAN));
     for name in ["?|", "jsonb_exists_any"] {

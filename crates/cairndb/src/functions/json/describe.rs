@@ -13,8 +13,8 @@ static DOCUMENTS: [([DataType; 1], [&str; 3]); 2] = [
 
 pub(super) fn register(catalogue: &mut Catalogue) {
     for (types, [kind, length, strip]) in &DOCUMENTS {
-        catalogue.add(kind, types, TEXT, |args, _| Ok(Value::text(document(args)?.kind()?.name())));
-        catalogue.add(length, types, INTEGER, |args, _| array_length(document(args)?));
+        catalogue.add(kind, types, TEXT, |args, _| Ok(Value::text(document(args)?.kind()?.name()))).bounded();
+        catalogue.add(length, types, INTEGER, |args, _| array_length(document(args)?)).bounded();
         catalogue.add(strip, types, types[0], |args, _| strip_nulls(document(args)?));
     }
     catalogue.add("jsonb_pretty", &DOCUMENTS[1].0, TEXT, |args, _| match args {

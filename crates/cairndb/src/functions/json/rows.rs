@@ -1,7 +1,7 @@
 //! `json_array_elements`, `json_each`, `json_object_keys`: a row for each part.
 
 use super::{JSON, JSONB, TEXT};
-use crate::functions::catalogue::Catalogue;
+use crate::functions::catalogue::{Catalogue, Parameter};
 use crate::functions::support::wrong_arguments;
 use crate::functions::{Declared, Function, SetRows};
 use crate::types::{DataType, Document, JsonKind, Value};
@@ -15,6 +15,8 @@ enum Parts {
     Keys,
 }
 
+const DOCUMENT: &[Parameter] = &[("from_json", None)];
+
 pub(super) fn register(catalogue: &mut Catalogue) {
     let names = [
         (JSON, ["json_array_elements", "json_array_elements_text", "json_each", "json_each_text", "json_object_keys"]),
@@ -26,18 +28,22 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     for (document, [elements, element_texts, each, each_text, keys]) in names {
         let [document, text] = [document, TEXT].map(Declared::Type);
         let pair = |value: Declared| [("key", text), ("value", value)];
-        catalogue.add_rows(elements, &[document], &[("value", document)], |of, args, _| {
-            rows_of_document(of, Parts::Elements, false, args)
-        });
-        catalogue.add_rows(element_texts, &[document], &[("value", text)], |of, args, _| {
-            rows_of_document(of, Parts::Elements, true, args)
-        });
-        catalogue.add_rows(each, &[document], &pair(document), |of, args, _| {
-            rows_of_document(of, Parts::Pairs, false, args)
-        });
-        catalogue.add_rows(each_text, &[document], &pair(text), |of, args, _| {
-            rows_of_document(of, Parts::Pairs, true, args)
-        });
+        catalogue
+            .add_rows(elements, &[document], &[("value", document)], |of, args, _| {
+                rows_of_document(of, Parts::Elements, false, args)
+            })
+            .parameters(DOCUMENT);
+        catalogue
+            .add_rows(element_texts, &[document], &[("value", text)], |of, args, _| {
+                rows_of_document(of, Parts::Elements, true, args)
+            })
+            .parameters(DOCUMENT);
+        catalogue
+            .add_rows(each, &[document], &pair(document), |of, args, _| rows_of_document(of, Parts::Pairs, false, args))
+            .parameters(DOCUMENT);
+        catalogue
+            .add_rows(each_text, &[document], &pair(text), |of, args, _| rows_of_document(of, Parts::Pairs, true, args))
+            .parameters(DOCUMENT);
         catalogue
             .add_rows(keys, &[document], &[("", text)], |of, args, _| rows_of_document(of, Parts::Keys, true, args));
     }

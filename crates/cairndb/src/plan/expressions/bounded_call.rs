@@ -1,10 +1,10 @@
 //! How long the arguments of a call may be, and so, how long it may take.
 //!
-//! A product of two `numeric`, and LIKE, take as long as the product of two lengths (`functions/bounded.rs`). Where an argument
+//! A product of two `numeric`, and LIKE, take as long as the product of two lengths (`functions/cost.rs`). Where an argument
 //! is short, by what is written or by its type, they take a few passes over the other.
 
 use super::expr::Expr;
-use crate::functions::{Function, Takes};
+use crate::functions::{Cost, Function, Operator};
 use crate::types::{DataType, Value};
 
 /// So long may be both: as many digits as a declared `numeric` has.
@@ -14,11 +14,13 @@ const FEW: usize = 64;
 
 /// Whether a call takes no longer than some passes over its arguments.
 pub(super) fn is_bounded_call(function: &Function, args: &[Expr]) -> bool {
-    let Some(takes) = function.takes() else { return function.bounded };
     let within = |arg: &Expr, most: usize| length(arg).is_some_and(|length| length <= most);
-    match args {
+    match (function.cost, args) {
+        (Cost::Bounded, _) => true,
+        (Cost::Unknown, _) => false,
         _ if args.iter().all(|arg| within(arg, SHORT)) => true,
-        [left, right] => within(right, FEW) || takes == Takes::Product && within(left, FEW),
+        (Cost::Product, [left, right]) => within(left, FEW) || within(right, FEW),
+        (Cost::Quotient, [_, right]) => within(right, FEW),
         _ => false,
     }
 }
@@ -32,8 +34,9 @@ fn length(expr: &Expr) -> Option<usize> {
         (T::SmallInt | T::Integer | T::BigInt, _) => Some(20),
         (T::Numeric(Some((precision, scale))), _) => Some(usize::from(precision) + usize::from(scale.unsigned_abs())),
         (T::Numeric(None), Expr::Cast { input, .. }) => length(input),
-        (T::Numeric(None), Expr::Call { function, args }) if ["+", "-", "*"].contains(&&*function.name) => {
-            args.iter().map(length).sum()
+        (T::Numeric(None), Expr::Call { function, args }) => {
+            let adds_up = matches!(function.op, Some(Operator::Add | Operator::Subtract | Operator::Multiply));
+            adds_up.then(|| args.iter().map(length).sum())?
         }
         _ => None,
     }

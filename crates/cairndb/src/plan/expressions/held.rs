@@ -3,6 +3,7 @@
 use super::bounded_call::is_bounded_call;
 use super::expr::Expr;
 use super::walk;
+use crate::functions::Cost;
 use crate::types::names_oids;
 
 /// What is held while an expression is evaluated; what comes later allows less.
@@ -11,7 +12,7 @@ pub(crate) enum Held {
     /// The statement's own transaction: nothing that asks it, which a function of the schema's does, and nothing that waits.
     Transaction,
     /// The commit lock, for which everybody waits, or the thread of whoever asked for a point statement: moreover nothing that
-    /// takes longer than the values are long ([`Function::bounded`](crate::functions::Function::bounded)).
+    /// takes longer than the values are long ([`Cost::Bounded`]).
     Commit,
 }
 
@@ -27,7 +28,7 @@ impl Held {
                 Expr::Call { function, args } => {
                     !function.calls_routines() && !function.waits && (!of_commit || is_bounded_call(function, args))
                 }
-                Expr::InList { equal, .. } => equal.bounded || !of_commit,
+                Expr::InList { equal, .. } => equal.cost == Cost::Bounded || !of_commit,
                 Expr::Cast { input, to } => !of_commit || !names_oids(input.data_type(), *to),
                 _ => true,
             };

@@ -14,6 +14,13 @@ pub(crate) fn used_columns(expr: &Expr) -> BTreeSet<usize> {
     used
 }
 
+/// Whether the value is one for all rows: it uses none of the current row's columns, and is not volatile.
+pub(in crate::plan) fn is_constant(expr: &Expr) -> bool {
+    let mut constant = true;
+    walk(expr, 0, &mut |expr, depth| constant &= own_column(expr, depth).is_none() && !is_volatile_itself(expr));
+    constant
+}
+
 /// Adds [`used_columns`] to `used`.
 pub(in crate::plan) fn add_used_columns(expr: &Expr, used: &mut BTreeSet<usize>) {
     walk(expr, 0, &mut |expr, depth| used.extend(own_column(expr, depth)));
@@ -190,10 +197,21 @@ pub(in crate::plan) fn has_correlated_subquery(expr: &Expr) -> bool {
         || super::walk::children(expr).any(has_correlated_subquery)
 }
 
+/// Whether something inside is volatile, or a subquery.
+pub(in crate::plan) fn is_volatile_or_asks(expr: &Expr) -> bool {
+    let mut found = false;
+    walk(expr, 0, &mut |expr, _| found |= is_volatile_itself(expr) || is_subquery(expr));
+    found
+}
+
+fn is_subquery(expr: &Expr) -> bool {
+    matches!(expr, Expr::Subquery(_) | Expr::Subplan(_))
+}
+
 /// Whether a subquery is inside.
 pub(in crate::plan) fn has_subquery(expr: &Expr) -> bool {
     let mut found = false;
-    walk(expr, 0, &mut |expr, _| found |= matches!(expr, Expr::Subquery(_) | Expr::Subplan(_)));
+    walk(expr, 0, &mut |expr, _| found |= is_subquery(expr));
     found
 }
 

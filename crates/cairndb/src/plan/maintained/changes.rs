@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use super::keyed_change::{again, may_be_null, nulls_needed};
 use crate::Result;
-use crate::catalog::{Catalog, Index, Table};
+use crate::catalog::{Index, Table};
 use crate::functions::exact_overload;
 use crate::plan::expressions::expr::{AggregateCall, Expr};
 use crate::plan::expressions::nulls::nullable_columns;
@@ -103,11 +103,11 @@ const MARGIN: usize = 64;
 
 impl Maintenance {
     /// Of a query as it was bound; `None`: its result has to be computed again.
-    pub(crate) fn of(plan: &LogicalPlan, catalog: &Catalog, options: &OptimizerOptions) -> Result<Option<Maintenance>> {
-        with_deep_stack(Facts::of(plan).depth, || Maintenance::derived(plan, catalog, options))?
+    pub(crate) fn of(plan: &LogicalPlan, options: &OptimizerOptions) -> Result<Option<Maintenance>> {
+        with_deep_stack(Facts::of(plan).depth, || Maintenance::derived(plan, options))?
     }
 
-    fn derived(plan: &LogicalPlan, catalog: &Catalog, options: &OptimizerOptions) -> Result<Option<Maintenance>> {
+    fn derived(plan: &LogicalPlan, options: &OptimizerOptions) -> Result<Option<Maintenance>> {
         let mut plan = rewritten(plan.clone(), options);
         let mut nodes = 0;
         if !write_out(&mut plan, &mut nodes) {
@@ -120,7 +120,7 @@ impl Maintenance {
             let mut reads = vec![];
             changed_in(&plan, &mut reads);
             let nulls = nulls_needed(&plan);
-            Ok(Term { plan: Arc::new(optimize(plan, catalog, options)?), reads, nulls })
+            Ok(Term { plan: Arc::new(optimize(plan, options)?), reads, nulls })
         };
         let terms = terms.into_iter().map(planned).collect::<Result<_>>()?;
         let kept = match stages.is_empty() {
@@ -128,7 +128,7 @@ impl Maintenance {
             false => {
                 let first = first_rows(&stages, input);
                 let margin = first.as_ref().map(|_| MARGIN);
-                let input = Arc::new(optimize(first.unwrap_or_else(|| input.clone()), catalog, options)?);
+                let input = Arc::new(optimize(first.unwrap_or_else(|| input.clone()), options)?);
                 Some(KeptStages { input, stages, margin })
             }
         };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::functions::{Function, Operator};
 use crate::plan::expressions::expr::Expr;
-use crate::plan::expressions::refs::{has_subquery, is_volatile, used_columns};
+use crate::plan::expressions::refs::{has_subquery, is_constant};
 
 /// `column = column`, by an `=` that takes one type.
 pub(in crate::plan) fn column_equality(condition: &Expr) -> Option<(&Arc<Function>, &Expr, &Expr)> {
@@ -30,7 +30,7 @@ fn constant_equality(condition: &Expr) -> Option<(&Arc<Function>, usize, &Expr)>
         (Expr::Column { index, .. }, value) | (value, Expr::Column { index, .. }) => (*index, value),
         _ => return None,
     };
-    let constant = used_columns(value).is_empty() && !is_volatile(value) && !has_subquery(value);
+    let constant = is_constant(value) && !has_subquery(value);
     constant.then_some((function, column, value))
 }
 

@@ -30,6 +30,9 @@ pub(in crate::plan) fn fold_plan(plan: &mut LogicalPlan) {
 
 /// Folds one expression, from the leaves up.
 pub(in crate::plan) fn fold(expr: &mut Expr) {
+    if matches!(expr, Expr::Column { .. } | Expr::Literal { .. } | Expr::Parameter { .. }) {
+        return;
+    }
     for child in walk::children_mut(expr) {
         fold(child);
     }

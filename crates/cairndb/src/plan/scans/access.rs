@@ -10,7 +10,7 @@ use crate::inverted::{ItemClass, Query, commuted};
 use crate::plan::expressions::equal::same_expr;
 use crate::plan::expressions::expr::Expr;
 use crate::plan::expressions::refs::has_subquery;
-use crate::plan::expressions::refs::{conjuncts, is_volatile, used_columns};
+use crate::plan::expressions::refs::{conjuncts, is_constant};
 use crate::plan::logical::{LogicalPlan, scanned_fields};
 use crate::plan::order::Order;
 use crate::plan::physical::{Estimate, ItemCondition, Items, KeyBound, KeyRange};
@@ -463,7 +463,7 @@ fn item_condition((shape, keyed): (&TableShape, &Keyed<'_>), index: &Index, cond
     let symbol = &*function.name;
     let one_sided = |key: &Expr, symbol: &str, value: &Expr| {
         let Expr::Column { index: place, .. } = key else { return None };
-        let is_asked = !is_volatile(value) && !has_subquery(value) && used_columns(value).is_empty();
+        let is_asked = is_constant(value) && !has_subquery(value);
         let column = *keyed.columns.get(*place)?;
         let classes = &index.inverted.as_ref()?.classes;
         let parts = index.columns.iter().zip(classes).enumerate().filter(|(_, (part, _))| part.column == column);

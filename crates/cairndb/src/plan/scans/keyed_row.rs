@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::access::{PointKey, only_point};
 use crate::catalog::{Index, Table};
 use crate::plan::expressions::expr::Expr;
-use crate::plan::expressions::refs::{cheapest_first, conjunction, conjuncts_of, has_subquery, is_volatile};
+use crate::plan::expressions::refs::{cheapest_first, conjunction, conjuncts_of, is_volatile_or_asks};
 use crate::plan::logical::LogicalPlan;
 use crate::plan::options::OptimizerOptions;
 use crate::plan::rewrites::fold::fold;
@@ -71,5 +71,5 @@ fn filtered_scan(plan: &LogicalPlan) -> Option<(&Arc<Table>, &[usize], &Expr)> {
 
 /// Whether planning does more with the condition than to look for keys in it.
 fn is_rewritten(condition: &Expr) -> bool {
-    matches!(condition, Expr::Literal { .. } | Expr::Or(_)) || is_volatile(condition) || has_subquery(condition)
+    matches!(condition, Expr::Literal { .. } | Expr::Or(_)) || is_volatile_or_asks(condition)
 }

@@ -9,7 +9,7 @@ use crate::functions::{
     EvalContext, Function, Matched, Nearest, Nearness, Operator, PatternKind, after, arrays, cast, nearness,
 };
 use crate::plan::expressions::expr::Expr;
-use crate::plan::expressions::refs::{is_volatile, used_columns};
+use crate::plan::expressions::refs::is_constant;
 use crate::plan::physical::KeyBound;
 use crate::plan::rewrites::fold::fold;
 use crate::types::{DataType, Value};
@@ -85,7 +85,7 @@ fn one_sided(
     type_of: &dyn Fn(usize) -> Option<DataType>,
 ) -> Option<KeyCondition> {
     let (column, compared) = compared_column(side, type_of)?;
-    if is_volatile(value) || !used_columns(value).is_empty() {
+    if !is_constant(value) {
         return None;
     }
     Some(KeyCondition { column, key: key_part(type_of(column)?, compared, op, value)? })
@@ -96,8 +96,7 @@ pub(super) fn key_list(condition: &Expr, type_of: &dyn Fn(usize) -> Option<DataT
     let Expr::InList { input, list, .. } = condition else { return None };
     let (column, compared) = compared_column(input, type_of)?;
     let data_type = type_of(column)?;
-    let constant = |value: &Expr| used_columns(value).is_empty() && !is_volatile(value);
-    let values = list.iter().map(|value| key_value(value, data_type, compared).filter(constant));
+    let values = list.iter().map(|value| key_value(value, data_type, compared).filter(is_constant));
     Some((column, values.collect::<Option<_>>()?))
 }
 
@@ -109,7 +108,7 @@ pub(super) fn key_any(condition: &Expr, type_of: &dyn Fn(usize) -> Option<DataTy
     }
     let Expr::Call { function, args } = condition else { return None };
     let [input, array] = args.as_slice() else { return None };
-    if !function.is_equal_to_any() || is_volatile(array) || !used_columns(array).is_empty() {
+    if !function.is_equal_to_any() || !is_constant(array) {
         return None;
     }
     let (column, compared) = compared_column(input, type_of)?;
@@ -129,7 +128,6 @@ fn any_of_list(input: &Expr, list: &[Expr], type_of: &dyn Fn(usize) -> Option<Da
     let (column, compared) = compared_column(input, type_of)?;
     let (key, element) = (type_of(column)?, list.first()?.data_type().base());
     let Conversion::Nearest(nearness) = conversion(key, compared, element)? else { return None };
-    let is_constant = |value: &Expr| used_columns(value).is_empty() && !is_volatile(value);
     if nearness.is_one() || !list.iter().all(|value| is_constant(value) && value.data_type().base() == element) {
         return None;
     }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use super::frame::Frame;
 use super::scope::{InSight, Scopes, Source, Tables};
@@ -14,6 +14,7 @@ use crate::plan::{EvalEnv, Expr, PhysicalNode, SequenceOp, eval, walk};
 use crate::prepared::Prepared;
 use crate::routine::StatementHost;
 use crate::sql::{ParsedStatement, parse_one};
+use crate::sync::Mutex;
 use crate::types::{DataType, EvalContext, Shape, ValueRef};
 use crate::{Error, SqlState, Value};
 
@@ -72,7 +73,7 @@ impl Fragment {
 
     /// What it means now.
     pub(super) fn bound(&self, frame: &Frame, host: &dyn StatementHost) -> Result<Arc<Bound>> {
-        let mut known = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.bound.lock();
         if let Some(bound) = &*known
             && bound.shapes.iter().all(|(variable, shape)| frame.has_shape(*variable, shape))
             && frame.has_tables(bound.tables.as_ref())

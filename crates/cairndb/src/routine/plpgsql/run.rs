@@ -9,7 +9,7 @@ mod transaction;
 
 use std::mem;
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::PlPgSql;
 use super::convert::converted;
@@ -23,6 +23,7 @@ use crate::plan::Field;
 use crate::prepared::Prepared;
 use crate::routine::StatementHost;
 use crate::routine::transactions::{Control, Obstacle};
+use crate::sync::Mutex;
 use crate::types::{Array, DataType, Shape};
 use crate::{Error, Result, SqlState, Value};
 
@@ -93,7 +94,7 @@ impl Opened {
             Opened::Stream { stream, batch, .. } => next_of(batch, || stream.next_batch()),
             Opened::Held(rows, at, _) => {
                 *at += 1;
-                rows.lock().unwrap_or_else(PoisonError::into_inner).row(*at - 1)
+                rows.lock().row(*at - 1)
             }
         }
     }

@@ -1,10 +1,11 @@
 //! Which names mean which variables, where.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::tree::{Declared, Kind};
 use crate::bind::{Conflict, RowsVariable, Variables};
 use crate::functions::TriggerCall;
+use crate::sync::Mutex;
 use crate::types::{CompositeType, DataType, Shape};
 use crate::{Error, Result, SqlState};
 
@@ -108,7 +109,7 @@ impl InSight {
     }
 
     fn source(&self, source: Source, data_type: DataType) -> (usize, DataType) {
-        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sources = self.sources.lock();
         let at = sources.iter().position(|known| *known == source).unwrap_or_else(|| {
             sources.push(source);
             sources.len() - 1
@@ -118,7 +119,7 @@ impl InSight {
 
     /// What the parameters of the expression stand for.
     pub(super) fn take_sources(&self) -> Vec<Source> {
-        std::mem::take(&mut self.sources.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.sources.lock())
     }
 }
 

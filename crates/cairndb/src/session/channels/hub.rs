@@ -12,7 +12,7 @@
 //! - Who waits is woken while none of these locks is held.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 use std::task::Waker;
 
 use cairn_storage::{self as storage, wake_all};
@@ -20,7 +20,7 @@ use cairn_storage::{self as storage, wake_all};
 use super::listener::Listener;
 use super::said::{Note, Said, Wish};
 use crate::Result;
-use crate::session::locked;
+use crate::sync::Mutex;
 
 /// See the module.
 #[derive(Default)]
@@ -45,7 +45,7 @@ struct Place {
 
 /// What a commit tells.
 pub(super) struct Told {
-    /// Of the connection, if it ever listened.
+    /// Of the session, if it ever listened.
     pub(super) by: Option<Arc<Listener>>,
     pub(super) said: Said,
 }
@@ -69,7 +69,7 @@ pub(crate) struct Telling<'a> {
 impl Channels {
     pub(super) fn new_listener(&self) -> Arc<Listener> {
         let listener = Arc::<Listener>::default();
-        let mut listeners = locked(&self.listeners);
+        let mut listeners = self.listeners.lock();
         listeners.all.retain(|known| known.strong_count() > 0);
         listeners.all.push(Arc::downgrade(&listener));
         if listeners.is_closed {
@@ -79,10 +79,10 @@ impl Channels {
         listener
     }
 
-    /// Its connection is gone.
+    /// Its session is gone.
     pub(super) fn leave(&self, listener: &Arc<Listener>) {
         let mut wakers = Vec::new();
-        let mut listeners = locked(&self.listeners);
+        let mut listeners = self.listeners.lock();
         listeners.unlisten_all(listener);
         // Under the lock: what it wishes afterwards is not done.
         listener.end(&mut wakers);
@@ -93,7 +93,7 @@ impl Channels {
     /// The database is being closed.
     pub(crate) fn close(&self) {
         let all = {
-            let mut listeners = locked(&self.listeners);
+            let mut listeners = self.listeners.lock();
             listeners.is_closed = true;
             std::mem::take(&mut listeners.all)
         };
@@ -104,7 +104,7 @@ impl Channels {
 
     /// Nobody listens any more in a database that is closed, and who notifies is told so.
     pub(super) fn check_open(&self) -> Result<()> {
-        if locked(&self.listeners).is_closed { Err(storage::Error::Closed.into()) } else { Ok(()) }
+        if self.listeners.lock().is_closed { Err(storage::Error::Closed.into()) } else { Ok(()) }
     }
 
     pub(super) fn tell(&self, told: Told) -> Telling<'_> {
@@ -112,7 +112,7 @@ impl Channels {
     }
 
     fn enter(&self, told: Told, position: Option<u64>) -> u64 {
-        let mut queue = locked(&self.queue);
+        let mut queue = self.queue.lock();
         queue.last += 1;
         let number = queue.last;
         let (is_acknowledged, position) = (position.is_none(), position.unwrap_or_default());
@@ -124,7 +124,7 @@ impl Channels {
     fn work_off(&self) {
         let mut wakers = Vec::new();
         {
-            let mut listeners = locked(&self.listeners);
+            let mut listeners = self.listeners.lock();
             while let Some(told) = self.next() {
                 listeners.take(&told, &mut wakers);
             }
@@ -133,7 +133,7 @@ impl Channels {
     }
 
     fn next(&self) -> Option<Told> {
-        let mut queue = locked(&self.queue);
+        let mut queue = self.queue.lock();
         let is_ready = queue.places.front().is_some_and(|place| place.is_acknowledged);
         if is_ready { queue.places.pop_front().map(|place| place.told) } else { None }
     }
@@ -152,7 +152,7 @@ impl Telling<'_> {
             self.channels.enter(told, None);
         }
         let position = position.unwrap_or_default();
-        let mut queue = locked(&self.channels.queue);
+        let mut queue = self.channels.queue.lock();
         let number = self.place.take();
         for place in &mut queue.places {
             place.is_acknowledged |= place.position <= position || number == Some(place.number);
@@ -165,7 +165,7 @@ impl Telling<'_> {
 impl Drop for Telling<'_> {
     fn drop(&mut self) {
         let Some(number) = self.place else { return };
-        locked(&self.channels.queue).places.retain(|place| place.number != number);
+        self.channels.queue.lock().places.retain(|place| place.number != number);
         // What it stood before need not wait for it.
         self.channels.work_off();
     }

@@ -1,11 +1,11 @@
-//! What a connection has heard, and nobody has taken yet.
+//! What a session has heard, and nobody has taken yet.
 //!
 //! What must hold: it is never more than [`HEARD_BYTES_MAX`]: beyond that the oldest is dropped, and counted by what follows it; so
-//! whoever notifies waits for nobody who listens. While a transaction is open on the connection, nothing is given out.
+//! whoever notifies waits for nobody who listens. While a transaction is open in the session, nothing is given out.
 //! (What [wakers](Wakers) ask for holds, too.)
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
@@ -13,9 +13,9 @@ use cairn_storage::{Process, Wakers, wake_all};
 
 use super::Notification;
 use super::said::{NOTE_BYTES, Note};
-use crate::session::locked;
+use crate::sync::{self, Condvar, Mutex, MutexGuard};
 
-/// What waits for one connection takes no more memory than this.
+/// What waits for one session takes no more memory than this.
 pub(super) const HEARD_BYTES_MAX: usize = 4 << 20;
 
 /// See the module.
@@ -75,7 +75,7 @@ impl Listener {
     }
 
     fn heard(&self) -> MutexGuard<'_, Heard> {
-        locked(&self.heard)
+        self.heard.lock()
     }
 
     /// Changes something, and tells those who wait, of whom tasks are left in `wakers`: to be woken once no lock is held.
@@ -146,10 +146,10 @@ impl Listener {
                 Taken::Nothing if gives_up() => return None,
                 Taken::Nothing => {}
             }
-            heard = match until.map(|until| until.saturating_duration_since(Instant::now())) {
-                None => self.changed.wait(heard).unwrap_or_else(PoisonError::into_inner),
+            heard = match until.map(|until| until.saturating_duration_since(sync::now())) {
+                None => self.changed.wait(heard),
                 Some(Duration::ZERO) => return None,
-                Some(left) => self.changed.wait_timeout(heard, left).unwrap_or_else(PoisonError::into_inner).0,
+                Some(left) => self.changed.wait_for(heard, left),
             };
         }
     }

@@ -18,11 +18,12 @@ pub(crate) use session::{Leaving, SessionChannels};
 
 use cairn_storage::Process;
 
+use super::Executed;
 use super::Session;
-use super::execute::Executed;
 use super::next::{Next, Stop, StopHandle};
 use super::shared::Shared;
 use crate::command::ChannelCommand;
+use crate::sync;
 use crate::{Error, Result};
 
 /// What NOTIFY, or `pg_notify()`, told a channel.
@@ -176,7 +177,7 @@ impl Notifications {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn next_notification_within(&mut self, time: Duration) -> Next<Notification> {
-        self.next_until(Instant::now().checked_add(time))
+        self.next_until(sync::now().checked_add(time))
     }
 
     fn next_until(&mut self, until: Option<Instant>) -> Next<Notification> {
@@ -330,7 +331,7 @@ impl Session {
     /// Done at the commit: at once, where no transaction is open.
     pub(super) fn channel_command(&self, command: &ChannelCommand) -> Result<Executed> {
         if self.transaction_failed() {
-            return Err(super::control::aborted());
+            return Err(Error::aborted_transaction());
         }
         let is_alone = !self.in_transaction();
         if is_alone {

@@ -1,7 +1,7 @@
 //! A session's part in the channels: what its open transaction says, and what it hears.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use cairn_storage::{Patience, Stats, TreeId};
@@ -11,9 +11,9 @@ use super::listener::{Hold, Listener};
 use super::said::{Note, Said, Wish};
 use crate::command::ChannelCommand;
 use crate::session::advisory::SessionLocks;
-use crate::session::locked;
 use crate::session::shared::Shared;
 use crate::state::SaidMark;
+use crate::sync::{Mutex, MutexGuard};
 use crate::types::{Advisory, Builds, Generator, LockScope, SessionServices, SettingChange, ShownSettings};
 use crate::{Error, Result};
 
@@ -66,12 +66,12 @@ impl SessionChannels {
     }
 
     fn said(&self) -> MutexGuard<'_, Said> {
-        locked(&self.said)
+        self.said.lock()
     }
 
     /// The session goes back to these.
     pub(crate) fn begins_with(&self, settings: Arc<dyn ShownSettings>) {
-        *locked(&self.first_settings) = Some(settings);
+        *self.first_settings.lock() = Some(settings);
     }
 
     /// What is to be done of settings now that the statement has come to its end; nothing, as mostly.
@@ -80,7 +80,7 @@ impl SessionChannels {
             return Vec::new();
         }
         self.has_settings.store(false, Ordering::Relaxed);
-        std::mem::take(&mut *locked(&self.settings))
+        std::mem::take(&mut *self.settings.lock())
     }
 
     /// What it hears from now on.
@@ -88,7 +88,7 @@ impl SessionChannels {
         self.listener.get_or_init(|| self.channels.new_listener())
     }
 
-    /// Whether the next user of the connection would hear what the last one listened to.
+    /// Whether the next user of the session would hear what the last one listened to.
     pub(crate) fn is_listening(&self) -> bool {
         self.listener.get().is_some()
     }
@@ -125,14 +125,14 @@ impl SessionChannels {
     pub(crate) fn mark(&self) -> SaidMark {
         let locks = self.locks.mark();
         let said = if self.has_said.load(Ordering::Relaxed) { self.said().mark() } else { SaidMark::default() };
-        let settings = if self.has_settings.load(Ordering::Relaxed) { locked(&self.settings).len() } else { 0 };
+        let settings = if self.has_settings.load(Ordering::Relaxed) { self.settings.lock().len() } else { 0 };
         SaidMark { locks, settings, ..said }
     }
 
     pub(crate) fn go_back(&self, mark: SaidMark) {
         self.locks.go_back(mark.locks);
         if self.has_settings.load(Ordering::Relaxed) {
-            locked(&self.settings).truncate(mark.settings);
+            self.settings.lock().truncate(mark.settings);
         }
         if self.has_said.load(Ordering::Relaxed) {
             self.said().go_back(mark);
@@ -174,17 +174,17 @@ impl SessionServices for SessionChannels {
     }
 
     fn change_setting(&self, change: SettingChange) {
-        locked(&self.settings).push(change);
+        self.settings.lock().push(change);
         self.has_settings.store(true, Ordering::Relaxed);
     }
 
     fn changed_setting(&self, name: &str) -> Option<String> {
-        let settings = self.has_settings.load(Ordering::Relaxed).then(|| locked(&self.settings))?;
+        let settings = self.has_settings.load(Ordering::Relaxed).then(|| self.settings.lock())?;
         settings.iter().rev().find(|change| change.name == name).map(|change| change.shown.clone())
     }
 
     fn first_setting(&self, name: &str) -> Option<String> {
-        locked(&self.first_settings).as_ref()?.shown(name)
+        self.first_settings.lock().as_ref()?.shown(name)
     }
 
     fn lock(&self, number: Advisory, shared: bool, scope: LockScope, waits: bool) -> Result<bool> {
@@ -234,7 +234,7 @@ impl SessionServices for SessionChannels {
     }
 }
 
-/// With the connection its listening ends.
+/// With the session its listening ends.
 pub(crate) struct Leaving(pub(crate) Arc<SessionChannels>);
 
 impl Drop for Leaving {

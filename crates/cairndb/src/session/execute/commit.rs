@@ -12,6 +12,7 @@ use crate::inverted::settle;
 use crate::session::Session;
 use crate::session::control::sole;
 use crate::state::Transaction;
+use crate::sync;
 use crate::{Error, Result, SqlState};
 
 /// How often a statement on its own runs before its conflict is the caller's problem.
@@ -42,8 +43,8 @@ pub(crate) fn retry<T>(mut work: impl FnMut() -> Result<T>) -> Result<T> {
 /// The more often a statement lost, the longer it leaves the field to the others.
 fn back_off(attempt: u32) {
     match attempt {
-        0..4 => std::thread::yield_now(),
-        _ => std::thread::sleep(std::time::Duration::from_micros(u64::from(attempt) * 20)),
+        0..4 => sync::yield_now(),
+        _ => sync::sleep(std::time::Duration::from_micros(u64::from(attempt) * 20)),
     }
 }
 

@@ -1,26 +1,25 @@
 //! What a statement runs on: a reader, the catalog there, and what it may change, made in one place for each of three cases (a
 //! snapshot, the open transaction, a transaction of the statement's own); and what it is run with.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
-use std::sync::{Arc, Mutex};
-use std::time::Instant;
 
-use crate::Result;
 use crate::catalog::{Catalog, CatalogStamp};
 use crate::clock;
 use crate::dml::{Deferred, DmlContext};
 use crate::exec::{BatchSizes, ExecContext, SequenceSource};
 use crate::prepared::Prepared;
 use crate::routine::calls_of;
-use crate::session::control::aborted;
 use crate::session::cursors::OF_STATEMENT;
 use crate::session::runner::{Runner, next_seen};
 use crate::session::sequences::StatementSequences;
 use crate::session::session_state::{OpenTransaction, SessionState};
 use crate::session::{Params, Session};
 use crate::state::{Reader, Transaction};
+use crate::sync::{self, Mutex};
 use crate::types::collect;
 use crate::types::datetime::clock_micros;
+use crate::{Error, Result};
 
 /// A transaction that functions use, too, and what is looked at when it commits.
 type Shared<'a> = (&'a Arc<Transaction>, Option<&'a Arc<Deferred>>);
@@ -70,7 +69,7 @@ impl Session {
         let session = self.state.borrow();
         match &session.transaction {
             None => work(&State::of_snapshot(self, &self.reader_of_now(&session)?)?),
-            Some(open) if open.failed() => Err(aborted()),
+            Some(open) if open.failed() => Err(Error::aborted_transaction()),
             Some(open) => work(&State { tx: None, ..State::of_open(self, open)? }),
         }
     }
@@ -139,7 +138,7 @@ impl Session {
         eval.know_oids(state.catalog.clone());
         let parameters = collect(params, &prepared.parameters, &eval)?;
         let limits = &session.settings.limits;
-        let begun = || session.transaction.as_ref().map_or_else(Instant::now, |open| open.begun);
+        let begun = || session.transaction.as_ref().map_or_else(sync::now, |open| open.begun);
         let deadline = session.settings.statement_timeout.and_then(|limit| clock::now().checked_add(limit));
         self.channels().locks.begin_statement(deadline);
         let mut context = ExecContext {

@@ -10,28 +10,26 @@
 //! - What can not be followed any more is not read any more: the view says why.
 //! - The threads keep the database open only while they write. Whoever drops its last handle waits for them.
 
-use std::collections::{BTreeMap, HashMap};
-use std::hash::{BuildHasher, RandomState};
-use std::ops::Bound;
+mod shown;
+mod writing;
+
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
-use std::thread::ThreadId;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
 use cairn_storage::{Join, Process, TreeId};
 
-use super::result::{RowBytes, Weights};
 use super::service::{Service, Subscription};
-use super::subscriber::{End, Taken, TakenRows};
+use super::subscriber::End;
 use crate::catalog::{Catalog, CatalogStore, Materialized, ObjectId, Table, followed_tree_of};
-use crate::clock::check_statement;
-use crate::dml::row::{DeleteBuffers, Env, ObservedAtOnce, RowDelete, RowPlaces};
-use crate::dml::{DmlContext, Target};
-use crate::exec::Stored;
+use crate::dml::Target;
 use crate::session::shared::{Handle, Shared};
-use crate::session::{InterruptHandle, Position, Session, locked};
-use crate::sql::{parse_one, relation_name};
+use crate::session::{InterruptHandle, Session};
+use crate::sql::parse_one;
+use crate::sync::{self, Mutex, ThreadId};
 use crate::{Error, Result, SqlState};
+use writing::{Work, Writing, Written};
 
 /// Before what failed is tried again.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -41,8 +39,6 @@ const TRIES: usize = 3;
 const LAST: Duration = Duration::from_millis(500);
 /// How long writing a small change takes, about.
 const WRITING: Duration = Duration::from_micros(50);
-/// Rows that one transaction changes, at most, when a view begins to follow; what comes by commits is one transaction's each.
-const STEP: usize = 10_000;
 
 /// The views of a database that follow.
 #[derive(Default)]
@@ -78,7 +74,7 @@ impl Drop for User {
             self.0.settle();
             self.0.stop();
             // It may hold the database while it works; with no handle left nobody has a live query.
-            if let Some((service, join)) = locked(&self.0.watching).take().filter(|(service, _)| !service.is_here()) {
+            if let Some((service, join)) = self.0.watching.lock().take().filter(|(service, _)| !service.is_here()) {
                 service.stop();
                 join();
             }
@@ -112,7 +108,7 @@ impl Followers {
         let is_followed = |view: &&Arc<Table>| view.is_follower() && view.refuse_unpopulated().is_ok();
         let wanted: BTreeMap<ObjectId, TreeId> =
             catalog.tables().filter(is_followed).map(|view| (view.id, view.tree)).collect();
-        let mut running = locked(&self.running);
+        let mut running = self.running.lock();
         running.retain(|view, follower| {
             let stays = wanted.get(view) == Some(&follower.tree) && !follower.is_over.load(Ordering::SeqCst);
             if !stays {
@@ -130,23 +126,23 @@ impl Followers {
 
     /// Lets them write what was committed so far, for a while: a program that only comes and goes would leave its views behind.
     pub(crate) fn settle(&self) {
-        let until = Instant::now() + LAST;
-        let all: Vec<Arc<Follower>> = locked(&self.running).values().cloned().collect();
+        let until = sync::now() + LAST;
+        let all: Vec<Arc<Follower>> = self.running.lock().values().cloned().collect();
         for follower in all {
-            while follower.is_behind() && Instant::now() < until {
-                std::thread::sleep(WRITING);
+            while follower.is_behind() && sync::now() < until {
+                sync::sleep(WRITING);
             }
         }
     }
 
     /// Ends all, and waits for their ends.
     pub(crate) fn stop(&self) {
-        let all = std::mem::take(&mut *locked(&self.running));
+        let all = std::mem::take(&mut *self.running.lock());
         all.values().for_each(|follower| follower.end());
         for follower in all.into_values() {
             // Whoever held the last handle may be one of them.
-            let is_this = follower.thread.get() == Some(&std::thread::current().id());
-            if let Some(join) = locked(&follower.join).take().filter(|_| !is_this) {
+            let is_this = follower.thread.get() == Some(&sync::this_thread());
+            if let Some(join) = follower.join.lock().take().filter(|_| !is_this) {
                 join();
             }
         }
@@ -154,7 +150,7 @@ impl Followers {
 
     /// Ends live queries, and what they run. They are told of what was committed up to this position before, if that takes no time.
     pub(crate) fn stop_watching(&self, position: u64) {
-        let service = locked(&self.watching).as_ref().map(|(service, _)| service.clone());
+        let service = self.watching.lock().as_ref().map(|(service, _)| service.clone());
         if let Some(service) = service {
             service.settle(position, PAUSE);
             service.stop();
@@ -163,11 +159,11 @@ impl Followers {
 
     /// Another thread keeps live queries current; the one before is at its end.
     pub(super) fn watched_by(&self, service: Arc<Service>, join: Join) {
-        locked(&self.watching).replace((service, join));
+        self.watching.lock().replace((service, join));
     }
 
     fn of(&self, view: ObjectId) -> Option<Arc<Follower>> {
-        locked(&self.running).get(&view).cloned()
+        self.running.lock().get(&view).cloned()
     }
 }
 
@@ -203,19 +199,19 @@ impl Follower {
         });
         let follows = follower.clone();
         let run = move || {
-            let _ = follows.thread.set(std::thread::current().id());
+            let _ = follows.thread.set(sync::this_thread());
             follows.run();
             follows.is_over.store(true, Ordering::SeqCst);
-            *locked(&follows.subscription) = None;
+            *follows.subscription.lock() = None;
         };
-        *locked(&follower.join) = Some(shared.store.spawn("cairn-view", Box::new(run))?);
+        *follower.join.lock() = Some(shared.store.spawn("cairn-view", Box::new(run))?);
         Ok(follower)
     }
 
     fn end(&self) {
         self.is_over.store(true, Ordering::SeqCst);
-        locked(&self.interrupt).interrupt();
-        if let Some(subscription) = &*locked(&self.subscription) {
+        self.interrupt.lock().interrupt();
+        if let Some(subscription) = &*self.subscription.lock() {
             subscription.subscriber().end(End::Closed);
         }
     }
@@ -252,7 +248,7 @@ impl Follower {
         if !is_passing && self.failures.fetch_add(1, Ordering::SeqCst) + 1 >= TRIES && self.give_up(error).is_ok() {
             return false;
         }
-        std::thread::sleep(PAUSE);
+        sync::sleep(PAUSE);
         true
     }
 
@@ -269,7 +265,7 @@ impl Follower {
         let catalog = session.catalog()?;
         let subscription = Arc::new(session.subscription(&catalog.text_of(&query), ())?);
         self.written.store(0, Ordering::SeqCst);
-        *locked(&self.subscription) = Some(subscription.clone());
+        *self.subscription.lock() = Some(subscription.clone());
         // Who ended it meanwhile found none.
         Ok((!self.is_over.load(Ordering::SeqCst)).then_some(subscription))
     }
@@ -279,7 +275,7 @@ impl Follower {
         let mut session = Session::new(Handle::of_engine(shared))?;
         session.keeps_interrupt = true;
         let handle = session.interrupt_handle();
-        *locked(&self.interrupt) = handle.clone();
+        *self.interrupt.lock() = handle.clone();
         if self.is_over.load(Ordering::SeqCst) {
             handle.interrupt();
         }
@@ -369,228 +365,15 @@ impl Follower {
     }
 }
 
-/// What came of writing.
-enum Written {
-    All,
-    /// And there is more.
-    Some,
-    /// A row that goes is not there: the view is not what it was taken for.
-    Differs,
-    /// There is no such view.
-    Gone,
-}
-
-/// What is to be written.
-enum Work {
-    /// The whole result: how often each row is to be there; and the position of its state.
-    First(HashMap<RowBytes, u64>, u64),
-    Change(Arc<Weights>, u64),
-}
-
-impl Work {
-    fn of(taken: Taken) -> Work {
-        match taken.rows {
-            TakenRows::First(all) => {
-                let mut rows = HashMap::new();
-                all.iter().for_each(|row| *rows.entry(row.clone()).or_insert(0) += 1);
-                Work::First(rows, taken.position)
-            }
-            TakenRows::Change(change) => Work::Change(change, taken.position),
-        }
-    }
-
-    fn position(&self) -> u64 {
-        match self {
-            Work::First(_, position) | Work::Change(_, position) => *position,
-        }
-    }
-}
-
-/// One transaction's.
-struct Writing<'a> {
-    dml: &'a DmlContext<'a>,
-    target: Arc<Target>,
-    subscription: &'a Subscription,
-}
-
-impl Writing<'_> {
-    /// A row of the result as the view has it.
-    fn row(&self, row: &[u8]) -> Result<Vec<u8>> {
-        let mut bytes = Vec::with_capacity(row.len());
-        self.target.layout.encode_row(&self.subscription.form.decode(row)?, &mut bytes);
-        Ok(bytes)
-    }
-
-    fn change(&self, change: &Weights) -> Result<Written> {
-        let mut going: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
-        for (row, weight) in change.in_order().filter(|(_, weight)| *weight < 0) {
-            *going.entry(self.row(row)?).or_insert(0) += weight.unsigned_abs();
-        }
-        for (row, count) in going {
-            if !self.remove(&row, usize::try_from(count).unwrap_or(usize::MAX))? {
-                return Ok(Written::Differs);
-            }
-        }
-        for (row, weight) in change.in_order().filter(|(_, weight)| *weight > 0) {
-            let row = self.row(row)?;
-            (0..weight).try_for_each(|_| self.put(&row))?;
-        }
-        Ok(Written::All)
-    }
-
-    /// Has the view be the result, step by step.
-    fn bring(&self, rows: &HashMap<RowBytes, u64>) -> Result<Written> {
-        let mut wanted: HashMap<Vec<u8>, u64> = HashMap::with_capacity(rows.len());
-        for (row, count) in rows {
-            self.dml.exec.check()?;
-            *wanted.entry(self.row(row)?).or_insert(0) += count;
-        }
-        let (tree, reader) = (self.target.table.tree, &self.dml.exec.reader);
-        let mut going = Vec::new();
-        let mut cursor = reader.cursor(tree, Bound::Unbounded, Bound::Unbounded)?;
-        while let Some((key, row)) = cursor.next()? {
-            self.dml.exec.check()?;
-            match wanted.get_mut(row) {
-                Some(count) if *count > 0 => *count -= 1,
-                _ => going.push((key.to_vec(), row.to_vec())),
-            }
-        }
-        drop(cursor);
-        let coming = || wanted.iter().flat_map(|(row, count)| (0..*count).map(move |_| row));
-        let all = going.len() + coming().count();
-        going.iter().take(STEP).try_for_each(|(key, row)| self.delete(key, row))?;
-        coming().take(STEP.saturating_sub(going.len())).try_for_each(|row| self.put(row))?;
-        Ok(if all <= STEP { Written::All } else { Written::Some })
-    }
-
-    /// Takes away so many rows of these bytes; false: there are not so many.
-    fn remove(&self, row: &[u8], count: usize) -> Result<bool> {
-        let places = RowPlaces::of(row);
-        let (first, last) = (places.first(), places.last());
-        let reader = &self.dml.exec.reader;
-        let mut keys = Vec::with_capacity(count);
-        let mut cursor = reader.cursor(self.target.table.tree, Bound::Included(&first), Bound::Included(&last))?;
-        while keys.len() < count
-            && let Some((key, found)) = cursor.next()?
-        {
-            if found == row {
-                keys.push(key.to_vec());
-            }
-        }
-        drop(cursor);
-        keys.iter().try_for_each(|key| self.delete(key, row))?;
-        Ok(keys.len() == count)
-    }
-
-    fn delete(&self, key: &[u8], row: &[u8]) -> Result<()> {
-        let (program, mut buffers) = (RowDelete::new(&self.target, None, None), DeleteBuffers::default());
-        let stored = Stored { layout: &self.target.layout, key, value: row };
-        let env = Env::of(self.dml.exec);
-        let mut tx = self.dml.tx;
-        program.run(&mut tx, (key, &stored), env, &mut buffers, &mut ObservedAtOnce, &mut Vec::new())?;
-        Ok(())
-    }
-
-    /// Puts a row where there is room for it.
-    fn put(&self, row: &[u8]) -> Result<()> {
-        let (places, tree) = (RowPlaces::of(row), self.target.table.tree);
-        let mut nth = 0;
-        while self.dml.tx.reader().get_with(tree, &places.nth(nth), |_| ())?.is_some() {
-            nth = RandomState::new().hash_one(nth) as u32;
-        }
-        let env = Env::of(self.dml.exec);
-        let mut tx = self.dml.tx;
-        Ok(self.target.put_row(&mut tx, (&places.nth(nth), row), env)?)
-    }
-
-    fn put_position(&self, view: ObjectId, position: u64) -> Result<()> {
-        let followed = followed_tree_of(self.dml.tx.reader().database())?;
-        let followed = followed.ok_or_else(|| Error::internal("no place for the positions of views"))?;
-        Ok(self.dml.tx.put(followed, &view.0.to_be_bytes(), &position.to_le_bytes())?)
-    }
-}
-
-impl Session {
-    /// The position of the state that a maintained materialized view shows: that of the connection's newest state for one that
-    /// commits keep current; for one that follows, that of its last change. `None`: it has not begun to follow.
-    pub(crate) fn view_position(&self, view: &str) -> Result<Option<Position>> {
-        let view = self.maintained_view(view)?;
-        Ok(self.view_shows(&view)?.map(|place| self.shared().told(place)))
-    }
-
-    fn view_shows(&self, view: &Table) -> Result<Option<u64>> {
-        let snapshot = self.shared().store.snapshot()?;
-        if view.is_kept_by_commits() {
-            return Ok(Some(snapshot.position()));
-        }
-        let Some(followed) = followed_tree_of(snapshot.reader())? else { return Ok(None) };
-        let position = snapshot.reader().get(followed, &view.id.0.to_be_bytes())?;
-        Ok(position.and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes))
-    }
-
-    /// Waits until a maintained materialized view shows a state of this [position](crate::Connection::position), or a later one, for at
-    /// most so long; false: not so far.
-    pub(crate) fn wait_for_view(&self, view: &str, position: Position, time: Duration) -> Result<bool> {
-        let until = Instant::now().checked_add(time);
-        let left = || until.map_or(time, |until| until.saturating_duration_since(Instant::now()));
-        let position = self.shared().store.place_of(&position.0)?;
-        if !self.wait_for_place(position, time)? {
-            return Ok(false);
-        }
-        loop {
-            let view = self.maintained_view(view)?;
-            view.refuse_unpopulated()?;
-            if view.is_kept_by_commits() {
-                return Ok(true);
-            }
-            if self.shared().options.read_only {
-                // Nobody follows.
-                return Ok(self.view_shows(&view)?.is_some_and(|shown| shown >= position));
-            }
-            let follower = self.shared().followers.of(view.id);
-            let subscription = follower.as_ref().and_then(|follower| locked(&follower.subscription).clone());
-            match subscription.zip(follower) {
-                Some((subscription, follower)) => {
-                    if subscription.has_reached(position, left().min(PAUSE)) {
-                        if follower.is_idle(&subscription) {
-                            return Ok(true);
-                        }
-                        std::thread::sleep(WRITING);
-                    }
-                }
-                None => std::thread::sleep(left().min(Duration::from_millis(1))),
-            }
-            check_statement(&self.interrupt, None)?;
-            if left() == Duration::ZERO {
-                return Ok(false);
-            }
-        }
-    }
-
-    fn maintained_view(&self, name: &str) -> Result<Arc<Table>> {
-        let catalog = self.catalog()?;
-        let parts = relation_name(name)?;
-        let view = catalog.relation(&parts).and_then(|relation| relation.table()).cloned();
-        let view = view.ok_or_else(|| catalog.no_relation(&parts))?;
-        match view.is_kept_by_commits() || view.is_follower() {
-            true => Ok(view),
-            false => {
-                let message = format!("\"{}\" is not a materialized view that is maintained", view.name);
-                Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message))
-            }
-        }
-    }
-}
-
 impl Follower {
     /// Whether there is a commit that it may have to write yet.
     fn is_behind(&self) -> bool {
-        let is_here = self.thread.get() == Some(&std::thread::current().id());
+        let is_here = self.thread.get() == Some(&sync::this_thread());
         if is_here || self.is_over.load(Ordering::SeqCst) {
             return false;
         }
         let Some(newest) = self.shared.upgrade().and_then(|shared| shared.store.snapshot().ok()) else { return false };
-        match locked(&self.subscription).clone() {
+        match self.subscription.lock().clone() {
             Some(subscription) => !subscription.has_reached(newest.position(), PAUSE) || !self.is_idle(&subscription),
             // It is about to begin.
             None => true,

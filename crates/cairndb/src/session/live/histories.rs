@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cairn_storage::Observer;
 
@@ -16,6 +16,7 @@ use super::service::Service;
 use super::tests::{Rows, add, result};
 use crate::clock::drawn::{self, Event};
 use crate::plan::{Fault, with_fault};
+use crate::sync;
 use crate::{Connection, Database, LiveChange, LiveQuery, Next, Position, SqlState};
 
 const SCHEMA: &str = "CREATE TYPE mood AS ENUM ('low', 'high');
@@ -379,10 +380,10 @@ impl World {
 
     /// Goes on until nobody has anything to do, where nothing happens any more.
     fn settle(&self) {
-        let (until, mut quiet) = (Instant::now() + SOON, 0);
+        let (until, mut quiet) = (sync::now() + SOON, 0);
         let position = self.writer.position().unwrap();
         while quiet < 3 {
-            assert!(Instant::now() < until, "it has no end");
+            assert!(sync::now() < until, "it has no end");
             self.look();
             let works = [0, 1].map(|number| self.service.work_once(number, self.writer.session.shared()));
             let has_view = |view: &&str| self.writer.wait_for_view(view, position, Duration::ZERO).unwrap();

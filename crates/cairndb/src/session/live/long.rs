@@ -8,8 +8,7 @@
 //! - In each of them the cheapest comes first, unless others have waited for long: see [`Turn`].
 //! - Whoever ends the first thread ends these, and what they run.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::ThreadId;
+use std::sync::Arc;
 use std::time::Duration;
 
 use cairn_storage::{Join, Snapshot};
@@ -20,8 +19,8 @@ use super::steps::Since;
 use super::subscriber::End;
 use super::wakes::Wakes;
 use crate::clock;
-use crate::session::locked;
 use crate::session::shared::Shared;
+use crate::sync::{self, Condvar, Mutex, ThreadId};
 
 /// What takes longer goes to the last thread.
 const WHILE: Duration = Duration::from_millis(200);
@@ -51,14 +50,14 @@ struct State {
 impl Long {
     /// Whether this is one of the threads.
     pub(super) fn is_here(&self) -> bool {
-        let this = Some(std::thread::current().id());
-        self.0.iter().any(|lane| locked(&lane.state).thread == this)
+        let this = Some(sync::this_thread());
+        self.0.iter().any(|lane| lane.state.lock().thread == this)
     }
 
     /// The threads end when they have done what they do.
     pub(super) fn end(&self) {
         for lane in &self.0 {
-            locked(&lane.state).is_over = true;
+            lane.state.lock().is_over = true;
             lane.called.notify_all();
         }
     }
@@ -66,7 +65,7 @@ impl Long {
     /// Waits for their ends.
     pub(super) fn join(&self) {
         for lane in &self.0 {
-            let join = locked(&lane.state).join.take();
+            let join = lane.state.lock().join.take();
             join.into_iter().for_each(|join| join());
         }
     }
@@ -75,7 +74,7 @@ impl Long {
 impl Lane {
     /// Waits for the next; `None`: there will be none. `turn`: of a query that is there yet.
     fn next(&self, turn: impl Fn(u64) -> Option<Turn>) -> Option<u64> {
-        let mut state = locked(&self.state);
+        let mut state = self.state.lock();
         loop {
             if state.is_over {
                 return None;
@@ -83,7 +82,7 @@ impl Lane {
             if let Some(at) = (0..state.waiting.len()).min_by_key(|at| turn(state.waiting[*at])) {
                 return Some(state.waiting.swap_remove(at));
             }
-            state = self.called.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.called.wait(state);
         }
     }
 }
@@ -97,14 +96,14 @@ impl Service {
         wanted: u64,
         own: Option<Arc<Snapshot>>,
     ) {
-        if locked(&self.queries).hand_over(shown.id, wanted, own) {
+        if self.queries.lock().hand_over(shown.id, wanted, own) {
             self.put_in_lane(usize::from(shown.expected() > WHILE), shared, shown);
         }
     }
 
     fn put_in_lane(self: &Arc<Service>, number: usize, shared: &Shared, shown: &Shown) {
         let lane = &self.long.0[number];
-        let mut state = locked(&lane.state);
+        let mut state = lane.state.lock();
         state.waiting.push(shown.id);
         if state.join.is_none() && !state.is_over {
             let service = self.clone();
@@ -123,8 +122,8 @@ impl Service {
     /// One of the threads.
     fn work(self: &Arc<Service>, number: usize) {
         let lane = &self.long.0[number];
-        locked(&lane.state).thread = Some(std::thread::current().id());
-        let turn = |id| locked(&self.queries).by_id.get(&id).map(|shown| Turn::of(shown, clock::now()));
+        lane.state.lock().thread = Some(sync::this_thread());
+        let turn = |id| self.queries.lock().by_id.get(&id).map(|shown| Turn::of(shown, clock::now()));
         while let Some(id) = lane.next(turn) {
             let Some(shared) = self.shared.upgrade() else { return };
             self.work_on(number, id, &shared);
@@ -132,9 +131,9 @@ impl Service {
     }
 
     fn work_on(self: &Arc<Service>, number: usize, id: u64, shared: &Shared) {
-        let Some((shown, own)) = locked(&self.queries).handed_over(id) else { return };
+        let Some((shown, own)) = self.queries.lock().handed_over(id) else { return };
         if self.bring_in_lane(number, (shared, &shown), own.as_deref()) {
-            locked(&self.queries).give_back(id);
+            self.queries.lock().give_back(id);
             self.call();
         } else {
             self.put_in_lane(number + 1, shared, &shown);
@@ -151,7 +150,7 @@ impl Service {
         let mut wakes = Wakes::default();
         // Once it is closed, the first thread ends all.
         let Ok(state) = shared.store.durable_snapshot() else { return true };
-        let query = locked(&shown.query);
+        let query = shown.query.lock();
         if state.position() > query.position {
             let since = own.map_or(Since::Unknown, Since::Own);
             if !self.bring_in_time((shared, shown), query, (&state, since), LANES[number].1, &mut wakes) {
@@ -168,16 +167,16 @@ impl Service {
 impl Service {
     /// There are none.
     pub(super) fn has_no_lanes(&self) {
-        self.long.0.iter().for_each(|lane| locked(&lane.state).join = Some(Box::new(|| {})));
+        self.long.0.iter().for_each(|lane| lane.state.lock().join = Some(Box::new(|| {})));
     }
 
     /// What the thread of this number would do next. False: nothing, or somebody else has the query.
     pub(super) fn work_once(self: &Arc<Service>, number: usize, shared: &Shared) -> bool {
         let is_free = |id: &u64| {
-            let shown = locked(&self.queries).by_id.get(id).cloned();
-            shown.is_none_or(|shown| !matches!(shown.query.try_lock(), Err(std::sync::TryLockError::WouldBlock)))
+            let shown = self.queries.lock().by_id.get(id).cloned();
+            shown.is_none_or(|shown| shown.query.try_lock().is_some())
         };
-        let mut state = locked(&self.long.0[number].state);
+        let mut state = self.long.0[number].state.lock();
         let Some(at) = state.waiting.iter().position(is_free) else { return false };
         let id = state.waiting.swap_remove(at);
         drop(state);

@@ -3,6 +3,7 @@
 mod behind;
 mod change;
 mod changes;
+mod definition;
 mod follow;
 #[cfg(test)]
 mod histories;
@@ -28,21 +29,23 @@ use cairn_parser::{Id, Statement};
 
 use change::ChangedRows;
 pub use change::LiveChange;
+use definition::{Definition, Limits, QueryEnv};
 pub(crate) use follow::{Followers, User};
 pub use query::LiveStatistics;
-use query::{Definition, Limits, QueryEnv, not_a_query};
+use query::not_a_query;
 pub(crate) use service::LiveQueries;
 use service::{Identity, Subscription};
 pub(super) use subscribed::SubscribedRows;
 use subscriber::{End, Taken, TakenRows};
 
-use super::execute::{Executed, Runnable};
+use super::execute::Runnable;
 use super::next::{Next, StopHandle};
 use super::shared::Handle;
-use super::{Params, Rows, Session};
+use super::{Executed, Params, Rows, Session};
 use crate::plan::Field;
 use crate::prepared::{Access, Body};
 use crate::sql::ParsedStatement;
+use crate::sync;
 use crate::{Error, Result, SqlState};
 
 /// A query whose result is kept current: first the whole result, then, after commits that change it, what changed.
@@ -140,7 +143,7 @@ impl LiveQuery {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn next_change_within(&mut self, time: Duration) -> Result<Next<LiveChange>> {
-        let change = self.take(Instant::now().checked_add(time))?;
+        let change = self.take(sync::now().checked_add(time))?;
         Ok(match change {
             Some(change) => Next::Item(change),
             None if self.ended => Next::End,
@@ -345,7 +348,7 @@ impl Session {
         let deadline = self.deadline();
         let live = self.watch(&Arc::new(parsed.within(query, Vec::new())), parsed.tree.written(query), params)?;
         let rows = SubscribedRows::new(self.live_of(live), self.interrupt.clone(), deadline);
-        Ok(Executed::rows("SUBSCRIBE", Rows::subscribed(rows)))
+        Ok(Executed::rows("SUBSCRIBE", Rows::endless(rows)))
     }
 
     /// `text`: of the query, by which those that are the same know each other.

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use cairn_storage::{KeyRanges, Snapshot, TreeId};
 
-use super::query::{Definition, Relevant, not_a_query};
+use super::definition::Definition;
+use super::query::{Relevant, not_a_query};
 use super::result::RowForm;
 use crate::bind::{BoundStatement, ParameterTypes, bind_statement};
 use crate::catalog::{Catalog, CatalogStamp};
@@ -16,6 +17,7 @@ use crate::plan::{
 };
 use crate::prepared::Prepared;
 use crate::state::Reader;
+use crate::sync::Mutex;
 use crate::{Error, Result};
 
 /// What is the same of a query whatever its parameters are. Immutable, but for operators that wait to be used again.
@@ -79,7 +81,7 @@ impl Plans {
     ) -> Result<Arc<Compiled>> {
         let Some(settings) = &definition.settings else { return compile(definition, (stamp, seen), snapshot) };
         let identity = (definition.parsed.text().into(), settings.clone());
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&identity).and_then(Weak::upgrade);
+        let known = self.0.lock().get(&identity).and_then(Weak::upgrade);
         if let Some(known) = known
             && known.prepared.is_current(stamp, seen, &definition.options)
             && known.prepared.fits(&Reader::from(snapshot.reader()))?
@@ -87,7 +89,7 @@ impl Plans {
             return Ok(known);
         }
         let compiled = compile(definition, (stamp, seen), snapshot)?;
-        let mut plans = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut plans = self.0.lock();
         if plans.len() >= 2 * plans.values().filter(|plan| plan.strong_count() > 0).count() + 16 {
             plans.retain(|_, plan| plan.strong_count() > 0);
         }
@@ -113,7 +115,7 @@ fn compile(
     let prepared = Arc::new(Prepared::new(&definition.parsed, stamp, catalog, &definition.options, &reader)?);
     let plan = prepared.plan()?.ok_or_else(|| Error::internal("a live query without a plan"))?.clone();
     let maintenance = match definition.options.live_changes {
-        true => Maintenance::of(bound, catalog, &definition.options)?,
+        true => Maintenance::of(bound, &definition.options)?,
         false => None,
     };
     let mut trees = trees_read(&plan);

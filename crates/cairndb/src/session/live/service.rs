@@ -15,26 +15,26 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
-use std::thread::ThreadId;
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use cairn_storage::{Interest, KeyRanges, Observer, Snapshot};
 
 use super::behind::Queries;
+use super::definition::{Definition, Limits};
 use super::long::Long;
 use super::plans::Plans;
-use super::query::{Definition, Done, Limits, Query, Relevant};
+use super::query::{Done, Query, Relevant};
 use super::result::RowForm;
 use super::steps::tell;
 use super::subscriber::{End, Subscriber};
 use super::wakes::Wakes;
 use crate::clock;
 use crate::plan::Field;
-use crate::session::locked;
 use crate::session::next::Stop;
-use crate::session::session_state::Settings;
+use crate::session::settings::Settings;
 use crate::session::shared::Shared;
+use crate::sync::{self, Condvar, Mutex, MutexGuard, ThreadId};
 use crate::{Error, Result, SqlState};
 
 /// The live queries of a database.
@@ -119,7 +119,7 @@ fn next_id() -> u64 {
 impl LiveQueries {
     /// All of a session's settings, by which queries know whether they are the same.
     pub(super) fn text_of(&self, settings: &Arc<Settings>) -> Arc<str> {
-        let mut last = locked(&self.settings);
+        let mut last = self.settings.lock();
         match &*last {
             Some((known, text)) if Arc::ptr_eq(known, settings) => text.clone(),
             _ => {
@@ -155,9 +155,9 @@ impl LiveQueries {
     }
 
     fn service(&self, shared: &Arc<Shared>) -> Result<Arc<Service>> {
-        let mut running = locked(&self.running);
+        let mut running = self.running.lock();
         if let Some(service) = &*running
-            && !locked(&service.queries).is_over
+            && !service.queries.lock().is_over
         {
             return Ok(service.clone());
         }
@@ -174,8 +174,8 @@ impl LiveQueries {
     pub(super) fn with_no_threads(&self, shared: &Arc<Shared>) -> Result<(Arc<Service>, Observer)> {
         let (service, observer) = Service::new(shared)?;
         service.has_no_lanes();
-        let _ = service.thread.set(std::thread::current().id());
-        *locked(&self.running) = Some(service.clone());
+        let _ = service.thread.set(sync::this_thread());
+        *self.running.lock() = Some(service.clone());
         Ok((service, observer))
     }
 }
@@ -186,7 +186,7 @@ impl Service {
             // The last thread may not have let go of it yet.
             match shared.store.observe()? {
                 Some(began) => break began,
-                None => std::thread::yield_now(),
+                None => sync::yield_now(),
             }
         };
         let service = Service {
@@ -210,27 +210,27 @@ impl Service {
 
     /// Whether this is one of its threads: who is told something may let go of everything there.
     pub(super) fn is_here(&self) -> bool {
-        self.thread.get() == Some(&std::thread::current().id()) || self.long.is_here()
+        self.thread.get() == Some(&sync::this_thread()) || self.long.is_here()
     }
 
     /// Waits until what was committed up to this position was looked at, for at most so long.
     pub(super) fn settle(&self, position: u64, time: Duration) {
-        let until = Instant::now() + time;
-        let mut looked = locked(&self.looked);
-        while *looked < position && !self.is_here() && !locked(&self.queries).is_over {
-            let left = until.saturating_duration_since(Instant::now());
+        let until = sync::now() + time;
+        let mut looked = self.looked.lock();
+        while *looked < position && !self.is_here() && !self.queries.lock().is_over {
+            let left = until.saturating_duration_since(sync::now());
             if left.is_zero() {
                 return;
             }
             self.call();
-            looked = self.has_looked.wait_timeout(looked, left).unwrap_or_else(PoisonError::into_inner).0;
+            looked = self.has_looked.wait_for(looked, left);
         }
     }
 
     /// Ends what runs, and all queries, quietly.
     pub(super) fn stop(&self) {
         self.is_stopped.store(true, Ordering::SeqCst);
-        locked(&self.queries).by_id.values().for_each(|shown| shown.interrupt.store(true, Ordering::SeqCst));
+        self.queries.lock().by_id.values().for_each(|shown| shown.interrupt.store(true, Ordering::SeqCst));
         self.call();
     }
 
@@ -246,13 +246,13 @@ impl Service {
             let id = identity.and_then(|identity| queries.by_identity.get(identity));
             id.and_then(|id| queries.by_id.get(id)).cloned()
         };
-        let first = known(&locked(&self.queries));
+        let first = known(&self.queries.lock());
         if let Some(shown) = first {
             return self.join(shared, &shown, limits);
         }
         // Planned before anybody else has to wait for it.
         let query = Query::new(definition.clone(), shared, &self.plans, &shared.store.snapshot()?)?;
-        let mut queries = locked(&self.queries);
+        let mut queries = self.queries.lock();
         if queries.is_over {
             return Ok(None);
         }
@@ -273,7 +273,7 @@ impl Service {
             timeout: definition.timeout,
         });
         // Whoever finds it waits until it has run and has its first subscriber.
-        let query = locked(&shown.query);
+        let query = shown.query.lock();
         queries.by_id.insert(shown.id, shown.clone());
         if let Some(identity) = identity {
             queries.by_identity.insert(identity.clone(), shown.id);
@@ -313,8 +313,8 @@ impl Service {
         let snapshot = shared.store.durable_snapshot()?;
         query.advance(shared, &self.plans, &snapshot)?;
         self.interest.set(shown.id, KeyRanges::clone(&query.ranges));
-        *locked(&shown.relevant) = query.relevant();
-        *locked(&shown.done) = query.done;
+        *shown.relevant.lock() = query.relevant();
+        *shown.done.lock() = query.done;
         shown.expect(query.expected.take().unwrap_or_else(|| clock::since(began)));
         Ok(snapshot)
     }
@@ -358,22 +358,22 @@ impl Service {
 
     /// That of the newest state of which the query's result is known to be.
     fn current_position(&self, shown: &Shown, query: &Query) -> u64 {
-        let looked = locked(&self.looked);
-        let is_behind = locked(&self.queries).is_behind(shown.id);
+        let looked = self.looked.lock();
+        let is_behind = self.queries.lock().is_behind(shown.id);
         if is_behind { query.position } else { query.position.max(*looked) }
     }
 
     /// `None`: the query has ended.
     fn add_subscriber(self: &Arc<Service>, shown: &Arc<Shown>, query: MutexGuard<'_, Query>) -> Option<Subscription> {
         let position = self.current_position(shown, &query);
-        let queries = locked(&self.queries);
+        let queries = self.queries.lock();
         if !queries.by_id.contains_key(&shown.id) {
             self.interest.forget(shown.id);
             return None;
         }
         let subscriber = Arc::new(Subscriber::default());
         subscriber.begin(query.rows.in_any_order(), position);
-        locked(&shown.subscribers).push(subscriber.clone());
+        shown.subscribers.lock().push(subscriber.clone());
         drop(queries);
         let compiled = query.compiled.clone();
         drop(query);
@@ -388,11 +388,11 @@ impl Service {
     }
 
     pub(super) fn is_there(&self, shown: &Shown) -> bool {
-        locked(&self.queries).by_id.contains_key(&shown.id)
+        self.queries.lock().by_id.contains_key(&shown.id)
     }
 
     fn forget(&self, shown: &Shown) {
-        locked(&self.queries).forget(shown);
+        self.queries.lock().forget(shown);
         self.interest.forget(shown.id);
     }
 
@@ -400,7 +400,7 @@ impl Service {
     pub(super) fn end(&self, shown: &Shown, end: &End) {
         self.forget(shown);
         // Whom it wakes may leave at once, for which he needs the list.
-        let all = std::mem::take(&mut *locked(&shown.subscribers));
+        let all = std::mem::take(&mut *shown.subscribers.lock());
         all.iter().for_each(|subscriber| subscriber.end(end.clone()));
     }
 }
@@ -416,17 +416,17 @@ impl Shown {
     }
 
     pub(super) fn waits_since(&self) -> Option<Instant> {
-        *locked(&self.waits)
+        *self.waits.lock()
     }
 
     /// It is behind from now on, if it is not already.
     pub(super) fn wait(&self) {
-        locked(&self.waits).get_or_insert_with(clock::now);
+        self.waits.lock().get_or_insert_with(clock::now);
     }
 
     /// It is in the state that it was to be brought to.
     pub(super) fn is_brought(&self) {
-        *locked(&self.waits) = None;
+        *self.waits.lock() = None;
     }
 
     /// Those of a change that begins now, and has so long.
@@ -439,12 +439,11 @@ impl Shown {
     fn lock_within(&self, limits: &Limits) -> Result<MutexGuard<'_, Query>> {
         let [mut pause, longest] = LOOK;
         loop {
-            match self.query.try_lock() {
-                Ok(query) => return Ok(query),
-                Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
-                Err(TryLockError::WouldBlock) => limits.check()?,
+            if let Some(query) = self.query.try_lock() {
+                return Ok(query);
             }
-            std::thread::sleep(pause);
+            limits.check()?;
+            sync::sleep(pause);
             pause = longest.min(pause * 2);
         }
     }
@@ -454,7 +453,7 @@ impl Subscription {
     /// How its query was kept current so far, for all who watch it.
     pub(super) fn done(&self) -> Done {
         match self.subscriber().process.is_current() {
-            true => *locked(&self.watching.shown.done),
+            true => *self.watching.shown.done.lock(),
             false => Done::default(),
         }
     }
@@ -466,15 +465,14 @@ impl Subscription {
     /// Whether the query was brought to a state of this position, or one behind it: its changes are there to be taken. Waits for a
     /// while otherwise.
     pub(super) fn has_reached(&self, position: u64, time: Duration) -> bool {
-        let looked = locked(&self.watching.service.looked);
-        let is_behind = || locked(&self.watching.service.queries).is_behind(self.watching.shown.id);
+        let looked = self.watching.service.looked.lock();
+        let is_behind = || self.watching.service.queries.lock().is_behind(self.watching.shown.id);
         if *looked >= position && !is_behind() {
             return true;
         }
         // Commits that are nothing to the query do not wake the thread.
         self.watching.service.interest.call();
-        let waited = self.watching.service.has_looked.wait_timeout(looked, time);
-        let (looked, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let looked = self.watching.service.has_looked.wait_for(looked, time);
         *looked >= position && !is_behind()
     }
 }
@@ -501,7 +499,7 @@ impl Watching {
             return;
         }
         self.subscriber.leave();
-        let mut subscribers = locked(&self.shown.subscribers);
+        let mut subscribers = self.shown.subscribers.lock();
         subscribers.retain(|subscriber| !Arc::ptr_eq(subscriber, &self.subscriber));
         // Who joins holds the list of queries, too: nobody comes in between.
         let is_last = subscribers.is_empty();
@@ -515,8 +513,8 @@ impl Watching {
 impl Service {
     /// Forgets a query that nobody watches, and has the thread end that has none left.
     fn leave(&self, shown: &Shown) {
-        let mut queries = locked(&self.queries);
-        if locked(&shown.subscribers).is_empty() {
+        let mut queries = self.queries.lock();
+        if shown.subscribers.lock().is_empty() {
             shown.interrupt.store(true, Ordering::SeqCst);
             queries.forget(shown);
             self.interest.forget(shown.id);

@@ -11,15 +11,16 @@
 use std::any::Any;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard, TryLockError};
 use std::time::Duration;
 
 use cairn_storage::{Changed, KeyRanges, Observer, Snapshot, Step};
 
 use super::behind::Behind;
 use super::changes::Changes;
-use super::query::{Limits, Query, Relevant};
+use super::definition::Limits;
+use super::query::{Query, Relevant};
 use super::result::Weights;
 use super::service::{Service, Shown};
 use super::subscriber::{End, Together};
@@ -27,8 +28,8 @@ use super::wakes::Wakes;
 use crate::clock;
 use crate::columns::QuickHashes;
 use crate::plan::{Fault, has_fault};
-use crate::session::locked;
 use crate::session::shared::Shared;
+use crate::sync::{self, MutexGuard};
 use crate::{Error, Result, SqlState};
 
 /// A query has so long in this thread.
@@ -93,7 +94,7 @@ impl Since<'_> {
 impl Service {
     /// The thread.
     pub(super) fn run(self: &Arc<Service>, observer: Observer) {
-        let _ = self.thread.set(std::thread::current().id());
+        let _ = self.thread.set(sync::this_thread());
         self.observe(observer);
         self.long.end();
         self.long.join();
@@ -104,7 +105,7 @@ impl Service {
         while let Some(more) = has_more {
             has_more = self.look_once(&mut observer, more.then_some(Duration::ZERO));
         }
-        locked(&self.queries).is_over = true;
+        self.queries.lock().is_over = true;
     }
 
     /// Takes the next step, once there is one or for at most so long, and looks at who is behind. True: there are more of these than
@@ -112,7 +113,7 @@ impl Service {
     pub(super) fn look_once(self: &Arc<Service>, observer: &mut Observer, longest: Option<Duration>) -> Option<bool> {
         let step = observer.next(longest);
         let shared = self.shared.upgrade()?;
-        *locked(&self.looked) = 0;
+        *self.looked.lock() = 0;
         let step = if self.is_stopped.load(Ordering::SeqCst) { Err(cairn_storage::Error::Closed) } else { step };
         match step {
             Ok(Some(step)) => self.take_step(&shared, &step),
@@ -123,9 +124,9 @@ impl Service {
             }
         }
         let has_more = self.look_again(&shared, observer.state());
-        *locked(&self.looked) = observer.position().unwrap_or_default();
+        *self.looked.lock() = observer.position().unwrap_or_default();
         self.has_looked.notify_all();
-        let mut queries = locked(&self.queries);
+        let mut queries = self.queries.lock();
         queries.is_over = queries.by_id.is_empty();
         (!queries.is_over).then_some(has_more)
     }
@@ -135,7 +136,7 @@ impl Service {
             cairn_storage::Error::Closed => End::Closed,
             error => End::Failed(error.into()),
         };
-        let mut queries = locked(&self.queries);
+        let mut queries = self.queries.lock();
         queries.is_over = true;
         let all: Vec<_> = queries.by_id.values().cloned().collect();
         drop(queries);
@@ -161,7 +162,7 @@ impl Service {
             match changed {
                 Changed::Entry(tree, key, ..) => step.who(tree, key, &mut add),
                 Changed::Dropped(tree) => step.who_of(tree, &mut add),
-                Changed::Anything => locked(&self.queries).by_id.keys().copied().for_each(add),
+                Changed::Anything => self.queries.lock().by_id.keys().copied().for_each(add),
             }
             self.add_told(&asked, changed, &mut affected);
         });
@@ -171,14 +172,14 @@ impl Service {
         if told.is_err() {
             // What can not be told is found out by who reads it.
             changes.note_incomplete();
-            locked(&self.queries).by_id.iter().for_each(|(id, shown)| affected.add(*id, shown.expected()));
+            self.queries.lock().by_id.iter().for_each(|(id, shown)| affected.add(*id, shown.expected()));
         }
         let mut wakes = Wakes::default();
         let began = wakes.now;
         for id in affected.in_order() {
             match wakes.now.duration_since(began) < STEP {
                 true => self.advance(shared, id, step.newer(), Since::Step(&changes), &mut wakes),
-                false => locked(&self.queries).leave_behind(id, step.newer().position(), Since::Step(&changes).state()),
+                false => self.queries.lock().leave_behind(id, step.newer().position(), Since::Step(&changes).state()),
             }
         }
     }
@@ -186,7 +187,7 @@ impl Service {
     /// Each query finds out what the step is to it.
     fn leave_all_behind(&self, step: &Step) {
         let older = step.older().cloned().map(Arc::new);
-        let mut queries = locked(&self.queries);
+        let mut queries = self.queries.lock();
         let all: Vec<u64> = queries.by_id.keys().copied().collect();
         all.into_iter().for_each(|id| queries.leave_behind(id, step.newer().position(), older.clone()));
     }
@@ -194,14 +195,14 @@ impl Service {
     /// Adds those of the queries that may tell the difference; some are asked more than once. Queries of the same plan look at the
     /// same columns.
     fn add_told(&self, asked: &[u64], changed: Changed<'_>, affected: &mut Affected) {
-        let queries = locked(&self.queries);
+        let queries = self.queries.lock();
         let mut last: Option<(Arc<Relevant>, bool)> = None;
         for &id in asked {
             if affected.has(id) {
                 continue;
             }
             let Some(shown) = queries.by_id.get(&id) else { continue };
-            let relevant = locked(&shown.relevant);
+            let relevant = shown.relevant.lock();
             let is_told = match &last {
                 Some((known, is_told)) if Arc::ptr_eq(known, &relevant) => *is_told,
                 _ => {
@@ -219,14 +220,14 @@ impl Service {
     /// Those that are behind, as far as this state helps; for the rest the thread is called once there is a newer one. True: there
     /// are more, for which there was no time.
     fn look_again(self: &Arc<Service>, shared: &Shared, state: Option<&Snapshot>) -> bool {
-        let due = locked(&self.queries).due();
+        let due = self.queries.lock().due();
         let mut wakes = Wakes::default();
         let began = wakes.now;
         for id in due {
             if wakes.now.duration_since(began) >= PIECE {
                 return true;
             }
-            let Some(Behind { wanted, own, .. }) = locked(&self.queries).take_due(id) else { continue };
+            let Some(Behind { wanted, own, .. }) = self.queries.lock().take_due(id) else { continue };
             if let Some(state) = state {
                 self.advance(shared, id, state, own.as_deref().map_or(Since::Unknown, Since::Own), &mut wakes);
             }
@@ -238,11 +239,11 @@ impl Service {
     }
 
     pub(super) fn note_behind(&self, id: u64, wanted: u64, own: Option<Arc<Snapshot>>) {
-        locked(&self.queries).note_behind(id, wanted, own);
+        self.queries.lock().note_behind(id, wanted, own);
     }
 
     fn advance(self: &Arc<Service>, shared: &Shared, id: u64, state: &Snapshot, since: Since<'_>, wakes: &mut Wakes) {
-        let mut queries = locked(&self.queries);
+        let mut queries = self.queries.lock();
         if matches!(since, Since::Step(_)) && queries.is_behind(id) && !has_fault(Fault::PassedBy) {
             // It is not in the state before; it is looked at again next.
             queries.note_behind(id, state.position(), None);
@@ -252,13 +253,9 @@ impl Service {
         drop(queries);
         let expected = shown.expected();
         wakes.look(expected);
-        let query = match shown.query.try_lock() {
-            Ok(query) => query,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => {
-                self.note_behind(id, state.position(), None);
-                return;
-            }
+        let Some(query) = shown.query.try_lock() else {
+            self.note_behind(id, state.position(), None);
+            return;
         };
         if state.position() <= query.position {
             return shown.is_brought();
@@ -358,14 +355,14 @@ impl Service {
         };
         // (It has another plan also where there was no time for that.)
         if !Arc::ptr_eq(&compiled, &query.compiled) {
-            *locked(&shown.relevant) = query.relevant();
+            *shown.relevant.lock() = query.relevant();
         }
         if change.is_err() {
             // What it came to read meanwhile is not what its result is of, and nobody was told that it is interested in it.
             query.ranges = before.clone();
         }
         let change = change?;
-        *locked(&shown.done) = query.done;
+        *shown.done.lock() = query.done;
         if !Arc::ptr_eq(&query.ranges, &before) && query.ranges != before {
             let ranges = KeyRanges::clone(&query.ranges);
             let is_current = self.interest.set_since(shown.id, ranges, &before, state);
@@ -415,7 +412,7 @@ pub(super) fn tell(shown: &Shown, change: Weights, query: &Query, wakes: &mut Wa
         return;
     }
     let (change, mut together) = (Arc::new(change), Together::default());
-    locked(&shown.subscribers).retain(|subscriber| {
+    shown.subscribers.lock().retain(|subscriber| {
         let told = subscriber.change(&change, query.position, &mut together);
         if told == Some(true) {
             wakes.add(subscriber);

@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 
 use super::{LiveChange, LiveQuery};
 use crate::clock::check_statement;
-use crate::exec::NoAnswer;
+use crate::exec::{NoAnswer, Step};
 use crate::plan::Field;
+use crate::result::EndlessRows;
 use crate::session::next::Next;
+use crate::sync;
 use crate::{DataType, Value};
 
 /// How long it may take until an interrupt is noticed.
@@ -29,35 +31,6 @@ impl SubscribedRows {
         SubscribedRows { live, change: None, row: vec![], interrupt, deadline }
     }
 
-    /// The result's columns behind the two that tell of the change.
-    pub(crate) fn fields(&self) -> Vec<Field> {
-        let field = |name: &str, data_type| Field { name: name.to_owned(), data_type };
-        let told = [field("position", DataType::Text), field("change", DataType::Text)];
-        told.into_iter().chain(self.live.columns().iter().cloned()).collect()
-    }
-
-    pub(crate) fn row(&self) -> &[Value] {
-        &self.row
-    }
-
-    /// Comes to the next row, in time if there is a limit; false: there will be none.
-    pub(crate) fn step(&mut self, time: Option<Duration>) -> std::result::Result<bool, NoAnswer> {
-        let until = time.and_then(|time| Instant::now().checked_add(time));
-        loop {
-            check_statement(&self.interrupt, self.deadline)?;
-            if self.tell_next() {
-                return Ok(true);
-            }
-            let left = until.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()).min(LOOK));
-            match self.live.next_change_within(left)? {
-                Next::Item(change) => self.change = Some((change, 0)),
-                Next::End => return Ok(false),
-                Next::NotYet if until.is_some_and(|until| until <= Instant::now()) => return Err(NoAnswer::NotYet),
-                Next::NotYet => {}
-            }
-        }
-    }
-
     /// The next row of the change that was taken last; false: there is none.
     fn tell_next(&mut self) -> bool {
         let Some((change, told)) = &mut self.change else { return false };
@@ -67,5 +40,35 @@ impl SubscribedRows {
         self.row.extend_from_slice(row);
         *told += 1;
         true
+    }
+}
+
+impl EndlessRows for SubscribedRows {
+    /// The result's columns behind the two that tell of the change.
+    fn fields(&self) -> Vec<Field> {
+        let field = |name: &str, data_type| Field { name: name.to_owned(), data_type };
+        let told = [field("position", DataType::Text), field("change", DataType::Text)];
+        told.into_iter().chain(self.live.columns().iter().cloned()).collect()
+    }
+
+    fn row(&self) -> &[Value] {
+        &self.row
+    }
+
+    fn step(&mut self, time: Option<Duration>) -> Step<bool> {
+        let until = time.and_then(|time| sync::now().checked_add(time));
+        loop {
+            check_statement(&self.interrupt, self.deadline)?;
+            if self.tell_next() {
+                return Ok(true);
+            }
+            let left = until.map_or(LOOK, |until| until.saturating_duration_since(sync::now()).min(LOOK));
+            match self.live.next_change_within(left)? {
+                Next::Item(change) => self.change = Some((change, 0)),
+                Next::End => return Ok(false),
+                Next::NotYet if until.is_some_and(|until| until <= sync::now()) => return Err(NoAnswer::NotYet),
+                Next::NotYet => {}
+            }
+        }
     }
 }

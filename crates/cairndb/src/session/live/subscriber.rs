@@ -4,7 +4,7 @@
 //! so it is never more than twice what the result was and is;
 //! whoever brings changes waits for nobody who takes them. (What [wakers](cairn_storage::Wakers) ask for holds, too.)
 
-use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use cairn_storage::{Process, wake_all};
 
 use super::result::{RowBytes, Weights};
 use crate::Error;
+use crate::sync::{self, Condvar, Mutex, MutexGuard};
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -85,7 +86,7 @@ pub(super) enum TakenRows {
 
 impl Subscriber {
     fn pending(&self) -> MutexGuard<'_, Pending> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pending.lock()
     }
 
     /// Before anybody waits.
@@ -148,14 +149,14 @@ impl Subscriber {
             if let Some(taken) = pending.take()? {
                 return Ok(Some(taken));
             }
-            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let left = until.map(|until| until.saturating_duration_since(sync::now()));
             if left == Some(Duration::ZERO) {
                 return Ok(None);
             }
             pending.waiting += 1;
             pending = match left {
-                None => self.changed.wait(pending).unwrap_or_else(PoisonError::into_inner),
-                Some(left) => self.changed.wait_timeout(pending, left).unwrap_or_else(PoisonError::into_inner).0,
+                None => self.changed.wait(pending),
+                Some(left) => self.changed.wait_for(pending, left),
             };
             pending.waiting = pending.waiting.saturating_sub(1);
         }

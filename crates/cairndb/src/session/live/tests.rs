@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::changes::Changes;
 use crate::plan::{Fault, with_fault};
-use crate::session::locked;
 use crate::{Connection, Database, LiveChange, LiveQuery, Next, Row};
 
 /// Tables of so many rows that a few changes are followed.
@@ -105,7 +104,7 @@ fn what_was_given_up_half_way_is_followed_from_the_result_again() {
     let live = conn.live("SELECT DISTINCT n FROM a", ()).unwrap();
     let watching = &live.subscription.watching;
     // The thread passes it by meanwhile.
-    let mut query = locked(&watching.shown.query);
+    let mut query = watching.shown.query.lock();
     let (store, ranges) = (&conn.session.shared().store, query.ranges.clone());
     let older = store.durable_snapshot().unwrap();
     conn.execute("INSERT INTO a VALUES (4, 1000)", ()).unwrap();

@@ -1,8 +1,8 @@
 //! Bodies ask, and the statement that calls them runs.
 
 use std::cell::Cell;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::{Runner, not_allowed};
@@ -19,6 +19,7 @@ use crate::prepared::{Body, Prepared};
 use crate::routine::{BlockSavepoint, CompiledRoutines, Ran, StatementHost, UnderPath};
 use crate::session::Notice;
 use crate::sql::ParsedStatement;
+use crate::sync::Mutex;
 use crate::types::{EvalContext, ShownSettings};
 use crate::{Result, Value};
 
@@ -60,12 +61,12 @@ impl StatementHost for Runner {
 
     fn begin_trigger(&self, table: ObjectId) {
         self.triggers.fetch_add(1, Ordering::Relaxed);
-        self.busy.lock().unwrap_or_else(PoisonError::into_inner).push(table);
+        self.busy.lock().push(table);
     }
 
     fn end_trigger(&self) {
         self.triggers.fetch_sub(1, Ordering::Relaxed);
-        self.busy.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        self.busy.lock().pop();
     }
 
     fn triggers(&self) -> &AtomicUsize {
@@ -136,7 +137,7 @@ impl StatementHost for Runner {
     }
 
     fn is_current(&self, prepared: &Prepared) -> bool {
-        let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.now.lock();
         prepared.is_current(now.0, &now.1, &self.options)
     }
 

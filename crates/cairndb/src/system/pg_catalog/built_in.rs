@@ -1,9 +1,10 @@
 //! The built-in functions, of those that there are, as PostgreSQL 15's `pg_proc` has them: what is called has the oid there that it has
 //! elsewhere. What is a syntax of its own (`coalesce`, `greatest`, `trim`) has no row in either.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::functions::{Declared, Function, Parallel, Volatility, aggregate_overloads, overloads};
+use crate::functions::{Declared, Function, Parallel, Parameter, Volatility, aggregate_overloads, overloads};
 use crate::system::entries;
 
 /// A row of `pg_proc`.
@@ -17,10 +18,15 @@ pub(in crate::system) struct BuiltIn {
     pub(in crate::system) variadic: i64,
     pub(in crate::system) returns: i64,
     pub(in crate::system) arguments: Vec<i64>,
+    /// What tells PostgreSQL's planner of its calls, or 0.
+    pub(in crate::system) support: i64,
+    /// Of what no call means here (a type's input, an operator's function), and so has no entry: `proretset`, `proisstrict`, `proleakproof`,
+    /// `provolatile` and `proparallel`.
+    uncalled: &'static str,
 }
 
-/// All of them, by oid. A line is the oid, `proname`, `prokind`, `provariadic`, `prorettype` and `proargtypes`: what is promised of a
-/// function its entry says ([`BuiltIn::promised`]).
+/// All of them, by oid. A line is the oid, `proname`, `prokind`, `provariadic`, `prorettype`, `proargtypes` and `prosupport`: what is promised
+/// of a function its entry says ([`BuiltIn::promised`]), or, where it has none, the line.
 pub(in crate::system) static BUILT_IN: LazyLock<Vec<BuiltIn>> =
     LazyLock::new(|| include_str!("routines.tsv").lines().filter_map(of_line).collect());
 
@@ -33,7 +39,9 @@ fn of_line(line: &'static str) -> Option<BuiltIn> {
         kind: next()?,
         variadic: next()?.parse().ok()?,
         returns: next()?.parse().ok()?,
-        arguments: next().unwrap_or_default().split_whitespace().filter_map(|oid| oid.parse().ok()).collect(),
+        arguments: next()?.split_whitespace().filter_map(|oid| oid.parse().ok()).collect(),
+        support: next()?.parse().ok()?,
+        uncalled: next()?,
     })
 }
 
@@ -46,9 +54,24 @@ pub(in crate::system) struct Promised {
     pub(in crate::system) parallel: Parallel,
 }
 
+/// What is called how.
+pub(in crate::system) struct Names {
+    pub(in crate::system) parameters: &'static [Parameter],
+    pub(in crate::system) columns: Vec<(&'static str, Declared)>,
+}
+
 impl BuiltIn {
     /// What aggregates and window functions give rests on their rows, in whatever process.
     pub(in crate::system) fn promised(&self) -> Promised {
+        if let [set, strict, leakproof, volatility, parallel] = self.uncalled.as_bytes() {
+            return Promised {
+                set: *set == b't',
+                strict: *strict == b't',
+                leakproof: *leakproof == b't',
+                volatility: Volatility::of_letter(*volatility),
+                parallel: Parallel::of_letter(*parallel),
+            };
+        }
         let aggregate = aggregate_overloads(self.name).first().filter(|_| self.kind == "a");
         let volatility = aggregate.map_or(Volatility::Immutable, |aggregate| aggregate.volatility);
         let parallel = Parallel::Safe;
@@ -63,8 +86,20 @@ impl BuiltIn {
         })
     }
 
+    /// What its arguments and the columns of its rows are called; `None`: some have no name.
+    pub(in crate::system) fn names(&self) -> Option<Names> {
+        let entry = self.entry().filter(|_| self.kind == "f")?;
+        let parameters = entry.parameters;
+        let columns: Vec<_> = entry.declared_columns().filter(|(name, _)| !name.is_empty()).collect();
+        let is_named = parameters.len() == self.arguments.len() && !parameters.is_empty();
+        is_named.then_some(Names { parameters, columns })
+    }
+
     /// The entry for its arguments, or, where these are otherwise there, of its name.
     fn entry(&self) -> Option<&'static Function> {
+        if !self.uncalled.is_empty() {
+            return None;
+        }
         let of_system = entries(self.name).iter().map(|entry| &entry.function);
         let all = || overloads(self.name).iter().map(|function| &**function).chain(of_system.clone());
         let takes = |function: &&Function| {
@@ -81,8 +116,19 @@ impl BuiltIn {
 
 /// What the functions of a name take that are neither aggregates nor windows' own, as far as there are values of such types.
 pub(crate) fn listed(name: &str) -> impl Iterator<Item = Vec<Declared>> {
-    let takes = |of: &BuiltIn| of.arguments.iter().map(|oid| Declared::of_oid(*oid)).collect();
-    BUILT_IN.iter().filter(move |of| of.name == name && of.kind == "f").filter_map(takes)
+    let takes = |of: &&BuiltIn| of.arguments.iter().map(|oid| Declared::of_oid(*oid)).collect();
+    named(name).iter().filter(|of| of.kind == "f").filter_map(takes)
+}
+
+static BY_NAME: LazyLock<HashMap<&'static str, Vec<&'static BuiltIn>>> = LazyLock::new(|| {
+    let mut by_name: HashMap<_, Vec<_>> = HashMap::new();
+    BUILT_IN.iter().for_each(|of| by_name.entry(of.name).or_default().push(of));
+    by_name
+});
+
+/// Those of a name, by oid.
+pub(in crate::system) fn named(name: &str) -> &'static [&'static BuiltIn] {
+    BY_NAME.get(name).map_or(&[], Vec::as_slice)
 }
 
 /// The one with this oid.
@@ -116,9 +162,7 @@ mod tests {
     fn every_function_is_listed_by_its_name() {
         let missing = |name: &String, kind: &str| {
             let is_syntax = kind == "f" && overloads(name).iter().all(|function| function.syntax);
-            !NOT_LISTED.contains(&name.as_str())
-                && !is_syntax
-                && !BUILT_IN.iter().any(|of| of.name == name && of.kind == kind)
+            !NOT_LISTED.contains(&name.as_str()) && !is_syntax && !named(name).iter().any(|of| of.kind == kind)
         };
         let kind = |kind: RoutineKind| match kind {
             RoutineKind::Operator => None,
@@ -129,6 +173,12 @@ mod tests {
         let all = routines().into_iter().filter_map(|of| Some((of.name, kind(of.kind)?)));
         let missing: Vec<_> = all.filter(|(name, kind)| missing(name, kind)).collect();
         assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    /// What columns name is there: a tool finds it by its oid.
+    #[test]
+    fn what_others_refer_to_is_listed() {
+        assert!(BUILT_IN.iter().all(|of| of.support == 0 || built_in(of.support).is_some()));
     }
 
     #[test]

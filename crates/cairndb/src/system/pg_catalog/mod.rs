@@ -6,7 +6,7 @@ mod rows;
 mod statistics;
 
 pub(crate) use built_in::listed;
-pub(super) use built_in::{BUILT_IN, BuiltIn, built_in};
+pub(super) use built_in::{BUILT_IN, BuiltIn, Names, built_in, named};
 pub(super) use statistics::STATISTICS;
 
 use super::{Made, asked};

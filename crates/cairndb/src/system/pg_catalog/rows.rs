@@ -12,9 +12,10 @@ use crate::catalog::{Column, ObjectId, Table};
 use crate::inverted::ItemClass;
 use crate::system::oid_of;
 use crate::system::reg::{OWNER_OID, schema_oid};
-use crate::types::{Array, DataType};
+use crate::types::{Array, DataType, Reg, RegValue};
 use std::borrow::Borrow;
 
+use super::built_in::named;
 use crate::system::listed::oid_of_relation;
 
 pub(super) use constraints::{pg_constraint, pg_depend, pg_description, pg_shdescription};
@@ -56,6 +57,16 @@ fn owner() -> Value {
 
 fn class(name: &str) -> Value {
     Value::BigInt(oid_of_relation(name).unwrap_or(0))
+}
+
+/// A function of the system's by its oid.
+fn routine(oid: i64) -> Value {
+    Value::Reg(RegValue::of_number(Reg::Proc, oid))
+}
+
+/// The oid of one of the system's functions that has its name alone.
+fn routine_named(name: &str) -> i64 {
+    named(name).first().map_or(0, |of| of.oid)
 }
 
 fn small(number: usize) -> Value {

@@ -1,6 +1,7 @@
 //! The proleptic Gregorian calendar, counted in days from 2000-01-01; the limits of dates and timestamps; the clock.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use crate::sync;
+use std::time::UNIX_EPOCH;
 
 /// Microseconds of a second.
 pub const MICROS_PER_SECOND: i64 = 1_000_000;
@@ -38,7 +39,7 @@ pub struct Civil {
 
 /// The clock, in microseconds since 2000-01-01 UTC.
 pub fn clock_micros() -> i64 {
-    let unix = match SystemTime::now().duration_since(UNIX_EPOCH) {
+    let unix = match sync::wall_clock().duration_since(UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_micros()).unwrap_or(i64::MAX),
         Err(before) => -i64::try_from(before.duration().as_micros()).unwrap_or(i64::MAX),
     };

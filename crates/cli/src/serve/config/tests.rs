@@ -25,7 +25,7 @@ fn a_file_says_all_there_is_to_say() {
          limits:\n  work_mem: 1MB\n  statement_timeout: 30s\n  temp_file_limit: 2GB\n  output_timeout: 1min\n  portals: 5\n\
          log:\n  slow_statement: 500ms\n\
          users:\n  alice:\n    verifier: {VERIFIER}\n  bob: {{ verifier: '{VERIFIER}', read_only: true }}\n\
-         access:\n  - from: socket\n    method: owner\n  - {{ from: 10.0.0.0/8, user: [alice, bob], database: shop, method: password }}\n"
+         access:\n  - from: socket\n    method: owner\n  - {{ from: 10.0.0.0/8, tls: yes, user: [alice, bob], database: shop, method: password }}\n"
     );
     let config = of(&text).unwrap();
     assert_eq!(config.data.as_deref(), Some(Path::new("shop.cairn")));
@@ -48,6 +48,7 @@ fn a_file_says_all_there_is_to_say() {
     assert_eq!(config.server.access[0].method, Method::Owner);
     assert_eq!(config.server.access[1].users, ["alice", "bob"]);
     assert_eq!(config.server.access[1].databases, ["shop"]);
+    assert_eq!((config.server.access[0].tls, config.server.access[1].tls), (None, Some(true)));
 }
 
 #[test]
@@ -73,6 +74,9 @@ fn what_is_wrong_is_told_with_its_line_and_what_may_be_meant() {
         ("access:\n  - method: trust", "line 2: a rule of access says where from"),
         ("access:\n  - from: nowhere\n    method: trust", "line 2: \"nowhere\" is neither"),
         ("access: {from: all}", "by which method"),
+        ("access: {from: all, tls: perhaps}", "\"perhaps\" is neither true nor false"),
+        ("tls: {cert: c.pem}", "tls.key: a certificate for TLS has a key, give both or none"),
+        ("tls: {cert: nowhere.pem, key: nowhere.pem}", "nowhere.pem"),
         ("access: []\nusers: x", "line 2: expected names and values"),
         ("- a", "line 1: expected names and values"),
         ("a: b: c", "line 1"),

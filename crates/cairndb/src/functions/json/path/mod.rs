@@ -10,7 +10,7 @@ mod template;
 use std::borrow::Cow;
 
 use super::{BOOLEAN, JSONB};
-use crate::functions::catalogue::{Catalogue, Eval};
+use crate::functions::catalogue::{Catalogue, Eval, Parameter};
 use crate::functions::support::wrong_arguments;
 use crate::functions::{Declared, SetRows};
 use crate::types::{DataType, EvalContext, Json, JsonBuilder, JsonPath, Jsonb, Value};
@@ -18,6 +18,7 @@ use crate::{Error, Result, SqlState};
 
 use run::Run;
 
+static PARAMETERS: [Parameter; 4] = [("target", None), ("path", None), ("vars", Some("{}")), ("silent", Some("false"))];
 static ARGS: [DataType; 4] = [JSONB, DataType::JsonPath, JSONB, BOOLEAN];
 
 pub(super) fn register(catalogue: &mut Catalogue) {
@@ -29,7 +30,7 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     ];
     for (name, returns, eval) in functions {
         for count in 2..=ARGS.len() {
-            catalogue.add(name, &ARGS[..count], returns, eval);
+            catalogue.add(name, &ARGS[..count], returns, eval).parameters(parameters(count));
         }
     }
     let zoned: [(&str, DataType, Eval); 4] = [
@@ -40,19 +41,26 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     ];
     for (name, returns, eval) in zoned {
         for count in 2..=ARGS.len() {
-            catalogue.add(name, &ARGS[..count], returns, eval).stable();
+            catalogue.add(name, &ARGS[..count], returns, eval).parameters(parameters(count)).stable();
         }
     }
     let declared = ARGS.map(Declared::Type);
     for count in 2..=ARGS.len() {
         let (args, column) = (&declared[..count], [("", Declared::Type(JSONB))]);
-        catalogue.add_rows("jsonb_path_query", args, &column, |_, args, eval| query(&Call::of(args, eval)?));
+        let zoneless =
+            catalogue.add_rows("jsonb_path_query", args, &column, |_, args, eval| query(&Call::of(args, eval)?));
+        zoneless.parameters(parameters(count));
         let zoned = catalogue
             .add_rows("jsonb_path_query_tz", args, &column, |_, args, eval| query(&Call::of(args, eval)?.zoned()));
-        zoned.stable();
+        zoned.parameters(parameters(count)).stable();
     }
     catalogue.add("@?", &ARGS[..2], BOOLEAN, |args, eval| exists(&Call::of_operator(args, eval)?));
     catalogue.add("@@", &ARGS[..2], BOOLEAN, |args, eval| holds(&Call::of_operator(args, eval)?));
+}
+
+/// Those of an entry that takes so many.
+fn parameters(count: usize) -> &'static [Parameter] {
+    if count == PARAMETERS.len() { &PARAMETERS } else { &[] }
 }
 
 /// What a path is asked about.

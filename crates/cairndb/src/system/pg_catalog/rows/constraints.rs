@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::catalog::{Catalog, Deferral, ObjectId, ReferentialAction, Relation, Trigger, number_at};
 use crate::system::describe::in_parentheses;
 use crate::system::{Rows, maybe, oid_of, text};
+use crate::types::DataType;
 
 fn action(action: ReferentialAction) -> &'static str {
     match action {
@@ -191,8 +192,42 @@ pub(in crate::system::pg_catalog) fn pg_depend(catalog: &Catalog, rows: &mut Row
         let rule = ("pg_rewrite", oid_of(relation.id()), 0);
         depends(rows, [rule, ("pg_class", oid_of(relation.id()), 0)], "i");
         for reference in query.references() {
-            for column in reference.columns.iter().filter(|column| column.used) {
+            let mut used = reference.columns.iter().filter(|column| column.used).peekable();
+            if used.peek().is_none()
+                && let Some(class) = class_of(catalog, reference.object)
+            {
+                depends(rows, [rule, (class, oid_of(reference.object), 0)], "n");
+            }
+            for column in used {
                 depends(rows, [rule, ("pg_class", oid_of(reference.object), column.number)], "n");
+            }
+        }
+    }
+    types_depend(catalog, rows);
+}
+
+/// Where an object is that a definition names as a whole.
+fn class_of(catalog: &Catalog, id: ObjectId) -> Option<&'static str> {
+    let routine = || catalog.routine_by_id(id).map(|_| "pg_proc");
+    catalog.relation_of(id).map(|_| "pg_class").or_else(routine)
+}
+
+/// What types are made of others.
+fn types_depend(catalog: &Catalog, rows: &mut Rows) {
+    // The system's own are no matter of anybody's.
+    let is_users = |oid: &i64| *oid >= oid_of(ObjectId(0));
+    for of in catalog.types() {
+        let itself = ("pg_type", oid_of(of.id), 0);
+        if let Some(domain) = of.domain() {
+            let base = domain.parent.map_or_else(|| domain.base.oid().into(), oid_of);
+            Some(base).filter(is_users).into_iter().for_each(|base| depends(rows, [itself, ("pg_type", base, 0)], "n"));
+        }
+        if let DataType::Composite(composite) = of.data_type {
+            depends(rows, [("pg_class", oid_of(of.id), 0), itself], "i");
+            for attribute in composite.attributes() {
+                let column = ("pg_class", oid_of(of.id), attribute.number);
+                let used = Some(i64::from(attribute.data_type.oid())).filter(is_users);
+                used.into_iter().for_each(|used| depends(rows, [column, ("pg_type", used, 0)], "n"));
             }
         }
     }

@@ -1,25 +1,28 @@
 //! Operators, casts and aggregates: those that there are, as PostgreSQL 15 has them. What they have there is theirs here: a tool that
 //! knows an operator by its oid finds it.
 
-use super::super::BUILT_IN;
-use super::{owner, yes};
+use super::{owner, routine, yes};
 use crate::Value;
 use crate::catalog::Catalog;
 use crate::system::reg::PG_CATALOG_OID;
 use crate::system::{Rows, text};
 
-/// A line: the oid, `oprname`, `oprkind`, `oprcanmerge`, `oprcanhash`, `oprleft`, `oprright`, `oprresult`, `oprcom`, `oprnegate`
-/// and `oprcode`.
+/// A line: the oid, `oprname`, `oprkind`, `oprcanmerge`, `oprcanhash`, `oprleft`, `oprright`, `oprresult`, `oprcom`, `oprnegate`,
+/// `oprcode`, `oprrest` and `oprjoin`.
 const OPERATORS: &str = include_str!("../operators.tsv");
 
 /// A line: the oid, `castsource`, `casttarget`, `castfunc`, `castcontext` and `castmethod`.
 const CASTS: &str = include_str!("../casts.tsv");
 
-/// Aggregates that are no plain ones, with how many of their arguments stand in front of WITHIN GROUP.
-const ORDERED_SETS: &[(&str, i16)] = &[("mode", 0), ("percentile_cont", 1), ("percentile_disc", 1)];
+/// A line: the columns of `pg_aggregate`.
+const AGGREGATES: &str = include_str!("../aggregates.tsv");
 
 fn number(field: &str) -> Value {
     Value::BigInt(field.parse().unwrap_or_default())
+}
+
+fn function(field: &str) -> Value {
+    routine(field.parse().unwrap_or_default())
 }
 
 fn fields<const N: usize>(line: &'static str) -> Option<[&'static str; N]> {
@@ -27,8 +30,9 @@ fn fields<const N: usize>(line: &'static str) -> Option<[&'static str; N]> {
 }
 
 pub(in crate::system::pg_catalog) fn pg_operator(_: &Catalog, rows: &mut Rows) {
-    for [oid, name, kind, merges, hashes, rest @ ..] in OPERATORS.lines().filter_map(fields::<11>) {
-        let [left, right, result, commutator, negator, code] = rest.map(number);
+    for [oid, name, kind, merges, hashes, rest @ ..] in OPERATORS.lines().filter_map(fields::<13>) {
+        let [left, right, result, commutator, negator, ..] = rest.map(number);
+        let [.., code, restriction, join] = rest.map(function);
         rows.put(vec![
             ("oid", number(oid)),
             ("oprname", text(name)),
@@ -43,6 +47,8 @@ pub(in crate::system::pg_catalog) fn pg_operator(_: &Catalog, rows: &mut Rows) {
             ("oprcom", commutator),
             ("oprnegate", negator),
             ("oprcode", code),
+            ("oprrest", restriction),
+            ("oprjoin", join),
         ]);
     }
 }
@@ -61,12 +67,49 @@ pub(in crate::system::pg_catalog) fn pg_cast(_: &Catalog, rows: &mut Rows) {
 }
 
 pub(in crate::system::pg_catalog) fn pg_aggregate(_: &Catalog, rows: &mut Rows) {
-    for of in BUILT_IN.iter().filter(|of| of.kind == "a") {
-        let direct = ORDERED_SETS.iter().find(|(name, _)| *name == of.name).map(|(_, direct)| *direct);
+    let known = |field: &'static str| if field.is_empty() { Value::Null } else { text(field) };
+    for [
+        oid,
+        kind,
+        direct,
+        functions @ ..,
+        extra,
+        moving_extra,
+        modifies,
+        moving_modifies,
+        sort,
+        state,
+        space,
+        moving_state,
+        moving_space,
+        initial,
+        moving_initial,
+    ] in AGGREGATES.lines().filter_map(fields::<22>)
+    {
+        let [transition, last, combine, serial, deserial, moving, inverse, moving_last] = functions.map(function);
         rows.put(vec![
-            ("aggfnoid", Value::BigInt(of.oid)),
-            ("aggkind", text(if direct.is_some() { "o" } else { "n" })),
-            ("aggnumdirectargs", Value::SmallInt(direct.unwrap_or(0))),
+            ("aggfnoid", function(oid)),
+            ("aggkind", text(kind)),
+            ("aggnumdirectargs", Value::SmallInt(direct.parse().unwrap_or_default())),
+            ("aggtransfn", transition),
+            ("aggfinalfn", last),
+            ("aggcombinefn", combine),
+            ("aggserialfn", serial),
+            ("aggdeserialfn", deserial),
+            ("aggmtransfn", moving),
+            ("aggminvtransfn", inverse),
+            ("aggmfinalfn", moving_last),
+            ("aggfinalextra", yes(extra == "t")),
+            ("aggmfinalextra", yes(moving_extra == "t")),
+            ("aggfinalmodify", text(modifies)),
+            ("aggmfinalmodify", text(moving_modifies)),
+            ("aggsortop", number(sort)),
+            ("aggtranstype", number(state)),
+            ("aggtransspace", Value::Integer(space.parse().unwrap_or_default())),
+            ("aggmtranstype", number(moving_state)),
+            ("aggmtransspace", Value::Integer(moving_space.parse().unwrap_or_default())),
+            ("agginitval", known(initial)),
+            ("aggminitval", known(moving_initial)),
         ]);
     }
 }
@@ -75,6 +118,7 @@ pub(in crate::system::pg_catalog) fn pg_aggregate(_: &Catalog, rows: &mut Rows) 
 mod tests {
     use super::*;
     use crate::functions::exact_overload;
+    use crate::system::pg_catalog::{BUILT_IN, built_in};
     use crate::types::{CastContext, DataType, TYPES, can_cast};
 
     fn data_type(oid: &str) -> Option<DataType> {
@@ -84,13 +128,32 @@ mod tests {
 
     #[test]
     fn every_operator_that_is_listed_is_there() {
-        for [_, name, _, _, _, left, right, ..] in OPERATORS.lines().filter_map(fields::<11>) {
+        for [_, name, _, _, _, left, right, ..] in OPERATORS.lines().filter_map(fields::<13>) {
             let types: Vec<DataType> = [left, right].into_iter().filter_map(data_type).collect();
             let said = [left, right].into_iter().filter(|oid| *oid != "0").count();
             // Others are of any array, enum or row.
             if types.len() == said {
                 assert!(exact_overload(name, &types).is_some(), "{name} {types:?}");
             }
+        }
+    }
+
+    #[test]
+    fn every_aggregate_is_listed_with_functions_that_are() {
+        let listed: Vec<&str> = AGGREGATES.lines().filter_map(fields::<22>).map(|[oid, ..]| oid).collect();
+        assert_eq!(listed.len(), AGGREGATES.lines().count());
+        let aggregates = BUILT_IN.iter().filter(|of| of.kind == "a").map(|of| of.oid.to_string());
+        assert_eq!(listed, aggregates.collect::<Vec<_>>());
+        let is_there = |field: &str| field == "0" || field.parse().ok().and_then(built_in).is_some();
+        for [_, _, _, functions @ .., _, _, _, _, _, _, _, _, _, _, _] in AGGREGATES.lines().filter_map(fields::<22>) {
+            let functions: [&str; 8] = functions;
+            assert!(functions.into_iter().all(is_there), "{functions:?}");
+        }
+        for [.., code, restriction, join] in OPERATORS.lines().filter_map(fields::<13>) {
+            assert!([code, restriction, join].into_iter().all(is_there), "{code} {restriction} {join}");
+        }
+        for [.., function, _, _] in CASTS.lines().filter_map(fields::<6>) {
+            assert!(is_there(function), "{function}");
         }
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::Value;
 use crate::catalog::{Catalog, Column, Deferral, Index, IndexColumn, ObjectId, Relation, Table, number_at};
 use crate::system::describe::{self, in_parentheses};
-use crate::system::reg::{INFORMATION_SCHEMA_OID, PG_CATALOG_OID, schema_oid};
+use crate::system::reg::{INFORMATION_SCHEMA_OID, PG_CATALOG_OID, PUBLIC_OID, schema_oid};
 use crate::system::{Rows, maybe, text};
 use crate::types::DataType;
 
@@ -17,7 +17,15 @@ pub(in crate::system::pg_catalog) fn pg_namespace(catalog: &Catalog, rows: &mut 
     let system = [(PG_CATALOG_OID, "pg_catalog"), (INFORMATION_SCHEMA_OID, "information_schema")];
     let all = system.into_iter().chain(catalog.schemas().map(|(name, id)| (schema_oid(id), name)));
     for (oid, name) in all {
-        rows.put(vec![("oid", Value::BigInt(oid)), ("nspname", text(name)), ("nspowner", owner())]);
+        // What initdb grants: a dump says what is otherwise.
+        let granted =
+            (oid == PUBLIC_OID).then(|| texts(["cairndb=UC/cairndb", "=U/cairndb"].map(str::to_owned).into_iter()));
+        rows.put(vec![
+            ("oid", Value::BigInt(oid)),
+            ("nspname", text(name)),
+            ("nspowner", owner()),
+            ("nspacl", maybe(granted)),
+        ]);
     }
 }
 

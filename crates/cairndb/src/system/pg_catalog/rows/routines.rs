@@ -6,7 +6,7 @@ use crate::catalog::{
     Catalog, Deferral, ParameterMode, Returns, Routine, RoutineKind, RoutineParameter, SearchPath, Timing, TriggerEvent,
 };
 use crate::system::describe::{self};
-use crate::system::pg_catalog::{BUILT_IN, BuiltIn};
+use crate::system::pg_catalog::{BUILT_IN, BuiltIn, Names};
 use crate::system::reg::PG_CATALOG_OID;
 use crate::system::{Rows, maybe, text};
 use crate::types::DataType;
@@ -65,7 +65,6 @@ pub(in crate::system::pg_catalog) fn pg_proc(catalog: &Catalog, rows: &mut Rows)
             ("procost", Value::Real(100.0)),
             ("prorows", Value::Real(if of.set { 1000.0 } else { 0.0 })),
             ("provariadic", number(element)),
-            ("prosupport", text("-")),
             ("prokind", text(if of.kind == RoutineKind::Procedure { "p" } else { "f" })),
             ("proisstrict", yes(of.strict)),
             ("proretset", yes(of.set)),
@@ -95,7 +94,9 @@ pub(in crate::system::pg_catalog) fn pg_proc(catalog: &Catalog, rows: &mut Rows)
 
 fn built_in(of: &BuiltIn) -> Vec<(&'static str, Value)> {
     let arguments = of.arguments.iter().map(|oid| Value::BigInt(*oid)).collect();
-    let promised = of.promised();
+    let (promised, names) = (of.promised(), of.names());
+    let has_default = |names: &Names| names.parameters.iter().filter(|(_, default)| default.is_some()).count();
+    let defaults = names.as_ref().map_or(0, has_default);
     let mut row = vec![
         ("oid", Value::BigInt(of.oid)),
         ("proname", text(of.name)),
@@ -105,7 +106,7 @@ fn built_in(of: &BuiltIn) -> Vec<(&'static str, Value)> {
         ("procost", Value::Real(1.0)),
         ("prorows", Value::Real(if promised.set { 1000.0 } else { 0.0 })),
         ("provariadic", Value::BigInt(of.variadic)),
-        ("prosupport", text("-")),
+        ("prosupport", super::routine(of.support)),
         ("prokind", text(of.kind)),
         ("proisstrict", yes(promised.strict)),
         ("proretset", yes(promised.set)),
@@ -113,14 +114,22 @@ fn built_in(of: &BuiltIn) -> Vec<(&'static str, Value)> {
         ("provolatile", text(promised.volatility.letter())),
         ("proparallel", text(promised.parallel.letter())),
         ("pronargs", small(of.arguments.len())),
-        ("pronargdefaults", small(0)),
+        ("pronargdefaults", small(defaults)),
         ("prorettype", Value::BigInt(of.returns)),
         ("prosrc", text(of.name)),
     ];
-    if of.variadic != 0 {
-        let modes = (1..=of.arguments.len()).map(|at| if at == of.arguments.len() { "v" } else { "i" }.to_owned());
+    let columns = names.as_ref().map_or(&[][..], |names| &names.columns);
+    if of.variadic != 0 || !columns.is_empty() {
+        let last = of.arguments.len() - usize::from(of.variadic != 0);
+        let modes = (0..of.arguments.len()).map(|at| if at == last { "v" } else { "i" });
+        let modes = modes.chain(columns.iter().map(|_| "o")).map(str::to_owned);
         row.push(("proargmodes", texts(modes)));
-        row.push(("proallargtypes", oids(of.arguments.iter().copied())));
+        let given = columns.iter().map(|(_, declared)| declared.oid().into());
+        row.push(("proallargtypes", oids(of.arguments.iter().copied().chain(given))));
+    }
+    if let Some(names) = &names {
+        let all = names.parameters.iter().map(|(name, _)| *name).chain(columns.iter().map(|(name, _)| *name));
+        row.push(("proargnames", texts(all.map(str::to_owned))));
     }
     row.push(("proargtypes", vector(DataType::Oid, arguments)));
     row

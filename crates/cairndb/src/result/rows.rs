@@ -1,19 +1,16 @@
 //! Result rows.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cairn_storage::Process;
 
-use super::belonging::Part;
-use super::live::SubscribedRows;
-use super::{FromRow, FromValue, Row, RowIndex, RowRef};
+use super::owned::read_row;
+use super::{BatchRow, FewRows, FromRow, Mapped, Part, Row, RowValues, RowsAs};
 use crate::columns::Batch;
 use crate::exec::{Collected, NoAnswer, RowStream, Step};
 use crate::plan::{ColumnOrigin, Field, PhysicalPlan, origins};
-use crate::prepared::Prepared;
-use crate::result::{BatchRow, RowValues};
+use crate::sync;
 use crate::{DataType, Error, Result, Value};
 
 /// The rows of a query, produced as they are asked for.
@@ -53,7 +50,7 @@ pub struct Rows {
 }
 
 #[derive(Clone)]
-enum Columns {
+pub(super) enum Columns {
     Own(Arc<[Field]>),
     Plan(Arc<PhysicalPlan>),
 }
@@ -80,20 +77,31 @@ enum RowSource {
         current: BatchRow,
     },
     /// What changes, for as long as somebody asks.
-    Subscribed(Box<SubscribedRows>),
+    Endless(Box<dyn EndlessRows>),
+}
+
+/// Rows that come for as long as somebody asks: SUBSCRIBE's.
+pub(crate) trait EndlessRows: Send {
+    fn fields(&self) -> Vec<Field>;
+
+    /// Comes to the next row, in time if there is a limit; false: there will be none.
+    fn step(&mut self, time: Option<Duration>) -> Step<bool>;
+
+    /// The row that was come to.
+    fn row(&self) -> &[Value];
 }
 
 impl RowSource {
     /// How many rows are there without work.
     fn ready(&self) -> usize {
         match self {
-            RowSource::Few { rows, next } => rows.len - next,
+            RowSource::Few { rows, next } => rows.len() - next,
             RowSource::Stream { current, .. } => current.left(),
             RowSource::Ready { batches, current } => {
                 current.left() + batches.as_slice().iter().map(Batch::len).sum::<usize>()
             }
             RowSource::Collected { rows, current, .. } => current.left() + rows.len(),
-            RowSource::Subscribed(_) => 0,
+            RowSource::Endless(_) => 0,
         }
     }
 }
@@ -118,52 +126,9 @@ pub struct Prefetched {
     pub is_end: bool,
 }
 
-/// Rows that are there, one behind the other.
-#[derive(Default)]
-pub(crate) struct FewRows {
-    values: Vec<Value>,
-    len: usize,
-}
-
-impl FewRows {
-    /// Appends a row with this many columns.
-    pub(crate) fn push(&mut self, row: RowRef<'_>, width: usize) -> Result<()> {
-        if self.values.capacity() == 0 {
-            self.values.reserve_exact(width);
-        }
-        for column in 0..width {
-            self.values.push(row.value(column)?);
-        }
-        self.len += 1;
-        Ok(())
-    }
-
-    fn add(&mut self, row: Vec<Value>) {
-        self.values.extend(row);
-        self.len += 1;
-    }
-
-    fn row(&self, at: usize) -> &[Value] {
-        let width = self.values.len() / self.len.max(1);
-        self.values.get(at * width..(at + 1) * width).unwrap_or(&[])
-    }
-}
-
-/// Appends a row to those so far; what can not be read is the end.
-pub(crate) fn add_row(rows: &mut Result<FewRows>, row: RowRef<'_>, width: usize) -> ControlFlow<()> {
-    if let Ok(few) = rows
-        && let Err(error) = few.push(row, width)
-    {
-        *rows = Err(error);
-    }
-    if rows.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-}
-
 impl Rows {
     pub(crate) fn buffered(columns: Vec<Field>, rows: Vec<Vec<Value>>) -> Rows {
-        let len = rows.len();
-        let values = rows.into_iter().flatten().collect();
-        Rows::new(Columns::Own(columns.into()), RowSource::Few { rows: FewRows { values, len }, next: 0 })
+        Rows::new(Columns::Own(columns.into()), RowSource::Few { rows: FewRows::of(rows), next: 0 })
     }
 
     pub(crate) fn collected(columns: Vec<Field>, rows: Collected) -> Rows {
@@ -177,11 +142,11 @@ impl Rows {
         }
     }
 
-    /// What a point statement gave.
-    pub(crate) fn few(statement: &Prepared, rows: FewRows) -> Rows {
-        let columns = match statement.planned() {
+    /// Rows of a statement that has these columns: of its plan, where it was planned.
+    pub(crate) fn few(plan: Option<&Arc<PhysicalPlan>>, fields: &[Field], rows: FewRows) -> Rows {
+        let columns = match plan {
             Some(plan) => Columns::Plan(plan.clone()),
-            None => Columns::Own(statement.fields().into()),
+            None => Columns::Own(fields.into()),
         };
         Rows::new(columns, RowSource::Few { rows, next: 0 })
     }
@@ -191,8 +156,8 @@ impl Rows {
         Rows::new(columns, RowSource::Stream { stream: Box::new(stream), current: BatchRow::new() })
     }
 
-    pub(crate) fn subscribed(rows: SubscribedRows) -> Rows {
-        Rows::new(Columns::Own(rows.fields().into()), RowSource::Subscribed(Box::new(rows)))
+    pub(crate) fn endless(rows: impl EndlessRows + 'static) -> Rows {
+        Rows::new(Columns::Own(rows.fields().into()), RowSource::Endless(Box::new(rows)))
     }
 
     fn new(columns: Columns, source: RowSource) -> Rows {
@@ -232,6 +197,11 @@ impl Rows {
         }
     }
 
+    /// What `columns` are of, to keep.
+    pub(super) fn shape(&self) -> Columns {
+        self.columns.clone()
+    }
+
     /// The output columns.
     #[inline]
     pub fn columns(&self) -> &[Field] {
@@ -249,7 +219,7 @@ impl Rows {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn is_endless(&self) -> bool {
-        matches!(self.source, RowSource::Subscribed(_))
+        matches!(self.source, RowSource::Endless(_))
     }
 
     /// How many rows were given out so far.
@@ -306,7 +276,7 @@ impl Rows {
             return Ok(Prefetched { rows: self.of_these(source), count, is_end: true });
         };
         let (mut batches, mut is_end) = (Vec::from_iter(current.rest()), false);
-        let until = Instant::now().checked_add(time);
+        let until = sync::now().checked_add(time);
         let mut left = time;
         while !is_end && batches.iter().map(Batch::len).sum::<usize>() < rows {
             match stream.next_within(left) {
@@ -315,7 +285,7 @@ impl Rows {
                 Err(NoAnswer::NotYet) => {}
                 Err(NoAnswer::Failed(error)) => return Err(self.fail(error)),
             }
-            left = until.map_or(time, |until| until.saturating_duration_since(Instant::now()));
+            left = until.map_or(time, |until| until.saturating_duration_since(sync::now()));
             if left.is_zero() {
                 break;
             }
@@ -328,10 +298,10 @@ impl Rows {
     /// As `ahead`, of SUBSCRIBE: all that there is once there is something, or so many.
     fn ahead_of_changes(&mut self, wanted: usize, time: Duration) -> Result<Prefetched> {
         let (mut few, mut is_end, mut left) = (FewRows::default(), false, time);
-        let RowSource::Subscribed(changes) = &mut self.source else {
+        let RowSource::Endless(changes) = &mut self.source else {
             return Err(Error::internal("rows that have an end were taken for some that have none"));
         };
-        while few.len < wanted {
+        while few.len() < wanted {
             match changes.step(Some(left)) {
                 Ok(true) => few.add(changes.row().to_vec()),
                 Ok(false) => {
@@ -343,7 +313,7 @@ impl Rows {
             }
             left = Duration::ZERO;
         }
-        let count = few.len;
+        let count = few.len();
         Ok(Prefetched { rows: Rows::new(self.columns.clone(), RowSource::Few { rows: few, next: 0 }), count, is_end })
     }
 
@@ -378,7 +348,7 @@ impl Rows {
         self.count += 1;
         let values = match &self.source {
             RowSource::Few { rows, next } => RowValues::Own(rows.row(*next - 1)),
-            RowSource::Subscribed(rows) => RowValues::Own(rows.row()),
+            RowSource::Endless(rows) => RowValues::Own(rows.row()),
             RowSource::Stream { current, .. }
             | RowSource::Ready { current, .. }
             | RowSource::Collected { current, .. } => RowValues::Batch(current),
@@ -440,9 +410,9 @@ impl Rows {
     fn advance_source(&mut self, time: Option<Duration>) -> Step<bool> {
         self.process.check().map_err(Error::from)?;
         match &mut self.source {
-            RowSource::Few { rows, next } if *next < rows.len => *next += 1,
+            RowSource::Few { rows, next } if *next < rows.len() => *next += 1,
             RowSource::Few { .. } => return Ok(false),
-            RowSource::Subscribed(rows) => return rows.step(time),
+            RowSource::Endless(rows) => return rows.step(time),
             RowSource::Ready { batches, current } => match batches.next() {
                 Some(batch) => current.begin(batch),
                 None => return Ok(false),
@@ -478,135 +448,11 @@ impl Rows {
 
 impl Columns {
     #[inline]
-    fn fields(&self) -> &[Field] {
+    pub(super) fn fields(&self) -> &[Field] {
         match self {
             Columns::Own(fields) => fields,
             Columns::Plan(plan) => &plan.fields,
         }
-    }
-}
-
-/// From [`Rows::mapped`].
-///
-/// ```
-/// # let db = cairndb::Database::open_in_memory()?;
-/// # let conn = db.connect()?;
-/// let squares = conn.query_map("SELECT n FROM generate_series(1, 3) AS n", (), |row| Ok(row.get::<i32>(0)?.pow(2)))?;
-/// assert_eq!(squares.collect::<Result<Vec<_>, _>>()?, [1, 4, 9]);
-/// # Ok::<(), cairndb::Error>(())
-/// ```
-pub struct Mapped<F> {
-    rows: Rows,
-    map: F,
-}
-
-impl<T, F: FnMut(Row<'_>) -> Result<T>> Iterator for Mapped<F> {
-    type Item = Result<T>;
-    fn next(&mut self) -> Option<Result<T>> {
-        match self.rows.next() {
-            Ok(Some(row)) => Some((self.map)(row)),
-            Ok(None) => None,
-            Err(error) => Some(Err(error)),
-        }
-    }
-}
-
-/// From [`Rows::read_as`].
-pub type RowsAs<T> = Mapped<fn(Row<'_>) -> Result<T>>;
-
-fn read_row<T: FromRow>(row: Row<'_>) -> Result<T> {
-    T::from_row(&row)
-}
-
-/// A row of one's own, as iterating over [`Rows`] gives it.
-///
-/// ```
-/// # let conn = cairndb::Database::open_in_memory()?.connect()?;
-/// for row in conn.query("SELECT n, n * n AS square FROM generate_series(1, 3) AS s(n)", ())? {
-///     let row = row?;
-///     assert_eq!(row.get::<i32>("square")?, row.get::<i32>(0)?.pow(2));
-/// }
-/// # Ok::<(), cairndb::Error>(())
-/// ```
-///
-/// ```
-/// # let db = cairndb::Database::open_in_memory()?;
-/// # let conn = db.connect()?;
-/// let mut rows = conn.query("SELECT 1 AS a, 'x' AS b", ())?.into_iter();
-/// let row = rows.next().expect("one")?;
-/// assert_eq!((row.get::<i32>("a")?, row.columns().len(), row.values().len()), (1, 2, 2));
-/// assert_eq!(row.as_row().get::<String>("b")?, "x");
-/// assert_eq!(row.into_values()[1], cairndb::Value::text("x"));
-/// # Ok::<(), cairndb::Error>(())
-/// ```
-#[derive(Clone)]
-pub struct OwnedRow {
-    columns: Columns,
-    values: Vec<Value>,
-}
-
-impl OwnedRow {
-    /// The row, lent.
-    pub fn as_row(&self) -> Row<'_> {
-        Row::new(self.columns.fields(), &self.values)
-    }
-
-    /// The value of a column, by position from 0 or by name.
-    pub fn get<T: FromValue>(&self, column: impl RowIndex) -> Result<T> {
-        self.as_row().get(column)
-    }
-
-    /// The columns.
-    pub fn columns(&self) -> &[Field] {
-        self.columns.fields()
-    }
-
-    /// All values.
-    pub fn values(&self) -> &[Value] {
-        &self.values
-    }
-
-    /// All values, to keep.
-    pub fn into_values(self) -> Vec<Value> {
-        self.values
-    }
-}
-
-impl std::fmt::Debug for OwnedRow {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_map().entries(self.columns().iter().map(|field| &field.name).zip(&self.values)).finish()
-    }
-}
-
-/// From iterating over [`Rows`], which copies each row; [`Rows::next`] lends them.
-///
-/// ```
-/// # let db = cairndb::Database::open_in_memory()?;
-/// # let conn = db.connect()?;
-/// let rows: cairndb::IntoRows = conn.query("VALUES (1), (2)", ())?.into_iter();
-/// assert_eq!(rows.count(), 2);
-/// # Ok::<(), cairndb::Error>(())
-/// ```
-pub struct IntoRows(Rows);
-
-impl IntoIterator for Rows {
-    type Item = Result<OwnedRow>;
-    type IntoIter = IntoRows;
-
-    fn into_iter(self) -> IntoRows {
-        IntoRows(self)
-    }
-}
-
-impl Iterator for IntoRows {
-    type Item = Result<OwnedRow>;
-
-    fn next(&mut self) -> Option<Result<OwnedRow>> {
-        let values = match self.0.next().transpose()? {
-            Ok(row) => row.values().to_vec(),
-            Err(error) => return Some(Err(error)),
-        };
-        Some(Ok(OwnedRow { columns: self.0.columns.clone(), values }))
     }
 }
 

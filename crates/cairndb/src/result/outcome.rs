@@ -1,6 +1,7 @@
 //! What one statement of a script did.
 
-use super::{Notice, Rows};
+use super::Rows;
+use crate::notice::Notice;
 use crate::plan::Field;
 
 /// Given to the callback of [`Connection::run`](crate::Connection::run) for every statement that succeeded.

@@ -8,7 +8,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::control::aborted;
 use crate::{Error, Result, SqlState};
 
 /// See the module. Shared with the results, which may be with another thread.
@@ -23,22 +22,22 @@ pub(crate) struct Part {
 
 impl Part {
     /// What comes behind a savepoint.
-    pub(super) fn behind(within: &Arc<Part>) -> Part {
+    pub(crate) fn behind(within: &Arc<Part>) -> Part {
         Part { is_over: AtomicBool::new(false), failed: within.failed.clone(), within: Some(within.clone()) }
     }
 
     /// What it is a part of; a whole is one of itself.
-    pub(super) fn within(self: &Arc<Part>) -> Arc<Part> {
+    pub(crate) fn within(self: &Arc<Part>) -> Arc<Part> {
         self.within.as_ref().unwrap_or(self).clone()
     }
 
     /// It ended, or was taken back.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         self.is_over.store(true, Ordering::Relaxed);
     }
 
     /// An error of one of its results is one of the transaction.
-    pub(super) fn fail(&self) {
+    pub(crate) fn fail(&self) {
         self.failed.store(true, Ordering::Relaxed);
     }
 
@@ -54,34 +53,34 @@ impl Part {
     }
 
     /// SQLSTATE 34000 for a result of what is over, 25P02 for one of a transaction that is failed.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         if self.is_over() {
             let message = "the result does not exist any more: what it was asked for in has ended";
             let hint = "Read results before COMMIT or ROLLBACK, or declare a cursor WITH HOLD.";
             return Err(Error::new(SqlState::INVALID_CURSOR_NAME, message).with_hint(hint));
         }
         match self.failed.load(Ordering::Relaxed) {
-            true => Err(aborted()),
+            true => Err(Error::aborted_transaction()),
             false => Ok(()),
         }
     }
 }
 
 /// A transaction: it ends when this goes, at the latest.
-pub(super) struct Whole(Arc<Part>);
+pub(crate) struct Whole(Arc<Part>);
 
 impl Whole {
     /// One that begins now, with the flag that says whether it failed.
-    pub(super) fn new(failed: &Arc<AtomicBool>) -> Whole {
+    pub(crate) fn new(failed: &Arc<AtomicBool>) -> Whole {
         Whole(Arc::new(Part { is_over: AtomicBool::new(false), failed: failed.clone(), within: None }))
     }
 
     /// What the results of its first statements belong to.
-    pub(super) fn part(&self) -> Arc<Part> {
+    pub(crate) fn part(&self) -> Arc<Part> {
         self.0.clone()
     }
 
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         self.0.end();
     }
 }
