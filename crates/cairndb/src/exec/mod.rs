@@ -49,7 +49,7 @@ pub(crate) use maintain::{
 };
 pub(crate) use operator::{NoAnswer, SourceRows, Step, Writes};
 pub use row_eval::eval_row;
-pub(crate) use row_eval::sequence;
+pub(crate) use row_eval::{draw, sequence};
 pub(crate) use scroll::{Keep, ScrolledRows, only_forward};
 pub use spill::SpillSpace;
 pub(crate) use spill::{BatchList, SpillTotals};

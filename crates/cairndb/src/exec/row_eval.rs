@@ -30,6 +30,17 @@ pub fn eval_row(expr: &Expr, row: &[Value], context: &ExecContext) -> Result<Val
     eval(expr, &row, context).map(Datum::into_value)
 }
 
+/// Draws `count` numbers from a sequence, as many calls of nextval do one after the other. Those that were drawn before an error are
+/// in `drawn`.
+pub(crate) fn draw(name: &str, count: usize, context: &ExecContext, drawn: &mut Vec<i64>) -> Result<()> {
+    let (source, end) = (context.sequence_source()?, drawn.len() + count);
+    while drawn.len() < end {
+        context.check()?;
+        source.next_values(name, end - drawn.len(), drawn)?;
+    }
+    Ok(())
+}
+
 /// Runs a sequence function; NULL arguments give NULL.
 pub(crate) fn sequence(op: SequenceOp, name: &Value, value: Option<&Value>, context: &ExecContext) -> Result<Value> {
     let Value::Text(name) = name else { return Ok(Value::Null) };

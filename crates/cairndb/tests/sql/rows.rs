@@ -209,3 +209,24 @@ fn a_result_is_read_in_turns_and_on_other_threads() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn rows_of_a_batch_draw_as_calls_one_after_the_other() -> Result<()> {
+    let conn = connect("CREATE SEQUENCE q MAXVALUE 5000; CREATE TABLE t (n bigint DEFAULT nextval('q'), i int)");
+    conn.execute("INSERT INTO t (i) SELECT i FROM generate_series(1, 3000) i", ())?;
+    assert_eq!(rows(&conn, "SELECT count(*), bool_and(n = i) FROM t"), ["3000|t"]);
+    assert_eq!(rows(&conn, "SELECT currval('q'), lastval()"), ["3000|3000"]);
+    // Only rows that ask draw.
+    let asked = "SELECT sum(CASE WHEN i % 2 = 0 THEN nextval('q') ELSE 0 END) FROM generate_series(1, 1000) i";
+    assert_eq!(rows(&conn, asked), [(3001..=3500).sum::<i64>().to_string()]);
+    assert_eq!(rows(&conn, "SELECT nextval('q')"), ["3501"]);
+    let error = fails(&conn, "INSERT INTO t (i) SELECT i FROM generate_series(1, 3000) i", "2200H");
+    assert_eq!(error.message(), "nextval: reached maximum value of sequence \"q\" (5000)");
+    assert_eq!(rows(&conn, "SELECT currval('q')"), ["5000"]);
+    let (wraps, all) = ("CREATE SEQUENCE c MAXVALUE 3 CYCLE", "SELECT string_agg(n::text, '') FROM drawn");
+    conn.execute_script(&format!(
+        "{wraps}; CREATE TABLE drawn AS SELECT nextval('c') AS n FROM generate_series(1, 8)"
+    ))?;
+    assert_eq!(rows(&conn, all), ["12312312"]);
+    Ok(())
+}

@@ -92,15 +92,7 @@ impl<'e> ComputedRows<'e> {
 
     /// Draws a number for each row, which is all that is to be evaluated.
     fn draw_all(&mut self, (name, cast): (&str, Option<DataType>), rows: usize, context: &ExecContext) -> Result<()> {
-        let source = context.sequence_source()?;
-        let mut draw = || {
-            while self.drawn.len() < rows {
-                context.check()?;
-                source.next_values(name, rows - self.drawn.len(), &mut self.drawn)?;
-            }
-            Ok(())
-        };
-        let all = draw();
+        let all = exec::draw(name, rows - self.drawn.len(), context, &mut self.drawn);
         let [values] = &mut self.values[..] else { return Err(Error::internal("a sequence's numbers have no place")) };
         match cast {
             None => {

@@ -305,6 +305,12 @@ fn eval_sequence(
     frame: Frame<'_>,
     cx: Cx<'_>,
 ) -> Result<Operand> {
+    // One after the other, but asked for together: the sequence is looked up and locked once.
+    if let (SequenceOp::Next, Some(Value::Text(name)), 2..) = (op, name.as_constant(), frame.len) {
+        let mut drawn = Vec::with_capacity(frame.len);
+        row_eval::draw(name, frame.len, cx.context(), &mut drawn)?;
+        return Ok(Vector::from_parts(op.data_type(), Data::I64(drawn), None).into());
+    }
     let name = name.eval(frame, cx)?;
     let value = value.map(|value| value.eval(frame, cx)).transpose()?;
     let mut result = Vector::with_capacity(op.data_type(), frame.len);
