@@ -155,10 +155,8 @@ fn of_databases(shared: &Shared, lines: &mut Lines) {
         lines.line(&format!("{name}_sum"), &[("database", database)], of.sync_us as f64 / 1e6);
         lines.line(&format!("{name}_count"), &[("database", database)], of.syncs);
     }
-    let durability = shared.databases.lasting().ceilings().durability;
-    let mode = durability.map_or_else(|| "any".to_owned(), |of| format!("{of:?}").to_lowercase());
     lines.begin("cairn_durability", "gauge", "What a commit's acknowledgement means (wal.fsync.mode).");
-    lines.line("cairn_durability", &[("mode", mode.as_str())], 1);
+    lines.line("cairn_durability", &[("mode", shared.durability().as_str())], 1);
 }
 
 fn of_sessions(shared: &Shared, lines: &mut Lines) {

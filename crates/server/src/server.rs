@@ -129,6 +129,13 @@ impl Shared {
         self.options.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// The least that a commit's acknowledgement means, in the configuration's word; `any`: nothing is promised.
+    pub(crate) fn durability(&self) -> String {
+        let own = self.options().ceilings.as_ref().and_then(|of| of.durability);
+        let durability = own.or(self.databases.lasting().ceilings().durability);
+        durability.map_or_else(|| "any".to_owned(), |of| format!("{of:?}").to_lowercase())
+    }
+
     /// Tells of databases that could not be closed as they should.
     fn tell_closed(&self, wrong: &[(String, Error)]) {
         for (name, error) in wrong {
@@ -255,7 +262,8 @@ impl Options {
     /// ```
     pub fn check(&self) -> Result<(), Error> {
         check_rules(&self.access)?;
-        self.addresses.iter().try_for_each(|address| check_address(*address, self))
+        self.addresses.iter().try_for_each(|address| check_address(*address, self))?;
+        self.metrics.map_or(Ok(()), |address| check_metrics(address, self))
     }
 }
 
@@ -264,18 +272,29 @@ fn check_address(address: SocketAddr, options: &Options) -> Result<(), Error> {
     if address.ip().is_loopback() {
         return Ok(());
     }
-    let refused = |why: &str, hint: &str| {
-        let message = format!("{address} is an address that other machines reach, and {why}");
-        Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message).with_hint(hint.to_owned()))
-    };
     if options.trusts_all || options.users.is_empty() {
-        return refused("nobody would need a password", "Set passwords, or listen to a loopback address.");
+        let hint = "Set passwords, or listen to a loopback address.";
+        return Err(reached(address, "nobody would need a password", hint));
     }
     if !options.is_insecure && options.tls.is_none() {
         let hint = "Give a certificate and its key (tls), listen to a loopback address, or say --insecure.";
-        return refused("no certificate is there for TLS", hint);
+        return Err(reached(address, "no certificate is there for TLS", hint));
     }
     Ok(())
+}
+
+/// SQLSTATE 42501: nobody is asked who he is there.
+fn check_metrics(address: SocketAddr, options: &Options) -> Result<(), Error> {
+    if address.ip().is_loopback() || options.is_insecure {
+        return Ok(());
+    }
+    let hint = "Listen to a loopback address and let a proxy bring metrics to who may read them, or say --insecure.";
+    Err(reached(address, "metrics are told to whoever asks", hint))
+}
+
+fn reached(address: SocketAddr, why: &str, hint: &str) -> Error {
+    let message = format!("{address} is an address that other machines reach, and {why}");
+    Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message).with_hint(hint.to_owned())
 }
 
 fn io_error(what: &str, error: &io::Error) -> Error {
@@ -366,13 +385,7 @@ impl Running {
 
     fn tell_start(&self) {
         let options = self.shared.options();
-        let durability = options.ceilings.as_ref().and_then(|of| of.durability).or(self
-            .shared
-            .databases
-            .lasting()
-            .ceilings()
-            .durability);
-        let durability = durability.map_or_else(|| "any".to_owned(), |of| format!("{of:?}").to_lowercase());
+        let durability = self.shared.durability();
         let database: (_, &dyn std::fmt::Display) = ("database", &self.shared.databases.lasting().name());
         for address in &self.addresses {
             options.log.line(Level::Info, "listening", &[("address", address), database]);

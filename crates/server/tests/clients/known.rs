@@ -211,6 +211,9 @@ fn http(served: &Served, question: &str) -> (String, String) {
 #[test]
 fn metrics_and_health_are_told_over_http() {
     let metrics = Some("127.0.0.1:0".parse().unwrap());
+    let reached = Options { metrics: Some("0.0.0.0:0".parse().unwrap()), ..Options::default() };
+    assert_eq!(reached.check().unwrap_err().sqlstate().as_str(), "42501");
+    assert!(Options { is_insecure: true, ..reached }.check().is_ok());
     let served = Served::with(Options { metrics, owner: Served::owner(), ..Options::default() });
     let mut client = served.connect();
     client.batch_execute("CREATE TABLE t (a int); INSERT INTO t VALUES (1)").unwrap();

@@ -251,6 +251,9 @@ public class Pgjdbc {
         try (ResultSet rows = of.getPrimaryKeys(null, "public", "child")) {
             check(rows.next() && rows.getString("COLUMN_NAME").equals("id"), "key");
         }
+        try (ResultSet rows = of.getImportedKeys(null, "public", "child")) {
+            check(rows.next() && rows.getString("PKTABLE_NAME").equals("parent"), "reference");
+        }
         try (ResultSet rows = of.getIndexInfo(null, "public", "parent", true, false)) {
             check(rows.next(), "indexes");
         }
