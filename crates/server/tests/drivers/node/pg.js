@@ -110,8 +110,10 @@ async function listen() {
   await client.query('LISTEN news')
   const other = new pg.Client(how)
   await other.connect()
-  setTimeout(() => other.query("SELECT pg_notify('news', 'at last')"), 100)
-  const heard = await new Promise((done) => client.once('notification', done))
+  const hears = new Promise((done) => client.once('notification', done))
+  // (What is told may come before the answer to who told it: the connection ends after both.)
+  await other.query("SELECT pg_notify('news', 'at last')")
+  const heard = await hears
   assert.deepStrictEqual([heard.channel, heard.payload], ['news', 'at last'])
   await other.end()
 }
