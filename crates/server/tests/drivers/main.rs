@@ -73,6 +73,11 @@ fn django_migrates_and_keeps_its_models() {
     hold_in_python("with_django.py", &[], &["login", "types", "migrate", "batch", "errors", "retry", "session"]);
 }
 
+#[test]
+fn pgcli_completes_and_describes() {
+    hold_in_python("with_pgcli.py", &[], &["login", "complete", "commands", "errors", "program"]);
+}
+
 /// The packages of a folder of scripts, and what is made of them by more commands.
 fn packages(of: &str, sources: &[&str], more: impl FnOnce(&Path) -> Vec<Command>) -> Option<PathBuf> {
     if !has("node", "--version") || !has("npm", "--version") {
