@@ -194,3 +194,25 @@ fn pgjdbc_does_what_it_does() {
     command.arg("-cp").arg(format!("{0}/postgresql.jar:{0}", folder.display())).arg("Pgjdbc");
     Served::new().holds(command, &[&ITEMS[..], &["tables"]].concat());
 }
+
+#[test]
+fn hibernate_makes_checks_and_keeps_its_models() {
+    if !has("javac", "--version") || !has("mvn", "--version") {
+        return;
+    }
+    let sources = ["pom.xml", "Models.java"].map(|name| scripts().join("hibernate").join(name));
+    let manifest: String = sources.iter().map(|path| std::fs::read_to_string(path).expect("a source")).collect();
+    let built = installed("hibernate", &manifest, |folder| {
+        let [project, source] = &sources;
+        let mut install = Command::new("mvn");
+        install.args(["-q", "-B", "dependency:copy-dependencies", "-f"]).arg(project);
+        install.arg(format!("-DoutputDirectory={}", folder.display()));
+        let mut build = Command::new("javac");
+        build.arg("-cp").arg(folder.join("*")).arg("-d").arg(folder).arg(source);
+        vec![install, build]
+    });
+    let Some(folder) = built else { return };
+    let mut command = Command::new("java");
+    command.arg("-cp").arg(format!("{0}/*:{0}", folder.display())).arg("Models");
+    Served::new().holds(command, &["login", "types", "ten", "batch", "errors", "retry", "versions"]);
+}
