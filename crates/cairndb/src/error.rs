@@ -243,6 +243,7 @@ struct About {
     table: Option<String>,
     column: Option<String>,
     data_type: Option<String>,
+    routine: Option<&'static str>,
 }
 
 /// A result with this crate's [`Error`].
@@ -404,6 +405,20 @@ impl Error {
     /// The data type that it is about: the domain whose condition was violated.
     pub fn data_type(&self) -> Option<&str> {
         self.0.about.data_type.as_deref()
+    }
+    /// The routine of PostgreSQL's source that says the same, for the few errors that clients tell from others by it:
+    /// `RevalidateCachedQuery` where a prepared statement's columns are others now (asyncpg and pgjdbc prepare it again).
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// conn.execute_script("CREATE TABLE t (a int); PREPARE q AS SELECT * FROM t; ALTER TABLE t ADD b int")?;
+    /// let error = conn.execute("EXECUTE q", ()).unwrap_err();
+    /// assert_eq!((error.sqlstate().as_str(), error.routine()), ("0A000", Some("RevalidateCachedQuery")));
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn routine(&self) -> Option<&'static str> {
+        self.0.about.routine
     }
 }
 

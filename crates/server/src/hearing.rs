@@ -18,7 +18,6 @@ const LOOK_TIME: std::time::Duration = std::time::Duration::from_millis(100);
 /// Of a session that has listened to a channel.
 pub(crate) struct Hearing {
     notifications: Notifications,
-    process: i32,
     waker: Waker,
     #[cfg(unix)]
     woken: std::os::unix::net::UnixStream,
@@ -43,24 +42,24 @@ impl Wake for Bell {
 
 impl Hearing {
     #[cfg(unix)]
-    pub(crate) fn new(connection: &Connection, process: i32) -> io::Result<Hearing> {
+    pub(crate) fn new(connection: &Connection) -> io::Result<Hearing> {
         let (woken, rope) = std::os::unix::net::UnixStream::pair()?;
         woken.set_nonblocking(true)?;
         rope.set_nonblocking(true)?;
         let waker = Waker::from(Arc::new(Bell { rope }));
-        Ok(Hearing { notifications: connection.notifications(), process, waker, woken })
+        Ok(Hearing { notifications: connection.notifications(), waker, woken })
     }
 
     #[cfg(not(unix))]
-    pub(crate) fn new(connection: &Connection, process: i32) -> io::Result<Hearing> {
-        Ok(Hearing { notifications: connection.notifications(), process, waker: Waker::from(Arc::new(Bell {})) })
+    pub(crate) fn new(connection: &Connection) -> io::Result<Hearing> {
+        Ok(Hearing { notifications: connection.notifications(), waker: Waker::from(Arc::new(Bell {})) })
     }
 
     /// Tells the client all that was told so far. SQLSTATE 53400 where some of it was lost.
     pub(crate) fn tell(&mut self, line: &mut Line) -> Result<(), Error> {
         let mut context = Context::from_waker(&self.waker);
         while let Poll::Ready(Some(heard)) = self.notifications.poll_notification(&mut context) {
-            tell(&heard, self.process, line)?;
+            tell(&heard, line)?;
         }
         Ok(())
     }
@@ -118,14 +117,12 @@ impl Hearing {
     }
 }
 
-fn tell(heard: &Notification, process: i32, line: &mut Line) -> Result<(), Error> {
+fn tell(heard: &Notification, line: &mut Line) -> Result<(), Error> {
     if heard.missed() > 0 {
         let message = format!("the session fell behind: {} notifications were dropped", heard.missed());
         let hint = "Read anew what is derived of them, and take notifications more often.";
         return Err(Error::new(SqlState::CONFIGURATION_LIMIT_EXCEEDED, message).with_hint(hint));
     }
-    // Whose it is, is known of the session's own only.
-    let teller = if heard.is_own() { process } else { 0 };
-    line.conversation.notification(teller, heard.channel(), heard.payload());
+    line.conversation.notification(heard.process(), heard.channel(), heard.payload());
     Ok(())
 }

@@ -346,7 +346,7 @@ impl<'c> Session<'c> {
 
     fn complete(&mut self, line: &mut Line, tag: &str) {
         if tag == "LISTEN" && self.hearing.is_none() {
-            match Hearing::new(self.connection, self.place.process) {
+            match Hearing::new(self.connection) {
                 Ok(hearing) => self.hearing = Some(hearing),
                 Err(error) => {
                     let message = format!("could not make what wakes a session: {error}");

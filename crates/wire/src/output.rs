@@ -235,6 +235,7 @@ impl Output {
             field(b'c', error.column());
             field(b'd', error.data_type());
             field(b'n', error.constraint());
+            field(b'R', error.routine());
             out.push(0);
         });
     }

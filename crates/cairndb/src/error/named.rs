@@ -41,4 +41,11 @@ impl Error {
         let message = "current transaction is aborted, commands ignored until end of transaction block";
         Error::new(SqlState::IN_FAILED_SQL_TRANSACTION, message)
     }
+
+    /// SQLSTATE 0A000: a prepared statement's columns are not those that it was prepared with.
+    pub(crate) fn changed_result() -> Error {
+        let mut error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, "cached plan must not change result type");
+        error.0.about.routine = Some("RevalidateCachedQuery");
+        error
+    }
 }

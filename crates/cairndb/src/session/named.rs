@@ -192,7 +192,7 @@ pub(super) fn refuse_other_columns(now: &[Field], then: &[Field], catalog: &Cata
     if now.len() == then.len() && now.iter().zip(then).all(is_same) {
         return Ok(());
     }
-    Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, "cached plan must not change result type"))
+    Err(Error::changed_result())
 }
 
 fn unknown(name: &str) -> Error {

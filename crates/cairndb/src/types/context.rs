@@ -64,8 +64,7 @@ impl EvalContext {
 
     /// The session's number: a server's, else the process's.
     pub(crate) fn process(&self) -> i32 {
-        let server = self.channels.as_ref().and_then(|session| session.server());
-        server.map_or_else(|| std::process::id().cast_signed(), |server| server.process())
+        self.channels.as_ref().map_or_else(|| std::process::id().cast_signed(), |session| session.process())
     }
 }
 
@@ -126,6 +125,9 @@ pub(crate) struct ListedStatement {
 
 /// What functions do with what the sessions of a database share: channels, advisory locks, the file; and their time.
 pub(crate) trait SessionServices: fmt::Debug + Send + Sync {
+    /// The session's number: a server's, else the process's.
+    fn process(&self) -> i32;
+
     /// To be told when the transaction commits. SQLSTATE 22023, 54000.
     fn notify(&self, channel: &str, payload: &str) -> Result<()>;
 

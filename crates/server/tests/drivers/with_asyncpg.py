@@ -52,6 +52,11 @@ async def ten(conn):
     for turn in range(10):
         await insert.fetch(turn, f"name {turn}")
         assert await select.fetchval(turn) == f"name {turn}"
+    # What is not what it was prepared as is prepared anew, which the driver does where it is told in PostgreSQL's way.
+    one = "SELECT * FROM ten WHERE id = 1"
+    assert tuple(await conn.fetchrow(one)) == (1, "name 1")
+    await conn.execute("ALTER TABLE ten ADD COLUMN more int DEFAULT 7")
+    assert tuple(await conn.fetchrow(one)) == (1, "name 1", 7)
 
 
 async def batch(conn):
@@ -129,12 +134,12 @@ async def listen(conn):
     heard = asyncio.get_running_loop().create_future()
 
     def hear(conn, process, channel, payload):
-        heard.set_result((channel, payload))
+        heard.set_result((process, channel, payload))
 
     await conn.add_listener("news", hear)
     other = await connect()
     await other.execute("SELECT pg_notify('news', 'at last')")
-    assert await asyncio.wait_for(heard, 5) == ("news", "at last")
+    assert await asyncio.wait_for(heard, 5) == (other.get_server_pid(), "news", "at last")
     await other.close()
     await conn.remove_listener("news", hear)
 

@@ -45,6 +45,8 @@ struct Place {
 
 /// What a commit tells.
 pub(super) struct Told {
+    /// The number of the session.
+    pub(super) process: i32,
     /// Of the session, if it ever listened.
     pub(super) by: Option<Arc<Listener>>,
     pub(super) said: Said,
@@ -177,7 +179,7 @@ impl Listeners {
             told.said.wishes.iter().for_each(|wish| self.grant(wish, by));
         }
         for note in &told.said.notes {
-            self.notify(note, told.by.as_ref(), wakers);
+            self.notify(note, told, wakers);
         }
     }
 
@@ -208,10 +210,10 @@ impl Listeners {
         }
     }
 
-    fn notify(&self, note: &Note, by: Option<&Arc<Listener>>, wakers: &mut Vec<Waker>) {
+    fn notify(&self, note: &Note, told: &Told, wakers: &mut Vec<Waker>) {
         for listener in self.by_channel.get(&note.channel).into_iter().flatten() {
-            let is_own = by.is_some_and(|by| Arc::ptr_eq(by, listener));
-            listener.hear(note, is_own, wakers);
+            let is_own = told.by.as_ref().is_some_and(|by| Arc::ptr_eq(by, listener));
+            listener.hear(note, (is_own, told.process), wakers);
         }
     }
 }

@@ -87,8 +87,8 @@ impl Listener {
         self.changed.notify_all();
     }
 
-    pub(super) fn hear(&self, note: &Note, is_own: bool, wakers: &mut Vec<Waker>) {
-        self.change(wakers, |heard| heard.add(note, is_own));
+    pub(super) fn hear(&self, note: &Note, from: (bool, i32), wakers: &mut Vec<Waker>) {
+        self.change(wakers, |heard| heard.add(note, from));
     }
 
     pub(super) fn channels(&self) -> Vec<Arc<str>> {
@@ -196,12 +196,12 @@ impl Heard {
         }
     }
 
-    fn add(&mut self, note: &Note, is_own: bool) {
+    fn add(&mut self, note: &Note, (is_own, process): (bool, i32)) {
         if self.is_over {
             return;
         }
         let Note { channel, payload } = note.clone();
-        let mut added = Notification { channel, payload, missed: 0, is_own };
+        let mut added = Notification { channel, payload, missed: 0, is_own, process };
         self.bytes += bytes_of(&added);
         while self.bytes > HEARD_BYTES_MAX
             && let Some(oldest) = self.waiting.pop_front()

@@ -37,6 +37,7 @@ use crate::{Error, Result};
 /// let told = notifications.next_notification().expect("it was committed");
 /// assert_eq!((told.channel(), told.payload(), told.missed()), ("news", "hello", 0));
 /// assert!(told.is_own());
+/// assert_eq!(told.process(), std::process::id() as i32);
 /// assert_eq!(told.to_string(), "Asynchronous notification \"news\" with payload \"hello\" received.");
 /// # Ok::<(), cairndb::Error>(())
 /// ```
@@ -46,6 +47,7 @@ pub struct Notification {
     payload: Arc<str>,
     missed: u64,
     is_own: bool,
+    process: i32,
 }
 
 impl Notification {
@@ -68,6 +70,12 @@ impl Notification {
     /// Whether the connection that hears it has sent it itself.
     pub fn is_own(&self) -> bool {
         self.is_own
+    }
+
+    /// The number of the session that has sent it: what `pg_backend_pid()` gives there. Of a server's sessions each has its own; others have
+    /// their process's.
+    pub fn process(&self) -> i32 {
+        self.process
     }
 }
 

@@ -168,7 +168,7 @@ impl SessionChannels {
             return None;
         }
         let said = std::mem::take(&mut *self.said());
-        (!said.is_empty()).then(|| self.channels.tell(Told { by: self.listener.get().cloned(), said }))
+        (!said.is_empty()).then(|| self.channels.tell(Told { by: self.listener.get().cloned(), process: self.process(), said }))
     }
 }
 
@@ -249,6 +249,10 @@ impl SessionServices for SessionChannels {
 
     fn server(&self) -> Option<&Arc<dyn Server>> {
         self.server.get()
+    }
+
+    fn process(&self) -> i32 {
+        self.server.get().map_or_else(|| std::process::id().cast_signed(), |server| server.process())
     }
 
     fn check(&self) -> Result<()> {
