@@ -39,8 +39,9 @@ impl<'c> Statement<'c> {
     pub(crate) fn new(session: &'c Session, sql: &str) -> Result<Statement<'c>> {
         session.forget_interrupt();
         let (mut runnable, names) = session.runnable_with_names(sql)?;
-        runnable.kept = Some(Kept::default());
         session.prepare_now(&mut runnable)?;
+        // (From now on its columns stay: those that its text had before are nothing to it.)
+        runnable.kept = Some(Kept::default());
         Ok(Statement { session, runnable, names })
     }
 

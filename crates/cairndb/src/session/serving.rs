@@ -45,8 +45,9 @@ impl Session {
         if types.iter().any(|of| *of != DataType::Unknown) {
             runnable = Runnable::new(Arc::new(declaring(&runnable.parsed, types.to_vec())));
         }
-        runnable.kept = Some(Kept::default());
         self.prepare_now(&mut runnable)?;
+        // (From now on its columns stay: those that its text had before are nothing to it.)
+        runnable.kept = Some(Kept::default());
         if let (None, Some(prepared)) = (runnable.hash, &runnable.prepared) {
             // A later plan has the same ones, even where it would come to others.
             runnable.parsed = Arc::new(declaring(&runnable.parsed, prepared.parameters.clone()));

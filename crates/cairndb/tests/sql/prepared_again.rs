@@ -226,3 +226,25 @@ fn the_columns_of_a_prepared_statement_stay_what_they_were() -> Result<()> {
     assert_eq!(connection.query("SELECT * FROM t", ())?.columns().len(), 3, "a text is what it says now");
     Ok(())
 }
+
+#[test]
+fn what_is_prepared_anew_has_the_columns_of_now() -> Result<()> {
+    let connection = table()?;
+    let text = "SELECT * FROM t WHERE id = 1";
+    let before = connection.prepare(text)?;
+    connection.execute("ALTER TABLE t ADD COLUMN more int DEFAULT 7", ())?;
+    let mut after = connection.prepare(text)?;
+    assert_eq!(after.result()?.map(|columns| columns.len()), Some(4));
+    assert_eq!(after.query(())?.columns().len(), 4);
+    drop(before);
+    // With the types of its parameters, as a client of a server declares them.
+    let text = "SELECT * FROM t WHERE id = $1";
+    let mut typed = connection.prepare_typed(text, &[cairndb::DataType::BigInt])?;
+    assert_eq!(typed.query((1i64,))?.columns().len(), 4);
+    connection.execute("ALTER TABLE t DROP COLUMN more", ())?;
+    let error = typed.query((1i64,)).map(drop).unwrap_err();
+    assert_eq!((error.sqlstate().as_str(), error.routine()), ("0A000", Some("RevalidateCachedQuery")));
+    let mut typed = connection.prepare_typed(text, &[cairndb::DataType::BigInt])?;
+    assert_eq!(typed.query((1i64,))?.columns().len(), 3);
+    Ok(())
+}
