@@ -22,7 +22,7 @@
 
 use std::collections::VecDeque;
 
-use cairndb::{ClientCopy, ColumnOrigin, Error, EvalContext, Field, Notice, Result, Row};
+use cairndb::{ClientCopy, ColumnOrigin, Error, Field, Form, Notice, Result, Row};
 
 use crate::block::Control;
 use crate::error::{aborted, refused, violation};
@@ -366,17 +366,17 @@ impl Conversation {
         }
     }
 
-    /// A row of it. `context`: how the session writes texts.
+    /// A row of it. `form`: how the session writes texts.
     ///
     /// # Errors
     ///
     /// 54000 for what is too long for a message: nothing of the row is sent then.
-    pub fn row(&mut self, row: &Row<'_>, context: &EvalContext) -> Result<()> {
+    pub fn row(&mut self, row: &Row<'_>, form: &mut Form) -> Result<()> {
         let formats = match &self.asked {
             Asked::Execute(portal) => self.portals.get(*portal).map(|portal| &portal.formats),
             _ => None,
         };
-        self.output.row(row, row.columns(), formats.unwrap_or(&Formats::Text), context)
+        self.output.row(row, formats.unwrap_or(&Formats::Text), form)
     }
 
     /// The statement is done; `tag`: see [`command_tag`](cairndb::command_tag).
