@@ -168,6 +168,23 @@ impl Conversation {
         &mut self.output.bytes
     }
 
+    /// The client may say nothing for long, and what was answered is written: memory is given back that took more than
+    /// [`RESTING_BYTES`](Conversation::RESTING_BYTES).
+    ///
+    /// ```
+    /// let mut conversation = cairn_wire::Conversation::new(Default::default());
+    /// conversation.output().reserve(100_000);
+    /// conversation.rest();
+    /// assert!(conversation.output().capacity() <= cairn_wire::Conversation::RESTING_BYTES);
+    /// ```
+    pub fn rest(&mut self) {
+        self.input.shrink_to(Conversation::RESTING_BYTES);
+        self.output.bytes.shrink_to(Conversation::RESTING_BYTES);
+    }
+
+    /// What a conversation keeps of its buffers, each, while nothing is said.
+    pub const RESTING_BYTES: usize = 4 << 10;
+
     /// Whether the conversation is over since its client did not know the password of who it said it is.
     pub fn was_denied(&self) -> bool {
         self.was_denied
@@ -355,14 +372,14 @@ impl Conversation {
         }
     }
 
-    /// A statement's result has these columns; told before its first row.
-    pub fn columns(&mut self, fields: &[Field], origins: &[Option<ColumnOrigin>]) {
+    /// A statement's result has these columns; told before its first row. `origins`: the tables' columns that they show.
+    pub fn columns(&mut self, fields: &[Field], origins: impl FnOnce() -> Vec<Option<ColumnOrigin>>) {
         let is_told = match &self.asked {
             Asked::Execute(portal) => self.portals.get(*portal).is_some_and(|portal| portal.columns.is_some()),
             _ => false,
         };
         if !is_told {
-            self.output.columns(fields, origins, &Formats::Text);
+            self.output.columns(fields, &origins(), &Formats::Text);
         }
     }
 
@@ -371,7 +388,7 @@ impl Conversation {
     /// # Errors
     ///
     /// 54000 for what is too long for a message: nothing of the row is sent then.
-    pub fn row(&mut self, row: &Row<'_>, form: &mut Form) -> Result<()> {
+    pub fn row(&mut self, row: &Row<'_>, form: &mut Form<'_>) -> Result<()> {
         let formats = match &self.asked {
             Asked::Execute(portal) => self.portals.get(*portal).map(|portal| &portal.formats),
             _ => None,

@@ -131,7 +131,7 @@ impl Output {
     }
 
     /// SQLSTATE 54000 where a value, or the row, is too long for a message; nothing of it is written then.
-    pub(crate) fn row(&mut self, row: &Row<'_>, formats: &Formats, form: &mut Form) -> Result<(), Error> {
+    pub(crate) fn row(&mut self, row: &Row<'_>, formats: &Formats, form: &mut Form<'_>) -> Result<(), Error> {
         let start = self.bytes.len();
         let columns = row.columns();
         self.bytes.extend_from_slice(&[b'D', 0, 0, 0, 0]);
@@ -188,7 +188,7 @@ impl Output {
 
 /// A value in text, behind its length.
 #[inline]
-fn text(value: ValueRef<'_>, form: &mut Form, out: &mut Vec<u8>) -> Result<(), Error> {
+fn text(value: ValueRef<'_>, form: &mut Form<'_>, out: &mut Vec<u8>) -> Result<(), Error> {
     if value.is_null() {
         out.extend_from_slice(&(-1i32).to_be_bytes());
         return Ok(());

@@ -27,7 +27,7 @@ pub(crate) fn write_header(out: &mut Vec<u8>) {
 }
 
 /// Appends a row of columns of these types.
-pub(crate) fn write_tuple(row: &Row<'_>, types: &[DataType], form: &Form, out: &mut Vec<u8>) -> Result<()> {
+pub(crate) fn write_tuple(row: &Row<'_>, types: &[DataType], form: &Form<'_>, out: &mut Vec<u8>) -> Result<()> {
     let count = i16::try_from(types.len()).map_err(|_| {
         Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "a row has too many columns for the binary format")
     })?;

@@ -7,7 +7,7 @@ use crate::types::{DataType, Form, ValueRef, is_plain_text};
 /// Writes rows.
 pub(crate) struct Writer<'f> {
     format: &'f Format,
-    form: Form,
+    form: Form<'f>,
     columns: Vec<Column>,
 }
 
@@ -21,13 +21,17 @@ struct Column {
 
 impl<'f> Writer<'f> {
     /// `columns`: each type, and whether CSV has its values in quotes in any case.
-    pub(crate) fn new(format: &'f Format, form: Form, columns: impl Iterator<Item = (DataType, bool)>) -> Writer<'f> {
+    pub(crate) fn new(
+        format: &'f Format,
+        form: Form<'f>,
+        columns: impl Iterator<Item = (DataType, bool)>,
+    ) -> Writer<'f> {
         let keeps = keeps_plain_text(format);
         let column = |(of, forced)| Column { forced, is_plain: keeps && !forced && is_plain_text(of) };
         Writer { format, form, columns: columns.map(column).collect() }
     }
 
-    pub(crate) fn form(&self) -> &Form {
+    pub(crate) fn form(&self) -> &Form<'f> {
         &self.form
     }
 
@@ -145,7 +149,7 @@ mod tests {
     fn row_of(values: &[Value], of: DataType, format: &Format) -> String {
         let mut out = Vec::new();
         let columns = values.iter().map(|_| (of, false));
-        Writer::new(format, Form::new(EvalContext::now()), columns).row(&Row::new(&[], values), &mut out);
+        Writer::new(format, Form::new(&EvalContext::now), columns).row(&Row::new(&[], values), &mut out);
         String::from_utf8(out).expect("text")
     }
 

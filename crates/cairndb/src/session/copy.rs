@@ -155,8 +155,8 @@ impl Session {
         }
         let types: Vec<DataType> = rows.columns().iter().map(|field| field.data_type).collect();
         let forced = forced(&copy.force_quote, &names)?;
-        let form = Form::new(self.text_context());
-        let mut writer = Writer::new(&copy.format, form, types.iter().copied().zip(forced));
+        let context = || self.text_context();
+        let mut writer = Writer::new(&copy.format, Form::new(&context), types.iter().copied().zip(forced));
         let mut out = Vec::new();
         if copy.is_binary {
             write_header(&mut out);

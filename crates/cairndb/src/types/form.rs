@@ -1,10 +1,10 @@
 //! The values of results as a session sends them: in text, and in binary.
 
-use std::cell::OnceCell;
+use std::cell::{LazyCell, OnceCell};
 
 use super::binary::write_binary;
 use super::datetime::Zone;
-use super::text::{Short, put_short, write_long};
+use super::text::{Short, put_number, put_time, write_long};
 use super::{DataType, EvalContext, ValueRef, from_text};
 use crate::Result;
 
@@ -13,7 +13,7 @@ use crate::Result;
 /// ```
 /// use cairndb::{DataType, EvalContext, Form, Value, ValueRef};
 ///
-/// let (mut form, mut out) = (Form::new(EvalContext::now()), Vec::new());
+/// let (mut form, mut out) = (Form::new(&EvalContext::now), Vec::new());
 /// form.text(ValueRef::Date(59), &mut out);
 /// form.text(ValueRef::from(&Value::text("!")), &mut out);
 /// assert_eq!(out, b"2000-02-29!");
@@ -21,19 +21,18 @@ use crate::Result;
 /// assert_eq!(out[11..], [0, 0, 0, 4, 0, 0, 0, 59]);
 /// # Ok::<(), cairndb::Error>(())
 /// ```
-#[derive(Debug)]
-pub struct Form {
-    context: EvalContext,
+pub struct Form<'c> {
+    context: LazyCell<EvalContext, &'c dyn Fn() -> EvalContext>,
     /// The session's time zone, found when it is asked for.
     zone: OnceCell<Zone>,
-    short: Short,
     long: String,
 }
 
-impl Form {
-    /// The forms of a session: those of [`Connection::text_context`](crate::Connection::text_context).
-    pub fn new(context: EvalContext) -> Form {
-        Form { context, zone: OnceCell::new(), short: Short::new(), long: String::new() }
+impl<'c> Form<'c> {
+    /// The forms of a session. `context`: gives its [`Connection::text_context`](crate::Connection::text_context), for which it is asked
+    /// once there are values whose form depends on it.
+    pub fn new(context: &'c dyn Fn() -> EvalContext) -> Form<'c> {
+        Form { context: LazyCell::new(context), zone: OnceCell::new(), long: String::new() }
     }
 
     /// Appends the text form of a value; nothing for NULL.
@@ -42,14 +41,11 @@ impl Form {
         if let ValueRef::Text(text) | ValueRef::Json(text) = value {
             return out.extend_from_slice(text.as_bytes());
         }
-        self.short.clear();
-        match put_short(value, &self.context, &self.zone, &mut self.short) {
-            true => out.extend_from_slice(self.short.as_bytes()),
-            false => {
-                self.long.clear();
-                write_long(value, &self.context, &mut self.long);
-                out.extend_from_slice(self.long.as_bytes());
-            }
+        let put = |short: &mut Short<'_>| put_number(value, short) || put_time(value, &self.context, &self.zone, short);
+        if !Short::append_to(out, put) {
+            self.long.clear();
+            write_long(value, &self.context, &mut self.long);
+            out.extend_from_slice(self.long.as_bytes());
         }
     }
 

@@ -7,7 +7,7 @@ use super::calendar::{
     Civil, MICROS_PER_MINUTE, MICROS_PER_SECOND, day_of_week, is_infinite, is_infinite_date, split_timestamp,
 };
 use super::zone::Zone;
-use crate::types::text::Short;
+use crate::types::text::{Short, pair};
 use crate::types::{DateOrder, DateStyle, TextStyle};
 
 // Writing to a String cannot fail: results of `write!` are dropped here.
@@ -15,7 +15,7 @@ use crate::types::{DateOrder, DateStyle, TextStyle};
 /// `2001-02-03`, `0044-03-15 BC`, `infinity`.
 pub fn write_date(days: i32, style: TextStyle, out: &mut String) {
     if style.date == DateStyle::Iso || is_infinite_date(days) {
-        return push(out, |short| iso_date(days, short));
+        return Short::push_to(out, |short| iso_date(days, short));
     }
     let civil = Civil::from_days(days.into());
     match style.date {
@@ -27,13 +27,13 @@ pub fn write_date(days: i32, style: TextStyle, out: &mut String) {
 
 /// `04:05:06.789`
 pub fn write_time(micros: i64, out: &mut String) {
-    push(out, |short| time(micros, short));
+    Short::push_to(out, |short| time(micros, short));
 }
 
 /// `2001-02-03 04:05:06`
 pub fn write_timestamp(micros: i64, style: TextStyle, out: &mut String) {
     if style.date == DateStyle::Iso || is_infinite(micros) {
-        return push(out, |short| iso_timestamp(micros, None, short));
+        return Short::push_to(out, |short| iso_timestamp(micros, None, short));
     }
     let civil = write_local(micros, style, out);
     write_era(civil, out);
@@ -42,7 +42,7 @@ pub fn write_timestamp(micros: i64, style: TextStyle, out: &mut String) {
 /// `2001-02-03 04:05:06+01`, in the given zone, which other styles than ISO call by its abbreviation.
 pub fn write_timestamptz(micros: i64, zone: &Zone, style: TextStyle, out: &mut String) {
     if style.date == DateStyle::Iso || is_infinite(micros) {
-        return push(out, |short| iso_timestamp(micros, Some(zone), short));
+        return Short::push_to(out, |short| iso_timestamp(micros, Some(zone), short));
     }
     let civil = write_local(zone.to_local(micros), style, out);
     out.push(' ');
@@ -51,7 +51,7 @@ pub fn write_timestamptz(micros: i64, zone: &Zone, style: TextStyle, out: &mut S
 }
 
 /// A date in the style of ISO, which is the default.
-pub(in crate::types) fn iso_date(days: i32, out: &mut Short) {
+pub(in crate::types) fn iso_date(days: i32, out: &mut Short<'_>) {
     if is_infinite_date(days) {
         return put_infinity(days > 0, out);
     }
@@ -61,7 +61,7 @@ pub(in crate::types) fn iso_date(days: i32, out: &mut Short) {
 }
 
 /// A timestamp in the style of ISO, without a zone or in one.
-pub(in crate::types) fn iso_timestamp(micros: i64, zone: Option<&Zone>, out: &mut Short) {
+pub(in crate::types) fn iso_timestamp(micros: i64, zone: Option<&Zone>, out: &mut Short<'_>) {
     if is_infinite(micros) {
         return put_infinity(micros > 0, out);
     }
@@ -78,21 +78,19 @@ pub(in crate::types) fn iso_timestamp(micros: i64, zone: Option<&Zone>, out: &mu
     put_era(civil, out);
 }
 
-fn put_infinity(is_positive: bool, out: &mut Short) {
+fn put_infinity(is_positive: bool, out: &mut Short<'_>) {
     out.put(if is_positive { b"infinity" } else { b"-infinity" });
 }
 
 #[inline]
-fn put_iso(civil: Civil, out: &mut Short) {
+fn put_iso(civil: Civil, out: &mut Short<'_>) {
     out.four(shown_year(civil).unsigned_abs());
-    out.push(b'-');
-    out.two(civil.month);
-    out.push(b'-');
-    out.two(civil.day);
+    let ([a, b], [c, d]) = (pair(civil.month), pair(civil.day));
+    *out.next() = [b'-', a, b, b'-', c, d];
 }
 
 #[inline]
-fn put_era(civil: Civil, out: &mut Short) {
+fn put_era(civil: Civil, out: &mut Short<'_>) {
     if civil.year <= 0 {
         out.put(b" BC");
     }
@@ -100,18 +98,16 @@ fn put_era(civil: Civil, out: &mut Short) {
 
 /// A time of day.
 #[inline]
-pub(in crate::types) fn time(micros: i64, out: &mut Short) {
+pub(in crate::types) fn time(micros: i64, out: &mut Short<'_>) {
     let minutes = (micros / MICROS_PER_MINUTE) as u32;
-    out.two(minutes / 60);
-    out.push(b':');
-    out.two(minutes % 60);
-    out.push(b':');
+    let ([a, b], [c, d]) = (pair(minutes / 60), pair(minutes % 60));
+    *out.next() = [a, b, b':', c, d, b':'];
     put_seconds(micros % MICROS_PER_MINUTE, out);
 }
 
 /// Two digits of seconds and the fraction without trailing zeros.
 #[inline]
-fn put_seconds(micros: i64, out: &mut Short) {
+fn put_seconds(micros: i64, out: &mut Short<'_>) {
     out.two((micros / MICROS_PER_SECOND) as u32);
     let fraction = (micros % MICROS_PER_SECOND) as u32;
     if fraction != 0 {
@@ -123,7 +119,7 @@ fn put_seconds(micros: i64, out: &mut Short) {
 
 /// `+01`, `-03:30`.
 #[inline]
-fn put_offset(seconds: i32, out: &mut Short) {
+fn put_offset(seconds: i32, out: &mut Short<'_>) {
     out.push(if seconds < 0 { b'-' } else { b'+' });
     let seconds = seconds.unsigned_abs();
     out.two(seconds / 3600);
@@ -193,11 +189,11 @@ fn write_era(civil: Civil, out: &mut String) {
 
 /// As `put_seconds`.
 pub(super) fn write_seconds(micros: i64, out: &mut String) {
-    push(out, |short| put_seconds(micros, short));
+    Short::push_to(out, |short| put_seconds(micros, short));
 }
 
 /// A time of day with its zone.
-pub(in crate::types) fn time_with_zone(of: TimeTz, out: &mut Short) {
+pub(in crate::types) fn time_with_zone(of: TimeTz, out: &mut Short<'_>) {
     time(of.micros(), out);
     put_offset(of.east(), out);
 }
@@ -205,12 +201,6 @@ pub(in crate::types) fn time_with_zone(of: TimeTz, out: &mut Short) {
 /// `+01`, `-03:30`.
 pub fn offset_text(seconds: i32) -> String {
     let mut out = String::new();
-    push(&mut out, |short| put_offset(seconds, short));
+    Short::push_to(&mut out, |short| put_offset(seconds, short));
     out
-}
-
-fn push(out: &mut String, put: impl FnOnce(&mut Short)) {
-    let mut short = Short::new();
-    put(&mut short);
-    out.push_str(short.as_str());
 }

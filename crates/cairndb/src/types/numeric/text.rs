@@ -146,9 +146,7 @@ impl Numeric {
             Repr::Infinity => f.write_str("Infinity"),
             Repr::NegativeInfinity => f.write_str("-Infinity"),
             Repr::Small { mantissa, scale } if *scale <= Short::SCALE_MAX => {
-                let mut short = Short::new();
-                short.decimal(*mantissa, *scale);
-                f.write_str(short.as_str())
+                Short::shown(|short| short.decimal(*mantissa, *scale), |text, ()| f.write_str(text))
             }
             Repr::Small { mantissa, scale } => {
                 write_scaled(f, *mantissa < 0, &mantissa.unsigned_abs().to_string(), *scale)

@@ -35,10 +35,9 @@ pub fn to_text(value: &Value, context: &EvalContext) -> String {
 /// ```
 pub fn write_text<'v>(value: impl Into<ValueRef<'v>>, context: &EvalContext, out: &mut String) {
     let value = value.into();
-    let mut short = Short::new();
-    match put_short(value, context, &OnceCell::new(), &mut short) {
-        true => out.push_str(short.as_str()),
-        false => write_long(value, context, out),
+    let put = |short: &mut Short<'_>| put_number(value, short) || put_time(value, context, &OnceCell::new(), short);
+    if !Short::push_to(out, put) {
+        write_long(value, context, out);
     }
 }
 
@@ -52,15 +51,9 @@ pub(crate) fn is_plain_text(data_type: DataType) -> bool {
     }
 }
 
-/// The text forms of numbers and times; false: it has another one. `zone`: the session's, where it was found before.
+/// The text forms of numbers, which depend on nothing; false: it has another one.
 #[inline]
-pub(in crate::types) fn put_short(
-    value: ValueRef<'_>,
-    context: &EvalContext,
-    zone: &OnceCell<Zone>,
-    out: &mut Short,
-) -> bool {
-    let is_iso = context.style.date == DateStyle::Iso;
+pub(in crate::types) fn put_number(value: ValueRef<'_>, out: &mut Short<'_>) -> bool {
     match value {
         ValueRef::SmallInt(value) => out.integer(value.into()),
         ValueRef::Integer(value) => out.integer(value.into()),
@@ -69,6 +62,21 @@ pub(in crate::types) fn put_short(
             out.decimal(mantissa, scale);
         }
         ValueRef::Boolean(value) => out.push(if value { b't' } else { b'f' }),
+        _ => return false,
+    }
+    true
+}
+
+/// Those of dates and times in the style of ISO; false: it has another one. `zone`: the session's, where it was found before.
+#[inline]
+pub(in crate::types) fn put_time(
+    value: ValueRef<'_>,
+    context: &EvalContext,
+    zone: &OnceCell<Zone>,
+    out: &mut Short<'_>,
+) -> bool {
+    let is_iso = context.style.date == DateStyle::Iso;
+    match value {
         ValueRef::Date(days) if is_iso => datetime::iso_date(days, out),
         ValueRef::Time(micros) => datetime::time(micros, out),
         ValueRef::TimeTz(packed) => datetime::time_with_zone(TimeTz::of_packed(packed), out),
@@ -81,7 +89,7 @@ pub(in crate::types) fn put_short(
     true
 }
 
-/// All text forms; those of `put_short` are not to be looked for here.
+/// All other text forms.
 #[inline(never)]
 pub(in crate::types) fn write_long(value: ValueRef<'_>, context: &EvalContext, out: &mut String) {
     let style = context.style;

@@ -1,6 +1,7 @@
-//! Texts of numbers, dates and times, made on the stack: their few digits are there sooner than the formatting machinery has begun.
+//! Texts of numbers, dates and times, written digit by digit where they are wanted: they are there before the formatting machinery has begun.
 //!
-//! They are ASCII, and none is longer than [`Short::ROOM`].
+//! They are ASCII. Made apart and copied, they took longer to copy than to make: a processor that reads many small writes as one long
+//! read waits for them.
 
 /// 00 to 99.
 const PAIRS: [[u8; 2]; 100] = {
@@ -13,43 +14,81 @@ const PAIRS: [[u8; 2]; 100] = {
     pairs
 };
 
-/// A text that is short.
-#[derive(Debug)]
-pub(crate) struct Short {
-    bytes: [u8; Short::ROOM],
+/// 10 to the power of 0 to 18.
+const POWERS: [u64; 19] = {
+    let mut powers = [1; 19];
+    let mut at = 1;
+    while at < powers.len() {
+        powers[at] = powers[at - 1] * 10;
+        at += 1;
+    }
+    powers
+};
+
+/// A text that is short, written where it is wanted.
+pub(crate) struct Short<'b> {
+    bytes: &'b mut [u8; ROOM],
     length: usize,
 }
 
-impl Short {
-    /// A `numeric` of 19 digits with [`Short::SCALE_MAX`] behind the point, sign and point.
-    const ROOM: usize = 64;
+/// No text is longer: not a `numeric` with its sign, and [`Short::SCALE_MAX`] digits behind the point.
+const ROOM: usize = 64;
+
+impl Short<'_> {
     /// Digits behind the point of the numbers that are written here.
     pub(crate) const SCALE_MAX: u16 = 40;
 
+    /// Appends what `put` writes, and what that says.
     #[inline]
-    pub(crate) fn new() -> Short {
-        Short { bytes: [0; Short::ROOM], length: 0 }
+    pub(crate) fn append_to<T>(out: &mut Vec<u8>, put: impl FnOnce(&mut Short<'_>) -> T) -> T {
+        let start = out.len();
+        out.extend_from_slice(&[0; ROOM]);
+        let (said, length) = match out.last_chunk_mut::<ROOM>() {
+            Some(bytes) => Short::within(bytes, put),
+            None => unreachable!("it was made above"),
+        };
+        out.truncate(start + length);
+        said
+    }
+
+    /// The same of a text.
+    #[inline]
+    pub(crate) fn push_to<T>(out: &mut String, put: impl FnOnce(&mut Short<'_>) -> T) -> T {
+        Short::shown(put, |text, said| {
+            out.push_str(text);
+            said
+        })
+    }
+
+    /// Lends what `put` writes, and what that says.
+    #[inline]
+    pub(crate) fn shown<T, U>(put: impl FnOnce(&mut Short<'_>) -> T, take: impl FnOnce(&str, T) -> U) -> U {
+        let mut bytes = [0; ROOM];
+        let (said, length) = Short::within(&mut bytes, put);
+        take(std::str::from_utf8(&bytes[..length]).unwrap_or_default(), said)
     }
 
     #[inline]
-    pub(crate) fn clear(&mut self) {
-        self.length = 0;
+    fn within<T>(bytes: &mut [u8; ROOM], put: impl FnOnce(&mut Short<'_>) -> T) -> (T, usize) {
+        let mut short = Short { bytes, length: 0 };
+        let said = put(&mut short);
+        (said, short.length)
     }
 
+    /// The next bytes, to be written.
     #[inline]
-    pub(crate) fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.length]
-    }
-
-    #[inline]
-    pub(crate) fn as_str(&self) -> &str {
-        std::str::from_utf8(self.as_bytes()).unwrap_or_default()
+    pub(crate) fn next<const N: usize>(&mut self) -> &mut [u8; N] {
+        let start = self.length;
+        self.length += N;
+        match self.bytes[start..].first_chunk_mut::<N>() {
+            Some(next) => next,
+            None => unreachable!("short texts have room"),
+        }
     }
 
     #[inline]
     pub(crate) fn push(&mut self, byte: u8) {
-        self.bytes[self.length] = byte;
-        self.length += 1;
+        *self.next() = [byte];
     }
 
     #[inline]
@@ -61,7 +100,7 @@ impl Short {
     /// Two digits of a number below 100.
     #[inline]
     pub(crate) fn two(&mut self, number: u32) {
-        self.put(&PAIRS[number as usize % 100]);
+        *self.next() = pair(number);
     }
 
     /// A number, with zeros before it where it has fewer than four digits.
@@ -79,15 +118,31 @@ impl Short {
     /// Six digits of a number below 1,000,000.
     #[inline]
     pub(crate) fn six(&mut self, number: u32) {
-        self.two(number / 10_000);
-        self.two(number / 100 % 100);
-        self.two(number % 100);
+        let [a, b] = pair(number / 10_000);
+        let [c, d] = pair(number / 100 % 100);
+        let [e, f] = pair(number % 100);
+        *self.next() = [a, b, c, d, e, f];
     }
 
     #[inline]
     pub(crate) fn number(&mut self, number: u64) {
-        let digits = Digits::of(number);
-        self.put(digits.as_bytes());
+        let digits = number.checked_ilog10().map_or(1, |log| log as usize + 1);
+        self.digits(number, digits);
+    }
+
+    /// So many digits of a number, which has no more.
+    #[inline]
+    fn digits(&mut self, mut number: u64, digits: usize) {
+        let room = &mut self.bytes[self.length..self.length + digits];
+        self.length += digits;
+        let mut pairs = room.rchunks_exact_mut(2);
+        for two in pairs.by_ref() {
+            two.copy_from_slice(&PAIRS[(number % 100) as usize]);
+            number /= 100;
+        }
+        if let [first] = pairs.into_remainder() {
+            *first = b'0' + (number % 10) as u8;
+        }
     }
 
     #[inline]
@@ -104,70 +159,40 @@ impl Short {
         if mantissa < 0 {
             self.push(b'-');
         }
-        let digits = Digits::of(mantissa.unsigned_abs());
-        let (digits, scale) = (digits.as_bytes(), usize::from(scale));
+        let (number, scale) = (mantissa.unsigned_abs(), usize::from(scale));
         if scale == 0 {
-            return self.put(digits);
+            return self.number(number);
         }
-        let (whole, fraction) = digits.split_at(digits.len().saturating_sub(scale));
-        self.put(if whole.is_empty() { b"0" } else { whole });
+        // Of more digits than a number has, the first are zeros.
+        let power = POWERS.get(scale).copied();
+        let (whole, fraction) = power.map_or((0, number), |power| (number / power, number % power));
+        self.number(whole);
         self.push(b'.');
-        (fraction.len()..scale).for_each(|_| self.push(b'0'));
-        self.put(fraction);
+        self.digits(fraction, scale);
     }
 
     /// Takes zeros away that stand at the end.
     #[inline]
     pub(crate) fn trim_zeros(&mut self) {
-        while self.as_bytes().ends_with(b"0") {
+        while self.length > 0 && self.bytes[self.length - 1] == b'0' {
             self.length -= 1;
         }
     }
 }
 
-/// The digits of a number.
-struct Digits {
-    /// From `start` on.
-    bytes: [u8; 20],
-    start: usize,
-}
-
-impl Digits {
-    #[inline]
-    fn of(mut number: u64) -> Digits {
-        let mut digits = Digits { bytes: [0; 20], start: 20 };
-        while number >= 100 {
-            digits.before(PAIRS[(number % 100) as usize]);
-            number /= 100;
-        }
-        if number >= 10 {
-            digits.before(PAIRS[number as usize]);
-        } else {
-            digits.before([b'0' + number as u8]);
-        }
-        digits
-    }
-
-    #[inline]
-    fn before<const N: usize>(&mut self, these: [u8; N]) {
-        self.start -= N;
-        self.bytes[self.start..self.start + N].copy_from_slice(&these);
-    }
-
-    #[inline]
-    fn as_bytes(&self) -> &[u8] {
-        &self.bytes[self.start..]
-    }
+#[inline]
+pub(crate) fn pair(number: u32) -> [u8; 2] {
+    PAIRS[number as usize % 100]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn made(make: impl FnOnce(&mut Short)) -> String {
-        let mut short = Short::new();
-        make(&mut short);
-        short.as_str().to_owned()
+    fn made(make: impl FnOnce(&mut Short<'_>)) -> String {
+        let mut text = String::new();
+        Short::push_to(&mut text, make);
+        text
     }
 
     #[test]
@@ -190,6 +215,7 @@ mod tests {
             (5, 3, "0.005"),
             (-150, 2, "-1.50"),
             (-5, 1, "-0.5"),
+            (i64::MIN, 18, "-9.223372036854775808"),
             (i64::MIN, 19, "-0.9223372036854775808"),
             (i64::MIN, Short::SCALE_MAX, "-0.0000000000000000000009223372036854775808"),
         ] {
