@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(written(&Format { delimiter: b'-', ..text.clone() }), "\\-15-\\N-\\-1.5\n");
         assert_eq!(written(&csv), "-15,,-1.5\n");
         assert_eq!(written(&Format { null: "-15".into(), ..csv.clone() }), "\"-15\",-15,-1.5\n");
-        assert_eq!(written(&Format { quote: b'-', ..csv }), "---15-,,---1.5-\n");
+        assert_eq!(written(&Format { quote: b'-', escape: b'-', ..csv }), "---15-,,---1.5-\n");
     }
 
     #[test]
