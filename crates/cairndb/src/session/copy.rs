@@ -168,8 +168,8 @@ impl Session {
         let mut count = 0;
         while let Some(row) = rows.next()? {
             match copy.is_binary {
-                true => write_tuple(&row, &types, writer.form(), &mut out)?,
-                false => writer.row(&row, &mut out),
+                true => write_tuple(|at| row.value_ref(at), &types, writer.form(), &mut out)?,
+                false => writer.row(|at| row.value_ref(at), &mut out),
             }
             count += 1;
             hand_on(&mut out, each)?;
