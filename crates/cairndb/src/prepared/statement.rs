@@ -94,7 +94,7 @@ impl Prepared {
         let is_readable = parameters.tables(false).all(|table| table.refuse_unpopulated().is_ok());
         let may_be_point = options.point_statements && is_plain && is_readable;
         let direct = match may_be_point {
-            true => PointPlan::of_bound(&mut bound, catalog, options)?,
+            true => PointPlan::of_bound(&mut bound, (parameters.types().len(), catalog), options)?,
             false => None,
         };
         let sizes = match &direct {
@@ -153,6 +153,16 @@ impl Prepared {
             variables: None,
             of_cursor: OnceLock::new(),
         }
+    }
+
+    /// A command whose parameters have these types, and whose result has these columns.
+    pub(crate) fn described(self, parameters: Vec<DataType>, fields: Vec<Field>) -> Prepared {
+        Prepared { parameters, fields, ..self }
+    }
+
+    /// Whether it is a command, which has no plan.
+    pub(crate) fn is_command(&self) -> bool {
+        matches!(self.body.get(), Some(Body::Utility))
     }
 
     /// What the general path runs; planned now, if the fast form has served so far.
