@@ -6,7 +6,7 @@ mod output;
 mod utf8;
 
 pub use input::from_text;
-pub(crate) use input::{internal_char, plain_integer};
+pub(crate) use input::{internal_char, parse_integer, plain_integer};
 pub(crate) use input::{parse_escaped, parse_hex};
 pub use output::{to_text, write_hex, write_text};
 pub(crate) use utf8::{has_zero_byte, utf8};
