@@ -14,6 +14,7 @@ mod change_feed;
 mod chinook;
 mod concurrency;
 mod constraints;
+mod copied_rows;
 mod copy;
 mod counting;
 mod cursors;
