@@ -48,7 +48,7 @@ impl<'a> Feed<'a> {
         Ok(Feed { table, way, context, pending })
     }
 
-    /// Whether nobody is asked for a row who could tell whether what is computed of the next one was computed already.
+    /// Whether nobody is asked for a row who could tell that something was computed for the next one already.
     pub(crate) fn allows_ahead(&self) -> bool {
         match &self.way {
             Way::Table(inserter) => inserter.is_evaluable(Held::Transaction),

@@ -139,12 +139,14 @@ fn defaults(table: &Table, copied: &[usize], catalog: &Catalog) -> Result<Vec<(u
 
 impl Load<'_> {
     fn run(&self, incoming: &mut dyn Incoming, mut feed: Feed<'_>) -> Result<u64> {
-        let is_ahead = feed.allows_ahead() && self.computed().all(|expr| Callees::of(expr) == Callees::BuiltIn);
+        let computes = self.computed().next().is_some();
+        let is_ahead =
+            !computes || feed.allows_ahead() && self.computed().all(|expr| Callees::of(expr) == Callees::BuiltIn);
         loop {
             self.context.exec.check()?;
             let Rows { columns, count, end } = incoming.next(self);
             let rows = self.in_tables_order(columns, count)?;
-            // Who is asked for a row may look for those before it.
+            // What is computed for a row may ask for those before it, and who is asked for those before for what was computed.
             let at_once = if is_ahead { count } else { 1 };
             for start in (0..count).step_by(at_once.max(1)) {
                 let part = rows.slice(start, at_once);
@@ -210,9 +212,8 @@ impl Load<'_> {
                 .map_err(|error| (error, row))
         };
         let failed = (0..rows.len()).find_map(|row| evaluate(row).err());
-        let rows = failed.as_ref().map_or(rows.clone(), |(_, row)| rows.slice(0, *row));
-        let count = rows.len();
-        let mut columns = rows.into_columns();
+        let count = failed.as_ref().map_or(rows.len(), |(_, row)| *row);
+        let mut columns = rows.slice(0, count).into_columns();
         for ((position, _), values) in self.defaults.iter().zip(values) {
             columns[*position] = Arc::new(if values.len() > count { first(&values, count) } else { values });
         }
