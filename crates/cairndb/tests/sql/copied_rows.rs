@@ -325,7 +325,7 @@ fn what_is_computed_for_a_row_is_when_its_turn_comes() {
         "CREATE TABLE t (a int, n bigint DEFAULT 0);
          CREATE FUNCTION known() RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM t';
          ALTER TABLE t ALTER n SET DEFAULT known();
-         CREATE TABLE s (a int, n serial CHECK (n = currval('s_n_seq')));
+         CREATE TABLE s (a int, n serial); ALTER TABLE s ADD CHECK (n = currval('s_n_seq'));
          CREATE TABLE u (a int, n serial, last bigint);
          CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN new.last := currval(''u_n_seq''); RETURN new; END';
          CREATE TRIGGER look BEFORE INSERT ON u FOR EACH ROW EXECUTE FUNCTION look()",
@@ -427,6 +427,6 @@ fn rows_without_a_key_that_two_copy_at_once_are_all_there() {
         conn.execute("COMMIT", ()).unwrap();
     }
     assert_eq!(one.execute("INSERT INTO t SELECT a + 20000, b FROM t WHERE a < 5000", ()).unwrap(), 5000);
-    assert_eq!(rows(&one, "SELECT count(*), count(DISTINCT a), sum(a) FROM t"), ["17001|17001|184510500"]);
+    assert_eq!(rows(&one, "SELECT count(*), count(DISTINCT a), sum(a) FROM t"), ["17001|17001|184503500"]);
     assert_eq!(one.execute("UPDATE t SET b = 'y' WHERE a % 2 = 0", ()).unwrap(), 8501);
 }
