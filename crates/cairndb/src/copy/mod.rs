@@ -3,6 +3,7 @@
 mod binary;
 mod format;
 mod lines;
+mod marks;
 mod records;
 mod split;
 #[cfg(test)]

