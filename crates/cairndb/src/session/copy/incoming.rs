@@ -101,6 +101,11 @@ impl<'i> TextRows<'i> {
         format!("COPY {}, line {}", load.table.name, self.records.line(row))
     }
 
+    #[cold]
+    fn unreadable(&self, error: Error, text: &str, (row, column): (usize, &str), load: &Load<'_>) -> Error {
+        error.with_context(format!("{}, column {column}: \"{}\"", self.line(load, row), shortened(text)))
+    }
+
     /// SQLSTATE 22P04 where a record has another number of fields.
     fn check_width(&self, row: usize, load: &Load<'_>) -> Result<()> {
         let message = match load.targets.get(self.records.width(row)) {
@@ -127,11 +132,12 @@ impl Incoming for TextRows<'_> {
             let force = Force { not_null: target.force_not_null, null: target.force_null.then(|| self.lines.null()) };
             rows.read(target, |column, row| {
                 let text = texts.field(row, at, force).map_err(|error| error.with_context(self.line(load, row)))?;
-                let Some(text) = text else { return Ok(column.push_null()) };
-                column.push_text(text, eval).map_err(|error| {
-                    let place = format!("{}, column {}", self.line(load, row), load.column(target));
-                    error.with_context(format!("{place}: \"{}\"", shortened(text)))
-                })
+                let Some(text) = text else {
+                    column.push_null();
+                    return Ok(());
+                };
+                let read = column.push_text(text, eval);
+                read.map_err(|error| self.unreadable(error, text, (row, load.column(target)), load))
             });
         }
         rows.cut()

@@ -229,7 +229,7 @@ impl Load<'_> {
         for row in 0..rows.len() {
             rows.read_row(row, &mut values);
             match eval_row(filter, &values, self.context.exec) {
-                Ok(value) if value == Value::Boolean(true) => wanted.push(row_number(row)),
+                Ok(Value::Boolean(true)) => wanted.push(row_number(row)),
                 Ok(_) => {}
                 Err(error) => return (Some(wanted), Some((error, row))),
             }
