@@ -14,4 +14,4 @@ pub(crate) use binary::{BadTuple, Tuples, write_header, write_trailer, write_tup
 pub(crate) use format::{Format, Header};
 pub(crate) use lines::{Bad, Lines};
 pub(crate) use records::{Force, Records};
-pub(crate) use writer::write_row;
+pub(crate) use writer::Writer;
