@@ -8,6 +8,7 @@ mod byte_strings;
 mod compare;
 mod decimals;
 mod hash;
+mod read;
 mod vector;
 
 pub use batch::Batch;

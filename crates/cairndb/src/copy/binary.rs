@@ -10,6 +10,7 @@
 
 use std::io::{BufRead, ErrorKind, Read};
 
+use super::records::{Field, Records};
 use crate::types::{DataType, Form, ValueRef};
 use crate::{Error, Result, SqlState};
 
@@ -47,9 +48,17 @@ pub(crate) fn write_trailer(out: &mut Vec<u8>) {
 /// Rows out of bytes.
 pub(crate) struct Tuples<R> {
     input: R,
+    /// How many fields each of them must have.
+    width: usize,
     /// How many rows were begun.
     line: u64,
-    field: Vec<u8>,
+    done: bool,
+}
+
+/// What is wrong with a row, and the column that it has to do with.
+pub(crate) struct BadTuple {
+    pub(crate) error: Error,
+    pub(crate) column: Option<usize>,
 }
 
 fn bad(message: impl Into<String>) -> Error {
@@ -58,8 +67,8 @@ fn bad(message: impl Into<String>) -> Error {
 
 impl<R: BufRead> Tuples<R> {
     /// Reads the header. SQLSTATE 22P04.
-    pub(crate) fn new(input: R) -> Result<Tuples<R>> {
-        let mut tuples = Tuples { input, line: 0, field: Vec::new() };
+    pub(crate) fn new(input: R, width: usize) -> Result<Tuples<R>> {
+        let mut tuples = Tuples { input, width, line: 0, done: false };
         if tuples.array()? != Some(SIGNATURE) {
             return Err(bad("COPY file signature not recognized"));
         }
@@ -73,20 +82,43 @@ impl<R: BufRead> Tuples<R> {
         }
         let length = tuples.array()?.map(i32::from_be_bytes).and_then(|length| usize::try_from(length).ok());
         let length = length.ok_or_else(|| bad("invalid COPY file header (missing length)"))?;
-        if !tuples.read_field(length)? {
+        if !tuples.read_bytes(length, &mut Vec::new())? {
             return Err(bad("invalid COPY file header (wrong length)"));
         }
         Ok(tuples)
     }
 
-    /// The number of the row.
-    pub(crate) fn line(&self) -> u64 {
-        self.line
+    /// Whether all was read.
+    pub(crate) fn is_done(&self) -> bool {
+        self.done
     }
 
-    /// Comes to the next row, which must have so many fields; whether there is one. SQLSTATE 22P04.
-    pub(crate) fn next(&mut self, expected: usize) -> Result<bool> {
-        self.line += 1;
+    /// Reads the next rows over those that are there. What is wrong with the one behind them is returned (SQLSTATE 22P04); that one is the
+    /// last of them then, with the fields that came before.
+    pub(crate) fn fill(&mut self, records: &mut Records) -> Option<BadTuple> {
+        records.clear();
+        while !self.done && records.has_room() {
+            let start = records.raw.len();
+            self.line += 1;
+            let failed = match self.begin() {
+                Ok(true) => self.read(records).err(),
+                Ok(false) => {
+                    self.done = true;
+                    return None;
+                }
+                Err(error) => Some(BadTuple { error, column: None }),
+            };
+            records.end_record(start, self.line);
+            self.done = failed.is_some();
+            if failed.is_some() {
+                return failed;
+            }
+        }
+        None
+    }
+
+    /// Whether there is a row.
+    fn begin(&mut self) -> Result<bool> {
         let Some(count) = self.array()?.map(i16::from_be_bytes) else { return Ok(false) };
         if count == -1 {
             return match self.array::<1>()? {
@@ -95,20 +127,29 @@ impl<R: BufRead> Tuples<R> {
             };
         }
         match usize::try_from(count) {
-            Ok(count) if count == expected => Ok(true),
-            _ => Err(bad(format!("row field count is {count}, expected {expected}"))),
+            Ok(count) if count == self.width => Ok(true),
+            _ => Err(bad(format!("row field count is {count}, expected {}", self.width))),
         }
     }
 
-    /// The bytes of the row's next field; `None`: NULL. SQLSTATE 22P04.
-    pub(crate) fn field(&mut self) -> Result<Option<&[u8]>> {
+    /// Reads the fields of a row.
+    fn read(&mut self, records: &mut Records) -> Result<(), BadTuple> {
+        (0..self.width).try_for_each(|at| {
+            let field = self.read_field(&mut records.raw).map_err(|error| BadTuple { error, column: Some(at) })?;
+            records.fields.push(field);
+            Ok(())
+        })
+    }
+
+    fn read_field(&mut self, raw: &mut Vec<u8>) -> Result<Field> {
         let ended = || bad("unexpected EOF in COPY data");
-        let length = self.array()?.map(i32::from_be_bytes).ok_or_else(ended)?;
-        if length == -1 {
-            return Ok(None);
+        let (length, start) = (self.array()?.map(i32::from_be_bytes).ok_or_else(ended)?, raw.len());
+        let is_null = length == -1;
+        let length = if is_null { 0 } else { usize::try_from(length).map_err(|_| bad("invalid field size"))? };
+        if !self.read_bytes(length, raw)? {
+            return Err(ended());
         }
-        let length = usize::try_from(length).map_err(|_| bad("invalid field size"))?;
-        if self.read_field(length)? { Ok(Some(&self.field)) } else { Err(ended()) }
+        Ok(Field { bytes: start..raw.len(), is_made: false, is_null })
     }
 
     /// `None`: there are not so many bytes.
@@ -121,12 +162,11 @@ impl<R: BufRead> Tuples<R> {
         }
     }
 
-    /// Whether there are so many bytes.
-    fn read_field(&mut self, length: usize) -> Result<bool> {
-        self.field.clear();
+    /// Appends so many bytes; whether there are as many.
+    fn read_bytes(&mut self, length: usize, out: &mut Vec<u8>) -> Result<bool> {
         let mut missing = length as u64;
         while missing > 0 {
-            let part = self.input.by_ref().take(missing.min(CHUNK_BYTES)).read_to_end(&mut self.field);
+            let part = self.input.by_ref().take(missing.min(CHUNK_BYTES)).read_to_end(out);
             match part.map_err(|error| unreadable(&error))? {
                 0 => return Ok(false),
                 read => missing -= read as u64,

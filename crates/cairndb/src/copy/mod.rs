@@ -2,10 +2,16 @@
 
 mod binary;
 mod format;
-mod reader;
+mod lines;
+mod marks;
+mod records;
+mod split;
+#[cfg(test)]
+mod tests;
 mod writer;
 
-pub(crate) use binary::{Tuples, write_header, write_trailer, write_tuple};
+pub(crate) use binary::{BadTuple, Tuples, write_header, write_trailer, write_tuple};
 pub(crate) use format::{Format, Header};
-pub(crate) use reader::{Bad, Records};
+pub(crate) use lines::{Bad, Lines};
+pub(crate) use records::{Force, Records};
 pub(crate) use writer::Writer;

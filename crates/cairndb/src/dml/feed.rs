@@ -1,15 +1,18 @@
-//! Rows that come one by one from outside, as one statement.
+//! Rows that come from outside, as one statement.
 
 use std::sync::Arc;
 
 use super::DmlContext;
-use super::insert::Inserter;
+use super::insert::{Inserter, OfRow};
 use super::instead::InsteadPlan;
 use super::pending::PendingChecks;
 use super::row::RowInsert;
+use super::source::rows_of;
 use super::triggers::TableTriggers;
+use crate::Result;
 use crate::catalog::{Table, TriggerEvent};
-use crate::{Result, Value};
+use crate::columns::Batch;
+use crate::plan::Held;
 
 /// Inserts rows; references are looked up when all are there.
 pub(crate) struct Feed<'a> {
@@ -45,14 +48,24 @@ impl<'a> Feed<'a> {
         Ok(Feed { table, way, context, pending })
     }
 
-    /// A complete row, in the table's order.
-    pub(crate) fn insert(&mut self, row: &[Value]) -> Result<()> {
-        match &mut self.way {
-            Way::Table(inserter) => inserter.insert(row, &mut self.pending),
-            Way::Instead(plan, triggers, affected) => {
-                *affected += u64::from(plan.take_row(row, triggers, self.context, &mut self.pending)?);
+    /// Whether nobody is asked for a row who could tell that something was computed for the next one already.
+    pub(crate) fn allows_ahead(&self) -> bool {
+        match &self.way {
+            Way::Table(inserter) => inserter.is_evaluable(Held::Transaction),
+            Way::Instead(..) => false,
+        }
+    }
+
+    /// Complete rows, in the table's order, whose text is known to be text. The first that can not be inserted is told.
+    pub(crate) fn insert(&mut self, rows: &Batch) -> Result<(), OfRow> {
+        let Feed { way, context, pending, .. } = self;
+        match way {
+            Way::Table(inserter) => inserter.insert_batch(rows, pending),
+            Way::Instead(plan, triggers, affected) => rows_of(rows).try_for_each(|row| {
+                let taken = plan.take_row(row, triggers, context, pending).map_err(|error| (error, row.row))?;
+                *affected += u64::from(taken);
                 Ok(())
-            }
+            }),
         }
     }
 

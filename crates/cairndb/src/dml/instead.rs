@@ -69,7 +69,7 @@ impl InsteadPlan {
     /// One of the rows that come one by one; whether the triggers took it.
     pub(super) fn take_row(
         &self,
-        row: &[Value],
+        row: BatchRow<'_>,
         triggers: &TableTriggers,
         context: &DmlContext<'_>,
         pending: &mut PendingChecks<'_>,

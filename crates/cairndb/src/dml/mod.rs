@@ -28,7 +28,7 @@ pub(crate) use context::DmlContext;
 pub(crate) use deferred::{Deferred, DeferredMark};
 use delete::DeletePlan;
 pub(crate) use feed::Feed;
-pub(crate) use insert::{InsertPlan, Inserter, InserterBuffers, insert_each};
+pub(crate) use insert::{InsertPlan, Inserter, InserterBuffers, OfRow, insert_each};
 use instead::InsteadPlan;
 use merge::MergePlan;
 pub(crate) use pending::verify_foreign_key;

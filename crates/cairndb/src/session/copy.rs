@@ -1,5 +1,6 @@
 //! COPY from and to the client: bytes that the caller gives and takes.
 
+mod incoming;
 mod load;
 mod shape;
 

@@ -18,14 +18,24 @@ pub(crate) struct RowNumbers(Mutex<HashMap<TreeId, u64>>);
 impl RowNumbers {
     /// A number that no row of the tree has or will get from another caller. `store`: to find the last row once.
     pub(crate) fn next(&self, store: &Store, tree: TreeId) -> Result<u64> {
+        self.take(store, tree, 1)
+    }
+
+    /// The first of so many such numbers, each one more than the one before.
+    pub(crate) fn take(&self, store: &Store, tree: TreeId, count: u64) -> Result<u64> {
         let mut counters = self.0.lock();
         let next = match counters.get(&tree) {
             Some(&next) => next,
             None => first_free(&store.snapshot()?, tree)?,
         };
-        let following = next.checked_add(1).ok_or_else(|| Error::internal("row numbers are exhausted"))?;
+        let following = next.checked_add(count).ok_or_else(|| Error::internal("row numbers are exhausted"))?;
         counters.insert(tree, following);
         Ok(next)
+    }
+
+    /// Finds the last row, so that nobody has to who takes numbers later on.
+    pub(crate) fn find(&self, store: &Store, tree: TreeId) -> Result<()> {
+        self.take(store, tree, 0).map(drop)
     }
 }
 

@@ -72,7 +72,7 @@ pub(crate) use json::{
 };
 pub use json::{JsonPath, Jsonb};
 pub use numeric::{Numeric, NumericRef, SCALE_MAX};
-pub(crate) use numeric::{Residues, division_by_zero};
+pub(crate) use numeric::{Residues, division_by_zero, plain_decimal};
 pub use object_id::ObjectId;
 pub(crate) use object_id::{oid_of, type_id};
 pub(crate) use reg::{OidNames, names_oids};
@@ -84,6 +84,6 @@ pub use server::{ServedDatabase, ServedSession, ServedStatement, Server};
 pub(crate) use style::{ByteaOutput, DateOrder, DateStyle, IntervalStyle, TextStyle};
 pub(crate) use text::is_plain_text;
 pub use text::{from_text, to_text, write_text};
-pub(crate) use text::{plain_integer, utf8};
+pub(crate) use text::{has_zero_byte, parse_integer, plain_integer, utf8};
 pub use value::{Interval, Value};
 pub use value_ref::{Made, MakeValue, ValueRef};

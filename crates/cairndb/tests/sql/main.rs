@@ -15,6 +15,7 @@ mod chinook;
 mod collections;
 mod concurrency;
 mod constraints;
+mod copied_rows;
 mod copy;
 mod counting;
 mod cursors;

@@ -15,6 +15,7 @@ use crate::dml::source::held_trees;
 use crate::dml::statement::ConcurrentWrites;
 use crate::dml::{DmlContext, DmlResult};
 use crate::exec::ExecContext;
+use crate::plan::Held;
 use crate::types::ValueRef;
 use crate::{Result, Value};
 
@@ -26,7 +27,7 @@ const HELD_ROWS: usize = 64;
 const MANY: usize = 4;
 
 /// The error, and the row of a batch that it is of.
-pub(super) type OfRow = (crate::Error, usize);
+pub(crate) type OfRow = (crate::Error, usize);
 
 /// What one INSERT leaves to the next: buffers, so that it need not allocate them.
 #[derive(Debug, Default)]
@@ -119,9 +120,9 @@ impl<'a> Inserter<'a> {
     }
 
     /// Rows in columns.
-    pub(super) fn insert_batch(&mut self, batch: &Batch, pending: &mut PendingChecks<'_>) -> Result<(), OfRow> {
+    pub(in crate::dml) fn insert_batch(&mut self, batch: &Batch, pending: &mut PendingChecks<'_>) -> Result<(), OfRow> {
         let rows = batch.len();
-        let way = if rows < MANY { Way::Each } else { self.way() };
+        let way = if rows < MANY { Way::Each } else { self.way().map_err(|error| (error, 0))? };
         let mut done = if way == Way::Together { self.insert_runs(batch)? } else { 0 };
         while done < rows {
             let end = rows.min(done + HELD_ROWS);
@@ -131,9 +132,24 @@ impl<'a> Inserter<'a> {
         Ok(())
     }
 
-    fn way(&mut self) -> Way {
-        let (program, is_alone) = (self.program, self.is_alone);
-        *self.way.get_or_insert_with(|| if is_alone { program.way() } else { Way::Each })
+    /// How many rows are inserted. Where the transaction is held for several, nobody has to look then what numbers its rows have.
+    fn way(&mut self) -> Result<Way> {
+        if let Some(way) = self.way {
+            return Ok(way);
+        }
+        let way = if self.is_alone { self.program.way() } else { Way::Each };
+        let target = &self.program.rules.target;
+        if way != Way::Each && target.layout.has_row_numbers() {
+            let (store, numbers) = self.context.numbers(target.table.tree);
+            numbers.find(store, target.table.tree)?;
+        }
+        self.way = Some(way);
+        Ok(way)
+    }
+
+    /// Whether what is made of a row can be while this is held.
+    pub(in crate::dml) fn is_evaluable(&self, held: Held) -> bool {
+        self.program.is_evaluable(held)
     }
 
     fn insert_some(
@@ -201,7 +217,8 @@ impl<'a> Inserter<'a> {
     /// find out about.
     fn insert_runs(&mut self, batch: &Batch) -> Result<usize, OfRow> {
         let (program, context) = (self.program, self.context);
-        match NewRows::of(program, batch.columns(), batch.len()) {
+        let numbers = context.numbers(program.rules.target.table.tree);
+        match NewRows::of(program, batch.columns(), batch.len(), numbers).map_err(|error| (error, 0))? {
             Some(new) => self.insert_encoded(new.count(), |row, Buffers { run: (keys, values), .. }| {
                 new.encode(row, keys, values);
                 Ok(())

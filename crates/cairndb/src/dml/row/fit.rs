@@ -1,5 +1,6 @@
 //! Strings in columns of a limited length.
 
+use crate::columns::{Data, Vector};
 use crate::plan::Datum;
 use crate::types::{DataType, EvalContext, NAME_BYTES_MAX, ValueRef, cast_assign, name_of};
 use crate::{Result, Value};
@@ -7,6 +8,12 @@ use crate::{Result, Value};
 /// Whether a column limits the length of its strings.
 pub(super) fn is_limited(data_type: DataType) -> bool {
     matches!(data_type, DataType::Varchar(Some(_)) | DataType::Char(_) | DataType::Name)
+}
+
+/// Whether all strings of a vector are as a column of this type keeps them, as far as their bytes tell.
+pub(super) fn all_fit(strings: &Vector, data_type: DataType) -> bool {
+    let (Data::Bytes(strings), DataType::Varchar(Some(limit))) = (strings.data(), data_type) else { return false };
+    (0..strings.len()).all(|row| strings.get(row).len() <= limit as usize)
 }
 
 /// A value as a column keeps it, where that is not as it is (SQLSTATE 22001: it is too long): a string of another length

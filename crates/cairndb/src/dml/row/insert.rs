@@ -101,12 +101,7 @@ impl RowInsert {
                 && target.additions.is_empty()
         };
         match () {
-            () if !self.is_evaluable(Held::Transaction)
-                || !self.rules.references.is_empty()
-                || target.layout.has_row_numbers() =>
-            {
-                Way::Each
-            }
+            () if !self.is_evaluable(Held::Transaction) || !self.rules.references.is_empty() => Way::Each,
             () if is_row_all() => Way::Together,
             () => Way::Held,
         }

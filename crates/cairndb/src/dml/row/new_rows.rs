@@ -6,9 +6,12 @@ use std::sync::Arc;
 
 use cairn_storage::KeyList;
 
-use super::RowInsert;
-use super::fit::is_limited;
+use super::fit::{all_fit, is_limited};
+use super::{Numbers, RowInsert};
+use crate::Result;
+use crate::catalog::Column;
 use crate::columns::{Bitmap, Data, Vector};
+use crate::state::row_number_key;
 use crate::types::row::{RowLayout, RowValues, integer_of};
 use crate::types::{DataType, ValueRef, key};
 
@@ -18,6 +21,8 @@ const MANY: usize = 4;
 /// Rows that may be encoded as they are.
 pub(crate) struct NewRows<'c> {
     layout: &'c RowLayout,
+    /// The first one's number, where they have numbers for keys.
+    number: Option<u64>,
     /// The primary key's columns.
     key: Vec<(NewColumn<'c>, DataType)>,
     /// The columns that rows store.
@@ -43,16 +48,29 @@ struct NewRow<'r, 'c> {
 }
 
 impl<'c> NewRows<'c> {
-    /// So many rows of these columns. `None`: a value has to be made or fitted, or looked at, or they are few.
-    pub(crate) fn of(program: &'c RowInsert, columns: &'c [Arc<Vector>], rows: usize) -> Option<NewRows<'c>> {
+    /// So many rows of these columns. `None`: a value has to be made or fitted, or looked at, or they are few. `numbers`: where they
+    /// get theirs, if they have numbers for keys.
+    pub(crate) fn of(
+        program: &'c RowInsert,
+        columns: &'c [Arc<Vector>],
+        rows: usize,
+        (store, numbers): Numbers<'_>,
+    ) -> Result<Option<NewRows<'c>>> {
+        let Some(mut new) = NewRows::as_they_are(program, columns, rows) else { return Ok(None) };
+        if program.rules.target.layout.has_row_numbers() {
+            new.number = Some(numbers.take(store, program.rules.target.table.tree, new.count as u64)?);
+        }
+        Ok(Some(new))
+    }
+
+    fn as_they_are(program: &'c RowInsert, columns: &'c [Arc<Vector>], rows: usize) -> Option<NewRows<'c>> {
         let target = &*program.rules.target;
         let (table, layout) = (&target.table, &target.layout);
-        let is_limited = table.columns.iter().any(|column| is_limited(column.data_type));
+        let fit = |(column, of): (&Arc<Vector>, &Column)| !is_limited(of.data_type) || all_fit(column, of.data_type);
         if rows < MANY
             || program.rules.are_computed()
             || !target.bound.generated.is_empty()
-            || layout.has_row_numbers()
-            || is_limited
+            || !columns.iter().zip(&table.columns).all(fit)
         {
             return None;
         }
@@ -61,6 +79,7 @@ impl<'c> NewRows<'c> {
         let before_null = |&at: &usize| columns.get(at).map_or(0, |column| rows_before_null(column, rows));
         Some(NewRows {
             layout: layout.row(),
+            number: None,
             key: layout.key_columns().map(key).collect::<Option<_>>()?,
             stored: layout.stored_columns().iter().map(|&at| column(at)).collect::<Option<_>>()?,
             count: program.rules.not_null().iter().map(before_null).min().unwrap_or(rows),
@@ -76,6 +95,9 @@ impl<'c> NewRows<'c> {
     #[inline]
     pub(crate) fn encode(&self, row: usize, keys: &mut KeyList, rows: &mut KeyList) {
         keys.push_with(|out| {
+            if let Some(first) = self.number {
+                out.extend_from_slice(&row_number_key(first + row as u64));
+            }
             for (column, data_type) in &self.key {
                 match column {
                     NewColumn::Integers { all, validity: None, .. } => key::encode_integer(all[row], out),

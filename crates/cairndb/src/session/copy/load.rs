@@ -1,33 +1,30 @@
 //! COPY FROM: what the data's rows become.
 
 use std::io::BufRead;
+use std::sync::Arc;
 
+use super::incoming::{BinaryRows, GivenRows, Incoming, Rows, TextRows, first};
 use super::{condition_of, flags, positions, target};
-use crate::bind::bind_default;
+use crate::bind::{Callees, bind_default};
 use crate::catalog::{Catalog, Definition, ObjectName, Table};
+use crate::columns::{Batch, Vector, row_number};
 use crate::command::Copy;
-use crate::copy::{Bad, Header, Records, Tuples};
+use crate::copy::{Header, Lines, Tuples};
 use crate::dml::row::RowInsert;
-use crate::dml::{DmlContext, Feed};
+use crate::dml::{DmlContext, Feed, OfRow};
 use crate::exec::eval_row;
 use crate::plan::Expr;
 use crate::session::Params;
 use crate::state::TemporaryTrees;
-use crate::types::{DataType, ValueRef, fit, from_text, read_binary};
+use crate::types::DataType;
 use crate::{Error, Result, SqlState, Value};
 
-/// The most of a line, or of a value, that an error shows.
-const SHOWN_MAX: usize = 100;
-
-/// How many rows go by between two looks whether to stop.
-const ROWS_PER_CHECK: u64 = 256;
-
 /// A column that the data has values for.
-struct Target {
+pub(super) struct Target {
     position: usize,
-    data_type: DataType,
-    force_not_null: bool,
-    force_null: bool,
+    pub(super) data_type: DataType,
+    pub(super) force_not_null: bool,
+    pub(super) force_null: bool,
 }
 
 /// What is copied into a table.
@@ -40,13 +37,13 @@ pub(super) enum Data<'d> {
 pub(super) type NextRow<'d> = dyn FnMut(&mut dyn FnMut(&dyn Params) -> Result<()>) -> Result<bool> + 'd;
 
 /// COPY FROM, while it runs.
-struct Load<'a> {
-    table: &'a Table,
-    targets: Vec<Target>,
+pub(super) struct Load<'a> {
+    pub(super) table: &'a Table,
+    pub(super) targets: Vec<Target>,
     /// Of the columns that are not as the data has them, as far as they have one.
     defaults: Vec<(usize, Expr)>,
     filter: Option<Expr>,
-    context: &'a DmlContext<'a>,
+    pub(super) context: &'a DmlContext<'a>,
 }
 
 pub(super) fn copy_from(
@@ -89,19 +86,17 @@ pub(super) fn copy_from(
     };
     let input = match data {
         Data::Bytes(input) => input,
-        Data::Rows(next) => return load.run_rows(next, feed()?),
+        Data::Rows(next) => return load.run(&mut GivenRows::new(next), feed()?),
     };
     if copy.is_binary {
-        return load.run_binary(Tuples::new(input)?, feed()?);
+        let tuples = Tuples::new(input, load.targets.len())?;
+        return load.run(&mut BinaryRows::new(tuples), feed()?);
     }
-    let mut records = Records::new(input, copy.format.clone());
+    let mut rows = TextRows::new(Lines::new(input, copy.format.clone()));
     if copy.format.header != Header::No {
-        let is_there = records.next().map_err(|bad| load.bad(bad, &records))?;
-        if is_there && copy.format.header == Header::Match {
-            records.check_header(&names).map_err(|bad| load.bad(bad, &records))?;
-        }
+        rows.pass_header(&load, (copy.format.header == Header::Match).then_some(&names))?;
     }
-    load.run(&mut records, feed()?)
+    load.run(&mut rows, feed()?)
 }
 
 /// What FREEZE asks for: SQLSTATE 55000 for a table whose rows others may look at already, since it was neither created nor emptied by the
@@ -148,147 +143,106 @@ fn defaults(table: &Table, copied: &[usize], catalog: &Catalog) -> Result<Vec<(u
 }
 
 impl Load<'_> {
-    fn run(&self, records: &mut Records<&mut dyn BufRead>, mut feed: Feed<'_>) -> Result<u64> {
-        let mut row = vec![Value::Null; self.table.columns.len()];
-        let mut count = 0u64;
-        while records.next().map_err(|bad| self.bad(bad, records))? {
-            count += 1;
-            if count.is_multiple_of(ROWS_PER_CHECK) {
-                self.context.exec.check()?;
-            }
-            self.read(records, &mut row)?;
-            let inserted = self.is_wanted(&row).and_then(|wanted| if wanted { feed.insert(&row) } else { Ok(()) });
-            inserted.map_err(|error| error.with_context(self.place_of_line(records)))?;
-        }
-        feed.finish()
-    }
-
-    fn run_binary(&self, mut tuples: Tuples<&mut dyn BufRead>, mut feed: Feed<'_>) -> Result<u64> {
-        let mut row = vec![Value::Null; self.table.columns.len()];
-        let mut count = 0u64;
-        let place = |line: u64| format!("COPY {}, line {line}", self.table.name);
+    fn run(&self, incoming: &mut dyn Incoming, mut feed: Feed<'_>) -> Result<u64> {
+        let computes = self.computed().next().is_some();
+        let is_ahead =
+            !computes || feed.allows_ahead() && self.computed().all(|expr| Callees::of(expr) == Callees::BuiltIn);
         loop {
-            let is_there = tuples.next(self.targets.len());
-            let line = tuples.line();
-            if !is_there.map_err(|error| error.with_context(place(line)))? {
-                return feed.finish();
+            self.context.exec.check()?;
+            let Rows { columns, count, end } = incoming.next(self);
+            let rows = self.in_tables_order(columns, count)?;
+            // What is computed for a row may ask for those before it, and who is asked for those before for what was computed.
+            let at_once = if is_ahead { count } else { 1 };
+            for start in (0..count).step_by(at_once.max(1)) {
+                let part = rows.slice(start, at_once);
+                self.insert(part, &mut feed)
+                    .map_err(|(error, row)| error.with_context(incoming.place(self, start + row)))?;
             }
-            count += 1;
-            if count.is_multiple_of(ROWS_PER_CHECK) {
-                self.context.exec.check()?;
+            match end {
+                Some(Ok(())) => return feed.finish(),
+                Some(Err(error)) => return Err(error),
+                None => {}
             }
-            for target in &self.targets {
-                let field = tuples.field().and_then(|field| match field {
-                    Some(bytes) => read_binary(bytes, target.data_type),
-                    None => Ok(Value::Null),
-                });
-                row[target.position] = field.map_err(|error| {
-                    error.with_context(format!("{}, column {}", place(line), self.table.columns[target.position].name))
-                })?;
-            }
-            self.defaults(&mut row).map_err(|error| error.with_context(place(line)))?;
-            let inserted = self.is_wanted(&row).and_then(|wanted| if wanted { feed.insert(&row) } else { Ok(()) });
-            inserted.map_err(|error| error.with_context(place(line)))?;
         }
     }
 
-    fn run_rows(&self, next: &mut NextRow<'_>, mut feed: Feed<'_>) -> Result<u64> {
-        let mut row = vec![Value::Null; self.table.columns.len()];
-        let mut count = 0u64;
-        let place = |count: u64| format!("appending to {}, row {count}", self.table.name);
-        loop {
-            count += 1;
-            if count.is_multiple_of(ROWS_PER_CHECK) {
-                self.context.exec.check()?;
+    /// What is evaluated for each row besides what the table asks.
+    fn computed(&self) -> impl Iterator<Item = &Expr> {
+        self.defaults.iter().map(|(_, default)| default).chain(&self.filter)
+    }
+
+    /// Rows of all columns; those that are not copied are NULL.
+    fn in_tables_order(&self, columns: Vec<Vector>, rows: usize) -> Result<Batch> {
+        let mut all = vec![None; self.table.columns.len()];
+        for (mut column, target) in columns.into_iter().zip(&self.targets) {
+            column.check_text();
+            all[target.position] = Some(Arc::new(column));
+        }
+        let others = all.into_iter().zip(&self.table.columns).map(|(column, of)| match column {
+            Some(column) => Ok(column),
+            None => Vector::repeat(of.data_type, &Value::Null, rows).map(Arc::new),
+        });
+        Ok(Batch::new(others.collect::<Result<_>>()?, rows))
+    }
+
+    /// Inserts rows with the defaults of the other columns, as far as they are wanted.
+    fn insert(&self, rows: Batch, feed: &mut Feed<'_>) -> Result<(), OfRow> {
+        let (rows, without_default) = self.with_defaults(rows);
+        let (wanted, unjudged) = self.wanted(&rows);
+        match &wanted {
+            None => feed.insert(&rows)?,
+            Some(wanted) => {
+                let mut wanted_rows = rows.gather(wanted);
+                wanted_rows.check_text();
+                feed.insert(&wanted_rows)
+                    .map_err(|(error, row)| (error, wanted.get(row).map_or(0, |&row| row as usize)))?;
             }
-            let mut take = |values: &dyn Params| self.take(values, &mut row, &|| place(count));
-            if !next(&mut take)? {
-                return feed.finish();
-            }
-            let inserted = self.defaults(&mut row).and_then(|()| feed.insert(&row));
-            inserted.map_err(|error| error.with_context(place(count)))?;
         }
+        unjudged.or(without_default).map_or(Ok(()), Err)
     }
 
-    fn take(&self, values: &dyn Params, row: &mut [Value], place: &dyn Fn() -> String) -> Result<()> {
-        if values.count() != self.targets.len() {
-            let message = format!("the row has {} values for {} columns", values.count(), self.targets.len());
-            return Err(Error::new(SqlState::BAD_COPY_FILE_FORMAT, message).with_context(place()));
+    /// Those before the first that has none.
+    fn with_defaults(&self, rows: Batch) -> (Batch, Option<OfRow>) {
+        if self.defaults.is_empty() {
+            return (rows, None);
         }
-        for (at, target) in self.targets.iter().enumerate() {
-            let value = match values.value(at) {
-                // Which looks at a string's length, too.
-                value @ ValueRef::Text(text) if value.is_sound() => {
-                    from_text(text, target.data_type, &self.context.exec.eval)
-                }
-                value => fit(value, target.data_type, &self.context.exec.eval),
-            };
-            row[target.position] = value.map_err(|error| {
-                let column = &self.table.columns[target.position].name;
-                error.with_context(format!("{}, column {column}", place()))
-            })?;
-        }
-        Ok(())
-    }
-
-    /// The values of columns that the data does not have.
-    fn defaults(&self, row: &mut [Value]) -> Result<()> {
-        for (position, default) in &self.defaults {
-            row[*position] = eval_row(default, &[], self.context.exec)?;
-        }
-        Ok(())
-    }
-
-    fn is_wanted(&self, row: &[Value]) -> Result<bool> {
-        match &self.filter {
-            Some(filter) => Ok(eval_row(filter, row, self.context.exec)? == Value::Boolean(true)),
-            None => Ok(true),
-        }
-    }
-
-    /// The record's values, and the defaults of the other columns.
-    fn read(&self, records: &mut Records<&mut dyn BufRead>, row: &mut [Value]) -> Result<()> {
-        let broken = |message: String| {
-            Err(Error::new(SqlState::BAD_COPY_FILE_FORMAT, message).with_context(self.place_of_line(records)))
+        let empty =
+            |(column, _): &(usize, Expr)| Vector::with_capacity(self.table.columns[*column].data_type, rows.len());
+        let mut values: Vec<Vector> = self.defaults.iter().map(empty).collect();
+        let mut evaluate = |row: usize| {
+            self.defaults
+                .iter()
+                .zip(&mut values)
+                .try_for_each(|((_, default), values)| values.push(&eval_row(default, &[], self.context.exec)?))
+                .map_err(|error| (error, row))
         };
-        if let Some(target) = self.targets.get(records.len()) {
-            return broken(format!("missing data for column \"{}\"", self.table.columns[target.position].name));
+        let failed = (0..rows.len()).find_map(|row| evaluate(row).err());
+        let count = failed.as_ref().map_or(rows.len(), |(_, row)| *row);
+        let mut columns = rows.slice(0, count).into_columns();
+        for ((position, _), values) in self.defaults.iter().zip(values) {
+            columns[*position] = Arc::new(if values.len() > count { first(&values, count) } else { values });
         }
-        if records.len() > self.targets.len() {
-            return broken("extra data after last expected column".to_owned());
+        let mut rows = Batch::new(columns, count);
+        rows.check_text();
+        (rows, failed)
+    }
+
+    /// The rows that the condition is true of, before the first that it can not be asked; `None`: all.
+    fn wanted(&self, rows: &Batch) -> (Option<Vec<u32>>, Option<OfRow>) {
+        let Some(filter) = &self.filter else { return (None, None) };
+        let (mut wanted, mut values) = (Vec::new(), Vec::new());
+        for row in 0..rows.len() {
+            rows.read_row(row, &mut values);
+            match eval_row(filter, &values, self.context.exec) {
+                Ok(Value::Boolean(true)) => wanted.push(row_number(row)),
+                Ok(_) => {}
+                Err(error) => return (Some(wanted), Some((error, row))),
+            }
         }
-        for (at, target) in self.targets.iter().enumerate() {
-            records.force(at, (target.force_not_null, target.force_null));
-            let text = records.field(at).map_err(|error| error.with_context(self.place(records)))?;
-            row[target.position] = match text {
-                None => Value::Null,
-                Some(text) => from_text(text, target.data_type, &self.context.exec.eval).map_err(|error| {
-                    let column = &self.table.columns[target.position].name;
-                    error.with_context(format!("{}, column {column}: \"{}\"", self.place(records), shortened(text)))
-                })?,
-            };
-        }
-        self.defaults(row).map_err(|error| error.with_context(self.place_of_line(records)))
+        (Some(wanted), None)
     }
 
-    fn bad(&self, bad: Bad, records: &Records<&mut dyn BufRead>) -> Error {
-        let place = if bad.shows_line { self.place_of_line(records) } else { self.place(records) };
-        bad.error.with_context(place)
-    }
-
-    fn place(&self, records: &Records<&mut dyn BufRead>) -> String {
-        format!("COPY {}, line {}", self.table.name, records.line())
-    }
-
-    fn place_of_line(&self, records: &Records<&mut dyn BufRead>) -> String {
-        format!("{}: \"{}\"", self.place(records), shortened(&records.raw()))
-    }
-}
-
-/// A value for a message: not more than PostgreSQL shows.
-fn shortened(text: &str) -> String {
-    match text.char_indices().find(|(at, ch)| at + ch.len_utf8() > SHOWN_MAX) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
+    pub(super) fn column(&self, target: &Target) -> &str {
+        &self.table.columns[target.position].name
     }
 }

@@ -79,6 +79,12 @@ pub fn parse_timestamp(text: &str, context: &EvalContext) -> Result<i64> {
 /// Reads a `timestamptz`: local to the zone in the text, or to the session's.
 pub fn parse_timestamptz(text: &str, context: &EvalContext) -> Result<i64> {
     const NAME: &str = "timestamp with time zone";
+    if let Some((days, micros, east)) = iso::zoned_timestamp(text)
+        && let Some(local) = timestamp_of(days, micros)
+        && let Some(timestamp) = east.map_or_else(|| Zone::of(context), Zone::Fixed).to_utc(local)
+    {
+        return Ok(timestamp);
+    }
     let fields = fields::parse(text, context.style.order).map_err(|fault| fault.error(NAME, text))?;
     match fields.special {
         Some(Special::Now) => return Ok(context.transaction_timestamp),

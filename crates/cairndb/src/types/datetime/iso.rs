@@ -4,6 +4,9 @@
 
 use super::calendar::{Civil, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND};
 
+/// Of `YYYY-MM-DD HH:MM:SS`.
+const BYTES: usize = 19;
+
 /// The day number of `YYYY-MM-DD`.
 pub(super) fn date(text: &str) -> Option<i64> {
     let bytes: &[u8; 10] = text.as_bytes().try_into().ok()?;
@@ -24,6 +27,30 @@ pub(super) fn timestamp(text: &str) -> Option<(i64, i64)> {
         + i64::from(second) * MICROS_PER_SECOND
         + micros_of(fraction)?;
     Some((day(date)?, micros))
+}
+
+/// The same with a zone behind it, which is fixed: `+02`, `-03:30`. Its seconds east; `None`: there is none.
+pub(super) fn zoned_timestamp(text: &str) -> Option<(i64, i64, Option<i32>)> {
+    let is_sign = |byte: &u8| matches!(byte, b'+' | b'-');
+    let fraction = text.as_bytes().get(BYTES..)?;
+    let (text, zone) = match fraction.iter().position(is_sign) {
+        Some(at) => text.split_at_checked(BYTES + at)?,
+        None => (text, ""),
+    };
+    let east = if zone.is_empty() { None } else { Some(east(zone.as_bytes())?) };
+    timestamp(text).map(|(days, micros)| (days, micros, east))
+}
+
+/// Seconds east. Those who live far from Greenwich are 14 hours away.
+fn east(zone: &[u8]) -> Option<i32> {
+    let (&sign, rest) = zone.split_first()?;
+    let (hours, minutes) = match *rest {
+        [h1, h2] => (two(h1, h2)?, 0),
+        [h1, h2, b':', m1, m2] => (two(h1, h2)?, two(m1, m2)?),
+        _ => return None,
+    };
+    let seconds = i32::try_from(hours * 3600 + minutes * 60).ok()?;
+    (hours < 15 && minutes < 60).then_some(if sign == b'-' { -seconds } else { seconds })
 }
 
 /// Years of four digits, the first not 0: those are written as they are meant.
@@ -56,11 +83,12 @@ mod tests {
     use crate::types::DateOrder;
     use crate::types::datetime::calendar::timestamp_of;
     use crate::types::datetime::fields;
+    use crate::types::datetime::zone::Zone;
 
     /// Whatever is read here is read so by the parser of all forms.
     #[test]
     fn what_is_read_is_what_the_parser_of_all_forms_reads() {
-        let (mut dates, mut timestamps) = (0, 0);
+        let (mut dates, mut timestamps, mut zones) = (0, 0, 0);
         let years =
             ["0000", "0001", "0099", "0999", "1000", "1582", "1900", "2000", "2023", "2024", "9999", "20a4", "+202"];
         for year in years {
@@ -103,12 +131,28 @@ mod tests {
                                 "{text}"
                             );
                             assert!(timestamp_of(days, micros).is_some());
+                            for zone in [
+                                "", "+00", "-00", "+02", "-03:30", "+14:59", "+15", "+02:60", "+0230", "+2", " +02",
+                                "Z",
+                            ] {
+                                zones += usize::from(agrees_with_zone(&format!("{text}{zone}"), (days, micros)));
+                            }
                             timestamps += 1;
                         }
                     }
                 }
             }
         }
-        assert!(dates > 100 && timestamps > 500, "{dates}, {timestamps}");
+        assert!(dates > 100 && timestamps > 500 && zones > 6 * timestamps - 1, "{dates}, {timestamps}, {zones}");
+    }
+
+    /// Whether it is read here.
+    fn agrees_with_zone(text: &str, (days, micros): (i64, i64)) -> bool {
+        let Some(read) = zoned_timestamp(text) else { return false };
+        let fields = fields::parse(text, DateOrder::Mdy).unwrap_or_else(|_| panic!("{text}"));
+        let east = fields.zone.map(|zone| if let Zone::Fixed(east) = zone { east } else { panic!("{text}") });
+        assert_eq!((fields.date, fields.time, east), (Some(days), Some(micros), read.2), "{text}");
+        assert_eq!((read.0, read.1), (days, micros), "{text}");
+        true
     }
 }

@@ -14,3 +14,4 @@ pub(crate) use arith::division_by_zero;
 pub use lent::NumericRef;
 pub use repr::{Numeric, SCALE_MAX};
 pub(crate) use residue::Residues;
+pub(crate) use text::plain_decimal;

@@ -13,6 +13,9 @@ use crate::{Error, Result, SqlState};
 impl Numeric {
     /// Reads PostgreSQL's text form: digits with an optional point and exponent, `NaN`, `Infinity`.
     pub fn parse(text: &str) -> Result<Numeric> {
+        if let Some((mantissa, scale)) = plain(text) {
+            return Ok(Numeric::small(mantissa, scale));
+        }
         let trimmed = text.trim_matches(|c: char| c.is_ascii_whitespace());
         parse_special(trimmed).map_or_else(|| parse_finite(trimmed, text), Ok)
     }
@@ -62,6 +65,45 @@ impl Numeric {
         let mantissa = mantissa.trim_end_matches('0').trim_end_matches('.');
         parse_finite(&format!("{mantissa}e{exponent}"), &text).unwrap_or(Numeric::NAN)
     }
+}
+
+/// What a text of at most 18 digits, perhaps with a minus before and a point between, is as `numeric` or `numeric(precision, scale)`:
+/// a mantissa and its scale. `None`: it is another text, or has to be rounded, or is too large.
+pub(crate) fn plain_decimal(text: &str, limit: Option<(u16, i16)>) -> Option<(i64, u16)> {
+    let (mantissa, scale) = plain(text)?;
+    let Some((precision, wanted)) = limit else { return Some((mantissa, scale)) };
+    let wanted = u16::try_from(wanted).ok()?;
+    let more = 10_i64.checked_pow(wanted.checked_sub(scale)?.into())?;
+    let mantissa = mantissa.checked_mul(more)?;
+    let is_short = 10_u64.checked_pow(precision.into()).is_none_or(|limit| mantissa.unsigned_abs() < limit);
+    is_short.then_some((mantissa, wanted))
+}
+
+/// The mantissa and the scale of such a text.
+#[inline]
+fn plain(text: &str) -> Option<(i64, u16)> {
+    let (digits, sign) = match text.as_bytes() {
+        [b'-', digits @ ..] => (digits, -1),
+        digits => (digits, 1),
+    };
+    let (mut mantissa, mut point) = (0, None);
+    if digits.len() > 19 {
+        return None;
+    }
+    for (at, byte) in digits.iter().enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit <= 9 {
+            // (Of 19 digits it may be too large, and is not asked for.)
+            mantissa = i64::wrapping_mul(mantissa, 10).wrapping_add(digit.into());
+        } else if *byte == b'.' && point.is_none() {
+            point = Some(at);
+        } else {
+            return None;
+        }
+    }
+    let count = digits.len() - usize::from(point.is_some());
+    let scale = point.map_or(0, |point| digits.len() - point - 1);
+    (1..=18).contains(&count).then(|| (sign * mantissa, scale as u16))
 }
 
 fn parse_special(text: &str) -> Option<Numeric> {

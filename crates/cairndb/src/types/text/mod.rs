@@ -7,7 +7,7 @@ mod short;
 mod utf8;
 
 pub use input::from_text;
-pub(crate) use input::{internal_char, plain_integer};
+pub(crate) use input::{internal_char, parse_integer, plain_integer};
 pub(crate) use input::{parse_escaped, parse_hex};
 pub(crate) use output::is_plain_text;
 pub(in crate::types) use output::{put_number, put_time, write_long};
