@@ -13,6 +13,7 @@ mod parse_and_print;
 mod row_and_key;
 mod sql_and_file;
 mod sql_text;
+mod wire;
 
 pub use csv_import::csv_import;
 pub use database_and_log::database_and_log;
@@ -21,16 +22,19 @@ pub use parse_and_print::parse_and_print;
 pub use row_and_key::row_and_key;
 pub use sql_and_file::sql_and_file;
 pub use sql_text::sql_text;
+pub use wire::{wire_bytes, wire_messages};
 
 /// Panics where the engine broke a promise.
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which its seed corpus has too.
-pub const TARGETS: [(&str, Target); 6] = [
+pub const TARGETS: [(&str, Target); 8] = [
     ("sql_text", sql_text),
     ("parse_and_print", parse_and_print),
     ("sql_and_file", sql_and_file),
     ("database_and_log", database_and_log),
     ("row_and_key", row_and_key),
     ("csv_import", csv_import),
+    ("wire_bytes", wire_bytes),
+    ("wire_messages", wire_messages),
 ];

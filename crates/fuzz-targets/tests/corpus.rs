@@ -69,3 +69,13 @@ fn rows_and_keys_decode_or_are_damaged() {
 fn csv_is_imported_whole_or_not_at_all() {
     check("csv_import", 1500);
 }
+
+#[test]
+fn bytes_of_a_client_are_answered_alike_however_they_come() {
+    check("wire_bytes", 20_000);
+}
+
+#[test]
+fn messages_of_a_client_are_answered_alike_however_they_come() {
+    check("wire_messages", 20_000);
+}

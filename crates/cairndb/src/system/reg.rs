@@ -115,11 +115,21 @@ fn type_named(catalog: &Catalog, text: &str) -> Result<Option<i64>> {
     if let Some(of) = catalog.user_type(name.schema.as_deref(), &name.name, |_, _| {})? {
         return Ok(Some(oid_of(of.id)));
     }
+    if let Some(of) = array_named(catalog, &name)? {
+        return Ok(Some(of));
+    }
     // That of a table's rows is the table's.
     Ok(catalog.relation(&name).and_then(|relation| match relation {
         Relation::Table(table) => Some(oid_of(table.id)),
         _ => None,
     }))
+}
+
+/// The type of arrays of a type that a user made, by its own name.
+fn array_named(catalog: &Catalog, name: &ObjectName) -> Result<Option<i64>> {
+    let Some(element) = name.name.strip_prefix('_') else { return Ok(None) };
+    let of = catalog.user_type(name.schema.as_deref(), element, |_, _| {})?;
+    Ok(of.filter(|of| of.domain().is_none()).map(|of| oid_of(of.array_id)))
 }
 
 /// SQLSTATE 42704.

@@ -1,16 +1,20 @@
 //! Very many at once.
-#![cfg(target_os = "linux")]
 
+use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
+use cairn_server::{Options, Verifier};
+use postgres::NoTls;
 use tempfile::TempDir;
 
 use crate::process::Process;
-use crate::until;
+use crate::{Served, code, until};
 
 /// What a process has: threads, descriptors, resident KiB.
+#[cfg(target_os = "linux")]
 fn has(id: u32) -> (usize, usize, usize) {
     let count = |what: &str| std::fs::read_dir(format!("/proc/{id}/{what}")).map_or(0, Iterator::count);
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
@@ -38,6 +42,7 @@ fn hear_ready(stream: &mut UnixStream) -> Vec<u8> {
     heard
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_thousand_are_there_at_once_and_leave_nothing_behind() {
     let limit = nix::sys::resource::Resource::RLIMIT_NOFILE;
@@ -72,7 +77,7 @@ fn a_thousand_are_there_at_once_and_leave_nothing_behind() {
     assert_eq!(sessions(&mut client), 1_001);
     let row = |number: usize| format!("SELECT {number} FROM t WHERE id = {number}");
     for (number, stream) in streams.iter_mut().enumerate() {
-        let (heard, expected) = (ask(stream, &row(number)), "SELECT 1\0");
+        let (heard, expected) = (ask(stream, &row(number)), format!("SELECT 1\0"));
         assert!(heard.windows(expected.len()).any(|tag| tag == expected.as_bytes()), "{number}");
     }
     let crowded = has(process.id());
@@ -85,4 +90,47 @@ fn a_thousand_are_there_at_once_and_leave_nothing_behind() {
     // In a build that is not optimised, with all that each has run.
     let each = crowded.2.saturating_sub(before.2) / 1_000;
     assert!(each < 512, "{each} KiB each");
+}
+
+#[test]
+fn a_storm_of_logins_leaves_those_who_are_in_alone() {
+    let users = HashMap::from([("known".to_owned(), Verifier::of_password("right", &[1; 16]).into())]);
+    let served = Served::with(Options { users, connections_max: 20, ..Options::default() });
+    let config = |user: &str, password: &str| {
+        let mut config = served.config();
+        config.user(user).password(password);
+        config
+    };
+    let mut client = config("known", "right").connect(NoTls).unwrap();
+    let (came, left) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for at in 0..24 {
+            let (config, came, left) = (&config, &came, &left);
+            scope.spawn(move || {
+                for _ in 0..5 {
+                    // Some know the password, some do not, and some are nobody.
+                    let (user, password) =
+                        [("known", "right"), ("known", "right"), ("known", "wrong"), ("x", "y")][at % 4];
+                    match config(user, password).connect(NoTls) {
+                        Ok(_) if password == "right" => _ = came.fetch_add(1, Ordering::Relaxed),
+                        Ok(_) => panic!("{user} came in by {password}"),
+                        Err(error) => {
+                            assert!(["28P01", "53300"].contains(&code(&error)), "{error:?}");
+                            left.fetch_add(1, Ordering::Relaxed);
+                        }
+                    }
+                }
+            });
+        }
+        for _ in 0..20 {
+            let begun = Instant::now();
+            client.batch_execute("SELECT 1").unwrap();
+            assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    });
+    let (came, left) = (came.into_inner(), left.into_inner());
+    assert!(came > 0 && left >= 60 && came + left == 120, "{came} came, {left} did not");
+    drop(client);
+    until("all have left", || served.running.sessions() == 0);
 }
