@@ -255,3 +255,24 @@ fn a_view_that_no_longer_binds_is_left_out_with_a_warning() {
     cairn(folder.path(), &["b.cairn", "-f", "a.sql"]);
     assert_eq!(cairn(folder.path(), &["b.cairn", "--format", "csv", "-c", "SELECT * FROM v0"]), "n\n1\n");
 }
+
+#[test]
+fn collections_are_collections_after_a_dump() {
+    let folder = tempfile::tempdir().unwrap();
+    let make = r#"
+        CREATE SCHEMA s; CREATE TABLE s.notes () WITH (collection = on, change_feed = on);
+        INSERT INTO s.notes VALUES ('a', '{"n": 1}'), ('b', '[]'); UPDATE s.notes SET doc = '{"n": 2}' WHERE id = 'a';
+        CREATE TABLE "By Number" (id bigint, kind text GENERATED ALWAYS AS (doc ->> 'kind') STORED) WITH (collection = on);
+        INSERT INTO "By Number" (doc) VALUES ('{"kind": "x"}');"#;
+    fs::write(folder.path().join("a.make"), make).unwrap();
+    cairn(folder.path(), &["a.cairn", "-f", "a.make"]);
+    cairn(folder.path(), &["dump", "a.cairn", "-o", "a.sql"]);
+    cairn(folder.path(), &["b.cairn", "-f", "a.sql"]);
+    let first = fs::read_to_string(folder.path().join("a.sql")).unwrap();
+    let second = cairn(folder.path(), &["dump", "b.cairn"]);
+    assert!(first == second, "{first}\n=======\n{second}");
+    let asked = |question: &str| cairn(folder.path(), &["b.cairn", "--format", "csv", "-c", question]);
+    assert_eq!(asked("UPDATE s.notes SET doc = '1' WHERE id = 'a' RETURNING version"), "version\n4\n");
+    assert!(asked("SELECT id, version FROM s.notes ORDER BY id").ends_with("a,4\nb,2\n"));
+    assert!(asked("\\d \"By Number\"").contains("Collection: "));
+}

@@ -136,6 +136,8 @@ pub struct Table {
     pub referenced_by: Vec<(String, ForeignKey)>,
     /// How many rows ANALYZE found.
     pub analyzed_rows: Option<f64>,
+    /// Its rows are documents: `CREATE TABLE .. WITH (collection = on)`.
+    pub is_collection: bool,
 }
 
 /// A column of a table.
@@ -593,6 +595,7 @@ impl Describe<'_> {
             foreign_keys: table.foreign_keys.iter().map(|key| self.foreign_key(table, key)).collect(),
             referenced_by: referenced_by.collect(),
             analyzed_rows: table.statistics.as_ref().map(|found| found.rows),
+            is_collection: table.is_collection,
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod cache;
 mod codec;
+pub(crate) mod collection;
 mod dependencies;
 mod entries;
 pub(crate) mod feed;

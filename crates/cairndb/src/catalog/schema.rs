@@ -59,6 +59,8 @@ pub struct Table {
     pub(crate) feed: Option<Feed>,
     /// The materialized views that are kept current by whoever changes its rows.
     pub(crate) views: Vec<ObjectId>,
+    /// Its rows are documents: see [`super::collection`].
+    pub(crate) is_collection: bool,
 }
 
 /// What a [`Table`] is.
@@ -582,6 +584,7 @@ impl Table {
             kind: TableKind::Table,
             feed: None,
             views: Vec::new(),
+            is_collection: false,
         }
     }
 

@@ -60,6 +60,8 @@ pub(super) enum Version {
     Domains = 28,
     /// `regclass` and its kin, `int2vector` and `oidvector`.
     RegTypes = 29,
+    /// A collection: whoever changes a row of it gives it a new version.
+    Collection = 30,
 }
 
 /// What an entry of `T` may have, and whether it does.
@@ -69,7 +71,7 @@ impl Version {
     /// The oldest that is read.
     pub(super) const OLDEST: u8 = 2;
     /// The newest that is written, and read.
-    pub(super) const NEWEST: Version = Version::RegTypes;
+    pub(super) const NEWEST: Version = Version::Collection;
 
     /// The newest thing that is there.
     pub(super) fn of<T>(entry: &T, features: &Features<T>) -> Version {

@@ -2,11 +2,11 @@
 
 use cairn_parser::{Expr, Id, TokenKind, TypeName};
 
-use super::change_feed::FeedOptions;
 use super::clause::Clause;
 use super::constraint::{Constraint, deferral};
 use super::create_table::{ColumnDefinition, Identity, check_collation, check_reset, check_storage_options, identity};
 use super::sequence::SequenceOptions;
+use super::table_options::TableOptions;
 use crate::catalog::{Deferral, Enabled, ObjectName, RelationKind};
 use crate::error::Feature;
 use crate::{Error, Result, SqlState};
@@ -66,8 +66,8 @@ pub(crate) enum TableAction {
     },
     /// Dumps say whose a table is; there are no roles.
     Owner,
-    /// SET or RESET of parameters that are about the change feed.
-    ChangeFeed(FeedOptions),
+    /// SET or RESET of parameters that mean something here.
+    Options(TableOptions),
     /// What is about how PostgreSQL stores a table, in these words.
     WithoutEffect(String),
 }
@@ -129,7 +129,7 @@ impl TableAction {
             A::AlterConstraint { .. } => "ALTER CONSTRAINT",
             A::EnableTrigger { enabled: Enabled::No, .. } => "DISABLE TRIGGER",
             A::EnableTrigger { .. } => "ENABLE TRIGGER",
-            A::ChangeFeed(_) => "SET (change_feed)",
+            A::Options(options) => options.words(),
             A::AlterColumn { change, .. } => match change {
                 C::SetNotNull => "ALTER COLUMN ... SET NOT NULL",
                 C::DropNotNull => "ALTER COLUMN ... DROP NOT NULL",
@@ -162,7 +162,7 @@ impl TableAction {
             A::RenameTo(_) | A::RenameColumn { .. } | A::RenameConstraint { .. } => Pass::Rest,
             A::ValidateConstraint(_) | A::AlterConstraint { .. } | A::EnableTrigger { .. } => Pass::Rest,
             A::Owner | A::WithoutEffect(_) => Pass::Rest,
-            A::ChangeFeed(_) => Pass::Rest,
+            A::Options(_) => Pass::Rest,
         }
     }
 }
@@ -233,7 +233,7 @@ impl TableAction {
                 Ok(TableAction::EnableTrigger { name: clause.names().next(), enabled })
             }
             () if clause.has(TokenKind::Validate) => Ok(TableAction::ValidateConstraint(clause.name()?)),
-            () if feed_options(clause)?.is_said() => feed_options(clause).map(TableAction::ChangeFeed),
+            () if options(clause)?.is_said() => options(clause).map(TableAction::Options),
             () if is_about_storage(clause)? => Ok(TableAction::WithoutEffect(clause.first_words())),
             () => match clause.part("alter_column") {
                 Some(column) => altered(column),
@@ -251,13 +251,13 @@ fn altered_constraint(clause: Clause<'_>) -> Result<TableAction> {
     Ok(TableAction::AlterConstraint { name: clause.name()?, deferral: deferral(clause.parts("rule_attribute"))? })
 }
 
-/// What is said of the change feed right in it. SQLSTATE 22023, 42601 for parameters that there are not.
-fn feed_options(clause: Clause<'_>) -> Result<FeedOptions> {
-    let Some(options) = clause.part("options") else { return Ok(FeedOptions::default()) };
+/// What is said right in it. SQLSTATE 22023, 42601 for parameters that there are not.
+fn options(clause: Clause<'_>) -> Result<TableOptions> {
+    let Some(options) = clause.part("options") else { return Ok(TableOptions::default()) };
     check_storage_options(options)?;
     match clause.has(TokenKind::Reset) {
-        true => check_reset(options).and_then(|()| FeedOptions::of(options, true)),
-        false => FeedOptions::of(options, false),
+        true => check_reset(options).and_then(|()| TableOptions::of(options, true)),
+        false => TableOptions::of(options, false),
     }
 }
 

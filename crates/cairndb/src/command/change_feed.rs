@@ -2,8 +2,9 @@
 
 use super::clause::Clause;
 use super::create_table::option_name;
+use super::table_options::{invalid, is_on};
+use crate::Result;
 use crate::types::datetime::parse_interval;
-use crate::{Error, Result, SqlState};
 
 /// Microseconds of a day, and of PostgreSQL's month.
 const DAY: i64 = 86_400_000_000;
@@ -29,7 +30,7 @@ impl FeedOptions {
         for option in options.parts("storage_option") {
             let value = option.part("option_value").map(Clause::value_text);
             match option_name(option).as_str() {
-                "change_feed" => said.is_on = Some(!reset && is_on(option, value.as_deref())?),
+                "change_feed" => said.is_on = Some(!reset && is_on(option)?),
                 "change_feed_age" if reset => said.age = Some(defaults.age),
                 "change_feed_bytes" if reset => said.bytes = Some(defaults.bytes),
                 "change_feed_age" => said.age = Some(age(option, value.as_deref())?),
@@ -40,32 +41,8 @@ impl FeedOptions {
         Ok(said)
     }
 
-    /// SQLSTATE 0A000 where a feed can not be asked for.
-    pub(super) fn refuse(options: Clause<'_>) -> Result<()> {
-        match FeedOptions::of(options, false)?.is_said() {
-            true => Err(options
-                .unsupported("a change feed of CREATE TABLE AS")
-                .with_hint("Create the table, then say ALTER TABLE ... SET (change_feed = on).")),
-            false => Ok(()),
-        }
-    }
-
     pub(crate) fn is_said(&self) -> bool {
         *self != FeedOptions::default()
-    }
-}
-
-fn invalid(option: Clause<'_>, kind: &str, value: Option<&str>) -> Error {
-    let (name, value) = (option_name(option), value.unwrap_or_default());
-    let message = format!("invalid value for {kind} option \"{name}\": {value}");
-    option.here(Error::new(SqlState::INVALID_PARAMETER_VALUE, message))
-}
-
-fn is_on(option: Clause<'_>, value: Option<&str>) -> Result<bool> {
-    match value.map(str::to_ascii_lowercase).as_deref() {
-        None | Some("true" | "on" | "yes" | "1") => Ok(true),
-        Some("false" | "off" | "no" | "0") => Ok(false),
-        _ => Err(invalid(option, "boolean", value)),
     }
 }
 

@@ -2,11 +2,11 @@
 
 use cairn_parser::{Expr, Id, Into, Persistence, Query, QueryBody, Statement, TokenKind, Tree, TypeName};
 
-use super::change_feed::FeedOptions;
 use super::clause::Clause;
 use super::constraint::{Constraint, column_rule, deferral, refuse_attributes};
 use super::prepared::Execute;
 use super::sequence::{SequenceOptions, refuse_owner};
+use super::table_options::TableOptions;
 use crate::catalog::{ObjectName, OnCommit};
 use crate::error::Feature;
 use crate::sql::{ParsedStatement, name_text, object_name};
@@ -23,7 +23,7 @@ pub(crate) struct CreateTable {
     pub(crate) if_not_exists: bool,
     /// WITH (...), which does nothing.
     pub(crate) has_storage_options: bool,
-    pub(crate) feed: FeedOptions,
+    pub(crate) options: TableOptions,
     pub(crate) elements: Vec<TableElement>,
     /// Those of the table, without those written with columns.
     pub(crate) constraints: Vec<Constraint>,
@@ -119,10 +119,10 @@ impl CreateTable {
             on_commit: on_commit(command),
             if_not_exists: command.part("if_not_exists").is_some(),
             has_storage_options: has_storage_options(command),
-            feed: command
+            options: command
                 .part("storage")
                 .and_then(|storage| storage.part("options"))
-                .map_or(Ok(FeedOptions::default()), |options| FeedOptions::of(options, false))?,
+                .map_or(Ok(TableOptions::default()), |options| TableOptions::of(options, false))?,
             elements: Vec::new(),
             constraints: Vec::new(),
         };
@@ -176,7 +176,7 @@ impl CreateTableAs {
     pub(super) fn of(command: Clause<'_>) -> Result<CreateTableAs> {
         refuse_storage(command)?;
         if let Some(options) = command.part("storage").and_then(|storage| storage.part("options")) {
-            FeedOptions::refuse(options)?;
+            TableOptions::refuse(options)?;
         }
         let rows = match (command.part("execute"), command.query()) {
             (Some(execute), _) => RowsOf::Execute(Execute::of(execute)?),
@@ -296,11 +296,11 @@ pub(super) fn check_storage_options(options: Clause<'_>) -> Result<()> {
         }
         said.push(names);
     }
-    let is_of_feed = |option: &Clause<'_>| FeedOptions::NAMES.contains(&option_name(*option).as_str());
-    options.parts("storage_option").filter(|option| !is_of_feed(option)).try_for_each(check_storage_option)
+    let is_known = |option: &Clause<'_>| TableOptions::have(&option_name(*option));
+    options.parts("storage_option").filter(|option| !is_known(option)).try_for_each(check_storage_option)
 }
 
-/// The same of one that is none of a feed.
+/// The same of one that means nothing here.
 pub(super) fn check_storage_option(option: Clause<'_>) -> Result<()> {
     let name = option_name(option);
     if STORAGE_OPTIONS.contains(&name.as_str()) || name.starts_with("autovacuum_") || name == "toast" {
@@ -329,8 +329,8 @@ pub(super) fn option_value(option: Clause<'_>) -> String {
 /// Whether storage parameters were said.
 fn has_storage_options(command: Clause<'_>) -> bool {
     let options = command.part("storage").and_then(|storage| storage.part("options"));
-    let is_of_feed = |option| FeedOptions::NAMES.contains(&option_name(option).as_str());
-    options.is_some_and(|options| options.parts("storage_option").any(|option| !is_of_feed(option)))
+    options
+        .is_some_and(|options| options.parts("storage_option").any(|option| !TableOptions::have(&option_name(option))))
 }
 
 /// Whether TEMPORARY was said. UNLOGGED is refused.

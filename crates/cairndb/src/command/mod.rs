@@ -29,6 +29,7 @@ mod said;
 mod schema;
 mod sequence;
 mod settings;
+mod table_options;
 #[cfg(test)]
 mod tests;
 mod transaction;
@@ -63,6 +64,7 @@ pub(crate) use routine::{
 pub(crate) use schema::{AlterSchema, CreateSchema, DropSchemas, SetSchema};
 pub(crate) use sequence::{AlterSequence, CreateSequence, SequenceOptions, SequenceOwner};
 pub(crate) use settings::{Discard, SessionCommand};
+pub(crate) use table_options::TableOptions;
 pub(crate) use transaction::TransactionCommand;
 pub(crate) use trigger::{CreateTrigger, DropTrigger, RenameTrigger, Transition};
 pub(crate) use types::{

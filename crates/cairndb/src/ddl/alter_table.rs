@@ -78,6 +78,7 @@ impl Ddl<'_> {
             self.reload()?;
         }
         self.add_constraints_before(Pass::Rest, table, &mut constraints)?;
+        self.check_collection(table)?;
         Ok(tag)
     }
 
@@ -208,7 +209,7 @@ impl Ddl<'_> {
             A::EnableTrigger { name, enabled } => self.enable_trigger(table, name.as_deref(), *enabled),
             A::ValidateConstraint(name) => self.validate_constraint(table, name),
             A::AlterConstraint { name, deferral } => self.alter_constraint(table, name, *deferral),
-            A::ChangeFeed(options) => self.alter_change_feed(table, *options),
+            A::Options(options) => self.alter_options(table, *options),
             A::Owner => Ok(()),
             A::WithoutEffect(words) => {
                 self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("{words} does nothing"));
@@ -410,6 +411,7 @@ impl Ddl<'_> {
                 self.store.put_view(&View { name: to, ..View::clone(&view) })
             }
             Relation::Sequence(sequence) => {
+                self.catalog.refuse_counter(&sequence)?;
                 self.refuse_taken(sequence.schema, &to)?;
                 self.store.forget_name(sequence.schema, &sequence.name)?;
                 self.store.put_sequence(&Sequence { name: to, ..Sequence::clone(&sequence) })

@@ -70,6 +70,10 @@ impl Ddl<'_> {
                 TableElement::Like(like) => self.copy_columns(&mut table, like, &mut chosen)?,
             }
         }
+        let is_collection = create.options.collection == Some(true);
+        if is_collection {
+            self.add_document_columns(&mut table, &mut chosen)?;
+        }
         for definition in create.columns() {
             self.set_generated(&mut table, definition)?;
         }
@@ -80,10 +84,14 @@ impl Ddl<'_> {
         }
         let of_columns = create.columns().flat_map(|definition| &definition.constraints);
         self.add_constraints(&mut table, of_columns.chain(&create.constraints), &mut chosen)?;
-        if create.feed.is_on == Some(true) {
-            table.feed = Some(self.begin_feed(table.id, table.schema, create.feed)?);
+        if create.options.feed.is_on == Some(true) {
+            table.feed = Some(self.begin_feed(table.id, table.schema, create.options.feed)?);
         }
-        self.store.put_table(&table)?;
+        if is_collection {
+            self.create_collection(table, &mut chosen)?;
+        } else {
+            self.store.put_table(&table)?;
+        }
         Ok("CREATE TABLE")
     }
 

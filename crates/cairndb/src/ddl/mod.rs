@@ -5,6 +5,7 @@ mod alter_column;
 mod alter_table;
 mod analyze;
 mod change_feed;
+mod collection;
 mod comment;
 mod composites;
 mod constraints;

@@ -198,6 +198,7 @@ impl Ddl<'_> {
     }
 
     fn altered(&self, sequence: &Sequence, options: &SequenceOptions, data_type: Option<DataType>) -> Result<Sequence> {
+        self.catalog.refuse_counter(sequence)?;
         let values = self.session.sequences(&self.catalog);
         let state = values.state(&self.catalog.shown(sequence.schema, &sequence.name))?;
         options.change(sequence, data_type, state)

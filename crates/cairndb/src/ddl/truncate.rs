@@ -110,6 +110,10 @@ impl Ddl<'_> {
 
     fn restart_sequences(&mut self, table: ObjectId) -> Result<()> {
         for sequence in self.owned_sequences(table) {
+            // A collection's versions go on.
+            if self.catalog.counted_by(&sequence).is_some() {
+                continue;
+            }
             let (generation, restarted) = (new_generation(), None);
             let restarted = Sequence { generation, restarted, ..Sequence::clone(&sequence) };
             self.store.put_sequence(&restarted)?;

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use cairn_parser::token::{KEYWORDS, Keyword, KeywordClass};
+
 use super::catalogue::Catalogue;
 use super::support::{call, wrong_arguments};
 use super::{ANY, Declared, Function, SetRows};
@@ -94,6 +96,15 @@ fn add_rows(catalogue: &mut Catalogue) {
         Ok(SetRows::of(1, channels.iter().map(|channel| Value::text(&**channel)).collect()))
     });
     channels.stable().unseen().restricted();
+    let (text, class) = (type_of(TEXT), type_of(DataType::InternalChar));
+    let columns = [
+        ("word", text),
+        ("catcode", class),
+        ("barelabel", type_of(DataType::Boolean)),
+        ("catdesc", text),
+        ("baredesc", text),
+    ];
+    catalogue.add_rows("pg_get_keywords", &[], &columns, |_, _, _| Ok(keywords())).stable();
     let options = type_of(TEXT.array().unwrap_or(TEXT));
     let (name, value) = (("option_name", type_of(TEXT)), ("option_value", type_of(TEXT)));
     let to_table = catalogue.add_rows("pg_options_to_table", &[options], &[name, value], |_, args, _| options_of(args));
@@ -107,6 +118,22 @@ fn add_rows(catalogue: &mut Catalogue) {
     let (is_leaf, level) = (type_of(DataType::Boolean), type_of(DataType::Integer));
     let columns = [("relid", relation), ("parentrelid", relation), ("isleaf", is_leaf), ("level", level)];
     catalogue.add_rows("pg_partition_tree", &[relation], &columns, none).parameters(&[("rootrelid", None)]).volatile();
+}
+
+/// What the grammar keeps words for, as PostgreSQL's does.
+fn keywords() -> SetRows {
+    let each = |keyword: &Keyword| {
+        let (class, description) = match keyword.class {
+            KeywordClass::Unreserved => ("U", "unreserved"),
+            KeywordClass::ColumnName => ("C", "unreserved (cannot be function or type name)"),
+            KeywordClass::TypeFunctionName => ("T", "reserved (can be function or type name)"),
+            KeywordClass::Reserved => ("R", "reserved"),
+        };
+        let bare = if keyword.bare_label { "can be bare label" } else { "requires AS" };
+        let label = Value::Boolean(keyword.bare_label);
+        [Value::text(keyword.name), Value::text(class), label, Value::text(description), Value::text(bare)]
+    };
+    SetRows::of(5, KEYWORDS.iter().flat_map(each).collect())
 }
 
 /// `name=value` of each; without a value NULL.

@@ -64,7 +64,7 @@ pub(crate) enum PointPlan {
     Aggregate(Box<PointAggregate>),
     /// With the sequences that it draws a value from.
     Insert(Box<PointInsert>, Box<[Arc<Sequence>]>),
-    Update(Box<PointUpdate>),
+    Update(Box<PointUpdate>, Box<[Arc<Sequence>]>),
     Delete(Box<PointDelete>),
     /// A change of no rows, whatever the parameters: WHERE is false.
     Nothing,
@@ -101,7 +101,9 @@ impl PointPlan {
             ModificationKind::Update { assigned, .. } => {
                 let returning = change.returning.as_ref();
                 let (source, target) = (PointSource::of(source?)?, Target::of(&change.table, catalog).ok()?);
-                PointPlan::Update(Box::new(PointUpdate::of_source(source, &target, assigned, returning, catalog)?))
+                let around = (parameters, catalog);
+                let (update, draws) = PointUpdate::of_source(source, &target, assigned, returning, around)?;
+                PointPlan::Update(Box::new(update), draws)
             }
             ModificationKind::Delete => {
                 let (source, target) = (PointSource::of(source?)?, Target::of(&change.table, catalog).ok()?);
@@ -115,7 +117,7 @@ impl PointPlan {
     /// which the statement loses then. Folds the statement's constants.
     pub(crate) fn of_bound(
         bound: &mut BoundStatement,
-        catalog: &Catalog,
+        (parameters, catalog): (usize, &Catalog),
         options: &OptimizerOptions,
     ) -> crate::Result<Option<(PointPlan, Vec<Field>)>> {
         let point = match bound {
@@ -123,7 +125,7 @@ impl PointPlan {
             BoundStatement::Update(update) => {
                 let Some(row) = keyed_row(&mut update.source, options) else { return Ok(None) };
                 let target = Target::of(&update.table, catalog)?;
-                PointPlan::of_update(row, update, &target, catalog)
+                PointPlan::of_update(row, update, &target, (parameters, catalog))
             }
             BoundStatement::Delete(delete) => {
                 let Some(row) = keyed_row(&mut delete.source, options) else { return Ok(None) };
@@ -141,7 +143,12 @@ impl PointPlan {
         Some(PointPlan::Select(Box::new(PointSelect::of_row(row, exprs, catalog)?)))
     }
 
-    fn of_update(row: KeyedRow, update: &BoundUpdate, target: &Arc<Target>, catalog: &Catalog) -> Option<PointPlan> {
+    fn of_update(
+        row: KeyedRow,
+        update: &BoundUpdate,
+        target: &Arc<Target>,
+        around: (usize, &Catalog),
+    ) -> Option<PointPlan> {
         let BoundUpdate { source: LogicalPlan::Project { exprs, .. }, assigned, returning, .. } = update else {
             return None;
         };
@@ -149,8 +156,8 @@ impl PointPlan {
             return None;
         }
         let source = PointSource::of_row(row, exprs.clone())?;
-        let update = PointUpdate::of_source(source, target, assigned, returning.as_ref(), catalog)?;
-        Some(PointPlan::Update(Box::new(update)))
+        let (update, draws) = PointUpdate::of_source(source, target, assigned, returning.as_ref(), around)?;
+        Some(PointPlan::Update(Box::new(update), draws))
     }
 
     fn of_delete(row: KeyedRow, delete: &BoundDelete, target: &Arc<Target>) -> Option<PointPlan> {
@@ -170,7 +177,7 @@ impl PointPlan {
             // Of the answers something may be computed.
             PointPlan::Aggregate(_) => false,
             PointPlan::Insert(plan, _) => plan.is_plain(),
-            PointPlan::Update(plan) => plan.is_plain(),
+            PointPlan::Update(plan, _) => plan.is_plain(),
             PointPlan::Delete(plan) => plan.is_plain(),
             PointPlan::Nothing => true,
         }
@@ -196,7 +203,7 @@ impl PointPlan {
     /// The sequences that it draws a value from.
     pub(crate) fn sequences(&self) -> &[Arc<Sequence>] {
         match self {
-            PointPlan::Insert(_, sequences) => sequences,
+            PointPlan::Insert(_, sequences) | PointPlan::Update(_, sequences) => sequences,
             _ => &[],
         }
     }

@@ -155,7 +155,7 @@ fn both_ways(text: &str, catalog: &Catalog) -> Option<(Made, Made)> {
     let options = OptimizerOptions::default();
     let mut parameters = ParameterTypes::default();
     let bound = bind_statement(&parsed, catalog, &mut parameters).ok()?;
-    let direct = PointPlan::of_bound(&mut bound.clone(), catalog, &options).expect(text);
+    let direct = PointPlan::of_bound(&mut bound.clone(), (parameters.types().len(), catalog), &options).expect(text);
     let fields = match &bound {
         BoundStatement::Query(plan) => plan.fields(),
         BoundStatement::Update(update) => update.returning.clone().map_or(vec![], |returning| returning.fields),

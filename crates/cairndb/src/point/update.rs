@@ -7,9 +7,10 @@ use cairn_storage::Ticket;
 use super::place::Place;
 use super::shape::{Finder, PointSource};
 use super::{Miss, WriteBuffers};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Sequence};
 use crate::dml::row::{Env, ObservedAtOnce, RowChange, Target};
-use crate::plan::{Held, Returning};
+use crate::plan::{Expr, Held, Returning};
+use crate::types::DataType;
 
 /// An UPDATE that leaves the row's key, and what other tables refer to, alone.
 #[derive(Debug)]
@@ -19,24 +20,30 @@ pub(crate) struct PointUpdate {
 }
 
 impl PointUpdate {
-    /// `source`: the target's old row, then the new values of the `assigned` columns.
+    /// `source`: the target's old row, then the new values of the `assigned` columns. With what it draws a value from, which is
+    /// behind the statement's parameters then.
     pub(super) fn of_source(
         source: PointSource,
         target: &Arc<Target>,
         assigned: &[usize],
         returning: Option<&Returning>,
-        catalog: &Catalog,
-    ) -> Option<PointUpdate> {
+        (parameters, catalog): (usize, &Catalog),
+    ) -> Option<(PointUpdate, Box<[Arc<Sequence>]>)> {
         // The old row, its row number where it has one, the new values; nothing of other tables.
         let values = target.table.columns.len() + usize::from(target.layout.has_row_numbers());
         let values = source.outputs.get(values..)?;
         if source.table.id != target.table.id || values.len() != assigned.len() {
             return None;
         }
-        let assigned = assigned.iter().copied().zip(values.iter().cloned()).collect();
+        let mut assigned: Vec<(usize, Expr)> = assigned.iter().copied().zip(values.iter().cloned()).collect();
+        let counter = target.unversioned(&assigned).map(|version| {
+            assigned.push((version, Expr::Parameter { index: parameters, data_type: DataType::BigInt }));
+            catalog.counter_of(&target.table).cloned()
+        });
         let returning = returning.map(|returning| returning.exprs.as_slice());
         let change = RowChange::new(target, catalog, assigned, source.filter.as_ref(), (returning, 0));
-        change.is_evaluable(Held::Commit).then(|| PointUpdate { finder: source.finder(), change })
+        let draws = counter.into_iter().collect::<Option<_>>()?;
+        change.is_evaluable(Held::Commit).then(|| (PointUpdate { finder: source.finder(), change }, draws))
     }
 
     pub(crate) fn is_plain(&self) -> bool {

@@ -94,7 +94,7 @@ impl Prepared {
         let is_readable = parameters.tables(false).all(|table| table.refuse_unpopulated().is_ok());
         let may_be_point = options.point_statements && is_plain && is_readable;
         let direct = match may_be_point {
-            true => PointPlan::of_bound(&mut bound, catalog, options)?,
+            true => PointPlan::of_bound(&mut bound, (parameters.types().len(), catalog), options)?,
             false => None,
         };
         let sizes = match &direct {

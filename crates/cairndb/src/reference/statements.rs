@@ -29,10 +29,11 @@ pub static STATEMENTS: &[Statement] = &[
          [REFERENCES table (column) [ON DELETE action] [ON UPDATE action] [DEFERRABLE [INITIALLY DEFERRED]]]\n        \
          [GENERATED ALWAYS | BY DEFAULT AS IDENTITY [(options)]] [GENERATED ALWAYS AS (expression) [STORED | VIRTUAL]], ...\n    \
          [CONSTRAINT name] PRIMARY KEY | UNIQUE [NULLS NOT DISTINCT] | CHECK | FOREIGN KEY ..., ...\n    \
-         [LIKE table [INCLUDING what] ...]\n) [WITH (change_feed = on, ...)]",
+         [LIKE table [INCLUDING what] ...]\n) [WITH (collection = on, change_feed = on, ...)]",
         "CREATE TABLE author (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE);
          CREATE TABLE book (id bigint PRIMARY KEY, author bigint REFERENCES author (id) ON DELETE CASCADE,
-             title text NOT NULL, price numeric(8,2) CHECK (price >= 0), tags jsonb)",
+             title text NOT NULL, price numeric(8,2) CHECK (price >= 0), tags jsonb);
+         CREATE TABLE note () WITH (collection = on)",
     ),
     of(
         "CREATE TABLE AS",
@@ -114,7 +115,7 @@ pub static STATEMENTS: &[Statement] = &[
          SET EXPRESSION AS (expression) | DROP EXPRESSION\n    \
          ADD constraint [NOT VALID] | VALIDATE CONSTRAINT name | DROP CONSTRAINT name | ALTER CONSTRAINT name ...\n    \
          ENABLE | DISABLE TRIGGER name | ALL | USER\n    \
-         SET (change_feed = on | off, change_feed_age = 'interval', change_feed_bytes = 'size') | RESET (...), ...\n\
+         SET (collection = on | off, change_feed = on | off, change_feed_age = 'interval', change_feed_bytes = 'size') | RESET (...), ...\n\
          ALTER TABLE name RENAME [COLUMN | CONSTRAINT] name TO name | RENAME TO name | SET SCHEMA name",
         "ALTER TABLE book ADD COLUMN pages integer NOT NULL DEFAULT 0, ADD CHECK (pages >= 0);
          ALTER TABLE book RENAME COLUMN pages TO leaves",

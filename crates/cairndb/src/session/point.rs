@@ -191,7 +191,7 @@ fn run_point(
     let (stamp, shared) = (prepared.schema_stamp(), session.shared());
     let written = match point {
         PointPlan::Insert(plan, _) => plan.run(place, stamp, env, buffers, (&shared.store, &shared.row_numbers)),
-        PointPlan::Update(plan) => plan.run(place, stamp, env, buffers),
+        PointPlan::Update(plan, _) => plan.run(place, stamp, env, buffers),
         PointPlan::Delete(plan) => plan.run(place, stamp, env, buffers),
         PointPlan::Nothing => place.nothing(stamp),
         PointPlan::Select(_) | PointPlan::Rows(_) | PointPlan::Aggregate(_) => Err(Miss::General),

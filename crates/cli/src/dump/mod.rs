@@ -125,6 +125,7 @@ fn write_all(connection: &Connection, out: &mut dyn Write, schema_only: bool) ->
     dump.functions(out, true)?;
     dump.views(out)?;
     dump.triggers(out)?;
+    dump.collections(out)?;
     dump.change_feeds(out)?;
     dump.comments(out)
 }

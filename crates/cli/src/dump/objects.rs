@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use cairndb::DataType;
+use cairndb::schema::{Relation, RelationKind};
 
 use super::order::in_order;
 use super::{Dump, full, name, string, text};
@@ -400,6 +401,19 @@ impl Dump<'_> {
             };
             let table = full(text(&row, 1), text(&row, 2));
             writeln!(out, "ALTER TABLE {table} {fires} TRIGGER {};\n", name(text(&row, 3)))?;
+        }
+        Ok(())
+    }
+
+    /// Which tables' rows are documents. Only here is that known: elsewhere versions stay what they are.
+    pub(super) fn collections(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let schema = self.connection.schema()?;
+        let is_collection =
+            |found: &&Relation| matches!(&found.kind, RelationKind::Table(table) if table.is_collection);
+        let is_kept = |found: &&Relation| found.schema != "pg_temp";
+        for found in schema.relations().iter().filter(is_collection).filter(is_kept) {
+            let set = format!("ALTER TABLE {} SET (collection = on)", full(&found.schema, &found.name));
+            writeln!(out, "{};\n", only_here(&set, None))?;
         }
         Ok(())
     }

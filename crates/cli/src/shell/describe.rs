@@ -179,6 +179,9 @@ fn describe_table(relation: &Relation, table: &Table) -> Grid {
     let referencing =
         referencing.map(|(child, key)| format!("TABLE \"{}\" CONSTRAINT {}", plain(child), foreign_key_line(key)));
     section(&mut footer, "Referenced by:", referencing.collect());
+    if table.is_collection {
+        footer.push("Collection: rows are documents".to_string());
+    }
     Grid {
         title: Some(format!("Table \"{}\"", full(relation))),
         columns: ["Column", "Type", "Nullable", "Default"].map(output::Column::text).to_vec(),

@@ -9,7 +9,7 @@ mod served;
 mod tls;
 mod tools;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use served::Served;
@@ -53,6 +53,9 @@ fn asyncpg_does_what_it_does() {
     hold_in_python("with_asyncpg.py", &[], &ITEMS);
 }
 
+/// What those do that give rows as objects, whose driver has done the rest.
+const OF_OBJECTS: [&str; 6] = ["login", "types", "ten", "batch", "errors", "retry"];
+
 const OF_MODELS: [&str; 7] = ["login", "types", "ten", "batch", "reflect", "errors", "retry"];
 
 #[test]
@@ -70,23 +73,50 @@ fn django_migrates_and_keeps_its_models() {
     hold_in_python("with_django.py", &[], &["login", "types", "migrate", "batch", "errors", "retry", "session"]);
 }
 
-fn hold_in_javascript(script: &str, items: &[&str]) {
+#[test]
+fn pgcli_completes_and_describes() {
+    hold_in_python("with_pgcli.py", &[], &["login", "complete", "commands", "errors", "program"]);
+}
+
+/// The packages of a folder of scripts, and what is made of them by more commands.
+fn packages(of: &str, sources: &[&str], more: impl FnOnce(&Path) -> Vec<Command>) -> Option<PathBuf> {
     if !has("node", "--version") || !has("npm", "--version") {
-        return;
+        return None;
     }
-    let sources = scripts().join("node");
-    let lock = std::fs::read_to_string(sources.join("package-lock.json")).expect("what is needed");
-    let installed = installed("node", &lock, |folder| {
+    let paths: Vec<PathBuf> = sources.iter().map(|name| scripts().join(of).join(name)).collect();
+    let manifest: String = paths.iter().map(|path| std::fs::read_to_string(path).expect("what is needed")).collect();
+    installed(of, &manifest, |folder| {
         let mut copy = Command::new("cp");
-        copy.args([sources.join("package.json"), sources.join("package-lock.json"), folder.to_owned()]);
+        copy.args(&paths).arg(folder);
         let mut install = Command::new("npm");
         install.args(["ci", "--no-audit", "--no-fund", "--ignore-scripts"]).current_dir(folder);
-        vec![copy, install]
-    });
-    let Some(folder) = installed else { return };
+        let mut commands = vec![copy, install];
+        commands.extend(more(folder));
+        commands
+    })
+}
+
+fn hold_in_javascript(script: &str, items: &[&str]) {
+    let Some(folder) = packages("node", &["package.json", "package-lock.json"], |_| Vec::new()) else { return };
     let mut command = Command::new("node");
-    command.arg(sources.join(script)).env("NODE_PATH", folder.join("node_modules"));
+    command.arg(scripts().join("node").join(script)).env("NODE_PATH", folder.join("node_modules"));
     Served::new().holds(command, items);
+}
+
+/// Its client is made of its schema, by what is in the package: the program that migrates is none of it, and nothing here asks for it.
+#[test]
+fn prisma_keeps_its_models() {
+    let made = packages("prisma", &["package.json", "package-lock.json", "schema.prisma"], |folder| {
+        let mut make = Command::new(folder.join("node_modules/.bin/prisma"));
+        make.args(["generate", "--no-hints", "--schema", "schema.prisma"]).current_dir(folder);
+        make.env("PRISMA_SCHEMA_ENGINE_BINARY", "/bin/true").env("CHECKPOINT_DISABLE", "1");
+        vec![make]
+    });
+    let Some(folder) = made else { return };
+    let mut command = Command::new("node");
+    command.arg(scripts().join("prisma/prisma.js")).env("NODE_PATH", folder.join("node_modules"));
+    command.env("PRISMA_CLIENT", folder.join("generated"));
+    Served::new().holds(command, &OF_OBJECTS);
 }
 
 #[test]
@@ -101,7 +131,7 @@ fn postgres_js_does_what_it_does() {
 
 #[test]
 fn drizzle_keeps_its_tables() {
-    hold_in_javascript("drizzle.js", &["login", "types", "ten", "batch", "errors", "retry"]);
+    hold_in_javascript("drizzle.js", &OF_OBJECTS);
 }
 
 /// A runtime and a hundred crates are compiled for it: only where somebody asks for it.
@@ -163,4 +193,26 @@ fn pgjdbc_does_what_it_does() {
     let mut command = Command::new("java");
     command.arg("-cp").arg(format!("{0}/postgresql.jar:{0}", folder.display())).arg("Pgjdbc");
     Served::new().holds(command, &[&ITEMS[..], &["tables"]].concat());
+}
+
+#[test]
+fn hibernate_makes_checks_and_keeps_its_models() {
+    if !has("javac", "--version") || !has("mvn", "--version") {
+        return;
+    }
+    let sources = ["pom.xml", "Models.java"].map(|name| scripts().join("hibernate").join(name));
+    let manifest: String = sources.iter().map(|path| std::fs::read_to_string(path).expect("a source")).collect();
+    let built = installed("hibernate", &manifest, |folder| {
+        let [project, source] = &sources;
+        let mut install = Command::new("mvn");
+        install.args(["-q", "-B", "dependency:copy-dependencies", "-f"]).arg(project);
+        install.arg(format!("-DoutputDirectory={}", folder.display()));
+        let mut build = Command::new("javac");
+        build.arg("-cp").arg(folder.join("*")).arg("-d").arg(folder).arg(source);
+        vec![install, build]
+    });
+    let Some(folder) = built else { return };
+    let mut command = Command::new("java");
+    command.arg("-cp").arg(format!("{0}/*:{0}", folder.display())).arg("Models");
+    Served::new().holds(command, &["login", "types", "ten", "batch", "errors", "retry", "versions"]);
 }

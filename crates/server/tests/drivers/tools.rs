@@ -43,16 +43,28 @@ pub fn installed(name: &str, manifest: &str, commands: impl FnOnce(&Path) -> Vec
         return Some(folder);
     }
     fs::remove_dir_all(&folder).and_then(|()| fs::create_dir(&folder)).expect("an empty folder");
-    for mut command in commands(&folder) {
-        let output = command.output().expect("it runs");
-        if !output.status.success() {
-            let said = [output.stdout, output.stderr].concat();
-            left_out(&format!("{name} could not be installed: {}", String::from_utf8_lossy(&said)));
+    for command in commands(&folder) {
+        if let Err(said) = ran_in_the_end(command) {
+            left_out(&format!("{name} could not be installed: {said}"));
             return None;
         }
     }
     fs::write(done, manifest).expect("written");
     Some(folder)
+}
+
+/// Runs what may have to ask a registry, which may not answer at once: again after a while, twice.
+fn ran_in_the_end(mut command: Command) -> Result<(), String> {
+    let mut pauses = [2, 10].map(Duration::from_secs).into_iter();
+    loop {
+        let output = command.output().expect("it runs");
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = [output.stdout, output.stderr].concat();
+        let Some(pause) = pauses.next() else { return Err(String::from_utf8_lossy(&said).into_owned()) };
+        std::thread::sleep(pause);
+    }
 }
 
 impl Served {

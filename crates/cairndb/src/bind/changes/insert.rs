@@ -322,6 +322,11 @@ impl Binder<'_> {
         let error = match (column.identity, targets.overriding) {
             _ if column.generated.is_some() => refused("a generated column"),
             (Some(_), Some(Overriding::User)) => return Ok(true),
+            (Some(_), _)
+                if targets.table.version_column().is_some_and(|at| targets.table.columns[at].name == *name) =>
+            {
+                refused("the version of a collection's document").with_hint("Use OVERRIDING USER VALUE to ignore it.")
+            }
             (Some(identity), None) if identity.always => refused("an identity column defined as GENERATED ALWAYS")
                 .with_hint("Use OVERRIDING SYSTEM VALUE to override."),
             _ => return Ok(false),

@@ -35,6 +35,7 @@ const FEATURES: &Features<Table> = &[
     (Version::Maintained, |table| table.materialized().is_some_and(|of| of.maintained.is_some())),
     (Version::Maintained, |table| !table.views.is_empty()),
     (Version::Virtual, Table::has_virtual),
+    (Version::Collection, |table| table.is_collection),
     (Version::KeyForms, |table| table.foreign_keys.iter().any(|key| key.full || !key.set_on_delete.is_empty())),
 ];
 
@@ -92,6 +93,7 @@ pub(in crate::catalog) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     if !table.views.is_empty() {
         w.numbers(20, &table.views.iter().map(|view| view.0 as usize).collect::<Vec<_>>());
     }
+    w.flag(21, table.is_collection);
     w.finish()
 }
 
@@ -168,6 +170,7 @@ pub(in crate::catalog) fn decode_table(id: ObjectId, bytes: &[u8], types: &Types
                 let view = |id| u32::try_from(id).map(ObjectId).map_err(|_| corrupt("id of a view"));
                 table.views = codec::numbers(value)?.into_iter().map(view).collect::<Result<_>>()?;
             }
+            21 => table.is_collection = true,
             _ => {}
         }
     }

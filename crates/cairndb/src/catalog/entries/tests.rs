@@ -100,6 +100,7 @@ fn table() -> Table {
         }),
         feed: Some(crate::catalog::Feed { tree: TreeId(1002), schema: 2 }),
         views: vec![ObjectId(31), ObjectId(70_000)],
+        is_collection: true,
         triggers: vec![Arc::new(Trigger {
             id: ObjectId(11),
             name: "tr".to_string(),

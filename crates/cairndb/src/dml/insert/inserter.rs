@@ -179,7 +179,11 @@ impl<'a> Inserter<'a> {
         let mut refitted = Vec::new();
         if program.audience.before {
             let new = observer.before(table, TriggerEvent::Insert, None, Some(row.to_values()), &[])?;
-            let Some(new) = new else { return Ok(()) };
+            let Some(mut new) = new else { return Ok(()) };
+            if let Some(version) = table.version_column() {
+                // Nobody says one.
+                new[version] = row.values()[version].to_value();
+            }
             given = new;
             row = Proposed::fit(table, given.as_slice(), &mut refitted, Vec::new(), env.eval)?;
         }

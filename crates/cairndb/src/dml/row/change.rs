@@ -70,12 +70,14 @@ impl RowChange {
             false => Arc::default(),
         };
         if triggers.before {
+            let version = table.version_column();
             for (index, column) in table.columns.iter().enumerate().filter(|(_, column)| column.generated.is_none()) {
-                if !listed.contains(&index) {
+                if !listed.contains(&index) && version != Some(index) {
                     assigned.push((index, Expr::Column { index, data_type: column.data_type }));
                 }
             }
         }
+        target.draw_version(&mut assigned);
         let mut by_column: Box<[Option<usize>]> = vec![None; table.columns.len()].into();
         assigned.iter().enumerate().for_each(|(at, (column, _))| by_column[*column] = Some(at));
         // What is computed from assigned columns comes behind them.
@@ -398,7 +400,9 @@ impl RowChange {
         let Some(new) = observer.before(table, TriggerEvent::Update, Some(old), Some(new), &self.listed)? else {
             return Ok(false);
         };
-        for (column, value) in new.into_iter().enumerate() {
+        // Nobody says a version.
+        let version = table.version_column();
+        for (column, value) in new.into_iter().enumerate().filter(|(column, _)| version != Some(*column)) {
             if let Some(at) = self.by_column[column].filter(|at| *at < values.len()) {
                 values[at] = value;
             }

@@ -63,7 +63,12 @@ impl Conflict {
                     expr
                 };
                 asked = query.as_ref().map(|query| Asked::of(target, query)).transpose()?;
-                let assigned = assignments.iter().map(|(column, value)| (*column, over_stored(value))).collect();
+                let assigned = assignments.iter().map(|(column, value)| (*column, over_stored(value)));
+                let mut assigned: Vec<(usize, Expr)> = assigned.collect();
+                if let Some(version) = target.unversioned(&assigned) {
+                    let data_type = target.table.columns[version].data_type;
+                    assigned.push((version, Expr::Column { index: width + version, data_type }));
+                }
                 let filter = filter.as_ref().map(over_stored);
                 Some(Box::new(RowChange::new(target, catalog, assigned, filter.as_ref(), behind)))
             }

@@ -36,6 +36,7 @@ mod stop;
 mod sum;
 mod target;
 mod trees;
+mod version;
 mod violation;
 mod way;
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::entry::Indexed;
+use super::version::NextVersion;
 use super::{Addition, Numbers, Reference, RowInsert};
 use crate::Result;
 use crate::bind::{TableRules, bound_groups};
@@ -19,6 +20,8 @@ pub(crate) struct Target {
     pub(super) schema: Box<str>,
     pub(crate) layout: Arc<TableLayout>,
     pub(crate) bound: Arc<TableRules>,
+    /// Of a collection.
+    pub(super) version: Option<NextVersion>,
     /// One per `table.foreign_keys`.
     pub(crate) references: Vec<Reference>,
     /// To the materialized views that its rows count for.
@@ -45,6 +48,7 @@ impl Target {
             schema: catalog.schema_name(table.schema).unwrap_or_default().into(),
             table: table.clone(),
             layout: catalog.layout(table),
+            version: NextVersion::of(table, catalog)?,
             references: references.collect::<Result<_>>()?,
             additions,
             bound,

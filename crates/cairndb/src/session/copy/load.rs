@@ -43,7 +43,7 @@ pub(super) type NextRow<'d> = dyn FnMut(&mut dyn FnMut(&dyn Params) -> Result<()
 struct Load<'a> {
     table: &'a Table,
     targets: Vec<Target>,
-    /// Of the other columns, as far as they have one.
+    /// Of the columns that are not as the data has them, as far as they have one.
     defaults: Vec<(usize, Expr)>,
     filter: Option<Expr>,
     context: &'a DmlContext<'a>,
@@ -78,7 +78,7 @@ pub(super) fn copy_from(
     let load = Load {
         table: &table,
         targets: positions.iter().zip(not_null).zip(null).map(target).collect(),
-        defaults: defaults(&table, &positions, context.catalog)?,
+        defaults: defaults(&table, &given(&table, &positions), context.catalog)?,
         filter: filter.transpose()?,
         context,
     };
@@ -120,6 +120,11 @@ fn check_unseen(table: &Table, context: &DmlContext<'_>) -> Result<()> {
                 .with_hint("Leave FREEZE out: rows need none."))
         }
     }
+}
+
+/// Those of the copied columns that are as the data has them: a collection's documents get versions of their own.
+fn given(table: &Table, copied: &[usize]) -> Vec<usize> {
+    copied.iter().copied().filter(|position| table.version_column() != Some(*position)).collect()
 }
 
 /// What the columns that are not copied get.

@@ -146,6 +146,7 @@ impl SequenceSource for StatementSequences {
 
     fn set_value(&self, name: &str, value: i64, called: bool) -> Result<i64> {
         let sequence = self.sequence(name)?;
+        self.catalog.refuse_counter(sequence)?;
         if !(sequence.min..=sequence.max).contains(&value) {
             let message = format!(
                 "setval: value {value} is out of bounds for sequence \"{}\" ({}..{})",
