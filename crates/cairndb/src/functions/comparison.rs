@@ -15,6 +15,7 @@ static PLAIN: [[DataType; 2]; 28] = {
     use DataType::*;
     [
         [Integer, Integer],
+        [BigInt, Integer],
         [BigInt, BigInt],
         [Text, Text],
         [Boolean, Boolean],
@@ -24,7 +25,6 @@ static PLAIN: [[DataType; 2]; 28] = {
         [Integer, SmallInt],
         [Integer, BigInt],
         [BigInt, SmallInt],
-        [BigInt, Integer],
         [Real, Real],
         [Real, Double],
         [Double, Real],
