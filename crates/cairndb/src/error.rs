@@ -310,6 +310,11 @@ impl Error {
         self.0.position.get_or_insert(position);
         self
     }
+    /// Of a text that stands elsewhere in the user's: where its position is there.
+    pub(crate) fn moved(mut self, position: impl FnOnce(usize) -> usize) -> Error {
+        self.0.position = self.0.position.map(position);
+        self
+    }
     /// Names the constraint that was violated.
     pub fn with_constraint(mut self, name: impl Into<String>) -> Error {
         self.0.constraint = Some(name.into());

@@ -65,9 +65,9 @@ pub use session::{
 pub use sql::{MAX_DEPTH, MAX_TEXT_BYTES, Script, SourceStatement, split_script};
 pub use types::{
     Array, ArrayElement, Attribute, Composite, CompositeType, DataType, Dimension, ElementType, EnumType, EnumValue,
-    EvalContext, FromValue, Interval, IntervalField, IntervalLimit, JsonPath, Jsonb, Numeric, NumericRef, Params, Reg,
-    RegValue, ServedDatabase, ServedSession, ServedStatement, Server, TimeTz, ToValue, TypeCategory, Value, ValueRef,
-    ZoneName, from_text, read_binary, to_text, write_binary, write_text,
+    EvalContext, Form, FromValue, Interval, IntervalField, IntervalLimit, JsonPath, Jsonb, Numeric, NumericRef, Params,
+    Reg, RegValue, ServedDatabase, ServedSession, ServedStatement, Server, TimeTz, ToValue, TypeCategory, Value,
+    ValueRef, ZoneName, from_text, read_binary, to_text, write_binary, write_text,
 };
 pub use verify::{Verified, Violated, Violation};
 

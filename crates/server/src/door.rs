@@ -17,8 +17,6 @@ use crate::log::Level;
 use crate::server::Shared;
 use crate::throttle::Origin;
 
-/// How long somebody may take to say and prove who he is.
-const LOGIN_TIME: Duration = Duration::from_secs(60);
 /// How long the last words to somebody may take.
 const FAREWELL_TIME: Duration = Duration::from_secs(5);
 
@@ -27,11 +25,11 @@ const LOOK_TIME: Duration = Duration::from_millis(100);
 
 /// Who has come in; `None`: the conversation is over.
 pub(crate) fn admit(line: &mut Line, shared: &Shared, from: &(Origin, String)) -> io::Result<Option<Login>> {
-    let until = Instant::now() + LOGIN_TIME;
-    line.set_times(Some(LOGIN_TIME), Some(FAREWELL_TIME))?;
+    let options = shared.options();
+    let until = Instant::now() + options.login_timeout;
+    line.set_times(Some(options.login_timeout), Some(FAREWELL_TIME))?;
     let mut user = None;
     // Over a Unix socket nobody else listens.
-    let options = shared.options();
     let tls = options.tls.as_ref().filter(|_| matches!(from.0, Origin::Address(_)));
     line.greet(tls).map_err(|error| tell_broken(error, shared, from))?;
     loop {

@@ -74,7 +74,7 @@ impl Hearing {
             {
                 return Ok(Err(error));
             }
-            line.flush()?;
+            line.rest()?;
             match line.stream.wait_with(Some(&self.woken), until)? {
                 Waited::One => return line.read().map(|()| Ok(true)),
                 Waited::Other => self.empty()?,

@@ -1,4 +1,4 @@
-//! `/metrics`, `/healthz` and `/readyz` over HTTP, for what watches a server: one question a connection, one after the other, and nobody
+//! `/metrics`, `/healthz` and `/readyz` over HTTP, for what watches a server: one question a connection, each on a thread of its own, and nobody
 //! is waited for long.
 
 use std::io::{self, Read, Write};

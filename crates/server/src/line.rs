@@ -14,6 +14,8 @@ use crate::tls::{Channel, Tls};
 const OUTPUT_BYTES: usize = 64 << 10;
 /// Room for bytes that come.
 const INPUT_BYTES: usize = 16 << 10;
+/// The same, while little comes: most questions are short, and most connections idle.
+const IDLE_INPUT_BYTES: usize = 2 << 10;
 /// Buffers that grew beyond this are given back.
 const KEPT_BYTES: usize = 256 << 10;
 /// What TLS begins with, and no message does.
@@ -29,7 +31,7 @@ pub(crate) struct Line {
 
 impl Line {
     pub(crate) fn new(stream: Stream, limits: Limits) -> Line {
-        let buffer = vec![0; INPUT_BYTES].into_boxed_slice();
+        let buffer = vec![0; IDLE_INPUT_BYTES].into_boxed_slice();
         Line { conversation: Conversation::new(limits), stream, buffer, tls: None }
     }
 
@@ -106,6 +108,20 @@ impl Line {
         }
     }
 
+    /// Writes what there is; then nothing is there to do, and memory is given back that is needed only while there is.
+    pub(crate) fn rest(&mut self) -> io::Result<()> {
+        self.flush()?;
+        self.conversation.rest();
+        self.have_room(IDLE_INPUT_BYTES);
+        Ok(())
+    }
+
+    fn have_room(&mut self, bytes: usize) {
+        if self.buffer.len() != bytes {
+            self.buffer = vec![0; bytes].into_boxed_slice();
+        }
+    }
+
     /// Waits for what comes.
     pub(crate) fn read(&mut self) -> io::Result<()> {
         let count = self.read_some()?;
@@ -135,6 +151,9 @@ impl Line {
                     self.conversation.end_of_input();
                 }
             }
+        }
+        if count == self.buffer.len() {
+            self.have_room(INPUT_BYTES);
         }
         Ok(())
     }

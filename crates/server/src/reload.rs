@@ -17,6 +17,7 @@ pub(crate) fn reloaded(old: &Options, new: Options) -> (Options, Names, Names) {
         ("max_connections_by_user", old.connections_max_by_user != new.connections_max_by_user),
         ("max_connections_by_database", old.connections_max_by_database != new.connections_max_by_database),
         ("limits", (old.limits, &old.ceilings) != (new.limits, &new.ceilings)),
+        ("limits.login_timeout", old.login_timeout != new.login_timeout),
         ("limits.output_timeout", old.output_timeout != new.output_timeout),
         ("log.slow_statement", old.slow_statement != new.slow_statement),
         ("idle_close", old.idle_close != new.idle_close),

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use cairndb::{Connection, Error, Executed, Rows, Timeslice, command_tag};
+use cairndb::{Connection, Error, Executed, Form, Rows, Timeslice, command_tag};
 
 use crate::line::Line;
 
@@ -61,7 +61,7 @@ pub(crate) fn give(
     tell_notices(line, connection);
     match executed.take_rows() {
         Some(rows) => {
-            line.conversation.columns(rows.columns(), &rows.origins());
+            line.conversation.columns(rows.columns(), || rows.origins());
             go_on(line, connection, Box::new(Given { command, affected: Some(affected), rows }), most)
         }
         None => {
@@ -78,12 +78,13 @@ pub(crate) fn go_on(
     mut given: Box<Given>,
     most: u32,
 ) -> Result<Came, Broken> {
-    let context = connection.text_context();
+    let context = || connection.text_context();
+    let mut form = Form::new(&context);
     let mut count = 0;
     while most == 0 || count < u64::from(most) {
         match given.rows.next_within(SLICE)? {
             Timeslice::Row(row) => {
-                line.conversation.row(&row, &context)?;
+                line.conversation.row(&row, &mut form)?;
                 count += 1;
                 line.flush_much()?;
             }

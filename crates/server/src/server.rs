@@ -6,6 +6,7 @@ use std::net::{SocketAddr, TcpListener};
 #[cfg(unix)]
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -40,6 +41,9 @@ const FAREWELL_TIME: Duration = Duration::from_secs(2);
 /// Between two looks who is gone.
 const WATCH_TIME: Duration = Duration::from_secs(2);
 
+/// So many are answered over HTTP at a time; others are hung up on.
+const ASKING_MAX: usize = 16;
+
 /// How a database is served.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -66,6 +70,8 @@ pub struct Options {
     pub connections_max_by_user: Option<usize>,
     /// How many in one database.
     pub connections_max_by_database: Option<usize>,
+    /// How long somebody may take to say and prove who he is.
+    pub login_timeout: Duration,
     /// How long a client may take nothing of what is written to it.
     pub output_timeout: Duration,
     /// What a client may take.
@@ -98,6 +104,7 @@ impl Default for Options {
             connections_max: 100,
             connections_max_by_user: None,
             connections_max_by_database: None,
+            login_timeout: Duration::from_secs(60),
             output_timeout: Duration::from_secs(300),
             limits: Limits::default(),
             ceilings: None,
@@ -121,6 +128,8 @@ pub(crate) struct Shared {
     pub(crate) throttle: Throttle,
     pub(crate) statements: Statements,
     pub(crate) metrics: Metrics,
+    /// How many are being answered over HTTP.
+    asking: AtomicUsize,
 }
 
 impl Shared {
@@ -220,8 +229,16 @@ impl Server {
         let (throttle, metrics) = (Throttle::new(secret), Metrics::default());
         let statements = Statements::new(options.statements_max);
         let options = RwLock::new(Arc::new(options));
-        let shared =
-            Arc::new(Shared { databases, options, registry: Arc::default(), secret, throttle, statements, metrics });
+        let shared = Arc::new(Shared {
+            databases,
+            options,
+            registry: Arc::default(),
+            secret,
+            throttle,
+            statements,
+            metrics,
+            asking: AtomicUsize::new(0),
+        });
         // What was begun ends, should something that follows fail.
         let mut running = Running {
             shared,
@@ -473,9 +490,24 @@ impl Drop for Running {
 /// What is done with who comes.
 type Serve = fn(Stream, &Arc<Shared>);
 
-/// Who goes while he is answered is no error.
+/// A thread for who asks, so that the next is not kept waiting by one who is slow; there are few who may.
 fn tell_metrics(stream: Stream, shared: &Arc<Shared>) {
-    let _ = http::answer(&stream, shared);
+    let asking = Asking(shared.clone());
+    if shared.asking.fetch_add(1, Ordering::Relaxed) >= ASKING_MAX {
+        return;
+    }
+    // Who goes while he is answered is no error.
+    let work = move || drop(http::answer(&stream, &asking.0));
+    let _ = thread::Builder::new().name("cairn metrics".to_owned()).spawn(work);
+}
+
+/// Somebody who is being answered over HTTP.
+struct Asking(Arc<Shared>);
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        self.0.asking.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// A thread for a client.

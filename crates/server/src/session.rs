@@ -226,8 +226,13 @@ impl<'c> Session<'c> {
         let until = limit.as_ref().map(|(until, _)| *until);
         let waited = match (&mut self.hearing, until) {
             (Some(hearing), until) => hearing.wait(line, until)?,
-            (None, Some(until)) => Ok(line.wait_until(until)?),
-            (None, None) => Ok(line.wait().map(|()| true)?),
+            (None, until) => {
+                line.rest()?;
+                Ok(match until {
+                    Some(until) => line.wait_until(until)?,
+                    None => line.read().map(|()| true)?,
+                })
+            }
         };
         let over = match (waited, limit) {
             (Err(error), _) | (Ok(false), Some((_, error))) => error,

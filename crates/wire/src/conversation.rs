@@ -22,7 +22,7 @@
 
 use std::collections::VecDeque;
 
-use cairndb::{ClientCopy, ColumnOrigin, Error, EvalContext, Field, Notice, Result, Row};
+use cairndb::{ClientCopy, ColumnOrigin, Error, Field, Form, Notice, Result, Row};
 
 use crate::block::Control;
 use crate::error::{aborted, refused, violation};
@@ -167,6 +167,23 @@ impl Conversation {
     pub fn output(&mut self) -> &mut Vec<u8> {
         &mut self.output.bytes
     }
+
+    /// The client may say nothing for long, and what was answered is written: memory is given back that took more than
+    /// [`RESTING_BYTES`](Conversation::RESTING_BYTES).
+    ///
+    /// ```
+    /// let mut conversation = cairn_wire::Conversation::new(Default::default());
+    /// conversation.output().reserve(100_000);
+    /// conversation.rest();
+    /// assert!(conversation.output().capacity() <= cairn_wire::Conversation::RESTING_BYTES);
+    /// ```
+    pub fn rest(&mut self) {
+        self.input.shrink_to(Conversation::RESTING_BYTES);
+        self.output.bytes.shrink_to(Conversation::RESTING_BYTES);
+    }
+
+    /// What a conversation keeps of its buffers, each, while nothing is said.
+    pub const RESTING_BYTES: usize = 4 << 10;
 
     /// Whether the conversation is over since its client did not know the password of who it said it is.
     pub fn was_denied(&self) -> bool {
@@ -355,28 +372,28 @@ impl Conversation {
         }
     }
 
-    /// A statement's result has these columns; told before its first row.
-    pub fn columns(&mut self, fields: &[Field], origins: &[Option<ColumnOrigin>]) {
+    /// A statement's result has these columns; told before its first row. `origins`: the tables' columns that they show.
+    pub fn columns(&mut self, fields: &[Field], origins: impl FnOnce() -> Vec<Option<ColumnOrigin>>) {
         let is_told = match &self.asked {
             Asked::Execute(portal) => self.portals.get(*portal).is_some_and(|portal| portal.columns.is_some()),
             _ => false,
         };
         if !is_told {
-            self.output.columns(fields, origins, &Formats::Text);
+            self.output.columns(fields, &origins(), &Formats::Text);
         }
     }
 
-    /// A row of it. `context`: how the session writes texts.
+    /// A row of it. `form`: how the session writes texts.
     ///
     /// # Errors
     ///
     /// 54000 for what is too long for a message: nothing of the row is sent then.
-    pub fn row(&mut self, row: &Row<'_>, context: &EvalContext) -> Result<()> {
+    pub fn row(&mut self, row: &Row<'_>, form: &mut Form<'_>) -> Result<()> {
         let formats = match &self.asked {
             Asked::Execute(portal) => self.portals.get(*portal).map(|portal| &portal.formats),
             _ => None,
         };
-        self.output.row(row, row.columns(), formats.unwrap_or(&Formats::Text), context)
+        self.output.row(row, formats.unwrap_or(&Formats::Text), form)
     }
 
     /// The statement is done; `tag`: see [`command_tag`](cairndb::command_tag).

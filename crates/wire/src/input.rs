@@ -38,6 +38,13 @@ impl Input {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// Gives room back that was needed for more than so many bytes, where none wait.
+    pub(crate) fn shrink_to(&mut self, bytes: usize) {
+        if self.is_empty() && self.bytes.capacity() > bytes {
+            *self = Input::default();
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.at == self.bytes.len()
     }

@@ -1,10 +1,6 @@
 //! Messages to the client, written one behind the other into one buffer.
 
-use std::fmt::Write;
-
-use cairndb::{
-    ColumnOrigin, DataType, Error, EvalContext, Field, Notice, Row, ValueRef, from_text, write_binary, write_text,
-};
+use cairndb::{ColumnOrigin, DataType, Error, Field, Form, Notice, Row, SqlState, ValueRef};
 
 use crate::error::violation;
 
@@ -12,8 +8,6 @@ use crate::error::violation;
 #[derive(Default)]
 pub(crate) struct Output {
     pub(crate) bytes: Vec<u8>,
-    /// Where the texts of values are made that have no shorter way.
-    text: String,
 }
 
 /// Whether columns go in text or in binary.
@@ -137,83 +131,24 @@ impl Output {
     }
 
     /// SQLSTATE 54000 where a value, or the row, is too long for a message; nothing of it is written then.
-    pub(crate) fn row(
-        &mut self,
-        row: &Row<'_>,
-        columns: &[Field],
-        formats: &Formats,
-        context: &EvalContext,
-    ) -> Result<(), Error> {
+    pub(crate) fn row(&mut self, row: &Row<'_>, formats: &Formats, form: &mut Form<'_>) -> Result<(), Error> {
         let start = self.bytes.len();
-        self.bytes.push(b'D');
-        self.bytes.extend([0; 4]);
-        self.bytes.extend((columns.len() as u16).to_be_bytes());
-        for (at, field) in columns.iter().enumerate() {
-            let written = match formats.is_binary(at) {
-                true => self.binary(row, at, field.data_type, context),
-                false => self.text(row, at, context),
-            };
-            if let Err(error) = written {
-                self.bytes.truncate(start);
-                return Err(error);
-            }
+        let columns = row.columns();
+        self.bytes.extend_from_slice(&[b'D', 0, 0, 0, 0]);
+        self.bytes.extend_from_slice(&(columns.len() as u16).to_be_bytes());
+        let mut each = columns.iter().enumerate();
+        let written = each.try_for_each(|(at, field)| match formats.is_binary(at) {
+            true => form.binary(row.value_ref(at), field.data_type, &mut self.bytes),
+            false => text(row.value_ref(at), form, &mut self.bytes),
+        });
+        let is_short = i32::try_from(self.bytes.len() - start).is_ok();
+        let too_long = || Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "a row is too long for one message");
+        let whole = written.and_then(|()| is_short.then_some(()).ok_or_else(too_long));
+        match whole {
+            Ok(()) => self.end_at(start + 1),
+            Err(_) => self.bytes.truncate(start),
         }
-        if i32::try_from(self.bytes.len() - start).is_err() {
-            self.bytes.truncate(start);
-            return Err(Error::new(cairndb::SqlState::PROGRAM_LIMIT_EXCEEDED, "a row is too long for one message"));
-        }
-        self.end_at(start + 1);
-        Ok(())
-    }
-
-    fn binary(&mut self, row: &Row<'_>, at: usize, data_type: DataType, context: &EvalContext) -> Result<(), Error> {
-        match row.value_ref(at) {
-            ValueRef::Null => self.bytes.extend((-1i32).to_be_bytes()),
-            // A result has the name; what the format wants is the oid.
-            ValueRef::Text(name) if let DataType::RegName(of) = data_type => {
-                let value = from_text(name, DataType::Reg(of), context)?;
-                return write_binary(&value, DataType::Reg(of), &mut self.bytes);
-            }
-            ValueRef::Integer(value) => self.put(&value.to_be_bytes()),
-            ValueRef::SmallInt(value) => self.put(&value.to_be_bytes()),
-            ValueRef::BigInt(value) if data_type == DataType::BigInt => self.put(&value.to_be_bytes()),
-            ValueRef::Text(text) if data_type != DataType::InternalChar => self.put(text.as_bytes()),
-            _ => return write_binary(row.value(at), data_type, &mut self.bytes),
-        }
-        Ok(())
-    }
-
-    fn text(&mut self, row: &Row<'_>, at: usize, context: &EvalContext) -> Result<(), Error> {
-        match row.value_ref(at) {
-            ValueRef::Null => self.bytes.extend((-1i32).to_be_bytes()),
-            ValueRef::Text(text) | ValueRef::Json(text) => self.put_checked(text.as_bytes())?,
-            value => {
-                let mut text = std::mem::take(&mut self.text);
-                text.clear();
-                match value.as_i64() {
-                    // Without a value of its own. (Writing to a string can not fail.)
-                    Some(integer) => _ = write!(text, "{integer}"),
-                    None => write_text(row.value(at), context, &mut text),
-                }
-                let put = self.put_checked(text.as_bytes());
-                self.text = text;
-                put?;
-            }
-        }
-        Ok(())
-    }
-
-    fn put(&mut self, value: &[u8]) {
-        self.bytes.extend((value.len() as u32).to_be_bytes());
-        self.bytes.extend(value);
-    }
-
-    fn put_checked(&mut self, value: &[u8]) -> Result<(), Error> {
-        if i32::try_from(value.len()).is_err() {
-            return Err(violation("a value is too long for the protocol"));
-        }
-        self.put(value);
-        Ok(())
+        whole
     }
 
     /// `offset`: how many characters of the user's text come before the statement's.
@@ -249,6 +184,22 @@ impl Output {
             out.push(0);
         });
     }
+}
+
+/// A value in text, behind its length.
+#[inline]
+fn text(value: ValueRef<'_>, form: &mut Form<'_>, out: &mut Vec<u8>) -> Result<(), Error> {
+    if value.is_null() {
+        out.extend_from_slice(&(-1i32).to_be_bytes());
+        return Ok(());
+    }
+    let place = out.len();
+    out.extend_from_slice(&[0; 4]);
+    let start = out.len();
+    form.text(value, out);
+    let length = i32::try_from(out.len() - start).map_err(|_| violation("a value is too long for the protocol"))?;
+    out[place..start].copy_from_slice(&length.to_be_bytes());
+    Ok(())
 }
 
 /// A field of an error or notice.

@@ -5,23 +5,29 @@ use std::collections::HashMap;
 /// By name and by number. The name of what has none is empty.
 pub(crate) struct Slots<T> {
     names: HashMap<String, usize>,
+    /// What has no name: it comes and goes with every statement, and is found without a look at the names.
+    unnamed: Option<usize>,
     slots: Vec<Option<T>>,
     free: Vec<usize>,
 }
 
 impl<T> Default for Slots<T> {
     fn default() -> Slots<T> {
-        Slots { names: HashMap::new(), slots: Vec::new(), free: Vec::new() }
+        Slots { names: HashMap::new(), unnamed: None, slots: Vec::new(), free: Vec::new() }
     }
 }
 
 impl<T> Slots<T> {
     pub(crate) fn len(&self) -> usize {
-        self.names.len()
+        self.names.len() + usize::from(self.unnamed.is_some())
+    }
+
+    fn number(&self, name: &str) -> Option<usize> {
+        if name.is_empty() { self.unnamed } else { self.names.get(name).copied() }
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<(usize, &T)> {
-        let number = *self.names.get(name)?;
+        let number = self.number(name)?;
         Some((number, self.slots.get(number)?.as_ref()?))
     }
 
@@ -44,23 +50,29 @@ impl<T> Slots<T> {
             self.slots.len() - 1
         });
         self.slots[number] = Some(of);
-        self.names.insert(name, number);
+        match name.is_empty() {
+            true => self.unnamed = Some(number),
+            false => _ = self.names.insert(name, number),
+        }
         number
     }
 
     pub(crate) fn remove(&mut self, name: &str) -> Option<(usize, T)> {
-        let number = self.names.remove(name)?;
+        let number = if name.is_empty() { self.unnamed.take() } else { self.names.remove(name) }?;
         self.free.push(number);
         Some((number, self.slots.get_mut(number)?.take()?))
     }
 
     /// Takes those out that have names.
     pub(crate) fn remove_named(&mut self) -> Vec<(usize, T)> {
-        let names: Vec<String> = self.names.keys().filter(|name| !name.is_empty()).cloned().collect();
+        let names: Vec<String> = self.names.keys().cloned().collect();
         names.iter().filter_map(|name| self.remove(name)).collect()
     }
 
     pub(crate) fn clear(&mut self) {
-        *self = Slots::default();
+        self.names.clear();
+        self.unnamed = None;
+        self.slots.clear();
+        self.free.clear();
     }
 }

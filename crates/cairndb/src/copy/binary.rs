@@ -10,8 +10,8 @@
 
 use std::io::{BufRead, ErrorKind, Read};
 
-use crate::types::{DataType, write_binary};
-use crate::{Error, Result, SqlState, Value};
+use crate::types::{DataType, Form, ValueRef};
+use crate::{Error, Result, SqlState};
 
 const SIGNATURE: [u8; 11] = *b"PGCOPY\n\xff\r\n\0";
 /// Rows have the number of their own before the first field: a form that is gone.
@@ -25,13 +25,18 @@ pub(crate) fn write_header(out: &mut Vec<u8>) {
     out.extend([0; 8]);
 }
 
-/// Appends a row of columns of these types.
-pub(crate) fn write_tuple(values: &[Value], types: &[DataType], out: &mut Vec<u8>) -> Result<()> {
-    let count = i16::try_from(values.len()).map_err(|_| {
+/// Appends a row of columns of these types, whose values are lent by column.
+pub(crate) fn write_tuple<'v>(
+    value: impl Fn(usize) -> ValueRef<'v>,
+    types: &[DataType],
+    form: &Form<'_>,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let count = i16::try_from(types.len()).map_err(|_| {
         Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "a row has too many columns for the binary format")
     })?;
-    out.extend(count.to_be_bytes());
-    values.iter().zip(types).try_for_each(|(value, data_type)| write_binary(value, *data_type, out))
+    out.extend_from_slice(&count.to_be_bytes());
+    types.iter().enumerate().try_for_each(|(at, data_type)| form.binary(value(at), *data_type, out))
 }
 
 /// Appends what stands behind the rows.

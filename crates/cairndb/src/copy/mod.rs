@@ -8,4 +8,4 @@ mod writer;
 pub(crate) use binary::{Tuples, write_header, write_trailer, write_tuple};
 pub(crate) use format::{Format, Header};
 pub(crate) use reader::{Bad, Records};
-pub(crate) use writer::write_row;
+pub(crate) use writer::Writer;

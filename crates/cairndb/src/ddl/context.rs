@@ -42,6 +42,9 @@ pub(crate) trait SchemaHost {
     /// The statement that EXECUTE names, and what the statement that has the EXECUTE gives for its parameters.
     fn executed(&self, parsed: &ParsedStatement, execute: &Execute) -> Result<(Arc<ParsedStatement>, Vec<Value>)>;
 
+    /// What is given for the statement's own parameters.
+    fn parameters(&self) -> &[Value];
+
     /// Once this is committed, other materialized views follow their queries.
     fn follow_views(&self);
 }

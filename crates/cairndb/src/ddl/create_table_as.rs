@@ -65,7 +65,10 @@ impl Ddl<'_> {
         let (plan, exec) = match rows {
             RowsOf::Query(query, into) => {
                 let plan = bind_rows_of(self.parsed, (*query, *into), &self.catalog, &mut parameters)?;
-                refuse_parameters(&parameters)?;
+                // What the command was given for them is the statement's that it runs in.
+                if self.session.parameters().is_empty() {
+                    refuse_parameters(&parameters)?;
+                }
                 (plan, None)
             }
             RowsOf::Execute(execute) => {

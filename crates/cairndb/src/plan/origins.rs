@@ -1,6 +1,7 @@
 //! Which column of a table each column of a result shows: what clients are told of it.
 
 use super::expressions::expr::Expr;
+use super::modification::Modification;
 use super::physical::{PhysicalNode as N, PhysicalPlan};
 use crate::catalog::{Table, oid_of};
 
@@ -60,8 +61,8 @@ pub(crate) fn origins(plan: &PhysicalPlan) -> Vec<Option<ColumnOrigin>> {
         | N::Append { .. }
         | N::SetOperation { .. }
         | N::SystemScan { .. }
-        | N::TableFunction { .. }
-        | N::Modify { .. } => Vec::new(),
+        | N::TableFunction { .. } => Vec::new(),
+        N::Modify { change, .. } => returned(change),
     };
     found.resize(plan.fields.len(), None);
     found
@@ -75,10 +76,20 @@ fn of_table(table: &Table, columns: &[usize]) -> Vec<Option<ColumnOrigin>> {
     columns.iter().map(origin).collect()
 }
 
+/// RETURNING: its expressions are over the row's columns, then over others.
+fn returned(change: &Modification) -> Vec<Option<ColumnOrigin>> {
+    let of_row = of_table(&change.table, &(0..change.table.columns.len()).collect::<Vec<_>>());
+    change.returning.as_ref().map_or_else(Vec::new, |returning| columns_in(&of_row, &returning.exprs))
+}
+
 fn shown(input: &PhysicalPlan, exprs: &[Expr]) -> Vec<Option<ColumnOrigin>> {
-    let of_input = origins(input);
+    columns_in(&origins(input), exprs)
+}
+
+/// Of expressions over columns of which this is known.
+fn columns_in(known: &[Option<ColumnOrigin>], exprs: &[Expr]) -> Vec<Option<ColumnOrigin>> {
     let origin = |expr: &Expr| match expr {
-        Expr::Column { index, .. } => of_input.get(*index).copied().flatten(),
+        Expr::Column { index, .. } => known.get(*index).copied().flatten(),
         _ => None,
     };
     exprs.iter().map(origin).collect()

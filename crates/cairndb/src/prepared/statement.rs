@@ -155,6 +155,16 @@ impl Prepared {
         }
     }
 
+    /// A command whose parameters have these types, and whose result has these columns.
+    pub(crate) fn described(self, parameters: Vec<DataType>, fields: Vec<Field>) -> Prepared {
+        Prepared { parameters, fields, ..self }
+    }
+
+    /// Whether it is a command, which has no plan.
+    pub(crate) fn is_command(&self) -> bool {
+        matches!(self.body.get(), Some(Body::Utility))
+    }
+
     /// What the general path runs; planned now, if the fast form has served so far.
     pub(crate) fn body(&self) -> Result<&Body> {
         if let Some(body) = self.body.get() {

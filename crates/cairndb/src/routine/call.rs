@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use cairn_parser::{self as ast, Id};
+
 use super::plpgsql::{PlPgSql, Room};
 use super::transactions::Control;
 use super::{Compiled, DEPTH_MAX, calls_of};
@@ -15,7 +17,7 @@ use crate::functions::{Caller, Firing, TriggerCall, TriggerRunner, Volatility};
 use crate::plan::{Expr, PhysicalNode, PhysicalPlan};
 use crate::prepared::Prepared;
 use crate::routine::{Ran, StatementHost, UnderPath};
-use crate::sql::parse_one;
+use crate::sql::{ParsedStatement, parse_one};
 use crate::sync;
 use crate::types::{DataType, EvalContext, OidNames};
 use crate::{Error, Result, SqlState, Value};
@@ -328,16 +330,35 @@ pub(crate) fn run_block(
     body.call(&routine, (&**host, &context), &[], control).map(drop)
 }
 
-/// CALL, as a query of the procedure's row: `call` is the procedure with its arguments.
-pub(crate) fn called_procedure(host: &dyn StatementHost, call: &str, has_parameters: bool) -> Result<Arc<Prepared>> {
-    let variables: Arc<dyn Variables> = Arc::new(OfCall { has_parameters });
-    host.prepare(&Arc::new(parse_one(&format!("SELECT * FROM {call}"))?), &variables)
+/// CALL of a client, whose parameters are the statement's, as a query of the procedure's row.
+pub(crate) fn called_by_client(
+    host: &dyn StatementHost,
+    parsed: &ParsedStatement,
+    call: Id<ast::Expr>,
+) -> Result<Arc<Prepared>> {
+    // What pgjdbc takes for an argument that only comes out; which type it has is the procedure's matter.
+    let of = |declared: &DataType| if *declared == DataType::Void { DataType::Unknown } else { *declared };
+    let declared = parsed.declared.iter().map(of).collect();
+    let begins_at = parsed.position_of(parsed.tree.span(call).start as usize);
+    let called = called_procedure(host, parsed.tree.written(call), Some(declared));
+    called.map_err(|error| error.moved(|position| (position + begins_at).saturating_sub(QUERY_OF_CALL.len() + 1)))
+}
+
+/// What stands before a procedure with its arguments in the query of its row.
+const QUERY_OF_CALL: &str = "SELECT * FROM ";
+
+/// CALL, as a query of the procedure's row: `call` is the procedure with its arguments. `declared`: types of its parameters, where it may
+/// have some.
+fn called_procedure(host: &dyn StatementHost, call: &str, declared: Option<Vec<DataType>>) -> Result<Arc<Prepared>> {
+    let variables: Arc<dyn Variables> = Arc::new(OfCall { has_parameters: declared.is_some() });
+    let parsed = parse_one(&format!("{QUERY_OF_CALL}{call}"))?;
+    host.prepare(&Arc::new(parsed.within(parsed.statement, declared.unwrap_or_default())), &variables)
 }
 
 /// CALL within a statement.
 pub(crate) fn run_call(host: Arc<dyn StatementHost>, call: &str, eval: &EvalContext) -> Result<Ran> {
     let eval = eval.with_calls(Some(calls_of(host.clone())));
-    let prepared = called_procedure(&*host, call, false)?;
+    let prepared = called_procedure(&*host, call, None)?;
     let context = ExecContext { eval: Arc::new(eval), ..host.base().clone() };
     host.call_procedure(&prepared, &context, None)
 }

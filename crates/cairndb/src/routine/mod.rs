@@ -16,7 +16,7 @@ mod transactions;
 
 use std::sync::Arc;
 
-pub(crate) use call::{called_procedure, check_body, run_block, run_call};
+pub(crate) use call::{called_by_client, check_body, run_block, run_call};
 pub(crate) use compiled::{Compiled, CompiledRoutines};
 use host::Planned;
 pub(crate) use host::{BlockSavepoint, Ran, StatementHost, UnderPath};

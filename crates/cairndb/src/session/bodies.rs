@@ -14,11 +14,12 @@ use cairn_storage::Losses;
 
 use super::execute::{EndOfStatement, State, retry};
 use super::{Executed, Params, Rows, Session};
-use crate::command::{Command, SchemaCommand};
+use crate::command::{Call, Command, SchemaCommand};
 use crate::dml::Deferred;
 use crate::exec::ExecContext;
+use crate::plan::Field;
 use crate::prepared::Prepared;
-use crate::routine::{Control, Ending, Ground, Transactions, called_procedure, calls_of, run_block};
+use crate::routine::{Control, Ending, Ground, Transactions, called_by_client, calls_of, run_block};
 use crate::sql::ParsedStatement;
 use crate::state::Transaction;
 use crate::types::datetime::clock_micros;
@@ -82,6 +83,17 @@ impl Session {
         done?
     }
 
+    /// CALL, without running it.
+    pub(super) fn prepare_call(
+        &self,
+        parsed: &Arc<ParsedStatement>,
+        call: &Call,
+        state: &State<'_>,
+    ) -> Result<Arc<Prepared>> {
+        let (runner, _) = self.ground(parsed, state)?;
+        called_by_client(&runner, parsed, call.call)
+    }
+
     /// What runs statements in a state.
     fn ground(&self, parsed: &Arc<ParsedStatement>, state: &State<'_>) -> Result<(super::Runner, ExecContext)> {
         let prepared = Prepared::utility(parsed, state.stamp, &state.catalog);
@@ -89,6 +101,11 @@ impl Session {
         let runner = self.runner(&context, state, &self.state.borrow());
         Ok((runner, context))
     }
+}
+
+/// Whether a procedure gives a row to who calls it.
+pub(super) fn has_columns(fields: &[Field]) -> bool {
+    fields.iter().any(|field| !field.name.is_empty())
 }
 
 /// Says that only a part is undone.
@@ -115,13 +132,12 @@ fn run(
             Ok(Executed::tag("DO"))
         }
         Command::Schema(SchemaCommand::Call(call)) => {
-            let prepared = called_procedure(&**host, parsed.tree.written(call.call), true)?;
+            let prepared = called_by_client(&**host, parsed, call.call)?;
             let eval = context.eval.with_calls(Some(calls_of(host.clone())));
             let parameters = collect(params, &prepared.parameters, &eval)?.into();
             let context = ExecContext { parameters, eval: Arc::new(eval), ..context.clone() };
             let ran = host.call_procedure(&prepared, &context, control)?;
-            let has_columns = ran.fields.iter().any(|field| !field.name.is_empty());
-            let rows = has_columns.then(|| Rows::collected(ran.fields, ran.rows));
+            let rows = has_columns(&ran.fields).then(|| Rows::collected(ran.fields, ran.rows));
             Ok(Executed { rows, ..Executed::tag("CALL") })
         }
         _ => Err(Error::internal("neither CALL nor DO")),

@@ -3,7 +3,6 @@
 mod load;
 mod shape;
 
-use std::borrow::Cow;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::Arc;
 
@@ -15,11 +14,11 @@ use super::{Executed, Params, Rows, Session};
 use crate::bind::{bind_check, resolve_check, view_face};
 use crate::catalog::{Catalog, Definition, ObjectName, Relation, Table, TriggerEvent};
 use crate::command::{self, Command, Copied, Copy, Endpoint, Forced};
-use crate::copy::{Header, write_header, write_row, write_trailer, write_tuple};
+use crate::copy::{Header, Writer, write_header, write_trailer, write_tuple};
 use crate::plan::Expr;
 use crate::sql::{ParsedStatement, parse_one};
-use crate::types::{DataType, EvalContext, cast, to_text};
-use crate::{Error, Result, SqlState, Value, system};
+use crate::types::{DataType, Form};
+use crate::{Error, Result, SqlState, system};
 
 /// Bytes that are handed on at a time.
 const BUFFER_BYTES: usize = 1 << 16;
@@ -148,7 +147,6 @@ impl Session {
     }
 
     fn write_rows(&self, rows: &mut Rows, copy: &Copy, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<u64> {
-        let eval = self.text_context();
         let names: Vec<String> = rows.columns().iter().map(|field| field.name.clone()).collect();
         if let (Copied::Query(_), Forced::Columns(named)) = (&copy.what, &copy.force_quote)
             && let Some(unknown) = named.iter().find(|name| !names.contains(name))
@@ -157,22 +155,21 @@ impl Session {
         }
         let types: Vec<DataType> = rows.columns().iter().map(|field| field.data_type).collect();
         let forced = forced(&copy.force_quote, &names)?;
+        let context = || self.text_context();
+        let mut writer = Writer::new(&copy.format, Form::new(&context), types.iter().copied().zip(forced));
         let mut out = Vec::new();
         if copy.is_binary {
             write_header(&mut out);
         }
         if copy.format.header != Header::No {
-            write_row(&mut out, names.iter().map(|name| Some(name.as_str())), |_| false, &copy.format);
+            writer.header(names.iter().map(String::as_str), &mut out);
             hand_on(&mut out, each)?;
         }
         let mut count = 0;
         while let Some(row) = rows.next()? {
-            if copy.is_binary {
-                write_tuple(&with_oids(row.values(), &types, &eval)?, &types, &mut out)?;
-            } else {
-                let text = |value: &Value| (!value.is_null()).then(|| to_text(value, &eval));
-                let texts: Vec<Option<String>> = row.values().iter().map(text).collect();
-                write_row(&mut out, texts.iter().map(Option::as_deref), |at| forced[at], &copy.format);
+            match copy.is_binary {
+                true => write_tuple(|at| row.value_ref(at), &types, writer.form(), &mut out)?,
+                false => writer.row(|at| row.value_ref(at), &mut out),
             }
             count += 1;
             hand_on(&mut out, each)?;
@@ -189,18 +186,6 @@ fn hand_on(out: &mut Vec<u8>, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Resu
     each(out)?;
     out.clear();
     Ok(())
-}
-
-/// A row with oids where a statement's result has their names.
-fn with_oids<'r>(row: &'r [Value], types: &[DataType], eval: &EvalContext) -> Result<Cow<'r, [Value]>> {
-    if !types.iter().any(|of| matches!(of, DataType::RegName(_))) {
-        return Ok(row.into());
-    }
-    let oid = |(value, of): (&Value, &DataType)| match of {
-        DataType::RegName(of) => cast(value, DataType::Text, DataType::Reg(*of), eval),
-        _ => Ok(value.clone()),
-    };
-    row.iter().zip(types).map(oid).collect()
 }
 
 /// SQLSTATE 0A000.

@@ -280,7 +280,7 @@ impl Session {
         }
         let there = self.cursors_mut()?.len();
         self.state.borrow().settings.check_names("cursors", there, 0)?;
-        let parsed = Arc::new(parsed.within(*query, Vec::new()));
+        let parsed = Arc::new(parsed.within(*query, parsed.declared.clone()));
         command::refuse_into(&parsed, "SELECT ... INTO")
             .map_err(|_| Error::new(SqlState::SYNTAX_ERROR, "SELECT ... INTO is not allowed here"))?;
         let mut runnable = Runnable::new(parsed);

@@ -4,6 +4,7 @@
 //!   its start when another got in its way.
 //! - In an open transaction any error fails the transaction; so a statement needs no savepoint to be atomic.
 
+mod commands;
 mod commit;
 mod schema;
 mod state;
@@ -166,13 +167,13 @@ impl Session {
         }
     }
 
-    /// Plans the statement without running it, where it is one that has a plan.
+    /// Plans the statement without running it, where it is one that has a plan; of another what it takes and gives is found out.
     pub(crate) fn prepare_now(&self, statement: &mut Runnable) -> Result<()> {
-        if !matches!(Access::of(&statement.parsed), Access::Read | Access::Write) {
-            return Ok(());
-        }
-        let planned = self.with_state(|state| self.plan(statement, state));
-        planned.inspect_err(|_| self.state.borrow().fail()).map(drop)
+        let prepared = match Access::of(&statement.parsed) {
+            Access::Read | Access::Write => self.with_state(|state| self.plan(statement, state)).map(drop),
+            Access::TransactionControl | Access::Session | Access::Schema => self.prepare_command(statement),
+        };
+        prepared.inspect_err(|_| self.state.borrow().fail())
     }
 
     /// `None`: it calls functions that may change rows, so it has to run in a transaction.
@@ -219,7 +220,7 @@ impl Session {
         let state = State { tx: Some((&tx, deferred.as_ref())), ..state };
         self.refuse_write(statement, access, &state)?;
         let executed = match access {
-            Access::Schema => self.change_schema(&tx, &statement.parsed, &state)?,
+            Access::Schema => self.change_schema(&tx, (&statement.parsed, params), &state)?,
             _ => self.write(&tx, statement, &state, params)?,
         };
         let catalog = self.look_at_owed(state)?;
@@ -237,7 +238,7 @@ impl Session {
             Access::Schema if command::runs_body(&statement.parsed) => {
                 self.run_body_in(&statement.parsed, params, &state)?
             }
-            Access::Schema => self.change_schema(&open.tx, &statement.parsed, &state)?,
+            Access::Schema => self.change_schema(&open.tx, (&statement.parsed, params), &state)?,
             _ => self.write(&open.tx, statement, &state, params)?,
         };
         executed.rows = executed.rows.map(|rows| rows.belonging_to(Some(open.part())));

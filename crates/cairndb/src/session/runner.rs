@@ -250,6 +250,11 @@ impl ddl::SchemaHost for Runner {
         self.session.views.store(true, Ordering::Relaxed);
     }
 
+    fn parameters(&self) -> &[Value] {
+        // What a body has is its variables.
+        &[]
+    }
+
     fn executed(&self, _: &ParsedStatement, _: &Execute) -> Result<(Arc<ParsedStatement>, Vec<Value>)> {
         Err(Error::unsupported("EXECUTE of a prepared statement in a function"))
     }

@@ -102,7 +102,7 @@ impl Session {
     }
 
     pub(crate) fn result_of(&self, runnable: &Runnable) -> Result<Option<Vec<Field>>> {
-        if let Some(prepared) = &runnable.prepared {
+        if let Some(prepared) = runnable.prepared.as_ref().filter(|of| !of.is_command() || !of.fields().is_empty()) {
             let is_query = matches!(runnable.parsed.syntax(), cairn_parser::Statement::Query { .. });
             return Ok((is_query || !prepared.fields().is_empty()).then(|| prepared.fields().to_vec()));
         }

@@ -28,6 +28,11 @@ impl Folder {
         Folder { place, running }
     }
 
+    /// How many databases are open.
+    pub fn open(&self) -> usize {
+        self.running.open_databases()
+    }
+
     pub fn path(&self) -> &std::path::Path {
         self.place.path()
     }
@@ -39,7 +44,7 @@ impl Folder {
         Folder::over(place, Options::default())
     }
 
-    fn try_connect(&self, database: &str) -> Result<Client, postgres::Error> {
+    pub fn try_connect(&self, database: &str) -> Result<Client, postgres::Error> {
         let mut config = Config::new();
         config
             .host_path(self.place.path())

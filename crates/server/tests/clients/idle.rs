@@ -12,7 +12,7 @@ use postgres::{Config, NoTls};
 use crate::{Served, code, until};
 
 /// A client without a library, which has logged in and says this.
-fn raw(served: &Served, query: &str) -> UnixStream {
+pub fn raw(served: &Served, query: &str) -> UnixStream {
     let mut socket = UnixStream::connect(served.folder.path().join(".s.PGSQL.5432")).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     socket.write_all(b"\0\0\0\x1f\0\x03\0\0user\0me\0database\0shop\0\0").unwrap();
@@ -20,13 +20,13 @@ fn raw(served: &Served, query: &str) -> UnixStream {
     socket
 }
 
-fn say(socket: &mut UnixStream, query: &str) {
+pub fn say(socket: &mut UnixStream, query: &str) {
     let length = (query.len() as u32 + 5).to_be_bytes();
     socket.write_all(&[b"Q", &length[..], query.as_bytes(), b"\0"].concat()).unwrap();
 }
 
 /// What is said up to the end.
-fn last_words(mut socket: UnixStream) -> String {
+pub fn last_words(mut socket: UnixStream) -> String {
     let mut heard = Vec::new();
     socket.read_to_end(&mut heard).unwrap();
     String::from_utf8_lossy(&heard).into_owned()

@@ -2,10 +2,15 @@
 #![cfg(unix)]
 
 mod ceilings;
+mod crowd;
 mod dump;
 mod folder;
 mod idle;
+mod killed;
 mod known;
+mod process;
+mod rude;
+mod soak;
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -102,6 +107,9 @@ fn a_column_tells_of_which_table_it_is() {
     assert_eq!(origins("SELECT s.n FROM (SELECT DISTINCT name AS n FROM t) s, u"), [name]);
     assert_eq!(origins("SELECT id FROM t UNION ALL SELECT t FROM u"), [None]);
     assert_eq!(origins("SELECT called FROM v"), [name]);
+    assert_eq!(origins("INSERT INTO t VALUES (1, 'x') RETURNING name, id + 1, id"), [name, None, id]);
+    assert_eq!(origins("UPDATE t SET name = y FROM u WHERE u.t = id RETURNING t.name, y"), [name, None]);
+    assert_eq!(origins("DELETE FROM t WHERE id = $1 RETURNING *"), [id, name]);
     assert_eq!(origins("WITH w AS MATERIALIZED (SELECT name FROM t) SELECT a.name FROM w a, w b"), [None]);
 }
 

@@ -11,6 +11,7 @@ fn scenarios() -> Vec<(&'static str, Talk)> {
     all.extend(extended());
     all.extend(portals());
     all.extend(parameters());
+    all.extend(commands());
     all.extend(copies());
     all.extend(malformed());
     all
@@ -206,6 +207,106 @@ fn parameters() -> Vec<(&'static str, Talk)> {
         ("not UTF-8", parse("SELECT $1::text").bind_with("", "", &[], &[Some(&[0xFF])], &[0]).execute("", 0).sync()),
     ]
 }
+
+/// Commands with parameters: which take some, and what those say that take none.
+fn commands() -> Vec<(&'static str, Talk)> {
+    let new = Talk::new;
+    let call = |text: &str, types: &[u32], values: &[Option<&str>]| {
+        let whole = |talk: Talk| talk.bind("", "", values, false).describe('P', "").execute("", 0).sync();
+        whole(new().query(PROCEDURES).parse("", text, types).describe('S', "")).query("ROLLBACK")
+    };
+    let named = |text: &str, values: &[Option<&str>]| {
+        let prepared = new().query("BEGIN; PREPARE p (int) AS SELECT $1");
+        let talk = prepared.parse("", text, &[]).describe('S', "").bind("", "", values, false).execute("", 0).sync();
+        talk.query("ROLLBACK; DEALLOCATE p")
+    };
+    let declared = |text: &str| {
+        new().parse("", text, &[23]).describe('S', "").bind("", "", &[Some("3")], false).execute("", 0).sync()
+    };
+    let (one, four) = ([Some("3")], Some("4"));
+    vec![
+        ("CALL", call("CALL does($1, $2)", &[], &[four, None])),
+        ("CALL, as pgjdbc says it", call("CALL does($1, $2)", &[23, 2278], &[four, None])),
+        ("CALL with a type that is none of its", call("CALL does($1, $2)", &[20, 0], &[four, None])),
+        ("CALL with NULL for what comes out", call("CALL does($1, NULL)", &[], &[four])),
+        ("CALL with too few values", call("CALL does($1, $2)", &[], &[four])),
+        ("CALL with what is no number", call("CALL does($1, $2)", &[], &[Some("x"), None])),
+        ("CALL with an expression", call("CALL does($1 + 1, $2)", &[], &[four, four])),
+        ("CALL the other way round", call("CALL does($2, $1)", &[], &[None, four])),
+        ("CALL of what goes in and out", call("CALL turns($1, $2)", &[], &[four, Some("ab")])),
+        ("CALL with a default", call("CALL turns($1)", &[], &[four])),
+        ("CALL by names", call("CALL turns(b => $1, a => $2)", &[], &[four, Some("5")])),
+        ("CALL that gives nothing", call("CALL adds($1)", &[], &[Some("70")])),
+        ("CALL that fails", call("CALL adds($1)", &[], &[Some("1")])),
+        ("CALL with too many arguments", call("CALL adds($1, $2)", &[], &[four, four])),
+        ("CALL of what there is not", call("CALL nothing($1)", &[], &[four])),
+        ("CALL of one of two", call("CALL two($1)", &[], &[four])),
+        ("CALL of the other", call("CALL two($1, $2)", &[], &[four, None])),
+        ("CALL alone", new().query("BEGIN; SELECT 1").query("CALL nothing(1)").query("ROLLBACK")),
+        (
+            "CREATE TABLE AS",
+            new()
+                .query("BEGIN")
+                .run("CREATE TABLE made AS SELECT $1::int AS a, $2 AS b", &[Some("3"), Some("x")])
+                .sync()
+                .query("SELECT * FROM made; ROLLBACK"),
+        ),
+        (
+            "CREATE TABLE AS on its own",
+            new()
+                .parse("", "CREATE TEMP TABLE made AS SELECT id FROM t WHERE id > $1", &[])
+                .describe('S', "")
+                .bind_with("", "", &[1], &[Some(&[0, 0, 0, 1])], &[])
+                .execute("", 0)
+                .sync()
+                .query("SELECT * FROM made ORDER BY id"),
+        ),
+        (
+            "SELECT INTO",
+            new()
+                .query("BEGIN")
+                .run("SELECT $1::int AS a INTO made", &one)
+                .sync()
+                .query("SELECT * FROM made; ROLLBACK"),
+        ),
+        (
+            "DECLARE",
+            new()
+                .query("BEGIN")
+                .parse("", "DECLARE c CURSOR FOR SELECT id FROM t WHERE id < $1 ORDER BY id", &[])
+                .describe('S', "")
+                .bind("", "", &one, false)
+                .execute("", 0)
+                .sync()
+                .query("FETCH ALL FROM c; ROLLBACK"),
+        ),
+        ("DECLARE outside of a transaction", new().run("DECLARE c CURSOR FOR SELECT $1::int", &one).sync()),
+        ("EXPLAIN", new().run("EXPLAIN (COSTS OFF) SELECT $1::int", &one).sync()),
+        ("CREATE MATERIALIZED VIEW", new().run("CREATE MATERIALIZED VIEW v AS SELECT $1::int", &one).sync()),
+        ("CREATE VIEW", new().run("CREATE VIEW v AS SELECT $1::int", &one).sync()),
+        ("DEFAULT", new().run("CREATE TABLE made (a int DEFAULT $1)", &one).sync()),
+        ("ALTER TABLE", new().run("ALTER TABLE t ALTER n SET DEFAULT $1", &one).sync()),
+        ("EXECUTE", named("EXECUTE p($1)", &one)),
+        ("EXECUTE of what needs none", named("EXECUTE p(3)", &one)),
+        ("CREATE TABLE AS EXECUTE", named("CREATE TABLE made AS EXECUTE p($1)", &one)),
+        ("PREPARE", new().run("PREPARE q AS SELECT $1::int", &one).sync()),
+        ("COPY", new().run("COPY (SELECT $1::int) TO STDOUT", &one).sync()),
+        ("BEGIN", new().run("BEGIN", &one).sync()),
+        ("SET", new().run("SET work_mem = $1", &one).sync()),
+        ("SHOW", new().run("SHOW server_encoding", &one).sync()),
+        ("SHOW with one that was declared", declared("SHOW server_encoding")),
+        ("BEGIN with one that was declared", declared("BEGIN").query("ROLLBACK")),
+        ("TRUNCATE with one that was declared", new().query("BEGIN").then(declared("TRUNCATE t")).query("ROLLBACK")),
+    ]
+}
+
+/// Of a transaction that is open then.
+const PROCEDURES: &str = "BEGIN; \
+     CREATE PROCEDURE does(a int, OUT b int) LANGUAGE plpgsql AS 'BEGIN b := 2 * a; END'; \
+     CREATE PROCEDURE turns(INOUT a int, INOUT b text DEFAULT 'x') LANGUAGE plpgsql AS 'BEGIN a := 2 * a; b := b || b; END'; \
+     CREATE PROCEDURE adds(a int) LANGUAGE plpgsql AS 'BEGIN INSERT INTO t VALUES (a); END'; \
+     CREATE PROCEDURE two(a int) LANGUAGE plpgsql AS 'BEGIN NULL; END'; \
+     CREATE PROCEDURE two(a text, OUT b int) LANGUAGE plpgsql AS 'BEGIN b := 1; END'";
 
 fn copies() -> Vec<(&'static str, Talk)> {
     let new = Talk::new;

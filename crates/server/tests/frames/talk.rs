@@ -81,6 +81,12 @@ impl Talk {
         self.raw(b'C', format!("{kind}{name}\0").as_bytes())
     }
 
+    /// And what another says.
+    pub fn then(mut self, other: Talk) -> Talk {
+        self.0.extend(other.0);
+        self
+    }
+
     pub fn flush(self) -> Talk {
         self.raw(b'H', b"")
     }

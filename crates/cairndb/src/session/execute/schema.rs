@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::{Executed, State};
+use super::{Executed, Params, State};
 use crate::catalog::{Catalog, CatalogStamp, ObjectId, SearchPath};
 use crate::command::Execute;
 use crate::ddl;
 use crate::exec::{ExecContext, SequenceSource};
-use crate::prepared::Prepared;
 use crate::routine::StatementHost;
 use crate::session::{Rows, Session};
 use crate::sql::ParsedStatement;
@@ -26,17 +25,18 @@ impl Session {
         let (stamp, catalog) = self.catalog_of(tx)?;
         let (reader, catalog) = (tx.reader(), Arc::new(catalog.under(path)));
         let state = State { reader, tx: None, stamp, catalog, started: None, read_only: false, has_lost: false };
-        self.change_schema(tx, command, &state).map(drop)
+        self.change_schema(tx, (command, &()), &state).map(drop)
     }
 
     pub(super) fn change_schema(
         &self,
         tx: &Transaction,
-        command: &Arc<ParsedStatement>,
+        (command, params): (&Arc<ParsedStatement>, &dyn Params),
         state: &State<'_>,
     ) -> Result<Executed> {
-        let prepared = Prepared::utility(command, state.stamp, &state.catalog);
-        let context = self.context(&prepared, state, &())?;
+        let prepared = self.command_in(command, state)?;
+        let params = if prepared.parameters.is_empty() { &() } else { params };
+        let context = self.context(&prepared, state, params)?;
         let session = self.state.borrow();
         let (dml, options) = (self.dml_context(tx, (state, &context)), session.settings.optimizer.clone());
         let is_alone = state.started.is_none();
@@ -73,6 +73,10 @@ impl ddl::SchemaHost for SchemaStatement<'_> {
     fn executed(&self, parsed: &ParsedStatement, execute: &Execute) -> Result<(Arc<ParsedStatement>, Vec<Value>)> {
         let (runnable, values) = self.session.executed(parsed, execute)?;
         Ok((runnable.parsed, values))
+    }
+
+    fn parameters(&self) -> &[Value] {
+        &self.context.parameters
     }
 
     fn keep_feeds(&self) -> Result<()> {

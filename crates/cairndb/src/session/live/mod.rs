@@ -349,7 +349,8 @@ impl Session {
             return Err(Error::unsupported("SUBSCRIBE among statements that share threads").with_hint(LIVE_INSTEAD));
         }
         let deadline = self.deadline();
-        let live = self.watch(&Arc::new(parsed.within(query, Vec::new())), parsed.tree.written(query), params)?;
+        let live =
+            self.watch(&Arc::new(parsed.within(query, parsed.declared.clone())), parsed.tree.written(query), params)?;
         let rows = SubscribedRows::new(self.live_of(live), self.interrupt.clone(), deadline);
         Ok(Executed::rows("SUBSCRIBE", Rows::endless(rows)))
     }

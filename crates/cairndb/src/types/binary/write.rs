@@ -1,8 +1,10 @@
 //! Values to bytes.
 
+use std::fmt::Display;
+
 use super::numeric::write_numeric;
 use crate::types::datetime::TimeTz;
-use crate::types::{Array, Composite, DataType, EvalContext, Value, to_text};
+use crate::types::{Array, Composite, DataType, Value, ValueRef};
 use crate::{Error, Result, SqlState};
 
 /// Which version of its form a `jsonb` or `jsonpath` is in.
@@ -20,60 +22,82 @@ const NULL: i32 = -1;
 /// assert_eq!(out, [0, 0, 0, 4, 0, 0, 0, 7]);
 /// # Ok::<(), cairndb::Error>(())
 /// ```
-pub fn write_binary(value: &Value, data_type: DataType, out: &mut Vec<u8>) -> Result<()> {
-    if value.is_null() {
-        out.extend(NULL.to_be_bytes());
-        return Ok(());
-    }
-    let place = out.len();
-    out.extend(NULL.to_be_bytes());
+pub fn write_binary<'v>(value: impl Into<ValueRef<'v>>, data_type: DataType, out: &mut Vec<u8>) -> Result<()> {
+    let value = value.into();
     match (value, data_type) {
-        (Value::BigInt(oid), DataType::Oid) => out.extend((*oid as u32).to_be_bytes()),
-        (Value::Text(text), DataType::InternalChar) => out.push(text.bytes().next().unwrap_or(0)),
-        _ => write_bytes(value, out)?,
+        (ValueRef::Null, _) => out.extend_from_slice(&NULL.to_be_bytes()),
+        (ValueRef::BigInt(oid), DataType::Oid) => fixed((oid as u32).to_be_bytes(), out),
+        (ValueRef::Text(text), DataType::InternalChar) => fixed([text.bytes().next().unwrap_or(0)], out),
+        (ValueRef::Boolean(value), _) => fixed([value.into()], out),
+        (ValueRef::SmallInt(value), _) => fixed(value.to_be_bytes(), out),
+        (ValueRef::Integer(value) | ValueRef::Date(value), _) => fixed(value.to_be_bytes(), out),
+        (ValueRef::BigInt(value) | ValueRef::Time(value), _) => fixed(value.to_be_bytes(), out),
+        (ValueRef::Timestamp(value) | ValueRef::TimestampTz(value), _) => fixed(value.to_be_bytes(), out),
+        (ValueRef::Real(value), _) => fixed(value.to_be_bytes(), out),
+        (ValueRef::Double(value), _) => fixed(value.to_be_bytes(), out),
+        (ValueRef::Uuid(bytes), _) => fixed(bytes, out),
+        (ValueRef::Reg(value), _) => fixed(value.oid.to_be_bytes(), out),
+        (ValueRef::Text(text) | ValueRef::Json(text), _) => return bytes(text.as_bytes(), out),
+        (ValueRef::Bytea(value), _) => return bytes(value, out),
+        (ValueRef::Enum(value), _) => return bytes(value.label().as_bytes(), out),
+        (ValueRef::Made(made), _) => return write_binary(&made.0.make_value(), data_type, out),
+        _ => return composed(value, out),
     }
-    let length = out.len() - place - size_of::<i32>();
-    let length = i32::try_from(length)
-        .map_err(|_| Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "a value is too long for the binary format"))?;
-    out[place..place + size_of::<i32>()].copy_from_slice(&length.to_be_bytes());
     Ok(())
 }
 
-fn write_bytes(value: &Value, out: &mut Vec<u8>) -> Result<()> {
+/// Appends a length that all values of the type have, and the bytes.
+#[inline]
+fn fixed<const N: usize>(bytes: [u8; N], out: &mut Vec<u8>) {
+    out.reserve(size_of::<i32>() + N);
+    out.extend_from_slice(&(N as i32).to_be_bytes());
+    out.extend_from_slice(&bytes);
+}
+
+#[inline]
+fn bytes(bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    out.extend_from_slice(&length(bytes.len())?);
+    out.extend_from_slice(bytes);
+    Ok(())
+}
+
+fn length(bytes: usize) -> Result<[u8; size_of::<i32>()]> {
+    let too_long = || Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "a value is too long for the binary format");
+    i32::try_from(bytes).map(i32::to_be_bytes).map_err(|_| too_long())
+}
+
+/// Appends bytes whose number is known when they are there, with it before them.
+#[inline(never)]
+fn composed(value: ValueRef<'_>, out: &mut Vec<u8>) -> Result<()> {
+    let place = out.len();
+    out.extend_from_slice(&NULL.to_be_bytes());
+    let start = out.len();
     match value {
-        Value::Null => {}
-        Value::Boolean(value) => out.push((*value).into()),
-        Value::SmallInt(value) => out.extend(value.to_be_bytes()),
-        Value::Integer(value) | Value::Date(value) => out.extend(value.to_be_bytes()),
-        Value::BigInt(value) | Value::Time(value) | Value::Timestamp(value) | Value::TimestampTz(value) => {
-            out.extend(value.to_be_bytes());
-        }
-        Value::TimeTz(packed) => {
-            let time = TimeTz::of_packed(*packed);
+        ValueRef::Numeric(value) => write_numeric(value, out),
+        ValueRef::TimeTz(packed) => {
+            let time = TimeTz::of_packed(packed);
             out.extend(time.micros().to_be_bytes());
             out.extend((-time.east()).to_be_bytes());
         }
-        Value::Real(value) => out.extend(value.to_be_bytes()),
-        Value::Double(value) => out.extend(value.to_be_bytes()),
-        Value::Numeric(value) => write_numeric(value, out),
-        Value::Text(text) | Value::Json(text) => out.extend(text.as_bytes()),
-        Value::Bytea(bytes) => out.extend(bytes.iter()),
-        Value::Interval(interval) => {
+        ValueRef::Interval(interval) => {
             out.extend(interval.micros.to_be_bytes());
             out.extend(interval.days.to_be_bytes());
             out.extend(interval.months.to_be_bytes());
         }
-        Value::Uuid(bytes) => out.extend(bytes.iter()),
-        Value::Jsonb(_) | Value::JsonPath(_) => {
-            out.push(VERSION);
-            out.extend(to_text(value, &EvalContext::default()).as_bytes());
-        }
-        Value::Enum(value) => out.extend(value.label().as_bytes()),
-        Value::Reg(value) => out.extend(value.oid.to_be_bytes()),
-        Value::Array(array) => write_array(array, out)?,
-        Value::Composite(row) => write_row(row, out)?,
+        ValueRef::Jsonb(document) => put_versioned(document, out),
+        ValueRef::JsonPath(path) => put_versioned(path, out),
+        ValueRef::Array(array) => write_array(array, out)?,
+        ValueRef::Composite(row) => write_row(row, out)?,
+        _ => {}
     }
+    let length = length(out.len() - start)?;
+    out[place..start].copy_from_slice(&length);
     Ok(())
+}
+
+fn put_versioned(text: &impl Display, out: &mut Vec<u8>) {
+    out.push(VERSION);
+    out.extend(text.to_string().as_bytes());
 }
 
 /// How many dimensions, whether there are NULLs, the elements' type, each dimension, each element.

@@ -4,18 +4,18 @@ use super::timetz::TimeTz;
 use std::fmt::Write;
 
 use super::calendar::{
-    Civil, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, day_of_week, is_infinite, is_infinite_date,
-    split_timestamp,
+    Civil, MICROS_PER_MINUTE, MICROS_PER_SECOND, day_of_week, is_infinite, is_infinite_date, split_timestamp,
 };
 use super::zone::Zone;
+use crate::types::text::{Short, pair};
 use crate::types::{DateOrder, DateStyle, TextStyle};
 
 // Writing to a String cannot fail: results of `write!` are dropped here.
 
 /// `2001-02-03`, `0044-03-15 BC`, `infinity`.
 pub fn write_date(days: i32, style: TextStyle, out: &mut String) {
-    if is_infinite_date(days) {
-        return out.push_str(if days > 0 { "infinity" } else { "-infinity" });
+    if style.date == DateStyle::Iso || is_infinite_date(days) {
+        return Short::push_to(out, |short| iso_date(days, short));
     }
     let civil = Civil::from_days(days.into());
     match style.date {
@@ -27,15 +27,13 @@ pub fn write_date(days: i32, style: TextStyle, out: &mut String) {
 
 /// `04:05:06.789`
 pub fn write_time(micros: i64, out: &mut String) {
-    let (hours, minutes) = (micros / MICROS_PER_HOUR, micros / MICROS_PER_MINUTE % 60);
-    let _ = write!(out, "{hours:02}:{minutes:02}:");
-    write_seconds(micros % MICROS_PER_MINUTE, out);
+    Short::push_to(out, |short| time(micros, short));
 }
 
 /// `2001-02-03 04:05:06`
 pub fn write_timestamp(micros: i64, style: TextStyle, out: &mut String) {
-    if is_infinite(micros) {
-        return out.push_str(if micros > 0 { "infinity" } else { "-infinity" });
+    if style.date == DateStyle::Iso || is_infinite(micros) {
+        return Short::push_to(out, |short| iso_timestamp(micros, None, short));
     }
     let civil = write_local(micros, style, out);
     write_era(civil, out);
@@ -43,18 +41,96 @@ pub fn write_timestamp(micros: i64, style: TextStyle, out: &mut String) {
 
 /// `2001-02-03 04:05:06+01`, in the given zone, which other styles than ISO call by its abbreviation.
 pub fn write_timestamptz(micros: i64, zone: &Zone, style: TextStyle, out: &mut String) {
-    if is_infinite(micros) {
-        return write_timestamp(micros, style, out);
+    if style.date == DateStyle::Iso || is_infinite(micros) {
+        return Short::push_to(out, |short| iso_timestamp(micros, Some(zone), short));
     }
     let civil = write_local(zone.to_local(micros), style, out);
-    match style.date {
-        DateStyle::Iso => out.push_str(&offset_text(zone.offset_at(micros))),
-        _ => {
-            out.push(' ');
-            out.push_str(&zone.abbreviation_at(micros));
-        }
-    }
+    out.push(' ');
+    out.push_str(&zone.abbreviation_at(micros));
     write_era(civil, out);
+}
+
+/// A date in the style of ISO, which is the default.
+pub(in crate::types) fn iso_date(days: i32, out: &mut Short<'_>) {
+    if is_infinite_date(days) {
+        return put_infinity(days > 0, out);
+    }
+    let civil = Civil::from_days(days.into());
+    put_iso(civil, out);
+    put_era(civil, out);
+}
+
+/// A timestamp in the style of ISO, without a zone or in one.
+pub(in crate::types) fn iso_timestamp(micros: i64, zone: Option<&Zone>, out: &mut Short<'_>) {
+    if is_infinite(micros) {
+        return put_infinity(micros > 0, out);
+    }
+    let offset = zone.map(|zone| zone.offset_at(micros));
+    let local = micros.saturating_add(i64::from(offset.unwrap_or(0)) * MICROS_PER_SECOND);
+    let (days, rest) = split_timestamp(local);
+    let civil = Civil::from_days(days);
+    put_iso(civil, out);
+    out.push(b' ');
+    time(rest, out);
+    if let Some(offset) = offset {
+        put_offset(offset, out);
+    }
+    put_era(civil, out);
+}
+
+fn put_infinity(is_positive: bool, out: &mut Short<'_>) {
+    out.put(if is_positive { b"infinity" } else { b"-infinity" });
+}
+
+#[inline]
+fn put_iso(civil: Civil, out: &mut Short<'_>) {
+    out.four(shown_year(civil).unsigned_abs());
+    let ([a, b], [c, d]) = (pair(civil.month), pair(civil.day));
+    *out.next() = [b'-', a, b, b'-', c, d];
+}
+
+#[inline]
+fn put_era(civil: Civil, out: &mut Short<'_>) {
+    if civil.year <= 0 {
+        out.put(b" BC");
+    }
+}
+
+/// A time of day.
+#[inline]
+pub(in crate::types) fn time(micros: i64, out: &mut Short<'_>) {
+    let minutes = (micros / MICROS_PER_MINUTE) as u32;
+    let ([a, b], [c, d]) = (pair(minutes / 60), pair(minutes % 60));
+    *out.next() = [a, b, b':', c, d, b':'];
+    put_seconds(micros % MICROS_PER_MINUTE, out);
+}
+
+/// Two digits of seconds and the fraction without trailing zeros.
+#[inline]
+fn put_seconds(micros: i64, out: &mut Short<'_>) {
+    out.two((micros / MICROS_PER_SECOND) as u32);
+    let fraction = (micros % MICROS_PER_SECOND) as u32;
+    if fraction != 0 {
+        out.push(b'.');
+        out.six(fraction);
+        out.trim_zeros();
+    }
+}
+
+/// `+01`, `-03:30`.
+#[inline]
+fn put_offset(seconds: i32, out: &mut Short<'_>) {
+    out.push(if seconds < 0 { b'-' } else { b'+' });
+    let seconds = seconds.unsigned_abs();
+    out.two(seconds / 3600);
+    if seconds % 3600 != 0 {
+        out.push(b':');
+        out.two(seconds / 60 % 60);
+    }
+    if seconds % 60 != 0 {
+        out.push(b':');
+        out.two(seconds % 60);
+    }
 }
 
 fn write_local(micros: i64, style: TextStyle, out: &mut String) -> Civil {
@@ -85,11 +161,10 @@ fn write_in_words(days: i64, civil: Civil, time: i64, order: DateOrder, out: &mu
 }
 
 fn write_civil(civil: Civil, style: TextStyle, out: &mut String) {
-    let _ = match style.date {
-        DateStyle::Iso => write!(out, "{:04}-{:02}-{:02}", shown_year(civil), civil.month, civil.day),
-        DateStyle::German => write!(out, "{:02}.{:02}.{:04}", civil.day, civil.month, shown_year(civil)),
-        DateStyle::Sql | DateStyle::Postgres => return write_day(civil, '/', style.order, out),
-    };
+    match style.date {
+        DateStyle::German => _ = write!(out, "{:02}.{:02}.{:04}", civil.day, civil.month, shown_year(civil)),
+        _ => write_day(civil, '/', style.order, out),
+    }
 }
 
 /// `02/01/2024`, or the day first.
@@ -112,33 +187,20 @@ fn write_era(civil: Civil, out: &mut String) {
     }
 }
 
-/// Two digits of seconds and the fraction without trailing zeros.
+/// As `put_seconds`.
 pub(super) fn write_seconds(micros: i64, out: &mut String) {
-    let (seconds, fraction) = (micros / MICROS_PER_SECOND, micros % MICROS_PER_SECOND);
-    let _ = write!(out, "{seconds:02}");
-    if fraction != 0 {
-        let digits = format!("{fraction:06}");
-        out.push('.');
-        out.push_str(digits.trim_end_matches('0'));
-    }
+    Short::push_to(out, |short| put_seconds(micros, short));
 }
 
-/// Appends a time and its zone.
-pub fn write_timetz(time: TimeTz, out: &mut String) {
-    write_time(time.micros(), out);
-    out.push_str(&offset_text(time.east()));
+/// A time of day with its zone.
+pub(in crate::types) fn time_with_zone(of: TimeTz, out: &mut Short<'_>) {
+    time(of.micros(), out);
+    put_offset(of.east(), out);
 }
 
 /// `+01`, `-03:30`.
 pub fn offset_text(seconds: i32) -> String {
-    let sign = if seconds < 0 { '-' } else { '+' };
-    let seconds = seconds.abs();
-    let mut text = format!("{sign}{:02}", seconds / 3600);
-    if seconds % 3600 != 0 {
-        let _ = write!(text, ":{:02}", seconds / 60 % 60);
-    }
-    if seconds % 60 != 0 {
-        let _ = write!(text, ":{:02}", seconds % 60);
-    }
-    text
+    let mut out = String::new();
+    Short::push_to(&mut out, |short| put_offset(seconds, short));
+    out
 }

@@ -19,7 +19,8 @@ pub use calendar::{
     is_infinite_date, is_time, is_timestamp, iso_week, iso_week_start, split_timestamp, timestamp_of,
 };
 pub(crate) use calendar::{DATE_MAX, DATE_MIN};
-pub use format::{offset_text, write_date, write_time, write_timestamp, write_timestamptz, write_timetz};
+pub(in crate::types) use format::{iso_date, iso_timestamp, time, time_with_zone};
+pub use format::{offset_text, write_date, write_time, write_timestamp, write_timestamptz};
 pub(crate) use input::is_same_for_everyone;
 pub use input::{
     parse_date, parse_interval, parse_time, parse_timestamp, parse_timestamptz, parse_timetz, today, wrap_time,

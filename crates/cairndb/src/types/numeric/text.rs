@@ -7,6 +7,7 @@ use num_bigint::BigInt;
 use super::arith::{INTEGER_DIGITS_MAX, Wide, overflow};
 use super::repr::Repr;
 use super::{Numeric, SCALE_MAX};
+use crate::types::text::Short;
 use crate::{Error, Result, SqlState};
 
 impl Numeric {
@@ -144,8 +145,11 @@ impl Numeric {
             Repr::NaN => f.write_str("NaN"),
             Repr::Infinity => f.write_str("Infinity"),
             Repr::NegativeInfinity => f.write_str("-Infinity"),
+            Repr::Small { mantissa, scale } if *scale <= Short::SCALE_MAX => {
+                Short::shown(|short| short.decimal(*mantissa, *scale), |text, ()| f.write_str(text))
+            }
             Repr::Small { mantissa, scale } => {
-                write_scaled(f, *mantissa < 0, Digits::of(mantissa.unsigned_abs()).as_str(), *scale)
+                write_scaled(f, *mantissa < 0, &mantissa.unsigned_abs().to_string(), *scale)
             }
             Repr::Big(big) => write_scaled(f, self.signum() < 0, &big.mantissa.magnitude().to_string(), big.scale),
         }
@@ -173,27 +177,4 @@ fn write_scaled(out: &mut impl fmt::Write, negative: bool, digits: &str, scale: 
         out.write_char('0')?;
     }
     out.write_str(fraction)
-}
-
-/// The digits of a number.
-struct Digits {
-    /// From `start` on.
-    bytes: [u8; 20],
-    start: usize,
-}
-
-impl Digits {
-    fn of(mut number: u64) -> Digits {
-        let mut digits = Digits { bytes: [b'0'; 20], start: 20 };
-        while number > 0 || digits.start == 20 {
-            digits.start -= 1;
-            digits.bytes[digits.start] = b'0' + (number % 10) as u8;
-            number /= 10;
-        }
-        digits
-    }
-
-    fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.bytes[self.start..]).unwrap_or_default()
-    }
 }

@@ -3,10 +3,14 @@
 mod float;
 mod input;
 mod output;
+mod short;
 mod utf8;
 
 pub use input::from_text;
 pub(crate) use input::{internal_char, plain_integer};
 pub(crate) use input::{parse_escaped, parse_hex};
+pub(crate) use output::is_plain_text;
+pub(in crate::types) use output::{put_number, put_time, write_long};
 pub use output::{to_text, write_hex, write_text};
+pub(crate) use short::{Short, pair};
 pub(crate) use utf8::{has_zero_byte, utf8};

@@ -122,6 +122,8 @@ public class Pgjdbc {
         execute(conn, "CREATE FUNCTION more(a int, OUT b int, OUT c text) LANGUAGE sql AS 'SELECT 2 * a, ''x''::text'");
         calls(conn, "{? = call twice(?)}", 2, 1);
         calls(conn, "{call more(?, ?, ?)}", 1, 2, 3);
+        execute(conn, "CREATE PROCEDURE does(a int, OUT b int) LANGUAGE plpgsql AS 'BEGIN b := 2 * a; END'");
+        calls(conn, "call does(?, ?)", 1, 2);
     }
 
     static void calls(Connection conn, String text, int in, int... outs) throws SQLException {
