@@ -10,26 +10,26 @@ use crate::Result;
 use crate::types::datetime::Zone;
 use crate::types::{DataType, EvalContext, Reg as Of, Value, compare_blank_padded};
 
-/// Compared as values of one type are.
+/// Compared as values of one type are. Those that most comparisons are of come first: that is where the choice among them begins.
 static PLAIN: [[DataType; 2]; 28] = {
     use DataType::*;
     [
+        [Integer, Integer],
+        [BigInt, Integer],
+        [BigInt, BigInt],
+        [Text, Text],
         [Boolean, Boolean],
         [SmallInt, SmallInt],
         [SmallInt, Integer],
         [SmallInt, BigInt],
         [Integer, SmallInt],
-        [Integer, Integer],
         [Integer, BigInt],
         [BigInt, SmallInt],
-        [BigInt, Integer],
-        [BigInt, BigInt],
         [Real, Real],
         [Real, Double],
         [Double, Real],
         [Double, Double],
         [Numeric(None), Numeric(None)],
-        [Text, Text],
         [Bytea, Bytea],
         [Date, Date],
         [DataType::TIME, DataType::TIME],

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use cairn_storage::Snapshot;
 
-use super::service::{Identity, Shown};
+use super::shown::{Identity, Shown};
 use crate::clock;
 use crate::columns::QuickHashes;
 

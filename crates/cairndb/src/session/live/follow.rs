@@ -20,8 +20,9 @@ use std::time::Duration;
 
 use cairn_storage::{Join, Process, TreeId};
 
-use super::service::{Service, Subscription};
+use super::service::Service;
 use super::subscriber::End;
+use super::subscription::Subscription;
 use crate::catalog::{Catalog, CatalogStore, Materialized, ObjectId, Table, followed_tree_of};
 use crate::dml::Target;
 use crate::session::shared::{Handle, Shared};

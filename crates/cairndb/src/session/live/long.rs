@@ -14,7 +14,8 @@ use std::time::Duration;
 use cairn_storage::{Join, Snapshot};
 
 use super::behind::Turn;
-use super::service::{Service, Shown};
+use super::service::Service;
+use super::shown::Shown;
 use super::steps::Since;
 use super::subscriber::End;
 use super::wakes::Wakes;

@@ -12,9 +12,11 @@ mod plans;
 mod query;
 mod result;
 mod service;
+mod shown;
 mod steps;
 mod subscribed;
 mod subscriber;
+mod subscription;
 #[cfg(test)]
 mod tests;
 mod wakes;
@@ -34,9 +36,10 @@ pub(crate) use follow::{Followers, User};
 pub use query::LiveStatistics;
 use query::not_a_query;
 pub(crate) use service::LiveQueries;
-use service::{Identity, Subscription};
+use shown::Identity;
 pub(super) use subscribed::SubscribedRows;
 use subscriber::{End, Taken, TakenRows};
+use subscription::Subscription;
 
 use super::execute::Runnable;
 use super::next::{Next, StopHandle};

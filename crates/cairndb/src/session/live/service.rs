@@ -16,7 +16,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cairn_storage::{Interest, KeyRanges, Observer, Snapshot};
 
@@ -24,14 +24,13 @@ use super::behind::Queries;
 use super::definition::{Definition, Limits};
 use super::long::Long;
 use super::plans::Plans;
-use super::query::{Done, Query, Relevant};
-use super::result::RowForm;
+use super::query::Query;
+use super::shown::{Identity, Shown};
 use super::steps::tell;
 use super::subscriber::{End, Subscriber};
+use super::subscription::{Subscription, Watching};
 use super::wakes::Wakes;
 use crate::clock;
-use crate::plan::Field;
-use crate::session::next::Stop;
 use crate::session::settings::Settings;
 use crate::session::shared::Shared;
 use crate::sync::{self, Condvar, Mutex, MutexGuard, ThreadId};
@@ -60,55 +59,8 @@ pub(super) struct Service {
     pub(super) is_stopped: AtomicBool,
 }
 
-/// Queries that are the same in all of this share one maintenance.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Identity {
-    pub(super) text: Box<str>,
-    /// Values and types of the parameters.
-    pub(super) parameters: Box<str>,
-    /// The settings of the session.
-    pub(super) settings: Arc<str>,
-}
-
-/// A query and who watches it.
-pub(super) struct Shown {
-    pub(super) id: u64,
-    pub(super) identity: Option<Identity>,
-    pub(super) query: Mutex<Query>,
-    /// Apart, for who asks while the query runs.
-    pub(super) relevant: Mutex<Arc<Relevant>>,
-    pub(super) done: Mutex<Done>,
-    /// How long it is expected to take until it is in a newer state, in nanoseconds.
-    expected: AtomicU64,
-    /// Since when it is behind.
-    waits: Mutex<Option<Instant>>,
-    pub(super) subscribers: Mutex<Vec<Arc<Subscriber>>>,
-    /// Nobody watches it any more: what it runs ends.
-    pub(super) interrupt: Arc<AtomicBool>,
-    /// How long a change may take.
-    pub(super) timeout: Option<Duration>,
-}
-
-/// Between two looks at a query that somebody else runs.
-const LOOK: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(2)];
-
 /// So long who joins waits for the thread to have looked at what was committed before; then he runs the query himself.
 const AWHILE: Duration = Duration::from_millis(10);
-
-/// One who watches.
-pub(super) struct Subscription {
-    pub(super) watching: Arc<Watching>,
-    pub(super) fields: Arc<[Field]>,
-    pub(super) key: Option<Arc<[usize]>>,
-    pub(super) form: Arc<RowForm>,
-}
-
-/// Who watches what.
-pub(super) struct Watching {
-    pub(super) service: Arc<Service>,
-    pub(super) shown: Arc<Shown>,
-    pub(super) subscriber: Arc<Subscriber>,
-}
 
 /// No two queries have the same number, also of threads that follow each other: who was left of one would have the other's forgotten.
 fn next_id() -> u64 {
@@ -405,114 +357,9 @@ impl Service {
     }
 }
 
-impl Shown {
-    /// How long it is expected to take until it is in a newer state.
-    pub(super) fn expected(&self) -> Duration {
-        Duration::from_nanos(self.expected.load(Ordering::Relaxed))
-    }
-
-    pub(super) fn expect(&self, time: Duration) {
-        self.expected.store(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
-    }
-
-    pub(super) fn waits_since(&self) -> Option<Instant> {
-        *self.waits.lock()
-    }
-
-    /// It is behind from now on, if it is not already.
-    pub(super) fn wait(&self) {
-        self.waits.lock().get_or_insert_with(clock::now);
-    }
-
-    /// It is in the state that it was to be brought to.
-    pub(super) fn is_brought(&self) {
-        *self.waits.lock() = None;
-    }
-
-    /// Those of a change that begins now, and has so long.
-    pub(super) fn limits(&self, now: Instant, piece: Option<Duration>) -> Limits {
-        let time = self.timeout.into_iter().chain(piece).min();
-        Limits { interrupt: self.interrupt.clone(), deadline: time.and_then(|time| now.checked_add(time)) }
-    }
-
-    /// Waits for who runs it, for as long as the limits allow.
-    fn lock_within(&self, limits: &Limits) -> Result<MutexGuard<'_, Query>> {
-        let [mut pause, longest] = LOOK;
-        loop {
-            if let Some(query) = self.query.try_lock() {
-                return Ok(query);
-            }
-            limits.check()?;
-            sync::sleep(pause);
-            pause = longest.min(pause * 2);
-        }
-    }
-}
-
-impl Subscription {
-    /// How its query was kept current so far, for all who watch it.
-    pub(super) fn done(&self) -> Done {
-        match self.subscriber().process.is_current() {
-            true => *self.watching.shown.done.lock(),
-            false => Done::default(),
-        }
-    }
-
-    pub(super) fn subscriber(&self) -> &Arc<Subscriber> {
-        &self.watching.subscriber
-    }
-
-    /// Whether the query was brought to a state of this position, or one behind it: its changes are there to be taken. Waits for a
-    /// while otherwise.
-    pub(super) fn has_reached(&self, position: u64, time: Duration) -> bool {
-        let looked = self.watching.service.looked.lock();
-        let is_behind = || self.watching.service.queries.lock().is_behind(self.watching.shown.id);
-        if *looked >= position && !is_behind() {
-            return true;
-        }
-        // Commits that are nothing to the query do not wake the thread.
-        self.watching.service.interest.call();
-        let looked = self.watching.service.has_looked.wait_for(looked, time);
-        *looked >= position && !is_behind()
-    }
-}
-
-impl Drop for Subscription {
-    fn drop(&mut self) {
-        self.watching.leave();
-    }
-}
-
-impl Stop for Watching {
-    fn stop(&self) {
-        if self.subscriber.process.is_current() {
-            self.subscriber.end(End::Closed);
-            self.leave();
-        }
-    }
-}
-
-impl Watching {
-    fn leave(&self) {
-        // In a child of the process there is nobody to be left.
-        if !self.subscriber.process.is_current() {
-            return;
-        }
-        self.subscriber.leave();
-        let mut subscribers = self.shown.subscribers.lock();
-        subscribers.retain(|subscriber| !Arc::ptr_eq(subscriber, &self.subscriber));
-        // Who joins holds the list of queries, too: nobody comes in between.
-        let is_last = subscribers.is_empty();
-        drop(subscribers);
-        if is_last {
-            self.service.leave(&self.shown);
-        }
-    }
-}
-
 impl Service {
     /// Forgets a query that nobody watches, and has the thread end that has none left.
-    fn leave(&self, shown: &Shown) {
+    pub(super) fn leave(&self, shown: &Shown) {
         let mut queries = self.queries.lock();
         if shown.subscribers.lock().is_empty() {
             shown.interrupt.store(true, Ordering::SeqCst);

@@ -10,8 +10,8 @@ use crate::dml::row::{DeleteBuffers, Env, ObservedAtOnce, RowDelete, RowPlaces};
 use crate::dml::{DmlContext, Target};
 use crate::exec::Stored;
 use crate::session::live::result::{RowBytes, Weights};
-use crate::session::live::service::Subscription;
 use crate::session::live::subscriber::{Taken, TakenRows};
+use crate::session::live::subscription::Subscription;
 use crate::{Error, Result};
 
 /// Rows that one transaction changes, at most, when a view begins to follow; what comes by commits is one transaction's each.

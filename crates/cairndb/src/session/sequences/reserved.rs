@@ -1,0 +1,254 @@
+//! Where a sequence stands, as its tree entry says it and as values are reserved ahead of it.
+
+use std::time::{Duration, Instant};
+
+use cairn_storage::{Acknowledge, Durability, Store, TreeId};
+
+use super::values::flatten;
+use crate::catalog::{ObjectId, Sequence};
+use crate::exec::SequenceState;
+use crate::sync;
+use crate::{Error, Result, SqlState};
+
+/// How many values one raise of the mark allows, unless the sequence is drawn from quickly.
+const AHEAD: i64 = 32;
+
+/// How many it allows at most.
+const AHEAD_MAX: i64 = 8192;
+
+/// A raise is durable before its first value is given out, which may take a millisecond. Where the one before lasted less
+/// than this long, it is for twice as many values: a bulk insert waits some twenty times and not three thousand.
+const QUICK: Duration = Duration::from_millis(100);
+
+pub(super) type Identity = (ObjectId, u64);
+
+/// Where a sequence stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stand {
+    /// Nothing was given out.
+    Start,
+    /// This was given out last. As it is stored: values up to it may have been.
+    Last(i64),
+    /// setval() said that this comes next.
+    Next(i64),
+}
+
+impl Stand {
+    /// The value that comes next; SQLSTATE 2200H at the end of a sequence that does not cycle.
+    pub(super) fn following(self, sequence: &Sequence) -> Result<i64> {
+        match self {
+            Stand::Start => following(sequence, None),
+            Stand::Last(last) => following(sequence, Some(last)),
+            Stand::Next(next) => Ok(next),
+        }
+    }
+
+    pub(super) fn last(self) -> Option<i64> {
+        if let Stand::Last(last) = self { Some(last) } else { None }
+    }
+}
+
+/// What is known of one sequence.
+#[derive(Clone, Copy)]
+pub(super) struct Reserved {
+    pub(super) stands: Stand,
+    /// Where it stood before, for as long as the last value may come back.
+    pub(super) before: Option<Stand>,
+    /// Values that can still be given out before the mark must be raised.
+    pub(super) left: i64,
+    /// What they are apart. Under another increment, which ALTER SEQUENCE may have set, they are none.
+    pub(super) step: i64,
+    /// When the mark was raised, and by how many values.
+    pub(super) raised: Option<(Instant, i64)>,
+}
+
+impl Reserved {
+    /// Nothing is reserved behind this.
+    pub(super) fn behind(stands: Stand) -> Reserved {
+        Reserved { stands, before: None, left: 0, step: 0, raised: None }
+    }
+
+    pub(super) fn give(&mut self, value: i64) {
+        self.before = Some(std::mem::replace(&mut self.stands, Stand::Last(value)));
+        self.left -= 1;
+    }
+
+    /// As the sequence's columns say it.
+    pub(super) fn state(&self, sequence: &Sequence) -> SequenceState {
+        let log_cnt = self.left;
+        let (last_value, is_called) = match self.stands {
+            Stand::Start => (sequence.restarted.unwrap_or(sequence.start), false),
+            Stand::Last(last) => (last, true),
+            Stand::Next(next) => (next, false),
+        };
+        SequenceState { last_value, log_cnt, is_called }
+    }
+
+    /// By how many values the mark is to be raised now.
+    fn wanted(&self) -> i64 {
+        match self.raised {
+            Some((at, count)) if sync::since(at) < QUICK => (count * 2).clamp(AHEAD, AHEAD_MAX),
+            _ => AHEAD,
+        }
+    }
+
+    /// Gives out the next value; raises the mark first where none is left.
+    pub(super) fn draw(&mut self, store: &Store, tree: TreeId, sequence: &Sequence) -> Result<i64> {
+        let value = self.stands.following(sequence)?;
+        if self.left == 0 || self.step != sequence.increment {
+            let (mark, count) = ahead(sequence, value, self.wanted());
+            write_entry(&mut store.session()?, tree, (sequence.id, sequence.generation), Stand::Last(mark))?;
+            (self.left, self.raised) = (count, Some((sync::now(), count)));
+        }
+        self.give(value);
+        self.step = sequence.increment;
+        Ok(value)
+    }
+
+    /// Gives out so many of the values that are reserved, as far as they follow on the last one without leaving the sequence's range.
+    pub(super) fn draw_in_a_row(&mut self, sequence: &Sequence, count: usize, drawn: &mut Vec<i64>) {
+        let (Stand::Last(last), step) = (self.stands, self.step) else { return };
+        let bound = if step > 0 { sequence.max } else { sequence.min };
+        let steps = (i128::from(bound) - i128::from(last)).checked_div(step.into()).unwrap_or(0);
+        let count = steps.min(self.left.into()).min(count as i128).max(0) as i64;
+        drawn.extend((1..=count).map(|nth| last + nth * step));
+        if count > 0 {
+            (self.before, self.stands) =
+                (Some(Stand::Last(last + (count - 1) * step)), Stand::Last(last + count * step));
+            self.left -= count;
+        }
+    }
+}
+
+/// Key and value of a sequence's entry: the mark, and whether it counts as given out.
+fn entry_key((id, generation): Identity) -> [u8; 12] {
+    let mut key = [0; 12];
+    key[..4].copy_from_slice(&id.0.to_be_bytes());
+    key[4..].copy_from_slice(&generation.to_be_bytes());
+    key
+}
+
+/// What a sequence's entry says: nothing, a number, or a number and a zero behind it.
+fn decode_entry(bytes: &[u8]) -> Result<Stand> {
+    let damaged = || Error::damaged("a sequence's value is damaged");
+    let (number, stand): (_, fn(i64) -> Stand) = match bytes {
+        [] => return Ok(Stand::Start),
+        [number @ .., 0] if number.len() == size_of::<i64>() => (number, Stand::Next),
+        number => (number, Stand::Last),
+    };
+    Ok(stand(number.try_into().map(i64::from_le_bytes).map_err(|_| damaged())?))
+}
+
+fn encode_entry(stand: Stand) -> Vec<u8> {
+    match stand {
+        Stand::Start => Vec::new(),
+        Stand::Last(last) => last.to_le_bytes().to_vec(),
+        Stand::Next(next) => [&next.to_le_bytes()[..], &[0]].concat(),
+    }
+}
+
+pub(super) fn stored(store: &Store, tree: TreeId, identity: Identity) -> Result<Stand> {
+    let entry = store.snapshot()?.reader().get(tree, &entry_key(identity))?;
+    Ok(entry.map(|bytes| decode_entry(&bytes)).transpose()?.unwrap_or(Stand::Start))
+}
+
+pub(super) fn write_entry(
+    session: &mut cairn_storage::Session,
+    tree: TreeId,
+    identity: Identity,
+    stand: Stand,
+) -> Result<()> {
+    let written = session.write::<(), Error>(Acknowledge::Now(Some(Durability::Full)), |writer| {
+        Ok(writer.put(tree, &entry_key(identity), &encode_entry(stand))?)
+    });
+    written.map(drop).map_err(flatten)
+}
+
+/// The value after `last`; SQLSTATE 2200H at the end of a sequence that does not cycle.
+fn following(sequence: &Sequence, last: Option<i64>) -> Result<i64> {
+    let Some(last) = last else { return Ok(sequence.restarted.unwrap_or(sequence.start)) };
+    let next = last.checked_add(sequence.increment);
+    if let Some(next) = next.filter(|next| (sequence.min..=sequence.max).contains(next)) {
+        return Ok(next);
+    }
+    let (end, limit, wrapped) = match sequence.increment > 0 {
+        true => ("maximum", sequence.max, sequence.min),
+        false => ("minimum", sequence.min, sequence.max),
+    };
+    if sequence.cycle {
+        return Ok(wrapped);
+    }
+    let message = format!("nextval: reached {end} value of sequence \"{}\" ({limit})", sequence.name);
+    Err(Error::new(SqlState::SEQUENCE_GENERATOR_LIMIT_EXCEEDED, message))
+}
+
+/// How far the mark can be raised from `value` without leaving the sequence's range, by so many values: the mark, and their
+/// number.
+fn ahead(sequence: &Sequence, value: i64, wanted: i64) -> (i64, i64) {
+    let by = |count: i64| {
+        let last = sequence.increment.checked_mul(count - 1).and_then(|step| value.checked_add(step));
+        Some((last.filter(|last| (sequence.min..=sequence.max).contains(last))?, count))
+    };
+    by(wanted).or_else(|| by(AHEAD)).unwrap_or((value, 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::DataType;
+
+    fn sequence(increment: i64, min: i64, max: i64, cycle: bool) -> Sequence {
+        let start = if increment > 0 { min } else { max };
+        let (id, name) = (ObjectId(1), "s".to_string());
+        Sequence {
+            id,
+            schema: ObjectId::PUBLIC,
+            name,
+            data_type: DataType::BigInt,
+            start,
+            restarted: None,
+            increment,
+            min,
+            max,
+            cycle,
+            owner: None,
+            generation: 1,
+            change: 0,
+        }
+    }
+
+    #[test]
+    fn values_follow_the_increment_and_stop_or_wrap_at_the_end() {
+        let up = sequence(5, 1, 12, false);
+        assert_eq!(following(&up, None).unwrap(), 1);
+        assert_eq!(following(&up, Some(6)).unwrap(), 11);
+        assert_eq!(following(&up, Some(11)).unwrap_err().sqlstate(), SqlState::SEQUENCE_GENERATOR_LIMIT_EXCEEDED);
+        assert_eq!(following(&sequence(5, 1, 12, true), Some(11)).unwrap(), 1);
+        assert_eq!(following(&sequence(-1, 1, 12, true), Some(1)).unwrap(), 12);
+        assert!(following(&sequence(1, 1, i64::MAX, false), Some(i64::MAX)).is_err());
+    }
+
+    #[test]
+    fn an_entry_says_whether_its_value_was_given_out() {
+        for stand in [Stand::Start, Stand::Last(7), Stand::Next(-8), Stand::Last(0)] {
+            assert_eq!(decode_entry(&encode_entry(stand)).unwrap(), stand);
+        }
+        assert!(decode_entry(&[1, 2]).is_err());
+    }
+
+    #[test]
+    fn the_mark_never_leaves_the_range() {
+        assert_eq!(ahead(&sequence(1, 1, 1000, false), 1, 32), (32, 32));
+        assert_eq!(ahead(&sequence(1, 1, 10, false), 1, 32), (1, 1));
+        assert_eq!(ahead(&sequence(1, 1, i64::MAX, false), i64::MAX, 32), (i64::MAX, 1));
+    }
+
+    #[test]
+    fn the_mark_goes_further_ahead_of_who_is_quick_and_no_further_of_who_is_not() {
+        let raised = |at, count| Reserved { raised: Some((at, count)), ..Reserved::behind(Stand::Last(1)) }.wanted();
+        let now = Instant::now();
+        let before = now.checked_sub(2 * QUICK).expect("a clock that has run for a while");
+        assert_eq!([raised(now, 32), raised(now, AHEAD_MAX), raised(before, 1024)], [64, AHEAD_MAX, AHEAD]);
+        assert_eq!(Reserved::behind(Stand::Start).wanted(), AHEAD);
+    }
+}
