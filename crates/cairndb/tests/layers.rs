@@ -11,7 +11,7 @@ mod sources;
 use sources::{Source, names_of_root, roots_named};
 
 /// From the lowest to the highest.
-const LAYERS: [&str; 30] = [
+const LAYERS: [&str; 31] = [
     "sync",
     "error",
     "clock",
@@ -40,6 +40,7 @@ const LAYERS: [&str; 30] = [
     "session",
     "verify",
     "api",
+    "documents",
     "salvage",
     "reference",
 ];

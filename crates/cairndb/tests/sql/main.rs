@@ -20,6 +20,7 @@ mod copy;
 mod counting;
 mod cursors;
 mod deferrable_keys;
+mod document_filters;
 mod documents;
 mod domains;
 mod earlier_formats;

@@ -1,0 +1,291 @@
+//! A collection on a connection: one document by its id.
+
+use std::cell::RefCell;
+
+use cairn_parser::token::quoted;
+
+use super::document::{Document, Written, jsonb};
+use super::filter::wrong;
+use super::find::Find;
+use super::id::IdKind;
+use super::patch::patched;
+use super::tree::merged;
+use crate::api::{Connection, Statement};
+use crate::types::{DataType, EvalContext, Jsonb, fit};
+use crate::{Error, Params, Result, RowRef, SqlState, ToValue, Value};
+
+/// A collection of documents: a table of `id`, `doc` and `version`, which SQL sees as it is.
+///
+/// It is used through a connection, and is in that one's transaction, if one is open. Documents are given as JSON text, or as anything else that
+/// becomes a `jsonb`; ids as what the collection has for ids.
+///
+/// ```
+/// let db = cairndb::Database::open_in_memory()?;
+/// let conn = db.connect()?;
+/// let notes = conn.create_collection("notes")?;
+///
+/// let written = notes.insert(r#"{"title": "Tides", "tags": ["sea"]}"#)?;
+/// let version = notes.update_if(&written.id, r#"{"read": true}"#, written.version)?.expect("nobody was faster");
+/// assert_eq!(notes.update_if(&written.id, r#"{"read": false}"#, written.version)?, None);
+///
+/// let found = notes.find_one(r#"{"read": true, "tags": {"$elemMatch": {"$eq": "sea"}}}"#)?.expect("a note");
+/// assert_eq!(found.version, version);
+/// assert_eq!(conn.query_row("SELECT count(*) FROM notes WHERE doc ? 'read'", (), |row| row.get::<i64>(0))?, 1);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
+pub struct Collection<'c> {
+    connection: &'c Connection,
+    /// As SQL has it, with its schema.
+    table: String,
+    /// The same, as `append` has it.
+    name: String,
+    ids: IdKind,
+    kept: Kept<'c>,
+}
+
+/// A statement, from its first use on.
+type Slot<'c> = RefCell<Option<Statement<'c>>>;
+
+/// Statements about one document.
+#[derive(Default)]
+struct Kept<'c> {
+    get: Slot<'c>,
+    insert: Slot<'c>,
+    insert_as: Slot<'c>,
+    put: Slot<'c>,
+    replace: Slot<'c>,
+    replace_if: Slot<'c>,
+    delete: Slot<'c>,
+    delete_if: Slot<'c>,
+}
+
+impl<'c> Collection<'c> {
+    pub(super) fn new(connection: &'c Connection, [schema, name]: [&str; 2], ids: IdKind) -> Collection<'c> {
+        let (table, name) = (format!("{}.{}", quoted(schema), quoted(name)), format!("{schema}.{name}"));
+        Collection { connection, table, name, ids, kept: Kept::default() }
+    }
+
+    pub(super) fn connection(&self) -> &'c Connection {
+        self.connection
+    }
+
+    pub(super) fn table(&self) -> &str {
+        &self.table
+    }
+
+    /// Runs a statement that is prepared once; `sql`: with `{}` for the table.
+    fn with<R>(&self, slot: &Slot<'c>, sql: &str, run: impl FnOnce(&mut Statement<'c>) -> Result<R>) -> Result<R> {
+        let mut slot = slot.borrow_mut();
+        match &mut *slot {
+            Some(statement) => run(statement),
+            none => run(none.insert(self.connection.prepare(&sql.replace("{}", &self.table))?)),
+        }
+    }
+
+    /// The document of an id.
+    pub fn get(&self, id: impl ToValue) -> Result<Option<Document>> {
+        self.with(&self.kept.get, "SELECT id, version, doc FROM {} WHERE id = $1", |statement| {
+            let read =
+                |row: RowRef<'_>| Ok(Document { id: row.value(0)?, version: row.get(1)?, doc: jsonb(row.value(2)?)? });
+            statement.query_point((id,), read)?.transpose()
+        })
+    }
+
+    /// A new document, with an id that it gets.
+    ///
+    /// # Errors
+    ///
+    /// SQLSTATE 22P02: it is no JSON. 23502: the collection gives no ids. What constraints and triggers of the table say.
+    pub fn insert(&self, doc: impl ToValue) -> Result<Written> {
+        self.with(&self.kept.insert, "INSERT INTO {} (doc) VALUES ($1) RETURNING id, version", |statement| {
+            written(statement, (doc,))
+        })
+    }
+
+    /// A new document under this id. SQLSTATE 23505 where there is one.
+    ///
+    /// ```
+    /// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// let notes = conn.create_collection("notes")?;
+    /// notes.insert_as("a", "{}")?;
+    /// assert_eq!(notes.insert_as("a", "{}").unwrap_err().sqlstate().0, "23505");
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn insert_as(&self, id: impl ToValue, doc: impl ToValue) -> Result<Written> {
+        let sql = "INSERT INTO {} (id, doc) VALUES ($1, $2) RETURNING id, version";
+        self.with(&self.kept.insert_as, sql, |statement| written(statement, (id, doc)))
+    }
+
+    /// New documents, as one statement: all of them, or none. How many they are.
+    ///
+    /// ```
+    /// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// let notes = conn.create_collection("notes")?;
+    /// assert_eq!(notes.insert_many((0..100).map(|n| format!(r#"{{"n": {n}}}"#)))?, 100);
+    /// assert_eq!(notes.find(r#"{"n": {"$gte": 90}}"#).count()?, 10);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn insert_many<D: ToValue>(&self, docs: impl IntoIterator<Item = D>) -> Result<u64> {
+        self.connection.append(&self.name, &["doc"], docs.into_iter().map(|doc| (doc,)))
+    }
+
+    /// A document under this id, new or in place of the one that is there; its version.
+    ///
+    /// ```
+    /// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// let notes = conn.create_collection("notes")?;
+    /// assert_eq!((notes.put("a", "{}")?, notes.put("a", "[]")?), (1, 2));
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn put(&self, id: impl ToValue, doc: impl ToValue) -> Result<i64> {
+        let sql = "INSERT INTO {} (id, doc) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET doc = excluded.doc \
+                   RETURNING id, version";
+        self.with(&self.kept.put, sql, |statement| Ok(written(statement, (id, doc))?.version))
+    }
+
+    /// Another document in place of the one that is there; its version. `None`: there is none.
+    pub fn replace(&self, id: impl ToValue, doc: impl ToValue) -> Result<Option<i64>> {
+        let sql = "UPDATE {} SET doc = $2 WHERE id = $1 RETURNING version";
+        self.with(&self.kept.replace, sql, |statement| version(statement, (id, doc)))
+    }
+
+    /// The same, if the one that is there has this version. `None`: it has not, or there is none.
+    ///
+    /// ```
+    /// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// let notes = conn.create_collection("notes")?;
+    /// let first = notes.put("a", "{}")?;
+    /// let second = notes.replace_if("a", "[1]", first)?.expect("it was so");
+    /// assert_eq!(notes.replace_if("a", "[2]", first)?, None);
+    /// assert_eq!(notes.replace("a", "[3]")?, Some(second + 1));
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn replace_if(&self, id: impl ToValue, doc: impl ToValue, version: i64) -> Result<Option<i64>> {
+        let sql = "UPDATE {} SET doc = $2 WHERE id = $1 AND version = $3 RETURNING version";
+        self.with(&self.kept.replace_if, sql, |statement| self::version(statement, (id, doc, version)))
+    }
+
+    /// Changes parts of a document by a merge patch (RFC 7396); its version. `None`: there is none.
+    ///
+    /// The patch is of the document as it is read here, whoever writes it besides: who is faster makes this read again.
+    ///
+    /// ```
+    /// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// let notes = conn.create_collection("notes")?;
+    /// notes.put("a", r#"{"title": "Tides", "draft": true}"#)?;
+    /// notes.update("a", r#"{"draft": null, "by": {"name": "Ada"}}"#)?;
+    /// let note = notes.get("a")?.expect("it is there");
+    /// assert_eq!(note.doc.to_string(), r#"{"by": {"name": "Ada"}, "title": "Tides"}"#);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn update(&self, id: impl ToValue, patch: impl ToValue) -> Result<Option<i64>> {
+        let patch = to_jsonb(&patch)?;
+        self.change(&id, None, |doc| merged(doc, &patch))
+    }
+
+    /// The same, if the document has this version. `None`: it has not, or there is none.
+    pub fn update_if(&self, id: impl ToValue, patch: impl ToValue, version: i64) -> Result<Option<i64>> {
+        let patch = to_jsonb(&patch)?;
+        self.change(&id, Some(version), |doc| merged(doc, &patch))
+    }
+
+    /// Changes parts of a document by a JSON patch (RFC 6902), all that it says or nothing; its version. `None`: there is none.
+    ///
+    /// ```
+    /// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// let notes = conn.create_collection("notes")?;
+    /// notes.put("a", r#"{"tags": ["sea"]}"#)?;
+    /// notes.patch("a", r#"[{"op": "add", "path": "/tags/-", "value": "moon"}]"#)?;
+    /// assert_eq!(notes.get("a")?.expect("it is there").doc.to_string(), r#"{"tags": ["sea", "moon"]}"#);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// SQLSTATE 22023: it is no patch, or names what is not there. 22000: what it tests is not so.
+    pub fn patch(&self, id: impl ToValue, patch: impl ToValue) -> Result<Option<i64>> {
+        let patch = to_jsonb(&patch)?;
+        self.change(&id, None, |doc| patched(doc, &patch))
+    }
+
+    /// The same, if the document has this version. `None`: it has not, or there is none.
+    ///
+    /// ```
+    /// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// let notes = conn.create_collection("notes")?;
+    /// let version = notes.put("a", r#"{"n": 1}"#)?;
+    /// assert_eq!(notes.patch_if("a", r#"[{"op": "remove", "path": "/n"}]"#, version - 1)?, None);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn patch_if(&self, id: impl ToValue, patch: impl ToValue, version: i64) -> Result<Option<i64>> {
+        let patch = to_jsonb(&patch)?;
+        self.change(&id, Some(version), |doc| patched(doc, &patch))
+    }
+
+    /// Writes what `make` makes of the document, on condition that it still is the one that was read; somebody else has changed it whenever that
+    /// fails, so some of those who try this at once come through.
+    fn change(
+        &self,
+        id: &dyn ToValue,
+        version: Option<i64>,
+        make: impl Fn(&Jsonb) -> Result<Jsonb>,
+    ) -> Result<Option<i64>> {
+        loop {
+            let Some(now) = self.get(id)? else { return Ok(None) };
+            if version.is_some_and(|version| version != now.version) {
+                return Ok(None);
+            }
+            if let Some(written) = self.replace_if(id, make(&now.doc)?, now.version)? {
+                return Ok(Some(written));
+            }
+        }
+    }
+
+    /// Whether there was a document of this id.
+    ///
+    /// ```
+    /// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// let notes = conn.create_collection("notes")?;
+    /// notes.put("a", "{}")?;
+    /// assert_eq!((notes.delete("a")?, notes.delete("a")?), (true, false));
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn delete(&self, id: impl ToValue) -> Result<bool> {
+        let sql = "DELETE FROM {} WHERE id = $1";
+        self.with(&self.kept.delete, sql, |statement| Ok(statement.execute((id,))? > 0))
+    }
+
+    /// The same, of one that has this version.
+    pub fn delete_if(&self, id: impl ToValue, version: i64) -> Result<bool> {
+        let sql = "DELETE FROM {} WHERE id = $1 AND version = $2";
+        self.with(&self.kept.delete_if, sql, |statement| Ok(statement.execute((id, version))? > 0))
+    }
+
+    /// The documents that a filter finds: `{}` finds all. See [`Find`].
+    pub fn find(&self, filter: &str) -> Find<'_> {
+        Find::new(self.connection, (&self.table, self.ids), filter)
+    }
+
+    /// One of them, that of the least id.
+    pub fn find_one(&self, filter: &str) -> Result<Option<Document>> {
+        self.find(filter).one()
+    }
+}
+
+fn written(statement: &mut Statement<'_>, params: impl Params) -> Result<Written> {
+    let read = |row: RowRef<'_>| Ok(Written { id: row.value(0)?, version: row.get(1)? });
+    let written = statement.query_point(params, read)?;
+    // (A trigger left the row out.)
+    written.unwrap_or_else(|| Err(Error::new(SqlState::NO_DATA_FOUND, "the document was not written")))
+}
+
+fn version(statement: &mut Statement<'_>, params: impl Params) -> Result<Option<i64>> {
+    statement.query_point(params, |row| row.get(0))?.transpose()
+}
+
+fn to_jsonb(value: &impl ToValue) -> Result<Jsonb> {
+    match fit(value.to_value(), DataType::Jsonb, &EvalContext::default())? {
+        Value::Null => Err(wrong("NULL is no patch")),
+        value => jsonb(value),
+    }
+}

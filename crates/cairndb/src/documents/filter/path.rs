@@ -1,0 +1,81 @@
+//! Where in a document a value lies: names and positions with dots between them.
+
+use cairn_parser::token::quoted;
+
+use super::wrong;
+use crate::{Error, Result};
+
+/// More would cost more than it can find.
+const STEPS_MAX: usize = 64;
+
+/// `a.b.0`: a field of a field, then an element. A dot in a name has a backslash before it, and so has a backslash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Path(Vec<String>);
+
+impl Path {
+    pub(crate) fn parse(text: &str) -> Result<Path> {
+        let (mut steps, mut step, mut chars) = (Vec::new(), String::new(), text.chars());
+        while let Some(char) = chars.next() {
+            match char {
+                '.' => steps.push(std::mem::take(&mut step)),
+                '\\' => match chars.next() {
+                    Some(escaped @ ('.' | '\\')) => step.push(escaped),
+                    _ => return Err(unreadable(text).with_hint("A backslash stands before a dot or a backslash.")),
+                },
+                other => step.push(other),
+            }
+        }
+        steps.push(step);
+        match () {
+            () if steps.iter().any(String::is_empty) => {
+                Err(unreadable(text).with_hint("Names stand between the dots; write a dot in a name as \\."))
+            }
+            () if steps.len() > STEPS_MAX => {
+                Err(unreadable(text).with_hint(format!("A path has at most {STEPS_MAX} names.")))
+            }
+            () if text.contains('\0') => Err(unreadable(text).with_hint("The character 0 is in no document.")),
+            () => Ok(Path(steps)),
+        }
+    }
+
+    pub(crate) fn steps(&self) -> &[String] {
+        &self.0
+    }
+
+    /// The value there, in SQL: what an index on the path has to be of.
+    pub(crate) fn sql(&self, document: &str) -> String {
+        match &*self.0 {
+            // Which may be a position, too, for `#>` only.
+            [name] if !is_position(name) => format!("({document} -> {})", literal(name)),
+            steps => {
+                let step = |step: &String| format!("\"{}\"", step.replace('\\', "\\\\").replace('"', "\\\""));
+                let steps: Vec<String> = steps.iter().map(step).collect();
+                format!("({document} #> {})", literal(&format!("{{{}}}", steps.join(","))))
+            }
+        }
+    }
+}
+
+/// A string as SQL has it, whatever it says of backslashes.
+pub(crate) fn literal(text: &str) -> String {
+    match text.contains('\\') {
+        true => format!("E'{}'", text.replace('\\', "\\\\").replace('\'', "''")),
+        false => format!("'{}'", text.replace('\'', "''")),
+    }
+}
+
+/// A relation's name as SQL has it: `name` or `schema.name`, as they are stored.
+pub(crate) fn relation(name: &str) -> String {
+    match name.split_once('.') {
+        Some((schema, name)) => format!("{}.{}", quoted(schema), quoted(name)),
+        None => quoted(name),
+    }
+}
+
+fn is_position(step: &str) -> bool {
+    step.trim_start().parse::<i32>().is_ok()
+}
+
+fn unreadable(text: &str) -> Error {
+    wrong(format!("\"{text}\" is no path"))
+}

@@ -1,0 +1,207 @@
+//! Questions to a collection.
+
+use super::filter::{Asked, Filter, Path, condition, wrong};
+use super::id::IdKind;
+use super::{Document, order};
+use crate::api::Connection;
+use crate::{LiveQuery, Result, Rows, Value};
+
+/// A question to a [`Collection`](super::Collection): a filter, and what is wanted of the documents that it finds. Nothing is asked before one of the last
+/// methods is called.
+///
+/// ```
+/// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+/// let notes = conn.create_collection("notes")?;
+/// for (id, day) in [("a", 3), ("b", 1), ("c", 2)] {
+///     notes.put(id, format!(r#"{{"day": {day}, "text": "..."}}"#))?;
+/// }
+/// let page = notes.find(r#"{"day": {"$lte": 3}}"#).sort(["-day"]).select(["day"]).limit(2).page()?;
+/// let ids: Vec<String> = page.documents.iter().map(|note| note.id_text()).collect();
+/// assert_eq!(ids, ["a", "c"]);
+/// assert_eq!(page.documents[0].doc.to_string(), r#"{"day": 3}"#);
+///
+/// let next = page.next.expect("there is more");
+/// let rest = notes.find(r#"{"day": {"$lte": 3}}"#).sort(["-day"]).after(next).limit(2).page()?;
+/// assert_eq!((rest.documents[0].id_text().as_str(), rest.next), ("b", None));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Find<'a> {
+    connection: &'a Connection,
+    table: &'a str,
+    ids: IdKind,
+    filter: String,
+    sort: Vec<String>,
+    fields: Vec<String>,
+    after: Option<String>,
+    limit: Option<u32>,
+}
+
+/// Documents of a question, and where the next ones are.
+///
+/// ```
+/// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+/// let notes = conn.create_collection("notes")?;
+/// let page = notes.find("{}").limit(10).page()?;
+/// assert!(page.documents.is_empty() && page.next.is_none());
+/// # Ok::<(), cairndb::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Page {
+    /// At most as many as were wanted.
+    pub documents: Vec<Document>,
+    /// What [`Find::after`] takes to go on; `None`: these were the last.
+    pub next: Option<String>,
+}
+
+impl<'a> Find<'a> {
+    pub(super) fn new(connection: &'a Connection, (table, ids): (&'a str, IdKind), filter: &str) -> Find<'a> {
+        let (filter, sort, fields) = (filter.to_owned(), Vec::new(), Vec::new());
+        Find { connection, table, ids, filter, sort, fields, after: None, limit: None }
+    }
+
+    /// By what lies at these paths, of which those with a `-` before them descend; at last by id.
+    pub fn sort(mut self, paths: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.sort = paths.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Only what lies at these paths; of an array what its elements have there.
+    pub fn select(mut self, paths: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.fields = paths.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// At most so many.
+    pub fn limit(mut self, limit: u32) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+
+    /// Behind the page that gave this cursor, in the same order.
+    pub fn after(mut self, cursor: impl Into<String>) -> Self {
+        self.after = Some(cursor.into());
+        self
+    }
+
+    /// The SQL that this is, and its parameters.
+    ///
+    /// ```
+    /// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// let notes = conn.create_collection("notes")?;
+    /// let (sql, params) = notes.find(r#"{"day": 3}"#).sql()?;
+    /// assert_eq!(sql, "SELECT id, version, doc FROM public.notes WHERE ((doc -> 'day') = $1) ORDER BY id");
+    /// assert_eq!(params[0].to_string(), "3");
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn sql(&self) -> Result<(String, Vec<Value>)> {
+        let keys = order::keys(&self.sort)?;
+        let (condition, mut asked) = self.condition()?;
+        let behind = self.after.as_ref().map(|cursor| order::behind(&keys, cursor, &mut asked)).transpose()?;
+        let condition = behind.map_or_else(|| condition.clone(), |behind| format!("{condition} AND {behind}"));
+        let limit = match self.limit {
+            Some(limit) => format!(" LIMIT {}", asked.param(Value::BigInt(limit.into()))),
+            None => String::new(),
+        };
+        let (table, order) = (self.table, order::sql(&keys));
+        let sql = format!("SELECT id, version, doc FROM {table} WHERE {condition} ORDER BY {order}{limit}");
+        Ok((sql, asked.params))
+    }
+
+    fn condition(&self) -> Result<(String, Asked)> {
+        let mut asked = Asked::new(self.ids);
+        let filter = Filter::parse(&self.filter)?;
+        Ok((condition(&filter, &mut asked)?, asked))
+    }
+
+    /// The documents, one after the other, of the state that there is now.
+    pub fn iter(&self) -> Result<Documents> {
+        let fields = self.fields.iter().map(|path| Path::parse(path)).collect::<Result<_>>()?;
+        let (sql, params) = self.sql()?;
+        Ok(Documents { rows: self.connection.query(&sql, params)?, fields })
+    }
+
+    /// All of them.
+    pub fn all(&self) -> Result<Vec<Document>> {
+        self.iter()?.collect()
+    }
+
+    /// The first of them.
+    pub fn one(&self) -> Result<Option<Document>> {
+        self.clone().limit(1).iter()?.next().transpose()
+    }
+
+    /// As many as [`limit`](Find::limit) says, or 100, and where the next ones are.
+    pub fn page(&self) -> Result<Page> {
+        let limit = self.limit.unwrap_or(100);
+        let keys = order::keys(&self.sort)?;
+        // One more tells whether there are more. What the cursor says may not be among what is wanted.
+        let whole = Find { fields: Vec::new(), limit: Some(limit.saturating_add(1)), ..self.clone() };
+        let mut documents = whole.all()?;
+        let has_more = documents.len() > limit as usize;
+        documents.truncate(limit as usize);
+        let next = match documents.last().filter(|_| has_more) {
+            Some(last) => Some(order::cursor(&keys, last)?),
+            None if has_more => return Err(wrong("a page has at least one document")),
+            None => None,
+        };
+        let fields = self.fields.iter().map(|path| Path::parse(path)).collect::<Result<Vec<_>>>()?;
+        documents.iter_mut().try_for_each(|document| document.project(&fields))?;
+        Ok(Page { documents, next })
+    }
+
+    /// How many there are; of an order, a limit or a cursor it knows nothing.
+    pub fn count(&self) -> Result<u64> {
+        let (condition, asked) = self.condition()?;
+        let sql = format!("SELECT count(*) FROM {} WHERE {condition}", self.table);
+        let count = self.connection.query_row(&sql, asked.params, |row| row.get::<i64>(0))?;
+        Ok(count.unsigned_abs())
+    }
+
+    /// What there is, and what becomes of it: see [`LiveQuery`]. Its rows are `id, version, doc`.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// let notes = conn.create_collection("notes")?;
+    /// let mut watched = notes.find(r#"{"open": true}"#).watch()?;
+    /// assert!(watched.next_change()?.expect("the state as it is").is_first());
+    /// notes.put("a", r#"{"open": true}"#)?;
+    /// let change = watched.next_change()?.expect("the document came");
+    /// assert_eq!(change.added().next().expect("a row").get::<String>(0)?, "a");
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn watch(&self) -> Result<LiveQuery> {
+        let (condition, asked) = self.condition()?;
+        let sql = format!("SELECT id, version, doc FROM {} WHERE {condition}", self.table);
+        self.connection.live(&sql, asked.params)
+    }
+}
+
+/// The documents of a question, as they are read.
+///
+/// ```
+/// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+/// let notes = conn.create_collection("notes")?;
+/// notes.insert_many([r#"{"n": 1}"#, r#"{"n": 2}"#])?;
+/// for note in notes.find(r#"{"n": {"$gt": 1}}"#).iter()? {
+///     assert_eq!(note?.doc.to_string(), r#"{"n": 2}"#);
+/// }
+/// assert_eq!(notes.find("{}").all()?.len(), 2);
+/// assert!(notes.find(r#"{"n": 3}"#).one()?.is_none());
+/// # Ok::<(), cairndb::Error>(())
+/// ```
+pub struct Documents {
+    rows: Rows,
+    fields: Vec<Path>,
+}
+
+impl Iterator for Documents {
+    type Item = Result<Document>;
+
+    fn next(&mut self) -> Option<Result<Document>> {
+        let row = self.rows.next().transpose()?;
+        Some(row.and_then(|row| Document::of_row(&row, &self.fields)))
+    }
+}
