@@ -24,7 +24,7 @@ const TYPES: [DataType; 8] = [
     DataType::Bytea,
     DataType::BigInt,
     DataType::Date,
-    DataType::DoublePrecision,
+    DataType::Double,
     DataType::Uuid,
 ];
 

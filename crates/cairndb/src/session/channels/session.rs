@@ -168,7 +168,8 @@ impl SessionChannels {
             return None;
         }
         let said = std::mem::take(&mut *self.said());
-        (!said.is_empty()).then(|| self.channels.tell(Told { by: self.listener.get().cloned(), process: self.process(), said }))
+        (!said.is_empty())
+            .then(|| self.channels.tell(Told { by: self.listener.get().cloned(), process: self.process(), said }))
     }
 }
 
