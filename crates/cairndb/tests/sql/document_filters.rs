@@ -164,7 +164,7 @@ fn an_index_on_a_path_answers_filters_and_orders() {
         (r#"{"n": 7}"#, None, "notes_expr_idx"),
         (r#"{"n": {"$gte": 5, "$lt": 9}}"#, None, "notes_expr_idx"),
         (r#"{"n": {"$in": [5, 9]}}"#, None, "notes_expr_idx"),
-        (r#"{"deep.er": {"$gt": 1995}}"#, None, "notes_expr_idx1"),
+        (r#"{"deep.er": {"$gt": 1995, "$lt": 1999}}"#, None, "notes_expr_idx1"),
         (r#"{"tags": {"$elemMatch": {"$eq": "t7"}}}"#, None, "notes_expr_idx2"),
         ("{}", Some("n"), "notes_expr_idx"),
     ] {

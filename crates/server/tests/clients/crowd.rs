@@ -77,7 +77,7 @@ fn a_thousand_are_there_at_once_and_leave_nothing_behind() {
     assert_eq!(sessions(&mut client), 1_001);
     let row = |number: usize| format!("SELECT {number} FROM t WHERE id = {number}");
     for (number, stream) in streams.iter_mut().enumerate() {
-        let (heard, expected) = (ask(stream, &row(number)), format!("SELECT 1\0"));
+        let (heard, expected) = (ask(stream, &row(number)), "SELECT 1\0".to_owned());
         assert!(heard.windows(expected.len()).any(|tag| tag == expected.as_bytes()), "{number}");
     }
     let crowded = has(process.id());

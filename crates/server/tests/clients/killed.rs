@@ -134,7 +134,7 @@ fn what_was_acknowledged_is_there_when_the_server_is_killed() {
             assert!(lost.is_empty(), "{of} lost {lost:?} in round {round}");
             // What nobody was told of is at most one step a round, whole where its rows belong together.
             let more = found.difference(mine).count();
-            let whole = of == "on its own" || more % TOGETHER as usize == 0;
+            let whole = of == "on its own" || more.is_multiple_of(TOGETHER as usize);
             assert!(whole && more <= (TOGETHER * (round + 1)) as usize, "{of}: {more} rows more");
         }
     }

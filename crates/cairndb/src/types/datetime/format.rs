@@ -123,11 +123,11 @@ fn put_offset(seconds: i32, out: &mut Short<'_>) {
     out.push(if seconds < 0 { b'-' } else { b'+' });
     let seconds = seconds.unsigned_abs();
     out.two(seconds / 3600);
-    if seconds % 3600 != 0 {
+    if !seconds.is_multiple_of(3600) {
         out.push(b':');
         out.two(seconds / 60 % 60);
     }
-    if seconds % 60 != 0 {
+    if !seconds.is_multiple_of(60) {
         out.push(b':');
         out.two(seconds % 60);
     }

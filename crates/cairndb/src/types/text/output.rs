@@ -44,11 +44,23 @@ pub fn write_text<'v>(value: impl Into<ValueRef<'v>>, context: &EvalContext, out
 /// Whether all values of a type are written with letters, digits, spaces and `+-.:/` alone.
 pub(crate) fn is_plain_text(data_type: DataType) -> bool {
     use DataType as T;
-    match data_type {
-        T::Boolean | T::SmallInt | T::Integer | T::BigInt | T::Oid | T::Numeric(_) | T::Date | T::Uuid => true,
-        T::Time(_) | T::TimeTz(_) | T::Timestamp(_) | T::TimestampTz(_) | T::Real | T::Double => true,
-        _ => false,
-    }
+    matches!(
+        data_type,
+        T::Boolean
+            | T::SmallInt
+            | T::Integer
+            | T::BigInt
+            | T::Oid
+            | T::Numeric(_)
+            | T::Date
+            | T::Uuid
+            | T::Time(_)
+            | T::TimeTz(_)
+            | T::Timestamp(_)
+            | T::TimestampTz(_)
+            | T::Real
+            | T::Double
+    )
 }
 
 /// The text forms of numbers, which depend on nothing; false: it has another one.
