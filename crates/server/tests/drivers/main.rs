@@ -6,6 +6,7 @@
 
 mod psql;
 mod served;
+mod suites;
 mod tls;
 mod tools;
 

@@ -97,7 +97,7 @@ impl BuiltIn {
         let entry = self.entry().filter(|_| self.kind == "f")?;
         let parameters = entry.parameters;
         let columns: Vec<_> = entry.declared_columns().filter(|(name, _)| !name.is_empty()).collect();
-        let is_named = parameters.len() == self.arguments.len() && !parameters.is_empty();
+        let is_named = parameters.len() == self.arguments.len() && !(parameters.is_empty() && columns.is_empty());
         is_named.then_some(Names { parameters, columns })
     }
 
