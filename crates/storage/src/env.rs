@@ -28,6 +28,10 @@ pub trait Host: Send + Sync + Debug {
     fn sleep(&self, time: Duration);
     /// Starts a background thread; the returned closure waits for its end.
     fn spawn(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> std::io::Result<Join>;
+    /// Whether what is started runs. Where it never does, who needs a checkpoint makes it himself.
+    fn has_threads(&self) -> bool {
+        true
+    }
 }
 
 /// Waits for a thread to end.
@@ -145,5 +149,9 @@ impl Host for QuietHost {
 
     fn spawn(&self, _name: &str, _work: Box<dyn FnOnce() + Send>) -> std::io::Result<Join> {
         Ok(Box::new(|| ()))
+    }
+
+    fn has_threads(&self) -> bool {
+        false
     }
 }

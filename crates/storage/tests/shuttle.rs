@@ -38,6 +38,10 @@ impl Host for ModelHost {
     fn spawn(&self, _name: &str, _work: Box<dyn FnOnce() + Send>) -> io::Result<Box<dyn FnOnce() + Send>> {
         Ok(Box::new(|| ()))
     }
+
+    fn has_threads(&self) -> bool {
+        false
+    }
 }
 
 fn open() -> Store {

@@ -40,7 +40,7 @@ impl Background {
         if engine.segments.is_some() {
             engine.signals.raise(Signal::House);
             // From here on: who needs a checkpoint before its thread has begun waits for it as for any, and can give up.
-            engine.rounds.serve(true);
+            engine.rounds.serve(engine.env.host.has_threads());
             for job in WRITING {
                 background.start_thread(job, true).map_err(Error::io("start a background thread"))?;
             }
