@@ -4,10 +4,10 @@
 //! no longer than what was said allows; no more statements and portals are known than are allowed; when the client ends, so does the
 //! conversation.
 
-use std::cell::OnceCell;
+use std::sync::LazyLock;
 
 use cairn_wire::{Conversation, CopyInput, Limits, Request, Started, Status};
-use cairndb::{Connection, CopyShape, DataType, Database, Error, Field, SqlState};
+use cairndb::{CopyShape, DataType, Database, Error, Field, SqlState};
 
 const LIMITS: Limits =
     Limits { message_bytes: 16 << 10, statements: 8, statement_bytes: 4 << 10, portals: 4, portal_bytes: 4 << 10 };
@@ -28,10 +28,8 @@ const TYPES: [DataType; 8] = [
     DataType::Uuid,
 ];
 
-thread_local! {
-    /// What values are read by.
-    static CONNECTION: OnceCell<Connection> = const { OnceCell::new() };
-}
+/// What values are read by. (Never closed: what a thread lets go of at its end can not ask it for anything.)
+static DATABASE: LazyLock<Database> = LazyLock::new(|| Database::open_in_memory().expect("a database in memory opens"));
 
 /// The target: the first byte says how the others, which are what the client says, are cut.
 pub fn wire_bytes(data: &[u8]) {
@@ -189,12 +187,8 @@ impl Driver<'_> {
 
 /// Reads the values, as a portal does.
 fn values(parameters: &cairn_wire::Parameters) -> Result<(), Error> {
-    CONNECTION.with(|connection| {
-        let connection = connection.get_or_init(|| {
-            Database::open_in_memory().and_then(|database| database.connect()).expect("a database in memory opens")
-        });
-        parameters.values(|| connection.text_context()).map(drop)
-    })
+    let connection = DATABASE.connect()?;
+    parameters.values(|| connection.text_context()).map(drop)
 }
 
 fn field() -> Field {

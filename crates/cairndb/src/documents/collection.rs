@@ -157,7 +157,8 @@ impl<'c> Collection<'c> {
     /// let first = notes.put("a", "{}")?;
     /// let second = notes.replace_if("a", "[1]", first)?.expect("it was so");
     /// assert_eq!(notes.replace_if("a", "[2]", first)?, None);
-    /// assert_eq!(notes.replace("a", "[3]")?, Some(second + 1));
+    /// // Versions grow; a number may be left out.
+    /// assert!(notes.replace("a", "[3]")? > Some(second));
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn replace_if(&self, id: impl ToValue, doc: impl ToValue, version: i64) -> Result<Option<i64>> {
