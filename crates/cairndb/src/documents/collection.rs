@@ -231,10 +231,14 @@ impl<'c> Collection<'c> {
         version: Option<i64>,
         make: impl Fn(&Jsonb) -> Result<Jsonb>,
     ) -> Result<Option<i64>> {
+        let mut tried = None;
         loop {
             let Some(now) = self.get(id)? else { return Ok(None) };
             if version.is_some_and(|version| version != now.version) {
                 return Ok(None);
+            }
+            if tried.replace(now.version) == Some(now.version) {
+                return Err(left_out());
             }
             if let Some(written) = self.replace_if(id, make(&now.doc)?, now.version)? {
                 return Ok(Some(written));
@@ -276,8 +280,12 @@ impl<'c> Collection<'c> {
 fn written(statement: &mut Statement<'_>, params: impl Params) -> Result<Written> {
     let read = |row: RowRef<'_>| Ok(Written { id: row.value(0)?, version: row.get(1)? });
     let written = statement.query_point(params, read)?;
-    // (A trigger left the row out.)
-    written.unwrap_or_else(|| Err(Error::new(SqlState::NO_DATA_FOUND, "the document was not written")))
+    written.unwrap_or_else(|| Err(left_out()))
+}
+
+/// A trigger left the row out. SQLSTATE P0002.
+fn left_out() -> Error {
+    Error::new(SqlState::NO_DATA_FOUND, "the document was not written")
 }
 
 fn version(statement: &mut Statement<'_>, params: impl Params) -> Result<Option<i64>> {

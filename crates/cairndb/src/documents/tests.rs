@@ -132,3 +132,19 @@ fn copies_of_copies_end() {
     let error = patched(&json(r#"{"l": ["some text to copy"]}"#), &json(&patch)).unwrap_err();
     assert_eq!(error.sqlstate().0, "22023", "{error:?}");
 }
+
+#[test]
+fn a_trigger_that_leaves_a_change_out_is_told_and_not_asked_for_ever() {
+    let conn = crate::Database::open_in_memory().unwrap().connect().unwrap();
+    let notes = conn.create_collection("notes").unwrap();
+    notes.put("a", "{}").unwrap();
+    conn.execute_script(
+        "CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+         CREATE TRIGGER no BEFORE UPDATE ON notes FOR EACH ROW EXECUTE FUNCTION no()",
+    )
+    .unwrap();
+    let code = |changed: crate::Result<Option<i64>>| changed.unwrap_err().sqlstate();
+    assert_eq!(code(notes.update("a", r#"{"n": 1}"#)), crate::SqlState::NO_DATA_FOUND);
+    assert_eq!(code(notes.patch("a", r#"[{"op": "add", "path": "/n", "value": 1}]"#)), crate::SqlState::NO_DATA_FOUND);
+    assert_eq!(notes.get("a").unwrap().unwrap().doc.to_string(), "{}");
+}
