@@ -79,7 +79,7 @@ impl Notification {
     }
 }
 
-/// As `psql` shows it, without a process: there is but one.
+/// As `psql` shows it, but for the process.
 impl fmt::Display for Notification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Notification { channel, payload, missed, .. } = self;
