@@ -2,7 +2,7 @@
 #![cfg(unix)]
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -28,27 +28,31 @@ fn verifier(folder: &Path, password: &str) -> String {
     String::from_utf8(made.stdout).unwrap().trim_end().to_owned()
 }
 
+/// Puts it in place whole, as a server that reads it again must find it.
 fn write_config(folder: &Path, text: &str) {
-    let path = folder.join("cairn.yaml");
-    fs::write(&path, text).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    let written = folder.join("cairn.yaml.new");
+    fs::write(&written, text).unwrap();
+    fs::set_permissions(&written, fs::Permissions::from_mode(0o600)).unwrap();
+    fs::rename(&written, folder.join("cairn.yaml")).unwrap();
 }
 
 /// A server that runs until it is dropped, and has said where.
 struct Serving {
     child: Child,
     port: String,
+    log: PathBuf,
 }
 
 impl Serving {
     fn start(folder: &Path) -> Serving {
         let mut child = cairn(folder, &["--config", "cairn.yaml"]);
-        let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let log = folder.join("server.log");
+        let mut child = child.stdout(Stdio::piped()).stderr(fs::File::create(&log).unwrap()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.as_mut().unwrap()).lines();
         let said: Vec<String> = (0..2).map(|_| lines.next().unwrap().unwrap()).collect();
         let words: Vec<&str> = said[1].split(' ').collect();
         let port = words[words.iter().position(|word| *word == "-p").unwrap() + 1].to_owned();
-        Serving { child, port }
+        Serving { child, port, log }
     }
 
     /// Ends it as an operating system does; what it told.
@@ -56,9 +60,12 @@ impl Serving {
         let id = nix_id(&self.child);
         assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
         assert!(self.child.wait().unwrap().success());
-        let mut told = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
-        told
+        self.told()
+    }
+
+    /// What it has told so far.
+    fn told(&self) -> String {
+        fs::read_to_string(&self.log).unwrap()
     }
 }
 
@@ -216,8 +223,7 @@ fn sighup_reads_the_configuration_again_and_what_is_wrong_with_it_changes_nothin
     assert!(said("old", "SELECT 1").contains("password authentication failed"));
     write(&old, "max_conections: 3\n");
     hang_up();
-    write(&new, "listen: 127.0.0.1:1\n");
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    until("the bad one is refused", || serving.told().contains("event=reload_failed"));
     assert_eq!(said("new", "SHOW statement_timeout"), "7s\n", "the bad one was refused");
     let told = serving.stop();
     for expected in [
