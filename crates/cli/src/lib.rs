@@ -19,6 +19,7 @@ mod report;
 mod serve;
 mod shell;
 mod signals;
+mod token;
 mod watch;
 mod words;
 

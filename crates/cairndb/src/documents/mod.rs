@@ -11,6 +11,7 @@
 mod collection;
 mod create;
 mod document;
+mod etag;
 mod filter;
 mod find;
 mod id;
@@ -20,6 +21,7 @@ mod patch;
 mod tests;
 mod tree;
 
-pub use collection::Collection;
+pub use collection::{Collection, Upserted};
+pub use create::CollectionOptions;
 pub use document::{Document, Written};
 pub use find::{Documents, Find, Page};
