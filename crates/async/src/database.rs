@@ -395,6 +395,17 @@ impl Database {
 }
 
 /// What a statement did: from [`Database::perform`].
+///
+/// ```
+/// # let work = async {
+/// # let db = cairndb_async::Database::open_in_memory().await?;
+/// db.execute("CREATE TABLE t (id int)", ()).await?;
+/// let written = db.perform("INSERT INTO t VALUES (1), (2)", ()).await?;
+/// assert_eq!((written.command, written.affected, written.rows.is_none()), ("INSERT", 2, true));
+/// # Ok::<(), cairndb::Error>(())
+/// # };
+/// # pollster::block_on(work).unwrap();
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Performed {

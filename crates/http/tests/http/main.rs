@@ -17,8 +17,9 @@ use client::{Answer, Client};
 
 /// A server of one database, `shop`, with a token that may do everything.
 struct Served {
-    http: Option<Running>,
-    server: Option<cairn_server::Running>,
+    // (What is let go of first stands first.)
+    http: Running,
+    _server: cairn_server::Running,
     database: Database,
     client: Client,
     _folder: TempDir,
@@ -40,7 +41,7 @@ impl Served {
         options.tokens.push(token);
         let http = Running::start(server.services(), options).unwrap();
         let client = Client::new(http.addresses()[0], &secret);
-        Served { http: Some(http), server: Some(server), database, client, _folder: folder }
+        Served { http, _server: server, database, client, _folder: folder }
     }
 
     fn new() -> Served {
@@ -54,19 +55,8 @@ impl Served {
         served
     }
 
-    fn http(&self) -> &Running {
-        self.http.as_ref().unwrap()
-    }
-
     fn rows(&self, sql: &str) -> i64 {
         self.database.connect().unwrap().query_row_as(sql, ()).unwrap()
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        self.http.take().map(Running::stop);
-        self.server.take().map(cairn_server::Running::stop);
     }
 }
 

@@ -11,7 +11,7 @@ fn metrics_and_health_are_told_to_whoever_asks_where_that_is_said() {
     assert!(reached.check(&cairn_server::Options { is_insecure: true, ..server }).is_ok());
     let served = Served::with(Options { metrics, ..Options::default() }, cairn_server::Options::default());
     assert_eq!(served.client.put(NOTES, "").status, 201);
-    let watcher = Client::new(served.http().metrics().unwrap(), "");
+    let watcher = Client::new(served.http.metrics().unwrap(), "");
     let get = |path: &str| (watcher.get(path).status, watcher.get(path).body);
     assert_eq!(get("/healthz"), (200, "ok\n".to_owned()));
     assert_eq!(get("/readyz?x=1"), (200, "ready\n".to_owned()));
