@@ -75,16 +75,19 @@ fn a_statement_is_cancelled_and_a_session_ended_by_its_number() {
     let number = process(&mut other);
     assert_ne!(process(&mut one), number);
     let waits = std::thread::spawn(move || {
-        let cancelled = other.batch_execute("SELECT pg_sleep(20)").unwrap_err();
+        let cancelled = other.batch_execute("SELECT pg_sleep(600)").unwrap_err();
         (code(&cancelled).to_owned(), other)
     });
     let runs = format!("SELECT pid::text FROM pg_stat_activity WHERE pid = {number} AND state = 'active'");
     until("it runs", || !texts(&mut one, &runs).is_empty());
     let ask = |client: &mut Client, sql: &str| client.query_one(sql, &[]).map(|row| row.get::<_, bool>(0));
-    assert!(ask(&mut one, &format!("SELECT pg_cancel_backend({number})")).unwrap());
+    until("it is stopped", || {
+        assert!(ask(&mut one, &format!("SELECT pg_cancel_backend({number})")).unwrap());
+        waits.is_finished()
+    });
     let (cancelled, mut other) = waits.join().unwrap();
     assert_eq!(cancelled, "57014");
-    assert!(ask(&mut one, &format!("SELECT pg_terminate_backend({number}, 5000)")).unwrap());
+    assert!(ask(&mut one, &format!("SELECT pg_terminate_backend({number}, 60000)")).unwrap());
     assert!(texts(&mut one, &format!("SELECT 'x' FROM pg_stat_activity WHERE pid = {number}")).is_empty());
     assert!(other.batch_execute("SELECT 1").is_err());
     for gone in ["pg_cancel_backend", "pg_terminate_backend"] {
