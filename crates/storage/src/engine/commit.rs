@@ -22,7 +22,7 @@ use crate::broken::{self, Broken};
 use crate::log::format::BatchHeader;
 use crate::log::{KeptSegments, NoRoom, RecordKind, SealedBatch, Taker};
 use crate::sync::{MutexGuard, Ordering};
-use crate::{Durability, Error, Result};
+use crate::{Durability, Error, Result, Wait};
 
 pub(crate) type WriterGuard<'a> = MutexGuard<'a, Writer>;
 
@@ -372,7 +372,7 @@ impl Engine {
         let file = &self.segments()?.file;
         // A medium without blocks takes just the batch; one with blocks the whole blocks around it.
         let from = if file.alignment() > 1 { 0 } else { batch.unwritten };
-        let written = file.write_durable_at(&batch.buffer[from..], batch.offset + from as u64);
+        let written = Wait::LogSync.during(|| file.write_durable_at(&batch.buffer[from..], batch.offset + from as u64));
         if !broken::is(Broken::SyncErrors) {
             written.map_err(Error::io("write the log"))?;
         }
