@@ -58,10 +58,10 @@ pub fn import(asked: &Ndjson) -> Result<(), Failure> {
     let count = count?;
     drop(connection);
     database.close()?;
-    say(&format!("{count} documents imported into {name} of {}", asked.into.display()))?;
+    say(format!("{count} documents imported into {name} of {}", asked.into.display()))?;
     let kept = lines.extended.iter().flat_map(|kept| &kept.0);
     kept.into_iter().try_for_each(|(kind, count)| {
-        say(&format!("  {count} values of {kind} stay as MongoDB writes them: JSON has nothing of the kind"))
+        say(format!("  {count} values of {kind} stay as MongoDB writes them: JSON has nothing of the kind"))
     })
 }
 
