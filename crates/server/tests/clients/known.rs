@@ -269,7 +269,8 @@ fn metrics_and_health_are_told_over_http() {
     assert!(Options { is_insecure: true, ..reached }.check().is_ok());
     let served = Served::with(Options { metrics, owner: Served::owner(), ..Options::default() });
     let mut client = served.connect();
-    client.batch_execute("CREATE TABLE t (a int); INSERT INTO t VALUES (1)").unwrap();
+    client.batch_execute("CREATE TABLE t (a int)").unwrap();
+    client.batch_execute("INSERT INTO t VALUES (1)").unwrap();
     client.batch_execute("SELECT 1/0").unwrap_err();
     let get = |path: &str| http(&served, &format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n"));
     assert_eq!(get("/healthz"), ("200".to_owned(), "ok\n".to_owned()));
@@ -284,13 +285,36 @@ fn metrics_and_health_are_told_over_http() {
         "# TYPE cairn_statement_seconds histogram\n",
         "cairn_statement_seconds_bucket{le=\"+Inf\"} ",
         "cairn_commits_total{database=\"shop\"} ",
+        // Batches and records, their size and latency, the last sync.
+        "cairn_log_batches_total{database=\"shop\"} ",
+        "cairn_log_records_total{database=\"shop\"} ",
+        "cairn_log_batch_commits_max{database=\"shop\"} ",
         "cairn_log_sync_seconds_bucket{database=\"shop\",le=\"+Inf\"} ",
+        "cairn_log_sync_seconds_max{database=\"shop\"} ",
+        "cairn_log_last_sync_timestamp_seconds{database=\"shop\"} 1",
+        // What a commit waits for, a bucket and all of them.
+        "# TYPE cairn_commit_seconds histogram\n",
+        "cairn_commit_seconds_bucket{database=\"shop\",le=\"0.001\"} ",
+        "cairn_commit_seconds_sum{database=\"shop\"} 0.",
+        // The cache by database, the log, checkpoints, connections.
+        "cairn_cache_hits_total{database=\"shop\"} ",
+        "cairn_cache_misses_total{database=\"shop\"} ",
+        "cairn_cache_bytes_max{database=\"shop\"} ",
+        "cairn_cache_dirty_bytes{database=\"shop\"} ",
+        "cairn_log_written_bytes_total{database=\"shop\"} ",
+        "cairn_log_live_bytes{database=\"shop\"} ",
+        "cairn_checkpoints_total{database=\"shop\"} ",
+        "cairn_checkpoint_seconds_total{database=\"shop\"} ",
+        "cairn_connections 1\n",
         "cairn_sessions{state=\"idle\"} 1\n",
         "cairn_errors_total{sqlstate=\"22012\"} 1\n",
         "cairn_durability{mode=\"full\"} 1\n",
     ] {
         assert!(told.contains(expected), "{expected}: {told}");
     }
+    let value = |name: &str| told.lines().find_map(|line| line.strip_prefix(name)).expect(name).to_owned();
+    let commits = value("cairn_commits_total{database=\"shop\"} ");
+    assert_eq!(value("cairn_commit_seconds_count{database=\"shop\"} "), commits, "each has waited");
     // Each line is a comment, or a name with perhaps labels and a number.
     for line in told.lines().filter(|line| !line.starts_with("# ")) {
         let (name, value) = line.rsplit_once(' ').expect(line);
