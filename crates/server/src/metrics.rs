@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use cairndb::{SqlState, Stats};
 
@@ -94,15 +94,33 @@ impl Lines {
         self.line(&format!("{name}_sum"), &[], of.total_ns.load(Ordering::Relaxed) as f64 / 1e9);
         self.line(&format!("{name}_count"), &[], count);
     }
+
+    /// A histogram of what each database has counted: how many up to each bound, and above that before it, and microseconds in all.
+    fn by_database(&mut self, (name, help): (&str, &str), open: &[(&str, &Stats)], of: fn(&Stats) -> ([u64; 4], u64)) {
+        self.begin(name, "histogram", help);
+        for (database, stats) in open {
+            let (counts, total_us) = of(stats);
+            let mut count = 0;
+            for (bound, more) in ["0.001", "0.01", "0.1", "+Inf"].into_iter().zip(counts) {
+                count += more;
+                self.line(&format!("{name}_bucket"), &[("database", database), ("le", bound)], count);
+            }
+            self.line(&format!("{name}_sum"), &[("database", database)], total_us as f64 / 1e6);
+            self.line(&format!("{name}_count"), &[("database", database)], count);
+        }
+    }
 }
 
 /// What a database has counted, as a metric of each.
 type OfDatabase = (&'static str, &'static str, &'static str, fn(&Stats) -> f64);
 
-const OF_DATABASES: [OfDatabase; 19] = [
+const OF_DATABASES: [OfDatabase; 20] = [
     ("cairn_commits_total", "counter", "Commits that changed something.", |of| of.commits as f64),
     ("cairn_conflicts_total", "counter", "Transactions that lost to another.", |of| of.conflicts as f64),
     ("cairn_log_batches_total", "counter", "Writes of the log, each of one commit or more.", |of| of.batches as f64),
+    ("cairn_log_records_total", "counter", "Records in them: of commits, and of parts of large ones.", |of| {
+        of.records as f64
+    }),
     ("cairn_log_batch_commits_max", "gauge", "The most commits in one write.", |of| of.batch_commits_max as f64),
     ("cairn_log_syncs_total", "counter", "Writes of the log that were synced.", |of| of.syncs as f64),
     ("cairn_log_sync_seconds_max", "gauge", "The longest synced write.", |of| of.sync_us_max as f64 / 1e6),
@@ -154,16 +172,22 @@ fn of_databases(shared: &Shared, lines: &mut Lines) {
         lines.begin(name, kind, help);
         open.iter().for_each(|(database, stats)| lines.line(name, &[("database", *database)], of(stats)));
     }
-    let name = "cairn_log_sync_seconds";
-    lines.begin(name, "histogram", "How long synced writes of the log take: what a commit waits for.");
-    for (database, of) in open {
-        let within = [("0.001", of.syncs_within_1ms), ("0.01", of.syncs_within_10ms), ("0.1", of.syncs_within_100ms)];
-        for (bound, count) in within.into_iter().chain([("+Inf", of.syncs)]) {
-            lines.line(&format!("{name}_bucket"), &[("database", database), ("le", bound)], count);
-        }
-        lines.line(&format!("{name}_sum"), &[("database", database)], of.sync_us as f64 / 1e6);
-        lines.line(&format!("{name}_count"), &[("database", database)], of.syncs);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+    let name = "cairn_log_last_sync_timestamp_seconds";
+    lines.begin(name, "gauge", "When the log was synced last, in seconds since 1970.");
+    for (database, of) in open.iter().filter(|(_, of)| of.syncs > 0) {
+        lines.line(name, &[("database", *database)], now - of.since_sync_us as f64 / 1e6);
     }
+    lines.by_database(("cairn_log_sync_seconds", "How long synced writes of the log take."), &open, |of| {
+        let (most, within) = (of.syncs_within_100ms, of.syncs_within_10ms);
+        let least = of.syncs_within_1ms;
+        ([least, within - least, most - within, of.syncs - most], of.sync_us)
+    });
+    let help = "How long commits wait until they are durable and visible, where they wait for that.";
+    lines.by_database(("cairn_commit_seconds", help), &open, |of| {
+        let waited = [of.commits_waited_1ms, of.commits_waited_10ms, of.commits_waited_100ms, of.commits_waited_longer];
+        (waited, of.commit_wait_us)
+    });
     lines.begin("cairn_durability", "gauge", "What a commit's acknowledgement means (wal.fsync.mode).");
     lines.line("cairn_durability", &[("mode", shared.durability().as_str())], 1);
 }

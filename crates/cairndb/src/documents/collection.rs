@@ -95,6 +95,10 @@ impl<'c> Collection<'c> {
         self.connection
     }
 
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     pub(super) fn table(&self) -> &str {
         &self.table
     }

@@ -5,7 +5,7 @@ use super::filter::{Path, relation, wrong};
 use super::id::IdKind;
 use crate::api::Connection;
 use crate::catalog::collection::{DOC, ID};
-use crate::catalog::{ObjectName, Table};
+use crate::catalog::{Catalog, ObjectName, Table};
 use crate::{Error, Result, SqlState};
 
 impl Connection {
@@ -25,15 +25,7 @@ impl Connection {
     /// SQLSTATE 42P01: there is no such table. 42809: it is no collection.
     pub fn collection(&self, name: &str) -> Result<Collection<'_>> {
         let catalog = self.catalog()?;
-        let asked = match name.split_once('.') {
-            Some((schema, name)) => ObjectName::new(Some(schema), name),
-            None => ObjectName::new(None, name),
-        };
-        let found = catalog.relation(&asked).ok_or_else(|| Error::undefined_relation(name))?;
-        let Some(table) = found.table().filter(|table| table.is_collection) else {
-            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a collection"))
-                .with_hint("ALTER TABLE ... SET (collection = on) makes one of a table of id, doc and version."));
-        };
+        let table = known(&catalog, name)?;
         let schema = catalog.schema_name(table.schema).unwrap_or_default();
         Ok(Collection::new(self, ([schema, &table.name], table.id), ids_of(table)?))
     }
@@ -137,12 +129,29 @@ impl Connection {
     }
 }
 
+fn known<'t>(catalog: &'t Catalog, name: &str) -> Result<&'t Table> {
+    let asked = match name.split_once('.') {
+        Some((schema, name)) => ObjectName::new(Some(schema), name),
+        None => ObjectName::new(None, name),
+    };
+    let found = catalog.relation(&asked).ok_or_else(|| Error::undefined_relation(name))?;
+    found.table().filter(|table| table.is_collection).map(|table| &**table).ok_or_else(|| {
+        Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a collection"))
+            .with_hint("ALTER TABLE ... SET (collection = on) makes one of a table of id, doc and version.")
+    })
+}
+
 fn ids_of(table: &Table) -> Result<IdKind> {
     let id = table.columns.iter().find(|column| column.name == ID);
     id.and_then(|id| IdKind::of(id.data_type)).ok_or_else(|| Error::internal("a collection without ids"))
 }
 
 impl Collection<'_> {
+    /// Its table as it is now.
+    pub(super) fn known<'t>(&self, catalog: &'t Catalog) -> Result<&'t Table> {
+        known(catalog, self.name())
+    }
+
     /// An index over what documents have at a path: filters and orders by it need not look at all documents.
     ///
     /// ```

@@ -17,6 +17,7 @@ mod find;
 mod id;
 mod order;
 mod patch;
+mod schema;
 #[cfg(test)]
 mod tests;
 mod tree;

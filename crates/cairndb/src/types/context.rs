@@ -161,6 +161,9 @@ pub(crate) trait SessionServices: fmt::Debug + Send + Sync {
     /// The database's builds of indexes that run.
     fn builds(&self) -> Result<Arc<Builds>>;
 
+    /// Tells the client, with the statement's answer. SQLSTATE 01000.
+    fn warn(&self, message: String);
+
     /// What the session's `random()` draws from.
     fn random(&self) -> &Generator;
 

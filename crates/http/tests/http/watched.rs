@@ -23,7 +23,27 @@ fn metrics_and_health_are_told_to_whoever_asks_where_that_is_said() {
         "# TYPE cairn_statement_seconds histogram\n",
         "cairn_statement_seconds_bucket{le=\"+Inf\"} ",
         "cairn_commits_total{database=\"shop\"} ",
+        // Batches and records, their size and latency, the last sync.
+        "cairn_log_batches_total{database=\"shop\"} ",
+        "cairn_log_records_total{database=\"shop\"} ",
+        "cairn_log_batch_commits_max{database=\"shop\"} ",
         "cairn_log_sync_seconds_bucket{database=\"shop\",le=\"+Inf\"} ",
+        "cairn_log_sync_seconds_max{database=\"shop\"} ",
+        "cairn_log_last_sync_timestamp_seconds{database=\"shop\"} 1",
+        // What a commit waits for, a bucket and all of them.
+        "# TYPE cairn_commit_seconds histogram\n",
+        "cairn_commit_seconds_bucket{database=\"shop\",le=\"0.001\"} ",
+        "cairn_commit_seconds_sum{database=\"shop\"} 0.",
+        // The cache by database, the log, checkpoints, connections.
+        "cairn_cache_hits_total{database=\"shop\"} ",
+        "cairn_cache_misses_total{database=\"shop\"} ",
+        "cairn_cache_bytes_max{database=\"shop\"} ",
+        "cairn_cache_dirty_bytes{database=\"shop\"} ",
+        "cairn_log_written_bytes_total{database=\"shop\"} ",
+        "cairn_log_live_bytes{database=\"shop\"} ",
+        "cairn_checkpoints_total{database=\"shop\"} ",
+        "cairn_checkpoint_seconds_total{database=\"shop\"} ",
+        "cairn_connections 0\n",
         "cairn_sessions{state=\"idle\"} 0\n",
         "cairn_durability{mode=\"full\"} 1\n",
         "cairn_http_requests_total{method=\"PUT\",status=\"201\"} 1\n",
@@ -32,6 +52,9 @@ fn metrics_and_health_are_told_to_whoever_asks_where_that_is_said() {
     ] {
         assert!(told.contains(expected), "{expected}: {told}");
     }
+    let value = |name: &str| told.lines().find_map(|line| line.strip_prefix(name)).expect(name).to_owned();
+    let commits = value("cairn_commits_total{database=\"shop\"} ");
+    assert_eq!(value("cairn_commit_seconds_count{database=\"shop\"} "), commits, "each has waited");
     // Each line is a comment, or a name with perhaps labels and a number.
     for line in told.lines().filter(|line| !line.starts_with("# ")) {
         let (name, value) = line.rsplit_once(' ').expect(line);
