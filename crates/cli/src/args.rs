@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use crate::documents::{Export, Ndjson};
 use crate::output::Format;
 use crate::serve::ServeArgs;
 
@@ -103,9 +104,11 @@ pub enum Command {
     Backup { file: PathBuf, target: PathBuf },
     /// Give free space in a database file back to the file system
     Compact { file: PathBuf },
-    /// Make a new database of another database's file, and say what is not as it was
+    /// Bring another database's file, or documents, into a database
     #[command(subcommand)]
     Import(Import),
+    /// Write a collection's documents, one JSON object a line
+    Export(Export),
     /// Write a database as a script that cairn and psql load
     Dump {
         file: PathBuf,
@@ -150,10 +153,10 @@ pub enum Command {
     },
 }
 
-/// Whose file is imported.
+/// What is imported.
 #[derive(Debug, Subcommand)]
 pub enum Import {
-    /// A SQLite file: schema, rows, indexes, views. It is only read
+    /// A SQLite file as a new database: schema, rows, indexes, views; and what is not as it was
     Sqlite {
         file: PathBuf,
         /// The new database file
@@ -162,6 +165,10 @@ pub enum Import {
         #[arg(long)]
         keep_case: bool,
     },
+    /// JSON documents, one a line, as a collection: all of them or none
+    ///
+    /// A member _id is the document's id. What export writes is read again so.
+    Ndjson(Ndjson),
 }
 
 /// What the demo loads and where to.

@@ -8,6 +8,7 @@ mod bench;
 mod command;
 mod copy;
 mod demo;
+mod documents;
 mod dump;
 #[cfg(feature = "sqlite")]
 mod import;
