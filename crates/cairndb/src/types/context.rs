@@ -119,6 +119,8 @@ pub(crate) struct ListedStatement {
     /// Microseconds since 2000-01-01 UTC.
     pub(crate) made: i64,
     pub(crate) parameters: Vec<DataType>,
+    /// PREPARE has made it, not a client's protocol.
+    pub(crate) is_of_sql: bool,
     /// How often it was executed.
     pub(crate) executions: u64,
 }
