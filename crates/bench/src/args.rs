@@ -46,6 +46,50 @@ pub enum Command {
     Count(CountArgs),
     /// Measure the medium, by write sizes, sync methods, kinds of space and threads, and recommend settings
     Sync(SyncArgs),
+    /// Drive a server of documents over HTTP by a mix of creates, reads, replacements and deletes, beside a bare handler
+    ///
+    /// The environment's CAIRN_TOKEN is a token that lets read, write and manage.
+    /// Exit codes: 0 all was answered, 1 something was refused or failed.
+    #[command(arg_required_else_help = true)]
+    Documents(DocumentsArgs),
+}
+
+/// Whom to drive, and how.
+#[derive(Debug, Clone, clap::Args)]
+pub struct DocumentsArgs {
+    /// The server, as http://127.0.0.1:8080
+    #[arg(long, value_name = "URL")]
+    pub url: String,
+    /// A bare handler to measure beside, round by round
+    #[arg(long, value_name = "URL")]
+    pub bare: Option<String>,
+    /// The databases (comma-separated), which must be there
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
+    pub databases: Vec<String>,
+    /// The collection in each, which is made if it is not there
+    #[arg(long, value_name = "NAME", default_value = "load")]
+    pub collection: String,
+    /// Connections of each database (comma-separated: one after the other)
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "10", value_parser = at_least_one::<usize>)]
+    pub workers: Vec<usize>,
+    /// Shares of reads, creates, replacements, deletes
+    #[arg(long, value_name = "SHARES", default_value = "40,30,20,10", value_parser = shares)]
+    pub mix: [u32; 4],
+    /// Length of a document
+    #[arg(long, value_name = "BYTES", default_value_t = 1024)]
+    pub bytes: usize,
+    /// Length of a round
+    #[arg(long, value_name = "S", default_value_t = 5.0, value_parser = positive)]
+    pub seconds: f64,
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = at_least_one::<usize>)]
+    pub rounds: usize,
+}
+
+fn shares(text: &str) -> Result<[u32; 4], String> {
+    let each: Result<Vec<u32>, _> = text.split(',').map(str::parse).collect();
+    let each: Option<[u32; 4]> = each.ok().and_then(|each| each.try_into().ok());
+    each.filter(|each| each.iter().any(|share| *share > 0))
+        .ok_or_else(|| "expected four numbers, as 40,30,20,10".to_owned())
 }
 
 /// What to check against.

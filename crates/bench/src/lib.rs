@@ -19,6 +19,7 @@ mod check;
 mod child;
 mod compare;
 mod count;
+mod documents;
 mod engine;
 mod error;
 mod flamegraph;

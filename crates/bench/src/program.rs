@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use crate::args::{Args, Command, CompareArgs, ReportArgs};
 use crate::report::{Report, Run};
 use crate::setup::Setup;
-use crate::{Result, args, check, compare, count, flamegraph, page, sync, table, terminal};
+use crate::{Result, args, check, compare, count, documents, flamegraph, page, sync, table, terminal};
 
 /// Runs the program: `name` is the words that reached it (`cairn-bench`, or `cairn bench`), `words` what follows them.
 ///
@@ -20,6 +20,7 @@ pub fn main(name: &[&str], words: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Compare(args) => (compare(&args), 2),
         Command::Check(args) => (check::run(&args, |args| measure(&Setup::new(args)?)).map(|()| ExitCode::SUCCESS), 1),
         Command::Count(args) => (count::run(&args), 1),
+        Command::Documents(args) => (documents::run(&args).map(|()| ExitCode::SUCCESS), 1),
         Command::Sync(args) => (sync::run(&args).map(|()| ExitCode::SUCCESS), 1),
     };
     outcome.unwrap_or_else(|error| {
