@@ -17,10 +17,9 @@ use crate::live::Live;
 use crate::notifications::Notifications;
 use crate::options::Options;
 use crate::rows::{Next, Rows, Source};
-use crate::shared::{Handle, Shared, owned};
+use crate::shared::{Handle, Shared, owned, statement};
 use crate::task::task;
 use crate::transaction::Transaction;
-use crate::worker::statement;
 
 /// An open database. Cheap to clone; any task may use it, any number at a time.
 ///
@@ -382,6 +381,11 @@ impl Database {
         let channels: Vec<String> = channels.into_iter().map(Into::into).collect();
         let listen = move |pooled: &Pooled| Notifications::of(pooled.connection().database().connect()?, &channels);
         self.handle.run(listen).await
+    }
+
+    /// How many statements wait for a worker, of [`Options::queue`] that may.
+    pub fn waiting(&self) -> usize {
+        self.handle.waiting()
     }
 
     /// Closes the database, for all who have it: what was asked for before is done, what is acknowledged is durable, what comes

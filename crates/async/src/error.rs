@@ -11,6 +11,12 @@ pub(crate) fn closed() -> Error {
     Error::new(SHUTDOWN, "the database is closed, or being closed")
 }
 
+/// PostgreSQL's `too_many_connections`.
+pub(crate) fn full() -> Error {
+    Error::new(SqlState::TOO_MANY_CONNECTIONS, "as many statements as may wait for the database do")
+        .with_hint("Ask again a little later.")
+}
+
 pub(crate) fn panicked(payload: &(dyn Any + Send)) -> Error {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 
 use cairndb::Result;
 
-use crate::error::closed;
+use crate::error::{closed, full};
 use cairndb::internals::{Wakers, wake_caught};
 
 /// See the module.
@@ -33,6 +33,16 @@ impl Gate {
     /// Waits for a place.
     pub(crate) fn enter(self: &Arc<Gate>) -> Enter {
         Enter { gate: self.clone(), id: None }
+    }
+
+    /// A place, if there is one that nobody waits for; SQLSTATE 53300 otherwise.
+    pub(crate) fn enter_now(self: &Arc<Gate>) -> Result<Place> {
+        let mut places = self.places();
+        if places.is_closed {
+            return Err(closed());
+        }
+        places.free = places.free.checked_sub(1).ok_or_else(full)?;
+        Ok(Place(self.clone()))
     }
 
     /// Nobody gets a place any more.

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use cairndb::{Ceilings, Connection, Result};
 
+use crate::pool::Pool;
+
 /// What connections can not go beyond, and begin with.
 pub(crate) type Within = Option<Arc<(Ceilings, Vec<(String, String)>)>>;
 
@@ -33,7 +35,8 @@ pub(crate) type OnConnect = Arc<dyn Fn(&Connection) -> Result<()> + Send + Sync>
 pub struct Options {
     /// Those of the database itself.
     pub database: cairndb::Options,
-    /// Threads that run what can not be answered where it is asked; as many as there are processors, at most 4, by default.
+    /// Threads that run what can not be answered where it is asked; as many as there are processors, at most 4, by default. They
+    /// begin when there is something to do for them, and are those of [`Options::pool`], where there is one.
     pub workers: usize,
     /// Statements that may wait for such a thread (1024); who asks for more waits until there is a place.
     pub queue: usize,
@@ -43,6 +46,8 @@ pub struct Options {
     /// What settings of its connections can not go beyond, and what they begin with, for statements that come from others.
     pub(crate) within: Within,
     pub(crate) on_connect: Option<OnConnect>,
+    pub(crate) pool: Option<Pool>,
+    pub(crate) refuses: bool,
 }
 
 impl fmt::Debug for Options {
@@ -56,7 +61,16 @@ impl Default for Options {
     fn default() -> Options {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let database = cairndb::Options::default();
-        Options { database, workers: processors.min(4), queue: 1024, transactions: 64, within: None, on_connect: None }
+        Options {
+            database,
+            workers: processors.min(4),
+            queue: 1024,
+            transactions: 64,
+            within: None,
+            on_connect: None,
+            pool: None,
+            refuses: false,
+        }
     }
 }
 
@@ -72,6 +86,36 @@ impl Options {
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Options {
         self.workers = workers.max(1);
+        self
+    }
+
+    /// The threads of a pool, which other databases use too, in place of [`Options::workers`] of its own. Databases take turns, and none
+    /// has all threads while others are open.
+    #[must_use]
+    pub fn pool(mut self, pool: &Pool) -> Options {
+        self.pool = Some(pool.clone());
+        self
+    }
+
+    /// Who asks when [`Options::queue`] is full, or begins a transaction when [`Options::transactions`] are open, is refused (SQLSTATE 53300) rather than that he
+    /// waits: for servers, whose clients would wait longer the more they are.
+    ///
+    /// ```
+    /// # let work = async {
+    /// use futures_util::future::join_all;
+    ///
+    /// let options = cairndb_async::Options::default().workers(1).queue(2).refuse_when_full();
+    /// let db = cairndb_async::Database::open_in_memory_with(options).await?;
+    /// let asked = (0..50).map(|_| db.query_row("SELECT count(*) FROM generate_series(1, 10000)", (), |row| row.get::<i64>(0)));
+    /// let refused = join_all(asked).await.into_iter().filter_map(Result::err).collect::<Vec<_>>();
+    /// assert!(!refused.is_empty() && refused.iter().all(|error| error.sqlstate().0 == "53300"));
+    /// # Ok::<(), cairndb::Error>(())
+    /// # };
+    /// # pollster::block_on(work).unwrap();
+    /// ```
+    #[must_use]
+    pub fn refuse_when_full(mut self) -> Options {
+        self.refuses = true;
         self
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use cairndb::{Error, Field, InterruptHandle, Prefetched, Result, Row};
 use futures_core::Stream;
 
-use crate::shared::Handle;
+use crate::shared::{Handle, Shared};
 use crate::transaction::Open;
 
 /// Rows of the first batch, and of each that follows, at least, unless they take longer than this to work out.
@@ -187,14 +187,14 @@ fn fetch(
             Some(open) => Some(open.turn().await?),
             None => None,
         };
-        let go_on = move |task: crate::task::Work<Next>, _: &mut crate::worker::Worker| {
+        let go_on = move |task: crate::task::Work<Next>, _: &Arc<Shared>| {
             let interrupt = source.interrupt.clone();
             // The query itself is gone then, which is all that was worked on.
             let ran = task.run(interrupt, || source.go_on());
             drop((turn, open));
             ran.tell();
         };
-        handle.run_job(go_on).await
+        handle.go_on(go_on).await
     })
 }
 

@@ -4,17 +4,16 @@ use std::cell::Cell;
 use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::task::{Context, Poll};
 
-use cairndb::{NonBlocking, PlanCache, Pooled, Process, Result, Value};
+use cairndb::{Connection, NonBlocking, PlanCache, Pooled, Process, Result, Ticket, Value};
 
-use crate::error::closed;
+use crate::error::{closed, leaves_something};
 use crate::gate::{Gate, Place};
 use crate::options::{OnConnect, Options, Within};
-use crate::queue::{Job, Queue};
+use crate::pool::{Job, Pool};
 use crate::task::{Work, task};
-use crate::worker::Worker;
 use cairndb::internals::{Wakers, wake_caught};
 
 /// See the module.
@@ -26,13 +25,16 @@ pub(crate) struct Shared {
     on_connect: Option<OnConnect>,
     /// Where statements are answered that take no waiting. A thread mostly finds its own free.
     non_blocking: Box<[Mutex<Option<NonBlocking>>]>,
-    pub(crate) queue: Queue,
+    pool: Pool,
+    /// Of its queue in the pool.
+    queue: OnceLock<u64>,
     places: Arc<Gate>,
+    /// Where there is no place, who asks is refused rather than that he waits.
+    refuses: bool,
     /// For open transactions.
-    pub(crate) transactions: Arc<Gate>,
-    /// Connections of transactions that have ended.
+    transactions: Arc<Gate>,
+    /// Connections that nobody uses, the last used last.
     idle: Mutex<Vec<Pooled>>,
-    workers: AtomicUsize,
     /// Whether the end is the database's, too: others may have one that was open already.
     closes: AtomicBool,
     ending: Mutex<Ending>,
@@ -99,7 +101,7 @@ fn thread_number() -> usize {
 }
 
 impl Shared {
-    /// With its workers. `is_own`: nobody else has the database.
+    /// With a queue in the pool. `is_own`: nobody else has the database.
     pub(crate) fn new(database: cairndb::Database, options: &Options, is_own: bool) -> Result<Arc<Shared>> {
         let plans = PlanCache::new();
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
@@ -115,27 +117,21 @@ impl Shared {
             within: options.within.clone(),
             on_connect: options.on_connect.clone(),
             non_blocking,
-            queue: Queue::default(),
+            pool: options.pool.clone().unwrap_or_else(|| Pool::fixed(options.workers)),
+            queue: OnceLock::new(),
             places: Gate::new(options.queue.max(1)),
+            refuses: options.refuses,
             transactions: Gate::new(options.transactions.max(1)),
             idle: Mutex::default(),
-            workers: AtomicUsize::new(0),
             closes: AtomicBool::new(is_own),
             ending: Mutex::default(),
             process: Process::current(),
         });
-        for _ in 0..options.workers.max(1) {
-            shared.workers.fetch_add(1, Ordering::SeqCst);
-            let of_worker = shared.clone();
-            let spawned = std::thread::Builder::new().name("cairn-async".into()).spawn(|| Worker::work(of_worker));
-            if let Err(error) = spawned {
-                // Those that there are end.
-                shared.workers.fetch_sub(1, Ordering::SeqCst);
-                shared.close();
-                let message = format!("could not start a worker: {error}");
-                return Err(cairndb::Error::new(cairndb::SqlState::INTERNAL_ERROR, message));
-            }
+        let opened = shared.pool.open(&shared);
+        if opened.is_err() {
+            shared.end();
         }
+        _ = shared.queue.set(opened?);
         Ok(shared)
     }
 
@@ -158,45 +154,84 @@ impl Shared {
         Ok(Pooled::new(connection, &self.plans))
     }
 
-    /// A connection for a transaction.
+    /// A connection that somebody else has used, or another.
     pub(crate) fn take_idle(&self) -> Result<Pooled> {
         let idle = lock(&self.idle).pop();
         idle.map_or_else(|| self.connect(), Ok)
     }
 
-    /// Keeps a connection for the next transaction, if nothing was left behind in it.
+    /// Keeps a connection for the next who needs one, if nothing was left behind in it.
     pub(crate) fn give_back(&self, pooled: Pooled) {
         if pooled.end_use() && lock(&self.database).is_some() {
             lock(&self.idle).push(pooled);
         }
     }
 
-    /// Has a worker do something, with its own connection.
+    /// Has a worker do something, with a connection; refused where there is no place, if the options say so.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Pooled) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.run_job(move |task, worker| worker.run(task, work)).await
+        self.process.check()?;
+        let place = if self.refuses { self.places.enter_now()? } else { self.places.enter().await? };
+        self.do_at(place, move |task, shared| shared.work(task, work)).await
     }
 
-    /// Has a worker do something.
-    pub(crate) async fn run_job<T: Send + 'static>(
+    /// Has a worker go on with something that was begun, which is never refused.
+    pub(crate) async fn go_on<T: Send + 'static>(
         &self,
-        job: impl FnOnce(Work<T>, &mut Worker) + Send + 'static,
+        job: impl FnOnce(Work<T>, &Arc<Shared>) + Send + 'static,
     ) -> Result<T> {
         self.process.check()?;
         let place = self.places.enter().await?;
+        self.do_at(place, job).await
+    }
+
+    async fn do_at<T: Send + 'static>(
+        &self,
+        place: Place,
+        job: impl FnOnce(Work<T>, &Arc<Shared>) + Send + 'static,
+    ) -> Result<T> {
         let (work, answer) = task();
-        self.put(place, move |worker| job(work, worker))?;
+        let job = move |shared: &Arc<Shared>| {
+            drop(place);
+            job(work, shared);
+        };
+        self.put(Box::new(job)).map_err(|_| closed())?;
         answer.await
     }
 
-    fn put(&self, place: Place, job: impl FnOnce(&mut Worker) + Send + 'static) -> Result<()> {
-        let job: Job = Box::new(move |worker| {
-            drop(place);
-            job(worker);
-        });
-        self.queue.put(job).map_err(|_| closed())
+    /// A place among open transactions.
+    pub(crate) async fn transaction_place(&self) -> Result<Place> {
+        if self.refuses { self.transactions.enter_now() } else { self.transactions.enter().await }
+    }
+
+    /// Puts a job behind the others; gives it back where the database is closed.
+    pub(crate) fn put(&self, job: Job) -> std::result::Result<(), Job> {
+        match self.queue.get() {
+            Some(queue) => self.pool.put(*queue, job),
+            None => Err(job),
+        }
+    }
+
+    /// How many jobs wait for a worker.
+    pub(crate) fn waiting(&self) -> usize {
+        self.queue.get().map_or(0, |queue| self.pool.waiting(*queue))
+    }
+
+    /// Does the work of a task on a connection, for whose user it stands only that long.
+    fn work<T>(&self, task: Work<T>, work: impl FnOnce(&Pooled) -> Result<T>) {
+        let mut pooled = match self.take_idle() {
+            Ok(pooled) => pooled,
+            Err(error) => return task.fail(error),
+        };
+        let interrupt = pooled.renew_interrupt();
+        let ran = task.run(interrupt, || work(&pooled));
+        let is_whole = ran.is_whole();
+        ran.tell();
+        if is_whole {
+            self.give_back(pooled);
+        }
     }
 
     /// As [`Shared::close`], and has the database closed whoever else has it.
@@ -205,24 +240,17 @@ impl Shared {
         self.close();
     }
 
-    /// Accepts nothing more. What was accepted is done; then the last worker lets go of the database.
+    /// Accepts nothing more. What was accepted is done; then a worker lets go of the database.
     pub(crate) fn close(&self) {
         self.places.close();
         self.transactions.close();
-        self.queue.close();
-        // If there is none to do it.
-        if self.workers.load(Ordering::SeqCst) == 0 {
-            self.end();
+        if let Some(queue) = self.queue.get() {
+            self.pool.close(*queue);
         }
     }
 
-    pub(crate) fn worker_ends(&self) {
-        if self.workers.fetch_sub(1, Ordering::SeqCst) == 1 {
-            self.end();
-        }
-    }
-
-    fn end(&self) {
+    /// Lets go of the database: all that was accepted is done.
+    pub(crate) fn end(&self) {
         let Some(database) = lock(&self.database).take() else { return };
         let idle = std::mem::take(&mut *lock(&self.idle));
         drop(idle);
@@ -283,4 +311,14 @@ impl Drop for Ended<'_> {
 /// Parameters that outlast the call.
 pub(crate) fn owned(params: &dyn cairndb::Params) -> Vec<Value> {
     (0..params.count()).map(|at| params.value(at).to_value()).collect()
+}
+
+/// Runs one statement, whose commit is not waited for.
+pub(crate) fn statement<T>(
+    pooled: &Pooled,
+    work: impl FnOnce(&Connection) -> Result<T>,
+) -> Result<(T, Option<Ticket>)> {
+    let (done, ticket) = pooled.pipelined(work);
+    let done = done?;
+    if pooled.end_use() { Ok((done, ticket)) } else { Err(leaves_something()) }
 }

@@ -17,9 +17,8 @@ use crate::database::{first_of, no_row, settled};
 use crate::error::is_over;
 use crate::gate::{Gate, Place};
 use crate::rows::{Rows, Source};
-use crate::shared::{Handle, lock, owned};
+use crate::shared::{Handle, Shared, lock, owned};
 use crate::task::Work;
-use crate::worker::Worker;
 
 /// How often a transaction that loses to others runs again.
 const ATTEMPTS: u32 = 100;
@@ -68,7 +67,7 @@ where
     Fut: Future<Output = Result<T>>,
 {
     handle.process.check()?;
-    let place = handle.transactions.enter().await?;
+    let place = handle.transaction_place().await?;
     let (connection, turns) = (Mutex::new(Some(handle.take_idle()?)), Gate::new(1));
     let open = Arc::new(Open { handle: handle.clone(), turns, connection, place: Mutex::new(Some(place)) });
     let mut attempt = 1;
@@ -99,7 +98,7 @@ impl Open {
         work: impl FnOnce(&Pooled) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let (turn, open) = (self.turn().await?, self.clone());
-        let job = move |task: Work<T>, _: &mut Worker| {
+        let job = move |task: Work<T>, _: &Arc<Shared>| {
             let Some(mut pooled) = lock(&open.connection).take() else { return task.fail(is_over()) };
             let interrupt = pooled.renew_interrupt();
             let ran = task.run(interrupt, || work(&pooled));
@@ -110,7 +109,7 @@ impl Open {
             drop((turn, open));
             ran.tell();
         };
-        self.handle.run_job(job).await
+        self.handle.go_on(job).await
     }
 
     /// Runs a statement in the transaction, which the first of them begins.
@@ -181,14 +180,14 @@ impl Drop for Open {
         }
         let Some(pooled) = lock(&self.connection).take() else { return };
         let place = lock(&self.place).take();
-        let undo = move |worker: &mut Worker| {
+        let undo = move |shared: &Arc<Shared>| {
             if roll_back(&pooled).is_ok() {
-                worker.shared().give_back(pooled);
+                shared.give_back(pooled);
             }
             drop(place);
         };
         // Where there are no workers any more it goes with the connection.
-        drop(self.handle.queue.put(Box::new(undo)));
+        drop(self.handle.put(Box::new(undo)));
     }
 }
 

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use cairn_server::Services;
 use cairndb::{Error, SqlState};
-use cairndb_async::Database;
+use cairndb_async::{Database, Pool};
 use tokio::sync::watch;
 
 use crate::databases::{Databases, Open};
@@ -30,7 +30,8 @@ pub(crate) struct App {
 impl App {
     pub(crate) fn new(services: Services, options: Options, stopping: watch::Receiver<bool>) -> Result<App, Error> {
         let own = services.own().map(|own| Database::over(own.clone(), &cairndb_async::Options::default().workers(1)));
-        let databases = Databases::new(services.clone(), options.workers);
+        let pool = options.workers.map_or_else(|| Pool::sized(options.workers_max), Pool::fixed);
+        let databases = Databases::new(services.clone(), pool, options.queue);
         Ok(App {
             services,
             options: RwLock::new(Arc::new(options)),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use cairn_server::{Lease, Services};
 use cairndb::{Ceilings, Error, SqlState};
-use cairndb_async::{Database, Options};
+use cairndb_async::{Database, Options, Pool, PoolStatus};
 
 /// How long a database is kept that nobody uses.
 const IDLE: Duration = Duration::from_secs(5);
@@ -22,31 +22,51 @@ pub(crate) struct Open {
 }
 
 impl Open {
-    fn new(services: &Services, name: &str, workers: usize) -> Result<Open, Error> {
+    fn new(services: &Services, name: &str, pool: &Pool, queue: usize) -> Result<Open, Error> {
         let lease = services.lease(name)?;
         let ceilings = services.options().ceilings.clone();
         let ceilings = ceilings.map_or_else(|| lease.database().map(cairndb::Database::ceilings), Ok)?;
         let within = (ceilings, services.settings(name));
-        let database = over(&lease, &within, workers)?;
+        let database = over(&lease, within, pool, queue)?;
         Ok(Open { database, _lease: lease })
     }
 }
 
-fn over(lease: &Lease, within: &(Ceilings, Vec<(String, String)>), workers: usize) -> Result<Database, Error> {
-    let (ceilings, settings) = within.clone();
-    Database::over(lease.database()?.clone(), &Options::default().workers(workers).within(ceilings, settings))
+fn over(
+    lease: &Lease,
+    (ceilings, settings): (Ceilings, Vec<(String, String)>),
+    pool: &Pool,
+    queue: usize,
+) -> Result<Database, Error> {
+    let options = Options::default().pool(pool).queue(queue).refuse_when_full().within(ceilings, settings);
+    Database::over(lease.database()?.clone(), &options)
 }
 
 /// See the module.
 pub(crate) struct Databases {
     services: Services,
-    workers: usize,
+    /// That all of them share.
+    pool: Pool,
+    queue: usize,
     open: Mutex<HashMap<String, (Arc<Open>, Instant)>>,
 }
 
 impl Databases {
-    pub(crate) fn new(services: Services, workers: usize) -> Databases {
-        Databases { services, workers, open: Mutex::default() }
+    pub(crate) fn new(services: Services, pool: Pool, queue: usize) -> Databases {
+        Databases { services, pool, queue, open: Mutex::default() }
+    }
+
+    /// How it stands with the threads that they share.
+    pub(crate) fn pool(&self) -> PoolStatus {
+        self.pool.status()
+    }
+
+    /// Of each that is open what waits for a thread, by name.
+    pub(crate) fn waiting(&self) -> Vec<(String, usize)> {
+        let mut waiting: Vec<_> =
+            self.lock().iter().map(|(name, (open, _))| (name.clone(), open.database.waiting())).collect();
+        waiting.sort();
+        waiting
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, (Arc<Open>, Instant)>> {
@@ -65,9 +85,10 @@ impl Databases {
         if let Some(known) = self.known(name) {
             return Ok(known);
         }
-        let (services, workers, asked) = (self.services.clone(), self.workers, name.to_owned());
+        let (services, asked) = (self.services.clone(), name.to_owned());
+        let (pool, queue) = (self.pool.clone(), self.queue);
         // It may have a log to read.
-        let opened = tokio::task::spawn_blocking(move || Open::new(&services, &asked, workers)).await;
+        let opened = tokio::task::spawn_blocking(move || Open::new(&services, &asked, &pool, queue)).await;
         let opened = opened.map_err(|_| Error::new(SqlState::INTERNAL_ERROR, "opening a database panicked"))??;
         let mut open = self.lock();
         // Somebody else may have been faster.

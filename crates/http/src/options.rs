@@ -34,8 +34,12 @@ pub struct Options {
     pub connections_max: usize,
     /// The most documents of one answer.
     pub documents_max: u32,
-    /// Threads of each database that run what takes longer.
-    pub workers: usize,
+    /// Threads that databases share for what takes longer; `None`: twice as many as there are processors, or as databases are open, what is more.
+    pub workers: Option<usize>,
+    /// The most of these threads.
+    pub workers_max: usize,
+    /// What may wait for such a thread, of each database; more is refused (503) at once.
+    pub queue: usize,
     /// The log has a line for each request.
     pub logs_requests: bool,
 }
@@ -52,7 +56,9 @@ impl Default for Options {
             request_timeout: Duration::from_secs(60),
             connections_max: 10_000,
             documents_max: 10_000,
-            workers: 4,
+            workers: None,
+            workers_max: 256,
+            queue: 1024,
             logs_requests: false,
         }
     }

@@ -62,7 +62,25 @@ pub(crate) async fn metrics(State(app): State<Arc<App>>) -> Response<Body> {
     app.counts.lines(&mut lines);
     let open = app.databases.count();
     lines.one(("cairn_http_databases_open", "gauge", "Databases that are kept for requests over HTTP."), open);
+    pool_lines(&app, &mut lines);
     told(StatusCode::OK, PROMETHEUS, app.services.metrics() + &lines.text())
+}
+
+fn pool_lines(app: &App, lines: &mut Lines) {
+    let pool = app.databases.pool();
+    lines.one(("cairn_sched_workers", "gauge", "Threads that databases share for requests over HTTP."), pool.workers);
+    lines.one(("cairn_sched_workers_max", "gauge", "Threads of that kind that there may be."), pool.workers_max);
+    lines.one(("cairn_sched_workers_idle", "gauge", "Threads of that kind that wait for work."), pool.idle);
+    let waiting = app.databases.waiting();
+    lines.begin("cairn_sched_queue_depth", "gauge", "What waits for a thread, by database.");
+    for (database, depth) in &waiting {
+        lines.line("cairn_sched_queue_depth", &[("database", database)], depth);
+    }
+    let mean = waiting.iter().map(|(_, depth)| *depth as f64).sum::<f64>() / waiting.len().max(1) as f64;
+    lines.one(
+        ("cairn_sched_queue_depth_mean", "gauge", "The mean of what waits for a thread over the databases."),
+        mean,
+    );
 }
 
 pub(crate) async fn healthz() -> Response<Body> {

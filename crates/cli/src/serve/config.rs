@@ -60,8 +60,14 @@ pub const KEYS: &[(&str, &str, &str)] = &[
     ("http.body_bytes", "64MB", "the longest body of a request"),
     ("http.request_timeout", "1min", "how long a request may take until its answer begins"),
     ("http.documents_max", "10000", "the most documents of one answer"),
-    ("http.workers", "4", "threads of each database that run requests"),
     ("http.log_requests", "false", "a line in the log for each request"),
+    (
+        "sched.worker_count",
+        "",
+        "threads that databases share for requests over HTTP; by processors and databases where it is not said",
+    ),
+    ("sched.max_workers", "256", "the most of these threads"),
+    ("sched.queue", "1024", "requests of a database that may wait for such a thread; more are refused"),
     ("metrics.listen", "", "an address for /metrics, /healthz and /readyz over HTTP, as 127.0.0.1:9187"),
 ];
 
@@ -127,7 +133,9 @@ impl Config {
             ("http.listen", self.http.addresses != other.http.addresses),
             ("metrics.listen", self.http.metrics != other.http.metrics),
             ("http.max_connections", self.http.connections_max != other.http.connections_max),
-            ("http.workers", self.http.workers != other.http.workers),
+            ("sched.worker_count", self.http.workers != other.http.workers),
+            ("sched.max_workers", self.http.workers_max != other.http.workers_max),
+            ("sched.queue", self.http.queue != other.http.queue),
             ("http.origins", self.http.origins != other.http.origins),
             ("memory.cache_bytes", own.cache_bytes != its.cache_bytes),
             ("wal.fsync.mode", own.durability != its.durability),
@@ -233,6 +241,9 @@ impl Config {
             "limits.output_timeout" => server.output_timeout = time(value)?,
             "idle_close" => server.idle_close = time(value)?,
             "statements.max" => server.statements_max = number(value)?,
+            "sched.worker_count" => self.http.workers = Some(at_least_one(value)?),
+            "sched.max_workers" => self.http.workers_max = at_least_one(value)?,
+            "sched.queue" => self.http.queue = at_least_one(value)?,
             "metrics.listen" => self.http.metrics = Some(address(value)?),
             key if key.starts_with("http.") => return self.set_http(key, value),
             "log.slow_statement" => server.slow_statement = Some(time(value)?),
@@ -251,7 +262,6 @@ impl Config {
             "http.body_bytes" => http.body_bytes = memory(value)?,
             "http.request_timeout" => http.request_timeout = time(value)?,
             "http.documents_max" => http.documents_max = number(value)?,
-            "http.workers" => http.workers = number(value)?,
             "http.log_requests" => http.logs_requests = switch(value)?,
             unknown => return check_known(unknown),
         }
@@ -386,6 +396,13 @@ fn switch(value: &str) -> Result<bool, String> {
 
 fn number<N: std::str::FromStr>(value: &str) -> Result<N, String> {
     value.parse().map_err(|_| format!("\"{value}\" is no number that fits here"))
+}
+
+fn at_least_one(value: &str) -> Result<usize, String> {
+    match number(value)? {
+        0 => Err("it is at least 1".to_owned()),
+        count => Ok(count),
+    }
 }
 
 fn address(value: &str) -> Result<SocketAddr, String> {

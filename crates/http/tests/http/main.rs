@@ -3,6 +3,7 @@
 mod bad;
 mod bulk;
 mod client;
+mod crowded;
 mod documents;
 mod tokens;
 mod watched;
