@@ -8,6 +8,7 @@ use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand}
 use crate::documents::{Export, Ndjson};
 use crate::output::Format;
 use crate::serve::ServeArgs;
+use crate::token::TokenCommand;
 
 /// An embedded SQL database: shell and tools.
 ///
@@ -142,6 +143,9 @@ pub enum Command {
     /// The user who owns the file comes in over the Unix socket beside it, without a password; nobody else, unless --listen and
     /// --users say so.
     Serve(ServeArgs),
+    /// Make, list and revoke tokens, which let programs ask a server over HTTP
+    #[command(subcommand)]
+    Token(TokenCommand),
     /// Show the storage engine's counters and the tables' sizes
     Stats { file: PathBuf },
     /// Measure CairnDB beside other embedded databases, in a full build (feature `bench`)

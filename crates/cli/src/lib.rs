@@ -20,6 +20,7 @@ mod report;
 mod serve;
 mod shell;
 mod signals;
+mod token;
 mod watch;
 mod words;
 

@@ -424,3 +424,77 @@ fn what_is_served_is_copied_while_it_is_written_to() {
     assert!(!backup("data", "all").status.success(), "a backup never overwrites");
     drop(serving);
 }
+
+/// What is answered to a GET over HTTP.
+fn get(address: &str, path: &str, token: &str) -> String {
+    use std::io::Read;
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    let head =
+        format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\r\n");
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn tokens_of_a_folder_are_its_owners_whether_it_is_served_or_not() {
+    let folder = TempDir::new().unwrap();
+    fs::create_dir(folder.path().join("data")).unwrap();
+    write_config(folder.path(), "data: data\nlisten: 127.0.0.1:0\nsocket: {port: 6001}\nhttp: {listen: 127.0.0.1:0}\n");
+    let token = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cairn"));
+        let output = command.arg("token").args(arguments).current_dir(folder.path()).output().unwrap();
+        text(&output).trim_end().to_owned()
+    };
+    let before = token(&["create", "data", "before", "--scopes", "read"]);
+    assert!(before.starts_with("cairn_"), "{before}");
+    let serving = Serving::start(folder.path());
+    let told = || serving.told().lines().find_map(|line| Some(line.split_once(" http=")?.1.to_owned()));
+    let address = told().expect("where it listens");
+    assert!(get(&address, "/db", &before).starts_with("HTTP/1.1 200"), "{}", get(&address, "/db", &before));
+    let during = token(&["create", "data", "dur'ing", "--scopes", "read,sql", "--database", "shop", "--port", "6001"]);
+    assert!(get(&address, "/db", &during).starts_with("HTTP/1.1 200"), "{during}");
+    assert!(token(&["create", "data", "before", "--scopes", "read", "--port", "6001"]).contains("duplicate key"));
+    let listed = token(&["list", "data", "--port", "6001"]);
+    assert!(listed.contains("before\tread\t\t\t\t") && listed.contains("dur'ing\tread,sql\tshop\t"), "{listed}");
+    assert_eq!(token(&["revoke", "data", "dur'ing", "--port", "6001"]), "dur'ing is revoked");
+    assert!(get(&address, "/db", &during).starts_with("HTTP/1.1 401"));
+    assert!(token(&["revoke", "data", "none", "--port", "6001"]).contains("there is no token \"none\""));
+    let told = serving.stop();
+    assert!(!told.contains(&before) && !told.contains(&during), "{told}");
+    assert_eq!(token(&["revoke", "data", "before"]), "before is revoked");
+    let of_file = token(&["create", "shop.cairn", "app", "--scopes", "read", "--expires", "2099-01-31"]);
+    assert!(
+        of_file.contains("tokens:\n  'app': {digest: ") && of_file.contains("expires: '2099-01-31 00:00:00+00'"),
+        "{of_file}"
+    );
+}
+
+#[test]
+fn tokens_of_the_configuration_are_read_again() {
+    let folder = TempDir::new().unwrap();
+    let made = Command::new(env!("CARGO_BIN_EXE_cairn"))
+        .args(["token", "create", "shop.cairn", "app", "--scopes", "read", "--database", "shop"])
+        .output()
+        .unwrap();
+    let made = text(&made);
+    let secret = made.lines().next().unwrap();
+    let tokens = &made[made.find("tokens:").unwrap()..];
+    let config =
+        "data: shop.cairn\ncreate: true\nlisten: 127.0.0.1:0\nsocket: {port: 6002}\nhttp: {listen: 127.0.0.1:0}\n";
+    write_config(folder.path(), config);
+    let serving = Serving::start(folder.path());
+    let told = || serving.told();
+    let address = told().lines().find_map(|line| Some(line.split_once(" http=")?.1.to_owned())).unwrap();
+    assert!(get(&address, "/db", secret).starts_with("HTTP/1.1 401"));
+    write_config(folder.path(), &format!("{config}{tokens}"));
+    assert!(Command::new("kill").args(["-HUP", &nix_id(&serving.child)]).status().unwrap().success());
+    while !told().contains("event=reloaded") {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    // (It is told before HTTP has it.)
+    while !get(&address, "/db", secret).starts_with("HTTP/1.1 200") {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}

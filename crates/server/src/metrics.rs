@@ -16,8 +16,8 @@ const BOUNDS_US: [u64; 12] =
     [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 10_000_000];
 
 /// How long something takes.
-#[derive(Default)]
-pub(crate) struct Histogram {
+#[derive(Debug, Default)]
+pub struct Histogram {
     /// Those that no bound is above are the last.
     buckets: [AtomicU64; BOUNDS_US.len() + 1],
     total_ns: AtomicU64,
@@ -33,7 +33,8 @@ pub(crate) struct Metrics {
 }
 
 impl Histogram {
-    pub(crate) fn add(&self, time: Duration) {
+    /// Counts one.
+    pub fn add(&self, time: Duration) {
         let ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let bucket = BOUNDS_US.partition_point(|bound| bound * 1_000 < ns);
         self.buckets[bucket].fetch_add(1, Ordering::Relaxed);
@@ -49,18 +50,24 @@ impl Metrics {
     }
 }
 
-/// Lines, those of a metric together.
-#[derive(Default)]
-struct Lines(String);
+/// Metrics as Prometheus reads them: lines, those of a metric together.
+#[derive(Debug, Default)]
+pub struct Lines(String);
 
 impl Lines {
+    /// All of them.
+    pub fn text(self) -> String {
+        self.0
+    }
+
     /// The lines that follow are of this metric.
-    fn begin(&mut self, name: &str, kind: &str, help: &str) {
+    pub fn begin(&mut self, name: &str, kind: &str, help: &str) {
         // A String takes all that is written to it.
         let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
     }
 
-    fn line(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
+    /// A value, under these labels.
+    pub fn line(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
         self.0.push_str(name);
         for (at, (label, value)) in labels.iter().enumerate() {
             let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
@@ -69,12 +76,14 @@ impl Lines {
         let _ = writeln!(self.0, "{} {value}", if labels.is_empty() { "" } else { "}" });
     }
 
-    fn one(&mut self, (name, kind, help): (&str, &str, &str), value: impl Display) {
+    /// A metric of one value: its name, kind and help.
+    pub fn one(&mut self, (name, kind, help): (&str, &str, &str), value: impl Display) {
         self.begin(name, kind, help);
         self.line(name, &[], value);
     }
 
-    fn histogram(&mut self, (name, help): (&str, &str), of: &Histogram) {
+    /// A histogram: its name and help.
+    pub fn histogram(&mut self, (name, help): (&str, &str), of: &Histogram) {
         self.begin(name, "histogram", help);
         let mut count = 0;
         for (at, bucket) in of.buckets.iter().enumerate() {

@@ -11,6 +11,7 @@
 mod collection;
 mod create;
 mod document;
+mod etag;
 mod filter;
 mod find;
 mod id;
@@ -21,6 +22,7 @@ mod schema;
 mod tests;
 mod tree;
 
-pub use collection::Collection;
+pub use collection::{Collection, Upserted};
+pub use create::CollectionOptions;
 pub use document::{Document, Written};
 pub use find::{Documents, Find, Page};
