@@ -3,7 +3,7 @@
 //! Whoever has one keeps the server from closing it (DROP DATABASE waits for nobody: it is refused as long), so it is let go of soon.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use cairn_server::{Lease, Services};
@@ -17,8 +17,13 @@ const IDLE: Duration = Duration::from_secs(5);
 pub(crate) struct Open {
     /// For all that a token may do.
     pub(crate) database: Database,
+    /// For SQL that only reads.
+    reading: OnceLock<Result<Database, Error>>,
+    within: (Ceilings, Vec<(String, String)>),
+    /// Those that databases share, and how much may wait for one.
+    threads: (Pool, usize),
     /// Let go of last.
-    _lease: Lease,
+    lease: Lease,
 }
 
 impl Open {
@@ -27,18 +32,34 @@ impl Open {
         let ceilings = services.options().ceilings.clone();
         let ceilings = ceilings.map_or_else(|| lease.database().map(cairndb::Database::ceilings), Ok)?;
         let within = (ceilings, services.settings(name));
-        let database = over(&lease, within, pool, queue)?;
-        Ok(Open { database, _lease: lease })
+        let threads = (pool.clone(), queue);
+        let database = over(&lease, &within, &threads)?;
+        Ok(Open { database, reading: OnceLock::new(), within, threads, lease })
+    }
+
+    /// With connections that read only.
+    pub(crate) fn reading(&self) -> Result<&Database, Error> {
+        let made = self.reading.get_or_init(|| {
+            let (ceilings, settings) = self.within.clone();
+            over(&self.lease, &(Ceilings { reads_only: true, ..ceilings }, settings), &self.threads)
+        });
+        made.as_ref().map_err(Clone::clone)
+    }
+
+    /// What waits for a thread.
+    fn waiting(&self) -> usize {
+        let reading = self.reading.get().and_then(|reading| reading.as_ref().ok());
+        self.database.waiting() + reading.map_or(0, Database::waiting)
     }
 }
 
 fn over(
     lease: &Lease,
-    (ceilings, settings): (Ceilings, Vec<(String, String)>),
-    pool: &Pool,
-    queue: usize,
+    within: &(Ceilings, Vec<(String, String)>),
+    (pool, queue): &(Pool, usize),
 ) -> Result<Database, Error> {
-    let options = Options::default().pool(pool).queue(queue).refuse_when_full().within(ceilings, settings);
+    let (ceilings, settings) = within.clone();
+    let options = Options::default().pool(pool).queue(*queue).refuse_when_full().within(ceilings, settings);
     Database::over(lease.database()?.clone(), &options)
 }
 
@@ -63,8 +84,7 @@ impl Databases {
 
     /// Of each that is open what waits for a thread, by name.
     pub(crate) fn waiting(&self) -> Vec<(String, usize)> {
-        let mut waiting: Vec<_> =
-            self.lock().iter().map(|(name, (open, _))| (name.clone(), open.database.waiting())).collect();
+        let mut waiting: Vec<_> = self.lock().iter().map(|(name, (open, _))| (name.clone(), open.waiting())).collect();
         waiting.sort();
         waiting
     }

@@ -5,6 +5,7 @@ mod bulk;
 mod client;
 mod crowded;
 mod documents;
+mod questions;
 mod tokens;
 mod watched;
 
