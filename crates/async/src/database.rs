@@ -273,6 +273,57 @@ impl Database {
         self.handle.run(move |pooled| work(pooled.connection())).await
     }
 
+    /// As [`call`](Database::call), for work that commits at most once: its future is ready once that is durable, and no thread waits for that. What
+    /// `work` would leave behind in the connection's session is refused.
+    ///
+    /// ```
+    /// # let work = async {
+    /// # let db = cairndb_async::Database::open_in_memory().await?;
+    /// db.call(|connection| connection.create_collection("notes").map(drop)).await?;
+    /// let written = db.call_pipelined(|connection| connection.collection("notes")?.insert(r#"{"title": "Tides"}"#)).await?;
+    /// assert_eq!(written.version, 1);
+    /// # Ok::<(), cairndb::Error>(())
+    /// # };
+    /// # pollster::block_on(work).unwrap();
+    /// ```
+    pub async fn call_pipelined<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (value, ticket) = self.handle.run(move |pooled| statement(pooled, work)).await?;
+        settled(value, ticket).await
+    }
+
+    /// Runs one statement of any kind; what it did, and its rows as they come.
+    ///
+    /// ```
+    /// # let work = async {
+    /// # let db = cairndb_async::Database::open_in_memory().await?;
+    /// let made = db.perform("CREATE TABLE t (id int)", ()).await?;
+    /// assert_eq!((made.command, made.rows.is_some()), ("CREATE TABLE", false));
+    /// let mut read = db.perform("SELECT count(*) FROM t", ()).await?;
+    /// let row = read.rows.as_mut().expect("it gives rows").next().await?.expect("a row").get::<i64>(0)?;
+    /// assert_eq!(row, 0);
+    /// # Ok::<(), cairndb::Error>(())
+    /// # };
+    /// # pollster::block_on(work).unwrap();
+    /// ```
+    pub async fn perform(&self, sql: &str, params: impl Params) -> Result<Performed> {
+        let (sql, params) = (text_for(sql, &params)?.into_owned(), owned(&params));
+        let run = move |pooled: &Pooled| {
+            let interrupt = pooled.connection().interrupt_handle();
+            statement(pooled, |connection| {
+                let mut done = connection.perform(&sql, params)?;
+                let next = done.take_rows().map(|rows| Source::begin(rows, interrupt)).transpose()?;
+                Ok((done.command(), done.affected(), next))
+            })
+        };
+        let (done, ticket) = self.handle.run(run).await?;
+        let (command, affected, next) = settled(done, ticket).await?;
+        let rows = next.map(|next| Rows::new(&self.handle, None, next));
+        Ok(Performed { command, affected, rows })
+    }
+
     /// Watches a query's result: see [`cairndb::LiveQuery`].
     ///
     /// ```
@@ -341,6 +392,29 @@ impl Database {
         self.handle.close_for_all();
         self.handle.ended().await
     }
+}
+
+/// What a statement did: from [`Database::perform`].
+///
+/// ```
+/// # let work = async {
+/// # let db = cairndb_async::Database::open_in_memory().await?;
+/// db.execute("CREATE TABLE t (id int)", ()).await?;
+/// let written = db.perform("INSERT INTO t VALUES (1), (2)", ()).await?;
+/// assert_eq!((written.command, written.affected, written.rows.is_none()), ("INSERT", 2, true));
+/// # Ok::<(), cairndb::Error>(())
+/// # };
+/// # pollster::block_on(work).unwrap();
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Performed {
+    /// As PostgreSQL's command tag has it, without numbers.
+    pub command: &'static str,
+    /// How many rows it inserted, updated or deleted.
+    pub affected: u64,
+    /// `None`: it gives none.
+    pub rows: Option<Rows>,
 }
 
 /// Waits for a commit.

@@ -46,7 +46,7 @@ mod transaction;
 mod worker;
 
 pub use changes::Changes;
-pub use database::Database;
+pub use database::{Database, Performed};
 pub use live::Live;
 pub use notifications::Notifications;
 pub use options::Options;

@@ -3,7 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use cairndb::{Connection, Result};
+use cairndb::{Ceilings, Connection, Result};
+
+/// What connections can not go beyond, and begin with.
+pub(crate) type Within = Option<Arc<(Ceilings, Vec<(String, String)>)>>;
 
 /// Run on every new connection.
 pub(crate) type OnConnect = Arc<dyn Fn(&Connection) -> Result<()> + Send + Sync>;
@@ -37,6 +40,8 @@ pub struct Options {
     /// Transactions that may be open at a time (64); who begins one more waits until one ends, however long that is: as many tasks
     /// that begin a second one within their first wait for each other for ever, so put a time limit of the runtime's around such.
     pub transactions: usize,
+    /// What settings of its connections can not go beyond, and what they begin with, for statements that come from others.
+    pub(crate) within: Within,
     pub(crate) on_connect: Option<OnConnect>,
 }
 
@@ -51,7 +56,7 @@ impl Default for Options {
     fn default() -> Options {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let database = cairndb::Options::default();
-        Options { database, workers: processors.min(4), queue: 1024, transactions: 64, on_connect: None }
+        Options { database, workers: processors.min(4), queue: 1024, transactions: 64, within: None, on_connect: None }
     }
 }
 
@@ -81,6 +86,26 @@ impl Options {
     #[must_use]
     pub fn transactions(mut self, transactions: usize) -> Options {
         self.transactions = transactions.max(1);
+        self
+    }
+
+    /// Connections for statements that come from others: no setting goes beyond these ceilings, and they begin with these settings. See
+    /// [`cairndb::Database::connect_within`].
+    ///
+    /// ```
+    /// # let work = async {
+    /// let ceilings = cairndb::Ceilings { reads_only: true, ..Default::default() };
+    /// let options = cairndb_async::Options::default().within(ceilings, Vec::new());
+    /// let db = cairndb_async::Database::open_in_memory_with(options).await?;
+    /// let refused = db.execute("CREATE TABLE t (id int)", ()).await.unwrap_err();
+    /// assert_eq!(refused.sqlstate().as_str(), "25006");
+    /// # Ok::<(), cairndb::Error>(())
+    /// # };
+    /// # pollster::block_on(work).unwrap();
+    /// ```
+    #[must_use]
+    pub fn within(mut self, ceilings: Ceilings, settings: Vec<(String, String)>) -> Options {
+        self.within = Some(Arc::new((ceilings, settings)));
         self
     }
 

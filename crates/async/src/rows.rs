@@ -83,6 +83,12 @@ impl Source {
     }
 }
 
+impl std::fmt::Debug for Rows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Rows")
+    }
+}
+
 impl Rows {
     pub(crate) fn new(handle: &Arc<Handle>, open: Option<Arc<Open>>, next: Next) -> Rows {
         let Next { ahead: Prefetched { rows, count, is_end, .. }, source } = next;

@@ -11,7 +11,7 @@ use cairndb::{NonBlocking, PlanCache, Pooled, Process, Result, Value};
 
 use crate::error::closed;
 use crate::gate::{Gate, Place};
-use crate::options::{OnConnect, Options};
+use crate::options::{OnConnect, Options, Within};
 use crate::queue::{Job, Queue};
 use crate::task::{Work, task};
 use crate::worker::Worker;
@@ -22,6 +22,7 @@ pub(crate) struct Shared {
     /// `None`: closed.
     database: Mutex<Option<cairndb::Database>>,
     plans: PlanCache,
+    within: Within,
     on_connect: Option<OnConnect>,
     /// Where statements are answered that take no waiting. A thread mostly finds its own free.
     non_blocking: Box<[Mutex<Option<NonBlocking>>]>,
@@ -37,6 +38,13 @@ pub(crate) struct Shared {
     ending: Mutex<Ending>,
     /// That of the workers: a child of it has none.
     pub(crate) process: Process,
+}
+
+fn connect(database: &cairndb::Database, within: &Within) -> Result<cairndb::Connection> {
+    match within.as_deref() {
+        Some((ceilings, settings)) => database.connect_within(ceilings, settings),
+        None => database.connect(),
+    }
 }
 
 /// The last one that is dropped ends the workers, and closes the database where that is nobody else's.
@@ -96,7 +104,7 @@ impl Shared {
         let plans = PlanCache::new();
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let non_blocking = (0..processors).map(|_| {
-            let connection = database.connect()?;
+            let connection = connect(&database, &options.within)?;
             options.on_connect.as_ref().map_or(Ok(()), |work| work(&connection))?;
             Ok(Mutex::new(Some(NonBlocking::new(connection, &plans)?)))
         });
@@ -104,6 +112,7 @@ impl Shared {
         let shared = Arc::new(Shared {
             database: Mutex::new(Some(database)),
             plans,
+            within: options.within.clone(),
             on_connect: options.on_connect.clone(),
             non_blocking,
             queue: Queue::default(),
@@ -144,7 +153,7 @@ impl Shared {
 
     /// A connection as the options ask for it.
     pub(crate) fn connect(&self) -> Result<Pooled> {
-        let connection = lock(&self.database).as_ref().ok_or_else(closed)?.connect()?;
+        let connection = connect(lock(&self.database).as_ref().ok_or_else(closed)?, &self.within)?;
         self.on_connect.as_ref().map_or(Ok(()), |work| work(&connection))?;
         Ok(Pooled::new(connection, &self.plans))
     }

@@ -290,7 +290,7 @@ fn channels_are_streams_and_their_commits_are_told() {
         // There is no session that could listen, and no thread that could wait for a statement's changes.
         let refused = db.execute("LISTEN a", ()).await.unwrap_err();
         assert_eq!(refused.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
-        let refused = db.query("SUBSCRIBE SELECT id FROM t", ()).await.err().expect("no thread for it");
+        let refused = db.query("SUBSCRIBE SELECT id FROM t", ()).await.expect_err("no thread for it");
         assert_eq!(refused.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
         db.close().await?;
         assert!(heard.next_notification().await.is_none());

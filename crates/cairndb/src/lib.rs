@@ -47,8 +47,8 @@ pub use cairndb_derive::FromRow;
 // What the storage engine tells through `Database`.
 #[cfg(feature = "counters")]
 pub use cairn_storage::counted;
-pub use cairn_storage::{Process, Stats, SyncMethod};
-pub use documents::{Collection, Document, Documents, Find, Page, Written};
+pub use cairn_storage::{Process, Stats, SyncMethod, Wait, Waits};
+pub use documents::{Collection, CollectionOptions, Document, Documents, Find, Page, Upserted, Written};
 pub use error::{Error, Result, SqlState};
 pub use functions::{AggregateFunction, Arguments, FunctionOptions};
 pub use notice::Notice;

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use crate::documents::{Export, Ndjson};
 use crate::output::Format;
 use crate::serve::ServeArgs;
+use crate::token::TokenCommand;
 
 /// An embedded SQL database: shell and tools.
 ///
@@ -103,9 +105,11 @@ pub enum Command {
     Backup { file: PathBuf, target: PathBuf },
     /// Give free space in a database file back to the file system
     Compact { file: PathBuf },
-    /// Make a new database of another database's file, and say what is not as it was
+    /// Bring another database's file, or documents, into a database
     #[command(subcommand)]
     Import(Import),
+    /// Write a collection's documents, one JSON object a line
+    Export(Export),
     /// Write a database as a script that cairn and psql load
     Dump {
         file: PathBuf,
@@ -139,6 +143,9 @@ pub enum Command {
     /// The user who owns the file comes in over the Unix socket beside it, without a password; nobody else, unless --listen and
     /// --users say so.
     Serve(ServeArgs),
+    /// Make, list and revoke tokens, which let programs ask a server over HTTP
+    #[command(subcommand)]
+    Token(TokenCommand),
     /// Show the storage engine's counters and the tables' sizes
     Stats { file: PathBuf },
     /// Measure CairnDB beside other embedded databases, in a full build (feature `bench`)
@@ -150,10 +157,10 @@ pub enum Command {
     },
 }
 
-/// Whose file is imported.
+/// What is imported.
 #[derive(Debug, Subcommand)]
 pub enum Import {
-    /// A SQLite file: schema, rows, indexes, views. It is only read
+    /// A SQLite file as a new database: schema, rows, indexes, views; and what is not as it was
     Sqlite {
         file: PathBuf,
         /// The new database file
@@ -162,6 +169,10 @@ pub enum Import {
         #[arg(long)]
         keep_case: bool,
     },
+    /// JSON documents, one a line, as a collection: all of them or none
+    ///
+    /// A member _id is the document's id. What export writes is read again so.
+    Ndjson(Ndjson),
 }
 
 /// What the demo loads and where to.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::args::{self, Command, Import, Input, ShellArgs};
 use crate::report::{Failure, warn};
-use crate::{bench, demo, dump, maintenance, serve, shell, watch};
+use crate::{bench, demo, documents, dump, maintenance, serve, shell, token, watch};
 
 /// Does what the process was asked to on its command line.
 pub fn run() -> ExitCode {
@@ -31,9 +31,12 @@ fn dispatch(command: Option<Command>, shell: &ShellArgs, inputs: Vec<Input>) -> 
         Some(Command::Import(Import::Sqlite { file, into, keep_case })) => {
             return import_sqlite(&file, &into, keep_case);
         }
+        Some(Command::Import(Import::Ndjson(asked))) => documents::import(&asked)?,
+        Some(Command::Export(asked)) => documents::export(&asked)?,
         Some(Command::Dump { file, output, schema_only }) => dump::run(&file, output.as_deref(), schema_only)?,
         Some(Command::Watch { file, query, format }) => watch::run(&file, &query, format)?,
         Some(Command::Serve(args)) => serve::run(&args)?,
+        Some(Command::Token(command)) => token::run(&command)?,
         Some(Command::Stats { file }) => maintenance::stats(&file)?,
         Some(Command::Bench { words }) => return Ok(bench::run(words)),
     }

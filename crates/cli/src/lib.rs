@@ -8,6 +8,7 @@ mod bench;
 mod command;
 mod copy;
 mod demo;
+mod documents;
 mod dump;
 #[cfg(feature = "sqlite")]
 mod import;
@@ -19,6 +20,7 @@ mod report;
 mod serve;
 mod shell;
 mod signals;
+mod token;
 mod watch;
 mod words;
 

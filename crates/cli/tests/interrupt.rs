@@ -34,7 +34,7 @@ fn a_running_statement_is_cancelled_and_the_script_goes_on() {
     stdout.read_line(&mut line).unwrap();
     assert_eq!(line, " ready\n");
     // The long statement is the very next thing that the shell does.
-    sleep(Duration::from_millis(500));
+    sleep(Duration::from_secs(1));
     let interrupted = Instant::now();
     interrupt(&child);
 
@@ -45,7 +45,7 @@ fn a_running_statement_is_cancelled_and_the_script_goes_on() {
     child.wait().unwrap();
     assert!(rest.contains("still here"), "{rest}{errors}");
     assert!(errors.contains("57014"), "{errors}");
-    assert!(interrupted.elapsed() < Duration::from_secs(20), "the statement went on");
+    assert!(interrupted.elapsed() < Duration::from_secs(60), "the statement went on");
 }
 
 /// Tags may wait for others, but not for somebody who waits for them.
@@ -70,11 +70,11 @@ fn what_was_done_is_told_before_more_is_read() {
         [("CREATE TABLE t (a int);\nBEGIN", "CREATE TABLE\nBEGIN\n"), ("INSERT INTO t VALUES (1)", "INSERT 0 1\n")]
     {
         write!(stdin, "{statement};\nSELECT").unwrap();
-        let lines = (0..tag.lines().count()).map(|_| heard.recv_timeout(Duration::from_secs(20)));
+        let lines = (0..tag.lines().count()).map(|_| heard.recv_timeout(Duration::from_secs(60)));
         assert_eq!(lines.collect::<Result<String, _>>().unwrap(), tag, "{statement}");
         writeln!(stdin, " 1;").unwrap();
         for _ in 0..5 {
-            heard.recv_timeout(Duration::from_secs(20)).unwrap();
+            heard.recv_timeout(Duration::from_secs(60)).unwrap();
         }
     }
     drop(stdin);

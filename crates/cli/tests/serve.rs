@@ -45,9 +45,11 @@ struct Serving {
 
 impl Serving {
     fn start(folder: &Path) -> Serving {
-        let mut child = cairn(folder, &["--config", "cairn.yaml"]);
-        let log = folder.join("server.log");
-        let mut child = child.stdout(Stdio::piped()).stderr(fs::File::create(&log).unwrap()).spawn().unwrap();
+        Serving::of(cairn(folder, &["--config", "cairn.yaml"]), folder.join("server.log"))
+    }
+
+    fn of(mut command: Command, log: PathBuf) -> Serving {
+        let mut child = command.stdout(Stdio::piped()).stderr(fs::File::create(&log).unwrap()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.as_mut().unwrap()).lines();
         let said: Vec<String> = (0..2).map(|_| lines.next().unwrap().unwrap()).collect();
         let words: Vec<&str> = said[1].split(' ').collect();
@@ -190,9 +192,9 @@ fn a_configuration_that_is_wrong_is_told_by_check_and_serves_nothing() {
     assert!(listed.contains("wal.fsync.mode") && listed.lines().count() > 20, "{listed}");
 }
 
-/// Until it holds, for ten seconds at most.
+/// Until it holds, for a minute at most.
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while !is_so() {
         assert!(std::time::Instant::now() < deadline, "{what}");
         std::thread::sleep(std::time::Duration::from_millis(20));
@@ -241,7 +243,7 @@ fn who_has_started_the_server_is_told_how_it_is_with_it() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("notify");
     let socket = std::os::unix::net::UnixDatagram::bind(&path).unwrap();
-    socket.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+    socket.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
     let mut child = cairn(folder.path(), &["shop.cairn", "--create", "--port", "6000"])
         .env("NOTIFY_SOCKET", &path)
         .stdout(Stdio::null())
@@ -267,17 +269,7 @@ fn who_has_started_the_server_is_told_how_it_is_with_it() {
 fn what_deploys_it_says_what_there_is() {
     let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../server/deploy");
     let read = |name: &str| fs::read_to_string(deploy.join(name)).unwrap();
-    let docker = read("Dockerfile");
-    assert!(docker.contains("ENTRYPOINT [\"cairn\", \"serve\"]") && docker.contains("CMD [\"--config\","));
-    // The lines of the image's own stage run as they are, below a folder of ours.
     let place = TempDir::new().unwrap();
-    let (_, stage) = docker.split_once("COPY --from=build").unwrap();
-    for line in stage.lines().filter_map(|line| line.strip_prefix("RUN ")) {
-        let line = line.replace(" /", &format!(" {}/", place.path().display())).replace("-o 10001 -g 10001 ", "");
-        assert!(Command::new("sh").args(["-ec", &line]).status().unwrap().success(), "{line}");
-    }
-    let mode = place.path().join("var/lib/cairn").metadata().unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o700, "nobody else reads the databases");
     let unit = read("cairn.service");
     assert!(unit.contains("ExecStart=/usr/local/bin/cairn serve --config /etc/cairn/cairn.yaml"));
     let analyze = Path::new("/usr/bin/systemd-analyze");
@@ -291,6 +283,111 @@ fn what_deploys_it_says_what_there_is() {
     fs::write(&own, unit.replace("/usr/local/bin/cairn", cairn).replace("=cairn\n", "=root\n")).unwrap();
     let checked = Command::new(analyze).arg("verify").arg(&own).output().unwrap();
     assert!(checked.status.success() && !text(&checked).contains("cairn.service"), "{}", text(&checked));
+}
+
+/// What an image is made of and what its container does, below a folder of ours that stands for its root.
+struct Image {
+    root: TempDir,
+    /// The user of the image, where who tests may be him.
+    user: Option<u32>,
+    arguments: Vec<String>,
+}
+
+impl Image {
+    fn new() -> Image {
+        let root = TempDir::new().unwrap();
+        fs::set_permissions(root.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let is_root = std::os::unix::fs::MetadataExt::uid(&root.path().metadata().unwrap()) == 0;
+        let mut image = Image { root, user: None, arguments: Vec::new() };
+        let docker = include_str!("../../server/deploy/Dockerfile");
+        for line in docker.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            image.line(line, is_root);
+        }
+        image
+    }
+
+    /// Where a path of the image is.
+    fn path(&self, path: &str) -> PathBuf {
+        self.root.path().join(path.trim_start_matches('/'))
+    }
+
+    fn line(&mut self, line: &str, is_root: bool) {
+        let (instruction, rest) = line.split_once(' ').unwrap();
+        match instruction {
+            "RUN" if rest.starts_with("cargo build") => self.build(rest),
+            "RUN" => {
+                let root = self.root.path().display();
+                let rest = rest.replace(" /", &format!(" {root}/"));
+                let rest = if is_root { rest } else { rest.replace("-o 10001 -g 10001 ", "") };
+                assert!(Command::new("sh").args(["-ec", &rest]).status().unwrap().success(), "{rest}");
+            }
+            "COPY" if rest == ". ." => {}
+            "COPY" => {
+                let (from, to) = rest.strip_prefix("--from=build ").unwrap().split_once(' ').unwrap();
+                fs::create_dir_all(self.path(to).parent().unwrap()).unwrap();
+                fs::copy(self.path(from), self.path(to)).unwrap();
+            }
+            "USER" => self.user = is_root.then(|| rest.split(':').next().unwrap().parse().unwrap()),
+            "ENTRYPOINT" | "CMD" => {
+                let words = rest.trim_matches(['[', ']']).split(", ").map(|word| word.trim_matches('"').to_owned());
+                self.arguments.extend(words);
+            }
+            "VOLUME" => assert!(self.path(rest).is_dir(), "{line}"),
+            "STOPSIGNAL" => assert_eq!(rest, "SIGTERM"),
+            "FROM" | "WORKDIR" | "EXPOSE" => {}
+            _ => panic!("{line}: what does it do?"),
+        }
+    }
+
+    /// The build takes minutes: it is run with `CAIRN_DOCKERFILE=1`; else what the tests run stands for what comes of it.
+    fn build(&self, line: &str) {
+        assert_eq!(line, "cargo build --release --locked -p cairn");
+        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut built = PathBuf::from(env!("CARGO_BIN_EXE_cairn"));
+        if std::env::var_os("CAIRN_DOCKERFILE").is_some() {
+            let target = built.ancestors().nth(2).unwrap().to_owned();
+            let mut build = Command::new("sh");
+            build.args(["-ec", line]).current_dir(workspace).env("CARGO_TARGET_DIR", &target);
+            assert!(build.status().unwrap().success(), "{line}");
+            built = target.join("release/cairn");
+        }
+        fs::create_dir_all(self.path("/src/target/release")).unwrap();
+        fs::copy(built, self.path("/src/target/release/cairn")).unwrap();
+    }
+
+    /// A container of it, with this configuration.
+    fn run(&self, config: &str) -> Serving {
+        use std::os::unix::process::CommandExt;
+
+        let path = self.path("/etc/cairn/cairn.yaml");
+        fs::write(&path, config).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        let log = self.path("/log");
+        let mut container = Command::new(self.path("/usr/local/bin").join(&self.arguments[0]));
+        let below = |word: &String| if word.starts_with('/') { self.path(word) } else { PathBuf::from(word) };
+        container.args(self.arguments[1..].iter().map(below)).env_clear().current_dir(self.root.path());
+        if let Some(user) = self.user {
+            std::os::unix::fs::chown(&path, Some(user), Some(user)).unwrap();
+            container.uid(user).gid(user);
+        }
+        Serving::of(container, log)
+    }
+}
+
+#[test]
+fn the_lines_of_the_dockerfile_make_what_serves() {
+    let image = Image::new();
+    let data = image.path("/var/lib/cairn");
+    assert_eq!(data.metadata().unwrap().permissions().mode() & 0o777, 0o700, "nobody else reads the databases");
+    let container = image.run(&format!("data: {}\nlisten: 127.0.0.1:0\ntrust: true\n", data.display()));
+    if let Some(program) = program("psql") {
+        let arguments = ["-X", "-A", "-t", "-h", "127.0.0.1", "-p", &container.port, "-U", "me", "-d", "postgres"];
+        let asked = Command::new(program).args(arguments).args(["-c", "CREATE DATABASE shop"]).output().unwrap();
+        assert_eq!(text(&asked), "CREATE DATABASE\n");
+        assert!(data.join("shop.cairn").is_file());
+    }
+    let told = container.stop();
+    assert!(told.contains("event=stopped"), "{told}");
 }
 
 #[test]
@@ -326,4 +423,78 @@ fn what_is_served_is_copied_while_it_is_written_to() {
     assert!(folder.path().join("all/cairn.cairn").is_file());
     assert!(!backup("data", "all").status.success(), "a backup never overwrites");
     drop(serving);
+}
+
+/// What is answered to a GET over HTTP.
+fn get(address: &str, path: &str, token: &str) -> String {
+    use std::io::Read;
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    let head =
+        format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\r\n");
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn tokens_of_a_folder_are_its_owners_whether_it_is_served_or_not() {
+    let folder = TempDir::new().unwrap();
+    fs::create_dir(folder.path().join("data")).unwrap();
+    write_config(folder.path(), "data: data\nlisten: 127.0.0.1:0\nsocket: {port: 6001}\nhttp: {listen: 127.0.0.1:0}\n");
+    let token = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cairn"));
+        let output = command.arg("token").args(arguments).current_dir(folder.path()).output().unwrap();
+        text(&output).trim_end().to_owned()
+    };
+    let before = token(&["create", "data", "before", "--scopes", "read"]);
+    assert!(before.starts_with("cairn_"), "{before}");
+    let serving = Serving::start(folder.path());
+    let told = || serving.told().lines().find_map(|line| Some(line.split_once(" http=")?.1.to_owned()));
+    let address = told().expect("where it listens");
+    assert!(get(&address, "/db", &before).starts_with("HTTP/1.1 200"), "{}", get(&address, "/db", &before));
+    let during = token(&["create", "data", "dur'ing", "--scopes", "read,sql", "--database", "shop", "--port", "6001"]);
+    assert!(get(&address, "/db", &during).starts_with("HTTP/1.1 200"), "{during}");
+    assert!(token(&["create", "data", "before", "--scopes", "read", "--port", "6001"]).contains("duplicate key"));
+    let listed = token(&["list", "data", "--port", "6001"]);
+    assert!(listed.contains("before\tread\t\t\t\t") && listed.contains("dur'ing\tread,sql\tshop\t"), "{listed}");
+    assert_eq!(token(&["revoke", "data", "dur'ing", "--port", "6001"]), "dur'ing is revoked");
+    assert!(get(&address, "/db", &during).starts_with("HTTP/1.1 401"));
+    assert!(token(&["revoke", "data", "none", "--port", "6001"]).contains("there is no token \"none\""));
+    let told = serving.stop();
+    assert!(!told.contains(&before) && !told.contains(&during), "{told}");
+    assert_eq!(token(&["revoke", "data", "before"]), "before is revoked");
+    let of_file = token(&["create", "shop.cairn", "app", "--scopes", "read", "--expires", "2099-01-31"]);
+    assert!(
+        of_file.contains("tokens:\n  'app': {digest: ") && of_file.contains("expires: '2099-01-31 00:00:00+00'"),
+        "{of_file}"
+    );
+}
+
+#[test]
+fn tokens_of_the_configuration_are_read_again() {
+    let folder = TempDir::new().unwrap();
+    let made = Command::new(env!("CARGO_BIN_EXE_cairn"))
+        .args(["token", "create", "shop.cairn", "app", "--scopes", "read", "--database", "shop"])
+        .output()
+        .unwrap();
+    let made = text(&made);
+    let secret = made.lines().next().unwrap();
+    let tokens = &made[made.find("tokens:").unwrap()..];
+    let config =
+        "data: shop.cairn\ncreate: true\nlisten: 127.0.0.1:0\nsocket: {port: 6002}\nhttp: {listen: 127.0.0.1:0}\n";
+    write_config(folder.path(), config);
+    let serving = Serving::start(folder.path());
+    let told = || serving.told();
+    let address = told().lines().find_map(|line| Some(line.split_once(" http=")?.1.to_owned())).unwrap();
+    assert!(get(&address, "/db", secret).starts_with("HTTP/1.1 401"));
+    write_config(folder.path(), &format!("{config}{tokens}"));
+    assert!(Command::new("kill").args(["-HUP", &nix_id(&serving.child)]).status().unwrap().success());
+    while !told().contains("event=reloaded") {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    // (It is told before HTTP has it.)
+    while !get(&address, "/db", secret).starts_with("HTTP/1.1 200") {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
 }

@@ -145,6 +145,7 @@ impl Driver<'_> {
             | Request::End
             | Request::Cancel { .. }
             | Request::CloseStatement(_)
+            | Request::ForgetStatement(_)
             | Request::ClosePortal(_)
             | Request::ClosePortals => {}
             _ if fails => conversation.failed(&Error::new(SqlState::DIVISION_BY_ZERO, "division by zero").at(3)),
@@ -155,6 +156,13 @@ impl Driver<'_> {
                 let parameters = (0..count).map(|at| TYPES[(at + prepare.text.len()) % TYPES.len()]).collect();
                 let columns = prepare.text.starts_with('S').then(|| vec![field()]);
                 conversation.prepared(parameters, columns, vec![None]);
+            }
+            Request::FindStatement(find) => {
+                assert!(find.statement <= LIMITS.statements, "statement {}", find.statement);
+                match find.name.len() % 2 {
+                    0 => conversation.found(1, vec![TYPES[0]], Some(vec![field()]), vec![None]),
+                    _ => conversation.failed(&Error::new(SqlState::INVALID_SQL_STATEMENT_NAME, "there is none")),
+                }
             }
             Request::Bind(bind) => {
                 assert!(bind.portal <= LIMITS.portals, "portal {}", bind.portal);

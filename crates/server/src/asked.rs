@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cairndb::{Error, ServedDatabase, ServedSession, ServedStatement, Server, SqlState};
+use cairndb::{Error, ServedDatabase, ServedSession, ServedStatement, Server, SqlState, Wait};
 
 use crate::activity::State;
 use crate::log::Log;
@@ -62,7 +62,10 @@ impl Asked {
             statement_begun: doing.statement_begun,
             state_since: doing.since,
             state: doing.state.name(),
-            waits_for: (doing.state != State::Active).then_some(("Client", "ClientRead")),
+            waits_for: match doing.state {
+                State::Active => entry.waits.now().map(Wait::names),
+                _ => Some(Wait::ClientRead.names()),
+            },
             statement: may_see.then(|| Log::statement(doing.text())),
             application_name: doing.application_name,
         }
@@ -121,17 +124,17 @@ impl Server for Asked {
         Ok(other.inspect(|entry| entry.stop_statement()).is_some())
     }
 
-    fn terminate(&self, process: i32, wait_ms: u64) -> Result<bool, Error> {
-        let Some(other) = self.other(process, "terminate process")? else { return Ok(false) };
+    fn terminate(&self, process: i32, wait_ms: u64) -> Result<Option<bool>, Error> {
+        let Some(other) = self.other(process, "terminate process")? else { return Ok(None) };
         let until = Instant::now().checked_add(Duration::from_millis(wait_ms));
         loop {
             self.shared.registry.end(&other);
             if wait_ms == 0 || process == self.process || self.shared.registry.session(process).is_none() {
-                return Ok(true);
+                return Ok(Some(true));
             }
             let own = self.shared.registry.session(self.process);
             if until.is_some_and(|until| until <= Instant::now()) || own.is_none_or(|own| own.is_gone()) {
-                return Ok(false);
+                return Ok(Some(false));
             }
             std::thread::sleep(LOOK_TIME);
         }

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use cairn_wire::CopyInput;
-use cairndb::{Connection, CopyShape, Error, SqlState};
+use cairndb::{Connection, CopyShape, Error, SqlState, Wait};
 
 use crate::line::Line;
 use crate::results::{Broken, tell_notices};
@@ -64,7 +64,7 @@ impl Incoming<'_> {
                     self.is_over = true;
                     return Ok(());
                 }
-                CopyInput::Wait => self.line.wait()?,
+                CopyInput::Wait => Wait::ClientRead.during(|| self.line.wait())?,
             }
         }
     }

@@ -25,7 +25,8 @@ impl Databases {
     /// The one name of what has several.
     pub(crate) fn name<'n>(&'n self, name: &'n str) -> &'n str {
         match self {
-            Databases::One(database) => database.name(),
+            Databases::One(database) if name == OWN_ALIAS => database.name(),
+            Databases::One(_) => name,
             Databases::Folder(_) if is_own(name) => OWN,
             Databases::Folder(_) => name,
         }

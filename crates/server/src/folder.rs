@@ -48,8 +48,8 @@ struct State {
     idle_since: Option<Instant>,
 }
 
-/// A database that is open for as long as this is there.
-pub(crate) struct Lease {
+/// A database that is open for as long as this is there: see [`Services::lease`](crate::Services::lease).
+pub struct Lease {
     database: Option<Database>,
     slot: Option<Arc<Slot>>,
 }
@@ -74,7 +74,12 @@ impl State {
 }
 
 impl Lease {
-    pub(crate) fn database(&self) -> Result<&Database, Error> {
+    /// The database.
+    ///
+    /// # Errors
+    ///
+    /// None as long as the lease is there.
+    pub fn database(&self) -> Result<&Database, Error> {
         self.database.as_ref().ok_or_else(|| Error::new(SqlState::INTERNAL_ERROR, "a lease that is over"))
     }
 }

@@ -4,6 +4,7 @@ use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
 use cairn_wire::{Conversation, Limits};
+use cairndb::Wait;
 
 use crate::stream::Stream;
 #[cfg(unix)]
@@ -65,10 +66,10 @@ impl Line {
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         let output = self.conversation.output();
         if !output.is_empty() {
-            match &mut self.tls {
-                Some(tls) => tls.write_all(output, &self.stream)?,
-                None => (&self.stream).write_all(output)?,
-            }
+            Wait::ClientWrite.during(|| match &mut self.tls {
+                Some(tls) => tls.write_all(output, &self.stream),
+                None => (&self.stream).write_all(output),
+            })?;
             output.clear();
             output.shrink_to(KEPT_BYTES);
         }

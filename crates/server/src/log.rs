@@ -28,10 +28,13 @@ impl fmt::Debug for Log {
 }
 
 /// How much a line matters.
-#[derive(Clone, Copy)]
-pub(crate) enum Level {
+#[derive(Clone, Copy, Debug)]
+pub enum Level {
+    /// What happens.
     Info,
+    /// What somebody may want to look at.
     Warning,
+    /// What went wrong with the server itself.
     Error,
 }
 

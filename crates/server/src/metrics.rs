@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use cairndb::{SqlState, Stats};
 
@@ -16,8 +16,8 @@ const BOUNDS_US: [u64; 12] =
     [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 10_000_000];
 
 /// How long something takes.
-#[derive(Default)]
-pub(crate) struct Histogram {
+#[derive(Debug, Default)]
+pub struct Histogram {
     /// Those that no bound is above are the last.
     buckets: [AtomicU64; BOUNDS_US.len() + 1],
     total_ns: AtomicU64,
@@ -33,7 +33,8 @@ pub(crate) struct Metrics {
 }
 
 impl Histogram {
-    pub(crate) fn add(&self, time: Duration) {
+    /// Counts one.
+    pub fn add(&self, time: Duration) {
         let ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let bucket = BOUNDS_US.partition_point(|bound| bound * 1_000 < ns);
         self.buckets[bucket].fetch_add(1, Ordering::Relaxed);
@@ -49,18 +50,24 @@ impl Metrics {
     }
 }
 
-/// Lines, those of a metric together.
-#[derive(Default)]
-struct Lines(String);
+/// Metrics as Prometheus reads them: lines, those of a metric together.
+#[derive(Debug, Default)]
+pub struct Lines(String);
 
 impl Lines {
+    /// All of them.
+    pub fn text(self) -> String {
+        self.0
+    }
+
     /// The lines that follow are of this metric.
-    fn begin(&mut self, name: &str, kind: &str, help: &str) {
+    pub fn begin(&mut self, name: &str, kind: &str, help: &str) {
         // A String takes all that is written to it.
         let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
     }
 
-    fn line(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
+    /// A value, under these labels.
+    pub fn line(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
         self.0.push_str(name);
         for (at, (label, value)) in labels.iter().enumerate() {
             let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
@@ -69,12 +76,14 @@ impl Lines {
         let _ = writeln!(self.0, "{} {value}", if labels.is_empty() { "" } else { "}" });
     }
 
-    fn one(&mut self, (name, kind, help): (&str, &str, &str), value: impl Display) {
+    /// A metric of one value: its name, kind and help.
+    pub fn one(&mut self, (name, kind, help): (&str, &str, &str), value: impl Display) {
         self.begin(name, kind, help);
         self.line(name, &[], value);
     }
 
-    fn histogram(&mut self, (name, help): (&str, &str), of: &Histogram) {
+    /// A histogram: its name and help.
+    pub fn histogram(&mut self, (name, help): (&str, &str), of: &Histogram) {
         self.begin(name, "histogram", help);
         let mut count = 0;
         for (at, bucket) in of.buckets.iter().enumerate() {
@@ -85,15 +94,33 @@ impl Lines {
         self.line(&format!("{name}_sum"), &[], of.total_ns.load(Ordering::Relaxed) as f64 / 1e9);
         self.line(&format!("{name}_count"), &[], count);
     }
+
+    /// A histogram of what each database has counted: how many up to each bound, and above that before it, and microseconds in all.
+    fn by_database(&mut self, (name, help): (&str, &str), open: &[(&str, &Stats)], of: fn(&Stats) -> ([u64; 4], u64)) {
+        self.begin(name, "histogram", help);
+        for (database, stats) in open {
+            let (counts, total_us) = of(stats);
+            let mut count = 0;
+            for (bound, more) in ["0.001", "0.01", "0.1", "+Inf"].into_iter().zip(counts) {
+                count += more;
+                self.line(&format!("{name}_bucket"), &[("database", database), ("le", bound)], count);
+            }
+            self.line(&format!("{name}_sum"), &[("database", database)], total_us as f64 / 1e6);
+            self.line(&format!("{name}_count"), &[("database", database)], count);
+        }
+    }
 }
 
 /// What a database has counted, as a metric of each.
 type OfDatabase = (&'static str, &'static str, &'static str, fn(&Stats) -> f64);
 
-const OF_DATABASES: [OfDatabase; 19] = [
+const OF_DATABASES: [OfDatabase; 20] = [
     ("cairn_commits_total", "counter", "Commits that changed something.", |of| of.commits as f64),
     ("cairn_conflicts_total", "counter", "Transactions that lost to another.", |of| of.conflicts as f64),
     ("cairn_log_batches_total", "counter", "Writes of the log, each of one commit or more.", |of| of.batches as f64),
+    ("cairn_log_records_total", "counter", "Records in them: of commits, and of parts of large ones.", |of| {
+        of.records as f64
+    }),
     ("cairn_log_batch_commits_max", "gauge", "The most commits in one write.", |of| of.batch_commits_max as f64),
     ("cairn_log_syncs_total", "counter", "Writes of the log that were synced.", |of| of.syncs as f64),
     ("cairn_log_sync_seconds_max", "gauge", "The longest synced write.", |of| of.sync_us_max as f64 / 1e6),
@@ -145,16 +172,22 @@ fn of_databases(shared: &Shared, lines: &mut Lines) {
         lines.begin(name, kind, help);
         open.iter().for_each(|(database, stats)| lines.line(name, &[("database", *database)], of(stats)));
     }
-    let name = "cairn_log_sync_seconds";
-    lines.begin(name, "histogram", "How long synced writes of the log take: what a commit waits for.");
-    for (database, of) in open {
-        let within = [("0.001", of.syncs_within_1ms), ("0.01", of.syncs_within_10ms), ("0.1", of.syncs_within_100ms)];
-        for (bound, count) in within.into_iter().chain([("+Inf", of.syncs)]) {
-            lines.line(&format!("{name}_bucket"), &[("database", database), ("le", bound)], count);
-        }
-        lines.line(&format!("{name}_sum"), &[("database", database)], of.sync_us as f64 / 1e6);
-        lines.line(&format!("{name}_count"), &[("database", database)], of.syncs);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+    let name = "cairn_log_last_sync_timestamp_seconds";
+    lines.begin(name, "gauge", "When the log was synced last, in seconds since 1970.");
+    for (database, of) in open.iter().filter(|(_, of)| of.syncs > 0) {
+        lines.line(name, &[("database", *database)], now - of.since_sync_us as f64 / 1e6);
     }
+    lines.by_database(("cairn_log_sync_seconds", "How long synced writes of the log take."), &open, |of| {
+        let (most, within) = (of.syncs_within_100ms, of.syncs_within_10ms);
+        let least = of.syncs_within_1ms;
+        ([least, within - least, most - within, of.syncs - most], of.sync_us)
+    });
+    let help = "How long commits wait until they are durable and visible, where they wait for that.";
+    lines.by_database(("cairn_commit_seconds", help), &open, |of| {
+        let waited = [of.commits_waited_1ms, of.commits_waited_10ms, of.commits_waited_100ms, of.commits_waited_longer];
+        (waited, of.commit_wait_us)
+    });
     lines.begin("cairn_durability", "gauge", "What a commit's acknowledgement means (wal.fsync.mode).");
     lines.line("cairn_durability", &[("mode", shared.durability().as_str())], 1);
 }

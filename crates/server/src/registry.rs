@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cairndb::{Error, InterruptHandle, SqlState};
+use cairndb::{Error, InterruptHandle, SqlState, Waits};
 
 use crate::activity::{Activity, State, clock};
 use crate::server::Options;
@@ -41,6 +41,8 @@ pub(crate) struct Entry {
     /// When it began: microseconds since 2000-01-01 UTC.
     pub(crate) begun: i64,
     pub(crate) activity: Activity,
+    /// Of its thread.
+    pub(crate) waits: Waits,
     /// The number of its connection.
     connection: u64,
     secret: [u8; 32],
@@ -63,10 +65,11 @@ pub(crate) struct Place<'r> {
 }
 
 impl Entry {
+    /// On the session's own thread.
     pub(crate) fn new(who: Who, connection: u64, secret: [u8; 32], interrupt: InterruptHandle) -> Entry {
         let (begun, activity, is_gone) = (clock(), Activity::default(), AtomicBool::new(false));
         activity.end(State::Idle, begun);
-        Entry { who, begun, activity, connection, secret, interrupt, is_gone }
+        Entry { who, begun, activity, waits: Waits::of_this_thread(), connection, secret, interrupt, is_gone }
     }
 
     pub(crate) fn is_gone(&self) -> bool {

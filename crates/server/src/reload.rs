@@ -25,14 +25,12 @@ pub(crate) fn reloaded(old: &Options, new: Options) -> (Options, Names, Names) {
     let needs_restart = named(&[
         ("listen", old.addresses != new.addresses),
         ("socket", old.socket != new.socket),
-        ("metrics.listen", old.metrics != new.metrics),
         ("statements.max", old.statements_max != new.statements_max),
     ]);
     let options = Options {
         addresses: old.addresses.clone(),
         socket: old.socket.clone(),
         owner: old.owner,
-        metrics: old.metrics,
         statements_max: old.statements_max,
         ..new
     };

@@ -6,7 +6,6 @@ use std::net::{SocketAddr, TcpListener};
 #[cfg(unix)]
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -17,13 +16,13 @@ use cairndb::{Ceilings, Database, Error, SqlState};
 use crate::access::{Access, User, check_rules};
 use crate::databases::Databases;
 use crate::folder::{Folder, OWN};
-use crate::http;
 use crate::line::Line;
 use crate::listener::{Call, Called, Listener};
 use crate::log::{Level, Log};
 use crate::metrics::Metrics;
 use crate::registry::Registry;
 use crate::reload::reloaded;
+use crate::services::Services;
 use crate::session;
 use crate::statements::Statements;
 use crate::stream::Stream;
@@ -40,9 +39,6 @@ const STOP_LOOK_TIME: Duration = Duration::from_millis(10);
 const FAREWELL_TIME: Duration = Duration::from_secs(2);
 /// Between two looks who is gone.
 const WATCH_TIME: Duration = Duration::from_secs(2);
-
-/// So many are answered over HTTP at a time; others are hung up on.
-const ASKING_MAX: usize = 16;
 
 /// How a database is served.
 #[derive(Clone, Debug)]
@@ -84,8 +80,6 @@ pub struct Options {
     pub slow_statement: Option<Duration>,
     /// A database of a folder that nobody has used for so long is closed.
     pub idle_close: Duration,
-    /// Where `/metrics`, `/healthz` and `/readyz` are told over HTTP to whoever asks.
-    pub metrics: Option<SocketAddr>,
     /// How many statements are counted (`pg_stat_statements`); 0: none is.
     pub statements_max: usize,
 }
@@ -111,7 +105,6 @@ impl Default for Options {
             log: Log::default(),
             slow_statement: None,
             idle_close: Duration::from_secs(300),
-            metrics: None,
             statements_max: 5_000,
         }
     }
@@ -128,8 +121,6 @@ pub(crate) struct Shared {
     pub(crate) throttle: Throttle,
     pub(crate) statements: Statements,
     pub(crate) metrics: Metrics,
-    /// How many are being answered over HTTP.
-    asking: AtomicUsize,
 }
 
 impl Shared {
@@ -166,7 +157,6 @@ pub struct Running {
     shared: Arc<Shared>,
     addresses: Vec<SocketAddr>,
     socket: Option<PathBuf>,
-    metrics: Option<SocketAddr>,
     listeners: Vec<(Call, JoinHandle<()>)>,
     /// Looks who is gone, until it is dropped.
     watcher: Option<(mpsc::Sender<()>, JoinHandle<()>)>,
@@ -229,22 +219,13 @@ impl Server {
         let (throttle, metrics) = (Throttle::new(secret), Metrics::default());
         let statements = Statements::new(options.statements_max);
         let options = RwLock::new(Arc::new(options));
-        let shared = Arc::new(Shared {
-            databases,
-            options,
-            registry: Arc::default(),
-            secret,
-            throttle,
-            statements,
-            metrics,
-            asking: AtomicUsize::new(0),
-        });
+        let shared =
+            Arc::new(Shared { databases, options, registry: Arc::default(), secret, throttle, statements, metrics });
         // What was begun ends, should something that follows fail.
         let mut running = Running {
             shared,
             addresses: Vec::new(),
             socket: None,
-            metrics: None,
             listeners: Vec::new(),
             watcher: None,
             is_over: false,
@@ -252,9 +233,6 @@ impl Server {
         for address in running.shared.options().addresses.clone() {
             let address = running.listen(address, let_in)?;
             running.addresses.push(address);
-        }
-        if let Some(address) = running.shared.options().metrics {
-            running.metrics = Some(running.listen(address, tell_metrics)?);
         }
         #[cfg(unix)]
         if let Some((folder, port)) = running.shared.options().socket.clone() {
@@ -279,8 +257,7 @@ impl Options {
     /// ```
     pub fn check(&self) -> Result<(), Error> {
         check_rules(&self.access)?;
-        self.addresses.iter().try_for_each(|address| check_address(*address, self))?;
-        self.metrics.map_or(Ok(()), |address| check_metrics(address, self))
+        self.addresses.iter().try_for_each(|address| check_address(*address, self))
     }
 }
 
@@ -300,15 +277,6 @@ fn check_address(address: SocketAddr, options: &Options) -> Result<(), Error> {
     Ok(())
 }
 
-/// SQLSTATE 42501: nobody is asked who he is there.
-fn check_metrics(address: SocketAddr, options: &Options) -> Result<(), Error> {
-    if address.ip().is_loopback() || options.is_insecure {
-        return Ok(());
-    }
-    let hint = "Listen to a loopback address and let a proxy bring metrics to who may read them, or say --insecure.";
-    Err(reached(address, "metrics are told to whoever asks", hint))
-}
-
 fn reached(address: SocketAddr, why: &str, hint: &str) -> Error {
     let message = format!("{address} is an address that other machines reach, and {why}");
     Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message).with_hint(hint.to_owned())
@@ -324,9 +292,9 @@ impl Running {
         &self.addresses
     }
 
-    /// Where metrics are told, with the port that the system chose.
-    pub fn metrics(&self) -> Option<SocketAddr> {
-        self.metrics
+    /// What another way in has of this server. Who has it lets go of it before this is stopped.
+    pub fn services(&self) -> Services {
+        Services(self.shared.clone())
     }
 
     /// The Unix socket.
@@ -407,9 +375,6 @@ impl Running {
         for address in &self.addresses {
             options.log.line(Level::Info, "listening", &[("address", address), database]);
         }
-        if let Some(address) = self.metrics {
-            options.log.line(Level::Info, "listening", &[("metrics", &address)]);
-        }
         if let Some(socket) = &self.socket {
             options.log.line(Level::Info, "listening", &[("socket", &socket.display()), database]);
         }
@@ -489,26 +454,6 @@ impl Drop for Running {
 
 /// What is done with who comes.
 type Serve = fn(Stream, &Arc<Shared>);
-
-/// A thread for who asks, so that the next is not kept waiting by one who is slow; there are few who may.
-fn tell_metrics(stream: Stream, shared: &Arc<Shared>) {
-    let asking = Asking(shared.clone());
-    if shared.asking.fetch_add(1, Ordering::Relaxed) >= ASKING_MAX {
-        return;
-    }
-    // Who goes while he is answered is no error.
-    let work = move || drop(http::answer(&stream, &asking.0));
-    let _ = thread::Builder::new().name("cairn metrics".to_owned()).spawn(work);
-}
-
-/// Somebody who is being answered over HTTP.
-struct Asking(Arc<Shared>);
-
-impl Drop for Asking {
-    fn drop(&mut self) {
-        self.0.asking.fetch_sub(1, Ordering::Relaxed);
-    }
-}
 
 /// A thread for a client.
 fn let_in(stream: Stream, shared: &Arc<Shared>) {

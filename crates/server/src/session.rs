@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use cairn_wire::{Bind, Execute, Login, Prepare, Query, Request, Started, Status};
+use cairn_wire::{Bind, Execute, Find, Login, Prepare, Query, Request, Started, Status};
 use cairndb::{
     Ceilings, ColumnOrigin, Connection, DataType, Database, Error, SettingsSeen, SqlState, Statement, Value,
     command_tag,
@@ -165,6 +165,8 @@ pub(crate) struct Session<'c> {
 struct Prepared<'c> {
     /// `None`: it is one of the server's (`database_statement.rs`).
     statement: Option<RefCell<Statement<'c>>>,
+    /// By which SQL knows it, too, but the server's; empty: none.
+    name: String,
     text: Arc<str>,
     /// Where it is counted, if it is.
     counts: Option<Arc<Counts>>,
@@ -198,7 +200,9 @@ impl<'c> Session<'c> {
                 Request::Bind(bind) => self.bind(line, &bind),
                 Request::Execute(execute) => self.execute(line, &execute)?,
                 Request::DescribeCursor(name) => self.describe_cursor(line, &name),
-                Request::CloseStatement(number) => drop(take(&mut self.statements, number)),
+                Request::FindStatement(find) => self.find(line, &find),
+                Request::CloseStatement(number) => self.close(number),
+                Request::ForgetStatement(name) => self.connection.forget_statement(&name),
                 Request::ClosePortal(number) => drop(take(&mut self.portals, number)),
                 Request::ClosePortals => self.portals.clear(),
                 Request::Begin => self.control(line, "BEGIN"),
@@ -359,17 +363,20 @@ impl<'c> Session<'c> {
                 }
             }
         }
+        if tag == "DEALLOCATE" {
+            self.forget_deallocated(line);
+        }
         self.tell_status(line);
         line.conversation.completed(tag);
     }
 
     fn prepare(&mut self, line: &mut Line, prepare: Prepare) {
-        let Prepare { statement: number, text, types } = prepare;
+        let Prepare { statement: number, name, text, types } = prepare;
         drop(take(&mut self.statements, number));
         match self.of_server(&text) {
             Ok(None) => {}
             Ok(Some(_)) => {
-                let prepared = Prepared { statement: None, text: text.into(), counts: None };
+                let prepared = Prepared { statement: None, name, text: text.into(), counts: None };
                 put(&mut self.statements, number, Rc::new(prepared));
                 return line.conversation.prepared(Vec::new(), None, Vec::new());
             }
@@ -378,17 +385,58 @@ impl<'c> Session<'c> {
                 return self.fail(line, &error);
             }
         }
-        match self.prepared(&text, &types) {
+        let prepared = self.prepared(&text, &types);
+        let named = prepared.and_then(|of| match name.is_empty() {
+            true => Ok(of),
+            false => self.connection.name_statement(&name, &of.0).map(|()| of),
+        });
+        match named {
             Ok((statement, columns, origins)) => {
                 let parameters = statement.parameter_types().to_vec();
-                let (statement, counts) = (Some(RefCell::new(statement)), self.counts(&text));
-                put(&mut self.statements, number, Rc::new(Prepared { statement, text: text.into(), counts }));
+                self.keep(number, statement, (name, text.into()));
                 tell_notices(line, self.connection);
                 self.tell_status(line);
                 line.conversation.prepared(parameters, columns, origins);
             }
             Err(error) => self.fail(line, &error),
         }
+    }
+
+    fn keep(&mut self, number: usize, statement: Statement<'c>, (name, text): (String, Arc<str>)) {
+        let (statement, counts) = (Some(RefCell::new(statement)), self.counts(&text));
+        put(&mut self.statements, number, Rc::new(Prepared { statement, name, text, counts }));
+    }
+
+    /// What PREPARE has made, for the protocol.
+    fn find(&mut self, line: &mut Line, find: &Find) {
+        let found = self.connection.named_statement(&find.name).and_then(|statement| {
+            let (columns, origins) = (statement.result()?, statement.origins()?);
+            Ok((statement, columns, origins))
+        });
+        match found {
+            Ok((statement, columns, origins)) => {
+                let (parameters, text) = (statement.parameter_types().to_vec(), Arc::<str>::from(statement.text()));
+                line.conversation.found(text.len(), parameters, columns, origins);
+                self.keep(find.statement, statement, (find.name.clone(), text));
+            }
+            Err(error) => self.fail(line, &error),
+        }
+    }
+
+    /// Neither the protocol nor SQL knows it any more; portals of it go on.
+    fn close(&mut self, number: usize) {
+        if let Some(prepared) = take(&mut self.statements, number)
+            && !prepared.name.is_empty()
+        {
+            self.connection.forget_statement(&prepared.name);
+        }
+    }
+
+    /// DEALLOCATE has forgotten one of those that both know.
+    fn forget_deallocated(&self, line: &mut Line) {
+        let own = self.statements.iter().flatten().filter(|of| of.statement.is_none());
+        let own: Vec<&str> = own.map(|of| of.name.as_str()).collect();
+        line.conversation.keep_statements(|name| self.connection.knows_statement(name) || own.contains(&name));
     }
 
     fn prepared(&self, text: &str, types: &[u32]) -> Result<Described<'c>, Error> {

@@ -46,6 +46,7 @@ mod store;
 mod sync;
 mod tree;
 mod txn;
+mod waits;
 mod wakers;
 
 #[cfg(feature = "counters")]
@@ -69,4 +70,5 @@ pub use txn::{
     Patience, PointReader, PointWriter, ReadNotes, Reader, SampleSize, Savepoint, Session, Snapshot, Step, Ticket,
     Transaction, TransactionWriter, WriteError,
 };
+pub use waits::{Wait, Waits};
 pub use wakers::{Wakers, wake_all, wake_caught};

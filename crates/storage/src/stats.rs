@@ -38,6 +38,8 @@ counters! {
     rebases,
     /// Log writes; `commits / batches` is the group commit's size.
     batches,
+    /// Records of all batches: of commits, and of parts of large ones.
+    records,
     /// The most commits in one batch.
     batch_commits_max,
     /// Log writes that were synced.
@@ -52,6 +54,18 @@ counters! {
     syncs_within_10ms,
     /// At most 100 ms, those of at most 10 ms among them.
     syncs_within_100ms,
+    /// Time since the last synced log write; 0 where there was none.
+    since_sync_us,
+    /// Time that commits waited, each from when it was in the log's memory to when it was durable and visible.
+    commit_wait_us,
+    /// Commits that waited at most 1 ms. (Those of a database in memory, and those that do not wait, are none of these four.)
+    commits_waited_1ms,
+    /// Longer, and at most 10 ms.
+    commits_waited_10ms,
+    /// Longer, and at most 100 ms.
+    commits_waited_100ms,
+    /// Longer.
+    commits_waited_longer,
     /// Bytes of batches, without padding.
     log_bytes_written,
     /// Bytes of log that a recovery would have to look at now.

@@ -105,6 +105,8 @@ pub(crate) enum Asked {
         control: Control,
         copies: Option<ClientCopy>,
     },
+    /// A statement of this name.
+    Find(String),
     Bind {
         name: String,
         portal: Portal,
@@ -401,7 +403,7 @@ impl Conversation {
         self.asked = Asked::Nothing;
         self.complete(tag);
         if matches!(tag, "DEALLOCATE ALL" | "DISCARD ALL") {
-            self.drop_statements();
+            self.forget_statements(|_, _| true);
         }
         if std::mem::take(&mut self.ends_portals) {
             self.drop_portals();

@@ -11,7 +11,7 @@ use crate::error::{no_portal, no_statement, violation};
 use crate::input::{Body, Frame};
 use crate::output::Formats;
 use crate::parameters::{read_formats, result_formats};
-use crate::request::{Bind, Execute, Prepare, Request, Status};
+use crate::request::{Bind, Execute, Find, Prepare, Request, Status};
 use crate::script::{copies, no_transaction};
 
 /// A result's columns, and the tables' columns that they show, as far as these are known.
@@ -77,7 +77,7 @@ impl Conversation {
             return Ok(None);
         }
         let (text_bytes, copies) = (text.len(), copies(&text));
-        let prepare = Prepare { statement: self.statements.next_number(), text, types };
+        let prepare = Prepare { statement: self.statements.next_number(), name: name.clone(), text, types };
         Ok(Some(self.ask(Asked::Prepare { name, text_bytes, control, copies }, Request::Prepare(prepare))))
     }
 
@@ -124,11 +124,41 @@ impl Conversation {
         }
     }
 
+    /// Asks for a statement that this conversation has not made, and comes to the message once more. SQLSTATE 26000 where it has no name.
+    fn find_statement(&mut self, frame: &Frame, name: String) -> Result<Option<Request>> {
+        if name.is_empty() {
+            return Err(no_statement(""));
+        }
+        self.input.put_back(frame);
+        let find = Find { statement: self.statements.next_number(), name: name.clone() };
+        Ok(Some(self.ask(Asked::Find(name), Request::FindStatement(find))))
+    }
+
+    /// The statement that was asked for: how long its text is, and as in [`prepared`](Conversation::prepared).
+    pub fn found(
+        &mut self,
+        text_bytes: usize,
+        parameters: Vec<DataType>,
+        columns: Option<Vec<Field>>,
+        origins: Vec<Option<ColumnOrigin>>,
+    ) {
+        if let Asked::Find(name) = std::mem::take(&mut self.asked) {
+            let columns = columns.map(|fields| Arc::new(Columns { fields, origins }));
+            let control = Control::Other;
+            self.statement_bytes += text_bytes;
+            let statement = Statement { text_bytes, parameters, columns, control, copies: None, is_empty: false };
+            self.statements.insert(name, statement);
+        }
+    }
+
     /// The message Bind.
     pub(crate) fn bind(&mut self, frame: &Frame) -> Result<Option<Request>> {
         let mut body = Body(self.input.body(frame));
         let (name, named) = (body.text()?.to_owned(), body.text()?);
-        let (number, statement) = self.statements.find(named).ok_or_else(|| no_statement(named))?;
+        let Some((number, statement)) = self.statements.find(named) else {
+            let named = named.to_owned();
+            return self.find_statement(frame, named);
+        };
         let parameters = Parameters::read(&mut body, named, &statement.parameters)?;
         self.check_failed(&statement.control)?;
         let formats =
@@ -199,7 +229,10 @@ impl Conversation {
                 return Ok(Some(self.ask(Asked::Cursor, cursor)));
             }
             b'S' => {
-                let (_, statement) = self.statements.find(name).ok_or_else(|| no_statement(name))?;
+                let Some((_, statement)) = self.statements.find(name) else {
+                    let name = name.to_owned();
+                    return self.find_statement(frame, name);
+                };
                 if statement.columns.is_some() {
                     self.check_failed(&statement.control)?;
                 }
@@ -234,12 +267,14 @@ impl Conversation {
         let (kind, name) = (body.byte()?, body.text()?);
         body.end()?;
         match kind {
-            b'S' => {
-                if let Some((number, of)) = self.statements.remove(name) {
+            b'S' => match self.statements.remove(name) {
+                Some((number, of)) => {
                     self.statement_bytes -= of.text_bytes;
                     self.told.push_back(Request::CloseStatement(number));
                 }
-            }
+                None if name.is_empty() => {}
+                None => self.told.push_back(Request::ForgetStatement(name.to_owned())),
+            },
             b'P' => {
                 if let Some((number, portal)) = self.portals.remove(name) {
                     self.portal_bytes -= portal.bytes;
@@ -301,9 +336,14 @@ impl Conversation {
         None
     }
 
-    /// Statements end that have names, which SQL knows, too.
-    pub(crate) fn drop_statements(&mut self) {
-        for (number, of) in self.statements.remove_named() {
+    /// SQL, which knows the statements' names, too, has forgotten some: those that it does not know end.
+    pub fn keep_statements(&mut self, is_known: impl Fn(&str) -> bool) {
+        // (What has nothing to run it was never told of.)
+        self.forget_statements(|name, of| !of.is_empty && !is_known(name));
+    }
+
+    pub(crate) fn forget_statements(&mut self, is_one: impl Fn(&str, &Statement) -> bool) {
+        for (number, of) in self.statements.remove_named(is_one) {
             self.statement_bytes -= of.text_bytes;
             self.told.push_back(Request::CloseStatement(number));
         }

@@ -93,6 +93,11 @@ impl Input {
     pub(crate) fn consume(&mut self, frame: &Frame) {
         self.at = frame.body.end;
     }
+
+    /// The message, which has a type and was consumed last, comes again.
+    pub(crate) fn put_back(&mut self, frame: &Frame) {
+        self.at = frame.body.start - 5;
+    }
 }
 
 /// A message's body, as it is read.

@@ -37,8 +37,13 @@ pub enum Request {
     /// What columns the rows of a cursor have that a DECLARE has made: [`described`](crate::Conversation::described), or
     /// [`failed`](crate::Conversation::failed).
     DescribeCursor(String),
+    /// A statement of a name that only SQL knows so far (PREPARE): [`found`](crate::Conversation::found), or
+    /// [`failed`](crate::Conversation::failed).
+    FindStatement(Find),
     /// A statement is not known any more; its number may come again. No answer.
     CloseStatement(usize),
+    /// The same of one that only SQL knows, if there is one of this name. No answer.
+    ForgetStatement(String),
     /// The same of a portal. No answer.
     ClosePortal(usize),
     /// No portal is known any more. No answer.
@@ -84,10 +89,21 @@ pub struct Query {
 pub struct Prepare {
     /// The number by which it is known from here on, in place of another of that number.
     pub statement: usize,
+    /// The name by which the client knows it, and SQL; empty: none.
+    pub name: String,
     /// Its text.
     pub text: String,
     /// What the client says of its parameters' types: their numbers in `pg_type`, 0 for what is not said.
     pub types: Vec<u32>,
+}
+
+/// A statement that was made by PREPARE.
+#[derive(Debug)]
+pub struct Find {
+    /// The number by which it is known from here on, in place of another of that number.
+    pub statement: usize,
+    /// Its name.
+    pub name: String,
 }
 
 /// A portal: a statement that is to be executed with these parameters.

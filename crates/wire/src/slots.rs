@@ -63,9 +63,11 @@ impl<T> Slots<T> {
         Some((number, self.slots.get_mut(number)?.take()?))
     }
 
-    /// Takes those out that have names.
-    pub(crate) fn remove_named(&mut self) -> Vec<(usize, T)> {
-        let names: Vec<String> = self.names.keys().cloned().collect();
+    /// Takes those out that have such names.
+    pub(crate) fn remove_named(&mut self, is_one: impl Fn(&str, &T) -> bool) -> Vec<(usize, T)> {
+        let slot = |number: usize| self.slots.get(number).and_then(Option::as_ref);
+        let named = self.names.iter().filter(|(name, number)| slot(**number).is_some_and(|of| is_one(name, of)));
+        let names: Vec<String> = named.map(|(name, _)| name.clone()).collect();
         names.iter().filter_map(|name| self.remove(name)).collect()
     }
 

@@ -134,6 +134,9 @@ impl Driver {
             Request::Prepare(_) if !fails => {
                 conversation.prepared(vec![DataType::Integer], Some(vec![field()]), vec![])
             }
+            Request::FindStatement(_) if !fails => {
+                conversation.found(1, vec![DataType::Integer], Some(vec![field()]), vec![])
+            }
             Request::Bind(_) if !fails => conversation.bound(),
             Request::DescribeCursor(_) if !fails => conversation.described(&[field()]),
             Request::Query(query) if !fails && query.copies.is_some() => copy(conversation),
@@ -144,6 +147,7 @@ impl Driver {
             | Request::SetModes(_)
             | Request::Commit
             | Request::Prepare(_)
+            | Request::FindStatement(_)
             | Request::Bind(_)
             | Request::DescribeCursor(_)
             | Request::Query(_)

@@ -91,6 +91,18 @@ impl Database {
         self.shared.name()
     }
 
+    /// Names this opening of the database: another text after each crash, and of each other database. What may come again after a crash that took
+    /// commits of a weak mode (versions of documents, numbers of sequences) comes once in an opening.
+    ///
+    /// ```
+    /// let (one, other) = (cairndb::Database::open_in_memory()?, cairndb::Database::open_in_memory()?);
+    /// assert!(one.opening() == one.clone().opening() && one.opening() != other.opening());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn opening(&self) -> String {
+        self.shared.opening()
+    }
+
     /// A new connection. Each thread uses its own.
     pub fn connect(&self) -> Result<Connection> {
         Connection::new(self.clone())

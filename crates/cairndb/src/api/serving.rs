@@ -89,6 +89,42 @@ impl Connection {
         Ok(Statement::of(&self.session, self.session.prepare_typed(sql, types)?))
     }
 
+    /// SQL knows a statement by this name from now on, as if PREPARE had made it: EXECUTE runs it, DEALLOCATE forgets it.
+    ///
+    /// # Errors
+    ///
+    /// 42P05 where it knows one already.
+    ///
+    /// ```
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// conn.name_statement("double", &conn.prepare("SELECT 2 * $1::int")?)?;
+    /// assert_eq!(conn.query_row_as::<i32>("EXECUTE double(4)", ())?, 8);
+    /// let mut double = conn.named_statement("double")?;
+    /// let mut rows = double.perform((5,))?.take_rows().expect("rows");
+    /// assert_eq!(rows.next()?.expect("a row").get::<i32>(0)?, 10);
+    /// conn.execute("DEALLOCATE double", ())?;
+    /// assert!(!conn.knows_statement("double"));
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn name_statement(&self, name: &str, statement: &Statement<'_>) -> Result<()> {
+        self.session.name_runnable(name, statement.runnable())
+    }
+
+    /// The statement that SQL knows by this name. SQLSTATE 26000. See [`name_statement`](Connection::name_statement).
+    pub fn named_statement(&self, name: &str) -> Result<Statement<'_>> {
+        Ok(Statement::of(&self.session, self.session.named_runnable(name)?))
+    }
+
+    /// Whether SQL knows a statement by this name. See [`name_statement`](Connection::name_statement).
+    pub fn knows_statement(&self, name: &str) -> bool {
+        self.session.knows_named(name)
+    }
+
+    /// As DEALLOCATE, where there is one of this name. See [`name_statement`](Connection::name_statement).
+    pub fn forget_statement(&self, name: &str) {
+        self.session.forget_named(name);
+    }
+
     /// The type of this number in `pg_type`; of a domain, the type that it rests on.
     ///
     /// ```

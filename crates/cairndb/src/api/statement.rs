@@ -56,6 +56,21 @@ impl<'c> Statement<'c> {
         self.session.run_one(&mut self.runnable, params)
     }
 
+    pub(super) fn runnable(&self) -> &Runnable {
+        &self.runnable
+    }
+
+    /// Its text, and what stands around it.
+    ///
+    /// ```
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// assert_eq!(conn.prepare("SELECT 1")?.text(), "SELECT 1");
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn text(&self) -> &str {
+        self.runnable.parsed.text()
+    }
+
     /// Whose parameters have no names.
     pub(super) fn of(session: &'c Session, runnable: Runnable) -> Statement<'c> {
         Statement { session, runnable, names: Vec::new() }

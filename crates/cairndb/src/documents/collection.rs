@@ -11,6 +11,7 @@ use super::id::IdKind;
 use super::patch::patched;
 use super::tree::merged;
 use crate::api::{Connection, Statement};
+use crate::catalog::ObjectId;
 use crate::types::{DataType, EvalContext, Jsonb, fit};
 use crate::{Error, Params, Result, RowRef, SqlState, ToValue, Value};
 
@@ -39,8 +40,29 @@ pub struct Collection<'c> {
     table: String,
     /// The same, as `append` has it.
     name: String,
+    number: ObjectId,
     ids: IdKind,
     kept: Kept<'c>,
+}
+
+/// How often a document that comes and goes under others' hands is tried to be written.
+const UPSERT_ATTEMPTS: u32 = 8;
+
+/// What [`Collection::upsert`] wrote.
+///
+/// ```
+/// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+/// let written = conn.create_collection("notes")?.upsert("a", "{}")?;
+/// assert_eq!((written.version, written.is_new), (1, true));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Upserted {
+    /// The document's version.
+    pub version: i64,
+    /// There was none under the id.
+    pub is_new: bool,
 }
 
 /// A statement, from its first use on.
@@ -60,17 +82,56 @@ struct Kept<'c> {
 }
 
 impl<'c> Collection<'c> {
-    pub(super) fn new(connection: &'c Connection, [schema, name]: [&str; 2], ids: IdKind) -> Collection<'c> {
+    pub(super) fn new(
+        connection: &'c Connection,
+        ([schema, name], number): ([&str; 2], ObjectId),
+        ids: IdKind,
+    ) -> Collection<'c> {
         let (table, name) = (format!("{}.{}", quoted(schema), quoted(name)), format!("{schema}.{name}"));
-        Collection { connection, table, name, ids, kept: Kept::default() }
+        Collection { connection, table, name, number, ids, kept: Kept::default() }
     }
 
     pub(super) fn connection(&self) -> &'c Connection {
         self.connection
     }
 
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     pub(super) fn table(&self) -> &str {
         &self.table
+    }
+
+    /// Names the table for the life of the database.
+    pub(super) fn number(&self) -> u32 {
+        let ObjectId(number) = self.number;
+        number
+    }
+
+    /// The id whose one form as text this is; `None`: no document of the collection can have it.
+    ///
+    /// ```
+    /// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// conn.execute("CREATE TABLE numbered (id bigint) WITH (collection = on)", ())?;
+    /// let numbered = conn.collection("numbered")?;
+    /// assert_eq!(numbered.id("7"), Some(cairndb::Value::BigInt(7)));
+    /// assert!(numbered.id("07").is_none() && numbered.id("x").is_none());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn id(&self, text: &str) -> Option<Value> {
+        self.ids.of_text(text).filter(|_| !text.contains('\0'))
+    }
+
+    /// The name of its ids' type: `text`, `uuid` or `bigint`.
+    ///
+    /// ```
+    /// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// assert_eq!(conn.create_collection("notes")?.id_type(), "text");
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn id_type(&self) -> &'static str {
+        self.ids.name()
     }
 
     /// Runs a statement that is prepared once; `sql`: with `{}` for the table.
@@ -129,6 +190,18 @@ impl<'c> Collection<'c> {
         self.connection.append(&self.name, &["doc"], docs.into_iter().map(|doc| (doc,)))
     }
 
+    /// The same under ids that are said: all of them, or none. SQLSTATE 23505 where one is there.
+    ///
+    /// ```
+    /// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// let notes = conn.create_collection("notes")?;
+    /// assert_eq!(notes.insert_many_as([("a", "{}"), ("b", "[]")])?, 2);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn insert_many_as<I: ToValue, D: ToValue>(&self, docs: impl IntoIterator<Item = (I, D)>) -> Result<u64> {
+        self.connection.append(&self.name, &["id", "doc"], docs)
+    }
+
     /// A document under this id, new or in place of the one that is there; its version.
     ///
     /// ```
@@ -141,6 +214,30 @@ impl<'c> Collection<'c> {
         let sql = "INSERT INTO {} (id, doc) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET doc = excluded.doc \
                    RETURNING id, version";
         self.with(&self.kept.put, sql, |statement| Ok(written(statement, (id, doc))?.version))
+    }
+
+    /// As [`put`](Collection::put), and tells whether the document is new.
+    ///
+    /// ```
+    /// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// let notes = conn.create_collection("notes")?;
+    /// assert!(notes.upsert("a", "{}")?.is_new && !notes.upsert("a", "[]")?.is_new);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn upsert(&self, id: impl ToValue, doc: impl ToValue) -> Result<Upserted> {
+        let (id, doc) = (id.to_value(), doc.to_value());
+        let mut attempt = 0;
+        loop {
+            if let Some(version) = self.replace(id, doc)? {
+                return Ok(Upserted { version, is_new: false });
+            }
+            attempt += 1;
+            match self.insert_as(id, doc) {
+                // Somebody was faster, or it is unique in something else: that is told once more.
+                Err(error) if error.sqlstate() == SqlState::UNIQUE_VIOLATION && attempt < UPSERT_ATTEMPTS => {}
+                written => return Ok(Upserted { version: written?.version, is_new: true }),
+            }
+        }
     }
 
     /// Another document in place of the one that is there; its version. `None`: there is none.

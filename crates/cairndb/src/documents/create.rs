@@ -1,11 +1,11 @@
 //! How collections are made, opened and indexed from Rust.
 
 use super::Collection;
-use super::filter::{Path, relation};
+use super::filter::{Path, relation, wrong};
 use super::id::IdKind;
 use crate::api::Connection;
 use crate::catalog::collection::{DOC, ID};
-use crate::catalog::{ObjectName, Table};
+use crate::catalog::{Catalog, ObjectName, Table};
 use crate::{Error, Result, SqlState};
 
 impl Connection {
@@ -25,17 +25,9 @@ impl Connection {
     /// SQLSTATE 42P01: there is no such table. 42809: it is no collection.
     pub fn collection(&self, name: &str) -> Result<Collection<'_>> {
         let catalog = self.catalog()?;
-        let asked = match name.split_once('.') {
-            Some((schema, name)) => ObjectName::new(Some(schema), name),
-            None => ObjectName::new(None, name),
-        };
-        let found = catalog.relation(&asked).ok_or_else(|| Error::undefined_relation(name))?;
-        let Some(table) = found.table().filter(|table| table.is_collection) else {
-            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a collection"))
-                .with_hint("ALTER TABLE ... SET (collection = on) makes one of a table of id, doc and version."));
-        };
+        let table = known(&catalog, name)?;
         let schema = catalog.schema_name(table.schema).unwrap_or_default();
-        Ok(Collection::new(self, [schema, &table.name], ids_of(table)?))
+        Ok(Collection::new(self, ([schema, &table.name], table.id), ids_of(table)?))
     }
 
     /// Makes a collection whose ids are texts, with a change feed; one that there is under the name stays as it is. What else a collection can
@@ -55,12 +47,111 @@ impl Connection {
     }
 }
 
+/// What a new collection is to be, for [`Connection::create_collection_with`].
+///
+/// ```
+/// let mut options = cairndb::CollectionOptions::default();
+/// options.ids = "bigint".to_owned();
+/// assert!(options.change_feed);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CollectionOptions {
+    /// The type of its ids: `text`, `uuid` or `bigint`.
+    pub ids: String,
+    /// It has a change feed.
+    pub change_feed: bool,
+}
+
+impl Default for CollectionOptions {
+    fn default() -> CollectionOptions {
+        CollectionOptions { ids: IdKind::Text.name().to_owned(), change_feed: true }
+    }
+}
+
+impl Connection {
+    /// Makes a collection; whether there was none under the name.
+    ///
+    /// ```
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// let mut options = cairndb::CollectionOptions::default();
+    /// options.ids = "bigint".to_owned();
+    /// assert!(conn.create_collection_with("numbered", &options)? && !conn.create_collection_with("numbered", &options)?);
+    /// assert_eq!(conn.collection_names()?, ["numbered"]);
+    /// conn.drop_collection("numbered")?;
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// SQLSTATE 42P07: there is one whose ids are of another type. 42809: there is a table, which is no collection. 22023: no collection has such ids.
+    pub fn create_collection_with(&self, name: &str, options: &CollectionOptions) -> Result<bool> {
+        match self.collection(name) {
+            Ok(there) if there.id_type() == options.ids => return Ok(false),
+            Ok(there) => {
+                let message = format!("collection \"{name}\" already exists, with ids of type {}", there.id_type());
+                return Err(Error::new(SqlState::DUPLICATE_TABLE, message));
+            }
+            Err(error) if error.sqlstate() == SqlState::UNDEFINED_TABLE => {}
+            Err(error) => return Err(error),
+        }
+        if !IdKind::ALL.iter().any(|kind| kind.name() == options.ids) {
+            return Err(wrong(format!("no collection has ids of type \"{}\"", options.ids))
+                .with_hint("There are text, uuid and bigint."));
+        }
+        let ids = if options.ids == IdKind::Text.name() { String::new() } else { format!("id {}", options.ids) };
+        let (table, feed) = (relation(name), if options.change_feed { ", change_feed = on" } else { "" });
+        self.execute(&format!("CREATE TABLE {table} ({ids}) WITH (collection = on{feed})"), ())?;
+        Ok(true)
+    }
+
+    /// Drops a collection, and all that is in it.
+    ///
+    /// # Errors
+    ///
+    /// SQLSTATE 42P01: there is no such table. 42809: it is no collection. 2BP01: something else needs it.
+    pub fn drop_collection(&self, name: &str) -> Result<()> {
+        let table = self.collection(name)?.table().to_owned();
+        self.execute(&format!("DROP TABLE {table}"), ()).map(drop)
+    }
+
+    /// The collections that there are, as [`Connection::collection`] takes them: those of `public` by their names, others with their schemas.
+    pub fn collection_names(&self) -> Result<Vec<String>> {
+        let catalog = self.catalog()?;
+        let collections = catalog.tables().filter(|table| table.is_collection);
+        let name = |table: &Table| match catalog.schema_name(table.schema) {
+            Some(schema) if schema != "public" || table.name.contains('.') => format!("{schema}.{}", table.name),
+            _ => table.name.clone(),
+        };
+        let mut names: Vec<String> = collections.map(|table| name(table)).collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+}
+
+fn known<'t>(catalog: &'t Catalog, name: &str) -> Result<&'t Table> {
+    let asked = match name.split_once('.') {
+        Some((schema, name)) => ObjectName::new(Some(schema), name),
+        None => ObjectName::new(None, name),
+    };
+    let found = catalog.relation(&asked).ok_or_else(|| Error::undefined_relation(name))?;
+    found.table().filter(|table| table.is_collection).map(|table| &**table).ok_or_else(|| {
+        Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a collection"))
+            .with_hint("ALTER TABLE ... SET (collection = on) makes one of a table of id, doc and version.")
+    })
+}
+
 fn ids_of(table: &Table) -> Result<IdKind> {
     let id = table.columns.iter().find(|column| column.name == ID);
     id.and_then(|id| IdKind::of(id.data_type)).ok_or_else(|| Error::internal("a collection without ids"))
 }
 
 impl Collection<'_> {
+    /// Its table as it is now.
+    pub(super) fn known<'t>(&self, catalog: &'t Catalog) -> Result<&'t Table> {
+        known(catalog, self.name())
+    }
+
     /// An index over what documents have at a path: filters and orders by it need not look at all documents.
     ///
     /// ```

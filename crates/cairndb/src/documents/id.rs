@@ -12,6 +12,8 @@ pub(crate) enum IdKind {
 }
 
 impl IdKind {
+    pub(crate) const ALL: [IdKind; 3] = [IdKind::Text, IdKind::Uuid, IdKind::BigInt];
+
     /// `None`: no collection has such ids.
     pub(crate) fn of(data_type: DataType) -> Option<IdKind> {
         match data_type {
@@ -19,6 +21,14 @@ impl IdKind {
             DataType::Uuid => Some(IdKind::Uuid),
             DataType::BigInt => Some(IdKind::BigInt),
             _ => None,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            IdKind::Text => "text",
+            IdKind::Uuid => "uuid",
+            IdKind::BigInt => "bigint",
         }
     }
 

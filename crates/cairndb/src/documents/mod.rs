@@ -11,15 +11,18 @@
 mod collection;
 mod create;
 mod document;
+mod etag;
 mod filter;
 mod find;
 mod id;
 mod order;
 mod patch;
+mod schema;
 #[cfg(test)]
 mod tests;
 mod tree;
 
-pub use collection::Collection;
+pub use collection::{Collection, Upserted};
+pub use create::CollectionOptions;
 pub use document::{Document, Written};
 pub use find::{Documents, Find, Page};

@@ -65,6 +65,7 @@ pub use in_range::{Distance, in_range_offsets, invalid_size};
 pub(crate) use nearest::{Nearest, Nearness, nearness};
 pub(crate) use of_catalog::Asks;
 pub use operator::Operator;
+pub(crate) use quoting::quote_literal;
 use register::register_all;
 pub(crate) use routine::{Language, OfDomain, ParameterMode, Returns, Routine, RoutineKind, RoutineParameter};
 pub use rows::SetRows;

@@ -229,7 +229,13 @@ fn add_locks(catalogue: &mut Catalogue) {
         ($name:literal, $shared:literal) => {
             for args in [ONE, TWO] {
                 let eval = |args: &[Value], context: &EvalContext| {
-                    Ok(Value::Boolean(sharing(context)?.unlock(number(args)?, $shared)))
+                    let session = sharing(context)?;
+                    let was_held = session.unlock(number(args)?, $shared);
+                    if !was_held {
+                        let kind = if $shared { "ShareLock" } else { "ExclusiveLock" };
+                        session.warn(format!("you don't own a lock of type {kind}"));
+                    }
+                    Ok(Value::Boolean(was_held))
                 };
                 catalogue.add($name, args, DataType::Boolean, eval).volatile().restricted();
             }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use cairn_storage::Process;
+use cairn_storage::{Process, Wait};
 
 use crate::clock::check_statement;
 use crate::sync::{self, Condvar, Mutex};
@@ -199,7 +199,7 @@ impl SessionLocks {
                 return Err(Error::new(SqlState::DEADLOCK_DETECTED, message).with_hint(hint));
             }
             state.waiting.insert(self.session, (number, shared));
-            state = self.locks.released.wait_for(state, LOOK);
+            state = Wait::AdvisoryLock.during(|| self.locks.released.wait_for(state, LOOK));
             state.waiting.remove(&self.session);
             self.check()?;
         }
@@ -223,7 +223,7 @@ impl SessionLocks {
         loop {
             self.check()?;
             match time.checked_sub(sync::since(begun)).filter(|left| !left.is_zero()) {
-                Some(left) => sync::sleep(left.min(LOOK)),
+                Some(left) => Wait::Time.during(|| sync::sleep(left.min(LOOK))),
                 None => return Ok(()),
             }
         }

@@ -12,7 +12,7 @@ use super::execute::Runnable;
 use crate::bind::bind_argument;
 use crate::catalog::{Catalog, already_exists};
 use crate::command::{self, Execute, PreparedCommand};
-use crate::exec::eval_row;
+use crate::exec::{Kept, eval_row};
 use crate::plan::Field;
 use crate::prepared::Prepared;
 use crate::sql::{ParsedStatement, type_of_syntax};
@@ -21,7 +21,7 @@ use crate::types::datetime::clock_micros;
 use crate::types::{DataType, ListedStatement};
 use crate::{Error, Result, SqlState, Value};
 
-/// What PREPARE made.
+/// What PREPARE made, or a client's protocol.
 #[derive(Clone)]
 pub(super) struct Named {
     runnable: Runnable,
@@ -30,6 +30,7 @@ pub(super) struct Named {
     fields: Vec<Field>,
     /// Microseconds since 2000-01-01 UTC.
     made: i64,
+    is_of_sql: bool,
     executions: u64,
 }
 
@@ -58,6 +59,7 @@ impl PreparedStatements {
             statement: of.runnable.parsed.text().to_owned(),
             made: of.made,
             parameters: of.parameters.clone(),
+            is_of_sql: of.is_of_sql,
             executions: of.executions,
         };
         self.lock().iter().map(listed).collect()
@@ -111,10 +113,7 @@ impl Session {
         name: &str,
         (types, statement): (&[Id<TypeName>], Id<Statement>),
     ) -> Result<()> {
-        if self.named().contains_key(name) {
-            let message = format!("prepared statement \"{name}\" already exists");
-            return Err(Error::new(SqlState::DUPLICATE_PREPARED_STATEMENT, message));
-        }
+        self.check_unnamed(name)?;
         let (there, bytes) = {
             let named = self.named();
             (named.len(), named.values().map(|known| known.runnable.parsed.text().len()).sum::<usize>())
@@ -135,9 +134,51 @@ impl Session {
         let (parameters, fields) = (prepared.parameters.clone(), prepared.fields().to_vec());
         // A later plan has the same ones, even where it would come to others.
         runnable.parsed = Arc::new(parsed.within(statement, parameters.clone()));
-        self.named()
-            .insert(name.to_owned(), Named { runnable, parameters, fields, made: clock_micros(), executions: 0 });
+        self.keep_named(name, (runnable, true), (parameters, fields));
         Ok(())
+    }
+
+    /// SQLSTATE 42P05 where there is a statement of this name.
+    fn check_unnamed(&self, name: &str) -> Result<()> {
+        if self.named().contains_key(name) {
+            let message = format!("prepared statement \"{name}\" already exists");
+            return Err(Error::new(SqlState::DUPLICATE_PREPARED_STATEMENT, message));
+        }
+        Ok(())
+    }
+
+    fn keep_named(
+        &self,
+        name: &str,
+        (runnable, is_of_sql): (Runnable, bool),
+        (parameters, fields): (Vec<DataType>, Vec<Field>),
+    ) {
+        let named = Named { runnable, parameters, fields, made: clock_micros(), is_of_sql, executions: 0 };
+        self.named().insert(name.to_owned(), named);
+    }
+
+    /// What a client's protocol has prepared has this name from now on.
+    pub(crate) fn name_runnable(&self, name: &str, runnable: &Runnable) -> Result<()> {
+        self.check_unnamed(name)?;
+        let prepared = runnable.prepared.as_ref();
+        let of = prepared.map(|prepared| (prepared.parameters.clone(), prepared.fields().to_vec())).unwrap_or_default();
+        self.keep_named(name, (Runnable { kept: None, ..runnable.clone() }, false), of);
+        Ok(())
+    }
+
+    /// What a client's protocol runs of a statement of this name.
+    pub(crate) fn named_runnable(&self, name: &str) -> Result<Runnable> {
+        let mut runnable = self.named().get(name).map(|named| named.runnable.clone()).ok_or_else(|| unknown(name))?;
+        runnable.kept = Some(Kept::default());
+        Ok(runnable)
+    }
+
+    pub(crate) fn knows_named(&self, name: &str) -> bool {
+        self.named().contains_key(name)
+    }
+
+    pub(crate) fn forget_named(&self, name: &str) {
+        self.named().remove(name);
     }
 
     /// What the rows are that EXECUTE gives of a statement of this name; `None`: it returns none.
@@ -151,6 +192,9 @@ impl Session {
         let Execute { name, arguments } = execute;
         let Named { mut runnable, parameters, fields, .. } =
             self.named().get(name).cloned().ok_or_else(|| unknown(name))?;
+        if runnable.prepared.as_ref().is_some_and(|prepared| prepared.is_command()) {
+            return Err(Error::unsupported("EXECUTE of a command that a client's protocol has prepared"));
+        }
         if parameters.len() != arguments.len() {
             let message = format!("wrong number of parameters for prepared statement \"{name}\"");
             let detail = format!("Expected {} parameters but got {}.", parameters.len(), arguments.len());

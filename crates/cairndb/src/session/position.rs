@@ -53,6 +53,13 @@ impl Shared {
     }
 }
 
+impl Shared {
+    /// See [`Database::opening`](crate::Database::opening).
+    pub(crate) fn opening(&self) -> String {
+        self.store.told(0).opening()
+    }
+}
+
 impl Session {
     /// The position of this connection's last commit: a snapshot that has it has the commit. `None`: nothing was committed so far.
     pub(crate) fn position(&self) -> Option<Position> {

@@ -18,7 +18,6 @@ use crate::command::Execute;
 use crate::ddl;
 use crate::dml::{Deferred, DmlContext, InserterBuffers};
 use crate::exec::{ExecContext, Keep, RowStream, ScrolledRows, SequenceSource};
-use crate::notice::Notices;
 use crate::plan::OptimizerOptions;
 use crate::prepared::Prepared;
 use crate::routine::{CompiledRoutines, StatementHost};
@@ -60,7 +59,6 @@ pub(crate) struct Runner {
 pub(crate) struct RoutineSession {
     pub(super) compiled: CompiledRoutines,
     pub(super) channels: Arc<SessionChannels>,
-    pub(super) notices: Notices,
     /// What DECLARE and functions opened, and what PREPARE made.
     pub(super) names: Arc<Names>,
     /// The transaction has made, filled or dropped materialized views that follow.
@@ -80,7 +78,6 @@ impl RoutineSession {
         Arc::new(RoutineSession {
             compiled: CompiledRoutines::default(),
             channels: channels.clone(),
-            notices: Notices::default(),
             names: Arc::default(),
             views: AtomicBool::default(),
             loops: Mutex::default(),

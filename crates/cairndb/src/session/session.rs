@@ -224,7 +224,7 @@ impl Session {
     }
 
     pub(crate) fn notice_with(&self, notice: Notice) {
-        self.routines.notices.add(notice);
+        self.routines.channels.notices.add(notice);
     }
 
     /// The catalog as this session sees it now.
@@ -304,7 +304,7 @@ impl Session {
     /// Notices since the last call, which the client hears.
     pub(crate) fn take_notices(&self) -> Vec<Notice> {
         let level = self.state.borrow().settings.min_messages;
-        let mut notices = self.routines.notices.take();
+        let mut notices = self.routines.channels.notices.take();
         notices.retain(|notice| notice.is_heard(level));
         notices
     }

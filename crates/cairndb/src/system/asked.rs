@@ -120,7 +120,7 @@ fn prepared(_: &Function, _: &[Value], context: &EvalContext) -> Result<SetRows>
         values.extend([
             Value::TimestampTz(of.made),
             Array::new(DataType::Text, parameters).into(),
-            Value::Boolean(true),
+            Value::Boolean(of.is_of_sql),
         ]);
         values.extend([Value::BigInt(of.executions.cast_signed()), Value::BigInt(0)]);
     }

@@ -98,6 +98,12 @@ impl<'a> Asking<'a> {
             server => Ok(server),
         }
     }
+
+    /// False, with a word to the client.
+    fn no_backend(&self, process: i32) -> bool {
+        self.session.warn(format!("PID {process} is not a PostgreSQL backend process"));
+        false
+    }
 }
 
 const fn of(
@@ -320,12 +326,23 @@ pub(super) static FUNCTIONS: &[SystemFunction] = {
         served("pg_database_size", &[Any], 1, DataType::BigInt, database_size),
         served("pg_cancel_backend", &[Integer], 1, Boolean, |args, asking| {
             let server = asking.acting("pg_cancel_backend")?;
-            Ok(Value::Boolean(server.map_or(Ok(false), |server| server.cancel(process(args)))?))
+            let is_there = server.map_or(Ok(false), |server| server.cancel(process(args)))?;
+            Ok(Value::Boolean(is_there || asking.no_backend(process(args))))
         }),
         served("pg_terminate_backend", &[Integer, Size], 1, Boolean, |args, asking| {
             let server = asking.acting("pg_terminate_backend")?;
             let wait_ms = u64::try_from(number(args, 1)).unwrap_or(0);
-            Ok(Value::Boolean(server.map_or(Ok(false), |server| server.terminate(process(args), wait_ms))?))
+            let is_over = server.map_or(Ok(None), |server| server.terminate(process(args), wait_ms))?;
+            Ok(Value::Boolean(match is_over {
+                None => asking.no_backend(process(args)),
+                Some(true) => true,
+                Some(false) => {
+                    let (process, unit) = (process(args), if wait_ms == 1 { "millisecond" } else { "milliseconds" });
+                    let message = format!("backend with PID {process} did not terminate within {wait_ms} {unit}");
+                    asking.session.warn(message);
+                    false
+                }
+            }))
         })
         .named(&[("pid", None), ("timeout", Some("0"))]),
         served("pg_stat_statements_reset", &[], 0, DataType::Void, |_, asking| {

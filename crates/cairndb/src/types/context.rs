@@ -119,6 +119,8 @@ pub(crate) struct ListedStatement {
     /// Microseconds since 2000-01-01 UTC.
     pub(crate) made: i64,
     pub(crate) parameters: Vec<DataType>,
+    /// PREPARE has made it, not a client's protocol.
+    pub(crate) is_of_sql: bool,
     /// How often it was executed.
     pub(crate) executions: u64,
 }
@@ -160,6 +162,9 @@ pub(crate) trait SessionServices: fmt::Debug + Send + Sync {
 
     /// The database's builds of indexes that run.
     fn builds(&self) -> Result<Arc<Builds>>;
+
+    /// Tells the client, with the statement's answer. SQLSTATE 01000.
+    fn warn(&self, message: String);
 
     /// What the session's `random()` draws from.
     fn random(&self) -> &Generator;

@@ -68,7 +68,7 @@ pub use info::{ElementType, Physical, TYPES, sample_types};
 pub(crate) use info::{sample_composite, sample_enum};
 pub(crate) use json::{
     BinaryOp, Builder as JsonBuilder, Document, Items, Json, Kind as JsonKind, Method, Node as JsonNode, PathExpr,
-    Step, check_depth, check_json, write_pretty, write_quoted,
+    Step, check_depth, check_json, write_node, write_pretty, write_quoted,
 };
 pub use json::{JsonPath, Jsonb};
 pub use numeric::{Numeric, NumericRef, SCALE_MAX};

@@ -37,8 +37,8 @@ use crate::Result;
 ///     fn cancel(&self, _: i32) -> Result<bool> {
 ///         Ok(false)
 ///     }
-///     fn terminate(&self, _: i32, _: u64) -> Result<bool> {
-///         Ok(false)
+///     fn terminate(&self, _: i32, _: u64) -> Result<Option<bool>> {
+///         Ok(None)
 ///     }
 /// }
 ///
@@ -75,13 +75,13 @@ pub trait Server: fmt::Debug + Send + Sync {
     /// 42501 for who may not.
     fn cancel(&self, process: i32) -> Result<bool>;
 
-    /// Ends a session, and waits so many milliseconds until it has ended (0: does not wait); false: there is no session of this number,
-    /// or it has not ended by then.
+    /// Ends a session, and waits so many milliseconds until it has ended (0: does not wait); false: it has not by then; `None`: there
+    /// is no session of this number.
     ///
     /// # Errors
     ///
     /// 42501 for who may not.
-    fn terminate(&self, process: i32, wait_ms: u64) -> Result<bool>;
+    fn terminate(&self, process: i32, wait_ms: u64) -> Result<Option<bool>>;
 }
 
 /// A database that a server has.

@@ -272,3 +272,79 @@ fn versions_go_on_when_the_database_is_opened_again() {
     raises(&conn, "UPDATE notes SET doc = '[]' WHERE id = 'a'");
     assert!(version(&conn, "a") > last);
 }
+
+/// Whoever writes: SQL, COPY, triggers, upserts, and the library.
+#[test]
+fn a_json_schema_holds_whoever_writes() {
+    let schema = r#"{"type": "object", "required": ["title"], "properties": {"title": {"type": "string", "maxLength": 5}, "n": {"minimum": 0}}}"#;
+    let conn = connect(
+        "CREATE TABLE notes () WITH (collection = on);
+         CREATE FUNCTION spoil() RETURNS trigger LANGUAGE plpgsql AS
+             $$ BEGIN IF NEW.doc ? 'spoil' THEN NEW.doc := '{\"n\": -1}'; END IF; RETURN NEW; END $$;
+         CREATE TRIGGER spoils BEFORE INSERT OR UPDATE ON notes FOR EACH ROW EXECUTE FUNCTION spoil();
+         INSERT INTO notes VALUES ('a', '{\"title\": \"x\"}'), ('bad', '{\"title\": 7}')",
+    );
+    let notes = conn.collection("notes").unwrap();
+    let there = notes.set_schema(Some(schema)).unwrap_err();
+    assert_eq!((there.sqlstate().0, notes.schema().unwrap()), ("23514", None));
+    conn.execute("DELETE FROM notes WHERE id = 'bad'", ()).unwrap();
+    notes.set_schema(Some(schema)).unwrap();
+    assert_eq!(notes.schema().unwrap().as_deref(), Some(schema));
+    for (statement, detail) in [
+        ("INSERT INTO notes (doc) VALUES ('{}')", "(root): the property \"title\" is missing"),
+        ("INSERT INTO notes VALUES ('b', '{\"title\": \"toolong\"}')", "/title: it has more than 5 characters"),
+        ("UPDATE notes SET doc = doc || '{\"n\": -1}' WHERE id = 'a'", "/n: -1 is less than 0"),
+        ("UPDATE notes SET doc['title'] = '7'", "/title: 7 is not a string"),
+        (
+            "INSERT INTO notes VALUES ('a', '{\"title\": \"y\"}') ON CONFLICT (id) DO UPDATE SET doc = '[]'",
+            "(root): [] is not an object",
+        ),
+        (
+            "INSERT INTO notes VALUES ('c', '{\"title\": \"x\", \"spoil\": 1}')",
+            "(root): the property \"title\" is missing\n/n: -1 is less than 0",
+        ),
+        (
+            "MERGE INTO notes USING (VALUES ('a')) v(k) ON id = k WHEN MATCHED THEN UPDATE SET doc = '{\"title\": null}'",
+            "/title: null is not a string",
+        ),
+    ] {
+        let error = fails(&conn, statement, "23514");
+        assert_eq!(error.detail(), Some(detail), "{statement}");
+    }
+    let copied =
+        conn.copy_in("COPY notes (id, doc) FROM STDIN", &b"d\t{\"title\": \"ok\"}\ne\t{\"title\": false}\n"[..]);
+    assert_eq!(copied.unwrap_err().sqlstate().0, "23514");
+    assert_eq!(notes.put("a", "{}").unwrap_err().sqlstate().0, "23514");
+    assert_eq!(rows(&conn, "SELECT id, doc FROM notes"), ["a|{\"title\": \"x\"}"]);
+    notes.set_schema(Some("{\"type\": \"object\"}")).unwrap();
+    notes.put("a", "{}").unwrap();
+    notes.set_schema(None).unwrap();
+    notes.put("a", "[]").unwrap();
+    assert_eq!(notes.schema().unwrap(), None);
+}
+
+/// A schema is looked at when it is said, not with the first document.
+#[test]
+fn what_is_no_schema_is_told_when_it_is_said() {
+    let conn = connect("CREATE TABLE notes () WITH (collection = on)");
+    let notes = conn.collection("notes").unwrap();
+    for (schema, state) in [
+        ("{\"type\": 1}", "22023"),
+        ("{\"unevaluatedItems\": false}", "0A000"),
+        ("{\"type\": \"object\"", "22P02"),
+        ("{\"pattern\": \"it's (\\\\\"}", "22023"),
+    ] {
+        assert_eq!(notes.set_schema(Some(schema)).unwrap_err().sqlstate().0, state, "{schema}");
+        let create =
+            format!("CREATE TABLE t (doc jsonb CHECK (jsonb_matches_schema('{}', doc)))", schema.replace('\'', "''"));
+        fails(&conn, &create, state);
+    }
+    assert_eq!(rows(&conn, "SELECT jsonschema_is_valid('{}'), jsonschema_is_valid('{\"type\": 1}')"), ["t|f"]);
+    assert_eq!(
+        rows(
+            &conn,
+            "SELECT json_matches_schema('{\"type\": \"null\"}', '1'), jsonschema_validation_errors('false', '1'::jsonb)"
+        ),
+        ["f|{\"(root): there must be nothing\"}"]
+    );
+}

@@ -53,11 +53,20 @@ pub const KEYS: &[(&str, &str, &str)] = &[
     ("idle_close", "5min", "a database of a folder that nobody uses for so long is closed"),
     ("statements.max", "5000", "statements that are counted (pg_stat_statements); 0: none is"),
     ("log.slow_statement", "none", "tell of statements that take longer"),
+    ("http.listen", "", "addresses for documents and SQL over HTTP, as 127.0.0.1:8080; several with commas, or a list"),
+    ("http.hosts", "", "names that clients may call the server by (Host), beside localhost"),
+    ("http.origins", "", "pages of which origins a browser may let ask (CORS), as https://app.example"),
+    ("http.max_connections", "10000", "connections over HTTP at a time"),
+    ("http.body_bytes", "64MB", "the longest body of a request"),
+    ("http.request_timeout", "1min", "how long a request may take until its answer begins"),
+    ("http.documents_max", "10000", "the most documents of one answer"),
+    ("http.workers", "4", "threads of each database that run requests"),
+    ("http.log_requests", "false", "a line in the log for each request"),
     ("metrics.listen", "", "an address for /metrics, /healthz and /readyz over HTTP, as 127.0.0.1:9187"),
 ];
 
 /// The keys of what there may be many of.
-const LISTS: &[&str] = &["users", "access"];
+const LISTS: &[&str] = &["users", "access", "tokens"];
 
 /// What a server is made of.
 #[derive(Default)]
@@ -72,6 +81,7 @@ pub struct Config {
     /// Of the times; memory and durability are the database's.
     pub ceilings: Ceilings,
     pub server: cairn_server::Options,
+    pub http: cairn_http::Options,
 }
 
 /// A value that is not right, in words.
@@ -114,6 +124,11 @@ impl Config {
         let (own, its) = (&self.database, &other.database);
         let all = [
             ("data", self.data != other.data),
+            ("http.listen", self.http.addresses != other.http.addresses),
+            ("metrics.listen", self.http.metrics != other.http.metrics),
+            ("http.max_connections", self.http.connections_max != other.http.connections_max),
+            ("http.workers", self.http.workers != other.http.workers),
+            ("http.origins", self.http.origins != other.http.origins),
             ("memory.cache_bytes", own.cache_bytes != its.cache_bytes),
             ("wal.fsync.mode", own.durability != its.durability),
             ("wal.fsync.interval_ms", own.sync_interval != its.sync_interval),
@@ -148,11 +163,13 @@ impl Config {
                     self.read_users(At { line, of: users })?;
                 }
                 ("access", rules) => self.read_access(At { line, of: rules })?,
+                // (Digests of secrets are none.)
+                ("tokens", tokens) => self.http.tokens = super::tokens::read(At { line, of: tokens })?,
                 (_, Node::Text(text)) => {
                     check_known(&key).map_err(bad)?;
                     self.set(&key, &text).map_err(|why| bad(format!("{key}: {why}")))?;
                 }
-                ("listen", list @ Node::List(_)) => {
+                ("listen" | "http.listen" | "http.hosts" | "http.origins", list @ Node::List(_)) => {
                     let said = texts(At { line, of: list })?.join(",");
                     self.set(&key, &said).map_err(|why| bad(format!("{key}: {why}")))?;
                 }
@@ -180,8 +197,7 @@ impl Config {
             "data" => self.data = Some(value.into()),
             "create" => self.create = switch(value)?,
             "listen" => {
-                let said = value.split(',').map(str::trim).filter(|address| !address.is_empty());
-                server.addresses = said.map(self::address).collect::<Result<_, _>>()?;
+                server.addresses = parts(value).map(|part| address(&part)).collect::<Result<_, _>>()?;
             }
             "socket.folder" => self.socket_folder = Some(value.into()),
             "socket.port" => self.socket_port = Some(number(value)?),
@@ -217,9 +233,27 @@ impl Config {
             "limits.output_timeout" => server.output_timeout = time(value)?,
             "idle_close" => server.idle_close = time(value)?,
             "statements.max" => server.statements_max = number(value)?,
-            "metrics.listen" => server.metrics = Some(self::address(value)?),
+            "metrics.listen" => self.http.metrics = Some(address(value)?),
+            key if key.starts_with("http.") => return self.set_http(key, value),
             "log.slow_statement" => server.slow_statement = Some(time(value)?),
             unknown => return check_known(unknown).and_then(|()| Err("expected a list".to_owned())),
+        }
+        Ok(())
+    }
+
+    fn set_http(&mut self, key: &str, value: &str) -> Set {
+        let http = &mut self.http;
+        match key {
+            "http.listen" => http.addresses = parts(value).map(|part| address(&part)).collect::<Result<_, _>>()?,
+            "http.hosts" => http.hosts = parts(value).collect(),
+            "http.origins" => http.origins = parts(value).collect(),
+            "http.max_connections" => http.connections_max = number(value)?,
+            "http.body_bytes" => http.body_bytes = memory(value)?,
+            "http.request_timeout" => http.request_timeout = time(value)?,
+            "http.documents_max" => http.documents_max = number(value)?,
+            "http.workers" => http.workers = number(value)?,
+            "http.log_requests" => http.logs_requests = switch(value)?,
+            unknown => return check_known(unknown),
         }
         Ok(())
     }
@@ -278,10 +312,15 @@ impl Config {
     }
 }
 
-/// The keys of a map and their values, in order.
-type Entries = Vec<(At<String>, At<Node>)>;
+/// What stands between commas.
+fn parts(value: &str) -> impl Iterator<Item = String> {
+    value.split(',').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty())
+}
 
-fn map(node: At<Node>) -> Result<Entries, At<String>> {
+/// The keys of a map and their values, in order.
+pub(super) type Entries = Vec<(At<String>, At<Node>)>;
+
+pub(super) fn map(node: At<Node>) -> Result<Entries, At<String>> {
     match node.of {
         Node::Map(map) => Ok(map),
         _ => Err(At { line: node.line, of: "expected names and values".to_owned() }),
@@ -296,14 +335,14 @@ fn list(node: At<Node>) -> Vec<At<Node>> {
     }
 }
 
-fn text(node: At<Node>) -> Result<At<String>, At<String>> {
+pub(super) fn text(node: At<Node>) -> Result<At<String>, At<String>> {
     match node.of {
         Node::Text(of) => Ok(At { line: node.line, of }),
         _ => Err(At { line: node.line, of: "expected one value".to_owned() }),
     }
 }
 
-fn texts(node: At<Node>) -> Result<Vec<String>, At<String>> {
+pub(super) fn texts(node: At<Node>) -> Result<Vec<String>, At<String>> {
     list(node).into_iter().map(|node| text(node).map(|text| text.of)).collect()
 }
 
@@ -313,7 +352,7 @@ fn check_known(key: &str) -> Set {
     if known.iter().any(is_part) { Ok(()) } else { Err(unknown(key, 0, &known).of) }
 }
 
-fn unknown(key: &str, line: usize, known: &[&str]) -> At<String> {
+pub(super) fn unknown(key: &str, line: usize, known: &[&str]) -> At<String> {
     let nearest = known.iter().min_by_key(|known| distance(key, known));
     let of = match nearest.filter(|nearest| distance(key, nearest) <= key.len().max(6) / 2) {
         Some(nearest) => format!("there is no key {key}; perhaps {nearest} is meant"),

@@ -3,6 +3,7 @@
 mod config;
 mod signals;
 mod supervisor;
+mod tokens;
 mod users;
 mod yaml;
 
@@ -14,6 +15,7 @@ use clap::Args;
 
 use self::config::{Config, KEYS};
 use self::signals::{Signals, Told};
+pub use self::tokens::moment;
 use crate::maintenance::open_existing;
 use crate::report::{Failure, say};
 use crate::shell::open_file;
@@ -44,6 +46,9 @@ pub struct ServeArgs {
     /// Listen to this address for TCP, too; may be repeated. Needs passwords or --trust (listen)
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub listen: Vec<SocketAddr>,
+    /// Serve documents and SQL over HTTP at this address; may be repeated. Needs tokens (cairn token) or --trust (http.listen)
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub http: Vec<SocketAddr>,
     /// The folder of the Unix socket [default: the file's] (socket.folder)
     #[arg(long, value_name = "FOLDER")]
     pub socket_folder: Option<PathBuf>,
@@ -81,7 +86,9 @@ impl ServeArgs {
         let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.to_string_lossy().into_owned());
         let on = |set: bool| set.then(|| "true".to_owned());
         let listen: Vec<String> = self.listen.iter().map(SocketAddr::to_string).collect();
+        let http: Vec<String> = self.http.iter().map(SocketAddr::to_string).collect();
         let options = [
+            ("http.listen", (!http.is_empty()).then(|| http.join(","))),
             ("data", path(&self.file)),
             ("create", on(self.create)),
             ("listen", (!listen.is_empty()).then(|| listen.join(","))),
@@ -113,6 +120,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let missing = || Failure::Message("which database? Name its file: cairn serve FILE, or data: FILE".to_owned());
     let file = config.data.clone().ok_or_else(missing)?;
     config.server.check()?;
+    config.http.check(&config.server)?;
     if args.check {
         return say(format_args!("{}: the configuration is right", file.display()));
     }
@@ -129,29 +137,45 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let ceilings = server.ceilings();
     let options = options(&file, &config, ceilings)?;
     let running = server.with(options).start()?;
+    let http = match config.http.addresses.is_empty() && config.http.metrics.is_none() {
+        true => None,
+        false => Some(cairn_http::Running::start(running.services(), config.http.clone())?),
+    };
     announce(&file, port, &running)?;
+    for address in http.iter().flat_map(|http| http.addresses()) {
+        say(format_args!("{}: curl http://{address}/db/{}/collections", file.display(), name_of(&file)))?;
+    }
     supervisor::ready();
     while signals.wait() == Told::Reload {
         supervisor::reloading();
         // What is wrong with it is told, and all stays as it was.
-        if let Err(failure) = reload(args, (&file, &config), &running) {
+        if let Err(failure) = reload(args, (&file, &config), (&running, http.as_ref())) {
             running.refuse_reload(&failure.to_string());
         }
         supervisor::ready();
     }
     supervisor::stopping();
+    if let Some(http) = http {
+        http.stop();
+    }
     running.stop();
     database.map_or(Ok(()), cairndb::Database::close)?;
     Ok(())
 }
 
 /// Reads the configuration again, as it was read at first.
-fn reload(args: &ServeArgs, (file, first): (&Path, &Config), running: &Running) -> Result<(), Failure> {
+fn reload(
+    args: &ServeArgs,
+    (file, first): (&Path, &Config),
+    (running, http): (&Running, Option<&cairn_http::Running>),
+) -> Result<(), Failure> {
     let config = Config::read(args.config.as_deref(), environment(), &args.said())?;
     // (What commits promise is said when the server starts.)
     let ceilings = Ceilings { durability: Some(first.database.durability), ..config.database.ceilings() };
     let options = options(file, &config, ceilings)?;
+    config.http.check(&options)?;
     running.reload(options, &first.differs_for_good(&config))?;
+    http.map_or(Ok(()), |http| http.reload(config.http.clone()))?;
     Ok(())
 }
 

@@ -125,7 +125,8 @@ fn a_storm_of_logins_leaves_those_who_are_in_alone() {
         for _ in 0..20 {
             let begun = Instant::now();
             client.batch_execute("SELECT 1").unwrap();
-            assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+            // Less than the last of those who guess is kept waiting.
+            assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
             std::thread::sleep(Duration::from_millis(10));
         }
     });

@@ -9,7 +9,7 @@ use cairn_server::{Ceilings, Options, Running, Server};
 use postgres::{Client, Config, NoTls};
 use tempfile::TempDir;
 
-use crate::{code, until};
+use crate::{PATIENCE, code, until};
 
 pub struct Folder {
     place: TempDir,
@@ -46,12 +46,7 @@ impl Folder {
 
     pub fn try_connect(&self, database: &str) -> Result<Client, postgres::Error> {
         let mut config = Config::new();
-        config
-            .host_path(self.place.path())
-            .user("me")
-            .dbname(database)
-            .connect_timeout(Duration::from_secs(5))
-            .connect(NoTls)
+        config.host_path(self.place.path()).user("me").dbname(database).connect_timeout(PATIENCE).connect(NoTls)
     }
 
     pub fn connect(&self, database: &str) -> Client {

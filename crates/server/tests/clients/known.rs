@@ -1,9 +1,13 @@
 //! What a server knows is asked in SQL, by clients' own statements and by nothing else.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
 use cairn_server::{Options, User, Verifier};
 use postgres::{Client, NoTls};
 
 use crate::folder::Folder;
+use crate::idle::raw;
 use crate::{Served, code, until};
 
 fn texts(client: &mut Client, sql: &str) -> Vec<String> {
@@ -75,21 +79,70 @@ fn a_statement_is_cancelled_and_a_session_ended_by_its_number() {
     let number = process(&mut other);
     assert_ne!(process(&mut one), number);
     let waits = std::thread::spawn(move || {
-        let cancelled = other.batch_execute("SELECT pg_sleep(20)").unwrap_err();
+        let cancelled = other.batch_execute("SELECT pg_sleep(600)").unwrap_err();
         (code(&cancelled).to_owned(), other)
     });
     let runs = format!("SELECT pid::text FROM pg_stat_activity WHERE pid = {number} AND state = 'active'");
     until("it runs", || !texts(&mut one, &runs).is_empty());
     let ask = |client: &mut Client, sql: &str| client.query_one(sql, &[]).map(|row| row.get::<_, bool>(0));
-    assert!(ask(&mut one, &format!("SELECT pg_cancel_backend({number})")).unwrap());
+    until("it is stopped", || {
+        assert!(ask(&mut one, &format!("SELECT pg_cancel_backend({number})")).unwrap());
+        waits.is_finished()
+    });
     let (cancelled, mut other) = waits.join().unwrap();
     assert_eq!(cancelled, "57014");
-    assert!(ask(&mut one, &format!("SELECT pg_terminate_backend({number}, 5000)")).unwrap());
+    assert!(ask(&mut one, &format!("SELECT pg_terminate_backend({number}, 60000)")).unwrap());
     assert!(texts(&mut one, &format!("SELECT 'x' FROM pg_stat_activity WHERE pid = {number}")).is_empty());
     assert!(other.batch_execute("SELECT 1").is_err());
+    let heard: Arc<Mutex<Vec<(String, String)>>> = Arc::default();
+    let hears = heard.clone();
+    let mut config = served.config();
+    config.notice_callback(move |notice| {
+        hears.lock().unwrap().push((notice.code().code().to_owned(), notice.message().to_owned()));
+    });
+    let mut one = config.connect(NoTls).unwrap();
+    let no_backend = format!("PID {number} is not a PostgreSQL backend process");
     for gone in ["pg_cancel_backend", "pg_terminate_backend"] {
         assert!(!ask(&mut one, &format!("SELECT {gone}({number})")).unwrap());
+        assert_eq!(heard.lock().unwrap().pop(), Some(("01000".to_owned(), no_backend.clone())), "{gone}");
     }
+}
+
+/// The session of the other clients that waits for this, by what PostgreSQL calls it.
+fn waits_for(client: &mut Client, event: &str) -> bool {
+    let sql = "SELECT query FROM pg_stat_activity WHERE state = 'active' AND wait_event_type || ':' || wait_event = ";
+    !texts(client, &format!("{sql}'{event}'")).is_empty()
+}
+
+#[test]
+fn what_a_session_waits_for_is_told_by_postgresqls_names() {
+    let served = Served::new();
+    let mut one = served.connect();
+    one.batch_execute("CREATE TABLE t (a int); SELECT pg_advisory_lock(7)").unwrap();
+    let sleeps = raw(&served, "SELECT pg_sleep(600)");
+    let locks = raw(&served, "SELECT pg_advisory_lock(7)");
+    let sends = raw(&served, "COPY t FROM STDIN");
+    let deaf = raw(&served, "SELECT repeat('x', 1000000) FROM generate_series(1, 1000)");
+    for event in ["Timeout:PgSleep", "Lock:advisory", "Client:ClientRead", "Client:ClientWrite"] {
+        until(event, || waits_for(&mut one, event));
+    }
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let write = || {
+            let mut client = served.connect();
+            while !done.load(Ordering::Relaxed) {
+                client.batch_execute("INSERT INTO t VALUES (1)").unwrap();
+            }
+        };
+        scope.spawn(write);
+        scope.spawn(write);
+        for event in ["IO:WALSync", "LWLock:WALWrite"] {
+            until(event, || waits_for(&mut one, event));
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert!(!waits_for(&mut one, "IO:WALSync"), "nobody does any more");
+    drop((sleeps, locks, sends, deaf));
 }
 
 #[test]
@@ -194,53 +247,5 @@ fn psql_lists_databases_and_goes_from_one_to_another() {
         "\nshop\n",
     ] {
         assert!(told.contains(expected), "{expected}: {told}");
-    }
-}
-
-/// The status and the body of what is answered to a question over HTTP.
-fn http(served: &Served, question: &str) -> (String, String) {
-    use std::io::{Read, Write};
-    let mut stream = std::net::TcpStream::connect(served.running.metrics().expect("an address")).unwrap();
-    stream.write_all(question.as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    (head.split(' ').nth(1).unwrap().to_owned(), body.to_owned())
-}
-
-#[test]
-fn metrics_and_health_are_told_over_http() {
-    let metrics = Some("127.0.0.1:0".parse().unwrap());
-    let reached = Options { metrics: Some("0.0.0.0:0".parse().unwrap()), ..Options::default() };
-    assert_eq!(reached.check().unwrap_err().sqlstate().as_str(), "42501");
-    assert!(Options { is_insecure: true, ..reached }.check().is_ok());
-    let served = Served::with(Options { metrics, owner: Served::owner(), ..Options::default() });
-    let mut client = served.connect();
-    client.batch_execute("CREATE TABLE t (a int); INSERT INTO t VALUES (1)").unwrap();
-    client.batch_execute("SELECT 1/0").unwrap_err();
-    let get = |path: &str| http(&served, &format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n"));
-    assert_eq!(get("/healthz"), ("200".to_owned(), "ok\n".to_owned()));
-    assert_eq!(get("/readyz?x=1"), ("200".to_owned(), "ready\n".to_owned()));
-    assert_eq!(
-        [get("/").0, http(&served, "POST /metrics HTTP/1.1\r\n\r\n").0, http(&served, "\u{1}\r\n\r\n").0],
-        ["404", "405", "400"]
-    );
-    assert_eq!(http(&served, "HEAD /metrics HTTP/1.1\r\n\r\n"), ("200".to_owned(), String::new()));
-    let (_, told) = get("/metrics");
-    for expected in [
-        "# TYPE cairn_statement_seconds histogram\n",
-        "cairn_statement_seconds_bucket{le=\"+Inf\"} ",
-        "cairn_commits_total{database=\"shop\"} ",
-        "cairn_log_sync_seconds_bucket{database=\"shop\",le=\"+Inf\"} ",
-        "cairn_sessions{state=\"idle\"} 1\n",
-        "cairn_errors_total{sqlstate=\"22012\"} 1\n",
-        "cairn_durability{mode=\"full\"} 1\n",
-    ] {
-        assert!(told.contains(expected), "{expected}: {told}");
-    }
-    // Each line is a comment, or a name with perhaps labels and a number.
-    for line in told.lines().filter(|line| !line.starts_with("# ")) {
-        let (name, value) = line.rsplit_once(' ').expect(line);
-        assert!(name.starts_with("cairn_") && value.parse::<f64>().is_ok(), "{line}");
     }
 }

@@ -4,13 +4,12 @@ use std::fs::{File, metadata};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::time::Duration;
 
 use cairn_server::{Options, Server};
 use cairndb::{Database, Durability};
 use postgres::{Client, Config, NoTls};
 
-use crate::until;
+use crate::{PATIENCE, until};
 
 /// The folder of the socket; what is served, a file or a folder.
 const SOCKET: &str = "CAIRN_TEST_SOCKET";
@@ -47,7 +46,7 @@ impl Process {
 
     pub fn try_connect(&self, database: &str) -> Result<Client, postgres::Error> {
         let mut config = Config::new();
-        config.host_path(&self.socket).user("me").dbname(database).connect_timeout(Duration::from_secs(5));
+        config.host_path(&self.socket).user("me").dbname(database).connect_timeout(PATIENCE);
         config.connect(NoTls)
     }
 

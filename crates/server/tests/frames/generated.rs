@@ -28,7 +28,7 @@ impl Random {
     }
 }
 
-const TEXTS: [&str; 16] = [
+const TEXTS: [&str; 19] = [
     "SELECT id, name FROM t ORDER BY id",
     "SELECT $1::int + 1",
     "SELECT 1/(id-id) FROM t",
@@ -45,13 +45,16 @@ const TEXTS: [&str; 16] = [
     "",
     "SELEC",
     "SHOW server_encoding",
+    "PREPARE b AS SELECT name FROM t ORDER BY id",
+    "DEALLOCATE a",
+    "DEALLOCATE b",
 ];
 
 /// Messages that make sense together, mostly.
 fn some(random: &mut Random) -> Talk {
     let mut talk = Talk::new();
     for _ in 0..2 + random.below(14) {
-        let name = random.of(&["", "", "a", "b"]);
+        let name = random.of(&["", "", "", "a", "a", "b", "b", "e"]);
         // Not the one without a name: PostgreSQL 15 keeps that of a simple query that has failed, and the process dies that is
         // asked for it again.
         let portal = random.of(&["p", "q"]);
@@ -59,7 +62,11 @@ fn some(random: &mut Random) -> Talk {
             0..=2 => talk.query(random.of(&TEXTS)),
             3 => talk.query(&format!("{}; {}", random.of(&TEXTS), random.of(&TEXTS))),
             4 => talk.query(&format!("{}; {}; {}", random.of(&TEXTS), random.of(&TEXTS), random.of(&TEXTS))),
-            5..=7 => talk.parse(name, random.of(&TEXTS), &[]),
+            5..=7 => match random.of(&TEXTS) {
+                // SQL does not know what has nothing to run.
+                "" => talk.parse("e", "", &[]),
+                text => talk.parse(name, text, &[]),
+            },
             8..=9 => talk.bind(portal, name, &[], random.below(2) == 0),
             10 => talk.bind(portal, name, &[Some(random.of(&["1", "x"]))], false),
             11..=13 => talk.execute(portal, random.of(&[0, 0, 1, 2])),

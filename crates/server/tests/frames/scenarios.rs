@@ -100,6 +100,12 @@ fn extended() -> Vec<(&'static str, Talk)> {
         ("binding in a failed transaction", new().parse("a", "SELECT 1", &[]).sync().query("BEGIN; SELECT 1/(id-id) FROM t").bind("", "a", &[], false).sync().describe('S', "a").sync().query("ROLLBACK")),
         ("the statement without a name survives Sync", new().parse("", "SELECT 1", &[]).sync().bind("", "", &[], false).execute("", 0).sync()),
         ("a simple query takes it away", new().parse("", "SELECT 1", &[]).sync().query("SELECT 2").bind("", "", &[], false).sync()),
+        ("SQL executes what the protocol has prepared", new().parse("a", "SELECT $1::int + 1 AS b", &[]).sync().query("EXECUTE a(1)").query("SELECT name || statement || parameter_types::text, from_sql FROM pg_prepared_statements").query("DEALLOCATE a").bind("", "a", &[], false).sync().query("EXECUTE a(1)").query("DEALLOCATE a")),
+        ("the protocol executes what SQL has prepared", new().query("PREPARE a AS SELECT $1::int + 1 AS b").describe('S', "a").bind("", "a", &[Some("1")], true).execute("", 0).sync().bind("", "a", &[Some("2")], false).describe('P', "").execute("", 0).sync().query("DEALLOCATE a").describe('S', "a").sync()),
+        ("a name is one of both", new().query("PREPARE a AS SELECT 1").parse("a", "SELECT 2", &[]).sync().close('S', "a").sync().query("EXECUTE a").parse("a", "SELECT 3", &[]).sync().query("PREPARE a AS SELECT 4").query("EXECUTE a").close('S', "a").sync().query("EXECUTE a")),
+        ("all are deallocated", new().query("PREPARE a AS SELECT 1").parse("b", "SELECT 2", &[]).parse("c", "SELECT 3", &[]).sync().query("DEALLOCATE c").bind("", "b", &[], false).execute("", 0).bind("", "c", &[], false).sync().query("DEALLOCATE ALL").bind("", "b", &[], false).sync().bind("", "a", &[], false).sync()),
+        ("names in a transaction that failed", new().query("PREPARE a AS SELECT 1").query("BEGIN; SELECT 1/(id-id) FROM t").bind("", "a", &[], false).sync().bind("", "no", &[], false).sync().query("ROLLBACK").bind("", "a", &[], false).execute("", 0).sync()),
+        ("a portal goes on without its statement", new().query("BEGIN").parse("a", "SELECT id FROM t ORDER BY id", &[]).bind("p", "a", &[], false).execute("p", 1).sync().query("DEALLOCATE a").execute("p", 1).sync().query("COMMIT")),
         ("settings", new().run("SHOW server_encoding", &[]).sync()),
         ("syncs alone", new().sync().sync()),
     ]

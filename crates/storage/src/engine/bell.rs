@@ -10,6 +10,7 @@
 use std::task::Waker;
 use std::time::Duration;
 
+use crate::Wait;
 use crate::broken::{self, Broken};
 use crate::sync::{AtomicU32, Condvar, Mutex, Ordering};
 use crate::wakers::{self, Wakers};
@@ -93,10 +94,10 @@ impl Bell {
     pub(crate) fn wait(&self, times: u64, longest: Option<Duration>) {
         let state = self.state.lock();
         if state.times == times {
-            drop(match longest {
+            drop(Wait::Commits.during(|| match longest {
                 Some(longest) => self.rung.wait_for(state, longest),
                 None => self.rung.wait(state),
-            });
+            }));
         }
     }
 

@@ -22,7 +22,7 @@ use crate::broken::{self, Broken};
 use crate::log::format::BatchHeader;
 use crate::log::{KeptSegments, NoRoom, RecordKind, SealedBatch, Taker};
 use crate::sync::{MutexGuard, Ordering};
-use crate::{Durability, Error, Result};
+use crate::{Durability, Error, Result, Wait};
 
 pub(crate) type WriterGuard<'a> = MutexGuard<'a, Writer>;
 
@@ -187,7 +187,33 @@ impl Engine {
 
     /// Waits as the durability mode says for the commit up to `position`, which was just appended.
     pub(crate) fn acknowledge<'a>(&'a self, writer: WriterGuard<'a>, position: u64, mode: Durability) -> Result<()> {
-        self.wait_as(mode, writer, position).map_err(Error::of_appended_commit)
+        let waits = matches!(mode, Durability::Full | Durability::Group) && self.has_medium();
+        let began = waits.then(|| self.env.host.now());
+        let waited = self.wait_as(mode, writer, position).map_err(Error::of_appended_commit);
+        if let Some(began) = began {
+            self.count_wait(self.env.host.now().saturating_sub(began));
+        }
+        waited
+    }
+
+    /// Two readings of the clock and this are nothing beside a sync: no commit that does not wait for one comes here.
+    fn count_wait(&self, waited: std::time::Duration) {
+        let counters = &self.counters;
+        let us = waited.as_micros() as u64;
+        counters.commit_wait_us.add(us);
+        let bucket = match us {
+            ..=1_000 => &counters.commits_waited_1ms,
+            1_001..=10_000 => &counters.commits_waited_10ms,
+            10_001..=100_000 => &counters.commits_waited_100ms,
+            _ => &counters.commits_waited_longer,
+        };
+        bucket.add(1);
+    }
+
+    /// `None`: nothing was synced yet.
+    pub(crate) fn since_sync(&self) -> Option<std::time::Duration> {
+        let synced = std::time::Duration::from_micros(self.synced_at_us.load(Ordering::Relaxed));
+        (!synced.is_zero()).then(|| self.env.host.now().saturating_sub(synced))
     }
 
     fn wait_as<'a>(&'a self, mode: Durability, mut writer: WriterGuard<'a>, position: u64) -> Result<()> {
@@ -302,6 +328,7 @@ impl Engine {
 
         let mut writer = self.lock_writer();
         self.count(&batch, took);
+        self.synced_at_us.store((began + took).as_micros() as u64, Ordering::Relaxed);
         writer.batch.give_back(batch.buffer);
         match &written {
             Ok(durable) => self.publisher.set_durable(*durable),
@@ -372,7 +399,7 @@ impl Engine {
         let file = &self.segments()?.file;
         // A medium without blocks takes just the batch; one with blocks the whole blocks around it.
         let from = if file.alignment() > 1 { 0 } else { batch.unwritten };
-        let written = file.write_durable_at(&batch.buffer[from..], batch.offset + from as u64);
+        let written = Wait::LogSync.during(|| file.write_durable_at(&batch.buffer[from..], batch.offset + from as u64));
         if !broken::is(Broken::SyncErrors) {
             written.map_err(Error::io("write the log"))?;
         }
@@ -389,6 +416,7 @@ impl Engine {
         let counters = &self.counters;
         let took_us = took.as_micros() as u64;
         counters.batches.add(1);
+        counters.records.add(batch.records as u64);
         counters.syncs.add(1);
         counters.sync_us.add(took_us);
         counters.sync_us_max.raise(took_us);

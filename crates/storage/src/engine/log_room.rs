@@ -11,7 +11,7 @@ use crate::broken::{self, Broken};
 use crate::log::{InLine, KeptSegments, OpenBatch, Segments, Waited};
 use crate::options::LOG_SEGMENTS_MIN;
 use crate::sync::Ordering;
-use crate::{Error, Result};
+use crate::{Error, Result, Wait};
 
 /// Microseconds of delay at a full log.
 const PRESSURE_US_MAX: f64 = 4000.0;
@@ -55,7 +55,7 @@ impl Engine {
             self.set_pressure();
         } else {
             self.counters.backpressure_us.add(pressure);
-            self.env.host.sleep(Duration::from_micros(pressure));
+            Wait::Checkpoint.during(|| self.env.host.sleep(Duration::from_micros(pressure)));
         }
         Ok(None)
     }
@@ -155,7 +155,7 @@ impl Engine {
                 }
                 Waited::ForOthers => {
                     self.set_pressure();
-                    line.wait(LOOK);
+                    Wait::Checkpoint.during(|| line.wait(LOOK));
                 }
                 Waited::First { .. } if own.is_some() && self.oldest_parts()?.map(|parts| parts.transaction) == own => {
                     return Ok(line.keep(wanted));
@@ -167,7 +167,7 @@ impl Engine {
                     // Once they are gone, another checkpoint frees what they held.
                     waited = 2;
                     if !oldest.is_copied && self.env.host.now() < since + IDLE {
-                        line.wait(LOOK);
+                        Wait::Checkpoint.during(|| line.wait(LOOK));
                     } else {
                         self.end_oldest_parts()?;
                         self.wait_for_checkpoint(2, gives_up)?;
@@ -191,11 +191,11 @@ impl Engine {
     /// Who may give up leaves it to the background: a checkpoint takes as long as the disk does.
     pub(crate) fn wait_for_checkpoint(&self, times: u32, gives_up: GivesUp<'_>) -> Result<()> {
         let (Some(gives_up), Some(number)) = (gives_up, self.rounds.next()) else {
-            return self.run_checkpoint_for_room(times > 1);
+            return Wait::Checkpoint.during(|| self.run_checkpoint_for_room(times > 1));
         };
         self.signals.raise(Signal::Checkpoint);
         loop {
-            if let Some(outcome) = self.rounds.outcome(number, LOOK) {
+            if let Some(outcome) = Wait::Checkpoint.during(|| self.rounds.outcome(number, LOOK)) {
                 return outcome;
             }
             if gives_up() && !broken::is(Broken::RoomForEver) {

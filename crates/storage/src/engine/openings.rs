@@ -108,6 +108,12 @@ impl Position {
         self.session
     }
 
+    /// Names the opening of the database that it is of: another after each crash.
+    pub fn opening(&self) -> String {
+        let Position { database, timeline, opening, .. } = self;
+        format!("{database:x}-{timeline:x}-{opening:x}")
+    }
+
     /// As change feeds of earlier versions told it: by a random number of the session, or 0, and the log position.
     pub fn is_of_earlier_version(&self) -> bool {
         self.opening == 0

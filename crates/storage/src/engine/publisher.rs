@@ -25,6 +25,7 @@ use super::shared::Engine;
 use super::stage::{Act, Life, Stage};
 use super::version::{Version, VersionPtr};
 use super::writer::{Changes, Cut, Writer};
+use crate::Wait;
 use crate::broken::{self, Broken};
 use crate::sync::{AtomicPtr, AtomicU64, Awake, Condvar, Mutex, Ordering};
 
@@ -66,10 +67,10 @@ impl Gate {
     fn sleep(&self, writer: WriterGuard<'_>, longest: Option<Duration>) {
         let gate = self.lock.lock();
         drop(writer);
-        drop(match longest {
+        drop(Wait::LogWrite.during(|| match longest {
             Some(longest) => self.opened.wait_for(gate, longest),
             None => self.opened.wait(gate),
-        });
+        }));
     }
 
     fn open(&self) {

@@ -52,6 +52,8 @@ pub(crate) struct Engine {
     pub(crate) freeing: Mutex<()>,
     /// Microseconds by which each commit is slowed, while the log is filling up.
     pub(crate) pressure_us: AtomicU64,
+    /// When the log was synced last, by the host's clock; 0: not yet.
+    pub(crate) synced_at_us: AtomicU64,
     /// Whoever lost often, and what commits wait for while it has its turn.
     pub(crate) turns: super::turns::Turns,
     pub(crate) signals: Signals,

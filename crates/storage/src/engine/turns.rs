@@ -22,7 +22,7 @@ use super::reads::{Bounds, Reads};
 use super::shared::Engine;
 use crate::broken::{self, Broken};
 use crate::sync::{AtomicBool, Condvar, Mutex, Ordering};
-use crate::{Error, Result, TreeId};
+use crate::{Error, Result, TreeId, Wait};
 
 /// How often a transaction loses before it gets a turn.
 const LOSSES: u32 = 8;
@@ -143,7 +143,8 @@ impl Turns {
             if is_over || left.is_zero() {
                 return Ok(());
             }
-            drop(self.over.wait_for(state, if gives_up.is_some() { left.min(LOOK) } else { left }));
+            let left = if gives_up.is_some() { left.min(LOOK) } else { left };
+            drop(Wait::Turn.during(|| self.over.wait_for(state, left)));
         }
     }
 
@@ -176,7 +177,7 @@ impl Turns {
             }
             let until = if is_free { state.next } else { state.until };
             let left = until.min(patience).saturating_sub(now()).clamp(Duration::from_micros(100), LOOK);
-            drop(self.over.wait_for(state, left));
+            drop(Wait::Turn.during(|| self.over.wait_for(state, left)));
             if gives_up() {
                 return None;
             }

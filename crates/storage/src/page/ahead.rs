@@ -10,10 +10,10 @@ use std::io::IoSliceMut;
 
 use super::cache::Pages;
 use super::frames::{COOLING, Frame};
-use crate::PageRef;
 use crate::broken::{self, Broken};
 use crate::io::BLOCK;
 use crate::sync::Ordering;
+use crate::{PageRef, Wait};
 
 /// The most pages read with one call, those between wanted ones included.
 const MOST: usize = 128;
@@ -119,7 +119,8 @@ impl Pages {
     fn read_into(&self, first: u32, frames: &mut [Frame]) -> std::io::Result<()> {
         let mut pieces: Vec<IoSliceMut<'_>> =
             frames.iter_mut().map(|frame| IoSliceMut::new(self.bytes_of(frame))).collect();
-        self.file().read_vectored_at(&mut pieces, u64::from(first) * self.page_size() as u64)
+        let read = || self.file().read_vectored_at(&mut pieces, u64::from(first) * self.page_size() as u64);
+        Wait::PageRead.during(read)
     }
 }
 

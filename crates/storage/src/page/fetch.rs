@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::cache::Pages;
-use crate::PageRef;
 use crate::sync::{Awake, Condvar, Mutex};
+use crate::{PageRef, Wait};
 
 /// Pages that are read together: who needs them first waits for at most so many.
 const PIECE: usize = 32;
@@ -118,7 +118,7 @@ impl Fetches {
             let mut state = self.state.lock();
             state.waiters += 1;
             while !is_over(&state) {
-                state = self.done.wait(state);
+                state = Wait::PageRead.during(|| self.done.wait(state));
             }
             state.waiters -= 1;
         }

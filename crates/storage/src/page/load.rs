@@ -10,7 +10,7 @@ use super::layout;
 use crate::broken::{self, Broken};
 use crate::io::AlignedBuf;
 use crate::sync::{AtomicU32, Ordering};
-use crate::{Error, PageRef, Result};
+use crate::{Error, PageRef, Result, Wait};
 
 impl Pages {
     pub(super) fn renewals(&self, id: u32) -> &AtomicU32 {
@@ -128,13 +128,12 @@ impl Pages {
     /// Reads a page from the file and checks it.
     pub(crate) fn read(&self, page: PageRef, bytes: &mut [u8]) -> Result<()> {
         self.counters.pages_read.add(1);
-        self.file().read_at(bytes, u64::from(page.id) * self.page_size() as u64).map_err(|error| {
-            match error.kind() {
-                std::io::ErrorKind::UnexpectedEof => {
-                    Error::corrupt(format!("page {} is beyond the end of the file", page.id))
-                }
-                _ => Error::io("read a page")(error),
+        let read = || self.file().read_at(bytes, u64::from(page.id) * self.page_size() as u64);
+        Wait::PageRead.during(read).map_err(|error| match error.kind() {
+            std::io::ErrorKind::UnexpectedEof => {
+                Error::corrupt(format!("page {} is beyond the end of the file", page.id))
             }
+            _ => Error::io("read a page")(error),
         })?;
         self.check(page, bytes)
     }

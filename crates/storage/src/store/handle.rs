@@ -296,6 +296,7 @@ impl Store {
         counters.pages_total.set(total as u64);
         counters.pages_free.set(free as u64);
         counters.log_bytes_live.set(engine.segments.as_ref().map_or(0, |segments| segments.live_bytes()));
+        counters.since_sync_us.set(engine.since_sync().map_or(0, |time| time.as_micros() as u64));
         let newest = self.snapshot().map(|snapshot| snapshot.view().version().number.load(Ordering::Acquire));
         let newest = newest.unwrap_or(0);
         counters.snapshot_age_versions.set(newest - engine.pages.oldest_reader(newest));

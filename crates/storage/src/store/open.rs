@@ -339,6 +339,7 @@ fn assemble(
         drops: Mutex::new(drops.into()),
         freeing: Mutex::new(()),
         pressure_us: AtomicU64::new(0),
+        synced_at_us: AtomicU64::new(0),
         turns: Default::default(),
         signals: Signals::default(),
         tickets: Tickets::default(),

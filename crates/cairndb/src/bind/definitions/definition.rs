@@ -14,6 +14,7 @@ use crate::catalog::{
     Catalog, Definition, KnownColumn, ObjectId, PlanDependencies, Reference, Relation, Sequence, Table, UserType, View,
     type_id,
 };
+use crate::functions::json::{check_schema, is_schema_match};
 use crate::plan::{Expr, Field, LogicalPlan, walk};
 use crate::sql::{self, with_deep_stack};
 use crate::types::{DataType, EnumType, EnumValue, EvalContext, cast};
@@ -309,7 +310,23 @@ pub(crate) fn resolve_check(
         let parsed = sql::parse_expression(text)?;
         noting(&parsed.tree, parsed.depth, catalog, |binder| check_condition(binder, parsed.expr, table))
     })?;
+    check_schemas(&bound)?;
     Ok((definition, numbers_of(&bound, table)))
+}
+
+/// A JSON schema that is written in a condition is one: it is told when it is said, not with the first row.
+fn check_schemas(condition: &Expr) -> Result<()> {
+    let mut whole = Ok(());
+    walk::walk(condition, 0, &mut |expr, _| {
+        if let Expr::Call { function, args } = expr
+            && is_schema_match(function)
+            && let Some(Expr::Literal { value, .. }) = args.first()
+            && whole.is_ok()
+        {
+            whole = check_schema(value);
+        }
+    });
+    whole
 }
 
 /// The numbers of the columns that an expression over a table's columns uses.

@@ -1,8 +1,10 @@
 //! The words for rows that can not be written.
 
+use super::env;
 use super::{Env, Stop, Target, Violation};
 use crate::catalog::{ForeignKey, Index, Table};
-use crate::plan::Columns;
+use crate::functions::json::{is_schema_match, schema_errors};
+use crate::plan::{Columns, Expr, walk};
 use crate::types::{EvalContext, to_text};
 use crate::{Error, Result, SqlState, Value};
 
@@ -41,7 +43,11 @@ impl Violation {
             Violation::Check(at) => {
                 let check = &table.checks[at].name;
                 let message = format!("new row for relation \"{}\" violates check constraint \"{check}\"", table.name);
-                Error::new(SqlState::CHECK_VIOLATION, message).with_detail(failing_row()?).with_constraint(check)
+                let detail = match schema_detail(&target.bound.checks[at], row, env)? {
+                    Some(detail) => detail,
+                    None => failing_row()?,
+                };
+                Error::new(SqlState::CHECK_VIOLATION, message).with_detail(detail).with_constraint(check)
             }
             Violation::Duplicate(index) => {
                 let of = index.map(|at| target.index(at));
@@ -81,6 +87,27 @@ impl Violation {
             }
         })
     }
+}
+
+/// What a JSON schema in a condition has against the row's document.
+fn schema_detail(condition: &Expr, row: &dyn Columns<Stop>, env: Env<'_>) -> Result<Option<String>, Stop> {
+    let mut calls = vec![];
+    walk::walk(condition, 0, &mut |expr, _| {
+        if let Expr::Call { function, args } = expr
+            && is_schema_match(function)
+        {
+            calls.push(args.clone());
+        }
+    });
+    for args in calls {
+        let given =
+            args.iter().map(|arg| Ok(env::eval(arg, row, env)?.into_value())).collect::<Result<Vec<_>, Stop>>()?;
+        let errors = if given.iter().any(Value::is_null) { vec![] } else { schema_errors(&given)? };
+        if !errors.is_empty() {
+            return Ok(Some(errors.join("\n")));
+        }
+    }
+    Ok(None)
 }
 
 /// SQLSTATE 23503: `child` still refers by the foreign key to these values of `parent`.

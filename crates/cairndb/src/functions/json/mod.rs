@@ -9,11 +9,13 @@ mod field;
 mod path;
 mod populate;
 mod rows;
+mod schema;
 mod subscript;
 mod write;
 
 pub(crate) use field::Field;
 pub use populate::{Populate, populated};
+pub(crate) use schema::{check_schema, is_schema_match, schema_errors};
 pub use subscript::{element_at, with_element};
 pub(super) use write::{made, push_key, push_value, write_key, write_value};
 
@@ -29,6 +31,7 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     describe::register(catalogue);
     path::register(catalogue);
     rows::register(catalogue);
+    schema::register(catalogue);
 }
 
 const JSON: DataType = DataType::Json;

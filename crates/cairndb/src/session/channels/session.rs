@@ -10,18 +10,20 @@ use super::hub::{Channels, Telling, Told};
 use super::listener::{Hold, Listener};
 use super::said::{Note, Said, Wish};
 use crate::command::ChannelCommand;
+use crate::notice::{Notice, Notices};
 use crate::session::advisory::SessionLocks;
 use crate::session::shared::Shared;
 use crate::state::SaidMark;
 use crate::sync::{Mutex, MutexGuard};
 use crate::types::{Advisory, Builds, Generator, LockScope, Server, SessionServices, SettingChange, ShownSettings};
-use crate::{Error, Result};
+use crate::{Error, Result, SqlState};
 
 /// See the module. Shared with the functions that the session's statements call.
 pub(crate) struct SessionChannels {
     database: Weak<Shared>,
     channels: Arc<Channels>,
     pub(crate) locks: SessionLocks,
+    pub(crate) notices: Notices,
     /// What `random()` draws from.
     pub(crate) random: Generator,
     /// Whether the open transaction, or the statement on its own that runs, said anything: what a commit asks.
@@ -57,6 +59,7 @@ impl SessionChannels {
             database: Arc::downgrade(database),
             channels: database.channels.clone(),
             locks,
+            notices: Notices::default(),
             random: Generator::default(),
             has_said: AtomicBool::new(false),
             said: Mutex::default(),
@@ -224,6 +227,10 @@ impl SessionServices for SessionChannels {
 
     fn builds(&self) -> Result<Arc<Builds>> {
         Ok(self.shared()?.builds.clone())
+    }
+
+    fn warn(&self, message: String) {
+        self.notices.add(Notice { severity: "WARNING", code: SqlState::WARNING, message, detail: None });
     }
 
     fn random(&self) -> &Generator {

@@ -42,7 +42,7 @@ impl Session {
         let is_alone = state.started.is_none();
         let around = SchemaStatement { session: self, context: &context, state };
         let done = self.shared().change_schema(command, (&dml, &options), &around, is_alone)?;
-        self.routines.notices.add_all(done.notices);
+        self.routines.channels.notices.add_all(done.notices);
         let rows = done.rows.map(|(fields, rows)| Rows::buffered(fields, rows));
         Ok(Executed { tag: done.tag, affected: done.affected, rows })
     }

@@ -82,7 +82,7 @@ impl StatementHost for Runner {
     }
 
     fn notice(&self, notice: Notice) {
-        self.session.notices.add(notice);
+        self.session.channels.notices.add(notice);
     }
 
     fn context(&self, routine: &Routine, eval: &EvalContext) -> Result<ExecContext> {

@@ -72,7 +72,7 @@ impl Runner {
             let dml = self.dml(&tx, &catalog, (context, &room), &shared);
             shared.change_schema(parsed, (&dml, &self.options), self, false)?
         };
-        self.session.notices.add_all(done.notices);
+        self.session.channels.notices.add_all(done.notices);
         self.see_changes(&tx, &shared)?;
         let (fields, rows) = done.rows.unwrap_or_default();
         Ok(Ran { affected: done.affected, fields, rows: rows.into(), ..Ran::default() })

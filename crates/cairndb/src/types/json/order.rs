@@ -22,6 +22,13 @@ impl Jsonb {
     }
 }
 
+impl Node<'_> {
+    /// As parts of documents compare.
+    pub(crate) fn compare(self, other: Node<'_>) -> Ordering {
+        compare(self, other)
+    }
+}
+
 /// A value's bytes were checked when it was made.
 fn whole(node: Node<'_>) -> Json<'_> {
     node.read().unwrap_or(Json::Null)

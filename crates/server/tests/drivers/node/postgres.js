@@ -98,8 +98,9 @@ async function retry() {
 }
 
 async function listen() {
-  const heard = new Promise((done) => sql.listen('news', done))
-  await said.sleep(200)
+  let hear
+  const heard = new Promise((done) => { hear = done })
+  await sql.listen('news', hear)
   await other.notify('news', 'at last')
   assert.strictEqual(await heard, 'at last')
 }

@@ -5,7 +5,6 @@ const { join } = require('path')
 exports.types = readFileSync(join(__dirname, '..', 'types.tsv'), 'utf8').trimEnd().split('\n').map((line) => line.split('\t'))
 exports.quoted = (text) => `'${text.replaceAll("'", "''")}'`
 exports.ok = (item) => console.log('ok', item)
-exports.sleep = (ms) => new Promise((done) => setTimeout(done, ms))
 exports.run = async (items) => {
   for (const item of items) {
     await item()

@@ -1,0 +1,139 @@
+//! Many new documents: an array, or lines of JSON.
+//!
+//! All of them or none, as one statement; or, where that is asked for (`?atomic=false`), in commits of some of them as they come: what is told, or
+//! what a client that broke off finds, is then a prefix of what was sent.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{RawQuery, State};
+use axum::http::StatusCode;
+use axum::http::header::HeaderMap;
+use cairndb::{Connection, Error, SqlState};
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use crate::app::{App, Principal};
+use crate::body::{self, Parts};
+use crate::collections::answer;
+use crate::databases::Open;
+use crate::documents::id_of;
+use crate::names::{Names, asked};
+use crate::problem::{Answer, Problem};
+use crate::token::Scope;
+
+/// So much of a body that is not one statement is one commit.
+const COMMIT_BYTES: usize = 1 << 20;
+
+/// What is asked in the path.
+#[derive(Clone, Copy)]
+struct Asked {
+    is_atomic: bool,
+    /// Each says its id: `{"id": .., "doc": ..}`.
+    has_ids: bool,
+}
+
+/// A document with its id.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry<'a> {
+    id: String,
+    #[serde(borrow)]
+    doc: &'a RawValue,
+}
+
+pub(crate) async fn insert(
+    State(app): State<Arc<App>>,
+    principal: Principal,
+    names: Names,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    body: Body,
+) -> Answer {
+    let Names { database, collection, .. } = names;
+    let open = app.database(&principal, (&database, Some(&collection)), Scope::Write).await?;
+    body::check_kind(&headers, &[body::NDJSON, body::JSON])?;
+    let asked = read_asked(query.as_deref())?;
+    let is_lines = body::kind(&headers) == body::NDJSON;
+    if !asked.is_atomic {
+        if !is_lines {
+            return Err(Problem::wrong("an array is inserted as a whole").hint("Send lines: application/x-ndjson."));
+        }
+        return in_parts(&app, (&open, collection, asked), body).await;
+    }
+    let options = app.options();
+    let text = body::text(body, options.body_bytes, options.request_timeout).await?;
+    let inserted = write(&open, (collection, asked, is_lines), text).await?;
+    Ok(answer(StatusCode::CREATED, &json!({ "inserted": inserted })))
+}
+
+fn read_asked(query: Option<&str>) -> Result<Asked, Problem> {
+    let mut of = Asked { is_atomic: true, has_ids: false };
+    for (name, value) in asked(query, &["atomic", "ids"])? {
+        let said = match value.as_str() {
+            "true" => true,
+            "false" => false,
+            _ => return Err(Problem::wrong(format!("the parameter \"{name}\" is true or false"))),
+        };
+        if name == "atomic" { of.is_atomic = said } else { of.has_ids = said }
+    }
+    Ok(of)
+}
+
+/// Inserts all of a text; how many they are.
+async fn write(open: &Open, (name, asked, is_lines): (String, Asked, bool), text: String) -> Result<u64, Problem> {
+    let insert = move |connection: &Connection| {
+        let collection = connection.collection(&name)?;
+        let docs = docs_of(&text, is_lines)?;
+        if !asked.has_ids {
+            return collection.insert_many(docs);
+        }
+        let entry = |doc: &str| {
+            let entry: Entry<'_> = serde_json::from_str(doc).map_err(|error| not_json(&error))?;
+            Ok((id_of(&collection, &entry.id)?, entry.doc.get().to_owned()))
+        };
+        let entries = docs.into_iter().map(entry).collect::<Result<Vec<_>, Error>>()?;
+        collection.insert_many_as(entries)
+    };
+    Ok(open.database.call_pipelined(insert).await?)
+}
+
+/// The documents of a text, each as it is there.
+fn docs_of(text: &str, is_lines: bool) -> Result<Vec<&str>, Error> {
+    if is_lines {
+        return Ok(text.lines().filter(|line| !line.trim().is_empty()).collect());
+    }
+    let docs: Vec<&RawValue> = serde_json::from_str(text).map_err(|error| not_json(&error))?;
+    Ok(docs.into_iter().map(RawValue::get).collect())
+}
+
+fn not_json(error: &serde_json::Error) -> Error {
+    Error::new(SqlState::INVALID_TEXT_REPRESENTATION, "invalid input syntax for type json")
+        .with_detail(error.to_string())
+}
+
+/// Inserts lines as they come.
+async fn in_parts(app: &App, (open, name, asked): (&Open, String, Asked), body: Body) -> Answer {
+    let options = app.options();
+    let (mut parts, mut waiting, mut inserted) = (Parts::of(body, options.request_timeout), Vec::new(), 0);
+    loop {
+        let part = parts.next().await.map_err(|problem| problem.with("inserted", inserted))?;
+        let is_end = part.is_none();
+        waiting.extend_from_slice(&part.unwrap_or_default());
+        let end =
+            if is_end { waiting.len() } else { waiting.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1) };
+        if (end >= COMMIT_BYTES || is_end) && end > 0 {
+            let lines: Vec<u8> = waiting.drain(..end).collect();
+            let text = String::from_utf8(lines).map_err(|_| body::not_utf8().with("inserted", inserted))?;
+            let written = write(open, (name.clone(), asked, true), text).await;
+            inserted += written.map_err(|problem| problem.with("inserted", inserted))?;
+        }
+        if waiting.len() > options.body_bytes {
+            return Err(body::too_long(options.body_bytes).with("inserted", inserted));
+        }
+        if is_end {
+            return Ok(answer(StatusCode::CREATED, &json!({ "inserted": inserted })));
+        }
+    }
+}

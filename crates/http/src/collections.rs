@@ -1,0 +1,164 @@
+//! Collections, as requests make, list, describe and drop them.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::header::{self, HeaderMap, HeaderValue};
+use axum::http::{Response, StatusCode};
+use cairndb::CollectionOptions;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::app::{App, Principal};
+use crate::body;
+use crate::names::{Names, check_name, encoded};
+use crate::problem::{Answer, Problem};
+use crate::token::Scope;
+
+/// An answer of JSON.
+pub(crate) fn answer(status: StatusCode, body: &Value) -> Response<Body> {
+    json_text(status, body.to_string())
+}
+
+/// The same, of a text that is JSON.
+pub(crate) fn json_text(status: StatusCode, body: String) -> Response<Body> {
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(body::JSON));
+    response
+}
+
+/// An answer without a body.
+pub(crate) fn empty() -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response
+}
+
+/// What a request says in a small body of JSON; nothing is as `{}`.
+pub(crate) async fn said<T: serde::de::DeserializeOwned>(
+    app: &App,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<T, Problem> {
+    let options = app.options();
+    let text = body::text(body, options.body_bytes, options.request_timeout).await?;
+    if text.is_empty() {
+        return body::parsed("{}");
+    }
+    body::check_kind(headers, &[body::JSON])?;
+    body::parsed(&text)
+}
+
+/// The databases that there are, for who may ask.
+pub(crate) async fn databases(State(app): State<Arc<App>>, principal: Principal) -> Answer {
+    let services = app.services.clone();
+    let own = services.own().map(|own| own.name().to_owned());
+    let listed = tokio::task::spawn_blocking(move || services.databases()).await;
+    let listed = listed.map_err(|_| Problem::missing("the folder could not be read"))?;
+    let may = |name: &String| match &principal.0 {
+        Some(token) => token.databases.is_empty() || token.databases.contains(name),
+        None => true,
+    };
+    let names: Vec<String> = listed.into_iter().filter(|name| Some(name) != own.as_ref() && may(name)).collect();
+    Ok(answer(StatusCode::OK, &json!({ "databases": names })))
+}
+
+/// The collections of a database.
+pub(crate) async fn list(State(app): State<Arc<App>>, principal: Principal, names: Names) -> Answer {
+    let open = app.database(&principal, (&names.database, None), Scope::Read).await?;
+    let all = open.database.call(|connection| connection.collection_names()).await?;
+    Ok(answer(StatusCode::OK, &json!({ "collections": all })))
+}
+
+/// What a collection is.
+pub(crate) async fn describe(State(app): State<Arc<App>>, principal: Principal, names: Names) -> Answer {
+    let Names { database, collection, .. } = names;
+    let open = app.database(&principal, (&database, Some(&collection)), Scope::Read).await?;
+    let name = collection.clone();
+    let ids = open.database.call(move |connection| connection.collection(&name).map(|of| of.id_type())).await?;
+    Ok(answer(StatusCode::OK, &json!({ "name": collection, "ids": ids })))
+}
+
+/// What a new collection is to be.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct New {
+    ids: Option<String>,
+    change_feed: Option<bool>,
+}
+
+/// Makes a collection, where there is none; 201 then.
+pub(crate) async fn create(
+    State(app): State<Arc<App>>,
+    principal: Principal,
+    names: Names,
+    headers: HeaderMap,
+    body: Body,
+) -> Answer {
+    let Names { database, collection, .. } = names;
+    let open = app.database(&principal, (&database, Some(&collection)), Scope::Manage).await?;
+    check_name(&collection)?;
+    let new: New = said(&app, &headers, body).await?;
+    let mut options = CollectionOptions::default();
+    options.ids = new.ids.unwrap_or(options.ids);
+    options.change_feed = new.change_feed.unwrap_or(options.change_feed);
+    let (name, ids) = (collection.clone(), options.ids.clone());
+    let is_new = open.database.call(move |connection| connection.create_collection_with(&name, &options)).await?;
+    let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+    let mut answer = answer(status, &json!({ "name": collection, "ids": ids }));
+    let location = format!("/db/{}/collections/{}", encoded(&database), encoded(&collection));
+    answer.headers_mut().extend(HeaderValue::from_str(&location).map(|location| (header::LOCATION, location)));
+    Ok(answer)
+}
+
+/// Drops a collection.
+pub(crate) async fn remove(State(app): State<Arc<App>>, principal: Principal, names: Names) -> Answer {
+    let Names { database, collection, .. } = names;
+    let open = app.database(&principal, (&database, Some(&collection)), Scope::Manage).await?;
+    open.database.call(move |connection| connection.drop_collection(&collection)).await?;
+    Ok(empty())
+}
+
+/// An index over a path.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Index {
+    path: String,
+    #[serde(default)]
+    kind: Kind,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    #[default]
+    Plain,
+    Unique,
+    Elements,
+}
+
+/// Makes an index.
+pub(crate) async fn index(
+    State(app): State<Arc<App>>,
+    principal: Principal,
+    names: Names,
+    headers: HeaderMap,
+    body: Body,
+) -> Answer {
+    let Names { database, collection, .. } = names;
+    let open = app.database(&principal, (&database, Some(&collection)), Scope::Manage).await?;
+    let Index { path, kind } = said(&app, &headers, body).await?;
+    let told = json!({ "path": path });
+    let make = move |connection: &cairndb::Connection| {
+        let collection = connection.collection(&collection)?;
+        match kind {
+            Kind::Plain => collection.create_index(&path),
+            Kind::Unique => collection.create_unique_index(&path),
+            Kind::Elements => collection.create_elements_index(&path),
+        }
+    };
+    open.database.call(make).await?;
+    Ok(answer(StatusCode::CREATED, &told))
+}

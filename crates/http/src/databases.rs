@@ -1,0 +1,93 @@
+//! The databases that requests are about: each open while it is used, and a little longer.
+//!
+//! Whoever has one keeps the server from closing it (DROP DATABASE waits for nobody: it is refused as long), so it is let go of soon.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use cairn_server::{Lease, Services};
+use cairndb::{Ceilings, Error, SqlState};
+use cairndb_async::{Database, Options};
+
+/// How long a database is kept that nobody uses.
+const IDLE: Duration = Duration::from_secs(5);
+
+/// A database that requests use.
+pub(crate) struct Open {
+    /// For all that a token may do.
+    pub(crate) database: Database,
+    /// Let go of last.
+    _lease: Lease,
+}
+
+impl Open {
+    fn new(services: &Services, name: &str, workers: usize) -> Result<Open, Error> {
+        let lease = services.lease(name)?;
+        let ceilings = services.options().ceilings.clone();
+        let ceilings = ceilings.map_or_else(|| lease.database().map(cairndb::Database::ceilings), Ok)?;
+        let within = (ceilings, services.settings(name));
+        let database = over(&lease, &within, workers)?;
+        Ok(Open { database, _lease: lease })
+    }
+}
+
+fn over(lease: &Lease, within: &(Ceilings, Vec<(String, String)>), workers: usize) -> Result<Database, Error> {
+    let (ceilings, settings) = within.clone();
+    Database::over(lease.database()?.clone(), &Options::default().workers(workers).within(ceilings, settings))
+}
+
+/// See the module.
+pub(crate) struct Databases {
+    services: Services,
+    workers: usize,
+    open: Mutex<HashMap<String, (Arc<Open>, Instant)>>,
+}
+
+impl Databases {
+    pub(crate) fn new(services: Services, workers: usize) -> Databases {
+        Databases { services, workers, open: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, (Arc<Open>, Instant)>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn known(&self, name: &str) -> Option<Arc<Open>> {
+        let mut open = self.lock();
+        let (known, used) = open.get_mut(name)?;
+        *used = Instant::now();
+        Some(known.clone())
+    }
+
+    /// The database of a name. SQLSTATE 3D000.
+    pub(crate) async fn get(&self, name: &str) -> Result<Arc<Open>, Error> {
+        if let Some(known) = self.known(name) {
+            return Ok(known);
+        }
+        let (services, workers, asked) = (self.services.clone(), self.workers, name.to_owned());
+        // It may have a log to read.
+        let opened = tokio::task::spawn_blocking(move || Open::new(&services, &asked, workers)).await;
+        let opened = opened.map_err(|_| Error::new(SqlState::INTERNAL_ERROR, "opening a database panicked"))??;
+        let mut open = self.lock();
+        // Somebody else may have been faster.
+        let (kept, _) = open.entry(name.to_owned()).or_insert_with(|| (Arc::new(opened), Instant::now()));
+        Ok(kept.clone())
+    }
+
+    /// Lets go of those that nobody has used for a while.
+    pub(crate) fn close_idle(&self) {
+        let is_used = |open: &Arc<Open>, used: &Instant| Arc::strong_count(open) > 1 || used.elapsed() < IDLE;
+        self.lock().retain(|_, (open, used)| is_used(open, used));
+    }
+
+    /// Lets go of all.
+    pub(crate) fn close(&self) {
+        self.lock().clear();
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.lock().len()
+    }
+}

@@ -1,0 +1,33 @@
+//! CairnDB served over HTTP: documents, SQL, changes, and what watches a server.
+//!
+//! It stands beside the server of PostgreSQL's clients (`cairn_server`), over the same databases, with its limits, its log and its metrics. What
+//! documents mean is said by the library (`cairndb::Collection`); here it is carried.
+//!
+//! - Nothing is opened, and no name of a database or collection is looked at, for who has shown no token that may (`token.rs`, `guard.rs`).
+//! - A request is a task; what a database does for it runs on that database's workers (`cairndb_async`), and nobody waits for a disk on a
+//!   thread of the runtime.
+//! - A 2xx of a change is a commit that is durable as the server's configuration says.
+//! - A task that is dropped (its client is gone, its time is over) interrupts what runs for it.
+
+mod app;
+mod body;
+mod bulk;
+mod collections;
+mod databases;
+mod documents;
+mod etag;
+mod guard;
+mod names;
+mod options;
+mod problem;
+mod routes;
+mod server;
+mod sockets;
+mod token;
+mod tokens;
+mod watched;
+
+pub use options::Options;
+pub use server::Running;
+pub use token::{Scope, Secret, Token};
+pub use tokens::{LIST_TOKENS, create_token, revoke_token};

@@ -1,0 +1,98 @@
+//! How a server is reached over HTTP.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use cairndb::{Error, SqlState};
+
+use crate::token::Token;
+
+/// How a server is reached over HTTP.
+///
+/// ```
+/// let options = cairn_http::Options { addresses: vec!["0.0.0.0:8080".parse().unwrap()], ..Default::default() };
+/// assert!(options.check(&cairn_server::Options::default()).is_err());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where documents, SQL and all else is served to who has a token.
+    pub addresses: Vec<SocketAddr>,
+    /// Where `/metrics`, `/healthz` and `/readyz` are told to whoever asks.
+    pub metrics: Option<SocketAddr>,
+    /// Tokens of the configuration. (Those of a folder are in the server's own database.)
+    pub tokens: Vec<Token>,
+    /// Names that clients may call the server by (`Host`), beside `localhost` and loopback addresses. Of an address that other machines reach every
+    /// name is taken where none is here.
+    pub hosts: Vec<String>,
+    /// Pages of which origins a browser may let ask (CORS); none: no others than the server's own, of which there are none.
+    pub origins: Vec<String>,
+    /// The longest body.
+    pub body_bytes: usize,
+    /// How long a request may take until its answer begins, and a part of a longer body until it comes.
+    pub request_timeout: Duration,
+    /// Connections at a time; others wait to be let in.
+    pub connections_max: usize,
+    /// The most documents of one answer.
+    pub documents_max: u32,
+    /// Threads of each database that run what takes longer.
+    pub workers: usize,
+    /// The log has a line for each request.
+    pub logs_requests: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            addresses: Vec::new(),
+            metrics: None,
+            tokens: Vec::new(),
+            hosts: Vec::new(),
+            origins: Vec::new(),
+            body_bytes: 64 << 20,
+            request_timeout: Duration::from_secs(60),
+            connections_max: 10_000,
+            documents_max: 10_000,
+            workers: 4,
+            logs_requests: false,
+        }
+    }
+}
+
+impl Options {
+    /// Whether a server may be reached so.
+    ///
+    /// # Errors
+    ///
+    /// 42501 where other machines reach an address and nobody would show a token there, or tokens could be read on the way.
+    pub fn check(&self, server: &cairn_server::Options) -> Result<(), Error> {
+        self.addresses.iter().try_for_each(|address| check_address(*address, server))?;
+        self.metrics.map_or(Ok(()), |address| check_metrics(address, server))
+    }
+}
+
+fn check_address(address: SocketAddr, server: &cairn_server::Options) -> Result<(), Error> {
+    if address.ip().is_loopback() {
+        return Ok(());
+    }
+    if server.trusts_all {
+        return Err(reached(address, "nobody would need a token", "Take back trust, or listen to a loopback address."));
+    }
+    if !server.is_insecure {
+        let hint = "Listen to a loopback address and let a proxy speak TLS, or say --insecure.";
+        return Err(reached(address, "HTTP is not secured by TLS here", hint));
+    }
+    Ok(())
+}
+
+fn check_metrics(address: SocketAddr, server: &cairn_server::Options) -> Result<(), Error> {
+    if address.ip().is_loopback() || server.is_insecure {
+        return Ok(());
+    }
+    let hint = "Listen to a loopback address and let a proxy bring metrics to who may read them, or say --insecure.";
+    Err(reached(address, "metrics are told to whoever asks", hint))
+}
+
+fn reached(address: SocketAddr, why: &str, hint: &str) -> Error {
+    let message = format!("{address} is an address that other machines reach, and {why}");
+    Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message).with_hint(hint)
+}

@@ -1,0 +1,133 @@
+//! The tokens that there are: those of the configuration, and those that the server's own database has.
+//!
+//! They are looked up when they are shown, so one that was revoked is none from then on.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use cairndb::{Error, Row, SqlState};
+use cairndb_async::Database;
+
+use crate::token::{Scope, Secret, Token, digest};
+
+const MAKE: &str = "CREATE SCHEMA IF NOT EXISTS server;
+    CREATE TABLE IF NOT EXISTS server.tokens (digest text PRIMARY KEY, name text NOT NULL UNIQUE, scopes text[] NOT NULL,
+        databases text[] NOT NULL, collections text[] NOT NULL, expires timestamptz, created timestamptz NOT NULL DEFAULT now())";
+const FIND: &str = "SELECT name, scopes, databases, collections, extract(epoch FROM expires)::float8
+    FROM server.tokens WHERE digest = $1";
+
+/// Lists the tokens of a server's own database, without what could be used of them.
+pub const LIST_TOKENS: &str = "SELECT name, array_to_string(scopes, ','), array_to_string(databases, ','),
+    array_to_string(collections, ','), coalesce(expires::text, ''), created::text FROM server.tokens ORDER BY name";
+
+/// A script that puts a token into a server's own database.
+///
+/// ```
+/// let secret = cairn_http::Secret::random()?;
+/// let token = cairn_http::Token {
+///     name: "app".to_owned(),
+///     digest: secret.digest(),
+///     scopes: vec![cairn_http::Scope::Read],
+///     databases: vec!["shop".to_owned()],
+///     collections: Vec::new(),
+///     expires: None,
+/// };
+/// let own = cairndb::Database::open_in_memory()?.connect()?;
+/// own.execute_script(&cairn_http::create_token(&token))?;
+/// let names: String = own.query_row(cairn_http::LIST_TOKENS, (), |row| row.get(0))?;
+/// assert_eq!(names, "app");
+/// own.execute_script(&cairn_http::revoke_token("app"))?;
+/// # Ok::<(), cairndb::Error>(())
+/// ```
+pub fn create_token(token: &Token) -> String {
+    let list = |all: &[String]| {
+        let all: Vec<String> = all.iter().map(|text| literal(text)).collect();
+        format!("ARRAY[{}]::text[]", all.join(", "))
+    };
+    let scopes: Vec<String> = token.scopes.iter().map(|scope| scope.name().to_owned()).collect();
+    let since = |time: SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    let expires = token.expires.map_or_else(|| "NULL".to_owned(), |time| format!("to_timestamp({})", since(time)));
+    let [digest, name] = [&token.digest, &token.name].map(|text| literal(text));
+    let (scopes, databases, collections) = (list(&scopes), list(&token.databases), list(&token.collections));
+    format!(
+        "{MAKE}; INSERT INTO server.tokens (digest, name, scopes, databases, collections, expires)
+         VALUES ({digest}, {name}, {scopes}, {databases}, {collections}, {expires})"
+    )
+}
+
+/// A statement that takes one out; it tells how many there were by changing as many rows.
+pub fn revoke_token(name: &str) -> String {
+    format!("DELETE FROM server.tokens WHERE name = {}", literal(name))
+}
+
+fn literal(text: &str) -> String {
+    match text.contains('\\') {
+        true => format!("E'{}'", text.replace('\\', "\\\\").replace('\'', "''")),
+        false => format!("'{}'", text.replace('\'', "''")),
+    }
+}
+
+/// See the module.
+pub(crate) struct Tokens {
+    /// The server's own database, where there is one.
+    own: Option<Database>,
+}
+
+impl Tokens {
+    pub(crate) fn new(own: Option<Database>) -> Tokens {
+        Tokens { own }
+    }
+
+    /// The token of a secret, if it is one and its time is not over.
+    pub(crate) async fn of(&self, configured: &[Token], secret: &str) -> Result<Option<Arc<Token>>, Error> {
+        self.of_digest(configured, &digest(secret)).await
+    }
+
+    /// The same, of who has shown it before: it may have been revoked since.
+    pub(crate) async fn of_digest(&self, configured: &[Token], digest: &str) -> Result<Option<Arc<Token>>, Error> {
+        let token = match configured.iter().find(|token| token.digest == digest) {
+            Some(token) => Some(token.clone()),
+            None => self.stored(digest).await?,
+        };
+        Ok(token.filter(|token| !token.has_expired()).map(Arc::new))
+    }
+
+    async fn stored(&self, digest: &str) -> Result<Option<Token>, Error> {
+        let Some(own) = &self.own else { return Ok(None) };
+        match own.query_optional(FIND, (digest,), |row| token_of(&row, digest)).await {
+            // Nobody has made one.
+            Err(error) if [SqlState::UNDEFINED_TABLE, SqlState::INVALID_SCHEMA_NAME].contains(&error.sqlstate()) => {
+                Ok(None)
+            }
+            found => found,
+        }
+    }
+}
+
+fn token_of(row: &Row<'_>, digest: &str) -> Result<Token, Error> {
+    let scopes: Vec<String> = row.get(1)?;
+    let expires: Option<f64> = row.get(4)?;
+    let time = |seconds: f64| SystemTime::UNIX_EPOCH + Duration::try_from_secs_f64(seconds).unwrap_or_default();
+    Ok(Token {
+        name: row.get(0)?,
+        digest: digest.to_owned(),
+        scopes: scopes.iter().map(|name| Scope::of(name)).collect::<Result<_, _>>()?,
+        databases: row.get(2)?,
+        collections: row.get(3)?,
+        expires: expires.map(time),
+    })
+}
+
+impl Secret {
+    /// The token of this secret, of a name and scopes, for all databases and collections until it is revoked.
+    pub fn token(&self, name: &str, scopes: &[Scope]) -> Token {
+        Token {
+            name: name.to_owned(),
+            digest: self.digest(),
+            scopes: scopes.to_vec(),
+            databases: Vec::new(),
+            collections: Vec::new(),
+            expires: None,
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What watches a server: `/metrics`, `/healthz`, `/readyz`, and what is counted of requests.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::header::{self, HeaderValue};
+use axum::http::{Method, Response, StatusCode};
+use cairn_server::{Histogram, Lines};
+
+use crate::app::App;
+
+const TEXT: &str = "text/plain; charset=utf-8";
+const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// What is counted.
+#[derive(Default)]
+pub(crate) struct Counts {
+    requests: Mutex<BTreeMap<(String, u16), u64>>,
+    seconds: Histogram,
+    pub(crate) connections: AtomicUsize,
+}
+
+impl Counts {
+    pub(crate) fn answered(&self, method: &Method, status: StatusCode, time: Duration) {
+        // Who invents methods makes no names of metrics.
+        let method = match method.as_str() {
+            known @ ("GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS") => known,
+            _ => "other",
+        };
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        *requests.entry((method.to_owned(), status.as_u16())).or_default() += 1;
+        drop(requests);
+        self.seconds.add(time);
+    }
+
+    fn lines(&self, lines: &mut Lines) {
+        lines.begin("cairn_http_requests_total", "counter", "Requests over HTTP, by method and status.");
+        for ((method, status), count) in self.requests.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            let status = status.to_string();
+            lines.line("cairn_http_requests_total", &[("method", method), ("status", &status)], count);
+        }
+        let help = "How long requests take until their answers begin.";
+        lines.histogram(("cairn_http_request_seconds", help), &self.seconds);
+        let connections = self.connections.load(Ordering::Relaxed);
+        lines.one(("cairn_http_connections", "gauge", "Connections over HTTP."), connections);
+    }
+}
+
+fn told(status: StatusCode, kind: &'static str, body: String) -> Response<Body> {
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}
+
+pub(crate) async fn metrics(State(app): State<Arc<App>>) -> Response<Body> {
+    let mut lines = Lines::default();
+    app.counts.lines(&mut lines);
+    let open = app.databases.count();
+    lines.one(("cairn_http_databases_open", "gauge", "Databases that are kept for requests over HTTP."), open);
+    told(StatusCode::OK, PROMETHEUS, app.services.metrics() + &lines.text())
+}
+
+pub(crate) async fn healthz() -> Response<Body> {
+    told(StatusCode::OK, TEXT, "ok\n".to_owned())
+}
+
+/// Whether sessions are let in, and the database answers.
+pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Response<Body> {
+    let services = app.services.clone();
+    let why = match tokio::task::spawn_blocking(move || services.check_ready()).await {
+        Ok(Ok(())) => return told(StatusCode::OK, TEXT, "ready\n".to_owned()),
+        Ok(Err(error)) => error.message().to_owned(),
+        Err(_) => "it could not be asked".to_owned(),
+    };
+    told(StatusCode::SERVICE_UNAVAILABLE, TEXT, why + "\n")
+}

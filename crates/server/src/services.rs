@@ -1,0 +1,89 @@
+//! What another way into the same server has of it: its databases, its options, its log and what it counts.
+
+use std::fmt::Display;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cairndb::{Database, Error, SqlState};
+
+use crate::folder::Lease;
+use crate::log::{Level, Log};
+use crate::server::{Options, Shared};
+
+/// A server that runs, for whoever lets clients in beside it (over HTTP): see [`Running::services`](crate::Running::services).
+#[derive(Clone)]
+pub struct Services(pub(crate) Arc<Shared>);
+
+impl Services {
+    /// As they are by now.
+    pub fn options(&self) -> Arc<Options> {
+        self.0.options()
+    }
+
+    /// A database, open for as long as the lease is there, for who is authenticated.
+    ///
+    /// # Errors
+    ///
+    /// 3D000 where there is none of the name; its own where it can not be opened.
+    pub fn lease(&self, name: &str) -> Result<Lease, Error> {
+        self.0.databases.lease(name)
+    }
+
+    /// The one name of a database that has several.
+    pub fn name<'n>(&'n self, name: &'n str) -> &'n str {
+        self.0.databases.name(name)
+    }
+
+    /// The names of all databases.
+    pub fn databases(&self) -> Vec<String> {
+        self.0.databases.listed().into_iter().map(|(name, ..)| name).collect()
+    }
+
+    /// What the sessions of a database begin with.
+    pub fn settings(&self, name: &str) -> Vec<(String, String)> {
+        self.0.databases.folder().map_or_else(Vec::new, |folder| folder.settings(name))
+    }
+
+    /// The server's own database; `None`: it serves one file.
+    pub fn own(&self) -> Option<&Database> {
+        self.0.databases.folder().map(|folder| folder.own())
+    }
+
+    /// What it counts, as Prometheus reads it.
+    pub fn metrics(&self) -> String {
+        crate::metrics::text(&self.0)
+    }
+
+    /// Whether clients are let in, and the database answers.
+    ///
+    /// # Errors
+    ///
+    /// Why not.
+    pub fn check_ready(&self) -> Result<(), Error> {
+        crate::door::check(&self.0)?;
+        self.0.databases.lasting().connect()?.execute("SELECT 1", ()).map(drop)
+    }
+
+    /// Tells the log that something happened.
+    pub fn log(&self, level: Level, event: &str, of: &[(&str, &dyn Display)]) {
+        self.0.options().log.line(level, event, of);
+    }
+
+    /// A statement of a client's is over: it is counted, and told of where it took long.
+    pub fn ran(&self, statement: &str, time: Duration) {
+        self.0.metrics.statements.add(time);
+        if self.0.options().slow_statement.is_some_and(|slow| time >= slow) {
+            let of: [(_, &dyn Display); 2] = [("ms", &time.as_millis()), ("statement", &Log::statement(statement))];
+            self.log(Level::Warning, "slow_statement", &of);
+        }
+    }
+
+    /// A client was told of an error: it is counted, and the log has what is the server's own.
+    pub fn failed(&self, error: &Error) {
+        let code: SqlState = error.sqlstate();
+        self.0.metrics.failed(code);
+        if matches!(&code.as_str()[..2], "53" | "58" | "XX") {
+            self.log(Level::Error, "error", &[("code", &code), ("message", &error.message())]);
+        }
+    }
+}
