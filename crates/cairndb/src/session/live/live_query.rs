@@ -45,7 +45,7 @@ use crate::sync;
 /// # Ok::<(), cairndb::Error>(())
 /// ```
 pub struct LiveQuery {
-    subscription: Subscription,
+    pub(super) subscription: Subscription,
     ended: bool,
     /// Keeps the database open; let go of last.
     handle: Handle,
