@@ -3,7 +3,7 @@
 //! Whoever has one keeps the server from closing it (DROP DATABASE waits for nobody: it is refused as long), so it is let go of soon.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use cairn_server::{Lease, Services};
@@ -17,8 +17,12 @@ const IDLE: Duration = Duration::from_secs(5);
 pub(crate) struct Open {
     /// For all that a token may do.
     pub(crate) database: Database,
+    /// For SQL that only reads.
+    reading: OnceLock<Result<Database, Error>>,
+    within: (Ceilings, Vec<(String, String)>),
+    workers: usize,
     /// Let go of last.
-    _lease: Lease,
+    lease: Lease,
 }
 
 impl Open {
@@ -28,7 +32,16 @@ impl Open {
         let ceilings = ceilings.map_or_else(|| lease.database().map(cairndb::Database::ceilings), Ok)?;
         let within = (ceilings, services.settings(name));
         let database = over(&lease, &within, workers)?;
-        Ok(Open { database, _lease: lease })
+        Ok(Open { database, reading: OnceLock::new(), within, workers, lease })
+    }
+
+    /// With connections that read only.
+    pub(crate) fn reading(&self) -> Result<&Database, Error> {
+        let made = self.reading.get_or_init(|| {
+            let (ceilings, settings) = self.within.clone();
+            over(&self.lease, &(Ceilings { reads_only: true, ..ceilings }, settings), self.workers)
+        });
+        made.as_ref().map_err(Clone::clone)
     }
 }
 

@@ -10,6 +10,7 @@
 //! - A task that is dropped (its client is gone, its time is over) interrupts what runs for it.
 
 mod app;
+mod batch;
 mod body;
 mod bulk;
 mod collections;
@@ -20,9 +21,11 @@ mod guard;
 mod names;
 mod options;
 mod problem;
+mod query;
 mod routes;
 mod server;
 mod sockets;
+mod sql;
 mod token;
 mod tokens;
 mod watched;

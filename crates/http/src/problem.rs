@@ -108,6 +108,7 @@ fn status_of(code: SqlState) -> StatusCode {
         }
         SqlState::UNDEFINED_TABLE | SqlState::INVALID_CATALOG_NAME | SqlState::NO_DATA_FOUND => return S::NOT_FOUND,
         SqlState::INSUFFICIENT_PRIVILEGE | SqlState::READ_ONLY_SQL_TRANSACTION => return S::FORBIDDEN,
+        SqlState::TRIGGERED_DATA_CHANGE_VIOLATION => return S::PRECONDITION_FAILED,
         SqlState::QUERY_CANCELED => return S::GATEWAY_TIMEOUT,
         _ => {}
     }

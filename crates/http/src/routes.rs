@@ -13,7 +13,7 @@ use tower_http::cors::CorsLayer;
 
 use crate::app::App;
 use crate::problem::Problem;
-use crate::{bulk, collections, documents, guard, watched};
+use crate::{batch, bulk, collections, documents, guard, query, sql, watched};
 
 /// Everything.
 pub(crate) fn all(app: &Arc<App>) -> Router {
@@ -24,12 +24,15 @@ pub(crate) fn all(app: &Arc<App>) -> Router {
         .route("/db/{database}/collections", get(collections::list))
         .route(collection, get(collections::describe).put(collections::create).delete(collections::remove))
         .route(&of("/indexes"), post(collections::index))
-        .route(&of("/documents"), post(documents::insert))
+        .route(&of("/documents"), get(query::get).post(documents::insert))
+        .route(&of("/query"), post(query::post))
         .route(
             &of("/documents/{id}"),
             get(documents::get).put(documents::put).patch(documents::patch).delete(documents::delete),
         )
-        .route(&of("/bulk"), post(bulk::insert));
+        .route(&of("/bulk"), post(bulk::insert))
+        .route("/db/{database}/batch", post(batch::run))
+        .route("/db/{database}/sql", post(sql::run));
     finished(watchers(router), app)
 }
 
@@ -71,7 +74,7 @@ fn cors(origins: &[String]) -> CorsLayer {
 }
 
 async fn unknown() -> Problem {
-    Problem::missing("there is nothing under this path").hint("/openapi.json says what there is.")
+    Problem::missing("there is nothing under this path").hint("docs/http.md says what there is.")
 }
 
 async fn not_so() -> Problem {

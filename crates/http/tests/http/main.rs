@@ -4,6 +4,7 @@ mod bad;
 mod bulk;
 mod client;
 mod documents;
+mod questions;
 mod tokens;
 mod watched;
 

@@ -1,0 +1,223 @@
+//! `POST /sql`: one statement with its parameters, and its rows as they come, as JSON, lines of JSON or CSV.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::header::{self, HeaderMap, HeaderValue};
+use axum::http::{Response, StatusCode};
+use cairndb::{Error, EvalContext, Value};
+use cairndb_async::{Performed, Rows};
+use futures_core::Stream;
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use crate::app::{App, Principal};
+use crate::body::NDJSON;
+use crate::collections::{answer, said};
+use crate::names::Names;
+use crate::problem::{Answer, Problem};
+use crate::token::Scope;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    sql: String,
+    #[serde(default)]
+    params: Vec<Box<RawValue>>,
+}
+
+pub(crate) async fn run(
+    State(app): State<Arc<App>>,
+    principal: Principal,
+    names: Names,
+    headers: HeaderMap,
+    body: Body,
+) -> Answer {
+    let open = app.database(&principal, (&names.database, None), Scope::Sql).await?;
+    let Asked { sql, params } = said(&app, &headers, body).await?;
+    let params = params.iter().map(|param| param_of(param.get())).collect::<Result<Vec<_>, _>>()?;
+    let writes = principal.0.as_ref().is_none_or(|token| token.scopes.contains(&Scope::Write));
+    let database = if writes { &open.database } else { open.reading()? };
+    let form = Form::of(&headers)?;
+    let begun = Instant::now();
+    let performed = database.perform(&sql, params).await;
+    app.services.ran(&sql, begun.elapsed());
+    let Performed { command, affected, rows, .. } = performed?;
+    match rows {
+        Some(rows) => streamed(rows, form, (command, open)),
+        None => Ok(answer(StatusCode::OK, &json!({ "command": command, "affected": affected }))),
+    }
+}
+
+/// A parameter: numbers with all their digits, arrays and objects as `jsonb`, strings as what the statement wants there.
+fn param_of(text: &str) -> Result<Value, Error> {
+    Ok(match text.as_bytes().first() {
+        Some(b'n') => Value::Null,
+        Some(b't') => Value::Boolean(true),
+        Some(b'f') => Value::Boolean(false),
+        Some(b'"') => {
+            let wrong = |error: serde_json::Error| {
+                let code = cairndb::SqlState::INVALID_TEXT_REPRESENTATION;
+                Error::new(code, "a parameter is no string of JSON").with_detail(error.to_string())
+            };
+            Value::text(serde_json::from_str::<String>(text).map_err(wrong)?)
+        }
+        Some(b'[' | b'{') => Value::Jsonb(text.parse()?),
+        _ => match text.parse::<i64>() {
+            Ok(number) => Value::BigInt(number),
+            Err(_) => cairndb::from_text(text, cairndb::DataType::Numeric(None), &EvalContext::default())?,
+        },
+    })
+}
+
+/// How rows are told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Json,
+    Lines,
+    Csv,
+}
+
+impl Form {
+    /// What `Accept` asks for first of what there is.
+    fn of(headers: &HeaderMap) -> Result<Form, Problem> {
+        let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or("*/*");
+        let known = |part: &str| match part.split(';').next().unwrap_or_default().trim() {
+            "application/json" | "application/*" | "*/*" => Some(Form::Json),
+            NDJSON => Some(Form::Lines),
+            "text/csv" | "text/*" => Some(Form::Csv),
+            _ => None,
+        };
+        accept.split(',').find_map(known).ok_or_else(|| {
+            let (code, message) = (cairndb::SqlState::FEATURE_NOT_SUPPORTED, "rows are not told so (Accept)");
+            let problem = Problem::new(StatusCode::NOT_ACCEPTABLE, code, message);
+            problem.hint("There are application/json, application/x-ndjson and text/csv.")
+        })
+    }
+
+    fn kind(self) -> &'static str {
+        match self {
+            Form::Json => "application/json",
+            Form::Lines => NDJSON,
+            Form::Csv => "text/csv; charset=utf-8",
+        }
+    }
+}
+
+fn streamed<K: Send + Unpin + 'static>(rows: Rows, form: Form, (command, keep): (&str, K)) -> Answer {
+    let names: Vec<String> = rows.columns().iter().map(|column| column.name.clone()).collect();
+    let begins = match form {
+        Form::Json => {
+            let types: Vec<String> = rows.columns().iter().map(|column| column.data_type.to_string()).collect();
+            let columns: Vec<_> =
+                names.iter().zip(types).map(|(name, of)| json!({ "name": name, "type": of })).collect();
+            format!("{{\"command\":{},\"columns\":{},\"rows\":[", json!(command), json!(columns))
+        }
+        Form::Lines => String::new(),
+        Form::Csv => names.iter().map(|name| csv(name)).collect::<Vec<_>>().join(",") + "\r\n",
+    };
+    let rows = Told { rows, form, names, begins: Some(begins), count: 0, is_over: false, _keep: keep };
+    let mut response = Response::new(Body::from_stream(rows));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(form.kind()));
+    Ok(response)
+}
+
+/// Rows as a body: a batch at a time, and no more before that is taken. An error in the middle ends it before its end, which a client sees.
+struct Told<K> {
+    rows: Rows,
+    form: Form,
+    names: Vec<String>,
+    /// What stands before the rows, until it is told.
+    begins: Option<String>,
+    count: u64,
+    is_over: bool,
+    /// Keeps the database open.
+    _keep: K,
+}
+
+impl<K: Unpin> Stream for Told<K> {
+    type Item = Result<Bytes, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if self.is_over {
+            return Poll::Ready(None);
+        }
+        let batch = std::task::ready!(Pin::new(&mut self.rows).poll_next(context)).transpose();
+        let told = batch.and_then(|batch| self.told(batch));
+        self.is_over |= told.is_err();
+        Poll::Ready(Some(told.map(Bytes::from)))
+    }
+}
+
+impl<K> Told<K> {
+    /// `None`: there are no more rows.
+    fn told(&mut self, batch: Option<cairndb::Rows>) -> Result<String, Error> {
+        let mut text = self.begins.take().unwrap_or_default();
+        let Some(mut batch) = batch else {
+            self.is_over = true;
+            text.push_str(if self.form == Form::Json { "]}" } else { "" });
+            return Ok(text);
+        };
+        while let Some(row) = batch.next()? {
+            let first = if self.form == Form::Json && self.count > 0 { "," } else { "" };
+            text.push_str(first);
+            self.write_row(&mut text, row);
+            self.count += 1;
+        }
+        Ok(text)
+    }
+
+    fn write_row(&self, text: &mut String, row: cairndb::Row<'_>) {
+        let values = (0..self.names.len()).map(|at| row.value(at));
+        if self.form == Form::Csv {
+            let cells: Vec<String> =
+                values.map(|value| cell(value).map_or_else(String::new, |cell| csv(&cell))).collect();
+            text.push_str(&cells.join(","));
+            text.push_str("\r\n");
+            return;
+        }
+        let (open, close) = if self.form == Form::Json { ('[', ']') } else { ('{', '}') };
+        text.push(open);
+        for (at, value) in values.enumerate() {
+            text.push_str(if at > 0 { "," } else { "" });
+            if self.form == Form::Lines {
+                text.push_str(&json!(self.names[at]).to_string());
+                text.push(':');
+            }
+            write_json(text, value);
+        }
+        text.push(close);
+        text.push_str(if self.form == Form::Lines { "\n" } else { "" });
+    }
+}
+
+/// A value as text; `None`: NULL.
+fn cell(value: &Value) -> Option<String> {
+    (!matches!(value, Value::Null)).then(|| cairndb::to_text(value, &EvalContext::default()))
+}
+
+/// A value as JSON: numbers with all their digits, `jsonb` as it is, what JSON has no kind for as the text that it has.
+fn write_json(text: &mut String, value: &Value) {
+    let Some(cell) = cell(value) else { return text.push_str("null") };
+    let is_number = cell.trim_start_matches('-').starts_with(|first: char| first.is_ascii_digit());
+    match value {
+        Value::Boolean(is_so) => text.push_str(if *is_so { "true" } else { "false" }),
+        Value::Jsonb(_) => text.push_str(&cell),
+        Value::SmallInt(_) | Value::Integer(_) | Value::BigInt(_) => text.push_str(&cell),
+        Value::Numeric(_) | Value::Real(_) | Value::Double(_) if is_number => text.push_str(&cell),
+        _ => text.push_str(&json!(cell).to_string()),
+    }
+}
+
+/// As COPY writes it: the empty string in quotes, which NULL is not.
+fn csv(cell: &str) -> String {
+    match cell.is_empty() || cell.contains(['"', ',', '\r', '\n']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell.to_owned(),
+    }
+}
