@@ -110,17 +110,40 @@ impl Connection {
         self.session.name_runnable(name, statement.runnable())
     }
 
-    /// The statement that SQL knows by this name. SQLSTATE 26000. See [`name_statement`](Connection::name_statement).
+    /// The statement that SQL knows by this name. SQLSTATE 26000.
+    ///
+    /// ```
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// conn.execute("PREPARE one AS SELECT 1 AS a", ())?;
+    /// assert_eq!(conn.named_statement("one")?.columns()[0].name, "a");
+    /// assert_eq!(conn.named_statement("two").err().expect("none").sqlstate().as_str(), "26000");
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn named_statement(&self, name: &str) -> Result<Statement<'_>> {
         Ok(Statement::of(&self.session, self.session.named_runnable(name)?))
     }
 
-    /// Whether SQL knows a statement by this name. See [`name_statement`](Connection::name_statement).
+    /// Whether SQL knows a statement by this name.
+    ///
+    /// ```
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// conn.execute("PREPARE one AS SELECT 1", ())?;
+    /// assert!(conn.knows_statement("one") && !conn.knows_statement("two"));
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn knows_statement(&self, name: &str) -> bool {
         self.session.knows_named(name)
     }
 
-    /// As DEALLOCATE, where there is one of this name. See [`name_statement`](Connection::name_statement).
+    /// As DEALLOCATE, where there is one of this name.
+    ///
+    /// ```
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// conn.execute("PREPARE one AS SELECT 1", ())?;
+    /// conn.forget_statement("one");
+    /// assert!(!conn.knows_statement("one"));
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn forget_statement(&self, name: &str) {
         self.session.forget_named(name);
     }

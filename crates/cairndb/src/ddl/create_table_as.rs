@@ -10,7 +10,7 @@ use crate::bind::{Callees, ParameterTypes, bind_rows_of};
 use crate::catalog::{Column, Table};
 use crate::command::{CreateTableAs, RowsOf};
 use crate::dml::row::{ObservedAtOnce, RowInsert};
-use crate::dml::{self, BatchRow, DmlContext, Inserter, Programs, Target};
+use crate::dml::{self, BatchRow, DmlContext, Inserter, InserterState, Programs, Target};
 use crate::exec::{self, Collected, ExecContext};
 use crate::plan::{Field, LogicalPlan, optimize};
 use crate::sync;
@@ -93,7 +93,8 @@ impl Ddl<'_> {
     pub(super) fn fill(&self, table: Table, source: impl Into<RowSource>) -> Result<u64> {
         let target = Arc::new(Target::new(&Arc::new(table), &self.catalog)?);
         let (program, rows) = (RowInsert::new(&target, None, None), self.rows());
-        let mut inserter = Inserter::new(&program, &rows);
+        let mut inserted = InserterState::of(&program);
+        let mut inserter = Inserter::new(&program, &rows, &mut inserted);
         match source.into() {
             source if source.changes == Changes::Nothing => {
                 self.for_each_row_of(source, |row| inserter.insert(row, &mut ObservedAtOnce))?;
@@ -106,7 +107,8 @@ impl Ddl<'_> {
                 }
             }
         }
-        Ok(inserter.affected())
+        drop(inserter);
+        Ok(inserted.affected())
     }
 
     /// The rows that a query gives.

@@ -18,7 +18,7 @@ use crate::catalog::{
 };
 use crate::command::{CreateMaterializedView, Maintain, RefreshMaterializedView};
 use crate::dml::row::{BatchRow, DeleteBuffers, Env, LentRow, ObservedAtOnce, RowDelete, RowInsert};
-use crate::dml::{Inserter, Target};
+use crate::dml::{Inserter, InserterState, Target};
 use crate::exec::EntrySorter;
 use crate::exec::Stored;
 use crate::plan::{LogicalPlan, refuse_unwatchable};
@@ -151,7 +151,8 @@ impl Ddl<'_> {
         })?;
         let coming = self.delete_what_goes(&target, rows)?;
         let (program, context) = (RowInsert::new(&target, None, None), self.rows());
-        let mut inserter = Inserter::new(&program, &context);
+        let mut inserted = InserterState::of(&program);
+        let mut inserter = Inserter::new(&program, &context, &mut inserted);
         coming.for_each(|row, _| {
             let row = target.layout.decode(&[], row)?;
             inserter.insert(row.as_slice(), &mut ObservedAtOnce)

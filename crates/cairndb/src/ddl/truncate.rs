@@ -7,7 +7,7 @@ use super::sequence::new_generation;
 use crate::catalog::{ObjectId, Sequence, Table, Timing, TriggerEvent, delete_statistics};
 use crate::change_feed::EntryKind;
 use crate::command::Truncate;
-use crate::dml::{DmlContext, Running, TableTriggers, has_trigger};
+use crate::dml::{DmlContext, ReadyTriggers, Running, TableTriggers, has_trigger};
 use crate::exec::ExecContext;
 use crate::routine::calls_of;
 use crate::{Error, Result, SqlState};
@@ -59,7 +59,7 @@ impl Ddl<'_> {
             TriggerEvent::Truncate,
             timing,
             &[],
-            &mut Running::new(&context),
+            &mut Running::new(&context, &mut ReadyTriggers::default()),
         )
     }
 

@@ -9,8 +9,8 @@
 use std::collections::HashMap;
 
 use super::DmlContext;
-use super::pending::PendingChecks;
-use super::triggers::{Late, Running};
+use super::pending::{PendingChecks, Unsettled};
+use super::triggers::{Late, ReadyTriggers, Running};
 use crate::catalog::{Deferral, ObjectId, Trigger};
 use crate::sync::{Mutex, MutexGuard};
 use crate::{Result, Value};
@@ -149,21 +149,22 @@ impl Deferred {
     /// Runs the triggers of these constraints (`None`: of all), which may make more of them, and looks at what is owed by
     /// foreign keys, as the rows are then. SQLSTATE 23503.
     pub(crate) fn look(&self, keys: Option<&[ObjectId]>, context: &DmlContext<'_>) -> Result<()> {
-        let mut running = Running::new(context);
+        let mut ready = ReadyTriggers::default();
         while let Some(late) = self.next_late(keys) {
             context.exec.check()?;
-            running.fire_late(late)?;
+            Running::new(context, &mut ready).fire_late(late)?;
         }
-        drop(running);
+        drop(ready);
         self.look_at_keys(keys, context)
     }
 
     fn look_at_keys(&self, keys: Option<&[ObjectId]>, context: &DmlContext<'_>) -> Result<()> {
         let is_wanted = |owed: &&Owed| keys.is_none_or(|keys| keys.contains(&owed.key));
         let owed: Vec<Owed> = self.state().owed.iter().filter(is_wanted).cloned().collect();
-        let mut pending = PendingChecks::new(context);
+        let mut owed_now = Unsettled::default();
+        let mut pending = PendingChecks::new(context, &mut owed_now);
         owed.into_iter().try_for_each(|owed| pending.take(owed))?;
-        pending.finish()
+        pending.finish_now()
     }
 
     /// Whether something that is owed by a foreign key of the table would be wrong now.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::DmlContext;
-use super::insert::{Inserter, OfRow};
+use super::insert::{Inserter, InserterState, OfRow};
 use super::instead::InsteadPlan;
-use super::pending::PendingChecks;
+use super::pending::{PendingChecks, Unsettled};
 use super::row::RowInsert;
 use super::source::rows_of;
 use super::triggers::TableTriggers;
@@ -19,19 +19,19 @@ pub(crate) struct Feed<'a> {
     table: Arc<Table>,
     way: Way<'a>,
     context: &'a DmlContext<'a>,
-    pending: PendingChecks<'a>,
+    owed: Unsettled,
 }
 
 /// Where rows go.
 enum Way<'a> {
-    Table(Box<Inserter<'a>>),
+    Table(&'a RowInsert, InserterState),
     /// To the triggers of a view; how many they took.
     Instead(InsteadPlan, Arc<TableTriggers>, u64),
 }
 
 impl<'a> Feed<'a> {
     pub(crate) fn new(program: &'a RowInsert, context: &'a DmlContext<'a>) -> Result<Feed<'a>> {
-        let way = Way::Table(Box::new(Inserter::new(program, context)));
+        let way = Way::Table(program, InserterState::of(program));
         Feed::of(program.rules.target.table.clone(), way, context)
     }
 
@@ -43,26 +43,27 @@ impl<'a> Feed<'a> {
     }
 
     fn of(table: Arc<Table>, way: Way<'a>, context: &'a DmlContext<'a>) -> Result<Feed<'a>> {
-        let mut pending = PendingChecks::new(context);
-        pending.before_statement(&table, TriggerEvent::Insert, &[])?;
-        Ok(Feed { table, way, context, pending })
+        let mut owed = Unsettled::default();
+        PendingChecks::new(context, &mut owed).before_statement(&table, TriggerEvent::Insert, &[])?;
+        Ok(Feed { table, way, context, owed })
     }
 
     /// Whether nobody is asked for a row who could tell that something was computed for the next one already.
     pub(crate) fn allows_ahead(&self) -> bool {
         match &self.way {
-            Way::Table(inserter) => inserter.is_evaluable(Held::Transaction),
+            Way::Table(program, _) => program.is_evaluable(Held::Transaction),
             Way::Instead(..) => false,
         }
     }
 
     /// Complete rows, in the table's order, whose text is known to be text. The first that can not be inserted is told.
     pub(crate) fn insert(&mut self, rows: &Batch) -> Result<(), OfRow> {
-        let Feed { way, context, pending, .. } = self;
+        let Feed { way, context, owed, .. } = self;
+        let mut pending = PendingChecks::new(context, owed);
         match way {
-            Way::Table(inserter) => inserter.insert_batch(rows, pending),
-            Way::Instead(plan, triggers, affected) => rows_of(rows).try_for_each(|row| {
-                let taken = plan.take_row(row, triggers, context, pending).map_err(|error| (error, row.row))?;
+            Way::Table(program, own) => Inserter::new(program, context, own).insert_batch(rows, &mut pending),
+            Way::Instead(plan, triggers, affected) => rows_of(rows, 0).try_for_each(|row| {
+                let taken = plan.take_row(row, triggers, context, &mut pending).map_err(|error| (error, row.row))?;
                 *affected += u64::from(taken);
                 Ok(())
             }),
@@ -71,11 +72,12 @@ impl<'a> Feed<'a> {
 
     /// How many rows there were.
     pub(crate) fn finish(mut self) -> Result<u64> {
-        self.pending.after_statement(&self.table, TriggerEvent::Insert, &Arc::default())?;
+        let mut pending = PendingChecks::new(self.context, &mut self.owed);
+        pending.after_statement(&self.table, TriggerEvent::Insert, &Arc::default())?;
         let affected = match &self.way {
-            Way::Table(inserter) => inserter.affected(),
+            Way::Table(_, own) => own.affected(),
             Way::Instead(.., affected) => *affected,
         };
-        self.pending.finish().map(|()| affected)
+        pending.finish_now().map(|()| affected)
     }
 }

@@ -6,12 +6,14 @@
 
 use std::sync::Arc;
 
+use super::changing::Work;
 use super::pending::PendingChecks;
 use super::row::{Affected, BatchRow, Env, LentRow, Stop, check_views, fitted};
-use super::source::Source;
+use super::source::{Place, Source};
 use super::triggers::TableTriggers;
 use super::{DmlContext, DmlResult};
 use crate::catalog::{Table, TriggerEvent};
+use crate::exec::Step;
 use crate::plan::{Columns, Datum, Modification, ModificationKind};
 use crate::types::ValueRef;
 use crate::{Result, Value};
@@ -24,6 +26,13 @@ pub(crate) struct InsteadPlan {
     event: TriggerEvent,
     /// Of UPDATE: the columns whose new values stand behind the row.
     assigned: Arc<[usize]>,
+}
+
+/// How far triggers were asked.
+pub(super) struct Asking {
+    place: Place,
+    triggers: Arc<TableTriggers>,
+    result: DmlResult,
 }
 
 /// A row as it was, and as it is to be, where there is such.
@@ -78,24 +87,25 @@ impl InsteadPlan {
         Ok(pending.instead(triggers, self.event, old, new)?.is_some())
     }
 
-    pub(super) fn run(
-        &self,
-        source: &Source<'_>,
-        context: &DmlContext<'_>,
-        pending: &mut PendingChecks<'_>,
-    ) -> Result<DmlResult> {
+    pub(super) fn begin(&self, context: &DmlContext<'_>) -> Result<Asking> {
+        let result = DmlResult::new(context, self.of.returning.as_ref());
         // A trigger that changes the view, too, has its own.
-        let (triggers, mut result) = (self.triggers(context)?, DmlResult::new(context, self.of.returning.as_ref()));
-        source.for_each_row(context.exec, |_, row| {
+        Ok(Asking { place: Place::default(), triggers: self.triggers(context)?, result })
+    }
+
+    pub(super) fn step(&self, at: &mut Asking, source: &Source<'_>, work: &mut Work<'_>) -> Step<DmlResult> {
+        let Work { context, pending, turn, .. } = work;
+        let Asking { place, triggers, result } = at;
+        source.for_each_row((context.exec, turn), place, |_, row| {
             let (old, new) = self.rows_of(row, context)?;
-            let Some(done) = pending.instead(&triggers, self.event, old.clone(), new)? else { return Ok(()) };
+            let Some(done) = pending.instead(triggers, self.event, old.clone(), new)? else { return Ok(()) };
             let env = Env::of(context.exec);
             check_views(&self.of.view_checks, &self.of.table, &done.as_slice(), env)?;
             self.return_row((row, old.as_deref(), &done), env, &mut result.returned)?;
             result.add()?;
             Ok(())
         })?;
-        Ok(result)
+        Ok(std::mem::take(result))
     }
 
     /// The row as it was, and as it is to be.

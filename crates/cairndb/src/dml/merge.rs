@@ -4,16 +4,16 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::changing::{ConcurrentWrites, Work};
 use super::delete::SourceRow;
-use super::insert::Inserter;
+use super::insert::{Inserter, InserterState};
 use super::pending::PendingChecks;
 use super::row::{ChangeBuffers, DeleteBuffers, Env, LentRow, RowChange, RowDelete, RowInsert, Target};
-use super::source::{Source, source_key};
-use super::statement::ConcurrentWrites;
+use super::source::{Place, Source, source_key};
 use super::triggers::changed_by_trigger;
 use super::{BatchRow, DmlContext, DmlResult};
 use crate::catalog::Catalog;
-use crate::exec::eval_row;
+use crate::exec::{self, eval_row};
 use crate::plan::{Expr, MergeStep, Modification, ModificationKind, Returning, StandIn, Version, walk};
 use crate::types::{DataType, ValueRef};
 use crate::{Error, Result, SqlState, Value};
@@ -38,21 +38,27 @@ enum Step {
     Insert { program: RowInsert, at: usize },
 }
 
-/// One execution.
-struct Run<'a, 'k> {
-    plan: &'a MergePlan,
-    context: &'a DmlContext<'a>,
-    pending: &'a mut PendingChecks<'k>,
-    /// Who else changes rows.
-    beside: ConcurrentWrites,
+/// How far a MERGE is.
+pub(super) struct Merging {
+    place: Place,
     /// The keys of target rows that were changed.
     changed: HashSet<Vec<u8>>,
     key: Vec<u8>,
     /// By step, for those that insert.
-    inserters: Vec<Option<Inserter<'a>>>,
+    inserters: Vec<Option<InserterState>>,
     change: ChangeBuffers,
     delete: DeleteBuffers,
     result: DmlResult,
+}
+
+/// A step of its execution.
+struct Run<'r, 'a> {
+    plan: &'r MergePlan,
+    context: &'r DmlContext<'a>,
+    pending: &'r mut PendingChecks<'a>,
+    /// Who else changes rows.
+    beside: ConcurrentWrites,
+    at: &'r mut Merging,
 }
 
 impl MergePlan {
@@ -113,33 +119,30 @@ impl MergePlan {
         Ok(MergePlan { steps, target, action_at: *action_at, extra: extra.clone(), returning })
     }
 
-    /// `beside`: who else changes rows.
-    pub(super) fn run(
-        &self,
-        source: &Source<'_>,
-        context: &DmlContext<'_>,
-        pending: &mut PendingChecks<'_>,
-        beside: ConcurrentWrites,
-    ) -> Result<DmlResult> {
+    pub(super) fn begin(&self, context: &DmlContext<'_>) -> Merging {
         let inserters = self.steps.iter().map(|step| match step {
-            Step::Insert { program, .. } => Some(Inserter::new(program, context)),
+            Step::Insert { program, .. } => Some(InserterState::of(program)),
             _ => None,
         });
-        let inserters = inserters.collect();
-        let mut run = Run {
-            plan: self,
-            context,
-            pending,
-            beside,
+        Merging {
+            place: Place::default(),
             changed: HashSet::new(),
             key: Vec::new(),
-            inserters,
+            inserters: inserters.collect(),
             change: ChangeBuffers::default(),
             delete: DeleteBuffers::default(),
             result: DmlResult::new(context, self.returning.as_ref()),
-        };
-        source.for_each_row(context.exec, |_, row| run.take(row))?;
-        Ok(run.result)
+        }
+    }
+
+    pub(super) fn step(&self, at: &mut Merging, source: &Source<'_>, work: &mut Work<'_>) -> exec::Step<DmlResult> {
+        let Work { context, pending, beside, turn } = work;
+        let mut place = std::mem::take(&mut at.place);
+        let mut run = Run { plan: self, context, pending, beside: *beside, at };
+        let stepped = source.for_each_row((context.exec, turn), &mut place, |_, row| run.take(row));
+        at.place = place;
+        stepped?;
+        Ok(std::mem::take(&mut at.result))
     }
 }
 
@@ -149,7 +152,7 @@ impl Run<'_, '_> {
         let Some(ValueRef::Integer(number)) = row.lend(plan.action_at) else { return Ok(()) };
         let number = usize::try_from(number).unwrap_or(usize::MAX);
         match plan.steps.get(number) {
-            Some(Step::Insert { at, .. }) => self.insert(row, (number, *at)),
+            Some(Step::Insert { program, at }) => self.insert(row, (number, program, *at)),
             Some(Step::Update(program)) => match self.come_to(row, "updated")? {
                 true => self.update(program, row),
                 false => Ok(()),
@@ -167,24 +170,24 @@ impl Run<'_, '_> {
     /// 21000 where this one has.
     fn come_to(&mut self, row: BatchRow<'_>, verb: &'static str) -> Result<bool> {
         let target = &self.plan.target;
-        source_key(target, row, &mut self.key)?;
-        if self.changed.contains(&self.key) {
+        source_key(target, row, &mut self.at.key)?;
+        if self.at.changed.contains(&self.at.key) {
             let error = Error::new(SqlState::CARDINALITY_VIOLATION, "MERGE command cannot affect row a second time");
             return Err(error.with_hint("Ensure that not more than one source row matches any one target row."));
         }
-        if self.beside != ConcurrentWrites::Nobody && !self.context.is_untouched(target.table.tree, &self.key)? {
+        if self.beside != ConcurrentWrites::Nobody && !self.context.is_untouched(target.table.tree, &self.at.key)? {
             return match self.beside {
                 ConcurrentWrites::Functions => Err(changed_by_trigger(verb)),
                 _ => Ok(false),
             };
         }
-        self.changed.insert(self.key.clone());
+        self.at.changed.insert(self.at.key.clone());
         Ok(true)
     }
 
     fn update(&mut self, program: &RowChange, row: BatchRow<'_>) -> Result<()> {
         let (env, mut trees) = (Env::of(self.context.exec), self.context.tx);
-        let Run { key, pending, change, result, .. } = self;
+        let Run { pending, at: Merging { key, change, result, .. }, .. } = self;
         match program.run(&mut trees, (key, Some(&row)), env, change, *pending, &mut result.returned)? {
             true => self.done(row, "UPDATE"),
             false => Ok(()),
@@ -193,7 +196,7 @@ impl Run<'_, '_> {
 
     fn delete(&mut self, program: &RowDelete, row: BatchRow<'_>) -> Result<()> {
         let (env, mut trees) = (Env::of(self.context.exec), self.context.tx);
-        let Run { plan, key, pending, delete, result, .. } = self;
+        let Run { plan, pending, at: Merging { key, delete, result, .. }, .. } = self;
         let target = SourceRow::of(&plan.target, row);
         match program.run(&mut trees, (key, &target), env, delete, *pending, &mut result.returned)? {
             true => self.done(row, "DELETE"),
@@ -201,30 +204,31 @@ impl Run<'_, '_> {
         }
     }
 
-    fn insert(&mut self, row: BatchRow<'_>, (number, at): (usize, usize)) -> Result<()> {
-        let Run { pending, inserters, result, .. } = self;
-        let inserter = inserters.get_mut(number).and_then(Option::as_mut);
-        let inserter = inserter.ok_or_else(|| Error::internal("a step that does not insert"))?;
+    fn insert(&mut self, row: BatchRow<'_>, (number, program, at): (usize, &RowInsert, usize)) -> Result<()> {
+        let Run { context, pending, at: Merging { inserters, result, .. }, .. } = self;
+        let own = inserters.get_mut(number).and_then(Option::as_mut);
+        let own = own.ok_or_else(|| Error::internal("a step that does not insert"))?;
         let columns = row.columns.get(at..).unwrap_or_default();
-        let before = inserter.affected();
-        inserter.insert(BatchRow { columns, row: row.row }, *pending)?;
-        if inserter.affected() == before {
+        let before = own.affected();
+        Inserter::new(program, context, own).insert(BatchRow { columns, row: row.row }, *pending)?;
+        if own.affected() == before {
             return Ok(());
         }
-        result.returned = inserter.take_returned();
+        result.returned = own.take_returned();
         self.done(row, "INSERT")
     }
 
     /// Counts the row, with what RETURNING makes of it as it is left in `returned`.
     fn done(&mut self, row: BatchRow<'_>, action: &str) -> Result<()> {
-        self.result.affected += 1;
+        let result = &mut self.at.result;
+        result.affected += 1;
         let Some(returning) = &self.plan.returning else { return Ok(()) };
-        let mut values = std::mem::take(&mut self.result.returned);
+        let mut values = std::mem::take(&mut result.returned);
         let both = values.split_off(self.plan.target.table.columns.len());
         values.extend(self.plan.extra.clone().map(|column| row.copy(column)));
         values.push(Value::text(action));
         values.extend(both);
         let value = |expr| eval_row(expr, &values, self.context.exec);
-        self.result.rows.push(returning.exprs.iter().map(value).collect::<Result<_>>()?)
+        result.rows.push(returning.exprs.iter().map(value).collect::<Result<_>>()?)
     }
 }

@@ -6,6 +6,7 @@
 //!   foreign keys when all rows are written.
 //! - A failed statement leaves half its writes in the transaction: the caller rolls back.
 
+mod changing;
 mod context;
 mod deferred;
 mod delete;
@@ -28,7 +29,7 @@ pub(crate) use context::DmlContext;
 pub(crate) use deferred::{Deferred, DeferredMark};
 use delete::DeletePlan;
 pub(crate) use feed::Feed;
-pub(crate) use insert::{InsertPlan, Inserter, InserterBuffers, OfRow, insert_each};
+pub(crate) use insert::{InsertPlan, Inserter, InserterBuffers, InserterState, OfRow, insert_each};
 use instead::InsteadPlan;
 use merge::MergePlan;
 pub(crate) use pending::verify_foreign_key;
@@ -36,6 +37,6 @@ pub(crate) use programs::Programs;
 use returning::DmlResult;
 pub(crate) use returning::beneath_returning;
 pub(crate) use row::{BatchRow, Entries, Target, key_detail};
-pub(crate) use statement::{one_row_insert, run};
-pub(crate) use triggers::{Running, TableTriggers, changed_by_trigger, has_trigger, is_told};
+pub(crate) use statement::{Done, Statement, one_row_insert, run};
+pub(crate) use triggers::{ReadyTriggers, Running, TableTriggers, changed_by_trigger, has_trigger, is_told};
 use update::UpdatePlan;

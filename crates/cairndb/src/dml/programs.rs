@@ -57,9 +57,15 @@ impl Programs {
 
     /// That of one of the plan's changes.
     pub(super) fn program(&self, change: &Modification) -> Result<&Program> {
-        let is_its = |compiled: &&Compiled| std::ptr::eq(&*compiled.of, change);
-        let found = self.first.iter().chain(&self.others).find(is_its);
-        found.map(|compiled| &compiled.program).ok_or_else(|| Error::internal("a change without its row program"))
+        self.numbered(change).map(|(_, program)| program)
+    }
+
+    /// The same, and which of them it is.
+    pub(super) fn numbered(&self, change: &Modification) -> Result<(usize, &Program)> {
+        let is_its = |(_, compiled): &(usize, &Compiled)| std::ptr::eq(&*compiled.of, change);
+        let found = self.first.iter().chain(&self.others).enumerate().find(is_its);
+        let found = found.ok_or_else(|| Error::internal("a change without its row program"))?;
+        Ok((found.0, &found.1.program))
     }
 }
 

@@ -5,7 +5,7 @@ use cairn_storage::{KeyList, TransactionWriter};
 
 use super::row::{BatchRow, LentRow, Target, Trees};
 use crate::columns::{Batch, Data};
-use crate::exec::{BatchList, Cx, ExecContext, Shared};
+use crate::exec::{BatchList, Cx, ExecContext, Shared, Step, Turn};
 use crate::plan::Columns;
 use crate::state::{Transaction, row_number_key};
 use crate::types::{ValueRef, key};
@@ -16,6 +16,13 @@ use crate::{Error, Result};
 pub(super) struct Source<'s> {
     batches: &'s BatchList,
     shared: &'s Shared,
+}
+
+/// Where the next row of a source is.
+#[derive(Default)]
+pub(super) struct Place {
+    pub(super) batch: usize,
+    pub(super) row: usize,
 }
 
 impl<'s> Source<'s> {
@@ -29,28 +36,41 @@ impl<'s> Source<'s> {
         self.shared
     }
 
-    /// The rows, each with the position of its batch, and with a check against cancellation before each batch.
+    /// The rows from a place on, each with the position of its batch, and with a check against cancellation before each batch.
+    /// Where the turn is over, the place is that of the next one.
     pub(super) fn for_each_row(
         &self,
-        context: &ExecContext,
+        (context, turn): (&ExecContext, &Turn),
+        place: &mut Place,
         mut each: impl FnMut(usize, BatchRow<'_>) -> Result<()>,
-    ) -> Result<()> {
-        self.for_each_batch(context, |at, batch| rows_of(batch).try_for_each(|row| each(at, row)))
+    ) -> Step<()> {
+        self.for_each_batch((context, turn), place, |batch, place| {
+            for row in rows_of(batch, place.row) {
+                each(place.batch, row)?;
+                place.row = row.row + 1;
+                turn.take()?;
+            }
+            Ok(())
+        })
     }
 
-    /// As `for_each_row`, a batch at a time.
+    /// As `for_each_row`, a batch at a time, of which it goes on in the row that `each` has put in the place.
     pub(super) fn for_each_batch(
         &self,
-        context: &ExecContext,
-        mut each: impl FnMut(usize, &Batch) -> Result<()>,
-    ) -> Result<()> {
-        (0..self.batches.len()).try_for_each(|at| {
+        (context, turn): (&ExecContext, &Turn),
+        place: &mut Place,
+        mut each: impl FnMut(&Batch, &mut Place) -> Step<()>,
+    ) -> Step<()> {
+        while place.batch < self.batches.len() {
+            turn.take()?;
             context.check()?;
-            match self.batches.kept(at) {
-                Some(batch) => each(at, batch),
-                None => each(at, &self.batch(at)?),
+            match self.batches.kept(place.batch) {
+                Some(batch) => each(batch, place)?,
+                None => each(&self.batch(place.batch)?, place)?,
             }
-        })
+            *place = Place { batch: place.batch + 1, row: 0 };
+        }
+        Ok(())
     }
 
     /// How many batches there are.
@@ -65,9 +85,9 @@ impl<'s> Source<'s> {
     }
 }
 
-/// A batch's rows.
-pub(super) fn rows_of(batch: &Batch) -> impl Iterator<Item = BatchRow<'_>> {
-    (0..batch.len()).map(|row| BatchRow { columns: batch.columns(), row })
+/// A batch's rows from one on.
+pub(super) fn rows_of(batch: &Batch, from: usize) -> impl Iterator<Item = BatchRow<'_>> {
+    (from..batch.len()).map(|row| BatchRow { columns: batch.columns(), row })
 }
 
 /// Where a batch's rows are changed. Who asks nobody else anything holds the transaction for all of them.

@@ -1,18 +1,16 @@
 //! A statement that changes rows: what its plan's nodes do, and what it owes when they are done.
 
-use std::cell::{Cell, RefCell};
-use std::ops::DerefMut;
 use std::sync::Arc;
+use std::time::Instant;
 
-use super::pending::PendingChecks;
+use super::changing::{Changes, ConcurrentWrites, Writing};
 use super::programs::{Program, Programs, is_of_few};
 use super::returning::beneath_returning;
-use super::source::Source;
 use super::triggers::{TableTriggers, has_trigger};
 use super::{DmlContext, InsertPlan};
 use crate::bind::Callees;
 use crate::catalog::{Catalog, Timing};
-use crate::exec::{self, Collected, SourceRows, Writes};
+use crate::exec::{self, Collected, ExecContext, NoAnswer, RowStream, SourceRows, Step, Turn, Writes, until_done};
 use crate::plan::{Expr, Modification, ModificationKind, ModifiedRows, NodeStatistics, PhysicalNode, PhysicalPlan};
 use crate::{Error, Result};
 
@@ -27,6 +25,24 @@ pub(crate) struct Done {
     pub(crate) statistics: Vec<NodeStatistics>,
 }
 
+/// A statement that changes rows, as far as it is. It refers to nothing of who runs it, so it waits with no thread: whoever
+/// goes on with it says in what, which is the same each time. One that is dropped before its end has left rows in the
+/// transaction, which is to be rolled back then.
+pub(crate) struct Statement {
+    plan: Arc<PhysicalPlan>,
+    /// What all its parts see, where that is not what who runs it reads.
+    frozen: Option<ExecContext>,
+    /// It deletes: pages come free.
+    frees: bool,
+    /// Runs its plan; `None`: the rows that it changes are at hand.
+    stream: Option<RowStream>,
+    /// What came of that so far.
+    rows: Collected,
+    changes: Changes,
+    /// All rows are changed, and what it owes is looked at.
+    done: Option<Done>,
+}
+
 /// Runs a plan that changes rows to its end. `calls`: what it says itself, and the views that it names.
 pub(crate) fn run(
     plan: &Arc<PhysicalPlan>,
@@ -34,71 +50,102 @@ pub(crate) fn run(
     context: &DmlContext<'_>,
     calls: Callees,
 ) -> Result<Done> {
-    match &beneath_returning(plan).node {
-        PhysicalNode::Modify { change, .. } if deletes(change) => {
-            context.tx.freeing(|| run_changes(plan, programs, context, calls))
+    let mut statement = Statement::begin(plan, programs, context, calls)?;
+    until_done(|| statement.step(programs, context, None))
+}
+
+impl Statement {
+    /// Nothing is changed yet. `calls`: what the plan says itself, and the views that it names.
+    pub(crate) fn begin(
+        plan: &Arc<PhysicalPlan>,
+        programs: &Programs,
+        context: &DmlContext<'_>,
+        calls: Callees,
+    ) -> Result<Statement> {
+        let change = beneath_returning(plan);
+        let mut changes = Vec::new();
+        if !is_of_few(plan) {
+            changes_in(plan, &mut changes);
         }
-        _ => run_changes(plan, programs, context, calls),
+        let beside = match () {
+            () if changes.iter().any(|(node, _)| !std::ptr::eq(*node, change)) => ConcurrentWrites::Others,
+            () if calls == Callees::Writers || asks_triggers(plan) => ConcurrentWrites::Functions,
+            () => ConcurrentWrites::Nobody,
+        };
+        let mut frozen = None;
+        // (In a function that is not to see what its caller changes, what it reads is fixed already.)
+        let is_asked =
+            beside != ConcurrentWrites::Nobody || calls != Callees::BuiltIn || asks(plan, programs, context.catalog)?;
+        if (is_asked || !std::ptr::eq(change, plan.as_ref())) && !context.exec.reader.is_frozen() {
+            // All its parts see the state that it began with.
+            frozen = Some(context.exec.reading(context.tx.reader_of_now()?));
+        }
+        let follows = calls == Callees::Writers && matches!(changes.as_slice(), [(_, only)] if inserts(only));
+        if let (true, Some(exec)) = (follows, &mut frozen) {
+            exec.one_by_one = true;
+        }
+        let exec = frozen.as_ref().unwrap_or(context.exec);
+        let stream = match of_rows_at_hand(plan) {
+            Some(_) if !exec.analyze => None,
+            _ => Some(exec::execute(plan.clone(), exec.clone())?),
+        };
+        let rows = match plan.fields.is_empty() || stream.is_none() {
+            true => Collected::default(),
+            false => Collected::of(exec, &plan.fields),
+        };
+        let frees = matches!(&change.node, PhysicalNode::Modify { change, .. } if deletes(change));
+        let changes = Changes::new(beside, follows);
+        Ok(Statement { plan: plan.clone(), frozen, frees, stream, rows, changes, done: None })
+    }
+
+    /// Goes on, until it is over, or until the end of a turn (`None`: there is none).
+    pub(crate) fn step(&mut self, programs: &Programs, context: &DmlContext<'_>, end: Option<Instant>) -> Step<Done> {
+        match self.frees {
+            true => context.tx.freeing(|| self.step_within(programs, context, &Turn::until(end))),
+            false => self.step_within(programs, context, &Turn::until(end)),
+        }
+    }
+
+    fn step_within(&mut self, programs: &Programs, context: &DmlContext<'_>, turn: &Turn) -> Step<Done> {
+        let Statement { frozen, changes, .. } = self;
+        let context = DmlContext { exec: frozen.as_ref().unwrap_or(context.exec), ..*context };
+        let done = match self.done.take() {
+            Some(done) => done,
+            None => {
+                let writing = Writing { changes, programs, context: &context };
+                change_rows(&self.plan, (self.stream.as_mut(), &mut self.rows), (&writing, turn))?
+            }
+        };
+        match changes.settle(&context, turn) {
+            Err(NoAnswer::NotYet) => {
+                self.done = Some(done);
+                Err(NoAnswer::NotYet)
+            }
+            settled => settled.map(|()| done),
+        }
     }
 }
 
-fn run_changes(
-    plan: &Arc<PhysicalPlan>,
-    programs: &Programs,
-    context: &DmlContext<'_>,
-    calls: Callees,
-) -> Result<Done> {
-    let change = beneath_returning(plan);
-    let mut changes = Vec::new();
-    if !is_of_few(plan) {
-        changes_in(plan, &mut changes);
-    }
-    let beside = match () {
-        () if changes.iter().any(|(node, _)| !std::ptr::eq(*node, change)) => ConcurrentWrites::Others,
-        () if calls == Callees::Writers || asks_triggers(plan) => ConcurrentWrites::Functions,
-        () => ConcurrentWrites::Nobody,
+/// Changes all rows; what came of it.
+fn change_rows(
+    plan: &PhysicalPlan,
+    (stream, rows): (Option<&mut RowStream>, &mut Collected),
+    (writing, turn): (&Writing<'_>, &Turn),
+) -> Step<Done> {
+    let Some(stream) = stream else {
+        let at_hand = of_rows_at_hand(plan).ok_or_else(|| Error::internal("no rows are at hand"))?;
+        let rows = writing.change(at_hand.0, at_hand.1, turn)?;
+        return Ok(Done { affected: writing.affected(), rows, statistics: vec![] });
     };
-    let mut frozen = None;
-    // (In a function that is not to see what its caller changes, what it reads is fixed already.)
-    let is_asked =
-        beside != ConcurrentWrites::Nobody || calls != Callees::BuiltIn || asks(plan, programs, context.catalog)?;
-    if (is_asked || !std::ptr::eq(change, plan.as_ref())) && !context.exec.reader.is_frozen() {
-        // All its parts see the state that it began with.
-        frozen = Some(context.exec.reading(context.tx.reader_of_now()?));
-    }
-    let follows = calls == Callees::Writers && matches!(changes.as_slice(), [(_, only)] if inserts(only));
-    if let (true, Some(exec)) = (follows, &mut frozen) {
-        exec.one_by_one = true;
-    }
-    let context = DmlContext { exec: frozen.as_ref().unwrap_or(context.exec), ..*context };
-    let statement = Statement {
-        context: &context,
-        programs,
-        pending: RefCell::new(PendingChecks::new(&context)),
-        affected: Cell::new(0),
-        beside,
-        follows,
-    };
-    if let Some((change, source)) = of_rows_at_hand(plan).filter(|_| !context.exec.analyze) {
-        let rows = statement.change(change, source)?;
-        let affected = statement.affected.get();
-        statement.pending.into_inner().finish()?;
-        return Ok(Done { affected, rows, statistics: vec![] });
-    }
-    let mut stream = exec::execute(plan.clone(), context.exec.clone())?;
-    let mut rows = match plan.fields.is_empty() {
-        true => Collected::default(),
-        false => Collected::of(context.exec, &plan.fields),
-    };
-    while let Some(batch) = stream.next_writing(Some(&statement))? {
+    while let Some(batch) = stream.step_writing(writing, turn.end())? {
         (0..batch.len()).try_for_each(|row| rows.push(batch.row(row)))?;
+        turn.take()?;
     }
     let affected = match plan.node {
-        PhysicalNode::Modify { .. } => statement.affected.get(),
+        PhysicalNode::Modify { .. } => writing.affected(),
         _ => 0,
     };
-    statement.pending.into_inner().finish()?;
-    Ok(Done { affected, rows: rows.finish(), statistics: stream.statistics() })
+    Ok(Done { affected, rows: std::mem::take(rows).finish(), statistics: stream.statistics() })
 }
 
 /// Whether rows of a table are deleted.
@@ -148,16 +195,6 @@ fn changes_in<'p>(plan: &'p PhysicalPlan, into: &mut Vec<(&'p PhysicalPlan, &'p 
     }
 }
 
-/// Who else changes rows while a statement does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ConcurrentWrites {
-    Nobody,
-    /// Other parts of the statement: what they have changed is left alone.
-    Others,
-    /// Functions that it calls, BEFORE triggers: what they have changed cannot be changed once more.
-    Functions,
-}
-
 /// Whether triggers are asked for each row before it is changed, or instead.
 fn asks_triggers(plan: &PhysicalPlan) -> bool {
     let asks = match &plan.node {
@@ -176,52 +213,4 @@ fn asks(plan: &PhysicalPlan, programs: &Programs, catalog: &Catalog) -> Result<b
     let PhysicalNode::Modify { change, .. } = &plan.node else { return Ok(false) };
     let table = &change.table;
     Ok(programs.program(change)?.asks() || !table.triggers.is_empty() && TableTriggers::of(table, catalog)?.read())
-}
-
-/// A running statement.
-struct Statement<'a> {
-    context: &'a DmlContext<'a>,
-    programs: &'a Programs,
-    pending: RefCell<PendingChecks<'a>>,
-    /// Of the change that ran last: that of the plan itself, if it has one.
-    affected: Cell<u64>,
-    beside: ConcurrentWrites,
-    /// What is inserted asks functions that change rows, or look for those that are there by then.
-    follows: bool,
-}
-
-impl Writes for Statement<'_> {
-    fn change(&self, change: &Modification, rows: SourceRows<'_>) -> Result<Collected> {
-        let mut pending = self.pending.borrow_mut();
-        let pending = pending.deref_mut();
-        let source = |rows| match rows {
-            SourceRows::Batches(batches, shared) => Ok(Source::new(batches, shared)),
-            SourceRows::Few(_) | SourceRows::Constants(_) | SourceRows::Lazy(_) => {
-                Err(Error::internal("rows that are only inserted"))
-            }
-        };
-        let table = &change.table;
-        let events = change.events();
-        let assigned: Arc<[usize]> = if table.triggers.is_empty() { Arc::default() } else { change.assigned() };
-        for event in &events {
-            pending.before_statement(table, *event, &assigned)?;
-        }
-        let (context, beside) = (self.context, self.beside);
-        let result = match self.programs.program(change)? {
-            Program::Insert(plan) => plan.run(rows, context, pending, beside)?,
-            Program::Update(plan) => plan.run(&source(rows)?, context, pending, beside)?,
-            Program::Delete(plan) => plan.run(&source(rows)?, context, pending, beside)?,
-            Program::Merge(plan) => plan.run(&source(rows)?, context, pending, beside)?,
-            Program::Instead(plan) => plan.run(&source(rows)?, context, pending)?,
-        };
-        for event in events.iter().rev() {
-            pending.after_statement(table, *event, &assigned)?;
-        }
-        self.affected.set(result.affected);
-        Ok(result.rows.finish())
-    }
-
-    fn follows(&self) -> bool {
-        self.follows
-    }
 }

@@ -35,16 +35,22 @@ struct Compiled {
 }
 
 /// The triggers that a statement has run, ready to run again.
-pub(crate) struct Running<'a> {
-    context: &'a DmlContext<'a>,
-    all: Vec<(Arc<TriggerCall>, Box<dyn TriggerRunner + 'a>)>,
+#[derive(Default)]
+pub(crate) struct ReadyTriggers {
+    all: Vec<(Arc<TriggerCall>, Box<dyn TriggerRunner>)>,
     /// Of the statement.
     pub(super) rows: Vec<TransitionRows>,
 }
 
+/// Triggers that run, in what their statement runs in.
+pub(crate) struct Running<'a> {
+    context: &'a DmlContext<'a>,
+    ready: &'a mut ReadyTriggers,
+}
+
 impl<'a> Running<'a> {
-    pub(crate) fn new(context: &'a DmlContext<'a>) -> Running<'a> {
-        Running { context, all: Vec::new(), rows: Vec::new() }
+    pub(crate) fn new(context: &'a DmlContext<'a>, ready: &'a mut ReadyTriggers) -> Running<'a> {
+        Running { context, ready }
     }
 
     fn fire(
@@ -62,21 +68,22 @@ impl<'a> Running<'a> {
 
     /// The trigger, ready to run.
     fn ready(&mut self, call: &Arc<TriggerCall>) -> Result<&mut dyn TriggerRunner> {
-        let at = match self.all.iter().position(|(known, _)| Arc::ptr_eq(known, call)) {
+        let all = &mut self.ready.all;
+        let at = match all.iter().position(|(known, _)| Arc::ptr_eq(known, call)) {
             Some(at) => at,
             None => {
                 let eval = &self.context.exec.eval;
-                self.all.push((call.clone(), eval.caller()?.trigger(call, eval)?));
-                self.all.len() - 1
+                all.push((call.clone(), eval.caller()?.clone().trigger(call, eval)?));
+                all.len() - 1
             }
         };
-        Ok(&mut *self.all[at].1)
+        Ok(&mut *all[at].1)
     }
 
     /// The rows of the statement, as functions see them.
     fn tables(&mut self, call: &TriggerCall, event: TriggerEvent) -> Result<TableRows> {
         let row_type = || call.shape.row_type();
-        match self.rows.iter_mut().find(|rows| rows.are_of(call.table, event)) {
+        match self.ready.rows.iter_mut().find(|rows| rows.are_of(call.table, event)) {
             Some(rows) => rows.given(row_type),
             None => TransitionRows::new(call.table, event).given(row_type),
         }

@@ -189,6 +189,45 @@ impl ExecContext {
     }
 }
 
+/// The time that a step has.
+#[derive(Default)]
+pub(crate) struct Turn {
+    /// When the step is to end, if it can.
+    end: Cell<Option<Instant>>,
+    /// It got something done.
+    worked: Cell<bool>,
+}
+
+impl Turn {
+    /// Of a step that is to end then; `None`: when there is an answer.
+    pub(crate) fn until(end: Option<Instant>) -> Turn {
+        Turn { end: Cell::new(end), worked: Cell::new(false) }
+    }
+
+    /// When it is to end.
+    pub(crate) fn end(&self) -> Option<Instant> {
+        self.end.get()
+    }
+
+    /// Begins another step; when the one before was to end.
+    fn begin(&self, end: Option<Instant>) -> Option<Instant> {
+        self.worked.set(false);
+        self.end.replace(end)
+    }
+
+    /// To be called by who is about to get something done without asking others: "not yet", if the step should end
+    /// before. The first in each step may always go on, so that every step takes the execution further.
+    pub(crate) fn take(&self) -> Step<()> {
+        if self.is_over() { Err(NoAnswer::NotYet) } else { Ok(()) }
+    }
+
+    /// The same, for who leaves by another way.
+    #[inline]
+    pub(crate) fn is_over(&self) -> bool {
+        self.end.get().is_some_and(|end| self.worked.replace(true) && sync::now() >= end)
+    }
+}
+
 /// An execution's context and the state its operators share. One thread runs an execution.
 pub(crate) struct Shared {
     pub(crate) context: ExecContext,
@@ -201,10 +240,7 @@ pub(crate) struct Shared {
     with_results: RefCell<HashMap<CteId, Arc<WithResult>>>,
     /// Counts the times that some WITH result began anew: what was computed from one may be out of date since.
     with_version: Cell<u64>,
-    /// When the present step is to end, if it can.
-    turn: Cell<Option<Instant>>,
-    /// The present step got something done.
-    worked: Cell<bool>,
+    turn: Turn,
     #[cfg(test)]
     pub(crate) hesitation: super::hesitant::Hesitation,
 }
@@ -221,8 +257,7 @@ impl Shared {
             spill_buffer: RefCell::default(),
             with_results: RefCell::default(),
             with_version: Cell::new(0),
-            turn: Cell::new(None),
-            worked: Cell::new(false),
+            turn: Turn::default(),
             #[cfg(test)]
             hesitation: super::hesitant::Hesitation::of_thread(),
         }
@@ -249,8 +284,7 @@ impl Shared {
 
     /// Begins a step that is to end at some time, or when there is an answer; when the one before was to.
     pub(crate) fn begin_turn(&self, end: Option<Instant>) -> Option<Instant> {
-        self.worked.set(false);
-        self.turn.replace(end)
+        self.turn.begin(end)
     }
 
     fn counters_of(&self, node: usize) -> Option<&NodeCounters> {
@@ -502,13 +536,14 @@ impl<'a> Cx<'a> {
         self.shared.context.check()
     }
 
-    /// To be called by who is about to get something done without asking others: "not yet", if the step should end
-    /// before. The first in each step may always go on, so that every step takes the execution further.
+    /// That of the present step.
+    pub(crate) fn turn(&self) -> &'a Turn {
+        &self.shared.turn
+    }
+
+    /// See [`Turn::take`].
     pub(crate) fn take_turn(&self) -> Step<()> {
-        match self.shared.turn.get() {
-            Some(end) if self.shared.worked.replace(true) && sync::now() >= end => Err(NoAnswer::NotYet),
-            _ => Ok(()),
-        }
+        self.shared.turn.take()
     }
 
     /// The row to run a subplan or a lateral side under.

@@ -1,5 +1,5 @@
-//! Tests' operators that say "not yet": one round every node of a plan, by a seed, while [`hesitantly`] runs. Steps
-//! that change nothing are taken on one thread or another.
+//! Tests' operators that say "not yet": one round every node of a plan, by a seed, while [`hesitantly`] runs. Changes of rows
+//! have turns without any time then. Steps are taken on one thread or another.
 
 use std::cell::Cell;
 
@@ -35,13 +35,17 @@ impl Hesitation {
         Some(Random::new(state.get()))
     }
 
+    pub(crate) fn hesitates(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Whether another thread takes the next step.
     pub(crate) fn moves(&self) -> bool {
         self.random().is_some_and(|mut random| random.below(64) == 0)
     }
 }
 
-pub(super) fn on_another_thread<T: Send>(step: impl FnOnce() -> T + Send) -> T {
+pub(crate) fn on_another_thread<T: Send>(step: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| scope.spawn(step).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 

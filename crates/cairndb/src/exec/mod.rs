@@ -41,13 +41,15 @@ mod with;
 
 pub(crate) use collected::Collected;
 pub use context::{BatchSizes, DEFAULT_MEMORY_BUDGET, DEFAULT_WORK_MEM, ExecContext, SequenceSource, SequenceState};
-pub(crate) use context::{Charge, Cx, Shared, pages_between};
+pub(crate) use context::{Charge, Cx, Shared, Turn, pages_between};
 pub(crate) use entry_sort::EntrySorter;
 pub(crate) use facts::is_volatile;
+#[cfg(test)]
+pub(crate) use hesitant::{Hesitation, hesitantly, on_another_thread};
 pub(crate) use maintain::{
     Changed, ChangedReader, Direct, KeptState, MaintenanceEnv, RowChanges, Terms, changed_rows, entry_row_key,
 };
-pub(crate) use operator::{NoAnswer, SourceRows, Step, Writes};
+pub(crate) use operator::{NoAnswer, SourceRows, Step, Writes, until_done};
 pub use row_eval::eval_row;
 pub(crate) use row_eval::{draw, sequence};
 pub(crate) use scroll::{Keep, ScrolledRows, only_forward};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::collected::Collected;
 use super::context::{Cx, NOBODY};
-use super::operator::{BoxOperator, Operator, SourceRows, Step, next_now};
+use super::operator::{BoxOperator, Operator, SourceRows, Step};
 use super::spill::BatchList;
 use crate::Error;
 use crate::columns::Batch;
@@ -12,7 +12,7 @@ use crate::plan::{ConstantRows, Modification};
 use crate::types::DataType;
 
 /// Changes rows when it is first asked: reads its input to the end, then writes, unless the two follow each other
-/// ([`Writes::follows`](super::operator::Writes::follows)). Its own rows are what RETURNING says.
+/// ([`Writes::follows`](super::operator::Writes::follows)). Either may say "not yet". Its own rows are what RETURNING says.
 pub(crate) struct Modify {
     change: Arc<Modification>,
     rows: Rows,
@@ -37,11 +37,11 @@ impl Modify {
 
     fn run(&mut self, cx: Cx<'_>) -> Step<Collected> {
         let writes = cx.writes.ok_or_else(|| Error::internal("a plan that changes rows is only read"))?;
-        let rows = match &mut self.rows {
-            Rows::Constants(rows) => SourceRows::Constants(rows),
+        match &mut self.rows {
+            Rows::Constants(rows) => return writes.change(&self.change, SourceRows::Constants(rows), cx.turn()),
             Rows::Input(input) if writes.follows() => {
-                let mut next = || next_now(input, cx);
-                return Ok(writes.change(&self.change, SourceRows::Lazy(&mut next))?);
+                let mut next = || input.next(cx);
+                return writes.change(&self.change, SourceRows::Lazy(&mut next), cx.turn());
             }
             Rows::Input(input) => {
                 while let Some(mut batch) = input.next(cx)? {
@@ -55,13 +55,12 @@ impl Modify {
                 }
                 // No cursor holds the pages that are about to change.
                 self.rows = Rows::Read;
-                let changed = writes.change(&self.change, SourceRows::Batches(&self.read, cx.shared));
-                self.read.clear(cx);
-                return Ok(changed?);
             }
-            Rows::Read => return Err(Error::internal("rows are changed a second time").into()),
-        };
-        Ok(writes.change(&self.change, rows)?)
+            Rows::Read => {}
+        }
+        let changed = writes.change(&self.change, SourceRows::Batches(&self.read, cx.shared), cx.turn())?;
+        self.read.clear(cx);
+        Ok(changed)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What every operator is: a source of batches that can stop and go on, on any thread, and start over.
 
 use super::collected::Collected;
-use super::context::{Cx, Shared};
+use super::context::{Cx, Shared, Turn};
 use super::spill::BatchList;
 use crate::columns::Batch;
 use crate::plan::{ConstantRows, Expr, Modification};
@@ -67,8 +67,9 @@ pub(crate) trait Operator: Send {
 
 /// Who changes rows for the operators of a statement.
 pub(crate) trait Writes {
-    /// Changes rows as the statement says, from batches or from rows that are there; what RETURNING makes of them.
-    fn change(&self, change: &Modification, rows: SourceRows<'_>) -> Result<Collected>;
+    /// Changes rows as the statement says, from batches or from rows that are there; what RETURNING makes of them. It knows
+    /// how far it is: who is told "not yet", at the end of the turn, asks again with the same rows.
+    fn change(&self, change: &Modification, rows: SourceRows<'_>, turn: &Turn) -> Step<Collected>;
 
     /// Whether each of the rows is to be changed before the next one is asked for, which may look for it.
     fn follows(&self) -> bool;
@@ -79,7 +80,7 @@ pub(crate) enum SourceRows<'a> {
     /// All of them, with what they are charged to.
     Batches(&'a BatchList, &'a Shared),
     /// As they come.
-    Lazy(&'a mut dyn FnMut() -> Result<Option<Batch>>),
+    Lazy(&'a mut dyn FnMut() -> Step<Option<Batch>>),
     Constants(&'a ConstantRows),
     Few(&'a [Vec<Expr>]),
 }
@@ -87,16 +88,21 @@ pub(crate) enum SourceRows<'a> {
 /// An operator of any kind.
 pub(crate) type BoxOperator = Box<dyn Operator>;
 
+/// Goes on until there is an answer: for who waits for it.
+pub(crate) fn until_done<T>(mut step: impl FnMut() -> Step<T>) -> Result<T> {
+    loop {
+        match step() {
+            Ok(answer) => return Ok(answer),
+            Err(NoAnswer::Failed(error)) => return Err(error),
+            Err(NoAnswer::NotYet) => {}
+        }
+    }
+}
+
 /// Asks until there is an answer: for who cannot go on in the middle of what it does.
 pub(crate) fn next_now(operator: &mut BoxOperator, cx: Cx<'_>) -> Result<Option<Batch>> {
     let turn = cx.shared.begin_turn(None);
-    let answer = loop {
-        match operator.next(cx) {
-            Ok(batch) => break Ok(batch),
-            Err(NoAnswer::Failed(error)) => break Err(error),
-            Err(NoAnswer::NotYet) => cx.check()?,
-        }
-    };
+    let answer = until_done(|| operator.next(cx).or_else(|none| cx.check().map_err(NoAnswer::from).and(Err(none))));
     cx.shared.begin_turn(turn);
     answer
 }

@@ -1,11 +1,11 @@
 //! Running a plan: the executor's face to the layers above.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::build::build;
 use super::context::{Cx, ExecContext, NodeCounters, Shared};
-use super::operator::{BoxOperator, NoAnswer, Step, Writes};
+use super::operator::{BoxOperator, NoAnswer, Step, Writes, until_done};
 use super::spill::BatchList;
 use super::with::WithResult;
 use crate::columns::Batch;
@@ -118,24 +118,22 @@ impl RowStream {
 
     /// The next rows, at least one; `None` at the end, and after an error.
     pub fn next_batch(&mut self) -> Result<Option<Batch>> {
-        self.next_writing(None)
-    }
-
-    /// As `next_batch`, of a plan that changes rows: `writes` does it.
-    pub(crate) fn next_writing(&mut self, writes: Option<&dyn Writes>) -> Result<Option<Batch>> {
-        loop {
-            match self.step_somewhere(writes) {
-                Ok(batch) => return Ok(batch),
-                Err(NoAnswer::Failed(error)) => return Err(error),
-                Err(NoAnswer::NotYet) => {}
-            }
-        }
+        until_done(|| self.step_somewhere())
     }
 
     /// As `next_batch`, but for the end of `turn`, after which the answer may be "not yet": there is more to do.
     pub(crate) fn next_within(&mut self, turn: Duration) -> Step<Option<Batch>> {
-        self.shared.begin_turn(sync::now().checked_add(turn));
-        let answer = self.step(None);
+        self.step_until(sync::now().checked_add(turn), None)
+    }
+
+    /// A step that is to end then, of a plan that changes rows: `writes` does it.
+    pub(crate) fn step_writing(&mut self, writes: &dyn Writes, end: Option<Instant>) -> Step<Option<Batch>> {
+        self.step_until(end, Some(writes))
+    }
+
+    fn step_until(&mut self, end: Option<Instant>, writes: Option<&dyn Writes>) -> Step<Option<Batch>> {
+        self.shared.begin_turn(end);
+        let answer = self.step(writes);
         self.shared.begin_turn(None);
         answer
     }
@@ -154,16 +152,16 @@ impl RowStream {
     }
 
     #[cfg(not(test))]
-    fn step_somewhere(&mut self, writes: Option<&dyn Writes>) -> Step<Option<Batch>> {
-        self.step(writes)
+    fn step_somewhere(&mut self) -> Step<Option<Batch>> {
+        self.step(None)
     }
 
     /// Where operators hesitate, another thread may take the step.
     #[cfg(test)]
-    fn step_somewhere(&mut self, writes: Option<&dyn Writes>) -> Step<Option<Batch>> {
-        match writes {
-            None if self.shared.hesitation.moves() => super::hesitant::on_another_thread(|| self.step(None)),
-            _ => self.step(writes),
+    fn step_somewhere(&mut self) -> Step<Option<Batch>> {
+        match self.shared.hesitation.moves() {
+            true => super::hesitant::on_another_thread(|| self.step(None)),
+            false => self.step(None),
         }
     }
 

@@ -67,7 +67,7 @@ pub(crate) trait Caller: Debug + Send + Sync {
     fn value(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Value>;
 
     /// Makes ready to run a trigger's function.
-    fn trigger<'a>(&'a self, call: &Arc<TriggerCall>, eval: &EvalContext) -> Result<Box<dyn TriggerRunner + 'a>>;
+    fn trigger(self: Arc<Self>, call: &Arc<TriggerCall>, eval: &EvalContext) -> Result<Box<dyn TriggerRunner>>;
 
     /// How many triggers run within each other.
     fn trigger_depth(&self) -> usize;

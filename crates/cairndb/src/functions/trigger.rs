@@ -69,7 +69,7 @@ pub(crate) struct Firing {
 }
 
 /// A trigger that runs once or more within a statement; what one time needs is kept for the next.
-pub(crate) trait TriggerRunner {
+pub(crate) trait TriggerRunner: Send {
     /// Runs the trigger's function; the row that it returns.
     fn fire(&mut self, firing: Firing) -> Result<Option<Vec<Value>>>;
 

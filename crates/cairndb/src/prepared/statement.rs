@@ -46,7 +46,7 @@ pub(crate) struct Prepared {
     /// Empty as long as the fast form serves.
     body: OnceLock<Body>,
     /// The row programs of its changes; empty until it runs.
-    programs: OnceLock<Box<Programs>>,
+    programs: OnceLock<Arc<Programs>>,
     /// The result's columns, where no plan says them.
     fields: Vec<Field>,
     /// The fast form, where the statement has one; empty until somebody asks.
@@ -219,13 +219,13 @@ impl Prepared {
     }
 
     /// The row programs of the plan's changes, compiled when it first runs.
-    pub(crate) fn programs(&self) -> Result<&Programs> {
+    pub(crate) fn programs(&self) -> Result<&Arc<Programs>> {
         if let Some(programs) = self.programs.get() {
             return Ok(programs);
         }
         let programs =
             self.plan()?.map_or_else(|| Ok(Programs::default()), |plan| Programs::of(plan, &self.catalog))?;
-        Ok(self.programs.get_or_init(|| Box::new(programs)))
+        Ok(self.programs.get_or_init(|| Arc::new(programs)))
     }
 
     /// The tables that it reads.

@@ -152,8 +152,8 @@ impl<'h> dyn StatementHost + 'h {
 }
 
 /// A trigger that runs.
-struct Fired<'a> {
-    host: &'a dyn StatementHost,
+struct Fired {
+    host: Arc<dyn StatementHost>,
     /// What runs it, where that is not the host.
     under: Option<UnderPath>,
     call: Arc<TriggerCall>,
@@ -162,10 +162,10 @@ struct Fired<'a> {
     room: Room,
 }
 
-impl Fired<'_> {
+impl Fired {
     /// Sees what others have changed of the schema since.
     fn refresh(&mut self) -> Result<()> {
-        if self.under.as_ref().is_none_or(|under| under.is_current(self.host)) {
+        if self.under.as_ref().is_none_or(|under| under.is_current(&*self.host)) {
             return Ok(());
         }
         self.under = self.host.under_path_of(&self.call.routine, &self.context.eval)?;
@@ -176,11 +176,11 @@ impl Fired<'_> {
     }
 }
 
-impl TriggerRunner for Fired<'_> {
+impl TriggerRunner for Fired {
     fn fire(&mut self, firing: Firing) -> Result<Option<Vec<Value>>> {
         self.refresh()?;
         let Fired { host, under, call, compiled, context, room } = self;
-        let runs = under.as_ref().map_or(*host, |under| &*under.host);
+        let runs = under.as_ref().map_or(&**host, |under| &*under.host);
         let _trigger = Entered::of(runs, call.table);
         let fired = runs.deeper(None, |_| {
             context.check()?;
@@ -197,7 +197,7 @@ impl TriggerRunner for Fired<'_> {
         self.refresh()?;
         let Fired { host, under, call, compiled, context, room } = self;
         let Compiled::PlPgSql(body) = &**compiled else { return Ok(false) };
-        let runs = under.as_ref().map_or(*host, |under| &*under.host);
+        let runs = under.as_ref().map_or(&**host, |under| &*under.host);
         let _trigger = Entered::of(runs, call.table);
         let fired = runs.deeper(None, |_| body.fire_all(runs, context, call, (event, rows), room))?;
         under.as_ref().map_or(Ok(()), |under| host.catch_up(under))?;
@@ -222,10 +222,10 @@ impl<H: StatementHost + 'static> Caller for H {
         Ok(rows.into_iter().next().and_then(|row| row.into_iter().next()).unwrap_or(Value::Null))
     }
 
-    fn trigger<'a>(&'a self, call: &Arc<TriggerCall>, eval: &EvalContext) -> Result<Box<dyn TriggerRunner + 'a>> {
+    fn trigger(self: Arc<Self>, call: &Arc<TriggerCall>, eval: &EvalContext) -> Result<Box<dyn TriggerRunner>> {
         let under = self.under_path_of(&call.routine, eval)?;
         let (runs, eval) =
-            under.as_ref().map_or((self as &dyn StatementHost, eval), |under| (&*under.host, &under.eval));
+            under.as_ref().map_or((&*self as &dyn StatementHost, eval), |under| (&*under.host, &under.eval));
         let compiled = self.compiled().of(&call.routine, runs)?;
         let context = runs.context(&call.routine, eval)?;
         Ok(Box::new(Fired { host: self, under, call: call.clone(), compiled, context, room: Room::default() }))

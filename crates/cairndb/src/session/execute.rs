@@ -18,13 +18,14 @@ use cairn_storage::Losses;
 pub(crate) use commit::retry;
 pub(super) use state::State;
 
+use super::changing::ChangingStatement;
 use super::named::refuse_other_columns;
 use super::statement_cache::TextHash;
 use super::{Executed, Params, Rows, Session};
 use crate::catalog::{Catalog, ObjectId, note_all};
 use crate::clock;
 use crate::command::{self, Command, ExplainRequest};
-use crate::dml::{self, Deferred, DmlContext, Programs};
+use crate::dml::{Deferred, DmlContext};
 use crate::exec::{self, Kept};
 use crate::prepared::{Access, Body, Prepared, explanation, explanation_named};
 use crate::sql::{ParsedStatement, parse_one};
@@ -313,7 +314,7 @@ impl Session {
 
     fn write(
         &self,
-        tx: &Transaction,
+        tx: &Arc<Transaction>,
         statement: &mut Runnable,
         state: &State<'_>,
         params: &dyn Params,
@@ -331,26 +332,23 @@ impl Session {
             Some(open) => open.note(&prepared)?,
             None => prepared.note(tx.reader().database(), state.has_lost)?,
         }
-        let dml = self.dml_context(tx, (state, &context));
         if let Some(told) = statement.explained {
+            let dml = self.dml_context(tx, (state, &context));
             return Executed::explained(explanation_named(told, &prepared, &context, Some(&dml))?);
         }
-        let body = prepared.body()?;
-        if let Body::Explain(of) = body {
-            let told = explanation(of.told, of.statement.clone(), &prepared, &context, Some(&dml))?;
-            return Executed::explained(told);
-        }
-        let Body::Plan(plan) = body else { return Err(Error::internal("not a statement that writes rows")) };
-        let own;
-        let programs = match prepared.inserts_constants() {
-            // It is run once, mostly, and what inserts a row is the catalog's.
-            true => {
-                own = Programs::of(plan, &prepared.catalog)?;
-                &own
+        let plan = match prepared.body()? {
+            Body::Plan(plan) => plan,
+            Body::Explain(of) => {
+                let dml = self.dml_context(tx, (state, &context));
+                let told = explanation(of.told, of.statement.clone(), &prepared, &context, Some(&dml))?;
+                return Executed::explained(told);
             }
-            false => prepared.programs()?,
+            Body::Utility => return Err(Error::internal("not a statement that writes rows")),
         };
-        let done = dml::run(plan, programs, &dml, prepared.calls())?;
+        let mut changing = ChangingStatement::begin(self, tx, (&prepared, plan), state, context)?;
+        let done = changing.run();
+        self.insert_room.set(changing.into_room());
+        let done = done?;
         let affected = match statement.parsed.syntax() {
             Syntax::Query { .. } => done.affected,
             // A RETURNING with subqueries is a query over what is changed, with a row for each.

@@ -5,6 +5,9 @@ mod advisory;
 mod backup_requests;
 mod bodies;
 mod ceilings;
+mod changing;
+#[cfg(test)]
+mod changing_tests;
 mod channels;
 mod control;
 mod copy;

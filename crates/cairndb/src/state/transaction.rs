@@ -114,7 +114,10 @@ impl Transaction {
     }
 
     /// Does what frees pages in the end: a full database has some for that.
-    pub(crate) fn freeing<T>(&self, work: impl FnOnce() -> crate::Result<T>) -> crate::Result<T> {
+    pub(crate) fn freeing<T, E: From<Error>>(
+        &self,
+        work: impl FnOnce() -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
         self.free_pages(true)?;
         let done = work();
         self.free_pages(false)?;

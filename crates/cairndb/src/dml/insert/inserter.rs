@@ -1,5 +1,6 @@
 //! Inserts rows, each by the row program; those that nothing is made of, many at a time.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use cairn_storage::{Error as StorageError, KeyList};
@@ -9,13 +10,12 @@ use crate::catalog::TriggerEvent;
 use crate::columns::Batch;
 use crate::dml::pending::PendingChecks;
 use crate::dml::row::{
-    BatchRow, Env, InsertBuffers, LentRow, NewRows, Proposed, RowInsert, RowObserver, Spare, Stop, Touched, Trees, Way,
+    BatchRow, ByOthers, Env, InsertBuffers, LentRow, NewRows, Proposed, RowInsert, RowObserver, Spare, Stop, Touched,
+    Trees, Way,
 };
 use crate::dml::source::held_trees;
-use crate::dml::statement::ConcurrentWrites;
 use crate::dml::{DmlContext, DmlResult};
-use crate::exec::ExecContext;
-use crate::plan::Held;
+use crate::exec::{ExecContext, Step, Turn};
 use crate::types::ValueRef;
 use crate::{Result, Value};
 
@@ -59,61 +59,73 @@ impl Buffers {
     }
 }
 
-/// Inserts rows of one statement, whose lengths have yet to be fitted.
-pub(crate) struct Inserter<'a> {
-    program: &'a RowInsert,
-    context: &'a DmlContext<'a>,
-    /// Where ON CONFLICT may update.
-    touched: Option<Touched<'a>>,
+/// What one statement has inserted.
+pub(crate) struct InserterState {
+    /// Where ON CONFLICT may update: the keys of rows that were inserted or updated.
+    touched: Option<HashSet<Vec<u8>>>,
     /// Nobody else changes rows.
-    is_alone: bool,
+    pub(super) is_alone: bool,
     /// Once there were many rows.
     way: Option<Way>,
     /// Each row is a statement of its own: what it owes is looked at before the next one.
     pub(super) settles: bool,
-    room: InserterBuffers,
     pub(super) result: DmlResult,
 }
 
-impl<'a> Inserter<'a> {
-    pub(crate) fn new(program: &'a RowInsert, context: &'a DmlContext<'a>) -> Inserter<'a> {
-        Inserter {
-            program,
-            context,
-            touched: program.may_update().then(Touched::default),
+impl InserterState {
+    pub(crate) fn of(program: &RowInsert) -> InserterState {
+        InserterState {
+            touched: program.may_update().then(HashSet::new),
             is_alone: true,
             way: None,
             settles: false,
-            room: context.room.take(),
             result: DmlResult::default(),
         }
     }
 
-    /// `beside`: who else changes rows.
-    pub(super) fn run_beside(&mut self, beside: ConcurrentWrites) {
-        let (context, tree) = (self.context, self.program.rules.target.table.tree);
-        self.is_alone = beside == ConcurrentWrites::Nobody;
-        if let (false, Some(touched)) = (self.is_alone, &mut self.touched) {
-            touched.by_others = Some(Box::new(move |key| Ok(!context.is_untouched(tree, key)?)));
-        }
+    /// What RETURNING made of the row that was inserted last.
+    pub(in crate::dml) fn take_returned(&mut self) -> Vec<Value> {
+        self.result.rows.pop().unwrap_or_default()
     }
 
-    /// Rows of expressions. Each is evaluated when the one before is inserted: functions that it calls may look for that.
+    pub(crate) fn affected(&self) -> u64 {
+        self.result.affected
+    }
+}
+
+/// Inserts rows of one statement, whose lengths have yet to be fitted.
+pub(crate) struct Inserter<'a> {
+    program: &'a RowInsert,
+    context: &'a DmlContext<'a>,
+    own: &'a mut InserterState,
+    room: InserterBuffers,
+}
+
+impl<'a> Inserter<'a> {
+    pub(crate) fn new(program: &'a RowInsert, context: &'a DmlContext<'a>, own: &'a mut InserterState) -> Inserter<'a> {
+        Inserter { program, context, own, room: context.room.take() }
+    }
+
+    /// Rows of expressions, from the one on that comes next. Each is evaluated when the one before is inserted: functions that it
+    /// calls may look for that.
     pub(super) fn insert_expressions<'r, R: GivenRow<'r>>(
         &mut self,
         rows: impl Iterator<Item = R>,
-        pending: &mut PendingChecks<'_>,
-    ) -> Result<()>
+        next: &mut usize,
+        (pending, turn): (&mut PendingChecks<'_>, &Turn),
+    ) -> Step<()>
     where
         'a: 'r,
     {
         let context = self.context.exec;
         context.check()?;
         let mut computed = std::mem::take(&mut self.room.0.get_or_insert_default().computed);
-        for row in rows {
+        for row in rows.skip(*next) {
+            turn.take()?;
             computed.clear();
             row.evaluate(context, &mut computed)?;
             self.insert(ComputedRow { row, values: &computed, context }, pending)?;
+            *next += 1;
         }
         self.room.0.get_or_insert_default().computed = computed;
         Ok(())
@@ -121,35 +133,45 @@ impl<'a> Inserter<'a> {
 
     /// Rows in columns.
     pub(in crate::dml) fn insert_batch(&mut self, batch: &Batch, pending: &mut PendingChecks<'_>) -> Result<(), OfRow> {
-        let rows = batch.len();
-        let way = if rows < MANY { Way::Each } else { self.way().map_err(|error| (error, 0))? };
-        let mut done = if way == Way::Together { self.insert_runs(batch)? } else { 0 };
-        while done < rows {
-            let end = rows.min(done + HELD_ROWS);
-            self.insert_some(batch, done..end, way, pending)?;
-            done = end;
+        let (turn, mut done) = (Turn::default(), 0);
+        while done < batch.len() {
+            done = self.insert_part(batch, done, pending, &turn)?;
         }
         Ok(())
     }
 
+    /// Rows of a batch from one on, not all of them; which comes next.
+    pub(super) fn insert_part(
+        &mut self,
+        batch: &Batch,
+        from: usize,
+        pending: &mut PendingChecks<'_>,
+        turn: &Turn,
+    ) -> Result<usize, OfRow> {
+        let rows = batch.len();
+        let way = if rows < MANY { Way::Each } else { self.way().map_err(|error| (error, 0))? };
+        if from == 0
+            && way == Way::Together
+            && let done @ 1.. = self.insert_runs(batch)?
+        {
+            return Ok(done);
+        }
+        self.insert_some(batch, from..rows.min(from + HELD_ROWS), way, (pending, turn))
+    }
+
     /// How many rows are inserted. Where the transaction is held for several, nobody has to look then what numbers its rows have.
     fn way(&mut self) -> Result<Way> {
-        if let Some(way) = self.way {
+        if let Some(way) = self.own.way {
             return Ok(way);
         }
-        let way = if self.is_alone { self.program.way() } else { Way::Each };
+        let way = if self.own.is_alone { self.program.way() } else { Way::Each };
         let target = &self.program.rules.target;
         if way != Way::Each && target.layout.has_row_numbers() {
             let (store, numbers) = self.context.numbers(target.table.tree);
             numbers.find(store, target.table.tree)?;
         }
-        self.way = Some(way);
+        self.own.way = Some(way);
         Ok(way)
-    }
-
-    /// Whether what is made of a row can be while this is held.
-    pub(in crate::dml) fn is_evaluable(&self, held: Held) -> bool {
-        self.program.is_evaluable(held)
     }
 
     fn insert_some(
@@ -157,22 +179,27 @@ impl<'a> Inserter<'a> {
         batch: &Batch,
         rows: Range<usize>,
         way: Way,
-        pending: &mut PendingChecks<'_>,
-    ) -> Result<(), OfRow> {
+        (pending, turn): (&mut PendingChecks<'_>, &Turn),
+    ) -> Result<usize, OfRow> {
         let of_first = |error: crate::Error| (error, rows.start);
         self.context.exec.check().map_err(of_first)?;
         let mut tx = self.context.tx;
         let held = if way == Way::Each { Ok(None) } else { tx.writer(self.program.rules.target.table.tree) };
         let mut hold = held.map_err(|error| of_first(error.into()))?;
         let trees = held_trees(&mut hold, &mut tx);
-        for row in rows {
-            let lent = BatchRow { columns: batch.columns(), row };
-            self.insert_into(trees, lent, pending).map_err(|error| (error, row))?;
-            if self.settles && way == Way::Each {
-                pending.settle_insert().map_err(|error| (error, row))?;
+        let mut next = rows.start;
+        while next < rows.end {
+            let lent = BatchRow { columns: batch.columns(), row: next };
+            self.insert_into(trees, lent, pending).map_err(|error| (error, next))?;
+            if self.own.settles && way == Way::Each {
+                pending.settle_insert().map_err(|error| (error, next))?;
+            }
+            next += 1;
+            if turn.is_over() {
+                break;
             }
         }
-        Ok(())
+        Ok(next)
     }
 
     pub(crate) fn insert<'b>(&mut self, row: impl LentRow<'b>, observer: &mut dyn RowObserver) -> Result<()> {
@@ -187,7 +214,7 @@ impl<'a> Inserter<'a> {
         row: impl LentRow<'b>,
         observer: &mut dyn RowObserver,
     ) -> Result<()> {
-        let Inserter { program, context, touched, room, result, .. } = self;
+        let Inserter { program, context, own: InserterState { touched, is_alone, result, .. }, room } = self;
         let Buffers { insert: buffers, fitted, generated, spare, .. } = &mut **room.0.get_or_insert_default();
         let (table, env) = (&program.rules.target.table, Env::of(context.exec));
         let given;
@@ -205,6 +232,9 @@ impl<'a> Inserter<'a> {
         }
         let row = row.generated(&program.rules.target, env, generated)?;
         program.prepare(&row, env, context.numbers(table.tree), buffers)?;
+        let by_others = |key: &[u8]| Ok(!context.is_untouched(table.tree, key)?);
+        let by_others = (!*is_alone).then_some(&by_others as &ByOthers<'_>);
+        let mut touched = touched.as_mut().map(|keys| Touched { keys, by_others });
         if program.run(trees, &row, env, buffers, (observer, touched.as_mut()), &mut result.returned)? {
             result.add()?;
         }
@@ -253,21 +283,12 @@ impl<'a> Inserter<'a> {
                 inserted => inserted.map_err(|error| of_row(error.into()))?,
             };
             done += inserted;
-            self.result.add_many(inserted as u64);
+            self.own.result.add_many(inserted as u64);
             if is_cut || inserted < encoded {
                 break;
             }
         }
         Ok(done)
-    }
-
-    /// What RETURNING made of the row that was inserted last.
-    pub(in crate::dml) fn take_returned(&mut self) -> Vec<Value> {
-        self.result.rows.pop().unwrap_or_default()
-    }
-
-    pub(crate) fn affected(&self) -> u64 {
-        self.result.affected
     }
 }
 

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use super::Inserter;
 use super::rows::{ConstantRow, InsertRows};
+use super::{Inserter, InserterState};
 use crate::catalog::Catalog;
-use crate::dml::pending::PendingChecks;
+use crate::columns::Batch;
+use crate::dml::changing::{ConcurrentWrites, Work};
 use crate::dml::row::{Conflict, RowInsert, Target};
-use crate::dml::statement::ConcurrentWrites;
+use crate::dml::source::Place;
 use crate::dml::{DmlContext, DmlResult};
-use crate::exec::SourceRows;
+use crate::exec::{SourceRows, Step};
 use crate::plan::{Expr, Modification, ModificationKind, walk};
 use crate::{Error, Result};
 
@@ -57,28 +58,52 @@ impl InsertPlan {
     }
 
     /// `beside`: who else changes rows.
-    pub(in crate::dml) fn run<'a>(
-        &'a self,
+    pub(in crate::dml) fn begin(&self, context: &DmlContext<'_>, beside: ConcurrentWrites) -> Inserting {
+        let mut inserted = InserterState::of(&self.program);
+        inserted.is_alone = beside == ConcurrentWrites::Nobody;
+        inserted.result = DmlResult::new(context, self.of.returning.as_ref());
+        Inserting { inserted, place: Place::default(), batch: None, next: 0 }
+    }
+
+    pub(in crate::dml) fn step(
+        &self,
+        at: &mut Inserting,
         rows: SourceRows<'_>,
-        context: &'a DmlContext<'a>,
-        pending: &mut PendingChecks<'_>,
-        beside: ConcurrentWrites,
-    ) -> Result<DmlResult> {
-        let mut inserter = Inserter::new(&self.program, context);
-        inserter.run_beside(beside);
-        inserter.result = DmlResult::new(context, self.of.returning.as_ref());
+        work: &mut Work<'_>,
+    ) -> Step<DmlResult> {
+        let Work { context, pending, turn, .. } = work;
+        let Inserting { inserted, place, batch, next } = at;
+        let mut inserter = Inserter::new(&self.program, context, inserted);
         match InsertRows::of(rows) {
-            InsertRows::Expressions(rows) => inserter.insert_expressions(rows.iter().map(Vec::as_slice), pending)?,
+            InsertRows::Expressions(rows) => {
+                inserter.insert_expressions(rows.iter().map(Vec::as_slice), &mut place.row, (pending, turn))?;
+            }
             InsertRows::Constants(rows, computed) => {
                 let rows = rows.iter().map(|values| ConstantRow { values, computed });
-                inserter.insert_expressions(rows, pending)?;
+                inserter.insert_expressions(rows, &mut place.row, (pending, turn))?;
             }
-            InsertRows::Columns(mut batches) => {
-                while let Some(batch) = batches.next(context.exec)? {
-                    inserter.insert_batch(&batch, pending).map_err(|(error, _)| error)?;
+            InsertRows::Columns(mut batches) => loop {
+                if batch.is_none() {
+                    (*batch, *next) = (batches.next(place, (context.exec, turn))?, 0);
                 }
-            }
+                let Some(rows) = batch else { break };
+                while *next < rows.len() {
+                    *next = inserter.insert_part(rows, *next, pending, turn).map_err(|(error, _)| error)?;
+                    turn.take()?;
+                }
+                *batch = None;
+            },
         }
-        Ok(std::mem::take(&mut inserter.result))
+        drop(inserter);
+        Ok(std::mem::take(&mut inserted.result))
     }
+}
+
+/// How far an INSERT is.
+pub(in crate::dml) struct Inserting {
+    inserted: InserterState,
+    place: Place,
+    /// What the source gave last, and the row of it that comes next.
+    batch: Option<Batch>,
+    next: usize,
 }

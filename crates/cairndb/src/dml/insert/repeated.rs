@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{InsertPlan, Inserter};
+use super::{InsertPlan, Inserter, InserterState};
 use crate::columns::{Batch, Data, Vector};
 use crate::dml::DmlContext;
-use crate::dml::pending::PendingChecks;
+use crate::dml::pending::{PendingChecks, Unsettled};
 use crate::dml::row::{BatchRow, LentRow};
 use crate::exec::{self, ExecContext};
 use crate::plan::{EvalEnv, Expr, Held, SequenceOp, eval, walk};
@@ -24,9 +24,11 @@ pub(crate) fn insert_each(
     context: &DmlContext<'_>,
     parameters: &Batch,
 ) -> Result<()> {
-    let mut inserter = Inserter::new(&plan.program, context);
-    inserter.settles = true;
-    let mut pending = PendingChecks::new(context);
+    let mut own = InserterState::of(&plan.program);
+    own.settles = true;
+    let mut inserter = Inserter::new(&plan.program, context, &mut own);
+    let mut owed = Unsettled::default();
+    let mut pending = PendingChecks::new(context, &mut owed);
     let mut computed = ComputedRows::of(exprs);
     let is_ahead =
         plan.program.rules.are_evaluable(Held::Transaction) && (computed.only_sequence().is_some() || !computed.draw());

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::bind::Callees;
 use crate::columns::{Batch, Vector};
-use crate::dml::source::Source;
-use crate::exec::{ExecContext, SourceRows, eval_row};
+use crate::dml::source::{Place, Source};
+use crate::exec::{ExecContext, SourceRows, Step, Turn, eval_row};
 use crate::plan::{ConstantRows, Expr};
 use crate::types::DataType;
 use crate::{Result, Value};
@@ -22,12 +22,12 @@ pub(super) enum InsertRows<'s> {
 
 /// Rows in columns, in the table's order, whose text is known to be text.
 pub(super) enum Batches<'s> {
-    /// They are there, but for what is computed; the batch, and the row in it, that come next.
-    Constants(&'s ConstantRows, (usize, usize)),
-    /// They are read; the batch that comes next.
-    Read(Source<'s>, usize),
+    /// They are there, but for what is computed.
+    Constants(&'s ConstantRows),
+    /// They are read.
+    Read(Source<'s>),
     /// As they come.
-    Lazy(&'s mut dyn FnMut() -> Result<Option<Batch>>),
+    Lazy(&'s mut dyn FnMut() -> Step<Option<Batch>>),
 }
 
 impl<'s> InsertRows<'s> {
@@ -36,10 +36,10 @@ impl<'s> InsertRows<'s> {
             SourceRows::Few(rows) => return InsertRows::Expressions(rows),
             SourceRows::Constants(rows) => match rows.few() {
                 Some(few) => return InsertRows::Constants(few, rows.computed()),
-                None => Batches::Constants(rows, (0, 0)),
+                None => Batches::Constants(rows),
             },
             SourceRows::Lazy(next) => Batches::Lazy(next),
-            SourceRows::Batches(batches, shared) => Batches::Read(Source::new(batches, shared), 0),
+            SourceRows::Batches(batches, shared) => Batches::Read(Source::new(batches, shared)),
         })
     }
 }
@@ -99,16 +99,20 @@ fn put(column: usize, expr: &Expr, context: &ExecContext, values: &mut Vec<Value
 }
 
 impl Batches<'_> {
-    /// The next rows, at least one.
-    pub(super) fn next(&mut self, context: &ExecContext) -> Result<Option<Batch>> {
+    /// The next rows, at least one; the place of the rows behind them comes into `place`.
+    pub(super) fn next(&mut self, place: &mut Place, (context, turn): (&ExecContext, &Turn)) -> Step<Option<Batch>> {
         context.check()?;
+        // (Those that come take the turn themselves.)
+        if !matches!(self, Batches::Lazy(_)) {
+            turn.take()?;
+        }
         match self {
-            Batches::Constants(rows, next) => next_constants(rows, next, context),
-            Batches::Read(source, next) if *next < source.len() => {
-                *next += 1;
-                source.batch(*next - 1).map(Some)
+            Batches::Constants(rows) => Ok(next_constants(rows, place, context)?),
+            Batches::Read(source) if place.batch < source.len() => {
+                place.batch += 1;
+                Ok(Some(source.batch(place.batch - 1)?))
             }
-            Batches::Read(..) => Ok(None),
+            Batches::Read(_) => Ok(None),
             Batches::Lazy(next) => Ok(next()?.map(|mut batch| {
                 batch.check_text();
                 batch
@@ -118,7 +122,11 @@ impl Batches<'_> {
 }
 
 /// A batch; a row of one where functions are called, which may look for what was inserted before.
-fn next_constants(rows: &ConstantRows, (at, row): &mut (usize, usize), context: &ExecContext) -> Result<Option<Batch>> {
+fn next_constants(
+    rows: &ConstantRows,
+    Place { batch: at, row }: &mut Place,
+    context: &ExecContext,
+) -> Result<Option<Batch>> {
     let Some(batch) = rows.batches().get(*at) else { return Ok(None) };
     let calls = rows.computed().iter().any(|(_, expr)| Callees::of(expr) != Callees::BuiltIn);
     let part = if calls { batch.slice(*row, 1) } else { batch.clone() };

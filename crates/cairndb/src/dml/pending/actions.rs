@@ -10,13 +10,17 @@ use crate::bind::{Callees, bind_default};
 use crate::catalog::{ForeignKey, ObjectId, ReferentialAction, Table, TriggerEvent};
 use crate::dml::referencing::Found;
 use crate::dml::row::{ChangeBuffers, DeleteBuffers, Env, RowChange, RowDelete, Target};
+use crate::exec::{NoAnswer, Step, Turn};
 use crate::plan::Expr;
 use crate::types::cast;
 use crate::{Error, Result, Value};
 
 /// What is to be acted upon, in this order, and how.
+#[derive(Default)]
 pub(super) struct Actions {
     events: VecDeque<Event>,
+    /// What is in the middle of it.
+    acting: Option<Acting>,
     /// What actions do to rows of a table that refer by its foreign key at a position, to so many columns of it.
     programs: Few<(ObjectId, usize, (ReferentialAction, usize)), Arc<RowChange>>,
 }
@@ -28,11 +32,27 @@ struct Event {
     new: Option<Vec<Value>>,
 }
 
-impl Actions {
-    pub(super) fn new() -> Actions {
-        Actions { events: VecDeque::new(), programs: Few::new() }
-    }
+/// An event that is acted upon.
+struct Acting {
+    event: Event,
+    /// The reference that comes next, of those to the table.
+    next: usize,
+    cascade: Option<Cascade>,
+}
 
+/// What is done to rows that refer to what an event changed.
+struct Cascade {
+    action: ReferentialAction,
+    child: Arc<Table>,
+    position: usize,
+    /// As what triggers see it, and of which columns.
+    changes: TriggerEvent,
+    assigned: Arc<[usize]>,
+    /// Those to which it has yet to be done.
+    rows: VecDeque<Found>,
+}
+
+impl Actions {
     /// A row that others may refer to was replaced, or deleted (`None`).
     pub(super) fn cause(&mut self, table: &Arc<Table>, old: Vec<Value>, new: Option<Vec<Value>>) {
         self.events.push_back(Event { table: table.clone(), old, new });
@@ -44,16 +64,43 @@ impl Actions {
 }
 
 impl PendingChecks<'_> {
-    pub(super) fn act_on_events(&mut self) -> Result<()> {
-        while let Some(event) = self.actions.events.pop_front() {
-            self.context.exec.check()?;
-            self.act(&event)?;
+    pub(super) fn act_on_events(&mut self, turn: &Turn) -> Step<()> {
+        while let Some(mut acting) = self.next_event(turn)? {
+            let acted = self.act(&mut acting, turn);
+            if let Err(NoAnswer::NotYet) = acted {
+                self.owed.actions.acting = Some(acting);
+            }
+            acted?;
         }
         Ok(())
     }
 
-    fn act(&mut self, event: &Event) -> Result<()> {
-        for &(child, position) in &event.table.referenced_by {
+    fn next_event(&mut self, turn: &Turn) -> Step<Option<Acting>> {
+        let Actions { events, acting, .. } = &mut self.owed.actions;
+        if let Some(acting) = acting.take() {
+            return Ok(Some(acting));
+        }
+        if events.is_empty() {
+            return Ok(None);
+        }
+        turn.take()?;
+        self.context.exec.check()?;
+        Ok(events.pop_front().map(|event| Acting { event, next: 0, cascade: None }))
+    }
+
+    fn act(&mut self, Acting { event, next, cascade }: &mut Acting, turn: &Turn) -> Step<()> {
+        loop {
+            if let Some(of) = cascade {
+                while !of.rows.is_empty() {
+                    turn.take()?;
+                    let Some(found) = of.rows.pop_front() else { break };
+                    self.cascade(of.action, event, &of.child, of.position, found)?;
+                }
+                self.after_statement(&of.child, of.changes, &of.assigned)?;
+            }
+            *cascade = None;
+            let Some(&(child, position)) = event.table.referenced_by.get(*next) else { return Ok(()) };
+            *next += 1;
             let child = self.table(child)?;
             let foreign_key =
                 child.foreign_keys.get(position).ok_or_else(|| Error::internal("a foreign key is missing"))?;
@@ -63,28 +110,28 @@ impl PendingChecks<'_> {
                 continue;
             }
             let action = if event.new.is_some() { foreign_key.on_update } else { foreign_key.on_delete };
-            self.apply(action, event, child, position, old)?;
+            *cascade = self.begin(action, event, child, position, old)?;
         }
-        Ok(())
     }
 
-    fn apply(
+    /// What is to be done to rows that refer, if it is more than to look whether there are such.
+    fn begin(
         &mut self,
         action: ReferentialAction,
         event: &Event,
         child: &Arc<Table>,
         position: usize,
         old: Vec<Value>,
-    ) -> Result<()> {
+    ) -> Result<Option<Cascade>> {
         match action {
             ReferentialAction::NoAction => {
                 let (parent, child) = (event.table.clone(), child.clone());
-                self.references.orphans.push(Orphans { parent, child, position, values: old });
-                Ok(())
+                self.owed.references.orphans.push_back(Orphans { parent, child, position, values: old });
+                Ok(None)
             }
             ReferentialAction::Restrict => {
                 if self.children(&event.table, child, position, &old, 1)?.is_empty() {
-                    return Ok(());
+                    return Ok(None);
                 }
                 Err(self.still_referenced(&event.table, child, position, &old))
             }
@@ -96,14 +143,13 @@ impl PendingChecks<'_> {
                     }
                 };
                 self.before_statement(child, changes, &assigned)?;
-                let children = self.children(&event.table, child, position, &old, usize::MAX)?;
+                let rows = VecDeque::from(self.children(&event.table, child, position, &old, usize::MAX)?);
                 if action == ReferentialAction::SetDefault {
                     // The default may be the very key that is gone.
                     let (parent, child) = (event.table.clone(), child.clone());
-                    self.references.orphans.push(Orphans { parent, child, position, values: old });
+                    self.owed.references.orphans.push_back(Orphans { parent, child, position, values: old });
                 }
-                children.into_iter().try_for_each(|found| self.cascade(action, event, child, position, found))?;
-                self.after_statement(child, changes, &assigned)
+                Ok(Some(Cascade { action, child: child.clone(), position, changes, assigned, rows }))
             }
         }
     }
@@ -159,7 +205,7 @@ impl PendingChecks<'_> {
         let key = &table.foreign_keys[position];
         let set = columns_set(key, action, event);
         let place = (table.id, position, (action, set.len()));
-        if let Some(program) = self.actions.programs.get(&place) {
+        if let Some(program) = self.owed.actions.programs.get(&place) {
             return Ok(program.clone());
         }
         let value = |(at, &column): (usize, &usize)| {
@@ -178,7 +224,7 @@ impl PendingChecks<'_> {
         let columns = key.columns.iter().enumerate().filter(|(_, column)| set.contains(column));
         let assigned = columns.map(value).collect::<Result<Vec<_>>>()?;
         let program = Arc::new(RowChange::new(target, catalog, assigned, None, (None, 0)));
-        self.actions.programs.insert(place, program.clone());
+        self.owed.actions.programs.insert(place, program.clone());
         Ok(program)
     }
 }

@@ -1,5 +1,6 @@
 //! What one statement owes, and what is owed when it is over.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::actions::Actions;
@@ -11,17 +12,24 @@ use crate::dml::DmlContext;
 use crate::dml::deferred::{Owed, What};
 use crate::dml::row::{Lookup, RowObserver, Rules, Stop, Trees};
 use crate::dml::triggers::TableTriggers;
+use crate::exec::{Step, Turn, until_done};
 use crate::{Error, Result, Value};
 
-/// See the module `pending`.
-pub(in crate::dml) struct PendingChecks<'a> {
-    pub(super) context: &'a DmlContext<'a>,
+/// What one statement owes so far. It refers to nothing of who runs the statement, so it waits with it.
+#[derive(Default)]
+pub(in crate::dml) struct Unsettled {
     pub(super) references: References,
     pub(super) actions: Actions,
-    pub(super) several: Vec<Several>,
-    pub(super) told: Told<'a>,
+    pub(super) several: VecDeque<Several>,
+    pub(super) told: Told,
     /// Bytes of what is kept until the statement's end.
-    held: usize,
+    pub(super) held: usize,
+}
+
+/// See the module `pending`: what is owed, and what it is looked at in.
+pub(in crate::dml) struct PendingChecks<'a> {
+    pub(super) context: &'a DmlContext<'a>,
+    pub(super) owed: &'a mut Unsettled,
 }
 
 impl RowObserver for PendingChecks<'_> {
@@ -45,7 +53,7 @@ impl RowObserver for PendingChecks<'_> {
             self.tell(table, event, Some(old.clone()), new.clone(), assigned);
         }
         if !table.referenced_by.is_empty() {
-            self.actions.cause(table, old, new);
+            self.owed.actions.cause(table, old, new);
         }
     }
 
@@ -62,49 +70,48 @@ impl RowObserver for PendingChecks<'_> {
         assigned: &[usize],
     ) -> Result<Option<Vec<Value>>, Stop> {
         let triggers = TableTriggers::of(table, self.context.catalog)?;
-        Ok(triggers.ask_row((event, Timing::Before), old, new, assigned, &mut self.told.running)?)
+        Ok(triggers.ask_row((event, Timing::Before), old, new, assigned, &mut self.running())?)
     }
 }
 
 impl<'a> PendingChecks<'a> {
-    pub(in crate::dml) fn new(context: &'a DmlContext<'a>) -> PendingChecks<'a> {
-        PendingChecks {
-            context,
-            references: References::new(),
-            actions: Actions::new(),
-            several: Vec::new(),
-            told: Told::new(context),
-            held: 0,
-        }
+    pub(in crate::dml) fn new(context: &'a DmlContext<'a>, owed: &'a mut Unsettled) -> PendingChecks<'a> {
+        PendingChecks { context, owed }
     }
 
     /// Counts bytes that are kept until the statement's end; false: they are too many.
     pub(super) fn hold(&mut self, bytes: usize) -> bool {
-        self.held += bytes;
-        self.held <= self.context.exec.memory_budget
+        self.owed.held += bytes;
+        self.owed.held <= self.context.exec.memory_budget
     }
 
     /// Looks at what an INSERT owes, unless that is nothing, as if it were over: another one follows.
     pub(in crate::dml) fn settle_insert(&mut self) -> Result<()> {
-        if self.references.missing.is_empty() && self.several.is_empty() {
+        if self.owed.references.missing.is_empty() && self.owed.several.is_empty() {
             return Ok(());
         }
-        self.settle_keys()
+        until_done(|| self.settle_keys(&Turn::default()))
     }
 
-    /// Acts on every event, then checks what is left; then AFTER triggers run.
-    pub(in crate::dml) fn finish(mut self) -> Result<()> {
+    /// Acts on every event, then checks what is left; then AFTER triggers run. What is done is owed no more: where the turn is
+    /// over before the last, it goes on from there.
+    pub(in crate::dml) fn finish(&mut self, turn: &Turn) -> Step<()> {
         // The rows of foreign keys' actions come behind the statement's own.
-        self.settle_keys()?;
-        self.run_told()
+        self.settle_keys(turn)?;
+        self.run_told(turn)
     }
 
-    fn settle_keys(&mut self) -> Result<()> {
-        self.references.found.clear();
-        self.act_on_events()?;
-        self.settle_double_keys()?;
-        self.settle_missing()?;
-        self.settle_orphans()
+    /// The same, to its end.
+    pub(in crate::dml) fn finish_now(mut self) -> Result<()> {
+        until_done(|| self.finish(&Turn::default()))
+    }
+
+    fn settle_keys(&mut self, turn: &Turn) -> Step<()> {
+        self.owed.references.found.clear();
+        self.act_on_events(turn)?;
+        self.settle_double_keys(turn)?;
+        self.settle_missing(turn)?;
+        self.settle_orphans(turn)
     }
 
     /// The error, unless the constraint of the table is looked at when the transaction commits.
@@ -129,7 +136,7 @@ impl<'a> PendingChecks<'a> {
         let Some(child) = self.context.catalog.table_by_id(owed.table) else { return Ok(()) };
         if let What::Several(key) = owed.what {
             let index = child.indexes.iter().position(|index| index.id == owed.key);
-            self.several.extend(index.map(|index| Several { table: child.clone(), index, key }));
+            self.owed.several.extend(index.map(|index| Several { table: child.clone(), index, key }));
             return Ok(());
         }
         let Some(position) = child.foreign_keys.iter().position(|key| key.id == owed.key) else { return Ok(()) };
@@ -137,11 +144,11 @@ impl<'a> PendingChecks<'a> {
             What::Several(_) => {}
             What::Reference(key) => {
                 let (target, lookup) = (self.target(child)?, Lookup::default());
-                self.references.missing.push(Missing { target, position, key, lookup });
+                self.owed.references.missing.push_back(Missing { target, position, key, lookup });
             }
             What::Orphans(values) => {
                 let parent = self.table(child.foreign_keys[position].referenced_table)?.clone();
-                self.references.orphans.push(Orphans { parent, child: child.clone(), position, values });
+                self.owed.references.orphans.push_back(Orphans { parent, child: child.clone(), position, values });
             }
         }
         Ok(())
@@ -151,11 +158,13 @@ impl<'a> PendingChecks<'a> {
 /// Values by keys, of which there are few: a statement that has none makes nothing.
 pub(super) struct Few<K, V>(Vec<(K, V)>);
 
-impl<K: PartialEq, V> Few<K, V> {
-    pub(super) fn new() -> Few<K, V> {
+impl<K, V> Default for Few<K, V> {
+    fn default() -> Few<K, V> {
         Few(Vec::new())
     }
+}
 
+impl<K: PartialEq, V> Few<K, V> {
     pub(super) fn get(&self, key: &K) -> Option<&V> {
         self.0.iter().find(|(known, _)| known == key).map(|(_, value)| value)
     }

@@ -16,5 +16,5 @@ mod double_keys;
 mod references;
 mod triggers;
 
-pub(super) use checks::PendingChecks;
+pub(super) use checks::{PendingChecks, Unsettled};
 pub(crate) use references::verify_foreign_key;

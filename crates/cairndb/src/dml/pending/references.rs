@@ -1,9 +1,10 @@
 //! Rows that refer to others, and those to which rows refer.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::PendingChecks;
-use super::checks::Few;
+use super::checks::{Few, Unsettled};
 use crate::catalog::{ObjectId, Table};
 use crate::dml::DmlContext;
 use crate::dml::deferred::What;
@@ -11,23 +12,18 @@ use crate::dml::referencing::{Found, Referring, find_rows};
 use crate::dml::row::{
     Env, Lookup, Stop, Target, Trees, Violation, Wanted, converted, exists, is_padded, look_up, still_referenced,
 };
-use crate::exec::Stored;
+use crate::exec::{Step, Stored, Turn};
 use crate::types::DataType;
 use crate::{Error, Result, Value};
 
 /// What is to be looked at when the statement's rows are written.
+#[derive(Default)]
 pub(super) struct References {
-    pub(super) missing: Vec<Missing>,
-    pub(super) orphans: Vec<Orphans>,
+    pub(super) missing: VecDeque<Missing>,
+    pub(super) orphans: VecDeque<Orphans>,
     targets: Few<ObjectId, Arc<Target>>,
     /// The last key found per foreign key: bulk inserts refer to the same row again and again.
     pub(super) found: Few<(ObjectId, usize), Vec<u8>>,
-}
-
-impl References {
-    pub(super) fn new() -> References {
-        References { missing: Vec::new(), orphans: Vec::new(), targets: Few::new(), found: Few::new() }
-    }
 }
 
 /// The row under `key` refers by the table's foreign key at `position`, to what was not there.
@@ -56,23 +52,25 @@ impl<'a> PendingChecks<'a> {
         lookup: &Lookup,
     ) -> Result<(), Stop> {
         let place = (target.table.id, position);
-        if lookup.wanted == Wanted::No || self.references.found.get(&place) == Some(&lookup.key) {
+        if lookup.wanted == Wanted::No || self.owed.references.found.get(&place) == Some(&lookup.key) {
             return Ok(());
         }
         let foreign_key = &target.table.foreign_keys[position];
-        let is_open = foreign_key.referenced_table == target.table.id || self.actions.are_due();
+        let is_open = foreign_key.referenced_table == target.table.id || self.owed.actions.are_due();
         // What is missing is said at the end of the statement: a duplicate key that comes later in it is said first.
         if is_open || !target.references[position].is_kept(trees, lookup)? {
             let (target, key, lookup) = (target.clone(), key.to_vec(), lookup.clone());
-            self.references.missing.push(Missing { target, position, key, lookup });
+            self.owed.references.missing.push_back(Missing { target, position, key, lookup });
             return Ok(());
         }
-        self.references.found.get_or_default(place).clone_from(&lookup.key);
+        self.owed.references.found.get_or_default(place).clone_from(&lookup.key);
         Ok(())
     }
 
-    pub(super) fn settle_missing(&mut self) -> Result<()> {
-        for missing in std::mem::take(&mut self.references.missing) {
+    pub(super) fn settle_missing(&mut self, turn: &Turn) -> Step<()> {
+        while !self.owed.references.missing.is_empty() {
+            turn.take()?;
+            let Some(missing) = self.owed.references.missing.pop_front() else { break };
             if let Some(error) = self.what_is_missing(&missing)? {
                 let Missing { target, position, key, .. } = missing;
                 let foreign_key = &target.table.foreign_keys[position];
@@ -83,8 +81,10 @@ impl<'a> PendingChecks<'a> {
         Ok(())
     }
 
-    pub(super) fn settle_orphans(&mut self) -> Result<()> {
-        for orphans in std::mem::take(&mut self.references.orphans) {
+    pub(super) fn settle_orphans(&mut self, turn: &Turn) -> Step<()> {
+        while !self.owed.references.orphans.is_empty() {
+            turn.take()?;
+            let Some(orphans) = self.owed.references.orphans.pop_front() else { break };
             if let Some(error) = self.who_is_orphaned(&orphans)? {
                 let Orphans { child, position, values, .. } = orphans;
                 let foreign_key = &child.foreign_keys[position];
@@ -100,11 +100,11 @@ impl<'a> PendingChecks<'a> {
     }
 
     pub(super) fn target(&mut self, table: &Arc<Table>) -> Result<Arc<Target>> {
-        if let Some(target) = self.references.targets.get(&table.id) {
+        if let Some(target) = self.owed.references.targets.get(&table.id) {
             return Ok(target.clone());
         }
         let target = Target::of(table, self.context.catalog)?;
-        self.references.targets.insert(table.id, target.clone());
+        self.owed.references.targets.insert(table.id, target.clone());
         Ok(target)
     }
 
@@ -183,10 +183,11 @@ pub(crate) fn verify_foreign_key(
     position: usize,
     rows: impl FnOnce(&mut dyn FnMut(&[u8], Vec<Value>) -> Result<()>) -> Result<()>,
 ) -> Result<()> {
-    let (mut pending, mut lookup, mut trees) = (PendingChecks::new(context), Lookup::default(), context.tx);
+    let mut owed = Unsettled::default();
+    let (mut pending, mut lookup, mut trees) = (PendingChecks::new(context, &mut owed), Lookup::default(), context.tx);
     rows(&mut |key, row| {
         target.references[position].encode(&row.as_slice(), &context.exec.eval, &mut lookup)?;
         Ok(pending.refers_by(&mut trees, target, position, key, &lookup)?)
     })?;
-    pending.finish()
+    pending.finish_now()
 }

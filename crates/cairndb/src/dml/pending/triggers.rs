@@ -1,22 +1,24 @@
 //! What triggers are told of the statement and of its rows.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::PendingChecks;
 use crate::catalog::{ObjectId, Table, Timing, TriggerEvent};
 use crate::columns::Batch;
-use crate::dml::DmlContext;
 use crate::dml::transition::TransitionRows;
-use crate::dml::triggers::{Changed, ChangedRows, Running, TableTriggers, has_trigger};
+use crate::dml::triggers::{Changed, ChangedRows, ReadyTriggers, Running, TableTriggers, has_trigger};
+use crate::exec::{Step, Turn};
 use crate::{Error, Result, SqlState, Value};
 
 /// What AFTER triggers are to be told, and who was told before.
-pub(super) struct Told<'a> {
+#[derive(Default)]
+pub(super) struct Told {
     /// In this order.
-    after: Vec<After>,
+    after: VecDeque<After>,
     /// The tables and events whose BEFORE triggers for statements ran.
     begun: Vec<(ObjectId, TriggerEvent)>,
-    pub(super) running: Running<'a>,
+    ready: ReadyTriggers,
     /// Why a row could not be put down.
     refused: Option<Error>,
 }
@@ -28,13 +30,12 @@ enum After {
     Statement { triggers: Arc<TableTriggers>, table: ObjectId, event: TriggerEvent, assigned: Arc<[usize]> },
 }
 
-impl<'a> Told<'a> {
-    pub(super) fn new(context: &'a DmlContext<'a>) -> Told<'a> {
-        Told { after: Vec::new(), begun: Vec::new(), running: Running::new(context), refused: None }
-    }
-}
-
 impl PendingChecks<'_> {
+    /// Its triggers.
+    pub(super) fn running(&mut self) -> Running<'_> {
+        Running::new(self.context, &mut self.owed.told.ready)
+    }
+
     /// BEFORE triggers of a statement that is about to change rows of the table, unless another part of it did before.
     pub(in crate::dml) fn before_statement(
         &mut self,
@@ -42,12 +43,12 @@ impl PendingChecks<'_> {
         event: TriggerEvent,
         assigned: &[usize],
     ) -> Result<()> {
-        if !has_trigger(table, event, Timing::Before, false) || self.told.begun.contains(&(table.id, event)) {
+        if !has_trigger(table, event, Timing::Before, false) || self.owed.told.begun.contains(&(table.id, event)) {
             return Ok(());
         }
-        self.told.begun.push((table.id, event));
+        self.owed.told.begun.push((table.id, event));
         let triggers = TableTriggers::of(table, self.context.catalog)?;
-        triggers.statement(event, Timing::Before, assigned, &mut self.told.running)
+        triggers.statement(event, Timing::Before, assigned, &mut self.running())
     }
 
     /// AFTER triggers of a statement that has changed rows of the table run behind those of its rows, once for all parts of
@@ -60,12 +61,12 @@ impl PendingChecks<'_> {
     ) -> Result<()> {
         if has_trigger(table, event, Timing::After, false) {
             let triggers = TableTriggers::of(table, self.context.catalog)?;
-            self.told.after.retain(|after| match after {
+            self.owed.told.after.retain(|after| match after {
                 After::Statement { table: of, event: known, .. } => (*of, *known) != (table.id, event),
                 After::Row(_) | After::Rows(_) => true,
             });
             let assigned = assigned.clone();
-            self.told.after.push(After::Statement { triggers, table: table.id, event, assigned });
+            self.owed.told.after.push_back(After::Statement { triggers, table: table.id, event, assigned });
         }
         Ok(())
     }
@@ -78,7 +79,7 @@ impl PendingChecks<'_> {
         old: Option<Vec<Value>>,
         new: Option<Vec<Value>>,
     ) -> Result<Option<Vec<Value>>> {
-        triggers.ask_row((event, Timing::InsteadOf), old, new, &[], &mut self.told.running)
+        triggers.ask_row((event, Timing::InsteadOf), old, new, &[], &mut self.running())
     }
 
     /// A row that AFTER triggers are to see.
@@ -92,7 +93,7 @@ impl PendingChecks<'_> {
     ) {
         match self.put_down(table, event, (old, new), assigned) {
             Ok(bytes) => self.keep(bytes),
-            Err(error) => self.told.refused = Some(error),
+            Err(error) => self.owed.told.refused = Some(error),
         }
     }
 
@@ -100,7 +101,7 @@ impl PendingChecks<'_> {
         if !self.hold(bytes) {
             let error = Error::new(SqlState::OUT_OF_MEMORY, "out of memory");
             let hint = "A statement with AFTER ROW triggers keeps every row until its end.";
-            self.told.refused = Some(error.with_hint(hint));
+            self.owed.told.refused = Some(error.with_hint(hint));
         }
     }
 
@@ -116,7 +117,7 @@ impl PendingChecks<'_> {
         let triggers = TableTriggers::of(table, self.context.catalog)?;
         if let Some(changed) = triggers.after_rows(old, new, assigned) {
             self.keep(changed.memory_bytes());
-            self.told.after.push(After::Rows(changed));
+            self.owed.told.after.push_back(After::Rows(changed));
         }
         Ok(())
     }
@@ -133,7 +134,7 @@ impl PendingChecks<'_> {
         triggers.fill(old.iter_mut().chain(&mut new), self.context)?;
         let mut bytes = 0;
         if triggers.sees_tables(event) {
-            let all = &mut self.told.running.rows;
+            let all = &mut self.owed.told.ready.rows;
             let at = all.iter().position(|rows| rows.are_of(table.id, event)).unwrap_or_else(|| {
                 all.push(TransitionRows::new(table.id, event));
                 all.len() - 1
@@ -142,23 +143,25 @@ impl PendingChecks<'_> {
         }
         if let Some(changed) = triggers.after(event, old, new, assigned) {
             bytes += changed.memory_bytes();
-            self.told.after.push(After::Row(changed));
+            self.owed.told.after.push_back(After::Row(changed));
         }
         Ok(bytes)
     }
 
     /// AFTER triggers run.
-    pub(super) fn run_told(&mut self) -> Result<()> {
-        if let Some(refused) = self.told.refused.take() {
-            return Err(refused);
+    pub(super) fn run_told(&mut self, turn: &Turn) -> Step<()> {
+        if let Some(refused) = self.owed.told.refused.take() {
+            return Err(refused.into());
         }
-        for after in std::mem::take(&mut self.told.after) {
+        while !self.owed.told.after.is_empty() {
+            turn.take()?;
             self.context.exec.check()?;
+            let Some(after) = self.owed.told.after.pop_front() else { break };
             match after {
-                After::Row(changed) => changed.run(&mut self.told.running)?,
-                After::Rows(changed) => changed.run(&mut self.told.running)?,
+                After::Row(changed) => changed.run(&mut self.running())?,
+                After::Rows(changed) => changed.run(&mut self.running())?,
                 After::Statement { triggers, event, assigned, .. } => {
-                    triggers.statement(event, Timing::After, &assigned, &mut self.told.running)?;
+                    triggers.statement(event, Timing::After, &assigned, &mut self.running())?;
                 }
             }
         }

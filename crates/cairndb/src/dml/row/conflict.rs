@@ -12,14 +12,13 @@ use crate::plan::{Arbiter, ConflictAction, Expr, Held, OnConflict, ViewCheck};
 use crate::{Error, Result, SqlState, Value};
 
 /// Whether others have touched the row of a key.
-pub(crate) type ByOthers<'a> = Box<dyn Fn(&[u8]) -> Result<bool> + 'a>;
+pub(crate) type ByOthers<'a> = dyn Fn(&[u8]) -> Result<bool> + 'a;
 
 /// Which rows a statement with ON CONFLICT DO UPDATE has inserted or updated: none of them is updated.
-#[derive(Default)]
 pub(crate) struct Touched<'a> {
-    keys: HashSet<Vec<u8>>,
+    pub(crate) keys: &'a mut HashSet<Vec<u8>>,
     /// Whether another part of the statement, or a function that it calls, did that to the row of a key.
-    pub(crate) by_others: Option<ByOthers<'a>>,
+    pub(crate) by_others: Option<&'a ByOthers<'a>>,
 }
 
 impl Touched<'_> {

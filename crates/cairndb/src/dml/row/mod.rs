@@ -44,7 +44,7 @@ use crate::exec::Stored;
 pub(crate) use addition::{Addition, group_entry, long_group};
 pub(crate) use affected::Affected;
 pub(crate) use change::{ChangeBuffers, RowChange};
-pub(crate) use conflict::{Conflict, Touched};
+pub(crate) use conflict::{ByOthers, Conflict, Touched};
 pub(crate) use delete::{DeleteBuffers, RowDelete};
 pub(crate) use entry::Entries;
 pub(crate) use env::{Env, NoColumns, eval, has_columns, is_of_point};

@@ -3,7 +3,7 @@
 use cairn_storage::{Error as StorageError, WriteError};
 
 use crate::Error;
-use crate::exec::Stored;
+use crate::exec::{NoAnswer, Stored};
 use crate::plan::{Columns, Datum};
 
 /// What keeps a row from being written.
@@ -69,6 +69,12 @@ impl From<Stop> for Error {
             Stop::Unfit => Error::internal("a parameter was not converted"),
             Stop::Violation(violation) => Error::internal(format!("{violation:?} without its row")),
         }
+    }
+}
+
+impl From<Stop> for NoAnswer {
+    fn from(stop: Stop) -> NoAnswer {
+        NoAnswer::Failed(stop.into())
     }
 }
 
