@@ -162,3 +162,38 @@ pub(crate) async fn index(
     open.database.call(make).await?;
     Ok(answer(StatusCode::CREATED, &told))
 }
+
+/// The JSON Schema that documents have to be as.
+pub(crate) async fn schema(State(app): State<Arc<App>>, principal: Principal, names: Names) -> Answer {
+    let Names { database, collection, .. } = names;
+    let open = app.database(&principal, (&database, Some(&collection)), Scope::Read).await?;
+    let name = collection.clone();
+    let schema = open.database.call(move |connection| connection.collection(&name)?.schema()).await?;
+    let missing = || Problem::missing(format!("collection \"{collection}\" has no schema"));
+    Ok(json_text(StatusCode::OK, schema.ok_or_else(missing)?))
+}
+
+/// Sets it, if all documents that there are are so.
+pub(crate) async fn set_schema(
+    State(app): State<Arc<App>>,
+    principal: Principal,
+    names: Names,
+    headers: HeaderMap,
+    body: Body,
+) -> Answer {
+    let Names { database, collection, .. } = names;
+    let open = app.database(&principal, (&database, Some(&collection)), Scope::Manage).await?;
+    body::check_kind(&headers, &[body::JSON, body::SCHEMA])?;
+    let options = app.options();
+    let schema = body::text(body, options.body_bytes, options.request_timeout).await?;
+    open.database.call(move |connection| connection.collection(&collection)?.set_schema(Some(&schema))).await?;
+    Ok(empty())
+}
+
+/// Takes it away.
+pub(crate) async fn remove_schema(State(app): State<Arc<App>>, principal: Principal, names: Names) -> Answer {
+    let Names { database, collection, .. } = names;
+    let open = app.database(&principal, (&database, Some(&collection)), Scope::Manage).await?;
+    open.database.call(move |connection| connection.collection(&collection)?.set_schema(None)).await?;
+    Ok(empty())
+}

@@ -13,6 +13,7 @@ mod app;
 mod batch;
 mod body;
 mod bulk;
+mod changes;
 mod collections;
 mod databases;
 mod documents;

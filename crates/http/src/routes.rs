@@ -13,7 +13,7 @@ use tower_http::cors::CorsLayer;
 
 use crate::app::App;
 use crate::problem::Problem;
-use crate::{batch, bulk, collections, documents, guard, query, sql, watched};
+use crate::{batch, bulk, changes, collections, documents, guard, query, sql, watched};
 
 /// Everything.
 pub(crate) fn all(app: &Arc<App>) -> Router {
@@ -30,6 +30,8 @@ pub(crate) fn all(app: &Arc<App>) -> Router {
             &of("/documents/{id}"),
             get(documents::get).put(documents::put).patch(documents::patch).delete(documents::delete),
         )
+        .route(&of("/schema"), get(collections::schema).put(collections::set_schema).delete(collections::remove_schema))
+        .route(&of("/changes"), get(changes::stream))
         .route(&of("/bulk"), post(bulk::insert))
         .route("/db/{database}/batch", post(batch::run))
         .route("/db/{database}/sql", post(sql::run));

@@ -6,7 +6,7 @@ use super::id::IdKind;
 use crate::api::Connection;
 use crate::catalog::collection::{DOC, ID};
 use crate::catalog::{Catalog, ObjectName, Table};
-use crate::{Error, Result, SqlState};
+use crate::{ChangedTable, Error, Result, SqlState};
 
 impl Connection {
     /// A collection of documents: `name`, or `schema.name`, as they are stored.
@@ -147,6 +147,22 @@ fn ids_of(table: &Table) -> Result<IdKind> {
 }
 
 impl Collection<'_> {
+    /// Its table as its change feed describes it; `None`: it has no feed.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// let notes = conn.create_collection("notes")?;
+    /// let mut changes = db.changes(None)?;
+    /// notes.put("a", "{}")?;
+    /// let change = changes.next_change()?.expect("a change");
+    /// assert_eq!(Some(change.table().id), notes.changed_table()?.map(|table| table.id));
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn changed_table(&self) -> Result<Option<ChangedTable>> {
+        self.connection().changed_table(self.table())
+    }
+
     /// Its table as it is now.
     pub(super) fn known<'t>(&self, catalog: &'t Catalog) -> Result<&'t Table> {
         known(catalog, self.name())

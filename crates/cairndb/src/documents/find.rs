@@ -4,7 +4,7 @@ use super::filter::{Asked, Filter, Path, condition, wrong};
 use super::id::IdKind;
 use super::{Document, order};
 use crate::api::Connection;
-use crate::{LiveQuery, Result, Rows, Value};
+use crate::{Jsonb, LiveQuery, Result, Rows, Value};
 
 /// A question to a [`Collection`](super::Collection): a filter, and what is wanted of the documents that it finds. Nothing is asked before one of the last
 /// methods is called.
@@ -157,6 +157,27 @@ impl<'a> Find<'a> {
         let sql = format!("SELECT count(*) FROM {} WHERE {condition}", self.table);
         let count = self.connection.query_row(&sql, asked.params, |row| row.get::<i64>(0))?;
         Ok(count.unsigned_abs())
+    }
+
+    /// Whether it finds this document, whatever the collection has: for who is told of documents as they were. Of an order, a limit or a
+    /// cursor it knows nothing.
+    ///
+    /// ```
+    /// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// let notes = conn.create_collection("notes")?;
+    /// let open = notes.find(r#"{"open": true, "$id": "a"}"#);
+    /// assert!(open.finds(&"a".into(), 1, &r#"{"open": true}"#.parse()?)?);
+    /// assert!(!open.finds(&"b".into(), 1, &r#"{"open": true}"#.parse()?)?);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn finds(&self, id: &Value, version: i64, doc: &Jsonb) -> Result<bool> {
+        let (condition, mut asked) = self.condition()?;
+        let values = [id.clone(), Value::BigInt(version), Value::Jsonb(doc.clone())];
+        let [id, version, doc] = values.map(|value| asked.param(value));
+        let kind = self.ids.name();
+        let of = format!("SELECT {id}::{kind} AS id, {version}::bigint AS version, {doc}::jsonb AS doc");
+        let sql = format!("SELECT coalesce({condition}, false) FROM ({of}) AS document");
+        self.connection.query_row(&sql, asked.params, |row| row.get(0))
     }
 
     /// What there is, and what becomes of it: see [`LiveQuery`]. Its rows are `id, version, doc`.

@@ -155,3 +155,20 @@ fn numbers_keep_their_digits() {
     let read = served.client.get(&note("a")).body;
     assert!(read.contains("12345678901234567890.123456789012345678901234567890") && read.contains("0.000"), "{read}");
 }
+
+#[test]
+fn a_schema_is_set_told_and_taken_away() {
+    let served = Served::with_notes();
+    let path = format!("{NOTES}/schema");
+    assert_eq!(told(&served.client.get(&path)), of(404, "P0002"));
+    let schema = r#"{"required": ["title"], "properties": {"n": {"minimum": 0}}}"#;
+    assert_eq!(served.client.put(&path, schema).status, 204);
+    assert_eq!(served.client.get(&path).body, schema);
+    let refused = served.client.put(&note("a"), r#"{"title": "x", "n": -1}"#);
+    assert_eq!((told(&refused), refused.json()["detail"].as_str()), (of(422, "23514"), Some("/n: -1 is less than 0")));
+    assert_eq!(served.client.put(&note("a"), r#"{"title": "x"}"#).status, 201);
+    assert_eq!(told(&served.client.put(&path, r#"{"required": ["other"]}"#)), of(422, "23514"));
+    assert_eq!(told(&served.client.put(&path, r#"{"type": 1}"#)), of(400, "22023"));
+    assert_eq!(served.client.delete(&path).status, 204);
+    assert_eq!(served.client.put(&note("b"), "[]").status, 201);
+}

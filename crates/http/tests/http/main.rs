@@ -2,6 +2,7 @@
 
 mod bad;
 mod bulk;
+mod changes;
 mod client;
 mod crowded;
 mod documents;

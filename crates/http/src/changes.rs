@@ -1,0 +1,236 @@
+//! `GET ../changes`: what becomes of a collection's documents, as server-sent events
+//! ([HTML](https://html.spec.whatwg.org/multipage/server-sent-events.html)).
+//!
+//! - Each commit's changes come in its order, and the last of them has the commit's token as the event's id: who comes back with it
+//!   (`Last-Event-ID`) hears each change once. What is too old to go on from is 410.
+//! - With a filter, what is told is what becomes of its sight: a document that comes into it is an insert, one that leaves it a delete.
+//! - It ends when its token does, when that is revoked, and when the server ends. A client that takes nothing is let go of by its
+//!   connection; until then no more is read for it than a few events.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, SystemTime};
+
+use axum::body::{Body, Bytes};
+use axum::extract::{RawQuery, State};
+use axum::http::header::{self, HeaderMap, HeaderValue};
+use axum::http::{Response, StatusCode};
+use cairndb::{Change, ChangeKind, Error, Jsonb, Position, Row, SqlState, Value};
+use cairndb_async::Changes;
+use futures_core::Stream;
+use serde_json::json;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+use crate::app::{App, Principal};
+use crate::databases::Open;
+use crate::documents::id_text;
+use crate::names::{Names, asked};
+use crate::problem::{Answer, Problem};
+use crate::token::Scope;
+
+/// Events that are made ahead of who takes them.
+const AHEAD: usize = 16;
+/// How often who hears nothing hears that it goes on, and it is looked whether his token still is one.
+const PULSE: Duration = Duration::from_secs(5);
+
+pub(crate) async fn stream(
+    State(app): State<Arc<App>>,
+    principal: Principal,
+    names: Names,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Answer {
+    let Names { database, collection, .. } = names;
+    let open = app.database(&principal, (&database, Some(&collection)), Scope::Read).await?;
+    let (mut filter, mut since) = (None, None);
+    for (name, value) in asked(query.as_deref(), &["filter", "since"])? {
+        *(if name == "filter" { &mut filter } else { &mut since }) = Some(value);
+    }
+    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()).filter(|id| !id.is_empty());
+    let from = last.or(since.as_deref()).map(str::parse::<Position>).transpose()?;
+    let (name, checked) = (collection.clone(), filter.clone());
+    let table = open.database.call(move |connection| {
+        let collection = connection.collection(&name)?;
+        // One that is none is told before the stream begins.
+        checked.map_or(Ok(()), |filter| collection.find(&filter).sql().map(drop))?;
+        collection.changed_table()
+    });
+    let Some(table) = table.await? else {
+        let message = format!("collection \"{collection}\" has no change feed");
+        let problem = Problem::new(StatusCode::CONFLICT, SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
+        return Err(problem.hint("ALTER TABLE .. SET (change_feed = on) gives it one."));
+    };
+    let changes = open.database.changes(from).await.map_err(too_old)?;
+    let (events, taken) = channel(AHEAD);
+    let sight = Sight { open, collection, filter, table: table.id, events, told: changes.token() };
+    tokio::spawn(sight.tell(app, principal, changes));
+    let mut response = Response::new(Body::from_stream(Events(taken)));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+/// The place is gone: who asks has to begin again.
+fn too_old(error: Error) -> Problem {
+    match error.sqlstate() {
+        SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE => {
+            let problem = Problem::new(StatusCode::GONE, error.sqlstate(), error.message());
+            problem.hint("Read the documents again, and listen without Last-Event-ID.")
+        }
+        _ => error.into(),
+    }
+}
+
+/// The body: events as they are taken.
+struct Events(Receiver<Bytes>);
+
+impl Stream for Events {
+    type Item = Result<Bytes, std::convert::Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll_recv(context).map(|event| event.map(Ok))
+    }
+}
+
+/// The stream is over: nobody takes it any more, or it said why.
+struct Over;
+
+/// What one client sees.
+struct Sight {
+    open: Arc<Open>,
+    collection: String,
+    filter: Option<String>,
+    /// Its table, whatever it is called.
+    table: u32,
+    events: Sender<Bytes>,
+    /// The token that the client has.
+    told: Position,
+}
+
+/// A document as it was or is.
+type Document = (Value, i64, Jsonb);
+
+impl Sight {
+    async fn tell(mut self, app: Arc<App>, principal: Principal, mut changes: Changes) {
+        let mut stopping = app.stopping.clone();
+        let expiry = principal.0.as_ref().and_then(|token| token.expires).map(until);
+        let mut pulse = interval_at(Instant::now() + PULSE, PULSE);
+        pulse.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let went_on = tokio::select! {
+                () = self.events.closed() => return,
+                _ = stopping.changed() => return,
+                () = expired(expiry) => return self.end("the token has expired").await,
+                _ = pulse.tick() => self.pulse(&app, &principal, changes.token()).await,
+                change = changes.next_change() => self.change(change, changes.token()).await,
+            };
+            if went_on.is_err() {
+                return;
+            }
+        }
+    }
+
+    async fn send(&self, event: String) -> Result<(), Over> {
+        self.events.send(event.into()).await.map_err(|_| Over)
+    }
+
+    /// Tells why nothing more comes.
+    async fn end(&self, why: &str) {
+        let _ = self.send(format!("event: end\ndata: {}\n\n", json!({ "message": why }))).await;
+    }
+
+    /// Says that it goes on, and from where: commits that tell nothing of this collection are passed, too.
+    async fn pulse(&mut self, app: &App, principal: &Principal, token: Position) -> Result<(), Over> {
+        if let Some(shown) = &principal.0 {
+            let known = app.tokens.of_digest(&app.options().tokens, &shown.digest).await;
+            if !known.is_ok_and(|known| known.is_some_and(|known| *known == **shown)) {
+                self.end("the token is another, or none any more").await;
+                return Err(Over);
+            }
+        }
+        let id = if token == self.told { String::new() } else { format!("id: {token}\n") };
+        self.told = token;
+        self.send(format!(":\n{id}\n")).await
+    }
+
+    async fn change(&mut self, change: Result<Option<Change>, Error>, token: Position) -> Result<(), Over> {
+        let told = match change {
+            Ok(Some(change)) => self.event(&change).await,
+            Ok(None) => return Err(Over),
+            Err(error) => Err(error),
+        };
+        match told {
+            Ok(None) => Ok(()),
+            Ok(Some((kind, data))) => {
+                // The same token twice would have what stands between them left out.
+                let id = if token == self.told { String::new() } else { format!("id: {token}\n") };
+                self.told = token;
+                self.send(format!("{id}event: {kind}\ndata: {data}\n\n")).await?;
+                if kind == "end" { Err(Over) } else { Ok(()) }
+            }
+            Err(error) => {
+                let problem = Problem::from(error).body();
+                let _ = self.send(format!("event: error\ndata: {problem}\n\n")).await;
+                Err(Over)
+            }
+        }
+    }
+
+    /// What is told of a change; `None`: nothing.
+    async fn event(&self, change: &Change) -> Result<Option<(&'static str, String)>, Error> {
+        if change.table().id != self.table {
+            return Ok(None);
+        }
+        match change.kind() {
+            ChangeKind::Insert | ChangeKind::Update | ChangeKind::Delete => {}
+            ChangeKind::Truncate => return Ok(Some(("truncate", "{}".to_owned()))),
+            ChangeKind::Drop => {
+                return Ok(Some(("end", json!({ "message": "the collection was dropped" }).to_string())));
+            }
+            ChangeKind::End => return Ok(Some(("end", json!({ "message": "the change feed ended" }).to_string()))),
+            // Documents are what they were.
+            _ => return Ok(None),
+        }
+        let old = self.seen(change.old().map(document).transpose()?).await?;
+        let new = self.seen(change.new_row().map(document).transpose()?).await?;
+        Ok(match (old, new) {
+            (None, None) => None,
+            (None, Some(new)) => Some(("insert", whole(&new))),
+            (Some(_), Some(new)) => Some(("update", whole(&new))),
+            (Some((id, ..)), None) => Some(("delete", json!({ "id": id_text(&id) }).to_string())),
+        })
+    }
+
+    /// The document, if the filter finds it.
+    async fn seen(&self, document: Option<Document>) -> Result<Option<Document>, Error> {
+        let (Some(document), Some(filter)) = (&document, &self.filter) else { return Ok(document) };
+        let (filter, name, (id, version, doc)) = (filter.clone(), self.collection.clone(), document.clone());
+        let finds = self
+            .open
+            .database
+            .call(move |connection| connection.collection(&name)?.find(&filter).finds(&id, version, &doc));
+        Ok(if finds.await? { Some(document.clone()) } else { None })
+    }
+}
+
+fn document(row: Row<'_>) -> Result<Document, Error> {
+    Ok((row.get("id")?, row.get("version")?, row.get("doc")?))
+}
+
+/// Ids are strings, as in all answers.
+fn whole((id, version, doc): &Document) -> String {
+    format!("{{\"id\":{},\"version\":{version},\"doc\":{doc}}}", json!(id_text(id)))
+}
+
+fn until(time: SystemTime) -> Instant {
+    Instant::now() + time.duration_since(SystemTime::now()).unwrap_or_default()
+}
+
+async fn expired(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
