@@ -26,7 +26,7 @@ pub(crate) struct Peer {
 }
 
 /// Answers to anybody.
-const OPEN: [&str; 2] = ["/healthz", "/readyz"];
+const OPEN: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
 
 /// See the module.
 pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response<Body> {

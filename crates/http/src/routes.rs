@@ -34,7 +34,8 @@ pub(crate) fn all(app: &Arc<App>) -> Router {
         .route(&of("/changes"), get(changes::stream))
         .route(&of("/bulk"), post(bulk::insert))
         .route("/db/{database}/batch", post(batch::run))
-        .route("/db/{database}/sql", post(sql::run));
+        .route("/db/{database}/sql", post(sql::run))
+        .route("/openapi.json", get(watched::openapi));
     finished(watchers(router), app)
 }
 

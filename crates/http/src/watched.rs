@@ -97,3 +97,8 @@ pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Response<Body> {
     };
     told(StatusCode::SERVICE_UNAVAILABLE, TEXT, why + "\n")
 }
+
+/// What there is, for programs that make clients of it ([OpenAPI 3.1](https://spec.openapis.org/oas/v3.1.0)).
+pub(crate) async fn openapi() -> Response<Body> {
+    told(StatusCode::OK, crate::body::JSON, include_str!("openapi.json").to_owned())
+}

@@ -6,6 +6,7 @@ mod changes;
 mod client;
 mod crowded;
 mod documents;
+mod openapi;
 mod questions;
 mod tokens;
 mod watched;
