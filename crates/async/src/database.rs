@@ -384,6 +384,15 @@ impl Database {
     }
 
     /// How many statements wait for a worker, of [`Options::queue`] that may.
+    ///
+    /// ```
+    /// # let work = async {
+    /// let db = cairndb_async::Database::open_in_memory().await?;
+    /// assert_eq!(db.waiting(), 0);
+    /// # Ok::<(), cairndb::Error>(())
+    /// # };
+    /// # pollster::block_on(work).unwrap();
+    /// ```
     pub fn waiting(&self) -> usize {
         self.handle.waiting()
     }

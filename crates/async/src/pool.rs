@@ -47,6 +47,18 @@ const IDLE: Duration = Duration::from_secs(5);
 pub struct Pool(Arc<Owner>);
 
 /// How it stands with a [`Pool`].
+///
+/// ```
+/// # let work = async {
+/// let pool = cairndb_async::Pool::fixed(2);
+/// let options = cairndb_async::Options::default().pool(&pool);
+/// let db = cairndb_async::Database::open_in_memory_with(options).await?;
+/// let status = pool.status();
+/// assert_eq!((status.databases, status.waiting, status.workers_max), (1, 0, 2));
+/// # Ok::<(), cairndb::Error>(())
+/// # };
+/// # pollster::block_on(work).unwrap();
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolStatus {
@@ -70,6 +82,12 @@ impl fmt::Debug for Pool {
 
 impl Pool {
     /// It may have so many threads, 256 at most.
+    ///
+    /// ```
+    /// let status = cairndb_async::Pool::fixed(4).status();
+    /// // None is begun before there is a database.
+    /// assert_eq!((status.workers, status.workers_max), (0, 4));
+    /// ```
     pub fn fixed(workers: usize) -> Pool {
         Pool::new(Some(workers), THREADS_MAX)
     }
