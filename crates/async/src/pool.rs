@@ -104,7 +104,9 @@ impl Pool {
 
     fn new(workers: Option<usize>, most: usize) -> Pool {
         let (workers, most) = (workers.map(|count| count.max(1)), most.clamp(1, THREADS_MAX));
-        let inner = Inner { state: Mutex::default(), changed: Condvar::new(), workers, most };
+        // Asked once: the system reads files to tell it.
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let inner = Inner { state: Mutex::default(), changed: Condvar::new(), workers, most, processors };
         Pool(Arc::new(Owner(Arc::new(inner), Process::current())))
     }
 
@@ -188,6 +190,7 @@ struct Inner {
     /// `None`: by processors and databases.
     workers: Option<usize>,
     most: usize,
+    processors: usize,
 }
 
 #[derive(Default)]
@@ -238,8 +241,7 @@ impl Inner {
 
     /// How many threads there may be.
     fn limit(&self, state: &State) -> usize {
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        self.workers.unwrap_or_else(|| 2 * processors.max(state.queues.len())).min(self.most)
+        self.workers.unwrap_or_else(|| 2 * self.processors.max(state.queues.len())).min(self.most)
     }
 
     /// How many of them one database may have.
