@@ -155,7 +155,7 @@ fn what_can_not_be_listened_to_is_told() {
 fn a_stream_ends_with_its_token() {
     let served = Served::with_notes();
     let (secret, mut short) = token("short", &[Scope::Read]);
-    short.expires = Some(SystemTime::now() + std::time::Duration::from_secs(2));
+    short.expires = Some(SystemTime::now() + std::time::Duration::from_secs(4));
     let (other, revoked) = token("revoked", &[Scope::Read]);
     served.http.reload(Options { tokens: vec![short.clone(), revoked], ..Options::default() }).unwrap();
     let mut expiring = Listener::begin(&served.client.with(&secret), "", "").unwrap();
