@@ -31,7 +31,7 @@ pub(crate) struct Done {
 pub(crate) struct Statement {
     plan: Arc<PhysicalPlan>,
     /// What all its parts see, where that is not what who runs it reads.
-    frozen: Option<ExecContext>,
+    frozen: Option<Box<ExecContext>>,
     /// It deletes: pages come free.
     frees: bool,
     /// Runs its plan; `None`: the rows that it changes are at hand.
@@ -61,7 +61,7 @@ impl Statement {
         programs: &Programs,
         context: &DmlContext<'_>,
         calls: Callees,
-    ) -> Result<Statement> {
+    ) -> Result<Box<Statement>> {
         let change = beneath_returning(plan);
         let mut changes = Vec::new();
         if !is_of_few(plan) {
@@ -78,13 +78,13 @@ impl Statement {
             beside != ConcurrentWrites::Nobody || calls != Callees::BuiltIn || asks(plan, programs, context.catalog)?;
         if (is_asked || !std::ptr::eq(change, plan.as_ref())) && !context.exec.reader.is_frozen() {
             // All its parts see the state that it began with.
-            frozen = Some(context.exec.reading(context.tx.reader_of_now()?));
+            frozen = Some(Box::new(context.exec.reading(context.tx.reader_of_now()?)));
         }
         let follows = calls == Callees::Writers && matches!(changes.as_slice(), [(_, only)] if inserts(only));
         if let (true, Some(exec)) = (follows, &mut frozen) {
             exec.one_by_one = true;
         }
-        let exec = frozen.as_ref().unwrap_or(context.exec);
+        let exec = frozen.as_deref().unwrap_or(context.exec);
         let stream = match of_rows_at_hand(plan) {
             Some(_) if !exec.analyze => None,
             _ => Some(exec::execute(plan.clone(), exec.clone())?),
@@ -95,7 +95,8 @@ impl Statement {
         };
         let frees = matches!(&change.node, PhysicalNode::Modify { change, .. } if deletes(change));
         let changes = Changes::new(beside, follows);
-        Ok(Statement { plan: plan.clone(), frozen, frees, stream, rows, changes, done: None })
+        // (It is large, and goes through hands.)
+        Ok(Box::new(Statement { plan: plan.clone(), frozen, frees, stream, rows, changes, done: None }))
     }
 
     /// Goes on, until it is over, or until the end of a turn (`None`: there is none).
@@ -108,7 +109,7 @@ impl Statement {
 
     fn step_within(&mut self, programs: &Programs, context: &DmlContext<'_>, turn: &Turn) -> Step<Done> {
         let Statement { frozen, changes, .. } = self;
-        let context = DmlContext { exec: frozen.as_ref().unwrap_or(context.exec), ..*context };
+        let context = DmlContext { exec: frozen.as_deref().unwrap_or(context.exec), ..*context };
         let done = match self.done.take() {
             Some(done) => done,
             None => {

@@ -20,7 +20,7 @@ use crate::state::Transaction;
 /// See the module. Nothing of it is lent: who has it can go on with it, on any thread. One that is let go before its end leaves
 /// rows in its transaction, which is to be rolled back then.
 pub(super) struct ChangingStatement {
-    statement: Statement,
+    statement: Box<Statement>,
     programs: Arc<Programs>,
     tx: Arc<Transaction>,
     catalog: Arc<Catalog>,
@@ -89,7 +89,7 @@ impl ChangingStatement {
     }
 
     /// It is over: what it leaves to the next.
-    pub(super) fn into_room(self) -> InserterBuffers {
-        self.room.into_inner()
+    pub(super) fn take_room(&self) -> InserterBuffers {
+        self.room.take()
     }
 }

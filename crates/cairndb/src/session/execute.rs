@@ -347,7 +347,7 @@ impl Session {
         };
         let mut changing = ChangingStatement::begin(self, tx, (&prepared, plan), state, context)?;
         let done = changing.run();
-        self.insert_room.set(changing.into_room());
+        self.insert_room.set(changing.take_room());
         let done = done?;
         let affected = match statement.parsed.syntax() {
             Syntax::Query { .. } => done.affected,
