@@ -64,7 +64,7 @@ pub(crate) async fn stream(
     };
     let changes = open.database.changes(from).await.map_err(too_old)?;
     let (events, taken) = channel(AHEAD);
-    let sight = Sight { open, collection, filter, table: table.id, events, told: changes.token() };
+    let sight = Sight { open, collection, filter, table: table.id, events, told: changes.token(), is_ahead: false };
     tokio::spawn(sight.tell(app, principal, changes));
     let mut response = Response::new(Body::from_stream(Events(taken)));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -107,6 +107,8 @@ struct Sight {
     events: Sender<Bytes>,
     /// The token that the client has.
     told: Position,
+    /// It has heard of something since, behind which there is no token yet.
+    is_ahead: bool,
 }
 
 /// A document as it was or is.
@@ -150,9 +152,17 @@ impl Sight {
                 return Err(Over);
             }
         }
-        let id = if token == self.told { String::new() } else { format!("id: {token}\n") };
-        self.told = token;
+        let id = self.id(token);
         self.send(format!(":\n{id}\n")).await
+    }
+
+    /// The line that tells the token; nothing where the client has it: the same one twice would have what stands between them left out.
+    fn id(&mut self, token: Position) -> String {
+        if token == self.told {
+            return String::new();
+        }
+        (self.told, self.is_ahead) = (token, false);
+        format!("id: {token}\n")
     }
 
     async fn change(&mut self, change: Result<Option<Change>, Error>, token: Position) -> Result<(), Over> {
@@ -162,11 +172,15 @@ impl Sight {
             Err(error) => Err(error),
         };
         match told {
+            // The commit's last change is none of this collection's, or out of sight: who has heard the others has its token all the same.
+            Ok(None) if self.is_ahead && token != self.told => {
+                let id = self.id(token);
+                self.send(format!("{id}\n")).await
+            }
             Ok(None) => Ok(()),
             Ok(Some((kind, data))) => {
-                // The same token twice would have what stands between them left out.
-                let id = if token == self.told { String::new() } else { format!("id: {token}\n") };
-                self.told = token;
+                self.is_ahead = true;
+                let id = self.id(token);
                 self.send(format!("{id}event: {kind}\ndata: {data}\n\n")).await?;
                 if kind == "end" { Err(Over) } else { Ok(()) }
             }

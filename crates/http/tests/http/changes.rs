@@ -43,20 +43,29 @@ impl Listener {
     /// The next event; `None`: the stream has ended.
     fn next(&mut self) -> Option<Event> {
         loop {
-            while let Some(end) = self.text.find("\n\n") {
-                let block: String = self.text.drain(..end + 2).collect();
-                let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
-                let id = field("id: ");
-                if let Some(id) = &id {
-                    self.last_id.clone_from(id);
-                }
-                if let Some(data) = field("data: ") {
-                    let data = serde_json::from_str(&data).unwrap();
-                    return Some(Event { id, kind: field("event: ").unwrap(), data });
-                }
+            if let Some(event) = self.hear()? {
+                return Some(event);
             }
-            self.text += std::str::from_utf8(&read_chunk(&mut self.reader)?).unwrap();
         }
+    }
+
+    /// The next that is told, be it an event or a token alone.
+    #[allow(clippy::option_option)]
+    fn hear(&mut self) -> Option<Option<Event>> {
+        let end = loop {
+            match self.text.find("\n\n") {
+                Some(end) => break end,
+                None => self.text += std::str::from_utf8(&read_chunk(&mut self.reader)?).unwrap(),
+            }
+        };
+        let block: String = self.text.drain(..end + 2).collect();
+        let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
+        let id = field("id: ");
+        if let Some(id) = &id {
+            self.last_id.clone_from(id);
+        }
+        let event = field("data: ").map(|data| serde_json::from_str(&data).unwrap());
+        Some(event.map(|data| Event { id, kind: field("event: ").unwrap(), data }))
     }
 
     #[track_caller]
@@ -106,6 +115,30 @@ fn changes_are_told_once_in_order_and_go_on_from_where_they_were() {
     assert_eq!(served.client.delete(NOTES).status, 204);
     assert_eq!(again.next().unwrap().kind, "end");
     assert_eq!(again.next(), None);
+}
+
+/// The commit's last change may be another collection's, or out of sight.
+#[test]
+fn who_has_heard_all_that_he_sees_of_a_commit_goes_on_behind_it() {
+    let served = Served::with_notes();
+    assert_eq!(served.client.put("/db/shop/collections/other", "").status, 201);
+    let conn = served.database.connect().unwrap();
+    for last in ["INSERT INTO other VALUES ($1, '{}')", "INSERT INTO notes VALUES ($1 || 'hidden', '{\"a\": 1}')"] {
+        let mut listener = listen(&served, "?filter=%7B%22a%22%3A2%7D", "");
+        let id = format!("{}", last.len());
+        let last = last.replace("$1", &format!("'{id}'"));
+        let script = format!("BEGIN; INSERT INTO notes VALUES ('{id}', '{{\"a\": 2}}'); {last}; COMMIT");
+        conn.execute_script(&script).unwrap();
+        assert_eq!(listener.expect("insert", &id).id, None);
+        let before = listener.last_id.clone();
+        // What is told by itself: no event comes before the next commit's.
+        while listener.last_id == before {
+            listener.hear();
+        }
+        let mut again = listen(&served, "?filter=%7B%22a%22%3A2%7D", &listener.last_id);
+        conn.execute("INSERT INTO notes VALUES ($1, '{\"a\": 2}')", (format!("{id} next"),)).unwrap();
+        again.expect("insert", &format!("{id} next"));
+    }
 }
 
 /// One that leaves its sight is a delete, one that comes into it an insert.
