@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Read, stdin};
 use std::path::PathBuf;
 
 use cairn_parser::token::quoted;
-use cairndb::{Connection, Options};
+use cairndb::{CollectionOptions, Connection, Options, SqlState};
 use clap::Args;
 use indicatif::ProgressBar;
 
@@ -72,14 +72,17 @@ fn copy(
     asked: &Ndjson,
     lines: &mut Lines<impl io::BufRead>,
 ) -> Result<u64, Failure> {
-    let (table, feed) = (table(name), if asked.no_feed { "off" } else { "on" });
-    let columns = if lines.has_ids { "id, doc" } else { "doc" };
-    let made = format!("CREATE TABLE IF NOT EXISTS {table} () WITH (collection = on, change_feed = {feed})");
+    let (table, columns) = (table(name), if lines.has_ids { "id, doc" } else { "doc" });
+    let mut options = CollectionOptions::default();
+    options.change_feed = !asked.no_feed;
     connection.execute("BEGIN", ())?;
-    let copied = connection.execute(&made, ()).and_then(|_| {
-        connection.collection(name)?;
-        connection.copy_in(&format!("COPY {table} ({columns}) FROM STDIN"), lines)
-    });
+    let made = match connection.collection(name) {
+        Err(error) if error.sqlstate() == SqlState::UNDEFINED_TABLE => {
+            connection.create_collection_with(name, &options).map(drop)
+        }
+        there => there.map(drop),
+    };
+    let copied = made.and_then(|()| connection.copy_in(&format!("COPY {table} ({columns}) FROM STDIN"), lines));
     let ended = connection.execute(if copied.is_ok() { "COMMIT" } else { "ROLLBACK" }, ());
     let count = copied?;
     ended?;
