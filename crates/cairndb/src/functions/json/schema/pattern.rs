@@ -40,7 +40,8 @@ fn last_line(error: &fancy_regex::Error) -> String {
     error.to_string().lines().last().unwrap_or_default().to_owned()
 }
 
-/// Digits and letters of words are ASCII's; `\/` and the like are the character itself; `\uXXXX` and `\cX` are numbers.
+/// Digits and letters of words are ASCII's; `\/` and the like are the character itself; `\u` with four digits and `\c` with a letter
+/// are numbers.
 fn written(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let (mut chars, mut in_class) = (text.chars(), false);
@@ -68,14 +69,15 @@ fn written(text: &str) -> String {
 
 fn escape(chars: &mut std::str::Chars<'_>, in_class: bool, out: &mut String) {
     let Some(c) = chars.next() else { return out.push('\\') };
-    let class = |inner: &str| if in_class { inner.to_owned() } else { format!("[{inner}]") };
     match c {
-        'd' => out.push_str(&class("0-9")),
-        'w' => out.push_str(&class("A-Za-z0-9_")),
-        'D' if !in_class => out.push_str("[^0-9]"),
-        'W' if !in_class => out.push_str("[^A-Za-z0-9_]"),
+        // (A class within a class is a part of it.)
+        'd' => out.push_str("[0-9]"),
+        'D' => out.push_str("[^0-9]"),
+        'w' => out.push_str("[A-Za-z0-9_]"),
+        'W' => out.push_str("[^A-Za-z0-9_]"),
+        'b' if in_class => out.push_str("\\x08"),
         'u' if !chars.as_str().starts_with('{') => {
-            match chars.as_str().get(..4).filter(|digits| u32::from_str_radix(digits, 16).is_ok()) {
+            match chars.as_str().get(..4).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit())) {
                 Some(digits) => {
                     out.push_str(&format!("\\x{{{digits}}}"));
                     chars.nth(3);
