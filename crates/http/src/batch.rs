@@ -11,10 +11,11 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::app::{App, Principal};
+use crate::app::App;
 use crate::collections::{answer, said};
 use crate::documents::{Written, id_of, id_text, no_document};
 use crate::names::Names;
+use crate::principal::Principal;
 use crate::problem::{Answer, Problem};
 use crate::token::Scope;
 
@@ -63,9 +64,9 @@ pub(crate) async fn run(
     }
     let database = app.services.name(&names.database);
     for operation in &operations {
-        principal.check(database, Some(&operation.collection), Scope::Write)?;
+        principal.check_documents(database, &operation.collection, Scope::Write)?;
     }
-    let open = app.database(&principal, (database, Some(&operations[0].collection)), Scope::Write).await?;
+    let open = app.documents(&principal, (database, &operations[0].collection), Scope::Write).await?;
     let all = move |connection: &Connection| {
         connection.transaction(|_| {
             let done = operations.iter().enumerate().map(|(at, operation)| {
@@ -73,7 +74,7 @@ pub(crate) async fn run(
                     None => error.with_detail(format!("It is operation {at} of the batch, counted from 0.")),
                     Some(_) => error,
                 };
-                one(connection, operation).map_err(detail)
+                one(connection, &principal, operation).map_err(detail)
             });
             done.collect::<Result<Vec<serde_json::Value>, Error>>()
         })
@@ -82,8 +83,8 @@ pub(crate) async fn run(
     Ok(answer(StatusCode::OK, &json!({ "results": results })))
 }
 
-fn one(connection: &Connection, operation: &Operation) -> Result<serde_json::Value, Error> {
-    let collection = connection.collection(&operation.collection)?;
+fn one(connection: &Connection, principal: &Principal, operation: &Operation) -> Result<serde_json::Value, Error> {
+    let collection = principal.collection(connection, &operation.collection)?;
     operation.check()?;
     let id = operation.id.as_deref().map(|id| id_of(&collection, id)).transpose()?;
     let text = operation.doc.as_ref().or(operation.patch.as_ref()).map_or("", |text| text.get());

@@ -14,12 +14,13 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::app::{App, Principal};
+use crate::app::App;
 use crate::body::{self, Parts};
 use crate::collections::answer;
 use crate::databases::Open;
 use crate::documents::id_of;
 use crate::names::{Names, asked};
+use crate::principal::Principal;
 use crate::problem::{Answer, Problem};
 use crate::token::Scope;
 
@@ -52,7 +53,7 @@ pub(crate) async fn insert(
     body: Body,
 ) -> Answer {
     let Names { database, collection, .. } = names;
-    let open = app.database(&principal, (&database, Some(&collection)), Scope::Write).await?;
+    let open = app.documents(&principal, (&database, &collection), Scope::Write).await?;
     body::check_kind(&headers, &[body::NDJSON, body::JSON])?;
     let asked = read_asked(query.as_deref())?;
     let is_lines = body::kind(&headers) == body::NDJSON;
@@ -60,11 +61,11 @@ pub(crate) async fn insert(
         if !is_lines {
             return Err(Problem::wrong("an array is inserted as a whole").hint("Send lines: application/x-ndjson."));
         }
-        return in_parts(&app, (&open, collection, asked), body).await;
+        return in_parts(&app, &principal, (&open, collection, asked), body).await;
     }
     let options = app.options();
     let text = body::text(body, options.body_bytes, options.request_timeout).await?;
-    let inserted = write(&open, (collection, asked, is_lines), text).await?;
+    let inserted = write((&open, &principal), (collection, asked, is_lines), text).await?;
     Ok(answer(StatusCode::CREATED, &json!({ "inserted": inserted })))
 }
 
@@ -82,9 +83,14 @@ fn read_asked(query: Option<&str>) -> Result<Asked, Problem> {
 }
 
 /// Inserts all of a text; how many they are.
-async fn write(open: &Open, (name, asked, is_lines): (String, Asked, bool), text: String) -> Result<u64, Problem> {
+async fn write(
+    (open, principal): (&Open, &Principal),
+    (name, asked, is_lines): (String, Asked, bool),
+    text: String,
+) -> Result<u64, Problem> {
+    let principal = principal.clone();
     let insert = move |connection: &Connection| {
-        let collection = connection.collection(&name)?;
+        let collection = principal.collection(connection, &name)?;
         let docs = docs_of(&text, is_lines)?;
         if !asked.has_ids {
             return collection.insert_many(docs);
@@ -114,7 +120,7 @@ fn not_json(error: &serde_json::Error) -> Error {
 }
 
 /// Inserts lines as they come.
-async fn in_parts(app: &App, (open, name, asked): (&Open, String, Asked), body: Body) -> Answer {
+async fn in_parts(app: &App, principal: &Principal, (open, name, asked): (&Open, String, Asked), body: Body) -> Answer {
     let options = app.options();
     let (mut parts, mut waiting, mut inserted) = (Parts::of(body, options.request_timeout), Vec::new(), 0);
     loop {
@@ -126,7 +132,7 @@ async fn in_parts(app: &App, (open, name, asked): (&Open, String, Asked), body: 
         if (end >= COMMIT_BYTES || is_end) && end > 0 {
             let lines: Vec<u8> = waiting.drain(..end).collect();
             let text = String::from_utf8(lines).map_err(|_| body::not_utf8().with("inserted", inserted))?;
-            let written = write(open, (name.clone(), asked, true), text).await;
+            let written = write((open, principal), (name.clone(), asked, true), text).await;
             inserted += written.map_err(|problem| problem.with("inserted", inserted))?;
         }
         if waiting.len() > options.body_bytes {

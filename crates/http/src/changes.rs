@@ -23,10 +23,11 @@ use serde_json::json;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use crate::app::{App, Principal};
+use crate::app::App;
 use crate::databases::Open;
 use crate::documents::id_text;
 use crate::names::{Names, asked};
+use crate::principal::Principal;
 use crate::problem::{Answer, Problem};
 use crate::token::Scope;
 
@@ -43,7 +44,7 @@ pub(crate) async fn stream(
     headers: HeaderMap,
 ) -> Answer {
     let Names { database, collection, .. } = names;
-    let open = app.database(&principal, (&database, Some(&collection)), Scope::Read).await?;
+    let open = app.documents(&principal, (&database, &collection), Scope::Read).await?;
     let (mut filter, mut since) = (None, None);
     for (name, value) in asked(query.as_deref(), &["filter", "since"])? {
         *(if name == "filter" { &mut filter } else { &mut since }) = Some(value);
@@ -51,8 +52,9 @@ pub(crate) async fn stream(
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()).filter(|id| !id.is_empty());
     let from = last.or(since.as_deref()).map(str::parse::<Position>).transpose()?;
     let (name, checked) = (collection.clone(), filter.clone());
+    let asks = principal.clone();
     let table = open.database.call(move |connection| {
-        let collection = connection.collection(&name)?;
+        let collection = asks.collection(connection, &name)?;
         // One that is none is told before the stream begins.
         checked.map_or(Ok(()), |filter| collection.find(&filter).sql().map(drop))?;
         collection.changed_table()
@@ -64,8 +66,9 @@ pub(crate) async fn stream(
     };
     let changes = open.database.changes(from).await.map_err(too_old)?;
     let (events, taken) = channel(AHEAD);
-    let sight = Sight { open, collection, filter, table: table.id, events, told: changes.token(), is_ahead: false };
-    tokio::spawn(sight.tell(app, principal, changes));
+    let sight =
+        Sight { open, principal, collection, filter, table: table.id, events, told: changes.token(), is_ahead: false };
+    tokio::spawn(sight.tell(app, changes));
     let mut response = Response::new(Body::from_stream(Events(taken)));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -100,6 +103,7 @@ struct Over;
 /// What one client sees.
 struct Sight {
     open: Arc<Open>,
+    principal: Principal,
     collection: String,
     filter: Option<String>,
     /// Its table, whatever it is called.
@@ -115,9 +119,9 @@ struct Sight {
 type Document = (Value, i64, Jsonb);
 
 impl Sight {
-    async fn tell(mut self, app: Arc<App>, principal: Principal, mut changes: Changes) {
+    async fn tell(mut self, app: Arc<App>, mut changes: Changes) {
         let mut stopping = app.stopping.clone();
-        let expiry = principal.0.as_ref().and_then(|token| token.expires).map(until);
+        let expiry = self.principal.expires().map(until);
         let mut pulse = interval_at(Instant::now() + PULSE, PULSE);
         pulse.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -125,7 +129,7 @@ impl Sight {
                 () = self.events.closed() => return,
                 _ = stopping.changed() => return,
                 () = expired(expiry) => return self.end("the token has expired").await,
-                _ = pulse.tick() => self.pulse(&app, &principal, changes.token()).await,
+                _ = pulse.tick() => self.pulse(&app, changes.token()).await,
                 change = changes.next_change() => self.change(change, changes.token()).await,
             };
             if went_on.is_err() {
@@ -144,13 +148,10 @@ impl Sight {
     }
 
     /// Says that it goes on, and from where: commits that tell nothing of this collection are passed, too.
-    async fn pulse(&mut self, app: &App, principal: &Principal, token: Position) -> Result<(), Over> {
-        if let Some(shown) = &principal.0 {
-            let known = app.tokens.of_digest(&app.options().tokens, &shown.digest).await;
-            if !known.is_ok_and(|known| known.is_some_and(|known| *known == **shown)) {
-                self.end("the token is another, or none any more").await;
-                return Err(Over);
-            }
+    async fn pulse(&mut self, app: &App, token: Position) -> Result<(), Over> {
+        if !self.principal.is_still(app).await {
+            self.end("the token is another, or none any more").await;
+            return Err(Over);
         }
         let id = self.id(token);
         self.send(format!(":\n{id}\n")).await
@@ -221,10 +222,11 @@ impl Sight {
     async fn seen(&self, document: Option<Document>) -> Result<Option<Document>, Error> {
         let (Some(document), Some(filter)) = (&document, &self.filter) else { return Ok(document) };
         let (filter, name, (id, version, doc)) = (filter.clone(), self.collection.clone(), document.clone());
+        let principal = self.principal.clone();
         let finds = self
             .open
             .database
-            .call(move |connection| connection.collection(&name)?.find(&filter).finds(&id, version, &doc));
+            .call(move |connection| principal.collection(connection, &name)?.find(&filter).finds(&id, version, &doc));
         Ok(if finds.await? { Some(document.clone()) } else { None })
     }
 }

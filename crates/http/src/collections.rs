@@ -10,9 +10,10 @@ use cairndb::CollectionOptions;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::app::{App, Principal};
+use crate::app::App;
 use crate::body;
 use crate::names::{Names, check_name, encoded};
+use crate::principal::Principal;
 use crate::problem::{Answer, Problem};
 use crate::token::Scope;
 
@@ -57,11 +58,8 @@ pub(crate) async fn databases(State(app): State<Arc<App>>, principal: Principal)
     let own = services.own().map(|own| own.name().to_owned());
     let listed = tokio::task::spawn_blocking(move || services.databases()).await;
     let listed = listed.map_err(|_| Problem::missing("the folder could not be read"))?;
-    let may = |name: &String| match &principal.0 {
-        Some(token) => token.databases.is_empty() || token.databases.contains(name),
-        None => true,
-    };
-    let names: Vec<String> = listed.into_iter().filter(|name| Some(name) != own.as_ref() && may(name)).collect();
+    let is_known = |name: &String| Some(name) != own.as_ref() && principal.knows_database(name);
+    let names: Vec<String> = listed.into_iter().filter(is_known).collect();
     Ok(answer(StatusCode::OK, &json!({ "databases": names })))
 }
 

@@ -11,11 +11,12 @@ use axum::http::{Response, StatusCode};
 use cairndb::{Collection, Connection, Error, SqlState, Value, to_text};
 use serde_json::json;
 
-use crate::app::{App, Principal};
+use crate::app::App;
 use crate::body;
 use crate::collections::{answer, empty, json_text};
 use crate::etag::{Condition, Conditions, quoted};
 use crate::names::{Names, encoded};
+use crate::principal::Principal;
 use crate::problem::{Answer, Problem};
 use crate::token::Scope;
 
@@ -77,13 +78,13 @@ pub(crate) async fn insert(
     body: Body,
 ) -> Answer {
     let Names { database, collection, .. } = names;
-    let open = app.database(&principal, (&database, Some(&collection)), Scope::Write).await?;
+    let open = app.documents(&principal, (&database, &collection), Scope::Write).await?;
     body::check_kind(&headers, &[body::JSON])?;
     let options = app.options();
     let doc = body::text(body, options.body_bytes, options.request_timeout).await?;
     let name = collection.clone();
     let insert = move |connection: &Connection| {
-        let collection = connection.collection(&name)?;
+        let collection = principal.collection(connection, &name)?;
         let written = collection.insert(doc)?;
         let (id, version) = (id_text(&written.id), written.version);
         Ok(Written { id, version, etag: collection.etag(version), is_new: true })
@@ -95,11 +96,11 @@ pub(crate) async fn insert(
 /// Reads a document: its body is the document itself.
 pub(crate) async fn get(State(app): State<Arc<App>>, principal: Principal, names: Names, headers: HeaderMap) -> Answer {
     let Names { database, collection, id } = names;
-    let open = app.database(&principal, (&database, Some(&collection)), Scope::Read).await?;
+    let open = app.documents(&principal, (&database, &collection), Scope::Read).await?;
     let conditions = Conditions::of(&headers)?;
     let asked = id.clone();
     let read = move |connection: &Connection| {
-        let collection = connection.collection(&collection)?;
+        let collection = principal.collection(connection, &collection)?;
         let found = collection.get(id_of(&collection, &asked)?)?.ok_or_else(|| no_document(&asked))?;
         Ok((collection.etag(found.version), found.doc.to_string()))
     };
@@ -129,14 +130,14 @@ pub(crate) async fn put(
     body: Body,
 ) -> Answer {
     let Names { database, collection, id } = names;
-    let open = app.database(&principal, (&database, Some(&collection)), Scope::Write).await?;
+    let open = app.documents(&principal, (&database, &collection), Scope::Write).await?;
     body::check_kind(&headers, &[body::JSON])?;
     let conditions = Conditions::of(&headers)?;
     let options = app.options();
     let doc = body::text(body, options.body_bytes, options.request_timeout).await?;
     let (name, asked) = (collection.clone(), id.clone());
     let put = move |connection: &Connection| {
-        let collection = connection.collection(&name)?;
+        let collection = principal.collection(connection, &name)?;
         let id = id_of(&collection, &asked)?;
         let written = put_if(&collection, (&id, &Value::text(doc.as_str())), &conditions)?;
         Ok(written.map(|(version, is_new)| Written { id: asked, version, etag: collection.etag(version), is_new }))
@@ -187,7 +188,7 @@ pub(crate) async fn patch(
     body: Body,
 ) -> Answer {
     let Names { database, collection, id } = names;
-    let open = app.database(&principal, (&database, Some(&collection)), Scope::Write).await?;
+    let open = app.documents(&principal, (&database, &collection), Scope::Write).await?;
     body::check_kind(&headers, &[body::MERGE_PATCH, body::JSON_PATCH])?;
     let merges = body::kind(&headers) == body::MERGE_PATCH;
     let conditions = Conditions::of(&headers)?;
@@ -195,7 +196,7 @@ pub(crate) async fn patch(
     let patch = body::text(body, options.body_bytes, options.request_timeout).await?;
     let (name, asked) = (collection.clone(), id.clone());
     let change = move |connection: &Connection| {
-        let collection = connection.collection(&name)?;
+        let collection = principal.collection(connection, &name)?;
         let id = id_of(&collection, &asked)?;
         let patched = patch_if(&collection, (&id, merges, &patch), &conditions.if_match)?;
         Ok(patched.map(|version| Written { id: asked, version, etag: collection.etag(version), is_new: false }))
@@ -229,12 +230,12 @@ pub(crate) async fn delete(
     headers: HeaderMap,
 ) -> Answer {
     let Names { database, collection, id } = names;
-    let open = app.database(&principal, (&database, Some(&collection)), Scope::Write).await?;
+    let open = app.documents(&principal, (&database, &collection), Scope::Write).await?;
     let conditions = Conditions::of(&headers)?;
     let is_unconditional = conditions.if_match == Condition::None;
     let asked = id.clone();
     let delete = move |connection: &Connection| {
-        let collection = connection.collection(&collection)?;
+        let collection = principal.collection(connection, &collection)?;
         let id = id_of(&collection, &asked)?;
         match &conditions.if_match {
             Condition::None | Condition::Any => collection.delete(&id),

@@ -14,8 +14,9 @@ use axum::response::IntoResponse;
 use cairn_server::Level;
 use cairndb::SqlState;
 
-use crate::app::{App, Principal};
+use crate::app::App;
 use crate::options::Options;
+use crate::principal::Principal;
 use crate::problem::{Problem, Told};
 
 /// Where a request came in, and from where.
@@ -106,9 +107,9 @@ fn shown(app: &App, options: &Options, request: &Request, peer: Option<Peer>) ->
 
 /// Who asks, if he may ask at all.
 async fn admit(app: &App, options: &Options, shown: Result<Shown, Problem>) -> Result<Principal, Problem> {
-    let Shown::Secret(secret) = shown? else { return Ok(Principal(None)) };
+    let Shown::Secret(secret) = shown? else { return Ok(Principal::Anybody) };
     match app.tokens.of(&options.tokens, &secret).await? {
-        Some(token) => Ok(Principal(Some(token))),
+        Some(token) => Ok(Principal::Token(token)),
         None => Err(denied("the token is not known, has expired, or was revoked", "Make one: cairn token create")),
     }
 }

@@ -21,6 +21,7 @@ mod etag;
 mod guard;
 mod names;
 mod options;
+mod principal;
 mod problem;
 mod query;
 mod routes;

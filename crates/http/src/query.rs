@@ -12,9 +12,10 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::app::{App, Principal};
+use crate::app::App;
 use crate::collections::{json_text, said};
 use crate::names::{Names, asked};
+use crate::principal::Principal;
 use crate::problem::{Answer, Problem};
 use crate::token::Scope;
 
@@ -39,9 +40,9 @@ pub(crate) async fn get(
     names: Names,
     RawQuery(query): RawQuery,
 ) -> Answer {
-    principal.check(app.services.name(&names.database), Some(&names.collection), Scope::Read)?;
+    principal.check_documents(app.services.name(&names.database), &names.collection, Scope::Read)?;
     let question = of_parameters(query.as_deref())?;
-    answer(&app, &principal, names, question).await
+    answer(&app, principal, names, question).await
 }
 
 pub(crate) async fn post(
@@ -51,9 +52,9 @@ pub(crate) async fn post(
     headers: HeaderMap,
     body: Body,
 ) -> Answer {
-    principal.check(app.services.name(&names.database), Some(&names.collection), Scope::Read)?;
+    principal.check_documents(app.services.name(&names.database), &names.collection, Scope::Read)?;
     let question = said(&app, &headers, body).await?;
-    answer(&app, &principal, names, question).await
+    answer(&app, principal, names, question).await
 }
 
 fn of_parameters(query: Option<&str>) -> Result<Question, Problem> {
@@ -75,15 +76,15 @@ fn of_parameters(query: Option<&str>) -> Result<Question, Problem> {
     Ok(question)
 }
 
-async fn answer(app: &App, principal: &Principal, names: Names, question: Question) -> Answer {
+async fn answer(app: &App, principal: Principal, names: Names, question: Question) -> Answer {
     let Names { database, collection, .. } = names;
-    let open = app.database(principal, (&database, Some(&collection)), Scope::Read).await?;
+    let open = app.documents(&principal, (&database, &collection), Scope::Read).await?;
     let most = app.options().documents_max;
     if question.limit.is_some_and(|limit| limit > most) {
         return Err(Problem::wrong(format!("a page has at most {most} documents")).hint("Go on with after."));
     }
     let read = move |connection: &Connection| {
-        let collection = connection.collection(&collection)?;
+        let collection = principal.collection(connection, &collection)?;
         // What is counted and what is told is one state.
         connection.transaction(|_| page(&collection, &question))
     };

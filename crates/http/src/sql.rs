@@ -16,10 +16,11 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::app::{App, Principal};
+use crate::app::App;
 use crate::body::NDJSON;
 use crate::collections::{answer, said};
 use crate::names::Names;
+use crate::principal::Principal;
 use crate::problem::{Answer, Problem};
 use crate::token::Scope;
 
@@ -41,7 +42,7 @@ pub(crate) async fn run(
     let open = app.database(&principal, (&names.database, None), Scope::Sql).await?;
     let Asked { sql, params } = said(&app, &headers, body).await?;
     let params = params.iter().map(|param| param_of(param.get())).collect::<Result<Vec<_>, _>>()?;
-    let writes = principal.0.as_ref().is_none_or(|token| token.scopes.contains(&Scope::Write));
+    let writes = principal.writes_sql();
     let database = if writes { &open.database } else { open.reading()? };
     let form = Form::of(&headers)?;
     let begun = Instant::now();
