@@ -183,7 +183,7 @@ fn of_databases(shared: &Shared, lines: &mut Lines) {
         let least = of.syncs_within_1ms;
         ([least, within - least, most - within, of.syncs - most], of.sync_us)
     });
-    let help = "How long commits wait until they are durable and visible, where they wait for that.";
+    let help = "How long commits wait until they are durable, where they wait for that.";
     lines.by_database(("cairn_commit_seconds", help), &open, |of| {
         let waited = [of.commits_waited_1ms, of.commits_waited_10ms, of.commits_waited_100ms, of.commits_waited_longer];
         (waited, of.commit_wait_us)

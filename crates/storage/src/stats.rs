@@ -56,7 +56,7 @@ counters! {
     syncs_within_100ms,
     /// Time since the last synced log write; 0 where there was none.
     since_sync_us,
-    /// Time that commits waited, each from when it was in the log's memory to when it was durable and visible.
+    /// Time that commits waited, each from when it was in the log's memory to when it was durable.
     commit_wait_us,
     /// Commits that waited at most 1 ms. (Those of a database in memory, and those that do not wait, are none of these four.)
     commits_waited_1ms,

@@ -3,12 +3,14 @@
 //! What must hold: it is noted where a thread is about to sleep or to ask the operating system for something, never where it goes
 //! on at once; and on threads that nobody looks at it is a look at a variable of the thread's own.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 thread_local! {
-    /// There, once somebody looks at the thread.
+    /// Somebody looks at the thread. (Apart: a look at what needs no drop is one load.)
+    static IS_SEEN: Cell<bool> = const { Cell::new(false) };
+    /// There, once somebody does.
     static SEEN: OnceCell<Arc<AtomicU8>> = const { OnceCell::new() };
 }
 
@@ -69,6 +71,7 @@ pub struct Waits(Arc<AtomicU8>);
 impl Waits {
     /// From now on those of this thread are noted.
     pub fn of_this_thread() -> Waits {
+        IS_SEEN.set(true);
         SEEN.with(|seen| Waits(seen.get_or_init(|| Arc::new(AtomicU8::new(NOTHING))).clone()))
     }
 
@@ -85,7 +88,12 @@ impl Wait {
     }
 
     /// Waits, and has it noted meanwhile.
+    #[inline]
     pub fn during<R>(self, wait: impl FnOnce() -> R) -> R {
+        if IS_SEEN.get() { self.during_seen(wait) } else { wait() }
+    }
+
+    fn during_seen<R>(self, wait: impl FnOnce() -> R) -> R {
         // (A thread that ends has none any more.)
         let _noted = SEEN.try_with(|seen| seen.get().map(|seen| self.note(seen))).ok().flatten();
         wait()

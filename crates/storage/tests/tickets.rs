@@ -55,6 +55,23 @@ fn a_waker_is_woken_once_its_commit_is_durable_and_seen() {
     assert!(matches!(poll(&mut second, &waker), Poll::Ready(Ok(()))));
 }
 
+/// The host's clock goes on by 100 us with each look: none but those around the write.
+#[test]
+fn who_leads_waits_for_as_long_as_it_writes_and_looks_at_no_other_clock() {
+    let store = quiet(&SimDisk::new(1));
+    let counted = || (store.stats().commits_waited_1ms, store.stats().commit_wait_us);
+    let (commits, us) = counted();
+    for key in [b"1", b"2"] {
+        let mut session = store.session().unwrap();
+        let put = session.write::<_, ()>(Acknowledge::Now(None), |writer| Ok(writer.put(T, key, b"value")?));
+        put.unwrap().1.wait().unwrap();
+    }
+    assert_eq!(counted(), (commits + 2, us + 200));
+    // Who does not wait where it commits is not counted.
+    later(&store, b"3").wait().unwrap();
+    assert_eq!(counted(), (commits + 2, us + 200));
+}
+
 #[test]
 fn a_dropped_ticket_wakes_nobody() {
     let store = quiet(&SimDisk::new(1));

@@ -12,6 +12,8 @@
 //!
 //! A lone committer is its own leader and does one system call. Others sleep until their batch is done (`publisher.rs`).
 
+use std::time::Duration;
+
 use super::publisher::{Leading, Step};
 use super::shared::Engine;
 use super::signals::Signal;
@@ -25,6 +27,15 @@ use crate::sync::{MutexGuard, Ordering};
 use crate::{Durability, Error, Result, Wait};
 
 pub(crate) type WriterGuard<'a> = MutexGuard<'a, Writer>;
+
+/// When somebody began to wait for a sync, and when that was done, by the clock's readings that are there anyway: who leads at once
+/// waits from when it begins to write.
+#[derive(Clone, Copy, Default)]
+struct Waiting {
+    began: Option<Duration>,
+    /// `None`: it is not known, being another's sync.
+    ended: Option<Duration>,
+}
 
 impl Engine {
     /// Takes the commit lock. Who panicked under it may have left half a change: nothing is written any more then.
@@ -158,7 +169,9 @@ impl Engine {
         }
         writer.queue.gives_ticket();
         match !self.has_medium() && !writer.queue.is_leading() && self.publisher.life.check(Act::Log).is_ok() {
-            true => self.lead(writer),
+            true => {
+                self.lead(writer);
+            }
             false => {
                 drop(writer);
                 self.signals.raise(Signal::Log);
@@ -187,17 +200,20 @@ impl Engine {
 
     /// Waits as the durability mode says for the commit up to `position`, which was just appended.
     pub(crate) fn acknowledge<'a>(&'a self, writer: WriterGuard<'a>, position: u64, mode: Durability) -> Result<()> {
-        let waits = matches!(mode, Durability::Full | Durability::Group) && self.has_medium();
-        let began = waits.then(|| self.env.host.now());
-        let waited = self.wait_as(mode, writer, position).map_err(Error::of_appended_commit);
-        if let Some(began) = began {
-            self.count_wait(self.env.host.now().saturating_sub(began));
+        let mut wait = Waiting::default();
+        let waited = self.wait_as(mode, writer, position, &mut wait).map_err(Error::of_appended_commit);
+        if matches!(mode, Durability::Full | Durability::Group) && self.has_medium() {
+            self.count_wait(wait);
         }
         waited
     }
 
-    /// Two readings of the clock and this are nothing beside a sync: no commit that does not wait for one comes here.
-    fn count_wait(&self, waited: std::time::Duration) {
+    /// Of a commit that waits for a sync; others are not counted.
+    fn count_wait(&self, wait: Waiting) {
+        let waited = match wait {
+            Waiting { began: None, .. } => Duration::ZERO,
+            Waiting { began: Some(began), ended } => ended.unwrap_or_else(|| self.env.host.now()).saturating_sub(began),
+        };
         let counters = &self.counters;
         let us = waited.as_micros() as u64;
         counters.commit_wait_us.add(us);
@@ -211,12 +227,18 @@ impl Engine {
     }
 
     /// `None`: nothing was synced yet.
-    pub(crate) fn since_sync(&self) -> Option<std::time::Duration> {
-        let synced = std::time::Duration::from_micros(self.synced_at_us.load(Ordering::Relaxed));
+    pub(crate) fn since_sync(&self) -> Option<Duration> {
+        let synced = Duration::from_micros(self.synced_at_us.load(Ordering::Relaxed));
         (!synced.is_zero()).then(|| self.env.host.now().saturating_sub(synced))
     }
 
-    fn wait_as<'a>(&'a self, mode: Durability, mut writer: WriterGuard<'a>, position: u64) -> Result<()> {
+    fn wait_as<'a>(
+        &'a self,
+        mode: Durability,
+        mut writer: WriterGuard<'a>,
+        position: u64,
+        wait: &mut Waiting,
+    ) -> Result<()> {
         match mode {
             Durability::Full if broken::is(Broken::AcknowledgeEarly) => {
                 writer.queue.must_be_durable(position);
@@ -225,12 +247,15 @@ impl Engine {
             }
             Durability::Full => {
                 writer.queue.must_be_durable(position);
-                self.wait_durable(writer, position)
+                self.wait_durable_noted(writer, position, wait)
             }
-            Durability::Group => match self.wait_for_group(writer, position) {
-                Some(writer) => self.wait_durable(writer, position),
-                None => Ok(()),
-            },
+            Durability::Group => {
+                wait.began = Some(self.env.host.now());
+                match self.wait_for_group(writer, position) {
+                    Some(writer) => self.wait_durable_noted(writer, position, wait),
+                    None => Ok(()),
+                }
+            }
             Durability::Interval | Durability::Off => {
                 // Who watches hears of what is durable only.
                 if mode == Durability::Interval || self.watch.is_on() || self.appended.is_on() {
@@ -247,6 +272,11 @@ impl Engine {
 
     /// Waits until everything before `position` is durable and published, leading where nobody does.
     pub(crate) fn wait_durable<'a>(&'a self, writer: WriterGuard<'a>, position: u64) -> Result<()> {
+        self.wait_durable_noted(writer, position, &mut Waiting::default())
+    }
+
+    /// The same, and how long that is.
+    fn wait_durable_noted<'a>(&'a self, writer: WriterGuard<'a>, position: u64, wait: &mut Waiting) -> Result<()> {
         let mut writer = self.wait_awake(writer);
         loop {
             // Under the lock: who was woken may find that the batch was done just before it came here, and would lead
@@ -261,9 +291,13 @@ impl Engine {
             let number = writer.queue.number() - u64::from(!is_open);
             let records = writer.batch.records();
             let again = match writer.queue.next_step(records, || self.env.host.now()) {
-                Step::Wait(sleep) => self.wait_for_batch(writer, number, sleep, position),
+                Step::Wait(sleep) => {
+                    *wait = Waiting { began: wait.began.or_else(|| Some(self.env.host.now())), ended: None };
+                    self.wait_for_batch(writer, number, sleep, position)
+                }
                 Step::Lead => {
-                    self.lead(writer);
+                    let (began, ended) = self.lead(writer);
+                    *wait = Waiting { began: wait.began.or(Some(began)), ended: Some(ended) };
                     (self.publisher.durable() < position).then(|| self.lock_writer())
                 }
             };
@@ -287,8 +321,8 @@ impl Engine {
         self.publisher.life.check(Act::Log)
     }
 
-    /// Cuts the open batch, writes it, publishes, wakes.
-    pub(crate) fn lead(&self, writer: WriterGuard<'_>) {
+    /// Cuts the open batch, writes it, publishes, wakes; when the write began and ended.
+    pub(crate) fn lead(&self, writer: WriterGuard<'_>) -> (Duration, Duration) {
         let leading = Leading(self);
         // Let go of before `leading` if this panics.
         let mut writer = writer;
@@ -307,7 +341,8 @@ impl Engine {
         let too_early = cut.take_if(|_| broken::is(Broken::PublishBeforeSync)).map(|cut| self.publish(cut, |_| ()));
         let began = self.env.host.now();
         let written = self.write(&mut batch);
-        let took = self.env.host.now() - began;
+        let ended = self.env.host.now();
+        let took = ended - began;
         // What failed meanwhile for somebody else may have been this batch's bytes.
         let written = written.and_then(|durable| self.publisher.life.check(Act::Log).map(|()| durable));
         let mut is_told = false;
@@ -328,7 +363,7 @@ impl Engine {
 
         let mut writer = self.lock_writer();
         self.count(&batch, took);
-        self.synced_at_us.store((began + took).as_micros() as u64, Ordering::Relaxed);
+        self.synced_at_us.store(ended.as_micros() as u64, Ordering::Relaxed);
         writer.batch.give_back(batch.buffer);
         match &written {
             Ok(durable) => self.publisher.set_durable(*durable),
@@ -341,7 +376,7 @@ impl Engine {
             writer.recycle(old, changes, &self.pages);
         }
         let records = writer.batch.records();
-        let woken = writer.queue.end(number, records, took, || began + took);
+        let woken = writer.queue.end(number, records, took, || ended);
         drop(writer);
         leading.end();
         match written {
@@ -365,6 +400,7 @@ impl Engine {
         if was_idle {
             self.signals.raise(Signal::Active);
         }
+        (began, ended)
     }
 
     /// Whoever waits for commits is to look: there will be none.
@@ -412,7 +448,7 @@ impl Engine {
         Ok(durable)
     }
 
-    fn count(&self, batch: &SealedBatch, took: std::time::Duration) {
+    fn count(&self, batch: &SealedBatch, took: Duration) {
         let counters = &self.counters;
         let took_us = took.as_micros() as u64;
         counters.batches.add(1);

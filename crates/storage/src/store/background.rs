@@ -116,7 +116,8 @@ pub(crate) fn flush(engine: &Engine) {
     let mut writer = engine.lock_writer();
     while !writer.batch.is_empty() && engine.publisher.life.check(Act::Log).is_ok() {
         if !writer.queue.is_leading() {
-            return engine.lead(writer);
+            engine.lead(writer);
+            return;
         }
         writer = engine.wait_for_leader(writer);
     }
