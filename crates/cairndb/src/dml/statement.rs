@@ -34,8 +34,8 @@ pub(crate) struct Statement {
     frozen: Option<Box<ExecContext>>,
     /// It deletes: pages come free.
     frees: bool,
-    /// Runs its plan; `None`: the rows that it changes are at hand.
-    stream: Option<RowStream>,
+    /// Runs its plan; `None`: the rows that it changes are at hand. (Apart, being large: a statement is moved about.)
+    stream: Option<Box<RowStream>>,
     /// What came of that so far.
     rows: Collected,
     changes: Changes,
@@ -61,7 +61,7 @@ impl Statement {
         programs: &Programs,
         context: &DmlContext<'_>,
         calls: Callees,
-    ) -> Result<Box<Statement>> {
+    ) -> Result<Statement> {
         let change = beneath_returning(plan);
         let mut changes = Vec::new();
         if !is_of_few(plan) {
@@ -87,7 +87,7 @@ impl Statement {
         let exec = frozen.as_deref().unwrap_or(context.exec);
         let stream = match of_rows_at_hand(plan) {
             Some(_) if !exec.analyze => None,
-            _ => Some(exec::execute(plan.clone(), exec.clone())?),
+            _ => Some(Box::new(exec::execute(plan.clone(), exec.clone())?)),
         };
         let rows = match plan.fields.is_empty() || stream.is_none() {
             true => Collected::default(),
@@ -95,8 +95,7 @@ impl Statement {
         };
         let frees = matches!(&change.node, PhysicalNode::Modify { change, .. } if deletes(change));
         let changes = Changes::new(beside, follows);
-        // (It is large, and goes through hands.)
-        Ok(Box::new(Statement { plan: plan.clone(), frozen, frees, stream, rows, changes, done: None }))
+        Ok(Statement { plan: plan.clone(), frozen, frees, stream, rows, changes, done: None })
     }
 
     /// Goes on, until it is over, or until the end of a turn (`None`: there is none).
@@ -114,7 +113,7 @@ impl Statement {
             Some(done) => done,
             None => {
                 let writing = Writing { changes, programs, context: &context };
-                change_rows(&self.plan, (self.stream.as_mut(), &mut self.rows), (&writing, turn))?
+                change_rows(&self.plan, (self.stream.as_deref_mut(), &mut self.rows), (&writing, turn))?
             }
         };
         match changes.settle(&context, turn) {

@@ -1,6 +1,7 @@
 //! A statement that changes rows, with all that it runs in.
 
 use std::cell::Cell;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -20,8 +21,8 @@ use crate::state::Transaction;
 /// See the module. Nothing of it is lent: who has it can go on with it, on any thread. One that is let go before its end leaves
 /// rows in its transaction, which is to be rolled back then.
 pub(super) struct ChangingStatement {
-    statement: Box<Statement>,
-    programs: Arc<Programs>,
+    statement: Statement,
+    programs: Compiled,
     tx: Arc<Transaction>,
     catalog: Arc<Catalog>,
     exec: ExecContext,
@@ -30,6 +31,23 @@ pub(super) struct ChangingStatement {
     room: Cell<InserterBuffers>,
     #[cfg(test)]
     hesitation: Hesitation,
+}
+
+/// A statement's row programs.
+enum Compiled {
+    Kept(Arc<Programs>),
+    Own(Programs),
+}
+
+impl Deref for Compiled {
+    type Target = Programs;
+
+    fn deref(&self) -> &Programs {
+        match self {
+            Compiled::Kept(programs) => programs,
+            Compiled::Own(programs) => programs,
+        }
+    }
 }
 
 impl ChangingStatement {
@@ -43,8 +61,8 @@ impl ChangingStatement {
     ) -> Result<ChangingStatement> {
         let programs = match prepared.inserts_constants() {
             // It is run once, mostly, and what inserts a row is the catalog's.
-            true => Arc::new(Programs::of(plan, &prepared.catalog)?),
-            false => prepared.programs()?.clone(),
+            true => Compiled::Own(Programs::of(plan, &prepared.catalog)?),
+            false => Compiled::Kept(prepared.programs()?.clone()),
         };
         let statement = Statement::begin(plan, &programs, &session.dml_context(tx, (state, &exec)), prepared.calls())?;
         Ok(ChangingStatement {

@@ -13,11 +13,12 @@ use crate::types::ObjectId;
 /// A transaction of the database and, if the session has temporary relations, one of those.
 pub(crate) struct Transaction {
     database: storage::Transaction,
-    /// Set once, with the session's first temporary relation, whoever has the transaction then.
-    temporary: OnceLock<Temporary>,
+    /// Set once, with the session's first temporary relation, whoever has the transaction then. (What is rare lies apart: a transaction
+    /// is moved about.)
+    temporary: OnceLock<Box<Temporary>>,
     reader: Reader,
     /// The same with what is temporary.
-    reader_of_both: OnceLock<Reader>,
+    reader_of_both: OnceLock<Box<Reader>>,
 }
 
 struct Temporary {
@@ -68,15 +69,16 @@ impl Transaction {
     /// The session's first temporary relation is about to be made.
     pub(crate) fn add_temporary(&self, store: &Arc<TemporaryStore>) -> Result<()> {
         let temporary = Temporary::begin(store)?;
-        let temporary = self.temporary.get_or_init(|| temporary);
-        self.reader_of_both.get_or_init(|| Reader::new(self.database.reader(), Some(temporary.tx.reader())));
+        let temporary = self.temporary.get_or_init(|| Box::new(temporary));
+        let of_both = || Box::new(Reader::new(self.database.reader(), Some(temporary.tx.reader())));
+        self.reader_of_both.get_or_init(of_both);
         Ok(())
     }
 
     /// Sees the transaction's writes as they are made.
     #[inline]
     pub(crate) fn reader(&self) -> &Reader {
-        self.reader_of_both.get().unwrap_or(&self.reader)
+        self.reader_of_both.get().map_or(&self.reader, |reader| reader)
     }
 
     /// That of the database alone.
@@ -96,7 +98,7 @@ impl Transaction {
     }
 
     fn temporary(&self) -> Result<&Temporary> {
-        self.temporary.get().ok_or(Error::NoSuchTree(TemporaryTrees::CATALOG))
+        self.temporary.get().map(|temporary| &**temporary).ok_or(Error::NoSuchTree(TemporaryTrees::CATALOG))
     }
 
     fn change<T>(
@@ -198,7 +200,7 @@ impl Transaction {
     }
 
     pub(crate) fn rollback_to(&self, savepoint: &Savepoint) -> Result<()> {
-        if let Some(Temporary { tx, origin, .. }) = self.temporary.get() {
+        if let Some(Temporary { tx, origin, .. }) = self.temporary.get().map(|temporary| &**temporary) {
             tx.rollback_to(savepoint.temporary.as_ref().unwrap_or(origin))?;
         }
         self.database.rollback_to(&savepoint.database)
@@ -226,7 +228,7 @@ impl Transaction {
     }
 
     fn commit_both(self, commit: impl FnOnce(storage::Transaction) -> Result<Option<u64>>) -> Result<Option<u64>> {
-        let Some(Temporary { tx, origin, store }) = self.temporary.into_inner() else {
+        let Some(Temporary { tx, origin, store }) = self.temporary.into_inner().map(|temporary| *temporary) else {
             return commit(self.database);
         };
         drop((origin, self.reader, self.reader_of_both));

@@ -68,7 +68,7 @@ impl PendingChecks<'_> {
         while let Some(mut acting) = self.next_event(turn)? {
             let acted = self.act(&mut acting, turn);
             if let Err(NoAnswer::NotYet) = acted {
-                self.owed.actions.acting = Some(acting);
+                self.owed().actions.acting = Some(acting);
             }
             acted?;
         }
@@ -76,7 +76,8 @@ impl PendingChecks<'_> {
     }
 
     fn next_event(&mut self, turn: &Turn) -> Step<Option<Acting>> {
-        let Actions { events, acting, .. } = &mut self.owed.actions;
+        let context = self.context;
+        let Actions { events, acting, .. } = &mut self.owed().actions;
         if let Some(acting) = acting.take() {
             return Ok(Some(acting));
         }
@@ -84,7 +85,7 @@ impl PendingChecks<'_> {
             return Ok(None);
         }
         turn.take()?;
-        self.context.exec.check()?;
+        context.exec.check()?;
         Ok(events.pop_front().map(|event| Acting { event, next: 0, cascade: None }))
     }
 
@@ -126,7 +127,7 @@ impl PendingChecks<'_> {
         match action {
             ReferentialAction::NoAction => {
                 let (parent, child) = (event.table.clone(), child.clone());
-                self.owed.references.orphans.push_back(Orphans { parent, child, position, values: old });
+                self.owed().references.orphans.push_back(Orphans { parent, child, position, values: old });
                 Ok(None)
             }
             ReferentialAction::Restrict => {
@@ -147,7 +148,7 @@ impl PendingChecks<'_> {
                 if action == ReferentialAction::SetDefault {
                     // The default may be the very key that is gone.
                     let (parent, child) = (event.table.clone(), child.clone());
-                    self.owed.references.orphans.push_back(Orphans { parent, child, position, values: old });
+                    self.owed().references.orphans.push_back(Orphans { parent, child, position, values: old });
                 }
                 Ok(Some(Cascade { action, child: child.clone(), position, changes, assigned, rows }))
             }
@@ -205,7 +206,7 @@ impl PendingChecks<'_> {
         let key = &table.foreign_keys[position];
         let set = columns_set(key, action, event);
         let place = (table.id, position, (action, set.len()));
-        if let Some(program) = self.owed.actions.programs.get(&place) {
+        if let Some(program) = self.owed().actions.programs.get(&place) {
             return Ok(program.clone());
         }
         let value = |(at, &column): (usize, &usize)| {
@@ -224,7 +225,7 @@ impl PendingChecks<'_> {
         let columns = key.columns.iter().enumerate().filter(|(_, column)| set.contains(column));
         let assigned = columns.map(value).collect::<Result<Vec<_>>>()?;
         let program = Arc::new(RowChange::new(target, catalog, assigned, None, (None, 0)));
-        self.owed.actions.programs.insert(place, program.clone());
+        self.owed().actions.programs.insert(place, program.clone());
         Ok(program)
     }
 }

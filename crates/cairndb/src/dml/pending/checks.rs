@@ -15,9 +15,14 @@ use crate::dml::triggers::TableTriggers;
 use crate::exec::{Step, Turn, until_done};
 use crate::{Error, Result, Value};
 
-/// What one statement owes so far. It refers to nothing of who runs the statement, so it waits with it.
+/// What one statement owes so far. It refers to nothing of who runs the statement, so it waits with it. Most statements never owe
+/// anything: of those it is a word.
 #[derive(Default)]
-pub(in crate::dml) struct Unsettled {
+pub(in crate::dml) struct Unsettled(Option<Box<Owing>>);
+
+/// What there is of it.
+#[derive(Default)]
+pub(super) struct Owing {
     pub(super) references: References,
     pub(super) actions: Actions,
     pub(super) several: VecDeque<Several>,
@@ -29,7 +34,7 @@ pub(in crate::dml) struct Unsettled {
 /// See the module `pending`: what is owed, and what it is looked at in.
 pub(in crate::dml) struct PendingChecks<'a> {
     pub(super) context: &'a DmlContext<'a>,
-    pub(super) owed: &'a mut Unsettled,
+    owed: &'a mut Unsettled,
 }
 
 impl RowObserver for PendingChecks<'_> {
@@ -53,7 +58,7 @@ impl RowObserver for PendingChecks<'_> {
             self.tell(table, event, Some(old.clone()), new.clone(), assigned);
         }
         if !table.referenced_by.is_empty() {
-            self.owed.actions.cause(table, old, new);
+            self.owed().actions.cause(table, old, new);
         }
     }
 
@@ -79,15 +84,21 @@ impl<'a> PendingChecks<'a> {
         PendingChecks { context, owed }
     }
 
+    pub(super) fn owed(&mut self) -> &mut Owing {
+        self.owed.0.get_or_insert_default()
+    }
+
     /// Counts bytes that are kept until the statement's end; false: they are too many.
     pub(super) fn hold(&mut self, bytes: usize) -> bool {
-        self.owed.held += bytes;
-        self.owed.held <= self.context.exec.memory_budget
+        let owed = self.owed();
+        owed.held += bytes;
+        owed.held <= self.context.exec.memory_budget
     }
 
     /// Looks at what an INSERT owes, unless that is nothing, as if it were over: another one follows.
     pub(in crate::dml) fn settle_insert(&mut self) -> Result<()> {
-        if self.owed.references.missing.is_empty() && self.owed.several.is_empty() {
+        let owes = |owed: &Owing| !owed.references.missing.is_empty() || !owed.several.is_empty();
+        if !self.owed.0.as_deref().is_some_and(owes) {
             return Ok(());
         }
         until_done(|| self.settle_keys(&Turn::default()))
@@ -96,6 +107,9 @@ impl<'a> PendingChecks<'a> {
     /// Acts on every event, then checks what is left; then AFTER triggers run. What is done is owed no more: where the turn is
     /// over before the last, it goes on from there.
     pub(in crate::dml) fn finish(&mut self, turn: &Turn) -> Step<()> {
+        if self.owed.0.is_none() {
+            return Ok(());
+        }
         // The rows of foreign keys' actions come behind the statement's own.
         self.settle_keys(turn)?;
         self.run_told(turn)
@@ -107,7 +121,7 @@ impl<'a> PendingChecks<'a> {
     }
 
     fn settle_keys(&mut self, turn: &Turn) -> Step<()> {
-        self.owed.references.found.clear();
+        self.owed().references.found.clear();
         self.act_on_events(turn)?;
         self.settle_double_keys(turn)?;
         self.settle_missing(turn)?;
@@ -136,7 +150,7 @@ impl<'a> PendingChecks<'a> {
         let Some(child) = self.context.catalog.table_by_id(owed.table) else { return Ok(()) };
         if let What::Several(key) = owed.what {
             let index = child.indexes.iter().position(|index| index.id == owed.key);
-            self.owed.several.extend(index.map(|index| Several { table: child.clone(), index, key }));
+            self.owed().several.extend(index.map(|index| Several { table: child.clone(), index, key }));
             return Ok(());
         }
         let Some(position) = child.foreign_keys.iter().position(|key| key.id == owed.key) else { return Ok(()) };
@@ -144,11 +158,11 @@ impl<'a> PendingChecks<'a> {
             What::Several(_) => {}
             What::Reference(key) => {
                 let (target, lookup) = (self.target(child)?, Lookup::default());
-                self.owed.references.missing.push_back(Missing { target, position, key, lookup });
+                self.owed().references.missing.push_back(Missing { target, position, key, lookup });
             }
             What::Orphans(values) => {
                 let parent = self.table(child.foreign_keys[position].referenced_table)?.clone();
-                self.owed.references.orphans.push_back(Orphans { parent, child: child.clone(), position, values });
+                self.owed().references.orphans.push_back(Orphans { parent, child: child.clone(), position, values });
             }
         }
         Ok(())

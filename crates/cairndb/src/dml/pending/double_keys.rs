@@ -21,8 +21,8 @@ impl PendingChecks<'_> {
     /// A row has come to these columns of the index, which no other may have in the end.
     pub(super) fn guard(&mut self, table: &Arc<Table>, index: usize, key: &[u8]) -> Result<(), Stop> {
         let known = |several: &Several| several.table.id == table.id && several.index == index && several.key == key;
-        if !self.owed.several.back().is_some_and(known) && self.second_of(table, index, key)?.is_some() {
-            self.owed.several.push_back(Several { table: table.clone(), index, key: key.to_vec() });
+        if !self.owed().several.back().is_some_and(known) && self.second_of(table, index, key)?.is_some() {
+            self.owed().several.push_back(Several { table: table.clone(), index, key: key.to_vec() });
             if !self.hold(size_of::<Several>() + key.len()) {
                 let error = Error::new(SqlState::OUT_OF_MEMORY, "out of memory");
                 let hint =
@@ -34,9 +34,9 @@ impl PendingChecks<'_> {
     }
 
     pub(super) fn settle_double_keys(&mut self, turn: &Turn) -> Step<()> {
-        while !self.owed.several.is_empty() {
+        while !self.owed().several.is_empty() {
             turn.take()?;
-            let Some(Several { table, index: at, key }) = self.owed.several.pop_front() else { break };
+            let Some(Several { table, index: at, key }) = self.owed().several.pop_front() else { break };
             if let Some(error) = self.what_is_double(&table, at, &key)? {
                 let index = &table.indexes[at];
                 self.settle(error, table.id, (index.id, index.deferral), || What::Several(key))?;

@@ -52,25 +52,25 @@ impl<'a> PendingChecks<'a> {
         lookup: &Lookup,
     ) -> Result<(), Stop> {
         let place = (target.table.id, position);
-        if lookup.wanted == Wanted::No || self.owed.references.found.get(&place) == Some(&lookup.key) {
+        if lookup.wanted == Wanted::No || self.owed().references.found.get(&place) == Some(&lookup.key) {
             return Ok(());
         }
         let foreign_key = &target.table.foreign_keys[position];
-        let is_open = foreign_key.referenced_table == target.table.id || self.owed.actions.are_due();
+        let is_open = foreign_key.referenced_table == target.table.id || self.owed().actions.are_due();
         // What is missing is said at the end of the statement: a duplicate key that comes later in it is said first.
         if is_open || !target.references[position].is_kept(trees, lookup)? {
             let (target, key, lookup) = (target.clone(), key.to_vec(), lookup.clone());
-            self.owed.references.missing.push_back(Missing { target, position, key, lookup });
+            self.owed().references.missing.push_back(Missing { target, position, key, lookup });
             return Ok(());
         }
-        self.owed.references.found.get_or_default(place).clone_from(&lookup.key);
+        self.owed().references.found.get_or_default(place).clone_from(&lookup.key);
         Ok(())
     }
 
     pub(super) fn settle_missing(&mut self, turn: &Turn) -> Step<()> {
-        while !self.owed.references.missing.is_empty() {
+        while !self.owed().references.missing.is_empty() {
             turn.take()?;
-            let Some(missing) = self.owed.references.missing.pop_front() else { break };
+            let Some(missing) = self.owed().references.missing.pop_front() else { break };
             if let Some(error) = self.what_is_missing(&missing)? {
                 let Missing { target, position, key, .. } = missing;
                 let foreign_key = &target.table.foreign_keys[position];
@@ -82,9 +82,9 @@ impl<'a> PendingChecks<'a> {
     }
 
     pub(super) fn settle_orphans(&mut self, turn: &Turn) -> Step<()> {
-        while !self.owed.references.orphans.is_empty() {
+        while !self.owed().references.orphans.is_empty() {
             turn.take()?;
-            let Some(orphans) = self.owed.references.orphans.pop_front() else { break };
+            let Some(orphans) = self.owed().references.orphans.pop_front() else { break };
             if let Some(error) = self.who_is_orphaned(&orphans)? {
                 let Orphans { child, position, values, .. } = orphans;
                 let foreign_key = &child.foreign_keys[position];
@@ -100,11 +100,11 @@ impl<'a> PendingChecks<'a> {
     }
 
     pub(super) fn target(&mut self, table: &Arc<Table>) -> Result<Arc<Target>> {
-        if let Some(target) = self.owed.references.targets.get(&table.id) {
+        if let Some(target) = self.owed().references.targets.get(&table.id) {
             return Ok(target.clone());
         }
         let target = Target::of(table, self.context.catalog)?;
-        self.owed.references.targets.insert(table.id, target.clone());
+        self.owed().references.targets.insert(table.id, target.clone());
         Ok(target)
     }
 

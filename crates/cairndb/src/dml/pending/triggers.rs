@@ -33,7 +33,8 @@ enum After {
 impl PendingChecks<'_> {
     /// Its triggers.
     pub(super) fn running(&mut self) -> Running<'_> {
-        Running::new(self.context, &mut self.owed.told.ready)
+        let context = self.context;
+        Running::new(context, &mut self.owed().told.ready)
     }
 
     /// BEFORE triggers of a statement that is about to change rows of the table, unless another part of it did before.
@@ -43,10 +44,10 @@ impl PendingChecks<'_> {
         event: TriggerEvent,
         assigned: &[usize],
     ) -> Result<()> {
-        if !has_trigger(table, event, Timing::Before, false) || self.owed.told.begun.contains(&(table.id, event)) {
+        if !has_trigger(table, event, Timing::Before, false) || self.owed().told.begun.contains(&(table.id, event)) {
             return Ok(());
         }
-        self.owed.told.begun.push((table.id, event));
+        self.owed().told.begun.push((table.id, event));
         let triggers = TableTriggers::of(table, self.context.catalog)?;
         triggers.statement(event, Timing::Before, assigned, &mut self.running())
     }
@@ -61,12 +62,12 @@ impl PendingChecks<'_> {
     ) -> Result<()> {
         if has_trigger(table, event, Timing::After, false) {
             let triggers = TableTriggers::of(table, self.context.catalog)?;
-            self.owed.told.after.retain(|after| match after {
+            self.owed().told.after.retain(|after| match after {
                 After::Statement { table: of, event: known, .. } => (*of, *known) != (table.id, event),
                 After::Row(_) | After::Rows(_) => true,
             });
             let assigned = assigned.clone();
-            self.owed.told.after.push_back(After::Statement { triggers, table: table.id, event, assigned });
+            self.owed().told.after.push_back(After::Statement { triggers, table: table.id, event, assigned });
         }
         Ok(())
     }
@@ -93,7 +94,7 @@ impl PendingChecks<'_> {
     ) {
         match self.put_down(table, event, (old, new), assigned) {
             Ok(bytes) => self.keep(bytes),
-            Err(error) => self.owed.told.refused = Some(error),
+            Err(error) => self.owed().told.refused = Some(error),
         }
     }
 
@@ -101,7 +102,7 @@ impl PendingChecks<'_> {
         if !self.hold(bytes) {
             let error = Error::new(SqlState::OUT_OF_MEMORY, "out of memory");
             let hint = "A statement with AFTER ROW triggers keeps every row until its end.";
-            self.owed.told.refused = Some(error.with_hint(hint));
+            self.owed().told.refused = Some(error.with_hint(hint));
         }
     }
 
@@ -117,7 +118,7 @@ impl PendingChecks<'_> {
         let triggers = TableTriggers::of(table, self.context.catalog)?;
         if let Some(changed) = triggers.after_rows(old, new, assigned) {
             self.keep(changed.memory_bytes());
-            self.owed.told.after.push_back(After::Rows(changed));
+            self.owed().told.after.push_back(After::Rows(changed));
         }
         Ok(())
     }
@@ -134,7 +135,7 @@ impl PendingChecks<'_> {
         triggers.fill(old.iter_mut().chain(&mut new), self.context)?;
         let mut bytes = 0;
         if triggers.sees_tables(event) {
-            let all = &mut self.owed.told.ready.rows;
+            let all = &mut self.owed().told.ready.rows;
             let at = all.iter().position(|rows| rows.are_of(table.id, event)).unwrap_or_else(|| {
                 all.push(TransitionRows::new(table.id, event));
                 all.len() - 1
@@ -143,20 +144,20 @@ impl PendingChecks<'_> {
         }
         if let Some(changed) = triggers.after(event, old, new, assigned) {
             bytes += changed.memory_bytes();
-            self.owed.told.after.push_back(After::Row(changed));
+            self.owed().told.after.push_back(After::Row(changed));
         }
         Ok(bytes)
     }
 
     /// AFTER triggers run.
     pub(super) fn run_told(&mut self, turn: &Turn) -> Step<()> {
-        if let Some(refused) = self.owed.told.refused.take() {
+        if let Some(refused) = self.owed().told.refused.take() {
             return Err(refused.into());
         }
-        while !self.owed.told.after.is_empty() {
+        while !self.owed().told.after.is_empty() {
             turn.take()?;
             self.context.exec.check()?;
-            let Some(after) = self.owed.told.after.pop_front() else { break };
+            let Some(after) = self.owed().told.after.pop_front() else { break };
             match after {
                 After::Row(changed) => changed.run(&mut self.running())?,
                 After::Rows(changed) => changed.run(&mut self.running())?,
