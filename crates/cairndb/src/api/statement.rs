@@ -138,11 +138,12 @@ impl<'c> Statement<'c> {
 
     /// Runs a query.
     pub fn query(&mut self, params: impl Params) -> Result<Rows> {
-        let rows = self.rows_now(params)?;
-        Ok(match &self.session.state.borrow().transaction {
-            Some(open) => rows.belonging_to(Some(open.part())),
-            None => rows,
-        })
+        // (Rows are large: what makes them makes them in their place.)
+        let mut rows = self.rows_now(params);
+        if let (Ok(rows), Some(open)) = (&mut rows, &self.session.state.borrow().transaction) {
+            rows.belong_to(Some(open.part()));
+        }
+        rows
     }
 
     /// Runs the statement, whatever it is: what it did, and its rows, if it is one that returns rows.
@@ -159,12 +160,12 @@ impl<'c> Statement<'c> {
     pub fn perform(&mut self, params: impl Params) -> Result<Executed> {
         let ordered = self.ordered(&params)?;
         let params: &dyn Params = ordered.as_ref().map_or(&params, |ordered| ordered);
-        let mut executed = match self.read_few(params)? {
-            Some(rows) => Executed::rows("SELECT", rows),
-            None => self.perform_now(params)?,
+        let mut executed = match (self.read_few(params)?, &self.runnable.prepared) {
+            (Some(rows), Some(prepared)) => Executed::rows("SELECT", rows_of(prepared, rows)),
+            _ => self.perform_now(params)?,
         };
-        if let Some(open) = &self.session.state.borrow().transaction {
-            executed.rows = executed.rows.map(|rows| rows.belonging_to(Some(open.part())));
+        if let (Some(rows), Some(open)) = (&mut executed.rows, &self.session.state.borrow().transaction) {
+            rows.belong_to(Some(open.part()));
         }
         Ok(executed)
     }
@@ -174,19 +175,19 @@ impl<'c> Statement<'c> {
     fn rows_now(&mut self, params: impl Params) -> Result<Rows> {
         let ordered = self.ordered(&params)?;
         let params: &dyn Params = ordered.as_ref().map_or(&params, |ordered| ordered);
-        match self.read_few(params)? {
-            Some(rows) => Ok(rows),
-            None => Ok(self.perform_now(params)?.rows.unwrap_or_else(Rows::empty)),
+        match (self.read_few(params)?, &self.runnable.prepared) {
+            (Some(rows), Some(prepared)) => Ok(rows_of(prepared, rows)),
+            _ => Ok(self.perform_now(params)?.rows.unwrap_or_else(Rows::empty)),
         }
     }
 
     /// The rows of a point SELECT.
     #[inline]
-    fn read_few(&self, params: &dyn Params) -> Result<Option<Rows>> {
+    fn read_few(&self, params: &dyn Params) -> Result<Option<FewRows>> {
         let (width, mut rows) = (self.columns().len(), Ok(FewRows::default()));
-        match (self.read_point(params, |row| add_row(&mut rows, row, width))?, &self.runnable.prepared) {
-            (Some(_), Some(prepared)) => Ok(Some(rows_of(prepared, rows?))),
-            _ => Ok(None),
+        match self.read_point(params, |row| add_row(&mut rows, row, width))? {
+            Some(_) => rows.map(Some),
+            None => Ok(None),
         }
     }
 

@@ -12,7 +12,7 @@ use super::statement::{BoundExplain, BoundStatement};
 use crate::catalog::{Catalog, Definition, Table, already_exists, no_schema};
 use crate::command::{CreateTableAs, Explain, Explained, Makes, RowsOf};
 use crate::plan::{Expr, LogicalPlan};
-use crate::sql::{self, ParsedStatement, with_deep_stack};
+use crate::sql::{self, ParsedStatement, try_with_deep_stack};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
@@ -22,7 +22,7 @@ pub fn bind_statement(
     catalog: &Catalog,
     parameters: &mut ParameterTypes,
 ) -> Result<BoundStatement> {
-    with_deep_stack(parsed.depth, || {
+    try_with_deep_stack(parsed.depth, || {
         let declared: Vec<DataType> = parsed.declared.iter().map(|of| catalog.now(*of)).collect();
         parameters.declare(&declared);
         let mut binder = Binder::new(catalog, parameters, &parsed.tree, Some(parsed), parsed.depth);
@@ -31,7 +31,7 @@ pub fn bind_statement(
         parameters.finish(parsed.parameters);
         parameters.rests = rests;
         Ok(bound)
-    })?
+    })
 }
 
 /// Resolves what EXECUTE gives for a parameter, as its type.
@@ -41,7 +41,7 @@ pub(crate) fn bind_argument(
     to: DataType,
     catalog: &Catalog,
 ) -> Result<Expr> {
-    with_deep_stack(parsed.depth, || {
+    try_with_deep_stack(parsed.depth, || {
         let mut parameters = ParameterTypes::default();
         let mut binder = Binder::new(catalog, &mut parameters, &parsed.tree, Some(parsed), parsed.depth);
         let bound = binder.expr(expr, &mut Context::new(None, Clause::Execute))?;
@@ -55,7 +55,7 @@ pub(crate) fn bind_argument(
                 .with_hint("You will need to rewrite or cast the expression.")
                 .at(parsed.position_of(span.start as usize))
         })
-    })?
+    })
 }
 
 /// Resolves the query that gives a new table its rows, and its INTO, which names the table.
@@ -65,7 +65,7 @@ pub(crate) fn bind_rows_of(
     catalog: &Catalog,
     parameters: &mut ParameterTypes,
 ) -> Result<LogicalPlan> {
-    with_deep_stack(parsed.depth, || {
+    try_with_deep_stack(parsed.depth, || {
         let declared: Vec<DataType> = parsed.declared.iter().map(|of| catalog.now(*of)).collect();
         parameters.declare(&declared);
         let mut binder = Binder::new(catalog, parameters, &parsed.tree, Some(parsed), parsed.depth);
@@ -75,7 +75,7 @@ pub(crate) fn bind_rows_of(
         parameters.finish(parsed.parameters);
         parameters.rests = rests;
         Ok(bound)
-    })?
+    })
 }
 
 /// Resolves a view's query within a statement. The statement's text with every `*` written out.
@@ -85,14 +85,14 @@ pub fn bind_view_query(
     catalog: &Catalog,
     parameters: &mut ParameterTypes,
 ) -> Result<String> {
-    with_deep_stack(parsed.depth, || {
+    try_with_deep_stack(parsed.depth, || {
         let mut binder = Binder::new(catalog, parameters, &parsed.tree, Some(parsed), parsed.depth);
         binder.stars = Some(Stars::default());
         binder.query(query, None)?;
         let stars = binder.stars.take().unwrap_or_default();
         parameters.finish(parsed.parameters);
         Ok(stars.written_out(parsed.tree.source(), parsed.tree.span(parsed.statement)))
-    })?
+    })
 }
 
 /// A CHECK condition over the table's columns that are not virtual, as a boolean.
@@ -139,13 +139,13 @@ pub(super) fn alone<T: Send>(
         let hint = "An older version wrote it. Drop the constraint or the default, and say it anew.";
         Error::new(error.sqlstate(), message).with_hint(hint)
     })?;
-    with_deep_stack(parsed.depth, || {
+    try_with_deep_stack(parsed.depth, || {
         let mut parameters = ParameterTypes::default();
         let mut binder = Binder::new(catalog, &mut parameters, &parsed.tree, None, parsed.depth);
         binder.definition = Some(definition);
         let bound = bind(&mut binder, parsed.expr)?;
         no_parameters(&parameters).map(|()| bound)
-    })?
+    })
 }
 
 /// SQLSTATE 42P02 where a definition has parameters.

@@ -126,7 +126,7 @@ impl Commentable {
 /// The objects of one version of the schema. Names are as stored (folded to lower case unless quoted).
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
-    schemas: BTreeMap<String, ObjectId>,
+    schemas: BTreeMap<Arc<str>, ObjectId>,
     /// By schema and name.
     relations: BTreeMap<ObjectId, BTreeMap<String, Relation>>,
     /// Of tables, views and sequences: the schema and the name.
@@ -151,7 +151,7 @@ pub struct Objects {
 
 impl Objects {
     pub(crate) fn add_schema(&mut self, id: ObjectId, name: String) {
-        self.schemas.insert(name, id);
+        self.schemas.insert(name.into(), id);
     }
 
     /// With a session's temporary objects.
@@ -338,12 +338,17 @@ impl Objects {
 
     /// Every schema's name and id.
     pub(crate) fn schemas(&self) -> impl Iterator<Item = (&str, ObjectId)> {
-        self.schemas.iter().map(|(name, id)| (name.as_str(), *id))
+        self.schemas.iter().map(|(name, id)| (&**name, *id))
     }
 
     /// The schema with this id.
     pub fn schema_name(&self, id: ObjectId) -> Option<&str> {
         self.schemas().find(|(_, schema)| *schema == id).map(|(name, _)| name)
+    }
+
+    /// The same, for who keeps it.
+    pub(crate) fn shared_schema_name(&self, id: ObjectId) -> Option<Arc<str>> {
+        self.schemas.iter().find(|(_, schema)| **schema == id).map(|(name, _)| name.clone())
     }
 
     /// The relations in a schema, by name.

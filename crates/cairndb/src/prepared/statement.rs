@@ -73,7 +73,7 @@ impl Prepared {
         catalog: &Arc<Catalog>,
         options: &OptimizerOptions,
         reader: &Reader,
-    ) -> Result<Prepared> {
+    ) -> Result<Arc<Prepared>> {
         Prepared::with(parsed, stamp, catalog, options, reader, ParameterTypes::default())
     }
 
@@ -85,7 +85,7 @@ impl Prepared {
         options: &OptimizerOptions,
         reader: &Reader,
         mut parameters: ParameterTypes,
-    ) -> Result<Prepared> {
+    ) -> Result<Arc<Prepared>> {
         let variables = parameters.variables().cloned();
         let mut bound = bind_statement(parsed, catalog, &mut parameters)?;
         let calls = parameters.calls;
@@ -111,7 +111,8 @@ impl Prepared {
             }
         };
         let (parameters, rests) = parameters.into_parts();
-        Ok(Prepared {
+        // (Made where it stays, being large.)
+        Ok(Arc::new(Prepared {
             parsed: parsed.clone(),
             may_be_point,
             calls,
@@ -129,7 +130,7 @@ impl Prepared {
             point,
             variables,
             of_cursor: OnceLock::new(),
-        })
+        }))
     }
 
     /// A command, which has no plan.

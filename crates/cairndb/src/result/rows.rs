@@ -143,6 +143,7 @@ impl Rows {
     }
 
     /// Rows of a statement that has these columns: of its plan, where it was planned.
+    #[inline]
     pub(crate) fn few(plan: Option<&Arc<PhysicalPlan>>, fields: &[Field], rows: FewRows) -> Rows {
         let columns = match plan {
             Some(plan) => Columns::Plan(plan.clone()),
@@ -160,6 +161,7 @@ impl Rows {
         Rows::new(Columns::Own(rows.fields().into()), RowSource::Endless(Box::new(rows)))
     }
 
+    #[inline]
     fn new(columns: Columns, source: RowSource) -> Rows {
         Rows { columns, source, count: 0, part: None, process: Process::current() }
     }
@@ -176,9 +178,8 @@ impl Rows {
     }
 
     /// The rows belong to a transaction, or a part of one: they end with it, and their errors fail it.
-    pub(crate) fn belonging_to(mut self, part: Option<&Arc<Part>>) -> Rows {
+    pub(crate) fn belong_to(&mut self, part: Option<&Arc<Part>>) {
         self.part = part.cloned();
-        self
     }
 
     /// Of each output column: the table's column that it shows, where that is known; nothing of rows that were not planned.
@@ -319,7 +320,9 @@ impl Rows {
 
     /// A part of the rows.
     fn of_these(&self, source: RowSource) -> Rows {
-        Rows::new(self.columns.clone(), source).belonging_to(self.part.as_ref())
+        let mut rows = Rows::new(self.columns.clone(), source);
+        rows.belong_to(self.part.as_ref());
+        rows
     }
 
     /// Goes to the next row of the current batch, where there is one, and nothing to look at before.

@@ -89,9 +89,14 @@ impl Session {
         if !is_rollback {
             self.state.borrow().follow_locks();
         }
-        let mut result = self.check_time(is_rollback).and_then(|()| work());
-        if result.is_ok() {
-            result = self.settle_settings().and(result);
+        let mut result = match self.check_time(is_rollback) {
+            Ok(()) => work(),
+            Err(error) => Err(error),
+        };
+        if result.is_ok()
+            && let Err(error) = self.settle_settings()
+        {
+            result = Err(error);
         }
         let state = self.state.borrow();
         if result.is_err() {
@@ -234,20 +239,22 @@ impl Session {
         let Some(open) = session.transaction.as_ref() else { return Err(Error::internal("no open transaction")) };
         let state = State::of_open(self, open)?;
         self.refuse_write(statement, access, &state)?;
-        let mut executed = match access {
-            Access::Read if !self.plan(statement, &state)?.calls_writers() => self.read(statement, &state, params)?,
+        let mut result = match access {
+            Access::Read if !self.plan(statement, &state)?.calls_writers() => self.read(statement, &state, params),
             Access::Schema if command::runs_body(&statement.parsed) => {
-                self.run_body_in(&statement.parsed, params, &state)?
+                self.run_body_in(&statement.parsed, params, &state)
             }
-            Access::Schema => self.change_schema(&open.tx, (&statement.parsed, params), &state)?,
-            _ => self.write(&open.tx, statement, &state, params)?,
+            Access::Schema => self.change_schema(&open.tx, (&statement.parsed, params), &state),
+            _ => self.write(&open.tx, statement, &state, params),
         };
-        executed.rows = executed.rows.map(|rows| rows.belonging_to(Some(open.part())));
-        if access == Access::Schema {
+        if let Ok(Executed { rows: Some(rows), .. }) = &mut result {
+            rows.belong_to(Some(open.part()));
+        }
+        if access == Access::Schema && result.is_ok() {
             drop(session);
             self.state.borrow_mut().see_temporary()?;
         }
-        Ok(executed)
+        result
     }
 
     /// The statement's plan, made now unless it has one that still fits.
@@ -273,7 +280,7 @@ impl Session {
                 }
                 let State { stamp, catalog, reader, .. } = state;
                 let options = options.within(&self.interrupt, self.deadline());
-                let prepared = Arc::new(Prepared::new(&statement.parsed, *stamp, catalog, &options, reader)?);
+                let prepared = Prepared::new(&statement.parsed, *stamp, catalog, &options, reader)?;
                 // (Of a text that is given anew each time nobody knows what it gave before.)
                 if let (Some(known), Some(_)) = (known, &statement.kept) {
                     refuse_other_columns(prepared.fields(), known.fields(), catalog)?;

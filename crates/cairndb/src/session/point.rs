@@ -251,6 +251,7 @@ pub(crate) fn add_row(rows: &mut crate::Result<FewRows>, row: RowRef<'_>, width:
 }
 
 /// The result of a point statement.
+#[inline]
 pub(crate) fn rows_of(statement: &Prepared, rows: FewRows) -> Rows {
     Rows::few(statement.planned(), statement.fields(), rows)
 }

@@ -126,16 +126,20 @@ impl Session {
             let parsed = prepared.parsed.clone();
             return Ok(Runnable { prepared: Some(prepared), hash: Some(hash), ..Runnable::new(parsed) });
         }
-        let parsed = Arc::new(parse_one_in(sql, &mut self.room.borrow_mut())?.of_client());
-        Ok(Runnable { hash: Some(hash), ..Runnable::new(parsed) })
+        let mut parsed = parse_one_in(sql, &mut self.room.borrow_mut())?;
+        parsed.is_clients = true;
+        Ok(Runnable { hash: Some(hash), ..Runnable::new(Arc::new(parsed)) })
     }
 
     /// A statement to be prepared, and the names of its parameters, by their numbers. What reads without such has none: `a[1:n]`
     /// is a slice.
     pub(crate) fn runnable_with_names(&self, sql: &str) -> Result<(Runnable, Vec<String>)> {
-        let found = match (self.parsed(sql), numbered(sql)) {
-            (Err(_), Some((text, names))) => self.parsed(&text).map(|runnable| (runnable, names)),
-            (found, _) => found.map(|runnable| (runnable, Vec::new())),
+        let found = match self.parsed(sql) {
+            Ok(runnable) => Ok((runnable, Vec::new())),
+            Err(error) => match numbered(sql) {
+                Some((text, names)) => self.parsed(&text).map(|runnable| (runnable, names)),
+                None => Err(error),
+            },
         };
         found.inspect_err(|_| self.state.borrow().fail())
     }
@@ -191,8 +195,11 @@ impl Session {
 
     /// The buffers are lent no longer than this: a callback may run statements too.
     fn next_parsed<'s>(&self, script: &mut Script<'s>) -> Option<(&'s str, Result<ParsedStatement>)> {
-        let (text, parsed) = script.next_parsed(&mut self.room.borrow_mut())?;
-        Some((text, parsed.map(ParsedStatement::of_client)))
+        let mut next = script.next_parsed(&mut self.room.borrow_mut());
+        if let Some((_, Ok(parsed))) = &mut next {
+            parsed.is_clients = true;
+        }
+        next
     }
 
     pub(crate) fn change_settings(&self, change: impl Fn(&mut Settings)) -> Result<()> {
@@ -249,12 +256,18 @@ impl Session {
     pub(crate) fn run(&self, sql: &str, each: &mut dyn FnMut(&mut Outcome<'_>) -> Result<()>) -> Result<()> {
         let mut script = split_script(sql);
         while let Some((text, parsed)) = self.next_parsed(&mut script) {
-            let parsed = parsed.inspect_err(|_| self.state.borrow().fail())?;
+            let parsed = match parsed {
+                Ok(parsed) => Arc::new(parsed),
+                Err(error) => {
+                    self.state.borrow().fail();
+                    return Err(error);
+                }
+            };
             if parsed.parameters > 0 && !command::is_prepare(&parsed) {
                 self.state.borrow().fail();
                 return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
             }
-            let mut runnable = Runnable::new(Arc::new(parsed));
+            let mut runnable = Runnable::new(parsed);
             let executed = match command::reads_data(&runnable.parsed) {
                 true => {
                     let mut data = script.take_data().inspect_err(|_| self.state.borrow().fail())?.as_bytes();

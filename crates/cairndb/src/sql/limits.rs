@@ -47,6 +47,12 @@ pub(crate) fn with_deep_stack<T: Send>(depth: usize, work: impl FnOnce() -> T + 
     with_room(0, depth, |_| work())
 }
 
+/// The same, of what may fail.
+pub(crate) fn try_with_deep_stack<T: Send>(depth: usize, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    // (No second result around one that may be large.)
+    if depth <= SHALLOW_DEPTH { work() } else { with_deep_stack(depth, work)? }
+}
+
 /// Runs `work` where there is room for `depth` levels: on this stack, which has `below` levels already, or on one of its
 /// own. `work` is told how many levels its stack has with these.
 pub(crate) fn with_room<T: Send>(below: usize, depth: usize, work: impl FnOnce(usize) -> T + Send) -> Result<T> {

@@ -15,7 +15,7 @@ pub use limits::{MAX_DEPTH, MAX_TEXT_BYTES};
 pub use parse::{ParsedExpression, ParsedStatement, parse_expression, parse_one, parse_query};
 pub use script::{Script, SourceStatement, split_script};
 
-pub(crate) use limits::{with_deep_stack, with_room};
+pub(crate) use limits::{try_with_deep_stack, with_deep_stack, with_room};
 pub(crate) use names::{dotted, list_span, name_text, object_name, plain_name, relation_name};
 pub(crate) use parse::parse_one_in;
 pub(crate) use types::{UsersTypes, element_or_array, type_of_syntax};

@@ -76,11 +76,6 @@ impl ParsedStatement {
         }
     }
 
-    /// The same, said by a client.
-    pub(crate) fn of_client(self) -> ParsedStatement {
-        ParsedStatement { is_clients: true, ..self }
-    }
-
     /// A statement within this one, such as what PREPARE names. Its parameters have these types, as far as they are said.
     pub(crate) fn within(&self, statement: Id<Statement>, declared: Vec<DataType>) -> ParsedStatement {
         let depth = self.tree.depth(statement).into();

@@ -320,7 +320,8 @@ impl DataType {
     /// The most bytes that a value needs, where values are kept as integers: numbers without fraction, dates, times,
     /// timestamps.
     pub(crate) fn integer_width(self) -> Option<usize> {
-        if self.is_array() || !self.info().is_integer { None } else { self.info().width }
+        let info = self.info();
+        if self.is_array() || !info.is_integer { None } else { info.width }
     }
 
     /// Values all have the same number of bytes in memory.

@@ -78,7 +78,7 @@ fn first_from<'a>(
     let mut parser = Parser::new(text, at, options, taken);
     while parser.eat(T::Semicolon) {}
     if parser.at(T::Eof) {
-        give_back(room, parser);
+        give_back(room, &mut parser);
         return None;
     }
     let start = parser.start();
@@ -89,13 +89,13 @@ fn first_from<'a>(
     let behind = parser.skip_statement();
     let complete = parser.at(T::Semicolon);
     let parsed = result.map(|statement| parser.finish(statement, room.is_some()));
-    give_back(room, parser);
+    give_back(room, &mut parser);
     Some(FirstStatement { parsed, span, behind, complete })
 }
 
-fn give_back(room: Option<&mut Room>, parser: Parser<'_>) {
+fn give_back(room: Option<&mut Room>, parser: &mut Parser<'_>) {
     if let Some(room) = room {
-        *room = parser.into_room();
+        *room = parser.take_room();
     }
 }
 

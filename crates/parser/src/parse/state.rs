@@ -129,8 +129,9 @@ impl<'a> Parser<'a> {
     }
 
     /// Its buffers, for the next.
-    pub(super) fn into_room(self) -> Room {
-        Room { tree: self.tree.into_room(), scratch: self.scratch, frames: self.frames }
+    pub(super) fn take_room(&mut self) -> Room {
+        let (scratch, frames) = (std::mem::take(&mut self.scratch), std::mem::take(&mut self.frames));
+        Room { tree: self.tree.take_room(), scratch, frames }
     }
 
     /// Makes room for what a text of this length may need, when it is known that there is something to read.

@@ -115,8 +115,8 @@ impl<'a> Tree<'a> {
     }
 
     /// The buffers, for the next tree.
-    pub(crate) fn into_room(self) -> TreeRoom {
-        TreeRoom { nodes: self.nodes, words: self.words }
+    pub(crate) fn take_room(&mut self) -> TreeRoom {
+        TreeRoom { nodes: std::mem::take(&mut self.nodes), words: std::mem::take(&mut self.words) }
     }
 
     /// Forgets the text from byte `end` on, in which no node may be.

@@ -228,7 +228,7 @@ impl Binder<'_> {
     /// The names of a table that is changed, whose row is so wide.
     pub(super) fn target_scope(&self, target: &TargetTable, alias: Option<Id<Name>>, width: usize) -> Scope {
         let name = alias.map_or(target.seen.name.as_str(), |alias| name_text(self.tree, alias));
-        let schema = self.schema_of(target.seen.schema).filter(|_| alias.is_none());
+        let schema = if alias.is_none() { self.schema_of(target.seen.schema) } else { None };
         let mut scope = target.scope(name.to_owned(), schema, width);
         // RETURNING sees no table any more, and may call a function of its rows.
         if self.catalog.has_routines() && target.face.is_none() {

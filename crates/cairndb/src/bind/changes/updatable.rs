@@ -118,7 +118,7 @@ impl TargetTable {
     }
 
     /// The names that a statement has for the columns, at the beginning of a row that is `width` wide.
-    pub(in crate::bind) fn scope(&self, alias: String, schema: Option<String>, width: usize) -> Scope {
+    pub(in crate::bind) fn scope(&self, alias: String, schema: Option<Arc<str>>, width: usize) -> Scope {
         match &self.face {
             None => Scope::of_table(alias, schema, &self.table, width),
             Some(face) => {

@@ -222,7 +222,7 @@ pub(in crate::bind) fn is_unchanged(reference: &Reference, table: &Table) -> boo
 /// A table's relation under the names that a definition has for its columns.
 pub(in crate::bind) fn known_relation(
     alias: String,
-    schema: Option<String>,
+    schema: Option<Arc<str>>,
     table: &Arc<Table>,
     columns: Vec<(String, Option<Expr>)>,
 ) -> scope::Relation {

@@ -249,7 +249,7 @@ impl<'a> Binder<'a> {
         let is_named = naming.is_some();
         let mut scope = self.fields_scope(called, fields, naming)?;
         if !is_named {
-            let schema = self.catalog.schema_name(sequence.schema).map(str::to_owned);
+            let schema = self.schema_of(sequence.schema);
             scope.relations.iter_mut().for_each(|relation| relation.schema.clone_from(&schema));
         }
         Ok(Item::plain((plan, scope)))
@@ -310,7 +310,7 @@ impl<'a> Binder<'a> {
         let mut scope = self.fields_scope(called, fields, naming)?;
         scope.relations.iter_mut().for_each(|named| named.system = relation.table_oid());
         if naming.is_none() {
-            let schema = Some(relation.schema().to_owned());
+            let schema = Some(Arc::from(relation.schema()));
             scope.relations.iter_mut().for_each(|relation| relation.schema.clone_from(&schema));
         }
         Ok(Item::plain((plan, scope)))
@@ -347,8 +347,8 @@ impl<'a> Binder<'a> {
     }
 
     /// A schema's name.
-    pub(in crate::bind) fn schema_of(&self, schema: ObjectId) -> Option<String> {
-        self.catalog.schema_name(schema).map(str::to_owned)
+    pub(in crate::bind) fn schema_of(&self, schema: ObjectId) -> Option<Arc<str>> {
+        self.catalog.shared_schema_name(schema)
     }
 
     /// A table as a definition knows it, whose columns were renamed, added or dropped since.
@@ -369,7 +369,7 @@ impl<'a> Binder<'a> {
         }
         let alias = naming.map_or(called, |naming| name_text(self.tree, naming.name)).to_owned();
         let plan = self.scan_of(table, (0..width).collect(), &alias)?;
-        let schema = naming.is_none().then(|| reference.schema.clone());
+        let schema = naming.is_none().then(|| Arc::from(reference.schema.as_str()));
         let relation = known_relation(alias, schema, table, columns);
         Ok(Item::plain((plan, Scope::of(relation, width))))
     }
@@ -384,10 +384,10 @@ impl<'a> Binder<'a> {
         let name = naming.map_or(called, |naming| name_text(self.tree, naming.name));
         let plan = self.scan_of(table, (0..width).collect(), name)?;
         let schema = match reference {
-            Some(reference) => Some(reference.schema.clone()),
+            _ if naming.is_some() => None,
+            Some(reference) => Some(Arc::from(reference.schema.as_str())),
             None => self.schema_of(table.schema),
         };
-        let schema = schema.filter(|_| naming.is_none());
         let mut scope = Scope::of_table(name.to_owned(), schema, table, width);
         if let Some(naming) = naming {
             self.rename("table", &mut scope, naming)?;
@@ -457,7 +457,7 @@ impl<'a> Binder<'a> {
         scope.width = width;
         if let (Some(relation), None) = (scope.relations.first_mut(), naming) {
             relation.schema = match reference {
-                Some(reference) => Some(reference.schema.clone()),
+                Some(reference) => Some(Arc::from(reference.schema.as_str())),
                 None => self.schema_of(view.schema),
             };
         }

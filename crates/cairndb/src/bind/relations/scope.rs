@@ -28,7 +28,7 @@ pub(in crate::bind) type Named = (String, Expr);
 pub(in crate::bind) struct Relation {
     pub(in crate::bind) alias: String,
     /// Its schema, where no alias was given: then `s.t` names it too.
-    pub(in crate::bind) schema: Option<String>,
+    pub(in crate::bind) schema: Option<Arc<str>>,
     /// None: the table's.
     listed: Option<Vec<Named>>,
     /// A function's rows of a single value: its alias means that value.
@@ -135,7 +135,12 @@ impl Scope {
     }
 
     /// One table whose columns start the row.
-    pub(in crate::bind) fn of_table(alias: String, schema: Option<String>, table: &Arc<Table>, width: usize) -> Scope {
+    pub(in crate::bind) fn of_table(
+        alias: String,
+        schema: Option<Arc<str>>,
+        table: &Arc<Table>,
+        width: usize,
+    ) -> Scope {
         let table = Some((Arc::clone(table), 0));
         let relation = Relation { schema, listed: None, table, ..Relation::new(alias, vec![]) };
         Scope::of(relation, width)

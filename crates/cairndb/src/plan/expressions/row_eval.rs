@@ -73,10 +73,7 @@ pub(crate) fn eval<'e, 'a: 'e, S: EvalEnv<'a>>(
             let value = value.as_ref().map(|value| eval(value, row, around).map(Datum::into_value)).transpose()?;
             around.sequence(*op, &name, value.as_ref()).map(Datum::Own)
         }
-        Expr::Let { id, value, body } => {
-            let value = eval(value, row, around)?.into_value();
-            eval(body, &Sharing { row, id: *id, value }, around).map(|made| Datum::Own(made.into_value()))
-        }
+        Expr::Let { id, value, body } => eval_let(*id, value, body, row, around),
         Expr::Shared { id, .. } => {
             row.shared(*id).ok_or_else(|| S::missed(Error::internal("a shared value that was not worked out")))
         }
@@ -89,6 +86,19 @@ const NULL: Datum<'static> = Datum::Lent(ValueRef::Null);
 
 fn boolean(value: bool) -> Datum<'static> {
     Datum::Lent(ValueRef::Boolean(value))
+}
+
+/// (Apart: what it keeps would be room on the stack of every expression.)
+#[inline(never)]
+fn eval_let<'e, 'a: 'e, S: EvalEnv<'a>>(
+    id: usize,
+    value: &'e Expr,
+    body: &'e Expr,
+    row: &'e dyn Columns<S::Miss>,
+    around: S,
+) -> Result<Datum<'e>, S::Miss> {
+    let value = eval(value, row, around)?.into_value();
+    eval(body, &Sharing { row, id, value }, around).map(|made| Datum::Own(made.into_value()))
 }
 
 fn eval_call<'e, 'a: 'e, S: EvalEnv<'a>>(

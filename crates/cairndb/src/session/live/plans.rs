@@ -112,7 +112,7 @@ fn compile(
     }
     refuse_unwatchable(bound)?;
     let reader = Reader::from(snapshot.reader());
-    let prepared = Arc::new(Prepared::new(&definition.parsed, stamp, catalog, &definition.options, &reader)?);
+    let prepared = Prepared::new(&definition.parsed, stamp, catalog, &definition.options, &reader)?;
     let plan = prepared.plan()?.ok_or_else(|| Error::internal("a live query without a plan"))?.clone();
     let maintenance = match definition.options.live_changes {
         true => Maintenance::of(bound, &definition.options)?,

@@ -153,7 +153,7 @@ impl StatementHost for Runner {
         let (stamp, catalog) = self.now();
         let parameters = ParameterTypes::with_variables(variables.clone());
         let reader = self.reader()?;
-        Ok(Arc::new(Prepared::with(parsed, stamp, &catalog, &self.options, &reader, parameters)?))
+        Prepared::with(parsed, stamp, &catalog, &self.options, &reader, parameters)
     }
 
     fn run_prepared(&self, prepared: &Prepared, context: &ExecContext, limit: Option<usize>) -> Result<Ran> {
