@@ -48,6 +48,7 @@ pub use cairndb_derive::FromRow;
 #[cfg(feature = "counters")]
 pub use cairn_storage::counted;
 pub use cairn_storage::{Process, Stats, SyncMethod, Wait, Waits};
+pub use catalog::Rules;
 pub use documents::{Collection, CollectionOptions, Document, Documents, Find, Page, Upserted, Written};
 pub use error::{Error, Result, SqlState};
 pub use functions::{AggregateFunction, Arguments, FunctionOptions};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Connection;
 use crate::Result;
-use crate::catalog::{self, Catalog, ObjectId};
+use crate::catalog::{self, Catalog, ObjectId, Rules};
 use crate::inverted::ItemClass;
 use crate::types::DataType;
 
@@ -138,6 +138,8 @@ pub struct Table {
     pub analyzed_rows: Option<f64>,
     /// Its rows are documents: `CREATE TABLE .. WITH (collection = on)`.
     pub is_collection: bool,
+    /// What of them somebody may do who comes with claims.
+    pub rules: Rules,
 }
 
 /// A column of a table.
@@ -596,6 +598,7 @@ impl Describe<'_> {
             referenced_by: referenced_by.collect(),
             analyzed_rows: table.statistics.as_ref().map(|found| found.rows),
             is_collection: table.is_collection,
+            rules: Rules::clone(&table.rules),
         }
     }
 

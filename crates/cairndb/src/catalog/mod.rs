@@ -13,6 +13,7 @@ mod names;
 mod objects;
 mod past;
 mod routine;
+mod rules;
 mod schema;
 mod statistics;
 mod store;
@@ -30,6 +31,8 @@ pub(crate) use names::{SearchPath, TEMPORARY, USER, default_path, take_quoted};
 pub use objects::{Catalog, Relation, RelationKind};
 pub(crate) use objects::{Commentable, already_exists, no_schema};
 pub(crate) use past::PastLayout;
+pub(crate) use rules::RuleKind;
+pub use rules::Rules;
 pub use schema::{
     Check, Column, ColumnStatistics, Deferral, ForeignKey, Identity, Index, IndexColumn, ObjectId, ReferentialAction,
     Sequence, Table, TableStatistics, View,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use cairn_storage::TreeId;
 
+use super::rules::Rules;
 use super::type_id;
 use super::{Definition, Live, Trigger};
 use crate::inverted::{ItemClass, Unsettled};
@@ -61,6 +62,8 @@ pub struct Table {
     pub(crate) views: Vec<ObjectId>,
     /// Its rows are documents: see [`super::collection`].
     pub(crate) is_collection: bool,
+    /// What of them somebody may do who comes with claims.
+    pub(crate) rules: Arc<Rules>,
 }
 
 /// What a [`Table`] is.
@@ -585,6 +588,7 @@ impl Table {
             feed: None,
             views: Vec::new(),
             is_collection: false,
+            rules: Arc::default(),
         }
     }
 

@@ -62,6 +62,8 @@ pub(super) enum Version {
     RegTypes = 29,
     /// A collection: whoever changes a row of it gives it a new version.
     Collection = 30,
+    /// A collection's rules.
+    Rules = 31,
 }
 
 /// What an entry of `T` may have, and whether it does.
@@ -71,7 +73,7 @@ impl Version {
     /// The oldest that is read.
     pub(super) const OLDEST: u8 = 2;
     /// The newest that is written, and read.
-    pub(super) const NEWEST: Version = Version::Collection;
+    pub(super) const NEWEST: Version = Version::Rules;
 
     /// The newest thing that is there.
     pub(super) fn of<T>(entry: &T, features: &Features<T>) -> Version {

@@ -209,7 +209,7 @@ impl Ddl<'_> {
             A::EnableTrigger { name, enabled } => self.enable_trigger(table, name.as_deref(), *enabled),
             A::ValidateConstraint(name) => self.validate_constraint(table, name),
             A::AlterConstraint { name, deferral } => self.alter_constraint(table, name, *deferral),
-            A::Options(options) => self.alter_options(table, *options),
+            A::Options(options) => self.alter_options(table, options),
             A::Owner => Ok(()),
             A::WithoutEffect(words) => {
                 self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("{words} does nothing"));

@@ -2,28 +2,53 @@
 
 use super::context::Ddl;
 use super::names::Chosen;
-use crate::bind::resolve_default;
+use crate::bind::{resolve_default, resolve_rule};
 use crate::catalog::collection::{DOC, ID, VERSION};
-use crate::catalog::{Column, Deferral, ObjectId, Table};
+use crate::catalog::{Column, Deferral, ObjectId, Rules, Table};
 use crate::command::{Identity, SequenceOptions, TableOptions};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState, Value};
 
 impl Ddl<'_> {
     /// ALTER TABLE .. SET (..).
-    pub(super) fn alter_options(&mut self, table: &Table, options: TableOptions) -> Result<()> {
+    pub(super) fn alter_options(&mut self, table: &Table, options: &TableOptions) -> Result<()> {
         if options.feed.is_said() {
             self.alter_change_feed(table, options.feed)?;
             self.reload()?;
         }
         match options.collection {
-            Some(true) if !table.is_collection => self.mark_collection(table.id),
+            Some(true) if !table.is_collection => {
+                self.mark_collection(table.id)?;
+                self.reload()?;
+            }
             Some(false) if table.is_collection => {
                 let now = self.table_of(table.id)?;
-                self.store.put_table(&Table { is_collection: false, ..Table::clone(&now) })
+                let plain = Table { is_collection: false, rules: Default::default(), ..Table::clone(&now) };
+                self.store.put_table(&plain)?;
+                self.reload()?;
             }
-            _ => Ok(()),
+            _ => {}
         }
+        self.alter_rules(table.id, options)
+    }
+
+    /// SQLSTATE 42809 where the table is no collection.
+    pub(super) fn alter_rules(&mut self, table: ObjectId, options: &TableOptions) -> Result<()> {
+        if options.rules.is_empty() {
+            return Ok(());
+        }
+        let table = self.table_of(table)?;
+        let id = table.columns.iter().find(|column| column.name == ID).filter(|_| table.is_collection);
+        let Some(id) = id else {
+            let message = format!("\"{}\" is not a collection", table.name);
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).with_hint("Rules are those of collections."));
+        };
+        let (ids, mut rules) = (id.data_type.type_name(), Rules::clone(&table.rules));
+        for (kind, text) in &options.rules {
+            let resolved = text.as_ref().map(|text| resolve_rule(text, *kind, ids, &self.catalog));
+            rules.set(*kind, resolved.transpose()?);
+        }
+        self.store.put_table(&Table { rules: rules.into(), ..Table::clone(&table) })
     }
 
     /// The columns that a document needs, as far as they are not said, and what these columns need.
@@ -76,13 +101,20 @@ impl Ddl<'_> {
     }
 
     /// The table that is created, as a collection: its documents are known by their ids.
-    pub(super) fn create_collection(&mut self, mut table: Table, chosen: &mut Chosen) -> Result<()> {
+    pub(super) fn create_collection(
+        &mut self,
+        mut table: Table,
+        options: &TableOptions,
+        chosen: &mut Chosen,
+    ) -> Result<()> {
         if table.primary_key().is_none() {
             self.set_primary_key(&mut table, None, (&[ID.to_owned()], &[], Deferral::Never), chosen)?;
         }
         self.store.put_table(&table)?;
         self.reload()?;
-        self.mark_collection(table.id)
+        self.mark_collection(table.id)?;
+        self.reload()?;
+        self.alter_rules(table.id, options)
     }
 
     /// SQLSTATE 42P16 where not all is there that a collection needs, 55000 where a version would come twice.

@@ -88,9 +88,13 @@ impl Ddl<'_> {
             table.feed = Some(self.begin_feed(table.id, table.schema, create.options.feed)?);
         }
         if is_collection {
-            self.create_collection(table, &mut chosen)?;
+            self.create_collection(table, &create.options, &mut chosen)?;
         } else {
             self.store.put_table(&table)?;
+            if !create.options.rules.is_empty() {
+                self.reload()?;
+                self.alter_rules(table.id, &create.options)?;
+            }
         }
         Ok("CREATE TABLE")
     }

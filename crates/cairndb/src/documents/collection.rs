@@ -9,6 +9,7 @@ use super::filter::wrong;
 use super::find::Find;
 use super::id::IdKind;
 use super::patch::patched;
+use super::rules::Ruled;
 use super::tree::merged;
 use crate::api::{Connection, Statement};
 use crate::catalog::ObjectId;
@@ -43,6 +44,8 @@ pub struct Collection<'c> {
     number: ObjectId,
     ids: IdKind,
     kept: Kept<'c>,
+    /// Who sees it comes with claims; `None`: all that is there is seen.
+    ruled: Option<Ruled<'c>>,
 }
 
 /// How often a document that comes and goes under others' hands is tried to be written.
@@ -88,7 +91,15 @@ impl<'c> Collection<'c> {
         ids: IdKind,
     ) -> Collection<'c> {
         let (table, name) = (format!("{}.{}", quoted(schema), quoted(name)), format!("{schema}.{name}"));
-        Collection { connection, table, name, number, ids, kept: Kept::default() }
+        Collection { connection, table, name, number, ids, kept: Kept::default(), ruled: None }
+    }
+
+    pub(super) fn with_rules(self, ruled: Ruled<'c>) -> Collection<'c> {
+        Collection { ruled: Some(ruled), ..self }
+    }
+
+    pub(super) fn id_data_type(&self) -> DataType {
+        self.ids.data_type()
     }
 
     pub(super) fn connection(&self) -> &'c Connection {
@@ -136,15 +147,28 @@ impl<'c> Collection<'c> {
 
     /// Runs a statement that is prepared once; `sql`: with `{}` for the table.
     fn with<R>(&self, slot: &Slot<'c>, sql: &str, run: impl FnOnce(&mut Statement<'c>) -> Result<R>) -> Result<R> {
+        self.with_text(slot, || sql.replace("{}", &self.table), run)
+    }
+
+    /// The same of a text as it is.
+    pub(super) fn with_text<R>(
+        &self,
+        slot: &Slot<'c>,
+        sql: impl FnOnce() -> String,
+        run: impl FnOnce(&mut Statement<'c>) -> Result<R>,
+    ) -> Result<R> {
         let mut slot = slot.borrow_mut();
         match &mut *slot {
             Some(statement) => run(statement),
-            none => run(none.insert(self.connection.prepare(&sql.replace("{}", &self.table))?)),
+            none => run(none.insert(self.connection.prepare(&sql())?)),
         }
     }
 
     /// The document of an id.
     pub fn get(&self, id: impl ToValue) -> Result<Option<Document>> {
+        if let Some(ruled) = &self.ruled {
+            return self.get_under(ruled, &id);
+        }
         self.with(&self.kept.get, "SELECT id, version, doc FROM {} WHERE id = $1", |statement| {
             let read =
                 |row: RowRef<'_>| Ok(Document { id: row.value(0)?, version: row.get(1)?, doc: jsonb(row.value(2)?)? });
@@ -158,6 +182,9 @@ impl<'c> Collection<'c> {
     ///
     /// SQLSTATE 22P02: it is no JSON. 23502: the collection gives no ids. What constraints and triggers of the table say.
     pub fn insert(&self, doc: impl ToValue) -> Result<Written> {
+        if let Some(ruled) = &self.ruled {
+            return self.insert_under(ruled, None, &doc);
+        }
         self.with(&self.kept.insert, "INSERT INTO {} (doc) VALUES ($1) RETURNING id, version", |statement| {
             written(statement, (doc,))
         })
@@ -173,6 +200,9 @@ impl<'c> Collection<'c> {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn insert_as(&self, id: impl ToValue, doc: impl ToValue) -> Result<Written> {
+        if let Some(ruled) = &self.ruled {
+            return self.insert_under(ruled, Some(&id), &doc);
+        }
         let sql = "INSERT INTO {} (id, doc) VALUES ($1, $2) RETURNING id, version";
         self.with(&self.kept.insert_as, sql, |statement| written(statement, (id, doc)))
     }
@@ -187,6 +217,9 @@ impl<'c> Collection<'c> {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn insert_many<D: ToValue>(&self, docs: impl IntoIterator<Item = D>) -> Result<u64> {
+        if let Some(ruled) = &self.ruled {
+            return self.insert_many_under(ruled, docs.into_iter().map(|doc| (None, doc)));
+        }
         self.connection.append(&self.name, &["doc"], docs.into_iter().map(|doc| (doc,)))
     }
 
@@ -199,6 +232,10 @@ impl<'c> Collection<'c> {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn insert_many_as<I: ToValue, D: ToValue>(&self, docs: impl IntoIterator<Item = (I, D)>) -> Result<u64> {
+        if let Some(ruled) = &self.ruled {
+            let docs = docs.into_iter().map(|(id, doc)| Ok((Some(self.id_value(&id)?), doc)));
+            return self.insert_many_under(ruled, docs.collect::<Result<Vec<_>>>()?);
+        }
         self.connection.append(&self.name, &["id", "doc"], docs)
     }
 
@@ -211,6 +248,9 @@ impl<'c> Collection<'c> {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn put(&self, id: impl ToValue, doc: impl ToValue) -> Result<i64> {
+        if let Some(ruled) = &self.ruled {
+            return self.upsert_under(ruled, &id, &doc).map(|written| written.version);
+        }
         let sql = "INSERT INTO {} (id, doc) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET doc = excluded.doc \
                    RETURNING id, version";
         self.with(&self.kept.put, sql, |statement| Ok(written(statement, (id, doc))?.version))
@@ -225,6 +265,9 @@ impl<'c> Collection<'c> {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn upsert(&self, id: impl ToValue, doc: impl ToValue) -> Result<Upserted> {
+        if let Some(ruled) = &self.ruled {
+            return self.upsert_under(ruled, &id, &doc);
+        }
         let (id, doc) = (id.to_value(), doc.to_value());
         let mut attempt = 0;
         loop {
@@ -242,6 +285,10 @@ impl<'c> Collection<'c> {
 
     /// Another document in place of the one that is there; its version. `None`: there is none.
     pub fn replace(&self, id: impl ToValue, doc: impl ToValue) -> Result<Option<i64>> {
+        if let Some(ruled) = &self.ruled {
+            let doc = to_jsonb(&doc)?;
+            return self.change_under(ruled, (&id, None), |_| Ok(doc.clone()));
+        }
         let sql = "UPDATE {} SET doc = $2 WHERE id = $1 RETURNING version";
         self.with(&self.kept.replace, sql, |statement| version(statement, (id, doc)))
     }
@@ -259,6 +306,10 @@ impl<'c> Collection<'c> {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn replace_if(&self, id: impl ToValue, doc: impl ToValue, version: i64) -> Result<Option<i64>> {
+        if let Some(ruled) = &self.ruled {
+            let doc = to_jsonb(&doc)?;
+            return self.change_under(ruled, (&id, Some(version)), |_| Ok(doc.clone()));
+        }
         let sql = "UPDATE {} SET doc = $2 WHERE id = $1 AND version = $3 RETURNING version";
         self.with(&self.kept.replace_if, sql, |statement| self::version(statement, (id, doc, version)))
     }
@@ -328,6 +379,9 @@ impl<'c> Collection<'c> {
         version: Option<i64>,
         make: impl Fn(&Jsonb) -> Result<Jsonb>,
     ) -> Result<Option<i64>> {
+        if let Some(ruled) = &self.ruled {
+            return self.change_under(ruled, (id, version), make);
+        }
         let mut tried = None;
         loop {
             let Some(now) = self.get(id)? else { return Ok(None) };
@@ -353,19 +407,25 @@ impl<'c> Collection<'c> {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn delete(&self, id: impl ToValue) -> Result<bool> {
+        if let Some(ruled) = &self.ruled {
+            return self.delete_under(ruled, (&id, None));
+        }
         let sql = "DELETE FROM {} WHERE id = $1";
         self.with(&self.kept.delete, sql, |statement| Ok(statement.execute((id,))? > 0))
     }
 
     /// The same, of one that has this version.
     pub fn delete_if(&self, id: impl ToValue, version: i64) -> Result<bool> {
+        if let Some(ruled) = &self.ruled {
+            return self.delete_under(ruled, (&id, Some(version)));
+        }
         let sql = "DELETE FROM {} WHERE id = $1 AND version = $2";
         self.with(&self.kept.delete_if, sql, |statement| Ok(statement.execute((id, version))? > 0))
     }
 
     /// The documents that a filter finds: `{}` finds all. See [`Find`].
     pub fn find(&self, filter: &str) -> Find<'_> {
-        Find::new(self.connection, (&self.table, self.ids), filter)
+        Find::new(self.connection, (&self.table, self.ids), self.ruled.as_ref().map(|ruled| &ruled.under), filter)
     }
 
     /// One of them, that of the least id.
@@ -381,7 +441,7 @@ fn written(statement: &mut Statement<'_>, params: impl Params) -> Result<Written
 }
 
 /// A trigger left the row out. SQLSTATE P0002.
-fn left_out() -> Error {
+pub(super) fn left_out() -> Error {
     Error::new(SqlState::NO_DATA_FOUND, "the document was not written")
 }
 
@@ -391,7 +451,7 @@ fn version(statement: &mut Statement<'_>, params: impl Params) -> Result<Option<
 
 fn to_jsonb(value: &impl ToValue) -> Result<Jsonb> {
     match fit(value.to_value(), DataType::Jsonb, &EvalContext::default())? {
-        Value::Null => Err(wrong("NULL is no patch")),
+        Value::Null => Err(wrong("NULL is no document, and no patch")),
         value => jsonb(value),
     }
 }

@@ -2,8 +2,11 @@
 
 use super::filter::{Asked, Filter, Path, condition, wrong};
 use super::id::IdKind;
+use super::rules::{Under, concealed};
 use super::{Document, order};
 use crate::api::Connection;
+use crate::bind::with_claims;
+use crate::catalog::RuleKind;
 use crate::{Jsonb, LiveQuery, Result, Rows, Value};
 
 /// A question to a [`Collection`](super::Collection): a filter, and what is wanted of the documents that it finds. Nothing is asked before one of the last
@@ -30,6 +33,8 @@ pub struct Find<'a> {
     connection: &'a Connection,
     table: &'a str,
     ids: IdKind,
+    /// Who asks comes with claims.
+    under: Option<&'a Under>,
     filter: String,
     sort: Vec<String>,
     fields: Vec<String>,
@@ -56,9 +61,14 @@ pub struct Page {
 }
 
 impl<'a> Find<'a> {
-    pub(super) fn new(connection: &'a Connection, (table, ids): (&'a str, IdKind), filter: &str) -> Find<'a> {
+    pub(super) fn new(
+        connection: &'a Connection,
+        (table, ids): (&'a str, IdKind),
+        under: Option<&'a Under>,
+        filter: &str,
+    ) -> Find<'a> {
         let (filter, sort, fields) = (filter.to_owned(), Vec::new(), Vec::new());
-        Find { connection, table, ids, filter, sort, fields, after: None, limit: None }
+        Find { connection, table, ids, under, filter, sort, fields, after: None, limit: None }
     }
 
     /// By what lies at these paths, of which those with a `-` before them descend; at last by id.
@@ -97,29 +107,54 @@ impl<'a> Find<'a> {
     /// ```
     pub fn sql(&self) -> Result<(String, Vec<Value>)> {
         let keys = order::keys(&self.sort)?;
-        let (condition, mut asked) = self.condition()?;
+        let (condition, mut asked) = self.condition(RuleKind::List)?;
         let behind = self.after.as_ref().map(|cursor| order::behind(&keys, cursor, &mut asked)).transpose()?;
         let condition = behind.map_or_else(|| condition.clone(), |behind| format!("{condition} AND {behind}"));
         let limit = match self.limit {
             Some(limit) => format!(" LIMIT {}", asked.param(Value::BigInt(limit.into()))),
             None => String::new(),
         };
-        let (table, order) = (self.table, order::sql(&keys));
+        let (table, order) = (self.from(), order::sql(&keys));
         let sql = format!("SELECT id, version, doc FROM {table} WHERE {condition} ORDER BY {order}{limit}");
         Ok((sql, asked.params))
     }
 
-    fn condition(&self) -> Result<(String, Asked)> {
+    /// What has to be so of a document: what the rule says, and the filter.
+    fn condition(&self, kind: RuleKind) -> Result<(String, Asked)> {
         let mut asked = Asked::new(self.ids);
+        // Before the filter is looked at: who may not ask is told that.
+        let under = self.under.map(|under| Ok::<_, crate::Error>((under.rule(kind)?, under.claims()))).transpose()?;
+        let rule = under.map(|(rule, claims)| {
+            asked.param(claims);
+            with_claims(rule, asked.params.len())
+        });
         let filter = Filter::parse(&self.filter)?;
-        Ok((condition(&filter, &mut asked)?, asked))
+        let condition = condition(&filter, &mut asked)?;
+        let both = match rule {
+            None => condition,
+            // An expression can fail: it is not matched with what is out of sight.
+            Some(rule) if filter.may_fail() => format!("CASE WHEN ({rule}) THEN {condition} ELSE false END"),
+            Some(rule) => format!("({rule}) AND {condition}"),
+        };
+        Ok((both, asked))
+    }
+
+    /// The collection, as rules name it.
+    fn from(&self) -> String {
+        if self.under.is_some() { format!("{} AS document", self.table) } else { self.table.to_owned() }
+    }
+
+    /// An error of what was asked: where there is a rule, it tells nothing of rows.
+    fn told(&self, error: crate::Error) -> crate::Error {
+        if self.under.is_some() { concealed(error) } else { error }
     }
 
     /// The documents, one after the other, of the state that there is now.
     pub fn iter(&self) -> Result<Documents> {
         let fields = self.fields.iter().map(|path| Path::parse(path)).collect::<Result<_>>()?;
         let (sql, params) = self.sql()?;
-        Ok(Documents { rows: self.connection.query(&sql, params)?, fields })
+        let rows = self.connection.query(&sql, params).map_err(|error| self.told(error))?;
+        Ok(Documents { rows, fields, is_ruled: self.under.is_some() })
     }
 
     /// All of them.
@@ -153,14 +188,14 @@ impl<'a> Find<'a> {
 
     /// How many there are; of an order, a limit or a cursor it knows nothing.
     pub fn count(&self) -> Result<u64> {
-        let (condition, asked) = self.condition()?;
-        let sql = format!("SELECT count(*) FROM {} WHERE {condition}", self.table);
-        let count = self.connection.query_row(&sql, asked.params, |row| row.get::<i64>(0))?;
-        Ok(count.unsigned_abs())
+        let (condition, asked) = self.condition(RuleKind::List)?;
+        let sql = format!("SELECT count(*) FROM {} WHERE {condition}", self.from());
+        let count = self.connection.query_row(&sql, asked.params, |row| row.get::<i64>(0));
+        Ok(count.map_err(|error| self.told(error))?.unsigned_abs())
     }
 
     /// Whether it finds this document, whatever the collection has: for who is told of documents as they were. Of an order, a limit or a
-    /// cursor it knows nothing.
+    /// cursor it knows nothing. The rule that is asked is that of `view`.
     ///
     /// ```
     /// # let conn = cairndb::Database::open_in_memory()?.connect()?;
@@ -171,13 +206,13 @@ impl<'a> Find<'a> {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn finds(&self, id: &Value, version: i64, doc: &Jsonb) -> Result<bool> {
-        let (condition, mut asked) = self.condition()?;
+        let (condition, mut asked) = self.condition(RuleKind::View)?;
         let values = [id.clone(), Value::BigInt(version), Value::Jsonb(doc.clone())];
         let [id, version, doc] = values.map(|value| asked.param(value));
         let kind = self.ids.name();
         let of = format!("SELECT {id}::{kind} AS id, {version}::bigint AS version, {doc}::jsonb AS doc");
         let sql = format!("SELECT coalesce({condition}, false) FROM ({of}) AS document");
-        self.connection.query_row(&sql, asked.params, |row| row.get(0))
+        self.connection.query_row(&sql, asked.params, |row| row.get(0)).map_err(|error| self.told(error))
     }
 
     /// What there is, and what becomes of it: see [`LiveQuery`]. Its rows are `id, version, doc`.
@@ -194,8 +229,8 @@ impl<'a> Find<'a> {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn watch(&self) -> Result<LiveQuery> {
-        let (condition, asked) = self.condition()?;
-        let sql = format!("SELECT id, version, doc FROM {} WHERE {condition}", self.table);
+        let (condition, asked) = self.condition(RuleKind::List)?;
+        let sql = format!("SELECT id, version, doc FROM {} WHERE {condition}", self.from());
         self.connection.live(&sql, asked.params)
     }
 }
@@ -216,13 +251,16 @@ impl<'a> Find<'a> {
 pub struct Documents {
     rows: Rows,
     fields: Vec<Path>,
+    is_ruled: bool,
 }
 
 impl Iterator for Documents {
     type Item = Result<Document>;
 
     fn next(&mut self) -> Option<Result<Document>> {
+        let (fields, is_ruled) = (&self.fields, self.is_ruled);
         let row = self.rows.next().transpose()?;
-        Some(row.and_then(|row| Document::of_row(&row, &self.fields)))
+        let document = row.and_then(|row| Document::of_row(&row, fields));
+        Some(document.map_err(|error| if is_ruled { concealed(error) } else { error }))
     }
 }

@@ -24,6 +24,14 @@ impl IdKind {
         }
     }
 
+    pub(crate) fn data_type(self) -> DataType {
+        match self {
+            IdKind::Text => DataType::Text,
+            IdKind::Uuid => DataType::Uuid,
+            IdKind::BigInt => DataType::BigInt,
+        }
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             IdKind::Text => "text",

@@ -6,6 +6,7 @@
 //!
 //! - A change of one document by its id is a point statement, conditions on its version included.
 //! - A patch is worked out over the document that was read, and written on condition that it still is the one ([`Collection::update`]).
+//! - Who comes with claims sees and changes what rules say ([`Collection::for_claims`]): each method of a collection that is about documents goes that way.
 //! - What somebody sends as a filter or a cursor is bounded before it becomes SQL, and only paths and operators of it are text.
 
 mod collection;
@@ -17,6 +18,7 @@ mod find;
 mod id;
 mod order;
 mod patch;
+mod rules;
 mod schema;
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,7 @@ mod basics;
 mod bulk_updates;
 mod change_feed;
 mod chinook;
+mod collection_rules;
 mod collections;
 mod concurrency;
 mod constraints;

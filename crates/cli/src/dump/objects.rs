@@ -412,7 +412,10 @@ impl Dump<'_> {
             |found: &&Relation| matches!(&found.kind, RelationKind::Table(table) if table.is_collection);
         let is_kept = |found: &&Relation| found.schema != "pg_temp";
         for found in schema.relations().iter().filter(is_collection).filter(is_kept) {
-            let set = format!("ALTER TABLE {} SET (collection = on)", full(&found.schema, &found.name));
+            let RelationKind::Table(table) = &found.kind else { continue };
+            let rules = table.rules.options().map(|(option, rule)| format!(", {option} = {}", string(rule)));
+            let (name, rules) = (full(&found.schema, &found.name), rules.collect::<String>());
+            let set = format!("ALTER TABLE {name} SET (collection = on{rules})");
             writeln!(out, "{};\n", only_here(&set, None))?;
         }
         Ok(())

@@ -181,6 +181,8 @@ fn describe_table(relation: &Relation, table: &Table) -> Grid {
     section(&mut footer, "Referenced by:", referencing.collect());
     if table.is_collection {
         footer.push("Collection: rows are documents".to_string());
+        let rules = table.rules.options().map(|(option, rule)| format!("{option}: {rule}"));
+        section(&mut footer, "Rules:", rules.collect());
     }
     Grid {
         title: Some(format!("Table \"{}\"", full(relation))),

@@ -4,6 +4,7 @@ pub(super) mod definition;
 pub(super) mod generated;
 pub(super) mod groups;
 pub(super) mod index;
+pub(super) mod rule;
 pub(super) mod shown;
 pub(super) mod table_rules;
 pub(super) mod trigger;

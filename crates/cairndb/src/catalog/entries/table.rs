@@ -11,6 +11,7 @@ use super::index::{decode_index, encode_index};
 use crate::Result;
 use crate::catalog::Definition;
 use crate::catalog::codec::{self, Fields, Writer, corrupt};
+use crate::catalog::rules::{RuleKind, Rules};
 use crate::catalog::schema::{
     Column, Deferral, Feed, Index, IndexColumn, Maintained, Materialized, ObjectId, OnCommit, Table, TableKind,
 };
@@ -36,6 +37,7 @@ const FEATURES: &Features<Table> = &[
     (Version::Maintained, |table| !table.views.is_empty()),
     (Version::Virtual, Table::has_virtual),
     (Version::Collection, |table| table.is_collection),
+    (Version::Rules, |table| !table.rules.is_empty()),
     (Version::KeyForms, |table| table.foreign_keys.iter().any(|key| key.full || !key.set_on_delete.is_empty())),
 ];
 
@@ -94,6 +96,9 @@ pub(in crate::catalog) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
         w.numbers(20, &table.views.iter().map(|view| view.0 as usize).collect::<Vec<_>>());
     }
     w.flag(21, table.is_collection);
+    if !table.rules.is_empty() {
+        w.record(22, |w| encode_rules(&table.rules, w));
+    }
     w.finish()
 }
 
@@ -119,6 +124,25 @@ pub(crate) fn encode_described(table: &Table) -> Vec<u8> {
     let mut bytes = table.id.0.to_be_bytes().to_vec();
     bytes.extend(encode_table(&described, 0));
     bytes
+}
+
+/// Each under the number of its kind, from 1 on.
+fn encode_rules(rules: &Rules, w: &mut Writer) {
+    for (tag, kind) in (1..).zip(RuleKind::ALL) {
+        if let Some(rule) = rules.of(kind) {
+            w.text(tag, rule);
+        }
+    }
+}
+
+fn decode_rules(bytes: &[u8]) -> Result<Rules> {
+    let (mut rules, mut fields) = (Rules::default(), Fields::record(bytes));
+    while let Some((tag, value)) = fields.next()? {
+        if let Some((_, kind)) = (1..).zip(RuleKind::ALL).find(|(known, _)| *known == tag) {
+            rules.set(kind, Some(codec::text(value)?));
+        }
+    }
+    Ok(rules)
 }
 
 pub(super) fn decode_feed(bytes: &[u8]) -> Result<Feed> {
@@ -171,6 +195,7 @@ pub(in crate::catalog) fn decode_table(id: ObjectId, bytes: &[u8], types: &Types
                 table.views = codec::numbers(value)?.into_iter().map(view).collect::<Result<_>>()?;
             }
             21 => table.is_collection = true,
+            22 => table.rules = Arc::new(decode_rules(value)?),
             _ => {}
         }
     }

@@ -7,6 +7,7 @@ use cairn_storage::TreeId;
 use super::sequence::{decode_sequence, encode_sequence};
 use super::table::{decode_table, encode_table};
 use super::view::{decode_view, encode_view};
+use crate::catalog::rules::Rules;
 use crate::catalog::schema::*;
 use crate::catalog::user_types::Types;
 use crate::catalog::{Definition, KnownColumn, Reference};
@@ -101,6 +102,12 @@ fn table() -> Table {
         feed: Some(crate::catalog::Feed { tree: TreeId(1002), schema: 2 }),
         views: vec![ObjectId(31), ObjectId(70_000)],
         is_collection: true,
+        rules: Arc::new(Rules {
+            list: Some("true".to_owned()),
+            update: Some("old.doc = doc".to_owned()),
+            delete: Some("false".to_owned()),
+            ..Rules::default()
+        }),
         triggers: vec![Arc::new(Trigger {
             id: ObjectId(11),
             name: "tr".to_string(),

@@ -86,6 +86,24 @@ impl Filter {
     }
 }
 
+impl Filter {
+    /// Whether asking a document can fail: an expression can.
+    pub(crate) fn may_fail(&self) -> bool {
+        self.0.may_fail()
+    }
+}
+
+impl Condition {
+    fn may_fail(&self) -> bool {
+        match self {
+            Condition::Matches { .. } => true,
+            Condition::All(all) | Condition::Any(all) => all.iter().any(Condition::may_fail),
+            Condition::Not(inner) | Condition::Element(_, inner) => inner.may_fail(),
+            Condition::Exists(_) | Condition::Equal(..) | Condition::In(..) | Condition::Range(..) => false,
+        }
+    }
+}
+
 struct Reading {
     conditions: usize,
 }
