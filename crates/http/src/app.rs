@@ -57,7 +57,7 @@ impl App {
         scope: Scope,
     ) -> Result<Arc<Open>, Problem> {
         principal.check(self.services.name(name), collection, scope)?;
-        self.open(name).await
+        self.open(principal, name).await
     }
 
     /// The same, for documents of a collection, looked at through [`Principal::collection`].
@@ -68,14 +68,14 @@ impl App {
         scope: Scope,
     ) -> Result<Arc<Open>, Problem> {
         principal.check_documents(self.services.name(name), collection, scope)?;
-        self.open(name).await
+        self.open(principal, name).await
     }
 
-    async fn open(&self, name: &str) -> Result<Arc<Open>, Problem> {
+    async fn open(&self, principal: &Principal, name: &str) -> Result<Arc<Open>, Problem> {
         if self.services.own().is_some_and(|own| own.name() == self.services.name(name)) {
             let message = "the server's own database is not served over HTTP";
             return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message).into());
         }
-        Ok(self.databases.get(self.services.name(name)).await?)
+        self.databases.get(self.services.name(name)).await.map_err(|error| principal.of_opening(error))
     }
 }

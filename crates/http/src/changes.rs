@@ -16,7 +16,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, State};
 use axum::http::header::{self, HeaderMap, HeaderValue};
 use axum::http::{Response, StatusCode};
-use cairndb::{Change, ChangeKind, Error, Jsonb, Position, Row, SqlState, Value};
+use cairndb::{Change, ChangeKind, Connection, Error, Jsonb, Position, Row, Rules, SqlState, Value};
 use cairndb_async::Changes;
 use futures_core::Stream;
 use serde_json::json;
@@ -27,7 +27,7 @@ use crate::app::App;
 use crate::databases::Open;
 use crate::documents::id_text;
 use crate::names::{Names, asked};
-use crate::principal::Principal;
+use crate::principal::{Principal, RULES_CHANGED};
 use crate::problem::{Answer, Problem};
 use crate::token::Scope;
 
@@ -56,18 +56,28 @@ pub(crate) async fn stream(
     let table = open.database.call(move |connection| {
         let collection = asks.collection(connection, &name)?;
         // One that is none is told before the stream begins.
-        checked.map_or(Ok(()), |filter| collection.find(&filter).sql().map(drop))?;
-        collection.changed_table()
+        let rules = asks.check_told(&collection, checked.as_deref())?;
+        Ok((collection.changed_table()?, rules))
     });
-    let Some(table) = table.await? else {
+    let (table, rules) = table.await?;
+    let Some(table) = table else {
         let message = format!("collection \"{collection}\" has no change feed");
         let problem = Problem::new(StatusCode::CONFLICT, SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
         return Err(problem.hint("ALTER TABLE .. SET (change_feed = on) gives it one."));
     };
     let changes = open.database.changes(from).await.map_err(too_old)?;
     let (events, taken) = channel(AHEAD);
-    let sight =
-        Sight { open, principal, collection, filter, table: table.id, events, told: changes.token(), is_ahead: false };
+    let sight = Sight {
+        open,
+        principal,
+        rules,
+        collection,
+        filter,
+        table: table.id,
+        events,
+        told: changes.token(),
+        is_ahead: false,
+    };
     tokio::spawn(sight.tell(app, changes));
     let mut response = Response::new(Body::from_stream(Events(taken)));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -104,6 +114,8 @@ struct Over;
 struct Sight {
     open: Arc<Open>,
     principal: Principal,
+    /// Those by which he is told.
+    rules: Option<Rules>,
     collection: String,
     filter: Option<String>,
     /// Its table, whatever it is called.
@@ -153,6 +165,13 @@ impl Sight {
             self.end("the token is another, or none any more").await;
             return Err(Over);
         }
+        // (Where it could not be looked, whoever tells of the next change looks again.)
+        if let Err(error) = self.check_rules().await
+            && error.sqlstate() == SqlState::INSUFFICIENT_PRIVILEGE
+        {
+            self.end(RULES_CHANGED).await;
+            return Err(Over);
+        }
         let id = self.id(token);
         self.send(format!(":\n{id}\n")).await
     }
@@ -184,6 +203,10 @@ impl Sight {
                 let id = self.id(token);
                 self.send(format!("{id}event: {kind}\ndata: {data}\n\n")).await?;
                 if kind == "end" { Err(Over) } else { Ok(()) }
+            }
+            Err(error) if error.message() == RULES_CHANGED => {
+                self.end(RULES_CHANGED).await;
+                Err(Over)
             }
             Err(error) => {
                 let problem = Problem::from(error).body();
@@ -218,16 +241,32 @@ impl Sight {
         })
     }
 
-    /// The document, if the filter finds it.
+    async fn check_rules(&self) -> Result<(), Error> {
+        if self.rules.is_none() {
+            return Ok(());
+        }
+        let (principal, name, rules) = (self.principal.clone(), self.collection.clone(), self.rules.clone());
+        let check = move |connection: &Connection| {
+            principal.check_rules(&principal.collection(connection, &name)?, rules.as_ref())
+        };
+        self.open.database.call(check).await
+    }
+
+    /// The document, if it is in sight: of the rule, and of the filter.
     async fn seen(&self, document: Option<Document>) -> Result<Option<Document>, Error> {
-        let (Some(document), Some(filter)) = (&document, &self.filter) else { return Ok(document) };
-        let (filter, name, (id, version, doc)) = (filter.clone(), self.collection.clone(), document.clone());
-        let principal = self.principal.clone();
-        let finds = self
-            .open
-            .database
-            .call(move |connection| principal.collection(connection, &name)?.find(&filter).finds(&id, version, &doc));
-        Ok(if finds.await? { Some(document.clone()) } else { None })
+        let Some(document) = document else { return Ok(None) };
+        if self.filter.is_none() && self.rules.is_none() {
+            return Ok(Some(document));
+        }
+        let filter = self.filter.clone().unwrap_or_else(|| "{}".to_owned());
+        let (principal, name, rules) = (self.principal.clone(), self.collection.clone(), self.rules.clone());
+        let (id, version, doc) = document.clone();
+        let finds = move |connection: &Connection| {
+            let collection = principal.collection(connection, &name)?;
+            principal.check_rules(&collection, rules.as_ref())?;
+            collection.find(&filter).finds(&id, version, &doc)
+        };
+        Ok(self.open.database.call(finds).await?.then_some(document))
     }
 }
 

@@ -18,6 +18,7 @@ use crate::app::App;
 use crate::options::Options;
 use crate::principal::Principal;
 use crate::problem::{Problem, Told};
+use crate::token::is_of_tokens;
 
 /// Where a request came in, and from where.
 #[derive(Clone, Copy)]
@@ -38,7 +39,8 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
     let mut name = String::new();
     // (A body is not for two threads to look at, so nothing of the request is held while something is waited for.)
     let shown = shown(&app, &options, &request, peer);
-    let answer = match admit(&app, &options, shown).await {
+    let admitted = admit(&app, &options, shown).await;
+    let answer = match admitted.and_then(|principal| principal.check_path(&path).map(|()| principal)) {
         Ok(principal) => {
             principal.name().clone_into(&mut name);
             in_time(&options, principal, request, next).await
@@ -108,6 +110,12 @@ fn shown(app: &App, options: &Options, request: &Request, peer: Option<Peer>) ->
 /// Who asks, if he may ask at all.
 async fn admit(app: &App, options: &Options, shown: Result<Shown, Problem>) -> Result<Principal, Problem> {
     let Shown::Secret(secret) = shown? else { return Ok(Principal::Anybody) };
+    if let Some(jwt) = options.jwt.as_ref().filter(|_| !is_of_tokens(&secret)) {
+        return match jwt.claims(&secret) {
+            Ok(claims) => Ok(Principal::Claims(claims)),
+            Err(why) => Err(denied(why, "Get another one where this one is from.")),
+        };
+    }
     match app.tokens.of(&options.tokens, &secret).await? {
         Some(token) => Ok(Principal::Token(token)),
         None => Err(denied("the token is not known, has expired, or was revoked", "Make one: cairn token create")),

@@ -3,7 +3,7 @@
 //! It stands beside the server of PostgreSQL's clients (`cairn_server`), over the same databases, with its limits, its log and its metrics. What
 //! documents mean is said by the library (`cairndb::Collection`); here it is carried.
 //!
-//! - Nothing is opened, and no name of a database or collection is looked at, for who has shown no token that may (`token.rs`, `guard.rs`).
+//! - Nothing is opened, and no name of a database or collection is looked at, for who has shown no token that may (`token.rs`, `jwt.rs`, `guard.rs`).
 //! - A request is a task; what a database does for it runs on that database's workers (`cairndb_async`), and nobody waits for a disk on a
 //!   thread of the runtime.
 //! - A 2xx of a change is a commit that is durable as the server's configuration says.
@@ -19,12 +19,14 @@ mod databases;
 mod documents;
 mod etag;
 mod guard;
+mod jwt;
 mod names;
 mod options;
 mod principal;
 mod problem;
 mod query;
 mod routes;
+mod rules;
 mod server;
 mod sockets;
 mod sql;
@@ -32,6 +34,7 @@ mod token;
 mod tokens;
 mod watched;
 
+pub use jwt::Jwt;
 pub use options::Options;
 pub use server::Running;
 pub use token::{Scope, Secret, Token};

@@ -1,10 +1,12 @@
 //! How a server is reached over HTTP.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use cairndb::{Error, SqlState};
 
+use crate::jwt::Jwt;
 use crate::token::Token;
 
 /// How a server is reached over HTTP.
@@ -21,6 +23,8 @@ pub struct Options {
     pub metrics: Option<SocketAddr>,
     /// Tokens of the configuration. (Those of a folder are in the server's own database.)
     pub tokens: Vec<Token>,
+    /// Whose JSON Web Tokens are believed; `None`: nobody's.
+    pub jwt: Option<Arc<Jwt>>,
     /// Names that clients may call the server by (`Host`), beside `localhost` and loopback addresses. Of an address that other machines reach every
     /// name is taken where none is here.
     pub hosts: Vec<String>,
@@ -50,6 +54,7 @@ impl Default for Options {
             addresses: Vec::new(),
             metrics: None,
             tokens: Vec::new(),
+            jwt: None,
             hosts: Vec::new(),
             origins: Vec::new(),
             body_bytes: 64 << 20,
@@ -69,8 +74,9 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// 42501 where other machines reach an address and nobody would show a token there, or tokens could be read on the way.
+    /// 22023 where JSON Web Tokens are believed by no key. 42501 where other machines reach an address and nobody would show a token there, or tokens could be read on the way.
     pub fn check(&self, server: &cairn_server::Options) -> Result<(), Error> {
+        self.jwt.as_ref().map_or(Ok(()), |jwt| jwt.check())?;
         self.addresses.iter().try_for_each(|address| check_address(*address, server))?;
         self.metrics.map_or(Ok(()), |address| check_metrics(address, server))
     }

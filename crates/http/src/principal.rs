@@ -8,9 +8,10 @@ use std::time::SystemTime;
 use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
-use cairndb::{Collection, Connection, Error, SqlState};
+use cairndb::{Collection, Connection, Error, Rules, SqlState, Value};
 
 use crate::app::App;
+use crate::jwt::Claims;
 use crate::problem::Problem;
 use crate::token::{Scope, Token};
 
@@ -21,9 +22,21 @@ pub(crate) enum Principal {
     Anybody,
     /// The holder of a token.
     Token(Arc<Token>),
+    /// Who shows a JSON Web Token. It lets him do nothing but what rules of collections say of its claims.
+    Claims(Arc<Claims>),
 }
 
 impl Principal {
+    /// Whether he may ask what is of the server and of no database. SQLSTATE 42501.
+    pub(crate) fn check_path(&self, path: &str) -> Result<(), Problem> {
+        match self {
+            Principal::Claims(_) if !path.starts_with("/db/") => {
+                Err(refused("a JSON Web Token lets nobody ask this".to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Whether he may. SQLSTATE 42501.
     pub(crate) fn check(&self, database: &str, collection: Option<&str>, scope: Scope) -> Result<(), Problem> {
         match self {
@@ -31,18 +44,62 @@ impl Principal {
                 let of = collection.map_or_else(String::new, |name| format!(" with collection \"{name}\""));
                 Err(refused(format!("the token lets nobody {} in database \"{database}\"{of}", verb(scope))))
             }
+            Principal::Claims(_) => Err(refused(UNRULED.to_owned())),
             _ => Ok(()),
         }
     }
 
     /// The same, of a collection's documents, which are looked at through [`Principal::collection`].
     pub(crate) fn check_documents(&self, database: &str, collection: &str, scope: Scope) -> Result<(), Problem> {
-        self.check(database, Some(collection), scope)
+        match self {
+            Principal::Claims(claims) if claims.databases.is_empty() => Ok(()),
+            Principal::Claims(claims) if claims.databases.iter().any(|name| name == database) => Ok(()),
+            _ => self.check(database, Some(collection), scope),
+        }
+    }
+
+    /// An error of opening a database for him.
+    pub(crate) fn of_opening(&self, error: Error) -> Problem {
+        match self {
+            Principal::Claims(_) if error.sqlstate() == SqlState::INVALID_CATALOG_NAME => refused(UNRULED.to_owned()),
+            _ => error.into(),
+        }
     }
 
     /// A collection, as he sees it.
     pub(crate) fn collection<'c>(&self, connection: &'c Connection, name: &str) -> Result<Collection<'c>, Error> {
-        connection.collection(name)
+        let Principal::Claims(claims) = self else { return connection.collection(name) };
+        let collection = connection.collection(name).map_err(|error| match error.sqlstate() {
+            SqlState::UNDEFINED_TABLE | SqlState::WRONG_OBJECT_TYPE => {
+                Error::new(SqlState::INSUFFICIENT_PRIVILEGE, UNRULED)
+            }
+            _ => error,
+        })?;
+        collection.for_claims(claims.claims.clone())
+    }
+
+    /// Whether he may be told of what a filter finds, before he is; the rules by which he is, for who has claims.
+    pub(crate) fn check_told(&self, collection: &Collection<'_>, filter: Option<&str>) -> Result<Option<Rules>, Error> {
+        match self {
+            Principal::Claims(_) => {
+                collection.find(filter.unwrap_or("{}")).finds(&Value::Null, 0, &"{}".parse()?)?;
+                collection.rules().map(Some)
+            }
+            Principal::Anybody | Principal::Token(_) => {
+                filter.map_or(Ok(()), |filter| collection.find(filter).sql().map(drop))?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Whether he still goes by these rules. SQLSTATE 42501 with [`RULES_CHANGED`].
+    pub(crate) fn check_rules(&self, collection: &Collection<'_>, rules: Option<&Rules>) -> Result<(), Error> {
+        match rules {
+            Some(rules) if collection.rules()? != *rules => {
+                Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, RULES_CHANGED))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Whether statements of SQL may write.
@@ -50,6 +107,7 @@ impl Principal {
         match self {
             Principal::Anybody => true,
             Principal::Token(token) => token.scopes.contains(&Scope::Write),
+            Principal::Claims(_) => false,
         }
     }
 
@@ -58,6 +116,7 @@ impl Principal {
         match self {
             Principal::Anybody => true,
             Principal::Token(token) => token.databases.is_empty() || token.databases.contains(name),
+            Principal::Claims(_) => false,
         }
     }
 
@@ -66,6 +125,7 @@ impl Principal {
         match self {
             Principal::Anybody => None,
             Principal::Token(token) => token.expires,
+            Principal::Claims(claims) => Some(claims.expires),
         }
     }
 
@@ -77,6 +137,7 @@ impl Principal {
                 let known = app.tokens.of_digest(&app.options().tokens, &token.digest).await;
                 known.is_ok_and(|known| known.is_some_and(|known| known == *token))
             }
+            Principal::Claims(claims) => app.options().jwt.as_ref().is_some_and(|jwt| jwt.is_still(claims)),
         }
     }
 
@@ -85,9 +146,16 @@ impl Principal {
         match self {
             Principal::Anybody => "",
             Principal::Token(token) => &token.name,
+            Principal::Claims(claims) => &claims.name,
         }
     }
 }
+
+/// The same for a collection that has no rules and one that is not there; the library says so, too.
+const UNRULED: &str = "the rules of the collection do not let this be done";
+
+/// Why a stream ends.
+pub(crate) const RULES_CHANGED: &str = "the rules of the collection have changed";
 
 fn refused(message: String) -> Problem {
     Problem::new(StatusCode::FORBIDDEN, SqlState::INSUFFICIENT_PRIVILEGE, message)

@@ -13,7 +13,7 @@ use tower_http::cors::CorsLayer;
 
 use crate::app::App;
 use crate::problem::Problem;
-use crate::{batch, bulk, changes, collections, documents, guard, query, sql, watched};
+use crate::{batch, bulk, changes, collections, documents, guard, query, rules, sql, watched};
 
 /// Everything.
 pub(crate) fn all(app: &Arc<App>) -> Router {
@@ -31,6 +31,7 @@ pub(crate) fn all(app: &Arc<App>) -> Router {
             get(documents::get).put(documents::put).patch(documents::patch).delete(documents::delete),
         )
         .route(&of("/schema"), get(collections::schema).put(collections::set_schema).delete(collections::remove_schema))
+        .route(&of("/rules"), get(rules::get).put(rules::put).delete(rules::delete))
         .route(&of("/changes"), get(changes::stream))
         .route(&of("/bulk"), post(bulk::insert))
         .route("/db/{database}/batch", post(batch::run))

@@ -108,6 +108,11 @@ impl Secret {
     }
 }
 
+/// Whether it looks like the secret of a token.
+pub(crate) fn is_of_tokens(secret: &str) -> bool {
+    secret.starts_with(BEGINS)
+}
+
 /// What is kept of a secret.
 pub(crate) fn digest(secret: &str) -> String {
     hex(&Sha256::digest(secret.as_bytes()))

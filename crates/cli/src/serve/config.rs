@@ -62,6 +62,15 @@ pub const KEYS: &[(&str, &str, &str)] = &[
     ("http.documents_max", "10000", "the most documents of one answer"),
     ("http.log_requests", "false", "a line in the log for each request"),
     (
+        "jwt.jwks",
+        "",
+        "a file with a JSON Web Key Set: who signs by these keys is believed, as rules of collections say",
+    ),
+    ("jwt.audience", "", "JSON Web Tokens have to be for one of these (aud); several with commas, or a list"),
+    ("jwt.issuer", "", "and of one of these (iss)"),
+    ("jwt.leeway", "10s", "by how much clocks may differ"),
+    ("jwt.databases", "", "in these databases only"),
+    (
         "sched.worker_count",
         "",
         "threads that databases share for requests over HTTP; by processors and databases where it is not said",
@@ -72,7 +81,7 @@ pub const KEYS: &[(&str, &str, &str)] = &[
 ];
 
 /// The keys of what there may be many of.
-const LISTS: &[&str] = &["users", "access", "tokens"];
+const LISTS: &[&str] = &["users", "access", "tokens", "jwt.keys"];
 
 /// What a server is made of.
 #[derive(Default)]
@@ -88,6 +97,8 @@ pub struct Config {
     pub ceilings: Ceilings,
     pub server: cairn_server::Options,
     pub http: cairn_http::Options,
+    /// Whose JSON Web Tokens are believed, while it is read.
+    jwt: Option<cairn_http::Jwt>,
 }
 
 /// A value that is not right, in words.
@@ -122,6 +133,7 @@ impl Config {
             config.set(key, value).map_err(|why| Failure::Message(format!("{key}: {why}")))?;
         }
         config.server.tls = config.tls()?;
+        config.http.jwt = config.jwt.take().map(Into::into);
         Ok(config)
     }
 
@@ -173,11 +185,19 @@ impl Config {
                 ("access", rules) => self.read_access(At { line, of: rules })?,
                 // (Digests of secrets are none.)
                 ("tokens", tokens) => self.http.tokens = super::tokens::read(At { line, of: tokens })?,
+                ("jwt.keys", keys) => {
+                    let jwt = self.jwt.get_or_insert_default();
+                    has_secrets |= super::jwt::read_keys(jwt, At { line, of: keys })?;
+                }
                 (_, Node::Text(text)) => {
                     check_known(&key).map_err(bad)?;
                     self.set(&key, &text).map_err(|why| bad(format!("{key}: {why}")))?;
                 }
-                ("listen" | "http.listen" | "http.hosts" | "http.origins", list @ Node::List(_)) => {
+                (
+                    "listen" | "http.listen" | "http.hosts" | "http.origins" | "jwt.audience" | "jwt.issuer"
+                    | "jwt.databases",
+                    list @ Node::List(_),
+                ) => {
                     let said = texts(At { line, of: list })?.join(",");
                     self.set(&key, &said).map_err(|why| bad(format!("{key}: {why}")))?;
                 }
@@ -246,6 +266,7 @@ impl Config {
             "sched.queue" => self.http.queue = at_least_one(value)?,
             "metrics.listen" => self.http.metrics = Some(address(value)?),
             key if key.starts_with("http.") => return self.set_http(key, value),
+            key if key.starts_with("jwt.") => return self.set_jwt(key, value),
             "log.slow_statement" => server.slow_statement = Some(time(value)?),
             unknown => return check_known(unknown).and_then(|()| Err("expected a list".to_owned())),
         }
@@ -263,6 +284,19 @@ impl Config {
             "http.request_timeout" => http.request_timeout = time(value)?,
             "http.documents_max" => http.documents_max = number(value)?,
             "http.log_requests" => http.logs_requests = switch(value)?,
+            unknown => return check_known(unknown),
+        }
+        Ok(())
+    }
+
+    fn set_jwt(&mut self, key: &str, value: &str) -> Set {
+        let jwt = self.jwt.get_or_insert_default();
+        match key {
+            "jwt.jwks" => super::jwt::read_key_set(jwt, value)?,
+            "jwt.audience" => jwt.audience = parts(value).collect(),
+            "jwt.issuer" => jwt.issuers = parts(value).collect(),
+            "jwt.leeway" => jwt.leeway = time(value)?.min(cairn_http::Jwt::LEEWAY_MAX),
+            "jwt.databases" => jwt.databases = parts(value).collect(),
             unknown => return check_known(unknown),
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! `cairn serve`: a database file, or all of a folder, for PostgreSQL's clients, until SIGINT or SIGTERM.
 
 mod config;
+mod jwt;
 mod signals;
 mod supervisor;
 mod tokens;

@@ -9,21 +9,21 @@ use super::*;
 
 /// An event as it was told.
 #[derive(Debug, PartialEq)]
-struct Event {
+pub(super) struct Event {
     id: Option<String>,
-    kind: String,
-    data: Value,
+    pub(super) kind: String,
+    pub(super) data: Value,
 }
 
 /// A stream that is open.
-struct Listener {
+pub(super) struct Listener {
     reader: BufReader<TcpStream>,
     text: String,
     last_id: String,
 }
 
 impl Listener {
-    fn begin(client: &Client, query: &str, last_id: &str) -> Result<Listener, Answer> {
+    pub(super) fn begin(client: &Client, query: &str, last_id: &str) -> Result<Listener, Answer> {
         use std::io::Write;
         let mut stream = client.connect();
         let path = format!("{NOTES}/changes{query}");
@@ -41,7 +41,7 @@ impl Listener {
     }
 
     /// The next event; `None`: the stream has ended.
-    fn next(&mut self) -> Option<Event> {
+    pub(super) fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.hear()? {
                 return Some(event);
@@ -69,7 +69,7 @@ impl Listener {
     }
 
     #[track_caller]
-    fn expect(&mut self, kind: &str, id: &str) -> Event {
+    pub(super) fn expect(&mut self, kind: &str, id: &str) -> Event {
         let event = self.next().expect("an event");
         assert_eq!((event.kind.as_str(), event.data["id"].as_str()), (kind, Some(id)), "{event:?}");
         event

@@ -6,8 +6,10 @@ mod changes;
 mod client;
 mod crowded;
 mod documents;
+mod jwt;
 mod openapi;
 mod questions;
+mod rules;
 mod tokens;
 mod watched;
 

@@ -121,3 +121,58 @@ fn every_key_can_be_set_and_nothing_secret_lies_open() {
         assert!(refused.to_string().contains("chmod 600"));
     }
 }
+
+#[test]
+fn keys_of_json_web_tokens_are_said_with_their_algorithms() {
+    let public = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=\n-----END PUBLIC KEY-----\n";
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let (pem, set) = (
+        path("ed.pem", public),
+        path(
+            "set.json",
+            r#"{"keys": [{"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#,
+        ),
+    );
+    let text = format!(
+        "jwt:\n  jwks: {set}\n  keys:\n    a: {{algorithm: HS256, secret: a secret of 32 bytes or more than that}}\n\
+         \x20   b: {{algorithm: EdDSA, public_key: {pem}}}\n  issuer: https://id.example\n  audience: [a, b]\n  leeway: 5s\n  databases: shop\n"
+    );
+    let jwt = of(&text).unwrap().http.jwt.unwrap();
+    assert!(jwt.check().is_ok() && jwt.has_secret());
+    assert_eq!((jwt.audience.len(), jwt.issuers.len(), jwt.databases.len()), (2, 1, 1));
+    assert_eq!(jwt.leeway, Duration::from_secs(5));
+    assert!(of("http: {listen: 127.0.0.1:0}").unwrap().http.jwt.is_none());
+    for (said, expected) in [
+        ("a: {algorithm: HS256, secret: short}".to_owned(), "at least 32 bytes"),
+        (format!("a: {{algorithm: HS256, public_key: {pem}}}"), "HS256 has a secret"),
+        ("a: {algorithm: EdDSA, secret: a secret of 32 bytes or more than that}".to_owned(), "EdDSA has a public_key"),
+        (format!("a: {{algorithm: ES256, public_key: {pem}}}"), "no public key in PEM for ES256"),
+        (format!("a: {{algorithm: none, public_key: {pem}}}"), "is no algorithm of a public key"),
+        ("a: {secret: x}".to_owned(), "has no algorithm"),
+        ("a: {algorithm: EdDSA, public_key: /nothing}".to_owned(), "/nothing"),
+        ("a: {algoritm: EdDSA}".to_owned(), "perhaps algorithm is meant"),
+    ] {
+        let error = of(&format!("jwt:\n  keys:\n    {said}")).err().unwrap();
+        assert!(error.contains("line 3") && error.contains(expected), "{said}: {error}");
+        assert!(!error.contains("a secret of"), "{error}");
+    }
+    // Others may read neither a secret here nor one in a set.
+    #[cfg(unix)]
+    {
+        let secret = path(
+            "secret.json",
+            r#"{"keys": [{"kty": "oct", "k": "YSBzZWNyZXQgb2YgdGhpcyB0ZXN0LCAzMiBieXRlcyBvciBtb3Jl"}]}"#,
+        );
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(of(&format!("jwt: {{jwks: {secret}}}")).err().unwrap().contains("others may read it"));
+    }
+    // Audience and issuer alone let nobody in.
+    let alone = of("jwt: {issuer: https://id.example}").unwrap().http;
+    assert!(alone.check(&cairn_server::Options::default()).is_err());
+}
