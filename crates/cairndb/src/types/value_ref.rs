@@ -219,7 +219,6 @@ impl<'a> ValueRef<'a> {
 }
 
 impl<'a> From<&'a Value> for ValueRef<'a> {
-    #[inline]
     fn from(value: &'a Value) -> ValueRef<'a> {
         match value {
             Value::Null => ValueRef::Null,
