@@ -147,6 +147,7 @@ impl Driver<'_> {
             | Request::CloseStatement(_)
             | Request::ForgetStatement(_)
             | Request::ClosePortal(_)
+            | Request::ForgetPortal(_)
             | Request::ClosePortals => {}
             _ if fails => conversation.failed(&Error::new(SqlState::DIVISION_BY_ZERO, "division by zero").at(3)),
             Request::Begin | Request::SetModes(_) | Request::Commit => conversation.done(),
@@ -162,6 +163,13 @@ impl Driver<'_> {
                 match find.name.len() % 2 {
                     0 => conversation.found(1, vec![TYPES[0]], Some(vec![field()]), vec![None]),
                     _ => conversation.failed(&Error::new(SqlState::INVALID_SQL_STATEMENT_NAME, "there is none")),
+                }
+            }
+            Request::FindPortal(find) => {
+                assert!(find.portal <= LIMITS.portals, "portal {}", find.portal);
+                match find.name.len() % 2 {
+                    0 => conversation.found_portal(),
+                    _ => conversation.failed(&Error::new(SqlState::INVALID_CURSOR_NAME, "there is none")),
                 }
             }
             Request::Bind(bind) => {

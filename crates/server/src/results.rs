@@ -3,28 +3,12 @@
 use std::io;
 use std::time::Duration;
 
-use cairndb::{Connection, Error, Executed, Form, Rows, Timeslice, command_tag};
+use cairndb::{Begun, Connection, Error, Executed, Form, PortalState, Timeslice, command_tag};
 
 use crate::line::Line;
 
 /// Rows that were made wait no longer for those that follow them.
 const SLICE: Duration = Duration::from_millis(100);
-
-/// What is left of a result.
-pub(crate) enum Left {
-    /// Its rows were not all asked for.
-    Rows(Box<Given>),
-    /// It is over; what it was a result of, where it had rows, of which more may be asked for.
-    Over(Option<&'static str>),
-}
-
-/// A result of which rows are given.
-pub(crate) struct Given {
-    command: &'static str,
-    /// `None`: some of the rows were given before; then the tag counts those that were given last.
-    affected: Option<u64>,
-    rows: Rows,
-}
 
 /// Why a result was not given.
 pub(crate) enum Broken {
@@ -47,7 +31,7 @@ impl From<Error> for Broken {
 /// What a result came to: its tag, or nothing, where rows are left.
 pub(crate) struct Came {
     pub(crate) tag: Option<String>,
-    pub(crate) left: Left,
+    pub(crate) left: PortalState,
 }
 
 /// Gives a result that begins, at most so many of its rows (0: all).
@@ -62,11 +46,11 @@ pub(crate) fn give(
     match executed.take_rows() {
         Some(rows) => {
             line.conversation.columns(rows.columns(), || rows.origins());
-            go_on(line, connection, Box::new(Given { command, affected: Some(affected), rows }), most)
+            go_on(line, connection, Box::new(Begun { command, affected: Some(affected), rows }), most)
         }
         None => {
             let tag = Some(command_tag(command, affected, None));
-            Ok(Came { tag, left: Left::Over(None) })
+            Ok(Came { tag, left: PortalState::Over(None) })
         }
     }
 }
@@ -75,7 +59,7 @@ pub(crate) fn give(
 pub(crate) fn go_on(
     line: &mut Line,
     connection: &Connection,
-    mut given: Box<Given>,
+    mut given: Box<Begun>,
     most: u32,
 ) -> Result<Came, Broken> {
     let context = || connection.text_context();
@@ -92,13 +76,13 @@ pub(crate) fn go_on(
             Timeslice::End => {
                 tell_notices(line, connection);
                 let tag = Some(command_tag(given.command, given.affected.unwrap_or(count), Some(count)));
-                return Ok(Came { tag, left: Left::Over(Some(given.command)) });
+                return Ok(Came { tag, left: PortalState::Over(Some(given.command)) });
             }
         }
     }
     tell_notices(line, connection);
     given.affected = None;
-    Ok(Came { tag: None, left: Left::Rows(given) })
+    Ok(Came { tag: None, left: PortalState::Begun(given) })
 }
 
 pub(crate) fn tell_notices(line: &mut Line, connection: &Connection) {

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use cairn_wire::{Bind, Execute, Find, Login, Prepare, Query, Request, Started, Status};
+use cairn_wire::{Bind, Execute, Find, FindPortal, Login, Prepare, Query, Request, Started, Status};
 use cairndb::{
-    Ceilings, ColumnOrigin, Connection, DataType, Database, Error, SettingsSeen, SqlState, Statement, Value,
+    Ceilings, ColumnOrigin, Connection, DataType, Database, Error, PortalState, SettingsSeen, SqlState, Statement,
     command_tag,
 };
 
-use crate::activity::{State, clock};
+use crate::activity::{self, clock};
 use crate::asked::Asked;
 use crate::copy::copy;
 use crate::door;
@@ -22,7 +22,7 @@ use crate::hearing::Hearing;
 use crate::line::Line;
 use crate::log::{Level, Log};
 use crate::registry::{Entry, Place, Who};
-use crate::results::{Broken, Left, give, go_on, tell_notices};
+use crate::results::{Broken, Came, give, go_on, tell_notices};
 use crate::server::{Options, Shared};
 use crate::statements::{Counts, Key, rows_of};
 use crate::stream::Stream;
@@ -173,17 +173,20 @@ struct Prepared<'c> {
 }
 
 struct Portal<'c> {
-    prepared: Rc<Prepared<'c>>,
-    values: Vec<Value>,
-    state: Ran,
+    /// `None`: a cursor that SQL has made, or nothing to run.
+    prepared: Option<Rc<Prepared<'c>>>,
+    text: Arc<str>,
+    state: State,
     /// How long it has been run so far.
     spent: Duration,
 }
 
-/// How far a portal was run.
-enum Ran {
-    Not,
-    To(Left),
+/// Where it is known how far a portal was run.
+enum State {
+    /// Here: it has no name.
+    Own(PortalState),
+    /// In the session, which shares it with SQL: its number there.
+    Shared { name: String, serial: u64 },
 }
 
 impl<'c> Session<'c> {
@@ -203,8 +206,10 @@ impl<'c> Session<'c> {
                 Request::FindStatement(find) => self.find(line, &find),
                 Request::CloseStatement(number) => self.close(number),
                 Request::ForgetStatement(name) => self.connection.forget_statement(&name),
-                Request::ClosePortal(number) => drop(take(&mut self.portals, number)),
-                Request::ClosePortals => self.portals.clear(),
+                Request::FindPortal(find) => self.find_portal(line, &find),
+                Request::ClosePortal(number) => self.close_portal(number),
+                Request::ForgetPortal(name) => self.connection.close_portal(&name),
+                Request::ClosePortals => self.close_portals(),
                 Request::Begin => self.control(line, "BEGIN"),
                 Request::SetModes(modes) => self.control(line, &format!("SET TRANSACTION {modes}")),
                 Request::Commit => self.control(line, "COMMIT"),
@@ -274,9 +279,9 @@ impl<'c> Session<'c> {
     /// Others are told what the session does, now that nothing runs.
     fn settle(&self) {
         let state = match self.connection.in_transaction() {
-            false => State::Idle,
-            true if self.connection.transaction_failed() => State::Failed,
-            true => State::InTransaction,
+            false => activity::State::Idle,
+            true if self.connection.transaction_failed() => activity::State::Failed,
+            true => activity::State::InTransaction,
         };
         self.place.entry.activity.end(state, clock());
     }
@@ -365,6 +370,9 @@ impl<'c> Session<'c> {
         }
         if tag == "DEALLOCATE" {
             self.forget_deallocated(line);
+        }
+        if line.conversation.has_named_portals() {
+            self.forget_closed(line);
         }
         self.tell_status(line);
         line.conversation.completed(tag);
@@ -456,7 +464,7 @@ impl<'c> Session<'c> {
     }
 
     fn describe_cursor(&self, line: &mut Line, name: &str) {
-        let fetch = format!("FETCH FROM \"{}\"", name.replace('"', "\"\""));
+        let fetch = format!("FETCH FROM {}", quoted(name));
         let columns = self.connection.prepare_typed(&fetch, &[]).and_then(|fetch| fetch.result());
         match columns {
             Ok(columns) => line.conversation.described(&columns.unwrap_or_default()),
@@ -474,13 +482,8 @@ impl<'c> Session<'c> {
     }
 
     fn bind(&mut self, line: &mut Line, bind: &Bind) {
-        drop(take(&mut self.portals, bind.portal));
-        let prepared = self.statements.get(bind.statement).cloned().flatten();
-        let bound = bind.parameters.values(|| self.connection.text_context()).and_then(|values| {
-            let prepared = prepared.ok_or_else(|| Error::internal("a portal of no statement"))?;
-            Ok(Portal { prepared, values, state: Ran::Not, spent: Duration::ZERO })
-        });
-        match bound {
+        self.close_portal(bind.portal);
+        match self.bound(bind) {
             Ok(portal) => {
                 put(&mut self.portals, bind.portal, portal);
                 line.conversation.bound();
@@ -489,21 +492,90 @@ impl<'c> Session<'c> {
         }
     }
 
+    fn bound(&self, bind: &Bind) -> Result<Portal<'c>, Error> {
+        let Bind { name, statement, parameters, .. } = bind;
+        if !name.is_empty() && self.connection.cursor_of(name).is_some() {
+            return Err(Error::new(SqlState::DUPLICATE_CURSOR, format!("cursor \"{name}\" already exists")));
+        }
+        let values = parameters.values(|| self.connection.text_context())?;
+        let prepared = match statement {
+            Some(number) => {
+                let of = self.statements.get(*number).cloned().flatten();
+                Some(of.ok_or_else(|| Error::internal("a portal of no statement"))?)
+            }
+            None => None,
+        };
+        let text = prepared.as_ref().map_or_else(|| "".into(), |of| of.text.clone());
+        let state = match name.is_empty() {
+            true => State::Own(PortalState::New(values)),
+            false => {
+                let statement = prepared.as_ref().and_then(|of| of.statement.as_ref()).map(RefCell::borrow);
+                let serial = self.connection.open_portal(name, statement.as_deref(), &text, values)?;
+                State::Shared { name: name.clone(), serial }
+            }
+        };
+        Ok(Portal { prepared, text, state, spent: Duration::ZERO })
+    }
+
+    /// What DECLARE has made, for the protocol.
+    fn find_portal(&mut self, line: &mut Line, find: &FindPortal) {
+        match self.connection.cursor_of(&find.name) {
+            Some((serial, text)) => {
+                let state = State::Shared { name: find.name.clone(), serial };
+                let portal = Portal { prepared: None, text, state, spent: Duration::ZERO };
+                put(&mut self.portals, find.portal, portal);
+                line.conversation.found_portal();
+            }
+            None => {
+                self.connection.fail_transaction();
+                let message = format!("portal \"{}\" does not exist", find.name);
+                self.fail(line, &Error::new(SqlState::INVALID_CURSOR_NAME, message));
+            }
+        }
+    }
+
+    /// Neither the protocol nor SQL knows it any more.
+    fn close_portal(&mut self, number: usize) {
+        if let Some(Portal { state: State::Shared { name, serial }, .. }) = take(&mut self.portals, number)
+            && self.connection.cursor_of(&name).is_some_and(|(known, _)| known == serial)
+        {
+            self.connection.close_portal(&name);
+        }
+    }
+
+    fn close_portals(&mut self) {
+        if self.portals.iter().flatten().any(|portal| matches!(portal.state, State::Shared { .. })) {
+            self.connection.close_portals();
+        }
+        self.portals.clear();
+    }
+
+    /// SQL has closed some of those that both know, by CLOSE, ROLLBACK TO or in a function.
+    fn forget_closed(&self, line: &mut Line) {
+        line.conversation.keep_portals(|name, number| {
+            let known = self.connection.cursor_of(name).map(|(serial, _)| serial);
+            match self.portals.get(number).and_then(Option::as_ref).map(|portal| &portal.state) {
+                Some(State::Shared { serial, .. }) => known == Some(*serial),
+                _ => false,
+            }
+        });
+    }
+
     fn execute(&mut self, line: &mut Line, execute: &Execute) -> io::Result<()> {
         let Some(mut portal) = take(&mut self.portals, execute.portal) else {
             self.fail(line, &Error::internal("a portal that is not there"));
             return Ok(());
         };
-        let prepared = portal.prepared.clone();
-        self.place.entry.activity.begin_prepared(&prepared.text, clock());
+        self.place.entry.activity.begin_prepared(&portal.text, clock());
         let begun = Instant::now();
         let ran = self.execute_portal(line, &mut portal, execute);
-        portal.spent += self.ran(begun, &prepared.text);
-        let spent = portal.spent;
+        portal.spent += self.ran(begun, &portal.text);
+        let (spent, prepared) = (portal.spent, portal.prepared.clone());
         put(&mut self.portals, execute.portal, portal);
         match ran {
             Ok(Some(tag)) => {
-                prepared.counts.iter().for_each(|counts| counts.add(spent, rows_of(&tag)));
+                let counts = prepared.as_ref().and_then(|of| of.counts.as_ref());
+                counts.iter().for_each(|counts| counts.add(spent, rows_of(&tag)));
                 self.complete(line, &tag);
             }
             Ok(None) => {
@@ -523,31 +595,64 @@ impl<'c> Session<'c> {
         portal: &mut Portal<'c>,
         execute: &Execute,
     ) -> Result<Option<String>, Broken> {
-        let came = match std::mem::replace(&mut portal.state, Ran::To(Left::Over(None))) {
-            Ran::Not => match execute.copies {
-                Some(_) => {
-                    return copy(line, self.connection, &portal.prepared.text).map(Some);
-                }
-                None => match &portal.prepared.statement {
-                    Some(statement) => {
-                        let executed = statement.borrow_mut().perform(&portal.values[..])?;
-                        give(line, self.connection, executed, execute.rows_max)?
-                    }
-                    None => return Ok(Some(self.perform(line, &portal.prepared.text)?)),
-                },
+        let cannot = PortalState::Over(None);
+        let state = match &mut portal.state {
+            State::Own(state) => std::mem::replace(state, cannot),
+            State::Shared { name, .. } => match self.connection.take_portal(name)? {
+                Some(state) => state,
+                None => return self.execute_cursor(line, execute),
             },
-            Ran::To(Left::Rows(given)) => go_on(line, self.connection, given, execute.rows_max)?,
-            Ran::To(Left::Over(Some(command))) => {
-                portal.state = Ran::To(Left::Over(Some(command)));
-                return Ok(Some(command_tag(command, 0, Some(0))));
-            }
-            Ran::To(Left::Over(None)) => {
-                let message = format!("portal \"{}\" cannot be run", execute.name);
-                return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message).into());
-            }
         };
-        portal.state = Ran::To(came.left);
-        Ok(came.tag)
+        let (ran, left) = match self.run_portal(line, portal.prepared.as_deref(), (state, execute)) {
+            Ok(Came { tag, left }) => (Ok(tag), left),
+            Err(broken) => (Err(broken), PortalState::Over(None)),
+        };
+        match &mut portal.state {
+            State::Own(state) => *state = left,
+            State::Shared { name, .. } => self.connection.give_portal_back(name, left),
+        }
+        ran
+    }
+
+    fn run_portal(
+        &self,
+        line: &mut Line,
+        prepared: Option<&Prepared<'c>>,
+        (state, execute): (PortalState, &Execute),
+    ) -> Result<Came, Broken> {
+        let done = |tag| Ok(Came { tag: Some(tag), left: PortalState::Over(None) });
+        match (state, prepared) {
+            (PortalState::New(_), Some(prepared)) if execute.copies.is_some() => {
+                done(copy(line, self.connection, &prepared.text)?)
+            }
+            (PortalState::New(values), Some(prepared)) => match &prepared.statement {
+                Some(statement) => {
+                    let executed = statement.borrow_mut().perform(&values[..])?;
+                    give(line, self.connection, executed, execute.rows_max)
+                }
+                None => done(self.perform(line, &prepared.text)?),
+            },
+            (PortalState::Begun(begun), _) => go_on(line, self.connection, begun, execute.rows_max),
+            (PortalState::Over(Some(command)), _) => {
+                let tag = Some(command_tag(command, 0, Some(0)));
+                Ok(Came { tag, left: PortalState::Over(Some(command)) })
+            }
+            (PortalState::New(_), None) | (PortalState::Over(None), _) => {
+                let message = format!("portal \"{}\" cannot be run", execute.name);
+                Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message).into())
+            }
+        }
+    }
+
+    /// Executes what DECLARE has made.
+    fn execute_cursor(&self, line: &mut Line, execute: &Execute) -> Result<Option<String>, Broken> {
+        let count = if execute.rows_max == 0 { "ALL".to_owned() } else { execute.rows_max.to_string() };
+        let fetch = format!("FETCH {count} FROM {}", quoted(&execute.name));
+        let executed = self.connection.perform(&fetch, ())?;
+        let rows = executed.affected();
+        give(line, self.connection, executed, 0)?;
+        let are_left = execute.rows_max > 0 && rows == u64::from(execute.rows_max);
+        Ok((!are_left).then(|| command_tag("SELECT", rows, Some(rows))))
     }
 
     fn ready(&mut self, line: &mut Line) {
@@ -582,6 +687,11 @@ fn without_place(error: Error) -> Error {
         message @ "cannot insert multiple commands into a prepared statement" => Error::new(error.sqlstate(), message),
         _ => error,
     }
+}
+
+/// A name, as SQL has it whatever is in it.
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// SQLSTATE 57P01.

@@ -27,6 +27,8 @@ pub(crate) enum Control {
     RollbackTo,
     Savepoint,
     Release,
+    /// DECLARE of a cursor that does not outlive its transaction.
+    Declare,
     Other,
 }
 
@@ -63,10 +65,16 @@ impl Control {
                     _ => Control::Rollback { chain: false },
                 }
             }
+            TokenKind::Declare if !holds(lexer) => Control::Declare,
             TokenKind::Savepoint => Control::Savepoint,
             TokenKind::Release => Control::Release,
             _ => Control::Other,
         }
+    }
+
+    /// Whether it is run in whichever transaction is open, and nothing becomes of that.
+    pub(crate) fn is_ordinary(&self) -> bool {
+        matches!(self, Control::Other | Control::Declare)
     }
 
     /// Whether portals end with it.
@@ -77,6 +85,17 @@ impl Control {
     /// Whether it is what a failed transaction still accepts.
     pub(crate) fn ends_failed(&self) -> bool {
         matches!(self, Control::Commit { .. } | Control::Rollback { .. } | Control::RollbackTo)
+    }
+}
+
+/// Whether a DECLARE says WITH HOLD, behind its first word.
+fn holds(mut lexer: Lexer<'_>) -> bool {
+    loop {
+        match lexer.next_token().kind {
+            TokenKind::Cursor => return lexer.next_token().kind == TokenKind::With,
+            TokenKind::Eof | TokenKind::Bad => return false,
+            _ => {}
+        }
     }
 }
 
@@ -96,8 +115,10 @@ pub(crate) enum Before {
 /// `implicit`: the implicit transaction is open; `alone`: nothing comes together with the statement; `idle`: no transaction is open.
 pub(crate) fn before(control: &Control, implicit: bool, alone: bool, idle: bool) -> Before {
     match control {
-        Control::Other if implicit || alone || !idle => Before::Nothing,
-        Control::Other => Before::Begin,
+        // In what comes together by itself, and not as one text, the transaction is none of the client's.
+        Control::Declare if implicit => Before::Refuse(outside("DECLARE CURSOR")),
+        Control::Other | Control::Declare if implicit || alone || !idle => Before::Nothing,
+        Control::Other | Control::Declare => Before::Begin,
         _ if !implicit => Before::Nothing,
         Control::Begin { modes } => Before::Adopt(modes.clone()),
         Control::Commit { chain: true } => Before::Refuse(outside("COMMIT AND CHAIN")),
@@ -128,6 +149,10 @@ mod tests {
             ("ROLLBACK WORK TO SAVEPOINT a", Control::RollbackTo),
             ("SAVEPOINT a", Control::Savepoint),
             ("RELEASE a", Control::Release),
+            ("DECLARE c CURSOR FOR SELECT 1", Control::Declare),
+            ("declare c no scroll cursor without hold for select 1", Control::Declare),
+            ("DECLARE c CURSOR WITH HOLD FOR SELECT 1", Control::Other),
+            ("DECLARE c", Control::Declare),
             ("SELECT 1", Control::Other),
             ("\"begin\"", Control::Other),
             ("", Control::Other),

@@ -107,6 +107,8 @@ pub(crate) enum Asked {
     },
     /// A statement of this name.
     Find(String),
+    /// A cursor of this name.
+    FindPortal(String),
     Bind {
         name: String,
         portal: Portal,
@@ -377,7 +379,7 @@ impl Conversation {
     /// A statement's result has these columns; told before its first row. `origins`: the tables' columns that they show.
     pub fn columns(&mut self, fields: &[Field], origins: impl FnOnce() -> Vec<Option<ColumnOrigin>>) {
         let is_told = match &self.asked {
-            Asked::Execute(portal) => self.portals.get(*portal).is_some_and(|portal| portal.columns.is_some()),
+            Asked::Execute(portal) => self.portals.get(*portal).is_some_and(|of| of.columns.is_some() || of.is_of_sql),
             _ => false,
         };
         if !is_told {

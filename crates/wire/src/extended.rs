@@ -11,7 +11,7 @@ use crate::error::{no_portal, no_statement, violation};
 use crate::input::{Body, Frame};
 use crate::output::Formats;
 use crate::parameters::{read_formats, result_formats};
-use crate::request::{Bind, Execute, Find, Prepare, Request, Status};
+use crate::request::{Bind, Execute, Find, FindPortal, Prepare, Request, Status};
 use crate::script::{copies, no_transaction};
 
 /// A result's columns, and the tables' columns that they show, as far as these are known.
@@ -41,11 +41,19 @@ pub(crate) struct Portal {
     control: Control,
     copies: Option<ClientCopy>,
     is_empty: bool,
+    /// It is a cursor that SQL has made.
+    pub(crate) is_of_sql: bool,
     /// What was said of it.
     bytes: usize,
 }
 
 impl Portal {
+    /// A cursor that SQL has made: of its columns nothing is kept, for SQL may make another of its name.
+    fn of_sql() -> Portal {
+        let (columns, formats, copies) = (None, Formats::Text, None);
+        Portal { columns, formats, control: Control::Other, copies, is_empty: false, is_of_sql: true, bytes: 0 }
+    }
+
     /// Its transaction has failed: whatever it was a portal of, it ends no transaction any more.
     pub(crate) fn fail(&mut self) {
         self.control = Control::Other;
@@ -170,14 +178,12 @@ impl Conversation {
             control: statement.control.clone(),
             copies: statement.copies,
             is_empty: statement.is_empty,
+            is_of_sql: false,
             bytes: frame.body.len(),
         };
+        let statement = (!statement.is_empty).then_some(number);
         self.refuse_portal(&name, portal.bytes)?;
-        if portal.is_empty {
-            self.keep_portal(name, portal);
-            return Ok(None);
-        }
-        let bind = Bind { portal: self.portals.next_number(), statement: number, parameters };
+        let bind = Bind { portal: self.portals.next_number(), name: name.clone(), statement, parameters };
         Ok(Some(self.ask(Asked::Bind { name, portal }, Request::Bind(bind))))
     }
 
@@ -189,6 +195,11 @@ impl Conversation {
             let message = format!("cursor \"{name}\" already exists");
             return Err(Error::new(SqlState::DUPLICATE_CURSOR, message));
         }
+        self.check_portals(bytes)
+    }
+
+    /// SQLSTATE 53400 where there are too many.
+    fn check_portals(&self, bytes: usize) -> Result<()> {
         if self.portals.len() >= self.limits.portals || self.portal_bytes + bytes > self.limits.portal_bytes {
             let message = format!("too many portals: {} are open already", self.portals.len());
             let hint = "Close those that are not needed any more, or end the transaction.";
@@ -217,6 +228,39 @@ impl Conversation {
         }
     }
 
+    /// Asks for a portal that this conversation has not made, before it comes to the message once more.
+    ///
+    /// Where there are many, those that were found so give way: they can be found again. SQLSTATE 53400.
+    fn find_portal(&mut self, name: String) -> Result<Request> {
+        if self.portals.len() >= self.limits.portals {
+            let found = self.portals.remove_named(|_, _, portal| portal.is_of_sql);
+            self.told.extend(found.into_iter().map(|(number, _)| Request::ClosePortal(number)));
+            self.check_portals(0)?;
+        }
+        let find = FindPortal { portal: self.portals.next_number(), name: name.clone() };
+        Ok(self.ask(Asked::FindPortal(name), Request::FindPortal(find)))
+    }
+
+    /// The portal that was asked for is a cursor that SQL has made.
+    pub fn found_portal(&mut self) {
+        if let Asked::FindPortal(name) = std::mem::take(&mut self.asked) {
+            self.portals.insert(name, Portal::of_sql());
+        }
+    }
+
+    /// Whether there are portals that have names.
+    pub fn has_named_portals(&self) -> bool {
+        self.portals.has_named()
+    }
+
+    /// SQL, which knows the portals' names, too, has closed some: those end that it does not know by name and number.
+    pub fn keep_portals(&mut self, is_known: impl Fn(&str, usize) -> bool) {
+        for (number, portal) in self.portals.remove_named(|name, number, _| !is_known(name, number)) {
+            self.portal_bytes -= portal.bytes;
+            self.told.push_back(Request::ClosePortal(number));
+        }
+    }
+
     /// The message Describe: nothing is run for it.
     pub(crate) fn describe(&mut self, frame: &Frame) -> Result<Option<Request>> {
         let mut body = Body(self.input.body(frame));
@@ -224,9 +268,9 @@ impl Conversation {
         body.end()?;
         let columns = match kind {
             b'P' if !name.is_empty() && self.portals.find(name).is_none() => {
-                // Portals and cursors share their names.
-                let cursor = Request::DescribeCursor(name.to_owned());
-                return Ok(Some(self.ask(Asked::Cursor, cursor)));
+                let name = name.to_owned();
+                self.input.put_back(frame);
+                return self.find_portal(name).map(Some);
             }
             b'S' => {
                 let Some((_, statement)) = self.statements.find(name) else {
@@ -241,8 +285,12 @@ impl Conversation {
             }
             b'P' => {
                 let (_, portal) = self.portals.find(name).ok_or_else(|| no_portal(name))?;
-                if portal.columns.is_some() {
+                if portal.columns.is_some() || portal.is_of_sql {
                     self.check_failed(&portal.control)?;
+                }
+                if portal.is_of_sql {
+                    let cursor = Request::DescribeCursor(name.to_owned());
+                    return Ok(Some(self.ask(Asked::Cursor, cursor)));
                 }
                 (&portal.columns, &portal.formats)
             }
@@ -264,23 +312,22 @@ impl Conversation {
     /// The message Close.
     pub(crate) fn close(&mut self, frame: &Frame) -> Result<Option<Request>> {
         let mut body = Body(self.input.body(frame));
-        let (kind, name) = (body.byte()?, body.text()?);
+        let (kind, name) = (body.byte()?, body.text()?.to_owned());
         body.end()?;
         match kind {
-            b'S' => match self.statements.remove(name) {
+            b'S' => match self.statements.remove(&name) {
                 Some((number, of)) => {
                     self.statement_bytes -= of.text_bytes;
                     self.told.push_back(Request::CloseStatement(number));
                 }
                 None if name.is_empty() => {}
-                None => self.told.push_back(Request::ForgetStatement(name.to_owned())),
+                None => self.told.push_back(Request::ForgetStatement(name)),
             },
-            b'P' => {
-                if let Some((number, portal)) = self.portals.remove(name) {
-                    self.portal_bytes -= portal.bytes;
-                    self.told.push_back(Request::ClosePortal(number));
-                }
-            }
+            b'P' => match self.forget_portal(&name) {
+                Some(number) => self.told.push_back(Request::ClosePortal(number)),
+                None if name.is_empty() => {}
+                None => self.told.push_back(Request::ForgetPortal(name)),
+            },
             other => return Err(violation(format!("invalid CLOSE message subtype {other}"))),
         }
         self.output.empty(b'3');
@@ -292,7 +339,10 @@ impl Conversation {
         let mut body = Body(self.input.body(frame));
         let (name, rows_max) = (body.text()?, body.int32()?);
         body.end()?;
-        let (number, portal) = self.portals.find(name).ok_or_else(|| no_portal(name))?;
+        let Some((number, portal)) = self.portals.find(name) else {
+            let name = name.to_owned();
+            return if name.is_empty() { Err(no_portal("")) } else { self.find_portal(name).map(Some) };
+        };
         if portal.is_empty {
             self.input.consume(frame);
             self.output.empty(b'I');
@@ -302,7 +352,7 @@ impl Conversation {
         let is_idle = self.status == Status::Idle;
         let alone = match self.input.kind_behind(frame) {
             Some(kind) => kind == b'S',
-            None if self.implicit || !is_idle || portal.control != Control::Other => false,
+            None if self.implicit || !is_idle || !portal.control.is_ordinary() => false,
             None => return Ok(Some(Request::Wait)),
         };
         let (copies, ends_portals) = (portal.copies, portal.control.ends_portals());
@@ -343,7 +393,7 @@ impl Conversation {
     }
 
     pub(crate) fn forget_statements(&mut self, is_one: impl Fn(&str, &Statement) -> bool) {
-        for (number, of) in self.statements.remove_named(is_one) {
+        for (number, of) in self.statements.remove_named(|name, _, of| is_one(name, of)) {
             self.statement_bytes -= of.text_bytes;
             self.told.push_back(Request::CloseStatement(number));
         }

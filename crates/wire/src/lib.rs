@@ -19,5 +19,5 @@ mod startup;
 pub use conversation::Conversation;
 pub use copy::CopyInput;
 pub use parameters::Parameters;
-pub use request::{Bind, Execute, Find, Limits, Login, Prepare, Query, Request, Started, Status};
+pub use request::{Bind, Execute, Find, FindPortal, Limits, Login, Prepare, Query, Request, Started, Status};
 pub use scram::{Challenge, Verifier};

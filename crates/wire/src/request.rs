@@ -40,12 +40,17 @@ pub enum Request {
     /// A statement of a name that only SQL knows so far (PREPARE): [`found`](crate::Conversation::found), or
     /// [`failed`](crate::Conversation::failed).
     FindStatement(Find),
+    /// A cursor of a name that only SQL knows so far (DECLARE): [`found_portal`](crate::Conversation::found_portal), or
+    /// [`failed`](crate::Conversation::failed).
+    FindPortal(FindPortal),
     /// A statement is not known any more; its number may come again. No answer.
     CloseStatement(usize),
     /// The same of one that only SQL knows, if there is one of this name. No answer.
     ForgetStatement(String),
     /// The same of a portal. No answer.
     ClosePortal(usize),
+    /// The same of a cursor that only SQL knows, if there is one of this name. No answer.
+    ForgetPortal(String),
     /// No portal is known any more. No answer.
     ClosePortals,
     /// Open a transaction: [`done`](crate::Conversation::done), or [`failed`](crate::Conversation::failed); so are all of these.
@@ -106,13 +111,24 @@ pub struct Find {
     pub name: String,
 }
 
+/// A cursor that was made by DECLARE.
+#[derive(Debug)]
+pub struct FindPortal {
+    /// The number by which it is known from here on, in place of another of that number.
+    pub portal: usize,
+    /// Its name.
+    pub name: String,
+}
+
 /// A portal: a statement that is to be executed with these parameters.
 #[derive(Debug)]
 pub struct Bind {
     /// The number by which it is known from here on, in place of another of that number.
     pub portal: usize,
-    /// Of which statement.
-    pub statement: usize,
+    /// The name by which the client knows it, and SQL; empty: none.
+    pub name: String,
+    /// Of which statement; `None`: there is nothing to run.
+    pub statement: Option<usize>,
     /// With which values.
     pub parameters: Parameters,
 }

@@ -109,7 +109,11 @@ impl Conversation {
         let script = self.script.as_mut()?;
         let Some(piece) = script.next else { return self.end_of_script() };
         let text = script.text(piece);
-        let control = Control::of(text);
+        let control = match Control::of(text) {
+            // In a text of several it is in their transaction.
+            Control::Declare if !script.is_one => Control::Other,
+            control => control,
+        };
         let is_idle = self.status == crate::Status::Idle;
         match before(&control, self.implicit, script.is_one, is_idle) {
             Before::Begin => return Some(self.ask(Asked::Begin, Request::Begin)),

@@ -63,10 +63,16 @@ impl<T> Slots<T> {
         Some((number, self.slots.get_mut(number)?.take()?))
     }
 
-    /// Takes those out that have such names.
-    pub(crate) fn remove_named(&mut self, is_one: impl Fn(&str, &T) -> bool) -> Vec<(usize, T)> {
+    /// Whether there is one that has a name.
+    pub(crate) fn has_named(&self) -> bool {
+        !self.names.is_empty()
+    }
+
+    /// Takes those out that have such names and numbers.
+    pub(crate) fn remove_named(&mut self, is_one: impl Fn(&str, usize, &T) -> bool) -> Vec<(usize, T)> {
         let slot = |number: usize| self.slots.get(number).and_then(Option::as_ref);
-        let named = self.names.iter().filter(|(name, number)| slot(**number).is_some_and(|of| is_one(name, of)));
+        let named =
+            self.names.iter().filter(|(name, number)| slot(**number).is_some_and(|of| is_one(name, **number, of)));
         let names: Vec<String> = named.map(|(name, _)| name.clone()).collect();
         names.iter().filter_map(|name| self.remove(name)).collect()
     }

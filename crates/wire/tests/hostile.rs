@@ -137,6 +137,7 @@ impl Driver {
             Request::FindStatement(_) if !fails => {
                 conversation.found(1, vec![DataType::Integer], Some(vec![field()]), vec![])
             }
+            Request::FindPortal(_) if !fails => conversation.found_portal(),
             Request::Bind(_) if !fails => conversation.bound(),
             Request::DescribeCursor(_) if !fails => conversation.described(&[field()]),
             Request::Query(query) if !fails && query.copies.is_some() => copy(conversation),
@@ -148,6 +149,7 @@ impl Driver {
             | Request::Commit
             | Request::Prepare(_)
             | Request::FindStatement(_)
+            | Request::FindPortal(_)
             | Request::Bind(_)
             | Request::DescribeCursor(_)
             | Request::Query(_)

@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use super::{Connection, Database, Params, Statement};
 use crate::result::Executed;
-use crate::session::{Ceilings, SettingsSeen};
+use crate::session::{Ceilings, PortalState, SettingsSeen};
 use crate::types::{DataType, Server};
-use crate::{Error, Result};
+use crate::{Error, Result, Value};
 
 impl Database {
     /// The ceilings that this database's own options make: nobody gets more memory, or commits with less durability, than they say.
@@ -146,6 +146,97 @@ impl Connection {
     /// ```
     pub fn forget_statement(&self, name: &str) {
         self.session.forget_named(name);
+    }
+
+    /// SQL knows a portal of a client by this name from now on, as if DECLARE had made it, without SCROLL: FETCH and MOVE run its statement
+    /// with these values, or run it on, CLOSE closes it, `pg_cursors` lists it with this text. Its number, which no other has.
+    ///
+    /// It ends with the open transaction, and with the savepoint that it was opened behind; outside of a transaction, and in any case,
+    /// by [`close_portals`](Connection::close_portals). `statement`: `None`, where it is nothing that SQL could run.
+    ///
+    /// # Errors
+    ///
+    /// 42P03 where SQL knows a cursor or portal of this name.
+    ///
+    /// ```
+    /// use cairndb::{PortalState, Value};
+    ///
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// conn.execute("BEGIN", ())?;
+    /// let mut statement = conn.prepare("SELECT generate_series(1, $1::int)")?;
+    /// conn.open_portal("p", Some(&statement), &"SELECT ..".into(), vec![Value::Integer(5)])?;
+    /// assert_eq!(conn.query_row_as::<i32>("FETCH p", ())?, 1);
+    /// // The protocol runs on what SQL has begun.
+    /// let Some(PortalState::Begun(mut begun)) = conn.take_portal("p")? else { panic!("it was begun") };
+    /// assert_eq!(begun.rows.next()?.expect("a row").get::<i32>(0)?, 2);
+    /// conn.give_portal_back("p", PortalState::Begun(begun));
+    /// assert_eq!(conn.query_row_as::<i32>("FETCH p", ())?, 3);
+    /// conn.execute("CLOSE p", ())?;
+    /// assert!(conn.cursor_of("p").is_none());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn open_portal(
+        &self,
+        name: &str,
+        statement: Option<&Statement<'_>>,
+        text: &Arc<str>,
+        values: Vec<Value>,
+    ) -> Result<u64> {
+        self.session.open_portal(name, statement.map(Statement::runnable), text, values)
+    }
+
+    /// The number and the text of the cursor or portal of this name.
+    ///
+    /// ```
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// conn.execute("DECLARE c CURSOR WITH HOLD FOR SELECT 1", ())?;
+    /// assert!(conn.cursor_of("c").is_some() && conn.cursor_of("d").is_none());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn cursor_of(&self, name: &str) -> Option<(u64, Arc<str>)> {
+        self.session.cursor_of(name)
+    }
+
+    /// How far a portal was run, for who runs it on, and [gives it back](Connection::give_portal_back); until then it can not be run
+    /// or closed by SQL. `None`: it is a cursor that SQL has made. (An example: [`Connection::open_portal`].)
+    ///
+    /// # Errors
+    ///
+    /// 34000 where there is none of this name; 55000 where it has failed, or is being run.
+    pub fn take_portal(&self, name: &str) -> Result<Option<PortalState>> {
+        self.session.take_portal(name)
+    }
+
+    /// What came of a portal that was taken. (If it has ended meanwhile, nothing is done.)
+    pub fn give_portal_back(&self, name: &str, state: PortalState) {
+        self.session.give_portal_back(name, state);
+    }
+
+    /// As CLOSE, where there is a portal or cursor of this name.
+    ///
+    /// ```
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// conn.execute("DECLARE c CURSOR WITH HOLD FOR SELECT 1", ())?;
+    /// conn.close_portal("c");
+    /// assert!(conn.cursor_of("c").is_none());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn close_portal(&self, name: &str) {
+        self.session.close_portal(name);
+    }
+
+    /// Closes all portals, and no cursor that SQL has made.
+    ///
+    /// ```
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// conn.open_portal("p", None, &"".into(), Vec::new())?;
+    /// conn.execute("DECLARE c CURSOR WITH HOLD FOR SELECT 1", ())?;
+    /// conn.close_portals();
+    /// assert!(conn.cursor_of("p").is_none() && conn.cursor_of("c").is_some());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn close_portals(&self) {
+        self.session.close_portals();
     }
 
     /// The type of this number in `pg_type`; of a domain, the type that it rests on.

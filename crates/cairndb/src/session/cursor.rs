@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
+use super::portals::CursorRows;
 use crate::bind::RowKey;
 use crate::command::Direction;
-use crate::exec::{ScrolledRows, only_forward};
+use crate::exec::only_forward;
 use crate::plan::Field;
-use crate::sql::ParsedStatement;
 use crate::types::datetime::clock_micros;
 use crate::{Error, Result, Value};
 
 /// See `cursors`.
 pub(super) struct Cursor {
     /// `None`: they are being read, by a function of which this is found.
-    pub(super) rows: Option<ScrolledRows>,
+    pub(super) rows: Option<CursorRows>,
     pub(super) scroll: Option<bool>,
     pub(super) hold: bool,
     /// Behind how many savepoints of the open transaction it was declared; `None`: its transaction is over.
@@ -29,8 +29,14 @@ pub(super) struct Cursor {
     pub(super) key: Option<RowKey>,
     /// That of the row that it is on.
     pub(super) current: Vec<Value>,
-    /// What declared it.
-    pub(super) statement: Arc<ParsedStatement>,
+    /// The text that declared it.
+    pub(super) text: Arc<str>,
+    /// Which no other of the session has.
+    pub(super) serial: u64,
+    /// The client's protocol has opened it, not SQL.
+    pub(super) is_portal: bool,
+    /// Rows of it are being read, or were.
+    pub(super) is_begun: bool,
     /// Microseconds since 2000-01-01 UTC.
     pub(super) made: i64,
 }
@@ -43,14 +49,10 @@ impl std::fmt::Debug for Cursor {
 
 impl Cursor {
     /// Before its first row.
-    pub(super) fn new(
-        rows: ScrolledRows,
-        key: Option<RowKey>,
-        scroll: Option<bool>,
-        statement: &Arc<ParsedStatement>,
-    ) -> Cursor {
+    pub(super) fn new(rows: CursorRows, key: Option<RowKey>, scroll: Option<bool>, text: &Arc<str>) -> Cursor {
         let (depth, current) = (None, Vec::new());
         Cursor {
+            is_begun: rows.is_begun(),
             rows: Some(rows),
             scroll,
             hold: false,
@@ -61,23 +63,30 @@ impl Cursor {
             pinned: false,
             key,
             current,
-            statement: statement.clone(),
+            text: text.clone(),
+            serial: 0,
+            is_portal: false,
             made: clock_micros(),
         }
     }
 
     /// What stays where it was while its rows are read.
     pub(super) fn without_rows(&self) -> Cursor {
-        let (statement, current) = (self.statement.clone(), self.current.clone());
-        Cursor { rows: None, statement, current, ..*self }
+        let (text, current) = (self.text.clone(), self.current.clone());
+        Cursor { rows: None, text, current, ..*self }
     }
 
-    pub(super) fn rows_mut(&mut self) -> Result<&mut ScrolledRows> {
+    /// Whether it is being read.
+    pub(super) fn is_read(&self) -> bool {
+        self.rows.as_ref().is_none_or(CursorRows::is_taken)
+    }
+
+    pub(super) fn rows_mut(&mut self) -> Result<&mut CursorRows> {
         self.rows.as_mut().ok_or_else(|| Error::internal("a cursor that is read twice at once"))
     }
 
     pub(super) fn fields(&self) -> &[Field] {
-        let all = self.rows.as_ref().map_or(&[][..], |rows| rows.fields());
+        let all = self.rows.as_ref().map_or(&[][..], CursorRows::fields);
         &all[..all.len().saturating_sub(self.key.map_or(0, |key| key.columns))]
     }
 

@@ -8,10 +8,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::cursor::Cursor;
 use super::execute::{Runnable, State, verb_of};
+use super::portals::{CursorRows, PortalState};
 use super::runner::{RoutineSession, Runner};
 use super::{Executed, Params, Rows, Session};
 use crate::catalog::{ObjectId, Routine};
@@ -31,22 +32,22 @@ pub(super) type Cursors = BTreeMap<String, Cursor>;
 
 /// Those of a session.
 #[derive(Debug, Default)]
-pub(super) struct OpenCursors(Mutex<Cursors>);
+pub(super) struct OpenCursors(Mutex<Cursors>, AtomicU64);
 
 /// The depth of a cursor that a function opened in a statement on its own, with which it ends.
 pub(super) const OF_STATEMENT: usize = usize::MAX;
 
 impl OpenCursors {
-    /// Whether there is one; or one is being read.
+    /// Whether there is one that reads what was there when it began to; or one is being read.
     pub(crate) fn has_any(&self) -> bool {
-        !self.lock().is_ok_and(|cursors| cursors.is_empty())
+        !self.lock().is_ok_and(|cursors| !cursors.values().any(|cursor| cursor.is_begun))
     }
 
     /// As `pg_cursors` lists them.
     pub(super) fn listed(&self) -> Result<Vec<ListedCursor>> {
         let listed = |(name, cursor): (&String, &Cursor)| ListedCursor {
             name: name.clone(),
-            statement: cursor.statement.text().to_owned(),
+            statement: cursor.text.to_string(),
             hold: cursor.hold,
             scroll: cursor.scroll != Some(false),
             made: cursor.made,
@@ -87,11 +88,27 @@ impl OpenCursors {
 }
 
 impl OpenCursors {
+    /// There is one more; its number. SQLSTATE 42P03 where there is one of this name.
+    pub(super) fn open(&self, name: &str, cursor: Cursor) -> Result<u64> {
+        let mut cursors = self.lock()?;
+        if cursors.contains_key(name) {
+            return Err(Error::new(SqlState::DUPLICATE_CURSOR, format!("cursor \"{name}\" already exists")));
+        }
+        let serial = self.1.fetch_add(1, Ordering::Relaxed) + 1;
+        cursors.insert(name.to_owned(), Cursor { serial, ..cursor });
+        Ok(serial)
+    }
+
+    /// The number and the text of one.
+    pub(super) fn known(&self, name: &str) -> Option<(u64, Arc<str>)> {
+        self.lock().ok()?.get(name).map(|cursor| (cursor.serial, cursor.text.clone()))
+    }
+
     /// One, for as long as rows of it are read: functions that it calls may use others meanwhile, but not this one.
     fn take(&self, name: &str) -> Result<Cursor> {
         let mut cursors = self.lock()?;
         let cursor = cursors.get_mut(name).ok_or_else(|| unknown(name))?;
-        if cursor.failed || cursor.rows.is_none() {
+        if cursor.failed || cursor.is_read() || cursor.rows.as_ref().is_some_and(CursorRows::is_spent) {
             return Err(not_to_be_run(name));
         }
         let stays = cursor.without_rows();
@@ -99,9 +116,10 @@ impl OpenCursors {
     }
 
     /// It was read. It is gone where what is undone meanwhile has made it.
-    fn give_back(&self, name: &str, read: Cursor) -> Result<()> {
+    pub(super) fn give_back(&self, name: &str, read: Cursor) -> Result<()> {
         if let Some(cursor) = self.lock()?.get_mut(name).filter(|cursor| cursor.rows.is_none()) {
-            *cursor = Cursor { depth: cursor.depth, pinned: cursor.pinned, ..read };
+            let is_begun = read.rows.as_ref().is_none_or(CursorRows::is_begun);
+            *cursor = Cursor { depth: cursor.depth, pinned: cursor.pinned, is_begun, ..read };
         }
         Ok(())
     }
@@ -114,12 +132,70 @@ impl OpenCursors {
         done
     }
 
+    /// A portal that was not run so far, and how many are being read; `None`: it is no such.
+    pub(super) fn take_new_portal(&self, name: &str) -> Result<Option<(Cursor, usize)>> {
+        let read = {
+            let cursors = self.lock()?;
+            let cursor = cursors.get(name).ok_or_else(|| unknown(name))?;
+            if !cursor.rows.as_ref().is_some_and(CursorRows::is_new_portal) {
+                return Ok(None);
+            }
+            cursors.values().filter(|cursor| cursor.is_read()).count()
+        };
+        Ok(Some((self.take(name)?, read)))
+    }
+
+    /// See [`Session::take_portal`].
+    pub(super) fn take_portal(&self, name: &str) -> Result<Option<PortalState>> {
+        let mut cursors = self.lock()?;
+        let cursor = cursors.get_mut(name).ok_or_else(|| unknown_portal(name))?;
+        match &mut cursor.rows {
+            _ if cursor.failed => Err(not_to_be_run(name)),
+            Some(CursorRows::Portal(portal)) => portal.take().map(Some).ok_or_else(|| not_to_be_run(name)),
+            Some(CursorRows::Scrolled(_)) => Ok(None),
+            None => Err(not_to_be_run(name)),
+        }
+    }
+
+    /// See [`Session::give_portal_back`].
+    pub(super) fn give_portal_back(&self, name: &str, state: PortalState) {
+        let Ok(mut cursors) = self.lock() else { return };
+        let Some(cursor) = cursors.get_mut(name) else { return };
+        let Some(CursorRows::Portal(portal)) = &mut cursor.rows else { return };
+        match &state {
+            PortalState::New(_) => {}
+            PortalState::Begun(begun) => cursor.position = begun.rows.count_so_far(),
+            PortalState::Over(_) => cursor.at_end = true,
+        }
+        cursor.is_begun = matches!(state, PortalState::Begun(_));
+        portal.give_back(state);
+    }
+
+    /// One ends, if there is one of this name.
+    pub(super) fn forget(&self, name: &str) {
+        if let Ok(mut cursors) = self.lock() {
+            cursors.remove(name);
+        }
+    }
+
+    pub(super) fn forget_portals(&self) {
+        if let Ok(mut cursors) = self.lock() {
+            cursors.retain(|_, cursor| !cursor.is_portal);
+        }
+    }
+
+    /// Closes all but those that are being read.
+    fn close_all(&self) -> Result<()> {
+        self.lock()?.retain(|_, cursor| cursor.is_read());
+        Ok(())
+    }
+
     /// SQLSTATE 24000 while it is being read.
     fn close(&self, name: &str) -> Result<()> {
         let mut cursors = self.lock()?;
         match cursors.get(name) {
             None => Err(unknown(name)),
-            Some(cursor) if cursor.rows.is_none() => {
+            Some(cursor) if cursor.is_read() => {
                 Err(Error::new(SqlState::INVALID_CURSOR_STATE, format!("cannot drop active portal \"{name}\"")))
             }
             Some(_) => {
@@ -168,17 +244,17 @@ impl Runner {
         let mut context = context.reading(self.reader_for_cursor(routine, context.reader.clone())?);
         context.sparing = true;
         let (plan, key) = prepared.cursor_plan(plan)?;
-        let rows = ScrolledRows::new(execute_kept(plan, context, None)?, keep_of(scroll));
-        let mut cursors = self.session.cursors_mut()?;
+        let rows =
+            CursorRows::Scrolled(Box::new(ScrolledRows::new(execute_kept(plan, context, None)?, keep_of(scroll))));
         let name = name.unwrap_or_else(|| {
             format!("<unnamed portal {}>", self.session.portals.fetch_add(1, Ordering::Relaxed) + 1)
         });
-        if cursors.contains_key(&name) {
-            return Err(Error::new(SqlState::DUPLICATE_CURSOR, format!("cursor \"{name}\" already in use")));
-        }
         let depth = Some(self.cursor_depth);
-        let cursor = Cursor { depth, ..Cursor::new(rows, key, scroll, &prepared.parsed) };
-        cursors.insert(name.clone(), cursor);
+        let cursor = Cursor { depth, ..Cursor::new(rows, key, scroll, &prepared.parsed.text().into()) };
+        self.session.names.cursors.open(&name, cursor).map_err(|error| match error.sqlstate() {
+            code @ SqlState::DUPLICATE_CURSOR => Error::new(code, format!("cursor \"{name}\" already in use")),
+            _ => error,
+        })?;
         Ok(name)
     }
 
@@ -244,9 +320,9 @@ impl Session {
         self.cursors_mut().map_or(true, |cursors| !cursors.is_empty())
     }
 
-    /// Forgets all.
+    /// Closes all but those that are being read.
     pub(super) fn close_cursors(&self) -> Result<()> {
-        self.cursors_mut().map(|mut cursors| cursors.clear())
+        self.routines.names.cursors.close_all()
     }
 
     pub(super) fn cursor_command(
@@ -260,13 +336,13 @@ impl Session {
                 self.declare_cursor(parsed, declare, params)?;
                 Ok(Executed::tag("DECLARE CURSOR"))
             }
-            CursorCommand::Fetch { name, direction, moves } => self.fetch(name, *direction, *moves),
+            CursorCommand::Fetch { name, direction, moves } => self.fetch(parsed, name, (*direction, *moves)),
             CursorCommand::Close(Some(name)) => {
                 self.routines.names.cursors.close(name)?;
                 Ok(Executed::tag("CLOSE CURSOR"))
             }
             CursorCommand::Close(None) => {
-                self.cursors_mut()?.clear();
+                self.close_cursors()?;
                 Ok(Executed::tag("CLOSE CURSOR ALL"))
             }
         }
@@ -308,27 +384,26 @@ impl Session {
             context.sparing = true;
             let Body::Plan(plan) = prepared.body()? else { return Err(Error::internal("a cursor without a plan")) };
             let (plan, key) = prepared.cursor_plan(plan)?;
-            Ok((ScrolledRows::new(execute_kept(plan, context, None)?, keep), key))
+            let rows = ScrolledRows::new(execute_kept(plan, context, None)?, keep);
+            Ok((CursorRows::Scrolled(Box::new(rows)), key))
         })?;
-        if self.cursors_mut()?.contains_key(name) {
-            return Err(Error::new(SqlState::DUPLICATE_CURSOR, format!("cursor \"{name}\" already exists")));
-        }
         let depth = self.state.borrow().transaction.as_ref().map(|open| open.depth());
-        let mut cursor = Cursor { hold: *hold, depth, ..Cursor::new(rows, key, *scroll, &runnable.parsed) };
-        if depth.is_none() {
+        let mut cursor =
+            Cursor { hold: *hold, depth, ..Cursor::new(rows, key, *scroll, &runnable.parsed.text().into()) };
+        if depth.is_none() && self.routines.names.cursors.known(name).is_none() {
             let ending = self.shared().store.begin()?;
             cursor.rows_mut()?.hold(&Reader::from(ending.reader()))?;
         }
-        self.cursors_mut()?.insert(name.clone(), cursor);
-        Ok(())
+        self.routines.names.cursors.open(name, cursor).map(drop)
     }
 
-    fn fetch(&self, name: &str, direction: Direction, moves: bool) -> Result<Executed> {
+    fn fetch(&self, parsed: &ParsedStatement, name: &str, (direction, moves): (Direction, bool)) -> Result<Executed> {
+        self.begin_portal(name)?;
         let deadline = self.deadline();
         let (fields, rows, affected) = self.routines.names.cursors.read(name, |cursor| {
             let read = cursor.rows_mut()?;
             read.begin_statement(deadline)?;
-            let context = read.context().clone();
+            let context = read.context().map_or_else(|| self.context_to_keep(parsed), |context| Ok(context.clone()))?;
             let fields = cursor.fields().to_vec();
             let mut rows = Collected::of(&context, &fields);
             let affected = match moves && direction.stays() {
@@ -380,7 +455,7 @@ impl Session {
     /// The transaction is over.
     pub(super) fn end_cursors(&self, committed: bool) {
         let Ok(mut cursors) = self.cursors_mut() else { return };
-        cursors.retain(|_, cursor| cursor.depth.is_none() || committed && cursor.hold);
+        cursors.retain(|_, cursor| !cursor.is_portal && (cursor.depth.is_none() || committed && cursor.hold));
         cursors.values_mut().for_each(|cursor| cursor.depth = None);
     }
 
@@ -400,8 +475,12 @@ impl Session {
 }
 
 /// SQLSTATE 55000: it has failed, or is being read.
-fn not_to_be_run(name: &str) -> Error {
+pub(super) fn not_to_be_run(name: &str) -> Error {
     Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, format!("portal \"{name}\" cannot be run"))
+}
+
+fn unknown_portal(name: &str) -> Error {
+    Error::new(SqlState::INVALID_CURSOR_NAME, format!("portal \"{name}\" does not exist"))
 }
 
 fn unknown(name: &str) -> Error {

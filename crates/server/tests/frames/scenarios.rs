@@ -10,6 +10,7 @@ fn scenarios() -> Vec<(&'static str, Talk)> {
     all.extend(implicit());
     all.extend(extended());
     all.extend(portals());
+    all.extend(cursors());
     all.extend(parameters());
     all.extend(commands());
     all.extend(copies());
@@ -108,6 +109,250 @@ fn extended() -> Vec<(&'static str, Talk)> {
         ("a portal goes on without its statement", new().query("BEGIN").parse("a", "SELECT id FROM t ORDER BY id", &[]).bind("p", "a", &[], false).execute("p", 1).sync().query("DEALLOCATE a").execute("p", 1).sync().query("COMMIT")),
         ("settings", new().run("SHOW server_encoding", &[]).sync()),
         ("syncs alone", new().sync().sync()),
+    ]
+}
+
+fn cursors() -> Vec<(&'static str, Talk)> {
+    let new = Talk::new;
+    let ids = "SELECT id FROM t ORDER BY id";
+    let open = || new().query("BEGIN").parse("", ids, &[]).bind("p", "", &[], false);
+    let of = |text: &str| new().query("BEGIN").parse("", text, &[]).bind("p", "", &[], false);
+    let declared = || new().query(&format!("BEGIN; DECLARE c CURSOR FOR {ids}"));
+    let held = || new().query(&format!("BEGIN; DECLARE c CURSOR WITH HOLD FOR {ids}; COMMIT"));
+    let failing = "SELECT 1/(id-id) FROM t";
+    let adding = "INSERT INTO t VALUES (60), (61) RETURNING id";
+    let listed =
+        "SELECT name, statement, is_holdable, is_binary, is_scrollable FROM pg_cursors WHERE name <> '' ORDER BY name";
+    let taking =
+        "DO $$ DECLARE c refcursor := 'p'; r record; BEGIN FETCH c INTO r; RAISE NOTICE '%', r; CLOSE c; END $$";
+    let end = |talk: Talk| talk.query("ROLLBACK");
+    vec![
+        (
+            "FETCH goes on where Execute stopped",
+            open().execute("p", 1).sync().query("FETCH p").execute("p", 0).sync().query("FETCH p").query("COMMIT"),
+        ),
+        (
+            "Execute goes on where FETCH stopped",
+            open()
+                .sync()
+                .query("FETCH 2 FROM p")
+                .execute("p", 1)
+                .sync()
+                .execute("p", 1)
+                .sync()
+                .query("FETCH p")
+                .query("COMMIT"),
+        ),
+        ("a portal goes forward", end(open().execute("p", 2).sync().query("FETCH BACKWARD 1 FROM p"))),
+        (
+            "a portal goes forward to a row",
+            end(open().execute("p", 1).sync().query("FETCH ABSOLUTE 3 FROM p").query("FETCH 0 FROM p")),
+        ),
+        ("MOVE in a portal", end(open().sync().query("MOVE 2 IN p").execute("p", 0).sync())),
+        ("CLOSE of a portal", end(open().sync().query("CLOSE p").execute("p", 0).sync())),
+        (
+            "CLOSE ALL",
+            end(open()
+                .sync()
+                .query(&format!("DECLARE c CURSOR FOR {ids}; CLOSE ALL"))
+                .execute("c", 0)
+                .sync()
+                .execute("p", 0)
+                .sync()),
+        ),
+        ("CLOSE ALL in a portal", end(of("CLOSE ALL").execute("p", 0).execute("p", 0).sync())),
+        ("CLOSE in the portal that it closes", end(of("CLOSE p").execute("p", 0).sync())),
+        ("FETCH in the portal that it fetches from", end(of("FETCH p").execute("p", 0).sync())),
+        ("DECLARE of a portal's name", end(open().sync().query("DECLARE p CURSOR FOR SELECT 1"))),
+        ("Bind of a cursor's name", end(declared().parse("", ids, &[]).bind("c", "", &[], false).sync())),
+        (
+            "Bind of a cursor's name with what is no value",
+            end(declared().parse("", "SELECT $1::int", &[]).bind("c", "", &[Some("x")], false).sync()),
+        ),
+        (
+            "Bind of a name that was closed",
+            end(declared().query("CLOSE c").parse("", ids, &[]).bind("c", "", &[], false).execute("c", 0).sync()),
+        ),
+        (
+            "Execute of a cursor",
+            end(declared()
+                .execute("c", 2)
+                .sync()
+                .query("FETCH c")
+                .execute("c", 0)
+                .execute("c", 0)
+                .sync()
+                .describe('P', "c")
+                .close('P', "c")
+                .sync()
+                .query("FETCH c")),
+        ),
+        (
+            "Execute of a cursor that scrolls",
+            end(new()
+                .query(&format!("BEGIN; DECLARE c SCROLL CURSOR FOR {ids}"))
+                .execute("c", 0)
+                .sync()
+                .query("FETCH PRIOR c")
+                .execute("c", 0)
+                .sync()),
+        ),
+        (
+            "Execute of a cursor that was held",
+            held().execute("c", 2).sync().execute("c", 2).sync().close('P', "c").sync().execute("c", 0).sync(),
+        ),
+        (
+            "Execute of a cursor that was held and declared again",
+            held()
+                .execute("c", 2)
+                .sync()
+                .query("CLOSE c")
+                .query("DECLARE c CURSOR WITH HOLD FOR SELECT name FROM t ORDER BY id")
+                .describe('P', "c")
+                .execute("c", 1)
+                .sync()
+                .query("CLOSE c"),
+        ),
+        ("Close of a cursor", end(declared().close('P', "c").sync().query("FETCH c"))),
+        ("a portal that returns nothing is listed", end(of("DELETE FROM t").sync().query(listed))),
+        (
+            "a portal that was run and returned nothing",
+            end(of("DELETE FROM t").execute("p", 0).sync().query("FETCH p")),
+        ),
+        (
+            "rows of what changes rows",
+            end(of(adding).sync().query("FETCH p").execute("p", 0).execute("p", 0).sync().query("FETCH p")),
+        ),
+        (
+            "rows of what has changed rows",
+            end(of(adding).execute("p", 1).sync().query("FETCH p").execute("p", 0).sync().query("FETCH p")),
+        ),
+        (
+            "rows of SHOW",
+            end(of("SHOW server_encoding").sync().query("FETCH p").query("FETCH p").execute("p", 0).sync()),
+        ),
+        (
+            "nothing to run is listed, and closed",
+            end(of("").sync().query(listed).query("CLOSE p").execute("p", 0).sync()),
+        ),
+        (
+            "all are listed",
+            end(open()
+                .bind("q", "", &[], false)
+                .sync()
+                .query(&format!("DECLARE c SCROLL CURSOR FOR {ids}"))
+                .query(listed)),
+        ),
+        ("a portal lists itself", new().parse("", listed, &[]).bind("p", "", &[], false).execute("p", 0).sync()),
+        (
+            "opened behind a savepoint",
+            end(new()
+                .query("BEGIN; SAVEPOINT s")
+                .parse("", ids, &[])
+                .bind("p", "", &[], false)
+                .sync()
+                .query("ROLLBACK TO s")
+                .execute("p", 0)
+                .sync()),
+        ),
+        (
+            "opened before a savepoint",
+            end(open().execute("p", 1).sync().query("SAVEPOINT s").query("ROLLBACK TO s").execute("p", 0).sync()),
+        ),
+        (
+            "in a failed transaction",
+            end(open()
+                .sync()
+                .query("SELECT nope")
+                .execute("p", 0)
+                .sync()
+                .execute("no", 0)
+                .sync()
+                .query("FETCH p")
+                .describe('P', "p")
+                .sync()
+                .describe('P', "no")
+                .sync()
+                .close('P', "p")
+                .execute("p", 0)
+                .sync()),
+        ),
+        (
+            "a cursor in a failed transaction",
+            end(declared()
+                .query("SELECT nope")
+                .execute("c", 0)
+                .sync()
+                .describe('P', "c")
+                .sync()
+                .close('P', "c")
+                .sync()
+                .execute("c", 0)
+                .sync()),
+        ),
+        (
+            "FETCH is described",
+            end(open()
+                .sync()
+                .parse("", "FETCH p", &[])
+                .describe('S', "")
+                .bind("", "", &[], false)
+                .describe('P', "")
+                .execute("", 0)
+                .sync()),
+        ),
+        ("a function fetches and closes", end(open().execute("p", 1).sync().query(taking).execute("p", 0).sync())),
+        (
+            "an error in FETCH",
+            end(of(failing).sync().query("SAVEPOINT s").query("FETCH p").query("ROLLBACK TO s").execute("p", 0).sync()),
+        ),
+        (
+            "an error in Execute",
+            end(of(failing).sync().query("SAVEPOINT s").execute("p", 0).sync().query("ROLLBACK TO s").query("FETCH p")),
+        ),
+        (
+            "in a pipeline",
+            new()
+                .parse("", ids, &[])
+                .bind("p", "", &[], false)
+                .run("FETCH p", &[])
+                .run("CLOSE p", &[])
+                .execute("p", 0)
+                .sync(),
+        ),
+        (
+            "DECLARE in a pipeline",
+            new()
+                .run("SELECT 1", &[])
+                .run(&format!("DECLARE c CURSOR FOR {ids}"), &[])
+                .sync()
+                .query(&format!("SELECT 1; DECLARE c CURSOR FOR {ids}; FETCH c")),
+        ),
+        (
+            "DECLARE WITH HOLD in a pipeline",
+            new()
+                .run("SELECT 1", &[])
+                .run(&format!("DECLARE c CURSOR WITH HOLD FOR {ids}"), &[])
+                .sync()
+                .query("FETCH c")
+                .query("CLOSE c"),
+        ),
+        ("DISCARD ALL", held().execute("c", 1).sync().query("DISCARD ALL").execute("c", 0).sync()),
+        ("AND CHAIN", end(open().sync().query("COMMIT AND CHAIN").execute("p", 0).sync())),
+        (
+            "a cursor's name with a quote in it",
+            end(new().query(&format!("BEGIN; DECLARE \"a\"\"b\" CURSOR FOR {ids}")).execute("a\"b", 1).sync()),
+        ),
+        (
+            "FETCH of FETCH",
+            end(open()
+                .parse("", "FETCH 2 FROM p", &[])
+                .bind("q", "", &[], false)
+                .sync()
+                .query("FETCH q")
+                .query("FETCH p")
+                .query("FETCH q")),
+        ),
     ]
 }
 
