@@ -13,5 +13,5 @@ mod writer;
 pub(crate) use binary::{BadTuple, Tuples, write_header, write_trailer, write_tuple};
 pub(crate) use format::{Format, Header};
 pub(crate) use lines::{Bad, Lines};
-pub(crate) use records::{Force, Records};
+pub(crate) use records::{Force, Records, Texts};
 pub(crate) use writer::Writer;

@@ -65,6 +65,18 @@ fn what_is_wrong_is_told_with_its_line_and_column() {
     let copy = "COPY t (a, b) FROM STDIN";
     for (sql, data, expected) in [
         (copy, &b"1\tx\n2\n"[..], told("22P04", "missing data for column \"b\"", "COPY t, line 2: \"2\"")),
+        // What is there is told before what is not, and what there is too much of before both.
+        (
+            copy,
+            b"five\n",
+            told("22P02", "invalid input syntax for type integer: \"five\"", "COPY t, line 1, column a: \"five\""),
+        ),
+        (
+            copy,
+            b"five\tx\ty\n",
+            told("22P04", "extra data after last expected column", "COPY t, line 1: \"five\tx\ty\""),
+        ),
+        ("COPY t (a, b) FROM STDIN CSV", b"\n", told("22P04", "missing data for column \"b\"", "COPY t, line 1: \"\"")),
         (copy, b"1\tx\ty\n", told("22P04", "extra data after last expected column", "COPY t, line 1: \"1\tx\ty\"")),
         (
             copy,

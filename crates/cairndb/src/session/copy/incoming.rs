@@ -4,7 +4,7 @@ use std::io::BufRead;
 
 use super::load::{Load, NextRow, Target};
 use crate::columns::{Vector, row_number};
-use crate::copy::{Bad, BadTuple, Force, Lines, Records, Tuples};
+use crate::copy::{Bad, BadTuple, Force, Lines, Records, Texts, Tuples};
 use crate::session::Params;
 use crate::types::{ValueRef, fit, read_binary};
 use crate::{Error, Result, SqlState, Value};
@@ -106,14 +106,45 @@ impl<'i> TextRows<'i> {
         error.with_context(format!("{}, column {column}: \"{}\"", self.line(load, row), shortened(text)))
     }
 
-    /// SQLSTATE 22P04 where a record has another number of fields.
+    /// SQLSTATE 22P04 where a record has another number of fields. Where some are missing, what those are that came is told before that.
     fn check_width(&self, row: usize, load: &Load<'_>) -> Result<()> {
-        let message = match load.targets.get(self.records.width(row)) {
-            Some(target) => format!("missing data for column \"{}\"", load.column(target)),
-            None if self.records.width(row) == load.targets.len() => return Ok(()),
+        let width = self.records.width(row);
+        let message = match load.targets.get(width) {
+            Some(missing) => {
+                let texts = self.records.texts();
+                for (at, target) in load.targets.iter().enumerate().take(width) {
+                    let column = &mut Vector::new(target.data_type);
+                    self.read((texts, self.force(target)), column, (row, at), (target, load))?;
+                }
+                format!("missing data for column \"{}\"", load.column(missing))
+            }
+            None if width == load.targets.len() => return Ok(()),
             None => "extra data after last expected column".to_owned(),
         };
         Err(Error::new(SqlState::BAD_COPY_FILE_FORMAT, message).with_context(self.place(load, row)))
+    }
+
+    /// What the statement says of empty fields and quoted ones.
+    fn force(&self, target: &Target) -> Force<'_> {
+        Force { not_null: target.force_not_null, null: target.force_null.then(|| self.lines.null()) }
+    }
+
+    /// Reads the value of a field.
+    #[inline]
+    fn read(
+        &self,
+        (texts, force): (Texts<'_>, Force<'_>),
+        column: &mut Vector,
+        (row, at): (usize, usize),
+        (target, load): (&Target, &Load<'_>),
+    ) -> Result<()> {
+        let text = texts.field(row, at, force).map_err(|error| error.with_context(self.line(load, row)))?;
+        let Some(text) = text else {
+            column.push_null();
+            return Ok(());
+        };
+        let read = column.push_text(text, &load.context.exec.eval);
+        read.map_err(|error| self.unreadable(error, text, (row, load.column(target)), load))
     }
 }
 
@@ -127,18 +158,10 @@ impl Incoming for TextRows<'_> {
         {
             rows.fail(row, error);
         }
-        let (texts, eval) = (self.records.texts(), &load.context.exec.eval);
+        let texts = self.records.texts();
         for (at, target) in load.targets.iter().enumerate() {
-            let force = Force { not_null: target.force_not_null, null: target.force_null.then(|| self.lines.null()) };
-            rows.read(target, |column, row| {
-                let text = texts.field(row, at, force).map_err(|error| error.with_context(self.line(load, row)))?;
-                let Some(text) = text else {
-                    column.push_null();
-                    return Ok(());
-                };
-                let read = column.push_text(text, eval);
-                read.map_err(|error| self.unreadable(error, text, (row, load.column(target)), load))
-            });
+            let with = (texts, self.force(target));
+            rows.read(target, |column, row| self.read(with, column, (row, at), (target, load)));
         }
         rows.cut()
     }
