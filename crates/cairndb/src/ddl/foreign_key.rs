@@ -1,5 +1,7 @@
 //! FOREIGN KEY constraints.
 
+use std::collections::HashSet;
+
 use super::constraints::{key_positions, refuse_duplicate};
 use super::context::Ddl;
 use super::names::{constraint_name, missing};
@@ -156,13 +158,20 @@ fn referenced_positions(parent: &Table, given: &[String], count: usize) -> Resul
             }
         }
     } else {
-        key_positions(parent, given, "foreign key").map_err(|error| match error.sqlstate() {
+        let mut each = given.to_vec();
+        let mut seen = HashSet::new();
+        each.retain(|name| seen.insert(name.clone()));
+        let positions = key_positions(parent, &each, "foreign key").map_err(|error| match error.sqlstate() {
             SqlState::UNDEFINED_COLUMN => {
                 let message = error.message().replace("named in key", "referenced in foreign key constraint");
                 Error::new(SqlState::UNDEFINED_COLUMN, message)
             }
             _ => error,
-        })?
+        })?;
+        if each.len() < given.len() {
+            return invalid("foreign key referenced-columns list must not contain duplicates".to_owned());
+        }
+        positions
     };
     if positions.len() != count {
         return invalid("number of referencing and referenced columns for foreign key disagree".to_string());
