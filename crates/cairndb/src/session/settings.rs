@@ -219,8 +219,14 @@ fn search_path(value: &str) -> Result<Arc<SearchPath>> {
     Ok(if path == *default_path() { default_path() } else { Arc::new(path) })
 }
 
-/// A time zone that conversions know.
+/// A time zone that conversions know; a number is how many hours it is east of Greenwich.
 fn time_zone(value: &str) -> Result<ZoneName> {
+    if let Ok(hours) = value.trim_start().parse::<f64>() {
+        // Beyond what a zone can be, whatever it is rounded to.
+        let name = Zone::name_of_offset((hours * 3600.0) as i64).filter(|_| hours.is_finite());
+        let out_of_range = || invalid("TimeZone", value).with_detail("UTC timezone offset is out of range.");
+        return name.map(|name| name.as_str().into()).ok_or_else(out_of_range);
+    }
     Zone::find(value).ok_or_else(|| invalid("TimeZone", value))?;
     Ok(if value.eq_ignore_ascii_case("utc") { "UTC" } else { value }.into())
 }

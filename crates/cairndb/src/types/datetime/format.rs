@@ -122,7 +122,11 @@ fn put_seconds(micros: i64, out: &mut Short<'_>) {
 fn put_offset(seconds: i32, out: &mut Short<'_>) {
     out.push(if seconds < 0 { b'-' } else { b'+' });
     let seconds = seconds.unsigned_abs();
-    out.two(seconds / 3600);
+    let hours = seconds / 3600;
+    if hours >= 100 {
+        out.push(b'0' + (hours / 100 % 10) as u8);
+    }
+    out.two(hours % 100);
     if !seconds.is_multiple_of(3600) {
         out.push(b':');
         out.two(seconds / 60 % 60);

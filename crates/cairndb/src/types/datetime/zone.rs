@@ -29,6 +29,9 @@ pub struct Abbreviated {
     pub(super) abbreviation: String,
 }
 
+/// PostgreSQL knows no zone that is a week from Greenwich.
+const SECONDS_PER_WEEK: i32 = 7 * 86_400;
+
 /// How many changes of a zone's clocks behind an instant are looked at for an abbreviation.
 const CHANGES_MAX: usize = 200;
 
@@ -81,7 +84,19 @@ impl Zone {
             // POSIX counts west of Greenwich.
             return Some(Zone::Fixed(-seconds));
         }
+        if let Some(quoted) = name.strip_prefix('<') {
+            return of_quoted(name, quoted);
+        }
         TimeZone::get(name).ok().map(Zone::Named).or_else(|| posix(&lower))
+    }
+
+    /// The zone of what stands so many seconds east of Greenwich, by the name that PostgreSQL gives it (`<+05:30>-05:30`: POSIX counts
+    /// west). `None`: that is a week or more.
+    pub(crate) fn name_of_offset(seconds: i64) -> Option<String> {
+        let seconds = i32::try_from(seconds).ok().filter(|seconds| seconds.abs() < SECONDS_PER_WEEK)?;
+        let text = super::format::offset_text(seconds);
+        let west = if text.starts_with('-') { '+' } else { '-' };
+        Some(format!("<{text}>{west}{}", &text[1..]))
     }
 
     /// The names of the IANA zones that are known here, in order.
@@ -168,6 +183,17 @@ fn posix(name: &str) -> Option<Zone> {
     fixed_offset(&name[at..]).map(|seconds| Zone::Fixed(-seconds))
 }
 
+/// `<+05:30>-05:30`: an abbreviation, and how far it is west of Greenwich.
+fn of_quoted(name: &str, quoted: &str) -> Option<Zone> {
+    let (abbreviation, west) = quoted.split_once('>')?;
+    let seconds = -parts_of_offset(west, SECONDS_PER_WEEK / 3600 - 1)?;
+    // Where it is zero, `Fixed` would call it UTC.
+    if seconds != 0 && super::format::offset_text(seconds) == abbreviation {
+        return Some(Zone::Fixed(seconds));
+    }
+    TimeZone::posix(name).ok().map(Zone::Named)
+}
+
 /// The instant, or one of the same place in the calendar that `jiff` knows.
 fn instant(utc_micros: i64) -> Option<jiff::Timestamp> {
     let (days, micros) = split_timestamp(utc_micros);
@@ -187,6 +213,11 @@ fn jiff_datetime(date: Civil, micros: i64) -> Option<civil::DateTime> {
 
 /// `+05`, `-3:30`, `+0530`, `+05:30:15` in seconds east.
 pub fn fixed_offset(text: &str) -> Option<i32> {
+    parts_of_offset(text, 15)
+}
+
+/// The same, of at most so many hours.
+fn parts_of_offset(text: &str, hours_max: i32) -> Option<i32> {
     let (sign, rest) = match text.as_bytes().first()? {
         b'+' => (1, &text[1..]),
         b'-' => (-1, &text[1..]),
@@ -195,16 +226,16 @@ pub fn fixed_offset(text: &str) -> Option<i32> {
     let number = |part: &str| part.bytes().all(|b| b.is_ascii_digit()).then(|| part.parse::<i32>().ok()).flatten();
     let parts: Vec<&str> = rest.split(':').collect();
     let (hours, minutes, seconds) = match parts.as_slice() {
-        [hm] if hm.len() == 3 || hm.len() == 4 => {
+        [hm] if hours_max < 100 && (hm.len() == 3 || hm.len() == 4) => {
             let (hours, minutes) = hm.split_at_checked(hm.len() - 2)?;
             (number(hours)?, number(minutes)?, 0)
         }
-        [h] if h.len() <= 2 => (number(h)?, 0, 0),
+        [h] if h.len() <= 2 || hours_max >= 100 => (number(h)?, 0, 0),
         [h, m] => (number(h)?, number(m)?, 0),
         [h, m, s] => (number(h)?, number(m)?, number(s)?),
         _ => return None,
     };
-    (hours <= 15 && minutes < 60 && seconds < 60).then(|| sign * (hours * 3600 + minutes * 60 + seconds))
+    (hours <= hours_max && minutes < 60 && seconds < 60).then(|| sign * (hours * 3600 + minutes * 60 + seconds))
 }
 
 #[cfg(test)]
@@ -232,6 +263,28 @@ mod tests {
         for year in [-4000, 200_000] {
             let utc = zone.to_utc(local(year, 6, 1, 0, 0)).unwrap();
             assert!((utc - local(year, 6, 1, 0, 0)).abs() < 3 * 3_600_000_000);
+        }
+    }
+
+    #[test]
+    fn offsets_have_names_that_are_zones() {
+        for (seconds, name, shown) in [
+            (0, "<+00>-00", "+00"),
+            (19_800, "<+05:30>-05:30", "+05:30"),
+            (-10_800, "<-03>+03", "-03"),
+            (-1_800, "<-00:30>+00:30", "-00:30"),
+            (360_000, "<+100>-100", "+100"),
+            (604_799, "<+167:59:59>-167:59:59", "+167:59:59"),
+        ] {
+            assert_eq!(Zone::name_of_offset(seconds).as_deref(), Some(name));
+            let zone = Zone::parse(name).unwrap();
+            assert_eq!((i64::from(zone.offset_at(0)), zone.abbreviation_at(0).as_str()), (seconds, shown), "{name}");
+        }
+        assert_eq!(Zone::name_of_offset(604_800), None);
+        assert_eq!(Zone::name_of_offset(i64::MIN), None);
+        assert_eq!(Zone::parse("<ABC>+5").unwrap().abbreviation_at(0), "ABC");
+        for refused in ["<+168>-168", "<", "<a", "<a>", "<>-1", "<a>\u{e9}"] {
+            assert!(Zone::find(refused).is_none(), "{refused}");
         }
     }
 
