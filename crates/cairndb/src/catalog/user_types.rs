@@ -11,7 +11,7 @@ use super::version::Version;
 use crate::Result;
 use crate::types::{
     Attribute, CompositeDefinition, CompositeType, DataType, EnumDefinition, EnumLabel, EnumType, NamedComposite,
-    oid_of, type_id,
+    oid_of, row_array_oid, type_id,
 };
 
 /// A type that a user made.
@@ -72,8 +72,9 @@ impl Table {
             number: column.number,
         };
         let (schema, name, oid) = (schema.to_owned(), self.name.clone(), oid_of(self.id));
+        let array_oid = row_array_oid(self.id);
         CompositeType::of(CompositeDefinition {
-            named: Some(NamedComposite { schema, name, oid, array_oid: 0, table: Some(self.id.0) }),
+            named: Some(NamedComposite { schema, name, oid, array_oid, table: Some(self.id.0) }),
             attributes: self.columns.iter().map(attribute).collect(),
         })
     }

@@ -9,7 +9,7 @@ use crate::catalog::{Catalog, ObjectId, ObjectName, Relation, no_schema};
 use crate::functions::Declared;
 use crate::sql::relation_name;
 use crate::types::Reg;
-use crate::types::{DataType, OidNames, TYPES};
+use crate::types::{DataType, OidNames, TYPES, row_array_oid};
 use crate::{Error, Result, SqlState};
 
 /// The one role there is: who has the database open.
@@ -101,6 +101,11 @@ fn type_named(catalog: &Catalog, text: &str) -> Result<Option<i64>> {
         }
         let name = relation_name(element)?;
         let of = catalog.user_type(name.schema.as_deref(), &name.name, |_, _| {})?;
+        if of.is_none()
+            && let Some(Relation::Table(table)) = catalog.relation(&name)
+        {
+            return Ok(Some(row_array_oid(table.id).into()));
+        }
         return Ok(of.map(|of| oid_of(of.array_id)));
     }
     let plain = text.split_once('(').map_or(text, |(name, _)| name.trim_end());
@@ -118,9 +123,10 @@ fn type_named(catalog: &Catalog, text: &str) -> Result<Option<i64>> {
     if let Some(of) = array_named(catalog, &name)? {
         return Ok(Some(of));
     }
-    // That of a table's rows is the table's.
+    // That of a relation's rows is the relation's.
     Ok(catalog.relation(&name).and_then(|relation| match relation {
         Relation::Table(table) => Some(oid_of(table.id)),
+        Relation::View(view) => Some(oid_of(view.id)),
         _ => None,
     }))
 }
@@ -198,11 +204,27 @@ pub(super) fn type_name(catalog: &Catalog, oid: i64, modifier: Option<i32>) -> O
         return Some("record[]".to_owned());
     }
     let Some(of) = catalog.types().find(|of| [of.id, of.array_id].map(oid_of).contains(&oid)) else {
-        // The type of a table's rows.
-        return catalog.tables().find(|table| oid_of(table.id) == oid).map(|table| catalog.table_name(table));
+        return row_type_name(catalog, oid);
     };
     let array = if oid_of(of.array_id) == oid { "[]" } else { "" };
     Some(format!("{}{array}", catalog.shown_type(of)))
+}
+
+/// Of the type of a relation's rows, or of arrays of such.
+fn row_type_name(catalog: &Catalog, oid: i64) -> Option<String> {
+    let named = |array: &str, oid_of: &dyn Fn(ObjectId) -> i64| {
+        let relations = catalog
+            .schemas()
+            .flat_map(|(_, schema)| catalog.relations_in(schema).map(move |(name, relation)| (schema, name, relation)));
+        let mut with_rows = relations.filter_map(|(schema, name, relation)| match relation {
+            Relation::Table(table) => Some((schema, name, table.id)),
+            Relation::View(view) => Some((schema, name, view.id)),
+            _ => None,
+        });
+        let (schema, name, _) = with_rows.find(|(_, _, id)| oid_of(*id) == oid)?;
+        Some(format!("{}{array}", catalog.shown(schema, name)))
+    };
+    named("", &oid_of).or_else(|| named("[]", &|id| row_array_oid(id).into()))
 }
 
 /// What is before the first parenthesis that is no part of a quoted name, and behind it.

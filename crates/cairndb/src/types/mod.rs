@@ -74,7 +74,7 @@ pub use json::{JsonPath, Jsonb};
 pub use numeric::{Numeric, NumericRef, SCALE_MAX};
 pub(crate) use numeric::{Residues, division_by_zero, plain_decimal};
 pub use object_id::ObjectId;
-pub(crate) use object_id::{oid_of, type_id};
+pub(crate) use object_id::{oid_of, row_array_oid, type_id};
 pub(crate) use reg::{OidNames, names_oids};
 pub use reg::{Reg, RegValue};
 pub(crate) use regex_error::invalid_regex;

@@ -25,6 +25,11 @@ pub(crate) fn oid_of(id: ObjectId) -> u32 {
     id.0.wrapping_add(16384)
 }
 
+/// Of the type of arrays of a relation's rows: that is no object, and its oid is none that an object will have.
+pub(crate) fn row_array_oid(id: ObjectId) -> u32 {
+    oid_of(id) ^ (1 << 31)
+}
+
 /// The id of a type that a user made, or that is an array of such; `None`: it is one of the system's.
 pub(crate) fn type_id(data_type: DataType) -> Option<ObjectId> {
     match data_type.element().unwrap_or(data_type) {

@@ -159,7 +159,7 @@ fn storage(data_type: DataType) -> &'static str {
 
 fn alignment(data_type: DataType) -> &'static str {
     match (data_type, length(data_type)) {
-        (_, 8) => "d",
+        (_, 8) | (DataType::Composite(_), _) => "d",
         (DataType::InternalChar | DataType::Name, _) => "c",
         _ => "i",
     }

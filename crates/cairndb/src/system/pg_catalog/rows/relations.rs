@@ -56,6 +56,8 @@ pub(in crate::system::pg_catalog) fn pg_class(catalog: &Catalog, rows: &mut Rows
             ("oid", &|| oid(id)),
             ("relname", &|| text(name)),
             ("relnamespace", &|| namespace(schema)),
+            // Its rows' type has its own oid.
+            ("reltype", &|| if matches!(kind, "r" | "m" | "v") { oid(id) } else { Value::BigInt(0) }),
             ("relowner", &owner),
             ("relam", &|| Value::BigInt(method)),
             ("relfilenode", &|| if kind == "v" { Value::BigInt(0) } else { oid(id) }),

@@ -8,11 +8,11 @@ use super::{
     routine, routine_named, storage, yes,
 };
 use crate::Value;
-use crate::catalog::{Catalog, TypeKind};
+use crate::catalog::{Catalog, Relation, TypeKind};
 use crate::inverted::ItemClass;
 use crate::system::reg::{OtherType, PG_CATALOG_OID, other_types, schema_oid};
 use crate::system::{Rows, maybe, oid_of, text};
-use crate::types::{DataType, TYPES, TypeCategory};
+use crate::types::{CompositeDefinition, CompositeType, DataType, TYPES, TypeCategory, row_array_oid};
 
 fn category(category: TypeCategory) -> &'static str {
     match category {
@@ -118,7 +118,7 @@ fn types_of(
             ("typcategory", text(class)),
             ("typisdefined", yes(true)),
             ("typdelim", text(",")),
-            ("typalign", text(if class == "A" { "i" } else { alignment(data_type) })),
+            ("typalign", text(if class == "A" && alignment(data_type) != "d" { "i" } else { alignment(data_type) })),
             ("typstorage", text(if class == "A" { "x" } else { storage(data_type) })),
             ("typtypmod", Value::Integer(-1)),
             ("typcollation", Value::BigInt(collation(data_type))),
@@ -173,6 +173,24 @@ pub(in crate::system::pg_catalog) fn pg_type(catalog: &Catalog, rows: &mut Rows)
         };
         let oids = (oid_of(of.id), oid_of(of.array_id));
         types_of(rows, oids, &of.name, schema_oid(of.schema), of.data_type, (functions, rest));
+    }
+    row_types(catalog, rows);
+}
+
+/// Those of the rows of tables and views, each of the relation's name and oid.
+fn row_types(catalog: &Catalog, rows: &mut Rows) {
+    // What such types have in common does not follow from their columns.
+    let Ok(any_row) = CompositeType::of(CompositeDefinition { named: None, attributes: Vec::new() }) else { return };
+    for (schema, name, relation) in rows.relations(catalog) {
+        let id = match relation {
+            Relation::Table(table) => table.id,
+            Relation::View(view) => view.id,
+            Relation::Sequence(_) | Relation::Index(..) => continue,
+        };
+        let rest = vec![("typtype", text("c")), ("typrelid", oid(id))];
+        let oids = (oid_of(id), row_array_oid(id).into());
+        let functions = Functions::called("record");
+        types_of(rows, oids, name, schema_oid(schema), DataType::Composite(any_row), (functions, rest));
     }
 }
 
