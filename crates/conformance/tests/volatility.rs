@@ -113,6 +113,8 @@ const PROMISES: &str = "
 /// What is said otherwise, by name, and why.
 const PROMISED_OTHERWISE: &[(&str, &str)] = &[
     ("age", "of times with a zone it is told in the session's, and what is stored is the same for all sessions"),
+    ("pg_current_xact_id", "there is no type xid8: it gives a bigint"),
+    ("pg_current_xact_id_if_assigned", "the same"),
     ("bpcharcmp", "it is named by classes of operators, and has no entry that could be called"),
 ];
 

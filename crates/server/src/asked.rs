@@ -77,6 +77,10 @@ impl Server for Asked {
         self.process
     }
 
+    fn user(&self) -> &str {
+        &self.who.user
+    }
+
     fn databases(&self) -> Vec<ServedDatabase> {
         let (shared, sessions, options) = (&self.shared, self.shared.registry.sessions(), self.shared.options());
         let told = |(name, bytes, stats): (String, u64, _)| ServedDatabase {

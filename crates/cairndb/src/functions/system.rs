@@ -63,7 +63,8 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     catalogue.add("current_catalog", &[], DataType::Name, database).bounded().stable().syntax();
     for (name, is_syntax) in [("current_user", false), ("session_user", false), ("user", true), ("current_role", true)]
     {
-        catalogue.add(name, &[], DataType::Name, |_, _| Ok(Value::text(OWNER))).bounded().stable().syntax = is_syntax;
+        let user = |_: &[Value], context: &EvalContext| Ok(Value::text(context.user().unwrap_or(OWNER)));
+        catalogue.add(name, &[], DataType::Name, user).bounded().stable().syntax = is_syntax;
     }
     catalogue.add("pg_notify", &[TEXT, TEXT], DataType::Void, notify).acting().called_on_null().restricted();
     let (kind, owner) = (Declared::Type(DataType::InternalChar), Declared::Type(DataType::Oid));
@@ -71,6 +72,7 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     catalogue.add_polymorphic("acldefault", &[kind, owner], privileges, default_privileges);
     add_locks(catalogue);
     add_rows(catalogue);
+    add_numbers(catalogue);
     catalogue.add("pg_sleep", &[DataType::Double], DataType::Void, sleep).volatile().waiting();
     catalogue.add("pg_column_size", &[ANY], DataType::Integer, column_size).stable_in_name();
     let process = |_: &[Value], context: &EvalContext| Ok(Value::Integer(context.process()));
@@ -87,6 +89,26 @@ pub(super) fn register(catalogue: &mut Catalogue) {
         .variadic()
         .called_on_null();
     catalogue.add("pg_trigger_depth", &[], DataType::Integer, trigger_depth).stable().restricted();
+}
+
+/// PostgreSQL's `pg_current_xact_id` gives an `xid8`, which is no type here.
+fn add_numbers(catalogue: &mut Catalogue) {
+    for (name, assign) in [
+        ("pg_current_xact_id", true),
+        ("txid_current", true),
+        ("pg_current_xact_id_if_assigned", false),
+        ("txid_current_if_assigned", false),
+    ] {
+        let number: fn(&[Value], &EvalContext) -> Result<Value> = match assign {
+            true => |_, context| numbered(context, true),
+            false => |_, context| numbered(context, false),
+        };
+        catalogue.add(name, &[], DataType::BigInt, number).stable().parallel_unsafe();
+    }
+}
+
+fn numbered(context: &EvalContext, assign: bool) -> Result<Value> {
+    Ok(context.transaction_number(assign)?.map_or(Value::Null, Value::BigInt))
 }
 
 fn add_rows(catalogue: &mut Catalogue) {

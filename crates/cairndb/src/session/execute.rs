@@ -107,8 +107,9 @@ impl Session {
                 self.channels().forget();
             }
         }
-        if let Some(open) = &state.transaction {
-            open.idle_since.set(sync::now());
+        match &state.transaction {
+            Some(open) => open.idle_since.set(sync::now()),
+            None => self.channels().forget_number(),
         }
         result
     }

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use cairn_storage::{Reader, Store};
 
@@ -22,6 +23,7 @@ use crate::plan::OptimizerOptions;
 use crate::sql::ParsedStatement;
 use crate::state::{RowNumbers, Transaction};
 use crate::types::Builds;
+use crate::types::datetime::clock_micros;
 use crate::{Error, Result};
 
 /// Keeps a database open.
@@ -70,9 +72,20 @@ pub(crate) struct Shared {
     feeds: Keeper,
     pub(crate) followers: Arc<Followers>,
     pub(crate) backup_answers: Answers,
+    /// The last number that a transaction was given.
+    transaction_number: AtomicI64,
 }
 
 impl Shared {
+    /// A number that no transaction of the database has been given, and larger than any was: microseconds since 2000, or one more than the
+    /// last. (They grow beyond a restart, unless the clock goes back.)
+    pub(crate) fn next_transaction_number(&self) -> i64 {
+        let now = clock_micros();
+        let next = |last: i64| Some(now.max(last + 1));
+        let last = self.transaction_number.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+        last.map_or(now, |last| now.max(last + 1))
+    }
+
     pub(crate) fn new(store: Store, options: Options) -> Result<Arc<Shared>> {
         if !options.read_only {
             bootstrap(&store)?;
@@ -96,6 +109,7 @@ impl Shared {
             feeds: Keeper::default(),
             followers: Arc::default(),
             backup_answers: Answers::default(),
+            transaction_number: AtomicI64::new(0),
         });
         let has_feeds = !shared.options.read_only && feeds_tree(shared.store.snapshot()?.reader())?.is_some();
         if has_feeds {

@@ -4,6 +4,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+use super::reg::{OWNER, OWNER_OID};
 use crate::functions::{Function, SetRows, database_oid};
 use crate::settings::listed;
 use crate::types::datetime::{MICROS_PER_SECOND, Zone, listed_abbreviations};
@@ -23,6 +24,40 @@ pub(super) static PREPARED: Answers = LazyLock::new(|| Function::of_relation("pg
 pub(super) static ZONES: Answers = LazyLock::new(|| Function::of_relation("pg_timezone_names", false, zones));
 pub(super) static ABBREVIATIONS: Answers =
     LazyLock::new(|| Function::of_relation("pg_timezone_abbrevs", false, abbreviations));
+
+pub(super) static ROLES: Answers = LazyLock::new(|| Function::of_relation("pg_roles", false, roles));
+pub(super) static USERS: Answers = LazyLock::new(|| Function::of_relation("pg_user", false, users));
+
+/// The oid by which a user is known: the same for the same name, whichever database says it.
+pub(super) fn user_oid(name: &str) -> i64 {
+    if name == OWNER { OWNER_OID } else { database_oid(name) }
+}
+
+/// Who owns everything, and as whom the session has come in, if that is another.
+fn known_users(context: &EvalContext) -> impl Iterator<Item = &str> {
+    std::iter::once(OWNER).chain(context.user().filter(|user| *user != OWNER))
+}
+
+fn roles(_: &Function, _: &[Value], context: &EvalContext) -> Result<SetRows> {
+    let mut values = Vec::new();
+    for name in known_users(context) {
+        values.push(Value::text(name));
+        values.extend([const { Value::Boolean(true) }; 6]);
+        values.extend([Value::Integer(-1), Value::text("********"), Value::Null, Value::Boolean(true), Value::Null]);
+        values.push(Value::BigInt(user_oid(name)));
+    }
+    Ok(SetRows::of(13, values))
+}
+
+fn users(_: &Function, _: &[Value], context: &EvalContext) -> Result<SetRows> {
+    let mut values = Vec::new();
+    for name in known_users(context) {
+        values.extend([Value::text(name), Value::BigInt(user_oid(name))]);
+        values.extend([const { Value::Boolean(true) }; 4]);
+        values.extend([Value::text("********"), Value::Null, Value::Null]);
+    }
+    Ok(SetRows::of(9, values))
+}
 
 fn settings(_: &Function, _: &[Value], context: &EvalContext) -> Result<SetRows> {
     let known = |text: &str| if text.is_empty() { Value::Null } else { Value::text(text) };

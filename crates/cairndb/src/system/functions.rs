@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use cairn_parser::token::quoted;
 
+use super::asked::user_oid;
 use super::describe::{self, index_by_oid, relation_by_oid};
 use super::pg_catalog::built_in;
 use super::reg::{self, namespace_name};
@@ -122,6 +123,14 @@ const fn stable(name: &'static str, takes: &'static [Takes], returns: DataType, 
     SystemFunction { name, takes, least, returns, strict: true, volatility, parallel, parameters: &[], eval }
 }
 
+/// Who owns everything, or as whom the session has come in.
+fn user_of_oid(_: &Catalog, args: &[Value], session: &dyn SessionServices) -> Result<Value> {
+    let oid = oid(args);
+    let came_in = session.server().map(|server| server.user()).filter(|user| user_oid(user) == oid);
+    let known = if oid == reg::OWNER_OID { Some(reg::OWNER) } else { came_in };
+    Ok(known.map_or_else(|| Value::text(format!("unknown (OID={oid})")), Value::text))
+}
+
 const fn of_views(
     name: &'static str,
     takes: &'static [Takes],
@@ -210,10 +219,7 @@ pub(super) static FUNCTIONS: &[SystemFunction] = {
         of("pg_get_partition_constraintdef", &[Oid], 1, Texted, |_, _| Ok(Value::Null)),
         of("pg_get_statisticsobjdef_columns", &[Oid], 1, Texted, |_, _| Ok(Value::Null)),
         of("pg_get_serial_sequence", &[Text, Text], 2, Texted, serial_sequence),
-        of("pg_get_userbyid", &[Oid], 1, DataType::Name, |_, args| {
-            let oid = oid(args);
-            Ok(Value::text(if oid == reg::OWNER_OID { reg::OWNER.to_owned() } else { format!("unknown (OID={oid})") }))
-        }),
+        stable("pg_get_userbyid", &[Oid], DataType::Name, Eval::Database(user_of_oid)),
         of("obj_description", &[Oid, Text], 1, Texted, |catalog, args| {
             // A constraint shares its oid with its index.
             let is_constraint = matches!(args, [_, Value::Text(of)] if &**of == "pg_constraint");

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use super::asked::{Answers, of_database, process};
+use super::asked::{Answers, of_database, process, user_oid};
 use super::reg::{OWNER, OWNER_OID};
 use crate::functions::{Function, SetRows, database_oid};
 use crate::types::{Array, DataType, EvalContext, ServedDatabase, ServedSession, ServedStatement, Server};
@@ -76,7 +76,7 @@ fn session(of: ServedSession, values: &mut Vec<Value>) {
     let moment = |at: Option<i64>| at.map_or(Value::Null, Value::TimestampTz);
     let text = |text: Option<&str>| text.map_or(Value::Null, Value::text);
     values.extend([oid(&of.database), Value::text(of.database), Value::Integer(of.process), Value::Null]);
-    values.extend([Value::BigInt(OWNER_OID), Value::text(of.user), Value::text(of.application_name)]);
+    values.extend([Value::BigInt(user_oid(&of.user)), Value::text(of.user), Value::text(of.application_name)]);
     let address = of.client.map_or(Value::Null, |client| Value::text(client.ip().to_canonical().to_string()));
     values.extend([address, Value::Null, Value::Integer(of.client.map_or(-1, |client| client.port().into()))]);
     values.extend([Some(of.begun), of.transaction_begun, of.statement_begun, Some(of.state_since)].map(moment));
@@ -93,7 +93,8 @@ const HIDDEN: &str = "<insufficient privilege>";
 fn itself(context: &EvalContext, values: &mut Vec<Value>) -> Result<()> {
     let name = context.settings.as_ref().and_then(|settings| settings.shown("application_name"));
     values.extend(of_database(context)?);
-    values.extend([process(context), Value::Null, Value::BigInt(OWNER_OID), Value::text(OWNER)]);
+    let user = context.user().unwrap_or(OWNER);
+    values.extend([process(context), Value::Null, Value::BigInt(user_oid(user)), Value::text(user)]);
     values.push(name.map_or(Value::Null, Value::from));
     values.extend([const { Value::Null }; 4]);
     values.extend([context.transaction_timestamp, context.statement_timestamp].map(Value::TimestampTz));
@@ -149,7 +150,7 @@ fn statements(_: &Function, args: &[Value], context: &EvalContext) -> Result<Set
 fn statement(of: ServedStatement, values: &mut Vec<Value>) {
     let ms = |ns: u64| Value::Double(ns as f64 / 1e6);
     let text = of.text.as_deref().unwrap_or(HIDDEN);
-    values.extend([Value::BigInt(OWNER_OID), oid(&of.database), Value::Boolean(true), Value::BigInt(of.id)]);
+    values.extend([Value::BigInt(user_oid(&of.user)), oid(&of.database), Value::Boolean(true), Value::BigInt(of.id)]);
     values.push(Value::text(text));
     values.extend([const { Value::Null }; 6]);
     values.push(number(of.calls));

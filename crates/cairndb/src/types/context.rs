@@ -62,6 +62,19 @@ impl EvalContext {
         session.database_name()
     }
 
+    /// As whom the session has come in over a server; `None`: there is none.
+    pub(crate) fn user(&self) -> Option<&str> {
+        self.channels.as_ref()?.server().map(|server| server.user())
+    }
+
+    /// The number of the transaction, or of the statement on its own: no other of the database has it, and those that ask later have larger
+    /// ones. Where it has none, it gets one if `assign` says so.
+    pub(crate) fn transaction_number(&self, assign: bool) -> Result<Option<i64>> {
+        let session =
+            self.channels.as_ref().ok_or_else(|| Error::unsupported("a transaction's number in this place"))?;
+        session.transaction_number(self.transaction_timestamp, assign)
+    }
+
     /// The session's number: a server's, else the process's.
     pub(crate) fn process(&self) -> i32 {
         self.channels.as_ref().map_or_else(|| std::process::id().cast_signed(), |session| session.process())
@@ -129,6 +142,9 @@ pub(crate) struct ListedStatement {
 pub(crate) trait SessionServices: fmt::Debug + Send + Sync {
     /// The session's number: a server's, else the process's.
     fn process(&self) -> i32;
+
+    /// The number of the transaction that began then, which gets one if it has none and `assign` says so.
+    fn transaction_number(&self, begun: i64, assign: bool) -> Result<Option<i64>>;
 
     /// To be told when the transaction commits. SQLSTATE 22023, 54000.
     fn notify(&self, channel: &str, payload: &str) -> Result<()>;

@@ -21,6 +21,9 @@ use crate::Result;
 ///     fn process(&self) -> i32 {
 ///         7
 ///     }
+///     fn user(&self) -> &str {
+///         "alice"
+///     }
 ///     fn databases(&self) -> Vec<ServedDatabase> {
 ///         let (name, settings) = ("shop".to_owned(), Vec::new());
 ///         vec![ServedDatabase { name, connections_max: None, sessions: 1, bytes: 0, settings, stats: None }]
@@ -46,11 +49,15 @@ use crate::Result;
 /// conn.serve(std::sync::Arc::new(Alone));
 /// assert_eq!(conn.query_row_as::<i32>("SELECT pg_backend_pid()", ())?, 7);
 /// assert_eq!(conn.query_row_as::<String>("SELECT datname FROM pg_database", ())?, "shop");
+/// assert_eq!(conn.query_row_as::<String>("SELECT current_user", ())?, "alice");
 /// # Ok::<(), cairndb::Error>(())
 /// ```
 pub trait Server: fmt::Debug + Send + Sync {
     /// The number of the session that asks.
     fn process(&self) -> i32;
+
+    /// As whom the session that asks has come in.
+    fn user(&self) -> &str;
 
     /// The databases that there are.
     fn databases(&self) -> Vec<ServedDatabase>;

@@ -1,6 +1,6 @@
 //! A session's part in the channels: what its open transaction says, and what it hears.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
@@ -26,6 +26,8 @@ pub(crate) struct SessionChannels {
     pub(crate) notices: Notices,
     /// What `random()` draws from.
     pub(crate) random: Generator,
+    /// When the transaction began that has a number, and its number; 0: none has.
+    numbered: [AtomicI64; 2],
     /// Whether the open transaction, or the statement on its own that runs, said anything: what a commit asks.
     has_said: AtomicBool,
     said: Mutex<Said>,
@@ -61,6 +63,7 @@ impl SessionChannels {
             locks,
             notices: Notices::default(),
             random: Generator::default(),
+            numbered: [const { AtomicI64::new(0) }; 2],
             has_said: AtomicBool::new(false),
             said: Mutex::default(),
             settings: Mutex::default(),
@@ -92,6 +95,11 @@ impl SessionChannels {
         }
         self.has_settings.store(false, Ordering::Relaxed);
         std::mem::take(&mut *self.settings.lock())
+    }
+
+    /// A transaction, or a statement on its own, is over: what comes next has another number.
+    pub(crate) fn forget_number(&self) {
+        self.numbered[1].store(0, Ordering::Relaxed);
     }
 
     /// What it hears from now on.
@@ -183,6 +191,21 @@ impl SessionChannels {
 }
 
 impl SessionServices for SessionChannels {
+    fn transaction_number(&self, begun: i64, assign: bool) -> Result<Option<i64>> {
+        let [of, number] = &self.numbered;
+        let known = number.load(Ordering::Relaxed);
+        if known != 0 && of.load(Ordering::Relaxed) == begun {
+            return Ok(Some(known));
+        }
+        if !assign {
+            return Ok(None);
+        }
+        let new = self.shared()?.next_transaction_number();
+        of.store(begun, Ordering::Relaxed);
+        number.store(new, Ordering::Relaxed);
+        Ok(Some(new))
+    }
+
     fn notify(&self, channel: &str, payload: &str) -> Result<()> {
         self.note(channel, payload)
     }

@@ -27,22 +27,6 @@ pub(in crate::system::pg_catalog) fn pg_extension(_: &Catalog, rows: &mut Rows) 
     ]);
 }
 
-pub(in crate::system::pg_catalog) fn pg_roles(_: &Catalog, rows: &mut Rows) {
-    let all =
-        ["rolsuper", "rolinherit", "rolcreaterole", "rolcreatedb", "rolcanlogin", "rolreplication", "rolbypassrls"];
-    let mut row: Vec<(&str, Value)> = all.into_iter().map(|may| (may, yes(true))).collect();
-    row.extend([("rolname", text(OWNER)), ("rolconnlimit", Value::Integer(-1)), ("rolpassword", text("********"))]);
-    row.push(("oid", owner()));
-    rows.put(row);
-}
-
-pub(in crate::system::pg_catalog) fn pg_user(_: &Catalog, rows: &mut Rows) {
-    let all = ["usecreatedb", "usesuper", "userepl", "usebypassrls"];
-    let mut row: Vec<(&str, Value)> = all.into_iter().map(|may| (may, yes(true))).collect();
-    row.extend([("usename", text(OWNER)), ("usesysid", owner()), ("passwd", text("********"))]);
-    rows.put(row);
-}
-
 pub(in crate::system::pg_catalog) fn pg_tables(catalog: &Catalog, rows: &mut Rows) {
     for table in rows.tables(catalog).into_iter().filter(|table| !table.is_materialized()) {
         rows.put(vec![
