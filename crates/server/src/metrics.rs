@@ -95,21 +95,29 @@ impl Lines {
         self.line(&format!("{name}_count"), &[], count);
     }
 
-    /// A histogram of what each database has counted: how many up to each bound, and above that before it, and microseconds in all.
-    fn by_database(&mut self, (name, help): (&str, &str), open: &[(&str, &Stats)], of: fn(&Stats) -> ([u64; 4], u64)) {
+    /// A histogram of what each database has counted: how many up to each bound, and above that before it, and the sum of all.
+    fn by_database<const N: usize>(
+        &mut self,
+        (name, help, bounds): (&str, &str, [&str; N]),
+        open: &[(&str, &Stats)],
+        of: fn(&Stats) -> ([u64; N], f64),
+    ) {
         self.begin(name, "histogram", help);
         for (database, stats) in open {
-            let (counts, total_us) = of(stats);
+            let (counts, sum) = of(stats);
             let mut count = 0;
-            for (bound, more) in ["0.001", "0.01", "0.1", "+Inf"].into_iter().zip(counts) {
+            for (bound, more) in bounds.into_iter().zip(counts) {
                 count += more;
                 self.line(&format!("{name}_bucket"), &[("database", database), ("le", bound)], count);
             }
-            self.line(&format!("{name}_sum"), &[("database", database)], total_us as f64 / 1e6);
+            self.line(&format!("{name}_sum"), &[("database", database)], sum);
             self.line(&format!("{name}_count"), &[("database", database)], count);
         }
     }
 }
+
+/// Bounds of what a database counts of times.
+const SECONDS: [&str; 4] = ["0.001", "0.01", "0.1", "+Inf"];
 
 /// What a database has counted, as a metric of each.
 type OfDatabase = (&'static str, &'static str, &'static str, fn(&Stats) -> f64);
@@ -178,15 +186,22 @@ fn of_databases(shared: &Shared, lines: &mut Lines) {
     for (database, of) in open.iter().filter(|(_, of)| of.syncs > 0) {
         lines.line(name, &[("database", *database)], now - of.since_sync_us as f64 / 1e6);
     }
-    lines.by_database(("cairn_log_sync_seconds", "How long synced writes of the log take."), &open, |of| {
+    let help = "How many records, which are of commits mostly, writes of the log have.";
+    lines.by_database(("cairn_log_batch_records", help, ["1", "4", "16", "64", "+Inf"]), &open, |of| {
+        let [one, four, sixteen, most] =
+            [of.batches_of_1, of.batches_within_4, of.batches_within_16, of.batches_within_64];
+        ([one, four - one, sixteen - four, most - sixteen, of.batches - most], of.records as f64)
+    });
+    let help = "How long synced writes of the log take.";
+    lines.by_database(("cairn_log_sync_seconds", help, SECONDS), &open, |of| {
         let (most, within) = (of.syncs_within_100ms, of.syncs_within_10ms);
         let least = of.syncs_within_1ms;
-        ([least, within - least, most - within, of.syncs - most], of.sync_us)
+        ([least, within - least, most - within, of.syncs - most], of.sync_us as f64 / 1e6)
     });
     let help = "How long commits wait until they are durable, where they wait for that.";
-    lines.by_database(("cairn_commit_seconds", help), &open, |of| {
+    lines.by_database(("cairn_commit_seconds", help, SECONDS), &open, |of| {
         let waited = [of.commits_waited_1ms, of.commits_waited_10ms, of.commits_waited_100ms, of.commits_waited_longer];
-        (waited, of.commit_wait_us)
+        (waited, of.commit_wait_us as f64 / 1e6)
     });
     lines.begin("cairn_durability", "gauge", "What a commit's acknowledgement means (wal.fsync.mode).");
     lines.line("cairn_durability", &[("mode", shared.durability().as_str())], 1);

@@ -42,6 +42,14 @@ counters! {
     records,
     /// The most commits in one batch.
     batch_commits_max,
+    /// Batches of one record.
+    batches_of_1,
+    /// Of at most 4, those of one among them.
+    batches_within_4,
+    /// Of at most 16, those of at most 4 among them.
+    batches_within_16,
+    /// Of at most 64, those of at most 16 among them.
+    batches_within_64,
     /// Log writes that were synced.
     syncs,
     /// Time in synced log writes.

@@ -27,6 +27,8 @@ fn metrics_and_health_are_told_to_whoever_asks_where_that_is_said() {
         "cairn_log_batches_total{database=\"shop\"} ",
         "cairn_log_records_total{database=\"shop\"} ",
         "cairn_log_batch_commits_max{database=\"shop\"} ",
+        "# TYPE cairn_log_batch_records histogram\n",
+        "cairn_log_batch_records_bucket{database=\"shop\",le=\"4\"} ",
         "cairn_log_sync_seconds_bucket{database=\"shop\",le=\"+Inf\"} ",
         "cairn_log_sync_seconds_max{database=\"shop\"} ",
         "cairn_log_last_sync_timestamp_seconds{database=\"shop\"} 1",

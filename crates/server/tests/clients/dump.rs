@@ -44,6 +44,7 @@ fn a_dump_of_pg_dump_makes_the_same_database() {
         "CREATE TYPE app.mood AS ENUM",
         "CREATE DOMAIN app.positive",
         "CREATE SEQUENCE app.numbers",
+        "WITH (change_feed='on')",
         "ADD CONSTRAINT orders_customer_fkey FOREIGN KEY (customer)",
         "CREATE TRIGGER stamp",
         "COMMENT ON COLUMN app.customer.name IS 'its ''name'''",
@@ -58,7 +59,7 @@ fn a_dump_of_pg_dump_makes_the_same_database() {
     let load = run(&again, "psql", &["-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", file]).expect("psql beside pg_dump");
     said("psql", load);
     assert_eq!(dumped(&again, &[]).as_deref(), Some(&*dump));
-    for table in ["app.customer", "app.orders", "app.counted"] {
+    for table in ["app.customer", "app.orders", "app.counted", "app.watched", "app.notes"] {
         assert_eq!(again.rows(table), served.rows(table), "{table}");
     }
     let conn = again.database.connect().unwrap();
@@ -67,6 +68,13 @@ fn a_dump_of_pg_dump_makes_the_same_database() {
         3
     );
     assert!(conn.execute("INSERT INTO app.orders (customer, total) VALUES (77, 1)", ()).is_err());
+    // What a dump does not say of a collection is that it is one.
+    conn.execute("ALTER TABLE app.notes SET (collection = on)", ()).unwrap();
+    let notes = conn.collection("app.notes").expect("a collection again");
+    let put = notes.get("b").unwrap().expect("the document");
+    assert_eq!((put.doc.to_string().as_str(), notes.id_type()), (r#"{"n": [2]}"#, "text"));
+    let feeds = "SELECT count(*) FROM pg_class WHERE 'change_feed=on' = ANY (reloptions)";
+    assert_eq!(conn.query_row_as::<i64>(feeds, ()).unwrap(), 2);
 }
 
 #[test]

@@ -19,4 +19,8 @@ COMMENT ON COLUMN app.customer.name IS 'its ''name''';
 COMMENT ON FUNCTION app.add(int, int) IS 'a sum';
 INSERT INTO app.customer (name, email, at, born, tags) VALUES ('Ann', 'a@x', (1,2), '2000-01-02', '{a,"b c"}'), ('Bob', NULL, NULL, NULL, NULL);
 INSERT INTO app.orders (customer, total) VALUES (1, 10.5), (1, 200), (2, 3);
+CREATE TABLE app.watched (id int PRIMARY KEY, note text) WITH (change_feed = on);
+INSERT INTO app.watched VALUES (1, 'seen');
+CREATE TABLE app.notes () WITH (collection = on, change_feed = on);
+INSERT INTO app.notes (id, doc) VALUES ('a', '{"n": 1}'), ('b', '{"n": [2]}');
 REFRESH MATERIALIZED VIEW app.counted;

@@ -8,7 +8,7 @@ use postgres::{Client, NoTls};
 
 use crate::folder::Folder;
 use crate::idle::raw;
-use crate::{Served, code, until};
+use crate::{PATIENCE, Served, code, until};
 
 fn texts(client: &mut Client, sql: &str) -> Vec<String> {
     let rows = client.query(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error:?}"));
@@ -143,6 +143,86 @@ fn what_a_session_waits_for_is_told_by_postgresqls_names() {
     });
     assert!(!waits_for(&mut one, "IO:WALSync"), "nobody does any more");
     drop((sleeps, locks, sends, deaf));
+}
+
+/// Says statements until it is done, one after the other, or who waits for that has lost patience.
+fn says(client: &mut Client, done: &AtomicBool, mut statement: impl FnMut(u64) -> String) {
+    let begun = std::time::Instant::now();
+    for number in 0.. {
+        if done.load(Ordering::Relaxed) || begun.elapsed() > 2 * PATIENCE {
+            return;
+        }
+        let sql = statement(number);
+        client.batch_execute(&sql).unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+    }
+}
+
+#[test]
+fn waiting_for_a_turn_for_checkpoints_and_for_pages_is_told() {
+    // Of the smallest cache, in which the table does not find room.
+    let served = Served::of(cairndb::Options::default().cache_bytes(8 << 20));
+    let mut one = served.connect();
+    one.batch_execute(
+        "CREATE TABLE few (id int PRIMARY KEY, n int); INSERT INTO few SELECT generate_series(1, 100), 0;
+         CREATE TABLE total (n int); INSERT INTO total VALUES (0);
+         CREATE TABLE wide (id int PRIMARY KEY, t text);
+         INSERT INTO wide SELECT n, repeat('x', 2000) FROM generate_series(1, 20000) AS n",
+    )
+    .unwrap();
+    one.batch_execute("CHECKPOINT").unwrap();
+    let done = AtomicBool::new(false);
+    // What reads all and takes its time loses to those that write, until it has a turn, for which they wait.
+    let all = "UPDATE total SET n = (SELECT sum(few.n) FROM few, (SELECT pg_sleep(0.05)) AS slow)";
+    std::thread::scope(|scope| {
+        scope.spawn(|| says(&mut served.connect(), &done, |_| all.to_owned()));
+        let write = |number: u64| format!("UPDATE few SET n = n + 1 WHERE id = {}", 1 + number % 100);
+        let (mut writer, done) = (served.connect(), &done);
+        scope.spawn(move || says(&mut writer, done, write));
+        until("Lock:transactionid", || waits_for(&mut one, "Lock:transactionid"));
+        done.store(true, Ordering::Relaxed);
+    });
+    for (event, statements) in [
+        ("IPC:CheckpointDone", ["UPDATE few SET n = n + 1", "CHECKPOINT"]),
+        ("IO:DataFileRead", ["SELECT sum(length(t)) FROM wide"; 2]),
+    ] {
+        done.store(false, Ordering::Relaxed);
+        let (mut client, done) = (served.connect(), &done);
+        std::thread::scope(|scope| {
+            let said = move |number: u64| statements[usize::from(number % 2 == 1)].to_owned();
+            scope.spawn(move || says(&mut client, done, said));
+            until(event, || waits_for(&mut one, event));
+            done.store(true, Ordering::Relaxed);
+        });
+        assert!(!waits_for(&mut one, event), "nobody does any more");
+    }
+}
+
+#[test]
+fn who_has_come_in_is_known_by_name() {
+    let served = Served::new();
+    let mut alice = served.config().user("alice").connect(NoTls).unwrap();
+    let mut bob = served.config().user("bob").connect(NoTls).unwrap();
+    alice
+        .batch_execute(
+            "CREATE TABLE said (by text DEFAULT current_user, n int); CREATE VIEW me AS SELECT session_user AS who;
+             CREATE FUNCTION who() RETURNS text LANGUAGE sql STABLE AS 'SELECT current_user'",
+        )
+        .unwrap();
+    for (client, name) in [(&mut alice, "alice"), (&mut bob, "bob")] {
+        let all = "SELECT concat_ws(' ', current_user, session_user, user, current_role, who, who()) FROM me";
+        assert_eq!(texts(client, all), [[name; 6].join(" ")]);
+        client.batch_execute("INSERT INTO said (n) VALUES (1)").unwrap();
+        let activity = "SELECT usename || pg_get_userbyid(usesysid) FROM pg_stat_activity WHERE pid = pg_backend_pid()";
+        assert_eq!(texts(client, activity), [[name; 2].concat()]);
+        let role = "SELECT rolname || pg_get_userbyid(oid) FROM pg_roles WHERE rolname = current_user";
+        assert_eq!(texts(client, role), [[name; 2].concat()]);
+        assert_eq!(texts(client, "SELECT usename::text FROM pg_user ORDER BY usesysid"), ["cairndb", name]);
+    }
+    assert_eq!(texts(&mut bob, "SELECT by FROM said ORDER BY by"), ["alice", "bob"]);
+    // What is owned is the file's.
+    assert_eq!(texts(&mut bob, "SELECT tableowner::text FROM pg_tables WHERE tablename = 'said'"), ["cairndb"]);
+    let embedded = served.database.connect().unwrap();
+    assert_eq!(embedded.query_row_as::<String>("SELECT current_user", ()).unwrap(), "cairndb");
 }
 
 #[test]

@@ -39,9 +39,17 @@ struct Served {
 
 impl Served {
     fn with(options: Options) -> Served {
+        Served::both(cairndb::Options::default(), options)
+    }
+
+    /// Of a database that was opened with these.
+    fn of(database: cairndb::Options) -> Served {
+        Served::both(database, Options { owner: Served::owner(), ..Options::default() })
+    }
+
+    fn both(database: cairndb::Options, options: Options) -> Served {
         let folder = TempDir::new().expect("a folder");
-        let named = cairndb::Options::default().name("shop");
-        let database = Database::open_with(folder.path().join("shop.cairn"), named).expect("opens");
+        let database = Database::open_with(folder.path().join("shop.cairn"), database.name("shop")).expect("opens");
         let socket = Some((folder.path().to_owned(), 5432));
         let options = Options { socket, ..options };
         let running = Server::over(database.clone()).with(options).start().expect("starts");

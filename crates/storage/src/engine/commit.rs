@@ -453,6 +453,10 @@ impl Engine {
         let took_us = took.as_micros() as u64;
         counters.batches.add(1);
         counters.records.add(batch.records as u64);
+        counters.batches_of_1.add(u64::from(batch.records <= 1));
+        counters.batches_within_4.add(u64::from(batch.records <= 4));
+        counters.batches_within_16.add(u64::from(batch.records <= 16));
+        counters.batches_within_64.add(u64::from(batch.records <= 64));
         counters.syncs.add(1);
         counters.sync_us.add(took_us);
         counters.sync_us_max.raise(took_us);

@@ -19,7 +19,7 @@ use crate::process::Process;
 use crate::stats::Stats;
 use crate::sync::{Mutex, Ordering};
 use crate::txn::{AppendListener, Interest, Observer, Patience, Session, Snapshot, Transaction};
-use crate::{Error, Options, Result};
+use crate::{Error, Options, Result, Wait};
 
 /// An open database. Cheap to clone. It is closed, with a last checkpoint, when its last clone and everything that
 /// reads from it is gone.
@@ -305,7 +305,8 @@ impl Store {
 
     /// Writes the newest state to the database file now; commits go on meanwhile.
     pub fn checkpoint(&self) -> Result<()> {
-        self.handle.engine_here()?.run_checkpoint()
+        let engine = self.handle.engine_here()?;
+        Wait::Checkpoint.during(|| engine.run_checkpoint())
     }
 
     /// Does now what the background does when it has time: frees what was dropped, and writes a checkpoint, so that the log
