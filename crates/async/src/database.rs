@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use cairndb::internals::text_for;
 use cairndb::{
-    Connection, Error, InterruptHandle, Params, Pooled, Position, Result, Row, RowRef, SqlState, Ticket, Value,
+    CollectionInfo, Connection, Error, InterruptHandle, Params, Pooled, Position, Result, Row, RowRef, SqlState,
+    Ticket, Value,
 };
 
 use crate::batch::Batch;
@@ -208,11 +209,16 @@ impl Database {
     }
 
     /// The first row of a query, if there is one, and perhaps more of them.
-    async fn first(&self, sql: &str, params: impl Params) -> Result<cairndb::Rows> {
+    pub(crate) async fn first(&self, sql: &str, params: impl Params) -> Result<cairndb::Rows> {
         if let Some((rows, ticket)) = self.handle.non_blocking(|one| one.query(sql, &params)) {
             return settled(rows, ticket).await;
         }
         let (sql, params) = (text_for(sql, &params)?.into_owned(), owned(&params));
+        self.first_handed_over(sql, params).await
+    }
+
+    /// The same, by a worker.
+    pub(crate) async fn first_handed_over(&self, sql: String, params: Vec<Value>) -> Result<cairndb::Rows> {
         let run = move |pooled: &Pooled| statement(pooled, |connection| first_of(connection.query(&sql, params)?));
         let (rows, ticket) = self.handle.run(run).await?;
         settled(rows, ticket).await
@@ -381,6 +387,11 @@ impl Database {
         let channels: Vec<String> = channels.into_iter().map(Into::into).collect();
         let listen = move |pooled: &Pooled| Notifications::of(pooled.connection().database().connect()?, &channels);
         self.handle.run(listen).await
+    }
+
+    /// A collection, where nothing has to be read to know of it.
+    pub(crate) fn known_collection(&self, name: &str) -> Option<CollectionInfo> {
+        self.handle.non_blocking(|one| one.collection(name))
     }
 
     /// How many statements wait for a worker, of [`Options::queue`] that may.

@@ -32,6 +32,7 @@
 
 mod batch;
 mod changes;
+mod collection;
 mod database;
 mod error;
 mod gate;
@@ -45,6 +46,7 @@ mod task;
 mod transaction;
 
 pub use changes::Changes;
+pub use collection::Collection;
 pub use database::{Database, Performed};
 pub use live::Live;
 pub use notifications::Notifications;

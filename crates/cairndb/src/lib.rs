@@ -49,7 +49,9 @@ pub use cairndb_derive::FromRow;
 pub use cairn_storage::counted;
 pub use cairn_storage::{Process, Stats, SyncMethod, Wait, Waits};
 pub use catalog::Rules;
-pub use documents::{Collection, CollectionOptions, Document, Documents, Find, Page, Upserted, Written};
+pub use documents::{
+    Collection, CollectionInfo, CollectionOptions, Document, Documents, Find, Page, Upserted, Written,
+};
 pub use error::{Error, Result, SqlState};
 pub use functions::{AggregateFunction, Arguments, FunctionOptions};
 pub use notice::Notice;
@@ -77,6 +79,7 @@ pub use verify::{Verified, Violated, Violation};
 /// What this project's own crates reach into: fuzz targets, `cairndb-async`, and what `derive(FromRow)` writes. No part of the public face: it changes without notice.
 #[doc(hidden)]
 pub mod internals {
+    pub use crate::documents::ById;
     pub use crate::result::column_of;
     pub use crate::session::{refuse_names, text_for};
     pub use crate::types::{key, row, sample_types};

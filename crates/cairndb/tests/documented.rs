@@ -18,6 +18,8 @@ const SHOWN_ELSEWHERE: &[&str] = &[
     // With the storage engine's types, for whoever builds on it.
     "salvage_in",
     // `internals`
+    "ById",
+    "upserted",
     "column_of",
     "text_for",
     "refuse_names",

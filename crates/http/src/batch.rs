@@ -86,7 +86,7 @@ pub(crate) async fn run(
 fn one(connection: &Connection, principal: &Principal, operation: &Operation) -> Result<serde_json::Value, Error> {
     let collection = principal.collection(connection, &operation.collection)?;
     operation.check()?;
-    let id = operation.id.as_deref().map(|id| id_of(&collection, id)).transpose()?;
+    let id = operation.id.as_deref().map(|id| id_of(collection.info(), id)).transpose()?;
     let text = operation.doc.as_ref().or(operation.patch.as_ref()).map_or("", |text| text.get());
     let Some(id) = id else {
         let written = collection.insert(text)?;

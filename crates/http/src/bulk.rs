@@ -97,7 +97,7 @@ async fn write(
         }
         let entry = |doc: &str| {
             let entry: Entry<'_> = serde_json::from_str(doc).map_err(|error| not_json(&error))?;
-            Ok((id_of(&collection, &entry.id)?, entry.doc.get().to_owned()))
+            Ok((id_of(collection.info(), &entry.id)?, entry.doc.get().to_owned()))
         };
         let entries = docs.into_iter().map(entry).collect::<Result<Vec<_>, Error>>()?;
         collection.insert_many_as(entries)

@@ -1,40 +1,26 @@
-//! `GET ../changes`: what becomes of a collection's documents, as server-sent events
-//! ([HTML](https://html.spec.whatwg.org/multipage/server-sent-events.html)).
+//! `GET ../changes`: what becomes of a collection's documents, as [server-sent events](crate::events).
 //!
 //! - Each commit's changes come in its order, and the last of them has the commit's token as the event's id: who comes back with it
 //!   (`Last-Event-ID`) hears each change once. What is too old to go on from is 410.
 //! - With a filter, what is told is what becomes of its sight: a document that comes into it is an insert, one that leaves it a delete.
-//! - It ends when its token does, when that is revoked, and when the server ends. A client that takes nothing is let go of by its
-//!   connection; until then no more is read for it than a few events.
 
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use std::time::{Duration, SystemTime};
 
-use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, State};
-use axum::http::header::{self, HeaderMap, HeaderValue};
-use axum::http::{Response, StatusCode};
+use axum::http::StatusCode;
+use axum::http::header::HeaderMap;
 use cairndb::{Change, ChangeKind, Connection, Error, Jsonb, Position, Row, Rules, SqlState, Value};
 use cairndb_async::Changes;
-use futures_core::Stream;
 use serde_json::json;
-use tokio::sync::mpsc::{Receiver, Sender, channel};
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use crate::app::App;
 use crate::databases::Open;
 use crate::documents::id_text;
+use crate::events::{Attendance, Outlet, Over, response};
 use crate::names::{Names, asked};
 use crate::principal::{Principal, RULES_CHANGED};
 use crate::problem::{Answer, Problem};
 use crate::token::Scope;
-
-/// Events that are made ahead of who takes them.
-const AHEAD: usize = 16;
-/// How often who hears nothing hears that it goes on, and it is looked whether his token still is one.
-const PULSE: Duration = Duration::from_secs(5);
 
 pub(crate) async fn stream(
     State(app): State<Arc<App>>,
@@ -66,7 +52,8 @@ pub(crate) async fn stream(
         return Err(problem.hint("ALTER TABLE .. SET (change_feed = on) gives it one."));
     };
     let changes = open.database.changes(from).await.map_err(too_old)?;
-    let (events, taken) = channel(AHEAD);
+    let (response, events) = response();
+    let attendance = Attendance::new(app, principal.clone());
     let sight = Sight {
         open,
         principal,
@@ -78,10 +65,7 @@ pub(crate) async fn stream(
         told: changes.token(),
         is_ahead: false,
     };
-    tokio::spawn(sight.tell(app, changes));
-    let mut response = Response::new(Body::from_stream(Events(taken)));
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    tokio::spawn(sight.tell(attendance, changes));
     Ok(response)
 }
 
@@ -96,20 +80,6 @@ fn too_old(error: Error) -> Problem {
     }
 }
 
-/// The body: events as they are taken.
-struct Events(Receiver<Bytes>);
-
-impl Stream for Events {
-    type Item = Result<Bytes, std::convert::Infallible>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.0.poll_recv(context).map(|event| event.map(Ok))
-    }
-}
-
-/// The stream is over: nobody takes it any more, or it said why.
-struct Over;
-
 /// What one client sees.
 struct Sight {
     open: Arc<Open>,
@@ -120,7 +90,7 @@ struct Sight {
     filter: Option<String>,
     /// Its table, whatever it is called.
     table: u32,
-    events: Sender<Bytes>,
+    events: Outlet,
     /// The token that the client has.
     told: Position,
     /// It has heard of something since, behind which there is no token yet.
@@ -131,17 +101,13 @@ struct Sight {
 type Document = (Value, i64, Jsonb);
 
 impl Sight {
-    async fn tell(mut self, app: Arc<App>, mut changes: Changes) {
-        let mut stopping = app.stopping.clone();
-        let expiry = self.principal.expires().map(until);
-        let mut pulse = interval_at(Instant::now() + PULSE, PULSE);
-        pulse.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    async fn tell(mut self, mut attendance: Attendance, mut changes: Changes) {
         loop {
             let went_on = tokio::select! {
-                () = self.events.closed() => return,
-                _ = stopping.changed() => return,
-                () = expired(expiry) => return self.end("the token has expired").await,
-                _ = pulse.tick() => self.pulse(&app, changes.token()).await,
+                sign = attendance.sign(&self.events) => match attendance.check(sign, &self.events).await {
+                    Ok(()) => self.pulse(changes.token()).await,
+                    Err(over) => Err(over),
+                },
                 change = changes.next_change() => self.change(change, changes.token()).await,
             };
             if went_on.is_err() {
@@ -150,30 +116,16 @@ impl Sight {
         }
     }
 
-    async fn send(&self, event: String) -> Result<(), Over> {
-        self.events.send(event.into()).await.map_err(|_| Over)
-    }
-
-    /// Tells why nothing more comes.
-    async fn end(&self, why: &str) {
-        let _ = self.send(format!("event: end\ndata: {}\n\n", json!({ "message": why }))).await;
-    }
-
     /// Says that it goes on, and from where: commits that tell nothing of this collection are passed, too.
-    async fn pulse(&mut self, app: &App, token: Position) -> Result<(), Over> {
-        if !self.principal.is_still(app).await {
-            self.end("the token is another, or none any more").await;
-            return Err(Over);
-        }
+    async fn pulse(&mut self, token: Position) -> Result<(), Over> {
         // (Where it could not be looked, whoever tells of the next change looks again.)
         if let Err(error) = self.check_rules().await
             && error.sqlstate() == SqlState::INSUFFICIENT_PRIVILEGE
         {
-            self.end(RULES_CHANGED).await;
-            return Err(Over);
+            return Err(self.events.end(RULES_CHANGED).await);
         }
         let id = self.id(token);
-        self.send(format!(":\n{id}\n")).await
+        self.events.send(format!(":\n{id}\n")).await
     }
 
     /// The line that tells the token; nothing where the client has it: the same one twice would have what stands between them left out.
@@ -195,24 +147,17 @@ impl Sight {
             // The commit's last change is none of this collection's, or out of sight: who has heard the others has its token all the same.
             Ok(None) if self.is_ahead && token != self.told => {
                 let id = self.id(token);
-                self.send(format!("{id}\n")).await
+                self.events.send(format!("{id}\n")).await
             }
             Ok(None) => Ok(()),
             Ok(Some((kind, data))) => {
                 self.is_ahead = true;
                 let id = self.id(token);
-                self.send(format!("{id}event: {kind}\ndata: {data}\n\n")).await?;
+                self.events.send(format!("{id}event: {kind}\ndata: {data}\n\n")).await?;
                 if kind == "end" { Err(Over) } else { Ok(()) }
             }
-            Err(error) if error.message() == RULES_CHANGED => {
-                self.end(RULES_CHANGED).await;
-                Err(Over)
-            }
-            Err(error) => {
-                let problem = Problem::from(error).body();
-                let _ = self.send(format!("event: error\ndata: {problem}\n\n")).await;
-                Err(Over)
-            }
+            Err(error) if error.message() == RULES_CHANGED => Err(self.events.end(RULES_CHANGED).await),
+            Err(error) => Err(self.events.fail(error).await),
         }
     }
 
@@ -277,15 +222,4 @@ fn document(row: Row<'_>) -> Result<Document, Error> {
 /// Ids are strings, as in all answers.
 fn whole((id, version, doc): &Document) -> String {
     format!("{{\"id\":{},\"version\":{version},\"doc\":{doc}}}", json!(id_text(id)))
-}
-
-fn until(time: SystemTime) -> Instant {
-    Instant::now() + time.duration_since(SystemTime::now()).unwrap_or_default()
-}
-
-async fn expired(at: Option<Instant>) {
-    match at {
-        Some(at) => tokio::time::sleep_until(at).await,
-        None => std::future::pending().await,
-    }
 }

@@ -8,7 +8,8 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::{self, HeaderMap, HeaderValue};
 use axum::http::{Response, StatusCode};
-use cairndb::{Collection, Connection, Error, SqlState, Value, to_text};
+use cairndb::{CollectionInfo, Error, SqlState, Value, to_text};
+use cairndb_async::Collection;
 use serde_json::json;
 
 use crate::app::App;
@@ -53,7 +54,7 @@ pub(crate) fn id_text(id: &Value) -> String {
 }
 
 /// The id that a path names. SQLSTATE P0002 where no document of the collection can have it.
-pub(crate) fn id_of(collection: &Collection<'_>, text: &str) -> Result<Value, Error> {
+pub(crate) fn id_of(collection: &CollectionInfo, text: &str) -> Result<Value, Error> {
     collection.id(text).ok_or_else(|| no_document(text))
 }
 
@@ -82,14 +83,10 @@ pub(crate) async fn insert(
     body::check_kind(&headers, &[body::JSON])?;
     let options = app.options();
     let doc = body::text(body, options.body_bytes, options.request_timeout).await?;
-    let name = collection.clone();
-    let insert = move |connection: &Connection| {
-        let collection = principal.collection(connection, &name)?;
-        let written = collection.insert(doc)?;
-        let (id, version) = (id_text(&written.id), written.version);
-        Ok(Written { id, version, etag: collection.etag(version), is_new: true })
-    };
-    let written = open.database.call_pipelined(insert).await?;
+    let of = principal.documents(&open.database, &collection).await?;
+    let written = of.insert(&doc).await?;
+    let (id, version) = (id_text(&written.id), written.version);
+    let written = Written { id, version, etag: of.info().etag(version), is_new: true };
     Ok(written.answer(&database, &collection))
 }
 
@@ -98,13 +95,9 @@ pub(crate) async fn get(State(app): State<Arc<App>>, principal: Principal, names
     let Names { database, collection, id } = names;
     let open = app.documents(&principal, (&database, &collection), Scope::Read).await?;
     let conditions = Conditions::of(&headers)?;
-    let asked = id.clone();
-    let read = move |connection: &Connection| {
-        let collection = principal.collection(connection, &collection)?;
-        let found = collection.get(id_of(&collection, &asked)?)?.ok_or_else(|| no_document(&asked))?;
-        Ok((collection.etag(found.version), found.doc.to_string()))
-    };
-    let (etag, doc) = open.database.call(read).await?;
+    let collection = principal.documents(&open.database, &collection).await?;
+    let found = collection.get(id_of(collection.info(), &id)?).await?.ok_or_else(|| no_document(&id))?;
+    let etag = collection.info().etag(found.version);
     if conditions.if_match != Condition::None && !conditions.if_match.names(&etag) {
         return Err(not_so(&id));
     }
@@ -114,7 +107,7 @@ pub(crate) async fn get(State(app): State<Arc<App>>, principal: Principal, names
             *answer.status_mut() = StatusCode::NOT_MODIFIED;
             answer
         }
-        false => json_text(StatusCode::OK, doc),
+        false => json_text(StatusCode::OK, found.doc.to_string()),
     };
     answer.headers_mut().insert(header::ETAG, quoted(&etag));
     answer.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
@@ -135,19 +128,14 @@ pub(crate) async fn put(
     let conditions = Conditions::of(&headers)?;
     let options = app.options();
     let doc = body::text(body, options.body_bytes, options.request_timeout).await?;
-    let (name, asked) = (collection.clone(), id.clone());
-    let put = move |connection: &Connection| {
-        let collection = principal.collection(connection, &name)?;
-        let id = id_of(&collection, &asked)?;
-        let written = put_if(&collection, (&id, &Value::text(doc.as_str())), &conditions)?;
-        Ok(written.map(|(version, is_new)| Written { id: asked, version, etag: collection.etag(version), is_new }))
-    };
-    let written = open.database.call_pipelined(put).await?.ok_or_else(|| not_so(&id))?;
-    Ok(written.answer(&database, &collection))
+    let of = principal.documents(&open.database, &collection).await?;
+    let key = id_of(of.info(), &id)?;
+    let (version, is_new) = put_if(&of, (&key, &doc), &conditions).await?.ok_or_else(|| not_so(&id))?;
+    Ok(Written { id, version, etag: of.info().etag(version), is_new }.answer(&database, &collection))
 }
 
 /// The version, and whether the document is new.
-fn put_if(collection: &Collection<'_>, (id, doc): (&Value, &Value), conditions: &Conditions) -> Done<(i64, bool)> {
+async fn put_if(of: &Collection, (id, doc): (&Value, &str), conditions: &Conditions) -> Done<(i64, bool)> {
     if conditions.if_none_match != Condition::None {
         if conditions.if_none_match != Condition::Any {
             return Err(Error::new(
@@ -155,28 +143,32 @@ fn put_if(collection: &Collection<'_>, (id, doc): (&Value, &Value), conditions: 
                 "If-None-Match of a change is not supported but as *",
             ));
         }
-        return match collection.insert_as(id, doc) {
+        return match of.insert_as(id, doc).await {
             Ok(written) => Ok(Some((written.version, true))),
             // (Where it is unique in something else, that is told.)
-            Err(error) if error.sqlstate() == SqlState::UNIQUE_VIOLATION && collection.get(id)?.is_some() => Ok(None),
+            Err(error) if error.sqlstate() == SqlState::UNIQUE_VIOLATION && of.get(id).await?.is_some() => Ok(None),
             Err(error) => Err(error),
         };
     }
     let replaced = match &conditions.if_match {
         Condition::None => {
-            let written = collection.upsert(id, doc)?;
+            let written = of.upsert(id, doc).await?;
             return Ok(Some((written.version, written.is_new)));
         }
-        Condition::Any => collection.replace(id, doc)?,
-        tags => first(tags.versions(collection), |version| collection.replace_if(id, doc, version))?,
+        Condition::Any => of.replace(id, doc).await?,
+        tags => {
+            // (The document has none of them twice, so that one after the other is as all at once.)
+            let mut replaced = None;
+            for version in tags.versions(of.info()) {
+                replaced = of.replace_if(id, doc, version).await?;
+                if replaced.is_some() {
+                    break;
+                }
+            }
+            replaced
+        }
     };
     Ok(replaced.map(|version| (version, false)))
-}
-
-/// What comes of the first of these versions that the document has. (It has none twice, so that one after the other is as all at once.)
-fn first<T>(versions: Vec<i64>, run: impl FnMut(i64) -> Done<T>) -> Done<T> {
-    let mut done = versions.into_iter().map(run).filter_map(Result::transpose);
-    done.next().transpose()
 }
 
 /// Changes parts of a document.
@@ -194,31 +186,37 @@ pub(crate) async fn patch(
     let conditions = Conditions::of(&headers)?;
     let options = app.options();
     let patch = body::text(body, options.body_bytes, options.request_timeout).await?;
-    let (name, asked) = (collection.clone(), id.clone());
-    let change = move |connection: &Connection| {
-        let collection = principal.collection(connection, &name)?;
-        let id = id_of(&collection, &asked)?;
-        let patched = patch_if(&collection, (&id, merges, &patch), &conditions.if_match)?;
-        Ok(patched.map(|version| Written { id: asked, version, etag: collection.etag(version), is_new: false }))
-    };
+    let of = principal.documents(&open.database, &collection).await?;
+    let (key, if_match) = (id_of(of.info(), &id)?, conditions.if_match);
+    let change = move |of: &cairndb::Collection<'_>| patch_if(of, (&key, merges, &patch), &if_match);
     let is_missing = headers.get(header::IF_MATCH).is_none();
-    let written = open.database.call_pipelined(change).await?;
-    match written {
-        Some(written) => Ok(written.answer(&database, &collection)),
+    match of.call(change).await? {
+        Some(version) => {
+            let etag = of.info().etag(version);
+            Ok(Written { id, version, etag, is_new: false }.answer(&database, &collection))
+        }
         None if is_missing => Err(no_document(&id).into()),
         None => Err(not_so(&id)),
     }
 }
 
 /// The document's version; `None`: the condition is not so, or there is none.
-fn patch_if(collection: &Collection<'_>, (id, merges, patch): (&Value, bool, &str), if_match: &Condition) -> Done<i64> {
+fn patch_if(
+    collection: &cairndb::Collection<'_>,
+    (id, merges, patch): (&Value, bool, &str),
+    if_match: &Condition,
+) -> Done<i64> {
     match if_match {
         Condition::None | Condition::Any if merges => collection.update(id, patch),
         Condition::None | Condition::Any => collection.patch(id, patch),
-        tags => first(tags.versions(collection), |version| match merges {
-            true => collection.update_if(id, patch, version),
-            false => collection.patch_if(id, patch, version),
-        }),
+        tags => {
+            let one = |version| match merges {
+                true => collection.update_if(id, patch, version),
+                false => collection.patch_if(id, patch, version),
+            };
+            let mut done = tags.versions(collection.info()).into_iter().map(one).filter_map(Result::transpose);
+            done.next().transpose()
+        }
     }
 }
 
@@ -232,22 +230,19 @@ pub(crate) async fn delete(
     let Names { database, collection, id } = names;
     let open = app.documents(&principal, (&database, &collection), Scope::Write).await?;
     let conditions = Conditions::of(&headers)?;
-    let is_unconditional = conditions.if_match == Condition::None;
-    let asked = id.clone();
-    let delete = move |connection: &Connection| {
-        let collection = principal.collection(connection, &collection)?;
-        let id = id_of(&collection, &asked)?;
-        match &conditions.if_match {
-            Condition::None | Condition::Any => collection.delete(&id),
-            tags => {
-                let gone = |version| Ok(collection.delete_if(&id, version)?.then_some(()));
-                first(tags.versions(&collection), gone).map(|gone| gone.is_some())
+    let of = principal.documents(&open.database, &collection).await?;
+    let key = id_of(of.info(), &id)?;
+    let is_gone = match &conditions.if_match {
+        Condition::None if of.delete(&key).await? => true,
+        Condition::None => return Err(no_document(&id).into()),
+        Condition::Any => of.delete(&key).await?,
+        tags => {
+            let mut is_gone = false;
+            for version in tags.versions(of.info()) {
+                is_gone = is_gone || of.delete_if(&key, version).await?;
             }
+            is_gone
         }
     };
-    match open.database.call_pipelined(delete).await? {
-        true => Ok(empty()),
-        false if is_unconditional => Err(no_document(&id).into()),
-        false => Err(not_so(&id)),
-    }
+    is_gone.then(empty).ok_or_else(|| not_so(&id))
 }

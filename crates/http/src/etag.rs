@@ -1,7 +1,7 @@
 //! Conditions of requests on what a document is (RFC 9110, 13).
 
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use cairndb::Collection;
+use cairndb::CollectionInfo;
 
 use crate::problem::Problem;
 
@@ -36,7 +36,7 @@ impl Conditions {
 
 impl Condition {
     /// The versions that it names for which something is to be done: a weak tag names none.
-    pub(crate) fn versions(&self, collection: &Collection<'_>) -> Vec<i64> {
+    pub(crate) fn versions(&self, collection: &CollectionInfo) -> Vec<i64> {
         match self {
             Condition::Tags(tags) => {
                 let strong = tags.iter().filter(|(_, is_weak)| !is_weak);

@@ -9,6 +9,7 @@ use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use cairndb::{Collection, Connection, Error, Rules, SqlState, Value};
+use cairndb_async::Database;
 
 use crate::app::App;
 use crate::jwt::Claims;
@@ -76,6 +77,14 @@ impl Principal {
             _ => error,
         })?;
         collection.for_claims(claims.claims.clone())
+    }
+
+    /// The same, for what is about one document: it is answered where it is asked, if no rules have to be asked and nothing waited for.
+    pub(crate) async fn documents(&self, database: &Database, name: &str) -> Result<cairndb_async::Collection, Error> {
+        let Principal::Claims(claims) = self else { return database.collection(name).await };
+        let (asks, asked) = (self.clone(), name.to_owned());
+        database.call(move |connection| asks.collection(connection, &asked).map(drop)).await?;
+        Ok(database.collection(name).await?.for_claims(claims.claims.clone()))
     }
 
     /// Whether he may be told of what a filter finds, before he is; the rules by which he is, for who has claims.

@@ -13,7 +13,7 @@ use tower_http::cors::CorsLayer;
 
 use crate::app::App;
 use crate::problem::Problem;
-use crate::{batch, bulk, changes, collections, documents, guard, query, rules, sql, watched};
+use crate::{batch, bulk, changes, collections, documents, guard, live, query, rules, sql, watched};
 
 /// Everything.
 pub(crate) fn all(app: &Arc<App>) -> Router {
@@ -36,6 +36,7 @@ pub(crate) fn all(app: &Arc<App>) -> Router {
         .route(&of("/bulk"), post(bulk::insert))
         .route("/db/{database}/batch", post(batch::run))
         .route("/db/{database}/sql", post(sql::run))
+        .route("/db/{database}/live", get(live::get).post(live::post))
         .route("/openapi.json", get(watched::openapi));
     finished(watchers(router), app)
 }

@@ -9,7 +9,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::header::{self, HeaderMap, HeaderValue};
 use axum::http::{Response, StatusCode};
-use cairndb::{Error, EvalContext, Value};
+use cairndb::{Error, EvalContext, Field, Row, Value};
 use cairndb_async::{Performed, Rows};
 use futures_core::Stream;
 use serde::Deserialize;
@@ -26,10 +26,17 @@ use crate::token::Scope;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
-    sql: String,
+pub(crate) struct Asked {
+    pub(crate) sql: String,
     #[serde(default)]
-    params: Vec<Box<RawValue>>,
+    pub(crate) params: Vec<Box<RawValue>>,
+}
+
+impl Asked {
+    /// The parameters, as the statement takes them.
+    pub(crate) fn values(&self) -> Result<Vec<Value>, Error> {
+        self.params.iter().map(|param| param_of(param.get())).collect()
+    }
 }
 
 pub(crate) async fn run(
@@ -40,10 +47,9 @@ pub(crate) async fn run(
     body: Body,
 ) -> Answer {
     let open = app.database(&principal, (&names.database, None), Scope::Sql).await?;
-    let Asked { sql, params } = said(&app, &headers, body).await?;
-    let params = params.iter().map(|param| param_of(param.get())).collect::<Result<Vec<_>, _>>()?;
-    let writes = principal.writes_sql();
-    let database = if writes { &open.database } else { open.reading()? };
+    let asked: Asked = said(&app, &headers, body).await?;
+    let (params, sql) = (asked.values()?, asked.sql);
+    let database = if principal.writes_sql() { &open.database } else { open.reading()? };
     let form = Form::of(&headers)?;
     let begun = Instant::now();
     let performed = database.perform(&sql, params).await;
@@ -114,10 +120,7 @@ fn streamed<K: Send + Unpin + 'static>(rows: Rows, form: Form, (command, keep): 
     let names: Vec<String> = rows.columns().iter().map(|column| column.name.clone()).collect();
     let begins = match form {
         Form::Json => {
-            let types: Vec<String> = rows.columns().iter().map(|column| column.data_type.to_string()).collect();
-            let columns: Vec<_> =
-                names.iter().zip(types).map(|(name, of)| json!({ "name": name, "type": of })).collect();
-            format!("{{\"command\":{},\"columns\":{},\"rows\":[", json!(command), json!(columns))
+            format!("{{\"command\":{},\"columns\":{},\"rows\":[", json!(command), columns(rows.columns()))
         }
         Form::Lines => String::new(),
         Form::Csv => names.iter().map(|name| csv(name)).collect::<Vec<_>>().join(",") + "\r\n",
@@ -173,7 +176,10 @@ impl<K> Told<K> {
         Ok(text)
     }
 
-    fn write_row(&self, text: &mut String, row: cairndb::Row<'_>) {
+    fn write_row(&self, text: &mut String, row: Row<'_>) {
+        if self.form == Form::Json {
+            return write_array(text, row);
+        }
         let values = (0..self.names.len()).map(|at| row.value(at));
         if self.form == Form::Csv {
             let cells: Vec<String> =
@@ -182,19 +188,30 @@ impl<K> Told<K> {
             text.push_str("\r\n");
             return;
         }
-        let (open, close) = if self.form == Form::Json { ('[', ']') } else { ('{', '}') };
-        text.push(open);
+        text.push('{');
         for (at, value) in values.enumerate() {
             text.push_str(if at > 0 { "," } else { "" });
-            if self.form == Form::Lines {
-                text.push_str(&json!(self.names[at]).to_string());
-                text.push(':');
-            }
+            text.push_str(&json!(self.names[at]).to_string());
+            text.push(':');
             write_json(text, value);
         }
-        text.push(close);
-        text.push_str(if self.form == Form::Lines { "\n" } else { "" });
+        text.push_str("}\n");
     }
+}
+
+/// What columns are called, and of which types they are.
+pub(crate) fn columns(columns: &[Field]) -> serde_json::Value {
+    columns.iter().map(|column| json!({ "name": column.name, "type": column.data_type.to_string() })).collect()
+}
+
+/// A row as a JSON array.
+pub(crate) fn write_array(text: &mut String, row: Row<'_>) {
+    text.push('[');
+    for at in 0..row.columns().len() {
+        text.push_str(if at > 0 { "," } else { "" });
+        write_json(text, row.value(at));
+    }
+    text.push(']');
 }
 
 /// A value as text; `None`: NULL.

@@ -3,7 +3,7 @@
 //! They are looked up when they are shown, so one that was revoked is none from then on.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use cairndb::{Error, Row, SqlState};
 use cairndb_async::Database;
@@ -13,7 +13,8 @@ use crate::token::{Scope, Secret, Token, digest};
 const MAKE: &str = "CREATE SCHEMA IF NOT EXISTS server;
     CREATE TABLE IF NOT EXISTS server.tokens (digest text PRIMARY KEY, name text NOT NULL UNIQUE, scopes text[] NOT NULL,
         databases text[] NOT NULL, collections text[] NOT NULL, expires timestamptz, created timestamptz NOT NULL DEFAULT now())";
-const FIND: &str = "SELECT name, scopes, databases, collections, extract(epoch FROM expires)::float8
+/// Of columns as they are: it is asked at each request, and answered where that is.
+const FIND: &str = "SELECT name, scopes, databases, collections, expires
     FROM server.tokens WHERE digest = $1";
 
 /// Lists the tokens of a server's own database, without what could be used of them.
@@ -106,15 +107,13 @@ impl Tokens {
 
 fn token_of(row: &Row<'_>, digest: &str) -> Result<Token, Error> {
     let scopes: Vec<String> = row.get(1)?;
-    let expires: Option<f64> = row.get(4)?;
-    let time = |seconds: f64| SystemTime::UNIX_EPOCH + Duration::try_from_secs_f64(seconds).unwrap_or_default();
     Ok(Token {
         name: row.get(0)?,
         digest: digest.to_owned(),
         scopes: scopes.iter().map(|name| Scope::of(name)).collect::<Result<_, _>>()?,
         databases: row.get(2)?,
         collections: row.get(3)?,
-        expires: expires.map(time),
+        expires: row.get(4)?,
     })
 }
 

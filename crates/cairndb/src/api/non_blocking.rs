@@ -1,11 +1,13 @@
 //! Statements that are answered where they are asked, where that takes no waiting.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use cairn_storage::Acknowledge;
 
 use super::{Connection, Params, PlanCache, RowRef, Rows, Ticket};
 use crate::Result;
+use crate::catalog::Catalog;
 use crate::prepared::Prepared;
 use crate::result::FewRows;
 use crate::session::Session;
@@ -81,6 +83,16 @@ impl NonBlocking {
             let once = |row: RowRef<'_>| ControlFlow::Break(read.take().map(|read| read(row)));
             self.session.try_read(prepared, &params, once).ok()?.map(Option::flatten)
         })
+    }
+
+    /// The schema, where it was read already.
+    pub(crate) fn catalog(&self) -> Option<Arc<Catalog>> {
+        self.session.known_catalog().ok().flatten()
+    }
+
+    /// See [`Database::opening`](super::Database::opening).
+    pub(crate) fn opening(&self) -> String {
+        self.session.shared().opening()
     }
 
     /// `done` makes the answer of it.

@@ -2,19 +2,17 @@
 
 use std::cell::RefCell;
 
-use cairn_parser::token::quoted;
-
+use super::by_id::ById;
 use super::document::{Document, Written, jsonb};
 use super::filter::wrong;
 use super::find::Find;
-use super::id::IdKind;
+use super::info::CollectionInfo;
 use super::patch::patched;
 use super::rules::Ruled;
 use super::tree::merged;
 use crate::api::{Connection, Statement};
-use crate::catalog::ObjectId;
 use crate::types::{DataType, EvalContext, Jsonb, fit};
-use crate::{Error, Params, Result, RowRef, SqlState, ToValue, Value};
+use crate::{Error, Params, Result, SqlState, ToValue, Value};
 
 /// A collection of documents: a table of `id`, `doc` and `version`, which SQL sees as it is.
 ///
@@ -37,19 +35,12 @@ use crate::{Error, Params, Result, RowRef, SqlState, ToValue, Value};
 /// ```
 pub struct Collection<'c> {
     connection: &'c Connection,
-    /// As SQL has it, with its schema.
-    table: String,
-    /// The same, as `append` has it.
-    name: String,
-    number: ObjectId,
-    ids: IdKind,
-    kept: Kept<'c>,
+    info: CollectionInfo,
+    /// Of each statement, once it was used.
+    kept: [Slot<'c>; ById::COUNT],
     /// Who sees it comes with claims; `None`: all that is there is seen.
     ruled: Option<Ruled<'c>>,
 }
-
-/// How often a document that comes and goes under others' hands is tried to be written.
-const UPSERT_ATTEMPTS: u32 = 8;
 
 /// What [`Collection::upsert`] wrote.
 ///
@@ -71,27 +62,9 @@ pub struct Upserted {
 /// A statement, from its first use on.
 type Slot<'c> = RefCell<Option<Statement<'c>>>;
 
-/// Statements about one document.
-#[derive(Default)]
-struct Kept<'c> {
-    get: Slot<'c>,
-    insert: Slot<'c>,
-    insert_as: Slot<'c>,
-    put: Slot<'c>,
-    replace: Slot<'c>,
-    replace_if: Slot<'c>,
-    delete: Slot<'c>,
-    delete_if: Slot<'c>,
-}
-
 impl<'c> Collection<'c> {
-    pub(super) fn new(
-        connection: &'c Connection,
-        ([schema, name], number): ([&str; 2], ObjectId),
-        ids: IdKind,
-    ) -> Collection<'c> {
-        let (table, name) = (format!("{}.{}", quoted(schema), quoted(name)), format!("{schema}.{name}"));
-        Collection { connection, table, name, number, ids, kept: Kept::default(), ruled: None }
+    pub(super) fn new(connection: &'c Connection, info: CollectionInfo) -> Collection<'c> {
+        Collection { connection, info, kept: Default::default(), ruled: None }
     }
 
     pub(super) fn with_rules(self, ruled: Ruled<'c>) -> Collection<'c> {
@@ -99,25 +72,16 @@ impl<'c> Collection<'c> {
     }
 
     pub(super) fn id_data_type(&self) -> DataType {
-        self.ids.data_type()
+        self.info.ids().data_type()
     }
 
     pub(super) fn connection(&self) -> &'c Connection {
         self.connection
     }
 
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-
-    pub(super) fn table(&self) -> &str {
-        &self.table
-    }
-
-    /// Names the table for the life of the database.
-    pub(super) fn number(&self) -> u32 {
-        let ObjectId(number) = self.number;
-        number
+    /// What has to be known of it to name its documents.
+    pub fn info(&self) -> &CollectionInfo {
+        &self.info
     }
 
     /// The id whose one form as text this is; `None`: no document of the collection can have it.
@@ -131,7 +95,7 @@ impl<'c> Collection<'c> {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn id(&self, text: &str) -> Option<Value> {
-        self.ids.of_text(text).filter(|_| !text.contains('\0'))
+        self.info.id(text)
     }
 
     /// The name of its ids' type: `text`, `uuid` or `bigint`.
@@ -142,15 +106,36 @@ impl<'c> Collection<'c> {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn id_type(&self) -> &'static str {
-        self.ids.name()
+        self.info.id_type()
     }
 
-    /// Runs a statement that is prepared once; `sql`: with `{}` for the table.
-    fn with<R>(&self, slot: &Slot<'c>, sql: &str, run: impl FnOnce(&mut Statement<'c>) -> Result<R>) -> Result<R> {
-        self.with_text(slot, || sql.replace("{}", &self.table), run)
+    /// A text that no other state of a document of this collection, or of one that had its name before, has under the same id: an ETag, without
+    /// quotes.
+    ///
+    /// ```
+    /// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// let notes = conn.create_collection("notes")?;
+    /// let version = notes.put("a", "{}")?;
+    /// let etag = notes.etag(version);
+    /// assert_eq!(notes.version_of(&etag), Some(version));
+    /// assert_eq!(notes.version_of("1-1-1"), None);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn etag(&self, version: i64) -> String {
+        self.info().etag(version)
     }
 
-    /// The same of a text as it is.
+    /// The version that it names; `None`: it names a state of something else.
+    pub fn version_of(&self, etag: &str) -> Option<i64> {
+        self.info().version_of(etag)
+    }
+
+    /// Runs a statement that is prepared once.
+    fn with<R>(&self, what: ById, run: impl FnOnce(&mut Statement<'c>) -> Result<R>) -> Result<R> {
+        self.with_text(&self.kept[what as usize], || what.sql(self.info.table()), run)
+    }
+
+    /// The same of a text.
     pub(super) fn with_text<R>(
         &self,
         slot: &Slot<'c>,
@@ -169,11 +154,7 @@ impl<'c> Collection<'c> {
         if let Some(ruled) = &self.ruled {
             return self.get_under(ruled, &id);
         }
-        self.with(&self.kept.get, "SELECT id, version, doc FROM {} WHERE id = $1", |statement| {
-            let read =
-                |row: RowRef<'_>| Ok(Document { id: row.value(0)?, version: row.get(1)?, doc: jsonb(row.value(2)?)? });
-            statement.query_point((id,), read)?.transpose()
-        })
+        self.with(ById::Get, |statement| statement.query_point((id,), ById::document)?.transpose())
     }
 
     /// A new document, with an id that it gets.
@@ -185,9 +166,7 @@ impl<'c> Collection<'c> {
         if let Some(ruled) = &self.ruled {
             return self.insert_under(ruled, None, &doc);
         }
-        self.with(&self.kept.insert, "INSERT INTO {} (doc) VALUES ($1) RETURNING id, version", |statement| {
-            written(statement, (doc,))
-        })
+        self.with(ById::Insert, |statement| written(statement, (doc,)))
     }
 
     /// A new document under this id. SQLSTATE 23505 where there is one.
@@ -203,8 +182,7 @@ impl<'c> Collection<'c> {
         if let Some(ruled) = &self.ruled {
             return self.insert_under(ruled, Some(&id), &doc);
         }
-        let sql = "INSERT INTO {} (id, doc) VALUES ($1, $2) RETURNING id, version";
-        self.with(&self.kept.insert_as, sql, |statement| written(statement, (id, doc)))
+        self.with(ById::InsertAs, |statement| written(statement, (id, doc)))
     }
 
     /// New documents, as one statement: all of them, or none. How many they are.
@@ -220,7 +198,7 @@ impl<'c> Collection<'c> {
         if let Some(ruled) = &self.ruled {
             return self.insert_many_under(ruled, docs.into_iter().map(|doc| (None, doc)));
         }
-        self.connection.append(&self.name, &["doc"], docs.into_iter().map(|doc| (doc,)))
+        self.connection.append(self.info.name(), &["doc"], docs.into_iter().map(|doc| (doc,)))
     }
 
     /// The same under ids that are said: all of them, or none. SQLSTATE 23505 where one is there.
@@ -236,7 +214,7 @@ impl<'c> Collection<'c> {
             let docs = docs.into_iter().map(|(id, doc)| Ok((Some(self.id_value(&id)?), doc)));
             return self.insert_many_under(ruled, docs.collect::<Result<Vec<_>>>()?);
         }
-        self.connection.append(&self.name, &["id", "doc"], docs)
+        self.connection.append(self.info.name(), &["id", "doc"], docs)
     }
 
     /// A document under this id, new or in place of the one that is there; its version.
@@ -251,9 +229,7 @@ impl<'c> Collection<'c> {
         if let Some(ruled) = &self.ruled {
             return self.upsert_under(ruled, &id, &doc).map(|written| written.version);
         }
-        let sql = "INSERT INTO {} (id, doc) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET doc = excluded.doc \
-                   RETURNING id, version";
-        self.with(&self.kept.put, sql, |statement| Ok(written(statement, (id, doc))?.version))
+        self.with(ById::Put, |statement| Ok(written(statement, (id, doc))?.version))
     }
 
     /// As [`put`](Collection::put), and tells whether the document is new.
@@ -277,7 +253,7 @@ impl<'c> Collection<'c> {
             attempt += 1;
             match self.insert_as(id, doc) {
                 // Somebody was faster, or it is unique in something else: that is told once more.
-                Err(error) if error.sqlstate() == SqlState::UNIQUE_VIOLATION && attempt < UPSERT_ATTEMPTS => {}
+                Err(error) if error.sqlstate() == SqlState::UNIQUE_VIOLATION && attempt < ById::UPSERT_ATTEMPTS => {}
                 written => return Ok(Upserted { version: written?.version, is_new: true }),
             }
         }
@@ -289,8 +265,7 @@ impl<'c> Collection<'c> {
             let doc = to_jsonb(&doc)?;
             return self.change_under(ruled, (&id, None), |_| Ok(doc.clone()));
         }
-        let sql = "UPDATE {} SET doc = $2 WHERE id = $1 RETURNING version";
-        self.with(&self.kept.replace, sql, |statement| version(statement, (id, doc)))
+        self.with(ById::Replace, |statement| version(statement, (id, doc)))
     }
 
     /// The same, if the one that is there has this version. `None`: it has not, or there is none.
@@ -310,8 +285,7 @@ impl<'c> Collection<'c> {
             let doc = to_jsonb(&doc)?;
             return self.change_under(ruled, (&id, Some(version)), |_| Ok(doc.clone()));
         }
-        let sql = "UPDATE {} SET doc = $2 WHERE id = $1 AND version = $3 RETURNING version";
-        self.with(&self.kept.replace_if, sql, |statement| self::version(statement, (id, doc, version)))
+        self.with(ById::ReplaceIf, |statement| self::version(statement, (id, doc, version)))
     }
 
     /// Changes parts of a document by a merge patch (RFC 7396); its version. `None`: there is none.
@@ -410,8 +384,7 @@ impl<'c> Collection<'c> {
         if let Some(ruled) = &self.ruled {
             return self.delete_under(ruled, (&id, None));
         }
-        let sql = "DELETE FROM {} WHERE id = $1";
-        self.with(&self.kept.delete, sql, |statement| Ok(statement.execute((id,))? > 0))
+        self.with(ById::Delete, |statement| Ok(statement.execute((id,))? > 0))
     }
 
     /// The same, of one that has this version.
@@ -419,13 +392,13 @@ impl<'c> Collection<'c> {
         if let Some(ruled) = &self.ruled {
             return self.delete_under(ruled, (&id, Some(version)));
         }
-        let sql = "DELETE FROM {} WHERE id = $1 AND version = $2";
-        self.with(&self.kept.delete_if, sql, |statement| Ok(statement.execute((id, version))? > 0))
+        self.with(ById::DeleteIf, |statement| Ok(statement.execute((id, version))? > 0))
     }
 
     /// The documents that a filter finds: `{}` finds all. See [`Find`].
     pub fn find(&self, filter: &str) -> Find<'_> {
-        Find::new(self.connection, (&self.table, self.ids), self.ruled.as_ref().map(|ruled| &ruled.under), filter)
+        let under = self.ruled.as_ref().map(|ruled| &ruled.under);
+        Find::new(self.connection, (self.info.table(), self.info.ids()), under, filter)
     }
 
     /// One of them, that of the least id.
@@ -435,8 +408,7 @@ impl<'c> Collection<'c> {
 }
 
 fn written(statement: &mut Statement<'_>, params: impl Params) -> Result<Written> {
-    let read = |row: RowRef<'_>| Ok(Written { id: row.value(0)?, version: row.get(1)? });
-    let written = statement.query_point(params, read)?;
+    let written = statement.query_point(params, ById::written)?;
     written.unwrap_or_else(|| Err(left_out()))
 }
 

@@ -3,8 +3,9 @@
 use super::Collection;
 use super::filter::{Path, relation, wrong};
 use super::id::IdKind;
-use crate::api::Connection;
-use crate::catalog::collection::{DOC, ID};
+use super::info::CollectionInfo;
+use crate::api::{Connection, NonBlocking};
+use crate::catalog::collection::DOC;
 use crate::catalog::{Catalog, ObjectName, Table};
 use crate::{ChangedTable, Error, Result, SqlState};
 
@@ -26,8 +27,7 @@ impl Connection {
     pub fn collection(&self, name: &str) -> Result<Collection<'_>> {
         let catalog = self.catalog()?;
         let table = known(&catalog, name)?;
-        let schema = catalog.schema_name(table.schema).unwrap_or_default();
-        Ok(Collection::new(self, ([schema, &table.name], table.id), ids_of(table)?))
+        Ok(Collection::new(self, CollectionInfo::of(table, &catalog, self.database().opening())?))
     }
 
     /// Makes a collection whose ids are texts, with a change feed; one that there is under the name stays as it is. What else a collection can
@@ -111,8 +111,8 @@ impl Connection {
     ///
     /// SQLSTATE 42P01: there is no such table. 42809: it is no collection. 2BP01: something else needs it.
     pub fn drop_collection(&self, name: &str) -> Result<()> {
-        let table = self.collection(name)?.table().to_owned();
-        self.execute(&format!("DROP TABLE {table}"), ()).map(drop)
+        let collection = self.collection(name)?;
+        self.execute(&format!("DROP TABLE {}", collection.info().table()), ()).map(drop)
     }
 
     /// The collections that there are, as [`Connection::collection`] takes them: those of `public` by their names, others with their schemas.
@@ -141,9 +141,12 @@ fn known<'t>(catalog: &'t Catalog, name: &str) -> Result<&'t Table> {
     })
 }
 
-fn ids_of(table: &Table) -> Result<IdKind> {
-    let id = table.columns.iter().find(|column| column.name == ID);
-    id.and_then(|id| IdKind::of(id.data_type)).ok_or_else(|| Error::internal("a collection without ids"))
+impl NonBlocking {
+    /// A collection, where nothing has to be read to know of it. See [`Connection::collection`].
+    pub fn collection(&self, name: &str) -> Option<CollectionInfo> {
+        let catalog = self.catalog()?;
+        CollectionInfo::of(known(&catalog, name).ok()?, &catalog, self.opening()).ok()
+    }
 }
 
 impl Collection<'_> {
@@ -160,12 +163,12 @@ impl Collection<'_> {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn changed_table(&self) -> Result<Option<ChangedTable>> {
-        self.connection().changed_table(self.table())
+        self.connection().changed_table(self.info().table())
     }
 
     /// Its table as it is now.
     pub(super) fn known<'t>(&self, catalog: &'t Catalog) -> Result<&'t Table> {
-        known(catalog, self.name())
+        known(catalog, self.info().name())
     }
 
     /// An index over what documents have at a path: filters and orders by it need not look at all documents.
@@ -203,6 +206,6 @@ impl Collection<'_> {
     }
 
     fn index(&self, kind: &str, of: &str) -> Result<()> {
-        self.connection().execute(&format!("CREATE {kind} ON {} {of}", self.table()), ()).map(drop)
+        self.connection().execute(&format!("CREATE {kind} ON {} {of}", self.info().table()), ()).map(drop)
     }
 }

@@ -9,13 +9,14 @@
 //! - Who comes with claims sees and changes what rules say ([`Collection::for_claims`]): each method of a collection that is about documents goes that way.
 //! - What somebody sends as a filter or a cursor is bounded before it becomes SQL, and only paths and operators of it are text.
 
+mod by_id;
 mod collection;
 mod create;
 mod document;
-mod etag;
 mod filter;
 mod find;
 mod id;
+mod info;
 mod order;
 mod patch;
 mod rules;
@@ -24,7 +25,9 @@ mod schema;
 mod tests;
 mod tree;
 
+pub use by_id::ById;
 pub use collection::{Collection, Upserted};
 pub use create::CollectionOptions;
 pub use document::{Document, Written};
 pub use find::{Documents, Find, Page};
+pub use info::CollectionInfo;

@@ -106,7 +106,7 @@ impl<'c> Collection<'c> {
         }
         let action = |word: &str, all: &[String]| (!all.is_empty()).then(|| format!("{word} ({})", all.join(", ")));
         let actions: Vec<String> = [action("SET", &set), action("RESET", &reset)].into_iter().flatten().collect();
-        self.connection().execute(&format!("ALTER TABLE {} {}", self.table(), actions.join(", ")), ()).map(drop)
+        self.connection().execute(&format!("ALTER TABLE {} {}", self.info().table(), actions.join(", ")), ()).map(drop)
     }
 
     /// The collection as somebody sees it who comes with these claims, and may change it: what its rules say.
@@ -159,7 +159,7 @@ impl<'c> Collection<'c> {
         let under = &ruled.under;
         let rule = under.rule(RuleKind::View)?;
         let sql = || {
-            let (table, rule) = (self.table(), with_claims(rule, 2));
+            let (table, rule) = (self.info().table(), with_claims(rule, 2));
             format!("SELECT id, version, doc FROM {table} AS document WHERE id = $1 AND ({rule})")
         };
         let found = self
@@ -229,7 +229,7 @@ impl<'c> Collection<'c> {
     fn insert_value(&self, ruled: &Ruled<'c>, id: Option<&Value>, doc: &Value) -> Result<Written> {
         let proposed = (id.cloned().unwrap_or(Value::Null), Value::Null, doc.clone());
         self.check_rule(ruled, RuleKind::Create, proposed.clone(), None)?;
-        let table = self.table();
+        let table = self.info().table();
         let written = match id {
             None => {
                 let sql = || format!("INSERT INTO {table} (doc) VALUES ($1) {WRITTEN}");
@@ -279,7 +279,7 @@ impl<'c> Collection<'c> {
     fn change_seen(&self, ruled: &Ruled<'c>, old: &Document, new: Jsonb) -> Result<i64> {
         let proposed = (old.id.clone(), Value::Null, Value::Jsonb(new));
         self.check_rule(ruled, RuleKind::Update, proposed.clone(), Some(old))?;
-        let table = self.table();
+        let table = self.info().table();
         let sql = || format!("UPDATE {table} SET doc = $2 WHERE id = $1 AND version = $3 {WRITTEN}");
         let params = (&old.id, &proposed.2, old.version);
         let written = self.with_text(&ruled.replace, sql, |statement| statement.query_point(params, document));
@@ -311,7 +311,7 @@ impl<'c> Collection<'c> {
             }
             let there = (old.id.clone(), Value::BigInt(old.version), Value::Jsonb(old.doc.clone()));
             self.check_rule(ruled, RuleKind::Delete, there, None)?;
-            let table = self.table();
+            let table = self.info().table();
             let sql = || format!("DELETE FROM {table} WHERE id = $1 AND version = $2");
             self.with_text(&ruled.remove, sql, |statement| Ok(statement.execute((&old.id, old.version))? > 0))
         })

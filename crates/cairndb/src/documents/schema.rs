@@ -34,7 +34,7 @@ impl Collection<'_> {
     /// SQLSTATE 22P02: it is no JSON. 22023: no schema. 0A000: it says what is not understood. 23514: a document is not as it asks; nothing
     /// has changed then.
     pub fn set_schema(&self, schema: Option<&str>) -> Result<()> {
-        let table = self.table();
+        let table = self.info().table();
         let mut change = format!("ALTER TABLE {table} DROP CONSTRAINT IF EXISTS {NAME}");
         if let Some(schema) = schema {
             // One that is no JSON is told as that.

@@ -1,5 +1,6 @@
 //! What patches make of documents.
 
+use super::by_id::ById;
 use super::patch::patched;
 use super::tree::merged;
 use crate::Jsonb;
@@ -147,4 +148,36 @@ fn a_trigger_that_leaves_a_change_out_is_told_and_not_asked_for_ever() {
     assert_eq!(code(notes.update("a", r#"{"n": 1}"#)), crate::SqlState::NO_DATA_FOUND);
     assert_eq!(code(notes.patch("a", r#"[{"op": "add", "path": "/n", "value": 1}]"#)), crate::SqlState::NO_DATA_FOUND);
     assert_eq!(notes.get("a").unwrap().unwrap().doc.to_string(), "{}");
+}
+
+/// What servers rest on: once it is planned, each statement about one document is answered where it is asked.
+#[test]
+fn each_statement_about_one_document_is_answered_where_it_is_asked() {
+    let db = crate::Database::open_in_memory().unwrap();
+    let conn = db.connect().unwrap();
+    // Versions are reserved by who may wait, some ahead.
+    conn.create_collection("notes").unwrap().insert("{}").unwrap();
+    let plans = crate::PlanCache::new();
+    let pooled = crate::Pooled::new(db.connect().unwrap(), &plans);
+    let one = crate::NonBlocking::new(db.connect().unwrap(), &plans).unwrap();
+    let table = one.collection("notes").expect("the catalog was read").table().to_owned();
+    let ask = |what: ById, params: Vec<crate::Value>| {
+        let sql = what.sql(&table);
+        pooled.connection().prepare(&sql).unwrap();
+        one.query(&sql, params).is_some()
+    };
+    let (id, doc) = (crate::Value::from("a"), crate::Value::from("{}"));
+    let asked = [
+        (ById::Insert, vec![doc.clone()]),
+        (ById::InsertAs, vec![id.clone(), doc.clone()]),
+        (ById::Get, vec![id.clone()]),
+        (ById::Put, vec![id.clone(), doc.clone()]),
+        (ById::Replace, vec![id.clone(), doc.clone()]),
+        (ById::ReplaceIf, vec![id.clone(), doc, crate::Value::from(5_i64)]),
+        (ById::DeleteIf, vec![id.clone(), crate::Value::from(6_i64)]),
+        (ById::Delete, vec![id]),
+    ];
+    let handed_over: Vec<ById> =
+        asked.into_iter().filter(|(what, params)| !ask(*what, params.clone())).map(|(what, _)| what).collect();
+    assert_eq!(handed_over, []);
 }

@@ -158,6 +158,12 @@ impl Session {
         self.plans = Some(plans.clone());
     }
 
+    /// The catalog of the newest durable state, if it was read already.
+    pub(crate) fn known_catalog(&self) -> Result<Option<Arc<Catalog>>> {
+        let known = self.shared().known_catalog(self.shared().store.snapshot()?.reader())?;
+        Ok(known.map(|catalog| self.seen(catalog)))
+    }
+
     /// The plan of a text that this session, or another of its pool, has made.
     pub(crate) fn known_plan(&self, sql: &str) -> Option<Arc<Prepared>> {
         let mut cache = self.cache.borrow_mut();

@@ -139,6 +139,11 @@ impl Shared {
         self.catalogs.get(reader, self.trees)
     }
 
+    /// The same, if it was read already.
+    pub(crate) fn known_catalog(&self, reader: &Reader) -> Result<Option<Arc<Catalog>>> {
+        Ok(self.catalogs.peek(CatalogStamp::of(reader, self.trees)?))
+    }
+
     /// The catalog of an open transaction, whose own changes are nobody else's business.
     pub(crate) fn catalog_of_transaction(&self, reader: &Reader, stamp: CatalogStamp) -> Result<Arc<Catalog>> {
         if let Some(catalog) = self.catalogs.peek(stamp) {

@@ -7,7 +7,7 @@ use cairn_http::Jwt;
 use cairn_server::Log;
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 
-use super::changes::Listener;
+use super::listener::Listener;
 use super::*;
 
 pub(super) const SECRET: &[u8] = b"a secret of this test, 32 bytes or more";

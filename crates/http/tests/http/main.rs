@@ -7,6 +7,8 @@ mod client;
 mod crowded;
 mod documents;
 mod jwt;
+mod listener;
+mod live;
 mod openapi;
 mod questions;
 mod rules;

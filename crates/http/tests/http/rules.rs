@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::changes::Listener;
 use super::jwt::{at, believing, by_secret, hs256, token_of};
+use super::listener::Listener;
 use super::*;
 
 const OWN: &str = "doc -> 'owner' = claims -> 'sub'";

@@ -16,9 +16,9 @@ const AHEAD: i64 = 32;
 /// How many it allows at most.
 const AHEAD_MAX: i64 = 8192;
 
-/// A raise is durable before its first value is given out, which may take a millisecond. Where the one before lasted less
-/// than this long, it is for twice as many values: a bulk insert waits some twenty times and not three thousand.
-const QUICK: Duration = Duration::from_millis(100);
+/// A raise is durable before its first value is given out, which may take a millisecond, and who draws meanwhile waits for it. So it is for as many
+/// values as are drawn in this time, going by how long the one before lasted, but for twice as many as that one at most.
+const LASTS: Duration = Duration::from_millis(200);
 
 pub(super) type Identity = (ObjectId, u64);
 
@@ -86,10 +86,11 @@ impl Reserved {
 
     /// By how many values the mark is to be raised now.
     fn wanted(&self) -> i64 {
-        match self.raised {
-            Some((at, count)) if sync::since(at) < QUICK => (count * 2).clamp(AHEAD, AHEAD_MAX),
-            _ => AHEAD,
-        }
+        let Some((at, count)) = self.raised else { return AHEAD };
+        let lasted = sync::since(at).as_micros().max(1);
+        // (It does not go beyond what it may be, whatever the clock says.)
+        let drawn = (count as u128 * LASTS.as_micros() / lasted).min(2 * count as u128) as i64;
+        drawn.clamp(AHEAD, AHEAD_MAX)
     }
 
     /// Gives out the next value; raises the mark first where none is left.
@@ -247,8 +248,11 @@ mod tests {
     fn the_mark_goes_further_ahead_of_who_is_quick_and_no_further_of_who_is_not() {
         let raised = |at, count| Reserved { raised: Some((at, count)), ..Reserved::behind(Stand::Last(1)) }.wanted();
         let now = Instant::now();
-        let before = now.checked_sub(2 * QUICK).expect("a clock that has run for a while");
-        assert_eq!([raised(now, 32), raised(now, AHEAD_MAX), raised(before, 1024)], [64, AHEAD_MAX, AHEAD]);
+        let before = |times: u32| now.checked_sub(times * LASTS).expect("a clock that has run for a while");
+        assert_eq!([raised(now, 32), raised(now, AHEAD_MAX), raised(before(100), 1024)], [64, AHEAD_MAX, AHEAD]);
+        // Who goes on as quickly as before has as many again; a little time goes by meanwhile.
+        assert!((900..=1024).contains(&raised(before(1), 1024)), "{}", raised(before(1), 1024));
+        assert!((450..=512).contains(&raised(before(2), 1024)), "{}", raised(before(2), 1024));
         assert_eq!(Reserved::behind(Stand::Start).wanted(), AHEAD);
     }
 }

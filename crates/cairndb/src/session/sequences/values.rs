@@ -2,8 +2,7 @@
 //!
 //! A sequence's tree entry holds a high-water mark: values up to it may have been given out. The mark is raised ahead of
 //! need, outside transactions, and is durable before the first value below it is given out; so no value is ever given
-//! out twice. A crash skips at most `AHEAD` of them, or, where they are drawn faster than `QUICK` lets that many go, as many
-//! as are drawn in twice that time, up to `AHEAD_MAX`. A clean close lowers the mark to what was really used.
+//! out twice. A crash skips at most `AHEAD` of them, or, where they are drawn more quickly, as many as are drawn in `LASTS`, up to `AHEAD_MAX`. A clean close lowers the mark to what was really used.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
