@@ -170,6 +170,8 @@ struct Prepared<'c> {
     text: Arc<str>,
     /// Where it is counted, if it is.
     counts: Option<Arc<Counts>>,
+    /// It has rows, as far as was known when it was prepared.
+    returns: bool,
 }
 
 struct Portal<'c> {
@@ -384,7 +386,7 @@ impl<'c> Session<'c> {
         match self.of_server(&text) {
             Ok(None) => {}
             Ok(Some(_)) => {
-                let prepared = Prepared { statement: None, name, text: text.into(), counts: None };
+                let prepared = Prepared { statement: None, name, text: text.into(), counts: None, returns: false };
                 put(&mut self.statements, number, Rc::new(prepared));
                 return line.conversation.prepared(Vec::new(), None, Vec::new());
             }
@@ -401,7 +403,7 @@ impl<'c> Session<'c> {
         match named {
             Ok((statement, columns, origins)) => {
                 let parameters = statement.parameter_types().to_vec();
-                self.keep(number, statement, (name, text.into()));
+                self.keep(number, statement, (name, text.into()), columns.is_some());
                 tell_notices(line, self.connection);
                 self.tell_status(line);
                 line.conversation.prepared(parameters, columns, origins);
@@ -410,9 +412,9 @@ impl<'c> Session<'c> {
         }
     }
 
-    fn keep(&mut self, number: usize, statement: Statement<'c>, (name, text): (String, Arc<str>)) {
+    fn keep(&mut self, number: usize, statement: Statement<'c>, (name, text): (String, Arc<str>), returns: bool) {
         let (statement, counts) = (Some(RefCell::new(statement)), self.counts(&text));
-        put(&mut self.statements, number, Rc::new(Prepared { statement, name, text, counts }));
+        put(&mut self.statements, number, Rc::new(Prepared { statement, name, text, counts, returns }));
     }
 
     /// What PREPARE has made, for the protocol.
@@ -424,8 +426,9 @@ impl<'c> Session<'c> {
         match found {
             Ok((statement, columns, origins)) => {
                 let (parameters, text) = (statement.parameter_types().to_vec(), Arc::<str>::from(statement.text()));
+                let returns = columns.is_some();
                 line.conversation.found(text.len(), parameters, columns, origins);
-                self.keep(find.statement, statement, (find.name.clone(), text));
+                self.keep(find.statement, statement, (find.name.clone(), text), returns);
             }
             Err(error) => self.fail(line, &error),
         }
@@ -485,6 +488,11 @@ impl<'c> Session<'c> {
         self.close_portal(bind.portal);
         match self.bound(bind) {
             Ok(portal) => {
+                // Of FETCH they are those of a cursor that may have come since it was prepared.
+                let late = portal.prepared.as_ref().filter(|of| !of.returns).and_then(|of| of.statement.as_ref());
+                if let Some(Ok(Some(columns))) = late.map(|statement| statement.borrow().result()) {
+                    line.conversation.returns(columns);
+                }
                 put(&mut self.portals, bind.portal, portal);
                 line.conversation.bound();
             }

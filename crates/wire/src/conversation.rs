@@ -376,13 +376,10 @@ impl Conversation {
         }
     }
 
-    /// A statement's result has these columns; told before its first row. `origins`: the tables' columns that they show.
+    /// A statement's result has these columns; told before its first row. `origins`: the tables' columns that they show. (Of a portal they
+    /// are told by Describe, and by nothing else.)
     pub fn columns(&mut self, fields: &[Field], origins: impl FnOnce() -> Vec<Option<ColumnOrigin>>) {
-        let is_told = match &self.asked {
-            Asked::Execute(portal) => self.portals.get(*portal).is_some_and(|of| of.columns.is_some() || of.is_of_sql),
-            _ => false,
-        };
-        if !is_told {
+        if !matches!(self.asked, Asked::Execute(_)) {
             self.output.columns(fields, &origins(), &Formats::Text);
         }
     }

@@ -221,6 +221,14 @@ impl Conversation {
         self.output.empty(b'2');
     }
 
+    /// Before [`bound`](Conversation::bound): the portal's rows have these columns, which were not known when its statement was prepared (FETCH from
+    /// a cursor that was not there).
+    pub fn returns(&mut self, fields: Vec<Field>) {
+        if let Asked::Bind { portal, .. } = &mut self.asked {
+            portal.columns = Some(Arc::new(Columns { fields, origins: Vec::new() }));
+        }
+    }
+
     /// The portal is there.
     pub fn bound(&mut self) {
         if let Asked::Bind { name, portal } = std::mem::take(&mut self.asked) {

@@ -310,9 +310,12 @@ impl Session {
         }
     }
 
-    /// What the rows are that FETCH gives of a cursor.
-    pub(super) fn fields_of_cursor(&self, name: &str) -> Result<Vec<Field>> {
-        self.cursors_mut()?.get(name).map(|cursor| cursor.fields().to_vec()).ok_or_else(|| unknown(name))
+    /// What the rows are that FETCH gives of a cursor; `None`: there is none that has rows, so far.
+    pub(super) fn fields_of_cursor(&self, name: &str) -> Option<Vec<Field>> {
+        let cursors = self.cursors_mut().ok()?;
+        let cursor = cursors.get(name)?;
+        let returns = cursor.rows.as_ref().is_none_or(CursorRows::returns_rows);
+        returns.then(|| cursor.fields().to_vec())
     }
 
     /// Whether there are cursors.

@@ -73,7 +73,8 @@ pub(super) enum CursorRows {
 pub(super) struct Portal {
     /// `None`: nothing that SQL could run.
     runnable: Option<Runnable>,
-    fields: Vec<Field>,
+    /// `None`: it returns no rows.
+    fields: Option<Vec<Field>>,
     /// `None`: the protocol runs it.
     state: Option<PortalState>,
 }
@@ -83,8 +84,12 @@ impl CursorRows {
     pub(super) fn fields(&self) -> &[Field] {
         match self {
             CursorRows::Scrolled(rows) => rows.fields(),
-            CursorRows::Portal(portal) => &portal.fields,
+            CursorRows::Portal(portal) => portal.fields.as_deref().unwrap_or_default(),
         }
+    }
+
+    pub(super) fn returns_rows(&self) -> bool {
+        !matches!(self, CursorRows::Portal(Portal { fields: None, .. }))
     }
 
     /// Whether it reads what was there when it began to.
@@ -200,7 +205,7 @@ impl Session {
         text: &Arc<str>,
         values: Vec<Value>,
     ) -> Result<u64> {
-        let fields = runnable.map(|runnable| self.result_of(runnable)).transpose()?.flatten().unwrap_or_default();
+        let fields = runnable.map(|runnable| self.result_of(runnable)).transpose()?.flatten();
         let runnable = runnable.map(|runnable| Runnable { kept: None, ..runnable.clone() });
         let rows = CursorRows::Portal(Portal { runnable, fields, state: Some(PortalState::New(values)) });
         let depth = self.state.borrow().transaction.as_ref().map(|open| open.depth());

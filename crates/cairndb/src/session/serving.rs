@@ -113,7 +113,7 @@ impl Session {
             Command::Session(SessionCommand::ShowAll) => Some(["name", "setting", "description"].map(text).to_vec()),
             Command::Prepared(PreparedCommand::Execute(execute)) => self.fields_of_named(&execute.name)?,
             Command::Prepared(PreparedCommand::Explain { .. }) => Some(vec![text("QUERY PLAN")]),
-            Command::Cursor(CursorCommand::Fetch { name, moves: false, .. }) => self.fields_of_cursor(&name).ok(),
+            Command::Cursor(CursorCommand::Fetch { name, moves: false, .. }) => self.fields_of_cursor(&name),
             _ => None,
         })
     }

@@ -301,6 +301,31 @@ fn cursors() -> Vec<(&'static str, Talk)> {
                 .execute("", 0)
                 .sync()),
         ),
+        (
+            "FETCH is prepared before its cursor is there",
+            end(new()
+                .query("BEGIN")
+                .parse("f", "FETCH 2 FROM c", &[])
+                .describe('S', "f")
+                .sync()
+                .query(&format!("DECLARE c CURSOR FOR {ids}"))
+                .bind("", "f", &[], true)
+                .describe('P', "")
+                .execute("", 0)
+                .bind("", "f", &[], false)
+                .execute("", 0)
+                .sync()),
+        ),
+        (
+            "FETCH of what returns no rows is described",
+            end(of("DELETE FROM t")
+                .sync()
+                .parse("", "FETCH p", &[])
+                .describe('S', "")
+                .bind("", "", &[], false)
+                .describe('P', "")
+                .sync()),
+        ),
         ("a function fetches and closes", end(open().execute("p", 1).sync().query(taking).execute("p", 0).sync())),
         (
             "an error in FETCH",
