@@ -46,7 +46,7 @@ const ASYNCPG: Suite = Suite {
         "tests/test_types.py",
         "tests/test_utils.py",
     ],
-    passed: (69, 246),
+    passed: (69, 252),
 };
 
 const SQLALCHEMY: Suite = Suite {
@@ -80,16 +80,21 @@ impl Suite {
     }
 
     fn skips(&self) -> Vec<String> {
-        let skips = std::fs::read_to_string(scripts().join("suites/skips.tsv")).expect("what is left out");
-        let of_line = |line: &str| {
-            let mut fields = line.split('\t');
-            let (Some(suite), Some(test), Some(_)) = (fields.next(), fields.next(), fields.next()) else {
-                panic!("a line is a suite, a test and a reason: {line}");
-            };
-            (suite == self.name).then(|| format!("--deselect={test}"))
-        };
-        skips.lines().filter_map(of_line).collect()
+        skipped(self.name).iter().map(|test| format!("--deselect={test}")).collect()
     }
+}
+
+/// The tests of a suite that are left out.
+fn skipped(suite: &str) -> Vec<String> {
+    let skips = std::fs::read_to_string(scripts().join("suites/skips.tsv")).expect("what is left out");
+    let of_line = |line: &str| {
+        let mut fields = line.split('\t');
+        let (Some(of), Some(test), Some(_)) = (fields.next(), fields.next(), fields.next()) else {
+            panic!("a line is a suite, a test and a reason: {line}");
+        };
+        (of == suite).then(|| test.to_owned())
+    };
+    skips.lines().filter_map(of_line).collect()
 }
 
 /// Of a line like `5 failed, 1876 passed in 7 s`.
@@ -148,4 +153,56 @@ fn sqlalchemy_passes_its_own_tests() {
         let plugins: [&Path; 2] = [Path::new("lib"), &scripts().join("suites")];
         pytest.env("PYTHONPATH", std::env::join_paths(plugins).expect("paths"));
     });
+}
+
+/// pgx's, of Go: its packages that ask a database, and how many of their tests are to pass.
+const PGX: [(&str, usize); 4] = [(".", 250), ("pgconn", 192), ("pgxpool", 71), ("stdlib", 44)];
+const PGX_VERSION: &str = "github.com/jackc/pgx/v5@v5.13.0";
+
+/// The programs that its packages' tests are, beside their sources.
+fn pgx() -> Option<PathBuf> {
+    if !has("go", "version") {
+        return None;
+    }
+    installed("pgx", PGX_VERSION, |folder| {
+        let mut fetch = Command::new("sh");
+        let copy = format!(
+            "cp -R \"$(go mod download -json {PGX_VERSION} | sed -n 's/.*\"Dir\": \"\\(.*\\)\",/\\1/p')\" pgx && chmod -R u+w pgx"
+        );
+        fetch.args(["-c", &copy]).current_dir(folder);
+        let build = |(package, _): &(&str, usize)| {
+            let mut build = Command::new("go");
+            build.args(["test", "-c", "-o", "tests"]).current_dir(folder.join("pgx").join(package));
+            build
+        };
+        [fetch].into_iter().chain(PGX.iter().map(build)).collect()
+    })
+}
+
+#[test]
+fn pgx_passes_its_own_tests() {
+    if std::env::var_os("CAIRN_SUITES").is_none() {
+        return println!("LEFT OUT: pgx's own tests are run with CAIRN_SUITES=1");
+    }
+    let Some(folder) = pgx() else { return };
+    let skipped = format!("^({})$", skipped("pgx").join("|"));
+    for (package, least) in PGX {
+        let served = Served::with(&rcgen::PKCS_ECDSA_P256_SHA256, |options| options.connections_max = 300);
+        let conn = served.database.connect().expect("connects");
+        conn.execute("CREATE DOMAIN uint64 AS numeric(20, 0)", ()).expect("what it begins with");
+        let (user, password, database) = (crate::served::USER, crate::served::PASSWORD, crate::served::DATABASE);
+        let port = served.port();
+        let url =
+            format!("host=127.0.0.1 port={port} user={user} password='{password}' dbname={database} sslmode=require");
+        let sources = folder.join("pgx").join(package);
+        // Some of them have servers of their own.
+        let mut tests = Command::new("env");
+        tests.args(["-u", "PGSSLROOTCERT", "-u", "PGSSLMODE"]).arg(sources.join("tests"));
+        tests.args(["-test.v", "-test.timeout=300s", "-test.skip", &skipped]).current_dir(&sources);
+        tests.env("PGX_TEST_DATABASE", url);
+        let said = served.said(tests, Duration::from_secs(400));
+        let passed = said.lines().filter(|line| line.starts_with("--- PASS")).count();
+        assert!(passed >= least, "{package}: {passed} passed, at least {least} were to:\n{said}");
+        println!("{package}: {passed} passed");
+    }
 }
