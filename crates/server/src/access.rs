@@ -10,7 +10,7 @@ use std::str::FromStr;
 use cairn_wire::{Login, Verifier};
 use cairndb::{Error, SqlState};
 
-use crate::server::Options;
+use crate::options::Options;
 use crate::throttle::Origin;
 
 /// A user who may come in with a password.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cairndb::{Error, InterruptHandle, SqlState, Waits};
 
 use crate::activity::{Activity, State, clock};
-use crate::server::Options;
+use crate::options::Options;
 use crate::stream::Stream;
 
 /// What is held is never locked while anything is waited for.

@@ -1,6 +1,6 @@
 //! What of a server's options can change while it runs.
 
-use crate::server::Options;
+use crate::options::Options;
 
 /// The names of options, as the configuration has them.
 type Names = Vec<&'static str>;

@@ -8,7 +8,8 @@ use cairndb::{Database, Error, SqlState};
 
 use crate::folder::Lease;
 use crate::log::{Level, Log};
-use crate::server::{Options, Shared};
+use crate::options::Options;
+use crate::server::Shared;
 
 /// A server that runs, for whoever lets clients in beside it (over HTTP): see [`Running::services`](crate::Running::services).
 #[derive(Clone)]

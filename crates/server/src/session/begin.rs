@@ -14,9 +14,10 @@ use crate::asked::Asked;
 use crate::door;
 use crate::line::Line;
 use crate::log::Level;
+use crate::options::Options;
 use crate::registry::{Entry, Who};
 use crate::results::tell_notices;
-use crate::server::{Options, Shared};
+use crate::server::Shared;
 use crate::stream::Stream;
 
 /// Everything that a client's thread does. `number`: its connection's.

@@ -21,9 +21,10 @@ use crate::copy::copy;
 use crate::hearing::Hearing;
 use crate::line::Line;
 use crate::log::{Level, Log};
+use crate::options::Options;
 use crate::registry::Place;
 use crate::results::{Broken, give, tell_notices};
-use crate::server::{Options, Shared};
+use crate::server::Shared;
 use crate::statements::{Counts, Key, rows_of};
 
 /// Settings whose values clients are told, by PostgreSQL's names and ours.
