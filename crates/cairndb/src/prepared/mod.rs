@@ -3,5 +3,5 @@
 mod explain;
 mod statement;
 
-pub(crate) use explain::{ExplainedRun, explanation, explanation_named, report};
+pub(crate) use explain::{ExplainedRun, columns as explanation_columns, explanation, explanation_named, report};
 pub(crate) use statement::{Access, Body, Prepared};

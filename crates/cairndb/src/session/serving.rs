@@ -11,9 +11,10 @@ use super::execute::Runnable;
 use super::settings::shown_name;
 use super::{Executed, Params, Session, Settings};
 use crate::catalog::oid_of;
-use crate::command::{Command, CursorCommand, PreparedCommand, SessionCommand};
+use crate::command::{Command, CursorCommand, PreparedCommand, SchemaCommand, SessionCommand};
 use crate::exec::Kept;
 use crate::plan::Field;
+use crate::prepared::explanation_columns;
 use crate::sql::ParsedStatement;
 use crate::sync;
 use crate::types::{DataType, Server, ShownSettings};
@@ -112,7 +113,8 @@ impl Session {
             Command::Session(SessionCommand::Show { name }) => Some(vec![text(shown_name(&name))]),
             Command::Session(SessionCommand::ShowAll) => Some(["name", "setting", "description"].map(text).to_vec()),
             Command::Prepared(PreparedCommand::Execute(execute)) => self.fields_of_named(&execute.name)?,
-            Command::Prepared(PreparedCommand::Explain { .. }) => Some(vec![text("QUERY PLAN")]),
+            Command::Prepared(PreparedCommand::Explain { told, .. }) => Some(explanation_columns(told)),
+            Command::Schema(SchemaCommand::Explain(made)) => Some(explanation_columns(made.told)),
             Command::Cursor(CursorCommand::Fetch { name, moves: false, .. }) => self.fields_of_cursor(&name),
             _ => None,
         })
