@@ -44,7 +44,7 @@ pub struct Options {
     pub output_timeout: Duration,
     /// What a client may take.
     pub limits: Limits,
-    /// What settings of sessions can not go beyond; `None`: [what the database's own options give](Database::ceilings).
+    /// What settings of sessions can not go beyond; `None`: [what the database's own options give](cairndb::Database::ceilings).
     pub ceilings: Option<Ceilings>,
     /// Where it is told what happens.
     pub log: Log,
