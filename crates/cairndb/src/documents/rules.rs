@@ -10,6 +10,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use super::by_id::ById;
 use super::collection::{Collection, Upserted};
 use super::document::{Document, Written, jsonb};
 use super::filter::{literal, wrong};
@@ -17,7 +18,7 @@ use crate::api::Statement;
 use crate::bind::{asked_of_values, with_claims};
 use crate::catalog::{RuleKind, Rules};
 use crate::types::{DataType, EvalContext, Jsonb, fit};
-use crate::{Error, Result, RowRef, SqlState, ToValue, Value};
+use crate::{Error, Result, SqlState, ToValue, Value};
 
 /// Who comes with claims, and the rules for him.
 pub(super) struct Under {
@@ -162,8 +163,9 @@ impl<'c> Collection<'c> {
             let (table, rule) = (self.info().table(), with_claims(rule, 2));
             format!("SELECT id, version, doc FROM {table} AS document WHERE id = $1 AND ({rule})")
         };
-        let found = self
-            .with_text(&ruled.get, sql, |statement| statement.query_point((id, under.claims()), document)?.transpose());
+        let found = self.with_text(&ruled.get, sql, |statement| {
+            statement.query_point((id, under.claims()), ById::document)?.transpose()
+        });
         found.map_err(concealed)
     }
 
@@ -233,11 +235,11 @@ impl<'c> Collection<'c> {
         let written = match id {
             None => {
                 let sql = || format!("INSERT INTO {table} (doc) VALUES ($1) {WRITTEN}");
-                self.with_text(&ruled.insert, sql, |statement| statement.query_point((doc,), document))
+                self.with_text(&ruled.insert, sql, |statement| statement.query_point((doc,), ById::document))
             }
             Some(id) => {
                 let sql = || format!("INSERT INTO {table} (id, doc) VALUES ($1, $2) {WRITTEN}");
-                self.with_text(&ruled.insert_as, sql, |statement| statement.query_point((id, doc), document))
+                self.with_text(&ruled.insert_as, sql, |statement| statement.query_point((id, doc), ById::document))
             }
         };
         let written = written?.transpose()?.ok_or_else(super::collection::left_out)?;
@@ -282,7 +284,7 @@ impl<'c> Collection<'c> {
         let table = self.info().table();
         let sql = || format!("UPDATE {table} SET doc = $2 WHERE id = $1 AND version = $3 {WRITTEN}");
         let params = (&old.id, &proposed.2, old.version);
-        let written = self.with_text(&ruled.replace, sql, |statement| statement.query_point(params, document));
+        let written = self.with_text(&ruled.replace, sql, |statement| statement.query_point(params, ById::document));
         let written = written?.transpose()?.ok_or_else(super::collection::left_out)?;
         self.check_written(ruled, RuleKind::Update, (&proposed, &written), Some(old))?;
         Ok(written.version)
@@ -320,10 +322,6 @@ impl<'c> Collection<'c> {
     pub(super) fn id_value(&self, id: &dyn ToValue) -> Result<Value> {
         fit(id.to_value(), self.id_data_type(), &EvalContext::default())
     }
-}
-
-fn document(row: RowRef<'_>) -> Result<Document> {
-    Ok(Document { id: row.value(0)?, version: row.get(1)?, doc: jsonb(row.value(2)?)? })
 }
 
 fn doc_value(doc: &dyn ToValue) -> Result<Value> {
