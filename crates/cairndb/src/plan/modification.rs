@@ -93,6 +93,8 @@ pub enum ConflictAction {
         /// What the update asks by subqueries: over the one row of both (`CteId::Row`), the new values that have such, which
         /// stand behind both rows' columns in `assignments`; no row where it is to stay as it is.
         query: Option<Box<LogicalPlan>>,
+        /// What views that the statement goes through show: a row in the way that is not among it is an error.
+        shown: Vec<ViewCheck>,
     },
 }
 

@@ -60,7 +60,8 @@ impl Binder<'_> {
         let mut context = Context::new(Some(&env), Clause::Update);
         let assignments = self.assignments(&changed.seen, clause.assignments, &mut context)?;
         let filter = clause.filter.map(|condition| self.filter(condition, &env)).transpose()?;
-        Ok(ConflictAction::Update { assignments, filter, query: None })
+        let shown = changed.face.as_ref().map_or_else(Vec::new, |face| face.shown.clone());
+        Ok(ConflictAction::Update { assignments, filter, query: None, shown })
     }
 
     /// The unique indexes of these columns and expressions. One of some rows will do if the condition says that the row is
@@ -165,7 +166,7 @@ impl OnConflict {
     /// Takes what has subqueries out of an update, to be asked by itself. What is left of such new values are columns behind the
     /// proposed row's. `around`: the rows that are proposed, which have the parts of the statement's WITH around them.
     pub(super) fn take_query(&mut self, table: &Table, around: &LogicalPlan) -> Result<()> {
-        let ConflictAction::Update { assignments, filter, query } = &mut self.action else { return Ok(()) };
+        let ConflictAction::Update { assignments, filter, query, .. } = &mut self.action else { return Ok(()) };
         if !assignments.iter().map(|(_, expr)| expr).chain(&*filter).any(has_subquery) {
             return Ok(());
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cairn_parser::{self as ast, Assignment, AssignmentTarget, Id, Indirection, List, Name, QualifiedName, Span};
 
-use super::updatable::{Purpose, TargetTable, refuse_subqueries};
+use super::updatable::{Face, Purpose, TargetTable, refuse_subqueries};
 use crate::bind::binder::{Binder, NOWHERE};
 use crate::bind::context::{Clause, Context};
 use crate::bind::definitions::groups::bound_groups;
@@ -217,7 +217,7 @@ impl Binder<'_> {
             Some(view) => self.view_rows(&view.clone(), NOWHERE)?,
             None => self.scan_of(table, columns, name)?,
         };
-        let filter = target.face.as_ref().and_then(|face| face.filter.clone());
+        let filter = target.face.as_ref().and_then(Face::filter);
         let plan = match filter {
             Some(predicate) => LogicalPlan::Filter { input: Box::new(scan), predicate },
             None => scan,

@@ -36,8 +36,8 @@ pub(super) struct TargetTable {
 #[derive(Default)]
 pub(super) struct Face {
     pub(in crate::bind) columns: Vec<Named>,
-    /// The rows that it shows; `None`: all.
-    pub(in crate::bind) filter: Option<Expr>,
+    /// Which rows it shows, the innermost view's condition first.
+    pub(in crate::bind) shown: Vec<ViewCheck>,
     /// What rows that are given to it must satisfy, the innermost view's first.
     pub(in crate::bind) checks: Vec<ViewCheck>,
     /// What columns of the table have for a default, where a view says so: the outermost one.
@@ -136,7 +136,16 @@ impl Face {
         let column = |(index, column): (usize, &Column)| {
             (column.name.clone(), Expr::Column { index, data_type: column.data_type })
         };
-        Face { columns: table.columns.iter().enumerate().map(column).collect(), filter: None, ..Face::default() }
+        Face { columns: table.columns.iter().enumerate().map(column).collect(), ..Face::default() }
+    }
+
+    /// The rows that it shows; `None`: all.
+    pub(super) fn filter(&self) -> Option<Expr> {
+        let conditions = || self.shown.iter().map(|view| view.condition.clone());
+        match self.shown.len() {
+            0 | 1 => conditions().next(),
+            _ => Some(Expr::And(conditions().collect())),
+        }
     }
 
     /// What the view calls a column of the table that it shows as it is.
@@ -226,15 +235,15 @@ impl Binder<'_> {
         if purpose.event != TriggerEvent::Delete && !columns.iter().any(|(_, expr)| column_of(expr).is_some()) {
             return refused("Views that have no updatable columns are not automatically updatable.");
         }
-        let Face { filter: shown, mut checks, defaults, not_given, .. } = inner;
-        if let Some(condition) = own.as_ref().filter(|_| cascades || view.check.is_some()) {
-            checks.push(ViewCheck { view: view.name.clone(), condition: condition.clone() });
+        let Face { mut shown, mut checks, defaults, not_given, .. } = inner;
+        if let Some(condition) = own {
+            let own = ViewCheck { view: view.name.clone(), condition };
+            if cascades || view.check.is_some() {
+                checks.push(own.clone());
+            }
+            shown.push(own);
         }
-        let filter = match (shown, own) {
-            (Some(inner), Some(own)) => Some(Expr::And(vec![inner, own])),
-            (inner, own) => inner.or(own),
-        };
-        Ok(Ok((table, Face { columns, filter, checks, defaults, not_given })))
+        Ok(Ok((table, Face { columns, shown, checks, defaults, not_given })))
     }
 
     /// What a relation shows of a table, under the names that a definition has for its columns; `None`: it is nothing of a table.
@@ -248,7 +257,7 @@ impl Binder<'_> {
             catalog::Relation::Table(table) if !table.is_materialized() => {
                 let columns = known_columns(reference, table);
                 let columns = columns.into_iter().filter_map(|(name, expr)| Some((name, expr?))).collect();
-                Some(Ok((table.clone(), Face { columns, filter: None, ..Face::default() })))
+                Some(Ok((table.clone(), Face { columns, ..Face::default() })))
             }
             catalog::Relation::View(view) => Some(self.updatable(view, purpose)?.map(|(table, mut face)| {
                 face.columns.truncate(reference.columns.len());

@@ -235,7 +235,7 @@ impl RowChange {
         returned: &mut Vec<Value>,
     ) -> Result<(), Stop> {
         let Some(returning) = self.returning.as_ref().filter(|returning| returning.is_after()) else { return Ok(()) };
-        let old = Stored { layout: &self.rules.target.layout, key, value: &buffers.old };
+        let old = self.as_read(key, buffers);
         self.with_new(key, beside, env, buffers, |new| {
             returning.after(&Affected { row: new, old: Some(&old), new: Some(new) }, env, returned)
         })
@@ -289,6 +289,11 @@ impl RowChange {
         Ok(look_up(trees, self.rules.target.table.tree, key, &mut buffers.old)?)
     }
 
+    /// The row that was read.
+    pub(super) fn as_read<'a>(&'a self, key: &'a [u8], buffers: &'a ChangeBuffers) -> Stored<'a> {
+        Stored { layout: &self.rules.target.layout, key, value: &buffers.old }
+    }
+
     /// The values of expressions over the row that was read and the one beside it.
     pub(super) fn values_of_both<'e>(
         &self,
@@ -297,9 +302,8 @@ impl RowChange {
         env: Env<'_>,
         buffers: &ChangeBuffers,
     ) -> Result<Vec<Value>, Stop> {
-        let target = &*self.rules.target;
-        let old = Stored { layout: &target.layout, key, value: &buffers.old };
-        let both = Both { old: &old, beside: Some(beside), width: target.table.columns.len() };
+        let old = self.as_read(key, buffers);
+        let both = Both { old: &old, beside: Some(beside), width: self.rules.target.table.columns.len() };
         exprs.map(|expr| Ok(env::eval(expr, &both, env)?.into_value())).collect()
     }
 

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::asked::{Answered, Asked};
+use super::asked::{Answered, Asked, Viewed};
 use super::{
     ChangeBuffers, Env, InsertBuffers, Proposed, RowChange, RowObserver, Stop, Target, Trees, exists, look_up,
 };
 use crate::catalog::Catalog;
-use crate::plan::{Arbiter, ConflictAction, Expr, Held, OnConflict, ViewCheck};
+use crate::plan::{Arbiter, Columns, ConflictAction, Expr, Held, OnConflict, ViewCheck};
 use crate::{Error, Result, SqlState, Value};
 
 /// Whether others have touched the row of a key.
@@ -39,6 +39,8 @@ pub(crate) struct Conflict {
     pub(super) update: Option<Box<RowChange>>,
     /// What the update asks by subqueries.
     asked: Option<Asked>,
+    /// What views show: the row in the way is updated only where it is among it.
+    shown: Box<[Viewed]>,
 }
 
 impl Conflict {
@@ -48,10 +50,11 @@ impl Conflict {
         returning: Option<&[Expr]>,
         catalog: &Catalog,
     ) -> Result<Conflict> {
-        let mut asked = None;
+        let (mut asked, mut seen) = (None, Box::default());
         let update = match &bound.action {
             ConflictAction::Nothing => None,
-            ConflictAction::Update { assignments, filter, query } => {
+            ConflictAction::Update { assignments, filter, query, shown } => {
+                seen = shown.iter().map(|check| Viewed::of(check, target)).collect::<Result<_>>()?;
                 // RETURNING sees the table's columns only.
                 let behind = (returning, 0);
                 let width = target.table.columns.len();
@@ -72,7 +75,7 @@ impl Conflict {
                 Some(Box::new(RowChange::new(target, catalog, assigned, filter.as_ref(), behind)))
             }
         };
-        Ok(Conflict { arbiter: bound.arbiter.clone(), update, asked })
+        Ok(Conflict { arbiter: bound.arbiter.clone(), update, asked, shown: seen })
     }
 
     pub(super) fn through(self, views: &[ViewCheck]) -> Result<Conflict> {
@@ -81,16 +84,21 @@ impl Conflict {
     }
 
     pub(super) fn is_evaluable(&self, held: Held) -> bool {
-        self.asked.is_none() && self.update.as_ref().is_none_or(|change| change.is_evaluable(held))
+        let allows = |seen: &Viewed| seen.plain().is_some_and(|condition| held.allows(condition));
+        self.asked.is_none()
+            && self.update.as_ref().is_none_or(|change| change.is_evaluable(held))
+            && self.shown.iter().all(allows)
     }
 
     /// Whether it asks subqueries.
     pub(super) fn asks_queries(&self) -> bool {
-        self.asked.is_some()
+        self.asked.is_some() || self.shown.iter().any(|seen| seen.plain().is_none())
     }
 
     pub(super) fn evaluates_nothing(&self) -> bool {
-        self.asked.is_none() && self.update.as_ref().is_none_or(|change| change.evaluates_nothing())
+        self.asked.is_none()
+            && self.shown.is_empty()
+            && self.update.as_ref().is_none_or(|change| change.evaluates_nothing())
     }
 
     /// Leaves or updates the row under `existing`; whether it was updated.
@@ -109,6 +117,9 @@ impl Conflict {
         {
             return Err(affected_twice().into());
         }
+        if !self.shown.is_empty() && change.read(trees, existing, buffers)? {
+            self.must_be_shown(&change.as_read(existing, buffers), env)?;
+        }
         let changed = match &self.asked {
             None => change.run(trees, (existing, Some(proposed)), env, buffers, observer, returned)?,
             Some(asked) => {
@@ -124,6 +135,17 @@ impl Conflict {
             touched.insert(buffers.key_after(existing).to_vec());
         }
         Ok(changed)
+    }
+
+    /// SQLSTATE 55000 where a view does not show the row in the way.
+    fn must_be_shown(&self, row: &dyn Columns<Stop>, env: Env<'_>) -> Result<(), Stop> {
+        for seen in &self.shown {
+            if !seen.is_true(row, env)? {
+                let message = format!("conflicting row is not visible through view \"{}\"", seen.view);
+                return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message).into());
+            }
+        }
+        Ok(())
     }
 
     /// Whether there is a row in the way of the one that is prepared; leaves its key in `existing`.

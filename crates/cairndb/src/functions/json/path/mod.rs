@@ -104,7 +104,7 @@ impl<'a> Call<'a> {
         Call { zoned: true, ..self }
     }
 
-    /// Of an operator: silent, and each variable is null.
+    /// Of an operator: silent, and given no variables, not even an object of none.
     fn of_operator(args: &'a [Value], eval: &'a EvalContext) -> Result<Call<'a>> {
         let mut null = JsonBuilder::default();
         null.null();

@@ -232,8 +232,8 @@ impl<'a> Run<'a> {
     fn variable(&self, name: &str) -> Result<Item<'a>> {
         let found = match self.variables.root().read()? {
             Json::Object(items) => items.get(name)?,
-            // Of an operator, which is given none: all are null.
-            _ => Some(self.variables.root()),
+            // Of an operator, which is given none.
+            _ => None,
         };
         let found = found.ok_or_else(|| {
             Error::new(SqlState::UNDEFINED_OBJECT, format!("could not find jsonpath variable \"{name}\""))
