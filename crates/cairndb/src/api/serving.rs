@@ -89,6 +89,24 @@ impl Connection {
         Ok(Statement::of(&self.session, self.session.prepare_typed(sql, types)?))
     }
 
+    /// As [`Connection::prepare_typed`]; where it fails, an open transaction stays as it is: for who tries what a statement takes
+    /// before running one that it does.
+    ///
+    /// ```
+    /// use cairndb::DataType;
+    ///
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// conn.execute("BEGIN", ())?;
+    /// assert!(conn.try_prepare("SELECT $1 * $2", &[]).is_err(), "of what types?");
+    /// assert!(!conn.transaction_failed());
+    /// let statement = conn.try_prepare("SELECT $1 * $2", &[DataType::Integer, DataType::Integer])?;
+    /// assert_eq!(statement.columns()[0].data_type, DataType::Integer);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn try_prepare(&self, sql: &str, types: &[DataType]) -> Result<Statement<'_>> {
+        Ok(Statement::of(&self.session, self.session.try_prepare(sql, types)?))
+    }
+
     /// SQL knows a statement by this name from now on, as if PREPARE had made it: EXECUTE runs it, DEALLOCATE forgets it.
     ///
     /// # Errors

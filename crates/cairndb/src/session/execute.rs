@@ -176,11 +176,15 @@ impl Session {
 
     /// Plans the statement without running it, where it is one that has a plan; of another what it takes and gives is found out.
     pub(crate) fn prepare_now(&self, statement: &mut Runnable) -> Result<()> {
-        let prepared = match Access::of(&statement.parsed) {
+        self.plan_now(statement).inspect_err(|_| self.state.borrow().fail())
+    }
+
+    /// As `prepare_now`; where it fails, the open transaction does not.
+    pub(super) fn plan_now(&self, statement: &mut Runnable) -> Result<()> {
+        match Access::of(&statement.parsed) {
             Access::Read | Access::Write => self.with_state(|state| self.plan(statement, state)).map(drop),
             Access::TransactionControl | Access::Session | Access::Schema => self.prepare_command(statement),
-        };
-        prepared.inspect_err(|_| self.state.borrow().fail())
+        }
     }
 
     /// `None`: it calls functions that may change rows, so it has to run in a transaction.

@@ -41,12 +41,17 @@ impl Session {
     }
 
     pub(crate) fn prepare_typed(&self, sql: &str, types: &[DataType]) -> Result<Runnable> {
+        self.try_prepare(sql, types).inspect_err(|_| self.state.borrow().fail())
+    }
+
+    /// As `prepare_typed`; where it fails, the open transaction does not.
+    pub(crate) fn try_prepare(&self, sql: &str, types: &[DataType]) -> Result<Runnable> {
         self.forget_interrupt();
-        let mut runnable = self.runnable(sql)?;
+        let mut runnable = self.parsed(sql)?;
         if types.iter().any(|of| *of != DataType::Unknown) {
             runnable = Runnable::new(Arc::new(declaring(&runnable.parsed, types.to_vec())));
         }
-        self.prepare_now(&mut runnable)?;
+        self.plan_now(&mut runnable)?;
         // (From now on its columns stay: those that its text had before are nothing to it.)
         runnable.kept = Some(Kept::default());
         if let (None, Some(prepared)) = (runnable.hash, &runnable.prepared) {

@@ -118,7 +118,7 @@ impl Session {
         self.parsed(sql).inspect_err(|_| self.state.borrow().fail())
     }
 
-    fn parsed(&self, sql: &str) -> Result<Runnable> {
+    pub(super) fn parsed(&self, sql: &str) -> Result<Runnable> {
         self.check_process()?;
         let mut cache = self.cache.borrow_mut();
         let hash = cache.hash(sql);

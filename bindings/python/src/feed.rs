@@ -1,0 +1,208 @@
+//! The rows of a result on their way to Python: batches are worked out with the interpreter let go, and become tuples with it.
+//!
+//! A result outlives its transaction, as PEP 249's do: whoever ends one has what was not fetched of its results made into
+//! tuples before ([`Feed::hold`]).
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, TryLockError};
+use std::time::Duration;
+
+use cairndb::{Row, Rows};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::errors::{raised, refused};
+use crate::released::released;
+use crate::shape::Shape;
+use crate::to_python::Maker;
+
+/// See the module.
+pub(crate) struct Feed {
+    pub(crate) shape: Arc<Shape>,
+    /// Where the result has moments: the session's time zone when it was asked for.
+    zone: Option<String>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Rows that have to be worked out; `None`: there are no more.
+    rows: Option<Rows>,
+    /// Rows that are there.
+    ready: Option<Rows>,
+    /// Rows that are tuples already.
+    held: VecDeque<Py<PyTuple>>,
+}
+
+impl Feed {
+    /// Of rows of which the first are to be worked out now, unless they have no end. With the interpreter let go.
+    pub(crate) fn ready(rows: &mut Rows) -> cairndb::Result<Option<(Rows, bool)>> {
+        if rows.is_endless() {
+            return Ok(None);
+        }
+        let ahead = rows.ahead(1, Duration::MAX)?;
+        Ok(Some((ahead.rows, ahead.is_end)))
+    }
+
+    pub(crate) fn new(shape: Arc<Shape>, zone: Option<String>, rows: Option<Rows>, ready: Option<Rows>) -> Feed {
+        Feed { shape, zone, state: Mutex::new(State { rows, ready, held: VecDeque::new() }) }
+    }
+
+    /// Whether rows have to be worked out yet.
+    pub(crate) fn is_open(&self) -> bool {
+        self.state.try_lock().map_or(true, |state| state.rows.is_some() || state.ready.is_some())
+    }
+
+    fn with<T>(&self, py: Python<'_>, work: impl FnOnce(&mut State) -> PyResult<T>) -> PyResult<T> {
+        match self.state.try_lock() {
+            Ok(mut state) => work(&mut state),
+            Err(TryLockError::Poisoned(poisoned)) => work(&mut poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(refused(py, "55006", "the result is being read by somebody else")),
+        }
+    }
+
+    fn maker<'py>(&self, py: Python<'py>) -> PyResult<Maker<'py>> {
+        Maker::new(py, self.zone.as_deref())
+    }
+
+    /// The next row.
+    pub(crate) fn next<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        self.with(py, |state| {
+            if let Some(row) = state.held.pop_front() {
+                return Ok(Some(row.into_bound(py)));
+            }
+            let maker = self.maker(py)?;
+            state.step(py, |row| self.tuple(&maker, row))
+        })
+    }
+
+    /// So many rows, or those that there are, each handed to `each`.
+    pub(crate) fn take<'py>(
+        &self,
+        py: Python<'py>,
+        count: usize,
+        mut each: impl FnMut(Bound<'py, PyTuple>) -> PyResult<()>,
+    ) -> PyResult<()> {
+        self.with(py, |state| {
+            let maker = self.maker(py)?;
+            for _ in 0..count {
+                let row = match state.held.pop_front() {
+                    Some(row) => row.into_bound(py),
+                    None => match state.step(py, |row| self.tuple(&maker, row))? {
+                        Some(row) => row,
+                        None => break,
+                    },
+                };
+                each(row)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Makes tuples of all rows, for what they are read from ends.
+    pub(crate) fn hold(&self, py: Python<'_>) -> PyResult<()> {
+        // Whoever reads them meanwhile may need the interpreter.
+        let state = match self.state.try_lock() {
+            Ok(state) => state,
+            Err(_) => released(py, || self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)),
+        };
+        let mut state = state;
+        if state.rows.as_ref().is_some_and(Rows::is_endless) {
+            return Ok(());
+        }
+        let maker = self.maker(py)?;
+        while let Some(row) = state.step(py, |row| self.tuple(&maker, row))? {
+            state.held.push_back(row.unbind());
+        }
+        Ok(())
+    }
+
+    /// There is nothing more to be had.
+    pub(crate) fn close(&self, py: Python<'_>) {
+        let state = match self.state.try_lock() {
+            Ok(mut state) => std::mem::take(&mut *state),
+            Err(_) => released(py, || {
+                std::mem::take(&mut *self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+            }),
+        };
+        let State { rows, ready, held } = state;
+        drop(held);
+        released(py, move || drop((rows, ready)));
+    }
+
+    /// A row's tuple.
+    #[inline]
+    fn tuple<'py>(&self, maker: &Maker<'py>, row: Row<'_>) -> PyResult<Bound<'py, PyTuple>> {
+        let width = self.shape.width();
+        // SAFETY: attached; a new tuple that nobody else has seen, whose places are set once each, with new references.
+        let tuple = unsafe {
+            let tuple = Bound::from_owned_ptr_or_err(maker.py, ffi::PyTuple_New(width as isize))?;
+            for column in 0..width {
+                ffi::PyTuple_SetItem(tuple.as_ptr(), column as isize, maker.object(row.value_ref(column))?);
+            }
+            if self.shape.is_atomic {
+                // What is made of numbers and texts alone is in no cycle: the collector, which would find out itself, need not look.
+                ffi::PyObject_GC_UnTrack(tuple.as_ptr().cast());
+            }
+            tuple.cast_into_unchecked::<PyTuple>()
+        };
+        match &self.shape.converters {
+            None => Ok(tuple),
+            Some(converters) => convert(tuple, converters),
+        }
+    }
+}
+
+/// The row that the converters make of another.
+#[cold]
+fn convert<'py>(row: Bound<'py, PyTuple>, converters: &[Option<Py<PyAny>>]) -> PyResult<Bound<'py, PyTuple>> {
+    let py = row.py();
+    let one = |(item, converter): (Bound<'py, PyAny>, &Option<Py<PyAny>>)| match converter {
+        Some(converter) if !item.is_none() => converter.bind(py).call1((item,)),
+        _ => Ok(item),
+    };
+    let items = row.iter().zip(converters).map(one).collect::<PyResult<Vec<_>>>()?;
+    PyTuple::new(py, items)
+}
+
+impl State {
+    /// Comes to the next row, and makes something of it.
+    #[inline]
+    fn step<T>(&mut self, py: Python<'_>, make: impl FnOnce(Row<'_>) -> PyResult<T>) -> PyResult<Option<T>> {
+        loop {
+            if let Some(ready) = &mut self.ready {
+                match ready.next() {
+                    Ok(Some(row)) => return make(row).map(Some),
+                    Ok(None) => self.ready = None,
+                    Err(error) => {
+                        (self.rows, self.ready) = (None, None);
+                        return Err(raised(py, &error));
+                    }
+                }
+            }
+            if !self.work_ahead(py)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Works out more rows; whether there may be some.
+    #[cold]
+    fn work_ahead(&mut self, py: Python<'_>) -> PyResult<bool> {
+        let Some(rows) = &mut self.rows else { return Ok(false) };
+        match released(py, || rows.ahead(1, Duration::MAX)) {
+            Ok(ahead) => {
+                self.ready = Some(ahead.rows);
+                if ahead.is_end {
+                    self.rows = None;
+                }
+                Ok(true)
+            }
+            Err(error) => {
+                self.rows = None;
+                Err(raised(py, &error))
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! CairnDB for Python: the extension module `pycairndb._pycairndb`.
+//!
+//! Thin: values, errors, connections, cursors. SQL is the engine's; what needs no speed is in the Python files beside it.
+//!
+//! - **The interpreter is let go of** around all that can wait, or takes longer than a page of memory ([`released`]).
+//!   Nothing waits for a lock while it has the interpreter, and nobody who holds one waits for the interpreter but who runs a
+//!   callback.
+//! - **No panic and no crash for what a program gives**: each object is asked what it is, and what it does wrongly is its own exception.
+//! - **A child of `fork`** gets an exception from everything, before a lock is asked for.
+
+mod calendar;
+mod connection;
+mod core;
+mod cursor;
+mod errors;
+mod feed;
+mod files;
+mod from_python;
+mod known;
+mod many;
+mod placeholders;
+mod released;
+mod row;
+mod shape;
+mod statements;
+mod to_python;
+
+/// The extension module.
+#[pyo3::pymodule]
+mod _pycairndb {
+    #[pymodule_export]
+    use crate::connection::Connection;
+    #[pymodule_export]
+    use crate::cursor::Cursor;
+    #[pymodule_export]
+    use crate::row::Row;
+}

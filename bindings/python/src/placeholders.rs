@@ -1,0 +1,257 @@
+//! The ways to write a parameter: `?`, `:1`, `:name`, `%s`, `%(name)s`, and the engine's own `$1`, to which the others are rewritten.
+//!
+//! - A statement has one way. Literals, quoted names, dollar quotes and comments are left alone.
+//! - **A placeholder never follows an operand**, for two operands do not stand side by side; what follows one is an operator
+//!   (jsonb's `?`, `?|`, `?&`, the modulo `%`) or a slice (`a[1:n]`). So nothing has to be escaped: in `doc ? ?` the first
+//!   is the operator, the second a parameter. `@?` is an operator, too.
+//! - Where there is a `%s` or `%(name)s`, `%%` is a `%` wherever it stands, as psycopg has it; nowhere else.
+//!
+//! Which words are operands is told by the parser's own classes of keywords.
+
+use cairn_parser::token::{KeywordClass, Lexer, Placeholders, Token, TokenKind};
+
+/// How a statement's parameters are given.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Parameters {
+    /// So many, in their order.
+    InOrder(usize),
+    /// By these names, the first being `$1`.
+    ByName(Vec<String>),
+}
+
+/// A statement's text as the engine takes it.
+#[derive(Debug)]
+pub(crate) struct Rewritten {
+    pub(crate) sql: String,
+    pub(crate) parameters: Parameters,
+    /// Its first word.
+    pub(crate) first: TokenKind,
+    /// Where the text was changed: from this byte of it on, so many bytes of the user's lie before.
+    moved: Vec<(usize, usize)>,
+}
+
+/// What is wrong with a text's placeholders.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Mixed;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    Question,
+    Numbered,
+    Named,
+    Format,
+    NamedFormat,
+    Dollar,
+}
+
+/// A placeholder: its bytes, and what is said between its signs.
+struct Found<'a> {
+    style: Style,
+    start: usize,
+    end: usize,
+    name: &'a str,
+}
+
+impl Rewritten {
+    /// Reads a text.
+    pub(crate) fn of(text: &str) -> Result<Rewritten, Mixed> {
+        let (found, first) = find(text);
+        let style = found.iter().map(|found| found.style).next();
+        if found.iter().any(|found| Some(found.style) != style) {
+            return Err(Mixed);
+        }
+        let mut rewritten = Rewritten { sql: String::new(), parameters: Parameters::InOrder(0), first, moved: vec![] };
+        match style {
+            None => rewritten.sql.push_str(text),
+            Some(Style::Dollar) => {
+                rewritten.sql.push_str(text);
+                let highest = found.iter().filter_map(|found| found.name.parse().ok()).max();
+                rewritten.parameters = Parameters::InOrder(highest.unwrap_or(0));
+            }
+            Some(style) => rewritten.put(text, &found, style),
+        }
+        Ok(rewritten)
+    }
+
+    fn put(&mut self, text: &str, found: &[Found<'_>], style: Style) {
+        let percents = matches!(style, Style::Format | Style::NamedFormat);
+        let (mut names, mut highest, mut at) = (Vec::<String>::new(), 0, 0);
+        for (index, placeholder) in found.iter().enumerate() {
+            self.copy(text, (at, placeholder.start), percents);
+            let number = match style {
+                Style::Question | Style::Format => index + 1,
+                Style::Numbered | Style::Dollar => placeholder.name.parse().unwrap_or(usize::MAX),
+                Style::Named | Style::NamedFormat => number_of(&mut names, placeholder.name),
+            };
+            highest = highest.max(number);
+            self.moved.push((self.sql.len(), placeholder.start));
+            self.sql.push_str(&format!("${number}"));
+            self.moved.push((self.sql.len(), placeholder.end));
+            at = placeholder.end;
+        }
+        self.copy(text, (at, text.len()), percents);
+        self.parameters = match style {
+            Style::Named | Style::NamedFormat => Parameters::ByName(names),
+            _ => Parameters::InOrder(highest),
+        };
+    }
+
+    /// Copies a part of the text; `percents`: doubled ones are one.
+    fn copy(&mut self, text: &str, (start, end): (usize, usize), percents: bool) {
+        let mut at = start;
+        while percents && let Some(next) = text[at..end].find("%%") {
+            self.sql.push_str(&text[at..=at + next]);
+            at += next + 2;
+            self.moved.push((self.sql.len(), at));
+        }
+        self.sql.push_str(&text[at..end]);
+    }
+
+    /// Where a position (in characters, from 1) of the engine's text is in the user's.
+    pub(crate) fn position(&self, text: &str, position: usize) -> usize {
+        let byte = self.sql.char_indices().nth(position.saturating_sub(1)).map_or(self.sql.len(), |(byte, _)| byte);
+        let (new, old) = self.moved.iter().rev().find(|(new, _)| *new <= byte).copied().unwrap_or((0, 0));
+        text.get(..old + (byte - new)).map_or(position, |before| before.chars().count() + 1)
+    }
+}
+
+fn number_of(names: &mut Vec<String>, name: &str) -> usize {
+    match names.iter().position(|known| known == name) {
+        Some(known) => known + 1,
+        None => {
+            names.push(name.to_owned());
+            names.len()
+        }
+    }
+}
+
+/// All placeholders of a text, and its first word.
+fn find(text: &str) -> (Vec<Found<'_>>, TokenKind) {
+    let (mut found, mut first, mut after_operand) = (Vec::new(), None, false);
+    let mut lexer = Lexer::new(text, 0, Placeholders::default());
+    loop {
+        let token = lexer.next_token();
+        if token.kind == TokenKind::Eof {
+            return (found, first.unwrap_or(TokenKind::Eof));
+        }
+        first.get_or_insert(token.kind);
+        let (start, end) = (token.start as usize, token.end as usize);
+        if token.kind == TokenKind::Param {
+            found.push(Found { style: Style::Dollar, start, end, name: &text[start + 1..end] });
+            after_operand = true;
+        } else if let Some((sign, is_after)) = sign(text, token, after_operand) {
+            match (is_after, placeholder(text, sign)) {
+                (false, Some(placeholder)) => {
+                    lexer = Lexer::new(text, placeholder.end, Placeholders::default());
+                    found.push(placeholder);
+                    after_operand = true;
+                }
+                // An operator of one's own, and what may stand behind it.
+                (true, _) if text.as_bytes()[sign] == b'?' => {
+                    let more = text[sign + 1..].starts_with(['|', '&']) && !text[sign + 1..].starts_with("||");
+                    lexer = Lexer::new(text, sign + 1 + usize::from(more), Placeholders::default());
+                    after_operand = false;
+                }
+                _ => after_operand = false,
+            }
+        } else {
+            after_operand = is_operand(token.kind);
+        }
+    }
+}
+
+/// The first sign of a placeholder in a token, and whether an operand stands before that.
+fn sign(text: &str, token: Token, after_operand: bool) -> Option<(usize, bool)> {
+    use TokenKind::{Bad, Colon, Op, Percent};
+    if !matches!(token.kind, Op | Percent | Colon | Bad) {
+        return None;
+    }
+    let (start, end) = (token.start as usize, token.end as usize);
+    let within = text.get(start..end)?.find(['?', '%', ':'])?;
+    if token.kind == Bad && within > 0 {
+        return None;
+    }
+    // An operator's first signs stand between the operand and this one.
+    let is_path = text[start..start + within].ends_with('@');
+    Some((start + within, if within == 0 { after_operand } else { is_path }))
+}
+
+/// The placeholder that begins here, if one does.
+fn placeholder(text: &str, start: usize) -> Option<Found<'_>> {
+    let (sign, rest) = text[start..].split_at(1);
+    let is_word = |character: char| character.is_alphanumeric() || character == '_';
+    let word = |of: &'_ str| of.len() - of.trim_start_matches(is_word).len();
+    let (style, end, name) = match sign {
+        "?" => (Style::Question, start + 1, ""),
+        ":" => {
+            let length = word(rest);
+            let is_number = rest[..length].bytes().all(|byte| byte.is_ascii_digit());
+            let style = if is_number { Style::Numbered } else { Style::Named };
+            let starts_well = is_number || !rest.starts_with(|first: char| first.is_ascii_digit());
+            (length > 0 && starts_well).then_some(())?;
+            (style, start + 1 + length, &rest[..length])
+        }
+        _ if rest.starts_with('(') => {
+            let close = rest.find(')')?;
+            rest[close + 1..].starts_with('s').then_some(())?;
+            (Style::NamedFormat, start + close + 3, &rest[1..close])
+        }
+        _ => {
+            (word(rest) == 1 && rest.starts_with('s')).then_some(())?;
+            (Style::Format, start + 2, "")
+        }
+    };
+    Some(Found { style, start, end, name })
+}
+
+/// Whether what ends with such a token is an operand, so that no other stands behind it.
+fn is_operand(kind: TokenKind) -> bool {
+    use TokenKind as T;
+    match kind {
+        T::Ident
+        | T::StringConst
+        | T::BitConst
+        | T::HexConst
+        | T::IntegerConst
+        | T::NumberConst
+        | T::Param
+        | T::RightParen
+        | T::RightBracket => true,
+        T::Null
+        | T::True
+        | T::False
+        | T::CurrentDate
+        | T::CurrentTime
+        | T::CurrentTimestamp
+        | T::CurrentUser
+        | T::CurrentRole
+        | T::SessionUser
+        | T::User
+        | T::Localtime
+        | T::Localtimestamp
+        | T::CurrentSchema
+        | T::CurrentCatalog
+        | T::End => true,
+        // Words that are no names where an operand stands behind them.
+        T::By
+        | T::Escape
+        | T::Zone
+        | T::First
+        | T::Next
+        | T::Values
+        | T::Set
+        | T::Between
+        | T::Rows
+        | T::Range
+        | T::Groups
+        | T::Increment
+        | T::Cache
+        | T::Restart
+        | T::Minvalue
+        | T::Maxvalue
+        | T::Start
+        | T::Interval
+        | T::Execute => false,
+        _ => matches!(kind.class(), Some(KeywordClass::Unreserved | KeywordClass::ColumnName)),
+    }
+}

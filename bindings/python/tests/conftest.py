@@ -1,0 +1,19 @@
+import pytest
+
+import pycairndb
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: takes more than a moment")
+
+
+@pytest.fixture
+def db():
+    connection = pycairndb.connect(":memory:", autocommit=True)
+    yield connection
+    connection.close()
+
+
+@pytest.fixture
+def path(tmp_path):
+    return str(tmp_path / "test.cairn")
