@@ -49,6 +49,7 @@ pub use cairndb_derive::FromRow;
 pub use cairn_storage::counted;
 pub use cairn_storage::{Process, Stats, SyncMethod, Wait, Waits};
 pub use catalog::Rules;
+pub use columns::{Batch, Bitmap, ByteStrings, Data, Decimals, NO_ROW, Vector};
 pub use documents::{
     Collection, CollectionInfo, CollectionOptions, Document, Documents, Find, Page, Upserted, Written,
 };

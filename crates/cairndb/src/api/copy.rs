@@ -7,6 +7,7 @@ use cairn_parser::token::{Lexer, Placeholders};
 
 use super::{Connection, Params};
 use crate::Result;
+use crate::columns::Batch;
 use crate::command::{self, Command, Endpoint};
 use crate::session::CopyShape;
 use crate::sql::parse_one;
@@ -84,6 +85,37 @@ impl Connection {
     /// the same connection.
     pub fn append<P: Params>(&self, table: &str, columns: &[&str], rows: impl IntoIterator<Item = P>) -> Result<u64> {
         self.session.append(table, columns, rows)
+    }
+
+    /// As [`Connection::append`], of rows by column: what a program has as arrays of numbers and strings goes in without a value
+    /// each in between. Columns may be of other types than the table's, as parameters may; of the same, they go in
+    /// as they are.
+    ///
+    /// ```
+    /// use cairndb::{Batch, ByteStrings, Data, DataType, Vector};
+    ///
+    /// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// conn.execute("CREATE TABLE reading (id bigint PRIMARY KEY, sensor text, value float8 DEFAULT 0)", ())?;
+    /// let sensors = ByteStrings::from_parts(vec![4, 8], b"roofdoor".to_vec())?;
+    /// let batch = Batch::of(vec![
+    ///     Vector::from_data(DataType::Integer, Data::I32(vec![1, 2]), None)?,
+    ///     Vector::from_data(DataType::Text, Data::Bytes(sensors), None)?,
+    /// ])?;
+    /// assert_eq!(conn.append_batches("reading", &["id", "sensor"], [Ok(batch)])?, 2);
+    /// assert_eq!(conn.query_row_as::<String>("SELECT sensor FROM reading WHERE id = 2", ())?, "door");
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Connection::append`]'s, and those that the iterator gives, which end the statement.
+    pub fn append_batches(
+        &self,
+        table: &str,
+        columns: &[&str],
+        batches: impl IntoIterator<Item = Result<Batch>>,
+    ) -> Result<u64> {
+        self.session.append_batches(table, columns, batches)
     }
 
     /// Runs a `COPY .. TO STDOUT`, whose data `output` takes; the number of rows.

@@ -5,7 +5,24 @@ use std::sync::Arc;
 use super::vector::{NO_ROW, Vector};
 use crate::{Error, Result, SqlState, Value};
 
-/// Rows by column. Columns are shared, never changed. All have `len` values.
+/// Rows by column. Columns are shared, never changed. All have `len` values. Text is UTF-8 in those that a query gives
+/// ([`Rows::next_batch`](crate::Rows::next_batch)), and in those that a program makes.
+///
+/// ```
+/// use cairndb::{Batch, Data, DataType, Value, Vector};
+///
+/// let numbers = |items| Vector::from_data(DataType::Integer, Data::I32(items), None);
+/// let mut batch = Batch::of(vec![numbers(vec![1, 2])?, numbers(vec![10, 20])?])?;
+/// assert_eq!((batch.len(), batch.is_empty(), batch.columns().len()), (2, false, 2));
+/// assert_eq!((batch.value(1, 0), batch.row(1)[0].clone()), (Value::Integer(10), Value::Integer(2)));
+/// batch.append(&Batch::of(vec![numbers(vec![3])?, numbers(vec![30])?])?)?;
+/// let mut row = Vec::new();
+/// batch.read_row(2, &mut row);
+/// assert_eq!(row, [Value::Integer(3), Value::Integer(30)]);
+/// assert!(batch.memory_bytes() >= 24);
+/// assert_eq!(batch.into_columns()[1].len(), 3);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Batch {
     columns: Vec<Arc<Vector>>,
@@ -41,7 +58,15 @@ impl Batch {
         self.columns.iter_mut().filter_map(Arc::get_mut).for_each(Vector::check_text);
     }
 
-    pub(crate) fn into_columns(self) -> Vec<Arc<Vector>> {
+    /// As [`Batch::check_text`], of all columns, and with what is none put right: each string is UTF-8 then.
+    pub(crate) fn mend_text(&mut self) {
+        for column in self.columns.iter_mut().filter(|column| column.has_unchecked_text()) {
+            Arc::make_mut(column).mend_text();
+        }
+    }
+
+    /// The columns, to keep.
+    pub fn into_columns(self) -> Vec<Arc<Vector>> {
         self.columns
     }
 
@@ -76,14 +101,30 @@ impl Batch {
     }
 
     /// Adds rows behind these, in place where nobody else has the columns.
-    pub(crate) fn append(&mut self, behind: &Batch) -> Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// 22023 where the columns are of other types or another number; 54000 where there would be too many rows.
+    pub fn append(&mut self, behind: &Batch) -> Result<()> {
+        let types = |batch: &Batch| batch.columns.iter().map(|column| column.data_type()).collect::<Vec<_>>();
+        let is_alike = self.columns.len() == behind.columns.len()
+            && self.columns.iter().zip(&behind.columns).all(|(own, other)| own.data_type() == other.data_type());
+        if !is_alike {
+            let message = format!("columns of types {:?} behind {:?}", types(behind), types(self));
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+        }
+        self.append_alike(behind)
+    }
+
+    /// As [`Batch::append`], of rows of a statement's own, whose columns lie alike.
+    pub(crate) fn append_alike(&mut self, behind: &Batch) -> Result<()> {
         append_columns(&mut self.columns, &behind.columns);
         self.len += behind.len;
         check_count(self.len)
     }
 
     /// About how many bytes the rows take.
-    pub(crate) fn memory_bytes(&self) -> usize {
+    pub fn memory_bytes(&self) -> usize {
         self.columns.iter().map(|column| column.memory_bytes()).sum()
     }
 }
@@ -123,10 +164,10 @@ mod tests {
     fn rows_are_added_in_place_unless_others_have_the_columns() {
         let mut batch = numbers(0..2);
         let before = batch.clone();
-        batch.append(&numbers(2..5)).unwrap();
+        batch.append_alike(&numbers(2..5)).unwrap();
         assert_eq!((before.len(), before.columns()[0].len()), (2, 2));
         let place = Arc::as_ptr(&batch.columns()[0]);
-        batch.append(&numbers(5..9)).unwrap();
+        batch.append_alike(&numbers(5..9)).unwrap();
         assert_eq!(Arc::as_ptr(&batch.columns()[0]), place, "copied as a whole");
         assert_eq!(
             (0..batch.len()).map(|row| batch.value(0, row)).collect::<Vec<_>>(),

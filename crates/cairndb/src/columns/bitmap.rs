@@ -1,6 +1,17 @@
 //! One bit per row: which values of a vector are not NULL.
 
 /// A growable bitmap.
+///
+/// ```
+/// use cairndb::Bitmap;
+///
+/// let mut bits = Bitmap::from_words(vec![0b101], 3);
+/// bits.push(true);
+/// bits.clear(0);
+/// bits.set(1);
+/// assert_eq!((bits.words(), bits.len(), bits.get(3), bits.count()), (&[0b1110][..], 4, true, 3));
+/// assert!(Bitmap::filled(70, true).all() && Bitmap::filled(0, true).is_empty());
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bitmap {
     words: Vec<u64>,
@@ -16,7 +27,7 @@ impl Bitmap {
     }
 
     /// `len` bits, 64 to a word, lowest first. Words that are missing are zero.
-    pub(crate) fn from_words(mut words: Vec<u64>, len: usize) -> Bitmap {
+    pub fn from_words(mut words: Vec<u64>, len: usize) -> Bitmap {
         words.resize(len.div_ceil(64), 0);
         let mut bitmap = Bitmap { words, len };
         bitmap.clear_tail();
@@ -24,7 +35,7 @@ impl Bitmap {
     }
 
     /// The bits, 64 to a word, lowest first; those past the end are zero.
-    pub(crate) fn words(&self) -> &[u64] {
+    pub fn words(&self) -> &[u64] {
         &self.words
     }
 
@@ -37,6 +48,11 @@ impl Bitmap {
     /// Number of bits.
     pub fn len(&self) -> usize {
         self.len
+    }
+
+    /// Whether there are no bits.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
     }
 
     /// The bit at `index`; false past the end.
@@ -76,7 +92,7 @@ impl Bitmap {
     }
 
     /// Appends `count` equal bits.
-    pub fn extend_with(&mut self, count: usize, bit: bool) {
+    pub(crate) fn extend_with(&mut self, count: usize, bit: bool) {
         let (start, end) = (self.len, self.len + count);
         self.words.resize(end.div_ceil(64), if bit { u64::MAX } else { 0 });
         if let (true, Some(first)) = (bit, self.words.get_mut(start / 64)) {
@@ -111,7 +127,7 @@ impl Bitmap {
     }
 
     /// Keeps the bits that are also set in `other`.
-    pub fn intersect(&mut self, other: &Bitmap) {
+    pub(crate) fn intersect(&mut self, other: &Bitmap) {
         debug_assert_eq!(self.len, other.len);
         for (word, other) in self.words.iter_mut().zip(&other.words) {
             *word &= other;
@@ -129,7 +145,7 @@ impl Bitmap {
     }
 
     /// Bytes held.
-    pub fn memory_bytes(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         self.words.capacity() * 8
     }
 }

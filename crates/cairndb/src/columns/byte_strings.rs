@@ -1,9 +1,22 @@
 //! Byte strings in one arena.
 
+use crate::{Error, Result, SqlState};
+
 /// The most bytes for which room is made before there is anything to fill it.
 const AT_ONCE: usize = 128 << 10;
 
 /// Strings one behind the other.
+///
+/// ```
+/// use cairndb::ByteStrings;
+///
+/// let mut strings = ByteStrings::from_parts(vec![3, 3, 5], b"one42".to_vec())?;
+/// assert_eq!((strings.len(), strings.is_empty(), strings.get(0), strings.text(1)), (3, false, &b"one"[..], Some("")));
+/// strings.push(b"!");
+/// assert_eq!((strings.ends(), strings.bytes()), (&[3, 3, 5, 6][..], &b"one42!"[..]));
+/// assert_eq!(strings.into_parts().0.len(), 4);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ByteStrings {
     /// Where each string ends; it begins where the one before ends.
@@ -44,6 +57,37 @@ impl ByteStrings {
     /// No strings, with room for the ends of `capacity`.
     pub(crate) fn with_capacity(capacity: usize) -> ByteStrings {
         ByteStrings { ends: Vec::with_capacity(capacity), arena: Arena::Bytes(Vec::new()) }
+    }
+
+    /// Strings in `bytes`, of which each ends at one of `ends` and begins where the one before ends, the first at 0.
+    ///
+    /// # Errors
+    ///
+    /// 22023 where one ends before it begins, or the last not where `bytes` does.
+    pub fn from_parts(ends: Vec<usize>, bytes: Vec<u8>) -> Result<ByteStrings> {
+        if !ends.is_sorted() || ends.last().copied().unwrap_or(0) != bytes.len() {
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, "strings that do not end where their bytes do"));
+        }
+        Ok(ByteStrings { ends, arena: Arena::Bytes(bytes) })
+    }
+
+    /// Where each string ends, and the bytes of all.
+    pub fn into_parts(self) -> (Vec<usize>, Vec<u8>) {
+        let bytes = match self.arena {
+            Arena::Bytes(bytes) => bytes,
+            Arena::Text(text) => text.into_bytes(),
+        };
+        (self.ends, bytes)
+    }
+
+    /// Where each string ends; it begins where the one before ends.
+    pub fn ends(&self) -> &[usize] {
+        &self.ends
+    }
+
+    /// The bytes of all strings.
+    pub fn bytes(&self) -> &[u8] {
+        self.arena.bytes()
     }
 
     #[inline]
@@ -99,6 +143,15 @@ impl ByteStrings {
         }
     }
 
+    /// Makes each text, with what stands for what is none.
+    #[cold]
+    pub(crate) fn mend_text(&mut self) {
+        let mut mended = ByteStrings::with_capacity(self.len());
+        (0..self.len()).for_each(|at| mended.push(String::from_utf8_lossy(self.get(at)).as_bytes()));
+        mended.check_text();
+        *self = mended;
+    }
+
     /// Appends strings that have together at most `bytes`.
     #[inline]
     pub(crate) fn extend<'s>(&mut self, strings: impl ExactSizeIterator<Item = &'s [u8]>, bytes: usize) {
@@ -136,6 +189,18 @@ impl ByteStrings {
     }
 
     pub(crate) fn append(&mut self, other: &ByteStrings) {
+        // What was checked stays so.
+        if let Arena::Text(text) = &other.arena {
+            if self.is_empty() {
+                self.check_text();
+            }
+            if let Arena::Text(own) = &mut self.arena {
+                let base = own.len();
+                own.push_str(text);
+                self.ends.extend(other.ends.iter().map(|end| base + end));
+                return;
+            }
+        }
         let bytes = self.arena.bytes_mut();
         let base = bytes.len();
         bytes.extend_from_slice(other.arena.bytes());

@@ -6,9 +6,20 @@
 
 use super::compare::float_prefix;
 use super::hash::hash_u64;
-use crate::types::{Numeric, NumericRef, Residues};
+use crate::types::{Numeric, NumericRef, Residues, SCALE_MAX};
+use crate::{Error, Result, SqlState};
 
 /// Decimals in an array.
+///
+/// ```
+/// use cairndb::{Decimals, Numeric, NumericRef};
+///
+/// let mut prices = Decimals::from_mantissas(vec![999, 1], 2)?;
+/// assert_eq!((prices.len(), prices.is_empty(), prices.narrow()), (2, false, Some((&[999, 1][..], 2))));
+/// prices.push(NumericRef::from(&Numeric::parse("0.001")?));
+/// assert_eq!((prices.get(2).parts(), prices.narrow()), (Some((1, 3)), None));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Decimals {
     mantissas: Mantissas,
@@ -57,6 +68,21 @@ impl Decimals {
         Decimals { mantissas: Mantissas::Narrow(mantissas), scales: Scales::One(scale) }
     }
 
+    /// `mantissa / 10^scale` each.
+    ///
+    /// # Errors
+    ///
+    /// 22003 where the scale is more than 16383.
+    pub fn from_mantissas(mantissas: Vec<i128>, scale: u16) -> Result<Decimals> {
+        if scale > SCALE_MAX {
+            let message = format!("a decimal has at most {SCALE_MAX} digits behind the point");
+            return Err(Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message));
+        }
+        let narrow: Option<Vec<i64>> = mantissas.iter().map(|&item| i64::try_from(item).ok()).collect();
+        let mantissas = narrow.map_or_else(|| Mantissas::Wide(mantissas), Mantissas::Narrow);
+        Ok(Decimals { mantissas, scales: Scales::One(scale) })
+    }
+
     /// Number of values.
     #[inline]
     pub fn len(&self) -> usize {
@@ -93,7 +119,7 @@ impl Decimals {
 
     /// All mantissas and their scale, where they are of 64 bits and have one.
     #[inline]
-    pub(crate) fn narrow(&self) -> Option<(&[i64], u16)> {
+    pub fn narrow(&self) -> Option<(&[i64], u16)> {
         match (&self.mantissas, &self.scales) {
             (Mantissas::Narrow(items), Scales::One(scale)) => Some((items, *scale)),
             (Mantissas::Narrow(items), Scales::Unset) => Some((items, 0)),
@@ -112,7 +138,7 @@ impl Decimals {
 
     /// Appends a value.
     #[inline]
-    pub(crate) fn push(&mut self, value: NumericRef<'_>) {
+    pub fn push(&mut self, value: NumericRef<'_>) {
         match value {
             NumericRef::Small { mantissa, scale } => self.push_small(mantissa, scale),
             NumericRef::Wide { mantissa, scale } => self.push_wide(*mantissa, scale),

@@ -14,33 +14,44 @@ pub use crate::types::Physical as Representation;
 use crate::types::{Array, DataType, Interval, RegValue, Value, ValueRef};
 use crate::{Error, Result};
 
-/// Stands for "no row" among row numbers: the missing side of an outer join.
+/// Stands for "no row" among row numbers: of [`Vector::gather`], and the missing side of an outer join.
 pub const NO_ROW: u32 = u32::MAX;
 
-/// The values of a vector, and whatever stands where NULLs are.
+/// The values of a vector, and whatever stands where NULLs are: how they lie follows from the type ([`DataType`]).
+///
+/// ```
+/// use cairndb::{Data, DataType, Vector};
+///
+/// let days = Vector::from_data(DataType::Date, Data::I32(vec![0, 59]), None)?;
+/// let Data::I32(items) = days.data() else { panic!("dates are days since 2000-01-01") };
+/// assert_eq!(items, &[0, 59]);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Data {
-    /// [`Representation::Bool`]
+    /// `boolean`
     Bool(Vec<bool>),
-    /// [`Representation::I16`]
+    /// `smallint`
     I16(Vec<i16>),
-    /// [`Representation::I32`]
+    /// `integer`; `date`: days since 2000-01-01, the infinities at both ends.
     I32(Vec<i32>),
-    /// [`Representation::I64`]
+    /// `bigint`, `oid`; times, in microseconds since midnight; timestamps, in microseconds since 2000-01-01 00:00 (UTC), the infinities at
+    /// both ends; `timetz` as [`TimeTz::packed`](crate::TimeTz::packed) has it; enums, by the number of the label.
     I64(Vec<i64>),
-    /// [`Representation::F32`]
+    /// `real`
     F32(Vec<f32>),
-    /// [`Representation::F64`]
+    /// `double precision`
     F64(Vec<f64>),
-    /// [`Representation::Bytes`]
+    /// Strings of any type, and `bytea`.
     Bytes(ByteStrings),
-    /// [`Representation::Decimal`]
+    /// `numeric`
     Decimal(Decimals),
-    /// [`Representation::Uuid`]
+    /// `uuid`
     Uuid(Vec<[u8; 16]>),
-    /// [`Representation::Interval`]
+    /// `interval`
     Interval(Vec<Interval>),
-    /// [`Representation::Values`]
+    /// All else: arrays, `json`, `jsonb`, rows.
     Values(Vec<Value>),
 }
 
@@ -64,6 +75,23 @@ macro_rules! each_data {
 }
 
 impl Data {
+    /// How they lie.
+    pub(crate) fn representation(&self) -> Representation {
+        match self {
+            Data::Bool(_) => Representation::Bool,
+            Data::I16(_) => Representation::I16,
+            Data::I32(_) => Representation::I32,
+            Data::I64(_) => Representation::I64,
+            Data::F32(_) => Representation::F32,
+            Data::F64(_) => Representation::F64,
+            Data::Bytes(_) => Representation::Bytes,
+            Data::Decimal(_) => Representation::Decimal,
+            Data::Uuid(_) => Representation::Uuid,
+            Data::Interval(_) => Representation::Interval,
+            Data::Values(_) => Representation::Values,
+        }
+    }
+
     fn new(representation: Representation, capacity: usize) -> Data {
         match representation {
             Representation::Bool => Data::Bool(Vec::with_capacity(capacity)),
@@ -80,7 +108,7 @@ impl Data {
         }
     }
 
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         each_data!(self, items => items.len(), strings => strings.len())
     }
 
@@ -126,6 +154,22 @@ impl Data {
 }
 
 /// A column of values of one type.
+///
+/// ```
+/// use cairndb::{Bitmap, Data, DataType, Value, Vector};
+///
+/// let mut validity = Bitmap::filled(3, true);
+/// validity.clear(1);
+/// let column = Vector::from_data(DataType::BigInt, Data::I64(vec![7, 0, 9]), Some(validity))?;
+/// assert_eq!((column.len(), column.data_type(), column.is_null(1)), (3, DataType::BigInt, true));
+/// assert_eq!((column.value(0), column.value(1)), (Value::BigInt(7), Value::Null));
+/// assert_eq!(column.value_ref(2).and_then(|value| value.as_i64()), Some(9));
+/// let chosen = column.gather(&[2, 0, cairndb::NO_ROW]);
+/// assert_eq!((chosen.value(1), chosen.validity().map(Bitmap::count)), (Value::BigInt(7), Some(2)));
+/// let (_, Data::I64(items), _) = chosen.into_parts() else { panic!("they are such") };
+/// assert_eq!(items[..2], [9, 7]);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Vector {
     data_type: DataType,
@@ -136,12 +180,12 @@ pub struct Vector {
 
 impl Vector {
     /// An empty vector with room for `capacity` values.
-    pub fn with_capacity(data_type: DataType, capacity: usize) -> Vector {
+    pub(crate) fn with_capacity(data_type: DataType, capacity: usize) -> Vector {
         Vector { data_type, data: Data::new(data_type.physical(), capacity), validity: None }
     }
 
     /// An empty vector.
-    pub fn new(data_type: DataType) -> Vector {
+    pub(crate) fn new(data_type: DataType) -> Vector {
         Vector::with_capacity(data_type, 0)
     }
 
@@ -153,14 +197,14 @@ impl Vector {
     }
 
     /// `len` copies of one value.
-    pub fn repeat(data_type: DataType, value: &Value, len: usize) -> Result<Vector> {
+    pub(crate) fn repeat(data_type: DataType, value: &Value, len: usize) -> Result<Vector> {
         let mut one = Vector::with_capacity(data_type, 1);
         one.push(value)?;
         Ok(one.gather(&vec![0; len]))
     }
 
     /// A vector of the given values.
-    pub fn from_values(data_type: DataType, values: &[Value]) -> Result<Vector> {
+    pub(crate) fn from_values(data_type: DataType, values: &[Value]) -> Result<Vector> {
         let mut vector = Vector::with_capacity(data_type, values.len());
         values.iter().try_for_each(|value| vector.push(value))?;
         Ok(vector)
@@ -178,6 +222,10 @@ impl Vector {
 
     pub(crate) fn data_mut(&mut self) -> &mut Data {
         &mut self.data
+    }
+
+    pub(super) fn into_data(self) -> (Data, Option<Bitmap>) {
+        (self.data, self.validity)
     }
 
     /// Which values are not NULL; `None` where all are not.
@@ -204,7 +252,7 @@ impl Vector {
     }
 
     /// Appends a value of this vector's type.
-    pub fn push(&mut self, value: &Value) -> Result<()> {
+    pub(crate) fn push(&mut self, value: &Value) -> Result<()> {
         if matches!(value, Value::Null) {
             self.push_null();
             return Ok(());
@@ -249,7 +297,7 @@ impl Vector {
     }
 
     /// Appends a NULL.
-    pub fn push_null(&mut self) {
+    pub(crate) fn push_null(&mut self) {
         let len = self.len();
         self.validity.get_or_insert_with(|| Bitmap::filled(len, true)).push(false);
         self.data.push_default();
@@ -364,7 +412,26 @@ impl Vector {
         }
     }
 
+    /// Text is text from here on: what is none of it becomes what [`Vector::value`] shows.
+    pub(super) fn mend_text(&mut self) {
+        if let (Data::Bytes(strings), true) = (&mut self.data, self.data_type != DataType::Bytea) {
+            strings.check_text();
+            if !strings.are_text() {
+                strings.mend_text();
+            }
+        }
+    }
+
+    /// Whether it may have text that is none.
+    pub(super) fn has_unchecked_text(&self) -> bool {
+        matches!(&self.data, Data::Bytes(strings) if self.data_type != DataType::Bytea && !strings.are_text())
+    }
+
     /// The values at the given rows, in that order; [`NO_ROW`] gives NULL.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no such row.
     pub fn gather(&self, rows: &[u32]) -> Vector {
         let mut result = Vector::with_capacity(self.data_type, rows.len());
         result.append_rows(self, rows);
@@ -372,7 +439,7 @@ impl Vector {
     }
 
     /// Appends the values of `from` at the given rows; [`NO_ROW`] gives NULL. The representations must agree.
-    pub fn append_rows(&mut self, from: &Vector, rows: &[u32]) {
+    pub(crate) fn append_rows(&mut self, from: &Vector, rows: &[u32]) {
         if rows.contains(&NO_ROW) {
             return self.append_rows_or_null(from, rows);
         }
@@ -424,7 +491,7 @@ impl Vector {
     }
 
     /// Appends all values of `from`. The representations must agree.
-    pub fn append(&mut self, from: &Vector) {
+    pub(crate) fn append(&mut self, from: &Vector) {
         if self.validity.is_some() || from.validity.is_some() {
             let len = self.len();
             let bits = self.validity.get_or_insert_with(|| Bitmap::filled(len, true));
@@ -450,7 +517,7 @@ impl Vector {
     }
 
     /// About how many bytes the values take.
-    pub fn memory_bytes(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         let data = match &self.data {
             Data::Bool(items) => items.len(),
             Data::I16(items) => items.len() * 2,

@@ -1,5 +1,6 @@
 //! Results as programs read them: what a statement did, its rows, their values; and what a result belongs to.
 
+mod batches;
 mod executed;
 mod few;
 mod from_row;

@@ -41,8 +41,8 @@ use crate::{DataType, Error, Result, Value};
 /// ```
 pub struct Rows {
     columns: Columns,
-    source: RowSource,
-    count: u64,
+    pub(super) source: RowSource,
+    pub(super) count: u64,
     /// What the query belongs to, until there are no more rows; `None`: to nothing, for it was a statement on its own.
     part: Option<Arc<Part>>,
     /// Where the query runs.
@@ -55,7 +55,7 @@ pub(super) enum Columns {
     Plan(Arc<PhysicalPlan>),
 }
 
-enum RowSource {
+pub(super) enum RowSource {
     /// `next` counts from 0.
     Few {
         rows: FewRows,
@@ -341,7 +341,7 @@ impl Rows {
     }
 
     /// See [`Part::check`].
-    fn check_part(&self) -> Result<()> {
+    pub(super) fn check_part(&self) -> Result<()> {
         self.part.as_ref().map_or(Ok(()), |part| part.check())
     }
 
@@ -361,7 +361,7 @@ impl Rows {
 
     /// Comes to the next row where that is none of the current batch; whether there was one.
     #[inline(never)]
-    fn advance(&mut self) -> Result<bool> {
+    pub(super) fn advance(&mut self) -> Result<bool> {
         loop {
             if let Some(is_row) = self.advance_to(None)? {
                 return Ok(is_row);

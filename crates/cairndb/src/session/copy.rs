@@ -1,5 +1,6 @@
 //! COPY from and to the client: bytes that the caller gives and takes.
 
+mod batches;
 mod incoming;
 mod load;
 mod shape;
@@ -14,6 +15,7 @@ use super::named_params::refuse_names;
 use super::{Executed, Params, Rows, Session};
 use crate::bind::{bind_check, resolve_check, view_face};
 use crate::catalog::{Catalog, Definition, ObjectName, Relation, Table, TriggerEvent};
+use crate::columns::Batch;
 use crate::command::{self, Command, Copied, Copy, Endpoint, Forced};
 use crate::copy::{Header, Writer, write_header, write_trailer, write_tuple};
 use crate::plan::Expr;
@@ -46,16 +48,33 @@ impl Session {
         columns: &[&str],
         rows: impl IntoIterator<Item = P>,
     ) -> Result<u64> {
-        let name: Vec<String> = table.splitn(2, '.').map(|part| quoted(part).to_string()).collect();
-        let columns: Vec<String> = columns.iter().map(|column| quoted(column).to_string()).collect();
-        let columns = if columns.is_empty() { String::new() } else { format!("({})", columns.join(", ")) };
-        let parsed = self.runnable(&format!("COPY {} {columns} FROM STDIN", name.join(".")))?.parsed;
+        let parsed = self.appending(table, columns)?;
         let mut rows = rows.into_iter();
         let mut next = |take: &mut dyn FnMut(&dyn Params) -> Result<()>| match rows.next() {
             Some(row) => refuse_names(&row).and_then(|()| take(&row)).map(|()| true),
             None => Ok(false),
         };
         self.copy_into(&parsed, Data::Rows(&mut next)).map(|executed| executed.affected)
+    }
+
+    /// As [`Session::append`], of rows by column.
+    pub(crate) fn append_batches(
+        &self,
+        table: &str,
+        columns: &[&str],
+        batches: impl IntoIterator<Item = Result<Batch>>,
+    ) -> Result<u64> {
+        let parsed = self.appending(table, columns)?;
+        let mut batches = batches.into_iter();
+        self.copy_into(&parsed, Data::Batches(&mut || batches.next())).map(|executed| executed.affected)
+    }
+
+    /// The statement that appends to these columns.
+    fn appending(&self, table: &str, columns: &[&str]) -> Result<Arc<ParsedStatement>> {
+        let name: Vec<String> = table.splitn(2, '.').map(|part| quoted(part).to_string()).collect();
+        let columns: Vec<String> = columns.iter().map(|column| quoted(column).to_string()).collect();
+        let columns = if columns.is_empty() { String::new() } else { format!("({})", columns.join(", ")) };
+        Ok(self.runnable(&format!("COPY {} {columns} FROM STDIN", name.join(".")))?.parsed)
     }
 
     /// Runs a `COPY .. TO STDOUT`, whose data `output` takes; the number of rows.

@@ -133,6 +133,21 @@ impl EnumType {
         &self.definition().labels
     }
 
+    /// Its values, in their order.
+    ///
+    /// ```
+    /// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// conn.execute("CREATE TYPE mood AS ENUM ('sad', 'happy')", ())?;
+    /// let rows = conn.query("SELECT 'happy'::mood", ())?;
+    /// let cairndb::DataType::Enum(mood) = rows.columns()[0].data_type else { panic!("it is one") };
+    /// assert_eq!(mood.values().map(|value| value.label()).collect::<Vec<_>>(), ["sad", "happy"]);
+    /// assert!(mood.values().map(i64::from).is_sorted());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn values(self) -> impl Iterator<Item = EnumValue> {
+        self.labels().iter().map(move |label| EnumValue { key: label.key, of: self })
+    }
+
     /// The value of this key, if there is one.
     pub(crate) fn value_of_key(self, key: i64) -> Option<EnumValue> {
         self.label_of(key).map(|_| EnumValue { key, of: self })

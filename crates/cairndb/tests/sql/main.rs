@@ -9,6 +9,7 @@ mod advisory_locks;
 mod altered_rows;
 mod arrays;
 mod basics;
+mod batches;
 mod bulk_updates;
 mod change_feed;
 mod chinook;

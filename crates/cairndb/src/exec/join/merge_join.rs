@@ -229,7 +229,7 @@ impl Window {
             seen.extend_with(behind.rows.len(), false);
         }
         append_columns(&mut self.keyed.keys, &behind.keys);
-        self.keyed.rows.append(&behind.rows)
+        self.keyed.rows.append_alike(&behind.rows)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{Error, Result, SqlState, Value};
 const SHOWN_MAX: usize = 100;
 
 /// As many rows of a program's are inserted together, or as many as have so many bytes.
-const ROWS: usize = 1024;
+pub(super) const ROWS: usize = 1024;
 const BYTES: usize = 64 << 10;
 
 /// Where rows come from.
@@ -36,13 +36,13 @@ pub(super) struct Rows {
 
 impl Rows {
     /// So many rows, of which no column was read yet.
-    fn of(count: usize) -> Rows {
+    pub(super) fn of(count: usize) -> Rows {
         Rows { columns: Vec::new(), count, end: None }
     }
 
     /// Reads the next column: `read` a value of each row. The rows end before the first that has one that is none, which is told, as
     /// rows and columns are read in their order.
-    fn read(&mut self, target: &Target, mut read: impl FnMut(&mut Vector, usize) -> Result<()>) {
+    pub(super) fn read(&mut self, target: &Target, mut read: impl FnMut(&mut Vector, usize) -> Result<()>) {
         let mut column = Vector::with_capacity(target.data_type, self.count);
         if let Some((row, error)) =
             (0..self.count).find_map(|row| read(&mut column, row).err().map(|error| (row, error)))
@@ -62,7 +62,7 @@ impl Rows {
     }
 
     /// Columns that were read further than the rows go are cut.
-    fn cut(mut self) -> Rows {
+    pub(super) fn cut(mut self) -> Rows {
         let rows = self.count;
         self.columns.iter_mut().filter(|column| column.len() > rows).for_each(|column| *column = first(column, rows));
         self

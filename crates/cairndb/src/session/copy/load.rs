@@ -3,6 +3,7 @@
 use std::io::BufRead;
 use std::sync::Arc;
 
+use super::batches::{GivenBatches, NextBatch};
 use super::incoming::{BinaryRows, GivenRows, Incoming, Rows, TextRows, first};
 use super::{condition_of, flags, positions, target};
 use crate::bind::{Callees, bind_default};
@@ -32,6 +33,8 @@ pub(super) enum Data<'d> {
     Bytes(&'d mut dyn BufRead),
     /// Hands the next row to who takes it; whether there was one.
     Rows(&'d mut NextRow<'d>),
+    /// Gives the next rows; `None`: there are no more.
+    Batches(&'d mut NextBatch<'d>),
 }
 
 pub(super) type NextRow<'d> = dyn FnMut(&mut dyn FnMut(&dyn Params) -> Result<()>) -> Result<bool> + 'd;
@@ -87,6 +90,7 @@ pub(super) fn copy_from(
     let input = match data {
         Data::Bytes(input) => input,
         Data::Rows(next) => return load.run(&mut GivenRows::new(next), feed()?),
+        Data::Batches(next) => return load.run(&mut GivenBatches::new(next), feed()?),
     };
     if copy.is_binary {
         let tuples = Tuples::new(input, load.targets.len())?;

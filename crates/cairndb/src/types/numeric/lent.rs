@@ -53,7 +53,7 @@ impl<'a> NumericRef<'a> {
 
     /// Mantissa and scale of a finite value whose mantissa fits.
     #[inline]
-    pub(crate) fn parts(self) -> Option<(i128, u16)> {
+    pub fn parts(self) -> Option<(i128, u16)> {
         match self {
             NumericRef::Small { mantissa, scale } => Some((mantissa.into(), scale)),
             NumericRef::Wide { mantissa, scale } => Some((*mantissa, scale)),
