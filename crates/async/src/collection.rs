@@ -4,8 +4,7 @@ use std::fmt;
 
 use cairndb::internals::ById;
 use cairndb::{
-    CollectionInfo, Connection, Document, Error, Jsonb, Params, Result, RowRef, SqlState, ToValue, Upserted, Value,
-    Written,
+    CollectionInfo, Connection, Document, Jsonb, Params, Result, RowRef, SqlState, ToValue, Upserted, Written,
 };
 
 use crate::database::Database;
@@ -79,6 +78,17 @@ impl Database {
     }
 }
 
+/// Who comes with claims goes another way: rules are asked by the library's collection, on a thread that does what takes longer, of values that outlast
+/// the call (those before the `;`).
+macro_rules! by_rules {
+    ($self:ident.$method:ident($($value:ident),* $(; $version:ident)?)) => {
+        if $self.claims.is_some() {
+            $(let $value = $value.to_value().to_value();)*
+            return $self.call(move |collection| collection.$method($(&$value,)* $($version)?)).await;
+        }
+    };
+}
+
 /// What is done with one document is one statement by its key, and mostly done where it is asked (see the [crate]); a future of a write is ready once
 /// that is durable.
 impl Collection {
@@ -119,38 +129,26 @@ impl Collection {
     /// # pollster::block_on(work).unwrap();
     /// ```
     pub async fn get(&self, id: impl ToValue) -> Result<Option<Document>> {
-        if self.claims.is_some() {
-            let id = owned_value(&id);
-            return self.call(move |collection| collection.get(&id)).await;
-        }
+        by_rules!(self.get(id));
         let sql = ById::Get.sql(self.info.table());
         self.database.query_point(&sql, (id,), ById::document).await?.transpose()
     }
 
     /// A new document, with an id that it gets: see [`cairndb::Collection::insert`].
     pub async fn insert(&self, doc: &str) -> Result<Written> {
-        if self.claims.is_some() {
-            let doc = doc.to_owned();
-            return self.call(move |collection| collection.insert(&*doc)).await;
-        }
-        self.write(ById::Insert, doc, (doc,), ById::written).await?.ok_or_else(left_out)
+        by_rules!(self.insert(doc));
+        self.write(ById::Insert, doc, (doc,), ById::written).await?.ok_or_else(ById::left_out)
     }
 
     /// A new document under this id. SQLSTATE 23505 where there is one.
     pub async fn insert_as(&self, id: impl ToValue, doc: &str) -> Result<Written> {
-        if self.claims.is_some() {
-            let (id, doc) = (owned_value(&id), doc.to_owned());
-            return self.call(move |collection| collection.insert_as(&id, &*doc)).await;
-        }
-        self.write(ById::InsertAs, doc, (id, doc), ById::written).await?.ok_or_else(left_out)
+        by_rules!(self.insert_as(id, doc));
+        self.write(ById::InsertAs, doc, (id, doc), ById::written).await?.ok_or_else(ById::left_out)
     }
 
     /// A document under this id, new or in place of the one that is there: see [`cairndb::Collection::upsert`].
     pub async fn upsert(&self, id: impl ToValue, doc: &str) -> Result<Upserted> {
-        if self.claims.is_some() {
-            let (id, doc) = (owned_value(&id), doc.to_owned());
-            return self.call(move |collection| collection.upsert(&id, &*doc)).await;
-        }
+        by_rules!(self.upsert(id, doc));
         let id = id.to_value();
         let mut attempt = 0;
         loop {
@@ -183,37 +181,25 @@ impl Collection {
     /// # pollster::block_on(work).unwrap();
     /// ```
     pub async fn replace(&self, id: impl ToValue, doc: &str) -> Result<Option<i64>> {
-        if self.claims.is_some() {
-            let (id, doc) = (owned_value(&id), doc.to_owned());
-            return self.call(move |collection| collection.replace(&id, &*doc)).await;
-        }
+        by_rules!(self.replace(id, doc));
         self.write(ById::Replace, doc, (id, doc), |row| row.get(0)).await
     }
 
     /// The same, if the one that is there has this version. `None`: it has not, or there is none.
     pub async fn replace_if(&self, id: impl ToValue, doc: &str, version: i64) -> Result<Option<i64>> {
-        if self.claims.is_some() {
-            let (id, doc) = (owned_value(&id), doc.to_owned());
-            return self.call(move |collection| collection.replace_if(&id, &*doc, version)).await;
-        }
+        by_rules!(self.replace_if(id, doc; version));
         self.write(ById::ReplaceIf, doc, (id, doc, version), |row| row.get(0)).await
     }
 
     /// Whether there was a document of this id.
     pub async fn delete(&self, id: impl ToValue) -> Result<bool> {
-        if self.claims.is_some() {
-            let id = owned_value(&id);
-            return self.call(move |collection| collection.delete(&id)).await;
-        }
+        by_rules!(self.delete(id));
         Ok(self.database.execute(&ById::Delete.sql(self.info.table()), (id,)).await? > 0)
     }
 
     /// The same, of one that has this version.
     pub async fn delete_if(&self, id: impl ToValue, version: i64) -> Result<bool> {
-        if self.claims.is_some() {
-            let id = owned_value(&id);
-            return self.call(move |collection| collection.delete_if(&id, version)).await;
-        }
+        by_rules!(self.delete_if(id; version));
         Ok(self.database.execute(&ById::DeleteIf.sql(self.info.table()), (id, version)).await? > 0)
     }
 
@@ -249,14 +235,4 @@ impl Collection {
         };
         rows.next()?.map(|row| read(row.into())).transpose()
     }
-}
-
-/// An id that outlasts the call.
-fn owned_value(id: &impl ToValue) -> Value {
-    id.to_value().to_value()
-}
-
-/// A trigger left the row out. SQLSTATE P0002.
-fn left_out() -> Error {
-    Error::new(SqlState::NO_DATA_FOUND, "the document was not written")
 }

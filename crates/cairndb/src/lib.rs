@@ -51,7 +51,8 @@ pub use cairn_storage::{Process, Stats, SyncMethod, Wait, Waits};
 pub use catalog::Rules;
 pub use columns::{Batch, Bitmap, ByteStrings, Data, Decimals, NO_ROW, Vector};
 pub use documents::{
-    Collection, CollectionInfo, CollectionOptions, Document, Documents, Find, Page, Upserted, Written,
+    Aggregation, Collection, CollectionInfo, CollectionOptions, Document, Documents, Expanded, Find, Named, Page,
+    Upserted, Written,
 };
 pub use error::{Error, Result, SqlState};
 pub use functions::{AggregateFunction, Arguments, FunctionOptions};

@@ -20,6 +20,7 @@ const SHOWN_ELSEWHERE: &[&str] = &[
     // `internals`
     "ById",
     "upserted",
+    "left_out",
     "column_of",
     "text_for",
     "refuse_names",

@@ -1,20 +1,15 @@
 //! Several changes as one: all of them are done, in one commit, or none, whichever collections they are of.
 
-use std::sync::Arc;
-
 use axum::body::Body;
-use axum::extract::State;
 use axum::http::StatusCode;
-use axum::http::header::HeaderMap;
 use cairndb::{Collection, Connection, Error, SqlState, Value};
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::app::App;
-use crate::collections::{answer, said};
+use crate::asking::Asking;
+use crate::collections::answer;
 use crate::documents::{Written, id_of, id_text, no_document};
-use crate::names::Names;
 use crate::principal::Principal;
 use crate::problem::{Answer, Problem};
 use crate::token::Scope;
@@ -51,17 +46,12 @@ struct Operation {
     if_match: Option<String>,
 }
 
-pub(crate) async fn run(
-    State(app): State<Arc<App>>,
-    principal: Principal,
-    names: Names,
-    headers: HeaderMap,
-    body: Body,
-) -> Answer {
-    let Batch { operations } = said(&app, &headers, body).await?;
+pub(crate) async fn run(asking: Asking, body: Body) -> Answer {
+    let Batch { operations } = asking.said(body).await?;
     if operations.is_empty() || operations.len() > OPERATIONS_MAX {
         return Err(Problem::wrong(format!("a batch has from 1 to {OPERATIONS_MAX} operations")));
     }
+    let Asking { app, principal, names, .. } = asking;
     let database = app.services.name(&names.database);
     for operation in &operations {
         principal.check_documents(database, &operation.collection, Scope::Write)?;

@@ -3,29 +3,28 @@
 //! All of them or none, as one statement; or, where that is asked for (`?atomic=false`), in commits of some of them as they come: what is told, or
 //! what a client that broke off finds, is then a prefix of what was sent.
 
-use std::sync::Arc;
-
 use axum::body::Body;
-use axum::extract::{RawQuery, State};
+use axum::extract::RawQuery;
 use axum::http::StatusCode;
-use axum::http::header::HeaderMap;
 use cairndb::{Connection, Error, SqlState};
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::app::App;
+use crate::asking::Asking;
 use crate::body::{self, Parts};
 use crate::collections::answer;
 use crate::databases::Open;
 use crate::documents::id_of;
-use crate::names::{Names, asked};
-use crate::principal::Principal;
+use crate::names::{asked, is_true};
 use crate::problem::{Answer, Problem};
 use crate::token::Scope;
 
 /// So much of a body that is not one statement is one commit.
 const COMMIT_BYTES: usize = 1 << 20;
+
+/// What bodies may be.
+const KINDS: [&str; 2] = [body::NDJSON, body::JSON];
 
 /// What is asked in the path.
 #[derive(Clone, Copy)]
@@ -44,39 +43,26 @@ struct Entry<'a> {
     doc: &'a RawValue,
 }
 
-pub(crate) async fn insert(
-    State(app): State<Arc<App>>,
-    principal: Principal,
-    names: Names,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> Answer {
-    let Names { database, collection, .. } = names;
-    let open = app.documents(&principal, (&database, &collection), Scope::Write).await?;
-    body::check_kind(&headers, &[body::NDJSON, body::JSON])?;
+pub(crate) async fn insert(asking: Asking, RawQuery(query): RawQuery, body: Body) -> Answer {
+    let open = asking.documents(Scope::Write).await?;
+    body::check_kind(&asking.headers, &KINDS)?;
     let asked = read_asked(query.as_deref())?;
-    let is_lines = body::kind(&headers) == body::NDJSON;
+    let is_lines = body::kind(&asking.headers) == body::NDJSON;
     if !asked.is_atomic {
         if !is_lines {
             return Err(Problem::wrong("an array is inserted as a whole").hint("Send lines: application/x-ndjson."));
         }
-        return in_parts(&app, &principal, (&open, collection, asked), body).await;
+        return in_parts(&asking, (&open, asked), body).await;
     }
-    let options = app.options();
-    let text = body::text(body, options.body_bytes, options.request_timeout).await?;
-    let inserted = write((&open, &principal), (collection, asked, is_lines), text).await?;
+    let text = asking.text(&KINDS, body).await?;
+    let inserted = write((&open, &asking), (asked, is_lines), text).await?;
     Ok(answer(StatusCode::CREATED, &json!({ "inserted": inserted })))
 }
 
 fn read_asked(query: Option<&str>) -> Result<Asked, Problem> {
     let mut of = Asked { is_atomic: true, has_ids: false };
     for (name, value) in asked(query, &["atomic", "ids"])? {
-        let said = match value.as_str() {
-            "true" => true,
-            "false" => false,
-            _ => return Err(Problem::wrong(format!("the parameter \"{name}\" is true or false"))),
-        };
+        let said = is_true(&name, &value)?;
         if name == "atomic" { of.is_atomic = said } else { of.has_ids = said }
     }
     Ok(of)
@@ -84,11 +70,11 @@ fn read_asked(query: Option<&str>) -> Result<Asked, Problem> {
 
 /// Inserts all of a text; how many they are.
 async fn write(
-    (open, principal): (&Open, &Principal),
-    (name, asked, is_lines): (String, Asked, bool),
+    (open, asking): (&Open, &Asking),
+    (asked, is_lines): (Asked, bool),
     text: String,
 ) -> Result<u64, Problem> {
-    let principal = principal.clone();
+    let (principal, name) = (asking.principal.clone(), asking.names.collection.clone());
     let insert = move |connection: &Connection| {
         let collection = principal.collection(connection, &name)?;
         let docs = docs_of(&text, is_lines)?;
@@ -120,8 +106,8 @@ fn not_json(error: &serde_json::Error) -> Error {
 }
 
 /// Inserts lines as they come.
-async fn in_parts(app: &App, principal: &Principal, (open, name, asked): (&Open, String, Asked), body: Body) -> Answer {
-    let options = app.options();
+async fn in_parts(asking: &Asking, (open, asked): (&Open, Asked), body: Body) -> Answer {
+    let options = asking.app.options();
     let (mut parts, mut waiting, mut inserted) = (Parts::of(body, options.request_timeout), Vec::new(), 0);
     loop {
         let part = parts.next().await.map_err(|problem| problem.with("inserted", inserted))?;
@@ -132,7 +118,7 @@ async fn in_parts(app: &App, principal: &Principal, (open, name, asked): (&Open,
         if (end >= COMMIT_BYTES || is_end) && end > 0 {
             let lines: Vec<u8> = waiting.drain(..end).collect();
             let text = String::from_utf8(lines).map_err(|_| body::not_utf8().with("inserted", inserted))?;
-            let written = write((open, principal), (name.clone(), asked, true), text).await;
+            let written = write((open, asking), (asked, true), text).await;
             inserted += written.map_err(|problem| problem.with("inserted", inserted))?;
         }
         if waiting.len() > options.body_bytes {

@@ -6,13 +6,14 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::{self, HeaderMap, HeaderValue};
 use axum::http::{Response, StatusCode};
-use cairndb::CollectionOptions;
+use cairndb::{Collection, CollectionOptions};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::app::App;
+use crate::asking::Asking;
 use crate::body;
-use crate::names::{Names, check_name, encoded};
+use crate::names::{check_name, encoded};
 use crate::principal::Principal;
 use crate::problem::{Answer, Problem};
 use crate::token::Scope;
@@ -64,19 +65,23 @@ pub(crate) async fn databases(State(app): State<Arc<App>>, principal: Principal)
 }
 
 /// The collections of a database.
-pub(crate) async fn list(State(app): State<Arc<App>>, principal: Principal, names: Names) -> Answer {
-    let open = app.database(&principal, (&names.database, None), Scope::Read).await?;
-    let all = open.database.call(|connection| connection.collection_names()).await?;
+pub(crate) async fn list(asking: Asking) -> Answer {
+    let (principal, database) = (&asking.principal, &asking.names.database);
+    // Who may see some collections is told of those.
+    let only = if let Principal::Token(token) = principal { token.collections.as_slice() } else { &[] };
+    let open = match only.first() {
+        Some(one) => asking.app.database(principal, (database, Some(one)), Scope::Read).await?,
+        None => asking.database(Scope::Read).await?,
+    };
+    let mut all = open.database.call(|connection| connection.collection_names()).await?;
+    all.retain(|name| only.is_empty() || only.contains(name));
     Ok(answer(StatusCode::OK, &json!({ "collections": all })))
 }
 
 /// What a collection is.
-pub(crate) async fn describe(State(app): State<Arc<App>>, principal: Principal, names: Names) -> Answer {
-    let Names { database, collection, .. } = names;
-    let open = app.database(&principal, (&database, Some(&collection)), Scope::Read).await?;
-    let name = collection.clone();
-    let ids = open.database.call(move |connection| connection.collection(&name).map(|of| of.id_type())).await?;
-    Ok(answer(StatusCode::OK, &json!({ "name": collection, "ids": ids })))
+pub(crate) async fn describe(asking: Asking) -> Answer {
+    let ids = asking.with_collection(Scope::Read, |collection| Ok(collection.id_type())).await?;
+    Ok(answer(StatusCode::OK, &json!({ "name": asking.names.collection, "ids": ids })))
 }
 
 /// What a new collection is to be.
@@ -88,17 +93,11 @@ struct New {
 }
 
 /// Makes a collection, where there is none; 201 then.
-pub(crate) async fn create(
-    State(app): State<Arc<App>>,
-    principal: Principal,
-    names: Names,
-    headers: HeaderMap,
-    body: Body,
-) -> Answer {
-    let Names { database, collection, .. } = names;
-    let open = app.database(&principal, (&database, Some(&collection)), Scope::Manage).await?;
-    check_name(&collection)?;
-    let new: New = said(&app, &headers, body).await?;
+pub(crate) async fn create(asking: Asking, body: Body) -> Answer {
+    let open = asking.database(Scope::Manage).await?;
+    let (database, collection) = (&asking.names.database, &asking.names.collection);
+    check_name(collection)?;
+    let new: New = asking.said(body).await?;
     let mut options = CollectionOptions::default();
     options.ids = new.ids.unwrap_or(options.ids);
     options.change_feed = new.change_feed.unwrap_or(options.change_feed);
@@ -106,16 +105,15 @@ pub(crate) async fn create(
     let is_new = open.database.call(move |connection| connection.create_collection_with(&name, &options)).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     let mut answer = answer(status, &json!({ "name": collection, "ids": ids }));
-    let location = format!("/db/{}/collections/{}", encoded(&database), encoded(&collection));
+    let location = format!("/db/{}/collections/{}", encoded(database), encoded(collection));
     answer.headers_mut().extend(HeaderValue::from_str(&location).map(|location| (header::LOCATION, location)));
     Ok(answer)
 }
 
 /// Drops a collection.
-pub(crate) async fn remove(State(app): State<Arc<App>>, principal: Principal, names: Names) -> Answer {
-    let Names { database, collection, .. } = names;
-    let open = app.database(&principal, (&database, Some(&collection)), Scope::Manage).await?;
-    open.database.call(move |connection| connection.drop_collection(&collection)).await?;
+pub(crate) async fn remove(asking: Asking) -> Answer {
+    let (open, name) = (asking.database(Scope::Manage).await?, asking.names.collection.clone());
+    open.database.call(move |connection| connection.drop_collection(&name)).await?;
     Ok(empty())
 }
 
@@ -138,60 +136,36 @@ enum Kind {
 }
 
 /// Makes an index.
-pub(crate) async fn index(
-    State(app): State<Arc<App>>,
-    principal: Principal,
-    names: Names,
-    headers: HeaderMap,
-    body: Body,
-) -> Answer {
-    let Names { database, collection, .. } = names;
-    let open = app.database(&principal, (&database, Some(&collection)), Scope::Manage).await?;
-    let Index { path, kind } = said(&app, &headers, body).await?;
+pub(crate) async fn index(asking: Asking, body: Body) -> Answer {
+    asking.database(Scope::Manage).await?;
+    let Index { path, kind } = asking.said(body).await?;
     let told = json!({ "path": path });
-    let make = move |connection: &cairndb::Connection| {
-        let collection = connection.collection(&collection)?;
-        match kind {
-            Kind::Plain => collection.create_index(&path),
-            Kind::Unique => collection.create_unique_index(&path),
-            Kind::Elements => collection.create_elements_index(&path),
-        }
+    let make = move |collection: &Collection<'_>| match kind {
+        Kind::Plain => collection.create_index(&path),
+        Kind::Unique => collection.create_unique_index(&path),
+        Kind::Elements => collection.create_elements_index(&path),
     };
-    open.database.call(make).await?;
+    asking.with_collection(Scope::Manage, make).await?;
     Ok(answer(StatusCode::CREATED, &told))
 }
 
 /// The JSON Schema that documents have to be as.
-pub(crate) async fn schema(State(app): State<Arc<App>>, principal: Principal, names: Names) -> Answer {
-    let Names { database, collection, .. } = names;
-    let open = app.database(&principal, (&database, Some(&collection)), Scope::Read).await?;
-    let name = collection.clone();
-    let schema = open.database.call(move |connection| connection.collection(&name)?.schema()).await?;
-    let missing = || Problem::missing(format!("collection \"{collection}\" has no schema"));
+pub(crate) async fn schema(asking: Asking) -> Answer {
+    let schema = asking.with_collection(Scope::Read, |collection| collection.schema()).await?;
+    let missing = || Problem::missing(format!("collection \"{}\" has no schema", asking.names.collection));
     Ok(json_text(StatusCode::OK, schema.ok_or_else(missing)?))
 }
 
 /// Sets it, if all documents that there are are so.
-pub(crate) async fn set_schema(
-    State(app): State<Arc<App>>,
-    principal: Principal,
-    names: Names,
-    headers: HeaderMap,
-    body: Body,
-) -> Answer {
-    let Names { database, collection, .. } = names;
-    let open = app.database(&principal, (&database, Some(&collection)), Scope::Manage).await?;
-    body::check_kind(&headers, &[body::JSON, body::SCHEMA])?;
-    let options = app.options();
-    let schema = body::text(body, options.body_bytes, options.request_timeout).await?;
-    open.database.call(move |connection| connection.collection(&collection)?.set_schema(Some(&schema))).await?;
+pub(crate) async fn set_schema(asking: Asking, body: Body) -> Answer {
+    asking.database(Scope::Manage).await?;
+    let schema = asking.text(&[body::JSON, body::SCHEMA], body).await?;
+    asking.with_collection(Scope::Manage, move |collection| collection.set_schema(Some(&schema))).await?;
     Ok(empty())
 }
 
 /// Takes it away.
-pub(crate) async fn remove_schema(State(app): State<Arc<App>>, principal: Principal, names: Names) -> Answer {
-    let Names { database, collection, .. } = names;
-    let open = app.database(&principal, (&database, Some(&collection)), Scope::Manage).await?;
-    open.database.call(move |connection| connection.collection(&collection)?.set_schema(None)).await?;
+pub(crate) async fn remove_schema(asking: Asking) -> Answer {
+    asking.with_collection(Scope::Manage, |collection| collection.set_schema(None)).await?;
     Ok(empty())
 }

@@ -2,22 +2,19 @@
 //!
 //! What a request has for a body goes to the engine as the text that it is. Conditions (`If-Match`) are part of the statement that writes.
 
-use std::sync::Arc;
-
 use axum::body::Body;
-use axum::extract::State;
-use axum::http::header::{self, HeaderMap, HeaderValue};
+use axum::http::header::{self, HeaderValue};
 use axum::http::{Response, StatusCode};
+use cairndb::internals::ById;
 use cairndb::{CollectionInfo, Error, SqlState, Value, to_text};
 use cairndb_async::Collection;
 use serde_json::json;
 
-use crate::app::App;
+use crate::asking::Asking;
 use crate::body;
 use crate::collections::{answer, empty, json_text};
 use crate::etag::{Condition, Conditions, quoted};
 use crate::names::{Names, encoded};
-use crate::principal::Principal;
 use crate::problem::{Answer, Problem};
 use crate::token::Scope;
 
@@ -35,12 +32,12 @@ impl Written {
         json!({ "id": self.id, "version": self.version, "etag": self.etag })
     }
 
-    fn answer(&self, database: &str, collection: &str) -> Response<Body> {
+    fn answer(&self, of: &Names) -> Response<Body> {
         let mut answer = answer(if self.is_new { StatusCode::CREATED } else { StatusCode::OK }, &self.json());
         let headers = answer.headers_mut();
         headers.insert(header::ETAG, quoted(&self.etag));
         if self.is_new {
-            let [database, collection, id] = [database, collection, &self.id].map(encoded);
+            let [database, collection, id] = [&of.database, &of.collection, &self.id].map(|name| encoded(name));
             let location = format!("/db/{database}/collections/{collection}/documents/{id}");
             headers.extend(HeaderValue::from_str(&location).map(|location| (header::LOCATION, location)));
         }
@@ -71,35 +68,25 @@ fn not_so(id: &str) -> Problem {
 type Done<T> = Result<Option<T>, Error>;
 
 /// Makes a document with an id that it gets.
-pub(crate) async fn insert(
-    State(app): State<Arc<App>>,
-    principal: Principal,
-    names: Names,
-    headers: HeaderMap,
-    body: Body,
-) -> Answer {
-    let Names { database, collection, .. } = names;
-    let open = app.documents(&principal, (&database, &collection), Scope::Write).await?;
-    body::check_kind(&headers, &[body::JSON])?;
-    let options = app.options();
-    let doc = body::text(body, options.body_bytes, options.request_timeout).await?;
-    let of = principal.documents(&open.database, &collection).await?;
+pub(crate) async fn insert(asking: Asking, body: Body) -> Answer {
+    let open = asking.documents(Scope::Write).await?;
+    let doc = asking.text(&[body::JSON], body).await?;
+    let of = asking.collection(&open).await?;
     let written = of.insert(&doc).await?;
     let (id, version) = (id_text(&written.id), written.version);
     let written = Written { id, version, etag: of.info().etag(version), is_new: true };
-    Ok(written.answer(&database, &collection))
+    Ok(written.answer(&asking.names))
 }
 
 /// Reads a document: its body is the document itself.
-pub(crate) async fn get(State(app): State<Arc<App>>, principal: Principal, names: Names, headers: HeaderMap) -> Answer {
-    let Names { database, collection, id } = names;
-    let open = app.documents(&principal, (&database, &collection), Scope::Read).await?;
-    let conditions = Conditions::of(&headers)?;
-    let collection = principal.documents(&open.database, &collection).await?;
-    let found = collection.get(id_of(collection.info(), &id)?).await?.ok_or_else(|| no_document(&id))?;
+pub(crate) async fn get(asking: Asking) -> Answer {
+    let open = asking.documents(Scope::Read).await?;
+    let conditions = Conditions::of(&asking.headers)?;
+    let (collection, id) = (asking.collection(&open).await?, &asking.names.id);
+    let found = collection.get(id_of(collection.info(), id)?).await?.ok_or_else(|| no_document(id))?;
     let etag = collection.info().etag(found.version);
-    if conditions.if_match != Condition::None && !conditions.if_match.names(&etag) {
-        return Err(not_so(&id));
+    if conditions.if_match != Condition::None && !conditions.if_match.names_strongly(&etag) {
+        return Err(not_so(id));
     }
     let mut answer = match conditions.if_none_match.names(&etag) {
         true => {
@@ -115,40 +102,29 @@ pub(crate) async fn get(State(app): State<Arc<App>>, principal: Principal, names
 }
 
 /// Puts a document under an id.
-pub(crate) async fn put(
-    State(app): State<Arc<App>>,
-    principal: Principal,
-    names: Names,
-    headers: HeaderMap,
-    body: Body,
-) -> Answer {
-    let Names { database, collection, id } = names;
-    let open = app.documents(&principal, (&database, &collection), Scope::Write).await?;
-    body::check_kind(&headers, &[body::JSON])?;
-    let conditions = Conditions::of(&headers)?;
-    let options = app.options();
-    let doc = body::text(body, options.body_bytes, options.request_timeout).await?;
-    let of = principal.documents(&open.database, &collection).await?;
-    let key = id_of(of.info(), &id)?;
-    let (version, is_new) = put_if(&of, (&key, &doc), &conditions).await?.ok_or_else(|| not_so(&id))?;
-    Ok(Written { id, version, etag: of.info().etag(version), is_new }.answer(&database, &collection))
+pub(crate) async fn put(asking: Asking, body: Body) -> Answer {
+    let open = asking.documents(Scope::Write).await?;
+    let conditions = Conditions::of(&asking.headers)?.of_put()?;
+    let doc = asking.text(&[body::JSON], body).await?;
+    let (of, id) = (asking.collection(&open).await?, &asking.names.id);
+    let key = id_of(of.info(), id)?;
+    let (version, is_new) = put_if(&of, (&key, &doc), &conditions).await?.ok_or_else(|| not_so(id))?;
+    Ok(Written { id: id.clone(), version, etag: of.info().etag(version), is_new }.answer(&asking.names))
 }
 
 /// The version, and whether the document is new.
 async fn put_if(of: &Collection, (id, doc): (&Value, &str), conditions: &Conditions) -> Done<(i64, bool)> {
-    if conditions.if_none_match != Condition::None {
-        if conditions.if_none_match != Condition::Any {
-            return Err(Error::new(
-                SqlState::FEATURE_NOT_SUPPORTED,
-                "If-None-Match of a change is not supported but as *",
-            ));
+    match &conditions.if_none_match {
+        Condition::None => {}
+        Condition::Any => {
+            return match of.insert_as(id, doc).await {
+                Ok(written) => Ok(Some((written.version, true))),
+                // (Where it is unique in something else, that is told.)
+                Err(error) if error.sqlstate() == SqlState::UNIQUE_VIOLATION && of.get(id).await?.is_some() => Ok(None),
+                Err(error) => Err(error),
+            };
         }
-        return match of.insert_as(id, doc).await {
-            Ok(written) => Ok(Some((written.version, true))),
-            // (Where it is unique in something else, that is told.)
-            Err(error) if error.sqlstate() == SqlState::UNIQUE_VIOLATION && of.get(id).await?.is_some() => Ok(None),
-            Err(error) => Err(error),
-        };
+        tags => return put_if_other(of, (id, doc), tags).await,
     }
     let replaced = match &conditions.if_match {
         Condition::None => {
@@ -171,32 +147,44 @@ async fn put_if(of: &Collection, (id, doc): (&Value, &str), conditions: &Conditi
     Ok(replaced.map(|version| (version, false)))
 }
 
+/// The same, where the document that is there has none of these tags.
+async fn put_if_other(of: &Collection, (id, doc): (&Value, &str), tags: &Condition) -> Done<(i64, bool)> {
+    let mut attempt = 0;
+    loop {
+        match of.get(id).await? {
+            Some(now) if tags.names(&of.info().etag(now.version)) => return Ok(None),
+            // (Where it is another by now, it is looked at again.)
+            Some(now) => match of.replace_if(id, doc, now.version).await? {
+                Some(version) => return Ok(Some((version, false))),
+                None => continue,
+            },
+            None => {}
+        }
+        attempt += 1;
+        match of.insert_as(id, doc).await {
+            // Somebody was faster, or it is unique in something else: that is told once more.
+            Err(error) if error.sqlstate() == SqlState::UNIQUE_VIOLATION && attempt < ById::UPSERT_ATTEMPTS => {}
+            written => return Ok(Some((written?.version, true))),
+        }
+    }
+}
+
 /// Changes parts of a document.
-pub(crate) async fn patch(
-    State(app): State<Arc<App>>,
-    principal: Principal,
-    names: Names,
-    headers: HeaderMap,
-    body: Body,
-) -> Answer {
-    let Names { database, collection, id } = names;
-    let open = app.documents(&principal, (&database, &collection), Scope::Write).await?;
-    body::check_kind(&headers, &[body::MERGE_PATCH, body::JSON_PATCH])?;
-    let merges = body::kind(&headers) == body::MERGE_PATCH;
-    let conditions = Conditions::of(&headers)?;
-    let options = app.options();
-    let patch = body::text(body, options.body_bytes, options.request_timeout).await?;
-    let of = principal.documents(&open.database, &collection).await?;
-    let (key, if_match) = (id_of(of.info(), &id)?, conditions.if_match);
+pub(crate) async fn patch(asking: Asking, body: Body) -> Answer {
+    let open = asking.documents(Scope::Write).await?;
+    let if_match = Conditions::of(&asking.headers)?.of_change()?;
+    let merges = body::kind(&asking.headers) == body::MERGE_PATCH;
+    let patch = asking.text(&[body::MERGE_PATCH, body::JSON_PATCH], body).await?;
+    let (of, id) = (asking.collection(&open).await?, &asking.names.id);
+    let (key, is_plain) = (id_of(of.info(), id)?, if_match == Condition::None);
     let change = move |of: &cairndb::Collection<'_>| patch_if(of, (&key, merges, &patch), &if_match);
-    let is_missing = headers.get(header::IF_MATCH).is_none();
     match of.call(change).await? {
         Some(version) => {
             let etag = of.info().etag(version);
-            Ok(Written { id, version, etag, is_new: false }.answer(&database, &collection))
+            Ok(Written { id: id.clone(), version, etag, is_new: false }.answer(&asking.names))
         }
-        None if is_missing => Err(no_document(&id).into()),
-        None => Err(not_so(&id)),
+        None if is_plain => Err(no_document(id).into()),
+        None => Err(not_so(id)),
     }
 }
 
@@ -221,20 +209,14 @@ fn patch_if(
 }
 
 /// Deletes a document.
-pub(crate) async fn delete(
-    State(app): State<Arc<App>>,
-    principal: Principal,
-    names: Names,
-    headers: HeaderMap,
-) -> Answer {
-    let Names { database, collection, id } = names;
-    let open = app.documents(&principal, (&database, &collection), Scope::Write).await?;
-    let conditions = Conditions::of(&headers)?;
-    let of = principal.documents(&open.database, &collection).await?;
-    let key = id_of(of.info(), &id)?;
-    let is_gone = match &conditions.if_match {
+pub(crate) async fn delete(asking: Asking) -> Answer {
+    let open = asking.documents(Scope::Write).await?;
+    let if_match = Conditions::of(&asking.headers)?.of_change()?;
+    let (of, id) = (asking.collection(&open).await?, &asking.names.id);
+    let key = id_of(of.info(), id)?;
+    let is_gone = match &if_match {
         Condition::None if of.delete(&key).await? => true,
-        Condition::None => return Err(no_document(&id).into()),
+        Condition::None => return Err(no_document(id).into()),
         Condition::Any => of.delete(&key).await?,
         tags => {
             let mut is_gone = false;
@@ -244,5 +226,5 @@ pub(crate) async fn delete(
             is_gone
         }
     };
-    is_gone.then(empty).ok_or_else(|| not_so(&id))
+    is_gone.then(empty).ok_or_else(|| not_so(id))
 }

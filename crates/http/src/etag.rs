@@ -32,6 +32,23 @@ impl Conditions {
             if_none_match: condition(headers, &header::IF_NONE_MATCH)?,
         })
     }
+
+    /// What is asked of the document that is changed or deleted. SQLSTATE 22023 for what such a request can not ask.
+    pub(crate) fn of_change(self) -> Result<Condition, Problem> {
+        match self.if_none_match {
+            Condition::None => Ok(self.if_match),
+            _ => Err(Problem::wrong("If-None-Match is of what is read or put")
+                .hint("Say If-Match with the ETag as it was told.")),
+        }
+    }
+
+    /// What is asked of the document that is put. SQLSTATE 22023 for both at once.
+    pub(crate) fn of_put(self) -> Result<Conditions, Problem> {
+        match self.if_match == Condition::None || self.if_none_match == Condition::None {
+            true => Ok(self),
+            false => Err(Problem::wrong("If-Match and If-None-Match are not said together of what is put")),
+        }
+    }
 }
 
 impl Condition {
@@ -43,6 +60,14 @@ impl Condition {
                 strong.filter_map(|(tag, _)| collection.version_of(tag)).collect()
             }
             _ => Vec::new(),
+        }
+    }
+
+    /// Whether a document of this tag is one that it names, compared strongly: a weak tag names none.
+    pub(crate) fn names_strongly(&self, etag: &str) -> bool {
+        match self {
+            Condition::Tags(tags) => tags.iter().any(|(tag, is_weak)| tag == etag && !is_weak),
+            other => other.names(etag),
         }
     }
 

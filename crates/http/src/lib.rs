@@ -9,7 +9,9 @@
 //! - A 2xx of a change is a commit that is durable as the server's configuration says.
 //! - A task that is dropped (its client is gone, its time is over) interrupts what runs for it.
 
+mod aggregate;
 mod app;
+mod asking;
 mod batch;
 mod body;
 mod bulk;

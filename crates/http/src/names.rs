@@ -39,21 +39,11 @@ impl Names {
 
 /// A step of a path as the name that it is.
 fn decoded(step: &str) -> Result<String, Problem> {
-    let mut bytes = Vec::with_capacity(step.len());
-    let mut rest = step.as_bytes();
-    while let Some((&byte, behind)) = rest.split_first() {
-        let hex = (byte == b'%').then(|| behind.get(..2)).flatten();
-        let code = hex.and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
-        match code {
-            Some(code) => (bytes.push(code), rest = &behind[2..]).1,
-            None => (bytes.push(byte), rest = behind).1,
-        }
-    }
     let nothing = || {
         let hint = "Names are percent-encoded UTF-8: letters, digits, -, ., _ and ~ as they are, all else as %XX in upper case.";
         Problem::missing(format!("\"{step}\" is the path of nothing")).hint(hint)
     };
-    let name = String::from_utf8(bytes).map_err(|_| nothing())?;
+    let name = percent_decoded(step, false).map_err(|_| nothing())?;
     if encoded(&name) == step { Ok(name) } else { Err(nothing()) }
 }
 
@@ -86,31 +76,43 @@ pub(crate) fn asked(query: Option<&str>, known: &[&str]) -> Result<Vec<(String, 
     Ok(pairs)
 }
 
-/// As forms write them: `+` is a blank.
+/// What a parameter says that is so or is not. SQLSTATE 22023.
+pub(crate) fn is_true(name: &str, value: &str) -> Result<bool, Problem> {
+    match value {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(Problem::wrong(format!("the parameter \"{name}\" is true or false"))),
+    }
+}
+
+/// As forms write them.
 fn pairs_of(query: &str) -> Result<Vec<(String, String)>, &'static str> {
-    let text = |part: &str| {
-        let mut bytes = Vec::with_capacity(part.len());
-        let mut rest = part.as_bytes();
-        while let Some((&byte, behind)) = rest.split_first() {
-            rest = behind;
-            bytes.push(match byte {
-                b'+' => b' ',
-                b'%' => {
-                    let hex = behind.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-                    rest = behind.get(2..).unwrap_or_default();
-                    let code = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
-                    code.ok_or("a % in a parameter has two hexadecimal digits behind it")?
-                }
-                byte => byte,
-            });
-        }
-        String::from_utf8(bytes).map_err(|_| "a parameter is not UTF-8")
-    };
     let parts = query.split('&').filter(|part| !part.is_empty());
     parts
         .map(|part| part.split_once('=').unwrap_or((part, "")))
-        .map(|(name, value)| Ok((text(name)?, text(value)?)))
+        .map(|(name, value)| Ok((percent_decoded(name, true)?, percent_decoded(value, true)?)))
         .collect()
+}
+
+/// What is percent-encoded as the text that it is; as forms have it, `+` is a blank.
+fn percent_decoded(text: &str, as_form: bool) -> Result<String, &'static str> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, behind)) = rest.split_first() {
+        rest = behind;
+        bytes.push(match byte {
+            b'+' if as_form => b' ',
+            b'%' => {
+                let (hex, behind) = behind.split_at_checked(2).unwrap_or_default();
+                rest = behind;
+                let digit = |at: usize| hex.get(at).and_then(|digit| char::from(*digit).to_digit(16));
+                let code = digit(0).zip(digit(1)).and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
+                code.ok_or("a % in a parameter has two hexadecimal digits behind it")?
+            }
+            byte => byte,
+        });
+    }
+    String::from_utf8(bytes).map_err(|_| "a parameter is not UTF-8")
 }
 
 /// A name that the engine would not take either. SQLSTATE 42602.
@@ -146,7 +148,7 @@ mod tests {
         let known = ["filter", "limit"];
         let read = asked(Some("filter=%7B%7D+x&limit=1"), &known).ok().unwrap();
         assert_eq!(read[0], ("filter".to_owned(), "{} x".to_owned()));
-        for query in ["x=1", "limit=1&limit=2", "filter=%7", "filter=%FF"] {
+        for query in ["x=1", "limit=1&limit=2", "filter=%7", "filter=%FF", "filter=%+1"] {
             assert!(asked(Some(query), &known).is_err(), "{query}");
         }
     }

@@ -70,21 +70,17 @@ impl Principal {
     /// A collection, as he sees it.
     pub(crate) fn collection<'c>(&self, connection: &'c Connection, name: &str) -> Result<Collection<'c>, Error> {
         let Principal::Claims(claims) = self else { return connection.collection(name) };
-        let collection = connection.collection(name).map_err(|error| match error.sqlstate() {
-            SqlState::UNDEFINED_TABLE | SqlState::WRONG_OBJECT_TYPE => {
-                Error::new(SqlState::INSUFFICIENT_PRIVILEGE, UNRULED)
-            }
-            _ => error,
-        })?;
-        collection.for_claims(claims.claims.clone())
+        connection.collection(name).map_err(unruled)?.for_claims(claims.claims.clone())
     }
 
     /// The same, for what is about one document: it is answered where it is asked, if no rules have to be asked and nothing waited for.
     pub(crate) async fn documents(&self, database: &Database, name: &str) -> Result<cairndb_async::Collection, Error> {
         let Principal::Claims(claims) = self else { return database.collection(name).await };
-        let (asks, asked) = (self.clone(), name.to_owned());
-        database.call(move |connection| asks.collection(connection, &asked).map(drop)).await?;
-        Ok(database.collection(name).await?.for_claims(claims.claims.clone()))
+        let collection = database.collection(name).await.map_err(unruled)?;
+        match collection.info().has_rules() {
+            true => Ok(collection.for_claims(claims.claims.clone())),
+            false => Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, UNRULED)),
+        }
     }
 
     /// Whether he may be told of what a filter finds, before he is; the rules by which he is, for who has claims.
@@ -162,6 +158,16 @@ impl Principal {
 
 /// The same for a collection that has no rules and one that is not there; the library says so, too.
 const UNRULED: &str = "the rules of the collection do not let this be done";
+
+/// A collection that is not there is as one that has no rules.
+fn unruled(error: Error) -> Error {
+    match error.sqlstate() {
+        SqlState::UNDEFINED_TABLE | SqlState::WRONG_OBJECT_TYPE => {
+            Error::new(SqlState::INSUFFICIENT_PRIVILEGE, UNRULED)
+        }
+        _ => error,
+    }
+}
 
 /// Why a stream ends.
 pub(crate) const RULES_CHANGED: &str = "the rules of the collection have changed";

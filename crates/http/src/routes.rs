@@ -13,7 +13,7 @@ use tower_http::cors::CorsLayer;
 
 use crate::app::App;
 use crate::problem::Problem;
-use crate::{batch, bulk, changes, collections, documents, guard, live, query, rules, sql, watched};
+use crate::{aggregate, batch, bulk, changes, collections, documents, guard, live, query, rules, sql, watched};
 
 /// Everything.
 pub(crate) fn all(app: &Arc<App>) -> Router {
@@ -26,6 +26,7 @@ pub(crate) fn all(app: &Arc<App>) -> Router {
         .route(&of("/indexes"), post(collections::index))
         .route(&of("/documents"), get(query::get).post(documents::insert))
         .route(&of("/query"), post(query::post))
+        .route(&of("/aggregate"), post(aggregate::run))
         .route(
             &of("/documents/{id}"),
             get(documents::get).put(documents::put).patch(documents::patch).delete(documents::delete),

@@ -1,12 +1,10 @@
 //! `POST /sql`: one statement with its parameters, and its rows as they come, as JSON, lines of JSON or CSV.
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
 use axum::body::{Body, Bytes};
-use axum::extract::State;
 use axum::http::header::{self, HeaderMap, HeaderValue};
 use axum::http::{Response, StatusCode};
 use cairndb::{Error, EvalContext, Field, Row, Value};
@@ -16,11 +14,9 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::app::App;
+use crate::asking::Asking;
 use crate::body::NDJSON;
-use crate::collections::{answer, said};
-use crate::names::Names;
-use crate::principal::Principal;
+use crate::collections::answer;
 use crate::problem::{Answer, Problem};
 use crate::token::Scope;
 
@@ -39,21 +35,15 @@ impl Asked {
     }
 }
 
-pub(crate) async fn run(
-    State(app): State<Arc<App>>,
-    principal: Principal,
-    names: Names,
-    headers: HeaderMap,
-    body: Body,
-) -> Answer {
-    let open = app.database(&principal, (&names.database, None), Scope::Sql).await?;
-    let asked: Asked = said(&app, &headers, body).await?;
+pub(crate) async fn run(asking: Asking, body: Body) -> Answer {
+    let open = asking.database(Scope::Sql).await?;
+    let asked: Asked = asking.said(body).await?;
     let (params, sql) = (asked.values()?, asked.sql);
-    let database = if principal.writes_sql() { &open.database } else { open.reading()? };
-    let form = Form::of(&headers)?;
+    let database = if asking.principal.writes_sql() { &open.database } else { open.reading()? };
+    let form = Form::of(&asking.headers)?;
     let begun = Instant::now();
     let performed = database.perform(&sql, params).await;
-    app.services.ran(&sql, begun.elapsed());
+    asking.app.services.ran(&sql, begun.elapsed());
     let Performed { command, affected, rows, .. } = performed?;
     match rows {
         Some(rows) => streamed(rows, form, (command, open)),

@@ -2,7 +2,7 @@
 
 use super::collection::Upserted;
 use super::document::{Document, Written, jsonb};
-use crate::{Result, RowRef};
+use crate::{Error, Result, RowRef, SqlState};
 
 /// A statement about one document. Its parameters are the id and the document, of those that it has, and then the version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +57,11 @@ impl ById {
     /// An id and a version of a row.
     pub fn written(row: RowRef<'_>) -> Result<Written> {
         Ok(Written { id: row.value(0)?, version: row.get(1)? })
+    }
+
+    /// A trigger left the row out. SQLSTATE P0002.
+    pub fn left_out() -> Error {
+        Error::new(SqlState::NO_DATA_FOUND, "the document was not written")
     }
 
     /// What an upsert wrote.

@@ -12,7 +12,7 @@ use super::rules::Ruled;
 use super::tree::merged;
 use crate::api::{Connection, Statement};
 use crate::types::{DataType, EvalContext, Jsonb, fit};
-use crate::{Error, Params, Result, SqlState, ToValue, Value};
+use crate::{Params, Result, SqlState, ToValue, Value};
 
 /// A collection of documents: a table of `id`, `doc` and `version`, which SQL sees as it is.
 ///
@@ -69,6 +69,10 @@ impl<'c> Collection<'c> {
 
     pub(super) fn with_rules(self, ruled: Ruled<'c>) -> Collection<'c> {
         Collection { ruled: Some(ruled), ..self }
+    }
+
+    pub(super) fn ruled(&self) -> Option<&Ruled<'c>> {
+        self.ruled.as_ref()
     }
 
     pub(super) fn id_data_type(&self) -> DataType {
@@ -198,7 +202,7 @@ impl<'c> Collection<'c> {
         if let Some(ruled) = &self.ruled {
             return self.insert_many_under(ruled, docs.into_iter().map(|doc| (None, doc)));
         }
-        self.connection.append(self.info.name(), &["doc"], docs.into_iter().map(|doc| (doc,)))
+        self.append_docs(docs)
     }
 
     /// The same under ids that are said: all of them, or none. SQLSTATE 23505 where one is there.
@@ -214,7 +218,18 @@ impl<'c> Collection<'c> {
             let docs = docs.into_iter().map(|(id, doc)| Ok((Some(self.id_value(&id)?), doc)));
             return self.insert_many_under(ruled, docs.collect::<Result<Vec<_>>>()?);
         }
-        self.connection.append(self.info.name(), &["id", "doc"], docs)
+        self.append_entries(docs)
+    }
+
+    pub(super) fn append_docs<D: ToValue>(&self, docs: impl IntoIterator<Item = D>) -> Result<u64> {
+        self.connection.append(self.info.name(), &["doc"], docs.into_iter().map(|doc| (doc,)))
+    }
+
+    pub(super) fn append_entries<I: ToValue, D: ToValue>(
+        &self,
+        entries: impl IntoIterator<Item = (I, D)>,
+    ) -> Result<u64> {
+        self.connection.append(self.info.name(), &["id", "doc"], entries)
     }
 
     /// A document under this id, new or in place of the one that is there; its version.
@@ -363,7 +378,7 @@ impl<'c> Collection<'c> {
                 return Ok(None);
             }
             if tried.replace(now.version) == Some(now.version) {
-                return Err(left_out());
+                return Err(ById::left_out());
             }
             if let Some(written) = self.replace_if(id, make(&now.doc)?, now.version)? {
                 return Ok(Some(written));
@@ -409,12 +424,7 @@ impl<'c> Collection<'c> {
 
 fn written(statement: &mut Statement<'_>, params: impl Params) -> Result<Written> {
     let written = statement.query_point(params, ById::written)?;
-    written.unwrap_or_else(|| Err(left_out()))
-}
-
-/// A trigger left the row out. SQLSTATE P0002.
-pub(super) fn left_out() -> Error {
-    Error::new(SqlState::NO_DATA_FOUND, "the document was not written")
+    written.unwrap_or_else(|| Err(ById::left_out()))
 }
 
 fn version(statement: &mut Statement<'_>, params: impl Params) -> Result<Option<i64>> {

@@ -2,8 +2,9 @@
 
 use super::filter::{Asked, Filter, Path, condition, wrong};
 use super::id::IdKind;
+use super::named::{Expanded, Names};
 use super::rules::{Under, concealed};
-use super::{Document, order};
+use super::{Collection, Document, order};
 use crate::api::Connection;
 use crate::bind::with_claims;
 use crate::catalog::RuleKind;
@@ -40,6 +41,8 @@ pub struct Find<'a> {
     fields: Vec<String>,
     after: Option<String>,
     limit: Option<u32>,
+    /// Paths, and what documents there name.
+    expand: Vec<(String, &'a dyn Names)>,
 }
 
 /// Documents of a question, and where the next ones are.
@@ -58,6 +61,8 @@ pub struct Page {
     pub documents: Vec<Document>,
     /// What [`Find::after`] takes to go on; `None`: these were the last.
     pub next: Option<String>,
+    /// What they name, for each path of [`Find::expand`].
+    pub expanded: Vec<Expanded>,
 }
 
 impl<'a> Find<'a> {
@@ -68,7 +73,11 @@ impl<'a> Find<'a> {
         filter: &str,
     ) -> Find<'a> {
         let (filter, sort, fields) = (filter.to_owned(), Vec::new(), Vec::new());
-        Find { connection, table, ids, under, filter, sort, fields, after: None, limit: None }
+        Find { connection, table, ids, under, filter, sort, fields, after: None, limit: None, expand: Vec::new() }
+    }
+
+    pub(super) fn connection(&self) -> &'a Connection {
+        self.connection
     }
 
     /// By what lies at these paths, of which those with a `-` before them descend; at last by id.
@@ -80,6 +89,30 @@ impl<'a> Find<'a> {
     /// Only what lies at these paths; of an array what its elements have there.
     pub fn select(mut self, paths: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.fields = paths.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Has beside each document of a [page](Find::page) those of another collection that it names at a path: by an id there, or an array of ids. What
+    /// is not there, and what is out of the sight of who comes with claims (the other's `view` rule), is left out alike.
+    ///
+    /// ```
+    /// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// let (books, authors) = (conn.create_collection("books")?, conn.create_collection("authors")?);
+    /// authors.put("ada", r#"{"name": "Ada"}"#)?;
+    /// books.put("a", r#"{"by": "ada"}"#)?;
+    /// books.put("b", r#"{"by": ["ada", "nobody"]}"#)?;
+    /// let page = books.find("{}").expand("by", &authors).page()?;
+    /// let [of_a, of_b] = &page.expanded[0].named[..] else { panic!("a page of two") };
+    /// assert_eq!(of_a.documents[0].doc.to_string(), r#"{"name": "Ada"}"#);
+    /// assert!(of_b.is_list && of_b.documents.len() == 1 && !of_a.is_list);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of a page: SQLSTATE 22023: it is no path. 54000: a page names more than 10,000 documents. 42501: no rule lets anybody view the other's.
+    pub fn expand(mut self, path: impl Into<String>, of: &'a Collection<'_>) -> Self {
+        self.expand.push((path.into(), of));
         self
     }
 
@@ -120,7 +153,7 @@ impl<'a> Find<'a> {
     }
 
     /// What has to be so of a document: what the rule says, and the filter.
-    fn condition(&self, kind: RuleKind) -> Result<(String, Asked)> {
+    pub(super) fn condition(&self, kind: RuleKind) -> Result<(String, Asked)> {
         let mut asked = Asked::new(self.ids);
         // Before the filter is looked at: who may not ask is told that.
         let under = self.under.map(|under| Ok::<_, crate::Error>((under.rule(kind)?, under.claims()))).transpose()?;
@@ -140,12 +173,12 @@ impl<'a> Find<'a> {
     }
 
     /// The collection, as rules name it.
-    fn from(&self) -> String {
+    pub(super) fn from(&self) -> String {
         if self.under.is_some() { format!("{} AS document", self.table) } else { self.table.to_owned() }
     }
 
     /// An error of what was asked: where there is a rule, it tells nothing of rows.
-    fn told(&self, error: crate::Error) -> crate::Error {
+    pub(super) fn told(&self, error: crate::Error) -> crate::Error {
         if self.under.is_some() { concealed(error) } else { error }
     }
 
@@ -181,9 +214,13 @@ impl<'a> Find<'a> {
             None if has_more => return Err(wrong("a page has at least one document")),
             None => None,
         };
+        let expanded = self.expand.iter().map(|(path, of)| {
+            Ok(Expanded { path: path.clone(), named: of.named_by(&documents, &Path::parse(path)?)? })
+        });
+        let expanded = expanded.collect::<Result<Vec<_>>>()?;
         let fields = self.fields.iter().map(|path| Path::parse(path)).collect::<Result<Vec<_>>>()?;
         documents.iter_mut().try_for_each(|document| document.project(&fields))?;
-        Ok(Page { documents, next })
+        Ok(Page { documents, next, expanded })
     }
 
     /// How many there are; of an order, a limit or a cursor it knows nothing.

@@ -28,6 +28,7 @@ pub struct CollectionInfo {
     name: String,
     number: u32,
     ids: IdKind,
+    has_rules: bool,
     /// That of the database.
     opening: String,
 }
@@ -42,6 +43,7 @@ impl CollectionInfo {
             name: format!("{schema}.{}", table.name),
             number,
             ids: id.ok_or_else(|| Error::internal("a collection without ids"))?,
+            has_rules: !table.rules.is_empty(),
             opening,
         })
     }
@@ -54,6 +56,17 @@ impl CollectionInfo {
     /// As SQL has it: with its schema, and quoted where it has to be.
     pub fn table(&self) -> &str {
         &self.table
+    }
+
+    /// Whether it had [rules](crate::Rules) when it was found.
+    ///
+    /// ```
+    /// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// assert!(!conn.create_collection("notes")?.info().has_rules());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn has_rules(&self) -> bool {
+        self.has_rules
     }
 
     pub(super) fn ids(&self) -> IdKind {

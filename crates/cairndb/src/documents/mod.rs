@@ -9,6 +9,7 @@
 //! - Who comes with claims sees and changes what rules say ([`Collection::for_claims`]): each method of a collection that is about documents goes that way.
 //! - What somebody sends as a filter or a cursor is bounded before it becomes SQL, and only paths and operators of it are text.
 
+mod aggregate;
 mod by_id;
 mod collection;
 mod create;
@@ -17,6 +18,7 @@ mod filter;
 mod find;
 mod id;
 mod info;
+mod named;
 mod order;
 mod patch;
 mod rules;
@@ -25,9 +27,11 @@ mod schema;
 mod tests;
 mod tree;
 
+pub use aggregate::Aggregation;
 pub use by_id::ById;
 pub use collection::{Collection, Upserted};
 pub use create::CollectionOptions;
 pub use document::{Document, Written};
 pub use find::{Documents, Find, Page};
 pub use info::CollectionInfo;
+pub use named::{Expanded, Named};

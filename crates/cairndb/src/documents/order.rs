@@ -24,10 +24,20 @@ pub(super) fn keys(texts: &[String]) -> Result<Vec<SortKey>> {
     texts.iter().map(key).collect()
 }
 
+impl SortKey {
+    fn sql(&self) -> String {
+        format!("{}{}", self.path.sql(DOC), if self.descending { " DESC" } else { "" })
+    }
+}
+
 /// What stands behind ORDER BY.
 pub(super) fn sql(keys: &[SortKey]) -> String {
-    let key = |key: &SortKey| format!("{}{}", key.path.sql(DOC), if key.descending { " DESC" } else { "" });
-    keys.iter().map(key).chain([ID.to_owned()]).collect::<Vec<_>>().join(", ")
+    keys.iter().map(SortKey::sql).chain([ID.to_owned()]).collect::<Vec<_>>().join(", ")
+}
+
+/// The same of what has no id; at last by these paths.
+pub(super) fn listed(keys: &[SortKey], last: impl Iterator<Item = Path>) -> String {
+    keys.iter().map(SortKey::sql).chain(last.map(|path| path.sql(DOC))).collect::<Vec<_>>().join(", ")
 }
 
 /// What a document has at each key, if it has something, and its id: as an array of arrays of at most one value, and the id's text.

@@ -37,7 +37,9 @@ pub(crate) use expressions::equal::same_expr;
 pub use expressions::expr::{AggregateCall, Expr, QuantifiedOp, SequenceOp, Subquery, SubqueryKind};
 pub(crate) use expressions::facts::{asks_catalog, is_immutable, mutable_part};
 pub(crate) use expressions::held::Held;
-pub(crate) use expressions::refs::{calls_routine, is_volatile, is_volatile_plan, map_columns, raised, used_columns};
+pub(crate) use expressions::refs::{
+    calls_routine, is_volatile, is_volatile_plan, looks_elsewhere, map_columns, raised, used_columns,
+};
 pub(crate) use expressions::row_eval::{EvalEnv, eval};
 pub(crate) use expressions::stand_in::{StandIn, Version};
 pub(crate) use expressions::walk;

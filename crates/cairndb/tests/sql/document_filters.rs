@@ -21,7 +21,7 @@ fn value(random: &mut Random, depth: u32) -> String {
     }
 }
 
-fn document(random: &mut Random, depth: u32) -> String {
+pub(crate) fn document(random: &mut Random, depth: u32) -> String {
     let mut fields = Vec::new();
     for name in ["a", "b", "c"] {
         if random.below(3) > 0 {

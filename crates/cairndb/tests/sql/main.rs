@@ -23,6 +23,7 @@ mod counting;
 mod cursors;
 mod deferrable_keys;
 mod document_filters;
+mod document_groups;
 mod documents;
 mod domains;
 mod earlier_formats;

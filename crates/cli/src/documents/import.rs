@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, stdin};
 use std::path::PathBuf;
 
-use cairn_parser::token::quoted;
 use cairndb::{CollectionOptions, Connection, Options, SqlState};
 use clap::Args;
 use indicatif::ProgressBar;
@@ -72,29 +71,23 @@ fn copy(
     asked: &Ndjson,
     lines: &mut Lines<impl io::BufRead>,
 ) -> Result<u64, Failure> {
-    let (table, columns) = (table(name), if lines.has_ids { "id, doc" } else { "doc" });
+    let columns = if lines.has_ids { "id, doc" } else { "doc" };
     let mut options = CollectionOptions::default();
     options.change_feed = !asked.no_feed;
     connection.execute("BEGIN", ())?;
     let made = match connection.collection(name) {
         Err(error) if error.sqlstate() == SqlState::UNDEFINED_TABLE => {
-            connection.create_collection_with(name, &options).map(drop)
+            connection.create_collection_with(name, &options).and_then(|_| connection.collection(name))
         }
-        there => there.map(drop),
+        there => there,
     };
-    let copied = made.and_then(|()| connection.copy_in(&format!("COPY {table} ({columns}) FROM STDIN"), lines));
+    let copied = made.and_then(|collection| {
+        connection.copy_in(&format!("COPY {} ({columns}) FROM STDIN", collection.info().table()), lines)
+    });
     let ended = connection.execute(if copied.is_ok() { "COMMIT" } else { "ROLLBACK" }, ());
     let count = copied?;
     ended?;
     Ok(count)
-}
-
-/// `name`, or `schema.name`, as SQL has it.
-fn table(name: &str) -> String {
-    match name.split_once('.') {
-        Some((schema, name)) => format!("{}.{}", quoted(schema), quoted(name)),
-        None => quoted(name),
-    }
 }
 
 /// Tells how much of it was read.

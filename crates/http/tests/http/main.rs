@@ -6,13 +6,21 @@ mod changes;
 mod client;
 mod crowded;
 mod documents;
+mod generated;
+mod groups;
+#[cfg(unix)]
+#[path = "../../../server/tests/drivers/installed.rs"]
+mod installed;
 mod jwt;
+mod killed;
 mod listener;
 mod live;
 mod openapi;
+mod process;
 mod questions;
 mod rules;
 mod tokens;
+mod typescript;
 mod watched;
 
 use cairn_http::{Options, Running, Scope, Secret, Token};

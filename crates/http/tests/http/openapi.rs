@@ -87,7 +87,8 @@ fn answers_are_as_it_says() {
     check("Problem", &served.client.put(&note("a"), "{"));
     check("Problem", &served.client.post("/db/shop/sql", r#"{"sql": "SELECT * FROM none"}"#));
     // Questions and batches that it lets be asked are taken, and no others.
-    let question = json!({ "filter": {}, "sort": ["n"], "select": ["n"], "limit": 1, "count": true });
+    let question =
+        json!({ "filter": {}, "sort": ["n"], "select": ["n"], "limit": 1, "count": true, "expand": { "n": "notes" } });
     assert_eq!(served.client.post(&format!("{NOTES}/query"), &question.to_string()).status, 200);
     for (name, member) in document["components"]["schemas"]["Question"]["properties"].as_object().unwrap() {
         assert!(question.get(name).is_some() || name == "after", "{name} {member}");

@@ -279,3 +279,116 @@ fn claims_are_all_that_a_token_says() {
     assert_eq!(count(json!({ "exp": at(60), "role": "admin" })), Some(4));
     assert_eq!(count(json!({ "exp": at(60), "role": "' OR true --" })), Some(0));
 }
+
+/// People that notes name, of whom each sees himself alone.
+fn with_people(served: &Served) {
+    let people = "/db/shop/collections/people";
+    served.client.put(people, "");
+    assert_eq!(served.client.put(&format!("{people}/rules"), &json!({ "view": OWN }).to_string()).status, 204);
+    for name in ["ada", "bob"] {
+        served.client.put(&format!("{people}/documents/{name}"), &json!({ "owner": name, "secret": name }).to_string());
+    }
+    served.client.put("/db/shop/collections/plain", "");
+}
+
+#[test]
+fn what_is_named_is_told_by_its_own_rule() {
+    let served = served();
+    with_people(&served);
+    let ada = of_ada(&served);
+    let told = |of: Value, expand: Value| {
+        served.client.put(&note("a1"), &json!({ "owner": "ada", "of": of }).to_string());
+        let question = json!({ "filter": { "$id": "a1" }, "expand": expand, "select": ["none"] });
+        let answer = ada.post(&format!("{NOTES}/query"), &question.to_string());
+        let etag = served.client.get(&note("a1")).etag().trim_matches('"').to_owned();
+        let version = etag.rsplit_once('-').unwrap().1.to_owned();
+        (answer.status, answer.body.replace(&etag, "?").replace(&format!("\"version\":{version}"), "?"))
+    };
+    let people = json!({ "of": "people" });
+    assert!(told(json!("ada"), people.clone()).1.contains("secret"));
+    for (hidden, none) in [
+        (json!("bob"), json!("zz")),
+        (json!(["bob", "ada"]), json!(["zz", "ada"])),
+        (json!(["ada", "bob", "bob"]), json!(["ada", "zz"])),
+    ] {
+        assert_eq!(told(hidden.clone(), people.clone()), told(none, people.clone()), "{hidden}");
+    }
+    // Collections that no rule opens, and those that are not there: alike, whether something is named or not.
+    for of in [json!("ada"), Value::Null] {
+        let [plain, none] = ["plain", "none"].map(|name| told(of.clone(), json!({ "of": name })));
+        assert_eq!((plain.0, &plain), (403, &none));
+    }
+    // By way of itself, nobody gets around the rule by which he is shown notes.
+    let own = told(json!(["b1", "a2"]), json!({ "of": "notes" })).1;
+    assert!(own.contains("a2") && !own.contains("b1") && !own.contains("bob"), "{own}");
+}
+
+#[test]
+fn groups_tell_of_what_is_in_sight_alone() {
+    let served = served();
+    with_people(&served);
+    let ada = of_ada(&served);
+    let ask = |client: &Client, collection: &str, question: Value| {
+        let answer = client.post(&format!("/db/shop/collections/{collection}/aggregate"), &question.to_string());
+        (answer.status, answer.body)
+    };
+    let fields = json!({ "n": { "$count": true }, "s": { "$sum": "n" }, "l": { "$min": "secret" }, "g": { "$max": "n" }, "h": { "$count": "secret" } });
+    let (status, body) = ask(&ada, "notes", json!({ "fields": fields }));
+    assert_eq!((status, body.as_str()), (200, r#"{"groups":[{"g": 3, "h": 0, "l": null, "n": 2, "s": 4}]}"#));
+    for question in [
+        json!({ "group": { "o": "owner" }, "fields": { "n": { "$count": true } } }),
+        json!({ "group": { "o": "owner", "s": "secret" } }),
+        json!({ "filter": { "secret": { "$exists": true } }, "group": { "o": "owner" }, "having": { "o": { "$regex": "b" } } }),
+        json!({ "filter": { "$or": [{ "secret": { "$regex": "(" } }, { "$id": "b1" }] }, "group": { "o": "owner" } }),
+    ] {
+        let (_, body) = ask(&ada, "notes", question.clone());
+        assert!(!body.contains("bob") && !body.contains('x'), "{question} {body}");
+    }
+    // Of people nobody may make a list, so nobody counts them; what is not there is refused alike.
+    let count = json!({ "fields": { "n": { "$count": true } } });
+    let [people, plain, none] = ["people", "plain", "none"].map(|name| ask(&ada, name, count.clone()));
+    assert_eq!((people.0, &people, &plain), (403, &plain, &none));
+    // What is wrong with a question is told before a document is looked at, as to everybody.
+    assert_eq!(ask(&ada, "notes", json!({ "group": { "$o": "owner" } })).0, 400);
+}
+
+/// A rule that looks at what was written before is asked of each document by itself, with what came before it.
+#[test]
+fn many_that_are_written_at_once_are_judged_one_after_the_other_where_that_matters() {
+    let served = served();
+    let ada = of_ada(&served);
+    let lines = ("Content-Type", "application/x-ndjson");
+    let quota = "(SELECT count(*) FROM notes AS o WHERE o.doc -> 'owner' = claims -> 'sub') < 4 AND doc -> 'owner' = claims -> 'sub'";
+    set(&served, &json!({ "list": OWN, "view": OWN, "create": quota }));
+    let bulk = |count: usize| {
+        let body = "{\"owner\": \"ada\"}\n".repeat(count);
+        ada.ask("POST", &format!("{NOTES}/bulk"), &[lines], body)
+    };
+    // Ada has two, and may have four.
+    assert_eq!(told(&bulk(3)), of(403, "42501"));
+    assert_eq!((bulk(2).status, bulk(1).status), (201, 403));
+    // By a function, too.
+    let conn = served.database.connect().unwrap();
+    let sql = "CREATE FUNCTION had(who jsonb) RETURNS bigint STABLE LANGUAGE sql AS $$ SELECT count(*) FROM notes WHERE doc -> 'owner' = who $$";
+    conn.execute(sql, ()).unwrap();
+    set(&served, &json!({ "list": OWN, "view": OWN, "create": "had(claims -> 'sub') < 6" }));
+    assert_eq!((bulk(3).status, bulk(2).status, bulk(1).status), (403, 201, 403));
+    // What a trigger makes of them is judged, whatever was sent.
+    conn.execute_script(
+        "CREATE FUNCTION give() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.doc := jsonb_set(NEW.doc, '{owner}', '\"bob\"'); RETURN NEW; END $$;
+         CREATE TRIGGER give BEFORE INSERT ON notes FOR EACH ROW EXECUTE FUNCTION give()",
+    )
+    .unwrap();
+    set(&served, &json!({ "list": OWN, "view": OWN, "create": OWN }));
+    let before = served.rows("SELECT count(*) FROM notes");
+    assert_eq!(told(&bulk(2)), of(403, "42501"));
+    conn.execute("DROP TRIGGER give ON notes", ()).unwrap();
+    assert_eq!((bulk(2).status, served.rows("SELECT count(*) FROM notes")), (201, before + 2));
+    // With ids of their own: one that is taken stops all.
+    let ids = |ids: &[&str]| {
+        let body: String =
+            ids.iter().map(|id| format!("{{\"id\": \"{id}\", \"doc\": {{\"owner\": \"ada\"}}}}\n")).collect();
+        ada.ask("POST", &format!("{NOTES}/bulk?ids=true"), &[lines], body).status
+    };
+    assert_eq!((ids(&["n1", "n2"]), ids(&["n3", "n2"]), ids(&["n3"])), (201, 409, 201));
+}

@@ -56,7 +56,7 @@ fn a_token_lets_do_what_its_scopes_say() {
         (&reads, "PUT", note("a").as_str(), 403),
         (&reads, "DELETE", note("a").as_str(), 403),
         (&reads, "DELETE", NOTES, 403),
-        (&reads, "GET", "/db/shop/collections", 403),
+        (&reads, "GET", "/db/shop/collections", 200),
         // Whether there is one or not, nobody is told.
         (&reads, "GET", "/db/shop/collections/secret", 403),
         (&reads, "GET", "/db/shop/collections/none", 403),
@@ -72,6 +72,9 @@ fn a_token_lets_do_what_its_scopes_say() {
     ] {
         assert_eq!(ask(secret, method, path), status, "{method} {path}");
     }
+    // Who may see some collections is told of those, and of no others.
+    let listed = served.client.with(&reads).get("/db/shop/collections").json();
+    assert_eq!(listed, json!({ "collections": ["notes"] }));
     assert_eq!(served.rows("SELECT count(*) FROM notes"), 2);
 }
 

@@ -4,6 +4,7 @@
 //! can not be had is left out with a word; with `CAIRN_INSIST=1` it fails.
 #![cfg(all(unix, feature = "tls"))]
 
+mod installed;
 mod psql;
 mod served;
 mod suites;
@@ -13,8 +14,9 @@ mod tools;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use installed::{has, installed};
 use served::Served;
-use tools::{has, installed, scripts};
+use tools::scripts;
 
 /// What every driver is to do: log in, by the certificate and the password; send values of every type and take them back, and NULL, and
 /// arrays; run a statement ten times; send many statements together; COPY; cancel a statement; tell what an error says; run a transaction again

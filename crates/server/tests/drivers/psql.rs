@@ -5,8 +5,9 @@ use std::process::Command;
 
 use cairn_conformance::engine::program;
 
+use crate::installed::left_out;
 use crate::served::{DATABASE, PASSWORD, Served, USER};
-use crate::tools::{left_out, scripts};
+use crate::tools::scripts;
 
 pub fn psql_program() -> Option<PathBuf> {
     let found = program("psql");

@@ -1,4 +1,4 @@
-//! What other languages' scripts need: installed once, beside what is built, and run with the place of a server in the environment.
+//! Other languages' scripts, run with the place of a server in the environment.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -13,58 +13,6 @@ const SCRIPT_TIME: Duration = Duration::from_secs(180);
 /// Where the scripts are.
 pub fn scripts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/drivers")
-}
-
-/// Says that something is not tested, for this reason; where nothing may be left out, it fails.
-pub fn left_out(why: &str) {
-    assert!(std::env::var_os("CAIRN_INSIST").is_none(), "{why}");
-    eprintln!("LEFT OUT: {why}");
-}
-
-/// Whether there is such a program; where there is none, it was said.
-pub fn has(program: &str, argument: &str) -> bool {
-    let ran = Command::new(program).arg(argument).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    let is_there = ran.is_ok_and(|status| status.success());
-    if !is_there {
-        left_out(&format!("{program} is not installed"));
-    }
-    is_there
-}
-
-/// A folder in which what `manifest` says was installed, by these commands; `None`: it could not be, which was said.
-pub fn installed(name: &str, manifest: &str, commands: impl FnOnce(&Path) -> Vec<Command>) -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("drivers").join(name);
-    fs::create_dir_all(&folder).expect("a folder");
-    // Tests share it, and so may other processes.
-    let lock = File::create(folder.with_extension("lock")).expect("a lock");
-    lock.lock().expect("locked");
-    let done = folder.join("installed");
-    if fs::read_to_string(&done).is_ok_and(|of| of == manifest) {
-        return Some(folder);
-    }
-    fs::remove_dir_all(&folder).and_then(|()| fs::create_dir(&folder)).expect("an empty folder");
-    for command in commands(&folder) {
-        if let Err(said) = ran_in_the_end(command) {
-            left_out(&format!("{name} could not be installed: {said}"));
-            return None;
-        }
-    }
-    fs::write(done, manifest).expect("written");
-    Some(folder)
-}
-
-/// Runs what may have to ask a registry, which may not answer at once: again after a while, twice.
-fn ran_in_the_end(mut command: Command) -> Result<(), String> {
-    let mut pauses = [2, 10].map(Duration::from_secs).into_iter();
-    loop {
-        let output = command.output().expect("it runs");
-        if output.status.success() {
-            return Ok(());
-        }
-        let said = [output.stdout, output.stderr].concat();
-        let Some(pause) = pauses.next() else { return Err(String::from_utf8_lossy(&said).into_owned()) };
-        std::thread::sleep(pause);
-    }
 }
 
 impl Served {

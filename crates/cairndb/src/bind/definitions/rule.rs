@@ -9,7 +9,7 @@ use cairn_parser::{Placeholders, TokenKind};
 
 use super::super::{BoundStatement, ParameterTypes, bind_statement};
 use crate::catalog::{Catalog, RuleKind};
-use crate::plan::is_volatile_plan;
+use crate::plan::{is_volatile_plan, looks_elsewhere};
 use crate::sql::{self, ParsedStatement};
 use crate::{Error, Result, SqlState};
 
@@ -65,6 +65,15 @@ pub(crate) fn asked_of_values(rule: &str, kind: RuleKind, ids: &str) -> String {
         }
         _ => format!("SELECT true FROM {document} WHERE ({rule})"),
     }
+}
+
+/// Whether a rule that is kept looks at nothing but the values that it is asked of: what is written meanwhile changes nothing in what it says.
+pub(crate) fn is_of_values_alone(rule: &str, kind: RuleKind, ids: &str, catalog: &Catalog) -> Result<bool> {
+    let statement = ParsedStatement::parse(&asked_of_values(rule, kind, ids), 0)?;
+    let BoundStatement::Query(plan) = bind_statement(&statement, catalog, &mut ParameterTypes::default())? else {
+        return Err(Error::internal("a rule that is no query"));
+    };
+    Ok(!looks_elsewhere(&plan))
 }
 
 /// The rule with a parameter for its claims; one that does not look at them has it all the same, so that it is always given.

@@ -89,17 +89,35 @@ impl Filter {
 impl Filter {
     /// Whether asking a document can fail: an expression can.
     pub(crate) fn may_fail(&self) -> bool {
-        self.0.may_fail()
+        self.0.any(&|condition| matches!(condition, Condition::Matches { .. }))
+    }
+
+    /// Whether it asks of more than what is in a document.
+    pub(crate) fn is_of_columns(&self) -> bool {
+        self.0.any(&|condition| matches!(condition.place(), Some(Place::Id | Place::Version)))
     }
 }
 
 impl Condition {
-    fn may_fail(&self) -> bool {
+    /// Whether this is so of it, or of one within it.
+    fn any(&self, is_so: &dyn Fn(&Condition) -> bool) -> bool {
+        let within = match self {
+            Condition::All(all) | Condition::Any(all) => all.iter().any(|each| each.any(is_so)),
+            Condition::Not(inner) | Condition::Element(_, inner) => inner.any(is_so),
+            _ => false,
+        };
+        within || is_so(self)
+    }
+
+    fn place(&self) -> Option<&Place> {
         match self {
-            Condition::Matches { .. } => true,
-            Condition::All(all) | Condition::Any(all) => all.iter().any(Condition::may_fail),
-            Condition::Not(inner) | Condition::Element(_, inner) => inner.may_fail(),
-            Condition::Exists(_) | Condition::Equal(..) | Condition::In(..) | Condition::Range(..) => false,
+            Condition::Exists(place)
+            | Condition::Equal(place, _)
+            | Condition::In(place, _)
+            | Condition::Range(place, ..)
+            | Condition::Matches { place, .. }
+            | Condition::Element(place, _) => Some(place),
+            Condition::All(_) | Condition::Any(_) | Condition::Not(_) => None,
         }
     }
 }

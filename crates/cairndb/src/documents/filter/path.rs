@@ -38,6 +38,11 @@ impl Path {
         }
     }
 
+    /// What an object has under a name, whatever that is made of.
+    pub(crate) fn of_name(name: &str) -> Path {
+        Path(vec![name.to_owned()])
+    }
+
     pub(crate) fn steps(&self) -> &[String] {
         &self.0
     }

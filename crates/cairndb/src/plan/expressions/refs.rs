@@ -183,6 +183,17 @@ pub(crate) fn is_volatile_plan(plan: &LogicalPlan) -> bool {
     found
 }
 
+/// Whether an expression of the plan may look at what is in no row of its input: by a subquery, or a function of the schema's or one that is not
+/// IMMUTABLE.
+pub(crate) fn looks_elsewhere(plan: &LogicalPlan) -> bool {
+    let mut found = false;
+    walk_plan(plan, 0, &mut |expr, _| {
+        found |= is_subquery(expr)
+            || matches!(expr, Expr::Call { function, .. } if !function.is_immutable() || function.calls_routines());
+    });
+    found
+}
+
 fn is_volatile_itself(expr: &Expr) -> bool {
     match expr {
         Expr::Sequence { .. } => true,

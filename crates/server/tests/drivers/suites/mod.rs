@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use crate::installed::{has, installed};
 use crate::served::Served;
-use crate::tools::{has, installed, scripts};
+use crate::tools::scripts;
 
 /// What a driver's source has: its tests, and its version.
 struct Suite {
