@@ -7,6 +7,8 @@
 mod csv_import;
 mod damage;
 mod database_and_log;
+mod documents;
+mod http_bodies;
 mod machine;
 mod mutate;
 mod parse_and_print;
@@ -17,6 +19,8 @@ mod wire;
 
 pub use csv_import::csv_import;
 pub use database_and_log::database_and_log;
+pub use documents::documents;
+pub use http_bodies::http_bodies;
 pub use mutate::{Mutator, Random};
 pub use parse_and_print::parse_and_print;
 pub use row_and_key::row_and_key;
@@ -28,7 +32,7 @@ pub use wire::{wire_bytes, wire_messages};
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which its seed corpus has too.
-pub const TARGETS: [(&str, Target); 8] = [
+pub const TARGETS: [(&str, Target); 10] = [
     ("sql_text", sql_text),
     ("parse_and_print", parse_and_print),
     ("sql_and_file", sql_and_file),
@@ -37,4 +41,6 @@ pub const TARGETS: [(&str, Target); 8] = [
     ("csv_import", csv_import),
     ("wire_bytes", wire_bytes),
     ("wire_messages", wire_messages),
+    ("documents", documents),
+    ("http_bodies", http_bodies),
 ];

@@ -71,6 +71,16 @@ fn csv_is_imported_whole_or_not_at_all() {
 }
 
 #[test]
+fn documents_patches_and_filters_mean_what_they_say() {
+    check("documents", 2000);
+}
+
+#[test]
+fn bodies_of_requests_are_answered_and_done_whole_or_not_at_all() {
+    check("http_bodies", 1000);
+}
+
+#[test]
 fn bytes_of_a_client_are_answered_alike_however_they_come() {
     check("wire_bytes", 20_000);
 }
