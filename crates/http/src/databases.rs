@@ -122,6 +122,11 @@ impl Databases {
         self.lock().retain(|_, (open, used)| is_used(open, used));
     }
 
+    /// Lets go of one, if nobody uses it.
+    pub(crate) fn let_go(&self, name: &str) {
+        self.lock().retain(|known, (open, _)| known != name || Arc::strong_count(open) > 1);
+    }
+
     /// Lets go of all.
     pub(crate) fn close(&self) {
         self.lock().clear();

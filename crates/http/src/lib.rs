@@ -34,6 +34,8 @@ mod rules;
 mod server;
 mod sockets;
 mod sql;
+#[cfg_attr(not(feature = "tls"), path = "no_tls.rs")]
+mod tls;
 mod token;
 mod tokens;
 mod watched;

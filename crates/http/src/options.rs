@@ -19,6 +19,8 @@ use crate::token::Token;
 pub struct Options {
     /// Where documents, SQL and all else is served to who has a token.
     pub addresses: Vec<SocketAddr>,
+    /// Whoever reaches these addresses speaks TLS, by the server's certificate.
+    pub tls: bool,
     /// Where `/metrics`, `/healthz` and `/readyz` are told to whoever asks.
     pub metrics: Option<SocketAddr>,
     /// Tokens of the configuration. (Those of a folder are in the server's own database.)
@@ -52,6 +54,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             addresses: Vec::new(),
+            tls: false,
             metrics: None,
             tokens: Vec::new(),
             jwt: None,
@@ -74,23 +77,28 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// 22023 where JSON Web Tokens are believed by no key. 42501 where other machines reach an address and nobody would show a token there, or tokens could be read on the way.
+    /// 22023 where JSON Web Tokens are believed by no key, or there is no certificate to speak TLS by. 42501 where other machines reach an address and nobody would show a token there, or tokens could be read on the way.
     pub fn check(&self, server: &cairn_server::Options) -> Result<(), Error> {
         self.jwt.as_ref().map_or(Ok(()), |jwt| jwt.check())?;
-        self.addresses.iter().try_for_each(|address| check_address(*address, server))?;
+        if self.tls && server.tls.is_none() {
+            let error =
+                Error::new(SqlState::INVALID_PARAMETER_VALUE, "there is no certificate to speak TLS over HTTP by");
+            return Err(error.with_hint("Say where it is: tls.cert and tls.key."));
+        }
+        self.addresses.iter().try_for_each(|address| check_address(*address, self.tls, server))?;
         self.metrics.map_or(Ok(()), |address| check_metrics(address, server))
     }
 }
 
-fn check_address(address: SocketAddr, server: &cairn_server::Options) -> Result<(), Error> {
+fn check_address(address: SocketAddr, is_tls: bool, server: &cairn_server::Options) -> Result<(), Error> {
     if address.ip().is_loopback() {
         return Ok(());
     }
     if server.trusts_all {
         return Err(reached(address, "nobody would need a token", "Take back trust, or listen to a loopback address."));
     }
-    if !server.is_insecure {
-        let hint = "Listen to a loopback address and let a proxy speak TLS, or say --insecure.";
+    if !is_tls && !server.is_insecure {
+        let hint = "Have TLS spoken (http.tls), listen to a loopback address, or say --insecure.";
         return Err(reached(address, "HTTP is not secured by TLS here", hint));
     }
     Ok(())

@@ -15,6 +15,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioTimer;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -23,8 +24,8 @@ use tower::ServiceExt;
 use crate::app::App;
 use crate::guard::Peer;
 use crate::options::Options;
-use crate::routes;
 use crate::sockets::Socket;
+use crate::{routes, tls};
 
 /// How long the head of a request may take.
 const HEAD_TIME: Duration = Duration::from_secs(30);
@@ -69,6 +70,8 @@ impl Running {
         let runtime = runtime.map_err(|error| io_error("a runtime", &error))?;
         let (stop, stopping) = watch::channel(false);
         let app = Arc::new(App::new(services, options, stopping)?);
+        let kept = Arc::downgrade(&app);
+        app.services.on_letting_go(move |name| kept.upgrade().iter().for_each(|app| app.databases.let_go(name)));
         let mut running = Running { app, addresses: Vec::new(), metrics: None, stop, runtime: None };
         running.listen_all(&runtime)?;
         runtime.spawn(look(running.app.clone()));
@@ -80,10 +83,11 @@ impl Running {
         let options = self.app.options();
         let limit = Arc::new(Semaphore::new(options.connections_max));
         for address in &options.addresses {
-            self.addresses.push(listen(runtime, *address, (routes::all(&self.app), &self.app, &limit))?);
+            self.addresses.push(listen(runtime, (*address, options.tls), (routes::all(&self.app), &self.app, &limit))?);
         }
         if let Some(address) = options.metrics {
-            self.metrics = Some(listen(runtime, address, (routes::of_watchers(&self.app), &self.app, &limit))?);
+            self.metrics =
+                Some(listen(runtime, (address, false), (routes::of_watchers(&self.app), &self.app, &limit))?);
         }
         let told = self.addresses.iter().map(|address| ("http", address));
         for (name, address) in told.chain(self.metrics.iter().map(|address| ("metrics", address))) {
@@ -109,7 +113,7 @@ impl Running {
     /// Those of [`Options::check`]; then all stays as it was.
     pub fn reload(&self, options: Options) -> Result<(), Error> {
         let old = self.app.options();
-        let options = Options { addresses: old.addresses.clone(), metrics: old.metrics, ..options };
+        let options = Options { addresses: old.addresses.clone(), tls: old.tls, metrics: old.metrics, ..options };
         options.check(&self.app.services.options())?;
         self.app.set_options(options);
         Ok(())
@@ -157,16 +161,26 @@ async fn look(app: Arc<App>) {
 /// What connections to an address share.
 type Served<'a> = (Router, &'a Arc<App>, &'a Arc<Semaphore>);
 
-fn listen(runtime: &Runtime, address: SocketAddr, (router, app, limit): Served<'_>) -> Result<SocketAddr, Error> {
+fn listen(
+    runtime: &Runtime,
+    (address, is_tls): (SocketAddr, bool),
+    (router, app, limit): Served<'_>,
+) -> Result<SocketAddr, Error> {
     let failed = |error: io::Error| io_error(&format!("the address {address}"), &error);
     let listener = runtime.block_on(TcpListener::bind(address)).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    runtime.spawn(accept(listener, address, router, app.clone(), limit.clone()));
+    runtime.spawn(accept(listener, (address, is_tls), router, app.clone(), limit.clone()));
     Ok(address)
 }
 
 /// Lets in who comes, until the server ends.
-async fn accept(listener: TcpListener, to: SocketAddr, router: Router, app: Arc<App>, limit: Arc<Semaphore>) {
+async fn accept(
+    listener: TcpListener,
+    (to, is_tls): (SocketAddr, bool),
+    router: Router,
+    app: Arc<App>,
+    limit: Arc<Semaphore>,
+) {
     let mut stopping = app.stopping.clone();
     loop {
         let Ok(place) = limit.clone().acquire_owned().await else { return };
@@ -177,7 +191,7 @@ async fn accept(listener: TcpListener, to: SocketAddr, router: Router, app: Arc<
         match accepted {
             Ok((stream, from)) => {
                 let connection = Connection::new(place, app.clone());
-                tokio::spawn(serve(stream, Peer { from, to }, router.clone(), connection));
+                tokio::spawn(serve(stream, (Peer { from, to }, is_tls), router.clone(), connection));
             }
             Err(_) => tokio::time::sleep(PAUSE).await,
         }
@@ -203,11 +217,26 @@ impl Drop for Connection {
     }
 }
 
-/// Answers a client's requests, one after the other. One that goes is no error.
-async fn serve(stream: TcpStream, peer: Peer, router: Router, connection: Connection) {
-    let app = &connection.app;
+/// Answers a client, over TLS where that is spoken. One that shakes no hands, or goes, is no error.
+async fn serve(stream: TcpStream, (peer, is_tls): (Peer, bool), router: Router, connection: Connection) {
     // Answers are written whole: what is written is to go.
     let _ = stream.set_nodelay(true);
+    if !is_tls {
+        return answer(stream, peer, router, connection).await;
+    }
+    // (As it is by now: a certificate may be read again.)
+    let Some(tls) = connection.app.services.options().tls.clone() else { return };
+    if let Ok(Ok(stream)) = tokio::time::timeout(HEAD_TIME, tls::accept(&tls, stream)).await {
+        answer(stream, peer, router, connection).await;
+    }
+}
+
+/// Answers requests, one after the other.
+async fn answer<S>(stream: S, peer: Peer, router: Router, connection: Connection)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let app = &connection.app;
     let socket = Socket::new(stream, app.services.options().output_timeout);
     let service = service_fn(|mut request: Request<Incoming>| {
         request.extensions_mut().insert(peer);

@@ -7,19 +7,19 @@ use std::time::Duration;
 
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, Sleep};
 
 /// See the module.
-pub(crate) struct Socket {
-    inner: TokioIo<TcpStream>,
+pub(crate) struct Socket<S> {
+    inner: TokioIo<S>,
     time: Duration,
     /// Counts while somebody waits to write.
     waits: Option<Pin<Box<Sleep>>>,
 }
 
-impl Socket {
-    pub(crate) fn new(stream: TcpStream, time: Duration) -> Socket {
+impl<S> Socket<S> {
+    pub(crate) fn new(stream: S, time: Duration) -> Socket<S> {
         Socket { inner: TokioIo::new(stream), time, waits: None }
     }
 
@@ -38,7 +38,7 @@ impl Socket {
     }
 }
 
-impl Read for Socket {
+impl<S: AsyncRead + Unpin> Read for Socket<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -48,7 +48,7 @@ impl Read for Socket {
     }
 }
 
-impl Write for Socket {
+impl<S: AsyncWrite + Unpin> Write for Socket<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.inner).poll_write(context, bytes);
         self.in_time(context, written)

@@ -1,12 +1,14 @@
 //! `POST /sql`: one statement with its parameters, and its rows as they come, as JSON, lines of JSON or CSV.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{self, HeaderMap, HeaderValue};
 use axum::http::{Response, StatusCode};
+use cairn_server::Ran;
 use cairndb::{Error, EvalContext, Field, Row, Value};
 use cairndb_async::{Performed, Rows};
 use futures_core::Stream;
@@ -17,6 +19,7 @@ use serde_json::value::RawValue;
 use crate::asking::Asking;
 use crate::body::NDJSON;
 use crate::collections::answer;
+use crate::databases::Open;
 use crate::problem::{Answer, Problem};
 use crate::token::Scope;
 
@@ -43,11 +46,15 @@ pub(crate) async fn run(asking: Asking, body: Body) -> Answer {
     let form = Form::of(&asking.headers)?;
     let begun = Instant::now();
     let performed = database.perform(&sql, params).await;
-    asking.app.services.ran(&sql, begun.elapsed());
+    let who = (asking.principal.name(), asking.names.database.as_str());
+    let ran = asking.app.services.ran(who, &sql, begun.elapsed());
     let Performed { command, affected, rows, .. } = performed?;
     match rows {
-        Some(rows) => streamed(rows, form, (command, open)),
-        None => Ok(answer(StatusCode::OK, &json!({ "command": command, "affected": affected }))),
+        Some(rows) => streamed(rows, form, (command, (open, ran))),
+        None => Ok({
+            ran.rows(affected);
+            answer(StatusCode::OK, &json!({ "command": command, "affected": affected }))
+        }),
     }
 }
 
@@ -106,7 +113,10 @@ impl Form {
     }
 }
 
-fn streamed<K: Send + Unpin + 'static>(rows: Rows, form: Form, (command, keep): (&str, K)) -> Answer {
+/// What a statement has while its rows are told: the database, which it keeps open, and where it is counted.
+type Kept = (Arc<Open>, Ran);
+
+fn streamed(rows: Rows, form: Form, (command, kept): (&str, Kept)) -> Answer {
     let names: Vec<String> = rows.columns().iter().map(|column| column.name.clone()).collect();
     let begins = match form {
         Form::Json => {
@@ -115,14 +125,14 @@ fn streamed<K: Send + Unpin + 'static>(rows: Rows, form: Form, (command, keep): 
         Form::Lines => String::new(),
         Form::Csv => names.iter().map(|name| csv(name)).collect::<Vec<_>>().join(",") + "\r\n",
     };
-    let rows = Told { rows, form, names, begins: Some(begins), count: 0, is_over: false, _keep: keep };
+    let rows = Told { rows, form, names, begins: Some(begins), count: 0, is_over: false, kept };
     let mut response = Response::new(Body::from_stream(rows));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(form.kind()));
     Ok(response)
 }
 
 /// Rows as a body: a batch at a time, and no more before that is taken. An error in the middle ends it before its end, which a client sees.
-struct Told<K> {
+struct Told {
     rows: Rows,
     form: Form,
     names: Vec<String>,
@@ -130,11 +140,10 @@ struct Told<K> {
     begins: Option<String>,
     count: u64,
     is_over: bool,
-    /// Keeps the database open.
-    _keep: K,
+    kept: Kept,
 }
 
-impl<K: Unpin> Stream for Told<K> {
+impl Stream for Told {
     type Item = Result<Bytes, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -148,7 +157,14 @@ impl<K: Unpin> Stream for Told<K> {
     }
 }
 
-impl<K> Told<K> {
+impl Drop for Told {
+    fn drop(&mut self) {
+        let (_, ran) = &self.kept;
+        ran.rows(self.count);
+    }
+}
+
+impl Told {
     /// `None`: there are no more rows.
     fn told(&mut self, batch: Option<cairndb::Rows>) -> Result<String, Error> {
         let mut text = self.begins.take().unwrap_or_default();

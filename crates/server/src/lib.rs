@@ -41,5 +41,5 @@ pub use log::{Level, Log};
 pub use metrics::{Histogram, Lines};
 pub use options::Options;
 pub use server::{Running, Server};
-pub use services::Services;
+pub use services::{Ran, Services};
 pub use tls::Tls;

@@ -49,7 +49,10 @@ impl Session<'_> {
         }
         match statement {
             DatabaseStatement::Create { name } => folder.create(name)?,
-            DatabaseStatement::Rename { name, to } => folder.rename(name, to)?,
+            DatabaseStatement::Rename { name, to } => {
+                self.shared.let_go(name);
+                folder.rename(name, to)?;
+            }
             DatabaseStatement::Set { name, setting, words } => {
                 folder.set(name, setting, &self.value_by(words, setting)?)?;
             }
@@ -58,6 +61,7 @@ impl Session<'_> {
             }
             DatabaseStatement::Reset { name, setting } => folder.reset(name, setting.as_deref())?,
             DatabaseStatement::Drop { name, if_exists, force } => {
+                self.shared.let_go(name);
                 let dropped = if *force { self.drop_by_force(folder, name) } else { folder.drop_database(name) };
                 match dropped {
                     Err(error) if *if_exists && error.sqlstate() == SqlState::INVALID_CATALOG_NAME => {
@@ -89,6 +93,7 @@ impl Session<'_> {
             match folder.drop_database(name) {
                 Err(error) if error.sqlstate() == SqlState::OBJECT_IN_USE && begun.elapsed() < FORCE_TIME => {
                     self.shared.registry.end_of_database(name);
+                    self.shared.let_go(name);
                     std::thread::sleep(FORCE_LOOK_TIME);
                 }
                 dropped => return dropped,

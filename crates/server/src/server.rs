@@ -48,7 +48,12 @@ pub(crate) struct Shared {
     pub(crate) throttle: Throttle,
     pub(crate) statements: Statements,
     pub(crate) metrics: Metrics,
+    /// Who keeps databases that nobody uses, each by what has it let go of one.
+    pub(crate) keepers: RwLock<Vec<LetGo>>,
 }
+
+/// See [`Services::on_letting_go`].
+pub(crate) type LetGo = Box<dyn Fn(&str) + Send + Sync>;
 
 impl Shared {
     /// As they are by now.
@@ -61,6 +66,11 @@ impl Shared {
         let own = self.options().ceilings.as_ref().and_then(|of| of.durability);
         let durability = own.or(self.databases.lasting().ceilings().durability);
         durability.map_or_else(|| "any".to_owned(), |of| format!("{of:?}").to_lowercase())
+    }
+
+    /// A database is to be closed: who keeps it without use lets go of it.
+    pub(crate) fn let_go(&self, name: &str) {
+        self.keepers.read().unwrap_or_else(PoisonError::into_inner).iter().for_each(|keeper| keeper(name));
     }
 
     /// Tells of databases that could not be closed as they should.
@@ -146,8 +156,16 @@ impl Server {
         let (throttle, metrics) = (Throttle::new(secret), Metrics::default());
         let statements = Statements::new(options.statements_max);
         let options = RwLock::new(Arc::new(options));
-        let shared =
-            Arc::new(Shared { databases, options, registry: Arc::default(), secret, throttle, statements, metrics });
+        let shared = Arc::new(Shared {
+            databases,
+            options,
+            registry: Arc::default(),
+            secret,
+            throttle,
+            statements,
+            metrics,
+            keepers: RwLock::default(),
+        });
         // What was begun ends, should something that follows fail.
         let mut running = Running {
             shared,

@@ -1,7 +1,7 @@
 //! What another way into the same server has of it: its databases, its options, its log and what it counts.
 
 use std::fmt::Display;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use cairndb::{Database, Error, SqlState};
@@ -10,6 +10,18 @@ use crate::folder::Lease;
 use crate::log::{Level, Log};
 use crate::options::Options;
 use crate::server::Shared;
+use crate::statements::{Counts, Key};
+
+/// A statement that was counted, whose rows are counted as they are told.
+#[derive(Debug, Default)]
+pub struct Ran(Option<Arc<Counts>>);
+
+impl Ran {
+    /// It has changed or told so many more.
+    pub fn rows(&self, rows: u64) {
+        self.0.iter().for_each(|counts| counts.add_rows(rows));
+    }
+}
 
 /// A server that runs, for whoever lets clients in beside it (over HTTP): see [`Running::services`](crate::Running::services).
 #[derive(Clone)]
@@ -70,13 +82,23 @@ impl Services {
         self.0.options().log.line(level, event, of);
     }
 
-    /// A statement of a client's is over: it is counted, and told of where it took long.
-    pub fn ran(&self, statement: &str, time: Duration) {
+    /// A statement of a client's has begun to answer, or is over: it is counted, as one of this user's in this database, and told of where it took long.
+    pub fn ran(&self, (user, database): (&str, &str), statement: &str, time: Duration) -> Ran {
         self.0.metrics.statements.add(time);
+        let statements = &self.0.statements;
+        let key = || Key::new(&user.into(), &self.name(database).into(), statement);
+        let counts = statements.counts().then(|| statements.of(key()));
+        counts.iter().for_each(|counts| counts.add(time, 0));
         if self.0.options().slow_statement.is_some_and(|slow| time >= slow) {
             let of: [(_, &dyn Display); 2] = [("ms", &time.as_millis()), ("statement", &Log::statement(statement))];
             self.log(Level::Warning, "slow_statement", &of);
         }
+        Ran(counts)
+    }
+
+    /// Has a database let go of that is to be dropped or renamed, by who keeps it without use: it is asked for each such statement.
+    pub fn on_letting_go(&self, let_go: impl Fn(&str) + Send + Sync + 'static) {
+        self.0.keepers.write().unwrap_or_else(PoisonError::into_inner).push(Box::new(let_go));
     }
 
     /// A client was told of an error: it is counted, and the log has what is the server's own.

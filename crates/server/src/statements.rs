@@ -76,6 +76,11 @@ impl Counts {
         self.max_ns.fetch_max(ns, Ordering::Relaxed);
     }
 
+    /// What it did tells of more rows.
+    pub(crate) fn add_rows(&self, rows: u64) {
+        self.rows.fetch_add(rows, Ordering::Relaxed);
+    }
+
     fn now(&self) -> Counted {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let [calls, rows, total_ns, min_ns, max_ns] =

@@ -73,6 +73,13 @@ impl Tls {
         Ok(Tls { config: Arc::new(config), binding })
     }
 
+    /// How others speak TLS by the same certificate, with this protocol within ([RFC 7301](https://www.rfc-editor.org/rfc/rfc7301)).
+    pub fn config_for(&self, protocol: &[u8]) -> Arc<ServerConfig> {
+        let mut config = ServerConfig::clone(&self.config);
+        config.alpn_protocols = vec![protocol.to_vec()];
+        Arc::new(config)
+    }
+
     /// What binds an authentication to this certificate; `None`: its signature has no hash that would do.
     pub(crate) fn binding(&self) -> Option<Vec<u8>> {
         self.binding.as_deref().map(<[u8]>::to_vec)

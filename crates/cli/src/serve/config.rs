@@ -54,6 +54,7 @@ pub const KEYS: &[(&str, &str, &str)] = &[
     ("statements.max", "5000", "statements that are counted (pg_stat_statements); 0: none is"),
     ("log.slow_statement", "none", "tell of statements that take longer"),
     ("http.listen", "", "addresses for documents and SQL over HTTP, as 127.0.0.1:8080; several with commas, or a list"),
+    ("http.tls", "false", "who asks over HTTP speaks TLS, by the certificate of tls.cert"),
     ("http.hosts", "", "names that clients may call the server by (Host), beside localhost"),
     ("http.origins", "", "pages of which origins a browser may let ask (CORS), as https://app.example"),
     ("http.max_connections", "10000", "connections over HTTP at a time"),
@@ -277,6 +278,7 @@ impl Config {
         let http = &mut self.http;
         match key {
             "http.listen" => http.addresses = parts(value).map(|part| address(&part)).collect::<Result<_, _>>()?,
+            "http.tls" => http.tls = switch(value)?,
             "http.hosts" => http.hosts = parts(value).collect(),
             "http.origins" => http.origins = parts(value).collect(),
             "http.max_connections" => http.connections_max = number(value)?,

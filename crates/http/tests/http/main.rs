@@ -1,11 +1,13 @@
 //! The server as a plain client of HTTP sees it.
 
 mod bad;
+mod beside;
 mod bulk;
 mod changes;
 mod client;
 mod crowded;
 mod documents;
+mod faults;
 mod generated;
 mod groups;
 #[cfg(unix)]
@@ -19,6 +21,8 @@ mod openapi;
 mod process;
 mod questions;
 mod rules;
+#[cfg(feature = "tls")]
+mod secured;
 mod tokens;
 mod typescript;
 mod watched;
