@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use cairndb::Durability;
-use pyo3::exceptions::PyValueError;
+use cairndb::{DataType, Durability};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple, PyType};
 
@@ -14,7 +14,10 @@ use crate::core::Core;
 use crate::cursor::Cursor;
 use crate::errors::{raised, refused};
 use crate::files::{self, FileOptions};
+use crate::functions::{self, Group, type_of};
 use crate::released::released;
+use crate::signals::watch;
+use crate::watch::{Watch, Watched};
 
 /// A connection to a database. Threads may share it; one runs a statement at a time.
 #[pyclass(frozen, subclass, weakref, module = "pycairndb")]
@@ -26,6 +29,14 @@ pub(crate) struct Connection {
 impl Connection {
     pub(crate) fn factory(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         self.factory.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|factory| factory.clone_ref(py))
+    }
+
+    /// Another one to the same database.
+    fn again(&self, py: Python<'_>) -> PyResult<Connection> {
+        let again =
+            self.core.with(py, |open| released(py, || open.handle.again()).map_err(|error| raised(py, &error)))?;
+        let core = Core::new(again, self.core.autocommit.load(Ordering::Relaxed));
+        Ok(Connection { core: Arc::new(core), factory: Mutex::new(self.factory(py)) })
     }
 
     /// Refuses where it is closed.
@@ -47,14 +58,19 @@ fn durability(name: &str) -> PyResult<Durability> {
     }
 }
 
+fn types(py: Python<'_>, arguments: &[String], returns: &str) -> PyResult<(Vec<DataType>, DataType)> {
+    let arguments = arguments.iter().map(|name| type_of(py, name)).collect::<PyResult<_>>()?;
+    Ok((arguments, type_of(py, returns)?))
+}
+
 #[pymethods]
 impl Connection {
     #[new]
-    #[pyo3(signature = (database, *, autocommit=false, read_only=false, cache_bytes=None, durability=None, time_zone=None, statement_timeout=None, row_factory=None))]
+    #[pyo3(signature = (database, *, autocommit=false, read_only=false, cache_bytes=None, durability=None, time_zone=None, statement_timeout=None, row_factory=None, _like=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
-        database: PathBuf,
+        database: Option<PathBuf>,
         autocommit: bool,
         read_only: bool,
         cache_bytes: Option<usize>,
@@ -62,7 +78,12 @@ impl Connection {
         time_zone: Option<&str>,
         statement_timeout: Option<f64>,
         row_factory: Option<Py<PyAny>>,
+        _like: Option<&Bound<'_, Connection>>,
     ) -> PyResult<Connection> {
+        if let Some(like) = _like {
+            return like.get().again(py);
+        }
+        let database = database.ok_or_else(|| PyTypeError::new_err("the database is a path"))?;
         let durability = durability.map(self::durability).transpose()?;
         let timeout = statement_timeout.map(Duration::try_from_secs_f64).transpose();
         let timeout = timeout.map_err(|error| PyValueError::new_err(format!("statement_timeout: {error}")))?;
@@ -214,16 +235,125 @@ impl Connection {
         )
     }
 
-    /// Another connection to the same database, the one in memory, too: the factories and `autocommit` are those of this one.
-    fn _again<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Connection>> {
-        let (py, this) = (slf.py(), slf.get());
-        let autocommit = this.autocommit();
-        let again =
-            this.core.with(py, |open| released(py, || open.handle.again()).map_err(|error| raised(py, &error)))?;
-        Bound::new(
-            py,
-            Connection { core: Arc::new(Core::new(again, autocommit)), factory: Mutex::new(this.factory(py)) },
-        )
+    /// Makes a callable a function of SQL, for this connection: its arguments are of these types, its answer of that. `deterministic`:
+    /// the same arguments always give the same answer.
+    #[pyo3(signature = (name, arguments, returns, function, *, deterministic=false, called_on_null=false))]
+    #[allow(clippy::too_many_arguments)]
+    fn create_function(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        arguments: Vec<String>,
+        returns: &str,
+        function: Py<PyAny>,
+        deterministic: bool,
+        called_on_null: bool,
+    ) -> PyResult<()> {
+        let (arguments, returns) = types(py, &arguments, returns)?;
+        let options = functions::options(deterministic, called_on_null);
+        self.core.with(py, |open| {
+            let function = functions::scalar(function, returns);
+            let made = open.connection.create_function(name, &arguments, returns, options, function);
+            made.map_err(|error| raised(py, &error))
+        })
+    }
+
+    /// Makes a class an aggregate of SQL, for this connection: each group has an object of it, with `step(*arguments)` and `finalize()`.
+    #[pyo3(signature = (name, arguments, returns, aggregate, /))]
+    fn create_aggregate(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        arguments: Vec<String>,
+        returns: &str,
+        aggregate: Py<PyAny>,
+    ) -> PyResult<()> {
+        let (arguments, returns) = types(py, &arguments, returns)?;
+        self.core.with(py, |open| {
+            let start = move || Group::of(&aggregate, returns);
+            let made = open.connection.create_aggregate(name, &arguments, returns, start);
+            made.map_err(|error| raised(py, &error))
+        })
+    }
+
+    /// Takes a function or an aggregate back; whether there was one.
+    fn remove_function(&self, py: Python<'_>, name: &str, arguments: Vec<String>) -> PyResult<bool> {
+        let (arguments, _) = types(py, &arguments, "text")?;
+        self.core.with(py, |open| open.connection.remove_function(name, &arguments).map_err(|error| raised(py, &error)))
+    }
+
+    /// As `execute`, where that takes no waiting: a SELECT by key whose pages are in memory, outside of transactions. None: it does.
+    #[pyo3(signature = (sql, parameters=None, /))]
+    fn execute_at_once<'py>(
+        slf: &Bound<'py, Self>,
+        sql: &Bound<'py, PyString>,
+        parameters: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, Cursor>>> {
+        match slf.get().core.execute_at_once(slf.py(), sql, parameters)? {
+            None => Ok(None),
+            Some(done) => {
+                let cursor = Bound::new(slf.py(), Cursor::of(slf))?;
+                cursor.get().put(done);
+                Ok(Some(cursor))
+            }
+        }
+    }
+
+    #[pyo3(signature = (sql, parameters=None))]
+    fn _live(
+        &self,
+        py: Python<'_>,
+        sql: &Bound<'_, PyString>,
+        parameters: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Watch> {
+        self.core.live(py, sql, parameters)
+    }
+
+    /// LISTENs to the channels, on a connection of its own.
+    fn _listen(&self, py: Python<'_>, channels: Vec<String>) -> PyResult<Watch> {
+        self.core.watch(py, |open| {
+            let heard = released(py, || {
+                let connection = open.handle.database().connect()?;
+                channels.iter().try_for_each(|channel| connection.listen(channel))?;
+                Ok((connection.notifications(), connection))
+            });
+            let (heard, connection) = heard.map_err(|error| raised(py, &error))?;
+            Ok(Watched::Notifications(heard, Box::new(connection)))
+        })
+    }
+
+    #[pyo3(signature = (from_token=None))]
+    fn _changes(&self, py: Python<'_>, from_token: Option<&str>) -> PyResult<Watch> {
+        let from = from_token.map(str::parse).transpose().map_err(|error| raised(py, &error))?;
+        self.core.watch(py, |open| {
+            let changes = released(py, || open.handle.database().changes(from)).map_err(|error| raised(py, &error))?;
+            Ok(Watched::Changes(Box::new(changes)))
+        })
+    }
+
+    /// While a statement runs, the handler is called about so often (in seconds); what is false stops the statement. None: nobody is
+    /// called.
+    #[pyo3(signature = (handler, every=0.05))]
+    fn set_progress_handler(&self, py: Python<'_>, handler: Option<Py<PyAny>>, every: f64) -> PyResult<()> {
+        let every = Duration::try_from_secs_f64(every).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        self.core.with(py, |open| {
+            watch(&open.connection, handler.map(|handler| (every, handler)));
+            Ok(())
+        })
+    }
+
+    /// Prepares a statement for `execute_at_once`, if it takes these parameters.
+    #[pyo3(signature = (sql, parameters=None, /))]
+    fn _prepare(
+        &self,
+        py: Python<'_>,
+        sql: &Bound<'_, PyString>,
+        parameters: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        self.core.with(py, |open| {
+            let connection = open.statements.connection();
+            open.statements.get(sql)?.prepare(py, connection, parameters, &mut Vec::new()).map(drop)
+        })
     }
 
     /// What is kept of results is made anew, for converters changed.

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 
 use cairn_parser::token::TokenKind;
-use cairndb::{Connection, Executed, InterruptHandle, Process};
+use cairndb::{Connection, Executed, InterruptHandle, Process, Rows};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -18,8 +18,11 @@ use crate::errors::{raised, refused, refused_with};
 use crate::feed::Feed;
 use crate::files::Handle;
 use crate::from_python::{Given, Param};
+use crate::functions::{self, with_cause};
 use crate::released::released;
-use crate::statements::Statements;
+use crate::signals::watch;
+use crate::statements::{Prepared, Statements};
+use crate::watch::{Inner, Watch, Watched};
 
 /// See the module.
 pub(crate) struct Core {
@@ -39,6 +42,8 @@ pub(crate) struct Open {
     pub(crate) handle: Handle,
     /// Results that were not read to their end.
     feeds: Vec<Weak<Feed>>,
+    /// What tells of changes until the connection is closed.
+    watches: Vec<Weak<Inner>>,
     /// The parameters' buffer.
     params: Vec<Param>,
 }
@@ -80,10 +85,11 @@ impl Drop for Inside<'_> {
 impl Core {
     pub(crate) fn new((handle, connection): (Handle, Connection), autocommit: bool) -> Core {
         let connection = Box::new(connection);
+        watch(&connection, None);
         let interrupt = connection.interrupt_handle();
         // SAFETY: the connection is on the heap, where it stays, and dropped behind the statements.
         let statements = unsafe { Statements::new(&connection) };
-        let open = Open { statements, connection, handle, feeds: Vec::new(), params: Vec::new() };
+        let open = Open { statements, connection, handle, feeds: Vec::new(), watches: Vec::new(), params: Vec::new() };
         Core {
             process: Process::current(),
             inside: AtomicU64::new(0),
@@ -91,6 +97,11 @@ impl Core {
             interrupt,
             autocommit: AtomicBool::new(autocommit),
         }
+    }
+
+    /// Whether this is the process that it was made in.
+    pub(crate) fn is_here(&self) -> bool {
+        self.process.is_current()
     }
 
     /// SQLSTATE 55000 in a child of `fork`.
@@ -125,7 +136,12 @@ impl Core {
     pub(crate) fn with<T>(&self, py: Python<'_>, work: impl FnOnce(&mut Open) -> PyResult<T>) -> PyResult<T> {
         let mut inside = self.enter(py)?;
         match &mut *inside.open {
-            Some(open) => work(open),
+            Some(open) => {
+                functions::begin();
+                let done = work(open).map_err(|error| with_cause(py, error))?;
+                functions::end(py)?;
+                Ok(done)
+            }
             None => Err(refused(py, "08003", "the connection is closed")),
         }
     }
@@ -146,6 +162,7 @@ impl Core {
     pub(crate) fn close(&self, py: Python<'_>) -> PyResult<()> {
         let taken = self.enter(py)?.open.take();
         let Some(open) = taken else { return Ok(()) };
+        open.watches.iter().filter_map(Weak::upgrade).for_each(|watch| watch.end(py));
         open.feeds.iter().filter_map(Weak::upgrade).for_each(|feed| feed.close(py));
         released(py, || open.close()).map_err(|error| raised(py, &error))
     }
@@ -158,6 +175,19 @@ impl Core {
         given: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Done> {
         self.with(py, |open| open.execute(py, self.begins(), sql, given))
+    }
+
+    /// As `execute`, where nothing has to be waited for: neither for others that are inside.
+    pub(crate) fn execute_at_once(
+        &self,
+        py: Python<'_>,
+        sql: &Bound<'_, PyString>,
+        given: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<Done>> {
+        if self.begins() || self.open.try_lock().is_err() {
+            return Ok(None);
+        }
+        self.with(py, |open| open.execute_at_once(py, sql, given))
     }
 
     /// Statements begin a transaction where none is open.
@@ -187,6 +217,34 @@ impl Core {
         })
     }
 
+    /// Begins to watch something.
+    pub(crate) fn watch(&self, py: Python<'_>, begin: impl FnOnce(&mut Open) -> PyResult<Watched>) -> PyResult<Watch> {
+        self.with(py, |open| {
+            let watched = begin(open)?;
+            let inner = Arc::new(Inner::new(watched, open.connection.time_zone()));
+            open.watches.retain(|watch| watch.strong_count() > 0);
+            open.watches.push(Arc::downgrade(&inner));
+            Ok(Watch(inner))
+        })
+    }
+
+    /// A query, as `Connection::live` takes it.
+    pub(crate) fn live(
+        &self,
+        py: Python<'_>,
+        sql: &Bound<'_, PyString>,
+        given: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Watch> {
+        self.watch(py, |open| {
+            let connection = open.statements.connection();
+            let known = open.statements.get(sql)?;
+            let mut params = Vec::new();
+            known.prepare(py, connection, given, &mut params)?;
+            let live = released(py, || connection.live(&known.rewritten.sql, Given(&params)));
+            Ok(Watched::Live(Box::new(live.map_err(|error| known.raised(py, &error))?)))
+        })
+    }
+
     /// Ends the open transaction by this statement; nothing where none is open.
     pub(crate) fn end(&self, py: Python<'_>, sql: &str) -> PyResult<()> {
         self.with(py, |open| {
@@ -204,6 +262,11 @@ impl Drop for Core {
     fn drop(&mut self) {
         let open = self.open.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         let Some(open) = open else { return };
+        if !self.process.is_current() {
+            // Its locks may be held by threads that are not there.
+            std::mem::forget(open);
+            return;
+        }
         let mut open = Some(open);
         // An error that nobody can be told.
         let close = |open: &mut Option<Open>| open.take().map(Open::close);
@@ -250,6 +313,12 @@ impl Open {
         let known = self.statements.get(sql)?;
         let mut params = std::mem::take(&mut self.params);
         let prepared = known.prepare(py, connection, given, &mut params)?;
+        if let Some(rows) = prepared.statement.query_at_once(Given(&params)) {
+            let done = at_once(py, connection, prepared, rows);
+            params.clear();
+            self.params = params;
+            return done;
+        }
         let ran = released(py, || {
             let mut executed = prepared.statement.perform(Given(&params))?;
             let mut rows = executed.take_rows();
@@ -276,6 +345,27 @@ impl Open {
         done
     }
 
+    /// As `execute`, where nothing has to be waited for.
+    fn execute_at_once(
+        &mut self,
+        py: Python<'_>,
+        sql: &Bound<'_, PyString>,
+        given: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<Done>> {
+        let connection = self.statements.connection();
+        let known = self.statements.get(sql)?;
+        // What was not prepared yet may have to read the catalog.
+        if !known.is_prepared() {
+            return Ok(None);
+        }
+        let mut params = Vec::new();
+        let prepared = known.prepare(py, connection, given, &mut params)?;
+        match prepared.statement.query_at_once(Given(&params)) {
+            Some(rows) => at_once(py, connection, prepared, rows).map(Some),
+            None => Ok(None),
+        }
+    }
+
     /// What has to be done before a statement that begins with this word.
     pub(crate) fn before(&mut self, py: Python<'_>, begins: bool, first: TokenKind) -> PyResult<()> {
         use TokenKind::{Abort, Begin, Commit, End, Rollback, Start};
@@ -298,6 +388,13 @@ impl Open {
         }
         Ok(())
     }
+}
+
+/// The result of a statement whose rows are there.
+fn at_once(py: Python<'_>, connection: &Connection, prepared: &mut Prepared, rows: Rows) -> PyResult<Done> {
+    let shape = prepared.shape(py, rows.columns())?;
+    let zone = shape.has_zone.then(|| connection.time_zone());
+    Ok(Done { feed: Some(Arc::new(Feed::new(shape, zone, None, Some(rows)))), affected: -1 })
 }
 
 /// So many results are looked through for some that nobody has any more.

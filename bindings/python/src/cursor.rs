@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 
 use crate::connection::Connection;
-use crate::core::Core;
+use crate::core::{Core, Done};
 use crate::errors::refused;
 use crate::feed::Feed;
 use crate::row::Row;
@@ -108,9 +108,14 @@ impl Cursor {
         this.forget(py);
         this.row_count.store(-1, Ordering::Relaxed);
         let done = this.core.execute(py, sql, parameters)?;
-        this.row_count.store(done.affected, Ordering::Relaxed);
-        this.result().feed = done.feed;
+        this.put(done);
         Ok(())
+    }
+
+    /// It has the result of a statement.
+    pub(crate) fn put(&self, done: Done) {
+        self.row_count.store(done.affected, Ordering::Relaxed);
+        self.result().feed = done.feed;
     }
 
     pub(crate) fn run_many(slf: &Bound<'_, Self>, sql: &Bound<'_, PyString>, rows: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -319,7 +324,10 @@ impl Drop for Cursor {
     fn drop(&mut self) {
         let result = self.result.get_mut().unwrap_or_else(PoisonError::into_inner);
         let Some(feed) = result.feed.take().filter(|feed| feed.is_open()) else { return };
-        // What it holds of the file is let go of by whoever is the last.
+        if !self.core.is_here() {
+            std::mem::forget(feed);
+            return;
+        }
         let mut feed = Some(feed);
         let close = |py: Python<'_>| feed.take().into_iter().for_each(|feed| feed.close(py));
         if Python::try_attach(close).is_none() {

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::errors::{raised, refused};
+use crate::functions::{self, with_cause};
 use crate::released::released;
 use crate::shape::Shape;
 use crate::to_python::Maker;
@@ -191,6 +192,7 @@ impl State {
     #[cold]
     fn work_ahead(&mut self, py: Python<'_>) -> PyResult<bool> {
         let Some(rows) = &mut self.rows else { return Ok(false) };
+        functions::begin();
         match released(py, || rows.ahead(1, Duration::MAX)) {
             Ok(ahead) => {
                 self.ready = Some(ahead.rows);
@@ -201,7 +203,7 @@ impl State {
             }
             Err(error) => {
                 self.rows = None;
-                Err(raised(py, &error))
+                Err(with_cause(py, raised(py, &error)))
             }
         }
     }

@@ -16,14 +16,17 @@ mod errors;
 mod feed;
 mod files;
 mod from_python;
+mod functions;
 mod known;
 mod many;
 mod placeholders;
 mod released;
 mod row;
 mod shape;
+mod signals;
 mod statements;
 mod to_python;
+mod watch;
 
 /// The extension module.
 #[pyo3::pymodule]
@@ -34,4 +37,6 @@ mod _pycairndb {
     use crate::cursor::Cursor;
     #[pymodule_export]
     use crate::row::Row;
+    #[pymodule_export]
+    use crate::watch::Watch;
 }

@@ -142,6 +142,11 @@ impl Known {
         self.rewritten.first == TokenKind::Eof
     }
 
+    /// Whether it was run before.
+    pub(crate) fn is_prepared(&self) -> bool {
+        self.plain.is_some() || self.needs_types
+    }
+
     /// The exception of an error of this statement's.
     pub(crate) fn raised(&self, py: Python<'_>, error: &cairndb::Error) -> PyErr {
         raised_at(py, error, |position| self.rewritten.position(self.utf8, position))

@@ -1,8 +1,9 @@
 //! The clock by which statements end and live queries have their turns. Tests draw what it says, and what others do meanwhile.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use crate::interrupt::Interrupt;
 use crate::{Error, Result, SqlState, sync};
 
 /// What it is now.
@@ -25,10 +26,10 @@ pub(crate) fn has_passed(deadline: Option<Instant>) -> bool {
 }
 
 /// Fails when a statement was cancelled or its time is up.
-pub(crate) fn check_statement(interrupt: &AtomicBool, deadline: Option<Instant>) -> Result<()> {
+pub(crate) fn check_statement(interrupt: &Interrupt, deadline: Option<Instant>) -> Result<()> {
     #[cfg(test)]
     drawn::look_at_statement();
-    if interrupt.load(Ordering::Relaxed) {
+    if interrupt.load(Ordering::Relaxed) || interrupt.is_refused() {
         return Err(Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"));
     }
     match has_passed(deadline) {

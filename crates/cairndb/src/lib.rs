@@ -19,6 +19,7 @@ mod documents;
 mod error;
 mod exec;
 mod functions;
+mod interrupt;
 mod inverted;
 mod notice;
 mod plan;

@@ -11,9 +11,10 @@ mod sources;
 use sources::{Source, names_of_root, roots_named};
 
 /// From the lowest to the highest.
-const LAYERS: [&str; 31] = [
+const LAYERS: [&str; 32] = [
     "sync",
     "error",
+    "interrupt",
     "clock",
     "notice",
     "types",

@@ -7,7 +7,8 @@ import random
 import time
 from typing import Any, Callable, TypeVar
 
-from . import _pycairndb, _errors
+from . import _errors, _pycairndb
+from ._watch import Watching
 
 # PEP 249's optional extension: the exceptions are the connection's attributes, too.
 _EXCEPTIONS = (
@@ -52,6 +53,23 @@ class Connection(_pycairndb.Connection):
                 self.rollback()
                 raise
         raise ValueError("attempts is at least 1")
+
+    def again(self) -> "Connection":
+        """Another connection to the same database, one in memory, too, with this one's `autocommit` and `row_factory`."""
+        return type(self)(None, _like=self)
+
+    def live(self, sql: str, parameters: Any = None, /) -> Watching:
+        """A query's result, and then what becomes of it: an iterator of `LiveChange`, also for `async for`."""
+        return Watching(self._live(sql, parameters), self)
+
+    def listen(self, *channels: str) -> Watching:
+        """What is told on these channels (NOTIFY, `pg_notify`) from now on: an iterator of `Notification`, also for `async for`."""
+        return Watching(self._listen(list(channels)), self)
+
+    def changes(self, from_token: str | None = None) -> Watching:
+        """What commits did to tables WITH (change_feed = on), from now on, or from where a `token` says: an iterator of `Change`,
+        also for `async for`."""
+        return Watching(self._changes(from_token), self)
 
 
 for _name in _EXCEPTIONS:

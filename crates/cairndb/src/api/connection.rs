@@ -218,6 +218,29 @@ impl Connection {
         self.session.interrupt_handle()
     }
 
+    /// While a statement runs, the thread that runs it asks the handler about so often whether to go on; false stops it with
+    /// SQLSTATE 57014. For who has to look after something else meanwhile: signals, a progress bar. `None`: nobody is asked.
+    ///
+    /// It is asked between steps (see [`Rows::next_within`]), and where a statement waits for others; it must not use the
+    /// connection.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// use std::time::Duration;
+    ///
+    /// let asked = AtomicU32::new(0);
+    /// conn.set_progress_handler(Some((Duration::from_millis(1), move || asked.fetch_add(1, Ordering::Relaxed) < 10)));
+    /// let slow = conn.query_row("SELECT count(*) FROM generate_series(1, 1000000000)", (), |row| row.get::<i64>(0));
+    /// assert_eq!(slow.unwrap_err().sqlstate(), cairndb::SqlState::QUERY_CANCELED);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn set_progress_handler<F: Fn() -> bool + Send + Sync + 'static>(&self, handler: Option<(Duration, F)>) {
+        let handler = handler.map(|(every, handler)| (every, Arc::new(handler) as Arc<_>));
+        self.session.interrupt.set_handler(handler);
+    }
+
     /// The longest a statement may run (SQLSTATE 57014 beyond); `None`: no limit.
     ///
     /// # Errors

@@ -146,6 +146,33 @@ impl<'c> Statement<'c> {
         rows
     }
 
+    /// As [`Statement::query`], of a point SELECT outside of transactions for which nothing has to be waited for: its pages are in
+    /// memory. `None`: it is no such one, or failed, and nothing was done; `query` can wait, and tells why.
+    ///
+    /// For who holds something meanwhile that others want.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// conn.execute_script("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 5)")?;
+    /// let mut read = conn.prepare("SELECT n FROM t WHERE id = $1")?;
+    /// let mut rows = read.query_at_once((1,)).expect("it is in memory");
+    /// assert_eq!(rows.next()?.expect("a row").get::<i32>(0)?, 5);
+    /// assert!(conn.prepare("SELECT count(*) FROM generate_series(1, 10)")?.query_at_once(()).is_none());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    #[inline]
+    pub fn query_at_once(&mut self, params: impl Params) -> Option<Rows> {
+        let prepared = self.runnable.prepared.as_ref()?;
+        if params.names().is_some() || self.session.in_transaction() {
+            return None;
+        }
+        let before = self.session.storage.try_borrow_mut().ok()?.set_impatient(true);
+        let read = self.read_few(&params);
+        self.session.storage.borrow_mut().set_impatient(before);
+        read.ok()?.map(|rows| rows_of(prepared, rows))
+    }
+
     /// Runs the statement, whatever it is: what it did, and its rows, if it is one that returns rows.
     ///
     /// ```

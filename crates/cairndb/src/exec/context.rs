@@ -9,7 +9,6 @@
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::operator::{NoAnswer, Step, Writes};
@@ -17,6 +16,7 @@ use super::spill::SpillSpace;
 use super::with::WithResult;
 use crate::clock::{check_statement, has_passed};
 use crate::functions::EvalContext;
+use crate::interrupt::Interrupt;
 use crate::plan::{CteId, NodeStatistics};
 use crate::state::Reader;
 use crate::sync;
@@ -101,7 +101,7 @@ pub struct ExecContext {
     /// Time and time zone.
     pub eval: Arc<EvalContext>,
     /// Set from another thread to cancel the statement (SQLSTATE 57014).
-    pub interrupt: Arc<AtomicBool>,
+    pub interrupt: Arc<Interrupt>,
     /// When the statement timeout strikes.
     pub deadline: Option<Instant>,
     /// When the transaction timeout does.

@@ -1,11 +1,11 @@
 //! Switches of the optimizer, and how long it may take.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use crate::Result;
 use crate::clock::check_statement;
+use crate::interrupt::Interrupt;
 
 /// What the optimizer may do. All on by default; tests turn things off to compare results.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct OptimizerOptions {
 
 /// What ends planning before its end. No part of what the options say: all are equal.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Patience(Option<(Arc<AtomicBool>, Option<Instant>)>);
+pub(crate) struct Patience(Option<(Arc<Interrupt>, Option<Instant>)>);
 
 impl PartialEq for Patience {
     fn eq(&self, _: &Patience) -> bool {
@@ -71,7 +71,7 @@ impl Default for OptimizerOptions {
 
 impl OptimizerOptions {
     /// The same for a statement that may be interrupted, and has until `deadline`.
-    pub(crate) fn within(&self, interrupt: &Arc<AtomicBool>, deadline: Option<Instant>) -> OptimizerOptions {
+    pub(crate) fn within(&self, interrupt: &Arc<Interrupt>, deadline: Option<Instant>) -> OptimizerOptions {
         OptimizerOptions { patience: Patience(Some((interrupt.clone(), deadline))), ..*self }
     }
 

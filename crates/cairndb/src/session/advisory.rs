@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use cairn_storage::{Process, Wait};
 
 use crate::clock::check_statement;
+use crate::interrupt::Interrupt;
 use crate::sync::{self, Condvar, Mutex};
 use crate::types::{Advisory, LockScope};
 use crate::{Error, Result, SqlState};
@@ -140,7 +141,7 @@ pub(crate) struct SessionLocks {
     /// Those of the open transaction, in order.
     of_transaction: Mutex<Vec<(Advisory, bool)>>,
     /// The session's, which may get another.
-    interrupt: Mutex<Arc<AtomicBool>>,
+    interrupt: Mutex<Arc<Interrupt>>,
     /// How many it may have.
     most: AtomicUsize,
     /// When the statement that runs has to be over.
@@ -148,7 +149,7 @@ pub(crate) struct SessionLocks {
 }
 
 impl SessionLocks {
-    pub(crate) fn new(locks: &Arc<AdvisoryLocks>, interrupt: &Arc<AtomicBool>) -> SessionLocks {
+    pub(crate) fn new(locks: &Arc<AdvisoryLocks>, interrupt: &Arc<Interrupt>) -> SessionLocks {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         SessionLocks {
             locks: locks.clone(),
@@ -173,7 +174,7 @@ impl SessionLocks {
     }
 
     /// What runs from now on is interrupted by this.
-    pub(crate) fn renew_interrupt(&self, interrupt: &Arc<AtomicBool>) {
+    pub(crate) fn renew_interrupt(&self, interrupt: &Arc<Interrupt>) {
         *self.interrupt.lock() = interrupt.clone();
     }
 

@@ -1,7 +1,9 @@
 //! Stopping what a session runs.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
+
+use crate::interrupt::Interrupt;
 
 /// Stops the statement that a connection is running, from another thread. Cheap to clone. (The default one is no connection's.)
 ///
@@ -24,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// # Ok::<(), cairndb::Error>(())
 /// ```
 #[derive(Clone, Default)]
-pub struct InterruptHandle(pub(super) Arc<AtomicBool>);
+pub struct InterruptHandle(pub(super) Arc<Interrupt>);
 
 impl InterruptHandle {
     /// The running statement fails with SQLSTATE 57014; nothing happens when none is running.

@@ -1,7 +1,6 @@
 //! What a pool of connections needs of a session.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use super::sequences::SessionSequences;
 use super::settings::Settings;
@@ -15,7 +14,7 @@ impl Session {
 
     /// A handle that interrupts what is run until this is called again: what runs when it is used, and all that begins after that.
     pub(crate) fn renew_interrupt(&mut self) -> InterruptHandle {
-        self.interrupt = Arc::new(AtomicBool::new(false));
+        self.interrupt = Arc::default();
         self.channels().locks.renew_interrupt(&self.interrupt);
         self.keeps_interrupt = true;
         self.interrupt_handle()

@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use cairn_parser::Room;
 use cairn_storage::Losses;
@@ -22,6 +21,7 @@ use crate::catalog::Catalog;
 use crate::command;
 use crate::dml::InserterBuffers;
 use crate::exec::SpillSpace;
+use crate::interrupt::Interrupt;
 use crate::point::Buffers;
 use crate::prepared::Prepared;
 use crate::sql::{ParsedStatement, Script, parse_one_in, split_script};
@@ -34,7 +34,7 @@ use crate::{Error, Result, SqlState};
 /// by one thread at a time.
 pub(crate) struct Session {
     pub(crate) handle: Handle,
-    pub(crate) interrupt: Arc<AtomicBool>,
+    pub(crate) interrupt: Arc<Interrupt>,
     pub(crate) state: RefCell<SessionState>,
     pub(crate) sequences: Arc<Mutex<SessionSequences>>,
     /// What the last statement had of them; the next one mostly has the same.
@@ -67,7 +67,7 @@ pub(crate) struct Session {
 impl Session {
     pub(crate) fn new(handle: Handle) -> Result<Session> {
         let storage = handle.store.session()?;
-        let interrupt: Arc<AtomicBool> = Arc::default();
+        let interrupt: Arc<Interrupt> = Arc::default();
         let locks = SessionLocks::new(&handle.advisory, &interrupt);
         let channels = SessionChannels::new(&handle, locks);
         let routines = RoutineSession::of(&channels);

@@ -70,6 +70,11 @@ impl Session {
         self
     }
 
+    /// As [`Session::impatient`], for as long as it is not said otherwise; what it was.
+    pub fn set_impatient(&mut self, is_impatient: bool) -> bool {
+        std::mem::replace(&mut self.is_impatient, is_impatient)
+    }
+
     /// See [`Session::impatient`].
     pub fn is_impatient(&self) -> bool {
         self.is_impatient

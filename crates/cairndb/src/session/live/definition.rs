@@ -1,13 +1,13 @@
 //! What a live query is: its text, its options, what its values' meaning depends on.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::plans::Compiled;
 use crate::catalog::{Catalog, SearchPath};
 use crate::clock::check_statement;
 use crate::exec::{BatchSizes, ExecContext, SpillSpace};
+use crate::interrupt::Interrupt;
 use crate::plan::OptimizerOptions;
 use crate::sql::ParsedStatement;
 use crate::state::Reader;
@@ -33,7 +33,7 @@ pub(super) struct Definition {
 /// What ends a run before it is done.
 #[derive(Clone, Default)]
 pub(super) struct Limits {
-    pub(super) interrupt: Arc<AtomicBool>,
+    pub(super) interrupt: Arc<Interrupt>,
     pub(super) deadline: Option<Instant>,
 }
 

@@ -1,7 +1,7 @@
 //! A query that is shown: what is known of it beside the query itself, for who asks while it runs.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::definition::Limits;
@@ -9,6 +9,7 @@ use super::query::{Done, Query, Relevant};
 use super::subscriber::Subscriber;
 use crate::Result;
 use crate::clock;
+use crate::interrupt::Interrupt;
 use crate::sync::{self, Mutex, MutexGuard};
 
 /// Queries that are the same in all of this share one maintenance.
@@ -35,7 +36,7 @@ pub(super) struct Shown {
     pub(super) waits: Mutex<Option<Instant>>,
     pub(super) subscribers: Mutex<Vec<Arc<Subscriber>>>,
     /// Nobody watches it any more: what it runs ends.
-    pub(super) interrupt: Arc<AtomicBool>,
+    pub(super) interrupt: Arc<Interrupt>,
     /// How long a change may take.
     pub(super) timeout: Option<Duration>,
 }

@@ -1,12 +1,12 @@
 //! The rows of SUBSCRIBE: a live query's changes, row by row, for as long as somebody asks.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::{LiveChange, LiveQuery};
 use crate::clock::check_statement;
 use crate::exec::{NoAnswer, Step};
+use crate::interrupt::Interrupt;
 use crate::plan::Field;
 use crate::result::EndlessRows;
 use crate::session::next::Next;
@@ -22,12 +22,12 @@ pub(crate) struct SubscribedRows {
     /// The change that was taken last, and how many of its rows were told.
     change: Option<(LiveChange, usize)>,
     row: Vec<Value>,
-    interrupt: Arc<AtomicBool>,
+    interrupt: Arc<Interrupt>,
     deadline: Option<Instant>,
 }
 
 impl SubscribedRows {
-    pub(crate) fn new(live: LiveQuery, interrupt: Arc<AtomicBool>, deadline: Option<Instant>) -> SubscribedRows {
+    pub(crate) fn new(live: LiveQuery, interrupt: Arc<Interrupt>, deadline: Option<Instant>) -> SubscribedRows {
         SubscribedRows { live, change: None, row: vec![], interrupt, deadline }
     }
 

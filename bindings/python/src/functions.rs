@@ -1,0 +1,162 @@
+//! Functions and aggregates of SQL that Python's objects are.
+//!
+//! They run on the thread that runs the statement, which attaches for each call: never under the commit lock, and whoever has
+//! the interpreter meanwhile waits for no lock. What a callback raises ends the statement (SQLSTATE 38000), and is the cause of
+//! the exception that the statement raises; `KeyboardInterrupt`, `SystemExit` and their kin come through as they are.
+
+use std::cell::RefCell;
+
+use cairndb::{
+    AggregateFunction, Arguments, DataType, Error, FunctionOptions, Result, SqlState, Value, ValueRef, from_text,
+};
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::errors::{caused, raised, refused_with};
+use crate::from_python::param;
+use crate::to_python::Maker;
+
+thread_local! {
+    /// What a callback raised on this thread, until the statement that it ended says so.
+    static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// Remembers what was raised; the error that the engine is told.
+pub(crate) fn put_aside(py: Python<'_>, error: PyErr) -> Error {
+    let message = format!("a function of Python's raised {}", error.value(py).get_type());
+    RAISED.with_borrow_mut(|raised| *raised = Some(error));
+    Error::new(SqlState::EXTERNAL_ROUTINE_EXCEPTION, message)
+}
+
+/// A statement begins: what was raised before has nothing to do with it.
+#[inline]
+pub(crate) fn begin() {
+    RAISED.with(|raised| {
+        if raised.borrow().is_some() {
+            drop(raised.take());
+        }
+    });
+}
+
+/// The exception of a statement that failed: what one of its callbacks raised is behind it, or comes instead where nobody but the
+/// interpreter is to catch it.
+pub(crate) fn with_cause(py: Python<'_>, error: PyErr) -> PyErr {
+    match RAISED.take() {
+        None => error,
+        Some(cause) if cause.is_instance_of::<PyException>(py) => caused(py, error, cause),
+        Some(other) => other,
+    }
+}
+
+/// What nobody but the interpreter is to catch is raised though the statement went on.
+#[inline]
+pub(crate) fn end(py: Python<'_>) -> PyResult<()> {
+    match RAISED.with(|raised| raised.borrow().is_some()).then(|| RAISED.take()).flatten() {
+        Some(other) if !other.is_instance_of::<PyException>(py) => Err(other),
+        _ => Ok(()),
+    }
+}
+
+/// A type by its name.
+pub(crate) fn type_of(py: Python<'_>, name: &str) -> PyResult<DataType> {
+    if let Some(of) = name.strip_suffix("[]") {
+        let element = type_of(py, of)?;
+        return element.array().ok_or_else(|| unknown_type(py, name));
+    }
+    DataType::from_name(&name.to_lowercase()).ok_or_else(|| unknown_type(py, name))
+}
+
+fn unknown_type(py: Python<'_>, name: &str) -> PyErr {
+    refused_with(
+        py,
+        "42704",
+        format!("type \"{name}\" does not exist"),
+        "Built-in types by their names: 'bigint', 'text[]'.",
+    )
+}
+
+/// Calls with SQL's arguments; the answer as SQL's value of a type.
+fn call(callable: &Py<PyAny>, arguments: &[Value], returns: DataType) -> Result<Value> {
+    let called = Python::try_attach(|py| {
+        let answer = arguments_of(py, arguments).and_then(|arguments| callable.bind(py).call1(arguments));
+        answer.and_then(|answer| value(&answer, returns)).map_err(|error| put_aside(py, error))
+    });
+    called.unwrap_or_else(|| Err(Error::new(SqlState::EXTERNAL_ROUTINE_EXCEPTION, "the interpreter has ended")))
+}
+
+fn arguments_of<'py>(py: Python<'py>, arguments: &[Value]) -> PyResult<Bound<'py, PyTuple>> {
+    let maker = Maker::new(py, None)?;
+    let objects = arguments.iter().map(|value| maker.value(value)).collect::<PyResult<Vec<_>>>()?;
+    PyTuple::new(py, objects)
+}
+
+/// An object as a value of a type.
+fn value(object: &Bound<'_, PyAny>, of: DataType) -> PyResult<Value> {
+    let py = object.py();
+    let given = param(object, of)?;
+    let lent = given.value();
+    let value = match (lent, of) {
+        (ValueRef::BigInt(number), DataType::Double | DataType::Real) => Value::Double(number as f64),
+        (ValueRef::BigInt(number), DataType::Numeric(_)) => {
+            Value::Numeric(cairndb::Numeric::from_i128(number.into(), 0))
+        }
+        (ValueRef::Double(number), DataType::Numeric(_)) => Value::Numeric(cairndb::Numeric::from_f64(number)),
+        (ValueRef::Numeric(number), DataType::Double) => Value::Double(number.to_cow().to_f64()),
+        (ValueRef::Text(text), _) if !of.is_string() => {
+            from_text(text, of, &cairndb::EvalContext::now()).map_err(|error| raised(py, &error))?
+        }
+        (lent, _) => lent.to_value(),
+    };
+    Ok(match (value, of) {
+        (Value::Double(number), DataType::Real) => Value::Real(number as f32),
+        (value, _) => value,
+    })
+}
+
+/// What a function promises.
+pub(crate) fn options(deterministic: bool, called_on_null: bool) -> FunctionOptions {
+    let options = if deterministic { FunctionOptions::immutable() } else { FunctionOptions::default() };
+    if called_on_null { options.called_on_null() } else { options }
+}
+
+/// A scalar function over a callable.
+pub(crate) fn scalar(callable: Py<PyAny>, returns: DataType) -> impl Fn(&Arguments<'_>) -> Result<Value> + Send + Sync {
+    move |arguments| call(&callable, arguments, returns)
+}
+
+/// The state of a group: an object with `step(*arguments)` and `finalize()`, as `sqlite3` has them.
+pub(crate) struct Group {
+    state: Result<Py<PyAny>>,
+    returns: DataType,
+}
+
+impl Group {
+    /// A new one, of a class.
+    pub(crate) fn of(class: &Py<PyAny>, returns: DataType) -> Group {
+        let made = Python::try_attach(|py| class.call0(py).map_err(|error| put_aside(py, error)));
+        let state =
+            made.unwrap_or_else(|| Err(Error::new(SqlState::EXTERNAL_ROUTINE_EXCEPTION, "the interpreter has ended")));
+        Group { state, returns }
+    }
+
+    fn call(&self, name: &str, arguments: &[Value], returns: Option<DataType>) -> Result<Value> {
+        let state = self.state.as_ref().map_err(Clone::clone)?;
+        let called = Python::try_attach(|py| {
+            let answer = arguments_of(py, arguments).and_then(|arguments| state.bind(py).call_method1(name, arguments));
+            let value = answer.and_then(|answer| returns.map_or(Ok(Value::Null), |of| value(&answer, of)));
+            value.map_err(|error| put_aside(py, error))
+        });
+        called.unwrap_or_else(|| Err(Error::new(SqlState::EXTERNAL_ROUTINE_EXCEPTION, "the interpreter has ended")))
+    }
+}
+
+impl AggregateFunction for Group {
+    fn step(&mut self, arguments: &Arguments<'_>) -> Result<()> {
+        self.call("step", arguments, None).map(drop)
+    }
+
+    fn finish(&mut self) -> Result<Value> {
+        self.call("finalize", &[], Some(self.returns))
+    }
+}
