@@ -272,7 +272,7 @@ fn a_damaged_database_is_told_and_those_beside_it_answer() {
     server.stop();
 }
 
-/// Where there is no room, what is written is refused as that, what was answered is there, and what is read is answered.
+/// Where there is no room, what is written is refused as that, what was answered is there, and what is read is answered; with room it goes on.
 #[test]
 fn a_full_disk_refuses_writes_and_answers_reads() {
     let disk = SimDisk::new(36);
@@ -305,6 +305,10 @@ fn a_full_disk_refuses_writes_and_answers_reads() {
     assert!(written > 0);
     assert_eq!(client.get(&note("n0")).body, pad);
     assert_eq!(client.get(&format!("{NOTES}/documents?count=true&limit=1")).json()["count"], json!(written));
+    disk.set_capacity(None);
+    let again = client.put(&note("again"), &pad);
+    assert_eq!(again.status, 201, "{again:?}");
+    database.verify().unwrap();
     drop(database);
     http.stop();
     server.stop();
