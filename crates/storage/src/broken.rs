@@ -90,6 +90,8 @@ pub enum Broken {
     LogUnnamed,
     /// The log is used beyond the length that is durable.
     ExtensionUnsynced,
+    /// What takes a dropped tree apart frees pages that are another's by now.
+    UsedAgainEntered,
     /// Pages are used again under snapshots.
     ReuseUnderSnapshot,
     /// Pages of a dropped tree are used again under snapshots and checkpoints.

@@ -96,6 +96,10 @@ counters! {
     dirty_bytes,
     /// Bytes of pages that the cache takes at most; memory for them is taken as they are used.
     cache_bytes,
+    /// Trees and long values that were dropped, and whose pages are still to be freed, now.
+    drops_left,
+    /// Pages of dropped trees and long values that were freed.
+    dropped_pages_freed,
     /// Pages in the file, now, free ones included.
     pages_total,
     /// Free pages in the file, now.

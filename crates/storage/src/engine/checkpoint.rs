@@ -58,7 +58,10 @@ pub(super) struct Target {
 impl Engine {
     /// Brings the newest published version to the file. Runs beside commits; one at a time.
     pub(crate) fn run_checkpoint(&self) -> Result<()> {
-        self.checkpoint_if(|target, meta| target.version != meta.version || target.needed_from != meta.needed_from)
+        let frees = self.freed.load(Ordering::Relaxed) > 0;
+        self.checkpoint_if(|target, meta| {
+            frees || target.version != meta.version || target.needed_from != meta.needed_from
+        })
     }
 
     /// As `run_checkpoint`, even if nothing was committed since the last.
@@ -98,9 +101,11 @@ impl Engine {
             self.pages.unhold(target.version);
             return Ok(false);
         }
+        let freed = self.freed.load(Ordering::Relaxed);
         let written = self.write_with_room(state, &target, false);
-        if written.is_err() {
-            self.let_go(target.version);
+        match written {
+            Ok(()) => drop(self.freed.fetch_sub(freed, Ordering::Relaxed)),
+            Err(_) => self.let_go(target.version),
         }
         written.map(|()| true)
     }

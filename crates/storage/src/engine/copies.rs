@@ -203,7 +203,6 @@ impl Engine {
             &self.pages,
             slot,
             copy.root,
-            &|_| true,
             &mut |visit| {
                 copy.pages.push(visit.page.id);
                 if visit.fences.is_none() || Node::new(visit.bytes).is_inner() {

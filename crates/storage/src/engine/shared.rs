@@ -17,6 +17,7 @@ use crate::log::{SealedBatch, Segments};
 use crate::page::{Lack, Owner, PageRef, Pages, SlotId};
 use crate::stats::Counters;
 use crate::sync::{AtomicU32, AtomicU64, Awake, Mutex, Ordering};
+use crate::tree::Teardown;
 use crate::{Durability, Error, Options, Result, SyncMethod, TreeId};
 
 /// Shared by every handle and background thread of one open database.
@@ -48,8 +49,11 @@ pub(crate) struct Engine {
     pub(crate) checkpoint_number: AtomicU64,
     /// Trees and long values whose pages are still to be freed.
     pub(crate) drops: Mutex<VecDeque<Dropped>>,
-    /// Held by the one who frees them: two walks of the same tree would free pages twice.
-    pub(crate) freeing: Mutex<()>,
+    /// How far the first of them was taken apart. Held by the one who frees: two who take the same tree apart would free pages
+    /// twice.
+    pub(crate) freeing: Mutex<Option<Teardown>>,
+    /// Pages of what was dropped that were freed, and that no checkpoint knows of.
+    pub(crate) freed: AtomicU64,
     /// Microseconds by which each commit is slowed, while the log is filling up.
     pub(crate) pressure_us: AtomicU64,
     /// When the log was synced last, by the host's clock; 0: not yet.

@@ -18,6 +18,9 @@ const IDLE: Duration = Duration::from_millis(200);
 /// How long a failed job waits before it is tried again.
 const RETRY: Duration = Duration::from_millis(200);
 
+/// For how long what was dropped is freed before the thread looks after everything else.
+const FREEING: Duration = Duration::from_millis(4);
+
 type Job = (&'static str, fn(&Engine));
 
 /// What runs beside a database that may write.
@@ -146,6 +149,7 @@ fn note_idle(engine: &Engine, appended: u64) -> bool {
 /// free.
 fn house_thread(engine: &Engine) {
     let mut ending = Ending::default();
+    let mut commits = 0;
     let mut longest = engine.look_after();
     while !engine.signals.stopped() {
         engine.signals.wait(&[Signal::House], longest);
@@ -158,20 +162,32 @@ fn house_thread(engine: &Engine) {
         let more = engine.pages.sweep_some(4096);
         longest = match (kept, more) {
             (Err(_), _) => Some(RETRY),
-            (Ok(()), true) => Some(Duration::from_millis(1)),
-            (Ok(()), false) => engine.look_after(),
+            (Ok(true), _) => Some(rest(engine, &mut commits)),
+            (Ok(false), true) => Some(Duration::from_millis(1)),
+            (Ok(false), false) => engine.look_after(),
         };
     }
 }
 
-fn keep_house(engine: &Engine) -> Result<()> {
+/// Between two pieces of freeing: as long as one takes, where there were commits meanwhile.
+fn rest(engine: &Engine, commits: &mut u64) -> Duration {
+    let now = engine.counters.commits.get();
+    match std::mem::replace(commits, now) == now {
+        true => Duration::from_micros(50),
+        false => FREEING,
+    }
+}
+
+/// Whether there is more that was dropped.
+fn keep_house(engine: &Engine) -> Result<bool> {
     let segments = engine.segments()?;
     engine.set_pressure();
     engine.pages.populate_ahead();
     let grown = grow_ahead(engine, segments);
     let evicted = evict_ahead(engine);
     // On a full disk neither may work, and this gives room to both.
-    engine.work_off_drops().and(grown).and(evicted)
+    let more = engine.work_off_drops_within(FREEING);
+    grown.and(evicted).and(more)
 }
 
 /// Once the disk is full, what is left of it is for a checkpoint, which gives back more than it takes.

@@ -21,6 +21,9 @@ use crate::sync::{Mutex, Ordering};
 use crate::txn::{AppendListener, Interest, Observer, Patience, Session, Snapshot, Transaction};
 use crate::{Error, Options, Result, Wait};
 
+/// For how long closing frees what was dropped.
+const FREES_AT_CLOSE: Duration = Duration::from_millis(250);
+
 /// An open database. Cheap to clone. It is closed, with a last checkpoint, when its last clone and everything that
 /// reads from it is gone.
 #[derive(Clone)]
@@ -60,8 +63,9 @@ impl Opened {
         if self.engine.publisher.life.stage() == Stage::ReadOnly {
             return Ok(());
         }
-        // What cannot be freed now is named in the checkpoint.
-        let _ = self.engine.work_off_drops();
+        // What is not freed by then is named in the checkpoint.
+        let end = self.engine.env.host.now() + FREES_AT_CLOSE;
+        let _ = self.engine.work_off_drops_for(Some(&|| self.engine.env.host.now() >= end));
         if broken::is(Broken::LogRemovedFirst) {
             let _ = self.engine.env.files.remove(&log_path(&self.engine.path));
         }
@@ -294,6 +298,7 @@ impl Store {
         counters.page_hits.set(hits);
         counters.tree_searches.set(searches);
         counters.pages_total.set(total as u64);
+        counters.drops_left.set(engine.drops.lock().len() as u64);
         counters.pages_free.set(free as u64);
         counters.log_bytes_live.set(engine.segments.as_ref().map_or(0, |segments| segments.live_bytes()));
         counters.since_sync_us.set(engine.since_sync().map_or(0, |time| time.as_micros() as u64));

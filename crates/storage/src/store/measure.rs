@@ -45,7 +45,6 @@ pub(super) fn measure(store: &Store, tree: TreeId) -> Result<TreeSize> {
         &engine.pages,
         claimed.slot,
         root,
-        &|_| true,
         &mut |visit| {
             size.pages += 1;
             size.bytes += page_bytes;

@@ -191,9 +191,6 @@ fn start(
         };
         return Ok(Arc::new(engine));
     }
-    // Before anything else uses the pages: an earlier run may have freed, and used again, some of them. What cannot
-    // be read now is left for later.
-    let _ = engine.work_off_drops();
     let (position, found) = match beside {
         Beside::LeftOver(left_over) => {
             engine.write_meta(&engine.checkpoint.lock(), &meta)?;
@@ -337,7 +334,8 @@ fn assemble(
         checkpoint_number: AtomicU64::new(meta.checkpoint),
         rounds: Default::default(),
         drops: Mutex::new(drops.into()),
-        freeing: Mutex::new(()),
+        freeing: Mutex::default(),
+        freed: AtomicU64::new(0),
         pressure_us: AtomicU64::new(0),
         synced_at_us: AtomicU64::new(0),
         turns: Default::default(),

@@ -84,7 +84,6 @@ fn check_tree(
         &engine.pages,
         claimed.slot,
         root,
-        &|_| true,
         &mut |visit| {
             let id = visit.page.id;
             found.pages += 1;

@@ -8,6 +8,7 @@ pub(crate) mod node;
 mod overflow;
 mod read;
 mod size;
+mod teardown;
 mod walk;
 
 pub use cursor::LeafEntries;
@@ -20,7 +21,10 @@ pub(crate) use overflow::{LongValue, next as next_in_chain};
 pub(crate) use read::{GROUP, Stop, Value, entries, first_at_or_after, get, get_group, overflow_value};
 pub use size::TreeShape;
 pub(crate) use size::{changed, entries as entries_about, leaf_at, shape, some_of};
-pub(crate) use walk::{Visit, chain, walk};
+pub(crate) use teardown::{Site, Teardown};
+#[cfg(test)]
+pub(crate) use walk::Visit;
+pub(crate) use walk::walk;
 
 /// More levels than any tree can have: pages hold at least three entries.
 pub(crate) const MAX_DEPTH: usize = 24;

@@ -58,12 +58,16 @@ pub(crate) fn parse(reference: &[u8]) -> (u64, PageRef) {
 
 /// Appends a page's piece of the value and returns the next page; `None` if it is no overflow page.
 pub(super) fn piece(page: &[u8], into: &mut Vec<u8>) -> Option<PageRef> {
-    let end = DATA + get_u16(page, LENGTH) as usize;
-    if Kind::of(page) != Some(Kind::Overflow) || end > page.len() {
-        return None;
-    }
-    into.extend_from_slice(&page[DATA..end]);
-    Some(next(page))
+    let (length, next) = length_and_next(page)?;
+    into.extend_from_slice(&page[DATA..DATA + length as usize]);
+    Some(next)
+}
+
+/// How many of the value's bytes a page has, and the page that follows; `None` if it is no overflow page.
+pub(super) fn length_and_next(page: &[u8]) -> Option<(u64, PageRef)> {
+    let length = get_u16(page, LENGTH);
+    let is_one = Kind::of(page) == Some(Kind::Overflow) && DATA + length as usize <= page.len();
+    is_one.then(|| (length.into(), next(page)))
 }
 
 /// The page that follows in the chain.

@@ -1,4 +1,4 @@
-//! Visiting every page of a tree, children before parents: for verification, dropping, and copying.
+//! Visiting every page of a tree, children before parents: for verification, and copying.
 
 use super::node::{Cell, Node};
 use super::read::{Stop, Value};
@@ -15,26 +15,24 @@ pub(crate) struct Visit<'a> {
     pub(crate) fences: Option<(&'a [u8], Option<&'a [u8]>)>,
 }
 
-/// Visits the pages below `root` (itself last), except those that `enter` refuses, with all below them. `visit` returns
+/// Visits the pages below `root` (itself last). `visit` returns
 /// false to stop early. A page that cannot be read is handed to `broken`, which decides whether to go on without it.
 pub(crate) fn walk(
     pages: &Pages,
     slot: SlotId,
     root: PageRef,
-    enter: &dyn Fn(PageRef) -> bool,
     visit: &mut dyn FnMut(Visit<'_>) -> Result<bool>,
     broken: &mut dyn FnMut(PageRef, Error) -> Result<()>,
 ) -> Result<bool> {
     if root.is_none() {
         return Ok(true);
     }
-    Walk { pages, slot, enter, visit, broken }.page(root, MAX_DEPTH, &[], None, None)
+    Walk { pages, slot, visit, broken }.page(root, MAX_DEPTH, &[], None, None)
 }
 
 struct Walk<'a> {
     pages: &'a Pages,
     slot: SlotId,
-    enter: &'a dyn Fn(PageRef) -> bool,
     visit: &'a mut dyn FnMut(Visit<'_>) -> Result<bool>,
     broken: &'a mut dyn FnMut(PageRef, Error) -> Result<()>,
 }
@@ -60,9 +58,6 @@ impl Walk<'_> {
         upper: Option<&[u8]>,
         level: Option<u8>,
     ) -> Result<bool> {
-        if !(self.enter)(page) {
-            return Ok(true);
-        }
         let bytes = match self.read(page).and_then(|bytes| match fits(&bytes, level, depth) {
             true => Ok(bytes),
             false => Err(Stop::Misplaced(page).into()),
@@ -107,23 +102,22 @@ impl Walk<'_> {
     }
 
     fn chain(&mut self, length: u64, first: PageRef) -> Result<bool> {
-        chain(self.pages, self.slot, length, first, self.enter, self.visit, self.broken)
+        chain(self.pages, self.slot, length, first, self.visit, self.broken)
     }
 }
 
-fn fits(bytes: &[u8], level: Option<u8>, depth: usize) -> bool {
+pub(super) fn fits(bytes: &[u8], level: Option<u8>, depth: usize) -> bool {
     let kind_fits = matches!(Kind::of(bytes), Some(Kind::Leaf | Kind::Inner));
     kind_fits && level.is_none_or(|level| level == bytes[5]) && (bytes[5] as usize) < depth.max(1)
 }
 
-/// Visits a long value's pages, last first, up to the one that `enter` refuses. `length` bounds how far a damaged chain
+/// Visits a long value's pages, last first. `length` bounds how far a damaged chain
 /// is followed.
-pub(crate) fn chain(
+fn chain(
     pages: &Pages,
     slot: SlotId,
     length: u64,
     first: PageRef,
-    enter: &dyn Fn(PageRef) -> bool,
     visit: &mut dyn FnMut(Visit<'_>) -> Result<bool>,
     broken: &mut dyn FnMut(PageRef, Error) -> Result<()>,
 ) -> Result<bool> {
@@ -131,7 +125,7 @@ pub(crate) fn chain(
     let mut at = first;
     let mut piece = Vec::new();
     let mut read = 0u64;
-    while !at.is_none() && read < length.max(1) && enter(at) {
+    while !at.is_none() && read < length.max(1) {
         let next = loop {
             let pin = pages.slots.pin(slot)?;
             if let Some(bytes) = pages.get(&pin, at) {

@@ -215,7 +215,7 @@ fn live_pages(store: &Store) -> BTreeMap<u32, Held> {
             held.insert(visit.page.id, Held { tree, keys, is_leaf: true });
             Ok(true)
         };
-        walk(&engine.pages, slot, entry.root, &|_| true, &mut visit, &mut |_, error| Err(error)).unwrap();
+        walk(&engine.pages, slot, entry.root, &mut visit, &mut |_, error| Err(error)).unwrap();
     }
     engine.pages.slots.release(slot);
     held
