@@ -84,7 +84,7 @@ impl Cursor {
     /// Lets go of the last result.
     fn forget(&self, py: Python<'_>) {
         let before = self.result().feed.take();
-        if let Some(feed) = before.filter(|feed| feed.is_open()) {
+        if let Some(feed) = before.filter(|feed| feed.holds_state()) {
             feed.close(py);
         }
     }
@@ -323,7 +323,7 @@ impl Cursor {
 impl Drop for Cursor {
     fn drop(&mut self) {
         let result = self.result.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let Some(feed) = result.feed.take().filter(|feed| feed.is_open()) else { return };
+        let Some(feed) = result.feed.take().filter(|feed| feed.holds_state()) else { return };
         if !self.core.is_here() {
             std::mem::forget(feed);
             return;

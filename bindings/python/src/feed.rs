@@ -50,7 +50,12 @@ impl Feed {
         Feed { shape, zone, state: Mutex::new(State { rows, ready, held: VecDeque::new() }) }
     }
 
-    /// Whether rows have to be worked out yet.
+    /// Whether it holds a state of the database, which it is to be let go of with the interpreter let go. What is there already is memory.
+    pub(crate) fn holds_state(&self) -> bool {
+        self.state.try_lock().map_or(true, |state| state.rows.is_some())
+    }
+
+    /// Whether there may be rows that end with their transaction.
     pub(crate) fn is_open(&self) -> bool {
         self.state.try_lock().map_or(true, |state| state.rows.is_some() || state.ready.is_some())
     }
