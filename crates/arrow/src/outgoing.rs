@@ -24,7 +24,11 @@ pub struct Outgoing {
     ahead: VecDeque<Batch>,
     source: Box<Source>,
     is_over: bool,
+    give_back: Option<Box<GiveBack>>,
 }
+
+/// Takes what was looked at and not asked for.
+type GiveBack = dyn FnOnce(VecDeque<Batch>) + Send;
 
 impl Outgoing {
     /// The rows of a query. The first of them are worked out here.
@@ -54,7 +58,14 @@ impl Outgoing {
             ahead.extend(source(ROWS)?);
         }
         let shape = Shape::of(columns, ahead.front(), ahead.len() < 2);
-        Ok(Outgoing { shape, is_over: ahead.len() < 2, ahead, source })
+        Ok(Outgoing { shape, is_over: ahead.len() < 2, ahead, source, give_back: None })
+    }
+
+    /// Where it ends before all was asked for, `take` gets what was worked out ahead and nobody saw: some libraries ask for a stream
+    /// to see its schema, and for another one to read it.
+    pub fn giving_back(mut self, take: impl FnOnce(VecDeque<Batch>) + Send + 'static) -> Outgoing {
+        self.give_back = Some(Box::new(take));
+        self
     }
 
     /// As other libraries of the process take it (Arrow's C stream interface).
@@ -70,6 +81,14 @@ impl Outgoing {
         };
         self.is_over |= batch.is_none();
         batch.map(|batch| self.shape.record_batch(batch)).transpose()
+    }
+}
+
+impl Drop for Outgoing {
+    fn drop(&mut self) {
+        if let Some(give_back) = self.give_back.take().filter(|_| !self.ahead.is_empty()) {
+            give_back(std::mem::take(&mut self.ahead));
+        }
     }
 }
 

@@ -282,3 +282,131 @@ fn what_no_column_takes_is_refused() {
     let zoned = Field::new("v", Arrow::Timestamp(TimeUnit::Second, Some("nonsense".into())), true);
     assert_eq!(sql_type(&zoned).unwrap(), DataType::TIMESTAMPTZ, "a zone says nothing of which moment it is");
 }
+
+#[test]
+fn what_nobody_saw_is_given_back() {
+    let conn = connection();
+    let (sender, unread) = std::sync::mpsc::channel();
+    let rows = conn.query("SELECT n FROM generate_series(1, 200000) AS n", ()).unwrap();
+    let mut outgoing = Outgoing::of_rows(rows).unwrap().giving_back(move |ahead| sender.send(ahead).unwrap());
+    let first = outgoing.next().unwrap().unwrap().num_rows();
+    drop(outgoing);
+    let ahead = unread.recv().unwrap();
+    assert_eq!(ahead[0].value(0, 0), cairndb::Value::Integer(first as i32 + 1));
+}
+
+/// Streams that lie: each is refused, and what it holds is let go of.
+mod lies {
+    use std::ffi::c_int;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
+    use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+    use arrow_buffer::Buffer;
+    use arrow_data::ArrayData;
+
+    use super::*;
+
+    static RELEASED: AtomicUsize = AtomicUsize::new(0);
+
+    /// What a stream gives: its schema, and its only batch.
+    struct Given {
+        schema: Schema,
+        batch: Option<ArrayData>,
+    }
+
+    unsafe extern "C" fn schema(stream: *mut FFI_ArrowArrayStream, out: *mut FFI_ArrowSchema) -> c_int {
+        // SAFETY: `stream` is one of ours, and `out` a place for a schema.
+        unsafe {
+            let given = &*(*stream).private_data().cast::<Given>();
+            out.write(FFI_ArrowSchema::try_from(&given.schema).unwrap());
+        }
+        0
+    }
+
+    unsafe extern "C" fn next(stream: *mut FFI_ArrowArrayStream, out: *mut FFI_ArrowArray) -> c_int {
+        // SAFETY: as above.
+        unsafe {
+            let given = &mut *(*stream).private_data().cast::<Given>();
+            let batch = given.batch.take();
+            out.write(batch.map_or_else(FFI_ArrowArray::empty, |batch| FFI_ArrowArray::new(&batch)));
+        }
+        0
+    }
+
+    unsafe extern "C" fn release(stream: *mut FFI_ArrowArrayStream) {
+        // SAFETY: as above; it is called once.
+        unsafe {
+            drop(Box::from_raw((*stream).private_data().cast::<Given>()));
+            (*stream).set_release(None);
+        }
+        RELEASED.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What comes of a stream with this column, which is said to be of this type.
+    fn told(said: Arrow, column: ArrayData) -> cairndb::Error {
+        let field = |of: &Arrow| Field::new("v", of.clone(), true);
+        // SAFETY: of what it says it is nothing has to hold for the tests: that is looked at by who takes it.
+        let batch = unsafe {
+            let of = Arrow::Struct(vec![field(column.data_type())].into());
+            ArrayData::builder(of).len(column.len()).add_child_data(column).build_unchecked()
+        };
+        let given = Box::new(Given { schema: Schema::new(vec![field(&said)]), batch: Some(batch) });
+        // SAFETY: the functions are those of what is given.
+        let mut stream = unsafe {
+            FFI_ArrowArrayStream::new_unchecked(
+                Some(schema),
+                Some(next),
+                None,
+                Some(release),
+                Box::into_raw(given).cast(),
+            )
+        };
+        let before = RELEASED.load(Ordering::Relaxed);
+        // SAFETY: it is nobody else's.
+        let mut incoming = unsafe { Incoming::of_stream(&raw mut stream) }.unwrap();
+        let error = incoming.try_for_each(|batch| batch.map(drop)).expect_err("it was believed");
+        drop(incoming);
+        assert_eq!(RELEASED.load(Ordering::Relaxed), before + 1, "it was not let go of");
+        error
+    }
+
+    fn data(of: Arrow, len: usize, buffers: &[Buffer]) -> ArrayData {
+        // SAFETY: see `told`.
+        unsafe { ArrayData::builder(of).len(len).buffers(buffers.to_vec()).build_unchecked() }
+    }
+
+    #[test]
+    fn none_is_believed() {
+        let offsets = |offsets: [i32; 3]| Buffer::from_slice_ref(offsets);
+        let bytes = Buffer::from_slice_ref(*b"abcd");
+        let foul = Buffer::from_slice_ref([0xff_u8, 0xfe, b'a', b'b']);
+        for (what, said, column) in [
+            ("offsets that go back", Arrow::Utf8, data(Arrow::Utf8, 2, &[offsets([0, 4, 2]), bytes.clone()])),
+            ("offsets below 0", Arrow::Utf8, data(Arrow::Utf8, 2, &[offsets([-2, 2, 4]), bytes.clone()])),
+            ("text that is none", Arrow::Utf8, data(Arrow::Utf8, 2, &[offsets([0, 2, 4]), foul])),
+            ("another type than was said", Arrow::Utf8, data(Arrow::Int32, 1, &[Buffer::from_slice_ref([1_i32])])),
+        ] {
+            assert_eq!(told(said, column).sqlstate().as_str(), "22P03", "{what}");
+        }
+        let values = StringArray::from(vec!["a"]).to_data();
+        // SAFETY: see `told`.
+        let beyond = unsafe {
+            let keys = Buffer::from_slice_ref([0_i32, 5]);
+            ArrayData::builder(keys_type()).len(2).add_buffer(keys).add_child_data(values).build_unchecked()
+        };
+        assert_eq!(told(keys_type(), beyond).sqlstate().as_str(), "22P03", "a key of no value");
+    }
+
+    fn keys_type() -> Arrow {
+        Arrow::Dictionary(Box::new(Arrow::Int32), Box::new(Arrow::Utf8))
+    }
+
+    #[test]
+    fn a_stream_that_is_used_up_is_refused() {
+        let mut stream = FFI_ArrowArrayStream::empty();
+        // SAFETY: it is nobody else's.
+        let error = unsafe { Incoming::of_stream(&raw mut stream) }.err().expect("it was believed");
+        assert_eq!(error.sqlstate().as_str(), "22P03");
+    }
+}

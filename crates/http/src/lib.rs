@@ -11,6 +11,7 @@
 
 mod aggregate;
 mod app;
+mod arrow;
 mod asking;
 mod batch;
 mod body;

@@ -1,4 +1,4 @@
-//! `POST /sql`: one statement with its parameters, and its rows as they come, as JSON, lines of JSON or CSV.
+//! `POST /sql`: one statement with its parameters, and its rows as they come, as JSON, lines of JSON, CSV or Arrow's stream.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,12 +10,14 @@ use axum::http::header::{self, HeaderMap, HeaderValue};
 use axum::http::{Response, StatusCode};
 use cairn_server::Ran;
 use cairndb::{Error, EvalContext, Field, Row, Value};
+use cairndb_arrow::MEDIA_TYPE as ARROW;
 use cairndb_async::{Performed, Rows};
 use futures_core::Stream;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
+use crate::arrow::ArrowRows;
 use crate::asking::Asking;
 use crate::body::NDJSON;
 use crate::collections::answer;
@@ -50,6 +52,10 @@ pub(crate) async fn run(asking: Asking, body: Body) -> Answer {
     let ran = asking.app.services.ran(who, &sql, begun.elapsed());
     let Performed { command, affected, rows, .. } = performed?;
     match rows {
+        Some(rows) if form == Form::Arrow => {
+            let rows = ArrowRows::begin(rows, (open, ran)).await?;
+            Ok(response(Body::from_stream(rows), form))
+        }
         Some(rows) => streamed(rows, form, (command, (open, ran))),
         None => Ok({
             ran.rows(affected);
@@ -85,6 +91,7 @@ enum Form {
     Json,
     Lines,
     Csv,
+    Arrow,
 }
 
 impl Form {
@@ -95,12 +102,15 @@ impl Form {
             "application/json" | "application/*" | "*/*" => Some(Form::Json),
             NDJSON => Some(Form::Lines),
             "text/csv" | "text/*" => Some(Form::Csv),
+            ARROW => Some(Form::Arrow),
             _ => None,
         };
         accept.split(',').find_map(known).ok_or_else(|| {
             let (code, message) = (cairndb::SqlState::FEATURE_NOT_SUPPORTED, "rows are not told so (Accept)");
             let problem = Problem::new(StatusCode::NOT_ACCEPTABLE, code, message);
-            problem.hint("There are application/json, application/x-ndjson and text/csv.")
+            problem.hint(
+                "There are application/json, application/x-ndjson, text/csv and application/vnd.apache.arrow.stream.",
+            )
         })
     }
 
@@ -109,12 +119,13 @@ impl Form {
             Form::Json => "application/json",
             Form::Lines => NDJSON,
             Form::Csv => "text/csv; charset=utf-8",
+            Form::Arrow => ARROW,
         }
     }
 }
 
 /// What a statement has while its rows are told: the database, which it keeps open, and where it is counted.
-type Kept = (Arc<Open>, Ran);
+pub(crate) type Kept = (Arc<Open>, Ran);
 
 fn streamed(rows: Rows, form: Form, (command, kept): (&str, Kept)) -> Answer {
     let names: Vec<String> = rows.columns().iter().map(|column| column.name.clone()).collect();
@@ -122,13 +133,17 @@ fn streamed(rows: Rows, form: Form, (command, kept): (&str, Kept)) -> Answer {
         Form::Json => {
             format!("{{\"command\":{},\"columns\":{},\"rows\":[", json!(command), columns(rows.columns()))
         }
-        Form::Lines => String::new(),
+        Form::Lines | Form::Arrow => String::new(),
         Form::Csv => names.iter().map(|name| csv(name)).collect::<Vec<_>>().join(",") + "\r\n",
     };
     let rows = Told { rows, form, names, begins: Some(begins), count: 0, is_over: false, kept };
-    let mut response = Response::new(Body::from_stream(rows));
+    Ok(response(Body::from_stream(rows), form))
+}
+
+fn response(rows: Body, form: Form) -> Response<Body> {
+    let mut response = Response::new(rows);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(form.kind()));
-    Ok(response)
+    response
 }
 
 /// Rows as a body: a batch at a time, and no more before that is taken. An error in the middle ends it before its end, which a client sees.

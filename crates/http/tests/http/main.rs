@@ -1,5 +1,6 @@
 //! The server as a plain client of HTTP sees it.
 
+mod arrow;
 mod bad;
 mod beside;
 mod bulk;
