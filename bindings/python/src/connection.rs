@@ -5,11 +5,13 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use cairn_parser::token::quoted;
 use cairndb::{DataType, Durability};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyCapsule, PyList, PyString, PyTuple, PyType};
 
+use crate::columns;
 use crate::core::Core;
 use crate::cursor::Cursor;
 use crate::errors::{raised, refused};
@@ -354,6 +356,29 @@ impl Connection {
             let connection = open.statements.connection();
             open.statements.get(sql)?.prepare(py, connection, parameters, &mut Vec::new()).map(drop)
         })
+    }
+
+    /// Inserts rows that come as Arrow's stream into a table, as one statement; how many.
+    fn _insert_stream(
+        &self,
+        py: Python<'_>,
+        table: &str,
+        columns: Option<Vec<String>>,
+        stream: &Bound<'_, PyCapsule>,
+    ) -> PyResult<u64> {
+        let incoming = columns::incoming(stream)?;
+        self.core.insert(py, table, columns, incoming)
+    }
+
+    /// Makes a temporary table of rows that come as Arrow's stream; how many.
+    fn _make_table(&self, py: Python<'_>, name: &str, stream: &Bound<'_, PyCapsule>) -> PyResult<u64> {
+        columns::check_name(py, name)?;
+        let incoming = columns::incoming(stream)?;
+        let field = |field: &cairndb::Field| format!("{} {}", quoted(&field.name), field.data_type);
+        let fields: Vec<String> = incoming.columns().iter().map(field).collect();
+        let sql = format!("CREATE TEMPORARY TABLE {} ({})", quoted(name), fields.join(", "));
+        self.core.execute_script(py, &sql)?;
+        self.core.insert(py, &format!("pg_temp.{name}"), None, incoming)
     }
 
     /// What is kept of results is made anew, for converters changed.

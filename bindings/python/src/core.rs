@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 
 use cairn_parser::token::TokenKind;
 use cairndb::{Connection, Executed, InterruptHandle, Process, Rows};
+use cairndb_arrow::Incoming;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -174,7 +175,20 @@ impl Core {
         sql: &Bound<'_, PyString>,
         given: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Done> {
-        self.with(py, |open| open.execute(py, self.begins(), sql, given))
+        self.with(py, |open| {
+            let was_open = open.connection.in_transaction();
+            match open.execute(py, self.begins(), sql, given) {
+                // Another connection has changed the schema since the statement was prepared.
+                Err(error) if !was_open && is_outdated(py, &error) => {
+                    open.statements.forget_all();
+                    if open.connection.in_transaction() {
+                        released(py, || open.connection.execute("ROLLBACK", ())).map_err(|error| raised(py, &error))?;
+                    }
+                    open.execute(py, self.begins(), sql, given)
+                }
+                done => done,
+            }
+        })
     }
 
     /// As `execute`, where nothing has to be waited for: neither for others that are inside.
@@ -213,7 +227,27 @@ impl Core {
         self.with(py, |open| {
             open.begin(py, begins)?;
             open.hold_results(py)?;
-            released(py, || open.connection.execute_script(sql)).map_err(|error| raised(py, &error))
+            let done = released(py, || open.connection.execute_script(sql));
+            open.statements.forget_all();
+            done.map_err(|error| raised(py, &error))
+        })
+    }
+
+    /// Inserts rows by column into a table; how many.
+    pub(crate) fn insert(
+        &self,
+        py: Python<'_>,
+        table: &str,
+        columns: Option<Vec<String>>,
+        incoming: Incoming,
+    ) -> PyResult<u64> {
+        let begins = self.begins();
+        let columns = columns.unwrap_or_else(|| incoming.columns().iter().map(|field| field.name.clone()).collect());
+        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        self.with(py, |open| {
+            open.begin(py, begins)?;
+            released(py, || open.connection.append_batches(table, &columns, incoming))
+                .map_err(|error| raised(py, &error))
         })
     }
 
@@ -339,6 +373,9 @@ impl Open {
         };
         params.clear();
         self.params = params;
+        if matches!(first, TokenKind::Create | TokenKind::Alter | TokenKind::Drop) {
+            self.statements.forget_all();
+        }
         if self.feeds.len() > FEEDS_MAX {
             self.feeds.retain(|feed| feed.upgrade().is_some_and(|feed| feed.is_open()));
         }
@@ -399,6 +436,12 @@ fn at_once(py: Python<'_>, connection: &Connection, prepared: &mut Prepared, row
 
 /// So many results are looked through for some that nobody has any more.
 const FEEDS_MAX: usize = 16;
+
+/// Whether a statement's columns are not those that it was prepared with.
+fn is_outdated(py: Python<'_>, error: &PyErr) -> bool {
+    let of = |name: &str| error.value(py).getattr(name).ok().and_then(|value| value.extract::<String>().ok());
+    of("sqlstate").as_deref() == Some("0A000") && error.value(py).to_string().contains("cached plan")
+}
 
 /// PEP 249's `rowcount`.
 fn affected(executed: &Executed) -> i64 {

@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString, PyTuple};
+use pyo3::types::{PyCapsule, PyList, PyString, PyTuple};
 
+use crate::columns;
 use crate::connection::Connection;
 use crate::core::{Core, Done};
 use crate::errors::refused;
@@ -205,6 +206,48 @@ impl Cursor {
         Self::fetch(slf, usize::MAX)
     }
 
+    /// What was not fetched, as Arrow's stream: what pandas, polars, DuckDB and pyarrow take.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // (A wish, which need not be granted.)
+        let _ = requested_schema;
+        columns::stream(py, self.feed(py)?)
+    }
+
+    /// What was not fetched, by column: see `columns::arrays`.
+    fn _arrays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        columns::arrays(py, &self.feed(py)?)
+    }
+
+    /// What was not fetched, as a dict of NumPy's arrays; masked ones where there are NULLs.
+    fn fetchnumpy<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        columns::in_python(slf.py(), "numpy_arrays", (slf.clone(),).into_pyobject(slf.py())?)
+    }
+
+    /// What was not fetched, as a DataFrame of pandas.
+    fn df<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        columns::in_python(slf.py(), "data_frame", (slf.clone(),).into_pyobject(slf.py())?)
+    }
+
+    /// What was not fetched, as a DataFrame of polars.
+    fn pl<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        columns::in_python(slf.py(), "polars_frame", (slf.clone(),).into_pyobject(slf.py())?)
+    }
+
+    /// What was not fetched, as a table of pyarrow.
+    fn arrow<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        columns::in_python(slf.py(), "arrow_table", (slf.clone(),).into_pyobject(slf.py())?)
+    }
+
+    /// As a table, for notebooks: of a result that has an end, the first rows, which are fetched then.
+    fn _repr_html_<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        columns::in_python(slf.py(), "html", (slf.clone(),).into_pyobject(slf.py())?)
+    }
+
     /// Lets go of its result; it runs nothing any more.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.core.check_process(py)?;
@@ -323,7 +366,9 @@ impl Cursor {
 impl Drop for Cursor {
     fn drop(&mut self) {
         let result = self.result.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let Some(feed) = result.feed.take().filter(|feed| feed.holds_state()) else { return };
+        // (Whoever reads it as a stream goes on.)
+        let is_mine = |feed: &Arc<Feed>| Arc::strong_count(feed) == 1 && feed.holds_state();
+        let Some(feed) = result.feed.take().filter(is_mine) else { return };
         if !self.core.is_here() {
             std::mem::forget(feed);
             return;

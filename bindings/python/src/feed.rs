@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Duration;
 
-use cairndb::{Row, Rows};
+use cairndb::{Batch, Error, Row, Rows, SqlState};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -34,6 +34,11 @@ struct State {
     ready: Option<Rows>,
     /// Rows that are tuples already.
     held: VecDeque<Py<PyTuple>>,
+    /// Rows by column, for whoever reads it so: a result is read in one way.
+    by_column: bool,
+    batches: VecDeque<Batch>,
+    /// Somebody let go of it before its end.
+    is_closed: bool,
 }
 
 impl Feed {
@@ -47,7 +52,7 @@ impl Feed {
     }
 
     pub(crate) fn new(shape: Arc<Shape>, zone: Option<String>, rows: Option<Rows>, ready: Option<Rows>) -> Feed {
-        Feed { shape, zone, state: Mutex::new(State { rows, ready, held: VecDeque::new() }) }
+        Feed { shape, zone, state: Mutex::new(State { rows, ready, ..State::default() }) }
     }
 
     /// Whether it holds a state of the database, which it is to be let go of with the interpreter let go. What is there already is memory.
@@ -68,7 +73,7 @@ impl Feed {
         }
     }
 
-    fn maker<'py>(&self, py: Python<'py>) -> PyResult<Maker<'py>> {
+    pub(crate) fn maker<'py>(&self, py: Python<'py>) -> PyResult<Maker<'py>> {
         Maker::new(py, self.zone.as_deref())
     }
 
@@ -117,6 +122,9 @@ impl Feed {
         if state.rows.as_ref().is_some_and(Rows::is_endless) {
             return Ok(());
         }
+        if state.by_column {
+            return released(py, || state.hold_batches()).map_err(|error| raised(py, &error));
+        }
         let maker = self.maker(py)?;
         while let Some(row) = state.step(py, |row| self.tuple(&maker, row))? {
             state.held.push_back(row.unbind());
@@ -124,17 +132,34 @@ impl Feed {
         Ok(())
     }
 
+    /// The next rows by column, as [`Rows::next_batch`] gives them. Whoever asks may have the interpreter, or not.
+    pub(crate) fn next_batch(&self, rows_min: usize) -> cairndb::Result<Option<Batch>> {
+        // Nobody waits here: whoever reads it may wait for the interpreter.
+        let mut state = self
+            .state
+            .try_lock()
+            .map_err(|_| Error::new(SqlState("55006"), "the result is being read by somebody else"))?;
+        state.next_batch(rows_min)
+    }
+
+    /// Rows that were taken and nobody saw, to be given again.
+    pub(crate) fn give_back(&self, unread: VecDeque<Batch>) {
+        if let Ok(mut state) = self.state.try_lock()
+            && !state.is_closed
+        {
+            unread.into_iter().rev().for_each(|batch| state.batches.push_front(batch));
+        }
+    }
+
     /// There is nothing more to be had.
     pub(crate) fn close(&self, py: Python<'_>) {
         let state = match self.state.try_lock() {
-            Ok(mut state) => std::mem::take(&mut *state),
-            Err(_) => released(py, || {
-                std::mem::take(&mut *self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
-            }),
+            Ok(mut state) => state.close(),
+            Err(_) => released(py, || self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner).close()),
         };
-        let State { rows, ready, held } = state;
+        let State { rows, ready, held, batches, .. } = state;
         drop(held);
-        released(py, move || drop((rows, ready)));
+        released(py, move || drop((rows, ready, batches)));
     }
 
     /// A row's tuple.
@@ -173,6 +198,56 @@ fn convert<'py>(row: Bound<'py, PyTuple>, converters: &[Option<Py<PyAny>>]) -> P
 }
 
 impl State {
+    fn next_batch(&mut self, rows_min: usize) -> cairndb::Result<Option<Batch>> {
+        if !self.held.is_empty() || self.is_closed {
+            let error = Error::new(SqlState("34000"), "the result is not there any more");
+            return Err(
+                error.with_hint("Read it before its transaction ends, and before its cursor runs something else.")
+            );
+        }
+        self.by_column = true;
+        if let Some(batch) = self.batches.pop_front() {
+            return Ok(Some(batch));
+        }
+        if let Some(ready) = &mut self.ready {
+            match ready.next_batch(rows_min) {
+                Ok(Some(mut batch)) => {
+                    if batch.len() < rows_min
+                        && let Some(rows) = &mut self.rows
+                        && let Some(more) = rows.next_batch(rows_min)?
+                    {
+                        batch.append(&more)?;
+                    }
+                    return Ok(Some(batch));
+                }
+                Ok(None) => self.ready = None,
+                Err(error) => return Err(error),
+            }
+        }
+        let Some(rows) = &mut self.rows else { return Ok(None) };
+        let next = rows.next_batch(rows_min);
+        if !matches!(next, Ok(Some(_))) {
+            self.rows = None;
+        }
+        next
+    }
+
+    /// What they are read from ends.
+    fn hold_batches(&mut self) -> cairndb::Result<()> {
+        let mut held = VecDeque::new();
+        while let Some(batch) = self.next_batch(1)? {
+            held.push_back(batch);
+        }
+        self.batches = held;
+        Ok(())
+    }
+
+    /// Everything, and nothing from here on.
+    fn close(&mut self) -> State {
+        let is_over = self.rows.is_none() && self.ready.is_none() && self.batches.is_empty();
+        std::mem::replace(self, State { is_closed: !is_over, by_column: self.by_column, ..State::default() })
+    }
+
     /// Comes to the next row, and makes something of it.
     #[inline]
     fn step<T>(&mut self, py: Python<'_>, make: impl FnOnce(Row<'_>) -> PyResult<T>) -> PyResult<Option<T>> {

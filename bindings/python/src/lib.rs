@@ -9,6 +9,7 @@
 //! - **A child of `fork`** gets an exception from everything, before a lock is asked for.
 
 mod calendar;
+mod columns;
 mod connection;
 mod core;
 mod cursor;
@@ -31,6 +32,8 @@ mod watch;
 /// The extension module.
 #[pyo3::pymodule]
 mod _pycairndb {
+    #[pymodule_export]
+    use crate::columns::Buffer;
     #[pymodule_export]
     use crate::connection::Connection;
     #[pymodule_export]

@@ -103,6 +103,11 @@ impl Statements {
         }
     }
 
+    /// All are prepared anew: the schema was changed, and a statement that is kept is one of before.
+    pub(crate) fn forget_all(&mut self) {
+        self.known.clear();
+    }
+
     /// What is kept of results is made anew.
     pub(crate) fn forget_shapes(&mut self) {
         for known in self.known.values_mut() {

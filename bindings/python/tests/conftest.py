@@ -3,6 +3,10 @@ import pytest
 import pycairndb
 
 
+# Others' own tests, which are run by themselves (bindings/test).
+collect_ignore = ["sqlalchemy", "django"]
+
+
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: takes more than a moment")
 

@@ -22,6 +22,7 @@ from ._errors import (
     ProgrammingError,
     Warning,
 )
+from ._magic import load_ipython_extension
 from ._pycairndb import Cursor, Row
 from ._rows import class_row, dict_row
 from ._types import (
@@ -81,6 +82,7 @@ __all__ = [
     "class_row",
     "connect",
     "dict_row",
+    "load_ipython_extension",
     "paramstyle",
     "register_adapter",
     "register_converter",

@@ -7,7 +7,7 @@ import random
 import time
 from typing import Any, Callable, TypeVar
 
-from . import _errors, _pycairndb
+from . import _columns, _errors, _pycairndb
 from ._watch import Watching
 
 # PEP 249's optional extension: the exceptions are the connection's attributes, too.
@@ -29,6 +29,72 @@ T = TypeVar("T")
 
 class Connection(_pycairndb.Connection):
     """A connection to a database. Threads may share it; one runs a statement at a time."""
+
+    #: Whether `query` takes a table that is not there for a variable of the caller's that speaks Arrow.
+    variables: bool = False
+
+    def query(self, sql: str, parameters: Any = None, /) -> Any:
+        """Runs one statement; the cursor that is the answer has `df()`, `pl()`, `arrow()`, `fetchnumpy()`.
+
+        Where `variables` is True, a table that is not there is what a variable of this name has, a DataFrame say, as it is then.
+        """
+        made: list[str] = []
+        while True:
+            try:
+                with_savepoint = self.variables and self.in_transaction
+                if with_savepoint:
+                    self.execute("SAVEPOINT pycairndb_query")
+                cursor = self.execute(sql, parameters)
+                if with_savepoint:
+                    self.execute("RELEASE SAVEPOINT pycairndb_query")
+                return cursor
+            except _errors.ProgrammingError as error:
+                if with_savepoint:
+                    self.execute("ROLLBACK TO SAVEPOINT pycairndb_query")
+                name = _missing(error) if self.variables else None
+                found = None if name is None or name in made else _columns.variable(name, 2)
+                if found is None:
+                    raise
+                if self.in_transaction and not with_savepoint:
+                    self.rollback()
+                self.register(name, found)
+                made.append(name)
+
+    def register(self, name: str, data: Any, /) -> int:
+        """Makes a temporary table of what speaks Arrow (a DataFrame, a table, another result), as it is now; how many rows.
+
+        It is seen by this connection only. One that was registered under this name before is replaced.
+        """
+        self.unregister(name)
+        stream = _columns.stream_of(data)
+        if stream is None:
+            names, rows = _columns.rows_of(data)
+            columns = ", ".join(f"{_quoted(column)} {_sql_type(data[column])}" for column in data.columns)
+            self.execute(f"CREATE TEMPORARY TABLE {_quoted(name)} ({columns})")
+            return self._insert_rows(f"pg_temp.{_quoted(name)}", names, rows)
+        return self._make_table(name, stream)
+
+    def unregister(self, name: str, /) -> None:
+        """Takes a registered table away, if there is one."""
+        self.execute(f"DROP TABLE IF EXISTS pg_temp.{_quoted(name)}")
+
+    def insert_from(self, table: str, data: Any, /, *, columns: list[str] | None = None) -> int:
+        """Inserts what speaks Arrow into a table, as one statement; how many rows.
+
+        `table` is its name, or its schema's and its own with a dot between, as they are. The columns are those of the data by
+        their names, unless `columns` says others, in their order.
+        """
+        stream = _columns.stream_of(data)
+        if stream is None:
+            names, rows = _columns.rows_of(data)
+            quoted = ".".join(_quoted(part) for part in table.split(".", 1))
+            return self._insert_rows(quoted, columns or names, rows)
+        return self._insert_stream(table, columns, stream)
+
+    def _insert_rows(self, table: str, names: list[str], rows: Any) -> int:
+        marks = ", ".join("?" * len(names))
+        columns = ", ".join(_quoted(name) for name in names)
+        return self.executemany(f"INSERT INTO {table} ({columns}) VALUES ({marks})", rows).rowcount
 
     def transaction(self, work: Callable[["Connection"], T], /, *, attempts: int = 10) -> T:
         """Runs `work(connection)` in a transaction and commits it; rolls back where it raises.
@@ -70,6 +136,26 @@ class Connection(_pycairndb.Connection):
         """What commits did to tables WITH (change_feed = on), from now on, or from where a `token` says: an iterator of `Change`,
         also for `async for`."""
         return Watching(self._changes(from_token), self)
+
+
+def _quoted(name: str) -> str:
+    return '"' + str(name).replace('"', '""') + '"'
+
+
+def _missing(error: Any) -> str | None:
+    """The name of the table that is not there."""
+    if error.sqlstate != "42P01":
+        return None
+    parts = str(error).split('"')
+    return parts[1] if len(parts) > 1 and "." not in parts[1] else None
+
+
+def _sql_type(series: Any) -> str:
+    """The type of a column that takes a series of pandas, without pyarrow."""
+    kind = getattr(series.dtype, "kind", "O")
+    if kind == "M":
+        return "timestamptz" if getattr(series.dtype, "tz", None) is not None else "timestamp"
+    return {"b": "boolean", "i": "bigint", "u": "numeric(20)", "f": "float8", "m": "interval"}.get(kind, "text")
 
 
 for _name in _EXCEPTIONS:

@@ -1,0 +1,183 @@
+"""Django: its own applications are migrated and used, and models of every kind. (Django's own suite: tests/django/run.)"""
+
+import datetime
+import decimal
+import threading
+import uuid
+
+import pytest
+
+django = pytest.importorskip("django")
+from django.conf import settings  # noqa: E402
+
+settings.configure(
+    SECRET_KEY="of the tests",
+    USE_TZ=True,
+    ALLOWED_HOSTS=["testserver"],
+    INSTALLED_APPS=[
+        "django.contrib.admin",
+        "django.contrib.auth",
+        "django.contrib.contenttypes",
+        "django.contrib.messages",
+        "django.contrib.sessions",
+    ],
+    DATABASES={"default": {"ENGINE": "pycairndb.django", "NAME": ":memory:django"}},
+    DEFAULT_AUTO_FIELD="django.db.models.BigAutoField",
+    PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
+    ROOT_URLCONF=__name__,
+    MIDDLEWARE=[
+        "django.contrib.sessions.middleware.SessionMiddleware",
+        "django.contrib.auth.middleware.AuthenticationMiddleware",
+        "django.contrib.messages.middleware.MessageMiddleware",
+    ],
+    TEMPLATES=[
+        {
+            "BACKEND": "django.template.backends.django.DjangoTemplates",
+            "APP_DIRS": True,
+            "OPTIONS": {
+                "context_processors": [
+                    "django.template.context_processors.request",
+                    "django.contrib.auth.context_processors.auth",
+                    "django.contrib.messages.context_processors.messages",
+                ]
+            },
+        }
+    ],
+)
+django.setup()
+
+from django.contrib import admin  # noqa: E402
+from django.contrib.auth.models import Group, User  # noqa: E402
+from django.core.management import call_command  # noqa: E402
+from django.db import IntegrityError, NotSupportedError, OperationalError, connection, models, transaction  # noqa: E402
+from django.test import Client  # noqa: E402
+from django.urls import path as url  # noqa: E402
+
+from pycairndb.django import retry  # noqa: E402
+
+urlpatterns = [url("admin/", admin.site.urls)]
+
+
+class Every(models.Model):
+    flag = models.BooleanField(null=True)
+    small = models.PositiveSmallIntegerField(null=True)
+    double = models.FloatField(null=True)
+    number = models.DecimalField(null=True, max_digits=20, decimal_places=5)
+    text = models.CharField(max_length=20, unique=True)
+    raw = models.BinaryField(null=True)
+    day = models.DateField(null=True)
+    time = models.TimeField(null=True)
+    moment = models.DateTimeField(null=True)
+    long = models.DurationField(null=True)
+    key = models.UUIDField(null=True)
+    doc = models.JSONField(null=True)
+    address = models.GenericIPAddressField(null=True)
+
+    class Meta:
+        app_label = "auth"
+        constraints = [models.CheckConstraint(condition=models.Q(small__lt=100), name="small_is_small")]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def migrated():
+    call_command("migrate", verbosity=0)
+    with connection.schema_editor() as editor:
+        editor.create_model(Every)
+    yield
+    connection.close()
+
+
+@pytest.fixture(autouse=True)
+def emptied():
+    yield
+    Every.objects.all().delete()
+
+
+def test_values_come_back_as_they_went():
+    given = dict(
+        flag=True, small=7, double=1.5, number=decimal.Decimal("1.50000"), text="ü", raw=b"\0\xff",
+        day=datetime.date(2000, 2, 29), time=datetime.time(12, 34, 56),
+        moment=datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc), long=datetime.timedelta(days=1, seconds=2),
+        key=uuid.uuid4(), doc={"a": [1, None, "x"]}, address="2001:db8::1",
+    )
+    made = Every.objects.create(**given)
+    found = Every.objects.get(pk=made.pk)
+    assert {name: bytes(getattr(found, name)) if name == "raw" else getattr(found, name) for name in given} == given
+    assert Every.objects.filter(doc__a__0=1, text__icontains="Ü", day__year=2000).count() == 1
+    assert Every.objects.filter(doc__contains={"a": [1]}).values_list("doc__a", flat=True).get() == [1, None, "x"]
+
+
+def test_constraints_are_told():
+    Every.objects.create(text="a")
+    with pytest.raises(IntegrityError) as error, transaction.atomic():
+        Every.objects.create(text="a")
+    assert error.value.__cause__.sqlstate == "23505"
+    with pytest.raises(IntegrityError) as error, transaction.atomic():
+        Every.objects.create(text="b", small=100)
+    assert error.value.__cause__.constraint == "small_is_small"
+    assert Every.objects.count() == 1
+
+
+def test_bulk_upserts_and_aggregates():
+    Every.objects.bulk_create([Every(text=str(n), small=n) for n in range(50)])
+    rows = [Every(text=str(n), small=1) for n in range(60)]
+    Every.objects.bulk_create(rows, update_conflicts=True, unique_fields=["text"], update_fields=["small"])
+    assert Every.objects.aggregate(n=models.Count("pk"), s=models.Sum("small")) == {"n": 60, "s": 60}
+
+
+def test_the_admin_works():
+    User.objects.create_superuser("root", "root@example.org", "secret")
+    client = Client()
+    assert client.login(username="root", password="secret")
+    assert client.get("/admin/").status_code == 200
+    answer = client.post("/admin/auth/group/add/", {"name": "readers"})
+    assert answer.status_code == 302 and Group.objects.get().name == "readers"
+    assert b"readers" in client.get("/admin/auth/group/").content
+
+
+def test_rows_are_not_skipped_for_others_have_them():
+    for options in ({"skip_locked": True}, {"nowait": True}):
+        with pytest.raises(NotSupportedError), transaction.atomic():
+            list(Every.objects.select_for_update(**options))
+    with transaction.atomic():
+        assert list(Every.objects.select_for_update()) == []
+
+
+def test_who_comes_second_runs_again():
+    counter = Every.objects.create(text="counter", small=0)
+    runs = []
+
+    @retry(attempts=50)
+    @transaction.atomic
+    def count():
+        runs.append(1)
+        row = Every.objects.get(pk=counter.pk)
+        row.small += 1
+        row.save()
+
+    def work():
+        for _ in range(10):
+            count()
+        connection.close()
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    counter.refresh_from_db()
+    assert counter.small == 30 and len(runs) >= 30
+
+    @retry
+    def fails():
+        raise OperationalError("something else")
+
+    with pytest.raises(OperationalError):
+        fails()
+
+
+def test_what_there_is_can_be_inspected(capsys):
+    call_command("inspectdb", "auth_every")
+    told = capsys.readouterr().out
+    assert "models.DecimalField(max_digits=20, decimal_places=5" in told and "models.JSONField" in told
+    assert "models.CharField(unique=True, max_length=20)" in told
