@@ -203,6 +203,23 @@ fn of_databases(shared: &Shared, lines: &mut Lines) {
         let waited = [of.commits_waited_1ms, of.commits_waited_10ms, of.commits_waited_100ms, of.commits_waited_longer];
         (waited, of.commit_wait_us as f64 / 1e6)
     });
+    let name = "cairn_handed_over_total";
+    let help = "Statements that were not done by the thread that read the request, but by one that can wait, by why.";
+    lines.begin(name, "counter", help);
+    for (database, of) in &open {
+        let known = [
+            ("page", of.handed_over_for_page),
+            ("commit_lock", of.handed_over_for_lock),
+            ("log_room", of.handed_over_for_log),
+            ("turn", of.handed_over_for_turn),
+            ("sequence", of.handed_over_for_sequence),
+            ("plan", of.handed_over_for_plan),
+        ];
+        let other = of.handed_over.saturating_sub(known.iter().map(|(_, count)| count).sum());
+        for (cause, count) in known.into_iter().chain([("other", other)]) {
+            lines.line(name, &[("database", *database), ("cause", cause)], count);
+        }
+    }
     lines.begin("cairn_durability", "gauge", "What a commit's acknowledgement means (wal.fsync.mode).");
     lines.line("cairn_durability", &[("mode", shared.durability().as_str())], 1);
 }

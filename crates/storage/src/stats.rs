@@ -126,6 +126,20 @@ counters! {
     tree_merges,
     /// Bytes of pages copied before a change.
     bytes_copied,
+    /// Statements of who must not wait, left to who can: a page was not in memory.
+    handed_over_for_page,
+    /// Somebody had the commit lock for longer than a moment.
+    handed_over_for_lock,
+    /// The log had to be made room in, or commits are slowed.
+    handed_over_for_log,
+    /// A transaction has its turn.
+    handed_over_for_turn,
+    /// A sequence had no value in reserve, or others drew from it (counted by the layer above, as the two that follow).
+    handed_over_for_sequence,
+    /// Nobody had planned it.
+    handed_over_for_plan,
+    /// All of them: those of these causes, and what only the general path can do or word.
+    handed_over,
     /// Temporary files made by queries that needed more memory than they may use (counted by the layer above).
     spill_files,
     /// Bytes written to them.

@@ -91,11 +91,14 @@ fn all_ways(store: &Store, feed: TreeId, rows: TreeId) -> Vec<Entry> {
             .write::<_, ()>(Acknowledge::Now(Some(mode)), |writer| {
                 writer.append(feed, b"point")?;
                 writer.put(rows, b"point", b"")?;
+                writer.append(feed, &[8; 9_000])?;
                 Ok(writer.append(feed, b"point too")?)
             })
             .unwrap();
         expected.push((ticket.position(), 0, b"point".to_vec()));
-        expected.push((ticket.position(), 1, b"point too".to_vec()));
+        // A value of several pages among them.
+        expected.push((ticket.position(), 1, vec![8; 9_000]));
+        expected.push((ticket.position(), 2, b"point too".to_vec()));
         let failed = session.write(Acknowledge::Now(Some(mode)), |writer| {
             writer.append(feed, b"never")?;
             Err::<(), _>(WriteError::Caller(()))

@@ -122,6 +122,10 @@ impl Database {
     pub fn stats(&self) -> cairn_storage::Stats {
         let mut stats = self.shared.store.stats();
         stats.spill_files = self.shared.spilled.files.load(Ordering::Relaxed);
+        let handed_over = &self.shared.handed_over;
+        stats.handed_over = handed_over.all.load(Ordering::Relaxed);
+        stats.handed_over_for_plan = handed_over.for_plan.load(Ordering::Relaxed);
+        stats.handed_over_for_sequence = handed_over.for_sequence.load(Ordering::Relaxed);
         stats.spill_bytes_written = self.shared.spilled.bytes_written.load(Ordering::Relaxed);
         stats
     }

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use cairn_storage::Acknowledge;
 
@@ -48,26 +49,24 @@ impl NonBlocking {
 
     /// Runs a point write; the ticket says when it is durable, and what it changed.
     pub fn execute(&self, sql: &str, params: impl Params) -> Option<Ticket> {
-        self.write(sql, &params, |_, ticket| ticket)
+        self.with_plan(sql, &params, |prepared| self.write(prepared, &params))
     }
 
     /// Runs a point statement that gives rows; those of a write are to be told once its ticket is durable.
     pub fn query(&self, sql: &str, params: impl Params) -> Option<(Rows, Option<Ticket>)> {
-        let read = |prepared: &Prepared| {
-            let (width, mut rows) = (prepared.fields().len(), Ok(FewRows::default()));
-            self.session.try_read(prepared, &params, |row| add_row(&mut rows, row, width)).ok()??;
-            Some(rows_of(prepared, rows.ok()?))
-        };
-        match self.with_plan(sql, &params, read) {
-            Some(rows) => Some((rows, None)),
-            None => self.write(sql, &params, |prepared, ticket| {
+        self.with_plan(sql, &params, |prepared| {
+            if prepared.point()?.is_write() {
+                let ticket = self.write(prepared, &params)?;
                 let returns = ticket.affected() > 0 && !prepared.fields().is_empty();
                 let returned =
                     || self.session.point_buffers().map(|mut buffers| std::mem::take(&mut buffers.write.returned));
                 let row = returns.then(returned).and_then(crate::Result::ok);
-                (Rows::buffered(prepared.fields().to_vec(), row.into_iter().collect()), Some(ticket))
-            }),
-        }
+                return Some((Rows::buffered(prepared.fields().to_vec(), row.into_iter().collect()), Some(ticket)));
+            }
+            let (width, mut rows) = (prepared.fields().len(), Ok(FewRows::default()));
+            self.session.try_read(prepared, &params, |row| add_row(&mut rows, row, width)).ok()??;
+            Some((rows_of(prepared, rows.ok()?), None))
+        })
     }
 
     /// Runs a point SELECT and hands its first row to `read`, without copying it; `Some(None)`: there is none. See
@@ -95,21 +94,29 @@ impl NonBlocking {
         self.session.shared().opening()
     }
 
-    /// `done` makes the answer of it.
-    fn write<T>(&self, sql: &str, params: &dyn Params, done: impl Fn(&Prepared, Ticket) -> T) -> Option<T> {
-        self.with_plan(sql, params, |prepared| {
-            let acknowledge = Acknowledge::Now(self.session.durability());
-            let (affected, ticket) = self.session.try_write(prepared, params, acknowledge).ok()??;
-            Some(done(prepared, Ticket::new(affected, ticket)))
-        })
+    fn write(&self, prepared: &Prepared, params: &dyn Params) -> Option<Ticket> {
+        let acknowledge = Acknowledge::Now(self.session.durability());
+        let (affected, ticket) = self.session.try_write(prepared, params, acknowledge).ok()??;
+        Some(Ticket::new(affected, ticket))
     }
 
     /// Runs `work` with the text's plan; if that is out of date, with the one that others have made since.
     fn with_plan<T>(&self, sql: &str, params: &dyn Params, mut work: impl FnMut(&Prepared) -> Option<T>) -> Option<T> {
-        if params.names().is_some() {
-            return None;
+        let known = if params.names().is_some() { None } else { self.session.known_plan(sql) };
+        let done = match &known {
+            Some(known) => work(known).or_else(|| work(&*self.session.newer_plan(sql, known)?)),
+            None => None,
+        };
+        if done.is_none() {
+            self.count_handed_over(known.is_some());
         }
-        let known = self.session.known_plan(sql)?;
-        work(&known).or_else(|| work(&*self.session.newer_plan(sql, &known)?))
+        done
+    }
+
+    #[cold]
+    fn count_handed_over(&self, is_planned: bool) {
+        let counts = &self.session.shared().handed_over;
+        counts.all.fetch_add(1, Ordering::Relaxed);
+        counts.for_plan.fetch_add(u64::from(!is_planned), Ordering::Relaxed);
     }
 }

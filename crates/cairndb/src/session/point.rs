@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use cairn_storage::{Acknowledge, Ticket};
 
@@ -168,7 +169,12 @@ fn run_prepared_for(
         let arguments = Arguments { given, fitted, drawn };
         run_point(session, state, (prepared, point), (Env::of_point(&arguments, eval), acknowledge), write)
     });
-    end_draw(session, point.sequences(), drawn, written.is_ok());
+    let used = match &written {
+        // What conflicts was evaluated; a row that is not there was not.
+        Ok((0, _)) => matches!(point, PointPlan::Insert(..)),
+        written => written.is_ok(),
+    };
+    end_draw(session, point.sequences(), drawn, used);
     written
 }
 
@@ -218,7 +224,10 @@ fn draw(session: &Session, sequences: &[Arc<Sequence>], drawn: &mut Vec<i64>) ->
     for sequence in sequences {
         let tree = shared.trees.ok_or(Miss::General)?.sequences;
         let value = match session.storage.borrow().is_impatient() {
-            true => shared.sequences.next_reserved(sequence),
+            true => shared.sequences.next_reserved(&shared.store, tree, sequence).or_else(|| {
+                shared.handed_over.for_sequence.fetch_add(1, Ordering::Relaxed);
+                None
+            }),
             false => shared.sequences.next(&shared.store, tree, sequence).ok(),
         };
         drawn.push(value.ok_or(Miss::General)?);
@@ -226,7 +235,7 @@ fn draw(session: &Session, sequences: &[Arc<Sequence>], drawn: &mut Vec<i64>) ->
     Ok(())
 }
 
-/// The session remembers what was drawn; the values of a statement that the general path runs anew go back, last first.
+/// The session remembers what was drawn; the values of a statement that changed nothing, or that the general path runs anew, go back, last first.
 fn end_draw(session: &Session, sequences: &[Arc<Sequence>], drawn: &[i64], used: bool) {
     if drawn.is_empty() {
         return;

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use cairn_storage::{Reader, Store};
 
@@ -55,6 +55,14 @@ impl Deref for Handle {
     }
 }
 
+/// Statements that were not done where they were asked, beside those that the storage counts by cause.
+#[derive(Default)]
+pub(crate) struct HandedOver {
+    pub(crate) all: AtomicU64,
+    pub(crate) for_plan: AtomicU64,
+    pub(crate) for_sequence: AtomicU64,
+}
+
 /// What all sessions of a database share.
 pub(crate) struct Shared {
     pub(crate) store: Store,
@@ -65,6 +73,7 @@ pub(crate) struct Shared {
     pub(crate) row_numbers: RowNumbers,
     pub(crate) sequences: SequenceValues,
     pub(crate) spilled: Arc<SpillTotals>,
+    pub(crate) handed_over: HandedOver,
     pub(crate) live: LiveQueries,
     pub(crate) channels: Arc<Channels>,
     pub(crate) advisory: Arc<AdvisoryLocks>,
@@ -102,6 +111,7 @@ impl Shared {
             row_numbers: RowNumbers::default(),
             sequences: SequenceValues::default(),
             spilled: Arc::default(),
+            handed_over: HandedOver::default(),
             live: LiveQueries::default(),
             channels: Arc::default(),
             advisory: Arc::default(),

@@ -117,9 +117,13 @@ impl Engine {
     pub(crate) fn try_lock_with_room(&self, operations: usize) -> Result<Option<WriterGuard<'_>>> {
         self.check_process()?;
         if self.pressure_us.load(Ordering::Relaxed) > 0 {
+            self.counters.handed_over_for_log.add(1);
             return Ok(None);
         }
-        let Some(mut writer) = self.writer.try_lock_soon(&self.awake) else { return Ok(None) };
+        let Some(mut writer) = self.writer.try_lock_soon(&self.awake) else {
+            self.counters.handed_over_for_lock.add(1);
+            return Ok(None);
+        };
         self.publisher.life.check(Act::Change)?;
         match writer.batch.reserve(operations, self.segments()?, self.database) {
             Ok(false) => {
@@ -132,7 +136,10 @@ impl Engine {
                 writer.spill(self);
                 Ok(Some(writer))
             }
-            Err(NoRoom::WriteFirst | NoRoom::NoSegment) => Ok(None),
+            Err(NoRoom::WriteFirst | NoRoom::NoSegment) => {
+                self.counters.handed_over_for_log.add(1);
+                Ok(None)
+            }
         }
     }
 

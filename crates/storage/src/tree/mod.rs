@@ -17,7 +17,7 @@ pub(crate) use diff::{Difference, Next, differs_at};
 pub use edit::Patches;
 pub(crate) use edit::{Patched, Ran, Scratch, TreeEdit};
 pub(crate) use node::is_well_formed;
-pub(crate) use overflow::{LongValue, next as next_in_chain};
+pub(crate) use overflow::{LongValue, first_of, next as next_in_chain, write_at_once};
 pub(crate) use read::{GROUP, Stop, Value, entries, first_at_or_after, get, get_group, overflow_value};
 pub use size::TreeShape;
 pub(crate) use size::{changed, entries as entries_about, leaf_at, shape, some_of};

@@ -25,12 +25,38 @@ pub(crate) fn write(
     value: &[u8],
     created: &mut Created,
 ) -> Result<[u8; OVERFLOW_REF]> {
+    write_with(pages, (tree, stamp), value, created, |lack| pages.make_room(lack))
+}
+
+/// The same for a value of few pages, by who may be pinned: [`Error::CacheFull`] where no frame is free, and nothing of it stays then.
+pub(crate) fn write_at_once(
+    pages: &Pages,
+    tree: u32,
+    stamp: u64,
+    value: &[u8],
+    created: &mut Created,
+) -> Result<[u8; OVERFLOW_REF]> {
+    let before = created.len();
+    let written = write_with(pages, (tree, stamp), value, created, |_| Err(Error::CacheFull));
+    if written.is_err() {
+        created.free_from(pages, before);
+    }
+    written
+}
+
+fn write_with(
+    pages: &Pages,
+    (tree, stamp): (u32, u64),
+    value: &[u8],
+    created: &mut Created,
+    make_room: impl Fn(&mut Lack) -> Result<()>,
+) -> Result<[u8; OVERFLOW_REF]> {
     let mut next = PageRef::NONE;
     for piece in value.chunks(pages.page_size() - DATA).rev() {
         let mut lack = Lack::default();
         let page = loop {
             match pages.create(stamp, None) {
-                Err(Error::CacheFull) => pages.make_room(&mut lack)?,
+                Err(Error::CacheFull) => make_room(&mut lack)?,
                 Err(error) if created.frees && error.is_of_pages() => break pages.create_to_free(stamp, None)?,
                 page => break page?,
             }
@@ -54,6 +80,11 @@ pub(crate) fn write(
 /// (length, first page) of what a leaf keeps.
 pub(crate) fn parse(reference: &[u8]) -> (u64, PageRef) {
     (get_u64(reference, 0), PageRef::read(&reference[8..]))
+}
+
+/// The first page of what a leaf keeps.
+pub(crate) fn first_of(reference: &[u8]) -> PageRef {
+    parse(reference).1
 }
 
 /// Appends a page's piece of the value and returns the next page; `None` if it is no overflow page.

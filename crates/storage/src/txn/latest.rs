@@ -7,10 +7,10 @@ use crate::broken::{self, Broken};
 use crate::engine::{AppendKey, Deltas, Engine, Op, OpList, OpMark, Ops, Sum, Writer};
 use crate::page::{COMMIT, PageRef, Pin};
 use crate::tree::node::{Cell, Node, inline_limit};
-use crate::tree::{Patched, Value};
+use crate::tree::{Patched, Value, first_of, write_at_once};
 use crate::{Error, Result, TreeId};
 
-/// See above. Values that do not lie in their leaf are [`Error::TooLarge`] for it.
+/// See above. Values that do not lie in their leaf are [`Error::TooLarge`] for it, but for those of few pages that are appended.
 pub(super) struct Latest<'a> {
     pub(super) engine: &'a Engine,
     pub(super) writer: &'a mut Writer,
@@ -73,6 +73,28 @@ impl<'a> Latest<'a> {
         if long { Err(Error::TooLarge) } else { Ok(put) }
     }
 
+    /// Puts what a commit appends, under a key that there is not yet: its value may be one of few pages.
+    fn append(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<()> {
+        let pages = &self.engine.pages;
+        if key.len() + value.len() <= inline_limit(pages.page_size()) {
+            return self.put_if(tree, key, value, |_| true).map(drop);
+        }
+        // The way there is in memory before a page is made for it.
+        if self.find(tree, key)?.is_some() {
+            return Err(Error::corrupt(format!("tree {} has an entry of a commit to come", tree.number())));
+        }
+        let (mut root, stamp, mark) = (self.root(tree)?, self.writer.stamp, self.undo.mark());
+        let reference = write_at_once(pages, tree.0, stamp, value, &mut self.writer.changes.created)?;
+        self.undo.delete(tree, key);
+        let put = self.writer.edit(pages, self.pin, tree, &mut root).put(key, Cell::Overflow(&reference));
+        self.writer.trees.set(tree, root);
+        if put.is_err() {
+            // Its pages are nobody's.
+            self.writer.changes.chains.push(first_of(&reference));
+        }
+        self.done(put.map(drop), mark)
+    }
+
     /// Overwrites `bytes` at `offset` of the value under `key`, which must exist and be long enough.
     pub(super) fn patch(&mut self, tree: TreeId, key: &[u8], offset: usize, bytes: &[u8]) -> Result<()> {
         let mut root = self.root(tree)?;
@@ -119,7 +141,10 @@ impl<'a> Latest<'a> {
             Op::Add { tree, key, front, deltas } => self.add(tree, key, front, Deltas::Encoded(deltas)),
             Op::Append { .. } => {
                 let mut key = AppendKey::default();
-                self.apply(op.at(self.position, &mut key))
+                match op.at(self.position, &mut key) {
+                    Op::Put { tree, key, value } => self.append(tree, key, value),
+                    op => self.apply(op),
+                }
             }
             Op::Create { .. } | Op::Drop { .. } => Err(Error::TooLarge),
         }

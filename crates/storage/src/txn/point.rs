@@ -17,7 +17,6 @@ use crate::engine::{AppendKey, COUNTER_BYTES, Deltas, Engine, GivesUp, Handle, O
 use crate::held::Holding;
 use crate::log::{OpenBatch, RecordKind};
 use crate::page::{COMMIT, Lack, Pin};
-use crate::tree::node::inline_limit;
 use crate::tree::{LeafEntries, entries, get, get_group};
 use crate::{Durability, Error, Result, TreeId};
 
@@ -96,6 +95,7 @@ impl Session {
             };
             let Err(WriteError::Storage(error @ Error::NotResident(_))) = result else { return result };
             if self.is_impatient {
+                engine.counters.handed_over_for_page.add(1);
                 return Err(Error::WouldWait.into());
             }
             engine.provide(error, &mut lack)?;
@@ -190,8 +190,9 @@ impl Session {
         let room = ROOM.min(OpenBatch::record_limit(engine.segments()?.size()));
         let Some(mut writer) = engine.try_lock_with_room(room)? else { return Err(Error::WouldWait.into()) };
         let (appends, result, turn) = attempt(engine, &mut writer, (ops, undo), &mut write)?;
-        let result = result.map_err(would_wait)?;
+        let result = result.map_err(|error| would_wait(engine, error))?;
         if turn.is_some() {
+            engine.counters.handed_over_for_turn.add(1);
             return Err(Error::WouldWait.into());
         }
         if !ops.is_empty() {
@@ -250,9 +251,12 @@ fn attempt<R, E>(
 }
 
 /// What lacked can not be waited for.
-fn would_wait<E>(error: WriteError<E>) -> WriteError<E> {
+fn would_wait<E>(engine: &Engine, error: WriteError<E>) -> WriteError<E> {
     match error {
-        WriteError::Storage(Error::NotResident(_) | Error::CacheFull) => Error::WouldWait.into(),
+        WriteError::Storage(Error::NotResident(_) | Error::CacheFull) => {
+            engine.counters.handed_over_for_page.add(1);
+            Error::WouldWait.into()
+        }
         error => error,
     }
 }
@@ -391,9 +395,7 @@ impl PointWriter<'_> {
     /// Puts the value under a key that the commit gives: its log position and an ordinal ([`AppendKey`]). The closure does not
     /// see it. [`Error::TooLarge`] for what a transaction has to do.
     pub fn append(&mut self, tree: TreeId, value: &[u8]) -> Result<()> {
-        let engine = self.latest.engine;
-        let is_long = AppendKey::BYTES + value.len() > inline_limit(engine.pages.page_size());
-        if is_long || !engine.allows(APPENDS) {
+        if !self.latest.engine.allows(APPENDS) {
             return Err(Error::TooLarge);
         }
         self.latest.root(tree)?;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use cairn_storage::{Acknowledge, Durability, Store, TreeId};
+use cairn_storage::{Acknowledge, Durability, Store, Ticket, TreeId};
 
 use super::values::flatten;
 use crate::catalog::{ObjectId, Sequence};
@@ -16,8 +16,8 @@ const AHEAD: i64 = 32;
 /// How many it allows at most.
 const AHEAD_MAX: i64 = 8192;
 
-/// A raise is durable before its first value is given out, which may take a millisecond, and who draws meanwhile waits for it. So it is for as many
-/// values as are drawn in this time, going by how long the one before lasted, but for twice as many as that one at most.
+/// A raise is durable before its first value is given out, which may take a millisecond. So it is for as many values as are drawn in this time, going
+/// by those that were since the one before, but for twice as many as there were then at most.
 const LASTS: Duration = Duration::from_millis(200);
 
 pub(super) type Identity = (ObjectId, u64);
@@ -58,7 +58,7 @@ pub(super) struct Reserved {
     pub(super) left: i64,
     /// What they are apart. Under another increment, which ALTER SEQUENCE may have set, they are none.
     pub(super) step: i64,
-    /// When the mark was raised, and by how many values.
+    /// When the mark was raised, and how many values were left then.
     pub(super) raised: Option<(Instant, i64)>,
 }
 
@@ -87,23 +87,66 @@ impl Reserved {
     /// By how many values the mark is to be raised now.
     fn wanted(&self) -> i64 {
         let Some((at, count)) = self.raised else { return AHEAD };
-        let lasted = sync::since(at).as_micros().max(1);
+        let (drawn, lasted) = ((count - self.left).max(0), sync::since(at).as_micros().max(1));
         // (It does not go beyond what it may be, whatever the clock says.)
-        let drawn = (count as u128 * LASTS.as_micros() / lasted).min(2 * count as u128) as i64;
+        let drawn = (drawn as u128 * LASTS.as_micros() / lasted).min(2 * count as u128) as i64;
         drawn.clamp(AHEAD, AHEAD_MAX)
     }
 
-    /// Gives out the next value; raises the mark first where none is left.
-    pub(super) fn draw(&mut self, store: &Store, tree: TreeId, sequence: &Sequence) -> Result<i64> {
+    /// Whether there is a value for who has this of the sequence.
+    pub(super) fn has_some(&self, sequence: &Sequence) -> bool {
+        self.left > 0 && self.step == sequence.increment
+    }
+
+    /// Gives out the next value; `None`: the mark has to be raised first.
+    pub(super) fn draw(&mut self, sequence: &Sequence) -> Result<Option<i64>> {
         let value = self.stands.following(sequence)?;
-        if self.left == 0 || self.step != sequence.increment {
-            let (mark, count) = ahead(sequence, value, self.wanted());
-            write_entry(&mut store.session()?, tree, (sequence.id, sequence.generation), Stand::Last(mark))?;
-            (self.left, self.raised) = (count, Some((sync::now(), count)));
+        if !self.has_some(sequence) {
+            return Ok(None);
         }
         self.give(value);
-        self.step = sequence.increment;
-        Ok(value)
+        Ok(Some(value))
+    }
+
+    /// The last of the values that are reserved.
+    fn end(&self) -> Option<i64> {
+        self.stands.last()?.checked_add(self.left.checked_mul(self.step)?)
+    }
+
+    /// The raise that is to be made now, where there is nothing in reserve.
+    pub(super) fn raise(&self, sequence: &Sequence) -> Result<Raise> {
+        let first = self.stands.following(sequence)?;
+        let (mark, count) = ahead(sequence, first, self.wanted());
+        Ok(Raise { first, mark, count, step: sequence.increment })
+    }
+
+    /// The raise that is to be made before there is need of it: of a sequence that is drawn from so quickly that many would wait for it, once half of
+    /// what was reserved is gone.
+    pub(super) fn raise_ahead(&self, sequence: &Sequence) -> Option<Raise> {
+        let (_, count) = self.raised?;
+        if !self.has_some(sequence) || self.left > count / 2 {
+            return None;
+        }
+        let (wanted, step) = (self.wanted(), self.step);
+        let first = self.end()?.checked_add(step)?;
+        let mark = first.checked_add(step.checked_mul(wanted - 1)?)?;
+        let is_within = (sequence.min..=sequence.max).contains(&mark);
+        (wanted > AHEAD && is_within).then_some(Raise { first, mark, count: wanted, step })
+    }
+
+    /// The raise is durable: its values may be given out, unless the sequence stands elsewhere by now; they are left out then.
+    pub(super) fn add(&mut self, raise: &Raise, sequence: &Sequence) {
+        let follows =
+            self.step == raise.step && self.end().and_then(|end| end.checked_add(raise.step)) == Some(raise.first);
+        let is_next = || self.stands.following(sequence).ok() == Some(raise.first);
+        if follows {
+            self.left += raise.count;
+        } else if self.left == 0 && is_next() || self.step != raise.step && is_next() {
+            (self.left, self.step, self.before) = (raise.count, raise.step, None);
+        } else {
+            return;
+        }
+        self.raised = Some((sync::now(), self.left));
     }
 
     /// Gives out so many of the values that are reserved, as far as they follow on the last one without leaving the sequence's range.
@@ -119,6 +162,16 @@ impl Reserved {
             self.left -= count;
         }
     }
+}
+
+/// A raise of the mark: values that it lets be given out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Raise {
+    first: i64,
+    /// The last of them.
+    pub(super) mark: i64,
+    count: i64,
+    step: i64,
 }
 
 /// Key and value of a sequence's entry: the mark, and whether it counts as given out.
@@ -153,16 +206,17 @@ pub(super) fn stored(store: &Store, tree: TreeId, identity: Identity) -> Result<
     Ok(entry.map(|bytes| decode_entry(&bytes)).transpose()?.unwrap_or(Stand::Start))
 }
 
+/// Writes a sequence's entry, durably; with an impatient session, by the ticket.
 pub(super) fn write_entry(
     session: &mut cairn_storage::Session,
     tree: TreeId,
     identity: Identity,
     stand: Stand,
-) -> Result<()> {
+) -> Result<Ticket> {
     let written = session.write::<(), Error>(Acknowledge::Now(Some(Durability::Full)), |writer| {
         Ok(writer.put(tree, &entry_key(identity), &encode_entry(stand))?)
     });
-    written.map(drop).map_err(flatten)
+    written.map(|((), ticket)| ticket).map_err(flatten)
 }
 
 /// The value after `last`; SQLSTATE 2200H at the end of a sequence that does not cycle.
@@ -254,5 +308,37 @@ mod tests {
         assert!((900..=1024).contains(&raised(before(1), 1024)), "{}", raised(before(1), 1024));
         assert!((450..=512).contains(&raised(before(2), 1024)), "{}", raised(before(2), 1024));
         assert_eq!(Reserved::behind(Stand::Start).wanted(), AHEAD);
+    }
+
+    fn reserved(last: i64, left: i64, of: i64) -> Reserved {
+        Reserved { left, step: 1, raised: Some((Instant::now(), of)), ..Reserved::behind(Stand::Last(last)) }
+    }
+
+    #[test]
+    fn a_raise_ahead_is_for_the_quick_and_begins_behind_what_is_reserved() {
+        let all = sequence(1, 1, i64::MAX, false);
+        let raise = reserved(50, 50, 100).raise_ahead(&all).unwrap();
+        assert_eq!((raise.first, raise.mark, raise.count), (101, 300, 200));
+        assert_eq!(reserved(50, 51, 100).raise_ahead(&all), None, "there is enough");
+        assert_eq!(reserved(50, 50, 100).raise_ahead(&sequence(2, 1, i64::MAX, false)), None, "another increment");
+        assert_eq!(reserved(50, 50, 100).raise_ahead(&sequence(1, 1, 299, true)), None, "it would leave the range");
+        let long_ago = Instant::now().checked_sub(100 * LASTS).expect("a clock that has run for a while");
+        assert_eq!(Reserved { raised: Some((long_ago, 100)), ..reserved(50, 50, 100) }.raise_ahead(&all), None);
+    }
+
+    #[test]
+    fn what_a_raise_allows_joins_what_it_was_made_behind_and_nothing_else() {
+        let all = sequence(1, 1, i64::MAX, false);
+        let raise = reserved(50, 50, 100).raise_ahead(&all).unwrap();
+        let joined = |mut reserved: Reserved| {
+            reserved.add(&raise, &all);
+            reserved.left
+        };
+        assert_eq!(joined(reserved(80, 20, 100)), 220, "others have drawn meanwhile");
+        assert_eq!(joined(reserved(100, 0, 100)), 200);
+        assert_eq!(joined(reserved(99, 1, 100)), 201, "one was put back");
+        assert_eq!(joined(reserved(7, 0, 100)), 0, "setval() has taken it elsewhere");
+        assert_eq!(joined(reserved(7, 30, 100)), 30);
+        assert_eq!(joined(Reserved { step: 5, ..reserved(50, 50, 100) }), 50);
     }
 }
