@@ -278,6 +278,27 @@ impl Database {
         self.handle.run(move |pooled| work(pooled.connection())).await
     }
 
+    /// As [`call`](Database::call), but where there is no place for it it waits for one, also where the options have others refused
+    /// ([`Options::refuse_when_full`]): for what was begun, and is not to break off because others ask for much.
+    ///
+    /// ```
+    /// # let work = async {
+    /// let options = cairndb_async::Options::default().workers(1).queue(1).refuse_when_full();
+    /// let db = cairndb_async::Database::open_in_memory_with(options).await?;
+    /// let count = || db.call_in_turn(|connection| connection.query_row("SELECT 1", (), |row| row.get::<i32>(0)));
+    /// let counted = futures_util::future::join_all((0..20).map(|_| count())).await;
+    /// assert!(counted.iter().all(Result::is_ok));
+    /// # Ok::<(), cairndb::Error>(())
+    /// # };
+    /// # pollster::block_on(work).unwrap();
+    /// ```
+    pub async fn call_in_turn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.handle.run_in_turn(move |pooled| work(pooled.connection())).await
+    }
+
     /// As [`call`](Database::call), for work that commits at most once: its future is ready once that is durable, and no thread waits for that. What
     /// `work` would leave behind in the connection's session is refused.
     ///

@@ -177,6 +177,14 @@ impl Shared {
         self.do_at(place, move |task, shared| shared.work(task, work)).await
     }
 
+    /// The same, and waits for a place where there is none.
+    pub(crate) async fn run_in_turn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Pooled) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.go_on(move |task, shared| shared.work(task, work)).await
+    }
+
     /// Has a worker go on with something that was begun, which is never refused.
     pub(crate) async fn go_on<T: Send + 'static>(
         &self,

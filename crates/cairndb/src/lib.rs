@@ -82,7 +82,7 @@ pub use verify::{Verified, Violated, Violation};
 /// What this project's own crates reach into: fuzz targets, `cairndb-async`, and what `derive(FromRow)` writes. No part of the public face: it changes without notice.
 #[doc(hidden)]
 pub mod internals {
-    pub use crate::documents::ById;
+    pub use crate::documents::{ById, Equalities, Looked, Wanted};
     pub use crate::result::column_of;
     pub use crate::session::{refuse_names, text_for};
     pub use crate::types::{key, row, sample_types};

@@ -10,11 +10,15 @@ use cairn_server::{Lease, Services};
 use cairndb::{Ceilings, Error, SqlState};
 use cairndb_async::{Database, Options, Pool, PoolStatus};
 
+use crate::feed::Feed;
+
 /// How long a database is kept that nobody uses.
 const IDLE: Duration = Duration::from_secs(5);
 
 /// A database that requests use.
 pub(crate) struct Open {
+    /// What becomes of its documents, for streams.
+    pub(crate) feed: Feed,
     /// For all that a token may do.
     pub(crate) database: Database,
     /// For SQL that only reads.
@@ -34,7 +38,7 @@ impl Open {
         let within = (ceilings, services.settings(name));
         let threads = (pool.clone(), queue);
         let database = over(&lease, &within, &threads)?;
-        Ok(Open { database, reading: OnceLock::new(), within, threads, lease })
+        Ok(Open { feed: Feed::new(), database, reading: OnceLock::new(), within, threads, lease })
     }
 
     /// With connections that read only.
@@ -84,9 +88,18 @@ impl Databases {
 
     /// Of each that is open what waits for a thread, by name.
     pub(crate) fn waiting(&self) -> Vec<(String, usize)> {
-        let mut waiting: Vec<_> = self.lock().iter().map(|(name, (open, _))| (name.clone(), open.waiting())).collect();
-        waiting.sort();
-        waiting
+        self.counted(Open::waiting)
+    }
+
+    /// Of each that is open how many streams are told what becomes of its documents, by name.
+    pub(crate) fn streams(&self) -> Vec<(String, usize)> {
+        self.counted(|open| open.feed.subscribers())
+    }
+
+    fn counted(&self, count: fn(&Open) -> usize) -> Vec<(String, usize)> {
+        let mut counted: Vec<_> = self.lock().iter().map(|(name, (open, _))| (name.clone(), count(open))).collect();
+        counted.sort();
+        counted
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, (Arc<Open>, Instant)>> {

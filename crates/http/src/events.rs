@@ -1,8 +1,9 @@
 //! Server-sent events ([HTML](https://html.spec.whatwg.org/multipage/server-sent-events.html)): a body that goes on, and what ends it whatever it tells.
 //!
 //! - It ends when its token does, when that is revoked, and when the server ends.
-//! - A client that takes nothing is let go of by its connection; until then no more is made for it than a few events.
+//! - An event is made when the connection has room for it: a client that takes nothing has none made for it, and is let go of by its connection.
 
+use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -14,7 +15,6 @@ use axum::http::header::{self, HeaderValue};
 use cairndb::Error;
 use futures_core::Stream;
 use serde_json::json;
-use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::watch;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
@@ -22,54 +22,85 @@ use crate::app::App;
 use crate::principal::Principal;
 use crate::problem::Problem;
 
-/// Events that are made ahead of who takes them.
-const AHEAD: usize = 16;
 /// How often who hears nothing hears that it goes on, and it is looked whether his token still is one.
 const PULSE: Duration = Duration::from_secs(5);
 
-/// The stream is over: nobody takes it any more, or it said why.
-pub(crate) struct Over;
+/// The stream is over, with what is told last.
+pub(crate) struct Over(Option<Bytes>);
 
-/// Where a stream's events go.
-pub(crate) struct Outlet(Sender<Bytes>);
-
-/// An answer that goes on, and where its events are to be put.
-pub(crate) fn response() -> (Response<Body>, Outlet) {
-    let (events, taken) = channel(AHEAD);
-    let mut response = Response::new(Body::from_stream(Events(taken)));
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    (response, Outlet(events))
-}
-
-/// The body: events as they are taken.
-struct Events(Receiver<Bytes>);
-
-impl Stream for Events {
-    type Item = Result<Bytes, std::convert::Infallible>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.0.poll_recv(context).map(|event| event.map(Ok))
+impl Over {
+    pub(crate) fn silent() -> Over {
+        Over(None)
     }
-}
 
-impl Outlet {
-    /// Puts what is whole events, or comments.
-    pub(crate) async fn send(&self, text: impl Into<Bytes>) -> Result<(), Over> {
-        self.0.send(text.into()).await.map_err(|_| Over)
+    /// It has told why.
+    pub(crate) fn told(event: Bytes) -> Over {
+        Over(Some(event))
     }
 
     /// Tells why nothing more comes.
-    pub(crate) async fn end(&self, why: &str) -> Over {
-        let _ = self.send(format!("event: end\ndata: {}\n\n", json!({ "message": why }))).await;
-        Over
+    pub(crate) fn end(why: &str) -> Over {
+        Over(Some(format!("event: end\ndata: {}\n\n", Over::message(why)).into()))
     }
 
     /// The same, of an error.
-    pub(crate) async fn fail(&self, error: Error) -> Over {
-        let problem = Problem::from(error).body();
-        let _ = self.send(format!("event: error\ndata: {problem}\n\n")).await;
-        Over
+    pub(crate) fn failed(error: Error) -> Over {
+        Over(Some(format!("event: error\ndata: {}\n\n", Problem::from(error).body()).into()))
+    }
+
+    /// What an `end` has for data.
+    pub(crate) fn message(why: &str) -> String {
+        json!({ "message": why }).to_string()
+    }
+}
+
+/// What is told next, whole events or comments; nothing: it has to be asked again.
+pub(crate) type Step = Result<Option<Bytes>, Over>;
+
+/// What tells.
+pub(crate) trait Telling: Send + Sized + 'static {
+    /// Waits for what is told next.
+    fn step(&mut self) -> impl Future<Output = Step> + Send;
+}
+
+/// An answer that goes on.
+pub(crate) fn response(of: impl Telling) -> Response<Body> {
+    let mut response = Response::new(Body::from_stream(Events(Some(next(of)))));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// What is told next, and what tells on.
+type Told<T> = Pin<Box<dyn Future<Output = (T, Result<Bytes, Over>)> + Send>>;
+
+fn next<T: Telling>(mut of: T) -> Told<T> {
+    Box::pin(async move {
+        loop {
+            match of.step().await {
+                Ok(Some(event)) => return (of, Ok(event)),
+                Ok(None) => {}
+                Err(over) => return (of, Err(over)),
+            }
+        }
+    })
+}
+
+/// The body: events as they are taken.
+struct Events<T>(Option<Told<T>>);
+
+impl<T: Telling> Stream for Events<T> {
+    type Item = Result<Bytes, Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let Some(told) = &mut self.0 else { return Poll::Ready(None) };
+        let (of, told) = std::task::ready!(told.as_mut().poll(context));
+        let (on, event) = match told {
+            Ok(event) => (Some(next(of)), Some(event)),
+            Err(Over(last)) => (None, last),
+        };
+        self.0 = on;
+        Poll::Ready(event.map(Ok))
     }
 }
 
@@ -84,7 +115,7 @@ pub(crate) struct Attendance {
 
 /// What it came to.
 pub(crate) enum Sign {
-    /// Nobody listens, or the server ends.
+    /// The server ends.
     Over,
     Expired,
     /// It is time to say that it goes on, once it was [looked](Attendance::check) whether it does.
@@ -100,9 +131,8 @@ impl Attendance {
     }
 
     /// The next thing to look to; may be dropped before it is ready.
-    pub(crate) async fn sign(&mut self, outlet: &Outlet) -> Sign {
+    pub(crate) async fn sign(&mut self) -> Sign {
         tokio::select! {
-            () = outlet.0.closed() => Sign::Over,
             _ = self.stopping.changed() => Sign::Over,
             () = expired(self.expiry) => Sign::Expired,
             _ = self.pulse.tick() => Sign::Pulse,
@@ -110,12 +140,12 @@ impl Attendance {
     }
 
     /// Looks to it; ready and `Ok` when it is time to say that it goes on.
-    pub(crate) async fn check(&self, sign: Sign, outlet: &Outlet) -> Result<(), Over> {
+    pub(crate) async fn check(&mut self, sign: Sign) -> Result<(), Over> {
         match sign {
-            Sign::Over => Err(Over),
-            Sign::Expired => Err(outlet.end("the token has expired").await),
+            Sign::Over => Err(Over::silent()),
+            Sign::Expired => Err(Over::end("the token has expired")),
             Sign::Pulse if self.principal.is_still(&self.app).await => Ok(()),
-            Sign::Pulse => Err(outlet.end("the token is another, or none any more").await),
+            Sign::Pulse => Err(Over::end("the token is another, or none any more")),
         }
     }
 }

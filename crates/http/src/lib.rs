@@ -22,6 +22,7 @@ mod databases;
 mod documents;
 mod etag;
 mod events;
+mod feed;
 mod guard;
 mod jwt;
 mod live;

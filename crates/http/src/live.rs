@@ -4,9 +4,10 @@
 //! - A change of many rows is told in several events; all but the last of them say `more`.
 //! - There is no token: who comes back hears the whole result again.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, State};
 use axum::http::header::HeaderMap;
 use cairndb::{LiveChange, Row};
@@ -16,7 +17,7 @@ use serde_json::json;
 use crate::app::App;
 use crate::collections::said;
 use crate::databases::Open;
-use crate::events::{Attendance, Outlet, Over, response};
+use crate::events::{Attendance, Over, Step, Telling, response};
 use crate::names::{Names, asked};
 use crate::principal::Principal;
 use crate::problem::{Answer, Problem};
@@ -60,31 +61,40 @@ pub(crate) async fn post(
 async fn watch(app: Arc<App>, principal: Principal, open: Arc<Open>, asked: Asked) -> Answer {
     let params = asked.values()?;
     let live = open.reading()?.live(&asked.sql, params).await?;
-    let (response, events) = response();
-    tokio::spawn(tell(Attendance::new(app, principal), live, (events, open)));
-    Ok(response)
+    let head = json!({ "columns": columns(live.columns()), "key": live.key() });
+    let waiting = VecDeque::from([format!("event: columns\ndata: {head}\n\n").into()]);
+    Ok(response(Watch { attendance: Attendance::new(app, principal), live, waiting, _open: open }))
 }
 
-/// `_keep`: keeps the database open.
-async fn tell(mut attendance: Attendance, mut live: Live, (events, _keep): (Outlet, Arc<Open>)) {
-    let head = json!({ "columns": columns(live.columns()), "key": live.key() });
-    if events.send(format!("event: columns\ndata: {head}\n\n")).await.is_err() {
-        return;
-    }
-    loop {
-        let went_on = tokio::select! {
-            sign = attendance.sign(&events) => match attendance.check(sign, &events).await {
-                Ok(()) => events.send(":\n\n").await,
-                Err(over) => Err(over),
+/// What one client watches.
+struct Watch {
+    attendance: Attendance,
+    live: Live,
+    /// Events that were made and not told yet.
+    waiting: VecDeque<Bytes>,
+    /// Keeps the database open.
+    _open: Arc<Open>,
+}
+
+impl Telling for Watch {
+    async fn step(&mut self) -> Step {
+        if let Some(event) = self.waiting.pop_front() {
+            return Ok(Some(event));
+        }
+        tokio::select! {
+            biased;
+            sign = self.attendance.sign() => {
+                self.attendance.check(sign).await?;
+                Ok(Some(":\n\n".into()))
+            }
+            change = self.live.next_change() => match change {
+                Ok(Some(change)) => {
+                    self.waiting.extend(told(&change).into_iter().map(Bytes::from));
+                    Ok(None)
+                }
+                Ok(None) => Err(Over::silent()),
+                Err(error) => Err(Over::failed(error)),
             },
-            change = live.next_change() => match change {
-                Ok(Some(change)) => tell_change(&events, &change).await,
-                Ok(None) => Err(Over),
-                Err(error) => Err(events.fail(error).await),
-            },
-        };
-        if went_on.is_err() {
-            return;
         }
     }
 }
@@ -117,13 +127,6 @@ fn told(change: &LiveChange) -> Vec<String> {
             return events;
         }
     }
-}
-
-async fn tell_change(events: &Outlet, change: &LiveChange) -> Result<(), Over> {
-    for event in told(change) {
-        events.send(event).await?;
-    }
-    Ok(())
 }
 
 fn text(row: Row<'_>) -> String {

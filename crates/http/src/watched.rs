@@ -76,6 +76,10 @@ fn pool_lines(app: &App, lines: &mut Lines) {
     for (database, depth) in &waiting {
         lines.line("cairn_sched_queue_depth", &[("database", database)], depth);
     }
+    lines.begin("cairn_http_change_streams", "gauge", "Streams that are told what becomes of documents, by database.");
+    for (database, streams) in app.databases.streams() {
+        lines.line("cairn_http_change_streams", &[("database", &database)], streams);
+    }
     let mean = waiting.iter().map(|(_, depth)| *depth as f64).sum::<f64>() / waiting.len().max(1) as f64;
     lines.one(
         ("cairn_sched_queue_depth_mean", "gauge", "The mean of what waits for a thread over the databases."),

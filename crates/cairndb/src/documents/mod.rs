@@ -32,6 +32,7 @@ pub use by_id::ById;
 pub use collection::{Collection, Upserted};
 pub use create::CollectionOptions;
 pub use document::{Document, Written};
+pub use filter::{Equalities, Looked, Wanted};
 pub use find::{Documents, Find, Page};
 pub use info::CollectionInfo;
 pub use named::{Expanded, Named};

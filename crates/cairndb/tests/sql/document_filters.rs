@@ -1,5 +1,6 @@
 //! Filters of documents, compared with the same questions in SQL's path language over generated documents, and the library's face.
 
+use cairndb::internals::Equalities;
 use cairndb::{Collection, Connection, Document};
 
 use crate::common::{Random, connect, rows};
@@ -148,6 +149,44 @@ fn filters_find_what_the_path_language_finds() {
         assert_eq!(ids(given), wanted, "{filter}\n{meant}\n{:?}", question.sql());
     }
     assert!(found > 10_000, "{found}");
+}
+
+/// Who tells many of one document looks them up by its values: those whom it finds are those whose filters find it.
+#[test]
+fn filters_of_equal_values_are_met_by_what_they_find() {
+    let conn = connect("");
+    let notes = filled(&conn, 100);
+    let documents = notes.find("{}").all().unwrap();
+    let mut random = Random(11);
+    let mut met = 0;
+    for _ in 0..200 {
+        let both = [(); 2].map(|()| format!("\"{}\": {}", path(&mut random).0, value(&mut random, 2)));
+        let filter = match random.below(3) {
+            0 => format!("{{{}}}", both[0]),
+            1 => format!("{{\"$and\": [{{{}}}, {{{}}}]}}", both[0], both[1]),
+            _ => format!("{{\"$id\": \"{}\"}}", documents[random.below(100) as usize].id_text()),
+        };
+        let wanted = Equalities::of(notes.info(), &filter).unwrap().unwrap_or_else(|| panic!("{filter}"));
+        let (at, value) = wanted.first();
+        let found = ids(notes.find(&filter).all().unwrap());
+        for document in &documents {
+            let is_met = wanted.are_met(&document.id, &document.doc).unwrap();
+            assert_eq!(is_met, found.contains(&document.id_text()), "{filter} of {}", document.doc);
+            let looked_up = at.value(&document.id, &document.doc).unwrap();
+            assert!(!is_met || looked_up.as_ref() == Some(value), "{filter} of {}", document.doc);
+            met += u32::from(is_met);
+        }
+    }
+    assert!(met > 100, "{met}");
+    for more in [
+        "{}",
+        r#"{"a": {"$gt": 1}}"#,
+        r#"{"a": 1, "b": {"$exists": true}}"#,
+        r#"{"$or": [{"a": 1}]}"#,
+        r#"{"$version": 1}"#,
+    ] {
+        assert!(Equalities::of(notes.info(), more).unwrap().is_none(), "{more}");
+    }
 }
 
 #[test]

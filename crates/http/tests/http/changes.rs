@@ -139,3 +139,150 @@ fn streams_end_when_the_server_does() {
     listening.reader.read_line(&mut rest).unwrap();
     assert_eq!(rest, "");
 }
+
+/// The number that a document has.
+fn n_of(event: &super::listener::Event) -> i64 {
+    event.data["doc"]["n"].as_i64().unwrap_or_else(|| panic!("{event:?}"))
+}
+
+/// Commits one document after the other, from the number on.
+fn commit_all(served: &Served, numbers: std::ops::Range<i64>, text: &str) {
+    let conn = served.database.connect().unwrap();
+    let mut insert =
+        conn.prepare("INSERT INTO notes (doc) VALUES (jsonb_build_object('n', $1::bigint, 'text', $2::text))").unwrap();
+    for n in numbers {
+        insert.execute((n, text)).unwrap();
+    }
+}
+
+/// Streams that begin while others are told hear of what was before from the feed, and of what comes with the others.
+#[test]
+fn a_stream_that_is_cut_again_and_again_hears_each_change_once_beside_one_that_stays() {
+    const COUNT: i64 = 600;
+    let served = Served::with_notes();
+    let mut stays = listen(&served, "", "");
+    std::thread::scope(|scope| {
+        scope.spawn(|| commit_all(&served, 0..COUNT, ""));
+        scope.spawn(|| {
+            let (mut last, mut expected, mut cuts) = (String::new(), 0, 0);
+            while expected < COUNT {
+                let mut again = listen(&served, "", &last);
+                for _ in 0..1 + expected % 37 {
+                    if expected == COUNT {
+                        break;
+                    }
+                    let event = again.next().unwrap();
+                    assert!(n_of(&event) == expected || last.is_empty(), "{event:?}, not {expected}");
+                    (expected, last) = (n_of(&event) + 1, event.id.expect("each is a commit"));
+                }
+                cuts += 1;
+            }
+            assert!(cuts > 10, "{cuts}");
+        });
+        for n in 0..COUNT {
+            assert_eq!(n_of(&stays.next().unwrap()), n);
+        }
+    });
+}
+
+/// It is told no more with the others, and goes on by itself.
+#[test]
+fn a_stream_that_takes_nothing_for_a_while_hears_each_change_once_all_the_same() {
+    const COUNT: i64 = 3_000;
+    let served = Served::with_notes();
+    let (mut slow, mut quick) = (listen(&served, "", ""), listen(&served, "", ""));
+    let text = "x".repeat(4_000);
+    std::thread::scope(|scope| {
+        scope.spawn(|| commit_all(&served, 0..COUNT, &text));
+        (0..COUNT).for_each(|n| assert_eq!(n_of(&quick.next().unwrap()), n));
+    });
+    for n in 0..COUNT {
+        let event = slow.next().unwrap();
+        assert_eq!((n_of(&event), event.id.is_some()), (n, true));
+    }
+    // And then with the others again.
+    served.client.put(&note("last"), "{}");
+    slow.expect("insert", "last");
+    quick.expect("insert", "last");
+}
+
+/// The same within one commit: what was told of it is not told again.
+#[test]
+fn a_commit_of_many_changes_is_told_once_to_who_is_slow() {
+    const COUNT: i64 = 3_000;
+    let served = Served::with_notes();
+    let mut slow = listen(&served, "", "");
+    let script = format!(
+        "INSERT INTO notes (doc) SELECT jsonb_build_object('n', n, 'text', repeat('x', 4000)) FROM generate_series(0, {}) n",
+        COUNT - 1
+    );
+    served.database.connect().unwrap().execute_script(&script).unwrap();
+    let mut heard = Vec::new();
+    for n in 0..COUNT {
+        let event = slow.next().unwrap();
+        assert_eq!(event.id.is_some(), n == COUNT - 1);
+        heard.push(n_of(&event));
+    }
+    heard.sort_unstable();
+    assert!(heard.into_iter().eq(0..COUNT));
+}
+
+/// Each is found by its value, in both forms of a document.
+#[test]
+fn streams_that_want_a_value_hear_of_documents_that_have_it_or_had_it() {
+    let served = Served::with_notes();
+    let room =
+        |value: &str| listen(&served, &format!("?filter=%7B%22room%22%3A{value}%2C%22by.name%22%3A%22Ada%22%7D"), "");
+    let mut rooms = [room("1"), room("2.0"), room("%5B1%5D")];
+    let mut of_id = listen(&served, "?filter=%7B%22%24id%22%3A%22b%22%7D", "");
+    let mut all = listen(&served, "", "");
+    for (id, doc) in [
+        ("a", r#"{"room": 1.00, "by": {"name": "Ada"}}"#),
+        ("b", r#"{"room": 1, "by": {"name": "Bob"}}"#),
+        ("b", r#"{"room": [1.0], "by": {"name": "Ada"}}"#),
+        ("a", r#"{"room": 2, "by": {"name": "Ada"}}"#),
+        ("a", r#"{"room": 2, "by": {"name": "Ada"}, "more": 1}"#),
+        ("a", r#"{"room": 2, "by": {"name": "Bob"}, "more": 1}"#),
+        ("c", r#"{"room": null, "by": "Ada"}"#),
+        ("c", r#"[]"#),
+    ] {
+        assert!(served.client.put(&note(id), doc).status < 300);
+    }
+    let conn = served.database.connect().unwrap();
+    conn.execute("TRUNCATE notes", ()).unwrap();
+    let kinds = |listener: &mut Listener| {
+        let mut kinds = Vec::new();
+        while kinds.last().is_none_or(|kind| kind != "truncate") {
+            kinds.push(listener.next().unwrap().kind);
+        }
+        kinds.join(" ")
+    };
+    assert_eq!(kinds(&mut rooms[0]), "insert delete truncate");
+    assert_eq!(kinds(&mut rooms[1]), "insert update delete truncate");
+    assert_eq!(kinds(&mut rooms[2]), "insert truncate");
+    assert_eq!(kinds(&mut of_id), "insert update truncate");
+    assert_eq!(kinds(&mut all), "insert insert update update update update insert update truncate");
+}
+
+/// Who reads the feed for all is there while somebody listens.
+#[test]
+fn nothing_is_read_while_nobody_listens() {
+    let served = Served::with_notes();
+    let streams = || {
+        let metrics = served.client.get("/metrics").body;
+        let line = metrics.lines().find_map(|line| line.strip_prefix("cairn_http_change_streams{database=\"shop\"} "));
+        line.and_then(|count| count.parse::<usize>().ok()).unwrap_or_else(|| panic!("{metrics}"))
+    };
+    for _ in 0..3 {
+        let listeners = [(); 3].map(|()| listen(&served, "", ""));
+        assert_eq!(streams(), 3);
+        drop(listeners);
+        let begun = std::time::Instant::now();
+        while streams() > 0 {
+            // Somebody who is gone is noticed when he is to be told something.
+            assert!(begun.elapsed().as_secs() < 30, "streams that nobody hears");
+            served.client.put(&note("a"), "{}");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
+}

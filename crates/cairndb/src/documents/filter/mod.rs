@@ -7,12 +7,14 @@
 //!
 //! `docs/documents.md` says what each operator means.
 
+mod equal;
 mod parse;
 mod path;
 mod sql;
 #[cfg(test)]
 mod tests;
 
+pub use equal::{Equalities, Looked, Wanted};
 pub(crate) use parse::{Filter, Place};
 pub(crate) use path::{Path, literal, relation};
 pub(crate) use sql::{Asked, condition, value_at};

@@ -3,13 +3,14 @@
 use cairn_parser::token::quoted;
 
 use super::wrong;
+use crate::types::Document;
 use crate::{Error, Result};
 
 /// More would cost more than it can find.
 const STEPS_MAX: usize = 64;
 
 /// `a.b.0`: a field of a field, then an element. A dot in a name has a backslash before it, and so has a backslash.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Path(Vec<String>);
 
 impl Path {
@@ -45,6 +46,14 @@ impl Path {
 
     pub(crate) fn steps(&self) -> &[String] {
         &self.0
+    }
+
+    /// What a document has there.
+    pub(super) fn part<'d>(&self, document: Document<'d>) -> Result<Option<Document<'d>>> {
+        match &*self.0 {
+            [name] if !is_position(name) => document.field(name),
+            steps => document.path(steps.iter().map(String::as_str)),
+        }
     }
 
     /// The value there, in SQL: what an index on the path has to be of.
