@@ -75,6 +75,9 @@ pub struct DocumentsArgs {
     /// Shares of reads, creates, replacements, deletes
     #[arg(long, value_name = "SHARES", default_value = "40,30,20,10", value_parser = shares)]
     pub mix: [u32; 4],
+    /// Measure change streams instead: one, and so many at a time, of the first database
+    #[arg(long, value_name = "N", value_parser = at_least_one::<u64>)]
+    pub streams: Option<u64>,
     /// Length of a document
     #[arg(long, value_name = "BYTES", default_value_t = 1024)]
     pub bytes: usize,

@@ -6,6 +6,8 @@
 
 mod client;
 mod mix;
+#[cfg(target_os = "linux")]
+mod streams;
 
 use std::time::{Duration, Instant};
 
@@ -36,6 +38,9 @@ pub fn run(args: &DocumentsArgs) -> Result<()> {
     for database in &args.databases {
         server.make_collection(database, &args.collection)?;
     }
+    if args.streams.is_some() {
+        return streams(args, &server, bare.as_ref());
+    }
     let mut lines = vec![head()];
     for &workers in &args.workers {
         let (mut own, mut other) = (vec![], vec![]);
@@ -50,6 +55,16 @@ pub fn run(args: &DocumentsArgs) -> Result<()> {
     }
     print!("{}", align(&lines, &[0, 1, 2]));
     Ok(())
+}
+
+#[cfg(target_os = "linux")]
+fn streams(args: &DocumentsArgs, server: &Target, bare: Option<&Target>) -> Result<()> {
+    streams::run(args, server, bare)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn streams(_: &DocumentsArgs, _: &Target, _: Option<&Target>) -> Result<()> {
+    Err("streams are measured on Linux only".into())
 }
 
 fn head() -> Vec<String> {

@@ -5,11 +5,16 @@
 //! cargo run --release -p cairn-http --example bare -- 127.0.0.1:8081
 //! ```
 
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
 use axum::Router;
 use axum::body::{Body, Bytes};
+use axum::extract::State;
 use axum::http::{Response, StatusCode, header};
 use axum::routing::{get, post};
 use hyper_util::rt::TokioIo;
+use tokio::sync::broadcast;
 
 fn json(status: StatusCode, body: Vec<u8>) -> Response<Body> {
     let mut answer = Response::new(Body::from(body));
@@ -18,11 +23,47 @@ fn json(status: StatusCode, body: Vec<u8>) -> Response<Body> {
     answer
 }
 
-async fn given_back(body: Bytes) -> Response<Body> {
+async fn given_back(State(told): State<Told>, body: Bytes) -> Response<Body> {
     match serde_json::from_slice::<serde_json::Value>(&body) {
-        Ok(document) => json(StatusCode::OK, document.to_string().into_bytes()),
+        Ok(document) => {
+            let document = document.to_string();
+            if told.receiver_count() > 0 {
+                let _ = told.send(format!("event: insert\ndata: {{\"doc\":{document}}}\n\n").into());
+            }
+            json(StatusCode::OK, document.into_bytes())
+        }
         Err(error) => json(StatusCode::BAD_REQUEST, error.to_string().into_bytes()),
     }
+}
+
+/// Hands what is sent to whoever listens.
+type Told = broadcast::Sender<Bytes>;
+
+/// What comes, as it comes.
+struct Listening(Pin<Box<dyn Future<Output = Heard> + Send>>);
+
+/// Who listens, and what he has heard.
+type Heard = (broadcast::Receiver<Bytes>, Option<Bytes>);
+
+fn next(mut told: broadcast::Receiver<Bytes>) -> Listening {
+    Listening(Box::pin(async move {
+        let event = told.recv().await.ok();
+        (told, event)
+    }))
+}
+
+impl futures_core::Stream for Listening {
+    type Item = Result<Bytes, std::convert::Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let (told, event) = std::task::ready!(self.0.as_mut().poll(context));
+        *self = next(told);
+        Poll::Ready(event.map(Ok))
+    }
+}
+
+async fn changes(State(told): State<Told>) -> Body {
+    Body::from_stream(next(told.subscribe()))
 }
 
 /// A document of 1 KiB.
@@ -39,7 +80,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let documents = "/db/{database}/collections/{collection}/documents";
     let router = Router::new()
         .route(documents, post(given_back))
-        .route(&format!("{documents}/{{id}}"), get(read).put(given_back).delete(deleted));
+        .route(&format!("{documents}/{{id}}"), get(read).put(given_back).delete(deleted))
+        .route("/db/{database}/collections/{collection}/changes", get(changes))
+        .with_state(broadcast::channel(1024).0);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind(&address).await?;

@@ -35,11 +35,32 @@ impl Target {
         }
     }
 
-    pub fn connect(&self) -> Result<Connection<'_>> {
+    /// A connection to ask by hand.
+    pub fn connect_raw(&self) -> Result<TcpStream> {
         let address = self.authority.to_socket_addrs()?.next().ok_or("the host has no address")?;
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
+        Ok(stream)
+    }
+
+    /// The head of a request without a body.
+    pub fn head(&self, method: &str, path: &str) -> Result<String> {
+        let mut head = Vec::new();
+        self.write_head(&mut head, method, path)?;
+        Ok(String::from_utf8(head)? + "\r\n")
+    }
+
+    fn write_head(&self, head: &mut Vec<u8>, method: &str, path: &str) -> Result<()> {
+        write!(head, "{method} {path} HTTP/1.1\r\nHost: {}\r\n", self.authority)?;
+        if let Some(token) = &self.token {
+            write!(head, "Authorization: Bearer {token}\r\n")?;
+        }
+        Ok(())
+    }
+
+    pub fn connect(&self) -> Result<Connection<'_>> {
+        let stream = self.connect_raw()?;
         Ok(Connection {
             target: self,
             answers: BufReader::new(stream.try_clone()?),
@@ -75,10 +96,7 @@ impl Connection<'_> {
     /// Asks, and waits for the whole answer.
     pub fn ask(&mut self, method: &str, path: &str, body: Option<&str>) -> Result<Answer<'_>> {
         self.asked.clear();
-        write!(self.asked, "{method} {path} HTTP/1.1\r\nHost: {}\r\n", self.target.authority)?;
-        if let Some(token) = &self.target.token {
-            write!(self.asked, "Authorization: Bearer {token}\r\n")?;
-        }
+        self.target.write_head(&mut self.asked, method, path)?;
         match body {
             Some(body) => {
                 write!(self.asked, "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}", body.len())?
