@@ -103,7 +103,7 @@ enum Source {
 }
 
 /// A batch that is being read, and what reads on.
-type Reading = Pin<Box<dyn Future<Output = Result<(Backlog, Batch), Error>> + Send>>;
+type Reading = Pin<Box<dyn Future<Output = Result<Box<(Backlog, Batch)>, Error>> + Send>>;
 
 /// A source, and the place from which on it tells.
 struct Begun {
@@ -149,7 +149,7 @@ fn read(open: Arc<Open>, mut backlog: Backlog) -> Reading {
     Box::pin(async move {
         let read = move |_: &Connection| {
             let batch = backlog.read()?;
-            Ok((backlog, batch))
+            Ok(Box::new((backlog, batch)))
         };
         open.feed.call(&open.database, read).await
     })
@@ -182,7 +182,7 @@ enum Read {
 
 enum Heard {
     Read(Read),
-    Batch(Result<(Backlog, Batch), Error>),
+    Batch(Result<Box<(Backlog, Batch)>, Error>),
     News(News),
 }
 
@@ -213,7 +213,8 @@ impl Telling for Sight {
                 }
                 Ok(self.pass(whole))
             }
-            Heard::Batch(Ok((backlog, batch))) => {
+            Heard::Batch(Ok(read)) => {
+                let (backlog, batch) = *read;
                 self.take(backlog, batch);
                 Ok(None)
             }
