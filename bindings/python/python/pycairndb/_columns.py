@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import html as _html
 import sys
-from typing import Any, Iterable, Sequence
 
 from . import _errors
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterable, Sequence
 
 # So many rows a notebook shows.
 _SHOWN = 50
@@ -148,8 +150,10 @@ def html(cursor: Any) -> str | None:
         rows = cursor.fetchmany(_SHOWN + 1)
     finally:
         cursor.row_factory = factory
-    cell = lambda value: "<i>NULL</i>" if value is None else _html.escape(str(value))  # noqa: E731
-    head = "".join(f"<th>{_html.escape(name)}</th>" for name in names)
+    import html
+
+    cell = lambda value: "<i>NULL</i>" if value is None else html.escape(str(value))  # noqa: E731
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
     body = "".join("<tr>" + "".join(f"<td>{cell(value)}</td>" for value in row) + "</tr>" for row in rows[:_SHOWN])
     more = f"<p>the first {_SHOWN} rows</p>" if len(rows) > _SHOWN else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"

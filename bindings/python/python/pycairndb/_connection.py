@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import random
-import time
-from typing import Any, Callable, TypeVar
-
 from . import _columns, _errors, _pycairndb
-from ._watch import Watching
+
+# What only annotations and few calls need is imported there: an import costs all who import the package.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from typing import Any, Callable, TypeVar
+
+    from ._watch import Watching
+
+    T = TypeVar("T")
 
 # PEP 249's optional extension: the exceptions are the connection's attributes, too.
 _EXCEPTIONS = (
@@ -23,8 +27,6 @@ _EXCEPTIONS = (
     "ProgrammingError",
     "NotSupportedError",
 )
-
-T = TypeVar("T")
 
 
 class Connection(_pycairndb.Connection):
@@ -114,7 +116,7 @@ class Connection(_pycairndb.Connection):
                 self.rollback()
                 if error.sqlstate != "40001" or attempt == attempts:
                     raise
-                time.sleep(random.uniform(0, 0.001 * 2**attempt))
+                _wait(attempt)
             except BaseException:
                 self.rollback()
                 raise
@@ -126,16 +128,30 @@ class Connection(_pycairndb.Connection):
 
     def live(self, sql: str, parameters: Any = None, /) -> Watching:
         """A query's result, and then what becomes of it: an iterator of `LiveChange`, also for `async for`."""
-        return Watching(self._live(sql, parameters), self)
+        return _watching(self._live(sql, parameters), self)
 
     def listen(self, *channels: str) -> Watching:
         """What is told on these channels (NOTIFY, `pg_notify`) from now on: an iterator of `Notification`, also for `async for`."""
-        return Watching(self._listen(list(channels)), self)
+        return _watching(self._listen(list(channels)), self)
 
     def changes(self, from_token: str | None = None) -> Watching:
         """What commits did to tables WITH (change_feed = on), from now on, or from where a `token` says: an iterator of `Change`,
         also for `async for`."""
-        return Watching(self._changes(from_token), self)
+        return _watching(self._changes(from_token), self)
+
+
+def _wait(attempt: int) -> None:
+    """A moment, longer each time, that no two wait alike."""
+    import random
+    import time
+
+    time.sleep(random.uniform(0, 0.001 * 2**attempt))
+
+
+def _watching(watch: Any, connection: Connection) -> Watching:
+    from ._watch import Watching
+
+    return Watching(watch, connection)
 
 
 def _quoted(name: str) -> str:

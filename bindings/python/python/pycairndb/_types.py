@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any, Callable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
 
 adapters: dict[type, Callable[[Any], Any]] = {}
 converters: dict[str, Callable[[Any], Any]] = {}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import Any, AsyncIterator, Iterator, NamedTuple
+from typing import TYPE_CHECKING, Any, AsyncIterator, Iterator, NamedTuple
+
+if TYPE_CHECKING:
+    import asyncio
 
 
 class LiveChange(NamedTuple):
@@ -82,6 +84,8 @@ class Watching:
         return self
 
     async def __anext__(self) -> Any:
+        import asyncio
+
         loop = asyncio.get_running_loop()
         while True:
             future = loop.create_future()
