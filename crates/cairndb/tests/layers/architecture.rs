@@ -15,7 +15,7 @@ struct Tree(BTreeMap<String, BTreeSet<String>>);
 impl Tree {
     fn of(root: &Path) -> Tree {
         let mut tree = Tree(BTreeMap::new());
-        for folder in ["crates", "docs"] {
+        for folder in ["bindings", "crates", "docs"] {
             tree.collect(&root.join(folder), folder);
         }
         tree
