@@ -92,6 +92,8 @@ pub enum Broken {
     ExtensionUnsynced,
     /// What takes a dropped tree apart frees pages that are another's by now.
     UsedAgainEntered,
+    /// A checkpoint's own pages are not told from those of its version.
+    ListsUnmarked,
     /// Pages are used again under snapshots.
     ReuseUnderSnapshot,
     /// Pages of a dropped tree are used again under snapshots and checkpoints.

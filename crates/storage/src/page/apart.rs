@@ -13,7 +13,7 @@
 
 use std::ops::Range;
 
-use super::cache::Pages;
+use super::cache::{NO_VERSIONS, Pages};
 use super::supply::{Needs, Supply};
 use crate::broken::{self, Broken};
 use crate::sync::Ordering;
@@ -131,7 +131,11 @@ impl Pages {
             true => supply.take_any(count),
             false => supply.take_apart(count, catalog),
         }?;
-        taken.iter().for_each(|&id| self.info[id as usize].joined.store(version, Ordering::Release));
+        for info in taken.iter().map(|&id| &self.info[id as usize]) {
+            // Before it joins: from then on it could be taken for one of something dropped.
+            info.death.store(if broken::is(Broken::ListsUnmarked) { 0 } else { NO_VERSIONS }, Ordering::Release);
+            info.joined.store(version, Ordering::Release);
+        }
         Ok(taken)
     }
 }

@@ -47,12 +47,16 @@ const AHEAD_MAX: usize = 8192;
 /// The most bytes of frames whose memory is asked for ahead of their first use: half as many as are in use.
 const AHEAD: usize = 16 << 20;
 
+/// A page that dies with no version, for it is a checkpoint's own. It may have the id of a page that was dropped and is free, with
+/// that one's bytes until its own are written: who comes by there, on the way through what was dropped, leaves it alone.
+pub(super) const NO_VERSIONS: u64 = u64::MAX;
+
 /// What is known of a page besides its bytes. Versions are those of published roots.
 #[derive(Debug)]
 pub(super) struct PageInfo {
     /// The first version that holds it; 0: free, or private to a transaction.
     pub(super) joined: AtomicU64,
-    /// The first version that no longer does; 0: the newest still does.
+    /// The first version that no longer does; 0: the newest still does; [`NO_VERSIONS`].
     pub(super) death: AtomicU64,
     /// The next page in the same list of dead pages; before it was published: its place in its owner's list.
     pub(super) next: AtomicU32,

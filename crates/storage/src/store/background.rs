@@ -173,7 +173,7 @@ fn house_thread(engine: &Engine) {
 fn rest(engine: &Engine, commits: &mut u64) -> Duration {
     let now = engine.counters.commits.get();
     match std::mem::replace(commits, now) == now {
-        true => Duration::from_micros(50),
+        true => Duration::from_millis(1),
         false => FREEING,
     }
 }
