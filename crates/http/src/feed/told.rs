@@ -106,7 +106,7 @@ impl Told {
     /// Counts what it takes, for as long as somebody has it.
     pub(super) fn count(&self, all: &Arc<AtomicUsize>) {
         let What::Document { old, new, .. } = &self.what else { return };
-        let bytes = [old, new].into_iter().flatten().map(|(_, _, doc)| doc.to_string().len()).sum();
+        let bytes = [old, new].into_iter().flatten().map(|(_, _, doc)| doc.stored_len()).sum();
         self.kept.get_or_init(|| {
             all.fetch_add(bytes, Ordering::Relaxed);
             Kept(all.clone(), bytes)

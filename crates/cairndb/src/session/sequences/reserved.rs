@@ -141,7 +141,7 @@ impl Reserved {
         let is_next = || self.stands.following(sequence).ok() == Some(raise.first);
         if follows {
             self.left += raise.count;
-        } else if self.left == 0 && is_next() || self.step != raise.step && is_next() {
+        } else if (self.left == 0 || self.step != raise.step) && is_next() {
             (self.left, self.step, self.before) = (raise.count, raise.step, None);
         } else {
             return;

@@ -5,7 +5,7 @@
 //!   out twice. A crash skips at most `AHEAD` of them, or, where they are drawn more quickly, twice as many as are drawn in `LASTS`, up to
 //!   twice `AHEAD_MAX`. A clean close lowers the mark to what was really used.
 //! - Entries of one sequence are written under its own lock ([`Kept::raising`]), so one after the other. The lock over all sequences is held over no
-//!   write.
+//!   write, but when the database is closed.
 //! - Where many draw, the mark is raised before there is need of it, and nobody waits: whoever takes the first half's last value appends it to the log.
 
 use std::collections::HashMap;

@@ -63,6 +63,11 @@ impl Jsonb {
         Jsonb(part.bytes().into())
     }
 
+    /// How many bytes the form has that rows keep: about what it takes in memory, told without making text of it.
+    pub fn stored_len(&self) -> usize {
+        self.as_bytes().len()
+    }
+
     /// The bytes that rows keep.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.0
