@@ -6,6 +6,7 @@
 //! - What is dropped or closed is so with the interpreter let go.
 
 use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 
@@ -39,7 +40,8 @@ pub(crate) struct Core {
 /// What an open connection has. Dropped in this order.
 pub(crate) struct Open {
     pub(crate) statements: Statements,
-    pub(crate) connection: Box<Connection>,
+    /// (Its only owner. A `Box` would say that nobody else refers to what is in it.)
+    pub(crate) connection: Rc<Connection>,
     pub(crate) handle: Handle,
     /// Results that were not read to their end.
     feeds: Vec<Weak<Feed>>,
@@ -49,8 +51,8 @@ pub(crate) struct Open {
     params: Vec<Param>,
 }
 
-// SAFETY: all that borrows the connection lies here beside it, and goes with it from thread to thread; each part of it could go
-// by itself, and one thread at a time is inside (`Core::open`).
+// SAFETY: all that borrows the connection lies here beside it, and goes with it from thread to thread, and so does its only `Rc`; each
+// part of it could go by itself, and one thread at a time is inside (`Core::open`).
 unsafe impl Send for Open {}
 
 /// What a statement did.
@@ -85,7 +87,7 @@ impl Drop for Inside<'_> {
 
 impl Core {
     pub(crate) fn new((handle, connection): (Handle, Connection), autocommit: bool) -> Core {
-        let connection = Box::new(connection);
+        let connection = Rc::new(connection);
         watch(&connection, None);
         let interrupt = connection.interrupt_handle();
         // SAFETY: the connection is on the heap, where it stays, and dropped behind the statements.
