@@ -64,6 +64,16 @@ impl Jsonb {
     }
 
     /// How many bytes the form has that rows keep: about what it takes in memory, told without making text of it.
+    ///
+    /// ```
+    /// use cairndb::{Database, Jsonb};
+    ///
+    /// let connection = Database::open_in_memory()?.connect()?;
+    /// let sql = "SELECT jsonb_build_object('text', repeat('a', 1000))";
+    /// let document = connection.query_row(sql, (), |row| row.get::<Jsonb>(0))?;
+    /// assert!((1000..1100).contains(&document.stored_len()));
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn stored_len(&self) -> usize {
         self.as_bytes().len()
     }
