@@ -743,10 +743,16 @@ impl Client {
     }
 }
 
-/// Somebody else makes a file of the backup's name; whether he could.
+/// Somebody else makes a file of the backup's name; whether he could. It is synced: a disk that fails to write back what
+/// nobody has synced may lose it, without the backup's doing.
 fn take_name(disk: &SimDisk, path: &Path) -> bool {
     let how = OpenHow { create: Create::New, read_only: false, direct: false };
-    disk.open(path, how).is_ok_and(|file| file.write_at(OTHERS, 0).is_ok())
+    let Ok(file) = disk.open(path, how) else { return false };
+    let is_made = file.write_at(OTHERS, 0).and_then(|()| file.sync()).is_ok();
+    if !is_made {
+        let _ = FileSystem::remove(disk, path);
+    }
+    is_made
 }
 
 const OTHERS: &[u8] = b"another's";
@@ -755,7 +761,10 @@ const OTHERS: &[u8] = b"another's";
 fn check_taken(disk: &SimDisk, path: &Path, result: Result<()>) -> Result<()> {
     match result {
         Err(error) if disk.has_crashed() || disk.snapshot(path).is_some_and(|bytes| bytes == OTHERS) => Err(error),
-        result => scheduler::current().fail(format!("a backup took another's name: {result:?}")),
+        result => {
+            let there = disk.snapshot(path);
+            scheduler::current().fail(format!("a backup took another's name: {result:?}, and {there:?} is there"))
+        }
     }
 }
 
