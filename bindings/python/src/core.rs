@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::errors::{raised, refused, refused_with};
-use crate::feed::Feed;
+use crate::feed::{Feed, Held};
 use crate::files::Handle;
 use crate::from_python::{Given, Param};
 use crate::functions::{self, with_cause};
@@ -44,7 +44,7 @@ pub(crate) struct Open {
     pub(crate) connection: Rc<Connection>,
     pub(crate) handle: Handle,
     /// Results that were not read to their end.
-    feeds: Vec<Weak<Feed>>,
+    held: Vec<Weak<dyn Held>>,
     /// What tells of changes until the connection is closed.
     watches: Vec<Weak<Inner>>,
     /// The parameters' buffer.
@@ -92,7 +92,7 @@ impl Core {
         let interrupt = connection.interrupt_handle();
         // SAFETY: the connection is on the heap, where it stays, and dropped behind the statements.
         let statements = unsafe { Statements::new(&connection) };
-        let open = Open { statements, connection, handle, feeds: Vec::new(), watches: Vec::new(), params: Vec::new() };
+        let open = Open { statements, connection, handle, held: Vec::new(), watches: Vec::new(), params: Vec::new() };
         Core {
             process: Process::current(),
             inside: AtomicU64::new(0),
@@ -166,7 +166,7 @@ impl Core {
         let taken = self.enter(py)?.open.take();
         let Some(open) = taken else { return Ok(()) };
         open.watches.iter().filter_map(Weak::upgrade).for_each(|watch| watch.end(py));
-        open.feeds.iter().filter_map(Weak::upgrade).for_each(|feed| feed.close(py));
+        open.held.iter().filter_map(Weak::upgrade).for_each(|held| held.close(py));
         released(py, || open.close()).map_err(|error| raised(py, &error))
     }
 
@@ -208,7 +208,7 @@ impl Core {
 
     /// Statements begin a transaction where none is open.
     #[inline]
-    fn begins(&self) -> bool {
+    pub(crate) fn begins(&self) -> bool {
         !self.autocommit.load(Ordering::Relaxed)
     }
 
@@ -369,7 +369,7 @@ impl Open {
                 let zone = shape.has_zone.then(|| connection.time_zone());
                 let (ready, is_end) = ready.map_or((None, false), |(ready, is_end)| (Some(ready), is_end));
                 let feed = Arc::new(Feed::new(shape, zone, (!is_end).then_some(rows), ready));
-                self.feeds.push(Arc::downgrade(&feed));
+                self.held.push(held_of(&feed));
                 Ok(Done { feed: Some(feed), affected: affected(&executed) })
             }
         };
@@ -378,10 +378,20 @@ impl Open {
         if matches!(first, TokenKind::Create | TokenKind::Alter | TokenKind::Drop) {
             self.statements.forget_all();
         }
-        if self.feeds.len() > FEEDS_MAX {
-            self.feeds.retain(|feed| feed.upgrade().is_some_and(|feed| feed.is_open()));
-        }
+        self.look_through();
         done
+    }
+
+    /// What has to be held when its transaction ends.
+    pub(crate) fn keep(&mut self, result: Arc<impl Held + 'static>) {
+        self.held.push(held_of(&result));
+        self.look_through();
+    }
+
+    fn look_through(&mut self) {
+        if self.held.len() > HELD_MAX {
+            self.held.retain(|held| held.upgrade().is_some_and(|held| held.is_open()));
+        }
     }
 
     /// As `execute`, where nothing has to be waited for.
@@ -417,9 +427,9 @@ impl Open {
 
     /// The transaction ends: its results are kept.
     pub(crate) fn hold_results(&mut self, py: Python<'_>) -> PyResult<()> {
-        for feed in std::mem::take(&mut self.feeds).iter().filter_map(Weak::upgrade) {
+        for held in std::mem::take(&mut self.held).iter().filter_map(Weak::upgrade) {
             // A result that can not be read on says so when it is read.
-            if let Err(error) = feed.hold(py)
+            if let Err(error) = held.hold(py)
                 && !error.is_instance_of::<pyo3::exceptions::PyException>(py)
             {
                 return Err(error);
@@ -427,6 +437,11 @@ impl Open {
         }
         Ok(())
     }
+}
+
+fn held_of(result: &Arc<impl Held + 'static>) -> Weak<dyn Held> {
+    let result: Arc<dyn Held> = result.clone();
+    Arc::downgrade(&result)
 }
 
 /// The result of a statement whose rows are there.
@@ -437,7 +452,7 @@ fn at_once(py: Python<'_>, connection: &Connection, prepared: &mut Prepared, row
 }
 
 /// So many results are looked through for some that nobody has any more.
-const FEEDS_MAX: usize = 16;
+const HELD_MAX: usize = 16;
 
 /// Whether a statement's columns are not those that it was prepared with.
 fn is_outdated(py: Python<'_>, error: &PyErr) -> bool {

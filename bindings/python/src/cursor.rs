@@ -11,7 +11,7 @@ use crate::columns;
 use crate::connection::Connection;
 use crate::core::{Core, Done};
 use crate::errors::refused;
-use crate::feed::Feed;
+use crate::feed::{Feed, Held};
 use crate::row::Row;
 use crate::shape::Shape;
 

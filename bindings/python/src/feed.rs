@@ -18,6 +18,18 @@ use crate::released::released;
 use crate::shape::Shape;
 use crate::to_python::Maker;
 
+/// What is read from a transaction, and outlives it.
+pub(crate) trait Held: Send + Sync {
+    /// Reads it to its end, for what it is read from ends.
+    fn hold(&self, py: Python<'_>) -> PyResult<()>;
+
+    /// There is nothing more to be had.
+    fn close(&self, py: Python<'_>);
+
+    /// Whether there may be something that ends with its transaction.
+    fn is_open(&self) -> bool;
+}
+
 /// See the module.
 pub(crate) struct Feed {
     pub(crate) shape: Arc<Shape>,
@@ -58,11 +70,6 @@ impl Feed {
     /// Whether it holds a state of the database, which it is to be let go of with the interpreter let go. What is there already is memory.
     pub(crate) fn holds_state(&self) -> bool {
         self.state.try_lock().map_or(true, |state| state.rows.is_some())
-    }
-
-    /// Whether there may be rows that end with their transaction.
-    pub(crate) fn is_open(&self) -> bool {
-        self.state.try_lock().map_or(true, |state| state.rows.is_some() || state.ready.is_some())
     }
 
     fn with<T>(&self, py: Python<'_>, work: impl FnOnce(&mut State) -> PyResult<T>) -> PyResult<T> {
@@ -111,27 +118,6 @@ impl Feed {
         })
     }
 
-    /// Makes tuples of all rows, for what they are read from ends.
-    pub(crate) fn hold(&self, py: Python<'_>) -> PyResult<()> {
-        // Whoever reads them meanwhile may need the interpreter.
-        let state = match self.state.try_lock() {
-            Ok(state) => state,
-            Err(_) => released(py, || self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)),
-        };
-        let mut state = state;
-        if state.rows.as_ref().is_some_and(Rows::is_endless) {
-            return Ok(());
-        }
-        if state.by_column {
-            return released(py, || state.hold_batches()).map_err(|error| raised(py, &error));
-        }
-        let maker = self.maker(py)?;
-        while let Some(row) = state.step(py, |row| self.tuple(&maker, row))? {
-            state.held.push_back(row.unbind());
-        }
-        Ok(())
-    }
-
     /// The next rows by column, as [`Rows::next_batch`] gives them. Whoever asks may have the interpreter, or not.
     pub(crate) fn next_batch(&self, rows_min: usize) -> cairndb::Result<Option<Batch>> {
         // Nobody waits here: whoever reads it may wait for the interpreter.
@@ -149,17 +135,6 @@ impl Feed {
         {
             unread.into_iter().rev().for_each(|batch| state.batches.push_front(batch));
         }
-    }
-
-    /// There is nothing more to be had.
-    pub(crate) fn close(&self, py: Python<'_>) {
-        let state = match self.state.try_lock() {
-            Ok(mut state) => state.close(),
-            Err(_) => released(py, || self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner).close()),
-        };
-        let State { rows, ready, held, batches, .. } = state;
-        drop(held);
-        released(py, move || drop((rows, ready, batches)));
     }
 
     /// A row's tuple.
@@ -182,6 +157,43 @@ impl Feed {
             None => Ok(tuple),
             Some(converters) => convert(tuple, converters),
         }
+    }
+}
+
+impl Held for Feed {
+    /// Makes tuples of all rows.
+    fn hold(&self, py: Python<'_>) -> PyResult<()> {
+        // Whoever reads them meanwhile may need the interpreter.
+        let state = match self.state.try_lock() {
+            Ok(state) => state,
+            Err(_) => released(py, || self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)),
+        };
+        let mut state = state;
+        if state.rows.as_ref().is_some_and(Rows::is_endless) {
+            return Ok(());
+        }
+        if state.by_column {
+            return released(py, || state.hold_batches()).map_err(|error| raised(py, &error));
+        }
+        let maker = self.maker(py)?;
+        while let Some(row) = state.step(py, |row| self.tuple(&maker, row))? {
+            state.held.push_back(row.unbind());
+        }
+        Ok(())
+    }
+
+    fn close(&self, py: Python<'_>) {
+        let state = match self.state.try_lock() {
+            Ok(mut state) => state.close(),
+            Err(_) => released(py, || self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner).close()),
+        };
+        let State { rows, ready, held, batches, .. } = state;
+        drop(held);
+        released(py, move || drop((rows, ready, batches)));
+    }
+
+    fn is_open(&self) -> bool {
+        self.state.try_lock().map_or(true, |state| state.rows.is_some() || state.ready.is_some())
     }
 }
 

@@ -40,7 +40,7 @@ impl Param {
         !matches!(self.value(), ValueRef::Null | ValueRef::Text(_))
     }
 
-    fn into_value(self) -> Value {
+    pub(crate) fn into_value(self) -> Value {
         match self {
             Param::Own(value) => value,
             Param::Plain(value) | Param::Lent(value, _) => value.to_value(),
@@ -361,6 +361,14 @@ fn decimal(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     // Python's NaNs may say more, and signal.
     let text = if text.trim_start_matches(['-', 's']).starts_with("NaN") { "NaN" } else { text };
     numeric_of(py, text).map(Value::Numeric)
+}
+
+/// What `json.dumps` writes of an object, whatever that is.
+pub(crate) fn json_of(object: &Bound<'_, PyAny>) -> PyResult<Jsonb> {
+    match json(object, Known::get(object.py())?, DataType::Jsonb)? {
+        Value::Jsonb(document) => Ok(document),
+        _ => Err(refused(object.py(), "XX000", "a document is something else")),
+    }
 }
 
 /// What `json.dumps` writes of it.

@@ -9,6 +9,7 @@
 //! - **A child of `fork`** gets an exception from everything, before a lock is asked for.
 
 mod calendar;
+mod collection;
 mod columns;
 mod connection;
 mod core;
@@ -16,6 +17,7 @@ mod cursor;
 mod errors;
 mod feed;
 mod files;
+mod found;
 mod from_python;
 mod functions;
 mod known;
@@ -33,11 +35,15 @@ mod watch;
 #[pyo3::pymodule]
 mod _pycairndb {
     #[pymodule_export]
+    use crate::collection::Collection;
+    #[pymodule_export]
     use crate::columns::Buffer;
     #[pymodule_export]
     use crate::connection::Connection;
     #[pymodule_export]
     use crate::cursor::Cursor;
+    #[pymodule_export]
+    use crate::found::Found;
     #[pymodule_export]
     use crate::row::Row;
     #[pymodule_export]

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import os
     from typing import Any, Callable, TypeVar
 
+    from ._documents import Collection
     from ._watch import Watching
 
     T = TypeVar("T")
@@ -125,6 +126,19 @@ class Connection(_pycairndb.Connection):
     def again(self) -> "Connection":
         """Another connection to the same database, one in memory, too, with this one's `autocommit` and `row_factory`."""
         return type(self)(None, _like=self)
+
+    def collection(self, name: str, /) -> Collection:
+        """A collection of documents that there is: its name, or its schema's and its own with a dot between."""
+        from ._documents import Collection
+
+        return Collection(self, name)
+
+    def create_collection(self, name: str, /, *, ids: str = "text", change_feed: bool = True) -> Collection:
+        """A collection, which is made if there is none of this name: its ids are 'text', 'uuid' or 'bigint'."""
+        from ._documents import Collection
+
+        Collection._create(self, name, ids, change_feed)
+        return Collection(self, name)
 
     def live(self, sql: str, parameters: Any = None, /) -> Watching:
         """A query's result, and then what becomes of it: an iterator of `LiveChange`, also for `async for`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any, AsyncIterator, Iterator, NamedTuple
 
 if TYPE_CHECKING:
@@ -55,9 +56,17 @@ class Watching:
 
     def next(self, timeout: float | None = None) -> Any:
         """What comes next. `TimeoutError` where nothing came in so many seconds, `StopIteration` where there is no more."""
-        item = self._watch.next(timeout)
-        if item is None:
-            raise StopIteration
+        until = None if timeout is None else time.monotonic() + timeout
+        while True:
+            item = self._watch.next(None if until is None else until - time.monotonic())
+            if item is None:
+                raise StopIteration
+            made = self._made(item)
+            if made is not None:
+                return made
+
+    def _made(self, item: Any) -> Any:
+        """What is told of an item; None: nothing."""
         return item
 
     def stop(self) -> None:
@@ -90,9 +99,12 @@ class Watching:
         while True:
             future = loop.create_future()
             item = self._watch.poll(loop, future)
-            if item is not None:
-                return item
-            await future
+            if item is None:
+                await future
+                continue
+            made = self._made(item)
+            if made is not None:
+                return made
 
     def __enter__(self) -> "Watching":
         return self

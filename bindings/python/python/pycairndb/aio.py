@@ -14,6 +14,7 @@ its own, so that as many statements run at a time. A task that is cancelled inte
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import random
 from collections import deque
@@ -23,6 +24,7 @@ from typing import Any, AsyncIterator, Awaitable, Callable, Iterable, TypeVar
 from . import _errors
 from ._connection import Connection as _Connection
 from ._connection import connect as _connect
+from ._documents import Document, Page, Written
 from ._watch import Watching
 
 T = TypeVar("T")
@@ -122,6 +124,17 @@ class Connection:
                     await asyncio.shield(self._run(connection, connection.rollback))
                     raise
         raise ValueError("attempts is at least 1")
+
+    async def collection(self, name: str, /) -> Collection:
+        """A collection of documents that there is; each call on it is a transaction of its own."""
+        collection = Collection(name, self._on_one, self)
+        await self._on_one(lambda connection: connection.collection(name))
+        return collection
+
+    async def create_collection(self, name: str, /, *, ids: str = "text", change_feed: bool = True) -> Collection:
+        """A collection, which is made if there is none of this name."""
+        await self._on_one(lambda connection: connection.create_collection(name, ids=ids, change_feed=change_feed))
+        return Collection(name, self._on_one, self)
 
     async def call(self, work: Callable[[_Connection], T], /) -> T:
         """Runs `work(connection)` on one of the threads."""
@@ -230,6 +243,97 @@ class Transaction:
     async def executemany(self, sql: str, parameters: Iterable[Any], /) -> int:
         """Runs it for each of the parameters; how many rows were changed."""
         return await self._of._run(self._connection, lambda: self._connection.executemany(sql, parameters).rowcount)
+
+    def collection(self, name: str, /) -> Collection:
+        """A collection of documents, in this transaction."""
+        return Collection(name, lambda work: self._of._run(self._connection, lambda: work(self._connection)), None)
+
+
+class Collection:
+    """A collection of documents: `pycairndb`'s, awaited."""
+
+    def __init__(self, name: str, on_one: Callable[[Callable[[_Connection], Any]], Awaitable[Any]], of: Connection | None) -> None:
+        self.name, self._on_one, self._of = name, on_one, of
+
+    def _on(self, work: Callable[[Any], T]) -> Awaitable[T]:
+        return self._on_one(lambda connection: work(connection.collection(self.name)))
+
+    async def insert(self, doc: Any, /, *, id: Any = None) -> Written:
+        """A new document, under this id or one that it gets."""
+        return await self._on(lambda notes: notes.insert(doc, id=id))
+
+    async def insert_many(self, docs: Iterable[Any], /, *, ids: Iterable[Any] | None = None) -> int:
+        """New documents, all of them or none; how many."""
+        return await self._on(lambda notes: notes.insert_many(docs, ids=ids))
+
+    async def get(self, id: Any, /) -> Document | None:
+        """The document of an id."""
+        return await self._on(lambda notes: notes.get(id))
+
+    async def put(self, id: Any, doc: Any, /) -> int:
+        """A document under this id, new or in place of the one that is there; its version."""
+        return await self._on(lambda notes: notes.put(id, doc))
+
+    async def replace(self, id: Any, doc: Any, /, *, version: int | None = None) -> int | None:
+        """Another document in place of the one that is there; its version, or None."""
+        return await self._on(lambda notes: notes.replace(id, doc, version=version))
+
+    async def update(self, id: Any, patch: Any, /, *, version: int | None = None) -> int | None:
+        """Changes parts of a document by a merge patch; its version, or None."""
+        return await self._on(lambda notes: notes.update(id, patch, version=version))
+
+    async def patch(self, id: Any, patch: list[dict[str, Any]], /, *, version: int | None = None) -> int | None:
+        """Changes parts of a document by a JSON patch; its version, or None."""
+        return await self._on(lambda notes: notes.patch(id, patch, version=version))
+
+    async def delete(self, id: Any, /, *, version: int | None = None) -> bool:
+        """Whether there was a document of this id, and of the version that is said."""
+        return await self._on(lambda notes: notes.delete(id, version=version))
+
+    async def find(self, filter: dict[str, Any] | None = None, **wanted: Any) -> AsyncIterator[Document]:
+        """The documents that a filter finds (`sort`, `fields`, `limit`, `after`), as they are read."""
+        if self._of is None:
+            for found in await self._on(lambda notes: list(notes.find(filter, **wanted))):
+                yield found
+            return
+        async with _Taken(self._of) as connection:
+            run = self._of._run
+            found = await run(connection, lambda: connection.collection(self.name).find(filter, **wanted))
+            try:
+                while documents := await run(connection, lambda: list(itertools.islice(found, _BATCH))):
+                    for document in documents:
+                        yield document
+            finally:
+                await run(connection, found.close)
+
+    async def find_one(self, filter: dict[str, Any] | None = None, **wanted: Any) -> Document | None:
+        """The first of them."""
+        return await self._on(lambda notes: notes.find_one(filter, **wanted))
+
+    async def page(self, filter: dict[str, Any] | None = None, **wanted: Any) -> Page:
+        """As many of them as `limit` says, and what `after` takes for those behind them."""
+        return await self._on(lambda notes: notes.page(filter, **wanted))
+
+    async def count(self, filter: dict[str, Any] | None = None) -> int:
+        """How many there are."""
+        return await self._on(lambda notes: notes.count(filter))
+
+    async def aggregate(self, filter: dict[str, Any] | None = None, **wanted: Any) -> list[dict[str, Any]]:
+        """Groups of the documents that a filter finds, and what is worked out of each."""
+        return await self._on(lambda notes: notes.aggregate(filter, **wanted))
+
+    async def watch(self, filter: dict[str, Any] | None = None) -> Watching:
+        """What the filter finds, and then what becomes of it: `async for change in await notes.watch(..)`."""
+        return await self._watching(lambda notes: notes.watch(filter))
+
+    async def changes(self, from_token: str | None = None) -> Watching:
+        """What commits did to its documents from now on, or from where a `token` says."""
+        return await self._watching(lambda notes: notes.changes(from_token))
+
+    async def _watching(self, begin: Callable[[Any], Watching]) -> Watching:
+        if self._of is None:
+            raise _errors.make("25001", "what changes is watched outside of transactions", None, None, None, None, None, (None,) * 4)
+        return await self._of._on_any(lambda connection: begin(connection.collection(self.name)))
 
 
 async def connect(database: str | os.PathLike[str], *, connections: int = 4, **options: Any) -> Connection:
