@@ -108,7 +108,7 @@ impl ParameterTypes {
     }
 
     /// What was said of the first of them.
-    pub(super) fn declare(&mut self, types: &[DataType]) {
+    pub(crate) fn declare(&mut self, types: &[DataType]) {
         if self.types.is_empty() {
             self.types = types.to_vec();
         }

@@ -67,4 +67,5 @@ pub(crate) use scans::keyed_row::{KeyedRow, keyed_row};
 pub(crate) use scans::stored_fields::{StoredPart, stored_part};
 pub use scans::system_rows::SystemRows;
 pub use statistics::analyze::StatisticsBuilder;
+pub(crate) use statistics::assumed::{GuessedRanges, assume};
 pub(crate) use statistics::live::{Sizes, estimated_rows};

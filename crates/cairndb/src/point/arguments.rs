@@ -70,7 +70,7 @@ pub(crate) fn draws(exprs: &mut [Expr], count: usize, catalog: &Catalog) -> Opti
         let Expr::Sequence { op, name, .. } = &*value else { continue };
         let (SequenceOp::Next, Expr::Literal { value: Value::Text(name), .. }) = (op, &**name) else { return None };
         let sequence = catalog.find_sequence(&crate::sql::relation_name(name).ok()?).ok()?;
-        *value = Expr::Parameter { index: count + drawn.len(), data_type: DataType::BigInt };
+        *value = Expr::parameter(count + drawn.len(), DataType::BigInt);
         drawn.push(sequence.clone());
     }
     Some(drawn)

@@ -37,7 +37,7 @@ impl PointUpdate {
         }
         let mut assigned: Vec<(usize, Expr)> = assigned.iter().copied().zip(values.iter().cloned()).collect();
         let counter = target.unversioned(&assigned).map(|version| {
-            assigned.push((version, Expr::Parameter { index: parameters, data_type: DataType::BigInt }));
+            assigned.push((version, Expr::parameter(parameters, DataType::BigInt)));
             catalog.counter_of(&target.table).cloned()
         });
         let returning = returning.map(|returning| returning.exprs.as_slice());

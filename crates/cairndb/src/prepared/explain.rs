@@ -65,6 +65,7 @@ pub(crate) fn explanation_named(
     dml: Option<&DmlContext<'_>>,
 ) -> Result<Explanation> {
     let mut statement = bind_statement(&prepared.parsed, &prepared.catalog, &mut ParameterTypes::default())?;
+    prepared.assume(&mut statement, &context.parameters)?;
     statement.be_explained();
     explanation(told, statement, prepared, context, dml)
 }

@@ -9,6 +9,7 @@ use cairn_parser::{Id, Query, Statement as Syntax};
 use cairn_storage as storage;
 
 use super::explain;
+use super::narrow::NarrowPlan;
 use crate::Result;
 use crate::bind::{
     BoundExplain, BoundStatement, Callees, Insertion, ParameterTypes, RowKey, Variables, bind_statement, with_row_key,
@@ -52,9 +53,11 @@ pub(crate) struct Prepared {
     /// The fast form, where the statement has one; empty until somebody asks.
     point: OnceLock<Option<PointPlan>>,
     /// What names mean besides columns, in a function's body.
-    variables: Option<Arc<dyn Variables>>,
+    pub(super) variables: Option<Arc<dyn Variables>>,
     /// What a cursor runs, if that is another plan; empty until one asks.
     of_cursor: OnceLock<Option<(Arc<PhysicalPlan>, RowKey)>>,
+    /// What a query runs where its ranges are narrow.
+    pub(super) narrow: NarrowPlan,
 }
 
 /// What to run.
@@ -130,6 +133,7 @@ impl Prepared {
             point,
             variables,
             of_cursor: OnceLock::new(),
+            narrow: NarrowPlan::default(),
         }))
     }
 
@@ -153,6 +157,7 @@ impl Prepared {
             point: OnceLock::from(None),
             variables: None,
             of_cursor: OnceLock::new(),
+            narrow: NarrowPlan::default(),
         }
     }
 

@@ -314,7 +314,8 @@ impl Session {
         }
         match prepared.body()? {
             Body::Plan(plan) => {
-                let stream = exec::execute_kept(plan.clone(), context, statement.kept.as_ref())?;
+                let plan = prepared.plan_for(plan, &context.parameters)?;
+                let stream = exec::execute_kept(plan, context, statement.kept.as_ref())?;
                 Ok(Executed::rows("SELECT", Rows::stream(stream)))
             }
             Body::Explain(of) => {

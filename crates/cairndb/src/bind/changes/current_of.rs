@@ -106,7 +106,7 @@ impl Binder<'_> {
         let portal = match variable {
             Some((index, data_type)) if data_type.is_string() => {
                 let data_type = self.parameters.variable(index, data_type);
-                Expr::Parameter { index, data_type }
+                Expr::parameter(index, data_type)
             }
             _ => text(name),
         };

@@ -41,9 +41,9 @@ impl Binder<'_> {
         let from = expr.data_type();
         match expr {
             expr if from == to => Ok(Some(expr)),
-            Expr::Parameter { index, data_type: DataType::Unknown } => {
+            Expr::Parameter { index, data_type: DataType::Unknown, .. } => {
                 let data_type = self.parameters.infer(index, to.base());
-                let parameter = Expr::Parameter { index, data_type };
+                let parameter = Expr::parameter(index, data_type);
                 if data_type == DataType::Unknown {
                     return Ok(Some(parameter));
                 }

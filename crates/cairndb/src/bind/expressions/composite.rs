@@ -144,7 +144,7 @@ impl Binder<'_> {
         let Some((index, data_type)) = self.parameters.variables.as_ref().and_then(|all| all.presence(name)) else {
             return Ok(Some(row));
         };
-        let present = Expr::Parameter { index, data_type: self.parameters.variable(index, data_type) };
+        let present = Expr::parameter(index, self.parameters.variable(index, data_type));
         Ok(Some(row_where(present, row)))
     }
 
@@ -164,7 +164,7 @@ impl Binder<'_> {
         };
         let mut values = Vec::with_capacity(fields.len());
         for (_, index, data_type) in &fields {
-            values.push(Expr::Parameter { index: *index, data_type: self.parameters.variable(*index, *data_type) });
+            values.push(Expr::parameter(*index, self.parameters.variable(*index, *data_type)));
         }
         let of = match variables.row_type(name) {
             Some(of) => of,

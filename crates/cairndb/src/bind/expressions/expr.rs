@@ -256,7 +256,7 @@ impl Binder<'_> {
         if variables.conflict() == Conflict::Variable
             && let Ok(Some((index, data_type))) = variables.find(&written)
         {
-            return Ok(Expr::Parameter { index, data_type: self.parameters.variable(index, data_type) });
+            return Ok(Expr::parameter(index, self.parameters.variable(index, data_type)));
         }
         let column = self.column_or_row(names, context);
         if column.is_ok() && variables.conflict() == Conflict::Column {
@@ -269,10 +269,10 @@ impl Binder<'_> {
                     Some((field, Ok(Some((index, DataType::Composite(of)))))) if of.place_of(field).is_some() => {
                         let data_type = self.parameters.variable(index, DataType::Composite(of));
                         let at = of.place_of(field).unwrap_or_default();
-                        Ok(attribute_at(Expr::Parameter { index, data_type }, of, at))
+                        Ok(attribute_at(Expr::parameter(index, data_type), of, at))
                     }
                     Some((_, Ok(Some((index, data_type @ DataType::Composite(_)))))) => {
-                        let row = Expr::Parameter { index, data_type: self.parameters.variable(index, data_type) };
+                        let row = Expr::parameter(index, self.parameters.variable(index, data_type));
                         let place = list_span(self.tree, names).unwrap_or(NOWHERE);
                         let name = self.tree.list(names).last();
                         let computed = name.map(|name| self.computed((row, place), name)).transpose()?.flatten();
@@ -289,7 +289,7 @@ impl Binder<'_> {
                 Err(self.at(error, list_span(self.tree, names).unwrap_or(NOWHERE)))
             }
             (Some((index, data_type)), Err(_)) => {
-                Ok(Expr::Parameter { index, data_type: self.parameters.variable(index, data_type) })
+                Ok(Expr::parameter(index, self.parameters.variable(index, data_type)))
             }
         }
     }

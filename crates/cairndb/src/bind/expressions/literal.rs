@@ -29,12 +29,12 @@ impl Binder<'_> {
             let found = variables.find(&[&name])?;
             let missing = || Error::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter ${number}"));
             let (index, data_type) = found.ok_or_else(missing)?;
-            return Ok(Expr::Parameter { index, data_type: self.parameters.variable(index, data_type) });
+            return Ok(Expr::parameter(index, self.parameters.variable(index, data_type)));
         }
         let index = (number as usize)
             .checked_sub(1)
             .ok_or_else(|| Error::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter ${number}")))?;
-        Ok(Expr::Parameter { index, data_type: self.parameters.get(index) })
+        Ok(Expr::parameter(index, self.parameters.get(index)))
     }
 
     /// `integer`, `bigint` or `numeric`, by size and form.

@@ -267,7 +267,7 @@ impl<'a> Binder<'a> {
         let field = |(name, data_type)| Field { name, data_type };
         let fields: Vec<Field> = rows.columns.into_iter().map(field).collect();
         let scope = self.fields_scope(name, fields.clone(), naming)?;
-        let args = vec![Expr::Parameter { index, data_type }];
+        let args = vec![Expr::parameter(index, data_type)];
         let call = Expr::Call { function: rows_of_array(data_type), args };
         let plan = LogicalPlan::TableFunction { call, fields };
         Ok(Item::plain((plan, scope)))

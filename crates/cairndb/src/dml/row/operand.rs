@@ -25,7 +25,7 @@ impl Operand {
     pub(crate) fn of(expr: &Expr, to: DataType) -> Option<Operand> {
         let source = match expr {
             Expr::Literal { value, .. } => Source::Literal(ValueRef::from(value).fit(to)?.to_value()),
-            Expr::Parameter { index, data_type } if same_values(*data_type, to) => Source::Parameter(*index),
+            Expr::Parameter { index, data_type, .. } if same_values(*data_type, to) => Source::Parameter(*index),
             // An integer of another type: one that is beyond the column's does not fit.
             Expr::Call { function, args } if function.is_equal_integer() => match args.as_slice() {
                 [Expr::Parameter { index, .. }] => Source::Parameter(*index),

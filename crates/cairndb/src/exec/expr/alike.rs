@@ -105,7 +105,7 @@ impl Trial {
             1 => {
                 let value = self.value(data_type);
                 self.parameters.push(value);
-                Expr::Parameter { index: self.parameters.len() - 1, data_type }
+                Expr::parameter(self.parameters.len() - 1, data_type)
             }
             _ => {
                 self.types.push(data_type);

@@ -62,7 +62,7 @@ fn constant(rows: &[Vec<Value>], column: usize, parameters: &mut Vec<Value>, ran
         return literal(value, data_type);
     }
     parameters.push(value);
-    Expr::Parameter { index: parameters.len() - 1, data_type }
+    Expr::parameter(parameters.len() - 1, data_type)
 }
 
 fn comparison(rows: &[Vec<Value>], parameters: &mut Vec<Value>, random: &mut Random) -> Expr {

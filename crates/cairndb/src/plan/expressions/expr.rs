@@ -38,6 +38,8 @@ pub enum Expr {
         index: usize,
         /// The type.
         data_type: DataType,
+        /// What estimates take it to be, where a plan is made for certain values; nothing else looks at it.
+        assumed: Option<Arc<Value>>,
     },
     /// A function or operator.
     Call {
@@ -220,6 +222,11 @@ impl AggregateCall {
 }
 
 impl Expr {
+    /// `$1` is index 0.
+    pub fn parameter(index: usize, data_type: DataType) -> Expr {
+        Expr::Parameter { index, data_type, assumed: None }
+    }
+
     /// The type of the value.
     pub fn data_type(&self) -> DataType {
         match self {

@@ -36,7 +36,7 @@ pub(crate) fn eval<'e, 'a: 'e, S: EvalEnv<'a>>(
     match expr {
         Expr::Literal { value, .. } => Ok(Datum::Lent(value.into())),
         Expr::Column { index, .. } => row.column(*index),
-        Expr::Parameter { index, data_type } => around.parameter(*index, *data_type).map(Datum::Lent),
+        Expr::Parameter { index, data_type, .. } => around.parameter(*index, *data_type).map(Datum::Lent),
         Expr::Call { function, args } => eval_call(function, args, row, around),
         Expr::Cast { input, to } => cast(input, *to, row, around),
         Expr::And(args) => logic(args, false, row, around),

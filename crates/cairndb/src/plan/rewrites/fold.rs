@@ -55,7 +55,7 @@ pub(crate) fn with_parameters(expr: &Expr, parameters: &[Value]) -> Expr {
 fn set_parameters(expr: &mut Expr, parameters: &[Value]) {
     let is_constant = |expr: &Expr| matches!(expr, Expr::Literal { .. });
     let set = match expr {
-        Expr::Parameter { index, data_type } => {
+        Expr::Parameter { index, data_type, .. } => {
             parameters.get(*index).map(|value| Expr::Literal { value: value.clone(), data_type: *data_type })
         }
         _ => {

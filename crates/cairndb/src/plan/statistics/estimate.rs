@@ -16,7 +16,9 @@ use crate::types::{DataType, Value, ValueRef};
 const ROWS_UNKNOWN: f64 = 1000.0;
 const DISTINCT_UNKNOWN: f64 = 200.0;
 const RANGE_UNKNOWN: f64 = 1.0 / 3.0;
-const RANGE_PAIR_UNKNOWN: f64 = 0.05;
+pub(super) const RANGE_PAIR_UNKNOWN: f64 = 0.05;
+/// What is taken for a range at least: statistics tell no less.
+pub(super) const RANGE_LEAST: f64 = 0.0005;
 /// Rows that have certain keys, values or elements: PostgreSQL's guess where it knows nothing of the column.
 const ITEMS_UNKNOWN: f64 = 0.01;
 const MATCH_PREFIX: f64 = 0.02;
@@ -148,7 +150,7 @@ pub(in crate::plan) fn selectivity_of_all(conditions: &[Expr], columns: &[Column
     for range in ranges {
         share *= match range {
             (_, Some(lower), Some(upper)) if lower == RANGE_UNKNOWN && upper == RANGE_UNKNOWN => RANGE_PAIR_UNKNOWN,
-            (_, Some(lower), Some(upper)) => (lower + upper - 1.0).max(0.0005),
+            (_, Some(lower), Some(upper)) => (lower + upper - 1.0).max(RANGE_LEAST),
             (_, lower, upper) => lower.or(upper).unwrap_or(1.0),
         };
     }
@@ -257,8 +259,15 @@ fn column_of(expr: &Expr) -> Option<usize> {
 fn literal(expr: &Expr) -> Option<&Value> {
     match expr {
         Expr::Literal { value, .. } => Some(value),
+        Expr::Parameter { assumed, .. } => assumed.as_deref(),
         _ => None,
     }
+}
+
+/// The share of rows between two bounds of a column, if statistics tell.
+pub(super) fn share_between(info: &ColumnInfo, lower: &Value, upper: &Value) -> Option<f64> {
+    let (from, to) = (below(info, Some(lower))?, below(info, Some(upper))?);
+    Some((to - from).max(RANGE_LEAST))
 }
 
 fn range_bound(condition: &Expr) -> Option<(usize, Operator, Option<&Value>)> {
