@@ -22,7 +22,7 @@ pub(crate) use definitions::definition::{
 };
 pub(crate) use definitions::generated::{bind_generated, bind_using, resolve_generated};
 pub(crate) use definitions::groups::{BoundGroups, bound_groups};
-pub(crate) use definitions::index::{bind_index, resolve_key, resolve_predicate};
+pub(crate) use definitions::index::{bind_index, bound_indexes, resolve_key, resolve_predicate};
 pub(crate) use definitions::rule::{asked_of_values, is_of_values_alone, resolve_rule, with_claims};
 pub(crate) use definitions::shown::said;
 pub(crate) use definitions::table_rules::{Generated, TableRules};

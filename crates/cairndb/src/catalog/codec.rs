@@ -188,7 +188,7 @@ mod code {
     pub(super) const OIDVECTOR: u8 = 31;
 }
 
-fn encode_type(data_type: DataType, temporary: bool) -> Vec<u8> {
+pub(super) fn encode_type(data_type: DataType, temporary: bool) -> Vec<u8> {
     let with = |code: u8, modifier: &[u8]| [&[code], modifier].concat();
     match data_type {
         DataType::INT2VECTOR => vec![code::INT2VECTOR],

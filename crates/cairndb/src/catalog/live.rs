@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::TableStatistics;
+use super::{ObjectId, TableStatistics};
 use crate::sync::Mutex;
 
 /// See the module.
@@ -24,6 +24,8 @@ pub(crate) struct Sample {
     /// The tree's stamp then.
     pub(crate) stamp: u64,
     pub(crate) statistics: Arc<TableStatistics>,
+    /// The indexes with expressions that were there.
+    pub(crate) indexes: Arc<[ObjectId]>,
 }
 
 impl Default for Live {

@@ -38,8 +38,8 @@ pub use schema::{
     Sequence, Table, TableStatistics, View,
 };
 pub(crate) use schema::{
-    CheckOption, EXPRESSIONS, Feed, Inverted, KeyExpression, Maintained, Materialized, OnCommit, RowExpression,
-    TableKind, number_at,
+    CheckOption, EXPRESSIONS, ExpressionStatistics, Feed, Inverted, KeyExpression, Maintained, Materialized, OnCommit,
+    RowExpression, TableKind, number_at,
 };
 pub(crate) use store::{
     CatalogStore, EntryKind, SystemTrees, bootstrap, check_entry, decode_table_entry, delete_feeds_tree,

@@ -396,6 +396,17 @@ pub struct TableStatistics {
     pub rows: f64,
     /// One for each column.
     pub columns: Vec<ColumnStatistics>,
+    /// Of what indexes have in place of columns. (There are none of an index that came since.)
+    pub(crate) expressions: Vec<ExpressionStatistics>,
+}
+
+/// What ANALYZE found of an expression in the key of an index: of the rows that have an entry.
+#[derive(Clone, Debug)]
+pub(crate) struct ExpressionStatistics {
+    /// The index's number, and what stands for the expression in its key.
+    pub(crate) key: (ObjectId, usize),
+    pub(crate) data_type: DataType,
+    pub(crate) found: ColumnStatistics,
 }
 
 /// What ANALYZE found of a column.
@@ -787,6 +798,19 @@ impl Table {
     pub(crate) fn key_expression(&self, column: usize) -> Option<&KeyExpression> {
         let mut all = self.indexes.iter().flat_map(|index| &index.expressions);
         all.find(|expression| expression.column == column)
+    }
+
+    /// What was found of the expression that stands at this place of an index's key, if it still is what it was found of.
+    pub(crate) fn key_statistics<'s>(
+        &self,
+        column: usize,
+        known: &'s TableStatistics,
+    ) -> Option<(&'s ColumnStatistics, DataType)> {
+        let is_of = |index: &&Arc<Index>| index.expressions.iter().any(|expression| expression.column == column);
+        let key = (self.indexes.iter().find(is_of)?.id, column);
+        let data_type = self.key_type(column)?;
+        let found = known.expressions.iter().find(|found| found.key == key && found.data_type == data_type)?;
+        Some((&found.found, data_type))
     }
 
     /// The name of a column of a key, as messages tell it: of the table's, or an index's expression.

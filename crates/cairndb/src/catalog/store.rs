@@ -411,9 +411,8 @@ fn attach_statistics(reader: &Reader, trees: SystemTrees, tables: &mut [Arc<Tabl
         found[at] = true;
         let analyzed = digest(bytes);
         if tables[at].analyzed != analyzed {
-            let types: Vec<_> = tables[at].columns.iter().map(|column| column.data_type).collect();
             let table = Arc::make_mut(&mut tables[at]);
-            (table.statistics, table.analyzed) = (Some(Arc::new(statistics::decode(bytes, &types)?)), analyzed);
+            (table.statistics, table.analyzed) = (Some(Arc::new(statistics::decode(bytes, table)?)), analyzed);
         }
     }
     for (table, _) in tables.iter_mut().zip(found).filter(|(table, found)| !found && table.statistics.is_some()) {

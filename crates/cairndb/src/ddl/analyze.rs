@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use super::context::Ddl;
 use crate::Result;
+use crate::bind::bound_indexes;
 use crate::catalog::{ObjectName, Table, TableLayout, put_statistics};
 use crate::command::Vacuum;
 use crate::inverted::settle;
-use crate::plan::StatisticsBuilder;
+use crate::plan::{KeyExpressions, StatisticsBuilder};
 use crate::system;
 
 /// How often ANALYZE looks whether it is to stop.
@@ -50,26 +51,30 @@ impl Ddl<'_> {
     ///
     /// Outside the transaction, which would otherwise have read every row and lose to anyone who writes one. Only a
     /// table that the transaction itself made is not in the snapshot.
-    fn analyze_table(&mut self, table: &Table) -> Result<()> {
+    fn analyze_table(&mut self, table: &Arc<Table>) -> Result<()> {
         if table.is_kept_by_commits() {
             return Ok(());
         }
         let layout = TableLayout::new(table);
         let types: Vec<_> = table.columns.iter().map(|column| column.data_type).collect();
-        let mut builder = StatisticsBuilder::new(&types);
+        let expressions = KeyExpressions::of(table, bound_indexes(table, &self.catalog)?.as_deref());
+        let mut builder = StatisticsBuilder::new(&types, &expressions);
         let snapshot = self.dml.store.snapshot()?;
         let outside = snapshot.reader().cursor(table.tree, Bound::Unbounded, Bound::Unbounded);
         let mut cursor = match outside {
             Ok(cursor) => cursor,
             Err(_) => self.dml.tx.reader().cursor(table.tree, Bound::Unbounded, Bound::Unbounded)?,
         };
-        for row in 0u64.. {
-            let Some((key, value)) = cursor.next()? else { break };
-            if row % INTERRUPT_ROWS == 0 {
-                self.dml.exec.check()?;
+        self.calling_rows(|dml| {
+            for row in 0u64.. {
+                let Some((key, value)) = cursor.next()? else { break };
+                if row % INTERRUPT_ROWS == 0 {
+                    dml.exec.check()?;
+                }
+                builder.add_row(|| layout.decode(key, value), &dml.exec.eval)?;
             }
-            builder.add_row(|| layout.decode(key, value))?;
-        }
+            Ok(())
+        })?;
         put_statistics(self.dml.tx, self.trees, table, &builder.finish())
     }
 }

@@ -189,7 +189,8 @@ impl<'a> Aggregation<'a> {
         let object = format!("jsonb_build_object({})", fields.collect::<Vec<_>>().join(", "));
         let object = parts.chain([object]).collect::<Vec<_>>().join(" || ");
         let having = self.of_groups(&mut asked)?;
-        let order = order::listed(&order::keys(&self.sort)?, self.keys.iter().map(|(name, _)| Path::of_name(name)));
+        let order =
+            order::listed(&order::keys_of_groups(&self.sort)?, self.keys.iter().map(|(name, _)| Path::of_name(name)));
         let order = if order.is_empty() { String::new() } else { format!(" ORDER BY {order}") };
         let limit = match self.limit {
             Some(limit) => format!(" LIMIT {}", asked.param(Value::BigInt(limit.into()))),

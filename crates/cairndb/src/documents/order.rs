@@ -5,28 +5,42 @@
 
 use super::Document;
 use super::filter::{Asked, Path, Place, value_at, wrong};
-use crate::Result;
 use crate::catalog::collection::{DOC, ID};
 use crate::types::{Document as Json, JsonBuilder, Jsonb};
+use crate::{Result, Value};
 
 #[derive(Clone, Debug)]
 pub(super) struct SortKey {
-    path: Path,
+    place: Place,
     descending: bool,
 }
 
-/// `a.b` ascends, `-a.b` descends.
+/// `a.b` ascends, `-a.b` descends; `$id` and `$version` are the columns, as in filters.
 pub(super) fn keys(texts: &[String]) -> Result<Vec<SortKey>> {
-    let key = |text: &String| {
-        let (path, descending) = text.strip_prefix('-').map_or((text.as_str(), false), |path| (path, true));
-        Ok(SortKey { path: Path::parse(path)?, descending })
+    let place = |path: &str| match path {
+        "$id" => Ok(Place::Id),
+        "$version" => Ok(Place::Version),
+        _ if path.starts_with('$') => {
+            Err(wrong(format!("{path} is no order")).with_hint("$id and $version stand beside paths."))
+        }
+        _ => Path::parse(path).map(Place::Path),
     };
-    texts.iter().map(key).collect()
+    texts.iter().map(|text| key(text, place)).collect()
+}
+
+/// The same of groups, which have nothing but what is in them.
+pub(super) fn keys_of_groups(texts: &[String]) -> Result<Vec<SortKey>> {
+    texts.iter().map(|text| key(text, |path| Path::parse(path).map(Place::Path))).collect()
+}
+
+fn key(text: &str, place: impl Fn(&str) -> Result<Place>) -> Result<SortKey> {
+    let (path, descending) = text.strip_prefix('-').map_or((text, false), |path| (path, true));
+    Ok(SortKey { place: place(path)?, descending })
 }
 
 impl SortKey {
     fn sql(&self) -> String {
-        format!("{}{}", self.path.sql(DOC), if self.descending { " DESC" } else { "" })
+        format!("{}{}", value_at(&self.place, DOC), if self.descending { " DESC" } else { "" })
     }
 }
 
@@ -46,9 +60,16 @@ pub(super) fn cursor(keys: &[SortKey], document: &Document) -> Result<String> {
     builder.begin_array()?;
     for key in keys {
         builder.begin_array()?;
-        let found = Json::Node(document.doc.root()).path(key.path.steps().iter().map(String::as_str))?;
-        if let Some(Json::Node(node)) = found {
-            builder.node(node)?;
+        match &key.place {
+            Place::Id => builder.string(&document.id_text()),
+            Place::Version => builder.string(&document.version.to_string()),
+            Place::Path(path) => {
+                let found = Json::Node(document.doc.root()).path(path.steps().iter().map(String::as_str))?;
+                if let Some(Json::Node(node)) = found {
+                    builder.node(node)?;
+                }
+            }
+            Place::Whole => {}
         }
         builder.end()?;
     }
@@ -70,9 +91,19 @@ pub(super) fn behind(keys: &[SortKey], cursor: &str, asked: &mut Asked) -> Resul
     // (a behind) OR (a the same AND (b behind)) OR ..
     let (mut same, mut terms) = (Vec::<String>::new(), Vec::new());
     for (key, part) in keys.iter().zip(parts) {
-        let at = value_at(&Place::Path(key.path.clone()), DOC);
-        let value = part.at(0)?.map(|value| asked.param(value.to_value()));
+        let at = value_at(&key.place, DOC);
+        let value = part.at(0)?.map(|value| {
+            let text = || value.to_text().ok().and_then(|text| text.as_str().map(str::to_owned)).ok_or_else(unreadable);
+            let value = match &key.place {
+                Place::Id => asked.ids.of_text(&text()?).ok_or_else(unreadable)?,
+                Place::Version => Value::BigInt(text()?.parse().map_err(|_| unreadable())?),
+                Place::Path(_) | Place::Whole => value.to_value(),
+            };
+            Ok::<_, crate::Error>(asked.param(value))
+        });
+        let value = value.transpose()?;
         let further = match (&value, key.descending) {
+            (Some(value), false) if matches!(key.place, Place::Id | Place::Version) => Some(format!("{at} > {value}")),
             (Some(value), false) => Some(format!("({at} > {value} OR {at} IS NULL)")),
             (Some(value), true) => Some(format!("{at} < {value}")),
             (None, false) => None,

@@ -56,6 +56,7 @@ pub use modification::{
     Arbiter, ConflictAction, MergeStep, Modification, ModificationKind, OnConflict, Returning, ViewCheck,
 };
 pub use optimize::optimize;
+pub(crate) use optimize::optimize_asking;
 pub use options::OptimizerOptions;
 pub use origins::ColumnOrigin;
 pub(crate) use origins::origins;
@@ -66,6 +67,7 @@ pub(crate) use scans::indexes::{BoundIndex, BoundIndexes};
 pub(crate) use scans::keyed_row::{KeyedRow, keyed_row};
 pub(crate) use scans::stored_fields::{StoredPart, stored_part};
 pub use scans::system_rows::SystemRows;
-pub use statistics::analyze::StatisticsBuilder;
-pub(crate) use statistics::assumed::{GuessedRanges, assume};
+pub(crate) use statistics::analyze::StatisticsBuilder;
+pub(crate) use statistics::asked::{AskedRange, assume};
+pub(crate) use statistics::expressions::KeyExpressions;
 pub(crate) use statistics::live::{Sizes, estimated_rows};

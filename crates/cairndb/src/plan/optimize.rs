@@ -16,6 +16,7 @@ use super::rewrites::narrow::narrow;
 use super::rewrites::prune::prune_all;
 use super::rewrites::pushdown::push_down;
 use super::scans::stored_fields::read_fields;
+use super::statistics::asked::AskedRange;
 use crate::sql::with_deep_stack;
 use crate::{Error, Result, SqlState};
 
@@ -31,6 +32,14 @@ const SCALARS_MAX: usize = 6;
 /// Plans are walked by recursion: a deep one on a stack of its own, and one that is too deep (views upon views of
 /// nested queries) is refused.
 pub fn optimize(plan: LogicalPlan, options: &OptimizerOptions) -> Result<PhysicalPlan> {
+    optimize_asking(plan, options).map(|(plan, _)| plan)
+}
+
+/// As [`optimize`], and which ranges of parameters the plan hangs on.
+pub(crate) fn optimize_asking(
+    plan: LogicalPlan,
+    options: &OptimizerOptions,
+) -> Result<(PhysicalPlan, Vec<AskedRange>)> {
     let facts = Facts::of(&plan);
     check_depth(facts.depth)?;
     if facts.depth <= SHALLOW_DEPTH {
@@ -48,7 +57,7 @@ fn check_depth(depth: usize) -> Result<()> {
     Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded").with_hint(hint))
 }
 
-fn run(plan: LogicalPlan, options: &OptimizerOptions, facts: Facts) -> Result<PhysicalPlan> {
+fn run(plan: LogicalPlan, options: &OptimizerOptions, facts: Facts) -> Result<(PhysicalPlan, Vec<AskedRange>)> {
     // Only a query in an expression can become a join, and so be planned in several ways.
     let written = facts.subqueries.then(|| plan.clone());
     let (joined, scalars) = rewrite(plan, options, facts, &[]);
@@ -56,7 +65,8 @@ fn run(plan: LogicalPlan, options: &OptimizerOptions, facts: Facts) -> Result<Ph
         // Subqueries that were made one may have put their expressions into each other.
         check_depth(Facts::of(&joined).depth)?;
     }
-    let mut best = Planner::new(options).lower(joined)?.plan;
+    let mut planner = Planner::new(options);
+    let mut best = planner.lower(joined)?.plan;
     if let Some(written) = written.filter(|_| scalars > 0) {
         best = choose_scalars(&written, (options, facts), scalars.min(SCALARS_MAX), best)?;
     }
@@ -66,7 +76,7 @@ fn run(plan: LogicalPlan, options: &OptimizerOptions, facts: Facts) -> Result<Ph
         read_fields(&mut physical);
     }
     number::assign(&mut physical);
-    Ok(physical)
+    Ok((physical, planner.asked))
 }
 
 /// Decides for each of the correlated scalar aggregates, one after the other, how it is computed. `best`: where all are

@@ -11,6 +11,7 @@ use super::logical::{Field, SortKey};
 use super::optimize;
 use super::options::OptimizerOptions;
 use super::physical::{Estimate, PhysicalNode, PhysicalPlan, Subplan};
+use super::statistics::asked::AskedRange;
 use super::statistics::cost;
 use super::statistics::estimate::ColumnInfo;
 use crate::Result;
@@ -72,11 +73,13 @@ pub(super) struct Planner<'a> {
     /// Subqueries are being planned for their cost only: what is inside them is not looked at for that a second time,
     /// or planning would take time exponential in the nesting.
     costing: bool,
+    /// Ranges of parameters that an index could be asked for.
+    pub(super) asked: Vec<AskedRange>,
 }
 
 impl<'a> Planner<'a> {
     pub(super) fn new(options: &'a OptimizerOptions) -> Self {
-        Planner { options, ctes: HashMap::new(), costing: false }
+        Planner { options, ctes: HashMap::new(), costing: false, asked: vec![] }
     }
 
     pub(super) fn exprs(&mut self, exprs: Vec<Expr>) -> Result<Vec<Expr>> {

@@ -213,7 +213,13 @@ impl Planner<'_> {
 /// How many of the input's rows are read until so many passed the conditions; `None`: that is not known. Of groups it never
 /// is: nothing tells how many of them a HAVING lets pass.
 fn rows_before(input: &LogicalPlan, conditions: &[Expr], passed: f64) -> Option<f64> {
-    let share = selectivity_of_all(conditions, &known_columns(input)?);
+    let share = match TableShape::of(input) {
+        Some(shape) => {
+            let known = shape.known();
+            known.share_of(&conditions.iter().map(|condition| known.seen(condition)).collect::<Vec<_>>())
+        }
+        None => selectivity_of_all(conditions, &known_columns(input)?),
+    };
     Some(passed / share.max(f64::MIN_POSITIVE))
 }
 

@@ -27,7 +27,7 @@ pub(super) fn table(catalog: &mut Catalog, name: &str, columns: &[&str], primary
     let table = Table {
         columns: columns.iter().map(column).collect(),
         primary: (!primary_key.is_empty()).then(|| Arc::new(key)),
-        statistics: Some(Arc::new(TableStatistics { rows, columns: vec![] })),
+        statistics: Some(Arc::new(TableStatistics { rows, ..TableStatistics::default() })),
         ..Table::new(ObjectId(id), name, TreeId(id + 10))
     };
     catalog.objects_mut().add_table(Arc::new(table));

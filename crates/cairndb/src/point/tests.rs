@@ -162,7 +162,7 @@ fn both_ways(text: &str, catalog: &Catalog) -> Option<(Made, Made)> {
         BoundStatement::Delete(delete) => delete.returning.clone().map_or(vec![], |returning| returning.fields),
         _ => vec![],
     };
-    let Body::Plan(plan) = Body::plan(bound, &options).expect(text) else { panic!("{text}: no plan") };
+    let (Body::Plan(plan), _) = Body::plan(bound, &options).expect(text) else { panic!("{text}: no plan") };
     let planned = PointPlan::of(&plan, parameters.types().len(), catalog).map(|point| (point, fields));
     Some((direct, planned))
 }

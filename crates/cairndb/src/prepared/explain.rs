@@ -9,8 +9,8 @@ use crate::command::{ExplainFormat, ExplainRequest};
 use crate::dml::{self, DmlContext, Programs};
 use crate::exec::{self, ExecContext, pages_between};
 use crate::plan::{
-    ExplainOptions, ExplainedWhole, Field, NodeStatistics, OptimizerOptions, PhysicalPlan, explain as plan_lines,
-    explain_json, explain_yaml, explained,
+    ExplainOptions, ExplainedWhole, Field, NodeStatistics, OptimizerOptions, PhysicalPlan, assume,
+    explain as plan_lines, explain_json, explain_yaml, explained,
 };
 use crate::sql::with_deep_stack;
 use crate::sync;
@@ -42,7 +42,15 @@ pub(crate) fn explanation(
 ) -> Result<Explanation> {
     let pages = || told.buffers.then(|| context.reader.pages_used());
     let (started, before) = (sync::now(), pages());
-    let body = Body::plan(statement, &prepared.options)?;
+    let mut guessed = statement.clone();
+    let (mut body, asked) = Body::plan(statement, &prepared.options)?;
+    // As it runs with these parameters.
+    if let BoundStatement::Query(query) = &mut guessed
+        && !asked.is_empty()
+    {
+        assume(query, &asked, &context.parameters);
+        (body, _) = Body::plan(guessed, &prepared.options)?;
+    }
     let (planning, after) = (sync::since(started), pages());
     let started = sync::now();
     let Body::Plan(plan) = body else { return Err(Error::unsupported("EXPLAIN of this statement")) };
@@ -65,7 +73,6 @@ pub(crate) fn explanation_named(
     dml: Option<&DmlContext<'_>>,
 ) -> Result<Explanation> {
     let mut statement = bind_statement(&prepared.parsed, &prepared.catalog, &mut ParameterTypes::default())?;
-    prepared.assume(&mut statement, &context.parameters)?;
     statement.be_explained();
     explanation(told, statement, prepared, context, dml)
 }

@@ -1,7 +1,7 @@
 //! A statement with what runs it: its plan, its fast form, or what EXPLAIN tells of it.
 
 mod explain;
-mod narrow;
+mod sized;
 mod statement;
 
 pub(crate) use explain::{ExplainedRun, columns as explanation_columns, explanation, explanation_named, report};

@@ -9,19 +9,23 @@ use cairn_parser::{Id, Query, Statement as Syntax};
 use cairn_storage as storage;
 
 use super::explain;
-use super::narrow::NarrowPlan;
-use crate::Result;
+use super::sized::Sized;
 use crate::bind::{
-    BoundExplain, BoundStatement, Callees, Insertion, ParameterTypes, RowKey, Variables, bind_statement, with_row_key,
+    BoundExplain, BoundStatement, Callees, Insertion, ParameterTypes, RowKey, Variables, bind_statement, bound_indexes,
+    with_row_key,
 };
 use crate::catalog::{Catalog, CatalogStamp, PlanDependencies, SearchPath, Table, note_all, note_keys};
 use crate::command::{self, CommandKind, Runs};
 use crate::dml::Programs;
-use crate::plan::{Field, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan, Sizes, optimize};
+use crate::plan::{
+    AskedRange, Field, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan, Sizes, assume, optimize,
+    optimize_asking,
+};
 use crate::point::PointPlan;
 use crate::sql::ParsedStatement;
 use crate::state::Reader;
 use crate::types::DataType;
+use crate::{Result, Value};
 
 /// A statement bound and planned against one version of the catalog. Immutable; made anew when the catalog changed.
 #[derive(Debug)]
@@ -46,6 +50,8 @@ pub(crate) struct Prepared {
     calls: Callees,
     /// Empty as long as the fast form serves.
     body: OnceLock<Body>,
+    /// Plans for ranges of other sizes than nobody knows.
+    sized: Sized,
     /// The row programs of its changes; empty until it runs.
     programs: OnceLock<Arc<Programs>>,
     /// The result's columns, where no plan says them.
@@ -53,11 +59,9 @@ pub(crate) struct Prepared {
     /// The fast form, where the statement has one; empty until somebody asks.
     point: OnceLock<Option<PointPlan>>,
     /// What names mean besides columns, in a function's body.
-    pub(super) variables: Option<Arc<dyn Variables>>,
+    variables: Option<Arc<dyn Variables>>,
     /// What a cursor runs, if that is another plan; empty until one asks.
     of_cursor: OnceLock<Option<(Arc<PhysicalPlan>, RowKey)>>,
-    /// What a query runs where its ranges are narrow.
-    pub(super) narrow: NarrowPlan,
 }
 
 /// What to run.
@@ -103,12 +107,17 @@ impl Prepared {
         let sizes = match &direct {
             Some(_) => Sizes::default(),
             // Into how large a table rows go is no matter.
-            None => Sizes::look(parameters.tables(!matches!(bound, BoundStatement::Insert(_))), reader)?,
+            None => {
+                let tables = parameters.tables(!matches!(bound, BoundStatement::Insert(_)));
+                Sizes::look(tables, reader, &|table| bound_indexes(table, catalog))?
+            }
         };
+        let mut asked = vec![];
         let (body, point, fields) = match direct {
             Some((point, fields)) => (OnceLock::new(), OnceLock::from(Some(point)), fields),
             None => {
-                let body = Body::plan(bound, options)?;
+                let body;
+                (body, asked) = Body::plan(bound, options)?;
                 let fields = if let Body::Explain(of) = &body { explain::columns(of.told) } else { vec![] };
                 (OnceLock::from(body), OnceLock::new(), fields)
             }
@@ -128,12 +137,12 @@ impl Prepared {
             catalog: catalog.clone(),
             options: options.lasting(),
             body,
+            sized: Sized::of(asked),
             programs: OnceLock::new(),
             fields,
             point,
             variables,
             of_cursor: OnceLock::new(),
-            narrow: NarrowPlan::default(),
         }))
     }
 
@@ -152,12 +161,12 @@ impl Prepared {
             catalog: catalog.clone(),
             options: OptimizerOptions::default(),
             body: OnceLock::from(Body::Utility),
+            sized: Sized::of(vec![]),
             programs: OnceLock::new(),
             fields: vec![],
             point: OnceLock::from(None),
             variables: None,
             of_cursor: OnceLock::new(),
-            narrow: NarrowPlan::default(),
         }
     }
 
@@ -177,8 +186,24 @@ impl Prepared {
             return Ok(body);
         }
         let bound = bind_statement(&self.parsed, &self.catalog, &mut ParameterTypes::default())?;
-        let body = Body::plan(bound, &self.options)?;
+        let (body, _) = Body::plan(bound, &self.options)?;
         Ok(self.body.get_or_init(|| body))
+    }
+
+    /// The plan of a query for these parameters: `plan`, unless it hangs on how large a range they make.
+    pub(crate) fn plan_for(&self, plan: &Arc<PhysicalPlan>, parameters: &[Value]) -> Result<Arc<PhysicalPlan>> {
+        if self.variables.is_some() {
+            return Ok(plan.clone());
+        }
+        self.sized.plan_for(plan, parameters, |ranges| {
+            let mut types = ParameterTypes::default();
+            types.declare(&self.parameters);
+            let BoundStatement::Query(mut query) = bind_statement(&self.parsed, &self.catalog, &mut types)? else {
+                return Ok(plan.clone());
+            };
+            assume(&mut query, ranges, parameters);
+            Ok(Arc::new(optimize(query, &self.options)?))
+        })
     }
 
     /// What a cursor over the statement, which has a plan, runs: rows with the key of their table's row behind them, where they are
@@ -349,9 +374,13 @@ impl Prepared {
 }
 
 impl Body {
-    pub(crate) fn plan(bound: BoundStatement, options: &OptimizerOptions) -> Result<Body> {
+    /// The plan, and of a query the ranges of parameters that it hangs on.
+    pub(crate) fn plan(bound: BoundStatement, options: &OptimizerOptions) -> Result<(Body, Vec<AskedRange>)> {
         let plan = match bound {
-            BoundStatement::Query(plan) => optimize(plan, options)?,
+            BoundStatement::Query(plan) => {
+                let (plan, asked) = optimize_asking(plan, options)?;
+                return Ok((Body::Plan(Arc::new(plan)), asked));
+            }
             BoundStatement::Insert(insert) => match insert.insertion()? {
                 Insertion::Plan(plan) => optimize(plan, options)?,
                 Insertion::Constants(change, rows) => PhysicalPlan::of_constants(change, rows),
@@ -359,10 +388,10 @@ impl Body {
             BoundStatement::Update(update) => optimize(update.plan(), options)?,
             BoundStatement::Delete(delete) => optimize(delete.plan(), options)?,
             BoundStatement::Merge(merge) => optimize(merge.plan(), options)?,
-            BoundStatement::Explain(explain) => return Ok(Body::Explain(explain)),
-            BoundStatement::Utility => return Ok(Body::Utility),
+            BoundStatement::Explain(explain) => return Ok((Body::Explain(explain), vec![])),
+            BoundStatement::Utility => return Ok((Body::Utility, vec![])),
         };
-        Ok(Body::Plan(Arc::new(plan)))
+        Ok((Body::Plan(Arc::new(plan)), vec![]))
     }
 }
 

@@ -225,7 +225,9 @@ fn an_index_on_a_path_answers_filters_and_orders() {
 fn pages_are_the_whole_in_parts_whatever_comes_between() {
     let conn = connect("");
     let notes = filled(&conn, 200);
-    for sort in [vec![], vec!["a"], vec!["-a"], vec!["b", "-a"], vec!["-a.b", "-c"]] {
+    for sort in
+        [vec![], vec!["a"], vec!["-a"], vec!["b", "-a"], vec!["-a.b", "-c"], vec!["-$id"], vec!["a", "-$version"]]
+    {
         let whole = ids(notes.find("{}").sort(sort.clone()).all().unwrap());
         let (mut parts, mut cursor) = (Vec::new(), None::<String>);
         loop {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::implied::is_implied;
 use super::indexes::{BoundIndexes, Keyed, over};
 use super::keys::{KeyCondition, KeyPart, elements_of, key_any, key_condition, key_list};
+use super::known::Known;
 use crate::catalog::{Index, IndexColumn, Table};
 use crate::inverted::{ItemClass, Query, commuted};
 use crate::plan::expressions::equal::same_expr;
@@ -15,7 +16,7 @@ use crate::plan::logical::{LogicalPlan, scanned_fields};
 use crate::plan::order::Order;
 use crate::plan::physical::{Estimate, ItemCondition, Items, KeyBound, KeyRange};
 use crate::plan::statistics::cost;
-use crate::plan::statistics::estimate::{ColumnInfo, selectivity_of_all, table_rows};
+use crate::plan::statistics::estimate::{ColumnInfo, table_rows};
 use crate::types::key::is_decodable;
 use crate::types::{DataType, Value};
 
@@ -57,6 +58,13 @@ impl TableShape {
         self.columns.iter().map(|&column| ColumnInfo::of_table(&self.table, column)).collect()
     }
 
+    /// What is known of its rows, and of those that the conditions let pass.
+    pub(in crate::plan) fn known(&self) -> Known<'_> {
+        let within = (0..self.table.indexes.len()).filter(|at| self.indexes.is_some() && self.is_within(*at));
+        let keys = within.flat_map(|at| self.indexes.iter().flat_map(move |of| of.keys(at, &self.columns)));
+        Known::of((&self.table, self.infos()), keys, &self.conditions)
+    }
+
     /// What in its rows stands for a column of the path's key: a column, or an index's expression.
     fn shown(&self, column: usize, path: &AccessPath) -> Option<Expr> {
         if let Some(index) = self.columns.iter().position(|&own| own == column) {
@@ -75,10 +83,7 @@ impl TableShape {
 
     /// How many different values a column of the table or of one of its indexes has.
     pub(in crate::plan) fn distinct(&self, column: usize) -> f64 {
-        match self.table.key_type(column).filter(|_| column >= self.table.columns.len()) {
-            Some(data_type) => ColumnInfo::computed(data_type, table_rows(&self.table)).distinct,
-            None => ColumnInfo::of_table(&self.table, column).distinct,
-        }
+        ColumnInfo::of_table(&self.table, column).distinct
     }
 
     /// What the key of the index at this position sees of it; `None`: the primary key.
@@ -140,22 +145,22 @@ pub(super) struct PointKey {
 
 /// All paths, the plain scan first.
 pub(in crate::plan) fn paths(shape: &TableShape, indexes: bool) -> Vec<AccessPath> {
-    let infos = shape.infos();
-    let mut found = vec![full_scan(shape, &infos)];
+    let known = shape.known();
+    let mut found = vec![full_scan(shape, &known)];
     if !indexes {
         return found;
     }
     let keyed = shape.keyed(None);
     let key = shape.table.row_key().to_vec();
-    found.extend(Matcher::new((shape, &keyed), key, true).finish(None, &infos));
+    found.extend(Matcher::new((shape, &keyed), key, true).finish(None, &known));
     for (at, index) in shape.table.indexes.iter().enumerate().filter(|(at, _)| shape.is_within(*at)) {
         let keyed = shape.keyed(Some(at));
         if index.is_inverted() {
-            found.extend(by_items((shape, &keyed), index, &infos));
+            found.extend(by_items((shape, &keyed), index, &known));
             continue;
         }
         let matcher = Matcher::new((shape, &keyed), index.columns.clone(), index.unique);
-        found.extend(matcher.finish(Some((at, index)), &infos));
+        found.extend(matcher.finish(Some((at, index)), &known));
     }
     found
 }
@@ -203,17 +208,13 @@ fn equality<'e>(
     })
 }
 
-fn row_width(infos: &[ColumnInfo]) -> f64 {
-    infos.iter().map(|info| info.width).sum()
-}
-
 pub(in crate::plan) fn table_width(table: &Arc<Table>) -> f64 {
     (0..table.columns.len()).map(|column| ColumnInfo::of_table(table, column).width).sum()
 }
 
-fn full_scan(shape: &TableShape, infos: &[ColumnInfo]) -> AccessPath {
+fn full_scan(shape: &TableShape, known: &Known<'_>) -> AccessPath {
     let all = table_rows(&shape.table);
-    let rows = (all * selectivity_of_all(&shape.conditions, infos)).max(1.0);
+    let rows = (all * known.share()).max(1.0);
     let filter = shape.conditions.len() as f64 * cost::OPERATOR;
     // A scan too begins by finding a place in the tree: reading one row by key is never dearer, however small the table.
     let total = cost::LOOKUP + cost::sequential(all, table_width(&shape.table)) + all * (cost::ROW + filter);
@@ -229,7 +230,7 @@ fn full_scan(shape: &TableShape, infos: &[ColumnInfo]) -> AccessPath {
         key: shape.table.row_key().to_vec(),
         fixed: 0,
         matched: all,
-        estimate: Estimate { startup: 0.0, total, rows, width: row_width(infos) },
+        estimate: Estimate { startup: 0.0, total, rows, width: known.width },
     }
 }
 
@@ -378,7 +379,7 @@ impl<'a> Matcher<'a> {
     }
 
     /// The path, if it is of any use: it answers something, gives an order, or reads less.
-    fn finish(self, index: Option<(usize, &Arc<Index>)>, infos: &[ColumnInfo]) -> Option<AccessPath> {
+    fn finish(self, index: Option<(usize, &Arc<Index>)>, known: &Known<'_>) -> Option<AccessPath> {
         if self.key.is_empty() || (index.is_none() && self.answered.is_empty() && self.narrowed.is_empty()) {
             return None;
         }
@@ -403,7 +404,7 @@ impl<'a> Matcher<'a> {
         let ranges = self.prefixes.len() as f64 * self.elements.unwrap_or(1.0);
         let (lower, upper) = (self.lower, self.upper);
         let whole = self.unique && lower.is_none() && upper.is_none();
-        (path.matched, path.estimate) = estimate((self.shape, predicate), &path, ranges, whole, infos);
+        (path.matched, path.estimate) = estimate((self.shape, predicate), &path, ranges, whole, known);
         let ranges = self.prefixes.into_iter();
         path.ranges = ranges.map(|prefix| KeyRange { prefix, lower: lower.clone(), upper: upper.clone() }).collect();
         Some(path)
@@ -411,7 +412,7 @@ impl<'a> Matcher<'a> {
 }
 
 /// The rows that an inverted index finds for the conditions that it can be asked; all are asked again. None where there are none.
-fn by_items((shape, keyed): (&TableShape, &Keyed<'_>), index: &Arc<Index>, infos: &[ColumnInfo]) -> Option<AccessPath> {
+fn by_items((shape, keyed): (&TableShape, &Keyed<'_>), index: &Arc<Index>, known: &Known<'_>) -> Option<AccessPath> {
     let asked = |condition: &Expr| items_of((shape, keyed), index, condition);
     let found = keyed.conditions.iter().enumerate().filter_map(|(at, condition)| Some((at, asked(condition)?)));
     let (places, items): (Vec<usize>, Vec<Items<ItemCondition>>) = found.unzip();
@@ -419,9 +420,9 @@ fn by_items((shape, keyed): (&TableShape, &Keyed<'_>), index: &Arc<Index>, infos
         return None;
     }
     let all = table_rows(&shape.table);
-    let conditions: Vec<Expr> = places.iter().map(|&place| shape.conditions[place].clone()).collect();
-    let matched = all * selectivity_of_all(&conditions, infos);
-    let rows = (all * selectivity_of_all(&shape.conditions, infos)).clamp(1.0, matched.max(1.0));
+    let conditions: Vec<Expr> = places.iter().map(|&place| known.conditions[place].clone()).collect();
+    let matched = all * known.share_of(&conditions);
+    let rows = (all * known.share()).clamp(1.0, matched.max(1.0));
     let filters = shape.conditions.len() as f64 * cost::OPERATOR;
     // Each item is looked for in lists and in notes.
     let row = cost::row_by_entry(table_width(&shape.table));
@@ -439,7 +440,7 @@ fn by_items((shape, keyed): (&TableShape, &Keyed<'_>), index: &Arc<Index>, infos
         key: vec![],
         fixed: 0,
         matched,
-        estimate: Estimate { startup: 0.0, total, rows, width: row_width(infos) },
+        estimate: Estimate { startup: 0.0, total, rows, width: known.width },
     })
 }
 
@@ -489,30 +490,30 @@ fn estimate(
     path: &AccessPath,
     ranges: f64,
     whole: bool,
-    infos: &[ColumnInfo],
+    known: &Known<'_>,
 ) -> (f64, Estimate) {
     let all = table_rows(&shape.table);
-    let answered = path.answered.iter().chain(&path.narrowed).map(|&place| shape.conditions[place].clone());
+    let answered = path.answered.iter().chain(&path.narrowed).map(|&place| known.conditions[place].clone());
     let mut answered: Vec<Expr> = answered.collect();
-    for part in predicate {
+    for part in predicate.iter().map(|part| known.seen(part)) {
         if !answered.iter().any(|answered| same_expr(answered, &part)) {
             answered.push(part);
         }
     }
-    let mut matched = all * selectivity_of_all(&answered, infos);
+    let mut matched = all * known.share_of(&answered);
     if whole && path.answered.len() == path.key.len() {
         matched = matched.min(ranges);
     }
-    let rows = (all * selectivity_of_all(&shape.conditions, infos)).clamp(1.0, matched.max(1.0));
+    let rows = (all * known.share()).clamp(1.0, matched.max(1.0));
     let filters = (shape.conditions.len() - path.answered.len()) as f64 * cost::OPERATOR;
     let width = table_width(&shape.table);
     let entry = match (&path.index, path.covering) {
         (None, _) => cost::sequential(1.0, width) + cost::ROW,
-        (Some(_), true) => cost::sequential(1.0, row_width(infos)) + cost::ENTRY + cost::COVERED,
+        (Some(_), true) => cost::sequential(1.0, known.width) + cost::ENTRY + cost::COVERED,
         (Some(_), false) => cost::row_by_entry(width),
     };
     let total = ranges * cost::LOOKUP + matched * (entry + filters);
-    (matched, Estimate { startup: 0.0, total, rows, width: row_width(infos) })
+    (matched, Estimate { startup: 0.0, total, rows, width: known.width })
 }
 
 /// Whether an index entry tells all columns of the shape.

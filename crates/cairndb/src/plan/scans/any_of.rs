@@ -14,7 +14,6 @@ use crate::plan::physical::PhysicalNode as N;
 use crate::plan::planner::{Planned, Planner};
 use crate::plan::rewrites::fold::boolean;
 use crate::plan::statistics::cost;
-use crate::plan::statistics::estimate::selectivity_of_all;
 
 /// An OR of more parts is not looked at: each asks for those before it.
 const PARTS_MAX: usize = 16;
@@ -104,5 +103,5 @@ fn is_not_true(condition: &Expr) -> Expr {
 fn cardinality(shape: &TableShape, members: &[Member]) -> f64 {
     let all = crate::plan::statistics::estimate::table_rows(&shape.table);
     let read: f64 = members.iter().map(|member| member.path.estimate.rows).sum();
-    (all * selectivity_of_all(&shape.conditions, &shape.infos())).min(read).max(1.0)
+    (all * shape.known().share()).min(read).max(1.0)
 }

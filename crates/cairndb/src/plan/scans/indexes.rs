@@ -88,23 +88,30 @@ impl BoundIndexes {
 
     /// The columns, with an index's expressions behind them; and the conditions over those, as its key can answer them.
     pub(super) fn keyed<'a>(&self, index: usize, columns: &'a [usize], conditions: &'a [Expr]) -> Keyed<'a> {
-        let keys = self.keys.get(index).map_or(&[][..], Vec::as_slice);
-        let keys: Vec<(usize, Expr)> =
-            keys.iter().filter_map(|(key, expr)| Some((*key, over(expr, columns)?))).collect();
+        let keys: Vec<(usize, Expr)> = self.keys(index, columns).collect();
         if keys.is_empty() {
             return Keyed { columns: columns.into(), conditions: conditions.into() };
         }
-        let replaced = |condition: &Expr| {
-            let mut condition = condition.clone();
-            walk::rewrite(&mut condition, 0, &mut |expr, depth| {
-                let at = keys.iter().position(|(_, key)| depth == 0 && same_expr(key, expr))?;
-                Some(Expr::Column { index: columns.len() + at, data_type: expr.data_type() })
-            });
-            condition
-        };
+        let replaced = |condition: &Expr| with_keys(condition, columns.len(), &keys);
         let all = columns.iter().copied().chain(keys.iter().map(|(key, _)| *key));
         Keyed { columns: all.collect(), conditions: conditions.iter().map(replaced).collect() }
     }
+
+    /// What stands for an index's expressions in its key, and they, over some of the table's columns.
+    pub(super) fn keys(&self, index: usize, columns: &[usize]) -> impl Iterator<Item = (usize, Expr)> {
+        let keys = self.keys.get(index).map_or(&[][..], Vec::as_slice);
+        keys.iter().filter_map(move |(key, expr)| Some((*key, over(expr, columns)?)))
+    }
+}
+
+/// A condition over columns, of which there are so many, as one over those and the expressions of keys behind them.
+pub(super) fn with_keys(condition: &Expr, columns: usize, keys: &[(usize, Expr)]) -> Expr {
+    let mut condition = condition.clone();
+    walk::rewrite(&mut condition, 0, &mut |expr, depth| {
+        let at = keys.iter().position(|(_, key)| depth == 0 && same_expr(key, expr))?;
+        Some(Expr::Column { index: columns + at, data_type: expr.data_type() })
+    });
+    condition
 }
 
 /// What keys see of a table: columns, expressions of indexes, and conditions over both.

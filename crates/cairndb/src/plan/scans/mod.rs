@@ -8,6 +8,7 @@ pub(super) mod implied;
 pub(super) mod indexes;
 pub(super) mod keyed_row;
 pub(super) mod keys;
+pub(super) mod known;
 mod loose;
 pub(super) mod scan;
 pub(super) mod stored_fields;

@@ -13,6 +13,9 @@ use crate::plan::planner::{ExprCost, Planned, Planner};
 use crate::plan::statistics::cost;
 use crate::plan::statistics::estimate::ColumnInfo;
 
+/// Of more ranges it does not matter how large they are.
+const ASKED_MAX: usize = 4;
+
 /// An order that is wanted, and of how many rows.
 #[derive(Clone, Copy)]
 pub(in crate::plan) struct Wanted<'k> {
@@ -96,7 +99,9 @@ impl Planner<'_> {
     pub(in crate::plan) fn scan(&mut self, shape: &TableShape, wanted: Option<Wanted<'_>>) -> Result<(Planned, usize)> {
         let infos = shape.infos();
         let mut best: Option<(f64, AccessPath, Direction)> = None;
-        for path in self.paths(shape) {
+        let paths = self.paths(shape);
+        self.note_ranges(shape, &paths);
+        for path in paths {
             let direction = wanted.map_or(Direction::default(), |wanted| self.direction(shape, &path, wanted));
             let cost =
                 wanted.map_or(path.estimate.total, |wanted| wanted.cost(path.estimate, direction.covered, &infos));
@@ -117,6 +122,25 @@ impl Planner<'_> {
             return Ok((parts, 0));
         }
         Ok((self.scan_node(shape, path, direction.reverse)?, direction.covered))
+    }
+
+    /// Notes the ranges of parameters that one of the paths answers.
+    fn note_ranges(&mut self, shape: &TableShape, paths: &[AccessPath]) {
+        let of_parameters = |condition: &Expr| match condition {
+            Expr::Call { args, .. } => args.iter().any(|arg| matches!(arg, Expr::Parameter { .. })),
+            _ => false,
+        };
+        if !shape.conditions.iter().any(of_parameters) {
+            return;
+        }
+        let known = shape.known();
+        let is_answered =
+            |place: &usize| paths.iter().any(|path| path.answered.contains(place) || path.narrowed.contains(place));
+        for range in (0..shape.conditions.len()).filter(is_answered).filter_map(|place| known.asked_range(place)) {
+            if self.asked.len() < ASKED_MAX && !self.asked.iter().any(|noted| noted.is_like(&range)) {
+                self.asked.push(range);
+            }
+        }
     }
 
     /// All paths, and those of two indexes.

@@ -3,11 +3,12 @@
 //! Rows are counted exactly. A reservoir keeps an evenly chosen sample of at most [`SAMPLE_ROWS`] of them (always the
 //! same one for the same rows), from which each column's statistics are estimated as PostgreSQL does it: the number of
 //! different values by Haas and Stokes' estimator (Duj1), the most common values, and an equi-depth histogram of the
-//! others.
+//! others. So are those of the expressions of indexes ([`KeyExpressions`]), of the rows that have an entry.
 
+use super::expressions::KeyExpressions;
 use crate::Result;
-use crate::catalog::{ColumnStatistics, TableStatistics};
-use crate::types::{DataType, Value};
+use crate::catalog::{ColumnStatistics, ExpressionStatistics, ObjectId, TableStatistics};
+use crate::types::{DataType, EvalContext, Value};
 
 /// Rows in the sample: 300 for each of 100 histogram buckets, which bounds the error of a bucket.
 const SAMPLE_ROWS: usize = 30_000;
@@ -17,29 +18,46 @@ const BUCKETS: usize = 100;
 const VALUE_BYTES_MAX: usize = 256;
 
 /// Collects rows, then computes the statistics.
-pub struct StatisticsBuilder {
+pub(crate) struct StatisticsBuilder<'e> {
     types: Vec<DataType>,
-    sample: Vec<Vec<Value>>,
+    expressions: &'e KeyExpressions,
+    sample: Vec<Sampled>,
     rows: u64,
     random: u64,
 }
 
-impl StatisticsBuilder {
-    /// For a table with columns of these types.
-    pub fn new(types: &[DataType]) -> StatisticsBuilder {
-        StatisticsBuilder { types: types.to_vec(), sample: vec![], rows: 0, random: 0x9E37_79B9_7F4A_7C15 }
+/// A row's columns; and what it has for each expression, if it has an entry.
+struct Sampled {
+    columns: Vec<Value>,
+    expressions: Vec<Option<Value>>,
+}
+
+impl<'e> StatisticsBuilder<'e> {
+    /// For a table with columns of these types, whose indexes have these expressions.
+    pub(crate) fn new(types: &[DataType], expressions: &'e KeyExpressions) -> StatisticsBuilder<'e> {
+        let (types, random) = (types.to_vec(), 0x9E37_79B9_7F4A_7C15);
+        StatisticsBuilder { types, expressions, sample: vec![], rows: 0, random }
     }
 
     /// Counts one row; `row` is called for its values (one per column) if the sample takes it.
-    pub fn add_row(&mut self, row: impl FnOnce() -> Result<Vec<Value>>) -> Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// Those of `row`, and of the expressions.
+    pub(crate) fn add_row(&mut self, row: impl FnOnce() -> Result<Vec<Value>>, context: &EvalContext) -> Result<()> {
         self.rows += 1;
+        let expressions = self.expressions;
+        let sampled = || {
+            let columns = row()?;
+            Ok::<_, crate::Error>(Sampled { expressions: expressions.of_row(&columns, context)?, columns })
+        };
         if self.sample.len() < SAMPLE_ROWS {
-            self.sample.push(row()?);
+            self.sample.push(sampled()?);
             return Ok(());
         }
         let place = self.next_random() % self.rows;
         if let Some(slot) = usize::try_from(place).ok().and_then(|place| self.sample.get_mut(place)) {
-            *slot = row()?;
+            *slot = sampled()?;
         }
         Ok(())
     }
@@ -53,7 +71,7 @@ impl StatisticsBuilder {
     }
 
     /// The statistics of all rows added.
-    pub fn finish(self) -> TableStatistics {
+    pub(crate) fn finish(self) -> TableStatistics {
         let rows = self.rows as f64;
         self.finish_of(rows)
     }
@@ -62,10 +80,19 @@ impl StatisticsBuilder {
     pub(super) fn finish_of(self, rows: f64) -> TableStatistics {
         let rows = rows.max(self.rows as f64);
         let column = |(place, &data_type): (usize, &DataType)| {
-            let values = self.sample.iter().map(|row| row.get(place).unwrap_or(&Value::Null));
+            let values = self.sample.iter().map(|row| row.columns.get(place).unwrap_or(&Value::Null));
             column_statistics(values, data_type, rows)
         };
-        TableStatistics { rows, columns: self.types.iter().enumerate().map(column).collect() }
+        let expression = |(place, (key, data_type)): (usize, ((ObjectId, usize), DataType))| {
+            let values = self.sample.iter().filter_map(|row| row.expressions.get(place)?.as_ref());
+            let share = values.clone().count() as f64 / self.sample.len().max(1) as f64;
+            ExpressionStatistics { key, data_type, found: column_statistics(values, data_type, rows * share) }
+        };
+        TableStatistics {
+            rows,
+            columns: self.types.iter().enumerate().map(column).collect(),
+            expressions: self.expressions.keys().enumerate().map(expression).collect(),
+        }
     }
 }
 
@@ -190,8 +217,9 @@ mod tests {
     use super::*;
 
     fn statistics(values: impl Iterator<Item = Value>) -> TableStatistics {
-        let mut builder = StatisticsBuilder::new(&[DataType::Integer]);
-        values.for_each(|value| builder.add_row(|| Ok(vec![value])).expect("a row"));
+        let (none, context) = (KeyExpressions::default(), EvalContext::default());
+        let mut builder = StatisticsBuilder::new(&[DataType::Integer], &none);
+        values.for_each(|value| builder.add_row(|| Ok(vec![value]), &context).expect("a row"));
         builder.finish()
     }
 

@@ -16,9 +16,9 @@ use crate::types::{DataType, Value, ValueRef};
 const ROWS_UNKNOWN: f64 = 1000.0;
 const DISTINCT_UNKNOWN: f64 = 200.0;
 const RANGE_UNKNOWN: f64 = 1.0 / 3.0;
-pub(super) const RANGE_PAIR_UNKNOWN: f64 = 0.05;
+const RANGE_PAIR_UNKNOWN: f64 = 0.05;
 /// What is taken for a range at least: statistics tell no less.
-pub(super) const RANGE_LEAST: f64 = 0.0005;
+const RANGE_LEAST: f64 = 0.0005;
 /// Rows that have certain keys, values or elements: PostgreSQL's guess where it knows nothing of the column.
 const ITEMS_UNKNOWN: f64 = 0.01;
 const MATCH_PREFIX: f64 = 0.02;
@@ -44,11 +44,14 @@ impl ColumnInfo {
         ColumnInfo { distinct, null_fraction: 0.0, width: default_width(data_type), source: None }
     }
 
-    /// A table's column; [`Table::ROW_NUMBER`] is the hidden row number.
+    /// A table's column, or an expression in the key of one of its indexes; [`Table::ROW_NUMBER`] is the hidden row number.
     pub(in crate::plan) fn of_table(table: &Arc<Table>, column: usize) -> ColumnInfo {
         let rows = table_rows(table);
         let Some(definition) = table.columns.get(column) else {
-            return ColumnInfo { distinct: rows, null_fraction: 0.0, width: 8.0, source: None };
+            return match table.key_type(column) {
+                Some(data_type) => ColumnInfo::of_expression(table, column, data_type),
+                None => ColumnInfo { distinct: rows, null_fraction: 0.0, width: 8.0, source: None },
+            };
         };
         let all = statistics(table);
         let known = all.as_ref().and_then(|all| all.columns.get(column));
@@ -65,16 +68,49 @@ impl ColumnInfo {
         }
     }
 
+    /// An expression in the key of an index: of the rows that have an entry.
+    fn of_expression(table: &Arc<Table>, column: usize, data_type: DataType) -> ColumnInfo {
+        let rows = table_rows(table);
+        let unknown = ColumnInfo::computed(data_type, rows);
+        let Some(all) = statistics_of_expression(table, column) else { return unknown };
+        let Some((known, _)) = table.key_statistics(column, &all) else { return unknown };
+        ColumnInfo {
+            distinct: if known.distinct > 0.0 { grown(known.distinct, Some(&all), rows) } else { unknown.distinct },
+            null_fraction: known.null_fraction,
+            width: if known.average_width > 0.0 { known.average_width } else { unknown.width },
+            source: Some((table.clone(), column, Some(all))),
+        }
+    }
+
     /// The same column of a result of `rows` rows.
     pub(in crate::plan) fn within(mut self, rows: f64) -> ColumnInfo {
         self.distinct = self.distinct.min(rows).max(1.0);
         self
     }
 
+    /// Whether somebody has looked at its values.
+    pub(super) fn has_statistics(&self) -> bool {
+        self.statistics().is_some()
+    }
+
     fn statistics(&self) -> Option<(&ColumnStatistics, DataType)> {
         let (table, column, known) = self.source.as_ref()?;
-        Some((known.as_ref()?.columns.get(*column)?, table.columns.get(*column)?.data_type))
+        let known = known.as_ref()?;
+        match table.columns.get(*column) {
+            Some(definition) => Some((known.columns.get(*column)?, definition.data_type)),
+            None => table.key_statistics(*column, known),
+        }
     }
+}
+
+/// As [`statistics`], of an index's expression: of one that came after ANALYZE a sample may know.
+fn statistics_of_expression(table: &Table, column: usize) -> Option<Arc<TableStatistics>> {
+    let knows = |known: &Arc<TableStatistics>| table.key_statistics(column, known).is_some();
+    let sample = || table.live.sample().map(|sample| sample.statistics);
+    statistics(table)
+        .filter(knows)
+        .or_else(|| sample().filter(knows))
+        .or_else(|| table.statistics.clone().filter(knows))
 }
 
 /// What ANALYZE found, or what was found since in a table that has become another.
@@ -128,33 +164,45 @@ fn default_width(data_type: DataType) -> f64 {
     }
 }
 
+/// A column that a condition bounds by a value, if that is known.
+pub(in crate::plan) type RangeBound<'e> = (Operator, Option<&'e Value>);
+
 /// The share of rows that satisfy all conditions. Two bounds of one column are seen as a range.
 pub(in crate::plan) fn selectivity_of_all(conditions: &[Expr], columns: &[ColumnInfo]) -> f64 {
     let mut share = 1.0;
-    let mut ranges: Vec<(usize, Option<f64>, Option<f64>)> = vec![];
+    let mut ranges: Vec<(usize, Vec<RangeBound<'_>>)> = vec![];
     for condition in conditions {
         match range_bound(condition) {
             Some((column, op, value)) => {
-                let bound = columns.get(column).map_or(RANGE_UNKNOWN, |info| comparison(op, info, value));
-                let place = ranges.iter().position(|range| range.0 == column).unwrap_or_else(|| {
-                    ranges.push((column, None, None));
-                    ranges.len() - 1
-                });
-                let lower = matches!(op, Operator::Greater | Operator::GreaterEqual);
-                let slot = if lower { &mut ranges[place].1 } else { &mut ranges[place].2 };
-                *slot = Some(slot.map_or(bound, |old: f64| old.min(bound)));
+                let bound = (op, literal(value));
+                match ranges.iter_mut().find(|range| range.0 == column) {
+                    Some((_, bounds)) => bounds.push(bound),
+                    None => ranges.push((column, vec![bound])),
+                }
             }
             None => share *= selectivity(condition, columns),
         }
     }
-    for range in ranges {
-        share *= match range {
-            (_, Some(lower), Some(upper)) if lower == RANGE_UNKNOWN && upper == RANGE_UNKNOWN => RANGE_PAIR_UNKNOWN,
-            (_, Some(lower), Some(upper)) => (lower + upper - 1.0).max(RANGE_LEAST),
-            (_, lower, upper) => lower.or(upper).unwrap_or(1.0),
-        };
+    for (column, bounds) in ranges {
+        share *= range_share(columns.get(column), &bounds);
     }
     share.clamp(0.0, 1.0)
+}
+
+/// The share of rows whose value lies within all of the bounds.
+pub(in crate::plan) fn range_share(info: Option<&ColumnInfo>, bounds: &[RangeBound<'_>]) -> f64 {
+    let share = |(op, value): &RangeBound<'_>| info.map_or(RANGE_UNKNOWN, |info| comparison(*op, info, *value));
+    let is_lower = |(op, _): &&RangeBound<'_>| matches!(op, Operator::Greater | Operator::GreaterEqual);
+    let lower = bounds.iter().filter(is_lower).map(share).reduce(f64::min);
+    let upper = bounds.iter().filter(|bound| !is_lower(bound)).map(share).reduce(f64::min);
+    match (lower, upper) {
+        (Some(RANGE_UNKNOWN), Some(RANGE_UNKNOWN)) => RANGE_PAIR_UNKNOWN,
+        (Some(lower), Some(upper)) => {
+            let known = 1.0 - info.map_or(0.0, |info| info.null_fraction);
+            (lower + upper - known).max(RANGE_LEAST)
+        }
+        (lower, upper) => lower.or(upper).unwrap_or(1.0),
+    }
 }
 
 /// The share of rows that satisfy the condition.
@@ -256,6 +304,7 @@ fn column_of(expr: &Expr) -> Option<usize> {
     }
 }
 
+/// A value that is known, or that stands for those that a parameter may have.
 fn literal(expr: &Expr) -> Option<&Value> {
     match expr {
         Expr::Literal { value, .. } => Some(value),
@@ -264,13 +313,8 @@ fn literal(expr: &Expr) -> Option<&Value> {
     }
 }
 
-/// The share of rows between two bounds of a column, if statistics tell.
-pub(super) fn share_between(info: &ColumnInfo, lower: &Value, upper: &Value) -> Option<f64> {
-    let (from, to) = (below(info, Some(lower))?, below(info, Some(upper))?);
-    Some((to - from).max(RANGE_LEAST))
-}
-
-fn range_bound(condition: &Expr) -> Option<(usize, Operator, Option<&Value>)> {
+/// The column that a condition bounds, and by what.
+pub(in crate::plan) fn range_bound(condition: &Expr) -> Option<(usize, Operator, &Expr)> {
     let Expr::Call { function, args } = condition else { return None };
     let [first, second] = args.as_slice() else { return None };
     let (column, op, value) = match (column_of(first), column_of(second)) {
@@ -279,7 +323,7 @@ fn range_bound(condition: &Expr) -> Option<(usize, Operator, Option<&Value>)> {
         _ => return None,
     };
     let range = matches!(op, Operator::Less | Operator::LessEqual | Operator::Greater | Operator::GreaterEqual);
-    range.then(|| (column, op, literal(value)))
+    range.then_some((column, op, value))
 }
 
 fn comparison(op: Operator, info: &ColumnInfo, value: Option<&Value>) -> f64 {
@@ -396,6 +440,7 @@ fn number(value: &Value) -> Option<f64> {
             Value::Double(n) => n,
             _ => return None,
         },
+        Value::Jsonb(document) => document.to_string().parse().ok()?,
         _ => return None,
     })
 }

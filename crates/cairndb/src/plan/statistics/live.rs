@@ -19,10 +19,13 @@ use cairn_storage::{SampleSize, TreeShape};
 use super::analyze::StatisticsBuilder;
 use super::cost;
 use super::estimate::{is_near, table_rows};
+use super::expressions::KeyExpressions;
 use crate::Result;
-use crate::catalog::{Sample, Table, TableLayout};
+use crate::catalog::{Index, ObjectId, Sample, Table, TableLayout, TableStatistics};
 use crate::plan::scans::access::table_width;
+use crate::plan::scans::indexes::BoundIndexes;
 use crate::state::Reader;
+use crate::types::EvalContext;
 
 /// Tables of fewer rows are not worth a sample.
 const SAMPLED_FROM: f64 = 10_000.0;
@@ -38,6 +41,9 @@ const SAMPLE_LOADS: usize = 200;
 const CHANGED: f64 = 0.5;
 /// Trees of as many leaves or fewer are alike.
 const FEW_LEAVES: usize = 8;
+
+/// What tells what a table's indexes rest on.
+type BoundBy<'a> = dyn Fn(&Arc<Table>) -> Result<Option<Arc<BoundIndexes>>> + 'a;
 
 /// How large the tables were that a plan was made for.
 #[derive(Debug, Default)]
@@ -55,12 +61,16 @@ struct Size {
 }
 
 impl Sizes {
-    /// Looks at the tables, for a plan that is about to be made.
-    pub(crate) fn look<'t>(tables: impl Iterator<Item = &'t Arc<Table>>, reader: &Reader) -> Result<Sizes> {
+    /// Looks at the tables, for a plan that is about to be made. `bound`: what a table's indexes rest on.
+    pub(crate) fn look<'t>(
+        tables: impl Iterator<Item = &'t Arc<Table>>,
+        reader: &Reader,
+        bound: &BoundBy<'_>,
+    ) -> Result<Sizes> {
         let mut sizes: Vec<Size> = vec![];
         for table in tables {
             if !sizes.iter().any(|known| known.table.id == table.id) {
-                sizes.push(Size::look(table, reader)?);
+                sizes.push(Size::look(table, reader, bound)?);
             }
         }
         Ok(Sizes(sizes))
@@ -89,16 +99,19 @@ impl Sizes {
 }
 
 impl Size {
-    fn look(table: &Arc<Table>, reader: &Reader) -> Result<Size> {
+    fn look(table: &Arc<Table>, reader: &Reader, bound: &BoundBy<'_>) -> Result<Size> {
         let stamp = reader.tree_stamp(table.tree)?;
         if table.live.rows_at(stamp).is_none() {
             table.live.set_rows(stamp, estimated_rows(table, reader)?);
         }
-        let is_current = table.statistics.as_ref().is_some_and(|known| is_near(known.rows, table_rows(table)));
+        let is_current = table
+            .statistics
+            .as_ref()
+            .is_some_and(|known| is_near(known.rows, table_rows(table)) && tells_of_expressions(table, known));
         // Rows are made of groups where they are read: nothing else can read these.
         let by_sample = !table.is_kept_by_commits() && !is_current && table_rows(table) >= SAMPLED_FROM;
         if by_sample && !has_sample(table, stamp, reader)? {
-            table.live.set_sample(sample(table, stamp, reader)?);
+            table.live.set_sample(sample(table, stamp, reader, bound(table)?.as_deref())?);
         }
         Ok(Size {
             table: table.clone(),
@@ -147,31 +160,48 @@ fn is_alike(then: TreeShape, now: TreeShape) -> bool {
     then.level == now.level && (few || 2 * most <= 3 * least)
 }
 
-/// Whether there is a sample that is still of the same table, more or less.
+/// The ordered indexes that have expressions in their keys.
+fn with_expressions(table: &Table) -> impl Iterator<Item = ObjectId> + '_ {
+    let has_some = |index: &&Arc<Index>| !index.expressions.is_empty() && !index.is_inverted();
+    table.indexes.iter().filter(has_some).map(|index| index.id)
+}
+
+/// Whether ANALYZE, when it was there last, knew all expressions of indexes.
+fn tells_of_expressions(table: &Table, known: &TableStatistics) -> bool {
+    with_expressions(table).all(|index| known.expressions.iter().any(|found| found.key.0 == index))
+}
+
+/// Whether there is a sample that is still of the same table and its indexes, more or less.
 fn has_sample(table: &Table, stamp: u64, reader: &Reader) -> Result<bool> {
     let Some(sample) = table.live.sample() else { return Ok(false) };
+    if !with_expressions(table).all(|index| sample.indexes.contains(&index)) {
+        return Ok(false);
+    }
     if sample.stamp == stamp {
         return Ok(true);
     }
     Ok(is_near(sample.statistics.rows, table_rows(table)) && reader.tree_changed(table.tree, sample.stamp)? < CHANGED)
 }
 
-fn sample(table: &Arc<Table>, stamp: u64, reader: &Reader) -> Result<Sample> {
+/// (What calls functions of users is not evaluated by who plans a statement: ANALYZE does that.)
+fn sample(table: &Arc<Table>, stamp: u64, reader: &Reader, bound: Option<&BoundIndexes>) -> Result<Sample> {
     let layout = TableLayout::new(table);
     let types: Vec<_> = table.columns.iter().map(|column| column.data_type).collect();
-    let mut builder = StatisticsBuilder::new(&types);
+    let (expressions, context) = (KeyExpressions::of(table, bound).for_planning(), EvalContext::default());
+    let mut builder = StatisticsBuilder::new(&types, &expressions);
     let shape = reader.tree_shape(table.tree)?;
     let leaves = if shape.level == 1 { shape.fan_out.min(SAMPLED_LEAVES) } else { SAMPLED_LEAVES };
     let size = SampleSize { leaves, entries: SAMPLED.div_ceil(leaves.max(1)), loads: SAMPLE_LOADS };
     let mut taken = Ok(());
     reader.sample(table.tree, size, &mut |key, value| {
         if taken.is_ok() {
-            taken = builder.add_row(|| layout.decode(key, value));
+            taken = builder.add_row(|| layout.decode(key, value), &context);
         }
     })?;
     taken?;
     // By now there are more pages in memory that tell it.
     let rows = estimated_rows(table, reader)?;
     table.live.set_rows(stamp, rows);
-    Ok(Sample { stamp, statistics: Arc::new(builder.finish_of(rows)) })
+    let indexes = with_expressions(table).collect();
+    Ok(Sample { stamp, statistics: Arc::new(builder.finish_of(rows)), indexes })
 }

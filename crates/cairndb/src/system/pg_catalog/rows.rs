@@ -20,7 +20,9 @@ use crate::system::listed::oid_of_relation;
 
 pub(super) use constraints::{pg_constraint, pg_depend, pg_description, pg_shdescription};
 pub(super) use operators::{pg_aggregate, pg_cast, pg_operator};
-pub(super) use relations::{pg_attrdef, pg_attribute, pg_class, pg_index, pg_namespace, pg_rewrite, pg_sequence};
+pub(super) use relations::{
+    expression_name, pg_attrdef, pg_attribute, pg_class, pg_index, pg_namespace, pg_rewrite, pg_sequence,
+};
 pub(super) use routines::{pg_language, pg_proc, pg_trigger};
 pub(super) use types::{pg_am, pg_collation, pg_enum, pg_opclass, pg_type};
 pub(super) use whole::{pg_extension, pg_indexes, pg_matviews, pg_sequences, pg_tables, pg_tablespace, pg_views};

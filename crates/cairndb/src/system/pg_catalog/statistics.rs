@@ -1,9 +1,9 @@
 //! Statistics: what the database counts of itself. What it does not count is NULL.
 
 use super::Made;
-use super::rows::oid;
+use super::rows::{expression_name, oid};
 use crate::Value;
-use crate::catalog::{Catalog, ObjectId};
+use crate::catalog::{Catalog, ColumnStatistics, EXPRESSIONS, ObjectId};
 use crate::system::Rows;
 use crate::system::{asked, served};
 use crate::system::{schema_name, text};
@@ -40,31 +40,45 @@ const GROWING: f64 = 0.1;
 fn of_columns(catalog: &Catalog, rows: &mut Rows) {
     for table in rows.tables(catalog) {
         let Some(statistics) = &table.statistics else { continue };
+        let schema = schema_name(catalog, table.schema);
+        let mut put = |relation: &str, name: &str, of: (&ColumnStatistics, DataType)| {
+            let named = [("schemaname", schema.clone()), ("tablename", text(relation)), ("attname", text(name))];
+            rows.put_known(named.into_iter().chain(found(of, statistics.rows)).collect());
+        };
         for (column, of) in table.columns.iter().zip(&statistics.columns) {
-            let distinct = match of.distinct > GROWING * statistics.rows {
-                true => -of.distinct / statistics.rows.max(1.0),
-                false => of.distinct,
-            };
-            let mut row = vec![
-                ("schemaname", schema_name(catalog, table.schema)),
-                ("tablename", text(&table.name)),
-                ("attname", text(&column.name)),
-                ("inherited", Value::Boolean(false)),
-                ("null_frac", Value::Real(of.null_fraction as f32)),
-                ("avg_width", Value::Integer(of.average_width.round() as i32)),
-                ("n_distinct", Value::Real(distinct as f32)),
-            ];
-            if !of.most_common.is_empty() {
-                let values = listed(column.data_type, of.most_common.iter().map(|(value, _)| value));
-                let shares = of.most_common.iter().map(|(_, share)| Value::Real(*share as f32)).collect();
-                row.extend([("most_common_vals", values), ("most_common_freqs", Array::new(Real, shares).into())]);
+            put(&table.name, &column.name, (of, column.data_type));
+        }
+        for index in &table.indexes {
+            for (at, part) in (1..).zip(index.positions()).filter(|(_, part)| *part >= EXPRESSIONS) {
+                if let Some(of) = table.key_statistics(part, statistics) {
+                    put(&index.name, &expression_name(at), of);
+                }
             }
-            if !of.histogram.is_empty() {
-                row.push(("histogram_bounds", listed(column.data_type, of.histogram.iter())));
-            }
-            rows.put_known(row);
         }
     }
+}
+
+/// What was found of a column's values, of a table of so many rows.
+fn found((of, data_type): (&ColumnStatistics, DataType), rows: f64) -> Vec<(&'static str, Value)> {
+    let distinct = match of.distinct > GROWING * rows {
+        true => -of.distinct / rows.max(1.0),
+        false => of.distinct,
+    };
+    let mut found = vec![
+        ("inherited", Value::Boolean(false)),
+        ("null_frac", Value::Real(of.null_fraction as f32)),
+        ("avg_width", Value::Integer(of.average_width.round() as i32)),
+        ("n_distinct", Value::Real(distinct as f32)),
+    ];
+    if !of.most_common.is_empty() {
+        let values = listed(data_type, of.most_common.iter().map(|(value, _)| value));
+        let shares = of.most_common.iter().map(|(_, share)| Value::Real(*share as f32)).collect();
+        found.extend([("most_common_vals", values), ("most_common_freqs", Array::new(Real, shares).into())]);
+    }
+    if !of.histogram.is_empty() {
+        found.push(("histogram_bounds", listed(data_type, of.histogram.iter())));
+    }
+    found
 }
 
 /// The values as the text of an array.

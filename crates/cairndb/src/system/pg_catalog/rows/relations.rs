@@ -201,7 +201,8 @@ pub(in crate::system::pg_catalog) fn pg_attribute(catalog: &Catalog, rows: &mut 
     }
 }
 
-fn expression_name(at: usize) -> String {
+/// What an index's column of this number is called, which is an expression.
+pub(in crate::system::pg_catalog) fn expression_name(at: usize) -> String {
     if at == 1 { "expr".to_owned() } else { format!("expr{}", at - 1) }
 }
 

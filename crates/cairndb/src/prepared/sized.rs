@@ -1,60 +1,47 @@
-//! The plan that a query has for narrow ranges, beside the one for any values ([`GuessedRanges`]).
+//! A statement's plans by how large the ranges are that it asks for with parameters.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use super::statement::{Body, Prepared};
-use crate::Result;
-use crate::bind::{BoundStatement, ParameterTypes, bind_statement};
-use crate::plan::{GuessedRanges, PhysicalPlan, assume};
-use crate::types::Value;
+use crate::plan::{AskedRange, PhysicalPlan};
+use crate::sync::Mutex;
+use crate::{Result, Value};
 
-/// Empty until the statement runs; then nothing, where there is nothing to choose.
-#[derive(Debug, Default)]
-pub(super) struct NarrowPlan(OnceLock<Option<Box<Narrow>>>);
+/// Plans that are kept; behind them comes the one that is oldest.
+const PLANS: usize = 8;
 
+/// See the module.
 #[derive(Debug)]
-struct Narrow {
-    ranges: GuessedRanges,
-    /// Made when they first are narrow, for the values that they then have.
-    plan: OnceLock<Arc<PhysicalPlan>>,
+pub(super) struct Sized {
+    ranges: Vec<AskedRange>,
+    plans: Mutex<Vec<(Vec<u8>, Arc<PhysicalPlan>)>>,
 }
 
-impl Prepared {
-    /// What a query runs with these parameters, where `plan` is its plan for any.
-    pub(crate) fn plan_for(&self, plan: &Arc<PhysicalPlan>, parameters: &[Value]) -> Result<Arc<PhysicalPlan>> {
-        let ranges = || GuessedRanges::of(plan).filter(|_| !parameters.is_empty() && self.variables.is_none());
-        let made = || ranges().map(|ranges| Box::new(Narrow { ranges, plan: OnceLock::new() }));
-        let narrow = self.narrow.0.get_or_init(made).as_deref();
-        let Some(narrow) = narrow.filter(|narrow| narrow.ranges.are_narrow(parameters)) else {
+impl Sized {
+    pub(super) fn of(ranges: Vec<AskedRange>) -> Sized {
+        Sized { ranges, plans: Mutex::default() }
+    }
+
+    /// The plan for ranges of the size that these parameters make; made where there is none yet. `otherwise`: where there are no ranges.
+    pub(super) fn plan_for(
+        &self,
+        otherwise: &Arc<PhysicalPlan>,
+        parameters: &[Value],
+        make: impl FnOnce(&[AskedRange]) -> Result<Arc<PhysicalPlan>>,
+    ) -> Result<Arc<PhysicalPlan>> {
+        if self.ranges.is_empty() {
+            return Ok(otherwise.clone());
+        }
+        let sizes: Vec<u8> = self.ranges.iter().map(|range| range.size(parameters)).collect();
+        if let Some((_, plan)) = self.plans.lock().iter().find(|(known, _)| *known == sizes) {
             return Ok(plan.clone());
-        };
-        if let Some(known) = narrow.plan.get() {
-            return Ok(known.clone());
         }
-        let mut types = ParameterTypes::default();
-        types.declare(&self.parameters);
-        let mut bound = bind_statement(&self.parsed, &self.catalog, &mut types)?;
-        assume_in(&mut bound, parameters);
-        match Body::plan(bound, &self.options)? {
-            Body::Plan(made) => Ok(narrow.plan.get_or_init(|| made).clone()),
-            Body::Explain(_) | Body::Utility => Ok(plan.clone()),
+        let plan = make(&self.ranges)?;
+        let mut plans = self.plans.lock();
+        if plans.len() >= PLANS {
+            plans.remove(0);
         }
-    }
-
-    /// Has a query planned as it runs with these parameters, for who tells of it.
-    pub(super) fn assume(&self, statement: &mut BoundStatement, parameters: &[Value]) -> Result<()> {
-        if let (Some(plan), BoundStatement::Query(_)) = (self.plan()?, &*statement)
-            && !Arc::ptr_eq(&self.plan_for(plan, parameters)?, plan)
-        {
-            assume_in(statement, parameters);
-        }
-        Ok(())
-    }
-}
-
-fn assume_in(statement: &mut BoundStatement, parameters: &[Value]) {
-    if let BoundStatement::Query(plan) = statement {
-        assume(plan, parameters);
+        plans.push((sizes, plan.clone()));
+        Ok(plan)
     }
 }
 
