@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::StatusCode;
 use cairndb::{Aggregation, Connection, Error, SqlState};
 use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::asking::Asking;
@@ -38,6 +38,8 @@ struct Asked {
 enum Of {
     All(bool),
     At(String),
+    /// Of what nothing is worked out: it is told with its name.
+    Other(IgnoredAny),
 }
 
 /// Members of an object in their order, also those that are said twice: of that it is told.

@@ -19,7 +19,7 @@ use cairndb::{Connection, Error, Position, Rules, SqlState};
 use crate::app::App;
 use crate::databases::Open;
 use crate::events::{Attendance, Over, Sign, Step, Telling, response};
-use crate::feed::{Backlog, Batch, Becomes, Document, News, Place, Subscription, Told, What};
+use crate::feed::{Backlog, Batch, Becomes, Document, InSight, News, Place, Question, Subscription, Told, What};
 use crate::names::{Names, asked};
 use crate::principal::{Principal, RULES_CHANGED};
 use crate::problem::{Answer, Problem};
@@ -49,7 +49,7 @@ pub(crate) async fn stream(
         let problem = Problem::new(StatusCode::CONFLICT, SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
         return Err(problem.hint("ALTER TABLE .. SET (change_feed = on) gives it one."));
     };
-    Ok(response(Sight {
+    let sight = Sight {
         attendance: Attendance::new(app, principal),
         wants,
         sees,
@@ -59,8 +59,9 @@ pub(crate) async fn stream(
         whole: source.from,
         told: source.from,
         is_ahead: false,
-        open,
-    }))
+        open: open.clone(),
+    };
+    Ok(response(sight, &open))
 }
 
 /// The place is gone: who asks has to begin again. (Nothing else that is asked at the beginning fails so.)
@@ -89,6 +90,8 @@ struct Sees {
     table: u32,
     /// Those by which he is told.
     rules: Option<Rules>,
+    /// What is asked of documents for him, and others.
+    question: Arc<Question>,
     /// All that the filter says, where it names values that documents have to have and nothing else.
     values: Option<Arc<Equalities>>,
 }
@@ -124,7 +127,9 @@ impl Wants {
         let rules = self.principal.check_told(&collection, self.filter.as_deref())?;
         let Some(table) = collection.changed_table()? else { return Ok(None) };
         let values = self.filter.as_deref().map(|filter| Equalities::of(collection.info(), filter)).transpose()?;
-        let sees = Sees { table: table.id, rules, values: values.flatten().map(Arc::new) };
+        let (filter, claims) = (self.filter.as_deref(), self.principal.claims());
+        let question = Arc::new(Question::new(&self.collection, filter, rules.as_ref(), claims));
+        let sees = Sees { table: table.id, rules, question, values: values.flatten().map(Arc::new) };
         let begun = sees.listen(connection, open, from)?;
         Ok(Some((sees, begun)))
     }
@@ -316,10 +321,12 @@ impl Sight {
             return Ok(None);
         }
         let event = match &told.what {
-            What::Document { old, new, .. } => match self.becomes(old.as_ref(), new.as_ref()).await.map_err(over)? {
-                Some(becomes) => told.event(becomes),
-                None => Bytes::new(),
-            },
+            What::Document { old, new, .. } => {
+                match self.becomes(told, old.as_ref(), new.as_ref()).await.map_err(over)? {
+                    Some(becomes) => told.event(becomes),
+                    None => Bytes::new(),
+                }
+            }
             What::Truncate => told.text("truncate", "{}"),
             What::End(why) => return Err(Over::told(told.text("end", &Over::message(why)))),
             What::Nothing => Bytes::new(),
@@ -336,7 +343,12 @@ impl Sight {
     }
 
     /// What a document becomes for him; `None`: he saw it neither before nor after.
-    async fn becomes(&mut self, old: Option<&Document>, new: Option<&Document>) -> Result<Option<Becomes>, Error> {
+    async fn becomes(
+        &mut self,
+        told: &Told,
+        old: Option<&Document>,
+        new: Option<&Document>,
+    ) -> Result<Option<Becomes>, Error> {
         let values = self.sees.values.as_deref();
         let has_values =
             |document: &&Document| values.map_or(Ok(true), |values| values.are_met(&document.0, &document.2));
@@ -352,7 +364,7 @@ impl Sight {
         let [old, new] = match seen {
             [None, None] => [false, false],
             seen if is_known => seen.map(|document| document.is_some()),
-            seen => self.find(seen).await?,
+            seen => told.in_sight(&self.sees.question.clone(), self.find(seen)).await?,
         };
         Ok(match (old, new) {
             (false, false) => None,
@@ -363,7 +375,8 @@ impl Sight {
     }
 
     /// Which of the documents are in sight: of the rule, and of the filter.
-    async fn find(&mut self, documents: [Option<Document>; 2]) -> Result<[bool; 2], Error> {
+    async fn find(&mut self, documents: [Option<Document>; 2]) -> InSight {
+        self.open.feed.count_question();
         let (Wants { principal, collection, filter }, rules) = (self.wants.clone(), self.sees.rules.clone());
         let find = move |connection: &Connection| {
             let collection = principal.collection(connection, &collection)?;

@@ -10,6 +10,7 @@ use cairn_server::{Lease, Services};
 use cairndb::{Ceilings, Error, SqlState};
 use cairndb_async::{Database, Options, Pool, PoolStatus};
 
+use crate::events::Streams;
 use crate::feed::Feed;
 
 /// How long a database is kept that nobody uses.
@@ -19,6 +20,8 @@ const IDLE: Duration = Duration::from_secs(5);
 pub(crate) struct Open {
     /// What becomes of its documents, for streams.
     pub(crate) feed: Feed,
+    /// Answers that go on.
+    pub(crate) streams: Streams,
     /// For all that a token may do.
     pub(crate) database: Database,
     /// For SQL that only reads.
@@ -38,7 +41,8 @@ impl Open {
         let within = (ceilings, services.settings(name));
         let threads = (pool.clone(), queue);
         let database = over(&lease, &within, &threads)?;
-        Ok(Open { feed: Feed::new(), database, reading: OnceLock::new(), within, threads, lease })
+        let (feed, streams, reading) = (Feed::new(), Streams::default(), OnceLock::new());
+        Ok(Open { feed, streams, database, reading, within, threads, lease })
     }
 
     /// With connections that read only.
@@ -96,7 +100,12 @@ impl Databases {
         self.counted(|open| open.feed.subscribers())
     }
 
-    fn counted(&self, count: fn(&Open) -> usize) -> Vec<(String, usize)> {
+    /// Of each that is open how often it was asked who sees a change, by name.
+    pub(crate) fn questions(&self) -> Vec<(String, u64)> {
+        self.counted(|open| open.feed.questions())
+    }
+
+    fn counted<T: Ord>(&self, count: fn(&Open) -> T) -> Vec<(String, T)> {
         let mut counted: Vec<_> = self.lock().iter().map(|(name, (open, _))| (name.clone(), count(open))).collect();
         counted.sort();
         counted
@@ -135,9 +144,17 @@ impl Databases {
         self.lock().retain(|_, (open, used)| is_used(open, used));
     }
 
-    /// Lets go of one, if nobody uses it.
-    pub(crate) fn let_go(&self, name: &str) {
-        self.lock().retain(|known, (open, _)| known != name || Arc::strong_count(open) > 1);
+    /// Lets go of one, if nobody uses it; by force, whoever does: streams end, and requests have to come to theirs.
+    pub(crate) fn let_go(&self, name: &str, by_force: bool) {
+        let mut open = self.lock();
+        let is_free = open.get(name).is_some_and(|(open, _)| by_force || Arc::strong_count(open) == 1);
+        let gone = is_free.then(|| open.remove(name)).flatten();
+        drop(open);
+        if let Some((gone, _)) = gone
+            && by_force
+        {
+            gone.streams.end("the database is dropped");
+        }
     }
 
     /// Lets go of all.

@@ -1,12 +1,12 @@
 //! Server-sent events ([HTML](https://html.spec.whatwg.org/multipage/server-sent-events.html)): a body that goes on, and what ends it whatever it tells.
 //!
-//! - It ends when its token does, when that is revoked, and when the server ends.
+//! - It ends when its token does, when that is revoked, when its database is dropped by force, and when the server ends.
 //! - An event is made when the connection has room for it: a client that takes nothing has none made for it, and is let go of by its connection.
 
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, SystemTime};
 
 use axum::body::{Body, Bytes};
@@ -19,6 +19,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use crate::app::App;
+use crate::databases::Open;
 use crate::principal::Principal;
 use crate::problem::Problem;
 
@@ -40,7 +41,11 @@ impl Over {
 
     /// Tells why nothing more comes.
     pub(crate) fn end(why: &str) -> Over {
-        Over(Some(format!("event: end\ndata: {}\n\n", Over::message(why)).into()))
+        Over(Some(Over::text(why)))
+    }
+
+    fn text(why: &str) -> Bytes {
+        format!("event: end\ndata: {}\n\n", Over::message(why)).into()
     }
 
     /// The same, of an error.
@@ -63,9 +68,11 @@ pub(crate) trait Telling: Send + Sized + 'static {
     fn step(&mut self) -> impl Future<Output = Step> + Send;
 }
 
-/// An answer that goes on.
-pub(crate) fn response(of: impl Telling) -> Response<Body> {
-    let mut response = Response::new(Body::from_stream(Events(Some(next(of)))));
+/// An answer that goes on, about a database.
+pub(crate) fn response(of: impl Telling, database: &Open) -> Response<Body> {
+    let slot = Arc::new(Mutex::new(Slot { stage: Stage::On(next(of)), waker: None }));
+    database.streams.add(slot.clone());
+    let mut response = Response::new(Body::from_stream(Events(slot)));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
@@ -87,20 +94,95 @@ fn next<T: Telling>(mut of: T) -> Told<T> {
 }
 
 /// The body: events as they are taken.
-struct Events<T>(Option<Told<T>>);
+struct Events<T>(Arc<Mutex<Slot<T>>>);
+
+/// What a body has to tell, until somebody else ends it.
+struct Slot<T> {
+    stage: Stage<T>,
+    /// Who is waiting for it.
+    waker: Option<Waker>,
+}
+
+enum Stage<T> {
+    On(Told<T>),
+    /// This is told, and nothing more.
+    Last(Option<Bytes>),
+}
 
 impl<T: Telling> Stream for Events<T> {
     type Item = Result<Bytes, Infallible>;
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let Some(told) = &mut self.0 else { return Poll::Ready(None) };
-        let (of, told) = std::task::ready!(told.as_mut().poll(context));
-        let (on, event) = match told {
-            Ok(event) => (Some(next(of)), Some(event)),
-            Err(Over(last)) => (None, last),
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = match &mut slot.stage {
+            Stage::Last(last) => return Poll::Ready(last.take().map(Ok)),
+            Stage::On(told) => told,
         };
-        self.0 = on;
+        let Poll::Ready((of, told)) = told.as_mut().poll(context) else {
+            slot.waker = Some(context.waker().clone());
+            return Poll::Pending;
+        };
+        let (stage, event) = match told {
+            Ok(event) => (Stage::On(next(of)), Some(event)),
+            Err(Over(last)) => (Stage::Last(None), last),
+        };
+        slot.stage = stage;
         Poll::Ready(event.map(Ok))
+    }
+}
+
+/// What can be ended from outside, whether or not its client takes anything.
+trait Ending: Send + Sync {
+    fn end(&self, last: Bytes);
+}
+
+impl<T: Telling> Ending for Mutex<Slot<T>> {
+    fn end(&self, last: Bytes) {
+        let mut slot = self.lock().unwrap_or_else(PoisonError::into_inner);
+        let waker = slot.waker.take();
+        let told = match &slot.stage {
+            Stage::On(_) => std::mem::replace(&mut slot.stage, Stage::Last(Some(last))),
+            Stage::Last(_) => return,
+        };
+        drop(slot);
+        // (It lets go of the database.)
+        drop(told);
+        waker.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// The answers about a database that go on.
+#[derive(Default)]
+pub(crate) struct Streams(Mutex<Known>);
+
+#[derive(Default)]
+struct Known {
+    all: Vec<Weak<dyn Ending>>,
+    /// Why there are to be none.
+    over: Option<&'static str>,
+}
+
+impl Streams {
+    fn add(&self, stream: Arc<impl Ending + 'static>) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(why) = known.over {
+            drop(known);
+            return stream.end(Over::text(why));
+        }
+        if known.all.len() == known.all.capacity() {
+            known.all.retain(|stream| stream.strong_count() > 0);
+        }
+        let stream: Arc<dyn Ending> = stream;
+        known.all.push(Arc::downgrade(&stream));
+    }
+
+    /// Ends all that there are, and those that are about to begin.
+    pub(crate) fn end(&self, why: &'static str) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.over = Some(why);
+        let all = std::mem::take(&mut known.all);
+        drop(known);
+        all.iter().filter_map(Weak::upgrade).for_each(|stream| stream.end(Over::text(why)));
     }
 }
 

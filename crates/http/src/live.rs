@@ -63,7 +63,8 @@ async fn watch(app: Arc<App>, principal: Principal, open: Arc<Open>, asked: Aske
     let live = open.reading()?.live(&asked.sql, params).await?;
     let head = json!({ "columns": columns(live.columns()), "key": live.key() });
     let waiting = VecDeque::from([format!("event: columns\ndata: {head}\n\n").into()]);
-    Ok(response(Watch { attendance: Attendance::new(app, principal), live, waiting, _open: open }))
+    let about = open.clone();
+    Ok(response(Watch { attendance: Attendance::new(app, principal), live, waiting, _open: open }, &about))
 }
 
 /// What one client watches.

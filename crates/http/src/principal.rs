@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
-use cairndb::{Collection, Connection, Error, Rules, SqlState, Value};
+use cairndb::{Collection, Connection, Error, Jsonb, Rules, SqlState, Value};
 use cairndb_async::Database;
 
 use crate::app::App;
@@ -80,6 +80,14 @@ impl Principal {
         match collection.info().has_rules() {
             true => Ok(collection.for_claims(claims.claims.clone())),
             false => Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, UNRULED)),
+        }
+    }
+
+    /// What he comes with to rules.
+    pub(crate) fn claims(&self) -> Option<&Jsonb> {
+        match self {
+            Principal::Claims(claims) => Some(&claims.claims),
+            Principal::Anybody | Principal::Token(_) => None,
         }
     }
 

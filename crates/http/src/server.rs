@@ -71,7 +71,9 @@ impl Running {
         let (stop, stopping) = watch::channel(false);
         let app = Arc::new(App::new(services, options, stopping)?);
         let kept = Arc::downgrade(&app);
-        app.services.on_letting_go(move |name| kept.upgrade().iter().for_each(|app| app.databases.let_go(name)));
+        app.services.on_letting_go(move |name, by_force| {
+            kept.upgrade().iter().for_each(|app| app.databases.let_go(name, by_force));
+        });
         let mut running = Running { app, addresses: Vec::new(), metrics: None, stop, runtime: None };
         running.listen_all(&runtime)?;
         runtime.spawn(look(running.app.clone()));

@@ -80,6 +80,12 @@ fn pool_lines(app: &App, lines: &mut Lines) {
     for (database, streams) in app.databases.streams() {
         lines.line("cairn_http_change_streams", &[("database", &database)], streams);
     }
+    let (name, help) =
+        ("cairn_http_change_questions_total", "How often it was asked of a change who sees it, by database.");
+    lines.begin(name, "counter", help);
+    for (database, questions) in app.databases.questions() {
+        lines.line(name, &[("database", &database)], questions);
+    }
     let mean = waiting.iter().map(|(_, depth)| *depth as f64).sum::<f64>() / waiting.len().max(1) as f64;
     lines.one(
         ("cairn_sched_queue_depth_mean", "gauge", "The mean of what waits for a thread over the databases."),

@@ -50,7 +50,7 @@ impl Session<'_> {
         match statement {
             DatabaseStatement::Create { name } => folder.create(name)?,
             DatabaseStatement::Rename { name, to } => {
-                self.shared.let_go(name);
+                self.shared.let_go(name, false);
                 folder.rename(name, to)?;
             }
             DatabaseStatement::Set { name, setting, words } => {
@@ -61,7 +61,7 @@ impl Session<'_> {
             }
             DatabaseStatement::Reset { name, setting } => folder.reset(name, setting.as_deref())?,
             DatabaseStatement::Drop { name, if_exists, force } => {
-                self.shared.let_go(name);
+                self.shared.let_go(name, false);
                 let dropped = if *force { self.drop_by_force(folder, name) } else { folder.drop_database(name) };
                 match dropped {
                     Err(error) if *if_exists && error.sqlstate() == SqlState::INVALID_CATALOG_NAME => {
@@ -93,7 +93,7 @@ impl Session<'_> {
             match folder.drop_database(name) {
                 Err(error) if error.sqlstate() == SqlState::OBJECT_IN_USE && begun.elapsed() < FORCE_TIME => {
                     self.shared.registry.end_of_database(name);
-                    self.shared.let_go(name);
+                    self.shared.let_go(name, true);
                     std::thread::sleep(FORCE_LOOK_TIME);
                 }
                 dropped => return dropped,

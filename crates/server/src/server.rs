@@ -53,7 +53,7 @@ pub(crate) struct Shared {
 }
 
 /// See [`Services::on_letting_go`].
-pub(crate) type LetGo = Box<dyn Fn(&str) + Send + Sync>;
+pub(crate) type LetGo = Box<dyn Fn(&str, bool) + Send + Sync>;
 
 impl Shared {
     /// As they are by now.
@@ -68,9 +68,10 @@ impl Shared {
         durability.map_or_else(|| "any".to_owned(), |of| format!("{of:?}").to_lowercase())
     }
 
-    /// A database is to be closed: who keeps it without use lets go of it.
-    pub(crate) fn let_go(&self, name: &str) {
-        self.keepers.read().unwrap_or_else(PoisonError::into_inner).iter().for_each(|keeper| keeper(name));
+    /// A database is to be closed: who keeps it without use lets go of it; by force, who uses it, too.
+    pub(crate) fn let_go(&self, name: &str, by_force: bool) {
+        let keepers = self.keepers.read().unwrap_or_else(PoisonError::into_inner);
+        keepers.iter().for_each(|keeper| keeper(name, by_force));
     }
 
     /// Tells of databases that could not be closed as they should.

@@ -96,8 +96,9 @@ impl Services {
         Ran(counts)
     }
 
-    /// Has a database let go of that is to be dropped or renamed, by who keeps it without use: it is asked for each such statement.
-    pub fn on_letting_go(&self, let_go: impl Fn(&str) + Send + Sync + 'static) {
+    /// Has a database let go of that is to be dropped or renamed, by who keeps it without use: it is asked for each such statement. By force
+    /// (`DROP DATABASE .. WITH (FORCE)`), by who uses it, too; it is asked again as long as somebody does.
+    pub fn on_letting_go(&self, let_go: impl Fn(&str, bool) + Send + Sync + 'static) {
         self.0.keepers.write().unwrap_or_else(PoisonError::into_inner).push(Box::new(let_go));
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -36,6 +36,8 @@ const TURNS: usize = 16;
 pub(crate) struct Feed {
     running: Mutex<Option<(Arc<Shared>, JoinHandle<()>)>>,
     turns: Semaphore,
+    /// How often it was asked whether documents are in sight.
+    questions: AtomicU64,
 }
 
 struct Shared {
@@ -60,7 +62,7 @@ struct State {
 
 impl Feed {
     pub(crate) fn new() -> Feed {
-        Feed { running: Mutex::default(), turns: Semaphore::new(TURNS) }
+        Feed { running: Mutex::default(), turns: Semaphore::new(TURNS), questions: AtomicU64::new(0) }
     }
 
     /// Has a thread of the database's do what a stream needs. It is not refused, however much there is to do.
@@ -100,6 +102,16 @@ impl Feed {
             let _ = before.join();
         }
         subscription.ok_or_else(|| internal("a feed that nobody reads"))
+    }
+
+    /// It is asked whether documents are in sight.
+    pub(crate) fn count_question(&self) {
+        self.questions.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often it was since the database was opened.
+    pub(crate) fn questions(&self) -> u64 {
+        self.questions.load(Ordering::Relaxed)
     }
 
     /// How many listen.

@@ -7,6 +7,7 @@ use axum::body::Bytes;
 use cairndb::{Change, ChangeKind, Error, Jsonb, Position, Row, Value};
 use serde_json::json;
 
+use super::question::{Answers, InSight, Question};
 use crate::documents::id_text;
 
 /// A document as it was or is.
@@ -69,6 +70,7 @@ pub(crate) struct Told {
     pub(crate) is_last: bool,
     pub(crate) what: What,
     kept: OnceLock<Kept>,
+    answers: Answers,
 }
 
 /// Bytes that are counted while they are kept for streams.
@@ -92,7 +94,14 @@ impl Told {
             ChangeKind::End => What::End("the change feed ended"),
             _ => What::Nothing,
         };
-        Told { table: change.table().id, place, is_last: change.is_last(), what, kept: OnceLock::new() }
+        Told {
+            table: change.table().id,
+            place,
+            is_last: change.is_last(),
+            what,
+            kept: OnceLock::new(),
+            answers: Answers::default(),
+        }
     }
 
     /// The same with the documents: of tables that are collections.
@@ -111,6 +120,11 @@ impl Told {
             all.fetch_add(bytes, Ordering::Relaxed);
             Kept(all.clone(), bytes)
         });
+    }
+
+    /// Who sees its documents; `ask` where nobody has asked the same.
+    pub(crate) async fn in_sight(&self, question: &Arc<Question>, ask: impl Future<Output = InSight>) -> InSight {
+        self.answers.of(question, ask).await
     }
 
     /// The token that is told with it.

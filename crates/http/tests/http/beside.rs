@@ -1,9 +1,11 @@
 //! What sessions of PostgreSQL's clients and requests over HTTP have of each other.
 
+use std::io::{BufReader, Write};
 use std::time::{Duration, Instant};
 
 use postgres::NoTls;
 
+use super::client::{read_chunk, read_head};
 use super::listener::Listener;
 use super::*;
 
@@ -49,6 +51,47 @@ fn statements_over_http_are_counted_with_those_of_sessions() {
     while counted("SELECT a FROM t%") != [(1, 3)] {
         assert!(begun.elapsed() < Duration::from_secs(10));
     }
+    http.stop();
+    server.stop();
+}
+
+/// Streams end, those of clients too that take nothing; streams of other databases go on.
+#[test]
+fn a_database_that_is_dropped_by_force_ends_its_streams() {
+    let folder = TempDir::new().unwrap();
+    let (server, http, client, mut session) = served(&folder);
+    for name in ["shop", "store"] {
+        session.batch_execute(&format!("CREATE DATABASE {name}")).unwrap();
+        assert_eq!(client.put(&format!("/db/{name}/collections/notes"), "").status, 201);
+    }
+    let mut stream = Listener::begin(&client, "", "").unwrap();
+    let mut live = client.connect();
+    live.write_all(client.head("GET", "/db/shop/live?sql=SELECT%20id%20FROM%20notes", &[]).as_bytes()).unwrap();
+    let mut live = BufReader::new(live);
+    assert_eq!(read_head(&mut live).0, 200);
+    let mut other = client.connect();
+    other.write_all(client.head("GET", "/db/store/collections/notes/changes", &[]).as_bytes()).unwrap();
+    let mut other = BufReader::new(other);
+    assert_eq!(read_head(&mut other).0, 200);
+    // This one takes nothing of more than there is room for on the way.
+    let _stuck = Listener::begin(&client, "", "").unwrap();
+    let long = json!({ "text": "x".repeat(200_000) }).to_string();
+    for n in 0..100 {
+        assert_eq!(client.put(&note(&n.to_string()), &long).status, 201);
+        stream.expect("insert", &n.to_string());
+    }
+    session.batch_execute("DROP DATABASE shop WITH (FORCE)").unwrap();
+    let end = stream.next().unwrap();
+    assert_eq!((end.kind.as_str(), &end.data["message"]), ("end", &json!("the database is dropped")));
+    assert_eq!(stream.next(), None);
+    let mut told = String::new();
+    while let Some(chunk) = read_chunk(&mut live) {
+        told.push_str(&String::from_utf8_lossy(&chunk));
+    }
+    assert!(told.ends_with("event: end\ndata: {\"message\":\"the database is dropped\"}\n\n"));
+    assert_eq!(self::told(&client.get("/db/shop/collections")), of(404, "3D000"));
+    assert_eq!(client.put("/db/store/collections/notes/documents/a", "{}").status, 201);
+    assert!(String::from_utf8_lossy(&read_chunk(&mut other).unwrap()).contains("event: insert"));
     http.stop();
     server.stop();
 }

@@ -50,6 +50,8 @@ fn groups_are_told_with_what_is_worked_out_of_them() {
         r#"{"group": {"a": "n"}, "limit": 10001}"#,
         r#"{"group": {"a": "n"}, "skip": 1}"#,
         r#"{"group": ["a"]}"#,
+        r#"{"fields": {"a": {"$count": true, "$most": 1}}}"#,
+        r#"{"fields": {"a": {"$most": {"a": 1}}}}"#,
     ] {
         let answer = served.client.post(&format!("{NOTES}/aggregate"), wrong);
         assert_eq!(told(&answer), of(400, "22023"), "{wrong}");

@@ -34,7 +34,14 @@ fn a_filter_finds_in_an_order_and_by_pages() {
     let path = |query: &str| client.get(&format!("{NOTES}/documents?{query}"));
     assert_eq!(ids(&path("filter=%7B%22n%22:%7B%22$gte%22:8%7D%7D&sort=-n&limit=5")), ["n9", "n8"]);
     assert_eq!(ids(&path("")).len(), 10);
+    // Ids and versions are columns, in orders as in filters.
+    assert_eq!(ids(&path("sort=-$id&limit=2")), ["n9", "n8"]);
+    assert_eq!(ids(&path("sort=-$version&limit=2")), ["n9", "n8"]);
+    let second = path("sort=even,-$version&limit=4").json()["next"].as_str().unwrap().to_owned();
+    let rest = query(&json!({"sort": ["even", "-$version"], "limit": 3, "after": second}).to_string());
+    assert_eq!(ids(&rest), ["n1", "n8", "n6"]);
     for (query, code) in [
+        ("sort=$ids", "22023"),
         ("filter=%7B%22n%22:%7B%22$no%22:8%7D%7D", "22023"),
         ("filter=x", "22P02"),
         ("limit=-1", "22023"),

@@ -262,6 +262,45 @@ fn what_enters_sight_is_new_and_what_leaves_it_is_gone() {
     assert_eq!(Listener::begin(&ada, "", "").err().unwrap().status, 403);
 }
 
+/// How often it was asked of a change who sees it.
+fn questions(served: &Served) -> u64 {
+    let metrics = served.client.get("/metrics").body;
+    let line = metrics.lines().find(|line| line.starts_with("cairn_http_change_questions_total{"));
+    line.and_then(|line| line.rsplit_once(' ')).map_or(0, |(_, count)| count.parse().unwrap())
+}
+
+/// Streams of the same claims, rules and filter see the same, and it is asked once for all of them.
+#[test]
+fn a_change_is_judged_once_for_all_who_come_with_the_same_claims() {
+    let served = served();
+    let (ada, bob) = (of_ada(&served), served.client.with(&token_of("bob")));
+    let filter = "?filter=%7B%22n%22:%7B%22$gt%22:5%7D%7D";
+    let mut all: Vec<Listener> = (0..20).map(|_| Listener::begin(&ada, "", "").unwrap()).collect();
+    let mut others: Vec<Listener> = (0..3).map(|_| Listener::begin(&bob, "", "").unwrap()).collect();
+    let mut filtered: Vec<Listener> = (0..3).map(|_| Listener::begin(&ada, filter, "").unwrap()).collect();
+    let before = questions(&served);
+    for (id, owner, n) in [("q1", "ada", 1), ("q2", "bob", 2), ("q3", "ada", 9), ("q4", "bob", 9)] {
+        served.client.put(&note(id), &json!({ "owner": owner, "n": n }).to_string());
+    }
+    for listener in &mut all {
+        listener.expect("insert", "q1");
+        listener.expect("insert", "q3");
+    }
+    for listener in &mut others {
+        listener.expect("insert", "q2");
+        listener.expect("insert", "q4");
+    }
+    filtered.iter_mut().for_each(|listener| drop(listener.expect("insert", "q3")));
+    // (Of the last change all have been asked when each has heard one more.)
+    served.client.put(&note("q5"), &json!({ "owner": "ada", "n": 9 }).to_string());
+    all.iter_mut().chain(&mut filtered).for_each(|listener| drop(listener.expect("insert", "q5")));
+    served.client.put(&note("q6"), &json!({ "owner": "bob", "n": 9 }).to_string());
+    others.iter_mut().for_each(|listener| drop(listener.expect("insert", "q6")));
+    // Three kinds of streams, and five or six changes that each has come to.
+    let asked = questions(&served) - before;
+    assert!((16..=18).contains(&asked), "{asked}");
+}
+
 #[test]
 fn claims_are_all_that_a_token_says() {
     let served = served();
