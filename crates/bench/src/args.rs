@@ -48,7 +48,7 @@ pub enum Command {
     Sync(SyncArgs),
     /// Drive a server of documents over HTTP by a mix of creates, reads, replacements and deletes, beside a bare handler
     ///
-    /// The environment's CAIRN_TOKEN is a token that lets read, write and manage.
+    /// The environment's CAIRN_TOKEN is a token that lets read, write and manage. Where there is a CAIRN_JWT, it is what workers show.
     /// Exit codes: 0 all was answered, 1 something was refused or failed.
     #[command(arg_required_else_help = true)]
     Documents(DocumentsArgs),
@@ -58,13 +58,20 @@ pub enum Command {
 #[derive(Debug, Clone, clap::Args)]
 pub struct DocumentsArgs {
     /// The server, as http://127.0.0.1:8080
-    #[arg(long, value_name = "URL")]
-    pub url: String,
+    #[arg(long, value_name = "URL", required_unless_present = "library")]
+    pub url: Option<String>,
+    /// Measure the library instead, with so many documents: finding by an indexed path beside a point SELECT, and what rules hide beside
+    /// what is not there
+    #[arg(long, value_name = "N", value_parser = at_least_one::<u64>, conflicts_with_all = ["url", "bare", "streams"])]
+    pub library: Option<u64>,
+    /// A rule of the collections: what lets list, view and create
+    #[arg(long, value_name = "SQL")]
+    pub rule: Option<String>,
     /// A bare handler to measure beside, round by round
     #[arg(long, value_name = "URL")]
     pub bare: Option<String>,
     /// The databases (comma-separated), which must be there
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', required_unless_present = "library")]
     pub databases: Vec<String>,
     /// The collection in each, which is made if it is not there
     #[arg(long, value_name = "NAME", default_value = "load")]

@@ -5,6 +5,7 @@
 //! more than its time is the database's. Both are asked by turns, round by round.
 
 mod client;
+mod library;
 mod mix;
 #[cfg(target_os = "linux")]
 mod streams;
@@ -33,10 +34,18 @@ impl Round {
 
 /// Drives the server, and the bare handler beside it where there is one.
 pub fn run(args: &DocumentsArgs) -> Result<()> {
-    let server = Target::parse(&args.url, std::env::var("CAIRN_TOKEN").ok())?;
+    if let Some(documents) = args.library {
+        return library::run(documents, args.rounds);
+    }
+    let url = args.url.as_deref().ok_or("no server is said")?;
+    let manager = Target::parse(url, std::env::var("CAIRN_TOKEN").ok())?;
+    let server = Target::parse(url, std::env::var("CAIRN_JWT").or_else(|_| std::env::var("CAIRN_TOKEN")).ok())?;
     let bare = args.bare.as_deref().map(|url| Target::parse(url, None)).transpose()?;
     for database in &args.databases {
-        server.make_collection(database, &args.collection)?;
+        manager.make_collection(database, &args.collection)?;
+        if let Some(rule) = &args.rule {
+            manager.set_rule(database, &args.collection, rule)?;
+        }
     }
     if args.streams.is_some() {
         return streams(args, &server, bare.as_ref());

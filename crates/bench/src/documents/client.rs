@@ -35,6 +35,18 @@ impl Target {
         }
     }
 
+    /// Lets whoever it is true for list, view and create.
+    pub fn set_rule(&self, database: &str, collection: &str, rule: &str) -> Result<()> {
+        let mut connection = self.connect()?;
+        let rules = serde_json::json!({ "list": rule, "view": rule, "create": rule }).to_string();
+        let path = format!("/db/{database}/collections/{collection}/rules");
+        let answer = connection.ask("PUT", &path, Some(&rules))?;
+        match answer.status {
+            200..300 => Ok(()),
+            status => Err(format!("rules of {collection} of {database}: {status} {}", answer.text()).into()),
+        }
+    }
+
     /// A connection to ask by hand.
     pub fn connect_raw(&self) -> Result<TcpStream> {
         let address = self.authority.to_socket_addrs()?.next().ok_or("the host has no address")?;
