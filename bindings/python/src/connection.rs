@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList, PyString, PyTuple, PyType};
 
 use crate::columns;
+use crate::copies;
 use crate::core::Core;
 use crate::cursor::Cursor;
 use crate::errors::{raised, refused};
@@ -213,19 +214,13 @@ impl Connection {
     #[pyo3(signature = (target, *, progress=None))]
     fn backup(&self, py: Python<'_>, target: PathBuf, progress: Option<Py<PyAny>>) -> PyResult<()> {
         let database = self.core.with(py, |open| Ok(open.handle.database().clone()))?;
-        let mut failed = None;
-        let told = |bytes: u64| {
-            let Some(progress) = &progress else { return };
-            if failed.is_none() {
-                failed = Python::attach(|py| progress.call1(py, (bytes,)).err());
-            }
-        };
-        let copied = released(py, || database.backup_with_progress(&target, told));
-        released(py, || drop(database));
-        match failed {
-            Some(error) => Err(error),
-            None => copied.map_err(|error| raised(py, &error)),
-        }
+        copies::backup(py, database, target, progress)
+    }
+
+    /// Tells each of the statements that make the database anew, of what is committed.
+    fn _dump(&self, py: Python<'_>, each: Py<PyAny>) -> PyResult<()> {
+        let database = self.core.with(py, |open| Ok(open.handle.database().clone()))?;
+        copies::dump(py, database, each)
     }
 
     /// The warnings and notices since the last call: severity, code, message and detail.
@@ -274,6 +269,29 @@ impl Connection {
         self.core.with(py, |open| {
             let start = move || Group::of(&aggregate, returns);
             let made = open.connection.create_aggregate(name, &arguments, returns, start);
+            made.map_err(|error| raised(py, &error))
+        })
+    }
+
+    #[pyo3(signature = (name, arguments, columns, function, *, deterministic=false, called_on_null=false))]
+    #[allow(clippy::too_many_arguments)]
+    fn _create_table_function(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        arguments: Vec<String>,
+        columns: Vec<(String, String)>,
+        function: Py<PyAny>,
+        deterministic: bool,
+        called_on_null: bool,
+    ) -> PyResult<()> {
+        let arguments = arguments.iter().map(|name| type_of(py, name)).collect::<PyResult<Vec<_>>>()?;
+        let types = columns.iter().map(|(_, of)| type_of(py, of)).collect::<PyResult<Vec<_>>>()?;
+        let columns: Vec<_> = columns.iter().map(|(name, _)| name.as_str()).zip(types.iter().copied()).collect();
+        let options = functions::options(deterministic, called_on_null);
+        self.core.with(py, |open| {
+            let rows = functions::rows(function, types);
+            let made = open.connection.create_table_function(name, &arguments, &columns, options, rows);
             made.map_err(|error| raised(py, &error))
         })
     }

@@ -5,13 +5,15 @@
 //! the exception that the statement raises; `KeyboardInterrupt`, `SystemExit` and their kin come through as they are.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 
 use cairndb::{
     AggregateFunction, Arguments, DataType, Error, FunctionOptions, Result, SqlState, Value, ValueRef, from_text,
 };
 use pyo3::exceptions::PyException;
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyIterator, PyTuple};
 
 use crate::errors::{caused, raised, refused_with};
 use crate::from_python::param;
@@ -82,7 +84,7 @@ fn call(callable: &Py<PyAny>, arguments: &[Value], returns: DataType) -> Result<
         let answer = arguments_of(py, arguments).and_then(|arguments| callable.bind(py).call1(arguments));
         answer.and_then(|answer| value(&answer, returns)).map_err(|error| put_aside(py, error))
     });
-    called.unwrap_or_else(|| Err(Error::new(SqlState::EXTERNAL_ROUTINE_EXCEPTION, "the interpreter has ended")))
+    called.unwrap_or_else(|| Err(ended()))
 }
 
 fn arguments_of<'py>(py: Python<'py>, arguments: &[Value]) -> PyResult<Bound<'py, PyTuple>> {
@@ -125,6 +127,89 @@ pub(crate) fn scalar(callable: Py<PyAny>, returns: DataType) -> impl Fn(&Argumen
     move |arguments| call(&callable, arguments, returns)
 }
 
+/// Begins the rows of a call: what iterates over what a callable gives, a generator say.
+pub(crate) fn rows(
+    callable: Py<PyAny>,
+    types: Vec<DataType>,
+) -> impl Fn(&Arguments<'_>) -> Result<TableRows> + Send + Sync {
+    let types: Arc<[DataType]> = types.into();
+    move |arguments| {
+        let begun = Python::try_attach(|py| {
+            let given = arguments_of(py, arguments).and_then(|arguments| callable.bind(py).call1(arguments));
+            let rows = given.and_then(|given| given.try_iter());
+            rows.map(Bound::unbind).map_err(|error| put_aside(py, error))
+        });
+        let rows = begun.unwrap_or_else(|| Err(ended()))?;
+        Ok(TableRows { rows: Some(rows), types: types.clone() })
+    }
+}
+
+/// Rows of Python's, each pulled when it is wanted; a generator is closed when nobody wants more.
+pub(crate) struct TableRows {
+    /// `None`: there are no more.
+    rows: Option<Py<PyIterator>>,
+    types: Arc<[DataType]>,
+}
+
+impl Iterator for TableRows {
+    type Item = Result<Vec<Value>>;
+
+    fn next(&mut self) -> Option<Result<Vec<Value>>> {
+        let rows = self.rows.as_ref()?;
+        let pulled = Python::try_attach(|py| {
+            let row = rows.bind(py).clone().next()?;
+            Some(row.and_then(|row| values(&row, &self.types)).map_err(|error| put_aside(py, error)))
+        });
+        let row = pulled.unwrap_or_else(|| Some(Err(ended())));
+        if row.is_none() {
+            self.close();
+        }
+        row
+    }
+}
+
+impl TableRows {
+    fn close(&mut self) {
+        let Some(rows) = self.rows.take() else { return };
+        let closed = Python::try_attach(|py| {
+            let rows = rows.into_bound(py);
+            if let Ok(close) = rows.getattr(intern!(py, "close"))
+                && let Err(error) = close.call0()
+            {
+                // Nobody is there to be told.
+                error.write_unraisable(py, Some(&rows));
+            }
+        });
+        // At the interpreter's end nothing is let go of any more.
+        let _ = closed;
+    }
+}
+
+impl Drop for TableRows {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// A row's values: a tuple or a list, or, where there is one column, what is no tuple.
+fn values(row: &Bound<'_, PyAny>, types: &[DataType]) -> PyResult<Vec<Value>> {
+    if let [only] = types
+        && !row.is_instance_of::<PyTuple>()
+    {
+        return Ok(vec![value(row, *only)?]);
+    }
+    let (py, width) = (row.py(), row.len()?);
+    if width != types.len() {
+        let message = format!("a row has {width} values, but there are {} columns", types.len());
+        return Err(refused_with(py, "42804", message, "A row is a tuple of as many values as there are columns."));
+    }
+    row.try_iter()?.zip(types).map(|(item, of)| value(&item?, *of)).collect()
+}
+
+fn ended() -> Error {
+    Error::new(SqlState::EXTERNAL_ROUTINE_EXCEPTION, "the interpreter has ended")
+}
+
 /// The state of a group: an object with `step(*arguments)` and `finalize()`, as `sqlite3` has them.
 pub(crate) struct Group {
     state: Result<Py<PyAny>>,
@@ -135,9 +220,7 @@ impl Group {
     /// A new one, of a class.
     pub(crate) fn of(class: &Py<PyAny>, returns: DataType) -> Group {
         let made = Python::try_attach(|py| class.call0(py).map_err(|error| put_aside(py, error)));
-        let state =
-            made.unwrap_or_else(|| Err(Error::new(SqlState::EXTERNAL_ROUTINE_EXCEPTION, "the interpreter has ended")));
-        Group { state, returns }
+        Group { state: made.unwrap_or_else(|| Err(ended())), returns }
     }
 
     fn call(&self, name: &str, arguments: &[Value], returns: Option<DataType>) -> Result<Value> {
@@ -147,7 +230,7 @@ impl Group {
             let value = answer.and_then(|answer| returns.map_or(Ok(Value::Null), |of| value(&answer, of)));
             value.map_err(|error| put_aside(py, error))
         });
-        called.unwrap_or_else(|| Err(Error::new(SqlState::EXTERNAL_ROUTINE_EXCEPTION, "the interpreter has ended")))
+        called.unwrap_or_else(|| Err(ended()))
     }
 }
 

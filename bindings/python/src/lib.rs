@@ -12,6 +12,7 @@ mod calendar;
 mod collection;
 mod columns;
 mod connection;
+mod copies;
 mod core;
 mod cursor;
 mod errors;

@@ -16,6 +16,7 @@ mod copy;
 mod ddl;
 mod dml;
 mod documents;
+mod dump;
 mod error;
 mod exec;
 mod functions;
@@ -55,6 +56,7 @@ pub use documents::{
     Aggregation, Collection, CollectionInfo, CollectionOptions, Document, Documents, Expanded, Find, Named, Page,
     Upserted, Written,
 };
+pub use dump::{DumpOptions, LeftOut};
 pub use error::{Error, Result, SqlState};
 pub use functions::{AggregateFunction, Arguments, FunctionOptions};
 pub use notice::Notice;

@@ -11,7 +11,7 @@ mod sources;
 use sources::{Source, names_of_root, roots_named};
 
 /// From the lowest to the highest.
-const LAYERS: [&str; 32] = [
+const LAYERS: [&str; 33] = [
     "sync",
     "error",
     "interrupt",
@@ -42,6 +42,7 @@ const LAYERS: [&str; 32] = [
     "verify",
     "api",
     "documents",
+    "dump",
     "salvage",
     "reference",
 ];

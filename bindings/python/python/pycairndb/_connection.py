@@ -8,6 +8,7 @@ from . import _columns, _errors, _pycairndb
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any, Callable, TypeVar
 
     from ._documents import Collection
@@ -99,6 +100,27 @@ class Connection(_pycairndb.Connection):
         columns = ", ".join(_quoted(name) for name in names)
         return self.executemany(f"INSERT INTO {table} ({columns}) VALUES ({marks})", rows).rowcount
 
+    def create_table_function(
+        self,
+        name: str,
+        arguments: Sequence[str],
+        columns: Mapping[str, str] | Iterable[tuple[str, str]],
+        function: Callable[..., Iterable[Any]],
+        *,
+        deterministic: bool = False,
+        called_on_null: bool = False,
+    ) -> None:
+        """Makes a callable a function of SQL that returns rows, for this connection: a table in FROM.
+
+        `columns` says the names and types of its columns. What the callable gives is iterated over, a generator say: each row is a
+        tuple, or where there is one column its value, and is pulled when the statement wants it. A generator is closed when
+        the statement ends, or when LIMIT has enough.
+        """
+        pairs = list(columns.items() if hasattr(columns, "items") else columns)
+        self._create_table_function(
+            name, arguments, pairs, function, deterministic=deterministic, called_on_null=called_on_null
+        )
+
     def transaction(self, work: Callable[["Connection"], T], /, *, attempts: int = 10) -> T:
         """Runs `work(connection)` in a transaction and commits it; rolls back where it raises.
 
@@ -122,6 +144,24 @@ class Connection(_pycairndb.Connection):
                 self.rollback()
                 raise
         raise ValueError("attempts is at least 1")
+
+    def iterdump(self) -> Iterator[str]:
+        """The statements that make the database anew, one state of what is committed: `new.executescript("".join(db.iterdump()))`.
+
+        Each ends with a semicolon and a new line; rows are INSERTs. They are written to a temporary file first. `cairn dump` writes the
+        same as a script for `cairn` and `psql`, with rows as COPY.
+        """
+        import tempfile
+
+        # No statement has a NUL in it.
+        with tempfile.TemporaryFile() as kept:
+            self._dump(lambda statement: kept.write(statement.encode() + b"\n\0"))
+            kept.seek(0)
+            rest = b""
+            while read := kept.read(1 << 16):
+                *whole, rest = (rest + read).split(b"\0")
+                for statement in whole:
+                    yield statement.decode()
 
     def again(self) -> "Connection":
         """Another connection to the same database, one in memory, too, with this one's `autocommit` and `row_factory`."""

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Connection;
 use crate::catalog::SearchPath;
+use crate::functions::own_rows;
 use crate::functions::users::{self, UsersFunctions};
 use crate::functions::{AggregateFunction, Arguments, FunctionOptions};
 use crate::types::DataType;
@@ -93,6 +94,47 @@ impl Connection {
     ) -> Result<()> {
         let aggregate = users::aggregate(name, arguments, returns, start);
         self.change_functions(|functions| functions.add_aggregate(aggregate))
+    }
+
+    /// Makes a Rust closure a function of SQL that returns rows, for the statements of this connection: a table in FROM, with these
+    /// columns. The closure begins the rows of a call, which are pulled one after another, when a statement wants the next: what
+    /// gives them may be endless, and is dropped with the statement, or when LIMIT has enough. See [`Connection::create_function`] for the
+    /// rest: a row of another width or with a value of another type is an error of the statement (SQLSTATE 42804), as is a panic (38000);
+    /// with a NULL for an argument there are no rows, unless it is [called on NULL](FunctionOptions::called_on_null). A live query over
+    /// one is refused (0A000): nothing tells when its rows change.
+    ///
+    /// ```
+    /// use cairndb::{DataType, FunctionOptions};
+    ///
+    /// let database = cairndb::Database::open_in_memory()?;
+    /// let connection = database.connect()?;
+    /// let columns = [("n", DataType::BigInt), ("square", DataType::BigInt)];
+    /// connection.create_table_function("squares", &[DataType::BigInt], &columns, FunctionOptions::immutable(), |arguments| {
+    ///     let from: i64 = arguments.get(0)?;
+    ///     Ok((from..).map(|n| Ok(vec![n.into(), (n * n).into()])))
+    /// })?;
+    /// let squares: Vec<i64> = connection.query_as("SELECT square FROM squares(3) LIMIT 3", ())?;
+    /// assert_eq!(squares, [9, 16, 25]);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Connection::create_function`].
+    pub fn create_table_function<I>(
+        &self,
+        name: &str,
+        arguments: &[DataType],
+        columns: &[(&str, DataType)],
+        options: FunctionOptions,
+        begin: impl Fn(&Arguments<'_>) -> Result<I> + Send + Sync + 'static,
+    ) -> Result<()>
+    where
+        I: IntoIterator<Item = Result<Vec<Value>>>,
+        I::IntoIter: Send + 'static,
+    {
+        let function = own_rows::table_function(name, arguments, columns, options, begin)?;
+        self.change_functions(|functions| functions.add(function))
     }
 
     /// Takes back a function or an aggregate of this connection's own; whether there was one.

@@ -136,7 +136,8 @@ impl Builder<'_> {
                 Ok(Box::new(SystemScan::new(relation.clone(), columns.clone(), only, types(&plan.fields))))
             }
             N::TableFunction { call: Expr::Call { function, args } } => {
-                Ok(Box::new(TableFunction::new(function.clone(), self.exprs(args)?, types(&plan.fields))))
+                let call = (function.clone(), self.exprs(args)?);
+                Ok(Box::new(TableFunction::new(call, types(&plan.fields), self.sparing)))
             }
             N::TableFunction { .. } => Err(crate::Error::internal("a function in FROM without its call")),
             _ => self.transform(plan),

@@ -18,11 +18,17 @@ pub(crate) struct TableFunction {
     rows: Option<SetRows>,
     returned: i64,
     batch_size: usize,
+    /// Who asks may stop before the end.
+    sparing: bool,
 }
 
 impl TableFunction {
-    pub(crate) fn new(function: Arc<Function>, args: Vec<Evaluator>, types: Vec<DataType>) -> TableFunction {
-        TableFunction { function, args, types, rows: None, returned: 0, batch_size: 0 }
+    pub(crate) fn new(
+        (function, args): (Arc<Function>, Vec<Evaluator>),
+        types: Vec<DataType>,
+        sparing: bool,
+    ) -> TableFunction {
+        TableFunction { function, args, types, rows: None, returned: 0, batch_size: 0, sparing }
     }
 
     fn start(&mut self, cx: Cx<'_>) -> Result<SetRows> {
@@ -40,12 +46,21 @@ impl Operator for TableFunction {
             Some(rows) => rows,
             None => self.start(cx)?,
         };
-        let sizes = cx.context().batch_sizes;
-        self.batch_size = if self.batch_size == 0 { sizes.first.max(1) } else { sizes.grow(self.batch_size) };
+        let (sizes, is_own) = (cx.context().batch_sizes, rows.is_own());
+        self.batch_size = match self.batch_size {
+            // What a user's function does for a row, or waits for, is its own matter: nobody waits for rows that he may not want.
+            _ if is_own && self.sparing => 1,
+            0 if is_own => 1,
+            0 => sizes.first.max(1),
+            before => sizes.grow(before),
+        };
         let mut columns: Vec<Vector> =
             self.types.iter().map(|&data_type| Vector::with_capacity(data_type, self.batch_size)).collect();
         let (mut row, mut len) = (Vec::with_capacity(columns.len()), 0);
         while len < self.batch_size && rows.next_row(&mut row)? {
+            if is_own {
+                cx.check()?;
+            }
             self.returned += 1;
             if row.len() < columns.len() {
                 row.push(Value::BigInt(self.returned));

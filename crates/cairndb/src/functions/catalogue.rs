@@ -403,7 +403,7 @@ impl Function {
 
     /// A user's own: it is not stored in the file, and runs code that is not the engine's.
     pub fn is_users(&self) -> bool {
-        matches!(self.kernel, Kernel::Closure(_))
+        matches!(self.kernel, Kernel::Closure(_)) || self.gives_own_rows()
     }
 
     /// The engine's own, and neither made for a type nor wrapped.

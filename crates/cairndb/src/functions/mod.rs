@@ -26,6 +26,7 @@ mod nearest;
 mod of_catalog;
 mod operator;
 mod overlaps;
+pub(crate) mod own_rows;
 #[cfg(test)]
 mod postgresql15;
 mod quoting;

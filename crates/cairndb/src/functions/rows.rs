@@ -4,10 +4,12 @@
 //! ([`Function::columns`]), and its rows begin when the statement runs ([`Function::start_rows`]): one after another, for a
 //! statement may want the first only. A call of one is no expression of its own: it stands in FROM, or binding puts it there.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::arrays::{Form, form};
 use super::catalogue::{Catalogue, Kernel, pseudo_types};
+use super::own_rows::{BeginOwn, OwnRows};
 use super::{ANY, Declared, Function, Series};
 use crate::types::{Array, DataType, EvalContext, Value};
 use crate::{Error, Result};
@@ -19,12 +21,19 @@ pub(super) type Begin = fn(&Function, &[Value], &EvalContext) -> Result<SetRows>
 #[derive(Clone)]
 pub(crate) struct Rows {
     /// Their names and types; a column without a name is called as the function is, or as its alias.
-    columns: Box<[(&'static str, Declared)]>,
-    begin: Begin,
+    columns: Box<[(Cow<'static, str>, Declared)]>,
+    begin: Beginning,
     /// What it says changes without a commit.
     unseen: bool,
     /// PostgreSQL has others of the name, for types that are not here: an untyped literal does not tell them apart.
     has_others: bool,
+}
+
+#[derive(Clone)]
+enum Beginning {
+    Plain(Begin),
+    /// A user's closure.
+    Own(Arc<BeginOwn>),
 }
 
 /// The rows of a call, while there are some.
@@ -41,6 +50,8 @@ pub enum SetRows {
     Parts(std::vec::IntoIter<Value>, usize),
     /// Rows that are there.
     Rows(std::vec::IntoIter<Vec<Value>>),
+    /// Those of a user's function, which works each of them out when it is asked for.
+    Own(OwnRows),
 }
 
 impl SetRows {
@@ -51,6 +62,11 @@ impl SetRows {
     /// Rows of so many columns, value after value.
     pub(crate) fn of(columns: usize, values: Vec<Value>) -> SetRows {
         SetRows::Parts(values.into_iter(), columns)
+    }
+
+    /// Whether a row is worked out by what is not the engine's: none is before it is wanted.
+    pub(crate) fn is_own(&self) -> bool {
+        matches!(self, SetRows::Own(_))
     }
 
     /// The next row, appended to `row`; false: there is none.
@@ -83,6 +99,10 @@ impl SetRows {
             }
             SetRows::Rows(rows) => {
                 let next = rows.next();
+                Ok(next.map(|mut values| row.append(&mut values)).is_some())
+            }
+            SetRows::Own(rows) => {
+                let next = rows.next().transpose()?;
                 Ok(next.map(|mut values| row.append(&mut values)).is_some())
             }
             SetRows::Subscripts(next, last, step) => {
@@ -119,8 +139,16 @@ impl Function {
         self.args = args.iter().map(|arg| arg.fixed().unwrap_or(ANY)).collect();
         self.returns = returns.fixed().unwrap_or(ANY);
         self.polymorphic = pseudo_types(args.to_vec(), returns);
-        self.kernel = Kernel::Rows(Rows { columns: columns.into(), begin, unseen: false, has_others: false });
+        let columns = columns.iter().map(|(name, declared)| (Cow::Borrowed(*name), *declared)).collect();
+        let begin = Beginning::Plain(begin);
+        self.kernel = Kernel::Rows(Rows { columns, begin, unseen: false, has_others: false });
         self.folds = false;
+    }
+
+    /// A user's: what it gives follows no commit, so nothing that follows commits may have it.
+    pub(super) fn of_own_rows(columns: &[(&str, DataType)], begin: Arc<BeginOwn>) -> Kernel {
+        let columns = columns.iter().map(|(name, of)| (Cow::Owned((*name).to_owned()), Declared::Type(*of))).collect();
+        Kernel::Rows(Rows { columns, begin: Beginning::Own(begin), unseen: true, has_others: false })
     }
 
     /// One that gives the rows of a relation of the system's, whose columns that says. `unseen`: it changes without a commit.
@@ -144,6 +172,11 @@ impl Function {
 
     pub(super) fn rows(&self) -> Option<&Rows> {
         if let Kernel::Rows(rows) = &self.kernel { Some(rows) } else { None }
+    }
+
+    /// Whether it is a user's that returns rows.
+    pub(super) fn gives_own_rows(&self) -> bool {
+        self.rows().is_some_and(|rows| matches!(rows.begin, Beginning::Own(_)))
     }
 
     /// What it says changes without a commit.
@@ -178,15 +211,15 @@ impl Function {
     }
 
     /// The names and types of its columns, for the arguments that it was resolved for; an empty name is the function's, or its alias.
-    pub(crate) fn columns(&self) -> Vec<(&'static str, DataType)> {
+    pub(crate) fn columns(&self) -> Vec<(&str, DataType)> {
         let element = || self.args.iter().find_map(|arg| arg.element()).map_or(ANY, DataType::base);
         let Some(Rows { columns, .. }) = self.rows() else { return Vec::new() };
-        columns.iter().map(|(name, declared)| (*name, declared.fixed().unwrap_or_else(element))).collect()
+        columns.iter().map(|(name, declared)| (&**name, declared.fixed().unwrap_or_else(element))).collect()
     }
 
     /// The same, as declared.
-    pub(crate) fn declared_columns(&self) -> impl Iterator<Item = (&'static str, Declared)> {
-        self.rows().into_iter().flat_map(|rows| &rows.columns).copied()
+    pub(crate) fn declared_columns(&self) -> impl Iterator<Item = (&str, Declared)> {
+        self.rows().into_iter().flat_map(|rows| &rows.columns).map(|(name, declared)| (&**name, *declared))
     }
 
     /// Begins the rows of a call.
@@ -197,7 +230,10 @@ impl Function {
                 Ok(SetRows::Rows(rows.into_iter()))
             }
             Kernel::Rows(_) if self.strict && args.iter().any(Value::is_null) => Ok(SetRows::none()),
-            Kernel::Rows(rows) => (rows.begin)(self, args, context),
+            Kernel::Rows(rows) => match &rows.begin {
+                Beginning::Plain(begin) => begin(self, args, context),
+                Beginning::Own(begin) => begin(args).map(SetRows::Own),
+            },
             _ => Err(Error::internal(format!("{} returns no rows", self.name))),
         }
     }
@@ -222,6 +258,7 @@ pub(crate) fn unnest_side_by_side(arrays: &[DataType]) -> Arc<Function> {
 fn made(of: Form, args: &[DataType], begin: Begin) -> Arc<Function> {
     let name = if matches!(of, Form::UnnestSideBySide) { "unnest" } else { "" };
     let function = form(of, name, args.into(), ANY, |_, _, _| Ok(Value::Null));
+    let begin = Beginning::Plain(begin);
     let kernel = Kernel::Rows(Rows { columns: [].into(), begin, unseen: false, has_others: false });
     Arc::new(Function { kernel, folds: false, ..Arc::unwrap_or_clone(function) })
 }

@@ -42,7 +42,11 @@ pub(crate) struct UsersFunctions {
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a>(&'a [Value]);
 
-impl Arguments<'_> {
+impl<'a> Arguments<'a> {
+    pub(super) fn of(values: &'a [Value]) -> Arguments<'a> {
+        Arguments(values)
+    }
+
     /// An argument as a Rust value.
     ///
     /// # Errors
@@ -165,7 +169,8 @@ impl UsersFunctions {
     /// Adds a function; one of the same name and argument types is replaced.
     pub(crate) fn add(&mut self, function: Function) -> Result<()> {
         let name = &*function.name;
-        check(name, &function.args, function.returns)?;
+        // (What its columns are was looked at when it was made.)
+        check(name, &function.args, (!function.returns_rows()).then_some(function.returns))?;
         let is_aggregate = !aggregate_overloads(name).is_empty() || self.aggregates.contains_key(name);
         let is_aggregate = is_aggregate || !window_overloads(name).is_empty();
         if is_aggregate || exact_overload(name, &function.args).is_some() {
@@ -180,7 +185,7 @@ impl UsersFunctions {
     /// As [`UsersFunctions::add`].
     pub(crate) fn add_aggregate(&mut self, aggregate: Aggregate) -> Result<()> {
         let name = &*aggregate.name;
-        check(name, &aggregate.args, aggregate.returns)?;
+        check(name, &aggregate.args, Some(aggregate.returns))?;
         let is_function = !overloads(name).is_empty() || self.functions.contains_key(name);
         let is_function = is_function || !window_overloads(name).is_empty();
         let built_in = aggregate_overloads(name).iter().filter_map(|other| other.resolve(&aggregate.args));
@@ -210,13 +215,13 @@ impl UsersFunctions {
     }
 }
 
-fn check(name: &str, args: &[DataType], returns: DataType) -> Result<()> {
+fn check(name: &str, args: &[DataType], returns: Option<DataType>) -> Result<()> {
     let refuse = |message: String| Err(Error::new(SqlState::INVALID_FUNCTION_DEFINITION, message));
     // (What binding makes something of it makes of all calls of the name.)
     if name.is_empty() || overloads(name).iter().any(|function| function.special().is_some()) {
         return refuse(format!("a function cannot be called \"{name}\""));
     }
-    if args.contains(&DataType::Unknown) || returns == DataType::Unknown {
+    if args.contains(&DataType::Unknown) || returns == Some(DataType::Unknown) {
         return refuse(format!("function \"{name}\" takes or returns a type that is not known"));
     }
     Ok(())
@@ -304,7 +309,7 @@ impl<A: AggregateFunction> Accumulator for Guarded<A> {
 
 /// Runs a user's code; a panic is an error. (What it left behind is the user's own: the engine looks at nothing of it but
 /// by calling it again, which it does not within the statement.)
-fn guard<T>(name: &str, run: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(super) fn guard<T>(name: &str, run: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
         let told = payload.downcast_ref::<&str>().copied();
         let told = told.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
@@ -314,7 +319,7 @@ fn guard<T>(name: &str, run: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 /// The value, of the type that is declared: integers of another width that fit are taken.
-fn of_type(name: &str, value: Value, returns: DataType) -> Result<Value> {
+pub(super) fn of_type(name: &str, value: Value, returns: DataType) -> Result<Value> {
     let given = ValueRef::from(&value);
     let string = matches!(given, ValueRef::Text(_)) && returns.is_string();
     let array = given.data_type().is_some_and(|data_type| data_type.is_array() && data_type.base() == returns);

@@ -68,6 +68,7 @@ mod spilling;
 mod stale_reads;
 mod subscribe;
 mod system_names;
+mod table_functions;
 mod temporary_tables;
 mod transactions;
 mod updatable_views;

@@ -21,9 +21,9 @@ pub fn export(connection: &Connection, copy: &Copy, own_output: &mut dyn Write) 
 
 /// Runs a COPY TO STDOUT; the number of rows.
 pub fn copy_out(connection: &Connection, statement: &str, out: &mut dyn Write) -> Result<u64, Failure> {
-    let mut out = Noting { out, failed: None };
+    let mut out = Noting::new(out);
     let done = connection.copy_out(statement, &mut out);
-    done.map_err(|error| match out.failed {
+    done.map_err(|error| match out.into_failed() {
         // That nobody reads any more is no fault of the statement's.
         Some(failed) if error.sqlstate() == SqlState::IO_ERROR => failed.into(),
         _ => Failure::sql(error, statement),
@@ -31,9 +31,20 @@ pub fn copy_out(connection: &Connection, statement: &str, out: &mut dyn Write) -
 }
 
 /// Remembers why it could not be written to.
-struct Noting<'o> {
+pub struct Noting<'o> {
     out: &'o mut dyn Write,
     failed: Option<io::Error>,
+}
+
+impl<'o> Noting<'o> {
+    pub fn new(out: &'o mut dyn Write) -> Noting<'o> {
+        Noting { out, failed: None }
+    }
+
+    /// Why not.
+    pub fn into_failed(self) -> Option<io::Error> {
+        self.failed
+    }
 }
 
 impl Write for Noting<'_> {

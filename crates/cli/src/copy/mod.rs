@@ -9,5 +9,5 @@ mod import;
 pub use bytes::{copy_from, copy_to};
 pub use command::{Copy, Direction};
 pub use data::Data;
-pub use export::{copy_out, export};
+pub use export::{Noting, copy_out, export};
 pub use import::import;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The keys in an order in which each stands behind those that it needs, otherwise in their own. Who need each other stay
 /// as they are.
-pub fn in_order<K: Ord + Clone>(needs: &BTreeMap<K, BTreeSet<K>>) -> Vec<K> {
+pub(super) fn in_order<K: Ord + Clone>(needs: &BTreeMap<K, BTreeSet<K>>) -> Vec<K> {
     let mut placed = BTreeSet::new();
     let mut order = Vec::with_capacity(needs.len());
     while order.len() < needs.len() {
