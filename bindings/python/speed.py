@@ -1,12 +1,16 @@
-"""How fast `pycairndb` is beside `sqlite3`, from Python: the table of docs/python.md.
+"""How fast `pycairndb` is, from Python, beside `sqlite3`, DuckDB and the library in Rust: the table of docs/python.md.
 
-    python speed.py [--dir DIRECTORY] [--rounds N] [--rows N]
+    python speed.py [--dir DIRECTORY] [--disk DIRECTORY --library PROGRAM] [--rounds N] [--rows N] [--wheel FILE] [--part NAME]..
 
 Of the package as it is installed. Each line: the median of rounds by turns, and the median of the rounds' ratios with the least and
-the greatest. SQLite: WAL, `synchronous=FULL`. A directory on tmpfs leaves the disk out; on a disk UPDATE and INSERT measure it.
+the greatest. SQLite: WAL, `synchronous=FULL`. What is in `--dir` leaves the disk out where that is on tmpfs; UPDATE and INSERT in `--disk`
+measure it, beside `sqlite3` and the library in Rust (`cargo build --release --example autocommit` makes the program). Parts: rows, disk,
+threads, frames, tasks, import, wheel.
 """
 
 import argparse
+import asyncio
+import concurrent.futures
 import os
 import sqlite3
 import statistics
@@ -160,6 +164,174 @@ def threads(count, sql, parameters, times):
     return work
 
 
+FRAME_COLUMNS = "a bigint, b bigint, c bigint, d double precision, e double precision, f numeric(12, 2), g text, h text, i timestamp, j boolean"
+
+
+class Frames:
+    """A table of ten columns in each of the databases, and what is done with the whole of it."""
+
+    def __init__(self, folder, rows):
+        import duckdb
+        import numpy
+        import pandas
+
+        self.pandas = pandas
+        self.said = f"pandas {pandas.__version__}, DuckDB {duckdb.__version__}"
+        numbers = numpy.arange(rows)
+        cents = (numbers * 7919) % 1_000_000
+        self.frame = pandas.DataFrame({
+            "a": numbers, "b": numbers * 3, "c": numbers % 1000, "d": numbers * 0.5, "e": numbers / 7.0, "f": cents / 100.0,
+            "g": [f"text {n:07}" for n in range(rows)], "h": [f"word {n * 13 % 10_000_000:07}" for n in range(rows)],
+            "i": pandas.Timestamp("2026-01-01").as_unit("us") + pandas.to_timedelta(numbers, unit="s"), "j": numbers % 2 == 0,
+        })
+        self.cairn = Cairn(folder).connection
+        self.sqlite = SQLite(folder).connection
+        self.duck = duckdb.connect(os.path.join(folder, "speed.duckdb"))
+        types = FRAME_COLUMNS.replace("numeric(12, 2)", "decimal(12, 2)")
+        for run, columns in ((self.cairn.execute, FRAME_COLUMNS), (self.sqlite.execute, FRAME_COLUMNS), (self.duck.execute, types)):
+            run(f"CREATE TABLE wide ({columns})")
+        self.cairn.execute(f"CREATE TABLE taken ({FRAME_COLUMNS})")
+        self.duck.execute(f"CREATE TABLE taken ({types})")
+        self.cairn.insert_from("wide", self.frame)
+        frame = self.frame  # (DuckDB finds it by its name.)
+        self.duck.execute("INSERT INTO wide SELECT * FROM frame")
+        rows = self.frame.astype({"i": str, "j": int}).itertuples(index=False, name=None)
+        self.sqlite.execute("BEGIN")
+        self.sqlite.executemany("INSERT INTO wide VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        self.sqlite.execute("COMMIT")
+
+    def out(self, which):
+        match which:
+            case "cairn":
+                return self.cairn.execute("SELECT * FROM wide").df()
+            case "duck":
+                return self.duck.execute("SELECT * FROM wide").df()
+            case "sqlite":
+                return self.pandas.read_sql_query("SELECT * FROM wide", self.sqlite)
+
+    def into(self, which):
+        """Timed without the emptying of what the last round left."""
+        frame = self.frame
+        run = self.cairn.execute if which == "cairn" else self.duck.execute
+        run("DROP TABLE taken")
+        run(f"CREATE TABLE taken ({FRAME_COLUMNS.replace('numeric', 'decimal')})")
+        if which == "cairn":
+            return timed(lambda: self.cairn.insert_from("taken", frame))
+        return timed(lambda: self.duck.execute("INSERT INTO taken SELECT * FROM frame"))
+
+    def close(self):
+        for connection in (self.cairn, self.sqlite, self.duck):
+            connection.close()
+
+
+def frames(folder, rows, rounds):
+    made = Frames(folder, rows)
+    ours, theirs = made.out("cairn"), made.out("duck")
+    said = f"{made.said}; dtypes {'as DuckDB has them' if ours.dtypes.astype(str).to_list() == theirs.dtypes.astype(str).to_list() else dict(ours.dtypes.astype(str))}"
+    del ours, theirs
+    times = {which: [] for which in ("cairn", "sqlite", "duck")}
+    for _ in range(rounds):
+        for which in times:
+            times[which].append(timed(lambda: made.out(which)))
+    line(f"{rows} rows of ten columns to a DataFrame, to `sqlite3` and pandas ({said})", times["cairn"], times["sqlite"], "ms", 1e3, "5")
+    line("the same, to DuckDB's `.df()` from its file", times["cairn"], times["duck"], "ms", 1e3, "0.8")
+    times = {which: [] for which in ("cairn", "duck")}
+    for _ in range(rounds):
+        for which in times:
+            times[which].append(made.into(which))
+    line("such a DataFrame in, to DuckDB's INSERT .. SELECT", times["cairn"], times["duck"], "ms", 1e3, "0.8")
+    made.close()
+
+
+def tasks(folder, rows, rounds):
+    """Point reads that are awaited, one after the other and 64 at once; SQLite's in a pool of threads, each with its connection."""
+    from pycairndb import aio
+
+    path, sqlite = os.path.join(folder, "speed.cairn"), SQLite(folder)
+    sql, own = "SELECT id, name, amount FROM item WHERE id = ?", threading.local()
+
+    def read(key):
+        if not hasattr(own, "connection"):
+            own.connection = sqlite.connect()
+        return own.connection.execute(sql, (key,)).fetchone()
+
+    async def measured():
+        db = await aio.connect(path)
+        pool = concurrent.futures.ThreadPoolExecutor()
+        loop = asyncio.get_running_loop()
+
+        async def cairn(key):
+            return (await db.execute(sql, (key,))).fetchone()
+
+        def threaded(key):
+            return loop.run_in_executor(pool, read, key)
+
+        async def one(get, count=2000):
+            for n in range(count):
+                await get(n * 7919 % rows)
+            return count
+
+        async def together(get, count=200):
+            for n in range(count):
+                await asyncio.gather(*(get((n * 64 + part) * 7919 % rows) for part in range(64)))
+            return count * 64
+
+        for what, work, goal in (("one async point read, to threads over `sqlite3`", one, "2"), ("64 awaited at once, the same", together, "4")):
+            times = ([], [])
+            for _ in range(rounds + 1):
+                for get, into in zip((cairn, threaded), times):
+                    begun = time.perf_counter()
+                    count = await work(get)
+                    into.append((time.perf_counter() - begun) / count)
+            line(what, times[0][1:], times[1][1:], "us", 1e6, goal)
+        await db.close()
+        pool.shutdown()
+
+    asyncio.run(measured())
+    sqlite.connection.close()
+
+
+class Library:
+    """The library in Rust, which does what it is told: see examples/autocommit.rs."""
+
+    def __init__(self, program, folder, rows):
+        command = [program, os.path.join(folder, "library.cairn"), str(rows)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process.stdout.readline()
+
+    def __call__(self, what, count):
+        self.process.stdin.write(f"{what} {count}\n")
+        self.process.stdin.flush()
+        return float(self.process.stdout.readline())
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def disk(folder, program, rounds):
+    rows, count = 100_000, 200
+    engines = [Cairn(folder), SQLite(folder)]
+    for engine in engines:
+        fill(engine, rows)
+    library = Library(program, folder, rows) if program else None
+    for what, work in (("update", updates(count, rows)), ("insert", inserts(count))):
+        times = ([], [], [])
+        for _ in range(rounds + 1):
+            for engine, into in zip(engines, times):
+                into.append(timed(lambda: work(engine)) / count)
+            if library:
+                times[2].append(library(what, count) / count)
+        ours, theirs, rust = (each[1:] for each in times)
+        line(f"autocommit {what.upper()} on disk, to `sqlite3`", ours, theirs, "us", 1e6, "1")
+        if library:
+            line("the same, to the library in Rust", ours, rust, "us", 1e6, "0.95")
+    if library:
+        library.close()
+    for engine in engines:
+        engine.connection.close()
+
+
 def imports(module):
     code = f"import time; b = time.perf_counter(); import {module}; print(time.perf_counter() - b)"
     return float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
@@ -171,50 +343,77 @@ def line(what, ours, theirs, unit, scale, goal):
           f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}) | {goal} |", flush=True)
 
 
+def by_rows(engines, rows, rounds):
+    count = 20_000
+    for what, work, per, unit, scale in (
+        ("point SELECT by key", points(count, rows), count, "us", 1e6),
+        ("range of 50", ranges(2000, rows), 2000, "us", 1e6),
+        ("join of 10 rows", joins(2000, rows), 2000, "us", 1e6),
+        ("autocommit UPDATE", updates(3000, rows), 3000, "us", 1e6),
+        ("autocommit INSERT", inserts(3000), 3000, "us", 1e6),
+        ("executemany of 100,000 rows", many(100_000), 1, "ms", 1e3),
+        (f"scan of {rows} rows to tuples", scan, 1, "ms", 1e3),
+        (f"aggregate over {rows} rows", aggregate, 1, "ms", 1e3),
+    ):
+        times = ([], [])
+        for _ in range(rounds + 1):
+            for engine, into in zip(engines, times):
+                took = timed(lambda: into.append(work(engine)))
+                into[-1] = (into[-1] or took) / per
+        line(what, times[0][1:], times[1][1:], unit, scale, "1.5")
+
+
+def by_threads(cairn, rows, rounds):
+    total = "SELECT sum(amount) FROM item WHERE id < 100000"
+    for what, sql, parameters, times, goal in (
+        ("two threads to one: sums of 100,000 rows", total, lambda n: (), 20, "1.6"),
+        ("two threads to one: reads by key", "SELECT name FROM item WHERE id = ?", lambda n: (n % rows,), 20_000, "1.0"),
+    ):
+        one, two = [], []
+        for _ in range(rounds):
+            one.append(threads(1, sql, parameters, times)(cairn) / times)
+            two.append(threads(2, sql, parameters, times)(cairn) / times / 2)
+        line(what, two, one, "us", 1e6, goal)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--dir", default="/dev/shm" if os.path.isdir("/dev/shm") else None)
+    parser.add_argument("--disk")
+    parser.add_argument("--library")
+    parser.add_argument("--wheel")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--part", action="append", choices=["rows", "disk", "threads", "frames", "tasks", "import", "wheel"])
     options = parser.parse_args()
-    print(f"pycairndb beside sqlite3 {sqlite3.sqlite_version}, Python {sys.version.split()[0]}, {options.rows} rows, {options.rounds} rounds\n")
-    print("| what | pycairndb | sqlite3 | x faster | goal |\n|---|---|---|---|---|")
-    rows, count = options.rows, 20_000
-    with tempfile.TemporaryDirectory(dir=options.dir) as folder:
-        engines = [Cairn(folder), SQLite(folder)]
-        for engine in engines:
-            fill(engine, rows)
-        for what, work, per, unit, scale in (
-            ("point SELECT by key", points(count, rows), count, "us", 1e6),
-            ("range of 50", ranges(2000, rows), 2000, "us", 1e6),
-            ("join of 10 rows", joins(2000, rows), 2000, "us", 1e6),
-            ("autocommit UPDATE", updates(3000, rows), 3000, "us", 1e6),
-            ("autocommit INSERT", inserts(3000), 3000, "us", 1e6),
-            ("executemany of 100,000 rows", many(100_000), 1, "ms", 1e3),
-            (f"scan of {rows} rows to tuples", scan, 1, "ms", 1e3),
-            (f"aggregate over {rows} rows", aggregate, 1, "ms", 1e3),
-        ):
-            times = ([], [])
-            for round_ in range(options.rounds + 1):
-                for engine, into in zip(engines, times):
-                    took = timed(lambda: into.append(work(engine)))
-                    into[-1] = (into[-1] or took) / per
-            line(what, times[0][1:], times[1][1:], unit, scale, "1.5")
-        cairn = engines[0]
-        total = "SELECT sum(amount) FROM item WHERE id < 100000"
-        for what, sql, parameters, times, goal in (
-            ("two threads to one: sums of 100,000 rows", total, lambda n: (), 20, "1.6"),
-            ("two threads to one: reads by key", "SELECT name FROM item WHERE id = ?", lambda n: (n % rows,), count, "1.0"),
-        ):
-            one, two = [], []
-            for _ in range(options.rounds):
-                one.append(threads(1, sql, parameters, times)(cairn) / times)
-                two.append(threads(2, sql, parameters, times)(cairn) / times / 2)
-            line(what, two, one, "us", 1e6, goal)
-        for engine in engines:
-            engine.connection.close()
-    ours, theirs = [imports("pycairndb") for _ in range(7)], [imports("sqlite3") for _ in range(7)]
-    line("import (goal: at most 1.3 x sqlite3's)", ours, theirs, "ms", 1e3, "0.77")
+    rows, rounds = options.rows, options.rounds
+    is_part = lambda name: options.part is None or name in options.part  # noqa: E731
+    print(f"pycairndb beside sqlite3 {sqlite3.sqlite_version}, Python {sys.version.split()[0]}, {rows} rows, {rounds} rounds\n")
+    print("| what | pycairndb | beside | x faster | goal |\n|---|---|---|---|---|")
+    if any(map(is_part, ("rows", "threads", "tasks"))):
+        with tempfile.TemporaryDirectory(dir=options.dir) as folder:
+            engines = [Cairn(folder), SQLite(folder)]
+            for engine in engines:
+                fill(engine, rows)
+            if is_part("rows"):
+                by_rows(engines, rows, rounds)
+            if is_part("threads"):
+                by_threads(engines[0], rows, rounds)
+            if is_part("tasks"):
+                tasks(folder, rows, rounds)
+            for engine in engines:
+                engine.connection.close()
+    if is_part("disk") and options.disk:
+        with tempfile.TemporaryDirectory(dir=options.disk) as folder:
+            disk(folder, options.library, rounds)
+    if is_part("frames"):
+        with tempfile.TemporaryDirectory(dir=options.dir) as folder:
+            frames(folder, rows, rounds)
+    if is_part("import"):
+        ours, theirs = zip(*((imports("pycairndb"), imports("sqlite3")) for _ in range(4 * rounds)))
+        line("import (goal: at most 1.3 x sqlite3's)", ours, theirs, "ms", 1e3, "0.77")
+    if is_part("wheel") and options.wheel:
+        print(f"| the wheel | {os.path.getsize(options.wheel) / 1e6:.1f} MB | | | under 15 MB |")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import pycairndb
 
 
 # Others' own tests, which are run by themselves (bindings/test).
-collect_ignore = ["sqlalchemy", "django"]
+collect_ignore = ["sqlalchemy", "django", "valgrind"]
 
 
 def pytest_configure(config):

@@ -179,17 +179,21 @@ class Connection:
         return await asyncio.get_running_loop().run_in_executor(None, work, self._at_once)
 
     async def _run(self, connection: _Connection, work: Callable[[], T]) -> T:
-        """Runs it on a thread; a task that is cancelled stops it, and waits until it has."""
-        running = asyncio.get_running_loop().run_in_executor(self._threads, work)
-        try:
-            return await asyncio.shield(running)
-        except asyncio.CancelledError:
-            while not running.done():
-                connection.interrupt()
-                await asyncio.wait([running], timeout=0.05)
-            if not running.cancelled():
-                running.exception()
-            raise
+        return await run_on(self._threads, connection, work)
+
+
+async def run_on(threads: ThreadPoolExecutor, connection: _Connection, work: Callable[[], T]) -> T:
+    """Runs it on a thread; a task that is cancelled stops it, and waits until it has."""
+    running = asyncio.get_running_loop().run_in_executor(threads, work)
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        while not running.done():
+            connection.interrupt()
+            await asyncio.wait([running], timeout=0.05)
+        if not running.cancelled():
+            running.exception()
+        raise
 
 
 class _Taken:

@@ -96,7 +96,7 @@ class _Float(_NumericAsItComes, sqltypes.Float):
     pass
 
 
-class _Context(PGExecutionContext):
+class Context(PGExecutionContext):
     def create_server_side_cursor(self) -> Any:
         # Rows come as they are fetched, of any cursor.
         return self._dbapi_connection.cursor()
@@ -107,7 +107,7 @@ class Dialect(PGDialect):
 
     name = "postgresql"
     driver = "cairndb"
-    execution_ctx_cls = _Context
+    execution_ctx_cls = Context
     default_paramstyle = "numeric_dollar"
     supports_statement_cache = True
     supports_server_side_cursors = True
@@ -164,6 +164,12 @@ class Dialect(PGDialect):
         import pycairndb
 
         return pycairndb
+
+    @classmethod
+    def get_async_dialect_cls(cls, url: Any) -> type:
+        from .sqlalchemy_aio import AsyncDialect
+
+        return AsyncDialect
 
     @classmethod
     def get_pool_class(cls, url: Any) -> type[pool.Pool]:

@@ -5,6 +5,7 @@ from sqlalchemy.dialects import registry
 
 for name in ("cairndb", "cairndb.cairndb"):
     registry.register(name, "pycairndb.sqlalchemy", "Dialect")
+registry.register("cairndb.aio", "pycairndb.sqlalchemy_aio", "AsyncDialect")
 pytest.register_assert_rewrite("sqlalchemy.testing.assertions")
 
 import sqlalchemy.dialects.postgresql.provision  # noqa: E402,F401
