@@ -113,8 +113,8 @@ impl Connection {
     ///     let from: i64 = arguments.get(0)?;
     ///     Ok((from..).map(|n| Ok(vec![n.into(), (n * n).into()])))
     /// })?;
-    /// let squares: Vec<i64> = connection.query_as("SELECT square FROM squares(3) LIMIT 3", ())?;
-    /// assert_eq!(squares, [9, 16, 25]);
+    /// let squares = connection.query_as::<i64>("SELECT square FROM squares(3) LIMIT 3", ())?;
+    /// assert_eq!(squares.collect::<Result<Vec<_>, _>>()?, [9, 16, 25]);
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     ///
