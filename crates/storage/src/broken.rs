@@ -258,6 +258,8 @@ pub enum Broken {
     PagesAsAsked,
     /// Who only reads, and recovers, writes what he recovers to the file.
     ReadOnlyWrites,
+    /// What a list of trees shares with others is used again although a snapshot has it.
+    TreesUnderSnapshot,
     /// A waker that panics does so in whoever wakes it.
     WakersSpread,
     /// Wakers stay where their listener has gone.

@@ -14,7 +14,7 @@ use super::lists::{encode_directory, encode_runs, pieces, push_number, write_cha
 use super::meta::{META_BYTES, Meta};
 use super::shared::{Dropped, Engine};
 use super::stage::{Act, Stage};
-use super::version::Trees;
+use super::trees::TreeList;
 use crate::broken::{self, Broken};
 use crate::log::Epoch;
 use crate::page::layout::Kind;
@@ -34,7 +34,7 @@ pub(crate) struct CheckpointState {
     /// What its list of trees keeps of the catalog.
     pub(crate) catalog: CatalogCopy,
     /// Its trees.
-    pub(crate) trees: Trees,
+    pub(crate) trees: TreeList,
 }
 
 /// Where a checkpoint's lists lie, and what is kept of them elsewhere.
@@ -52,7 +52,7 @@ pub(super) struct Target {
     pub(super) version: u64,
     position: u64,
     needed_from: u64,
-    pub(super) trees: Trees,
+    pub(super) trees: TreeList,
 }
 
 impl Engine {
@@ -151,7 +151,7 @@ impl Engine {
             version: number,
             position: version.position,
             needed_from: version.needed_from,
-            trees: version.trees.clone(),
+            trees: version.trees.list(),
         };
         self.pages.hold(number);
         self.pages.slots.release(slot);
@@ -181,7 +181,7 @@ impl Engine {
         state.catalog = catalog;
         match result {
             Ok(meta) => {
-                state.trees.copy_from(&target.trees);
+                state.trees.clone_from(&target.trees);
                 self.finish(state, meta, own_pages);
             }
             Err(error) => {

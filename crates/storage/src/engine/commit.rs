@@ -19,7 +19,7 @@ use super::shared::Engine;
 use super::signals::Signal;
 use super::stage::Act;
 use super::turns::GivesUp;
-use super::writer::{Cut, Writer};
+use super::writer::Writer;
 use crate::broken::{self, Broken};
 use crate::log::format::BatchHeader;
 use crate::log::{KeptSegments, NoRoom, RecordKind, SealedBatch, Taker};
@@ -376,8 +376,8 @@ impl Engine {
             Ok(durable) => self.publisher.set_durable(*durable),
             Err(error) => self.publisher.life.fail(error),
         }
-        if let Some(Cut { version, .. }) = cut {
-            writer.keep(version);
+        if let Some(cut) = cut {
+            writer.keep(cut);
         }
         if let Some((old, changes)) = published {
             writer.recycle(old, changes, &self.pages);

@@ -12,7 +12,7 @@
 use super::lists::{next_u32, push_number};
 use super::meta::{META_BYTES, Meta, MetaPage};
 use super::shared::Engine;
-use super::version::Trees;
+use super::trees::TreeList;
 use crate::bytes::{get_u32, put_u32};
 use crate::log::format::read_varint;
 use crate::page::{Owner, PAGES_ONLY, PageRef};
@@ -171,7 +171,7 @@ fn next_list(bytes: &mut &[u8]) -> Option<Option<Vec<u8>>> {
 impl Engine {
     /// The catalog of a version that is held, read again only if it is another than the last copy's, or if that is none and
     /// one may be larger now. A checkpoint does not fail for one that can not be read.
-    pub(super) fn copy_catalog(&self, trees: &Trees, last: &CatalogCopy) -> CatalogCopy {
+    pub(super) fn copy_catalog(&self, trees: &TreeList, last: &CatalogCopy) -> CatalogCopy {
         let root = trees.root(TreeId::CATALOG).unwrap_or(PageRef::NONE);
         let (end, free) = self.pages.page_counts();
         let in_use = (end.saturating_sub(free)) as usize * self.pages.page_size();

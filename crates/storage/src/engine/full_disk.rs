@@ -34,7 +34,7 @@ impl Engine {
         if self.lacks_room(&written) {
             self.pages.give_back_free()?;
         }
-        let is_same = || target.trees.entries() == state.trees.entries() && !broken::is(Broken::LogKeepsAll);
+        let is_same = || target.trees == state.trees && !broken::is(Broken::LogKeepsAll);
         if self.lacks_room(&written) && is_same() {
             written = self.let_go_of_log(state, target, clean);
         }

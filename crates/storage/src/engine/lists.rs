@@ -2,7 +2,7 @@
 //! values. (`docs/format.md`)
 
 use super::shared::Dropped;
-use super::version::Trees;
+use super::trees::TreeList;
 use crate::bytes::{get_u16, put_u16};
 use crate::io::AlignedBuf;
 use crate::log::format::{read_varint, varint_into};
@@ -25,7 +25,7 @@ pub(super) fn push_number(out: &mut Vec<u8>, n: u64) {
     out.extend_from_slice(&bytes[..length]);
 }
 
-pub(super) fn encode_directory(trees: &Trees, drops: &[Dropped]) -> Vec<u8> {
+pub(super) fn encode_directory(trees: &TreeList, drops: &[Dropped]) -> Vec<u8> {
     let mut out = Vec::new();
     push_number(&mut out, trees.entries().len() as u64);
     for entry in trees.entries() {
@@ -112,8 +112,8 @@ fn next_page(bytes: &mut &[u8]) -> Option<PageRef> {
 }
 
 /// Takes a list of trees, and of what was dropped but not yet freed, off the front of `bytes`.
-pub(crate) fn decode_directory(bytes: &mut &[u8], version: u64) -> Option<(Trees, Vec<Dropped>)> {
-    let mut trees = Trees::default();
+pub(crate) fn decode_directory(bytes: &mut &[u8], version: u64) -> Option<(TreeList, Vec<Dropped>)> {
+    let mut trees = TreeList::default();
     for _ in 0..read_varint(bytes)? {
         trees.set(TreeId(next_u32(bytes)?), next_page(bytes)?);
     }

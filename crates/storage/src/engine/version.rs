@@ -1,50 +1,7 @@
 //! A state of the database: the roots of its trees.
 
+use super::trees::Trees;
 use crate::sync::{AtomicU64, Ordering};
-use crate::{PageRef, TreeId};
-
-/// A tree and its root.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TreeEntry {
-    pub(crate) id: TreeId,
-    pub(crate) root: PageRef,
-}
-
-/// Roots by tree, ascending: a flat array, searched by halving, copied whole into each version.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Trees(Vec<TreeEntry>);
-
-impl Trees {
-    #[inline]
-    pub(crate) fn position(&self, id: TreeId) -> Result<usize, usize> {
-        self.0.binary_search_by_key(&id, |entry| entry.id)
-    }
-
-    #[inline]
-    pub(crate) fn root(&self, id: TreeId) -> Option<PageRef> {
-        self.position(id).ok().map(|at| self.0[at].root)
-    }
-
-    pub(crate) fn set(&mut self, id: TreeId, root: PageRef) {
-        match self.position(id) {
-            Ok(at) => self.0[at].root = root,
-            Err(at) => self.0.insert(at, TreeEntry { id, root }),
-        }
-    }
-
-    pub(crate) fn remove(&mut self, id: TreeId) -> Option<PageRef> {
-        self.position(id).ok().map(|at| self.0.remove(at).root)
-    }
-
-    pub(crate) fn entries(&self) -> &[TreeEntry] {
-        &self.0
-    }
-
-    pub(crate) fn copy_from(&mut self, other: &Trees) {
-        self.0.clear();
-        self.0.extend_from_slice(&other.0);
-    }
-}
 
 /// A published state. The object is reused for a later version once no reader holds this one, so a reader registers
 /// before it looks at anything but `number`.

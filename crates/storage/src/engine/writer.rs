@@ -2,7 +2,8 @@
 //! will make them durable.
 
 use super::publisher::Queue;
-use super::version::{Trees, VersionPtr};
+use super::trees::{DeadNodes, LatestTrees, Marked, NodePtr};
+use super::version::VersionPtr;
 use crate::TreeId;
 use crate::broken::{self, Broken};
 use crate::log::OpenBatch;
@@ -21,6 +22,8 @@ pub(crate) struct Changes {
     pub(crate) chains: Vec<PageRef>,
     /// Roots of trees that were dropped.
     pub(crate) drops: Vec<PageRef>,
+    /// Nodes of the list of trees that were replaced.
+    nodes: Vec<NodePtr>,
 }
 
 impl Changes {
@@ -35,7 +38,7 @@ impl Changes {
 /// A state of the writer to go back to.
 #[derive(Debug)]
 pub(crate) struct Mark {
-    trees: Trees,
+    trees: Marked,
     /// Of the lists of changes.
     lengths: [usize; 4],
 }
@@ -52,7 +55,7 @@ pub(crate) struct Cut {
 pub(crate) struct Writer {
     /// Number of the version being built, and birth stamp of its unsealed pages.
     pub(crate) stamp: u64,
-    pub(crate) trees: Trees,
+    pub(crate) trees: LatestTrees,
     pub(crate) changes: Changes,
     /// Pages born before this are part of a version that was cut, or of a marked state.
     pub(crate) seen_before: u64,
@@ -74,12 +77,27 @@ pub(crate) struct Writer {
 #[derive(Debug, Default)]
 pub(crate) struct Spares {
     versions: Vec<VersionPtr>,
-    /// No longer published; perhaps still read.
-    retired: Vec<VersionPtr>,
+    /// No longer published; perhaps still read. Ascending.
+    retired: Vec<Retired>,
     changes: Vec<Changes>,
     held: Vec<u64>,
     /// How many are to be retired before it is looked which of them are still read: as many again as were then.
     look_at: usize,
+}
+
+/// A version that is no longer published.
+#[derive(Debug)]
+struct Retired {
+    version: VersionPtr,
+    /// Nodes of its list of trees that no newer one has, unless it is one that nobody holds.
+    nodes: DeadNodes,
+}
+
+impl Retired {
+    fn number(&self) -> u64 {
+        // SAFETY: retired versions are freed only with the writer.
+        unsafe { self.version.number() }
+    }
 }
 
 /// A transaction that has parts in the log.
@@ -107,9 +125,12 @@ impl Writer {
         // A recovery can only begin where a batch does. The open one may hold commits behind this version.
         let behind = if self.batch.is_empty() { self.appended } else { self.batch.position() };
         let needed_from = oldest_part.unwrap_or(behind).min(behind);
-        // SAFETY: spare versions are neither published nor held.
-        unsafe { version.fill(self.stamp, self.appended, needed_from, &self.trees) };
-        let changes = std::mem::replace(&mut self.changes, self.spare.changes.pop().unwrap_or_default());
+        let mut changes = std::mem::replace(&mut self.changes, self.spare.changes.pop().unwrap_or_default());
+        // SAFETY: spare versions are neither published nor held; this one's trees are read by who registers with it.
+        unsafe {
+            let trees = self.trees.cut(next_stamp, &mut changes.nodes);
+            version.fill(self.stamp, self.appended, needed_from, trees);
+        }
         self.stamp = next_stamp;
         self.seen_before = next_stamp;
         self.changed = false;
@@ -138,15 +159,15 @@ impl Writer {
     pub(crate) fn mark(&mut self, next_stamp: u64) -> Mark {
         self.stamp = next_stamp;
         self.seen_before = next_stamp;
-        let Changes { created, dead, chains, drops } = &self.changes;
+        let Changes { created, dead, chains, drops, .. } = &self.changes;
         let lengths = [created.len(), dead.len(), chains.len(), drops.len()];
-        Mark { trees: self.trees.clone(), lengths }
+        Mark { trees: self.trees.mark(next_stamp), lengths }
     }
 
     /// Goes back to a marked state; no version was cut since.
     pub(crate) fn undo(&mut self, mark: Mark, pages: &crate::page::Pages) {
         let [created, dead, chains, drops] = mark.lengths;
-        self.trees = mark.trees;
+        self.trees.undo(mark.trees);
         self.changes.created.free_from(pages, created);
         self.changes.dead.truncate(dead);
         self.changes.chains.truncate(chains);
@@ -178,12 +199,17 @@ impl Writer {
     }
 
     /// Keeps a version that was never published, for later use.
-    pub(crate) fn keep(&mut self, version: VersionPtr) {
+    pub(crate) fn keep(&mut self, cut: Cut) {
+        let Cut { version, mut changes } = cut;
+        self.trees.take_back(&mut changes.nodes);
         self.spare.versions.push(version);
     }
 
     /// Keeps a version that is no longer published, and the lists of its successor, for later use.
     pub(crate) fn recycle(&mut self, old: VersionPtr, mut changes: Changes, pages: &crate::page::Pages) {
+        let mut old = Retired { version: old, nodes: DeadNodes::default() };
+        // SAFETY: the version was published until its successor was; those before it have what they need.
+        unsafe { self.trees.bury(old.number(), &mut changes.nodes, &mut old.nodes) };
         changes.clear();
         self.spare.changes.push(changes);
         self.spare.retired.push(old);
@@ -191,23 +217,37 @@ impl Writer {
         if retired < self.spare.look_at.max(4) || !pages.slots.are_looked_at_after(retired) {
             return;
         }
-        let Spares { versions, retired, held, look_at, .. } = &mut self.spare;
-        held.clear();
-        pages.slots.named_versions(held);
-        held.sort_unstable();
-        for i in (0..retired.len()).rev() {
-            // SAFETY: retired versions are freed only with the writer.
-            if held.binary_search(&unsafe { retired[i].number() }).is_err() {
-                versions.push(retired.swap_remove(i));
+        self.spare.held.clear();
+        pages.slots.named_versions(&mut self.spare.held);
+        self.spare.held.sort_unstable();
+        self.let_go();
+        self.spare.look_at = 2 * self.spare.retired.len();
+    }
+
+    /// Lets go of retired versions that nobody holds; each one's nodes go to the next older one that somebody does.
+    fn let_go(&mut self) {
+        let Spares { versions, retired, held, .. } = &mut self.spare;
+        let mut kept = 0;
+        for at in 0..retired.len() {
+            if held.binary_search(&retired[at].number()).is_ok() {
+                retired.swap(kept, at);
+                kept += 1;
+                continue;
             }
+            let nodes = std::mem::take(&mut retired[at].nodes);
+            versions.push(retired[at].version);
+            let older = retired[..kept].last_mut().map(|older| (older.number(), &mut older.nodes));
+            // SAFETY: nobody holds this version, nor one between it and that one.
+            unsafe { self.trees.let_go(nodes, older) };
         }
-        *look_at = 2 * retired.len();
+        retired.truncate(kept);
     }
 }
 
 impl Drop for Spares {
     fn drop(&mut self) {
-        for version in self.versions.drain(..).chain(self.retired.drain(..)) {
+        let retired = self.retired.drain(..).map(|retired| retired.version);
+        for version in self.versions.drain(..).chain(retired) {
             // SAFETY: the engine goes with its last handle, and every reader has one: nobody is left.
             unsafe { version.free() };
         }

@@ -73,7 +73,7 @@ fn move_down(engine: &Engine) -> Result<usize> {
     let mut moved = 0;
     // Pages moved, and leaves looked at, per commit: others wait meanwhile.
     let step_pages = (engine.pages.frame_count() / 16).min(256);
-    let trees: Vec<TreeId> = engine.lock_writer().trees.entries().iter().map(|entry| entry.id).collect();
+    let trees: Vec<TreeId> = engine.lock_writer().trees.list().ids();
     for tree in trees {
         let mut from = Some(Vec::new());
         while from.is_some() {

@@ -20,8 +20,8 @@ use crate::engine::copies::{self, CatalogCopy};
 use crate::engine::lists::{decode_directory, decode_runs, read_chain};
 use crate::engine::meta::{self, EPOCHS_MAX, META_BYTES, Meta, MetaPage};
 use crate::engine::{
-    Chain, Changes, Dropped, Engine, Opening, Openings, Publisher, Queue, Signals, Spares, Stage, Tickets, Trees,
-    VersionPtr, Watch, Writer,
+    Chain, Changes, Dropped, Engine, LatestTrees, Opening, Openings, Publisher, Queue, Signals, Spares, Stage, Tickets,
+    TreeList, VersionPtr, Watch, Writer,
 };
 use crate::env::Environment;
 use crate::io::{AlignedBuf, Create, File, LockGuard, OpenHow, Overlay};
@@ -247,7 +247,7 @@ enum Found {
 
 /// What a checkpoint's lists say.
 struct Restored {
-    trees: Trees,
+    trees: TreeList,
     drops: Vec<Dropped>,
     own_pages: Vec<u32>,
     catalog: CatalogCopy,
@@ -255,8 +255,12 @@ struct Restored {
 
 /// Reads the checkpoint's lists into the allocation of pages. `meta` gets the copies of them that its page holds.
 fn restore(pages: &Pages, meta: &mut Meta) -> Result<Restored> {
-    let mut restored =
-        Restored { trees: Trees::default(), drops: Vec::new(), own_pages: Vec::new(), catalog: CatalogCopy::default() };
+    let mut restored = Restored {
+        trees: TreeList::default(),
+        drops: Vec::new(),
+        own_pages: Vec::new(),
+        catalog: CatalogCopy::default(),
+    };
     let (mut directory, mut free_map, mut runs) = (Vec::new(), Vec::new(), Vec::new());
     let broken = |what: &str| Error::corrupt(format!("the checkpoint's {what} is malformed"));
     if !meta.directory.is_none() {
@@ -293,13 +297,14 @@ fn assemble(
     restored: Restored,
 ) -> Engine {
     let Restored { trees, drops, own_pages, catalog } = restored;
-    let last = CheckpointState { meta: meta.clone(), own_pages, catalog, trees: trees.clone() };
-    let published = VersionPtr::allocate();
-    // SAFETY: just allocated; nobody else knows it.
-    unsafe { published.fill(meta.version, meta.position, meta.position, &trees) };
     // A jump, so that stamps used after the checkpoint and lost in a crash are never given out again: a page's id and
     // birth stay unique even against what lies in the file unreferenced.
     let next_stamp = meta.next_stamp + if meta.clean { 1 } else { 1 << 32 };
+    let latest = LatestTrees::new(&trees, meta.version, next_stamp);
+    let last = CheckpointState { meta: meta.clone(), own_pages, catalog, trees };
+    let published = VersionPtr::allocate();
+    // SAFETY: just allocated; nobody else knows it. Its trees are read by who registers with it.
+    unsafe { published.fill(meta.version, meta.position, meta.position, &latest) };
     let stage = if options.read_only { Stage::ReadOnly } else { Stage::Open };
     Engine {
         env: env.clone(),
@@ -312,7 +317,7 @@ fn assemble(
         segments: None,
         writer: Mutex::new(Writer {
             stamp: next_stamp,
-            trees,
+            trees: latest,
             changes: Changes::default(),
             seen_before: next_stamp,
             changed: false,

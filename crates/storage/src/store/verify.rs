@@ -46,7 +46,7 @@ fn check_newest(store: &Store) -> Result<Verified> {
     let number = version.number.load(Ordering::Acquire);
     let mut found = Verified::default();
     let mut seen = HashSet::new();
-    for entry in version.trees.entries() {
+    for entry in version.trees.list().entries() {
         found.trees += 1;
         check_tree(store, entry.id, entry.root, number, &mut seen, &mut found)?;
     }

@@ -171,7 +171,7 @@ impl Snapshot {
 
     /// The trees there are.
     pub fn trees(&self) -> Vec<TreeId> {
-        self.view().version().trees.entries().iter().map(|entry| entry.id).collect()
+        self.view().version().trees.list().ids()
     }
 
     pub(crate) fn view(&self) -> &Arc<View> {

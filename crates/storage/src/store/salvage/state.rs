@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::source::{FoundMeta, PAGES_MAX, PageSet, Source};
-use crate::engine::Trees;
+use crate::engine::TreeList;
 use crate::engine::copies::{CatalogCopy, DirectoryCopies, ListCopies, after_directory};
 use crate::engine::lists::{chain_piece, decode_directory, decode_runs, next_u32};
 use crate::engine::meta::Meta;
@@ -17,7 +17,7 @@ pub(super) struct State {
     pub(super) meta: Option<Meta>,
     /// A meta page was lost: it may have told of an epoch of the log that no other does.
     pub(super) meta_lost: bool,
-    pub(super) trees: Option<Trees>,
+    pub(super) trees: Option<TreeList>,
     /// Pages that hold nothing of the checkpoint's trees: free, the lists' own, or behind the end.
     pub(super) unused: Option<PageSet>,
     pub(super) end: Option<u32>,
@@ -36,7 +36,7 @@ struct ListPage {
 /// A list of trees that was found so.
 struct FoundDirectory {
     first: PageRef,
-    trees: Trees,
+    trees: TreeList,
     copies: Option<DirectoryCopies>,
 }
 

@@ -186,7 +186,7 @@ struct Held {
 /// All live pages of trees.
 fn live_pages(store: &Store) -> BTreeMap<u32, Held> {
     let engine = store.engine();
-    let trees = engine.writer.lock().trees.clone();
+    let trees = engine.writer.lock().trees.list();
     let mut held = BTreeMap::new();
     let slot = engine.pages.slots.claim(Owner::Engine, PAGES_ONLY).unwrap();
     for entry in trees.entries() {
