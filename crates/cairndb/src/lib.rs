@@ -69,8 +69,8 @@ pub use result::{
 pub use salvage::{Salvaged, salvage};
 pub use session::{
     Begun, Ceilings, CopyShape, Durability, InterruptHandle, LiveChange, LiveGuard, LiveQuery, LiveStatistics,
-    NamedParams, Next, Notification, NotificationGuard, Notifications, Options, PlanCache, PortalState, Position,
-    SettingsSeen, StopHandle, Ticket,
+    NamedParams, Next, Notification, NotificationGuard, Notifications, OpeningListener, OpeningProgress, Options,
+    PlanCache, PortalState, Position, SettingsSeen, StopHandle, Ticket,
 };
 pub use sql::{MAX_DEPTH, MAX_TEXT_BYTES, Script, SourceStatement, split_script};
 pub use types::{

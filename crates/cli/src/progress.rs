@@ -14,6 +14,12 @@ pub fn bytes(total: u64) -> ProgressBar {
     styled(ProgressBar::new(total), "[{bar:40}] {bytes}/{total_bytes} {bytes_per_sec} {eta}")
 }
 
+/// The log of a database that was not closed, while that is opened.
+pub fn opening(log_bytes: u64) -> ProgressBar {
+    let bar = styled(ProgressBar::new(log_bytes), "{msg} [{bar:40}] {bytes}/{total_bytes} {eta}");
+    bar.with_message("not closed last time: applying its log")
+}
+
 /// Steps of a known number; `what` they are.
 pub fn steps(total: u64, what: &'static str) -> ProgressBar {
     styled(ProgressBar::new(total), "[{bar:40}] {pos}/{len} {msg} {per_sec}").with_message(what)

@@ -36,6 +36,7 @@ mod names;
 mod options;
 mod page;
 mod process;
+mod progress;
 #[cfg(not(any(cairn_shuttle, cairn_loom)))]
 pub mod seam;
 #[cfg(feature = "simulated")]
@@ -59,6 +60,7 @@ pub use io::SyncMethod;
 pub use names::{PageRef, TreeId};
 pub use options::{Durability, Options};
 pub use process::Process;
+pub use progress::{OpeningListener, OpeningProgress};
 pub use stats::Stats;
 pub use store::{
     Doubt, Fault, Loss, Lost, Reasons, Salvage, Store, TreeSize, Uncertain, UncertainEntry, Verified, salvage,

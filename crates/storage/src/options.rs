@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::io::SyncMethod;
+use crate::progress::OpeningListener;
 use crate::{Error, Result};
 
 /// What a commit's acknowledgement means. The weaker modes are the user's visible choice, per database and per
@@ -72,6 +73,8 @@ pub struct Options {
     /// Pages beyond those for who frees pages, who copies some before he gives others back; a quarter of them is for checkpoints
     /// alone. 0: an eighth of `max_pages`. With four thirds of `max_pages`, whatever is deleted at once finds some.
     pub pages_to_free: u32,
+    /// Is told how far an opening is that takes longer than a second.
+    pub on_opening: Option<OpeningListener>,
     /// A new database is a copy that is being made: its id says so.
     pub(crate) is_copy: bool,
 }
@@ -98,6 +101,7 @@ impl Default for Options {
             max_snapshots: 4096,
             max_pages: 1 << 26,
             pages_to_free: 0,
+            on_opening: None,
             is_copy: false,
         }
     }

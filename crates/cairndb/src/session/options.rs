@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use cairn_storage::Durability;
+pub use cairn_storage::{Durability, OpeningListener, OpeningProgress};
 
 use super::Ceilings;
 
@@ -84,6 +84,8 @@ pub struct Options {
     pub sync_interval: Option<Duration>,
     /// How many commits that wait under [`Durability::Group`] are not kept waiting for more; 0: 64.
     pub group_size: u32,
+    /// Is told how far an opening is that takes longer than a second; `None`: nobody is.
+    pub on_opening: Option<OpeningListener>,
 }
 
 impl Options {
@@ -207,6 +209,25 @@ impl Options {
         self
     }
 
+    /// Has `hear` called while a database is opened that was not closed and has much in its log, after a second and then every
+    /// tenth of one at the most, on the thread that opens, which waits meanwhile. A panic in it is one of the opening, which
+    /// leaves the files as one that fails does. Of a database in memory it hears nothing.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("x.cairn");
+    /// let options = cairndb::Options::default().on_opening(|progress| {
+    ///     eprintln!("applied {} of {} bytes of log", progress.applied_bytes, progress.log_bytes);
+    /// });
+    /// let db = cairndb::Database::open_with(&path, options)?;
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    #[must_use]
+    pub fn on_opening(mut self, hear: impl Fn(&OpeningProgress) + Send + Sync + 'static) -> Options {
+        self.on_opening = Some(OpeningListener::new(hear));
+        self
+    }
+
     /// What the settings of sessions can not go beyond that others' statements run in, where nothing else is said:
     /// [`Database::ceilings`](crate::Database::ceilings).
     ///
@@ -226,6 +247,7 @@ impl Options {
         options.max_snapshot_age = self.max_snapshot_age;
         options.max_transaction_bytes = self.max_transaction_bytes;
         options.cache_bytes = self.cache_bytes;
+        options.on_opening.clone_from(&self.on_opening);
         if let Some(interval) = self.sync_interval {
             options.sync_interval = interval;
         }

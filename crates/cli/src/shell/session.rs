@@ -4,17 +4,20 @@ use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use cairndb::EvalContext;
 use cairndb::schema::Schema;
 use cairndb::{ClientCopy, Connection, Database, Error, Notifications, Options, Outcome};
+use indicatif::ProgressBar;
 
 use super::variables::{Variables, expanded};
 use super::{foreign, pager};
 use crate::args::ShellArgs;
 use crate::copy::copy_out;
 use crate::output::{Expanded, Format, Grid, Style, shown, write_endless, write_grid, write_rows};
+use crate::progress;
 use crate::report::{Failure, warn};
 use crate::signals::Interrupts;
 
@@ -387,7 +390,16 @@ pub fn answer_backups(database: &Database) {
 
 /// Opens the file, and says what it was when it cannot.
 pub fn open_file(path: &Path, options: Options) -> Result<Database, Failure> {
-    Database::open_with(path, options).map_err(|error| Failure::Sql {
+    let bar = Arc::new(OnceLock::<ProgressBar>::new());
+    let shown = bar.clone();
+    let options = options.on_opening(move |progress| {
+        shown.get_or_init(|| progress::opening(progress.log_bytes)).set_position(progress.applied_bytes);
+    });
+    let opened = Database::open_with(path, options);
+    if let Some(bar) = bar.get() {
+        bar.finish_and_clear();
+    }
+    opened.map_err(|error| Failure::Sql {
         error: match foreign::hint(path) {
             Some(hint) => error.with_hint(hint),
             None => error,

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::create::replaced;
 use super::gate::Gate;
 use super::open::read_meta;
+use super::progress::Told;
 use super::replay::Replay;
 use crate::broken::{self, Broken};
 use crate::engine::Engine;
@@ -132,14 +133,19 @@ fn write_meta(file: &dyn File, meta: &Meta) -> Result<()> {
 pub(super) fn replay(
     engine: &Engine,
     meta: &Meta,
-    file: &Arc<dyn File>,
-    identity: LogIdentity,
+    (file, identity): (&Arc<dyn File>, LogIdentity),
     gate: Option<&Gate>,
+    told: &mut Told<'_>,
 ) -> Result<ScanEnd> {
     if log::places(file, identity)? < log::noted_places(file)?.max(meta.log_places) {
         return Err(Error::corrupt("the log is shorter than it was: acknowledged commits may be missing"));
     }
-    let mut replay = Replay::new(engine, meta.position);
+    told.begins(|| {
+        let ((live, _), bytes) = (log::live_segments(&request(meta, file, identity))?, identity.segment_bytes as u64);
+        let first = live.front().map_or(0, |(number, _)| number * bytes);
+        Ok::<_, Error>((first.max(meta.needed_from), live.len() as u64 * bytes))
+    })?;
+    let mut replay = Replay::new(engine, meta.position, told);
     let mut epoch = usize::MAX;
     let end = scan(&request(meta, file, identity), &mut |batch| {
         gate.map_or(Ok(()), |gate| gate.check())?;

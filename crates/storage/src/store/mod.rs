@@ -13,6 +13,7 @@ mod invariants;
 mod measure;
 mod open;
 mod pending;
+mod progress;
 mod replay;
 mod salvage;
 mod transfer;

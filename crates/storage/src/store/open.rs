@@ -14,6 +14,7 @@ use std::sync::Arc;
 use super::beside::{self, Beside};
 use super::create::{cannot_open, create, replaced, unused};
 use super::gate::Gate;
+use super::progress::Told;
 use crate::broken::{self, Broken};
 use crate::engine::checkpoint::CheckpointState;
 use crate::engine::copies::{self, CatalogCopy};
@@ -54,12 +55,13 @@ pub(crate) fn open(path: &Path, options: &Options, env: &Environment) -> Result<
         false => beside::log_of(path, files, &meta, options.read_only)?,
     };
     let needed = needed_at_most(&beside, options)?;
-    let started = start(path, options, env, file.clone(), meta, beside);
+    let mut told = Told::new(options.on_opening.as_ref(), env);
+    let started = start(path, options, env, file.clone(), meta, beside, &mut told);
     let engine = match started {
         Err(Error::DiskFull { .. }) if !options.read_only && beside::give_back(path, files, &file, options)? => {
             let meta = read_meta(&file, path)?;
             let beside = beside::log_of(path, files, &meta, false)?;
-            start(path, options, env, file, meta, beside)
+            start(path, options, env, file, meta, beside, &mut told)
         }
         started => started,
     };
@@ -168,6 +170,7 @@ fn start(
     file: Arc<dyn File>,
     mut meta: Meta,
     beside: Beside,
+    told: &mut Told<'_>,
 ) -> Result<Arc<Engine>> {
     let page_size = match broken::is(Broken::PagesAsAsked) {
         false => meta.page_size as usize,
@@ -186,7 +189,7 @@ fn start(
     let mut engine = assemble(path, options, env, pages, counters, &meta, restored);
     if options.read_only {
         engine.opening.began = match beside {
-            Beside::Log(log, identity) => beside::replay(&engine, &meta, &log, identity, None)?.position,
+            Beside::Log(log, identity) => beside::replay(&engine, &meta, (&log, identity), None, told)?.position,
             Beside::LeftOver(_) => meta.position,
         };
         return Ok(Arc::new(engine));
@@ -197,7 +200,7 @@ fn start(
             (meta.position, Found::Nothing(left_over))
         }
         Beside::Log(log, identity) => {
-            let end = recover(&mut engine, &meta, file, &log, identity)?;
+            let end = recover(&mut engine, &meta, file, (&log, identity), told)?;
             (end.position, Found::Log(log, identity, end))
         }
     };
@@ -213,12 +216,12 @@ fn recover(
     engine: &mut Engine,
     meta: &Meta,
     file: Arc<dyn File>,
-    log: &Arc<dyn File>,
-    identity: LogIdentity,
+    (log, identity): (&Arc<dyn File>, LogIdentity),
+    told: &mut Told<'_>,
 ) -> Result<ScanEnd> {
     let gate = Arc::new(Gate::before(file.clone(), beside::before_first_page(&engine.path, meta, log, identity)));
     engine.pages.go_through(gate.clone());
-    let end = beside::replay(engine, meta, log, identity, Some(&gate));
+    let end = beside::replay(engine, meta, (log, identity), Some(&gate), told);
     engine.pages.go_through(file);
     let end = end.map_err(|error| gate.check().err().unwrap_or(error))?;
     if !gate.is_open() {

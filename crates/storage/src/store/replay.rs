@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::pending::Pending;
+use super::progress::Told;
 use crate::broken::{self, Broken};
 use crate::engine::{AppendKey, Engine, Op, OpStream, Ops, SPILL};
 use crate::io::File;
@@ -17,7 +18,7 @@ use crate::{Error, Result};
 const WHOLE: u64 = 1 << 20;
 
 /// Replays commits behind `position`.
-pub(crate) struct Replay<'a> {
+pub(super) struct Replay<'a, 't> {
     engine: &'a Engine,
     slot: SlotId,
     /// Commits whose record begins before this are in the checkpoint.
@@ -26,13 +27,14 @@ pub(crate) struct Replay<'a> {
     parts: HashMap<u64, Pieces>,
     /// Of commits, whole ones only.
     pending: Pending,
+    told: &'a mut Told<'t>,
 }
 
-impl<'a> Replay<'a> {
-    pub(crate) fn new(engine: &'a Engine, position: u64) -> Replay<'a> {
+impl<'a, 't> Replay<'a, 't> {
+    pub(super) fn new(engine: &'a Engine, position: u64, told: &'a mut Told<'t>) -> Replay<'a, 't> {
         let slot =
             engine.pages.slots.claim(Owner::Engine, PAGES_ONLY).expect("no slot is taken while the database is opened");
-        Replay { engine, slot, position, parts: HashMap::default(), pending: Pending::default() }
+        Replay { engine, slot, position, parts: HashMap::default(), pending: Pending::default(), told }
     }
 
     pub(crate) fn forget_parts(&mut self) {
@@ -44,6 +46,7 @@ impl<'a> Replay<'a> {
     /// A checkpoint's position is behind a record that may lie inside a batch: records are told apart by where they
     /// end.
     pub(crate) fn batch(&mut self, file: &Arc<dyn File>, batch: &Visited<'_>) -> Result<()> {
+        self.told.applied(batch.position);
         let start = batch.position + crate::log::format::BATCH_HEADER as u64;
         let mut records = batch.records;
         while !records.is_empty() {
@@ -126,7 +129,10 @@ impl<'a> Replay<'a> {
         }
         self.flush()?;
         let (mut stream, mut buffer) = (OpStream::default(), Vec::new());
-        pieces.read(file, at, &mut buffer, |bytes| stream.read(bytes, |op| self.apply_at(op, end)))?;
+        pieces.read(file, at, &mut buffer, |bytes| {
+            self.told.go_on();
+            stream.read(bytes, |op| self.apply_at(op, end))
+        })?;
         buffer.extend_from_slice(last);
         stream.read(&mut buffer, |op| self.apply_at(op, end))?;
         if !buffer.is_empty() {
@@ -186,7 +192,7 @@ fn malformed(position: u64) -> Error {
     Error::corrupt(format!("the log's batch at position {position} holds a malformed record"))
 }
 
-impl Drop for Replay<'_> {
+impl Drop for Replay<'_, '_> {
     fn drop(&mut self) {
         self.engine.pages.slots.release(self.slot);
     }
