@@ -1,5 +1,5 @@
-//! The threads behind a database: one leads log writes when nobody waits for them, one keeps log space and frames ready
-//! and frees what was dropped, one runs checkpoints, and one reads pages that long walks will come to.
+//! The threads behind a database: one leads log writes when nobody waits for them and ends snapshots that are too old, one keeps log
+//! space and frames ready and frees what was dropped, one runs checkpoints, and one reads pages that long walks will come to.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -94,23 +94,42 @@ impl Drop for PoisonOnPanic<'_> {
 /// one when the log has gone idle, which records that the last one is durable.
 fn log_thread(engine: &Engine) {
     let signals = &engine.signals;
-    let mut idle_noted = 0;
+    let (mut idle_noted, mut ending) = (0, Ending::default());
     while !signals.stopped() {
+        ending.look(engine);
         if signals.take(Signal::Log) {
             flush(engine);
         } else if signals.is_raised(Signal::Interval) {
-            signals.wait(&[Signal::Log], Some(engine.options.sync_interval));
+            wait_and_look(engine, &[Signal::Log], Some(engine.options.sync_interval), &mut ending);
             signals.take(Signal::Interval);
             flush(engine);
         } else {
             signals.take(Signal::Active);
             let appended = engine.lock_writer().appended;
             let wait = (appended != idle_noted).then_some(IDLE);
-            signals.wait(&[Signal::Log, Signal::Interval, Signal::Active], wait);
+            wait_and_look(engine, &[Signal::Log, Signal::Interval, Signal::Active], wait, &mut ending);
             if wait.is_some() && note_idle(engine, appended) {
                 idle_noted = appended;
             }
         }
+    }
+}
+
+/// Waits as `Signals::wait` does, and looks for old snapshots meanwhile.
+fn wait_and_look(engine: &Engine, signals: &[Signal], longest: Option<Duration>, ending: &mut Ending) {
+    if engine.options.max_snapshot_age.is_none() {
+        return engine.signals.wait(signals, longest);
+    }
+    let now = || engine.env.host.now();
+    let until = longest.map(|longest| now() + longest);
+    loop {
+        let left = until.map(|until| until.saturating_sub(now()));
+        let is_over = left.is_some_and(|left| left.is_zero()) || engine.signals.stopped();
+        if is_over || signals.iter().any(|&signal| engine.signals.is_raised(signal)) {
+            return;
+        }
+        engine.signals.wait(signals, ending.wait(engine, left));
+        ending.look(engine);
     }
 }
 
@@ -145,26 +164,24 @@ fn note_idle(engine: &Engine, appended: u64) -> bool {
     true
 }
 
-/// Keeps log places ready, ends old snapshots, frees dropped pages and those of snapshots that went, and keeps frames
+/// Keeps log places ready, frees dropped pages and those of snapshots that went, and keeps frames
 /// free.
 fn house_thread(engine: &Engine) {
-    let mut ending = Ending::default();
     let mut commits = 0;
-    let mut longest = engine.look_after();
+    let mut longest = None;
     while !engine.signals.stopped() {
         engine.signals.wait(&[Signal::House], longest);
         engine.signals.take(Signal::House);
         if engine.signals.stopped() {
             return;
         }
-        engine.end_old_snapshots(&mut ending);
         let kept = keep_house(engine);
         let more = engine.pages.sweep_some(4096);
         longest = match (kept, more) {
             (Err(_), _) => Some(RETRY),
             (Ok(true), _) => Some(rest(engine, &mut commits)),
             (Ok(false), true) => Some(Duration::from_millis(1)),
-            (Ok(false), false) => engine.look_after(),
+            (Ok(false), false) => None,
         };
     }
 }

@@ -3,11 +3,15 @@
 //! A snapshot's age counts from when it was first seen to be older than the newest version: before, it keeps nothing. It
 //! is ended in two steps, argued in `page::slots`: it is marked, and once every reader that may have missed the mark
 //! has let go of the pages it looked at, its version is no longer held.
+//!
+//! That is the log thread's, which stands still only while the log can not be written: then nothing is committed, and no snapshot
+//! keeps more than before. (The one that keeps house also makes segments and writes pages, for as long as a slow disk
+//! takes, while commits go on.)
 
 use std::time::Duration;
 
 use crate::broken::{self, Broken};
-use crate::engine::Engine;
+use crate::engine::{Engine, Signal};
 
 /// How often ages are looked at: so many times within the limit, within these bounds.
 const LOOKS: u32 = 8;
@@ -21,17 +25,38 @@ pub(super) struct Ending {
     outdated: Vec<(usize, u64, Duration)>,
     /// Marked ones, with the epoch that their readers' pins must not have begun in or before.
     marked: Vec<(usize, u64, u64)>,
+    /// When it is looked next, by the host's clock.
+    next: Duration,
+}
+
+impl Ending {
+    /// How long to wait, who would wait for so long, until it is to be looked again.
+    pub(super) fn wait(&self, engine: &Engine, longest: Option<Duration>) -> Option<Duration> {
+        let Some(between) = engine.look_after() else { return longest };
+        let left = self.next.saturating_sub(engine.env.host.now()).clamp(LOOK_AFTER_MIN, between);
+        Some(longest.map_or(left, |longest| longest.min(left)))
+    }
+
+    /// Looks, if it is time to.
+    pub(super) fn look(&mut self, engine: &Engine) {
+        let Some(between) = engine.look_after() else { return };
+        let now = engine.env.host.now();
+        if now >= self.next {
+            self.next = now + between;
+            engine.end_old_snapshots(self);
+        }
+    }
 }
 
 impl Engine {
     /// When to look again; `None`: never.
-    pub(super) fn look_after(&self) -> Option<Duration> {
+    fn look_after(&self) -> Option<Duration> {
         let age = self.options.max_snapshot_age?;
         Some((age / LOOKS).clamp(LOOK_AFTER_MIN, LOOK_AFTER_MAX))
     }
 
-    /// Marks the snapshots that are too old, and lets go of those that were marked before.
-    pub(super) fn end_old_snapshots(&self, ending: &mut Ending) {
+    /// Marks the snapshots that are too old, and lets go of those that were marked before: what these kept can be freed.
+    fn end_old_snapshots(&self, ending: &mut Ending) {
         let Some(age) = self.options.max_snapshot_age else { return };
         let (slots, now) = (&self.pages.slots, self.env.host.now());
         let newest = self.publisher.newest_number();
@@ -47,7 +72,7 @@ impl Engine {
         let (old, young) = outdated.into_iter().partition(|&(_, _, since)| now.saturating_sub(since) >= age);
         ending.outdated = young;
         self.mark(old, ending);
-        let oldest = slots.oldest_epoch();
+        let (oldest, marked) = (slots.oldest_epoch(), ending.marked.len());
         ending.marked.retain(|&(at, version, epoch)| {
             let wait = epoch >= oldest && !broken::is(Broken::EndedUnpinned);
             if !wait {
@@ -55,6 +80,9 @@ impl Engine {
             }
             wait
         });
+        if ending.marked.len() < marked {
+            self.signals.raise(Signal::House);
+        }
     }
 
     fn mark(&self, old: Vec<(usize, u64, Duration)>, ending: &mut Ending) {
