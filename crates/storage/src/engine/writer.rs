@@ -2,7 +2,7 @@
 //! will make them durable.
 
 use super::publisher::Queue;
-use super::trees::{DeadNodes, LatestTrees, Marked, NodePtr};
+use super::trees::{DeadNodes, LatestTrees, Marked};
 use super::version::VersionPtr;
 use crate::TreeId;
 use crate::broken::{self, Broken};
@@ -22,8 +22,6 @@ pub(crate) struct Changes {
     pub(crate) chains: Vec<PageRef>,
     /// Roots of trees that were dropped.
     pub(crate) drops: Vec<PageRef>,
-    /// Nodes of the list of trees that were replaced.
-    nodes: Vec<NodePtr>,
 }
 
 impl Changes {
@@ -125,11 +123,10 @@ impl Writer {
         // A recovery can only begin where a batch does. The open one may hold commits behind this version.
         let behind = if self.batch.is_empty() { self.appended } else { self.batch.position() };
         let needed_from = oldest_part.unwrap_or(behind).min(behind);
-        let mut changes = std::mem::replace(&mut self.changes, self.spare.changes.pop().unwrap_or_default());
+        let changes = std::mem::replace(&mut self.changes, self.spare.changes.pop().unwrap_or_default());
         // SAFETY: spare versions are neither published nor held; this one's trees are read by who registers with it.
         unsafe {
-            let trees = self.trees.cut(next_stamp, &mut changes.nodes);
-            version.fill(self.stamp, self.appended, needed_from, trees);
+            version.fill(self.stamp, self.appended, needed_from, self.trees.cut(next_stamp));
         }
         self.stamp = next_stamp;
         self.seen_before = next_stamp;
@@ -159,7 +156,7 @@ impl Writer {
     pub(crate) fn mark(&mut self, next_stamp: u64) -> Mark {
         self.stamp = next_stamp;
         self.seen_before = next_stamp;
-        let Changes { created, dead, chains, drops, .. } = &self.changes;
+        let Changes { created, dead, chains, drops } = &self.changes;
         let lengths = [created.len(), dead.len(), chains.len(), drops.len()];
         Mark { trees: self.trees.mark(next_stamp), lengths }
     }
@@ -200,16 +197,15 @@ impl Writer {
 
     /// Keeps a version that was never published, for later use.
     pub(crate) fn keep(&mut self, cut: Cut) {
-        let Cut { version, mut changes } = cut;
-        self.trees.take_back(&mut changes.nodes);
-        self.spare.versions.push(version);
+        self.trees.take_back();
+        self.spare.versions.push(cut.version);
     }
 
     /// Keeps a version that is no longer published, and the lists of its successor, for later use.
     pub(crate) fn recycle(&mut self, old: VersionPtr, mut changes: Changes, pages: &crate::page::Pages) {
         let mut old = Retired { version: old, nodes: DeadNodes::default() };
         // SAFETY: the version was published until its successor was; those before it have what they need.
-        unsafe { self.trees.bury(old.number(), &mut changes.nodes, &mut old.nodes) };
+        unsafe { self.trees.bury(old.number(), &mut old.nodes) };
         changes.clear();
         self.spare.changes.push(changes);
         self.spare.retired.push(old);

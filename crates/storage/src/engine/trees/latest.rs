@@ -21,6 +21,8 @@ struct Below {
     stamp: u64,
     /// Replaced since the last version was cut.
     dead: Vec<NodePtr>,
+    /// Replaced for the version that was cut last, until that is published.
+    cut: Vec<NodePtr>,
 }
 
 /// A state of the list to go back to.
@@ -42,7 +44,7 @@ impl std::ops::Deref for LatestTrees {
 impl LatestTrees {
     /// `version`: which has these trees; what is changed from now on is stamped later than that.
     pub(crate) fn new(list: &TreeList, version: u64, stamp: u64) -> LatestTrees {
-        let below = Below { nodes: Nodes::default(), stamp: version, dead: Vec::new() };
+        let below = Below { nodes: Nodes::default(), stamp: version, dead: Vec::new(), cut: Vec::new() };
         let mut latest = LatestTrees { trees: Trees::default(), below };
         list.entries().iter().for_each(|entry| latest.set(entry.id, entry.root));
         latest.below.stamp = stamp;
@@ -93,12 +95,14 @@ impl LatestTrees {
         Some(root)
     }
 
-    /// Takes the state for a version, and what was replaced for it; what changes from now on has another stamp.
+    /// Takes the state for a version; what changes from now on has another stamp. One at a time is cut and not yet published.
     #[inline]
-    pub(crate) fn cut(&mut self, next_stamp: u64, dead: &mut Vec<NodePtr>) -> &Trees {
-        debug_assert!(dead.is_empty(), "what was replaced for a version is buried before the list is used again");
+    pub(crate) fn cut(&mut self, next_stamp: u64) -> &Trees {
         self.below.stamp = next_stamp;
-        std::mem::swap(&mut self.below.dead, dead);
+        if !self.below.dead.is_empty() {
+            // (Whoever panicked in between has left what was cut: that is for this version.)
+            self.below.cut.append(&mut self.below.dead);
+        }
         &self.trees
     }
 
@@ -128,17 +132,18 @@ impl LatestTrees {
     }
 
     /// Of a version that was cut, and that nobody will see: what was replaced for it is for the next one.
-    pub(crate) fn take_back(&mut self, dead: &mut Vec<NodePtr>) {
-        self.below.dead.append(dead);
+    pub(crate) fn take_back(&mut self) {
+        self.below.dead.append(&mut self.below.cut);
     }
 
-    /// Nodes that died with the version after `version`: those that it has are kept for it, the others are free.
+    /// Nodes that died with the version that was cut, and is published, after `version`: those that this has are kept for it, the
+    /// others are free.
     ///
     /// # Safety
     /// `version` was published before that one.
     #[inline]
-    pub(crate) unsafe fn bury(&mut self, version: u64, dead: &mut Vec<NodePtr>, kept: &mut DeadNodes) {
-        for node in dead.drain(..) {
+    pub(crate) unsafe fn bury(&mut self, version: u64, kept: &mut DeadNodes) {
+        while let Some(node) = self.below.cut.pop() {
             // SAFETY: dead nodes are not free.
             match unsafe { node.get() }.born > version || broken::is(Broken::TreesUnderSnapshot) {
                 // SAFETY: no version has it: it came and went between two.

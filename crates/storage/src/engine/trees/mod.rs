@@ -22,7 +22,7 @@ mod shared;
 
 pub(crate) use latest::{LatestTrees, Marked};
 pub(crate) use list::TreeList;
-pub(crate) use node::{DeadNodes, NodePtr};
+pub(crate) use node::DeadNodes;
 pub(crate) use shared::Trees;
 
 #[cfg(test)]

@@ -155,7 +155,7 @@ pub(super) struct Node {
 
 /// A node by address. Its bytes are borrowed only as the head of `trees` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NodePtr(NonNull<Node>);
+pub(super) struct NodePtr(NonNull<Node>);
 
 // SAFETY: an address; who may use it is argued where it is dereferenced.
 unsafe impl Send for NodePtr {}
@@ -256,6 +256,7 @@ impl DeadNodes {
         unsafe { node.get() }.next.set(self.0.replace(node));
     }
 
+    #[inline]
     pub(super) fn pop(&mut self) -> Option<NodePtr> {
         let node = self.0?;
         // SAFETY: what is in a list is not free.

@@ -49,13 +49,13 @@ impl Versions {
     }
 
     fn publish(&mut self, held: bool) {
-        let (mut dead, mut kept) = (Vec::new(), DeadNodes::default());
+        let mut kept = DeadNodes::default();
         // SAFETY: read before it is let go of.
-        let cut = (self.stamp, unsafe { copy(self.latest.cut(self.stamp + 1, &mut dead)) }, self.model.clone());
+        let cut = (self.stamp, unsafe { copy(self.latest.cut(self.stamp + 1)) }, self.model.clone());
         self.stamp += 1;
         let (number, trees, model) = std::mem::replace(&mut self.published, cut);
         // SAFETY: it was published until now.
-        unsafe { self.latest.bury(number, &mut dead, &mut kept) };
+        unsafe { self.latest.bury(number, &mut kept) };
         self.retired.push((number, trees, kept, model, held));
     }
 
