@@ -181,7 +181,8 @@ fn waiting_for_room_in_the_log_ends_with_the_statement_behind_a_checkpoint_that_
             Err(WriteError::Caller(())) => unreachable!("it does not fail"),
         }
     };
-    let writes: [&dyn Fn(u32, &dyn Fn() -> bool) -> Result<(), Error>; 2] = [&in_transactions, &as_points];
+    type Write<'w> = &'w dyn Fn(u32, &dyn Fn() -> bool) -> Result<(), Error>;
+    let writes: [Write<'_>; 2] = [&in_transactions, &as_points];
     for write in writes {
         let limit = Instant::now() + Duration::from_millis(200);
         let told = (0..1000).find_map(|key| write(key, &|| Instant::now() > limit).err());

@@ -5,13 +5,22 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::{PageRef, TreeId};
 
+/// A version that is not published any more, and what it is to have.
+struct Retired {
+    number: u64,
+    trees: Trees,
+    nodes: DeadNodes,
+    model: BTreeMap<u32, u64>,
+    is_held: bool,
+}
+
 /// As the writer: what was cut, and what is kept for it.
 struct Versions {
     latest: LatestTrees,
     stamp: u64,
     model: BTreeMap<u32, u64>,
-    /// Ascending: number, trees, what is kept, what it is to have, whether it is held.
-    retired: Vec<(u64, Trees, DeadNodes, BTreeMap<u32, u64>, bool)>,
+    /// Ascending.
+    retired: Vec<Retired>,
     published: (u64, Trees, BTreeMap<u32, u64>),
 }
 
@@ -48,25 +57,28 @@ impl Versions {
         assert_eq!(self.latest.remove(TreeId(tree)), self.model.remove(&tree).map(root));
     }
 
-    fn publish(&mut self, held: bool) {
-        let mut kept = DeadNodes::default();
+    fn publish(&mut self, is_held: bool) {
+        let mut nodes = DeadNodes::default();
         // SAFETY: read before it is let go of.
         let cut = (self.stamp, unsafe { copy(self.latest.cut(self.stamp + 1)) }, self.model.clone());
         self.stamp += 1;
         let (number, trees, model) = std::mem::replace(&mut self.published, cut);
         // SAFETY: it was published until now.
-        unsafe { self.latest.bury(number, &mut kept) };
-        self.retired.push((number, trees, kept, model, held));
+        unsafe { self.latest.bury(number, &mut nodes) };
+        self.retired.push(Retired { number, trees, nodes, model, is_held });
     }
 
     /// Lets go of those that nobody holds.
     fn look(&mut self) {
-        let mut kept: Vec<(u64, Trees, DeadNodes, BTreeMap<u32, u64>, bool)> = Vec::new();
-        for (number, trees, nodes, model, held) in self.retired.drain(..) {
-            match held {
-                true => kept.push((number, trees, nodes, model, held)),
-                // SAFETY: nobody reads it any more.
-                false => unsafe { self.latest.let_go(nodes, kept.last_mut().map(|older| (older.0, &mut older.2))) },
+        let mut kept: Vec<Retired> = Vec::new();
+        for retired in self.retired.drain(..) {
+            match retired.is_held {
+                true => kept.push(retired),
+                false => {
+                    let older = kept.last_mut().map(|older| (older.number, &mut older.nodes));
+                    // SAFETY: nobody reads it any more.
+                    unsafe { self.latest.let_go(retired.nodes, older) };
+                }
             }
         }
         self.retired = kept;
@@ -87,7 +99,7 @@ impl Versions {
         };
         agrees(&self.latest, &self.model);
         agrees(&self.published.1, &self.published.2);
-        self.retired.iter().filter(|version| version.4).for_each(|version| agrees(&version.1, &version.3));
+        self.retired.iter().filter(|held| held.is_held).for_each(|held| agrees(&held.trees, &held.model));
     }
 }
 
@@ -109,7 +121,7 @@ fn lists_of_every_size_around_those_of_nodes_are_what_was_put() {
             versions.check();
             (0..size).step_by(2).for_each(|n| versions.remove(1 + n * stride));
             // Behind all, and before all.
-            versions.set(1 << 31 | size, 9);
+            versions.set((1 << 31) | size, 9);
             versions.set(1, 10);
             versions.publish(true);
             versions.check();
@@ -126,7 +138,7 @@ fn a_history(seed: u64) {
     let width = 1 + random(&mut state) as u32 % 5000;
     for step in 0..400 {
         for _ in 0..random(&mut state) % 40 {
-            let tree = random(&mut state) as u32 % width | (random(&mut state) as u32 % 2) << 31;
+            let tree = (random(&mut state) as u32 % width) | ((random(&mut state) as u32 % 2) << 31);
             match random(&mut state) % 3 {
                 0 => versions.remove(tree),
                 _ => versions.set(tree, step * 1000 + random(&mut state) % 1000),
@@ -146,7 +158,7 @@ fn a_history(seed: u64) {
         }
         versions.publish(random(&mut state).is_multiple_of(4));
         if random(&mut state).is_multiple_of(5) {
-            versions.retired.iter_mut().for_each(|version| version.4 &= !random(&mut state).is_multiple_of(3));
+            versions.retired.iter_mut().for_each(|held| held.is_held &= !random(&mut state).is_multiple_of(3));
             versions.look();
         }
         if random(&mut state).is_multiple_of(10) {
@@ -155,7 +167,7 @@ fn a_history(seed: u64) {
     }
     versions.check();
     // Nothing stays but what there is.
-    versions.retired.iter_mut().for_each(|version| version.4 = false);
+    versions.retired.iter_mut().for_each(|held| held.is_held = false);
     versions.look();
     let (all, spare) = versions.latest.node_counts();
     assert!(all - spare <= 3 + versions.model.len() / 8, "{} nodes of {} trees", all - spare, versions.model.len());
