@@ -687,8 +687,16 @@ impl Client {
             // Takes slots.
             8 if is_tried("verify") => self.ask(self.check()),
             3..8 => self.store.checkpoint(),
+            9 => self.release_memory(),
             _ => Ok(()),
         }
+    }
+
+    /// Some of the cache, or all of it.
+    fn release_memory(&mut self) -> Result<()> {
+        let released = self.store.release_memory(1 << self.random.below(20))?;
+        self.world.note(|did| did.released += u64::from(released > 0));
+        Ok(())
     }
 
     fn check(&self) -> Result<()> {

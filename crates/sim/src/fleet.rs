@@ -103,6 +103,7 @@ impl Tally {
         sum.log_bytes += did.log_bytes;
         sum.checkpoints += did.checkpoints;
         sum.evicted += did.evicted;
+        sum.released += did.released;
         sum.conflicts += did.conflicts;
         sum.ended += did.ended;
         sum.faults.reads += did.faults.reads;
@@ -150,8 +151,14 @@ impl fmt::Display for Tally {
         )?;
         writeln!(
             f,
-            "{} openings, {} crashes ({} while opening), {} checkpoints, {} log bytes, {} pages evicted",
-            did.openings, did.crashes, did.crashes_in_recovery, did.checkpoints, did.log_bytes, did.evicted
+            "{} openings, {} crashes ({} while opening), {} checkpoints, {} log bytes, {} pages evicted, memory given back {} times",
+            did.openings,
+            did.crashes,
+            did.crashes_in_recovery,
+            did.checkpoints,
+            did.log_bytes,
+            did.evicted,
+            did.released
         )?;
         let (faults, flips) = (did.faults, did.flips);
         writeln!(

@@ -58,6 +58,8 @@ pub struct Did {
     pub checkpoints: u64,
     /// Pages evicted.
     pub evicted: u64,
+    /// How often memory of the cache was given back.
+    pub released: u64,
     /// Conflicts.
     pub conflicts: u64,
     /// Snapshots that were ended.

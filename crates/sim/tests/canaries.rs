@@ -11,7 +11,7 @@ use cairn_storage::broken::Broken;
 
 /// Switches that are noticed within seconds, and the most seeds that each may take: many times what it took from
 /// several first seeds, so that a change of the engine, which changes all runs, does not make the test miss one by chance.
-const CANARIES: [(Broken, u64); 92] = [
+const CANARIES: [(Broken, u64); 93] = [
     (Broken::LineReversed, MANY),
     (Broken::LockRemovedByName, FEW),
     (Broken::PromiseKept, MANY),
@@ -76,6 +76,7 @@ const CANARIES: [(Broken, u64); 92] = [
     (Broken::EngineWithoutSlots, MANY),
     (Broken::EpochUnannounced, FEW),
     (Broken::FramesUnderReaders, FEW),
+    (Broken::ChunkInUse, FEW),
     (Broken::FreedInFlight, FEW),
     (Broken::FullDiskFailsReads, MANY),
     (Broken::LogRemovedFirst, FEW),

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::io::{FileSystem, MemFs, RealFs};
 use crate::process::Process;
+use crate::system_memory::{self, MemoryLeft};
 
 /// Files, clock, randomness and threads.
 #[derive(Clone, Debug)]
@@ -28,6 +29,10 @@ pub trait Host: Send + Sync + Debug {
     fn sleep(&self, time: Duration);
     /// Starts a background thread; the returned closure waits for its end.
     fn spawn(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> std::io::Result<Join>;
+    /// How much memory is left for the process; `None`: that is not known, or no matter.
+    fn memory_left(&self) -> Option<MemoryLeft> {
+        None
+    }
     /// Whether what is started runs. Where it never does, who needs a checkpoint makes it himself.
     fn has_threads(&self) -> bool {
         true
@@ -80,6 +85,10 @@ impl Host for RealHost {
 
     fn sleep(&self, time: Duration) {
         crate::sync::thread::sleep(time);
+    }
+
+    fn memory_left(&self) -> Option<MemoryLeft> {
+        system_memory::left(&system_memory::read)
     }
 
     fn spawn(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> std::io::Result<Join> {

@@ -45,6 +45,7 @@ pub mod simulated;
 mod stats;
 mod store;
 mod sync;
+mod system_memory;
 mod tree;
 mod txn;
 mod waits;
@@ -66,6 +67,7 @@ pub use store::{
     Doubt, Fault, Loss, Lost, Reasons, Salvage, Store, TreeSize, Uncertain, UncertainEntry, Verified, salvage,
     salvage_with,
 };
+pub use system_memory::MemoryLeft;
 pub use tree::{LeafEntries, Patches, TreeShape};
 pub use txn::{
     Acknowledge, AppendCall, AppendListener, Appended, Changed, Cursor, Interest, KeyList, KeyRanges, Lookup, Observer,

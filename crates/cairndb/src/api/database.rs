@@ -143,6 +143,25 @@ impl Database {
         Ok(self.shared.store.checkpoint()?)
     }
 
+    /// Gives memory of the page cache back to the system, so many bytes if it can, of pages that nobody looked at for longest first;
+    /// how many it was, in chunks of 2 MiB (of an eighth where the cache has less than 16 MiB). Changed pages are written to the file. The cache
+    /// grows again when pages are read. While memory is short this is done without being asked for (docs/guarantees.md).
+    ///
+    /// # Errors
+    /// SQLSTATE 58030 where the file can not be written; a full disk is none: what can not be written stays.
+    ///
+    /// ```
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # db.connect()?.execute("CREATE TABLE t AS SELECT g AS n FROM generate_series(1, 1000) AS s(g)", ())?;
+    /// let before = db.stats().cache_bytes_released;
+    /// let released = db.release_memory(64 << 20)?;
+    /// assert_eq!(db.stats().cache_bytes_released - before, released as u64);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn release_memory(&self, bytes: usize) -> Result<usize> {
+        Ok(self.shared.store.release_memory(bytes)?)
+    }
+
     /// Checks every page, checksum, order and the free space, and compares every index with its table, both ways; what it
     /// looked at. The functions of the schema's that indexes rest on are run, for up to a minute an index, and change nothing. An error
     /// tells of all that is wrong, or could not be checked; everything else was.

@@ -16,6 +16,7 @@ use super::fetch::Fetches;
 use super::frames::{COOLING, DIRTY, FIXED, Frame, FrameTable, State};
 use super::layout;
 use super::memory::{ZeroAtomic, prefetch_value, zeroed};
+use super::release::Grown;
 use super::reuse::Reuse;
 use super::share::Share;
 use super::slots::{Pin, Slots};
@@ -46,6 +47,9 @@ const AHEAD_MAX: usize = 8192;
 
 /// The most bytes of frames whose memory is asked for ahead of their first use: half as many as are in use.
 const AHEAD: usize = 16 << 20;
+
+/// A cache that took less memory is not what takes it from others.
+pub(crate) const LARGE: usize = 32 << 20;
 
 /// A page that dies with no version, for it is a checkpoint's own. It may have the id of a page that was dropped and is free, with
 /// that one's bytes until its own are written: who comes by there, on the way through what was dropped, leaves it alone.
@@ -94,6 +98,8 @@ pub(crate) struct Pages {
     touched: AtomicU32,
     /// Frames before this have their memory.
     populated: AtomicU32,
+    /// Told once, when the cache has come to be large.
+    pub(crate) grown: Grown,
     pub(super) reuse: Mutex<Reuse>,
     pub(super) supply: Mutex<Supply>,
     /// Held while something that was dropped is buried, and while a free map is made.
@@ -139,6 +145,7 @@ impl Pages {
             is_well_formed,
             touched: AtomicU32::new(0),
             populated: AtomicU32::new(0),
+            grown: Grown::default(),
             reuse: Mutex::new(Reuse::default()),
             supply: Mutex::new(Supply::new(options.max_pages, reserve, frames, kept)),
             burying: Mutex::new(()),
@@ -341,7 +348,19 @@ impl Pages {
         let frame = frame.index();
         if frame >= self.touched.load(Ordering::Relaxed) {
             self.touched.fetch_max(frame + 1, Ordering::Relaxed);
+            if frame as usize == LARGE / self.page_size {
+                self.grown.tell();
+            }
         }
+    }
+
+    /// Whether it ever took so much memory that it matters to others.
+    pub(crate) fn is_large(&self) -> bool {
+        self.touched_frames() as usize > LARGE / self.page_size
+    }
+
+    pub(super) fn touched_frames(&self) -> u32 {
+        self.touched.load(Ordering::Relaxed)
     }
 
     /// Whether frames will soon be used whose memory was not asked for yet.

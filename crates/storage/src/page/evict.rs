@@ -5,6 +5,7 @@
 //! - An evicted frame waits in *limbo* until every reader that could have found it is gone.
 //! - Whatever can go does go before the cache counts as full, or the failure of a write is told.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use super::cache::Pages;
@@ -25,13 +26,21 @@ const TRIES: u32 = 1000;
 const PATIENCE: u32 = 20_000;
 /// A cache with no more than one free frame in so many is full: eviction makes half as many free at a time.
 const FULL: usize = 16;
-const NAP: Duration = Duration::from_micros(500);
+pub(super) const NAP: Duration = Duration::from_micros(500);
 
 #[derive(Debug, Default)]
 pub(super) struct Evictor {
     hand: u32,
     /// Evicted frames with the epoch they were evicted in.
     limbo: Vec<(u64, Frame)>,
+    pub(super) leaving: Option<Leaving>,
+}
+
+/// A chunk whose memory is to go back to the system (see `release`), and those of its frames that are nobody's else.
+#[derive(Debug)]
+pub(super) struct Leaving {
+    pub(super) chunk: Range<u32>,
+    pub(super) gathered: Vec<Frame>,
 }
 
 /// How often an operation found no frame, and what kept pages from going when it last did.
@@ -42,10 +51,11 @@ pub(crate) struct Lack {
 }
 
 impl Evictor {
-    /// Frames that still wait for readers.
+    /// Frames that still wait for readers, or for the others of their chunk.
     #[cfg(any(test, feature = "broken-for-tests"))]
     pub(super) fn in_limbo(&self) -> impl Iterator<Item = &Frame> {
-        self.limbo.iter().map(|(_, frame)| frame)
+        let gathered = self.leaving.iter().flat_map(|leaving| &leaving.gathered);
+        self.limbo.iter().map(|(_, frame)| frame).chain(gathered)
     }
 }
 
@@ -96,6 +106,10 @@ impl Pages {
                 return Ok(());
             }
             if idle >= if failed.is_some() { patience } else { IDLE_ROUNDS } || naps >= PATIENCE {
+                // Memory is short, and nothing can go: what is needed is needed.
+                if self.supply.lock().frames.grow_after_all() {
+                    continue;
+                }
                 return Err(failed.unwrap_or(Error::CacheFull));
             }
             let waiting = self.reclaim_now();
@@ -185,7 +199,7 @@ impl Pages {
 
     /// Evicts pages that were just written, or passed, unless somebody looked at them meanwhile. Left to the hand, they
     /// would have to wait until it has gone all the way round, while whoever needs a frame counts the cache as full.
-    fn drop_cooling(&self, ids: impl Iterator<Item = u32>) -> usize {
+    pub(super) fn drop_cooling(&self, ids: impl Iterator<Item = u32>) -> usize {
         let mut evictor = self.evictor.lock();
         let mut gone = 0;
         for id in ids {
@@ -232,11 +246,23 @@ impl Pages {
     }
 
     /// Returns evicted frames that no reader can still be looking at to the supply.
-    fn reclaim(&self, evictor: &mut Evictor) {
+    pub(super) fn reclaim(&self, evictor: &mut Evictor) {
         let oldest = self.slots.oldest_epoch();
         let mut supply = self.supply.lock();
         let is_over = |epoch: u64| epoch < oldest || broken::is(Broken::FramesUnderReaders);
-        supply.frames.extend(evictor.limbo.extract_if(.., |(epoch, _)| is_over(*epoch)).map(|(_, frame)| frame));
+        let Evictor { limbo, leaving, .. } = evictor;
+        let free = limbo.extract_if(.., |(epoch, _)| is_over(*epoch)).map(|(_, frame)| frame);
+        match leaving {
+            None => supply.frames.extend(free),
+            Some(leaving) => {
+                for frame in free {
+                    match leaving.chunk.contains(&frame.index()) {
+                        true => leaving.gathered.push(frame),
+                        false => supply.frames.push(frame),
+                    }
+                }
+            }
+        }
     }
 }
 

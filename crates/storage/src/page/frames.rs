@@ -50,22 +50,58 @@ impl Frame {
 pub(super) struct FreeFrames {
     /// Last freed first used: a warm frame halves the cost of a copy.
     used: Vec<Frame>,
+    /// Those whose memory was given back to the system.
+    cold: Vec<Frame>,
     fresh: Range<u32>,
+    /// Whether those that have no memory are free, too.
+    pub(super) may_grow: bool,
 }
 
 impl FreeFrames {
     #[cfg(test)]
     pub(super) fn none() -> FreeFrames {
-        FreeFrames { used: Vec::new(), fresh: 0..0 }
+        FreeFrames { used: Vec::new(), cold: Vec::new(), fresh: 0..0, may_grow: true }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.used.len() + self.fresh.len()
+        self.used.len() + if self.may_grow { self.cold.len() + self.fresh.len() } else { 0 }
     }
 
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Frame> {
-        self.used.pop().or_else(|| self.fresh.next().map(Frame))
+        self.used.pop().or_else(|| self.pop_without_memory())
+    }
+
+    fn pop_without_memory(&mut self) -> Option<Frame> {
+        match self.may_grow {
+            true => self.cold.pop().or_else(|| self.fresh.next().map(Frame)),
+            false => None,
+        }
+    }
+
+    /// Whether that makes more of them free.
+    pub(super) fn grow_after_all(&mut self) -> bool {
+        let could = std::mem::replace(&mut self.may_grow, true);
+        !could && self.cold.len() + self.fresh.len() > 0
+    }
+
+    pub(super) fn extend_cold(&mut self, frames: Vec<Frame>) {
+        self.cold.extend(frames);
+    }
+
+    pub(super) fn cold_count(&self) -> usize {
+        self.cold.len()
+    }
+
+    pub(super) fn cold(&self) -> impl Iterator<Item = u32> {
+        self.cold.iter().map(Frame::index)
+    }
+
+    /// Takes the free frames of a range, all of which were used before.
+    pub(super) fn take_within(&mut self, range: &Range<u32>, into: &mut Vec<Frame>) {
+        for free in [&mut self.used, &mut self.cold] {
+            into.extend(free.extract_if(.., |frame| range.contains(&frame.0)));
+        }
     }
 
     pub(super) fn push(&mut self, frame: Frame) {
@@ -82,7 +118,7 @@ impl FreeFrames {
 
     #[cfg(any(test, feature = "broken-for-tests"))]
     pub(super) fn indexes(&self) -> impl Iterator<Item = u32> {
-        self.used.iter().map(Frame::index).chain(self.fresh.clone())
+        self.used.iter().chain(&self.cold).map(Frame::index).chain(self.fresh.clone())
     }
 }
 
@@ -146,7 +182,7 @@ impl FrameTable {
     pub(super) fn new(page_size: usize, max_pages: u32, count: u32) -> Option<(FrameTable, FreeFrames)> {
         let (entries, states) = (zeroed(max_pages as usize)?, zeroed(count as usize)?);
         let table = FrameTable { entries, states, memory: Frames::new(page_size, count)? };
-        Some((table, FreeFrames { used: Vec::new(), fresh: 0..count }))
+        Some((table, FreeFrames { used: Vec::new(), cold: Vec::new(), fresh: 0..count, may_grow: true }))
     }
 
     pub(super) fn count(&self) -> u32 {

@@ -2,6 +2,7 @@
 //! memory is here; who may touch a frame when is argued in `cache`.
 
 use std::alloc::Layout;
+use std::ops::Range;
 
 use crate::sync::{AtomicU32, AtomicU64};
 
@@ -59,6 +60,20 @@ impl Frames {
         if start < end {
             // SAFETY: inside the region, which lives as long as this.
             populate(unsafe { self.base.add(start) }, end - start);
+        }
+    }
+
+    /// Gives the memory of some frames back to the system, which provides it again, as zeroes, when they are next used. Harmless where
+    /// refused.
+    ///
+    /// # Safety
+    /// The frames are the caller's: nobody else reads or writes one of them meanwhile.
+    pub(super) unsafe fn release(&self, frames: Range<u32>) {
+        let start = (frames.start as usize * self.page_size).next_multiple_of(ALIGNMENT);
+        let end = (frames.end.min(self.count) as usize * self.page_size) / ALIGNMENT * ALIGNMENT;
+        if start < end {
+            // SAFETY: inside the region, which lives as long as this, and by the caller's promise.
+            unsafe { release(self.base.add(start), end - start) };
         }
     }
 
@@ -193,6 +208,17 @@ fn populate(start: *mut u8, len: usize) {
 
 #[cfg(not(target_os = "linux"))]
 fn populate(_start: *mut u8, _len: usize) {}
+
+/// # Safety
+/// The range lies in one of `reserve`, and nobody reads or writes it meanwhile.
+#[cfg(all(target_os = "linux", not(miri)))]
+unsafe fn release(start: *mut u8, len: usize) {
+    // SAFETY: by the caller's promise; what the range had is not looked at again.
+    let _ = unsafe { rustix::mm::madvise(start.cast(), len, rustix::mm::Advice::LinuxDontNeed) };
+}
+
+#[cfg(not(all(target_os = "linux", not(miri))))]
+unsafe fn release(_start: *mut u8, _len: usize) {}
 
 /// An atomic whose all-zero bytes are a valid zero.
 pub(super) trait ZeroAtomic: Sized {

@@ -16,6 +16,7 @@ mod load;
 mod memory;
 #[cfg(all(test, cairn_loom))]
 mod models;
+mod release;
 mod reuse;
 mod share;
 mod slots;
@@ -25,7 +26,7 @@ mod testing;
 mod write;
 
 pub(crate) use crate::PageRef;
-pub(crate) use cache::Pages;
+pub(crate) use cache::{LARGE, Pages};
 pub(crate) use created::Created;
 pub(crate) use evict::Lack;
 pub(crate) use memory::{CACHE_LINE, prefetch};

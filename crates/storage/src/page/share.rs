@@ -8,15 +8,13 @@
 //! - What the process may use is the least of the machine's memory, of what its control groups let it have (version 1 and 2,
 //!   and those around its own), and of its address space (`ulimit -v`), of which its other mappings take a part.
 
-use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::system_memory;
+
 /// The least that a share is.
 const LEAST: u64 = 16 << 20;
-
-/// Where it can not be learned how much memory there is.
-const UNKNOWN: u64 = 1 << 30;
 
 /// The part of the memory that all shares have together, and that the first has.
 const ALL: u64 = 3;
@@ -40,7 +38,7 @@ impl Share {
             return Share { bytes: chosen as u64, is_counted: false };
         }
         static LIMIT: OnceLock<u64> = OnceLock::new();
-        let limit = *LIMIT.get_or_init(|| usable_memory(&|path| std::fs::read_to_string(path).ok()));
+        let limit = *LIMIT.get_or_init(|| system_memory::usable(&system_memory::read));
         let mut bytes = 0;
         update(|taken| {
             bytes = share_of(limit, taken);
@@ -91,47 +89,6 @@ fn share_of(memory: u64, taken: u64) -> u64 {
     (share >> 20 << 20).clamp(LEAST, if cfg!(target_pointer_width = "64") { u64::MAX } else { 256 << 20 })
 }
 
-/// The memory that the process may use, as files say it.
-fn usable_memory(read: &dyn Fn(&Path) -> Option<String>) -> u64 {
-    let machine = read(Path::new("/proc/meminfo")).and_then(|text| kibibytes(&text, "MemTotal:"));
-    let groups = read(Path::new("/proc/self/cgroup")).map(|text| group_limit(&text, read)).unwrap_or(u64::MAX);
-    let space = read(Path::new("/proc/self/limits")).and_then(|text| address_space(&text)).unwrap_or(u64::MAX);
-    machine.unwrap_or(UNKNOWN).min(groups).min(space)
-}
-
-/// The value of a line of `/proc/meminfo`, in bytes.
-fn kibibytes(text: &str, name: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-    line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
-}
-
-/// The limit of the address space, in `/proc/self/limits`; none where it says "unlimited".
-fn address_space(text: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix("Max address space"))?;
-    line.split_whitespace().next()?.parse().ok()
-}
-
-/// The least limit of the process's control groups and of those that they lie in.
-fn group_limit(groups: &str, read: &dyn Fn(&Path) -> Option<String>) -> u64 {
-    let mut least = u64::MAX;
-    for line in groups.lines() {
-        let mut parts = line.splitn(3, ':');
-        let (Some(_), Some(controllers), Some(group)) = (parts.next(), parts.next(), parts.next()) else { continue };
-        let (mount, file) = match controllers.split(',').any(|controller| controller == "memory") {
-            true => ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
-            false if controllers.is_empty() => ("/sys/fs/cgroup", "memory.max"),
-            false => continue,
-        };
-        let group = PathBuf::from(group.trim_start_matches('/'));
-        // In a container the group's name may be that of outside, which is not there: then the mount itself is its group.
-        for around in group.ancestors() {
-            let limit = read(&Path::new(mount).join(around).join(file)).and_then(|text| text.trim().parse().ok());
-            least = least.min(limit.unwrap_or(u64::MAX));
-        }
-    }
-    least
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,32 +117,5 @@ mod tests {
         assert_eq!(share.bytes(), 16 << 20);
         std::mem::forget(share);
         assert!(!Share::new(5 << 20).halve());
-    }
-
-    fn said(files: &[(&str, &str)]) -> u64 {
-        let text =
-            |path: &Path| files.iter().find(|(name, _)| Path::new(name) == path).map(|(_, text)| text.to_string());
-        usable_memory(&text)
-    }
-
-    #[test]
-    fn the_least_of_machine_groups_and_address_space_counts() {
-        let machine = ("/proc/meminfo", "MemTotal:       24576000 kB\nMemFree: 1 kB\n");
-        let unlimited =
-            ("/proc/self/limits", "Limit  Soft\nMax address space         unlimited            unlimited  bytes\n");
-        assert_eq!(said(&[]), UNKNOWN);
-        assert_eq!(said(&[machine, unlimited]), 24_576_000 << 10);
-        let limited =
-            ("/proc/self/limits", "Max address space         4294967296           unlimited            bytes\n");
-        assert_eq!(said(&[machine, limited]), 4 << 30);
-        // Version 2: of the group around it.
-        let two = ("/proc/self/cgroup", "0::/user/app\n");
-        let of_app = ("/sys/fs/cgroup/user/app/memory.max", "max\n");
-        let of_user = ("/sys/fs/cgroup/user/memory.max", "1073741824\n");
-        assert_eq!(said(&[machine, two, of_app, of_user]), 1 << 30);
-        // Version 1, in a container that sees its own group only.
-        let one = ("/proc/self/cgroup", "3:cpu:/x\n2:memory:/docker/abc\n");
-        let of_mount = ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "536870912\n");
-        assert_eq!(said(&[machine, one, of_mount]), 512 << 20);
     }
 }

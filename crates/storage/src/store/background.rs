@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::ending::Ending;
+use super::shortage::Shortage;
 use crate::broken::{self, Broken};
 use crate::engine::{Act, Engine, Signal};
 use crate::env::Join;
@@ -42,6 +43,10 @@ impl Background {
         let mut background = Background { engine: engine.clone(), joins: Vec::new() };
         if engine.segments.is_some() {
             engine.signals.raise(Signal::House);
+            let house = Arc::downgrade(engine);
+            engine.pages.grown.set(move || {
+                house.upgrade().into_iter().for_each(|engine| engine.signals.raise(Signal::House));
+            });
             // From here on: who needs a checkpoint before its thread has begun waits for it as for any, and can give up.
             engine.rounds.serve(engine.env.host.has_threads());
             for job in WRITING {
@@ -164,9 +169,10 @@ fn note_idle(engine: &Engine, appended: u64) -> bool {
     true
 }
 
-/// Keeps log places ready, frees dropped pages and those of snapshots that went, and keeps frames
-/// free.
+/// Keeps log places ready, frees dropped pages and those of snapshots that went, keeps frames free, and gives memory back while
+/// that is short.
 fn house_thread(engine: &Engine) {
+    let mut shortage = Shortage::default();
     let mut commits = 0;
     let mut longest = None;
     while !engine.signals.stopped() {
@@ -183,6 +189,9 @@ fn house_thread(engine: &Engine) {
             (Ok(false), true) => Some(Duration::from_millis(1)),
             (Ok(false), false) => None,
         };
+        if let Some(wait) = engine.shrink_if_short(&mut shortage) {
+            longest = Some(longest.map_or(wait, |longest| longest.min(wait)));
+        }
     }
 }
 

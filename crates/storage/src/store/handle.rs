@@ -321,6 +321,16 @@ impl Store {
         self.engine().run_checkpoint()
     }
 
+    /// Gives memory of the cache back to the system, so many bytes if it can, by pages that were not looked at for longest first; how
+    /// many it was. Pages that are not in the file are written to it. The cache grows again when pages are read. (While memory is
+    /// short, on the machine or in a control group of the process's, this is done without being asked for.)
+    ///
+    /// # Errors
+    /// The file can not be written.
+    pub fn release_memory(&self, bytes: usize) -> Result<usize> {
+        self.handle.engine_here()?.pages.release_memory(bytes)
+    }
+
     /// Reads every page of the newest state and of the newest checkpoint and checks all there is to check.
     pub fn verify(&self) -> Result<Verified> {
         self.handle.engine_here()?;

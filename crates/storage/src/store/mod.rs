@@ -16,6 +16,7 @@ mod pending;
 mod progress;
 mod replay;
 mod salvage;
+mod shortage;
 mod transfer;
 mod verify;
 
