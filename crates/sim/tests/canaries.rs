@@ -11,7 +11,7 @@ use cairn_storage::broken::Broken;
 
 /// Switches that are noticed within seconds, and the most seeds that each may take: many times what it took from
 /// several first seeds, so that a change of the engine, which changes all runs, does not make the test miss one by chance.
-const CANARIES: [(Broken, u64); 93] = [
+const CANARIES: [(Broken, u64); 94] = [
     (Broken::LineReversed, MANY),
     (Broken::LockRemovedByName, FEW),
     (Broken::PromiseKept, MANY),
@@ -77,6 +77,7 @@ const CANARIES: [(Broken, u64); 93] = [
     (Broken::EpochUnannounced, FEW),
     (Broken::FramesUnderReaders, FEW),
     (Broken::ChunkInUse, FEW),
+    (Broken::TreesUnderSnapshot, MANY),
     (Broken::FreedInFlight, FEW),
     (Broken::FullDiskFailsReads, MANY),
     (Broken::LogRemovedFirst, FEW),
