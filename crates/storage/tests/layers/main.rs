@@ -8,7 +8,7 @@ use sources::{Source, names_of_root, roots_named};
 
 /// From the lowest to the highest. Those in one line do not know each other.
 const LAYERS: &[&[&str]] = &[
-    &["broken", "bytes", "counted", "modelled", "simulated", "waits"],
+    &["broken", "bytes", "counted", "modelled", "simulated", "system_memory", "waits"],
     &["names", "progress", "wakers"],
     &["error", "held", "sync"],
     &["process", "seam"],
