@@ -217,6 +217,8 @@ unsafe fn release(start: *mut u8, len: usize) {
     let _ = unsafe { rustix::mm::madvise(start.cast(), len, rustix::mm::Advice::LinuxDontNeed) };
 }
 
+/// # Safety
+/// None: it does nothing.
 #[cfg(not(all(target_os = "linux", not(miri))))]
 unsafe fn release(_start: *mut u8, _len: usize) {}
 

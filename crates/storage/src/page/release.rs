@@ -27,6 +27,9 @@ const CHUNKS_MIN: u32 = 8;
 /// How often the frames of a chunk are asked for, before it stays.
 const ROUNDS: u32 = 8;
 
+/// How often it is waited in all, for readers and writes of others: who gives memory back has other things to do.
+const NAPS: u32 = 64;
+
 /// Whom to tell.
 #[derive(Default)]
 pub(crate) struct Grown(OnceLock<Box<dyn Fn() + Send + Sync>>);
@@ -52,20 +55,23 @@ impl fmt::Debug for Grown {
 impl Pages {
     /// Gives so much memory back, if it can. How much it was.
     pub(crate) fn release_memory(&self, bytes: usize) -> Result<usize> {
-        let mut released = 0;
+        let (mut released, mut naps) = (0, NAPS);
         for chunk in self.chunks_by_use() {
-            if released >= bytes {
+            if released >= bytes || naps == 0 {
                 break;
             }
             let size = chunk.len() * self.page_size();
-            match self.release_chunk(chunk) {
-                Ok(is_released) => released += if is_released { size } else { 0 },
+            match self.release_chunk(chunk, &mut naps) {
+                Ok(true) => {
+                    released += size;
+                    self.counters.cache_bytes_released.add(size as u64);
+                }
+                Ok(false) => {}
                 // What is in the way of one is in the way of others.
                 Err(Error::DiskFull { .. }) => break,
                 Err(error) => return Err(error),
             }
         }
-        self.counters.cache_bytes_released.add(released as u64);
         Ok(released)
     }
 
@@ -108,7 +114,7 @@ impl Pages {
     }
 
     /// Whether all of it was to be had.
-    fn release_chunk(&self, chunk: Range<u32>) -> Result<bool> {
+    fn release_chunk(&self, chunk: Range<u32>, naps: &mut u32) -> Result<bool> {
         {
             let mut evictor = self.evictor.lock();
             if evictor.leaving.is_some() {
@@ -116,11 +122,12 @@ impl Pages {
             }
             evictor.leaving = Some(Leaving { chunk: chunk.clone(), gathered: Vec::with_capacity(chunk.len()) });
         }
-        let result = self.gather(&chunk);
+        let result = self.gather(&chunk, naps);
         let gathered = self.evictor.lock().leaving.take().map_or_else(Vec::new, |leaving| leaving.gathered);
         let is_whole = gathered.len() == chunk.len();
         if is_whole || broken::is(Broken::ChunkInUse) {
-            // SAFETY: all frames of the chunk are this thread's (the point of the exception is that they are not).
+            // SAFETY: all frames of the chunk are this thread's: pages, limbo and supply have none of them. (Those of the canary are not,
+            // which is what it is for: bytes change then under who reads them, and its test is to notice that.)
             unsafe { self.frames.memory.release(chunk) };
         }
         let mut supply = self.supply.lock();
@@ -133,9 +140,10 @@ impl Pages {
     }
 
     /// Collects the chunk's frames, as far as they can be had.
-    fn gather(&self, chunk: &Range<u32>) -> Result<()> {
-        for round in 0..ROUNDS {
+    fn gather(&self, chunk: &Range<u32>, naps: &mut u32) -> Result<()> {
+        for round in 0..ROUNDS.min(*naps + 1) {
             if round > 0 {
+                *naps -= 1;
                 crate::sync::thread::sleep(super::evict::NAP);
             }
             let Some(mut ids) = self.cool_all(chunk) else { return Ok(()) };
