@@ -66,6 +66,7 @@ fn run(plan: LogicalPlan, options: &OptimizerOptions, facts: Facts) -> Result<(P
         check_depth(Facts::of(&joined).depth)?;
     }
     let mut planner = Planner::new(options);
+    planner.may_join = facts.joins || facts.subqueries;
     let mut best = planner.lower(joined)?.plan;
     if let Some(written) = written.filter(|_| scalars > 0) {
         best = choose_scalars(&written, (options, facts), scalars.min(SCALARS_MAX), best)?;

@@ -73,13 +73,15 @@ pub(super) struct Planner<'a> {
     /// Subqueries are being planned for their cost only: what is inside them is not looked at for that a second time,
     /// or planning would take time exponential in the nesting.
     costing: bool,
-    /// Ranges of parameters that an index could be asked for.
+    /// The statement has joins, or queries in expressions, which may become joins.
+    pub(super) may_join: bool,
+    /// Ranges of parameters that the plan may hang on.
     pub(super) asked: Vec<AskedRange>,
 }
 
 impl<'a> Planner<'a> {
     pub(super) fn new(options: &'a OptimizerOptions) -> Self {
-        Planner { options, ctes: HashMap::new(), costing: false, asked: vec![] }
+        Planner { options, ctes: HashMap::new(), costing: false, may_join: false, asked: vec![] }
     }
 
     pub(super) fn exprs(&mut self, exprs: Vec<Expr>) -> Result<Vec<Expr>> {

@@ -71,6 +71,24 @@ mod tests {
         rows.into_iter().map(|row| row.expect(execute).get::<String>(0).expect("text")).collect::<Vec<_>>().join("\n")
     }
 
+    /// Its sizes would be looked up at each execution, for nothing.
+    #[test]
+    fn a_range_that_nothing_hangs_on_has_one_plan() {
+        let conn = connection();
+        for (sql, count) in [
+            ("SELECT parent FROM item WHERE id >= $1 AND id < $2", 0),
+            ("SELECT count(*) FROM item WHERE id > $1", 0),
+            ("SELECT parent FROM item WHERE made >= $1", 1),
+            ("SELECT parent FROM item WHERE id > $1 ORDER BY made", 1),
+            ("SELECT name FROM item i JOIN parent p ON p.id = i.parent WHERE i.id > $1", 1),
+            ("SELECT parent FROM item WHERE id > $1 AND EXISTS (SELECT FROM parent WHERE name = made::text)", 1),
+        ] {
+            let statement = conn.prepare(sql).expect(sql);
+            let prepared = statement.plan().expect(sql);
+            assert_eq!(prepared.sized.ranges.len(), count, "{sql}");
+        }
+    }
+
     #[test]
     fn narrow_ranges_are_looked_up_and_wide_ones_hashed() {
         let conn = connection();

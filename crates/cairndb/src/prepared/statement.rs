@@ -51,7 +51,7 @@ pub(crate) struct Prepared {
     /// Empty as long as the fast form serves.
     body: OnceLock<Body>,
     /// Plans for ranges of other sizes than nobody knows.
-    sized: Sized,
+    pub(super) sized: Sized,
     /// The row programs of its changes; empty until it runs.
     programs: OnceLock<Arc<Programs>>,
     /// The result's columns, where no plan says them.

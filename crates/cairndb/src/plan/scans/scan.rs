@@ -100,7 +100,7 @@ impl Planner<'_> {
         let infos = shape.infos();
         let mut best: Option<(f64, AccessPath, Direction)> = None;
         let paths = self.paths(shape);
-        self.note_ranges(shape, &paths);
+        self.note_ranges(shape, &paths, wanted.is_some());
         for path in paths {
             let direction = wanted.map_or(Direction::default(), |wanted| self.direction(shape, &path, wanted));
             let cost =
@@ -124,8 +124,14 @@ impl Planner<'_> {
         Ok((self.scan_node(shape, path, direction.reverse)?, direction.covered))
     }
 
-    /// Notes the ranges of parameters that one of the paths answers.
-    fn note_ranges(&mut self, shape: &TableShape, paths: &[AccessPath]) {
+    /// Notes the ranges of parameters that one of the paths answers, where the best path, or a join above it, may hang on them: of a table
+    /// on its own that lies in the order of the only key that answers anything it does not.
+    fn note_ranges(&mut self, shape: &TableShape, paths: &[AccessPath], is_ordered: bool) {
+        let answers = |path: &AccessPath| !path.answered.is_empty() || !path.narrowed.is_empty();
+        let may_choose = is_ordered || paths.iter().any(|path| path.index.is_some() && answers(path));
+        if !may_choose && !self.may_join {
+            return;
+        }
         let of_parameters = |condition: &Expr| match condition {
             Expr::Call { args, .. } => args.iter().any(|arg| matches!(arg, Expr::Parameter { .. })),
             _ => false,
