@@ -20,11 +20,23 @@ fn expected(plan: &str) -> f64 {
     rows.and_then(|rows| rows.parse().ok()).expect("a number of rows")
 }
 
-fn assert_near(expected: f64, right: f64) {
-    assert!(expected > right / 1.5 && expected < right * 1.5, "{expected} in place of {right}");
+fn is_near(expected: f64, right: f64) -> bool {
+    expected > right / 1.5 && expected < right * 1.5
 }
 
-const DOCS: &str = r#"INSERT INTO d (doc) SELECT jsonb_build_object('age', g % 1000, 'name', 'n' || g % 1000, 'more', repeat('x', 100))
+fn assert_near(expected: f64, right: f64) {
+    assert!(is_near(expected, right), "{expected} in place of {right}");
+}
+
+/// As a sample of 1,600 of 20,000 rows tells it: few rows within four times what chance has their number differ by (where each is as
+/// likely as any other to be in it: so [`DOCS`] spreads equal ages over the table).
+fn assert_sampled(expected: f64, right: f64) {
+    let (found, likely) = (expected * 0.08, right * 0.08);
+    let is_chance = (found - likely).abs() <= 4.0 * likely.sqrt() + 2.0;
+    assert!(is_near(expected, right) || is_chance, "{expected} in place of {right}");
+}
+
+const DOCS: &str = r#"INSERT INTO d (doc) SELECT jsonb_build_object('age', g * 7919 % 1000, 'name', 'n' || g * 7919 % 1000, 'more', repeat('x', 100))
     FROM generate_series(1, 20000) AS s(g)"#;
 
 const COLLECTION: &str = "CREATE TABLE d () WITH (collection = on); CREATE INDEX by_age ON d ((doc -> 'age'));
@@ -50,7 +62,10 @@ fn a_range_asks_the_index_where_few_rows_lie_in_it() {
                 Some(index) => assert!(plan.contains(&format!("using {index} on d")), "{condition}: {plan}"),
                 None => assert!(plan.contains("Seq Scan on d"), "{condition}: {plan}"),
             }
-            assert_near(expected(&plan), right);
+            match analyze {
+                "" => assert_sampled(expected(&plan), right),
+                _ => assert_near(expected(&plan), right),
+            }
             let count = rows(&conn, &format!("SELECT count(*) FROM d WHERE {condition}"));
             assert_near(count[0].parse().expect("a number"), right);
         }
