@@ -66,7 +66,8 @@ pub struct Options {
     /// The most bytes of operations (keys and values, in the log's encoding) that a transaction may hold; 0: no limit of
     /// their own.
     pub max_transaction_bytes: u64,
-    /// Snapshots, transactions and cursors that may be open at once. Sessions take none of these, and neither does the engine.
+    /// Snapshots, transactions and cursors that may be open at once, at most 1,048,576. Sessions take none of these, and neither
+    /// does the engine.
     pub max_snapshots: usize,
     /// Pages that the database may grow to.
     pub max_pages: u32,
@@ -113,6 +114,9 @@ pub(crate) const IN_MEMORY_CACHE: usize = 256 << 20;
 /// The log has room for so many segments at the least, also where it is one of larger ones than are asked for.
 pub(crate) const LOG_SEGMENTS_MIN: u64 = 4;
 
+/// Each has a slot, of 128 bytes of addresses.
+const SNAPSHOTS_MAX: usize = 1 << 20;
+
 /// A recovery in memory may take so many times as much of it as the cache, if somebody chose its size; otherwise so much.
 const OVERLAY: (usize, usize) = (4, 1 << 30);
 
@@ -142,6 +146,9 @@ impl Options {
         }
         if self.max_pages < 64 || self.max_snapshots < 4 {
             return Err(Error::BadOption("max_pages must be at least 64, max_snapshots at least 4"));
+        }
+        if self.max_snapshots > SNAPSHOTS_MAX {
+            return Err(Error::BadOption("max_snapshots must be at most 1,048,576"));
         }
         Ok(())
     }

@@ -10,6 +10,9 @@ use crate::io::AlignedBuf;
 /// The most bytes of log in memory that no write has taken yet.
 const BUFFER: usize = 1 << 20;
 
+/// What the buffers have room for at first.
+const FIRST: usize = 56 << 10;
+
 /// Records on their way to the log, laid out as they will be written: behind the bytes that share the first block with
 /// them. Two buffers take turns: while one is being written nobody touches it.
 #[derive(Debug)]
@@ -70,8 +73,8 @@ impl OpenBatch {
         separate_blocks: bool,
         segment_bytes: usize,
     ) -> OpenBatch {
-        // A batch lies within one segment.
-        let capacity = BUFFER.min(segment_bytes) + 2 * BLOCK;
+        // They grow with the largest batch; most are small.
+        let capacity = FIRST.min(segment_bytes) + 2 * BLOCK;
         OpenBatch {
             buffer: AlignedBuf::with_capacity(capacity),
             spare: Some(AlignedBuf::with_capacity(capacity)),

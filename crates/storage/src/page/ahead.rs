@@ -57,7 +57,7 @@ impl Pages {
     }
 
     fn coming(&self, page: PageRef) -> Option<Coming> {
-        if page.is_none() || page.id >= self.max_pages() {
+        if page.is_none() || !self.is_known(page.id) {
             return None;
         }
         let renewals = self.renewals(page.id).load(Ordering::SeqCst);

@@ -21,7 +21,7 @@ use crate::{Error, Result};
 
 /// Pages that are kept for the lists: twice three for the trees and the catalog, twice one for the free map, for the lists
 /// of a checkpoint are written before those of the last are free.
-const KEPT: Range<u32> = 2..10;
+pub(super) const KEPT: Range<u32> = 2..10;
 
 /// Of a database that may have fewer pages than this none are kept.
 const MAX_PAGES_MIN: u32 = 1024;
@@ -127,11 +127,13 @@ impl Pages {
 
     fn try_take_checkpoint_ids(&self, version: u64, count: usize, catalog: &[u32]) -> Result<Vec<u32>> {
         let mut supply = self.supply.lock();
+        // Those that there is a gap of before them, and no more of that than the distance.
+        self.reach(&mut supply, u32::try_from(count).unwrap_or(u32::MAX).saturating_add(DISTANCE[1] + 1))?;
         let taken = match broken::is(Broken::CatalogTogether) {
             true => supply.take_any(count),
             false => supply.take_apart(count, catalog),
         }?;
-        for info in taken.iter().map(|&id| &self.info[id as usize]) {
+        for info in taken.iter().map(|&id| self.info.at(id)) {
             // Before it joins: from then on it could be taken for one of something dropped.
             info.death.store(if broken::is(Broken::ListsUnmarked) { 0 } else { NO_VERSIONS }, Ordering::Release);
             info.joined.store(version, Ordering::Release);
@@ -151,6 +153,7 @@ mod tests {
         const END: u32 = 60_000;
         let taken_of = |free: u32| {
             let mut supply = Supply::new(2 * END, 0, FreeFrames::none(), 0);
+            assert!(supply.ids.reach(2 * END));
             supply.keep_apart(END, 2 * END);
             // All of them near the catalog, but for the last.
             (END - free..END).for_each(|id| supply.ids.insert(id));

@@ -15,12 +15,13 @@ use super::evict::Evictor;
 use super::fetch::Fetches;
 use super::frames::{COOLING, DIRTY, FIXED, Frame, FrameTable, State};
 use super::layout;
-use super::memory::{ZeroAtomic, prefetch_value, zeroed};
+use super::memory::{ZeroAtomic, prefetch_value};
 use super::release::Grown;
 use super::reuse::Reuse;
 use super::share::Share;
 use super::slots::{Pin, Slots};
 use super::supply::{Needs, Supply, reserve_of};
+use super::table::{CHUNK, Table};
 use crate::io::File;
 use crate::stats::Counters;
 use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering};
@@ -37,6 +38,9 @@ const LOADERS: usize = if cfg!(cairn_loom) { 1 } else { 64 };
 
 /// The least frames of a cache.
 const FRAMES_MIN: usize = if cfg!(cairn_loom) { 2 } else { 64 };
+
+/// The least ids that are near (`table.rs`).
+const NEAR_MIN: u32 = if cfg!(cairn_loom) { 4 } else { 1 << 15 };
 
 /// One frame in so many is kept for who loads pages, and how many at most.
 const KEPT: usize = 8;
@@ -91,7 +95,7 @@ pub(crate) struct Pages {
     pub(super) frames: FrameTable,
     /// Given back behind the frames.
     _share: Share,
-    pub(super) info: Box<[PageInfo]>,
+    pub(super) info: Table<PageInfo>,
     /// Whether a page's body is what its header says it is: the layer that made it knows.
     pub(super) is_well_formed: fn(&[u8]) -> bool,
     /// No frame at or beyond this was ever used; only grows.
@@ -117,19 +121,22 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
+    /// `end`: of the pages that there are, about.
     pub(crate) fn new(
         file: Arc<dyn File>,
         options: &crate::Options,
         page_size: usize,
         counters: Arc<Counters>,
         is_well_formed: fn(&[u8]) -> bool,
+        end: u32,
     ) -> Result<Pages> {
         let mut share = Share::new(options.cache_bytes);
         let reserve = reserve_of(options);
         let max_pages = options.max_pages + reserve;
+        let near = end.saturating_mul(2).max(NEAR_MIN).min(max_pages);
         let (table, frames) = loop {
             let count = (share.bytes() / page_size).clamp(FRAMES_MIN, 1 << 31) as u32;
-            match FrameTable::new(page_size, max_pages, count) {
+            match FrameTable::new(page_size, max_pages, near, count) {
                 Some(made) => break made,
                 None if share.halve() => {}
                 None => return Err(Error::NoMemory { bytes: share.bytes() }),
@@ -141,7 +148,7 @@ impl Pages {
             max_pages,
             frames: table,
             _share: share,
-            info: zeroed(max_pages as usize).ok_or_else(|| Error::NoMemory { bytes: max_pages as usize })?,
+            info: Table::new(max_pages, near).ok_or_else(|| Error::NoMemory { bytes: max_pages as usize })?,
             is_well_formed,
             touched: AtomicU32::new(0),
             populated: AtomicU32::new(0),
@@ -154,7 +161,8 @@ impl Pages {
             renewals: (0..RENEWALS).map(|_| AtomicU32::new(0)).collect(),
             file,
             fetches: Fetches::default(),
-            slots: Slots::new(options.max_snapshots),
+            slots: Slots::new(options.max_snapshots)
+                .ok_or_else(|| Error::NoMemory { bytes: Slots::bytes(options.max_snapshots) })?,
             counters,
         })
     }
@@ -242,7 +250,7 @@ impl Pages {
     /// As `prefetch`, for a page that is about to be copied and replaced: all of it, and what is known of it.
     #[inline]
     pub(crate) fn prefetch_whole(&self, page: PageRef) {
-        let (Some(entry), Some(info)) = (self.frames.entry(page.id), self.info.get(page.id as usize)) else {
+        let (Some(entry), Some(info)) = (self.frames.entry(page.id), self.info.get(page.id)) else {
             return;
         };
         prefetch_value(info);
@@ -275,11 +283,10 @@ impl Pages {
     /// Takes what frames are free beyond those that are kept for who loads: to evict others, the caller would have to let go of its pin first. So after
     /// [`Error::CacheFull`] it does, calls [`Pages::make_room`] and begins again.
     pub(crate) fn create(&self, birth: u64, copy_of: Option<&[u8]>) -> Result<PageRef> {
-        let taken = self.supply.lock().take(Needs::More);
-        let (frame, id) = match taken {
+        let (frame, id) = match self.take(Needs::More) {
             Err(Error::DiskFull { .. }) => {
                 self.look_for_free_ids();
-                self.supply.lock().take(Needs::More)?
+                self.take(Needs::More)?
             }
             taken => taken?,
         };
@@ -289,8 +296,41 @@ impl Pages {
     /// As `create`, for who frees pages, where others find no id.
     #[cold]
     pub(crate) fn create_to_free(&self, birth: u64, copy_of: Option<&[u8]>) -> Result<PageRef> {
-        let (frame, id) = self.supply.lock().take(Needs::Less)?;
+        let (frame, id) = self.take(Needs::Less)?;
         Ok(self.make(frame, id, birth, copy_of))
+    }
+
+    #[inline]
+    fn take(&self, needs: Needs) -> Result<(Frame, u32)> {
+        let mut supply = self.supply.lock();
+        self.reach(&mut supply, 1)?;
+        supply.take(needs)
+    }
+
+    /// Lets what is kept by id be there for so many ids behind the end.
+    #[inline(always)]
+    pub(super) fn reach(&self, supply: &mut Supply, ids: u32) -> Result<()> {
+        match supply.end.saturating_add(ids) > supply.reached {
+            true => self.reach_on(supply, ids),
+            false => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn reach_on(&self, supply: &mut Supply, ids: u32) -> Result<()> {
+        let end = (supply.end.saturating_add(ids) as usize).next_multiple_of(CHUNK).min(self.max_pages as usize) as u32;
+        if !(self.frames.reach(end) && self.info.reach(end) && supply.ids.reach(end)) {
+            return Err(Error::NoMemory { bytes: CHUNK * (size_of::<PageInfo>() + size_of::<AtomicU64>()) });
+        }
+        // Beyond the last id none is handed out.
+        supply.reached = if end < self.max_pages { end } else { u32::MAX };
+        Ok(())
+    }
+
+    /// Whether there is an entry for the id. Where there is none it was never handed out: a reference to it is damage.
+    #[inline]
+    pub(super) fn is_known(&self, id: u32) -> bool {
+        self.frames.entry(id).is_some()
     }
 
     #[inline(always)]

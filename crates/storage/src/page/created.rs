@@ -108,7 +108,7 @@ impl Created {
 
     /// Where in the list a page is.
     fn place(&self, pages: &Pages, id: u32) -> Option<usize> {
-        let at = pages.info[id as usize].next.load(Ordering::Relaxed) as usize;
+        let at = pages.info.at(id).next.load(Ordering::Relaxed) as usize;
         (self.ids.get(at) == Some(&id)).then_some(at)
     }
 
@@ -151,6 +151,6 @@ impl Created {
     }
 
     fn note_place(&self, pages: &Pages, at: usize) {
-        pages.info[self.ids[at] as usize].next.store(at as u32, Ordering::Relaxed);
+        pages.info.at(self.ids[at]).next.store(at as u32, Ordering::Relaxed);
     }
 }

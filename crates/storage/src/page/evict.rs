@@ -194,7 +194,7 @@ impl Pages {
     /// here. The caller must not be pinned.
     pub(crate) fn let_go(&self, passed: &[PageRef]) {
         // (A damaged page may name pages that there can not be.)
-        self.drop_cooling(passed.iter().map(|page| page.id).filter(|id| *id < self.max_pages()));
+        self.drop_cooling(passed.iter().map(|page| page.id).filter(|&id| self.is_known(id)));
     }
 
     /// Evicts pages that were just written, or passed, unless somebody looked at them meanwhile. Left to the hand, they
@@ -287,7 +287,7 @@ mod tests {
             crate::Options { page_size: 512, cache_bytes: frames * 512, max_pages: 1 << 18, ..Default::default() };
         let how = OpenHow { create: Create::New, read_only: false, direct: false };
         let file = MemFs::default().open(Path::new("pages"), how).unwrap();
-        Pages::new(file, &options, 512, Arc::new(Counters::default()), |_| true).unwrap()
+        Pages::new(file, &options, 512, Arc::new(Counters::default()), |_| true, 0).unwrap()
     }
 
     /// Eviction wrote dirty pages out and left them where they were until its hand came round again; with more of them

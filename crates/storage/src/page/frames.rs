@@ -14,6 +14,7 @@ use std::ops::Range;
 
 use super::layout;
 use super::memory::{Frames, zeroed};
+use super::table::Table;
 use crate::PageRef;
 use crate::broken::{self, Broken};
 use crate::sync::{AtomicU64, Ordering, step};
@@ -172,15 +173,15 @@ impl Place {
 #[derive(Debug)]
 pub(super) struct FrameTable {
     /// By page id: the address of its frame and [`COOLING`], or 0.
-    entries: Box<[AtomicU64]>,
+    entries: Table<AtomicU64>,
     states: Box<[AtomicU64]>,
     pub(super) memory: Frames,
 }
 
 impl FrameTable {
-    /// Also returns all frames. `None`: there is no room for them.
-    pub(super) fn new(page_size: usize, max_pages: u32, count: u32) -> Option<(FrameTable, FreeFrames)> {
-        let (entries, states) = (zeroed(max_pages as usize)?, zeroed(count as usize)?);
+    /// For pages with ids below `ids`, mostly `near` ones. Also returns all frames. `None`: there is no room for them.
+    pub(super) fn new(page_size: usize, ids: u32, near: u32, count: u32) -> Option<(FrameTable, FreeFrames)> {
+        let (entries, states) = (Table::new(ids, near)?, zeroed(count as usize)?);
         let table = FrameTable { entries, states, memory: Frames::new(page_size, count)? };
         Some((table, FreeFrames { used: Vec::new(), cold: Vec::new(), fresh: 0..count, may_grow: true }))
     }
@@ -189,16 +190,21 @@ impl FrameTable {
         self.memory.count()
     }
 
-    /// Where the page's address stands; `None` beyond the last id.
+    /// Lets it have entries of all ids below `end`; false: there is no memory for them.
+    pub(super) fn reach(&self, end: u32) -> bool {
+        self.entries.reach(end)
+    }
+
+    /// Where the page's address stands; `None` beyond all ids that were handed out.
     #[inline]
     pub(super) fn entry(&self, id: u32) -> Option<&AtomicU64> {
-        self.entries.get(id as usize)
+        self.entries.get(id)
     }
 
     /// The address of a page's frame, with [`COOLING`]; 0 where it has none.
     #[inline]
     pub(super) fn address_of(&self, id: u32) -> u64 {
-        self.entries[id as usize].load(Ordering::SeqCst)
+        self.entries.at(id).load(Ordering::SeqCst)
     }
 
     /// The word of the frame at an address from the table, to be asked for ahead.
@@ -227,7 +233,7 @@ impl FrameTable {
     /// page's, and in the table, all the time.
     #[inline]
     pub(super) fn find(&self, id: u32) -> Option<Place> {
-        let entry = &self.entries[id as usize];
+        let entry = self.entries.at(id);
         let mut address = entry.load(Ordering::SeqCst) & !COOLING;
         while address != 0 {
             let frame = self.memory.frame_of(address);
@@ -261,7 +267,7 @@ impl FrameTable {
         let state = State(uses.wrapping_add(1).wrapping_mul(USE) | GIVEN | flags | u64::from(id));
         word.store(state.0, Ordering::Release);
         step();
-        let entry = &self.entries[id as usize];
+        let entry = self.entries.at(id);
         if entry.compare_exchange(0, address | mark, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
             return Ok(());
         }
@@ -278,7 +284,7 @@ impl FrameTable {
         let word = &self.states[place.frame as usize];
         word.compare_exchange(place.state.0, nobodys.0, Ordering::AcqRel, Ordering::Relaxed).ok()?;
         step();
-        let entry = self.entries[id as usize].swap(0, Ordering::SeqCst);
+        let entry = self.entries.at(id).swap(0, Ordering::SeqCst);
         assert!(entry & !COOLING == self.memory.address(place.frame), "an entry is removed by who took the frame");
         Some(Frame(place.frame))
     }
@@ -286,7 +292,7 @@ impl FrameTable {
     /// Makes a page what eviction may take, if it is not yet. It is the caller's, and sealed.
     #[inline(always)]
     pub(super) fn allow_eviction(&self, id: u32) {
-        let entry = self.entries[id as usize].load(Ordering::Relaxed);
+        let entry = self.entries.at(id).load(Ordering::Relaxed);
         if entry == 0 {
             return;
         }

@@ -7,15 +7,21 @@ use std::ops::Range;
 /// The length of the short list.
 const RECENT: usize = 16;
 
+/// How many words the levels have for so many ids, the lowest level first.
+fn lengths_for(capacity: u32) -> impl Iterator<Item = usize> {
+    let words = |bits: usize| bits.div_ceil(64).max(1);
+    std::iter::successors(Some(words(capacity as usize)), move |&below| (below > 1).then(|| words(below)))
+}
+
 /// Stands for no id.
 const NONE: u32 = u32::MAX;
 
-/// A set of page ids below a fixed capacity.
+/// A set of page ids.
 #[derive(Debug)]
 pub(crate) struct FreeIds {
     /// In no order, and not in the bitmap.
     recent: Vec<u32>,
-    /// `levels[0]` has a bit per id; a bit of a higher level says that the word below it is not zero.
+    /// `levels[0]` has a bit per id; a bit of a higher level says that the word below it is not zero. The highest has one word.
     levels: Vec<Vec<u64>>,
     /// The bitmap's lowest id.
     lowest: u32,
@@ -25,23 +31,48 @@ pub(crate) struct FreeIds {
     kept_free: u64,
 }
 
+impl Default for FreeIds {
+    fn default() -> FreeIds {
+        FreeIds {
+            recent: Vec::with_capacity(RECENT),
+            levels: vec![vec![0]],
+            lowest: NONE,
+            count: 0,
+            kept: 0..0,
+            kept_free: 0,
+        }
+    }
+}
+
 impl FreeIds {
-    pub(crate) fn new(capacity: u32) -> FreeIds {
-        let mut levels = Vec::new();
-        let mut bits = capacity as usize;
-        loop {
-            bits = bits.div_ceil(64);
-            levels.push(vec![0u64; bits]);
-            if bits == 1 {
-                return FreeIds {
-                    recent: Vec::with_capacity(RECENT),
-                    levels,
-                    lowest: NONE,
-                    count: 0,
-                    kept: 0..0,
-                    kept_free: 0,
-                };
+    /// Lets it have ids below `capacity`; false: there is no memory for their bits, and it is as it was.
+    pub(super) fn reach(&mut self, capacity: u32) -> bool {
+        let lengths: Vec<usize> = lengths_for(capacity).collect();
+        let mut above = vec![Vec::new(); lengths.len().saturating_sub(self.levels.len())];
+        let levels = self.levels.iter_mut().chain(&mut above).zip(&lengths);
+        let has_memory = levels.fold(true, |has_memory, (level, length)| {
+            has_memory && level.try_reserve(length.saturating_sub(level.len())).is_ok()
+        });
+        if !has_memory {
+            return false;
+        }
+        self.levels.append(&mut above);
+        for (at, &length) in lengths.iter().enumerate() {
+            let is_new = self.levels[at].is_empty();
+            let length = length.max(self.levels[at].len());
+            self.levels[at].resize(length, 0);
+            if is_new {
+                self.sum_up(at);
             }
+        }
+        true
+    }
+
+    /// Fills a level, which is new, from the one below it.
+    fn sum_up(&mut self, at: usize) {
+        let (below, above) = self.levels.split_at_mut(at);
+        for (word, _) in below[at - 1].iter().enumerate().filter(|(_, bits)| **bits != 0) {
+            above[0][word / 64] |= 1 << (word % 64);
         }
     }
 
@@ -212,7 +243,8 @@ mod tests {
 
     #[test]
     fn ids_that_are_kept_are_handed_out_to_nobody_who_does_not_ask_for_them() {
-        let mut ids = FreeIds::new(1000);
+        let mut ids = FreeIds::default();
+        assert!(ids.reach(1000));
         ids.keep(2..10);
         (2..100).for_each(|id| ids.insert(id));
         assert_eq!((ids.count(), ids.kept().collect::<Vec<_>>()), (90, (2..10).collect()));
@@ -232,11 +264,18 @@ mod tests {
         }
     }
 
-    fn check(capacity: u32) {
-        let mut ids = FreeIds::new(capacity);
+    fn check(largest: u32) {
+        let mut ids = FreeIds::default();
+        let mut capacity = 60.min(largest);
+        assert!(ids.reach(capacity));
         let mut model = BTreeSet::new();
         let mut state = 7u64;
         for step in 0..20_000 {
+            // As a file grows: now and then by much.
+            if step % 500 == 499 {
+                capacity = largest.min(capacity + capacity / 3 + 1);
+                assert!(ids.reach(capacity));
+            }
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let id = (state >> 33) as u32 % capacity;
             // Few at a time, as commits have them, and many.

@@ -58,8 +58,7 @@ impl Pages {
 
     fn give_back_among(&self, ids: Range<u32>) -> Result<()> {
         let supply = self.supply.lock();
-        let is_dead =
-            |id: u32| broken::is(Broken::HolesInUse) && self.info[id as usize].death.load(Ordering::Relaxed) != 0;
+        let is_dead = |id: u32| broken::is(Broken::HolesInUse) && self.info.at(id).death.load(Ordering::Relaxed) != 0;
         let is_free = |id: u32| supply.ids.contains(id) || supply.reserve.contains(&id) || is_dead(id);
         let mut first = ids.start;
         while let Some(hole) = next_run(first..ids.end, is_free) {

@@ -24,7 +24,7 @@ impl Pages {
     /// the new page's id. Who meets them there comes here, and waits.
     #[cold]
     pub(crate) fn load(&self, page: PageRef) -> Result<()> {
-        if page.is_none() || page.id >= self.max_pages() {
+        if page.is_none() || !self.is_known(page.id) {
             return Err(Error::corrupt(format!("reference to page {}, which can not exist", page.id)));
         }
         let _one = self.loading[page.id as usize % self.loading.len()].lock();

@@ -224,7 +224,6 @@ unsafe fn release(_start: *mut u8, _len: usize) {}
 
 /// An atomic whose all-zero bytes are a valid zero.
 pub(super) trait ZeroAtomic: Sized {
-    #[cfg_attr(not(any(cairn_shuttle, cairn_loom)), allow(dead_code))]
     fn zero() -> Self;
 }
 
@@ -243,6 +242,8 @@ impl ZeroAtomic for AtomicU32 {
 /// A large array of zeroes that costs memory only where it is touched. `None`: the address space has no room for it.
 #[cfg(not(any(cairn_shuttle, cairn_loom)))]
 pub(super) fn zeroed<T: ZeroAtomic>(len: usize) -> Option<Box<[T]>> {
+    #[cfg(test)]
+    failing::count()?;
     let layout = Layout::array::<T>(len).ok()?;
     // SAFETY: the size is not zero (options demand at least 64 pages).
     let memory = unsafe { std::alloc::alloc_zeroed(layout) };
@@ -257,4 +258,80 @@ pub(super) fn zeroed<T: ZeroAtomic>(len: usize) -> Option<Box<[T]>> {
 #[cfg(any(cairn_shuttle, cairn_loom))]
 pub(super) fn zeroed<T: ZeroAtomic>(len: usize) -> Option<Box<[T]>> {
     Some((0..len).map(|_| T::zero()).collect())
+}
+
+/// As `zeroed`, of what lies in lines of its own. (What aligns more than the allocator does by itself is written over with zeroes
+/// there, and so has its memory at once.) All of it is the system's memory where that can be had so.
+pub(super) struct Lines<T> {
+    first: *mut T,
+    len: usize,
+    layout: Layout,
+}
+
+// SAFETY: it is a slice that it owns.
+unsafe impl<T: Send> Send for Lines<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Lines<T> {}
+
+impl<T: ZeroAtomic> Lines<T> {
+    /// `None`: the address space has no room for it.
+    pub(super) fn zeroed(len: usize) -> Option<Lines<T>> {
+        assert!(len > 0 && align_of::<T>() <= ALIGNMENT);
+        let layout = Layout::from_size_align(Layout::array::<T>(len).ok()?.size(), ALIGNMENT).ok()?;
+        let first: *mut T = reserve(layout)?.cast();
+        if cfg!(not(all(target_os = "linux", not(miri), not(cairn_shuttle), not(cairn_loom)))) {
+            // SAFETY: inside what was just allocated, and aligned.
+            (0..len).for_each(|at| unsafe { first.add(at).write(T::zero()) });
+        }
+        Some(Lines { first, len, layout })
+    }
+}
+
+impl<T> std::ops::Deref for Lines<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        // SAFETY: so many values, which zero bytes are of atomics, or which were written.
+        unsafe { std::slice::from_raw_parts(self.first, self.len) }
+    }
+}
+
+impl<T> Drop for Lines<T> {
+    fn drop(&mut self) {
+        // SAFETY: initialised, and nobody's any more; allocated by `reserve` with this layout.
+        unsafe {
+            std::ptr::drop_in_place(std::ptr::slice_from_raw_parts_mut(self.first, self.len));
+            give_back(self.first.cast(), self.layout);
+        }
+    }
+}
+
+impl<T: std::fmt::Debug> std::fmt::Debug for Lines<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+/// Allocations that fail, for tests.
+#[cfg(test)]
+pub(super) mod failing {
+    use std::cell::Cell;
+
+    thread_local! {
+        static LEFT: Cell<Option<usize>> = const { Cell::new(None) };
+    }
+
+    /// In `work`, of this thread's arrays the first so many are made, and no other.
+    pub(in crate::page) fn after(count: usize, work: impl FnOnce()) {
+        LEFT.set(Some(count));
+        work();
+        LEFT.set(None);
+    }
+
+    pub(super) fn count() -> Option<()> {
+        let Some(left) = LEFT.get() else { return Some(()) };
+        LEFT.set(Some(left.checked_sub(1)?));
+        Some(())
+    }
 }

@@ -21,6 +21,7 @@ mod reuse;
 mod share;
 mod slots;
 mod supply;
+mod table;
 #[cfg(test)]
 mod testing;
 mod write;

@@ -43,7 +43,7 @@ fn pages() -> Pages {
     let options = crate::Options { cache_bytes: 1024, max_pages: 8, max_snapshots: 1, ..Default::default() };
     let how = OpenHow { create: Create::New, read_only: false, direct: false };
     let file = MemFs::default().open(Path::new("pages"), how).unwrap();
-    Pages::new(file, &options, 512, Arc::new(Counters::default()), |_| true).unwrap()
+    Pages::new(file, &options, 512, Arc::new(Counters::default()), |_| true, 0).unwrap()
 }
 
 /// A page in frame 0 that is in the file, and may be evicted.
@@ -56,7 +56,7 @@ fn clean_page(pages: &Pages) -> PageRef {
 
 fn reader_of_a_version(broken: Option<Broken>) -> bool {
     check(broken, || {
-        let shared = Arc::new((Slots::new(1), AtomicU64::new(1), UnsafeCell::new(())));
+        let shared = Arc::new((Slots::new(1).unwrap(), AtomicU64::new(1), UnsafeCell::new(())));
         let publisher = shared.clone();
         let publisher = thread::spawn(move || {
             let (slots, published, page) = &*publisher;

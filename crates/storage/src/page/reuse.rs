@@ -11,6 +11,7 @@
 //!   registers with any but the newest.
 //! - Between two looks the version before the newest counts as held. What died since waits in its list.
 
+use super::apart::KEPT;
 use super::cache::Pages;
 use super::frames::{FREED, Frame, WRITING};
 use crate::broken::{self, Broken};
@@ -82,7 +83,7 @@ impl Pages {
     /// Marks pages as part of `version`, before it is published, and gives them to eviction.
     pub(crate) fn join_version(&self, version: u64, created: &[u32]) {
         for &id in created {
-            self.info[id as usize].joined.store(version, Ordering::Release);
+            self.info.at(id).joined.store(version, Ordering::Release);
             self.frames.allow_eviction(id);
         }
     }
@@ -102,7 +103,7 @@ impl Pages {
             }
             let newest = reuse.held_before(version);
             for &id in step {
-                self.info[id as usize].death.store(version, Ordering::Release);
+                self.info.at(id).death.store(version, Ordering::Release);
                 self.place(&mut reuse, id, newest);
             }
             if others.is_empty() {
@@ -131,7 +132,7 @@ impl Pages {
         };
         for &id in ids {
             if self.can_bury(id, version) {
-                self.info[id as usize].death.store(version, Ordering::Release);
+                self.info.at(id).death.store(version, Ordering::Release);
                 self.place(&mut reuse, id, newest);
             }
         }
@@ -141,7 +142,7 @@ impl Pages {
     /// Whether the page may belong to something dropped in `version`, and was not buried yet: not by a walk that a crash
     /// cut short, after which the id may have become another page's, or a checkpoint's.
     pub(crate) fn can_bury(&self, id: u32, version: u64) -> bool {
-        let Some(info) = self.info.get(id as usize) else { return false };
+        let Some(info) = self.info.get(id) else { return false };
         let joined = info.joined.load(Ordering::Acquire);
         joined != 0 && joined <= version && info.death.load(Ordering::Acquire) == 0
     }
@@ -227,7 +228,7 @@ impl Pages {
     /// `newest`: the newest held version that could see the dead page.
     #[inline]
     fn place(&self, reuse: &mut Reuse, id: u32, newest: u64) {
-        let info = &self.info[id as usize];
+        let info = self.info.at(id);
         if newest == 0 || newest < info.joined.load(Ordering::Relaxed) {
             return self.free(reuse, id);
         }
@@ -246,7 +247,7 @@ impl Pages {
                 return true;
             } else {
                 left -= 1;
-                let next = self.info[head as usize].next.load(Ordering::Relaxed);
+                let next = self.info.at(head).next.load(Ordering::Relaxed);
                 if let Some(list) = reuse.loose.last_mut() {
                     list.head = next;
                 }
@@ -274,7 +275,7 @@ impl Pages {
                 break;
             }
         }
-        let info = &self.info[id as usize];
+        let info = self.info.at(id);
         info.joined.store(0, Ordering::Release);
         info.death.store(0, Ordering::Release);
         reuse.freed.0.push(id);
@@ -308,7 +309,7 @@ impl Pages {
         replaced.sort_unstable();
         let mut runs: Vec<(u32, u32)> = Vec::new();
         for id in 2..end {
-            if self.info[id as usize].lives_in(version) && replaced.binary_search(&id).is_err() {
+            if self.info.at(id).lives_in(version) && replaced.binary_search(&id).is_err() {
                 continue;
             }
             match runs.last_mut() {
@@ -325,16 +326,18 @@ impl Pages {
         if end > self.max_pages() {
             return Err(Error::BadOption("max_pages is below the database's size"));
         }
+        supply.end = end.max(supply.end);
+        self.reach(&mut supply, KEPT.end)?;
         supply.keep_apart(end, self.max_pages());
         let mut next = 2;
         for &(first, length) in runs {
             let after = first.checked_add(length).filter(|&after| first >= next && after <= end);
             let after = after.ok_or_else(|| Error::corrupt("the free map is out of order"))?;
-            (next..first).for_each(|id| self.info[id as usize].joined.store(version, Ordering::Relaxed));
+            (next..first).for_each(|id| self.info.at(id).joined.store(version, Ordering::Relaxed));
             (first..after).for_each(|id| supply.ids.insert(id));
             next = after;
         }
-        (next..end).for_each(|id| self.info[id as usize].joined.store(version, Ordering::Relaxed));
+        (next..end).for_each(|id| self.info.at(id).joined.store(version, Ordering::Relaxed));
         supply.fill_up();
         Ok(())
     }
@@ -353,7 +356,7 @@ impl Pages {
 
     /// Whether the page belongs to `version`, which must be held.
     pub(crate) fn lives_in(&self, id: u32, version: u64) -> bool {
-        (id < self.max_pages()) && self.info[id as usize].lives_in(version)
+        self.info.get(id).is_some_and(|info| info.lives_in(version))
     }
 }
 
@@ -372,7 +375,7 @@ mod tests {
         let how = OpenHow { create: Create::New, read_only: false, direct: false };
         let file = MemFs::default().open(Path::new("pages"), how).unwrap();
         let options = crate::Options { page_size: 512, cache_bytes: 64 * 512, max_pages: 100, ..Default::default() };
-        let pages = Pages::new(file, &options, 512, Arc::new(Counters::default()), |_| true).unwrap();
+        let pages = Pages::new(file, &options, 512, Arc::new(Counters::default()), |_| true, 0).unwrap();
         pages.restore(1, 90, &[(50, 5)]).unwrap();
         for _ in 0..3 {
             assert!(matches!(pages.take_checkpoint_ids(1, 80, &[]), Err(Error::DiskFull { .. })));
@@ -388,7 +391,7 @@ mod tests {
         let how = OpenHow { create: Create::New, read_only: false, direct: false };
         let file = MemFs::default().open(Path::new("pages"), how).unwrap();
         let options = crate::Options { page_size: 512, cache_bytes: 64 * 512, max_pages: 100, ..Default::default() };
-        let pages = Pages::new(file, &options, 512, Arc::new(Counters::default()), |_| true).unwrap();
+        let pages = Pages::new(file, &options, 512, Arc::new(Counters::default()), |_| true, 0).unwrap();
         pages.restore(1, 90, &[(50, 5)]).unwrap();
         pages.hold(1);
         let own = pages.take_checkpoint_ids(1, 4, &[]).unwrap();
@@ -490,7 +493,7 @@ mod tests {
         let options = crate::Options { page_size: 512, cache_bytes: 64 * 512, max_pages: END, ..Default::default() };
         let children_first: Vec<u32> = (2..END).collect();
         for _ in 0..10 {
-            let pages = Pages::new(file.clone(), &options, 512, Arc::new(Counters::default()), |_| true).unwrap();
+            let pages = Pages::new(file.clone(), &options, 512, Arc::new(Counters::default()), |_| true, 0).unwrap();
             pages.restore(1, END, &[]).unwrap();
             pages.hold(1);
             std::thread::scope(|scope| {

@@ -18,6 +18,7 @@
 
 use std::cell::Cell;
 
+use super::memory::{Lines, ZeroAtomic};
 use crate::broken::{self, Broken};
 use crate::process::Process;
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
@@ -64,6 +65,22 @@ struct Slot {
     gone: AtomicU64,
 }
 
+impl ZeroAtomic for Slot {
+    fn zero() -> Slot {
+        let zero = || AtomicU64::new(0);
+        Slot {
+            version: zero(),
+            epoch: zero(),
+            hits: zero(),
+            searches: zero(),
+            home: AtomicUsize::new(0),
+            may_end: zero(),
+            ended: zero(),
+            gone: zero(),
+        }
+    }
+}
+
 /// A part of the slots.
 #[derive(Debug)]
 struct Range {
@@ -81,7 +98,7 @@ struct Alone(AtomicUsize);
 /// All slots of a store.
 #[derive(Debug)]
 pub(crate) struct Slots {
-    slots: Box<[Slot]>,
+    slots: Lines<Slot>,
     /// By [`Owner`].
     ranges: [Range; 3],
     /// Where one may be free for who holds something. Low ones are taken first, whoever let go of them: who looks at all looks
@@ -102,31 +119,25 @@ thread_local! {
 }
 
 impl Slots {
-    /// `count`: for those who hold something.
-    pub(crate) fn new(count: usize) -> Slots {
-        let zero = || AtomicU64::new(0);
-        let slot = |_| Slot {
-            version: zero(),
-            epoch: zero(),
-            hits: zero(),
-            searches: zero(),
-            home: AtomicUsize::new(0),
-            may_end: zero(),
-            ended: zero(),
-            gone: zero(),
-        };
+    /// `count`: for those who hold something. `None`: there is no memory for them.
+    pub(crate) fn new(count: usize) -> Option<Slots> {
         let range = |first, length| Range { first, end: first + length, used: AtomicUsize::new(first) };
         let ranges = [range(0, ENGINE), range(ENGINE, STATEMENTS), range(ENGINE + STATEMENTS, count)];
         ranges[0].used.store(COMMIT.at + 1, Ordering::Relaxed);
-        Slots {
-            slots: (0..ENGINE + STATEMENTS + count).map(slot).collect(),
+        Some(Slots {
+            slots: Lines::zeroed(ENGINE + STATEMENTS + count)?,
             ranges,
             hint: Alone(AtomicUsize::new(ENGINE + STATEMENTS)),
             epoch: AtomicU64::new(1),
             process: Process::current(),
             #[cfg(test)]
             looks: AtomicUsize::new(0),
-        }
+        })
+    }
+
+    /// What so many take.
+    pub(crate) fn bytes(count: usize) -> usize {
+        count.saturating_mul(size_of::<Slot>())
     }
 
     /// Claims a slot, and names the version that its owner is about to read (he rechecks that it is still current), or
@@ -415,7 +426,7 @@ mod tests {
 
     #[test]
     fn a_thread_takes_its_slot_again_and_others_have_their_own() {
-        let slots = Slots::new(4);
+        let slots = Slots::new(4).unwrap();
         let at = || {
             let id = slots.claim(Owner::Statement, PAGES_ONLY).unwrap();
             slots.release(id);
@@ -436,7 +447,7 @@ mod tests {
     /// Whoever holds things for a moment that others let go of would use all of them, and have all looked at for ever.
     #[test]
     fn what_another_thread_let_go_of_is_taken_again_first() {
-        let slots = Slots::new(100);
+        let slots = Slots::new(100).unwrap();
         let before = slots.used();
         std::thread::scope(|scope| {
             let (send, taken) = std::sync::mpsc::sync_channel(0);
@@ -449,7 +460,7 @@ mod tests {
 
     #[test]
     fn each_owner_has_slots_that_others_can_not_take() {
-        let slots = Slots::new(4);
+        let slots = Slots::new(4).unwrap();
         let all = |owner| std::iter::from_fn(|| slots.claim(owner, 7).ok()).collect::<Vec<_>>();
         let held = all(Owner::Held);
         assert_eq!(held.len(), 4);

@@ -55,6 +55,8 @@ pub(crate) struct Supply {
     pub(super) ids: FreeIds,
     /// No page at or beyond this was ever used.
     pub(super) end: u32,
+    /// What is kept by id is there for all below this: no id beyond it is handed out.
+    pub(super) reached: u32,
     /// Where ids end for those who need more pages.
     pub(super) limit: u32,
     /// How many there are beyond that, and as many of them as lie below `end`, where others' are in use in their place.
@@ -67,8 +69,8 @@ pub(crate) struct Supply {
 
 impl Supply {
     pub(super) fn new(max_pages: u32, reserve_most: u32, frames: FreeFrames, kept: usize) -> Supply {
-        let ids = FreeIds::new(max_pages + reserve_most);
-        Supply { ids, end: 2, limit: max_pages, reserve_most, reserve: BTreeSet::new(), frames, kept }
+        let (ids, reserve) = (FreeIds::default(), BTreeSet::new());
+        Supply { ids, end: 2, reached: 0, limit: max_pages, reserve_most, reserve, frames, kept }
     }
 
     /// A frame and an id, or neither.
@@ -160,6 +162,7 @@ mod tests {
     #[test]
     fn who_frees_finds_ids_where_others_do_not_and_a_checkpoint_where_he_does_not() {
         let mut supply = Supply::new(100, 64, FreeFrames::none(), 0);
+        assert!(supply.ids.reach(164));
         let take = |supply: &mut Supply, needs| std::iter::from_fn(|| supply.take_id(needs).ok()).collect::<Vec<_>>();
         assert_eq!(take(&mut supply, Needs::More), (2..100).collect::<Vec<_>>());
         assert_eq!(take(&mut supply, Needs::Less), (100..148).collect::<Vec<_>>());
@@ -178,6 +181,7 @@ mod tests {
     #[test]
     fn the_reserve_is_cut_from_the_end_like_other_ids() {
         let mut supply = Supply::new(100, 64, FreeFrames::none(), 0);
+        assert!(supply.ids.reach(164));
         while supply.take_id(Needs::Checkpoint).is_ok() {}
         (50..164).for_each(|id| supply.ids.insert(id));
         supply.fill_up();

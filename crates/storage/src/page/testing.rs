@@ -114,7 +114,7 @@ pub(super) fn few_pages_all_for_new(file: Arc<dyn File>) -> Pages {
 /// A cache for 256 pages.
 pub(super) fn pages_of(page_size: usize, frames: usize, file: Arc<dyn File>) -> Pages {
     let options = crate::Options { page_size, cache_bytes: frames * page_size, max_pages: 256, ..Default::default() };
-    Pages::new(file, &options, page_size, Arc::new(Counters::default()), |_| true).unwrap()
+    Pages::new(file, &options, page_size, Arc::new(Counters::default()), |_| true, 0).unwrap()
 }
 
 /// A page that anybody may write out and evict.

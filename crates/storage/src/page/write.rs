@@ -29,7 +29,7 @@ impl Pages {
             .states()
             .filter(|state| state.is(DIRTY) && !state.is(FIXED))
             .filter_map(|state| state.page())
-            .filter(|&id| self.info[id as usize].lives_in(version))
+            .filter(|&id| self.info.at(id).lives_in(version))
             .collect();
         ids.sort_unstable();
         ids

@@ -184,7 +184,7 @@ fn start(
         }
         _ => file.clone(),
     };
-    let pages = Pages::new(pages, options, page_size, counters.clone(), is_well_formed)?;
+    let pages = Pages::new(pages, options, page_size, counters.clone(), is_well_formed, meta.end)?;
     let restored = restore(&pages, &mut meta)?;
     let mut engine = assemble(path, options, env, pages, counters, &meta, restored);
     if options.read_only {
