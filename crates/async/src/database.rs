@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use cairndb::internals::text_for;
 use cairndb::{
-    CollectionInfo, Connection, Error, InterruptHandle, Params, Pooled, Position, Result, Row, RowRef, SqlState,
-    Ticket, Value,
+    CollectionInfo, Connection, Error, InterruptHandle, NonBlocking, Params, Pooled, Position, Result, Row, RowRef,
+    SqlState, Ticket, Value,
 };
 
 use crate::batch::Batch;
@@ -408,6 +408,11 @@ impl Database {
         let channels: Vec<String> = channels.into_iter().map(Into::into).collect();
         let listen = move |pooled: &Pooled| Notifications::of(pooled.connection().database().connect()?, &channels);
         self.handle.run(listen).await
+    }
+
+    /// What is done where nothing has to be waited for.
+    pub(crate) fn at_once<T>(&self, work: impl FnOnce(&NonBlocking) -> Option<T>) -> Option<T> {
+        self.handle.non_blocking(work)
     }
 
     /// A collection, where nothing has to be read to know of it.

@@ -70,7 +70,7 @@ impl Principal {
     /// A collection, as he sees it.
     pub(crate) fn collection<'c>(&self, connection: &'c Connection, name: &str) -> Result<Collection<'c>, Error> {
         let Principal::Claims(claims) = self else { return connection.collection(name) };
-        connection.collection(name).map_err(unruled)?.for_claims(claims.claims.clone())
+        connection.collection_for_claims(name, claims.claims.clone()).map_err(unruled)
     }
 
     /// The same, for what is about one document: it is answered where it is asked, if no rules have to be asked and nothing waited for.

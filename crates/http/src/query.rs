@@ -93,8 +93,11 @@ async fn answer(asking: &Asking, open: &Open, question: Question) -> Answer {
         let collection = principal.collection(connection, &name)?;
         let others = question.expand.iter().map(|(path, other)| Ok((path, principal.collection(connection, other)?)));
         let others = others.collect::<Result<Vec<_>, cairndb::Error>>()?;
-        // What is counted and what is told is one state.
-        connection.transaction(|_| page(&collection, &question, &others))
+        // What is counted, what is told and what that names is one state.
+        match question.count || !others.is_empty() {
+            true => connection.transaction(|_| page(&collection, &question, &others)),
+            false => page(&collection, &question, &others),
+        }
     };
     Ok(json_text(StatusCode::OK, open.database.call(read).await?))
 }

@@ -143,6 +143,12 @@ pub const ALL: &[Operation] = &[
         },
     },
     Operation {
+        name: "the first of ten rows by an index",
+        times: 1_000,
+        each: 1,
+        step: |session| of_a_parent(session, "SELECT id, n FROM child WHERE parent = $1 ORDER BY id LIMIT 1"),
+    },
+    Operation {
         name: "scan and sum, a row",
         times: 5,
         each: ROWS,

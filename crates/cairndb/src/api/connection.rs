@@ -1,11 +1,12 @@
 //! A connection: the public face of a session.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::{
-    Database, Durability, FromRow, InterruptHandle, Mapped, Notice, Outcome, Params, Row, Rows, RowsAs, Statement,
-    Transaction,
+    Database, Durability, FromRow, InterruptHandle, Mapped, Notice, Outcome, Params, Row, RowRef, Rows, RowsAs,
+    Statement, Transaction,
 };
 use crate::catalog::Catalog;
 use crate::session::{Session, retry};
@@ -52,6 +53,20 @@ impl Connection {
     /// Runs a query (or a statement with RETURNING).
     pub fn query(&self, sql: &str, params: impl Params) -> Result<Rows> {
         self.session.query(sql, &params)
+    }
+
+    /// Runs a query whose plan is known as a point SELECT: see [`Session::try_read`]. `None`: it is none, and some of its rows may have been
+    /// handed over.
+    pub(crate) fn read_known<R>(
+        &self,
+        sql: &str,
+        params: &dyn Params,
+        read: impl FnMut(RowRef<'_>) -> ControlFlow<R>,
+    ) -> Result<Option<Option<R>>> {
+        match self.session.known_plan(sql) {
+            Some(prepared) => self.session.try_read(&prepared, params, read),
+            None => Ok(None),
+        }
     }
 
     /// Runs a query that must give at least one row, and converts the first. No row: SQLSTATE P0002.

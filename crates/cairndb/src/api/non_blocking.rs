@@ -84,6 +84,17 @@ impl NonBlocking {
         })
     }
 
+    /// Whether a point SELECT that looks at no table gives a row.
+    pub(crate) fn holds_for_values(&self, sql: &str, params: impl Params) -> Option<bool> {
+        self.with_plan(sql, &params, |prepared| {
+            if !prepared.point()?.reads_nothing() {
+                return None;
+            }
+            let once = |_: RowRef<'_>| ControlFlow::Break(());
+            Some(self.session.try_read(prepared, &params, once).ok()??.is_some())
+        })
+    }
+
     /// The schema, where it was read already.
     pub(crate) fn catalog(&self) -> Option<Arc<Catalog>> {
         self.session.known_catalog().ok().flatten()

@@ -7,7 +7,7 @@ use super::info::CollectionInfo;
 use crate::api::{Connection, NonBlocking};
 use crate::catalog::collection::DOC;
 use crate::catalog::{Catalog, ObjectName, Table};
-use crate::{ChangedTable, Error, Result, SqlState};
+use crate::{ChangedTable, Error, Jsonb, Result, SqlState};
 
 impl Connection {
     /// A collection of documents: `name`, or `schema.name`, as they are stored.
@@ -26,8 +26,33 @@ impl Connection {
     /// SQLSTATE 42P01: there is no such table. 42809: it is no collection.
     pub fn collection(&self, name: &str) -> Result<Collection<'_>> {
         let catalog = self.catalog()?;
+        self.opened(&catalog, known(&catalog, name)?)
+    }
+
+    fn opened(&self, catalog: &Catalog, table: &Table) -> Result<Collection<'_>> {
+        Ok(Collection::new(self, CollectionInfo::of(table, catalog, self.database().opening())?))
+    }
+
+    /// The collection as somebody sees it who comes with these claims: [`Connection::collection`] and [`Collection::for_claims`], looked up together.
+    ///
+    /// ```
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// let mut rules = cairndb::Rules::default();
+    /// rules.create = Some("doc -> 'owner' = claims -> 'sub'".to_owned());
+    /// conn.create_collection("notes")?.set_rules(&rules)?;
+    /// let of_ada = conn.collection_for_claims("notes", r#"{"sub": "ada"}"#.parse()?)?;
+    /// of_ada.insert(r#"{"owner": "ada"}"#)?;
+    /// assert_eq!(of_ada.insert(r#"{"owner": "bob"}"#).unwrap_err().sqlstate().0, "42501");
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// SQLSTATE 42P01: there is no such table. 42809: it is no collection. 42501: it has no rules, so nobody may do anything.
+    pub fn collection_for_claims(&self, name: &str, claims: Jsonb) -> Result<Collection<'_>> {
+        let catalog = self.catalog()?;
         let table = known(&catalog, name)?;
-        Ok(Collection::new(self, CollectionInfo::of(table, &catalog, self.database().opening())?))
+        self.opened(&catalog, table)?.under(table.rules.clone(), claims)
     }
 
     /// Makes a collection whose ids are texts, with a change feed; one that there is under the name stays as it is. What else a collection can
@@ -129,7 +154,7 @@ impl Connection {
     }
 }
 
-fn known<'t>(catalog: &'t Catalog, name: &str) -> Result<&'t Table> {
+pub(super) fn known<'t>(catalog: &'t Catalog, name: &str) -> Result<&'t Table> {
     let asked = match name.split_once('.') {
         Some((schema, name)) => ObjectName::new(Some(schema), name),
         None => ObjectName::new(None, name),

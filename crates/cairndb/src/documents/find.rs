@@ -1,5 +1,8 @@
 //! Questions to a collection.
 
+use std::ops::ControlFlow;
+
+use super::by_id::ById;
 use super::filter::{Asked, Filter, Path, condition, wrong};
 use super::id::IdKind;
 use super::named::{Expanded, Names};
@@ -8,7 +11,10 @@ use super::{Collection, Document, order};
 use crate::api::Connection;
 use crate::bind::with_claims;
 use crate::catalog::RuleKind;
-use crate::{Jsonb, LiveQuery, Result, Rows, Value};
+use crate::{Jsonb, LiveQuery, Result, RowRef, Rows, Value};
+
+/// About as long as a question of few conditions is in SQL.
+const SQL_BYTES: usize = 128;
 
 /// A question to a [`Collection`](super::Collection): a filter, and what is wanted of the documents that it finds. Nothing is asked before one of the last
 /// methods is called.
@@ -139,16 +145,26 @@ impl<'a> Find<'a> {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn sql(&self) -> Result<(String, Vec<Value>)> {
+        self.sql_of(self.limit)
+    }
+
+    /// The same of so many.
+    fn sql_of(&self, limit: Option<u32>) -> Result<(String, Vec<Value>)> {
         let keys = order::keys(&self.sort)?;
         let (condition, mut asked) = self.condition(RuleKind::List)?;
-        let behind = self.after.as_ref().map(|cursor| order::behind(&keys, cursor, &mut asked)).transpose()?;
-        let condition = behind.map_or_else(|| condition.clone(), |behind| format!("{condition} AND {behind}"));
-        let limit = match self.limit {
-            Some(limit) => format!(" LIMIT {}", asked.param(Value::BigInt(limit.into()))),
-            None => String::new(),
-        };
-        let (table, order) = (self.from(), order::sql(&keys));
-        let sql = format!("SELECT id, version, doc FROM {table} WHERE {condition} ORDER BY {order}{limit}");
+        let mut sql = String::with_capacity(SQL_BYTES);
+        let parts = ["SELECT id, version, doc FROM ", self.table, self.alias(), " WHERE ", &condition];
+        parts.iter().for_each(|part| sql.push_str(part));
+        if let Some(cursor) = &self.after {
+            sql.push_str(" AND ");
+            sql.push_str(&order::behind(&keys, cursor, &mut asked)?);
+        }
+        sql.push_str(" ORDER BY ");
+        sql.push_str(&order::sql(&keys));
+        if let Some(limit) = limit {
+            sql.push_str(" LIMIT ");
+            asked.write_param(Value::BigInt(limit.into()), &mut sql);
+        }
         Ok((sql, asked.params))
     }
 
@@ -174,7 +190,11 @@ impl<'a> Find<'a> {
 
     /// The collection, as rules name it.
     pub(super) fn from(&self) -> String {
-        if self.under.is_some() { format!("{} AS document", self.table) } else { self.table.to_owned() }
+        format!("{}{}", self.table, self.alias())
+    }
+
+    fn alias(&self) -> &'static str {
+        if self.under.is_some() { " AS document" } else { "" }
     }
 
     /// An error of what was asked: where there is a rule, it tells nothing of rows.
@@ -184,7 +204,7 @@ impl<'a> Find<'a> {
 
     /// The documents, one after the other, of the state that there is now.
     pub fn iter(&self) -> Result<Documents> {
-        let fields = self.fields.iter().map(|path| Path::parse(path)).collect::<Result<_>>()?;
+        let fields = self.paths()?;
         let (sql, params) = self.sql()?;
         let rows = self.connection.query(&sql, params).map_err(|error| self.told(error))?;
         Ok(Documents { rows, fields, is_ruled: self.under.is_some() })
@@ -192,12 +212,42 @@ impl<'a> Find<'a> {
 
     /// All of them.
     pub fn all(&self) -> Result<Vec<Document>> {
-        self.iter()?.collect()
+        let fields = self.paths()?;
+        self.read(self.limit, &fields)
     }
 
     /// The first of them.
     pub fn one(&self) -> Result<Option<Document>> {
-        self.clone().limit(1).iter()?.next().transpose()
+        let fields = self.paths()?;
+        Ok(self.read(Some(1), &fields)?.pop())
+    }
+
+    /// What is wanted of each.
+    fn paths(&self) -> Result<Vec<Path>> {
+        self.fields.iter().map(|path| Path::parse(path)).collect()
+    }
+
+    /// At most so many of them, from the beginning: as a point statement, where it is one that was planned before.
+    fn read(&self, limit: Option<u32>, fields: &[Path]) -> Result<Vec<Document>> {
+        let (sql, params) = self.sql_of(limit)?;
+        let mut all = Vec::new();
+        let each = |row: RowRef<'_>| match ById::document(row) {
+            Ok(document) => {
+                all.push(document);
+                ControlFlow::Continue(())
+            }
+            Err(error) => ControlFlow::Break(error),
+        };
+        match self.connection.read_known(&sql, &params, each).map_err(|error| self.told(error))? {
+            Some(None) => {}
+            Some(Some(error)) => return Err(self.told(error)),
+            None => {
+                let rows = self.connection.query(&sql, params).map_err(|error| self.told(error))?;
+                return Documents { rows, fields: fields.to_vec(), is_ruled: self.under.is_some() }.collect();
+            }
+        }
+        all.iter_mut().try_for_each(|document| document.project(fields))?;
+        Ok(all)
     }
 
     /// As many as [`limit`](Find::limit) says, or 100, and where the next ones are.
@@ -205,8 +255,7 @@ impl<'a> Find<'a> {
         let limit = self.limit.unwrap_or(100);
         let keys = order::keys(&self.sort)?;
         // One more tells whether there are more. What the cursor says may not be among what is wanted.
-        let whole = Find { fields: Vec::new(), limit: Some(limit.saturating_add(1)), ..self.clone() };
-        let mut documents = whole.all()?;
+        let mut documents = self.read(Some(limit.saturating_add(1)), &[])?;
         let has_more = documents.len() > limit as usize;
         documents.truncate(limit as usize);
         let next = match documents.last().filter(|_| has_more) {
@@ -218,7 +267,7 @@ impl<'a> Find<'a> {
             Ok(Expanded { path: path.clone(), named: of.named_by(&documents, &Path::parse(path)?)? })
         });
         let expanded = expanded.collect::<Result<Vec<_>>>()?;
-        let fields = self.fields.iter().map(|path| Path::parse(path)).collect::<Result<Vec<_>>>()?;
+        let fields = self.paths()?;
         documents.iter_mut().try_for_each(|document| document.project(&fields))?;
         Ok(Page { documents, next, expanded })
     }

@@ -69,6 +69,11 @@ impl CollectionInfo {
         self.has_rules
     }
 
+    /// Whether this is its table.
+    pub(super) fn is_of(&self, table: &Table) -> bool {
+        table.id == ObjectId(self.number)
+    }
+
     pub(super) fn ids(&self) -> IdKind {
         self.ids
     }

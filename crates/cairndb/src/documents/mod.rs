@@ -10,6 +10,7 @@
 //! - What somebody sends as a filter or a cursor is bounded before it becomes SQL, and only paths and operators of it are text.
 
 mod aggregate;
+mod at_once;
 mod by_id;
 mod collection;
 mod create;

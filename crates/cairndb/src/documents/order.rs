@@ -46,7 +46,12 @@ impl SortKey {
 
 /// What stands behind ORDER BY.
 pub(super) fn sql(keys: &[SortKey]) -> String {
-    keys.iter().map(SortKey::sql).chain([ID.to_owned()]).collect::<Vec<_>>().join(", ")
+    let mut sql = String::new();
+    for key in keys {
+        sql.push_str(&key.sql());
+        sql.push_str(", ");
+    }
+    sql + ID
 }
 
 /// The same of what has no id; at last by these paths.

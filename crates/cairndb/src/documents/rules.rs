@@ -57,6 +57,17 @@ impl Under {
     }
 }
 
+/// A document by its id, if the rule lets it be viewed; the claims are the second parameter.
+pub(super) fn get_sql(table: &str, rule: &str) -> String {
+    let rule = with_claims(rule, 2);
+    format!("SELECT id, version, doc FROM {table} AS document WHERE id = $1 AND ({rule})")
+}
+
+/// A new document, of which it is told what was written.
+pub(super) fn insert_sql(table: &str) -> String {
+    format!("INSERT INTO {table} (doc) VALUES ($1) {WRITTEN}")
+}
+
 /// SQLSTATE 42501.
 fn refused() -> Error {
     Error::new(SqlState::INSUFFICIENT_PRIVILEGE, "the rules of the collection do not let this be done")
@@ -137,6 +148,11 @@ impl<'c> Collection<'c> {
     pub fn for_claims(self, claims: Jsonb) -> Result<Collection<'c>> {
         let catalog = self.connection().catalog()?;
         let rules = self.known(&catalog)?.rules.clone();
+        self.under(rules, claims)
+    }
+
+    /// The same by rules that were looked up.
+    pub(super) fn under(self, rules: Arc<Rules>, claims: Jsonb) -> Result<Collection<'c>> {
         if rules.is_empty() {
             return Err(refused());
         }
@@ -159,10 +175,7 @@ impl<'c> Collection<'c> {
     pub(super) fn get_under(&self, ruled: &Ruled<'c>, id: &dyn ToValue) -> Result<Option<Document>> {
         let under = &ruled.under;
         let rule = under.rule(RuleKind::View)?;
-        let sql = || {
-            let (table, rule) = (self.info().table(), with_claims(rule, 2));
-            format!("SELECT id, version, doc FROM {table} AS document WHERE id = $1 AND ({rule})")
-        };
+        let sql = || get_sql(self.info().table(), rule);
         let found = self.with_text(&ruled.get, sql, |statement| {
             statement.query_point((id, under.claims()), ById::document)?.transpose()
         });
@@ -234,7 +247,7 @@ impl<'c> Collection<'c> {
         let table = self.info().table();
         let written = match id {
             None => {
-                let sql = || format!("INSERT INTO {table} (doc) VALUES ($1) {WRITTEN}");
+                let sql = || insert_sql(table);
                 self.with_text(&ruled.insert, sql, |statement| statement.query_point((doc,), ById::document))
             }
             Some(id) => {

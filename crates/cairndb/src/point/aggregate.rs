@@ -71,7 +71,7 @@ struct Above<'p> {
 impl PointAggregate {
     pub(super) fn of(plan: &PhysicalPlan, catalog: &Catalog) -> Option<PointAggregate> {
         let Above { calls, input, having, outputs } = Above::of(plan)?;
-        let source = JoinSource::of(input, catalog)?;
+        let source = JoinSource::of(input, catalog).filter(|source| source.limit.is_none())?;
         let at = source.several()?;
         let calls: Box<[_]> = calls.iter().map(|call| Call::of(call, &source, at)).collect::<Option<_>>()?;
         let of_rows = calls.iter().flat_map(|call| call.args.iter().chain(&call.filter));
@@ -97,7 +97,7 @@ impl PointAggregate {
         self.several.run(session, stamp, |state| {
             let Scratch { few, tally, outputs } = scratch;
             tally.begin(&self.calls);
-            self.several.each(&self.steps, state, env, few, &mut |rows| {
+            self.several.each(&self.steps, (state, usize::MAX), env, few, &mut |rows| {
                 let joined = Joined { steps: &self.steps, rows };
                 if accepts(&self.filters, &joined, env)? {
                     tally.take(&self.calls, &joined, env).map_err(Stop::in_write)?;

@@ -1,4 +1,4 @@
-//! The few rows that begin with a key, alone or joined with rows by unique keys: a customer's orders.
+//! The few rows that begin with a key, or the first of them, alone or joined with rows by unique keys: a customer's orders.
 //!
 //! For so few rows vectors cost more than they give: each row goes from its page to whoever wants it. Where there are more,
 //! or they are not in memory, the general path is the quicker one. What must hold: both give the same answer, so the rows
@@ -29,6 +29,8 @@ pub(super) struct PrefixRows {
     pub(super) at: usize,
     /// Its rows are read, not only their keys.
     reads_rows: bool,
+    /// Not each of them is handed over.
+    leaves_out: bool,
     /// Executions until it is tried again.
     pause: AtomicU32,
 }
@@ -65,7 +67,8 @@ impl PrefixRows {
         let mut all = exprs.into_iter().chain(&source.filters).chain(conditions);
         let by_exprs =
             all.any(|expr| used_columns(expr).into_iter().filter_map(|index| place(&source.steps, index)).any(in_row));
-        Some(PrefixRows { at, reads_rows: by_keys || by_exprs, pause: AtomicU32::new(0) })
+        let leaves_out = !source.filters.is_empty() || at + 1 < source.steps.len();
+        Some(PrefixRows { at, reads_rows: by_keys || by_exprs, leaves_out, pause: AtomicU32::new(0) })
     }
 
     /// Runs `work` in the newest durable state, unless there were too many rows a while ago; anew where a page has to be
@@ -89,11 +92,11 @@ impl PrefixRows {
         done.map_err(missed)
     }
 
-    /// Hands the rows of all steps to `take`, until it breaks.
+    /// Hands the rows of all steps to `take`, until it breaks, which is after `wanted` of them at the latest.
     pub(super) fn each(
         &self,
         steps: &[Step],
-        state: &PointReader<'_>,
+        (state, wanted): (&PointReader<'_>, usize),
         env: Env<'_>,
         scratch: &mut Scratch,
         take: &mut impl FnMut(&Rows<'_>) -> Taken,
@@ -110,7 +113,8 @@ impl PrefixRows {
         if !step.encode(env.params, &before, prefix).map_err(WriteError::Caller)? {
             return Ok(());
         }
-        if !found.find(step, prefix, state)? {
+        let most = if self.leaves_out { usize::MAX } else { wanted };
+        if !found.find(step, prefix, state, most)? {
             self.pause.store(PAUSE, Ordering::Relaxed);
             return general();
         }
@@ -171,8 +175,14 @@ fn read_values<'r>(
 }
 
 impl Found {
-    /// The keys of the rows that begin with `prefix`, in the step's order; false: they are not few.
-    fn find(&mut self, step: &Step, prefix: &[u8], state: &PointReader<'_>) -> Result<bool, WriteError<Miss>> {
+    /// The keys of the first rows that begin with `prefix`, in the step's order; false: they are not few.
+    fn find(
+        &mut self,
+        step: &Step,
+        prefix: &[u8],
+        state: &PointReader<'_>,
+        most: usize,
+    ) -> Result<bool, WriteError<Miss>> {
         let Found { keys, key, lower, upper } = self;
         keys.clear();
         lower.clear();
@@ -182,10 +192,11 @@ impl Found {
         upper.extend_from_slice(&key::prefix_end(prefix).unwrap_or_default());
         let tree = step.index.unwrap_or(step.table.tree);
         while let Some(entries) = state.entries(tree, lower, upper)? {
-            if keys.len() + entries.len() > FEW {
+            let taken = entries.len().min(most - keys.len());
+            if keys.len() + taken > FEW {
                 return Ok(false);
             }
-            for at in 0..entries.len() {
+            for at in 0..taken {
                 entries.key_into(at, key);
                 let row_key = match (step.index, entries.value(at)) {
                     (None, _) => Ok(key.as_slice()),
@@ -194,7 +205,7 @@ impl Found {
                 };
                 keys.push(row_key.map_err(|error| WriteError::Caller(error.into()))?);
             }
-            if !entries.end_leaf() {
+            if keys.len() == most || !entries.end_leaf() {
                 break;
             }
             lower.clone_from(key);

@@ -8,6 +8,7 @@ use cairn_storage::{PointReader, Reader, TreeId, WriteError};
 
 use super::Miss;
 use super::key::key_columns;
+use super::limit::Limit;
 use super::shape::{project, substitute};
 use crate::Error;
 use crate::catalog::{Catalog, Index, IndexColumn, Table, TableLayout};
@@ -105,6 +106,8 @@ pub(super) struct JoinSource {
     pub(super) steps: Vec<Step>,
     pub(super) outputs: Vec<Expr>,
     pub(super) filters: Vec<Expr>,
+    /// How many rows there are at most: nothing above may take one away, or join it.
+    pub(super) limit: Option<Limit>,
 }
 
 impl JoinSource {
@@ -116,9 +119,13 @@ impl JoinSource {
                 Some(source)
             }
             PhysicalNode::Filter { input, predicate } => {
-                let mut source = JoinSource::of(input, catalog)?;
+                let mut source = JoinSource::of(input, catalog)?.unlimited()?;
                 source.filters.push(substitute(predicate, &source.outputs)?);
                 Some(source)
+            }
+            PhysicalNode::Limit { input, limit: Some(limit), offset: None, ties } if ties.is_empty() => {
+                let source = JoinSource::of(input, catalog)?.unlimited()?;
+                Some(JoinSource { limit: Some(Limit::of(limit)?), ..source })
             }
             // No table at all: `SELECT 1`.
             PhysicalNode::Values { rows } => match rows.as_slice() {
@@ -220,6 +227,11 @@ impl JoinSource {
         self.with_step(of, (key, Some(rest)), (JoinKind::Inner, on), catalog)
     }
 
+    /// Itself, if all of its rows are wanted.
+    fn unlimited(self) -> Option<JoinSource> {
+        self.limit.is_none().then_some(self)
+    }
+
     /// The step that reads the rows that begin with a key.
     pub(super) fn several(&self) -> Option<usize> {
         self.steps.iter().position(|step| step.rest.is_some())
@@ -232,7 +244,7 @@ impl JoinSource {
         (kind, on): (JoinKind, Option<&Expr>),
         catalog: &Catalog,
     ) -> Option<JoinSource> {
-        if self.steps.len() == STEPS_MAX {
+        if self.steps.len() == STEPS_MAX || self.limit.is_some() {
             return None;
         }
         let first = self.width();
@@ -274,7 +286,7 @@ impl JoinSource {
     /// The steps of both, and their outputs side by side.
     fn followed_by(mut self, right: JoinSource) -> Option<JoinSource> {
         let (width, steps) = (self.width(), self.steps.len());
-        if steps + right.steps.len() > STEPS_MAX {
+        if steps + right.steps.len() > STEPS_MAX || self.limit.is_some() || right.limit.is_some() {
             return None;
         }
         let shift = |expr: &mut Expr| {

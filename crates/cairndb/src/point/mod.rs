@@ -21,6 +21,7 @@ mod few_tests;
 mod insert;
 mod join;
 mod key;
+mod limit;
 mod place;
 mod row_ref;
 mod rows;
@@ -198,6 +199,11 @@ impl PointPlan {
     /// Whether it reads or writes one row by its whole key.
     pub(crate) fn is_of_one_row(&self) -> bool {
         !matches!(self, PointPlan::Rows(_) | PointPlan::Aggregate(_))
+    }
+
+    /// Whether it is a SELECT that looks at no table.
+    pub(crate) fn reads_nothing(&self) -> bool {
+        matches!(self, PointPlan::Select(plan) if plan.reads_nothing())
     }
 
     /// The sequences that it draws a value from.

@@ -33,8 +33,7 @@ impl PointRows {
     pub(super) fn of(plan: &PhysicalPlan, catalog: &Catalog) -> Option<PointRows> {
         let source = JoinSource::of(plan, catalog)?;
         let several = PrefixRows::of(&source, &source.outputs)?;
-        let JoinSource { steps, outputs, filters } = source;
-        Some(PointRows { select: PointSelect::new(steps.into(), filters.into(), &outputs)?, several })
+        Some(PointRows { select: PointSelect::of_source(source)?, several })
     }
 
     /// Nothing is computed.
@@ -55,13 +54,19 @@ impl PointRows {
         let select = &self.select;
         self.several.run(session, stamp, |state| {
             let Scratch { few, computed } = scratch;
-            self.several.each(&select.steps, state, env, few, &mut |rows| {
+            let mut left = select.wanted(env)?;
+            if left == 0 {
+                return Ok(());
+            }
+            self.several.each(&select.steps, (state, left), env, few, &mut |rows| {
                 let joined = Joined { steps: &select.steps, rows };
                 if !accepts(&select.filters, &joined, env)? {
                     return Ok(ControlFlow::Continue(()));
                 }
                 select.compute(&joined, env, computed).map_err(Stop::in_write)?;
-                Ok(read(RowRef::stored(StoredRow { plan: select, rows, computed, params: env.params })))
+                left -= 1;
+                let more = read(RowRef::stored(StoredRow { plan: select, rows, computed, params: env.params }));
+                Ok(if left == 0 { ControlFlow::Break(()) } else { more })
             })
         })
     }

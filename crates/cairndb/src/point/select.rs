@@ -3,6 +3,7 @@
 use cairn_storage::{Reader, Session, TreeId, WriteError};
 
 use super::join::{JoinSource, Joined, Rows, STEPS_MAX, State, Step, StepBuffers, accepts, place, read_steps};
+use super::limit::Limit;
 use super::row_ref::{RowRef, StoredRow};
 use super::{Miss, general, missed};
 use crate::Value;
@@ -19,6 +20,7 @@ pub(crate) struct PointSelect {
     /// Outputs that are not lent from the rows.
     computed: Box<[Expr]>,
     pub(super) filters: Box<[Expr]>,
+    limit: Option<Limit>,
 }
 
 /// Where an output column comes from.
@@ -43,8 +45,13 @@ impl PointSelect {
         if source.several().is_some() {
             return None;
         }
-        let JoinSource { steps, outputs, filters } = source;
-        PointSelect::new(steps.into(), filters.into(), &outputs)
+        PointSelect::of_source(source)
+    }
+
+    /// Of a source's rows.
+    pub(super) fn of_source(source: JoinSource) -> Option<PointSelect> {
+        let JoinSource { steps, outputs, filters, limit } = source;
+        Some(PointSelect { limit, ..PointSelect::new(steps.into(), filters.into(), &outputs)? })
     }
 
     /// Of one row by key, and what is computed from it.
@@ -53,7 +60,7 @@ impl PointSelect {
         PointSelect::new(Box::new([step]), row.filter.into_iter().collect(), outputs)
     }
 
-    pub(super) fn new(steps: Box<[Step]>, filters: Box<[Expr]>, outputs: &[Expr]) -> Option<PointSelect> {
+    fn new(steps: Box<[Step]>, filters: Box<[Expr]>, outputs: &[Expr]) -> Option<PointSelect> {
         if !filters.iter().chain(steps.iter().filter_map(Step::condition)).all(is_of_point) {
             return None;
         }
@@ -69,7 +76,11 @@ impl PointSelect {
                 None => return None,
             });
         }
-        Some(PointSelect { outputs: places.into(), computed: computed.into(), filters, steps })
+        Some(PointSelect { outputs: places.into(), computed: computed.into(), filters, steps, limit: None })
+    }
+
+    pub(super) fn reads_nothing(&self) -> bool {
+        self.steps.is_empty()
     }
 
     /// Nothing is computed.
@@ -115,6 +126,9 @@ impl PointSelect {
         scratch: &'r mut Scratch,
         read: &mut impl FnMut(RowRef<'_>) -> R,
     ) -> Result<Option<R>, WriteError<Miss>> {
+        if self.limit.is_some() && self.wanted(env)? == 0 {
+            return Ok(None);
+        }
         let Scratch { steps, computed } = scratch;
         let mut rows: Rows<'_> = [None; STEPS_MAX];
         if !read_steps((&self.steps, 0..self.steps.len()), state, env, steps, &mut rows)? {
@@ -126,6 +140,11 @@ impl PointSelect {
         }
         self.compute(&joined, env, computed).map_err(Stop::in_write)?;
         Ok(Some(read(RowRef::stored(StoredRow { plan: self, rows: &rows, computed, params: env.params }))))
+    }
+
+    /// How many rows are wanted at most.
+    pub(super) fn wanted(&self, env: Env<'_>) -> Result<usize, WriteError<Miss>> {
+        self.limit.as_ref().map_or(Ok(usize::MAX), |limit| limit.rows(env))
     }
 
     pub(super) fn compute(&self, row: &dyn Columns<Stop>, env: Env<'_>, out: &mut Vec<Value>) -> Result<(), Stop> {

@@ -28,6 +28,7 @@ mod documents;
 mod domains;
 mod earlier_formats;
 mod enums;
+mod equal_by_index;
 mod expression_statistics;
 mod followed_views;
 mod foreign_keys;

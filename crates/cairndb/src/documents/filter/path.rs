@@ -58,24 +58,45 @@ impl Path {
 
     /// The value there, in SQL: what an index on the path has to be of.
     pub(crate) fn sql(&self, document: &str) -> String {
+        let mut sql = String::new();
+        self.write_sql(document, &mut sql);
+        sql
+    }
+
+    pub(super) fn write_sql(&self, document: &str, sql: &mut String) {
+        sql.push('(');
+        sql.push_str(document);
         match &*self.0 {
             // Which may be a position, too, for `#>` only.
-            [name] if !is_position(name) => format!("({document} -> {})", literal(name)),
+            [name] if !is_position(name) => {
+                sql.push_str(" -> ");
+                write_literal(name, sql);
+            }
             steps => {
                 let step = |step: &String| format!("\"{}\"", step.replace('\\', "\\\\").replace('"', "\\\""));
                 let steps: Vec<String> = steps.iter().map(step).collect();
-                format!("({document} #> {})", literal(&format!("{{{}}}", steps.join(","))))
+                sql.push_str(" #> ");
+                write_literal(&format!("{{{}}}", steps.join(",")), sql);
             }
         }
+        sql.push(')');
     }
 }
 
 /// A string as SQL has it, whatever it says of backslashes.
 pub(crate) fn literal(text: &str) -> String {
-    match text.contains('\\') {
-        true => format!("E'{}'", text.replace('\\', "\\\\").replace('\'', "''")),
-        false => format!("'{}'", text.replace('\'', "''")),
+    let mut literal = String::new();
+    write_literal(text, &mut literal);
+    literal
+}
+
+fn write_literal(text: &str, sql: &mut String) {
+    sql.push_str(if text.contains('\\') { "E'" } else { "'" });
+    match text.contains(['\\', '\'']) {
+        true => sql.push_str(&text.replace('\\', "\\\\").replace('\'', "''")),
+        false => sql.push_str(text),
     }
+    sql.push('\'');
 }
 
 /// A relation's name as SQL has it: `name` or `schema.name`, as they are stored.

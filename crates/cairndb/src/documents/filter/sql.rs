@@ -3,6 +3,8 @@
 //! A comparison is that of `jsonb`, so that an index of the path answers it. Where something is missing it is NULL, which `AND` and `OR` hand on
 //! as far as the WHERE, to which it is no more than false; NOT is the one that has to say so (`IS NOT TRUE`).
 
+use std::fmt::Write as _;
+
 use super::parse::{Condition, Filter, Operand, Place, Range};
 use super::{literal, wrong};
 use crate::catalog::collection::{DOC, ID, VERSION};
@@ -25,30 +27,65 @@ impl Asked {
 
     /// A value, as SQL names it.
     pub(crate) fn param(&mut self, value: Value) -> String {
+        let mut name = String::new();
+        self.write_param(value, &mut name);
+        name
+    }
+
+    /// Writes the same.
+    pub(crate) fn write_param(&mut self, value: Value, sql: &mut String) {
         self.params.push(value);
-        format!("${}", self.params.len())
+        sql.push('$');
+        // A String takes all that is written to it.
+        let _ = write!(sql, "{}", self.params.len());
     }
 }
 
 /// The filter of whole documents as a condition.
 pub(crate) fn condition(filter: &Filter, asked: &mut Asked) -> Result<String> {
-    written(&filter.0, DOC, asked)
+    let mut sql = String::new();
+    write(&filter.0, DOC, asked, &mut sql)?;
+    Ok(sql)
 }
 
-/// `document`: what paths begin in.
+/// `document`: what paths begin in. (What is asked most is written where it is to stand.)
+fn write(of: &Condition, document: &str, asked: &mut Asked, sql: &mut String) -> Result<()> {
+    let Condition::Equal(place, operand) = of else {
+        sql.push_str(&written(of, document, asked)?);
+        return Ok(());
+    };
+    match asked.value_of(place, operand)? {
+        Some(value) => {
+            sql.push('(');
+            write_value_at(place, document, sql);
+            sql.push_str(" = ");
+            asked.write_param(value, sql);
+            sql.push(')');
+        }
+        None => sql.push_str("false"),
+    }
+    Ok(())
+}
+
 fn written(of: &Condition, document: &str, asked: &mut Asked) -> Result<String> {
     let list = |all: &[Condition], word: &str, none: &str, asked: &mut Asked| {
-        let all = all.iter().map(|each| written(each, document, asked)).collect::<Result<Vec<_>>>()?;
-        Ok(if all.is_empty() { none.to_owned() } else { format!("({})", all.join(word)) })
+        let mut list = String::new();
+        for each in all {
+            list.push_str(if list.is_empty() { "(" } else { word });
+            write(each, document, asked, &mut list)?;
+        }
+        list.push_str(if all.is_empty() { none } else { ")" });
+        Ok(list)
     };
     match of {
         Condition::All(all) => list(all, " AND ", "true", asked),
         Condition::Any(all) => list(all, " OR ", "false", asked),
         Condition::Not(inner) => Ok(format!("({} IS NOT TRUE)", written(inner, document, asked)?)),
         Condition::Exists(place) => Ok(format!("({} IS NOT NULL)", value_at(place, document))),
-        Condition::Equal(place, operand) => {
-            let value = asked.operand(place, operand)?;
-            Ok(value.map_or_else(|| "false".to_owned(), |value| format!("({} = {value})", value_at(place, document))))
+        Condition::Equal(..) => {
+            let mut equal = String::new();
+            write(of, document, asked, &mut equal)?;
+            Ok(equal)
         }
         Condition::In(place, operands) => {
             let values = operands.iter().filter_map(|operand| asked.operand(place, operand).transpose());
@@ -105,35 +142,36 @@ fn element(place: &Place, inner: &Condition, document: &str, asked: &mut Asked) 
 
 /// What lies at a place, in SQL.
 pub(crate) fn value_at(place: &Place, document: &str) -> String {
+    let mut sql = String::new();
+    write_value_at(place, document, &mut sql);
+    sql
+}
+
+fn write_value_at(place: &Place, document: &str, sql: &mut String) {
     match place {
-        Place::Path(path) => path.sql(document),
-        Place::Whole => document.to_owned(),
-        Place::Id => ID.to_owned(),
-        Place::Version => VERSION.to_owned(),
+        Place::Path(path) => path.write_sql(document, sql),
+        Place::Whole => sql.push_str(document),
+        Place::Id => sql.push_str(ID),
+        Place::Version => sql.push_str(VERSION),
     }
 }
 
 impl Asked {
-    /// What a place is compared with; `None`: nothing there is equal to it.
+    /// What a place is compared with, as a parameter; `None`: nothing there is equal to it.
     fn operand(&mut self, place: &Place, operand: &Operand) -> Result<Option<String>> {
+        Ok(self.value_of(place, operand)?.map(|value| self.param(value)))
+    }
+
+    fn value_of(&self, place: &Place, operand: &Operand) -> Result<Option<Value>> {
         let text = || operand.value.to_string();
-        let value = match place {
-            Place::Path(_) | Place::Whole => Value::Jsonb(operand.value.clone()),
-            Place::Version => match text().parse::<i64>() {
-                Ok(version) => Value::BigInt(version),
+        Ok(match (place, operand.kind) {
+            (Place::Path(_) | Place::Whole, _) => Some(Value::Jsonb(operand.value.clone())),
+            (Place::Version, _) => match text().parse::<i64>() {
+                Ok(version) => Some(Value::BigInt(version)),
                 Err(_) => return Err(wrong("$version is compared with what is no whole number")),
             },
-            Place::Id => {
-                let id = match operand.kind {
-                    Kind::String => self.ids.of_text(&operand.string()?),
-                    _ => self.ids.of_number(&text()),
-                };
-                match id {
-                    Some(id) => id,
-                    None => return Ok(None),
-                }
-            }
-        };
-        Ok(Some(self.param(value)))
+            (Place::Id, Kind::String) => self.ids.of_text(&operand.string()?),
+            (Place::Id, _) => self.ids.of_number(&text()),
+        })
     }
 }

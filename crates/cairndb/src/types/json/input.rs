@@ -42,6 +42,10 @@ pub(crate) fn check_json(text: &str) -> Result<()> {
 
 /// What a string's text with its quotes stands for.
 pub(super) fn unquoted(text: &str) -> Result<String> {
+    let inner = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    if let Some(plain) = inner.filter(|inner| !inner.contains('\\')) {
+        return Ok(plain.to_owned());
+    }
     match Events::of(text)?.next()? {
         JsonEvent::String(string) => Ok(string.into_owned()),
         _ => Err(super::bytes::damaged()),
