@@ -19,6 +19,16 @@ use crate::{Jsonb, Result, Rows, Ticket, ToValue, Value};
 
 impl NonBlocking {
     /// The document of an id, if it is in sight of who comes with these claims: see [`Collection::get`](super::Collection::get).
+    ///
+    /// ```
+    /// use cairndb::{Database, NonBlocking, PlanCache};
+    ///
+    /// let db = Database::open_in_memory()?;
+    /// let notes = db.connect()?.create_collection("notes")?.info().clone();
+    /// let at_once = NonBlocking::new(db.connect()?, &PlanCache::new())?;
+    /// assert!(at_once.get_for_claims(&notes, &"{}".parse()?, &"a").is_none(), "nobody may, and nobody has planned it");
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn get_for_claims(
         &self,
         of: &CollectionInfo,
@@ -31,6 +41,24 @@ impl NonBlocking {
 
     /// A new document of who comes with these claims: see [`Collection::insert`](super::Collection::insert). The row begins with what
     /// [`ById::written`] reads; it is to be told once the ticket is durable.
+    ///
+    /// ```
+    /// use cairndb::{Database, NonBlocking, PlanCache, Pooled, Rules};
+    ///
+    /// let db = Database::open_in_memory()?;
+    /// let (plans, claims) = (PlanCache::new(), r#"{"sub": "ada"}"#.parse()?);
+    /// let (pooled, at_once) = (Pooled::new(db.connect()?, &plans), NonBlocking::new(db.connect()?, &plans)?);
+    /// let mut rules = Rules::default();
+    /// rules.create = Some("doc -> 'owner' = claims -> 'sub'".to_owned());
+    /// pooled.connection().create_collection("notes")?.set_rules(&rules)?;
+    /// let of_ada = pooled.connection().collection_for_claims("notes", r#"{"sub": "ada"}"#.parse()?)?;
+    /// of_ada.insert(r#"{"owner": "ada"}"#)?;
+    /// let (rows, ticket) = at_once.insert_for_claims(of_ada.info(), &claims, r#"{"owner": "ada"}"#).expect("its plans are known");
+    /// ticket.expect("a commit").wait()?;
+    /// assert_eq!(rows.columns()[0].name, "id");
+    /// assert!(at_once.insert_for_claims(of_ada.info(), &claims, r#"{"owner": "bob"}"#).is_none());
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn insert_for_claims(&self, of: &CollectionInfo, claims: &Jsonb, doc: &str) -> Option<(Rows, Option<Ticket>)> {
         let rule = self.rule(of, RuleKind::Create)?;
         let doc = Value::Jsonb(doc.parse().ok()?);

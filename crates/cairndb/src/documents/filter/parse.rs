@@ -140,6 +140,9 @@ impl Reading {
                 .with_hint("Write {\"path\": value} or {\"path\": {\"$gt\": value}}."));
         }
         let pairs = document.pairs()?;
+        if let [(key, value)] = &pairs[..] {
+            return self.pair(key, *value, depth);
+        }
         refuse_repeated(pairs.iter().map(|(key, _)| &**key))?;
         let all = pairs.iter().map(|(key, value)| self.pair(key, *value, depth)).collect::<Result<Vec<_>>>()?;
         Ok(one_or(all, Condition::All))
@@ -177,7 +180,8 @@ impl Reading {
         let pairs = if value.kind()? == Kind::Object { value.pairs()? } else { Vec::new() };
         let operators = pairs.iter().filter(|(key, _)| key.starts_with('$')).count();
         if operators == 0 {
-            return Ok(Condition::Equal(place.clone(), self.operand(&place, value)?));
+            let operand = self.operand(&place, value)?;
+            return Ok(Condition::Equal(place, operand));
         }
         if let Some((name, _)) = pairs.iter().find(|(key, _)| !key.starts_with('$')) {
             return Err(wrong(format!("operators and the field \"{name}\" stand in one object"))

@@ -15,6 +15,9 @@ pub(crate) struct Path(Vec<String>);
 
 impl Path {
     pub(crate) fn parse(text: &str) -> Result<Path> {
+        if !text.is_empty() && !text.contains(['.', '\\', '\0']) {
+            return Ok(Path::of_name(text));
+        }
         let (mut steps, mut step, mut chars) = (Vec::new(), String::new(), text.chars());
         while let Some(char) = chars.next() {
             match char {

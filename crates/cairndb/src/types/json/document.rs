@@ -138,8 +138,8 @@ impl<'a> Document<'a> {
         match self {
             Document::Text(_) if self.kind()? != Kind::Object => Ok(vec![]),
             Document::Text(text) => {
-                let pair = |(key, value): (Option<&str>, &'a str)| {
-                    Ok((Cow::Owned(unquoted(key.unwrap_or_default())?), Document::Text(value)))
+                let pair = |(key, value): (Option<&'a str>, &'a str)| {
+                    Ok((unquoted(key.unwrap_or_default())?, Document::Text(value)))
                 };
                 Scan::of(text).parts()?.into_iter().map(pair).collect()
             }
@@ -202,7 +202,7 @@ impl<'a> Document<'a> {
             Document::Text(text) => match self.kind()? {
                 Kind::Null => None,
                 Kind::String => {
-                    *buffer = unquoted(text)?;
+                    *buffer = unquoted(text)?.into_owned();
                     Some(buffer)
                 }
                 _ => Some(text),

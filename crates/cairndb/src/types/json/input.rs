@@ -1,5 +1,7 @@
 //! JSON text, checked and read.
 
+use std::borrow::Cow;
+
 use json_event_parser::{JsonEvent, JsonSyntaxError, SliceJsonParser};
 
 use super::build::too_deep;
@@ -41,13 +43,13 @@ pub(crate) fn check_json(text: &str) -> Result<()> {
 }
 
 /// What a string's text with its quotes stands for.
-pub(super) fn unquoted(text: &str) -> Result<String> {
+pub(super) fn unquoted(text: &str) -> Result<Cow<'_, str>> {
     let inner = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     if let Some(plain) = inner.filter(|inner| !inner.contains('\\')) {
-        return Ok(plain.to_owned());
+        return Ok(plain.into());
     }
     match Events::of(text)?.next()? {
-        JsonEvent::String(string) => Ok(string.into_owned()),
+        JsonEvent::String(string) => Ok(string),
         _ => Err(super::bytes::damaged()),
     }
 }
