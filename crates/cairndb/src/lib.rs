@@ -58,6 +58,7 @@ pub use documents::{
 };
 pub use dump::{DumpOptions, LeftOut};
 pub use error::{Error, Result, SqlState};
+pub use functions::json::write_json;
 pub use functions::{AggregateFunction, Arguments, FunctionOptions};
 pub use notice::Notice;
 pub use plan::{ColumnOrigin, Field};

@@ -210,7 +210,7 @@ pub fn stats(path: &Path) -> Result<(), Failure> {
     columns.extend(["rows", "pages", "bytes", "fill"].map(Column::number));
     let title = Some(format!("{} ({})", path.display(), size(path)?));
     let grid = Grid { title, columns, rows: sizes?.into_iter().map(row).collect(), footer: None };
-    write_grid(&mut std::io::stdout().lock(), grid, &plain_style())?;
+    write_grid(&mut std::io::stdout().lock(), &grid, &plain_style())?;
     show("storage engine, since it was opened", ["counter", "value"], &database.stats().entries())
 }
 
@@ -218,7 +218,7 @@ fn show(title: &str, names: [&str; 2], rows: &[(&str, u64)]) -> Result<(), Failu
     let columns = vec![Column::text(names[0]), Column::number(names[1])];
     let rows = rows.iter().map(|(name, value)| vec![Some((*name).to_string()), Some(value.to_string())]).collect();
     let grid = Grid { title: Some(title.to_string()), columns, rows, footer: None };
-    write_grid(&mut std::io::stdout().lock(), grid, &plain_style())
+    write_grid(&mut std::io::stdout().lock(), &grid, &plain_style())
 }
 
 /// Tables as the shell shows them at its start.

@@ -112,14 +112,15 @@ struct Lines {
 }
 
 impl Lines {
-    fn line(&self, sign: &str, row: &[Option<String>], old: Option<&[Option<String>]>, position: Position) -> String {
+    fn line(&self, sign: &str, row: &Row<'_>, old: Option<&Row<'_>>, position: Position) -> String {
+        let context = EvalContext::now();
         if self.format == Format::Json {
-            let old = old.map_or(String::new(), |old| format!(",\"old\":{}", json_object(&self.columns, old)));
-            let row = json_object(&self.columns, row);
-            return format!("{{\"change\":\"{sign}\",\"position\":\"{position}\",\"row\":{row}{old}}}");
+            let object = |row: &Row<'_>| json_object(&self.columns, row, &context);
+            let old = old.map_or(String::new(), |old| format!(",\"old\":{}", object(old)));
+            return format!("{{\"change\":\"{sign}\",\"position\":\"{position}\",\"row\":{}{old}}}", object(row));
         }
         let mut line = sign.to_string();
-        for cell in row {
+        for cell in cells_of(row, &context) {
             line.push('\t');
             match cell {
                 None => line.push_str("\\N"),
@@ -138,17 +139,16 @@ impl Lines {
 
 impl Face for Lines {
     fn show(&mut self, change: &LiveChange) -> Result<(), Failure> {
-        let (context, position) = (EvalContext::now(), change.position());
-        let cells = |row: &Row<'_>| cells_of(row, &context);
+        let position = change.position();
         let mut out = stdout().lock();
         for row in change.removed() {
-            writeln!(out, "{}", self.line("-", &cells(&row), None, position))?;
+            writeln!(out, "{}", self.line("-", &row, None, position))?;
         }
         for (old, new) in change.updated() {
-            writeln!(out, "{}", self.line("~", &cells(&new), Some(&cells(&old)), position))?;
+            writeln!(out, "{}", self.line("~", &new, Some(&old), position))?;
         }
         for row in change.added() {
-            writeln!(out, "{}", self.line("+", &cells(&row), None, position))?;
+            writeln!(out, "{}", self.line("+", &row, None, position))?;
         }
         Ok(out.flush()?)
     }
@@ -192,7 +192,7 @@ impl Face for Screen<'_> {
         let gone = if gone > 0 { format!(", {gone} just went") } else { String::new() };
         let footer = Some(vec![format!("({count} rows{more}{gone}) Ctrl-C leaves")]);
         let mut drawn = Vec::new();
-        write_grid(&mut drawn, Grid { title: None, columns, rows, footer }, &style())?;
+        write_grid(&mut drawn, &Grid { title: None, columns, rows, footer }, &style())?;
         self.draw(&term, &String::from_utf8_lossy(&drawn), usize::from(height), usize::from(width))?;
         thread::sleep(FRAME);
         Ok(())

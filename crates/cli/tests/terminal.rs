@@ -139,6 +139,43 @@ fn long_results_go_through_the_pager_and_wide_ones_are_turned() {
     assert_eq!(terminal.wait(), 0);
 }
 
+/// A result without end in sight, of which three lines are wanted; and the time is the statement's, not the reader's.
+#[test]
+fn the_pager_is_fed_as_rows_come_and_may_be_left_early() {
+    let mut terminal = Terminal::start(&[], &[("NO_COLOR", "1"), ("PAGER", "head -n 3")]);
+    terminal.expect("memory=> ");
+    terminal.send("select n, n::text as t from generate_series(1, 1000000000000) as n;\r");
+    terminal.expect("1 | 1");
+    terminal.expect("memory=> ");
+    terminal.send("select 40 + 2 as answer;\r");
+    terminal.expect("42");
+    terminal.send("\\q\r");
+    assert_eq!(terminal.wait(), 0);
+    let folder = tempfile::tempdir().unwrap();
+    let slow = folder.path().join("slow.sh");
+    std::fs::write(&slow, "cat > /dev/null\nsleep 2\necho left\n").unwrap();
+    let pager = format!("sh {}", slow.display());
+    let mut terminal = Terminal::start(&[], &[("NO_COLOR", "1"), ("PAGER", &pager)]);
+    terminal.expect("memory=> ");
+    terminal.send("\\timing\rselect n from generate_series(1, 30) as n;\r");
+    terminal.expect("left");
+    terminal.expect("Time: ");
+    terminal.expect(" ms");
+    let seen = terminal.seen();
+    let time = seen.rsplit("Time: ").next().and_then(|it| it.split(' ').next()?.parse::<f64>().ok());
+    assert!(time.is_some_and(|time| time < 1500.0), "{seen:?}");
+}
+
+/// A plan is a text that is read from above, however wide its lines are.
+#[test]
+fn results_of_one_column_are_not_turned() {
+    let mut terminal = Terminal::start(&[], &[("NO_COLOR", "1"), ("PAGER", "cat")]);
+    terminal.expect("memory=> ");
+    terminal.send("select repeat('x', 300) as long;\r");
+    terminal.expect("(1 row)");
+    assert!(!terminal.seen().contains("RECORD"), "{:?}", terminal.seen());
+}
+
 #[test]
 fn a_file_in_the_home_folder_runs_first() {
     let folder = tempfile::tempdir().unwrap();

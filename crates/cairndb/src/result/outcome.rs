@@ -48,6 +48,23 @@ impl Outcome<'_> {
         self.rows.as_mut()
     }
 
+    /// Ends the query where it is: rows that nobody reads are not made, and that they could be is not looked at. A
+    /// statement that changes rows has changed them all before its first row comes.
+    ///
+    /// ```
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// conn.run("SELECT n FROM generate_series(1, 1000000000000) AS n", |outcome| {
+    ///     let first = outcome.rows().map(|rows| rows.next().map(|row| row.is_some()));
+    ///     assert!(first.is_some_and(|found| found.is_ok_and(|found| found)));
+    ///     outcome.leave_rows();
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn leave_rows(&mut self) {
+        self.rows = None;
+    }
+
     /// Whether the statement returns rows (perhaps none).
     pub fn returns_rows(&self) -> bool {
         self.rows.is_some()

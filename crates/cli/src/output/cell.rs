@@ -20,6 +20,19 @@ pub fn lines(value: &str) -> Vec<Line> {
     value.split('\n').map(line).collect()
 }
 
+/// Whether a value is one line of ASCII that goes to a terminal as it is.
+pub fn is_plain(value: &str) -> bool {
+    value.bytes().all(|byte| (b' '..=b'~').contains(&byte))
+}
+
+/// How many columns a value's widest line takes.
+pub fn width(value: &str) -> usize {
+    if is_plain(value) {
+        return value.len();
+    }
+    lines(value).iter().map(|line| line.width).max().unwrap_or(0)
+}
+
 fn line(text: &str) -> Line {
     let mut line = Line::default();
     for c in text.chars() {

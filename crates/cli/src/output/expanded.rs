@@ -3,31 +3,61 @@
 use std::io::{self, Write};
 
 use super::cell::{self, Line};
-use super::result::{Grid, Style};
+use super::result::{Column, Style};
 
-/// Writes the records, without the blank line that follows them.
-pub fn write(out: &mut dyn Write, grid: &Grid, style: &Style) -> io::Result<()> {
-    if let (Some(title), true) = (&grid.title, style.header) {
-        writeln!(out, "{title}")?;
+/// Records on their way out; their lines are as long as what was seen of them.
+pub struct Records<'s> {
+    style: &'s Style,
+    names: Vec<Line>,
+    name_width: usize,
+    value_width: usize,
+    records: usize,
+}
+
+impl<'s> Records<'s> {
+    pub fn new(columns: &[Column], style: &'s Style) -> Records<'s> {
+        let names: Vec<Line> = columns.iter().map(|column| cell::lines(&column.name).swap_remove(0)).collect();
+        let name_width = names.iter().map(|name| name.width).max().unwrap_or(0);
+        Records { style, names, name_width, value_width: 0, records: 0 }
     }
-    if grid.rows.is_empty() && style.header {
-        writeln!(out, "(0 rows)")?;
-    }
-    let names: Vec<Line> = grid.columns.iter().map(|column| cell::lines(&column.name).swap_remove(0)).collect();
-    let name_width = names.iter().map(|name| name.width).max().unwrap_or(0);
-    let records: Vec<Vec<Vec<Line>>> = grid
-        .rows
-        .iter()
-        .map(|row| row.iter().map(|value| cell::lines(value.as_deref().unwrap_or(&style.null))).collect())
-        .collect();
-    let value_width = records.iter().flatten().flatten().map(|line| line.width).max().unwrap_or(0);
-    for (at, record) in records.iter().enumerate() {
-        writeln!(out, "{}", rule(at + 1, name_width, value_width))?;
-        for (name, lines) in names.iter().zip(record) {
-            write_value(out, name, lines, name_width, value_width)?;
+
+    /// The lines are at least as long as this row's values.
+    pub fn see<'c>(&mut self, row: impl Iterator<Item = Option<&'c str>>) {
+        for value in row {
+            self.value_width = cell::width(value.unwrap_or(&self.style.null)).max(self.value_width);
         }
     }
-    grid.footer.iter().flatten().try_for_each(|line| writeln!(out, "{line}"))
+
+    /// Writes what stands above the records.
+    pub fn write_head(&self, out: &mut dyn Write, title: Option<&str>) -> io::Result<()> {
+        match title {
+            Some(title) if self.style.header => writeln!(out, "{title}"),
+            _ => Ok(()),
+        }
+    }
+
+    pub fn write_row<'c>(
+        &mut self,
+        out: &mut dyn Write,
+        row: impl Iterator<Item = Option<&'c str>> + Clone,
+    ) -> io::Result<()> {
+        self.records += 1;
+        self.see(row.clone());
+        writeln!(out, "{}", rule(self.records, self.name_width, self.value_width))?;
+        for (name, value) in self.names.iter().zip(row) {
+            let lines = cell::lines(value.unwrap_or(&self.style.null));
+            write_value(out, name, &lines, self.name_width, self.value_width)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what stands below the records.
+    pub fn write_foot(&self, out: &mut dyn Write, footer: Option<&[String]>) -> io::Result<()> {
+        if self.records == 0 && self.style.header {
+            writeln!(out, "(0 rows)")?;
+        }
+        footer.iter().copied().flatten().try_for_each(|line| writeln!(out, "{line}"))
+    }
 }
 
 /// `-[ RECORD 1 ]--+----`

@@ -1,6 +1,7 @@
 //! Results as text: psql's tables, CSV, JSON, Markdown.
 
 mod cell;
+mod cells;
 mod csv;
 mod expanded;
 mod json;
@@ -10,5 +11,5 @@ mod table;
 
 pub use cell::shown;
 pub use csv::Dialect;
-pub use json::object as json_object;
-pub use result::{Column, Expanded, Format, Grid, Style, cells_of, write_endless, write_grid, write_rows};
+pub use json::row_object as json_object;
+pub use result::{Column, Expanded, Format, Grid, Style, cells_of, write_grid, write_rows};

@@ -1,21 +1,25 @@
 //! A result on its way out: which format, and with what options.
 //!
-//! Tables need every row before the first can be written (columns are as wide as their widest value); the other
-//! formats write row by row, in constant memory.
+//! Everything is written row by row, in constant memory; a table's columns are as wide as the widest value of its first
+//! rows.
 
 use std::io::Write;
 use std::time::Duration;
 
-use cairndb::{EvalContext, TypeCategory, to_text};
-use cairndb::{Field, Row, Rows, Timeslice, Value};
+use cairndb::{EvalContext, Field, Row, Rows, Timeslice, TypeCategory, Value, to_text};
 use clap::ValueEnum;
 
-use super::{csv, expanded, json, markdown, table};
+use super::cells::Cells;
+use super::expanded::Records;
+use super::table::Table;
+use super::{csv, json, markdown};
 use crate::report::Failure;
 
-/// Rows that come within so long of each other are shown together, up to so many.
+/// Of so many bytes of rows a table takes its widths.
+const FIRST_BYTES: usize = 4 << 20;
+
+/// Rows that come within so long of each other are shown together.
 const PAUSE: Duration = Duration::from_millis(50);
-const PART_ROWS: usize = 1000;
 
 /// How results are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -79,7 +83,7 @@ impl From<&Field> for Column {
     }
 }
 
-/// A complete result; `None` is NULL.
+/// A complete result of the shell's own; `None` is NULL.
 #[derive(Clone, Debug, Default)]
 pub struct Grid {
     pub title: Option<String>,
@@ -89,59 +93,48 @@ pub struct Grid {
     pub footer: Option<Vec<String>>,
 }
 
-/// Writes the rows of a query as they come, where the format allows it.
+/// Writes the rows of a query as they come. Of one that has no last row, what is there is seen at once.
 pub fn write_rows(out: &mut dyn Write, rows: &mut Rows, style: &Style, context: &EvalContext) -> Result<(), Failure> {
-    let columns: Vec<Column> = rows.columns().iter().map(Column::from).collect();
-    let mut sink = Sink::new(out, columns, style)?;
-    while let Some(row) = rows.next()? {
-        sink.row(cells_of(&row, context))?;
-    }
-    sink.finish()
-}
-
-/// Writes the rows of a query that has no last one, as they come: a table in parts, each of what was there together.
-pub fn write_endless(
-    out: &mut dyn Write,
-    rows: &mut Rows,
-    style: &Style,
-    context: &EvalContext,
-) -> Result<(), Failure> {
-    let columns: Vec<Column> = rows.columns().iter().map(Column::from).collect();
-    let mut sink = Sink::new(out, columns, style)?;
-    loop {
-        let is_over = match rows.next_within(PAUSE) {
-            Ok(Timeslice::Row(row)) => {
-                sink.row(cells_of(&row, context))?;
-                if !sink.written.is_multiple_of(PART_ROWS) {
-                    continue;
-                }
-                Ok(false)
-            }
-            Ok(Timeslice::NotYet) => Ok(false),
-            Ok(Timeslice::End) => Ok(true),
-            Err(error) => Err(error),
-        };
-        sink.part()?;
-        if is_over? {
-            break;
+    let mut sink = Sink::new(out, rows.columns().iter().map(Column::from).collect(), style)?;
+    if !rows.is_endless() {
+        while let Some(row) = rows.next()? {
+            sink.row(&row, context)?;
         }
+        return sink.finish();
     }
-    match style.format {
-        Format::Table => Ok(()),
-        _ => sink.finish(),
+    loop {
+        match rows.next_within(PAUSE) {
+            Ok(Timeslice::Row(row)) => sink.row(&row, context)?,
+            Ok(Timeslice::NotYet) => sink.part()?,
+            Ok(Timeslice::End) => return sink.finish(),
+            Err(error) => {
+                sink.part()?;
+                return Err(error.into());
+            }
+        }
     }
 }
 
 /// Writes a complete result.
-pub fn write_grid(out: &mut dyn Write, grid: Grid, style: &Style) -> Result<(), Failure> {
-    if style.format == Format::Table {
-        return write_table(out, &grid, style);
+pub fn write_grid(out: &mut dyn Write, grid: &Grid, style: &Style) -> Result<(), Failure> {
+    if style.format != Format::Table {
+        let mut sink = Sink::new(out, grid.columns.clone(), style)?;
+        for row in &grid.rows {
+            match style.format {
+                Format::Json => sink.object(&json::text_object(&grid.columns, row))?,
+                _ => sink.record(&cells(row).collect::<Vec<_>>())?,
+            }
+        }
+        return sink.finish();
     }
-    let mut sink = Sink::new(out, grid.columns, style)?;
-    for row in grid.rows {
-        sink.row(row)?;
-    }
-    sink.finish()
+    let mut shape = Shape::of(&grid.columns, grid.rows.iter().map(|row| cells(row)), style);
+    shape.write_head(out, grid.title.as_deref())?;
+    grid.rows.iter().try_for_each(|row| shape.write_row(out, cells(row)))?;
+    shape.write_foot(out, grid.footer.as_deref())
+}
+
+fn cells(row: &[Option<String>]) -> impl Iterator<Item = Option<&str>> + Clone {
+    row.iter().map(Option::as_deref)
 }
 
 /// A row's values as text.
@@ -153,14 +146,74 @@ fn text_of(value: &Value, context: &EvalContext) -> Option<String> {
     (!value.is_null()).then(|| to_text(value, context))
 }
 
+/// How a table stands.
+enum Shape<'s> {
+    Upright(Table<'s>),
+    OnItsSide(Records<'s>),
+}
+
+impl<'s> Shape<'s> {
+    /// With widths of these rows, of which it is decided, too.
+    fn of<'c, R: Iterator<Item = Option<&'c str>> + Clone>(
+        columns: &[Column],
+        rows: impl Iterator<Item = R> + Clone,
+        style: &'s Style,
+    ) -> Shape<'s> {
+        let mut table = Table::new(columns, style);
+        rows.clone().for_each(|row| table.see(row));
+        let on_its_side = match (style.expanded, style.terminal_columns) {
+            (Expanded::On, _) => true,
+            // One column is a text, as a plan is, and no record.
+            (Expanded::Auto, Some(room)) => columns.len() > 1 && table.width() > room,
+            _ => false,
+        };
+        if !on_its_side {
+            return Shape::Upright(table);
+        }
+        let mut records = Records::new(columns, style);
+        rows.for_each(|row| records.see(row));
+        Shape::OnItsSide(records)
+    }
+
+    fn write_head(&mut self, out: &mut dyn Write, title: Option<&str>) -> Result<(), Failure> {
+        Ok(match self {
+            Shape::Upright(table) => table.write_head(out, title)?,
+            Shape::OnItsSide(records) => records.write_head(out, title)?,
+        })
+    }
+
+    fn write_row<'c>(
+        &mut self,
+        out: &mut dyn Write,
+        row: impl Iterator<Item = Option<&'c str>> + Clone,
+    ) -> Result<(), Failure> {
+        Ok(match self {
+            Shape::Upright(table) => table.write_row(out, row)?,
+            Shape::OnItsSide(records) => records.write_row(out, row)?,
+        })
+    }
+
+    /// With the blank line that follows the table.
+    fn write_foot(&mut self, out: &mut dyn Write, footer: Option<&[String]>) -> Result<(), Failure> {
+        match self {
+            Shape::Upright(table) => table.write_foot(out, footer)?,
+            Shape::OnItsSide(records) => records.write_foot(out, footer)?,
+        }
+        Ok(out.write_all(b"\n")?)
+    }
+}
+
 /// Where rows go, one at a time.
 struct Sink<'a> {
     out: &'a mut dyn Write,
     style: &'a Style,
-    grid: Grid,
-    written: usize,
-    /// A part of it was seen.
-    begun: bool,
+    columns: Vec<Column>,
+    /// A table whose first rows were seen.
+    shape: Option<Shape<'a>>,
+    /// A table's first rows until then; else the row at hand.
+    cells: Cells,
+    /// Objects that were written.
+    objects: usize,
 }
 
 impl<'a> Sink<'a> {
@@ -174,61 +227,71 @@ impl<'a> Sink<'a> {
             Format::Json => out.write_all(b"[")?,
             Format::Csv | Format::Table => {}
         }
-        let grid = Grid { columns, ..Grid::default() };
-        Ok(Sink { out, style, grid, written: 0, begun: false })
+        let cells = Cells::new(columns.len());
+        Ok(Sink { out, style, columns, shape: None, cells, objects: 0 })
     }
 
-    fn row(&mut self, cells: Vec<Option<String>>) -> Result<(), Failure> {
-        let first = self.written == 0;
-        self.written += 1;
-        match self.style.format {
-            Format::Table => {
-                self.grid.rows.push(cells);
-                Ok(())
-            }
-            Format::Csv => {
-                let cells: Vec<Option<&str>> = cells.iter().map(Option::as_deref).collect();
-                Ok(csv::write_record(self.out, &cells, &csv::Dialect::default())?)
-            }
-            Format::Json => Ok(json::write_object(self.out, &self.grid.columns, &cells, first)?),
-            Format::Markdown => Ok(markdown::write_row(self.out, &cells, &self.style.null)?),
+    fn row(&mut self, row: &Row<'_>, context: &EvalContext) -> Result<(), Failure> {
+        if self.style.format == Format::Json {
+            return self.object(&json::row_object(&self.columns, row, context));
         }
+        if self.style.format == Format::Table && self.shape.is_none() {
+            self.cells.push(row, context);
+            return if self.cells.bytes() < FIRST_BYTES { Ok(()) } else { self.begin() };
+        }
+        let mut one = std::mem::take(&mut self.cells);
+        one.clear();
+        one.push(row, context);
+        let done = one.rows().try_for_each(|row| match &mut self.shape {
+            Some(shape) => shape.write_row(self.out, row),
+            None => self.record(&row.collect::<Vec<_>>()),
+        });
+        self.cells = one;
+        done
+    }
+
+    /// A row of what is neither a table nor JSON.
+    fn record(&mut self, cells: &[Option<&str>]) -> Result<(), Failure> {
+        Ok(match self.style.format {
+            Format::Markdown => markdown::write_row(self.out, cells, &self.style.null)?,
+            _ => csv::write_record(self.out, cells, &csv::Dialect::default())?,
+        })
+    }
+
+    fn object(&mut self, object: &str) -> Result<(), Failure> {
+        let start = if self.objects == 0 { "\n" } else { ",\n" };
+        self.objects += 1;
+        Ok(self.out.write_all((start.to_string() + object).as_bytes())?)
     }
 
     /// What has come so far is seen.
     fn part(&mut self) -> Result<(), Failure> {
-        if self.style.format == Format::Table && (!self.begun || !self.grid.rows.is_empty()) {
-            let style = Style { header: self.style.header && !self.begun, ..self.style.clone() };
-            match style.expanded {
-                Expanded::On => expanded::write(self.out, &self.grid, &style)?,
-                Expanded::Off | Expanded::Auto => table::write(self.out, &self.grid, &style)?,
-            }
-            self.grid.rows.clear();
+        if self.style.format == Format::Table && self.shape.is_none() {
+            self.begin()?;
         }
-        self.begun = true;
         Ok(self.out.flush()?)
     }
 
-    fn finish(self) -> Result<(), Failure> {
+    /// Writes the rows of which a table's widths are.
+    fn begin(&mut self) -> Result<(), Failure> {
+        let shape = self.shape.insert(Shape::of(&self.columns, self.cells.rows(), self.style));
+        shape.write_head(self.out, None)?;
+        self.cells.rows().try_for_each(|row| shape.write_row(self.out, row))?;
+        self.cells = Cells::new(self.columns.len());
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<(), Failure> {
         match self.style.format {
-            Format::Table => write_table(self.out, &self.grid, self.style),
-            Format::Json if self.written == 0 => Ok(self.out.write_all(b"]\n")?),
+            Format::Table => {
+                if self.shape.is_none() {
+                    self.begin()?;
+                }
+                self.shape.iter_mut().try_for_each(|shape| shape.write_foot(self.out, None))
+            }
+            Format::Json if self.objects == 0 => Ok(self.out.write_all(b"]\n")?),
             Format::Json => Ok(self.out.write_all(b"\n]\n")?),
             Format::Csv | Format::Markdown => Ok(()),
         }
     }
-}
-
-fn write_table(out: &mut dyn Write, grid: &Grid, style: &Style) -> Result<(), Failure> {
-    let sideways = match (style.expanded, style.terminal_columns) {
-        (Expanded::On, _) => true,
-        (Expanded::Auto, Some(columns)) => table::width(grid, style) > columns,
-        _ => false,
-    };
-    if sideways {
-        expanded::write(out, grid, style)?
-    } else {
-        table::write(out, grid, style)?
-    }
-    Ok(out.write_all(b"\n")?)
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::cell::{self, Line};
-use super::result::{Grid, Style};
+use super::result::{Column, Style};
 
 #[derive(Clone, Copy)]
 enum Align {
@@ -15,67 +15,106 @@ enum Align {
 /// A row's cells, each cut into its lines.
 type Lines = Vec<Vec<Line>>;
 
-/// Columns of the terminal that the table takes.
-pub fn width(grid: &Grid, style: &Style) -> usize {
-    let (header, rows) = layout(grid, style);
-    widths(&header, &rows).iter().map(|width| width + 3).sum::<usize>().saturating_sub(1)
+/// A table on its way out. Its columns are as wide as what was seen of them; one that is met with something wider stays
+/// so from there on.
+pub struct Table<'s> {
+    style: &'s Style,
+    header: Lines,
+    widths: Vec<usize>,
+    aligns: Vec<Align>,
+    rows: usize,
+    /// The line that is put together.
+    line: String,
 }
 
-/// Writes the table, without the blank line that follows it.
-pub fn write(out: &mut dyn Write, grid: &Grid, style: &Style) -> io::Result<()> {
-    let (header, rows) = layout(grid, style);
-    let widths = widths(&header, &rows);
-    if style.header {
-        write_title(out, grid, &widths)?;
-        write_row(out, &header, &widths, &vec![Align::Center; widths.len()])?;
-        let rules: Vec<String> = widths.iter().map(|width| "-".repeat(width + 2)).collect();
-        writeln!(out, "{}", if rules.is_empty() { "--".to_string() } else { rules.join("+") })?;
-    }
-    let aligns: Vec<Align> =
-        grid.columns.iter().map(|column| if column.is_number() { Align::Right } else { Align::Left }).collect();
-    for row in &rows {
-        write_row(out, row, &widths, &aligns)?;
-    }
-    write_footer(out, grid, style)
-}
-
-fn layout(grid: &Grid, style: &Style) -> (Lines, Vec<Lines>) {
-    let header = grid.columns.iter().map(|column| cell::lines(&column.name)).collect();
-    let cells = |row: &Vec<Option<String>>| -> Lines {
-        row.iter().map(|value| cell::lines(value.as_deref().unwrap_or(&style.null))).collect()
-    };
-    (header, grid.rows.iter().map(cells).collect())
-}
-
-fn widths(header: &Lines, rows: &[Lines]) -> Vec<usize> {
-    let mut widths = vec![0; header.len()];
-    for row in std::iter::once(header).chain(rows) {
-        for (width, lines) in widths.iter_mut().zip(row) {
-            *width = lines.iter().map(|line| line.width).fold(*width, usize::max);
+impl<'s> Table<'s> {
+    pub fn new(columns: &[Column], style: &'s Style) -> Table<'s> {
+        Table {
+            style,
+            header: columns.iter().map(|column| cell::lines(&column.name)).collect(),
+            widths: columns.iter().map(|column| cell::width(&column.name)).collect(),
+            aligns: columns.iter().map(|it| if it.is_number() { Align::Right } else { Align::Left }).collect(),
+            rows: 0,
+            line: String::new(),
         }
     }
-    widths
+
+    /// The columns are at least as wide as this row's cells.
+    pub fn see<'c>(&mut self, row: impl Iterator<Item = Option<&'c str>>) {
+        for (width, value) in self.widths.iter_mut().zip(row) {
+            *width = cell::width(value.unwrap_or(&self.style.null)).max(*width);
+        }
+    }
+
+    /// Columns of the terminal that it takes.
+    pub fn width(&self) -> usize {
+        self.widths.iter().map(|width| width + 3).sum::<usize>().saturating_sub(1)
+    }
+
+    /// Writes what stands above the rows.
+    pub fn write_head(&mut self, out: &mut dyn Write, title: Option<&str>) -> io::Result<()> {
+        if !self.style.header {
+            return Ok(());
+        }
+        if let Some(title) = title {
+            let title = cell::lines(title).swap_remove(0);
+            writeln!(out, "{}{}", " ".repeat(self.width().saturating_sub(title.width) / 2), title.text)?;
+        }
+        self.line.clear();
+        push_row(&mut self.line, &self.header, &self.widths, &vec![Align::Center; self.widths.len()]);
+        let rules: Vec<String> = self.widths.iter().map(|width| "-".repeat(width + 2)).collect();
+        self.line.push_str(if rules.is_empty() { "--" } else { "" });
+        writeln!(out, "{}{}", self.line, rules.join("+"))
+    }
+
+    pub fn write_row<'c>(
+        &mut self,
+        out: &mut dyn Write,
+        row: impl Iterator<Item = Option<&'c str>> + Clone,
+    ) -> io::Result<()> {
+        self.rows += 1;
+        self.line.clear();
+        let cells = row.clone().map(|value| value.unwrap_or(&self.style.null));
+        if cells.clone().all(cell::is_plain) {
+            for (column, value) in cells.enumerate() {
+                let (width, is_last) = (&mut self.widths[column], column + 1 == self.aligns.len());
+                *width = value.len().max(*width);
+                push_padded(&mut self.line, value, *width - value.len(), self.aligns[column], !is_last);
+                self.line.push_str(if is_last { "" } else { " |" });
+            }
+            self.line.push_str(if self.aligns.is_empty() { "" } else { "\n" });
+        } else {
+            let cells: Lines = cells.map(cell::lines).collect();
+            self.see(row);
+            push_row(&mut self.line, &cells, &self.widths, &self.aligns);
+        }
+        out.write_all(self.line.as_bytes())
+    }
+
+    /// Writes what stands below the rows; `None`: how many there were.
+    pub fn write_foot(&self, out: &mut dyn Write, footer: Option<&[String]>) -> io::Result<()> {
+        match footer {
+            Some(lines) => lines.iter().try_for_each(|line| writeln!(out, "{line}")),
+            None if self.style.header => match self.rows {
+                1 => writeln!(out, "(1 row)"),
+                count => writeln!(out, "({count} rows)"),
+            },
+            None => Ok(()),
+        }
+    }
 }
 
-fn write_title(out: &mut dyn Write, grid: &Grid, widths: &[usize]) -> io::Result<()> {
-    let Some(title) = &grid.title else { return Ok(()) };
-    let total = widths.iter().map(|width| width + 3).sum::<usize>().saturating_sub(1);
-    let title = cell::lines(title).swap_remove(0);
-    writeln!(out, "{}{}", " ".repeat(total.saturating_sub(title.width) / 2), title.text)
-}
-
-fn write_row(out: &mut dyn Write, row: &Lines, widths: &[usize], aligns: &[Align]) -> io::Result<()> {
+/// A row takes as many lines as its highest cell.
+fn push_row(text: &mut String, row: &Lines, widths: &[usize], aligns: &[Align]) {
     let height = row.iter().map(Vec::len).max().unwrap_or(0);
     for at in 0..height {
-        let mut text = String::new();
         for (column, ((lines, width), align)) in row.iter().zip(widths).zip(aligns).enumerate() {
             let last = column + 1 == row.len();
-            push_cell(&mut text, lines, at, *width, *align, last);
+            push_cell(text, lines, at, *width, *align, last);
             text.push_str(if last { "" } else { "|" });
         }
-        writeln!(out, "{text}")?;
+        text.push('\n');
     }
-    Ok(())
 }
 
 /// One line of one cell: a blank, the value padded, and a blank or the mark that the value goes on. The last column is
@@ -84,31 +123,23 @@ fn push_cell(text: &mut String, lines: &[Line], at: usize, width: usize, align: 
     let empty = Line::default();
     let line = lines.get(at).unwrap_or(&empty);
     let goes_on = at + 1 < lines.len();
-    let room = width.saturating_sub(line.width);
+    let padded_right = !last || goes_on || matches!(align, Align::Center);
+    push_padded(text, &line.text, width.saturating_sub(line.width), align, padded_right);
+    if padded_right {
+        text.push(if goes_on { '+' } else { ' ' });
+    }
+}
+
+/// A blank, and the text among so many more.
+fn push_padded(text: &mut String, value: &str, room: usize, align: Align, padded_right: bool) {
     let (before, after) = match align {
         Align::Left => (0, room),
         Align::Right => (room, 0),
         Align::Center => (room / 2, room - room / 2),
     };
-    let padded_right = !last || goes_on || matches!(align, Align::Center);
-    text.push(' ');
-    text.extend(std::iter::repeat_n(' ', before));
-    text.push_str(&line.text);
-    if padded_right {
-        text.extend(std::iter::repeat_n(' ', after));
-        text.push(if goes_on { '+' } else { ' ' });
-    }
-}
-
-fn write_footer(out: &mut dyn Write, grid: &Grid, style: &Style) -> io::Result<()> {
-    match &grid.footer {
-        Some(lines) => lines.iter().try_for_each(|line| writeln!(out, "{line}")),
-        None if style.header => match grid.rows.len() {
-            1 => writeln!(out, "(1 row)"),
-            count => writeln!(out, "({count} rows)"),
-        },
-        None => Ok(()),
-    }
+    text.extend(std::iter::repeat_n(' ', before + 1));
+    text.push_str(value);
+    text.extend(std::iter::repeat_n(' ', if padded_right { after } else { 0 }));
 }
 
 #[cfg(test)]
@@ -117,8 +148,6 @@ mod tests {
     use crate::output::{Column, Expanded, Format};
 
     fn shown(columns: Vec<Column>, rows: &[&[Option<&str>]]) -> String {
-        let rows = rows.iter().map(|row| row.iter().map(|cell| cell.map(str::to_string)).collect()).collect();
-        let grid = Grid { columns, rows, ..Grid::default() };
         let style = Style {
             format: Format::Table,
             header: true,
@@ -127,7 +156,11 @@ mod tests {
             terminal_columns: None,
         };
         let mut out = Vec::new();
-        write(&mut out, &grid, &style).unwrap();
+        let mut table = Table::new(&columns, &style);
+        rows.iter().for_each(|row| table.see(row.iter().copied()));
+        table.write_head(&mut out, None).unwrap();
+        rows.iter().for_each(|row| table.write_row(&mut out, row.iter().copied()).unwrap());
+        table.write_foot(&mut out, None).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -157,5 +190,24 @@ mod tests {
         let columns = vec![Column::text("k"), Column::text("v")];
         let expected = "  k   | v \n------+---\n 漢字 | a\n b    | c\n(2 rows)\n";
         assert_eq!(shown(columns, &[&[Some("漢字"), Some("a")], &[Some("b"), Some("c")]]), expected);
+    }
+
+    #[test]
+    fn a_column_that_was_seen_too_narrow_is_wider_from_there_on() {
+        let columns = [Column::number("n"), Column::text("t")];
+        let style = Style {
+            format: Format::Table,
+            header: true,
+            null: String::new(),
+            expanded: Expanded::Off,
+            terminal_columns: None,
+        };
+        let (mut out, mut table) = (Vec::new(), Table::new(&columns, &style));
+        table.write_head(&mut out, None).unwrap();
+        for row in [[Some("1"), Some("a")], [Some("1000"), Some("é")], [None, Some("b")]] {
+            table.write_row(&mut out, row.into_iter()).unwrap();
+        }
+        let expected = " n | t \n---+---\n 1 | a\n 1000 | é\n      | b\n";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 }

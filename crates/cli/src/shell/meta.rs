@@ -154,24 +154,20 @@ fn set_variable(session: &mut Session, words: &[String]) -> Result<(), Failure> 
 
 fn run_copy(session: &mut Session, text: &str) -> Result<(), Failure> {
     let copy = Copy::parse(text).map_err(|problem| Failure::Message(format!("\\copy: {problem}")))?;
-    let interrupts = session.interrupts().clone();
-    let _running = interrupts.run();
-    let count = match (copy.direction, &copy.file) {
-        (Direction::From, Some(path)) => copy::import(session.connection(), &copy, path)?,
+    let count = session.timed(|session| match (copy.direction, &copy.file) {
+        (Direction::From, Some(path)) => copy::import(session.connection(), &copy, path),
         (Direction::From, None) => {
             let message = "\\copy .. FROM STDIN takes its data from behind it, where it stands alone";
-            return Err(Failure::Message(message.to_string()));
+            Err(Failure::Message(message.to_string()))
         }
-        (Direction::To, file) => {
-            let to_own_output = file.is_none();
+        (Direction::To, _) => {
             let (connection, out) = session.connection_and_out();
-            let count = copy::export(connection, &copy, out)?;
-            if to_own_output {
-                return Ok(session.out().flush()?);
-            }
-            count
+            copy::export(connection, &copy, out)
         }
-    };
+    })?;
+    if copy.direction == Direction::To && copy.file.is_none() {
+        return Ok(session.out().flush()?);
+    }
     session.say(&format!("COPY {count}"))
 }
 

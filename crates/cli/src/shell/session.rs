@@ -13,12 +13,13 @@ use cairndb::{ClientCopy, Connection, Database, Error, Notifications, Options, O
 use indicatif::ProgressBar;
 
 use super::variables::{Variables, expanded};
-use super::{foreign, pager};
+use super::foreign;
+use super::pager::Paged;
 use crate::args::ShellArgs;
 use crate::copy::copy_out;
-use crate::output::{Expanded, Format, Grid, Style, shown, write_endless, write_grid, write_rows};
+use crate::output::{Expanded, Format, Grid, Style, shown, write_grid, write_rows};
 use crate::progress;
-use crate::report::{Failure, warn};
+use crate::report::{Failure, say, warn};
 use crate::signals::Interrupts;
 
 /// How long the tags of a script's statements may wait for others before they are written out together.
@@ -38,6 +39,8 @@ pub struct Session {
     file: Option<PathBuf>,
     out: Box<dyn Write>,
     to_terminal: bool,
+    /// Results go to a file or a command.
+    redirected: bool,
     flushed: Instant,
     pub style: Style,
     pub timing: bool,
@@ -90,6 +93,7 @@ impl Session {
             file: file.map(Path::to_path_buf),
             out: Box::new(io::sink()),
             to_terminal: false,
+            redirected: false,
             flushed: Instant::now(),
             style,
             timing: false,
@@ -180,7 +184,7 @@ impl Session {
         let file = File::create(path).map_err(|error| Failure::file(path, &error))?;
         self.out.flush()?;
         self.out = Box::new(BufWriter::new(file));
-        self.to_terminal = false;
+        (self.to_terminal, self.redirected) = (false, true);
         Ok(())
     }
 
@@ -190,7 +194,7 @@ impl Session {
         let child = child.map_err(|error| Failure::Message(format!("{command}: {error}")))?;
         self.out.flush()?;
         self.out = Box::new(BufWriter::new(Piped(child)));
-        self.to_terminal = false;
+        (self.to_terminal, self.redirected) = (false, true);
         Ok(())
     }
 
@@ -198,7 +202,7 @@ impl Session {
     pub fn write_to_stdout(&mut self) {
         // What is lost here was already reported: every statement flushes.
         let _ = self.out.flush();
-        self.to_terminal = io::stdout().is_terminal();
+        (self.to_terminal, self.redirected) = (io::stdout().is_terminal(), false);
         self.out = Box::new(BufWriter::new(io::stdout()));
     }
 
@@ -241,16 +245,17 @@ impl Session {
         let mut failure = None;
         let mut has_rows = false;
         let screen = self.paged_screen();
+        let mut looked = Duration::ZERO;
         let (out, style, connection) = (self.out.as_mut(), &self.style, &self.connection);
         let result = {
             let _running = self.interrupts.run();
             connection.run(text, |outcome| {
                 has_rows |= outcome.rows().is_some();
-                write_outcome(out, outcome, style, &connection.text_context(), screen)
-                    .map_err(|error| stop_for(error, &mut failure))
+                let written = write_outcome(out, outcome, style, &connection.text_context(), screen);
+                written.map(|waited| looked += waited).map_err(|error| stop_for(error, &mut failure))
             })
         };
-        self.took = Some(started.elapsed());
+        self.took = Some(started.elapsed().saturating_sub(looked));
         self.tell_notifications()?;
         if self.to_terminal || has_rows || result.is_err() || self.flushed.elapsed() >= FLUSH_INTERVAL {
             self.flush()?;
@@ -270,20 +275,31 @@ impl Session {
         Ok(())
     }
 
-    /// Says how long the statement took, where that is wanted: behind its result, or behind why it failed.
+    /// Says how long the statement took, where that is wanted: behind its result, or behind why it failed, and not among
+    /// results that go elsewhere.
     pub fn tell_time(&mut self) -> Result<(), Failure> {
-        match self.took.take().filter(|_| self.timing) {
-            None => Ok(()),
-            Some(took) => self.say(&format!("Time: {:.3} ms", took.as_secs_f64() * 1e3)),
-        }
+        let Some(took) = self.took.take().filter(|_| self.timing) else { return Ok(()) };
+        let line = format!("Time: {:.3} ms", took.as_secs_f64() * 1e3);
+        if self.redirected { say(line) } else { self.say(&line) }
+    }
+
+    /// Runs what takes its time beside statements, and notes how long it took; Ctrl-C stops it.
+    pub fn timed<T>(&mut self, run: impl FnOnce(&mut Session) -> Result<T, Failure>) -> Result<T, Failure> {
+        let (started, interrupts) = (Instant::now(), self.interrupts.clone());
+        let done = {
+            let _running = interrupts.run();
+            run(self)
+        };
+        self.took = Some(started.elapsed());
+        done
     }
 
     /// Runs a COPY FROM STDIN with its data.
     pub fn copy_in(&mut self, text: &str, data: impl Read) -> Result<(), Failure> {
-        let count = {
-            let _running = self.interrupts.run();
-            self.connection.copy_in(text, data).map_err(|error| Failure::sql(error, text))?
+        let copied = |session: &mut Session| {
+            session.connection.copy_in(text, data).map_err(|error| Failure::sql(error, text))
         };
+        let count = self.timed(copied)?;
         match self.style.format == Format::Table && self.style.header {
             true => Ok(writeln!(self.out, "COPY {count}")?),
             false => Ok(()),
@@ -292,16 +308,17 @@ impl Session {
 
     /// Runs a COPY TO STDOUT: where results go.
     fn copy_out(&mut self, text: &str) -> Result<(), Failure> {
-        let _running = self.interrupts.run();
-        copy_out(&self.connection, text, self.out.as_mut())?;
-        Ok(self.out.flush()?)
+        self.timed(|session| {
+            copy_out(&session.connection, text, session.out.as_mut())?;
+            Ok(session.out.flush()?)
+        })
     }
 
     /// Writes a result of the shell's own.
     pub fn show(&mut self, grid: Grid) -> Result<(), Failure> {
         self.style.terminal_columns = self.terminal_columns();
         let mut text = Vec::new();
-        write_grid(&mut text, grid, &self.style)?;
+        write_grid(&mut text, &grid, &self.style)?;
         self.page(&text)
     }
 
@@ -313,7 +330,16 @@ impl Session {
     fn page(&mut self, text: &[u8]) -> Result<(), Failure> {
         self.out.flush()?;
         match self.paged_screen() {
-            Some(screen) => pager::show(self.out.as_mut(), text, screen)?,
+            Some(screen) => {
+                let mut paged = Paged::new(self.out.as_mut(), screen);
+                // Who leaves it early has seen enough.
+                let written = paged.write_all(text);
+                let is_left = paged.is_left();
+                paged.finish()?;
+                if !is_left {
+                    written?;
+                }
+            }
             None => self.out.write_all(text)?,
         }
         Ok(self.out.flush()?)
@@ -420,30 +446,38 @@ fn stop_for(error: Failure, failure: &mut Option<Failure>) -> Error {
     }
 }
 
+/// Writes what a statement gave. Gives how long somebody who looked at it was waited for.
 fn write_outcome(
     out: &mut dyn Write,
     outcome: &mut Outcome<'_>,
     style: &Style,
     context: &EvalContext,
     screen: Option<(usize, usize)>,
-) -> Result<(), Failure> {
+) -> Result<Duration, Failure> {
     for notice in outcome.notices() {
         out.flush()?;
         warn(format_args!("{}", shown(&notice.to_string())));
     }
-    match outcome.rows() {
-        Some(rows) if rows.is_endless() => write_endless(out, rows, style, context),
-        Some(rows) => match screen {
-            None => write_rows(out, rows, style, context),
-            Some(screen) => {
-                let mut text = Vec::new();
-                write_rows(&mut text, rows, style, context)?;
-                out.flush()?;
-                pager::show(out, &text, screen)
+    match (outcome.rows(), screen) {
+        (Some(rows), Some(screen)) if !rows.is_endless() => {
+            out.flush()?;
+            let mut paged = Paged::new(out, screen);
+            let written = write_rows(&mut paged, rows, style, context);
+            let is_left = paged.is_left();
+            let waited = paged.finish()?;
+            if !is_left {
+                return written.map(|()| waited);
             }
-        },
+            // Who leaves it early has seen enough.
+            outcome.leave_rows();
+            Ok(waited)
+        }
+        (Some(rows), _) => write_rows(out, rows, style, context).map(|()| Duration::ZERO),
         // The other formats are for programs, which want data alone.
-        None if style.format == Format::Table && style.header => Ok(writeln!(out, "{}", outcome.tag())?),
-        None => Ok(()),
+        (None, _) if style.format == Format::Table && style.header => {
+            writeln!(out, "{}", outcome.tag())?;
+            Ok(Duration::ZERO)
+        }
+        (None, _) => Ok(Duration::ZERO),
     }
 }

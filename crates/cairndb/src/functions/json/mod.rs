@@ -17,6 +17,7 @@ pub(crate) use field::Field;
 pub use populate::{Populate, populated};
 pub(crate) use schema::{check_schema, is_schema_match, schema_errors};
 pub use subscript::{element_at, with_element};
+pub use write::write_json;
 pub(super) use write::{made, push_key, push_value, write_key, write_value};
 
 use super::catalogue::Catalogue;

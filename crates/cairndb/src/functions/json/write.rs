@@ -14,6 +14,21 @@ pub(in crate::functions) fn made(text: String) -> Result<Value> {
     Ok(Value::Json(text.into()))
 }
 
+/// Appends a value as SQL's `to_json` writes it: documents as they are, arrays as arrays, rows as objects, numbers and
+/// booleans bare (NaN and the infinities are strings), moments in ISO 8601, all else as a string; NULL is `null`.
+/// <https://www.postgresql.org/docs/15/functions-json.html>
+///
+/// ```
+/// let conn = cairndb::Database::open_in_memory()?.connect()?;
+/// let mut out = String::new();
+/// cairndb::write_json(&cairndb::Value::text("a\"b"), &conn.text_context(), &mut out);
+/// assert_eq!(out, r#""a\"b""#);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
+pub fn write_json(value: &Value, context: &EvalContext, out: &mut String) {
+    write_value(value, context, out);
+}
+
 /// Appends a value as JSON text.
 pub(in crate::functions) fn write_value(value: &Value, context: &EvalContext, out: &mut String) {
     match value {
