@@ -50,8 +50,8 @@ impl<T: ZeroAtomic> Table<T> {
         }
     }
 
-    #[cold]
-    #[inline(never)]
+    /// Without a call: with one, who looks something up keeps registers for it.
+    #[inline(always)]
     fn get_far(&self, id: u32) -> Option<&T> {
         let chunk = self.far.get(id as usize / CHUNK)?.0.load(Ordering::Acquire);
         if chunk.is_null() {
