@@ -12,9 +12,9 @@ use cairndb::schema::Schema;
 use cairndb::{ClientCopy, Connection, Database, Error, Notifications, Options, Outcome};
 use indicatif::ProgressBar;
 
-use super::variables::{Variables, expanded};
 use super::foreign;
 use super::pager::Paged;
+use super::variables::{Variables, expanded};
 use crate::args::ShellArgs;
 use crate::copy::copy_out;
 use crate::output::{Expanded, Format, Grid, Style, shown, write_grid, write_rows};
@@ -296,9 +296,8 @@ impl Session {
 
     /// Runs a COPY FROM STDIN with its data.
     pub fn copy_in(&mut self, text: &str, data: impl Read) -> Result<(), Failure> {
-        let copied = |session: &mut Session| {
-            session.connection.copy_in(text, data).map_err(|error| Failure::sql(error, text))
-        };
+        let copied =
+            |session: &mut Session| session.connection.copy_in(text, data).map_err(|error| Failure::sql(error, text));
         let count = self.timed(copied)?;
         match self.style.format == Format::Table && self.style.header {
             true => Ok(writeln!(self.out, "COPY {count}")?),
