@@ -3,7 +3,7 @@
 //! Everything is written row by row, in constant memory; a table's columns are as wide as the widest value of its first
 //! rows.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::time::Duration;
 
 use cairndb::{EvalContext, Field, Row, Rows, Timeslice, TypeCategory, Value, to_text};
@@ -130,7 +130,7 @@ pub fn write_grid(out: &mut dyn Write, grid: &Grid, style: &Style) -> Result<(),
     let mut shape = Shape::of(&grid.columns, grid.rows.iter().map(|row| cells(row)), style);
     shape.write_head(out, grid.title.as_deref())?;
     grid.rows.iter().try_for_each(|row| shape.write_row(out, cells(row)))?;
-    shape.write_foot(out, grid.footer.as_deref())
+    Ok(shape.write_foot(out, grid.footer.as_deref())?)
 }
 
 fn cells(row: &[Option<String>]) -> impl Iterator<Item = Option<&str>> + Clone {
@@ -175,31 +175,31 @@ impl<'s> Shape<'s> {
         Shape::OnItsSide(records)
     }
 
-    fn write_head(&mut self, out: &mut dyn Write, title: Option<&str>) -> Result<(), Failure> {
-        Ok(match self {
-            Shape::Upright(table) => table.write_head(out, title)?,
-            Shape::OnItsSide(records) => records.write_head(out, title)?,
-        })
+    fn write_head(&mut self, out: &mut dyn Write, title: Option<&str>) -> io::Result<()> {
+        match self {
+            Shape::Upright(table) => table.write_head(out, title),
+            Shape::OnItsSide(records) => records.write_head(out, title),
+        }
     }
 
     fn write_row<'c>(
         &mut self,
         out: &mut dyn Write,
         row: impl Iterator<Item = Option<&'c str>> + Clone,
-    ) -> Result<(), Failure> {
-        Ok(match self {
-            Shape::Upright(table) => table.write_row(out, row)?,
-            Shape::OnItsSide(records) => records.write_row(out, row)?,
-        })
+    ) -> io::Result<()> {
+        match self {
+            Shape::Upright(table) => table.write_row(out, row),
+            Shape::OnItsSide(records) => records.write_row(out, row),
+        }
     }
 
     /// With the blank line that follows the table.
-    fn write_foot(&mut self, out: &mut dyn Write, footer: Option<&[String]>) -> Result<(), Failure> {
+    fn write_foot(&mut self, out: &mut dyn Write, footer: Option<&[String]>) -> io::Result<()> {
         match self {
             Shape::Upright(table) => table.write_foot(out, footer)?,
             Shape::OnItsSide(records) => records.write_foot(out, footer)?,
         }
-        Ok(out.write_all(b"\n")?)
+        out.write_all(b"\n")
     }
 }
 
@@ -243,7 +243,7 @@ impl<'a> Sink<'a> {
         one.clear();
         one.push(row, context);
         let done = one.rows().try_for_each(|row| match &mut self.shape {
-            Some(shape) => shape.write_row(self.out, row),
+            Some(shape) => Ok(shape.write_row(self.out, row)?),
             None => self.record(&row.collect::<Vec<_>>()),
         });
         self.cells = one;
@@ -252,10 +252,11 @@ impl<'a> Sink<'a> {
 
     /// A row of what is neither a table nor JSON.
     fn record(&mut self, cells: &[Option<&str>]) -> Result<(), Failure> {
-        Ok(match self.style.format {
-            Format::Markdown => markdown::write_row(self.out, cells, &self.style.null)?,
-            _ => csv::write_record(self.out, cells, &csv::Dialect::default())?,
-        })
+        let written = match self.style.format {
+            Format::Markdown => markdown::write_row(self.out, cells, &self.style.null),
+            _ => csv::write_record(self.out, cells, &csv::Dialect::default()),
+        };
+        Ok(written?)
     }
 
     fn object(&mut self, object: &str) -> Result<(), Failure> {
@@ -287,7 +288,7 @@ impl<'a> Sink<'a> {
                 if self.shape.is_none() {
                     self.begin()?;
                 }
-                self.shape.iter_mut().try_for_each(|shape| shape.write_foot(self.out, None))
+                Ok(self.shape.iter_mut().try_for_each(|shape| shape.write_foot(self.out, None))?)
             }
             Format::Json if self.objects == 0 => Ok(self.out.write_all(b"]\n")?),
             Format::Json => Ok(self.out.write_all(b"\n]\n")?),
