@@ -23,16 +23,20 @@ pub fn has(program: &str, argument: &str) -> bool {
 
 /// A folder in which what `manifest` says was installed, by these commands; `None`: it could not be, which was said.
 pub fn installed(name: &str, manifest: &str, commands: impl FnOnce(&Path) -> Vec<Command>) -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("drivers").join(name);
-    fs::create_dir_all(&folder).expect("a folder");
-    // Tests share it, and so may other processes.
+    let folders = Path::new(env!("CARGO_TARGET_TMPDIR")).join("drivers");
+    fs::create_dir_all(&folders).expect("a folder");
+    let folder = folders.join(name);
+    // Tests share it, and so may other processes: the folder is made and taken away under the lock alone.
     let lock = File::create(folder.with_extension("lock")).expect("a lock");
     lock.lock().expect("locked");
     let done = folder.join("installed");
     if fs::read_to_string(&done).is_ok_and(|of| of == manifest) {
         return Some(folder);
     }
-    fs::remove_dir_all(&folder).and_then(|()| fs::create_dir(&folder)).expect("an empty folder");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).expect("an empty folder");
+    }
+    fs::create_dir(&folder).expect("an empty folder");
     for command in commands(&folder) {
         if let Err(said) = ran_in_the_end(command) {
             left_out(&format!("{name} could not be installed: {said}"));
