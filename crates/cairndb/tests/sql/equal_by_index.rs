@@ -56,11 +56,9 @@ fn filled(random: &mut Random, data_type: &str, values: &[&str]) -> Connection {
         insert.execute((i64::try_from(at * 2_000).unwrap(), value, i64::try_from(count).unwrap())).unwrap();
     }
     // Enough of them that an index is asked.
-    let others = format!(
-        "INSERT INTO t SELECT 100000 + g, NULL, g % 5, jsonb_build_object('g', g) FROM generate_series(1, {}) g",
-        3_000
-    );
-    conn.execute(&others, ()).unwrap();
+    let others =
+        "INSERT INTO t SELECT 100000 + g, NULL, g % 5, jsonb_build_object('g', g) FROM generate_series(1, 3000) g";
+    conn.execute(others, ()).unwrap();
     conn
 }
 

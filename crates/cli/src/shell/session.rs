@@ -331,13 +331,8 @@ impl Session {
         match self.paged_screen() {
             Some(screen) => {
                 let mut paged = Paged::new(self.out.as_mut(), screen);
-                // Who leaves it early has seen enough.
-                let written = paged.write_all(text);
-                let is_left = paged.is_left();
+                paged.write_all(text)?;
                 paged.finish()?;
-                if !is_left {
-                    written?;
-                }
             }
             None => self.out.write_all(text)?,
         }
@@ -464,11 +459,11 @@ fn write_outcome(
             let written = write_rows(&mut paged, rows, style, context);
             let is_left = paged.is_left();
             let waited = paged.finish()?;
-            if !is_left {
-                return written.map(|()| waited);
+            match written {
+                // Who leaves it early has seen enough; that the query failed is told to him, too.
+                Err(Failure::BrokenPipe) if is_left => outcome.leave_rows(),
+                written => written?,
             }
-            // Who leaves it early has seen enough.
-            outcome.leave_rows();
             Ok(waited)
         }
         (Some(rows), _) => write_rows(out, rows, style, context).map(|()| Duration::ZERO),
