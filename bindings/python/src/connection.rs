@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use cairn_parser::token::quoted;
-use cairndb::{DataType, Durability};
+use cairndb::DataType;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList, PyString, PyTuple, PyType};
@@ -19,6 +19,7 @@ use crate::errors::{raised, refused};
 use crate::files::{self, FileOptions};
 use crate::functions::{self, Group, type_of};
 use crate::released::released;
+use crate::setup::Setup;
 use crate::signals::watch;
 use crate::watch::{Watch, Watched};
 
@@ -26,6 +27,8 @@ use crate::watch::{Watch, Watched};
 #[pyclass(frozen, subclass, weakref, module = "pycairndb")]
 pub(crate) struct Connection {
     pub(crate) core: Arc<Core>,
+    /// What others that are made of it have, too.
+    pub(crate) setup: Setup,
     factory: Mutex<Option<Py<PyAny>>>,
 }
 
@@ -39,7 +42,12 @@ impl Connection {
         let again =
             self.core.with(py, |open| released(py, || open.handle.again()).map_err(|error| raised(py, &error)))?;
         let core = Core::new(again, self.core.autocommit.load(Ordering::Relaxed));
-        Ok(Connection { core: Arc::new(core), factory: Mutex::new(self.factory(py)) })
+        Connection::of(py, core, self.setup.clone(), self.factory(py))
+    }
+
+    fn of(py: Python<'_>, core: Core, setup: Setup, factory: Option<Py<PyAny>>) -> PyResult<Connection> {
+        core.with(py, |open| setup.apply(&open.connection).map_err(|error| raised(py, &error)))?;
+        Ok(Connection { core: Arc::new(core), setup, factory: Mutex::new(factory) })
     }
 
     /// Refuses where it is closed.
@@ -48,16 +56,6 @@ impl Connection {
             true => Err(refused(py, "08003", "the connection is closed")),
             false => Ok(()),
         }
-    }
-}
-
-fn durability(name: &str) -> PyResult<Durability> {
-    match name {
-        "full" => Ok(Durability::Full),
-        "group" => Ok(Durability::Group),
-        "interval" => Ok(Durability::Interval),
-        "off" => Ok(Durability::Off),
-        _ => Err(PyValueError::new_err("durability is 'full', 'group', 'interval' or 'off'")),
     }
 }
 
@@ -78,7 +76,7 @@ impl Connection {
         read_only: bool,
         cache_bytes: Option<usize>,
         durability: Option<&str>,
-        time_zone: Option<&str>,
+        time_zone: Option<String>,
         statement_timeout: Option<f64>,
         row_factory: Option<Py<PyAny>>,
         _like: Option<&Bound<'_, Connection>>,
@@ -87,25 +85,11 @@ impl Connection {
             return like.get().again(py);
         }
         let database = database.ok_or_else(|| PyTypeError::new_err("the database is a path"))?;
-        let durability = durability.map(self::durability).transpose()?;
-        let timeout = statement_timeout.map(Duration::try_from_secs_f64).transpose();
-        let timeout = timeout.map_err(|error| PyValueError::new_err(format!("statement_timeout: {error}")))?;
+        let setup = Setup::of(durability, time_zone, statement_timeout)?;
         let options = FileOptions { read_only, cache_bytes };
         let connected = released(py, || files::connect(&database, options)).map_err(|error| raised(py, &error))?;
         let core = Core::new(connected, autocommit);
-        core.with(py, |open| {
-            let set = || {
-                if let Some(durability) = durability {
-                    open.connection.set_durability(durability)?;
-                }
-                if let Some(zone) = time_zone {
-                    open.connection.query("SELECT set_config('TimeZone', $1, false)", (zone,))?.into_iter().count();
-                }
-                open.connection.set_statement_timeout(timeout)
-            };
-            set().map_err(|error| raised(py, &error))
-        })?;
-        Ok(Connection { core: Arc::new(core), factory: Mutex::new(row_factory) })
+        Connection::of(py, core, setup, row_factory)
     }
 
     /// A cursor.
@@ -302,23 +286,6 @@ impl Connection {
         self.core.with(py, |open| open.connection.remove_function(name, &arguments).map_err(|error| raised(py, &error)))
     }
 
-    /// As `execute`, where that takes no waiting: a SELECT by key whose pages are in memory, outside of transactions. None: it does.
-    #[pyo3(signature = (sql, parameters=None, /))]
-    fn execute_at_once<'py>(
-        slf: &Bound<'py, Self>,
-        sql: &Bound<'py, PyString>,
-        parameters: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Option<Bound<'py, Cursor>>> {
-        match slf.get().core.execute_at_once(slf.py(), sql, parameters)? {
-            None => Ok(None),
-            Some(done) => {
-                let cursor = Bound::new(slf.py(), Cursor::of(slf))?;
-                cursor.get().put(done);
-                Ok(Some(cursor))
-            }
-        }
-    }
-
     #[pyo3(signature = (sql, parameters=None))]
     fn _live(
         &self,
@@ -359,20 +326,6 @@ impl Connection {
         self.core.with(py, |open| {
             watch(&open.connection, handler.map(|handler| (every, handler)));
             Ok(())
-        })
-    }
-
-    /// Prepares a statement for `execute_at_once`, if it takes these parameters.
-    #[pyo3(signature = (sql, parameters=None, /))]
-    fn _prepare(
-        &self,
-        py: Python<'_>,
-        sql: &Bound<'_, PyString>,
-        parameters: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<()> {
-        self.core.with(py, |open| {
-            let connection = open.statements.connection();
-            open.statements.get(sql)?.prepare(py, connection, parameters, &mut Vec::new()).map(drop)
         })
     }
 

@@ -1,4 +1,4 @@
-//! A connection's inside, which its cursors share: who may enter, and what it runs.
+//! A connection's inside, which its cursors share: who may enter.
 //!
 //! - One thread is inside at a time. Others wait with the interpreter let go, so that whoever is inside can have it.
 //! - Who is inside and comes again (a callback, an adapter) is refused, and does not wait for himself.
@@ -6,24 +6,21 @@
 //! - What is dropped or closed is so with the interpreter let go.
 
 use std::cell::Cell;
-use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 
-use cairn_parser::token::TokenKind;
-use cairndb::{Connection, Executed, InterruptHandle, Process, Rows};
+use cairndb::{Connection, InterruptHandle, Process};
 use cairndb_arrow::Incoming;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::errors::{raised, refused, refused_with};
-use crate::feed::{Feed, Held};
 use crate::files::Handle;
-use crate::from_python::{Given, Param};
+use crate::from_python::Given;
 use crate::functions::{self, with_cause};
+use crate::open::{Done, Open};
 use crate::released::released;
 use crate::signals::watch;
-use crate::statements::{Prepared, Statements};
 use crate::watch::{Inner, Watch, Watched};
 
 /// See the module.
@@ -35,30 +32,6 @@ pub(crate) struct Core {
     interrupt: InterruptHandle,
     /// Each statement is a transaction, unless one was begun by BEGIN.
     pub(crate) autocommit: AtomicBool,
-}
-
-/// What an open connection has. Dropped in this order.
-pub(crate) struct Open {
-    pub(crate) statements: Statements,
-    /// (Its only owner. A `Box` would say that nobody else refers to what is in it.)
-    pub(crate) connection: Rc<Connection>,
-    pub(crate) handle: Handle,
-    /// Results that were not read to their end.
-    held: Vec<Weak<dyn Held>>,
-    /// What tells of changes until the connection is closed.
-    watches: Vec<Weak<Inner>>,
-    /// The parameters' buffer.
-    params: Vec<Param>,
-}
-
-// SAFETY: all that borrows the connection lies here beside it, and goes with it from thread to thread, and so does its only `Rc`; each
-// part of it could go by itself, and one thread at a time is inside (`Core::open`).
-unsafe impl Send for Open {}
-
-/// What a statement did.
-pub(crate) struct Done {
-    pub(crate) feed: Option<Arc<Feed>>,
-    pub(crate) affected: i64,
 }
 
 /// This thread's number, never 0.
@@ -87,12 +60,9 @@ impl Drop for Inside<'_> {
 
 impl Core {
     pub(crate) fn new((handle, connection): (Handle, Connection), autocommit: bool) -> Core {
-        let connection = Rc::new(connection);
         watch(&connection, None);
         let interrupt = connection.interrupt_handle();
-        // SAFETY: the connection is on the heap, where it stays, and dropped behind the statements.
-        let statements = unsafe { Statements::new(&connection) };
-        let open = Open { statements, connection, handle, held: Vec::new(), watches: Vec::new(), params: Vec::new() };
+        let open = Open::new((handle, connection));
         Core {
             process: Process::current(),
             inside: AtomicU64::new(0),
@@ -193,17 +163,18 @@ impl Core {
         })
     }
 
-    /// As `execute`, where nothing has to be waited for: neither for others that are inside.
-    pub(crate) fn execute_at_once(
+    /// As `with`, where nobody is inside; None: somebody is.
+    #[inline]
+    pub(crate) fn try_with<T>(
         &self,
         py: Python<'_>,
-        sql: &Bound<'_, PyString>,
-        given: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Option<Done>> {
-        if self.begins() || self.open.try_lock().is_err() {
+        work: impl FnOnce(&mut Open) -> PyResult<T>,
+    ) -> PyResult<Option<T>> {
+        self.check_process(py)?;
+        if self.open.try_lock().is_err_and(|error| matches!(error, TryLockError::WouldBlock)) {
             return Ok(None);
         }
-        self.with(py, |open| open.execute_at_once(py, sql, given))
+        self.with(py, work).map(Some)
     }
 
     /// Statements begin a transaction where none is open.
@@ -312,158 +283,8 @@ impl Drop for Core {
     }
 }
 
-impl Open {
-    /// With the interpreter let go.
-    fn close(self) -> cairndb::Result<()> {
-        let Open { statements, connection, handle, .. } = self;
-        drop(statements);
-        drop(connection);
-        handle.close()
-    }
-
-    /// Begins a transaction, if `begins` and none is open.
-    pub(crate) fn begin(&self, py: Python<'_>, begins: bool) -> PyResult<()> {
-        if !begins || self.connection.in_transaction() {
-            return Ok(());
-        }
-        self.connection.execute("BEGIN", ()).map_err(|error| raised(py, &error))?;
-        Ok(())
-    }
-
-    fn execute(
-        &mut self,
-        py: Python<'_>,
-        begins: bool,
-        sql: &Bound<'_, PyString>,
-        given: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Done> {
-        let first = {
-            let known = self.statements.get(sql)?;
-            if known.is_empty() {
-                return Ok(Done { feed: None, affected: -1 });
-            }
-            known.rewritten.first
-        };
-        self.before(py, begins, first)?;
-        let connection = self.statements.connection();
-        let known = self.statements.get(sql)?;
-        let mut params = std::mem::take(&mut self.params);
-        let prepared = known.prepare(py, connection, given, &mut params)?;
-        if let Some(rows) = prepared.statement.query_at_once(Given(&params)) {
-            let done = at_once(py, connection, prepared, rows);
-            params.clear();
-            self.params = params;
-            return done;
-        }
-        let ran = released(py, || {
-            let mut executed = prepared.statement.perform(Given(&params))?;
-            let mut rows = executed.take_rows();
-            let ready = rows.as_mut().map(Feed::ready).transpose()?.flatten();
-            Ok((executed, rows, ready))
-        });
-        let done = match ran {
-            Err(error) => Err(known.raised(py, &error)),
-            Ok((executed, None, _)) => Ok(Done { feed: None, affected: affected(&executed) }),
-            Ok((executed, Some(rows), ready)) => {
-                let shape = prepared.shape(py, rows.columns())?;
-                let zone = shape.has_zone.then(|| connection.time_zone());
-                let (ready, is_end) = ready.map_or((None, false), |(ready, is_end)| (Some(ready), is_end));
-                let feed = Arc::new(Feed::new(shape, zone, (!is_end).then_some(rows), ready));
-                self.held.push(held_of(&feed));
-                Ok(Done { feed: Some(feed), affected: affected(&executed) })
-            }
-        };
-        params.clear();
-        self.params = params;
-        if matches!(first, TokenKind::Create | TokenKind::Alter | TokenKind::Drop) {
-            self.statements.forget_all();
-        }
-        self.look_through();
-        done
-    }
-
-    /// What has to be held when its transaction ends.
-    pub(crate) fn keep(&mut self, result: Arc<impl Held + 'static>) {
-        self.held.push(held_of(&result));
-        self.look_through();
-    }
-
-    fn look_through(&mut self) {
-        if self.held.len() > HELD_MAX {
-            self.held.retain(|held| held.upgrade().is_some_and(|held| held.is_open()));
-        }
-    }
-
-    /// As `execute`, where nothing has to be waited for.
-    fn execute_at_once(
-        &mut self,
-        py: Python<'_>,
-        sql: &Bound<'_, PyString>,
-        given: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Option<Done>> {
-        let connection = self.statements.connection();
-        let known = self.statements.get(sql)?;
-        // What was not prepared yet may have to read the catalog.
-        if !known.is_prepared() {
-            return Ok(None);
-        }
-        let mut params = Vec::new();
-        let prepared = known.prepare(py, connection, given, &mut params)?;
-        match prepared.statement.query_at_once(Given(&params)) {
-            Some(rows) => at_once(py, connection, prepared, rows).map(Some),
-            None => Ok(None),
-        }
-    }
-
-    /// What has to be done before a statement that begins with this word.
-    pub(crate) fn before(&mut self, py: Python<'_>, begins: bool, first: TokenKind) -> PyResult<()> {
-        use TokenKind::{Abort, Begin, Commit, End, Rollback, Start};
-        match first {
-            Commit | End | Rollback | Abort => self.hold_results(py),
-            Begin | Start => Ok(()),
-            _ => self.begin(py, begins),
-        }
-    }
-
-    /// The transaction ends: its results are kept.
-    pub(crate) fn hold_results(&mut self, py: Python<'_>) -> PyResult<()> {
-        for held in std::mem::take(&mut self.held).iter().filter_map(Weak::upgrade) {
-            // A result that can not be read on says so when it is read.
-            if let Err(error) = held.hold(py)
-                && !error.is_instance_of::<pyo3::exceptions::PyException>(py)
-            {
-                return Err(error);
-            }
-        }
-        Ok(())
-    }
-}
-
-fn held_of(result: &Arc<impl Held + 'static>) -> Weak<dyn Held> {
-    let result: Arc<dyn Held> = result.clone();
-    Arc::downgrade(&result)
-}
-
-/// The result of a statement whose rows are there.
-fn at_once(py: Python<'_>, connection: &Connection, prepared: &mut Prepared, rows: Rows) -> PyResult<Done> {
-    let shape = prepared.shape(py, rows.columns())?;
-    let zone = shape.has_zone.then(|| connection.time_zone());
-    Ok(Done { feed: Some(Arc::new(Feed::new(shape, zone, None, Some(rows)))), affected: -1 })
-}
-
-/// So many results are looked through for some that nobody has any more.
-const HELD_MAX: usize = 16;
-
 /// Whether a statement's columns are not those that it was prepared with.
 fn is_outdated(py: Python<'_>, error: &PyErr) -> bool {
     let of = |name: &str| error.value(py).getattr(name).ok().and_then(|value| value.extract::<String>().ok());
     of("sqlstate").as_deref() == Some("0A000") && error.value(py).to_string().contains("cached plan")
-}
-
-/// PEP 249's `rowcount`.
-fn affected(executed: &Executed) -> i64 {
-    match executed.command() {
-        "INSERT" | "UPDATE" | "DELETE" | "MERGE" | "COPY" | "MOVE" => executed.affected() as i64,
-        _ => -1,
-    }
 }

@@ -9,10 +9,11 @@ use pyo3::types::{PyCapsule, PyList, PyString, PyTuple};
 
 use crate::columns;
 use crate::connection::Connection;
-use crate::core::{Core, Done};
+use crate::core::Core;
 use crate::errors::refused;
 use crate::feed::{Feed, Held};
-use crate::row::Row;
+use crate::open::Done;
+use crate::row::Making;
 use crate::shape::Shape;
 
 /// Runs statements on its connection, and has the rows of the last one. Used by one thread at a time.
@@ -31,13 +32,6 @@ pub(crate) struct Cursor {
 struct Result_ {
     feed: Option<Arc<Feed>>,
     is_closed: bool,
-}
-
-/// What becomes of a row's tuple.
-enum Making<'py> {
-    Tuple,
-    Row(Arc<Shape>),
-    Own(Bound<'py, PyAny>),
 }
 
 impl Cursor {
@@ -92,11 +86,7 @@ impl Cursor {
 
     fn making<'py>(&self, py: Python<'py>, shape: &Arc<Shape>) -> Making<'py> {
         let factory = self.factory.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*factory {
-            None => Making::Tuple,
-            Some(factory) if factory.bind(py).is(py.get_type::<Row>()) => Making::Row(shape.clone()),
-            Some(factory) => Making::Own(factory.bind(py).clone()),
-        }
+        Making::of(py, factory.as_ref(), shape)
     }
 
     pub(crate) fn run(
@@ -119,6 +109,18 @@ impl Cursor {
         self.result().feed = done.feed;
     }
 
+    /// What its last statement did, with all rows that were not fetched, which are here then.
+    pub(crate) fn held(&self, py: Python<'_>) -> PyResult<Done> {
+        self.check(py)?;
+        let feed = self.result().feed.clone();
+        feed.as_ref().map_or(Ok(()), |feed| feed.hold(py))?;
+        Ok(Done { feed, affected: self.rowcount() })
+    }
+
+    pub(crate) fn factory(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.factory.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|factory| factory.clone_ref(py))
+    }
+
     pub(crate) fn run_many(slf: &Bound<'_, Self>, sql: &Bound<'_, PyString>, rows: &Bound<'_, PyAny>) -> PyResult<()> {
         let (py, this) = (slf.py(), slf.get());
         this.check(py)?;
@@ -134,16 +136,6 @@ impl Cursor {
         this.check(py)?;
         this.forget(py);
         this.core.execute_script(py, sql)
-    }
-}
-
-impl<'py> Making<'py> {
-    fn make(&self, cursor: &Bound<'py, Cursor>, row: Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
-        match self {
-            Making::Tuple => Ok(row.into_any()),
-            Making::Row(shape) => Ok(Bound::new(cursor.py(), Row::of(row, shape))?.into_any()),
-            Making::Own(factory) => factory.call1((cursor, row)),
-        }
     }
 }
 
@@ -189,7 +181,7 @@ impl Cursor {
         let (py, this) = (slf.py(), slf.get());
         let feed = this.feed(py)?;
         match feed.next(py)? {
-            Some(row) => this.making(py, &feed.shape).make(slf, row).map(Some),
+            Some(row) => this.making(py, &feed.shape).make(slf.as_any(), row).map(Some),
             None => Ok(None),
         }
     }
@@ -291,7 +283,7 @@ impl Cursor {
     /// What makes a row of a cursor and a tuple; None: the tuple is the row.
     #[getter]
     fn row_factory(&self, py: Python<'_>) -> Option<Py<PyAny>> {
-        self.factory.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|factory| factory.clone_ref(py))
+        self.factory(py)
     }
 
     #[setter]
@@ -353,7 +345,7 @@ impl Cursor {
                 // A factory may fetch from the cursor itself: not while its result is being read.
                 for _ in 0..count {
                     match feed.next(py)? {
-                        Some(row) => list.append(making.make(slf, row)?)?,
+                        Some(row) => list.append(making.make(slf.as_any(), row)?)?,
                         None => break,
                     }
                 }

@@ -8,6 +8,8 @@
 //! - **No panic and no crash for what a program gives**: each object is asked what it is, and what it does wrongly is its own exception.
 //! - **A child of `fork`** gets an exception from everything, before a lock is asked for.
 
+mod answer;
+mod awaited;
 mod calendar;
 mod collection;
 mod columns;
@@ -23,18 +25,27 @@ mod from_python;
 mod functions;
 mod known;
 mod many;
+mod open;
 mod placeholders;
 mod released;
 mod row;
+mod setup;
 mod shape;
 mod signals;
 mod statements;
+mod task_statement;
 mod to_python;
+mod wake;
 mod watch;
+mod workers;
 
 /// The extension module.
 #[pyo3::pymodule]
 mod _pycairndb {
+    #[pymodule_export]
+    use crate::answer::Answer;
+    #[pymodule_export]
+    use crate::awaited::Awaited;
     #[pymodule_export]
     use crate::collection::Collection;
     #[pymodule_export]
@@ -49,4 +60,6 @@ mod _pycairndb {
     use crate::row::Row;
     #[pymodule_export]
     use crate::watch::Watch;
+    #[pymodule_export]
+    use crate::workers::Workers;
 }

@@ -5,9 +5,9 @@
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use crate::core::Open;
 use crate::errors::{raised, refused};
 use crate::from_python::{Given, Param};
+use crate::open::Open;
 use crate::released::released;
 
 /// Rows that are read together.

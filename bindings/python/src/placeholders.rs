@@ -9,6 +9,9 @@
 //! Which words are operands is told by the parser's own classes of keywords.
 
 use cairn_parser::token::{KeywordClass, Lexer, Placeholders, Token, TokenKind};
+use pyo3::{PyErr, Python};
+
+use crate::errors::raised_at;
 
 /// How a statement's parameters are given.
 #[derive(Debug, PartialEq, Eq)]
@@ -107,8 +110,13 @@ impl Rewritten {
         self.sql.push_str(&text[at..end]);
     }
 
+    /// The exception of an error of the statement, which the user wrote as `text`.
+    pub(crate) fn raised(&self, py: Python<'_>, text: &str, error: &cairndb::Error) -> PyErr {
+        raised_at(py, error, |position| self.position(text, position))
+    }
+
     /// Where a position (in characters, from 1) of the engine's text is in the user's.
-    pub(crate) fn position(&self, text: &str, position: usize) -> usize {
+    fn position(&self, text: &str, position: usize) -> usize {
         let byte = self.sql.char_indices().nth(position.saturating_sub(1)).map_or(self.sql.len(), |(byte, _)| byte);
         let (new, old) = self.moved.iter().rev().find(|(new, _)| *new <= byte).copied().unwrap_or((0, 0));
         text.get(..old + (byte - new)).map_or(position, |before| before.chars().count() + 1)

@@ -7,8 +7,35 @@ use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
+use crate::answer::Answer;
 use crate::cursor::Cursor;
 use crate::shape::Shape;
+
+/// What becomes of a row's tuple.
+pub(crate) enum Making<'py> {
+    Tuple,
+    Row(Arc<Shape>),
+    Own(Bound<'py, PyAny>),
+}
+
+impl<'py> Making<'py> {
+    pub(crate) fn of(py: Python<'py>, factory: Option<&Py<PyAny>>, shape: &Arc<Shape>) -> Making<'py> {
+        match factory {
+            None => Making::Tuple,
+            Some(factory) if factory.bind(py).is(py.get_type::<Row>()) => Making::Row(shape.clone()),
+            Some(factory) => Making::Own(factory.bind(py).clone()),
+        }
+    }
+
+    /// Makes it; `of` has the result that it is of.
+    pub(crate) fn make(&self, of: &Bound<'py, PyAny>, row: Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+        match self {
+            Making::Tuple => Ok(row.into_any()),
+            Making::Row(shape) => Ok(Bound::new(of.py(), Row::of(row, shape))?.into_any()),
+            Making::Own(factory) => factory.call1((of, row)),
+        }
+    }
+}
 
 /// A row as a factory makes it: `row[0]`, `row["name"]`, `row.keys()`; equal to a row of the same names and values.
 #[pyclass(frozen, module = "pycairndb", sequence)]
@@ -26,8 +53,12 @@ impl Row {
 #[pymethods]
 impl Row {
     #[new]
-    fn new(cursor: &Bound<'_, Cursor>, values: Bound<'_, PyTuple>) -> PyResult<Row> {
-        match cursor.get().shape() {
+    fn new(cursor: &Bound<'_, PyAny>, values: Bound<'_, PyTuple>) -> PyResult<Row> {
+        let shape = match cursor.cast::<Answer>() {
+            Ok(answer) => answer.get().shape(),
+            Err(_) => cursor.cast::<Cursor>()?.get().shape(),
+        };
+        match shape {
             Some(shape) if shape.width() == values.len() => Ok(Row::of(values, &shape)),
             _ => Err(PyTypeError::new_err("the tuple is no row of the cursor's result")),
         }

@@ -12,7 +12,7 @@ use cairndb::{Connection, DataType, Field, SqlState, Statement, ValueRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping, PySequence, PyString, PyTuple};
 
-use crate::errors::{raised_at, refused, refused_with};
+use crate::errors::{refused, refused_with};
 use crate::from_python::{Param, param, utf8};
 use crate::placeholders::{Parameters, Rewritten};
 use crate::shape::Shape;
@@ -33,7 +33,7 @@ pub(crate) struct Known {
     text: Py<PyString>,
     /// `text`'s, which is kept.
     utf8: &'static str,
-    pub(crate) rewritten: Rewritten,
+    pub(crate) rewritten: Arc<Rewritten>,
     /// Of the parameters, in their order, where they are given by name.
     names: Vec<Py<PyString>>,
     plain: Option<Prepared>,
@@ -47,12 +47,23 @@ pub(crate) struct Known {
 /// A statement, and the columns that it had last.
 pub(crate) struct Prepared {
     pub(crate) statement: Statement<'static>,
+    /// Those of parameters that were said; none where the text's own are.
+    pub(crate) types: Vec<DataType>,
     shape: Option<Arc<Shape>>,
 }
 
 impl Prepared {
     /// The columns of its result.
     pub(crate) fn shape(&mut self, py: Python<'_>, fields: &[Field]) -> PyResult<Arc<Shape>> {
+        match &self.shape {
+            Some(shape) if shape.fields == fields => Ok(shape.clone()),
+            _ => Ok(self.shape.insert(Arc::new(Shape::new(py, fields)?)).clone()),
+        }
+    }
+
+    /// The columns that it has as it was prepared.
+    pub(crate) fn own_shape(&mut self, py: Python<'_>) -> PyResult<Arc<Shape>> {
+        let fields = self.statement.columns();
         match &self.shape {
             Some(shape) if shape.fields == fields => Ok(shape.clone()),
             _ => Ok(self.shape.insert(Arc::new(Shape::new(py, fields)?)).clone()),
@@ -103,6 +114,12 @@ impl Statements {
         }
     }
 
+    /// A text is prepared anew.
+    pub(crate) fn forget(&mut self, text: &Bound<'_, PyString>) -> PyResult<()> {
+        self.known.remove(&text.hash()?);
+        Ok(())
+    }
+
     /// All are prepared anew: the schema was changed, and a statement that is kept is one of before.
     pub(crate) fn forget_all(&mut self) {
         self.known.clear();
@@ -135,7 +152,7 @@ impl Known {
         };
         let (plain, typed) = (None, Vec::new());
         let text = text.clone().unbind();
-        Ok(Known { text, utf8, rewritten, names, plain, needs_types: false, typed, used: 0 })
+        Ok(Known { text, utf8, rewritten: Arc::new(rewritten), names, plain, needs_types: false, typed, used: 0 })
     }
 
     fn is_of(&self, text: &Bound<'_, PyString>) -> bool {
@@ -154,7 +171,7 @@ impl Known {
 
     /// The exception of an error of this statement's.
     pub(crate) fn raised(&self, py: Python<'_>, error: &cairndb::Error) -> PyErr {
-        raised_at(py, error, |position| self.rewritten.position(self.utf8, position))
+        self.rewritten.raised(py, self.utf8, error)
     }
 
     /// The statement for these parameters, and they as it takes them, in `given`.
@@ -198,7 +215,7 @@ impl Known {
 
     fn prepared(&self, connection: &'static Connection, types: &[DataType]) -> cairndb::Result<Prepared> {
         let sql = &self.rewritten.sql;
-        Ok(Prepared { statement: connection.try_prepare(sql, types)?, shape: None })
+        Ok(Prepared { statement: connection.try_prepare(sql, types)?, types: types.to_vec(), shape: None })
     }
 
     /// Of parameters of which the text says no type, or text, but that are given as something else, the types of what is given: so

@@ -2,12 +2,10 @@
 //!
 //! - It is its connection's, and ends when that is closed.
 //! - A thread that waits lets go of the interpreter, and looks at signals.
-//! - A task that waits keeps no thread: its waker tells the one thread of this module, which calls the task's loop. So whoever has
-//!   committed never waits for the interpreter.
+//! - A task that waits keeps no thread, and whoever has committed never waits for the interpreter: `wake.rs`.
 
-use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use cairndb::{
@@ -22,6 +20,7 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use crate::errors::{raised, refused};
 use crate::released::released;
 use crate::to_python::Maker;
+use crate::wake::Task;
 
 /// What is watched.
 pub(crate) enum Watched {
@@ -155,7 +154,9 @@ impl Watch {
         event_loop: Py<PyAny>,
         future: Py<PyAny>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let waker = Waker::from(Arc::new(Task(Mutex::new(Some((event_loop, future))))));
+        let task = Task::new();
+        task.waits(event_loop, future);
+        let waker = Waker::from(task);
         let mut entered = self.0.enter(py)?;
         let Some(watched) = &mut *entered else { return Err(PyStopAsyncIteration::new_err(())) };
         let polled = released(py, || watched.poll(&mut Context::from_waker(&waker)));
@@ -264,47 +265,4 @@ fn kind(of: ChangeKind) -> &'static str {
         ChangeKind::Drop => "drop",
         _ => "other",
     }
-}
-
-/// A task that waits: its loop, and the future that is to be done.
-struct Task(Mutex<Option<(Py<PyAny>, Py<PyAny>)>>);
-
-impl Wake for Task {
-    fn wake(self: Arc<Self>) {
-        let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(waiting) = waiting {
-            call_soon(waiting);
-        }
-    }
-}
-
-type Waiting = (Py<PyAny>, Py<PyAny>);
-
-/// Has the thread of this module call the loop. It waits for nobody.
-fn call_soon(waiting: Waiting) {
-    static CALLER: Mutex<Option<(cairndb::Process, Sender<Waiting>)>> = Mutex::new(None);
-    let mut caller = CALLER.lock().unwrap_or_else(PoisonError::into_inner);
-    let sender = match &*caller {
-        Some((process, sender)) if process.is_current() => sender.clone(),
-        _ => {
-            let (sender, receiver) = channel::<Waiting>();
-            let calls = move || receiver.iter().for_each(call);
-            if std::thread::Builder::new().name("pycairndb-wake".to_owned()).spawn(calls).is_err() {
-                // Without a thread the task waits for something else to wake it.
-                return;
-            }
-            *caller = Some((cairndb::Process::current(), sender.clone()));
-            sender
-        }
-    };
-    drop(caller);
-    let _ = sender.send(waiting);
-}
-
-fn call((event_loop, future): Waiting) {
-    // A loop that is closed has no task that waits. (At the interpreter's end nothing is called.)
-    let _ = Python::try_attach(|py| {
-        let done = py.import("pycairndb._watch").and_then(|module| module.getattr("done"));
-        done.and_then(|done| event_loop.call_method1(py, "call_soon_threadsafe", (done, future)).map(drop))
-    });
 }

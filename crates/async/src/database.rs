@@ -434,6 +434,29 @@ impl Database {
         self.handle.waiting()
     }
 
+    /// Lets go of the database, which others may have beside this and go on using: what was asked for before is done, what comes later is
+    /// refused (SQLSTATE 57P01). Ready when no worker has it any more, and what of it is open can be closed. One that nobody else has
+    /// is closed by it.
+    ///
+    /// ```
+    /// # let work = async {
+    /// let database = cairndb::Database::open_in_memory()?;
+    /// let db = cairndb_async::Database::over(database.clone(), &cairndb_async::Options::default())?;
+    /// let other = db.clone();
+    /// db.execute("CREATE TABLE t (id int)", ()).await?;
+    /// db.let_go().await?;
+    /// assert!(other.execute("INSERT INTO t VALUES (1)", ()).await.is_err());
+    /// database.connect()?.execute("INSERT INTO t VALUES (2)", ())?;
+    /// # Ok::<(), cairndb::Error>(())
+    /// # };
+    /// # pollster::block_on(work).unwrap();
+    /// ```
+    pub async fn let_go(self) -> Result<()> {
+        self.handle.process.check()?;
+        self.handle.close();
+        self.handle.ended().await
+    }
+
     /// Closes the database, for all who have it: what was asked for before is done, what is acknowledged is durable, what comes
     /// later is refused (SQLSTATE 57P01), and so are the next statements of transactions that are open, which are rolled back.
     /// Ready when the file is closed.

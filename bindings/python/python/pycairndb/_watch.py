@@ -42,9 +42,11 @@ class Change(NamedTuple):
     is_last: bool
 
 
-def done(future: asyncio.Future) -> None:
-    if not future.done():
-        future.set_result(None)
+def done(futures: list[asyncio.Future]) -> None:
+    """Tasks that wait for these go on."""
+    for future in futures:
+        if not future.done():
+            future.set_result(None)
 
 
 class Watching:

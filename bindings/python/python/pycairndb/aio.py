@@ -7,8 +7,8 @@
         async for row in db.query("SELECT * FROM task"):
             print(row)
 
-Statements by key whose pages are in memory are answered where they are asked; all else runs on a few threads, each with a connection of
-its own, so that as many statements run at a time. A task that is cancelled interrupts its statement.
+Reads and writes of a row by its key whose pages are in memory are done where they are asked, and no thread waits for a commit; all else is
+done by a few workers of the engine's. A task that is cancelled interrupts its statement.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import itertools
 import os
 import random
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, AsyncIterator, Awaitable, Callable, Iterable, TypeVar
+from typing import Any, AsyncIterator, Awaitable, Callable, Coroutine, Iterable, TypeVar
 
 from . import _errors
 from ._connection import Connection as _Connection
 from ._connection import connect as _connect
 from ._documents import Document, Page, Written
+from ._pycairndb import Result, Workers
 from ._watch import Watching
 
 T = TypeVar("T")
@@ -32,59 +32,20 @@ T = TypeVar("T")
 _BATCH = 1000
 
 
-class Result:
-    """What a statement did: its rows, and how many it changed."""
-
-    __slots__ = ("_rows", "description", "rowcount")
-
-    def __init__(self, rows: list[Any] | None, description: Any, rowcount: int) -> None:
-        self._rows, self.description, self.rowcount = rows, description, rowcount
-
-    def fetchall(self) -> list[Any]:
-        """All rows that were not fetched."""
-        rows, self._rows = self._there(), []
-        return rows
-
-    def fetchone(self) -> Any:
-        """The next row, or None."""
-        rows = self._there()
-        return rows.pop(0) if rows else None
-
-    def __iter__(self):
-        return iter(self.fetchall())
-
-    def _there(self) -> list[Any]:
-        if self._rows is None:
-            raise _errors.make("24000", "the statement returns no rows", None, None, None, None, None, (None,) * 4)
-        return self._rows
-
-
-def _done(cursor: Any) -> Result:
-    description = cursor.description
-    return Result(None if description is None else cursor.fetchall(), description, cursor.rowcount)
-
-
 class Connection:
     """A database for tasks: any number of them use it at a time."""
 
-    def __init__(self, at_once: _Connection, connections: list[_Connection]) -> None:
+    def __init__(self, at_once: _Connection, connections: list[_Connection], workers: Workers) -> None:
         self._at_once = at_once
         self._all = [at_once, *connections]
         self._free = deque(connections)
         self._waiting: deque[asyncio.Future] = deque()
-        self._threads = ThreadPoolExecutor(len(connections), "pycairndb")
+        self._workers = workers
         self._closed = False
 
-    async def execute(self, sql: str, parameters: Any = None, /) -> Result:
-        """Runs one statement, a transaction of its own."""
-        cursor = self._at_once.execute_at_once(sql, parameters)
-        if cursor is not None:
-            return _done(cursor)
-        result = await self._on_one(lambda connection: _done(connection.execute(sql, parameters)))
-        if result.description is not None:
-            # Of a statement by key, for the next time.
-            self._at_once._prepare(sql, parameters)
-        return result
+    def execute(self, sql: str, parameters: Any = None, /) -> Coroutine[Any, Any, Result]:
+        """Runs one statement, a transaction of its own. What it would leave behind in a session (SET, BEGIN, temporary tables) is refused."""
+        return self._workers.execute(sql, parameters)
 
     async def executemany(self, sql: str, parameters: Iterable[Any], /) -> int:
         """Runs it for each of the parameters, all or none; how many rows were changed."""
@@ -157,12 +118,15 @@ class Connection:
         if self._closed:
             return
         self._closed = True
-        for connection in self._all:
-            connection.interrupt()
+        closing = asyncio.ensure_future(self._workers.close())
+        while not closing.done():
+            for connection in self._all:
+                connection.interrupt()
+            await asyncio.wait([closing], timeout=0.05)
         loop = asyncio.get_running_loop()
         for connection in self._all:
             await loop.run_in_executor(None, connection.close)
-        self._threads.shutdown(wait=False)
+        closing.result()
 
     async def __aenter__(self) -> "Connection":
         return self
@@ -176,15 +140,14 @@ class Connection:
 
     async def _on_any(self, work: Callable[[_Connection], T]) -> T:
         """On the one that no statement holds for long."""
-        return await asyncio.get_running_loop().run_in_executor(None, work, self._at_once)
+        return await self._run(self._at_once, lambda: work(self._at_once))
 
     async def _run(self, connection: _Connection, work: Callable[[], T]) -> T:
-        return await run_on(self._threads, connection, work)
+        return await until_done(asyncio.ensure_future(self._workers.call(connection, work)), connection)
 
 
-async def run_on(threads: ThreadPoolExecutor, connection: _Connection, work: Callable[[], T]) -> T:
-    """Runs it on a thread; a task that is cancelled stops it, and waits until it has."""
-    running = asyncio.get_running_loop().run_in_executor(threads, work)
+async def until_done(running: asyncio.Future[T], connection: _Connection) -> T:
+    """Waits for what runs statements on the connection; a task that is cancelled stops it, and waits until it has."""
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
@@ -242,7 +205,7 @@ class Transaction:
 
     async def execute(self, sql: str, parameters: Any = None, /) -> Result:
         """Runs one statement."""
-        return await self._of._run(self._connection, lambda: _done(self._connection.execute(sql, parameters)))
+        return await self._of._run(self._connection, lambda: Result._of(self._connection.execute(sql, parameters)))
 
     async def executemany(self, sql: str, parameters: Iterable[Any], /) -> int:
         """Runs it for each of the parameters; how many rows were changed."""
@@ -345,16 +308,16 @@ async def connect(database: str | os.PathLike[str], *, connections: int = 4, **o
     if connections < 1:
         raise ValueError("connections is at least 1")
 
-    def open_all() -> tuple[_Connection, list[_Connection]]:
+    def open_all() -> tuple[_Connection, list[_Connection], Workers]:
         made: list[_Connection] = []
         try:
             made.append(_connect(database, autocommit=True, **options))
             for _ in range(connections):
                 made.append(made[0].again())
+            return made[0], made[1:], Workers(made[0], connections)
         except BaseException:
             for connection in made:
                 connection.close()
             raise
-        return made[0], made[1:]
 
     return Connection(*await asyncio.get_running_loop().run_in_executor(None, open_all))

@@ -15,7 +15,7 @@ from sqlalchemy import pool
 from sqlalchemy.engine import AdaptedConnection
 from sqlalchemy.util import concurrency
 
-from .aio import run_on
+from .aio import until_done
 from .sqlalchemy import Context, Dialect
 
 T = TypeVar("T")
@@ -97,7 +97,8 @@ class Connection(AdaptedConnection):
 
     async def _awaited(self, work: Callable[[], T]) -> T:
         async with self._one_at_a_time:
-            return await run_on(self._threads, self._connection, work)
+            running = asyncio.get_running_loop().run_in_executor(self._threads, work)
+            return await until_done(running, self._connection)
 
     def run(self, work: Callable[[], T]) -> T:
         return _await(self._awaited(work))
