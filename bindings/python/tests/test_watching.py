@@ -175,3 +175,82 @@ def test_tasks_watch(path):
             assert await ended is None
 
     run(work())
+
+
+def test_statements_are_handed_to_workers(path):
+    async def work():
+        async with await aio.connect(path, connections=2, time_zone="Asia/Tokyo", row_factory=pycairndb.Row) as db:
+            await db.execute("CREATE TABLE t (id int PRIMARY KEY, n int, at timestamptz)")
+            # A write by a key, before its text is known and after that; an error of one, with its place in the text.
+            for n in range(4):
+                assert (await db.execute("INSERT INTO t VALUES (?, ?, '2026-01-01 00:00+00')", (n, 0))).rowcount == 1
+            for expected in (1, 1, 0):
+                assert (await db.execute("UPDATE t SET n = n + 1 WHERE id = ?", (1 if expected else 9,))).rowcount == expected
+            with pytest.raises(pycairndb.IntegrityError) as raised:
+                await db.execute("INSERT INTO t VALUES (?, ?, '2026-01-01 00:00+00')", (1, 0))
+            assert raised.value.sqlstate == "23505"
+            with pytest.raises(pycairndb.ProgrammingError) as raised:
+                await db.execute("SELECT ?::int, missing FROM t", (1,))
+            assert (raised.value.sqlstate, raised.value.position) == ("42703", 16)
+            returned = await db.execute("UPDATE t SET n = 7 WHERE id < :most RETURNING id, n", {"most": 2})
+            assert returned.rowcount == 2 and [tuple(row) for row in returned] == [(0, 7), (1, 7)] and returned.description[1][0] == "n"
+            for _ in range(3):
+                row = (await db.execute("SELECT id, at FROM t WHERE id = ?", (1,))).fetchone()
+                assert row["id"] == 1 and row["at"].utcoffset().total_seconds() == 9 * 3600
+            # The type of what is given decides where the text says none.
+            assert (await db.execute("SELECT ?", (5,))).fetchone()[0] == 5
+            with pytest.raises(pycairndb.ProgrammingError):
+                await db.execute("SELECT ?, ?", (1,))
+            # There is no session that these could change.
+            for sql in ("SET work_mem = '1MB'", "CREATE TEMPORARY TABLE gone (id int)"):
+                with pytest.raises(pycairndb.NotSupportedError):
+                    await db.execute(sql)
+            assert await asyncio.gather(*(asyncio.wait_for(db.execute("SELECT count(*) FROM t"), 30) for _ in range(100)))
+            # The schema changes under texts that are known.
+            await db.execute("ALTER TABLE t ALTER COLUMN n TYPE text")
+            await db.execute("UPDATE t SET n = ? WHERE id = 1", ("seven",))
+            assert (await db.execute("SELECT n FROM t WHERE id = ?", (1,))).fetchone()[0] == "seven"
+            awaited = db.execute("SELECT 1")
+            await awaited
+            with pytest.raises(RuntimeError):
+                await awaited
+        with pytest.raises(pycairndb.OperationalError) as raised:
+            await db.execute("SELECT 1")
+        assert raised.value.sqlstate == "08003"
+
+    run(work())
+
+
+def test_closing_ends_what_tasks_wait_for(path):
+    async def work():
+        db = await aio.connect(path, connections=2)
+        waiting = [asyncio.create_task(db.execute("SELECT count(*) FROM generate_series(1, 100000000000)")) for _ in range(5)]
+        called = asyncio.create_task(db.call(lambda one: one.execute("SELECT count(*) FROM generate_series(1, 100000000000)").fetchone()))
+        await asyncio.sleep(0.2)
+        begun = time.time()
+        await db.close()
+        ended = await asyncio.gather(*waiting, called, return_exceptions=True)
+        assert time.time() - begun < 10
+        assert all(isinstance(one, pycairndb.OperationalError) for one in ended), ended
+
+    run(work())
+    pycairndb.connect(path).close()
+
+
+def test_a_cancelled_task_leaves_no_half_of_a_write(path):
+    async def work():
+        async with await aio.connect(path, connections=2) as db:
+            await db.execute("CREATE TABLE t (id bigint PRIMARY KEY)")
+            for n in range(40):
+                first = n * 1000
+                task = asyncio.create_task(db.execute("INSERT INTO t SELECT * FROM generate_series(?::bigint, ?::bigint)", (first, first + 999)))
+                await asyncio.sleep(n / 20_000)
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+            # Each is there as a whole or not at all, once it has ended.
+            odd = "SELECT count(*) FROM (SELECT count(*) AS c FROM t GROUP BY id / 1000) AS g WHERE c <> 1000"
+            for _ in range(20):
+                assert (await db.execute(odd)).fetchone() == (0,)
+            assert (await db.execute("SELECT 1")).fetchone() == (1,)
+
+    run(work())
