@@ -242,7 +242,7 @@ impl Awaited {
         let is_exception = |object: &&Bound<'_, PyAny>| object.is_instance_of::<PyBaseException>();
         let thrown = match value.filter(is_exception).or(Some(kind).filter(is_exception)) {
             Some(exception) => exception.clone(),
-            None => kind.call1((value.map(|value| value.clone()),))?,
+            None => kind.call1((value.cloned(),))?,
         };
         Err(PyErr::from_value(thrown))
     }
