@@ -254,6 +254,12 @@ impl Cursor {
         self.shape().map(|shape| shape.description(py)).transpose()
     }
 
+    /// Whether it is closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.result().is_closed
+    }
+
     /// How many rows the last statement changed; -1 where it changes none.
     #[getter]
     fn rowcount(&self) -> i64 {

@@ -40,6 +40,19 @@ impl Param {
         !matches!(self.value(), ValueRef::Null | ValueRef::Text(_))
     }
 
+    /// Whether it is a number that is no whole one.
+    #[inline]
+    pub(crate) fn has_fraction(&self) -> bool {
+        match self.value() {
+            ValueRef::Double(number) => number.fract() != 0.0,
+            ValueRef::Numeric(number) => {
+                let number = number.to_cow();
+                number.scale() > 0 && number.trunc(0) != *number
+            }
+            _ => false,
+        }
+    }
+
     pub(crate) fn into_value(self) -> Value {
         match self {
             Param::Own(value) => value,
@@ -211,12 +224,14 @@ fn native(object: &Bound<'_, PyAny>, to: DataType, known: &Known) -> PyResult<Pa
         let bytes = object.getattr(intern!(py, "bytes"))?;
         Value::Uuid(bytes.extract()?)
     } else if is(&known.json)? {
-        json(&object.getattr(intern!(py, "value"))?, known, to)?
+        let dumps = object.getattr(intern!(py, "dumps"))?;
+        let dumps = if dumps.is_none() { known.json_dumps.bind(py) } else { &dumps };
+        json(&object.getattr(intern!(py, "value"))?, dumps, to)?
     } else if object.is_instance_of::<PyDict>() {
-        json(object, known, to)?
+        json(object, known.json_dumps.bind(py), to)?
     } else if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
         match to {
-            DataType::Json | DataType::Jsonb => json(object, known, to)?,
+            DataType::Json | DataType::Jsonb => json(object, known.json_dumps.bind(py), to)?,
             _ => array(object, to)?,
         }
     } else {
@@ -308,7 +323,8 @@ fn offset(object: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     if offset.is_none() { Ok(None) } else { micros_of(&offset).map(Some) }
 }
 
-fn micros_of(delta: &Bound<'_, PyAny>) -> PyResult<i64> {
+/// Of a `timedelta`.
+pub(crate) fn micros_of(delta: &Bound<'_, PyAny>) -> PyResult<i64> {
     let py = delta.py();
     let (days, seconds) = (number(delta, intern!(py, "days"))?, number(delta, intern!(py, "seconds"))?);
     Ok((days * 86_400 + seconds) * 1_000_000 + number(delta, intern!(py, "microseconds"))?)
@@ -365,18 +381,19 @@ fn decimal(object: &Bound<'_, PyAny>) -> PyResult<Value> {
 
 /// What `json.dumps` writes of an object, whatever that is.
 pub(crate) fn json_of(object: &Bound<'_, PyAny>) -> PyResult<Jsonb> {
-    match json(object, Known::get(object.py())?, DataType::Jsonb)? {
+    match json(object, Known::get(object.py())?.json_dumps.bind(object.py()), DataType::Jsonb)? {
         Value::Jsonb(document) => Ok(document),
         _ => Err(refused(object.py(), "XX000", "a document is something else")),
     }
 }
 
-/// What `json.dumps` writes of it.
-fn json(object: &Bound<'_, PyAny>, known: &Known, to: DataType) -> PyResult<Value> {
+/// What `dumps` writes of it.
+fn json(object: &Bound<'_, PyAny>, dumps: &Bound<'_, PyAny>, to: DataType) -> PyResult<Value> {
     let py = object.py();
-    let text = known.json_dumps.bind(py).call1((object,));
+    let text = dumps.call1((object,));
     let text = text.map_err(|cause| caused(py, refused(py, "22023", "the value is no JSON"), cause))?;
-    let text = utf8(&text)?;
+    let text = text.cast::<PyString>().map_err(|_| refused(py, "42804", "what writes JSON gives no str"))?;
+    let text = utf8(text)?;
     match to {
         DataType::Json => Ok(Value::Json(text.into())),
         _ => text.parse::<Jsonb>().map(Value::Jsonb).map_err(|error| raised(py, &error)),

@@ -29,6 +29,8 @@ pub(crate) struct Rewritten {
     pub(crate) parameters: Parameters,
     /// Its first word.
     pub(crate) first: TokenKind,
+    /// Whether it may put values into columns: it has one of the words INSERT, UPDATE, MERGE.
+    pub(crate) assigns: bool,
     /// Where the text was changed: from this byte of it on, so many bytes of the user's lie before.
     moved: Vec<(usize, usize)>,
 }
@@ -58,12 +60,13 @@ struct Found<'a> {
 impl Rewritten {
     /// Reads a text.
     pub(crate) fn of(text: &str) -> Result<Rewritten, Mixed> {
-        let (found, first) = find(text);
+        let Read { found, first, assigns } = read(text);
         let style = found.iter().map(|found| found.style).next();
         if found.iter().any(|found| Some(found.style) != style) {
             return Err(Mixed);
         }
-        let mut rewritten = Rewritten { sql: String::new(), parameters: Parameters::InOrder(0), first, moved: vec![] };
+        let (sql, parameters) = (String::new(), Parameters::InOrder(0));
+        let mut rewritten = Rewritten { sql, parameters, first, assigns, moved: vec![] };
         match style {
             None => rewritten.sql.push_str(text),
             Some(Style::Dollar) => {
@@ -133,25 +136,37 @@ fn number_of(names: &mut Vec<String>, name: &str) -> usize {
     }
 }
 
-/// All placeholders of a text, and its first word.
-fn find(text: &str) -> (Vec<Found<'_>>, TokenKind) {
-    let (mut found, mut first, mut after_operand) = (Vec::new(), None, false);
+/// What is read in a text.
+struct Read<'a> {
+    found: Vec<Found<'a>>,
+    first: TokenKind,
+    assigns: bool,
+}
+
+/// All placeholders of a text, and what its words say.
+fn read(text: &str) -> Read<'_> {
+    let mut read = Read { found: Vec::new(), first: TokenKind::Eof, assigns: false };
+    let (mut after_operand, mut distinct) = (false, DistinctOn::default());
     let mut lexer = Lexer::new(text, 0, Placeholders::default());
     loop {
         let token = lexer.next_token();
         if token.kind == TokenKind::Eof {
-            return (found, first.unwrap_or(TokenKind::Eof));
+            return read;
         }
-        first.get_or_insert(token.kind);
+        if read.first == TokenKind::Eof {
+            read.first = token.kind;
+        }
+        read.assigns |= matches!(token.kind, TokenKind::Insert | TokenKind::Update | TokenKind::Merge);
+        let ends_distinct = distinct.is_ended_by(token.kind);
         let (start, end) = (token.start as usize, token.end as usize);
         if token.kind == TokenKind::Param {
-            found.push(Found { style: Style::Dollar, start, end, name: &text[start + 1..end] });
+            read.found.push(Found { style: Style::Dollar, start, end, name: &text[start + 1..end] });
             after_operand = true;
         } else if let Some((sign, is_after)) = sign(text, token, after_operand) {
             match (is_after, placeholder(text, sign)) {
                 (false, Some(placeholder)) => {
                     lexer = Lexer::new(text, placeholder.end, Placeholders::default());
-                    found.push(placeholder);
+                    read.found.push(placeholder);
                     after_operand = true;
                 }
                 // An operator of one's own, and what may stand behind it.
@@ -163,8 +178,41 @@ fn find(text: &str) -> (Vec<Found<'_>>, TokenKind) {
                 _ => after_operand = false,
             }
         } else {
-            after_operand = is_operand(token.kind);
+            after_operand = is_operand(token.kind) && !ends_distinct;
         }
+    }
+}
+
+/// `DISTINCT ON (..)`: the one parenthesis behind which an operand stands.
+#[derive(Default)]
+struct DistinctOn {
+    before: Option<TokenKind>,
+    is_on: bool,
+    /// The depths at which such parentheses were opened.
+    open: Vec<usize>,
+    depth: usize,
+}
+
+impl DistinctOn {
+    /// Reads on; whether this token closes such a parenthesis.
+    fn is_ended_by(&mut self, kind: TokenKind) -> bool {
+        let (before, is_on) = (self.before.replace(kind), self.is_on);
+        self.is_on = before == Some(TokenKind::Distinct) && kind == TokenKind::On;
+        match kind {
+            TokenKind::LeftParen => {
+                self.depth += 1;
+                if is_on {
+                    self.open.push(self.depth);
+                }
+            }
+            TokenKind::RightParen => {
+                let depth = self.depth;
+                self.depth = depth.saturating_sub(1);
+                return self.open.pop_if(|open| *open == depth).is_some();
+            }
+            _ => {}
+        }
+        false
     }
 }
 

@@ -191,10 +191,8 @@ impl Known {
         }
         params.clear();
         self.read(py, given, params)?;
-        let types = self.types();
-        let is_plain =
-            |(index, param): (usize, &Param)| types.get(index) != Some(&DataType::Text) || !param.is_no_text();
-        if !self.needs_types && params.iter().enumerate().all(is_plain) {
+        let own = |(index, param): (usize, &Param)| self.is_of_its_own(index, param);
+        if !self.needs_types && !params.iter().enumerate().any(own) {
             return self.plain.as_mut().ok_or_else(|| refused(py, "XX000", "a statement is gone"));
         }
         self.typed(py, connection, params)
@@ -218,12 +216,23 @@ impl Known {
         Ok(Prepared { statement: connection.try_prepare(sql, types)?, types: types.to_vec(), shape: None })
     }
 
-    /// Of parameters of which the text says no type, or text, but that are given as something else, the types of what is given: so
-    /// `SELECT ?` of a number is a number. Where the statement does not take them, their text will do.
+    /// Whether a parameter is of the type of what is given, whatever the text says: one that is to be text and is none, for text is what
+    /// is said where nothing is; and a number with a fraction that is compared with whole ones. (Put into a column of whole numbers it
+    /// would be rounded: that is refused.)
+    #[inline]
+    fn is_of_its_own(&self, index: usize, param: &Param) -> bool {
+        match self.types().get(index) {
+            None | Some(DataType::Text) => param.is_no_text(),
+            Some(of) => of.is_integer() && param.has_fraction() && !self.rewritten.assigns,
+        }
+    }
+
+    /// With parameters that are of their own types: so `SELECT ?` of a number is a number. Where the statement does not take them,
+    /// their text will do.
     fn typed(&mut self, py: Python<'_>, connection: &'static Connection, params: &[Param]) -> PyResult<&mut Prepared> {
-        let own = |(index, param): (usize, &Param)| match self.types().get(index) {
-            None | Some(&DataType::Text) if param.is_no_text() => own_type(param.value()),
-            _ => DataType::Unknown,
+        let own = |(index, param): (usize, &Param)| match self.is_of_its_own(index, param) {
+            true => own_type(param.value()),
+            false => DataType::Unknown,
         };
         let types: Vec<DataType> = params.iter().enumerate().map(own).collect();
         let at = match self.typed.iter().position(|(of, _)| *of == types) {

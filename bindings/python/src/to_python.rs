@@ -9,6 +9,7 @@ use pyo3::{ffi, intern};
 
 use crate::calendar::{DAY_MICROS, DAYS, ORDINAL_2000, civil, clock};
 use crate::errors::{raised, refused_with};
+use crate::from_python::micros_of;
 use crate::known::Known;
 
 /// What values are made with: of one result.
@@ -74,13 +75,8 @@ impl<'py> Maker<'py> {
                 self.time(time.micros(), Some(&zone))?
             }
             ValueRef::Timestamp(micros) => self.moment(micros, None)?,
-            ValueRef::TimestampTz(micros) => {
-                let utc = self.moment(micros, Some(self.known.utc.bind(py).cast::<PyTzInfo>()?))?;
-                match self.is_utc {
-                    true => utc,
-                    false => utc.call_method1(intern!(py, "astimezone"), (&self.zone,))?,
-                }
-            }
+            ValueRef::TimestampTz(micros) if self.is_utc => self.utc(micros)?,
+            ValueRef::TimestampTz(micros) => self.zoned(micros)?,
             ValueRef::Interval(interval) => self.interval(interval)?,
             ValueRef::Uuid(bytes) => {
                 let named = PyDict::new(py);
@@ -139,6 +135,25 @@ impl<'py> Maker<'py> {
         }
         let ((year, month, day), (hour, minute, second, micros)) = (civil(days), clock(of_day));
         Ok(PyDateTime::new(self.py, year, month, day, hour, minute, second, micros, zone)?.into_any())
+    }
+
+    fn utc(&self, micros: i64) -> PyResult<Bound<'py, PyAny>> {
+        self.moment(micros, Some(self.known.utc.bind(self.py).cast::<PyTzInfo>()?))
+    }
+
+    /// A moment in the session's zone.
+    fn zoned(&self, micros: i64) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.py;
+        let shown = |micros: i64| self.utc(micros)?.call_method1(intern!(py, "astimezone"), (&self.zone,));
+        let day = micros.div_euclid(DAY_MICROS);
+        if DAYS.contains(&(day - 1)) && DAYS.contains(&(day + 1)) {
+            return shown(micros);
+        }
+        // In the first and last days of Python's calendar UTC has no datetime where the zone has one, or the other way about. The zone
+        // is as far from UTC as two days nearer, where both have one.
+        let nearer = if micros < 0 { 2 * DAY_MICROS } else { -2 * DAY_MICROS };
+        let ahead = micros_of(&shown(micros.saturating_add(nearer))?.call_method0(intern!(py, "utcoffset"))?)?;
+        self.moment(micros.saturating_add(ahead), Some(self.zone.cast::<PyTzInfo>()?))
     }
 
     /// Months have no length of their own: where there are some, it is a `timedelta` that remembers its parts.

@@ -219,8 +219,10 @@ def test_row_factories(db):
 
 def test_closed_cursors_and_connections_say_so(db):
     cursor = db.execute("SELECT 1")
+    assert not cursor.closed
     cursor.close()
     cursor.close()
+    assert cursor.closed
     for use in (cursor.fetchone, cursor.fetchall, lambda: cursor.execute("SELECT 1"), lambda: list(cursor)):
         with pytest.raises(pycairndb.InternalError):
             use()

@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import json
 import threading
 import uuid
 
@@ -49,8 +50,8 @@ django.setup()
 from django.contrib import admin  # noqa: E402
 from django.contrib.auth.models import Group, User  # noqa: E402
 from django.core.management import call_command  # noqa: E402
-from django.db import IntegrityError, NotSupportedError, OperationalError, connection, models, transaction  # noqa: E402
-from django.test import Client  # noqa: E402
+from django.db import IntegrityError, InternalError, NotSupportedError, OperationalError, connection, models, transaction  # noqa: E402
+from django.test import Client, override_settings  # noqa: E402
 from django.urls import path as url  # noqa: E402
 
 from pycairndb.django import retry  # noqa: E402
@@ -181,3 +182,65 @@ def test_what_there_is_can_be_inspected(capsys):
     told = capsys.readouterr().out
     assert "models.DecimalField(max_digits=20, decimal_places=5" in told and "models.JSONField" in told
     assert "models.CharField(unique=True, max_length=20)" in told
+
+
+def test_what_other_backends_take_is_taken(settings_without_zones):
+    Every.objects.create(text="50%_of", small=50, double=49.5, doc={"k": 1})
+    Every.objects.create(text="of", small=7, moment=datetime.datetime(9999, 12, 31, 23, 59, 59))
+    texts = lambda query: sorted(query.values_list("text", flat=True))  # noqa: E731
+    # A number with a fraction beside whole ones.
+    less = models.lookups.LessThan(models.F("small"), 49.5)
+    assert texts(Every.objects.annotate(less=less).filter(less=True)) == ["of"]
+    assert texts(Every.objects.filter(small__gte=models.F("double"))) == ["50%_of"]
+    # Signs of patterns that come from a column, with and without parameters.
+    assert texts(Every.objects.filter(text__contains=models.F("text"))) == ["50%_of", "of"]
+    assert texts(Every.objects.filter(text__icontains=models.F("text"), small=50)) == ["50%_of"]
+    assert Every.objects.extra(select={"sign": "'%%s'"})[0].sign == "%s"
+    assert Every.objects.distinct("text").exists()
+    # Moments without a zone, also those that are read without a model.
+    assert Every.objects.get(text="of").moment == datetime.datetime(9999, 12, 31, 23, 59, 59)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT moment, text FROM auth_every WHERE text = %(text)s", {"text": "of"})
+        assert cursor.fetchall() == [(datetime.datetime(9999, 12, 31, 23, 59, 59), "of")]
+        assert connection.ops.last_executed_query(cursor, "SELECT %(a)s", {"a": "x"}) == "SELECT 'x'"
+    with pytest.raises(InternalError):
+        cursor.execute("SELECT 1")
+
+
+@pytest.fixture
+def settings_without_zones():
+    with override_settings(USE_TZ=False, TIME_ZONE="America/Chicago"):
+        connection.close()
+        yield
+        Every.objects.all().delete()
+    connection.close()
+
+
+def test_json_is_written_by_the_encoder_of_its_field():
+    class Encoder(json.JSONEncoder):
+        def default(self, value):
+            return str(value)
+
+    key = uuid.uuid4()
+    made = connection.ops.adapt_json_value({"key": key}, Encoder)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT %s::jsonb", (made,))
+        assert cursor.fetchone() == ({"key": str(key)},)
+    with pytest.raises(TypeError, match="UUID is not JSON serializable"):
+        Every.objects.create(text="x", doc=key)
+
+
+def test_moments_are_shown_in_the_zone_of_the_settings():
+    moment = datetime.datetime(2024, 7, 1, 12, tzinfo=datetime.timezone.utc)
+    connection.settings_dict["TIME_ZONE"] = "Europe/Paris"
+    # (What is known already is forgotten.)
+    assert connection.timezone and connection.timezone_name
+    del connection.timezone, connection.timezone_name
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT %s::timestamptz", (moment,))
+            (shown,) = cursor.fetchone()
+        assert shown == moment and str(shown.tzinfo) == "Europe/Paris"
+    finally:
+        connection.settings_dict["TIME_ZONE"] = None
+        del connection.timezone, connection.timezone_name

@@ -1,6 +1,7 @@
 """The ways to write parameters."""
 
 import collections
+import decimal
 
 import pytest
 
@@ -31,6 +32,9 @@ WAYS = [
     ("SELECT 'abc' LIKE ? ESCAPE ?, substring('abc' FROM ?)", ("a%", "\\", 2), (True, "bc")),
     ("SELECT x %s FROM (SELECT 7 AS x, 4 AS s) v", (), (3,)),
     ("SELECT CASE WHEN ? THEN ? ELSE ? END", (True, 1, 2), (1,)),
+    ("SELECT DISTINCT ON (a) ?, (a) % 2, ? FROM (SELECT 3 AS a) s", (1, 2), (1, 1, 2)),
+    ("SELECT DISTINCT ON (coalesce((a), 1), (a + 2)) %s AS b FROM (SELECT 3 AS a) s", (5,), (5,)),
+    ("SELECT (SELECT DISTINCT ON (a) a FROM (SELECT 3 AS a) t ORDER BY (a)) % 2, ?", (5,), (1, 5)),
 ]
 
 
@@ -96,3 +100,22 @@ def test_what_a_statement_is_tried_with_does_not_fail_the_transaction():
     assert raised.value.sqlstate == "25P02"
     db.rollback()
     assert db.execute("SELECT v FROM t").fetchall() == [("5",)]
+
+
+def test_numbers_with_a_fraction_are_compared_with_whole_ones(db):
+    db.executescript("CREATE TABLE t (id int PRIMARY KEY, n smallint); INSERT INTO t SELECT i, i FROM generate_series(1, 9) AS s(i)")
+    ids = lambda sql, *given: [id for (id,) in db.execute(sql, given)]  # noqa: E731
+    for _ in range(2):
+        assert ids("SELECT id FROM t WHERE n > ? ORDER BY id", 7) == [8, 9]
+        assert ids("SELECT id FROM t WHERE n > ? ORDER BY id", 7.0) == [8, 9]
+        assert ids("SELECT id FROM t WHERE n > ? ORDER BY id", 7.5) == [8, 9]
+        assert ids("SELECT id FROM t WHERE n > ? ORDER BY id", decimal.Decimal("8.50")) == [9]
+        assert ids("SELECT id FROM t WHERE n > ? ORDER BY id", decimal.Decimal("8.00")) == [9]
+        assert ids("SELECT id FROM t WHERE id = ?", 2.5) == [] and ids("SELECT id FROM t WHERE id = ?", 2.0) == [2]
+        assert ids("SELECT id FROM t WHERE id < ? AND n > ? ORDER BY id", float("inf"), 8) == [9]
+    assert db.execute("DELETE FROM t WHERE n > ?", (7.5,)).rowcount == 2
+    # A column of whole numbers does not round what it is given.
+    for sql in ("INSERT INTO t VALUES (?)", "UPDATE t SET id = ?", "WITH n AS (SELECT 1) INSERT INTO t VALUES (?)"):
+        with pytest.raises(pycairndb.ProgrammingError) as error:
+            db.execute(sql, (7.5,))
+        assert error.value.sqlstate == "42804", sql

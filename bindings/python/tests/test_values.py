@@ -3,6 +3,7 @@
 import datetime as dt
 import decimal
 import enum
+import json
 import math
 import uuid
 
@@ -103,6 +104,20 @@ def test_moments_are_shown_in_the_zone_of_the_session(db):
     assert db.execute("SELECT ?::timestamptz", (moment,)).fetchone()[0] == moment
 
 
+def test_moments_at_the_ends_of_the_calendar(db):
+    for zone, local in (("America/Chicago", "9999-12-31 23:59:59.999999"), ("Etc/GMT-9", "0001-01-01 00:00:00")):
+        db.execute(f"SET TimeZone = '{zone}'")
+        shown = db.execute("SELECT ?::text::timestamptz", (local,)).fetchone()[0]
+        assert shown.replace(tzinfo=None) == dt.datetime.fromisoformat(local) and str(shown.tzinfo) == zone
+    # There is one in UTC, and none here.
+    db.execute("SET TimeZone = 'Asia/Tokyo'")
+    with pytest.raises(pycairndb.DataError) as raised:
+        db.execute("SELECT '9999-12-31 23:30:00+00'::timestamptz").fetchone()
+    assert raised.value.sqlstate == "22008"
+    with pytest.raises(pycairndb.DataError):
+        db.execute("SELECT 'infinity'::timestamptz").fetchone()
+
+
 def test_buffers_are_bytes(db):
     import array
 
@@ -116,6 +131,13 @@ def test_json_is_json_whatever_it_is(db):
         assert db.execute("SELECT jsonb_build_array(?)", (Json(value),)).fetchone() == ([value],)
     with pytest.raises(pycairndb.DataError):
         db.execute("SELECT ?::jsonb", ({"a": object()},))
+    # By a writer of one's own.
+    texts = lambda value: json.dumps(value, default=str)  # noqa: E731
+    assert db.execute("SELECT ?::jsonb", (Json({"a": dt.date(2024, 1, 2)}, texts),)).fetchone() == ({"a": "2024-01-02"},)
+    for dumps in (lambda value: "{@", lambda value: b"1", lambda value: 1 / 0):
+        with pytest.raises(pycairndb.Error) as raised:
+            db.execute("SELECT ?::jsonb", (Json(1, dumps=dumps),))
+        assert raised.value.sqlstate in ("22P02", "42804", "22023")
 
 
 class Mood(enum.Enum):

@@ -17,12 +17,13 @@ class PrepareProtocol:
 
 
 class Json:
-    """A value that goes in as JSON, whatever it is: `Json("text")`, `Json(None)`, `Json([1, 2])`."""
+    """A value that goes in as JSON, whatever it is: `Json("text")`, `Json(None)`, `Json([1, 2])`. `dumps` writes it, instead of
+    `json.dumps`."""
 
-    __slots__ = ("value",)
+    __slots__ = ("value", "dumps")
 
-    def __init__(self, value: Any) -> None:
-        self.value = value
+    def __init__(self, value: Any, dumps: Callable[[Any], str] | None = None) -> None:
+        self.value, self.dumps = value, dumps
 
     def __repr__(self) -> str:
         return f"Json({self.value!r})"

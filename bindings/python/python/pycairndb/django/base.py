@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import threading
 from typing import Any, NamedTuple
 
@@ -54,14 +55,22 @@ class Column(NamedTuple):
 
 class Cursor(pycairndb.Cursor):
     @property
+    def described(self) -> tuple | None:
+        """As the cursor itself has it."""
+        return super().description
+
+    @property
     def description(self) -> list[Column] | None:
-        described = super().description
+        described = self.described
         return None if described is None else [_column(*column) for column in described]
 
     def execute(self, sql: str, parameters: Any = None, /) -> "Cursor":
         # Without parameters it may be several statements, as psycopg has it.
         if parameters is None and ";" in sql.rstrip("; \t\n"):
             return self.executescript(sql)
+        # What Django writes for parameters is a format, also where there are none.
+        if parameters is not None and not parameters:
+            sql = sql.replace("%%", "%")
         return super().execute(sql, parameters)
 
     def callproc(self, name: str, arguments: Any = ()) -> Any:
@@ -69,6 +78,29 @@ class Cursor(pycairndb.Cursor):
         quoted = name if name.startswith('"') else '"' + name.replace('"', '""') + '"'
         self.execute(f"SELECT * FROM {quoted}({marks})", arguments or None)
         return arguments
+
+
+class Moments:
+    """Makes rows whose moments are shown in a zone that is not the session's, or naive where that is None."""
+
+    def __init__(self, zone: datetime.tzinfo | None) -> None:
+        self._zone, self._described, self._places = zone, None, []
+
+    def __call__(self, cursor: Cursor, row: tuple) -> tuple:
+        if cursor.described is not self._described:
+            self._described = cursor.described
+            kinds = [column[1] for column in self._described]
+            self._places = [place for place, kind in enumerate(kinds) if kind.startswith("timestamp") and "with time" in kind]
+        if not self._places:
+            return row
+        shown = list(row)
+        for place in self._places:
+            if shown[place] is not None:
+                shown[place] = self._shown(shown[place])
+        return tuple(shown)
+
+    def _shown(self, moment: datetime.datetime) -> datetime.datetime:
+        return moment.replace(tzinfo=None) if self._zone is None else moment.astimezone(self._zone)
 
 
 def _column(name: str, kind: str, display: Any, size: int | None, *rest: Any) -> Column:
@@ -145,6 +177,9 @@ class DatabaseWrapper(BaseDatabaseWrapper):
         "iendswith": "LIKE '%%' || UPPER({})",
     }
 
+    # That was set when the connection was made.
+    _session_zone: str | None = None
+
     Database = pycairndb
     SchemaEditorClass = DatabaseSchemaEditor
     client_class = DatabaseClient
@@ -176,6 +211,7 @@ class DatabaseWrapper(BaseDatabaseWrapper):
     def ensure_timezone(self) -> bool:
         if self.connection is None or not self.timezone_name:
             return False
+        self._session_zone = self.timezone_name
         with self.connection.cursor() as cursor:
             cursor.execute("SHOW TimeZone")
             if cursor.fetchone()[0] == self.timezone_name:
@@ -191,7 +227,10 @@ class DatabaseWrapper(BaseDatabaseWrapper):
     @async_unsafe
     def create_cursor(self, name: str | None = None) -> pycairndb.Cursor:
         # Rows come as they are fetched, of any cursor.
-        return self.connection.cursor(Cursor)
+        cursor = self.connection.cursor(Cursor)
+        if self.timezone is None or self.timezone_name != self._session_zone:
+            cursor.row_factory = Moments(self.timezone)
+        return cursor
 
     def _set_autocommit(self, autocommit: bool) -> None:
         with self.wrap_database_errors:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db import DataError, InterfaceError
+from django.db import DataError, InternalError
 from django.utils.functional import cached_property
 
 from ._parts import part
@@ -18,7 +18,7 @@ class DatabaseFeatures(part("features").DatabaseFeatures):
     # A file is copied, not cloned: and no process inherits what another has open.
     can_clone_databases = False
     has_native_uuid_field = True
-    closed_cursor_error_class = InterfaceError
+    closed_cursor_error_class = InternalError
     supported_explain_formats = {"JSON", "TEXT"}
     schema_editor_uses_clientside_param_binding = True
     test_collations = {"deterministic": None, "non_default": None, "swedish_ci": None, "virtual": None}

@@ -8,7 +8,6 @@ import json
 import uuid
 from typing import Any
 
-from django.conf import settings
 from django.db.backends.base.operations import BaseDatabaseOperations
 
 from .._types import Json
@@ -30,7 +29,7 @@ def literal(value: Any) -> str:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return f"'\\x{bytes(value).hex()}'::bytea"
     if isinstance(value, Json):
-        return literal(json.dumps(value.value)) + "::jsonb"
+        return literal((value.dumps or json.dumps)(value.value)) + "::jsonb"
     if isinstance(value, datetime.datetime):
         return f"'{value.isoformat()}'::timestamp{'tz' if value.tzinfo else ''}"
     if isinstance(value, datetime.date):
@@ -58,7 +57,11 @@ class DatabaseOperations(part("operations").DatabaseOperations):
         return super().lookup_cast(lookup_type, None if internal_type in _ADDRESSES else internal_type)
 
     def compose_sql(self, sql: str, params: Any) -> str:
-        return sql % tuple(map(literal, params)) if params is not None else sql
+        if params is None:
+            return sql
+        if isinstance(params, dict):
+            return sql % {name: literal(value) for name, value in params.items()}
+        return sql % tuple(map(literal, params))
 
     def last_executed_query(self, cursor: Any, sql: str, params: Any) -> str:
         try:
@@ -73,22 +76,20 @@ class DatabaseOperations(part("operations").DatabaseOperations):
         return value or None
 
     def adapt_json_value(self, value: Any, encoder: Any) -> Any:
-        return Json(value if encoder is None else json.loads(json.dumps(value, cls=encoder)))
+        # What is no JSON is told here: as the encoder's own error.
+        text = json.dumps(value, cls=encoder)
+        return Json(value, lambda _: text)
+
+    def tablespace_sql(self, tablespace: str, inline: bool = False) -> str:
+        return ""
 
     def get_db_converters(self, expression: Any) -> list:
         converters = super().get_db_converters(expression)
-        kind = expression.output_field.get_internal_type()
-        if kind == "JSONField":
+        if expression.output_field.get_internal_type() == "JSONField":
             converters.append(_as_text)
-        elif kind == "DateTimeField" and not settings.USE_TZ:
-            converters.append(_as_naive)
         return converters
 
 
 def _as_text(value: Any, expression: Any, connection: Any) -> Any:
     # Which the field reads by its own decoder.
     return None if value is None else json.dumps(value)
-
-
-def _as_naive(value: Any, expression: Any, connection: Any) -> Any:
-    return value.replace(tzinfo=None) if isinstance(value, datetime.datetime) else value
