@@ -6,7 +6,6 @@ use cairn_parser::TokenKind;
 use cairn_parser::token::{KeywordClass, Piece, PieceKind, pieces};
 use console::{Color, Style};
 
-use super::help;
 use super::splitter::is_dot_command;
 
 /// The line with colours, behind the lines of the same statement that are `begun`; it takes the same room.
@@ -51,7 +50,7 @@ fn is_shown_as_keyword(kind: TokenKind, written: &str) -> bool {
     match kind.class() {
         None => false,
         Some(KeywordClass::Reserved | KeywordClass::TypeFunctionName) => true,
-        Some(_) => help::KEYWORDS.binary_search(&written.to_ascii_uppercase().as_str()).is_ok(),
+        Some(_) => cairn_complete::KEYWORDS.binary_search(&written.to_ascii_uppercase().as_str()).is_ok(),
     }
 }
 
@@ -82,10 +81,5 @@ mod tests {
     fn a_line_has_the_colours_of_what_began_before_it() {
         assert_eq!(coloured("select 'a\n", "b', 1"), "\u{1b}[32mb'\u{1b}[0m, \u{1b}[36m1\u{1b}[0m");
         assert_eq!(coloured("select /* a\n", "b"), "\u{1b}[2mb\u{1b}[0m");
-    }
-
-    #[test]
-    fn the_words_that_are_completed_are_in_order() {
-        assert!(help::KEYWORDS.is_sorted());
     }
 }

@@ -4,7 +4,6 @@ mod catalog;
 mod colours;
 mod complete;
 mod connect;
-mod cursor;
 mod describe;
 mod dot;
 mod foreign;
