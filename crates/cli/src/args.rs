@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use crate::console::ConsoleArgs;
 use crate::documents::{Export, Ndjson};
 use crate::output::Format;
 use crate::serve::ServeArgs;
@@ -143,6 +144,10 @@ pub enum Command {
     /// The user who owns the file comes in over the Unix socket beside it, without a password; nobody else, unless --listen and
     /// --users say so.
     Serve(ServeArgs),
+    /// Look at a database in a browser of this machine: tells an address, and serves it until Ctrl-C
+    ///
+    /// The address is good once, for ten minutes; the session that it begins ends with the command. What another process serves is looked at there.
+    Console(ConsoleArgs),
     /// Make, list and revoke tokens, which let programs ask a server over HTTP
     #[command(subcommand)]
     Token(TokenCommand),

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::args::{self, Command, Import, Input, ShellArgs};
 use crate::report::{Failure, warn};
-use crate::{bench, demo, documents, dump, maintenance, serve, shell, token, watch};
+use crate::{bench, console, demo, documents, dump, maintenance, serve, shell, token, watch};
 
 /// Does what the process was asked to on its command line.
 pub fn run() -> ExitCode {
@@ -37,6 +37,7 @@ fn dispatch(command: Option<Command>, shell: &ShellArgs, inputs: Vec<Input>) -> 
         Some(Command::Watch { file, query, format }) => watch::run(&file, &query, format)?,
         Some(Command::Serve(args)) => serve::run(&args)?,
         Some(Command::Token(command)) => token::run(&command)?,
+        Some(Command::Console(args)) => console::run(&args)?,
         Some(Command::Stats { file }) => maintenance::stats(&file)?,
         Some(Command::Bench { words }) => return Ok(bench::run(words)),
     }

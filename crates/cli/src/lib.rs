@@ -6,6 +6,7 @@
 mod args;
 mod bench;
 mod command;
+mod console;
 mod copy;
 mod demo;
 mod documents;

@@ -121,7 +121,7 @@ fn backup_file(path: &Path, target: &Path) -> Result<(), Failure> {
     say(format_args!("{} copied to {} ({})", path.display(), target.display(), size(target)?))
 }
 
-fn is_in_use(failure: &Failure) -> bool {
+pub fn is_in_use(failure: &Failure) -> bool {
     matches!(failure, Failure::Sql { error, .. } if error.sqlstate() == SqlState::OBJECT_IN_USE)
 }
 

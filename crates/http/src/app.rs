@@ -7,6 +7,7 @@ use cairndb::{Error, SqlState};
 use cairndb_async::{Database, Pool};
 use tokio::sync::watch;
 
+use crate::console::{Charge, Sessions};
 use crate::databases::{Databases, Open};
 use crate::options::Options;
 use crate::principal::Principal;
@@ -21,6 +22,10 @@ pub(crate) struct App {
     pub(crate) databases: Databases,
     pub(crate) tokens: Tokens,
     pub(crate) counts: Counts,
+    /// Of the console.
+    pub(crate) sessions: Sessions,
+    /// What results that are kept for it take.
+    pub(crate) charge: Charge,
     /// Changes when the server ends.
     pub(crate) stopping: watch::Receiver<bool>,
 }
@@ -36,6 +41,8 @@ impl App {
             databases,
             tokens: Tokens::new(own.transpose()?),
             counts: Counts::default(),
+            sessions: Sessions::default(),
+            charge: Charge::default(),
             stopping,
         })
     }

@@ -15,6 +15,7 @@ use cairn_server::Level;
 use cairndb::SqlState;
 
 use crate::app::App;
+use crate::console::{self, Held, Session};
 use crate::options::Options;
 use crate::principal::Principal;
 use crate::problem::{Problem, Told};
@@ -40,10 +41,10 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
     // (A body is not for two threads to look at, so nothing of the request is held while something is waited for.)
     let shown = shown(&app, &options, &request, peer);
     let admitted = admit(&app, &options, shown).await;
-    let answer = match admitted.and_then(|principal| principal.check_path(&path).map(|()| principal)) {
-        Ok(principal) => {
-            principal.name().clone_into(&mut name);
-            in_time(&options, principal, request, next).await
+    let answer = match admitted.and_then(|admitted| admitted.principal.check_path(&path).map(|()| admitted)) {
+        Ok(admitted) => {
+            admitted.principal.name().clone_into(&mut name);
+            in_time(&options, admitted, request, next).await
         }
         Err(problem) => problem.into_response(),
     };
@@ -72,8 +73,9 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
     answer
 }
 
-async fn in_time(options: &Options, principal: Principal, mut request: Request, next: Next) -> Response<Body> {
-    request.extensions_mut().insert(principal);
+async fn in_time(options: &Options, admitted: Admitted, mut request: Request, next: Next) -> Response<Body> {
+    request.extensions_mut().insert(admitted.principal);
+    admitted.session.map(|session| request.extensions_mut().insert(session));
     if is_lasting(request.uri().path()) {
         return next.run(request).await;
     }
@@ -96,11 +98,34 @@ enum Shown {
     /// Nothing has to be shown.
     Nothing,
     Secret(String),
+    /// Both secrets of a session of the console.
+    Session(Held),
+}
+
+/// Who may ask.
+struct Admitted {
+    principal: Principal,
+    /// Within which session of the console, if it is one.
+    session: Option<Arc<Session>>,
+}
+
+impl From<Principal> for Admitted {
+    fn from(principal: Principal) -> Admitted {
+        Admitted { principal, session: None }
+    }
 }
 
 fn shown(app: &App, options: &Options, request: &Request, peer: Option<Peer>) -> Result<Shown, Problem> {
     check_host(options, request, peer)?;
-    if app.services.options().trusts_all || OPEN.contains(&request.uri().path()) {
+    let path = request.uri().path();
+    if OPEN.contains(&path) || (options.console && console::is_open(path)) {
+        return Ok(Shown::Nothing);
+    }
+    let held = peer.and_then(|peer| Held::of(request.headers(), peer.to.port())).filter(Held::is_whole);
+    if let (Some(held), None) = (held, secret_of(request.headers())) {
+        return Ok(Shown::Session(held));
+    }
+    if app.services.options().trusts_all {
         return Ok(Shown::Nothing);
     }
     let secret = secret_of(request.headers()).map(|secret| Shown::Secret(secret.to_owned()));
@@ -108,21 +133,29 @@ fn shown(app: &App, options: &Options, request: &Request, peer: Option<Peer>) ->
 }
 
 /// Who asks, if he may ask at all.
-async fn admit(app: &App, options: &Options, shown: Result<Shown, Problem>) -> Result<Principal, Problem> {
-    let Shown::Secret(secret) = shown? else { return Ok(Principal::Anybody) };
+async fn admit(app: &App, options: &Options, shown: Result<Shown, Problem>) -> Result<Admitted, Problem> {
+    let secret = match shown? {
+        Shown::Nothing => return Ok(Principal::Anybody.into()),
+        Shown::Session(held) => {
+            let session = app.sessions.of(app, &held).await;
+            let session = session.ok_or_else(|| denied("the session has ended", "Log in again."))?;
+            return Ok(Admitted { principal: session.principal().clone(), session: Some(session) });
+        }
+        Shown::Secret(secret) => secret,
+    };
     if let Some(jwt) = options.jwt.as_ref().filter(|_| !is_of_tokens(&secret)) {
         return match jwt.claims(&secret) {
-            Ok(claims) => Ok(Principal::Claims(claims)),
+            Ok(claims) => Ok(Principal::Claims(claims).into()),
             Err(why) => Err(denied(why, "Get another one where this one is from.")),
         };
     }
     match app.tokens.of(&options.tokens, &secret).await? {
-        Some(token) => Ok(Principal::Token(token)),
+        Some(token) => Ok(Principal::Token(token).into()),
         None => Err(denied("the token is not known, has expired, or was revoked", "Make one: cairn token create")),
     }
 }
 
-fn denied(message: &str, hint: &str) -> Problem {
+pub(crate) fn denied(message: &str, hint: &str) -> Problem {
     let problem = Problem::new(StatusCode::UNAUTHORIZED, SqlState::INVALID_PASSWORD, message).hint(hint);
     problem.header(header::WWW_AUTHENTICATE, "Bearer")
 }

@@ -18,6 +18,7 @@ mod body;
 mod bulk;
 mod changes;
 mod collections;
+mod console;
 mod databases;
 mod documents;
 mod etag;

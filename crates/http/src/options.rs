@@ -32,6 +32,8 @@ pub struct Options {
     pub hosts: Vec<String>,
     /// Pages of which origins a browser may let ask (CORS); none: no others than the server's own, of which there are none.
     pub origins: Vec<String>,
+    /// There is the console at `/`.
+    pub console: bool,
     /// The longest body.
     pub body_bytes: usize,
     /// How long a request may take until its answer begins, and a part of a longer body until it comes.
@@ -60,6 +62,7 @@ impl Default for Options {
             jwt: None,
             hosts: Vec::new(),
             origins: Vec::new(),
+            console: true,
             body_bytes: 64 << 20,
             request_timeout: Duration::from_secs(60),
             connections_max: 10_000,

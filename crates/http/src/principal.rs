@@ -154,6 +154,14 @@ impl Principal {
         }
     }
 
+    /// What tells apart who has shown something: the digest of his token.
+    pub(crate) fn digest(&self) -> &str {
+        match self {
+            Principal::Token(token) => &token.digest,
+            Principal::Anybody | Principal::Claims(_) => "",
+        }
+    }
+
     /// As the log names him.
     pub(crate) fn name(&self) -> &str {
         match self {

@@ -12,6 +12,7 @@ use tower_http::compression::CompressionLayer;
 use tower_http::cors::CorsLayer;
 
 use crate::app::App;
+use crate::console;
 use crate::problem::Problem;
 use crate::{aggregate, batch, bulk, changes, collections, documents, guard, live, query, rules, sql, watched};
 
@@ -39,6 +40,7 @@ pub(crate) fn all(app: &Arc<App>) -> Router {
         .route("/db/{database}/sql", post(sql::run))
         .route("/db/{database}/live", get(live::get).post(live::post))
         .route("/openapi.json", get(watched::openapi));
+    let router = if app.options().console { console::routes(router) } else { router };
     finished(watchers(router), app)
 }
 

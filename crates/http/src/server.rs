@@ -25,6 +25,7 @@ use crate::app::App;
 use crate::guard::Peer;
 use crate::options::Options;
 use crate::sockets::Socket;
+use crate::token::{Secret, Token};
 use crate::{routes, tls};
 
 /// How long the head of a request may take.
@@ -108,6 +109,16 @@ impl Running {
         self.metrics
     }
 
+    /// A secret that begins one session of the console, as who has shown this token, if it is used within ten minutes. The token has to be one that the
+    /// server knows: with it the session ends.
+    ///
+    /// # Errors
+    ///
+    /// 58030 where the system has no randomness.
+    pub fn console_secret(&self, token: Token) -> Result<Secret, Error> {
+        self.app.sessions.once(token)
+    }
+
     /// Has these options from now on, but for where it listens, how many connections there may be, and each database's workers.
     ///
     /// # Errors
@@ -137,6 +148,7 @@ impl Running {
             };
             let _ = tokio::time::timeout(FAREWELL_TIME, quiet).await;
         });
+        self.app.sessions.close();
         runtime.shutdown_timeout(FAREWELL_TIME);
         self.app.databases.close();
     }
@@ -157,6 +169,7 @@ async fn look(app: Arc<App>) {
     loop {
         tokio::time::sleep(LOOK_TIME).await;
         app.databases.close_idle();
+        app.sessions.look(&app).await;
     }
 }
 

@@ -241,7 +241,7 @@ fn cell(value: &Value) -> Option<String> {
 }
 
 /// A value as JSON: numbers with all their digits, `jsonb` as it is, what JSON has no kind for as the text that it has.
-fn write_json(text: &mut String, value: &Value) {
+pub(crate) fn write_json(text: &mut String, value: &Value) {
     let Some(cell) = cell(value) else { return text.push_str("null") };
     let is_number = cell.trim_start_matches('-').starts_with(|first: char| first.is_ascii_digit());
     match value {
@@ -254,7 +254,7 @@ fn write_json(text: &mut String, value: &Value) {
 }
 
 /// As COPY writes it: the empty string in quotes, which NULL is not.
-fn csv(cell: &str) -> String {
+pub(crate) fn csv(cell: &str) -> String {
     match cell.is_empty() || cell.contains(['"', ',', '\r', '\n']) {
         true => format!("\"{}\"", cell.replace('"', "\"\"")),
         false => cell.to_owned(),

@@ -15,7 +15,7 @@ use cairn_server::{Ceilings, Log, Running, Server};
 use clap::Args;
 
 use self::config::{Config, KEYS};
-use self::signals::{Signals, Told};
+pub use self::signals::{Signals, Told};
 pub use self::tokens::moment;
 use crate::maintenance::open_existing;
 use crate::report::{Failure, say};
@@ -145,6 +145,10 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     announce(&file, port, &running)?;
     for address in http.iter().flat_map(|http| http.addresses()) {
         say(format_args!("{}: curl http://{address}/db/{}/collections", file.display(), name_of(&file)))?;
+        if config.http.console {
+            let scheme = if config.http.tls { "https" } else { "http" };
+            say(format_args!("{}: the console is at {scheme}://{address}/", file.display()))?;
+        }
     }
     supervisor::ready();
     while signals.wait() == Told::Reload {
@@ -226,7 +230,7 @@ fn options(file: &Path, config: &Config, own: Ceilings) -> Result<cairn_server::
 }
 
 /// What clients call the database: the file's name without its ending; of a folder, the one that they connect to first.
-fn name_of(file: &Path) -> String {
+pub fn name_of(file: &Path) -> String {
     if file.is_dir() {
         return "postgres".to_owned();
     }

@@ -13,7 +13,7 @@ use super::*;
 const ARROW: &str = "application/vnd.apache.arrow.stream";
 
 /// The bytes of an answer, and whether they came to their end.
-fn asked(client: &Client, sql: &str) -> (u16, Vec<u8>, bool) {
+pub fn asked(client: &Client, sql: &str) -> (u16, Vec<u8>, bool) {
     let body = json!({ "sql": sql }).to_string();
     let length = body.len().to_string();
     let headers = [("Content-Type", "application/json"), ("Accept", ARROW), ("Content-Length", &length)];
@@ -33,7 +33,7 @@ fn asked(client: &Client, sql: &str) -> (u16, Vec<u8>, bool) {
     (status, bytes, is_whole)
 }
 
-fn batches(bytes: &[u8]) -> Vec<RecordBatch> {
+pub fn batches(bytes: &[u8]) -> Vec<RecordBatch> {
     StreamReader::try_new(bytes, None).unwrap().map(Result::unwrap).collect()
 }
 

@@ -6,6 +6,7 @@ mod beside;
 mod bulk;
 mod changes;
 mod client;
+mod console;
 mod crowded;
 mod documents;
 mod faults;
